@@ -1,0 +1,37 @@
+/* The one pool of worker threads. Engines (pipelines) and sessions (graphs) are its clients: each says what it has to
+ * do, one piece at a time, and any thread may do it. Not a public header; "hr__" names are for the floors above. */
+#ifndef HR_POOL_H
+#define HR_POOL_H
+
+#include <headrace/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A client owns one of these, zeroed, for as long as it has joined. */
+typedef struct hr__client hr__client;
+struct hr__client {
+    /* Does one piece of work on a worker (thread numbers are 1, 2, ...; a caller that helps is 0). False: there was nothing to do. Any
+     * thread, many at a time; never called after hr__pool_leave has returned. */
+    bool (*run_one)(hr__client *client, int thread);
+    int max_workers; /* how many workers at once; -1: all of the pool */
+    /* The pool's own. */
+    hr__client *next;
+    int inside;
+    bool leaving;
+};
+
+HR_API hr_status hr__pool_join(hr__client *client, hr_error *err); /* starts the workers at the first call */
+HR_API void hr__pool_leave(hr__client *client); /* waits for the workers that are inside run_one, nothing else */
+/* There is work for one more thread. Wakes one sleeper if there is one: cheap when all are busy. Call it without holding a lock. */
+HR_API void hr__pool_wake(hr__client *client);
+
+/* Runs fn(i, user) for all 0 <= i < count, on this thread and on idle workers; returns when all are done. Nested calls
+ * run inline. Pieces should be 20 us or more. */
+HR_API void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

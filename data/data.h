@@ -1,0 +1,264 @@
+/* Headrace, pipelines: datasets, the operators on them, iterators.
+ *
+ *     hr_dataset *ds = hr_tfrecord("train-*.tfrecord", .compression = HR_GZIP);
+ *     ds = hr_shuffle(ds, 10000, .seed = 7);
+ *     ds = hr_batch(ds, 256);
+ *
+ *     hr_iterator *it = hr_iterate(ds);
+ *     const hr_element *e;
+ *     hr_status st;
+ *     while ((st = hr_next(it, &e)) == HR_OK) use(hr_get(e, "value")->data);
+ *     if (st != HR_END) fprintf(stderr, "%s\n", hr_iterator_error(it)->text);
+ *     hr_iterator_free(it);
+ *
+ * Operators take their input, so that reassignment never leaks; to branch, hr_dataset_ref first. Constructors never
+ * return NULL: what is wrong sticks to the dataset and comes out of hr_next. Datasets are immutable and may be shared
+ * between threads; an iterator belongs to one thread at a time, except for hr_cancel.
+ *
+ * The order of elements is a function of (data, seed, epoch), never of threads, timing or buffer sizes. */
+#ifndef HR_DATA_H
+#define HR_DATA_H
+
+#include <headrace/base.h>
+#include <headrace/io.h>
+#include <headrace/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_iterator hr_iterator;
+typedef struct hr_element hr_element;
+
+HR_API hr_dataset *hr_dataset_ref(hr_dataset *ds);               /* gives a second reference: the way to branch */
+HR_API void hr_dataset_unref(hr_dataset *ds);                    /* NULL: nothing */
+HR_API const hr_error *hr_dataset_error(const hr_dataset *ds);   /* NULL: sound. Borrows from `ds` */
+HR_API const hr_schema *hr_dataset_schema(const hr_dataset *ds); /* borrows from `ds`; NULL if it failed */
+
+/* ---- elements ---- */
+
+/* A component by name or place: NULL if there is none. Borrows until the next hr_next. Dense components have the
+ * batch's dimensions in front; ragged ones have splits; sparse ones have indices. */
+HR_API const hr_tensor *hr_get(const hr_element *e, const char *name);
+HR_API const hr_tensor *hr_get_at(const hr_element *e, int i);
+HR_API const hr_schema *hr_element_schema(const hr_element *e);
+
+/* ---- iterating ---- */
+
+typedef struct hr_iterate_opts {
+    size_t struct_size;
+    const int *workers; /* of the pool's workers at most so many; default: all. 0: the caller does everything */
+    int window;         /* units a stage runs ahead; default: the engine's choice */
+    int64_t unit_rows;  /* rows a unit; default: the engine's choice. No result depends on it */
+    size_t budget;      /* bytes that the pipeline may hold; default 1 GiB */
+    uint64_t seed;      /* the pipeline's seed, for operators without one; default: drawn, and logged */
+    const void *state;  /* of hr_iterator_save: go on there. Borrowed for the call */
+    size_t state_size;
+} hr_iterate_opts;
+/* Gives an iterator, also for a failed dataset, whose error then comes out of hr_next. Takes `ds`. */
+HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts);
+#define hr_iterate(...) HR_CALL1_(hr_iterate_with, hr_iterate_opts, __VA_ARGS__, .struct_size = sizeof(hr_iterate_opts))
+
+/* HR_OK: *out is the next element, borrowed until the next call on `it`. HR_END: no more. Otherwise hr_iterator_error
+ * says what; an error is final, every further call gives the same one. */
+HR_API hr_status hr_next(hr_iterator *it, const hr_element **out);
+HR_API const hr_error *hr_iterator_error(const hr_iterator *it); /* NULL: none. Borrows from `it` */
+HR_API void hr_cancel(hr_iterator *it);        /* any thread; hr_next then gives HR_CANCELLED. Waits for nothing */
+HR_API void hr_iterator_free(hr_iterator *it); /* waits for units that are running, no others. NULL: nothing */
+
+/* Where `it` stands, behind the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its own
+ * pipeline only: hr_iterate refuses another, or changed files, and says which. */
+HR_API hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err);
+
+/* How often something was skipped, repaired, defaulted or ignored. Borrows until the next call; ends with what == NULL. */
+typedef struct hr_report_line {
+    const char *what;
+    int64_t count;
+} hr_report_line;
+HR_API const hr_report_line *hr_iterator_report(hr_iterator *it);
+
+/* Stages, their operators, time, share, waits, queue depth, bytes, and a sentence that names the bottleneck. Gives. */
+HR_API char *hr_explain(hr_iterator *it);
+
+/* ---- sources ---- */
+
+/* 0, 1, ... or start, start + step, ... below stop: int64 "value". */
+typedef struct hr_range_opts {
+    size_t struct_size;
+    int64_t start;
+    int64_t step; /* default 1; may be negative */
+} hr_range_opts;
+HR_API hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts);
+#define hr_range(...) HR_CALL1_(hr_range_with, hr_range_opts, __VA_ARGS__, .struct_size = sizeof(hr_range_opts))
+
+/* Rows of tensors in memory: element i is row i of each. Copies. `names` may be NULL: "0", "1", ... */
+HR_API hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count);
+
+/* The files that a pattern matches (several patterns: separated by '\n'), sorted, as strings "value". No match is
+ * an error, HR_NOT_FOUND. */
+typedef struct hr_list_files_opts {
+    size_t struct_size;
+    bool shuffle; /* default: sorted. (TensorFlow shuffles unless told not to) */
+    uint64_t seed;
+    bool same_each_epoch;
+} hr_list_files_opts;
+HR_API hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *opts);
+#define hr_list_files(...)                                                                                             \
+    HR_CALL1_(hr_list_files_with, hr_list_files_opts, __VA_ARGS__, .struct_size = sizeof(hr_list_files_opts))
+
+/* The records of TFRecord files, one file after another: string "value". `pattern` as in hr_list_files. */
+typedef struct hr_tfrecord_opts {
+    size_t struct_size;
+    hr_compression compression; /* default: by magic bytes and file name */
+    size_t max_record_bytes;    /* a longer record is refused before memory is asked for; default 1 GiB */
+} hr_tfrecord_opts;
+HR_API hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts);
+#define hr_tfrecord(...)                                                                                               \
+    HR_CALL1_(hr_tfrecord_with, hr_tfrecord_opts, __VA_ARGS__, .struct_size = sizeof(hr_tfrecord_opts))
+
+/* Rows of CSV files, one component a selected column: see hr_csv_opts in io.h. `pattern` as in hr_list_files. */
+HR_API hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts);
+#define hr_csv(...) HR_CALL1_(hr_csv_with, hr_csv_opts, __VA_ARGS__, .struct_size = sizeof(hr_csv_opts))
+
+/* ---- functions of the user ---- */
+
+/* A dataset for an element of the input. Pure: it is called again after a restore, and once when the dataset is built,
+ * with zeros and empty strings, to learn its schema. Gives the dataset. */
+typedef hr_dataset *hr_dataset_fn(const hr_element *element, void *user);
+
+HR_API hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user); /* user: const hr_tfrecord_opts *, or NULL */
+HR_API hr_dataset *hr_csv_fn(const hr_element *element, void *user);      /* user: const hr_csv_opts * */
+
+typedef struct hr_builder hr_builder; /* the element that a map's function makes */
+typedef struct hr_call hr_call;       /* one call of it: randomness, the error */
+
+/* One element to one element. Pure, any thread, any order. `out` has the components of .output (default: of the
+ * input), zeroed. On failure return what hr_call_fail gives. */
+typedef hr_status hr_map_fn(const hr_element *in, hr_builder *out, hr_call *call, void *user);
+typedef bool hr_filter_fn(const hr_element *in, void *user);
+
+/* Where to write the component's values: of its shape, in the dtype of the schema. NULL: no such component. */
+HR_API void *hr_set(hr_builder *out, const char *name);
+HR_API hr_status hr_set_string(hr_builder *out, const char *name, const void *data, int64_t size); /* copies */
+HR_API uint64_t hr_call_random(hr_call *call, uint64_t n); /* bits n of this element's own stream */
+HR_API hr_status hr_call_fail(hr_call *call, hr_status code, const char *format, ...) HR_PRINTF(3, 4);
+
+/* ---- operators: all take `in` ---- */
+
+typedef struct hr_map_opts {
+    size_t struct_size;
+    const hr_schema *output; /* default: that of the input. Copied */
+    uint64_t seed;
+    void (*user_free)(void *user);
+} hr_map_opts;
+HR_API hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts);
+#define hr_map(...) HR_CALL3_(hr_map_with, hr_map_opts, __VA_ARGS__, .struct_size = sizeof(hr_map_opts))
+
+/* Keeps the elements for which `fn` says true. */
+HR_API hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user);
+
+/* The elements of fn(element), `block_length` of each in turn, `cycle_length` datasets at a time. */
+typedef struct hr_interleave_opts {
+    size_t struct_size;
+    int64_t cycle_length; /* default 4. It decides the order */
+    int64_t block_length; /* default 1 */
+    void (*user_free)(void *user);
+} hr_interleave_opts;
+HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts);
+#define hr_interleave(...)                                                                                             \
+    HR_CALL3_(hr_interleave_with, hr_interleave_opts, __VA_ARGS__, .struct_size = sizeof(hr_interleave_opts))
+
+/* Draws at random from a buffer of `buffer_size` elements, at least 1. */
+typedef struct hr_shuffle_opts {
+    size_t struct_size;
+    uint64_t seed;        /* default: the pipeline's */
+    bool same_each_epoch; /* default: a new order every epoch */
+} hr_shuffle_opts;
+HR_API hr_dataset *hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts);
+#define hr_shuffle(...) HR_CALL2_(hr_shuffle_with, hr_shuffle_opts, __VA_ARGS__, .struct_size = sizeof(hr_shuffle_opts))
+
+typedef struct hr_repeat_opts {
+    size_t struct_size;
+    const int64_t *count; /* HR_I64(3); default, and any negative number: for ever */
+} hr_repeat_opts;
+HR_API hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts);
+#define hr_repeat(...) HR_CALL1_(hr_repeat_with, hr_repeat_opts, __VA_ARGS__, .struct_size = sizeof(hr_repeat_opts))
+
+/* hr_repeat of hr_shuffle, in one call: the order of each epoch is new, no element of one epoch comes before the last of
+ * the one before, and the next epoch is opened as soon as all of this one is planned. */
+typedef struct hr_shuffle_and_repeat_opts {
+    size_t struct_size;
+    int64_t count; /* default, and -1: for ever */
+    uint64_t seed;
+} hr_shuffle_and_repeat_opts;
+HR_API hr_dataset *hr_shuffle_and_repeat_with(hr_dataset *in, int64_t buffer_size,
+                                              const hr_shuffle_and_repeat_opts *opts);
+#define hr_shuffle_and_repeat(...)                                                                                     \
+    HR_CALL2_(hr_shuffle_and_repeat_with, hr_shuffle_and_repeat_opts, __VA_ARGS__,                                     \
+              .struct_size = sizeof(hr_shuffle_and_repeat_opts))
+
+typedef struct hr_batch_opts {
+    size_t struct_size;
+    bool drop_remainder; /* default: the last batch may be short */
+} hr_batch_opts;
+HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
+#define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
+
+HR_API hr_dataset *hr_take(hr_dataset *in, int64_t count); /* the first `count`; a negative count: all */
+HR_API hr_dataset *hr_skip(hr_dataset *in,
+                           int64_t count); /* all but the first `count`; a negative count: leaves none */
+
+/* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
+ * one's window. */
+enum { HR_AUTOTUNE = -1 };
+HR_API hr_dataset *hr_prefetch(hr_dataset *in, int64_t units);
+
+/* Options of all that stands below. */
+typedef struct hr_options_opts {
+    size_t struct_size;
+    bool tf_compat; /* accept and refuse what TensorFlow accepts and refuses */
+    uint64_t seed;  /* of operators that have none of their own */
+} hr_options_opts;
+HR_API hr_dataset *hr_options_with(hr_dataset *in, const hr_options_opts *opts);
+#define hr_options(...) HR_CALL1_(hr_options_with, hr_options_opts, __VA_ARGS__, .struct_size = sizeof(hr_options_opts))
+
+/* ---- parsing tf.Example ---- */
+
+typedef enum hr_feature_kind { HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE } hr_feature_kind;
+
+/* One feature of a parsing spec (tf.io.FixedLenFeature and its kin). */
+typedef struct hr_feature {
+    const char *key; /* in the Example */
+    hr_feature_kind kind;
+    hr_dtype dtype;
+    hr_shape shape;                 /* HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE: of one row */
+    const hr_tensor *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN) */
+    const char *name;               /* of the component; NULL: the key */
+} hr_feature;
+
+typedef struct hr_parse_spec {
+    const hr_feature *feature;
+    int features;
+} hr_parse_spec;
+/* A spec by hand: hr_parse_example(ds, HR_PARSE_SPEC({"age", HR_FIXED_LEN, HR_INT64}, {"words", HR_VAR_LEN, HR_STRING})).
+ * Borrowed, so it may be an argument. */
+#define HR_PARSE_SPEC(...)                                                                                             \
+    (&(hr_parse_spec){(const hr_feature[]){__VA_ARGS__}, sizeof((hr_feature[]){__VA_ARGS__}) / sizeof(hr_feature)})
+
+typedef struct hr_parse_example_opts {
+    size_t struct_size;
+    const char *label;  /* the component that is the label */
+    const char *source; /* the string component that is parsed; default: the only one */
+    bool tf_compat;     /* refuse what TensorFlow's parser refuses */
+} hr_parse_example_opts;
+
+/* Parses each string as a tf.Example into the features' components. Before batch or after: the cost is the same. Copies
+ * the spec. HR_VAR_LEN gives sparse components, HR_RAGGED_FEATURE ragged ones. */
+HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts);
+#define hr_parse_example(...)                                                                                          \
+    HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,192 @@
+/* The operator kit: what a dataset operator is made of. The library's own operators and those from outside (a user's
+ * program, a plug-in) use this header and nothing else.
+ *
+ *   plan   says which elements come next: in order, one thread at a time, under no lock, quickly. It moves spans.
+ *   work   does everything else on a unit of rows: on any thread, many units at a time, from its arguments alone.
+ *
+ * An operator has either or both. take, skip, batch, repeat, shuffle, interleave plan; map, filter, parse work. A source
+ * has no input: its plan reads and cuts bytes, its work checks and decodes them. Where a unit ends is the engine's
+ * choice and changes between runs: no result may depend on it. */
+#ifndef HR_OP_H
+#define HR_OP_H
+
+#include <headrace/columns.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_dataset hr_dataset;
+typedef struct hr_plan hr_plan; /* one operator's view of its inputs, and of the unit being planned */
+typedef struct hr_work hr_work; /* one thread's: scratch memory, the unit at hand, the cancel flag */
+typedef struct hr_schema_builder hr_schema_builder;
+typedef struct hr_token_writer hr_token_writer; /* what an operator adds to a saved state */
+typedef struct hr_token_reader hr_token_reader;
+
+enum { HR_OP_ABI = 1, HR_MAX_INPUTS = 64 /* those of the dataset itself */ };
+
+/* What the engine must know before the first call. */
+typedef enum hr_op_traits {
+    HR_ROW_BY_ROW = 1, /* work makes each row of that row alone and drops none, so a batch may come first: map, parse */
+    HR_RANDOM_ROWS = 2,     /* work asks for hr_row_key */
+    HR_GROUPS_ROWS = 4,     /* plan passes every row on, in order, and closes elements over them unseen: batch */
+    HR_JOINS_ROWS = 8,      /* plan uses hr_pull_all and hr_emit_all: zip */
+    HR_IGNORES_ERRORS = 16, /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
+    HR_PASSES_ROWS = 32,    /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
+} hr_op_traits;
+
+typedef struct hr_op_head {
+    uint32_t abi_version, struct_size;
+} hr_op_head;
+#define HR_OP_HEAD                                                                                                     \
+    {                                                                                                                  \
+        HR_OP_ABI, sizeof(hr_op)                                                                                       \
+    }
+
+typedef struct hr_op {
+    hr_op_head head;   /* HR_OP_HEAD: lets an operator of another year meet this library */
+    const char *name;  /* begins error messages, names it in hr_explain and in saved states */
+    size_t spec_size;  /* arguments and options, frozen when the dataset is made */
+    size_t state_size; /* one iterator's, zeroed */
+    size_t unit_size;  /* what plan leaves for work with each unit; zeroed once, then used again and again */
+    unsigned saved;    /* the state begins with this many int64_t: they are where it stands */
+    unsigned traits;
+
+    /* Any function but plan or work may be NULL. */
+
+    /* Replaces what the spec borrows by copies of its own; undone by spec_free, also after a failure half way. */
+    hr_status (*spec_copy)(void *spec, hr_error *err);
+    void (*spec_free)(void *spec);
+    /* Refuses bad arguments and says what comes out; at first `out` is the schema of input 0. `in` ends with a NULL. */
+    hr_status (*check)(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err);
+
+    /* open precedes the first plan, in the operator's own turn: it may block (open a file), and pulls nothing. plan is
+     * called until the unit is full, and not again after HR_END or a failure; after HR_WAIT again with the same unit.
+     * close follows a failed open, too. */
+    hr_status (*open)(const void *spec, void *state, hr_plan *p, hr_error *err);
+    hr_status (*plan)(const void *spec, void *state, hr_plan *p, hr_error *err);
+    hr_status (*work)(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err);
+    void (*close)(void *state);
+
+    /* Resume. Between units the engine notes the state's first `saved` numbers, what save adds, and its inputs'
+     * positions: the unit's token. A saved iterator is the token of the unit that was consumed last. After open the
+     * engine puts the numbers back, and load reads the rest. Most operators need neither function. */
+    void (*save)(const void *state, hr_token_writer *token);
+    hr_status (*load)(const void *spec, void *state, hr_token_reader *token, hr_error *err);
+    /* Of an operator that keeps spans of input 0 between units (shuffle, interleave): number of the oldest element that
+     * this state, running or just loaded, still needs. It never falls. After a load input 0 starts at or before it;
+     * hr_pulled says where. */
+    int64_t (*held_from)(const void *spec, const void *state);
+} hr_op;
+
+/* Puts an operator on top of `inputs` datasets (takes them) and freezes a copy of `spec`. The first failed input passes
+ * through unchanged; what check says sticks to the new dataset. Never NULL: for lack of memory gives one static dataset
+ * that says so. */
+HR_API hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const *in, int inputs);
+
+/* ---- for check ---- */
+
+/* Consecutive elements of a unit, shared. What moves while a plan is made. */
+typedef struct hr_span {
+    hr_columns *in;
+    int32_t first, count;
+} hr_span;
+
+HR_API hr_status hr_schema_set(hr_schema_builder *out, const hr_schema *schema, hr_error *err); /* copies */
+HR_API hr_status hr_schema_add(hr_schema_builder *out, hr_field field, hr_error *err);          /* copies the name */
+HR_API void hr_schema_clear(hr_schema_builder *out);     /* no fields; the levels stay */
+HR_API void hr_schema_add_level(hr_schema_builder *out); /* batch */
+
+extern HR_API const hr_schema hr_int64_schema, hr_string_schema; /* one scalar field, "value" */
+
+/* ---- for plan ---- */
+
+/* The next elements of an input: at least 1, at most `at_most`. HR_END; HR_WAIT: return it. Ask for what you put into
+ * this unit or keep in your state, no more. An input that failed ends here: the engine brings its error behind what you still give. */
+HR_API hr_status hr_pull(hr_plan *p, int input, int64_t at_most, hr_span *out);
+HR_API int64_t hr_pulled(const hr_plan *p, int input); /* number of the element that the next hr_pull gives */
+/* There is an element at once. Only for what may as well come later, such as opening a file ahead of its turn. */
+HR_API bool hr_ready(hr_plan *p, int input);
+
+HR_API void hr_emit(hr_plan *p, hr_span span); /* puts elements into the unit, in order; gives the span away */
+HR_API int64_t hr_room(const hr_plan *p);      /* elements that the unit still takes; return HR_OK at 0 */
+HR_API void hr_close_element(hr_plan *p);      /* HR_GROUPS_ROWS: what was emitted since the last call is one element */
+
+/* HR_JOINS_ROWS: as many elements of each input as all of them have at hand, to stand side by side, or none of any. */
+HR_API hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part);
+HR_API void hr_emit_all(hr_plan *p, const hr_span *part);
+
+/* Spans are counted by one reader's plan only, so counting is not atomic: never from work. */
+HR_API hr_span hr_span_share(hr_span span, int32_t first, int32_t count); /* part of it, one more reference */
+HR_API void hr_span_drop(hr_span span);                                   /* a zeroed one: nothing */
+
+/* Inputs that come and go. The dataset's own are 0, 1, ... and open themselves at the first pull; interleave and repeat
+ * open further ones. Takes `ds` (NULL: input 0's once more), gives the input's number. `number` is this opening's own
+ * for ever (the input element, the epoch): all randomness below follows from it, and after a load the opening of that
+ * number goes on where it stood. An input opened before it is pulled is read ahead. What is wrong with it comes out at
+ * its first pull. */
+HR_API int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number);
+HR_API void hr_input_close(hr_plan *p, int input);
+HR_API bool hr_input_ending(const hr_plan *p, int input); /* all of it is planned: time to open what comes next */
+
+/* For sources. The unit's rows are theirs to fill in: every dense column of the schema, and origin, have room for
+ * `room` rows; rows->rows, at first 0, says how many are there, also when plan then fails. NULL: no memory. */
+HR_API hr_columns *hr_unit_rows(hr_plan *p, int64_t room);
+/* Bytes that live as long as the rows (64 readable bytes follow), so that strings may point into them. NULL: no memory. */
+HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
+/* How many bytes a source should cut a unit to; how many rows at most. */
+HR_API size_t hr_unit_size(const hr_plan *p);
+HR_API int32_t hr_file_number(hr_plan *p, const char *name); /* for hr_origin, within this iterator; -1: no memory */
+
+HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, for its work */
+
+/* Random key of this operator and `seed` (0: the pipeline's); of the epoch as well, unless all epochs are alike. */
+HR_API uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch);
+HR_API bool hr_plan_tf_compat(const hr_plan *p); /* hr_options(.tf_compat = true) stands above */
+
+/* ---- for work: `rows` is its own, to change in place ---- */
+
+HR_API void *hr_scratch(hr_work *w, size_t bytes); /* the thread's own, until work returns; NULL: no memory */
+HR_API void *hr_row_bytes(hr_work *w, hr_columns *rows, size_t bytes); /* lives as long as the rows; NULL: no memory */
+HR_API bool hr_work_cancelled(const hr_work *w);
+HR_API bool hr_work_tf_compat(const hr_work *w);
+/* This row failed; go on with the next one below rows->rows. Mostly there is none: rows are cut off here, and `err`
+ * follows those before, on every run alike. Below ignore_errors all rows stay until work returns, then the row's
+ * element is dropped. Rows may fail in any order. An error without a file gets that of the row's origin. */
+HR_API void hr_fail_at(hr_work *w, hr_columns *rows, int64_t row, const hr_error *err);
+HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits,
+                              hr_error *err); /* a bit a row; levels 0 only */
+/* Gives `rows` new columns of this operator's schema: dense ones with room for all rows, ragged and sparse ones with
+ * splits[0] of rows + 1 and no values yet. `before` has the old ones until work returns; the bytes that their strings
+ * point to live as long as the rows. */
+HR_API hr_status hr_new_columns(hr_work *w, hr_columns *rows, hr_columns *before, hr_error *err);
+/* Room for `count` values of a ragged or sparse column of `rows`, keeping those that are there. */
+HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
+/* Counts something that was repaired, skipped or defaulted, for hr_iterator_report: `what` is a literal. */
+HR_API void hr_work_count(hr_work *w, const char *what, int64_t count);
+/* HR_RANDOM_ROWS: random key of this operator, `seed`, the epoch, and the row by its number as planned: no filter and no
+ * batch in between makes a difference. Draw hr_random(key, 0), (key, 1), ... */
+HR_API uint64_t hr_row_key(const hr_work *w, const hr_columns *rows, int64_t row, uint64_t seed);
+
+/* ---- elements as users' functions see them ---- */
+
+typedef struct hr_element hr_element;
+
+/* The thread's own view of one element, for a user's function to read: borrows until the next call. NULL: no memory. */
+HR_API const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element);
+/* The same of the first element of a span of an own input of an operator with held_from, whose rows are there by then. */
+HR_API const hr_element *hr_plan_element(hr_plan *p, hr_span span);
+/* Of zeros and empty strings (unknown dimensions are 0 long): what a function is called with to learn what it gives.
+ * Gives it (hr_element_free). NULL: no memory. */
+HR_API hr_element *hr_element_zeros(const hr_schema *schema);
+HR_API void hr_element_free(hr_element *element); /* NULL: nothing */
+
+/* ---- for save and load ---- */
+
+HR_API void hr_write_i64(hr_token_writer *token, int64_t value); /* small numbers take few bytes */
+HR_API hr_status hr_read_i64(hr_token_reader *token, int64_t *value, hr_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,139 @@
+/* Headrace, files: reading and writing in pieces, compression, TFRecord, CSV, tf.Example on the wire, file patterns.
+ *
+ * Nothing is lost silently: every byte of a file is delivered or reported with file, record, offset. What is written
+ * goes to a temporary name, is synced, then renamed: a killed process leaves the old file or the new one, never half. */
+#ifndef HR_IO_H
+#define HR_IO_H
+
+#include <headrace/base.h>
+#include <headrace/columns.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- compression ---- */
+
+/* A codec is one file of io/codecs/, a line of codecs.def. Several gzip members or zlib streams in one file are read to the end. */
+typedef enum hr_compression {
+    HR_COMPRESSION_AUTO, /* reading: by magic bytes; writing: by the file name (.gz, .zlib), else none */
+    HR_NONE,
+    HR_GZIP,
+    HR_ZLIB,
+} hr_compression;
+
+/* "", "GZIP", "ZLIB", "NONE" in any case. False: there is no such one. */
+HR_API bool hr_compression_named(const char *name, hr_compression *out);
+HR_API const char *hr_compression_name(hr_compression compression);
+
+/* ---- reading a file from front to end ---- */
+
+typedef struct hr_input hr_input;
+
+typedef struct hr_input_opts {
+    size_t struct_size;
+    hr_compression compression;
+    size_t buffer_size; /* default 256 KiB */
+} hr_input_opts;
+
+/* Opens `path`; "-" is standard input. Gives *out. HR_NOT_FOUND, HR_PERMISSION_DENIED, HR_INVALID_ARGUMENT for a folder. */
+HR_API hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err);
+/* Lends the next bytes without copying, inflated: at least `at_least` of them unless the file ends before; *size says
+ * how many. 0 at the end. They stay valid until the next call on `in`; 64 readable bytes follow. */
+HR_API hr_status hr_input_peek(hr_input *in, size_t at_least, const char **data, size_t *size, hr_error *err);
+HR_API void hr_input_consume(hr_input *in, size_t size); /* at most what was lent */
+HR_API int64_t hr_input_offset(const hr_input *in);      /* of the next byte, inflated */
+HR_API int64_t
+hr_input_compressed_offset(const hr_input *in); /* where the decoder stands in the file; -1: not compressed */
+HR_API const char *hr_input_path(const hr_input *in);
+/* Goes to an (inflated) offset; forward by reading, back by starting anew where it is compressed. */
+HR_API hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err);
+HR_API void hr_input_free(hr_input *in); /* NULL: nothing */
+
+/* ---- writing a file whole or not at all ---- */
+
+typedef struct hr_output hr_output;
+
+typedef struct hr_output_opts {
+    size_t struct_size;
+    hr_compression compression;
+    int level;    /* default: the codec's */
+    bool no_sync; /* default: synced before it is renamed */
+} hr_output_opts;
+
+HR_API hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **out, hr_error *err);
+HR_API hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err);
+HR_API int64_t hr_output_offset(const hr_output *out); /* bytes written, before compression */
+/* Flushes, syncs, renames to its name. Takes `out`. On failure nothing is left behind. */
+HR_API hr_status hr_output_commit(hr_output *out, hr_error *err);
+HR_API void hr_output_discard(hr_output *out); /* takes `out`; removes the temporary file. NULL: nothing */
+
+/* ---- file patterns ---- */
+
+typedef struct hr_file_list {
+    char **path; /* sorted */
+    int64_t count;
+} hr_file_list;
+/* The files that match: *, ?, [a-z], {a,b} as tf.io.gfile.glob; several patterns are separated by '\n'. A pattern
+ * without special characters names its file, whether it exists or not. HR_NOT_FOUND if there is none. */
+HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err);
+HR_API void hr_file_list_clear(hr_file_list *list);
+
+/* ---- TFRecord ---- */
+
+typedef struct hr_record_writer hr_record_writer;
+HR_API hr_status hr_record_writer_open(const char *path, const hr_output_opts *opts, hr_record_writer **out,
+                                       hr_error *err);
+HR_API hr_status hr_record_write(hr_record_writer *writer, const void *data, size_t size, hr_error *err);
+HR_API hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err); /* takes it */
+HR_API void hr_record_writer_discard(hr_record_writer *writer);                    /* takes it. NULL: nothing */
+
+/* Reads records one by one, without a pipeline: for tools, and for event files and other small ones. */
+typedef struct hr_record_reader hr_record_reader;
+HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out,
+                                       hr_error *err);
+/* HR_OK: the next record, borrowed until the next call; both checksums were right. HR_END: the file ended behind a
+ * whole record. HR_DATA_LOSS otherwise, with record and offset; the next call gives the same. */
+HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err);
+HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
+HR_API void hr_record_reader_free(hr_record_reader *reader);     /* NULL: nothing */
+
+/* ---- tf.Example: writing ---- */
+
+/* Builds one Example; used again and again. Bytes are deterministic: features in the order they were added... sorted by key when asked. */
+typedef struct hr_example hr_example;
+HR_API hr_example *hr_example_new(void); /* gives; NULL: no memory */
+HR_API void hr_example_free(hr_example *example);
+HR_API void hr_example_clear(hr_example *example);
+/* Adds a feature; values are copied at once. A lack of memory sticks until hr_example_bytes. */
+HR_API void hr_example_add_int64(hr_example *example, const char *key, const int64_t *values, int64_t count);
+HR_API void hr_example_add_float(hr_example *example, const char *key, const float *values, int64_t count);
+HR_API void hr_example_add_bytes(hr_example *example, const char *key, const hr_view *values, int64_t count);
+/* The serialized Example, borrowed until the next call on `example`. */
+HR_API hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *err);
+
+/* ---- CSV ---- */
+
+typedef struct hr_csv_column {
+    const char *name;
+    hr_dtype dtype;                 /* int32, int64, uint64, float, double, bool, string */
+    const hr_tensor *default_value; /* NULL: an empty field is an error, unless .keep_missing */
+} hr_csv_column;
+
+typedef struct hr_csv_opts {
+    size_t struct_size;
+    const hr_csv_column *columns; /* the columns that are wanted, in any order */
+    int column_count;             /* 0: all columns of the header, as strings */
+    bool no_header;               /* the columns then are those of the file, in its order */
+    const char *delimiter;        /* one byte, default "," */
+    bool no_quotes;               /* quotes are ordinary bytes */
+    const char *na_value;         /* counts as missing, beside the empty field */
+    bool keep_missing;            /* rows have `present` bits instead of errors and defaults */
+    hr_compression compression;
+    bool tf_compat;
+} hr_csv_opts;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

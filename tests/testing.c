@@ -1,0 +1,76 @@
+/* An allocator that counts and can refuse, and small files. */
+#include "tests/testing.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Atomic int64_t seen, alive, refused = -1;
+
+static bool refuse(void)
+{
+    int64_t number = atomic_fetch_add(&seen, 1);
+    return number == atomic_load(&refused);
+}
+
+static void *allocate(size_t size, void *user)
+{
+    (void)user;
+    if (refuse()) return NULL;
+    atomic_fetch_add(&alive, 1);
+    return malloc(size);
+}
+
+static void *reallocate(void *p, size_t size, void *user)
+{
+    (void)user;
+    return refuse() ? NULL : realloc(p, size);
+}
+
+static void release(void *p, void *user)
+{
+    (void)user;
+    atomic_fetch_sub(&alive, 1);
+    free(p);
+}
+
+/* Before main, so that whatever is freed was counted. */
+__attribute__((constructor)) static void count_allocations(void)
+{
+    hr_set_allocator(&(hr_allocator){allocate, reallocate, release, NULL});
+}
+
+void fail_allocation(int64_t n)
+{
+    atomic_store(&seen, 0);
+    atomic_store(&refused, n);
+}
+
+int64_t allocations_since(void)
+{
+    atomic_store(&refused, -1);
+    return atomic_load(&seen);
+}
+
+int64_t allocations_alive(void) { return atomic_load(&alive); }
+
+void write_file(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    if (size) assert_int_equal(fwrite(data, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+char *read_whole_file(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) fail_msg("%s cannot be opened", path);
+    fseek(f, 0, SEEK_END);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    char *data = malloc(*size + 1);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *size, f), *size);
+    fclose(f);
+    return data;
+}
