@@ -100,26 +100,37 @@ HR_API void hr_record_reader_free(hr_record_reader *reader);     /* NULL: nothin
 
 /* ---- tf.Example: writing ---- */
 
-/* Builds one Example; used again and again. Bytes are deterministic: features in the order they were added... sorted by key when asked. */
+/* Builds one Example; used again and again. Bytes are deterministic, those of protobuf's deterministic serialisation:
+ * features sorted by key, whatever the order they were added in; of equal keys the last one counts. */
 typedef struct hr_example hr_example;
-HR_API hr_example *hr_example_new(void); /* gives; NULL: no memory */
-HR_API void hr_example_free(hr_example *example);
+HR_API hr_example *hr_example_new(void);          /* gives; NULL: no memory */
+HR_API hr_example *hr_sequence_example_new(void); /* a SequenceExample: features are its context. Gives */
+HR_API void hr_example_free(hr_example *example); /* NULL: nothing */
 HR_API void hr_example_clear(hr_example *example);
 /* Adds a feature; values are copied at once. A lack of memory sticks until hr_example_bytes. */
 HR_API void hr_example_add_int64(hr_example *example, const char *key, const int64_t *values, int64_t count);
 HR_API void hr_example_add_float(hr_example *example, const char *key, const float *values, int64_t count);
 HR_API void hr_example_add_bytes(hr_example *example, const char *key, const hr_view *values, int64_t count);
-/* The serialized Example, borrowed until the next call on `example`. */
+/* The same for any key and kind: int64, float32 or string values; HR_INVALID_DTYPE is a feature without a kind. Another
+ * dtype is refused by hr_example_bytes. */
+HR_API void hr_example_add(hr_example *example, hr_view key, const hr_tensor *feature);
+/* A feature list of a SequenceExample: `count` features, one a step. */
+HR_API void hr_example_add_list(hr_example *example, hr_view key, const hr_tensor *steps, int64_t count);
+/* Writes the features (the feature lists) as present even if there are none: default: an empty one is left out. */
+HR_API void hr_example_set_present(hr_example *example, bool features, bool feature_lists);
+/* The serialized message, borrowed until the next call on `example`. */
 HR_API hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *err);
 
 /* ---- CSV ---- */
 
 typedef struct hr_csv_column {
     const char *name;
-    hr_dtype dtype;                 /* int32, int64, uint64, float, double, bool, string */
-    const hr_tensor *default_value; /* NULL: an empty field is an error, unless .keep_missing */
+    hr_dtype dtype;                 /* int32, int64, uint64, float32, float64, bool, string */
+    const hr_tensor *default_value; /* one value, for an empty field; NULL: it is an error, unless .keep_missing */
 } hr_csv_column;
 
+/* Fields may be quoted, quotes within are doubled, lines end with LF, CRLF or CR. A file begins with a header, by which
+ * columns are found. Blank lines (but of files with one column) and a byte order mark are passed over. */
 typedef struct hr_csv_opts {
     size_t struct_size;
     const hr_csv_column *columns; /* the columns that are wanted, in any order */
@@ -131,7 +142,15 @@ typedef struct hr_csv_opts {
     bool keep_missing;            /* rows have `present` bits instead of errors and defaults */
     hr_compression compression;
     bool tf_compat;
+    /* Places of the columns in the file, from 0, one each, instead of names in the header; or those of the columns that
+     * are not wanted. */
+    const int *select_cols, *exclude_cols;
+    int select_count, exclude_count;
 } hr_csv_opts;
+
+/* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like `records`.
+ * .columns say what they are; .select_cols which; there is no header. Gives the tensors: hr_tensor_clear each. */
+HR_API hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err);
 
 #ifdef __cplusplus
 }
