@@ -43,6 +43,13 @@ typedef struct hr_op_head {
         HR_OP_ABI, sizeof(hr_op)                                                                                       \
     }
 
+/* What options and prefetch set for all that stands below them. */
+typedef struct hr_settings {
+    bool tf_compat;
+    uint64_t seed;  /* of operators without one; 0: the iterator's */
+    int64_t window; /* of the next stage below alone: units that it may run ahead; 0: the engine's choice */
+} hr_settings;
+
 typedef struct hr_op {
     hr_op_head head;   /* HR_OP_HEAD: lets an operator of another year meet this library */
     const char *name;  /* begins error messages, names it in hr_explain and in saved states */
@@ -77,7 +84,18 @@ typedef struct hr_op {
      * this state, running or just loaded, still needs. It never falls. After a load input 0 starts at or before it;
      * hr_pulled says where. */
     int64_t (*held_from)(const void *spec, const void *state);
+
+    /* What arguments make another pipeline of it, told by hr_identify: a saved state is refused by a pipeline whose
+     * operators or arguments differ. NULL: the name alone. */
+    void (*identity)(const void *spec, uint64_t *sum);
+    /* HR_PASSES_ROWS: changes what holds for all that stands below. */
+    void (*settings)(const void *spec, hr_settings *below);
 } hr_op;
+
+/* Adds to an operator's identity. */
+HR_API void hr_identify(uint64_t *sum, const void *bytes, size_t size);
+HR_API void hr_identify_i64(uint64_t *sum, int64_t value);
+HR_API void hr_identify_text(uint64_t *sum, const char *text); /* NULL is allowed */
 
 /* Puts an operator on top of `inputs` datasets (takes them) and freezes a copy of `spec`. The first failed input passes
  * through unchanged; what check says sticks to the new dataset. Never NULL: for lack of memory gives one static dataset

@@ -1,0 +1,113 @@
+/* filter: keeps the elements for which the user's function says true. After a batch an element is the whole batch, and
+ * goes or stays whole. */
+#include <headrace/data.h>
+#include <string.h>
+
+typedef struct filter_spec {
+    hr_filter_fn *fn;
+    void *user;
+} filter_spec;
+
+static hr_status filter_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in, (void)out;
+    if (!((const filter_spec *)spec)->fn)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "filter.fn", "filter: expected a function, got NULL");
+    return HR_OK;
+}
+
+static bool is_set(const uint64_t *bits, int64_t i) { return bits[i / 64] >> i % 64 & 1; }
+static void set(uint64_t *bits, int64_t i) { bits[i / 64] |= UINT64_C(1) << i % 64; }
+static int64_t words_for(int64_t bits) { return (bits + 63) / 64; }
+
+/* Asks the function about every element. */
+static hr_status ask(const filter_spec *sp, hr_work *w, const hr_columns *rows, uint64_t *keep, hr_error *err)
+{
+    for (int64_t i = 0; i < rows->elements; i++) {
+        if (hr_work_cancelled(w)) return hr_fail(err, HR_CANCELLED, "cancelled", "filter: cancelled");
+        const hr_element *element = hr_work_element(w, rows, i);
+        if (!element) return hr_no_memory(err, "filter: an element");
+        if (sp->fn(element, sp->user)) set(keep, i);
+    }
+    return HR_OK;
+}
+
+/* ---- batches: what is kept of a level follows from what is kept of the one above ---- */
+
+static void keep_below(const int32_t *splits, int64_t count, const uint64_t *keep, uint64_t *below)
+{
+    for (int64_t i = 0; i < count; i++)
+        for (int32_t k = splits[i]; is_set(keep, i) && k < splits[i + 1]; k++) set(below, k);
+}
+
+/* Moves the kept runs together; returns how many there are. */
+static int64_t close_gaps(int32_t *splits, int64_t count, const uint64_t *keep)
+{
+    int64_t kept = 0;
+    int32_t end = 0, first = splits[0];
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t next = splits[i + 1];
+        if (is_set(keep, i)) splits[kept++] = end, end += next - first;
+        first = next;
+    }
+    splits[kept] = end;
+    return kept;
+}
+
+/* Two sets of bits take turns: those of a level and those of the level below. hr_keep_rows knows rows only, so for its
+ * call every row is an element. */
+static hr_status keep_batches(hr_work *w, hr_columns *rows, uint64_t *bits, int64_t words, hr_error *err)
+{
+    uint64_t *keep = bits, *below = bits + words;
+    const int levels = rows->levels;
+    int64_t count = rows->elements, kept[HR_MAX_LEVELS] = {0};
+    for (int l = 0; l < levels; l++) {
+        const int64_t next = rows->splits[l][count];
+        memset(below, 0, (size_t)words * sizeof *below);
+        keep_below(rows->splits[l], count, keep, below);
+        kept[l] = close_gaps(rows->splits[l], count, keep);
+        count = next;
+        uint64_t *swap = keep;
+        keep = below, below = swap;
+    }
+    rows->levels = 0;
+    rows->elements = rows->rows;
+    hr_status status = hr_keep_rows(w, rows, keep, err);
+    rows->levels = levels;
+    rows->elements = kept[0];
+    return status;
+}
+
+static int64_t most_bits(const hr_columns *rows)
+{
+    int64_t most = rows->elements > rows->rows ? rows->elements : rows->rows, count = rows->elements;
+    for (int l = 0; l < rows->levels; l++) {
+        count = rows->splits[l][count];
+        if (count > most) most = count;
+    }
+    return most;
+}
+
+static hr_status filter_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)unit;
+    const int64_t words = words_for(most_bits(rows)) + 1; /* never no memory at all */
+    uint64_t *bits = hr_scratch(w, (size_t)words * 2 * sizeof *bits);
+    if (!bits) return hr_no_memory(err, "filter: a bit a row");
+    memset(bits, 0, (size_t)words * sizeof *bits);
+    HR_TRY(ask(spec, w, rows, bits, err));
+    return rows->levels ? keep_batches(w, rows, bits, words, err) : hr_keep_rows(w, rows, bits, err);
+}
+
+const hr_op hr_op_filter = {
+    .head = HR_OP_HEAD,
+    .name = "filter",
+    .spec_size = sizeof(filter_spec),
+    .check = filter_check,
+    .work = filter_work,
+};
+
+hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user)
+{
+    return hr_dataset_new(&hr_op_filter, &(filter_spec){.fn = fn, .user = user}, &in, 1);
+}

@@ -1,0 +1,350 @@
+/* interleave: makes a dataset of each input element, and passes `block_length` elements of each in turn, `cycle_length`
+ * datasets at a time. A slot whose dataset has ended takes the next input element when its turn comes again.
+ *
+ * It holds the elements of its open slots: a restored one reads them again and asks the user's function again. */
+#include <headrace/data.h>
+#include <string.h>
+
+enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1, MOST_AHEAD = 8 };
+
+typedef struct interleave_spec {
+    hr_dataset_fn *fn;
+    void *user;
+    void (*user_free)(void *user);
+    int64_t cycle_length, block_length;
+    hr_dataset *sample; /* what the function gives for zeros: all datasets have its schema */
+    bool asked;         /* the function was called for it */
+    bool *copied;       /* tells the constructor that the dataset has taken over `user` and `sample` */
+} interleave_spec;
+
+typedef struct slot {
+    int64_t element; /* of the input; -1: the slot is empty */
+    int input;       /* the dataset made of it; -1: not opened (again) yet */
+} slot;
+
+typedef struct interleave_state {
+    int64_t turn, in_block; /* whose turn it is, how many elements of its block have passed. Saved */
+    int64_t next;           /* the first input element that never had a slot. Saved */
+    slot *slot;             /* their elements are saved. As many as ever had one: the others cost nothing */
+    int64_t slots, room, used;
+    slot ahead[MOST_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
+    int64_t aheads;
+    bool exhausted; /* the input has ended */
+} interleave_state;
+
+static const slot EMPTY = {-1, -1};
+
+/* ---- the spec ---- */
+
+static hr_status interleave_copy(void *spec, hr_error *err)
+{
+    (void)err;
+    interleave_spec *sp = spec;
+    *sp->copied = true;
+    sp->copied = NULL;
+    return HR_OK;
+}
+
+static void interleave_free(void *spec)
+{
+    interleave_spec *sp = spec;
+    hr_dataset_unref(sp->sample);
+    if (sp->user_free) sp->user_free(sp->user);
+}
+
+static hr_status check_sample(const hr_dataset *sample, bool asked, hr_schema_builder *out, hr_error *err)
+{
+    if (!asked) return hr_no_memory(err, "interleave: an element of zeros");
+    if (!sample)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn", "interleave: the function gave NULL, not a dataset");
+    const hr_error *failure = hr_dataset_error(sample);
+    if (!failure) return hr_schema_set(out, hr_dataset_schema(sample), err);
+    if (err) *err = *failure;
+    hr_error_prefix(err, "interleave: the function, called with zeros to learn what it gives: ");
+    return failure->code;
+}
+
+static hr_status interleave_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in;
+    const interleave_spec *sp = spec;
+    if (sp->cycle_length < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.cycle_length",
+                       "interleave: expected cycle_length > 0, got %lld", (long long)sp->cycle_length);
+    if (sp->block_length < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.block_length",
+                       "interleave: expected block_length > 0, got %lld", (long long)sp->block_length);
+    if (!sp->fn) return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn", "interleave: expected a function, got NULL");
+    return check_sample(sp->sample, sp->asked, out, err);
+}
+
+/* ---- one iterator ---- */
+
+static void interleave_close(void *state) { hr_free(((interleave_state *)state)->slot); }
+
+static hr_status add_slot(interleave_state *st, slot s, hr_error *err)
+{
+    if (st->slots == st->room) {
+        const int64_t room = st->room ? 2 * st->room : DEFAULT_CYCLE;
+        slot *grown = hr_realloc(st->slot, (size_t)room * sizeof *grown);
+        if (!grown) return hr_no_memory(err, "interleave: the slots");
+        st->slot = grown;
+        st->room = room;
+    }
+    st->slot[st->slots++] = s;
+    st->used += s.element >= 0;
+    return HR_OK;
+}
+
+/* ---- opening ---- */
+
+static bool same_field(const hr_field *a, const hr_field *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->layout == b->layout &&
+           hr_shape_equal(a->shape, b->shape);
+}
+
+static bool same_schema(const hr_schema *a, const hr_schema *b)
+{
+    bool same = a->levels == b->levels && a->fields == b->fields;
+    for (int i = 0; same && i < a->fields; i++) same = same_field(&a->field[i], &b->field[i]);
+    return same;
+}
+
+/* A failed dataset passes: its error comes out in its turn. */
+static hr_status check_dataset(const interleave_spec *sp, hr_dataset *ds, int64_t element, hr_error *err)
+{
+    if (!ds)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn", "interleave: the function gave NULL for element %lld",
+                       (long long)element);
+    if (hr_dataset_error(ds) || same_schema(hr_dataset_schema(ds), hr_dataset_schema(sp->sample))) return HR_OK;
+    hr_dataset_unref(ds);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.schema",
+                   "interleave: the dataset of element %lld has other components than the one that the function gave "
+                   "for zeros; all must be alike",
+                   (long long)element);
+}
+
+static hr_status open_dataset(const interleave_spec *sp, hr_plan *p, hr_span span, slot *s, hr_error *err)
+{
+    const hr_element *element = hr_plan_element(p, span);
+    if (!element) return hr_no_memory(err, "interleave: an element");
+    hr_dataset *ds = sp->fn(element, sp->user);
+    HR_TRY(check_dataset(sp, ds, s->element, err));
+    s->input = hr_input_open(p, ds, s->element);
+    return HR_OK;
+}
+
+/* Pulls the next input element; if `s` is to have it, opens its dataset there. */
+static hr_status open_next(const interleave_spec *sp, hr_plan *p, slot *s, hr_error *err)
+{
+    hr_span span;
+    const int64_t element = hr_pulled(p, 0);
+    HR_TRY(hr_pull(p, 0, 1, &span));
+    if (s) s->element = element;
+    hr_status status = s ? open_dataset(sp, p, span, s, err) : HR_OK;
+    hr_span_drop(span);
+    return status;
+}
+
+static slot *slot_of(interleave_state *st, int64_t element)
+{
+    for (int64_t i = 0; i < st->slots; i++)
+        if (st->slot[i].element == element) return &st->slot[i];
+    return NULL;
+}
+
+/* After a load the slots know the numbers of their elements, which are read again. */
+static hr_status reopen(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    while (hr_pulled(p, 0) < st->next) {
+        hr_status got = open_next(sp, p, slot_of(st, hr_pulled(p, 0)), err);
+        if (got == HR_END)
+            return hr_fail(err, HR_DATA_LOSS, "interleave.input_changed",
+                           "interleave: the input has changed since the state was saved: it has only %lld elements; "
+                           "begin anew",
+                           (long long)hr_pulled(p, 0));
+        if (got != HR_OK) return got;
+    }
+    return HR_OK;
+}
+
+/* Gives the slot whose turn it is the dataset that was opened ahead, or the next element's. */
+static hr_status fill_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    slot opened = EMPTY;
+    if (st->aheads == 0) {
+        HR_TRY(open_next(sp, p, &opened, err));
+    } else {
+        opened = st->ahead[0];
+        memmove(st->ahead, st->ahead + 1, (size_t)--st->aheads * sizeof *st->ahead);
+    }
+    st->next = opened.element + 1;
+    if (st->turn == st->slots) return add_slot(st, opened, err);
+    st->slot[st->turn] = opened;
+    st->used++;
+    return HR_OK;
+}
+
+/* One more than the empty slots need: for when a dataset ends. */
+static hr_status open_ahead(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    const int64_t empty = sp->cycle_length - st->used;
+    while (st->aheads < MOST_AHEAD && st->aheads <= empty && !st->exhausted && hr_ready(p, 0)) {
+        slot opened = EMPTY;
+        HR_TRY(open_next(sp, p, &opened, err));
+        st->ahead[st->aheads++] = opened;
+    }
+    return HR_OK;
+}
+
+/* ---- taking turns ---- */
+
+/* A slot that never had an element gets a turn only while there may be one for it. */
+static void next_turn(const interleave_spec *sp, interleave_state *st)
+{
+    const int64_t turns = st->exhausted || st->slots == sp->cycle_length ? st->slots : st->slots + 1;
+    st->turn = st->turn + 1 < turns ? st->turn + 1 : 0;
+    st->in_block = 0;
+}
+
+static void empty_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p)
+{
+    slot *s = &st->slot[st->turn];
+    hr_input_close(p, s->input);
+    *s = EMPTY;
+    st->used--;
+    next_turn(sp, st);
+}
+
+static hr_status state_damaged(hr_error *err)
+{
+    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "interleave: the saved state is damaged");
+}
+
+static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    if (st->slot[st->turn].input < 0) return state_damaged(err); /* two slots with one element */
+    hr_span span;
+    const int64_t block = sp->block_length - st->in_block, room = hr_room(p);
+    hr_status got = hr_pull(p, st->slot[st->turn].input, block < room ? block : room, &span);
+    if (got == HR_END) empty_slot(sp, st, p);
+    if (got != HR_OK) return got == HR_END ? HR_OK : got;
+    st->in_block += span.count;
+    if (st->in_block == sp->block_length) next_turn(sp, st);
+    hr_emit(p, span);
+    return HR_OK;
+}
+
+static bool has_dataset(const interleave_state *st) { return st->turn < st->slots && st->slot[st->turn].element >= 0; }
+
+/* One turn: of an empty slot without an element to come, only its passing. */
+static hr_status take_turn(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    if (!has_dataset(st)) {
+        hr_status filled = st->exhausted && st->aheads == 0 ? HR_END : fill_slot(sp, st, p, err);
+        if (filled == HR_END) {
+            st->exhausted = true;
+            if (st->used == 0) return HR_END;
+            next_turn(sp, st);
+            return HR_OK;
+        }
+        if (filled != HR_OK) return filled;
+    }
+    HR_TRY(open_ahead(sp, st, p, err));
+    return pass_block(sp, st, p, err);
+}
+
+static hr_status interleave_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    interleave_state *st = state;
+    HR_TRY(reopen(spec, st, p, err));
+    while (hr_room(p) > 0) HR_TRY(take_turn(spec, st, p, err));
+    return HR_OK;
+}
+
+/* ---- resume ---- */
+
+static void interleave_save(const void *state, hr_token_writer *token)
+{
+    const interleave_state *st = state;
+    hr_write_i64(token, st->slots);
+    for (int64_t i = 0; i < st->slots; i++) hr_write_i64(token, st->slot[i].element);
+}
+
+static bool is_possible(const interleave_spec *sp, const interleave_state *st)
+{
+    bool possible = st->slots <= sp->cycle_length && st->turn >= 0 && st->turn <= st->slots &&
+                    st->turn < sp->cycle_length && st->in_block >= 0 && st->in_block < sp->block_length &&
+                    st->next >= 0;
+    for (int64_t i = 0; possible && i < st->slots; i++)
+        possible = st->slot[i].element >= -1 && st->slot[i].element < st->next;
+    return possible;
+}
+
+static hr_status interleave_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    interleave_state *st = state;
+    int64_t slots = 0;
+    HR_TRY(hr_read_i64(token, &slots, err));
+    for (int64_t i = 0; i < slots; i++) {
+        slot s = EMPTY;
+        HR_TRY(hr_read_i64(token, &s.element, err));
+        HR_TRY(add_slot(st, s, err));
+    }
+    return is_possible(spec, st) ? HR_OK : state_damaged(err);
+}
+
+static int64_t interleave_held_from(const void *spec, const void *state)
+{
+    (void)spec;
+    const interleave_state *st = state;
+    int64_t oldest = st->next;
+    for (int64_t i = 0; i < st->slots; i++)
+        if (st->slot[i].element >= 0 && st->slot[i].element < oldest) oldest = st->slot[i].element;
+    return oldest;
+}
+
+const hr_op hr_op_interleave = {
+    .head = HR_OP_HEAD,
+    .name = "interleave",
+    .spec_size = sizeof(interleave_spec),
+    .state_size = sizeof(interleave_state),
+    .saved = 3, /* turn, in_block, next */
+    .spec_copy = interleave_copy,
+    .spec_free = interleave_free,
+    .check = interleave_check,
+    .plan = interleave_plan,
+    .close = interleave_close,
+    .save = interleave_save,
+    .load = interleave_load,
+    .held_from = interleave_held_from,
+};
+
+/* ---- the constructor ---- */
+
+static void ask_for_sample(interleave_spec *spec, const hr_schema *schema)
+{
+    hr_element *zeros = hr_element_zeros(schema);
+    if (!zeros) return;
+    spec->sample = spec->fn(zeros, spec->user);
+    spec->asked = true;
+    hr_element_free(zeros);
+}
+
+hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
+{
+    const hr_interleave_opts o = opts ? *opts : (hr_interleave_opts){0};
+    bool copied = false;
+    interleave_spec spec = {.fn = fn,
+                            .user = user,
+                            .user_free = o.user_free,
+                            .cycle_length = o.cycle_length ? o.cycle_length : DEFAULT_CYCLE,
+                            .block_length = o.block_length ? o.block_length : DEFAULT_BLOCK,
+                            .copied = &copied};
+    const bool sound = fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
+    if (sound) ask_for_sample(&spec, hr_dataset_schema(in));
+    hr_dataset *ds = hr_dataset_new(&hr_op_interleave, &spec, &in, 1);
+    if (!copied) interleave_free(&spec);
+    return ds;
+}

@@ -1,0 +1,92 @@
+/* repeat: passes its input `count` times. Each epoch is a new opening of the input, numbered by the epoch, so that what
+ * is random below comes out anew, and the same again after a restore. The next epoch is opened, and so read ahead, as
+ * soon as all of this one is planned: earlier would hold two shuffle buffers at once.
+ *
+ * shuffle_and_repeat is the same over a shuffle: a function, no operator of its own. */
+#include <headrace/data.h>
+
+typedef struct repeat_spec {
+    int64_t count; /* negative: for ever */
+    bool strict;   /* refuses what TensorFlow's shuffle_and_repeat refuses */
+} repeat_spec;
+
+typedef struct repeat_state {
+    int64_t epoch, given; /* given: elements of this epoch that have passed. Both are saved */
+    int input, next;      /* of this epoch, of the next one */
+    bool open, ahead;     /* there is such an input */
+} repeat_state;
+
+static hr_status repeat_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in, (void)out;
+    const repeat_spec *sp = spec;
+    if (sp->strict && sp->count < -1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "shuffle_and_repeat.count",
+                       "shuffle_and_repeat: expected count > 0, or -1 for ever, got %lld", (long long)sp->count);
+    return HR_OK;
+}
+
+/* A restored repeat begins here, too: it has its epoch, and no input yet. */
+static void open_inputs(const repeat_spec *sp, repeat_state *st, hr_plan *p)
+{
+    if (!st->open) st->input = hr_input_open(p, NULL, st->epoch);
+    st->open = true;
+
+    const bool last = sp->count >= 0 && st->epoch + 1 >= sp->count;
+    if (last || st->ahead || !hr_input_ending(p, st->input)) return;
+    st->next = hr_input_open(p, NULL, st->epoch + 1);
+    st->ahead = true;
+}
+
+static void end_epoch(repeat_state *st, hr_plan *p)
+{
+    hr_input_close(p, st->input);
+    *st = (repeat_state){.epoch = st->epoch + 1, .open = st->ahead, .input = st->next};
+}
+
+static hr_status repeat_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    const repeat_spec *sp = spec;
+    repeat_state *st = state;
+    while (hr_room(p) > 0) {
+        if (sp->count >= 0 && st->epoch >= sp->count) return HR_END;
+        open_inputs(sp, st, p);
+
+        hr_span span;
+        hr_status got = hr_pull(p, st->input, hr_room(p), &span);
+        if (got == HR_END && st->given == 0) return HR_END; /* an empty epoch is the last: for ever must not spin */
+        if (got == HR_END) {
+            end_epoch(st, p);
+            continue;
+        }
+        if (got != HR_OK) return got;
+        st->given += span.count;
+        hr_emit(p, span);
+    }
+    return HR_OK;
+}
+
+const hr_op hr_op_repeat = {
+    .head = HR_OP_HEAD,
+    .name = "repeat",
+    .spec_size = sizeof(repeat_spec),
+    .state_size = sizeof(repeat_state),
+    .saved = 2, /* epoch, given */
+    .check = repeat_check,
+    .plan = repeat_plan,
+};
+
+hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts)
+{
+    const repeat_spec spec = {.count = opts && opts->count ? *opts->count : -1};
+    return hr_dataset_new(&hr_op_repeat, &spec, &in, 1);
+}
+
+hr_dataset *hr_shuffle_and_repeat_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_and_repeat_opts *opts)
+{
+    const hr_shuffle_and_repeat_opts o = opts ? *opts : (hr_shuffle_and_repeat_opts){0};
+    hr_dataset *shuffled = hr_shuffle(in, buffer_size, .seed = o.seed);
+    const repeat_spec spec = {.count = o.count ? o.count : -1, .strict = true};
+    return hr_dataset_new(&hr_op_repeat, &spec, &shuffled, 1);
+}

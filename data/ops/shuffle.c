@@ -1,0 +1,316 @@
+/* shuffle: draws at random from a buffer of `size` elements. Draw i takes slot random(i) and fills it again with input
+ * element size + i; once the input has ended, the last slot moves there instead.
+ *
+ * A draw happens only when its refill, or the end of the input, is at hand. So which element each slot holds follows
+ * from the number of draws, and at the end the number of elements: nothing else is saved. See held_elements. */
+#include <headrace/data.h>
+#include <stdlib.h>
+
+enum { WHOLE_INPUT = -2 };                       /* as buffer_size: TensorFlow's UNKNOWN_CARDINALITY */
+static const int64_t LARGEST = INT64_C(1) << 59; /* a buffer that no memory holds, and no sum overflows */
+enum { CHUNK = 64, FIRST_SLOTS = 1024 };
+
+typedef struct shuffle_spec {
+    int64_t size;
+    uint64_t seed;
+    bool same_each_epoch;
+} shuffle_spec;
+
+/* An element that a slot is to hold. */
+typedef struct wanted {
+    int64_t element, slot;
+} wanted;
+
+typedef struct shuffle_state {
+    int64_t draws, total; /* total: elements of the input, -1 until it has ended. Both are saved */
+    uint64_t key;
+    hr_span *slot;
+    int64_t slots, filled; /* slots there are, those that hold an element */
+    bool full;             /* the buffer was filled once: the draws may begin */
+    bool ended;            /* the input was seen to end */
+    wanted *wanted;        /* after a load, while filling: what the slots held, in the order of the input */
+    int64_t wants, found;
+} shuffle_state;
+
+static hr_status shuffle_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in, (void)out;
+    const shuffle_spec *sp = spec;
+    if (sp->size >= 1) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "shuffle.buffer_size",
+                   "shuffle: expected buffer_size > 0, got %lld; give the number of elements to mix, for example "
+                   "hr_shuffle(ds, 10000), or -2 for all of the input",
+                   (long long)sp->size);
+}
+
+static hr_status shuffle_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    const shuffle_spec *sp = spec;
+    shuffle_state *st = state;
+    st->key = hr_plan_key(p, sp->seed, sp->same_each_epoch);
+    st->total = -1;
+    return HR_OK;
+}
+
+static void shuffle_close(void *state)
+{
+    shuffle_state *st = state;
+    for (int64_t s = 0; s < st->slots; s++) hr_span_drop(st->slot[s]);
+    hr_free(st->slot);
+    hr_free(st->wanted);
+}
+
+static hr_status no_memory(hr_error *err) { return hr_no_memory(err, "shuffle: the buffer"); }
+
+/* ---- which element each slot holds after `draws` draws ---- */
+
+/* The slots that were ever filled. */
+static int64_t slots_filled(const shuffle_spec *sp, const shuffle_state *st)
+{
+    return st->total >= 0 && st->total < sp->size ? st->total : sp->size;
+}
+
+/* A state that no run leaves behind was not written by one. */
+static bool is_possible(const shuffle_state *st)
+{
+    return st->draws >= 0 && st->total >= -1 && (st->total < 0 || st->draws <= st->total) && st->draws < LARGEST &&
+           st->total < LARGEST;
+}
+
+/* Walks back through the draws: the last one of a slot names the element that filled it again; a slot never drawn has
+ * its first one. About size x ln(size) steps meet every slot. The draws behind the input's end are replayed forward.
+ * Returns how many slots still hold something. */
+static int64_t held_elements(const shuffle_spec *sp, const shuffle_state *st, int64_t *element)
+{
+    int64_t filled = slots_filled(sp, st), missing = filled;
+    const int64_t refills = st->total >= 0 && st->total - filled < st->draws ? st->total - filled : st->draws;
+    for (int64_t s = 0; s < filled; s++) element[s] = -1;
+    for (int64_t i = refills - 1; i >= 0 && missing > 0; i--) {
+        const int64_t s = hr_random_below(st->key, (uint64_t)i, filled);
+        if (element[s] >= 0) continue;
+        element[s] = sp->size + i;
+        missing--;
+    }
+    for (int64_t s = 0; s < filled; s++)
+        if (element[s] < 0) element[s] = s;
+    for (int64_t i = refills; i < st->draws; i++) {
+        const int64_t s = hr_random_below(st->key, (uint64_t)i, filled--);
+        element[s] = element[filled];
+    }
+    return filled;
+}
+
+/* Where nothing is known the start is never wrong, only far. */
+static int64_t shuffle_held_from(const void *spec, const void *state)
+{
+    const shuffle_spec *sp = spec;
+    const shuffle_state *st = state;
+    if (!is_possible(st) || st->draws == 0) return 0;
+    int64_t *element = hr_calloc((size_t)slots_filled(sp, st) + 1, sizeof *element);
+    if (!element) return 0;
+
+    const int64_t filled = held_elements(sp, st, element);
+    int64_t oldest = st->total >= 0 ? st->total : sp->size + st->draws;
+    for (int64_t s = 0; s < filled; s++)
+        if (element[s] < oldest) oldest = element[s];
+    hr_free(element);
+    return oldest;
+}
+
+/* ---- filling at the start: element i goes to slot i. The buffer grows, so that a small input needs a small one ---- */
+
+static hr_status grow_slots(const shuffle_spec *sp, shuffle_state *st, hr_error *err)
+{
+    int64_t slots = st->slots ? 2 * st->slots : FIRST_SLOTS;
+    if (slots > sp->size) slots = sp->size;
+    hr_span *slot = hr_realloc(st->slot, (size_t)slots * sizeof *slot);
+    if (!slot) return no_memory(err);
+    for (int64_t s = st->slots; s < slots; s++) slot[s] = (hr_span){0};
+    st->slot = slot;
+    st->slots = slots;
+    return HR_OK;
+}
+
+static hr_status fill_anew(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
+{
+    while (st->filled < sp->size) {
+        if (st->filled == st->slots) HR_TRY(grow_slots(sp, st, err));
+        hr_span span;
+        hr_status got = hr_pull(p, 0, st->slots - st->filled, &span);
+        if (got == HR_END) {
+            st->total = st->filled;
+            st->ended = true;
+            break;
+        }
+        if (got != HR_OK) return got;
+        for (int32_t i = 0; i < span.count; i++) st->slot[st->filled++] = hr_span_share(span, i, 1);
+        hr_span_drop(span);
+    }
+    return HR_OK;
+}
+
+/* ---- filling after a load: the input is read again, and the slots take what they held ---- */
+
+static int by_element(const void *a, const void *b)
+{
+    const int64_t x = ((const wanted *)a)->element, y = ((const wanted *)b)->element;
+    return (x > y) - (x < y);
+}
+
+static hr_status want_elements(const shuffle_spec *sp, shuffle_state *st, hr_error *err)
+{
+    if (!is_possible(st)) return hr_fail(err, HR_DATA_LOSS, "state.damaged", "shuffle: the saved state is damaged");
+    const size_t slots = (size_t)slots_filled(sp, st);
+    int64_t *element = hr_calloc(slots + 1, sizeof *element);
+    st->wanted = hr_calloc(slots + 1, sizeof *st->wanted);
+    st->slot = hr_calloc(slots + 1, sizeof *st->slot);
+    if (!element || !st->wanted || !st->slot) {
+        hr_free(element);
+        return no_memory(err);
+    }
+    st->slots = (int64_t)slots;
+    st->wants = held_elements(sp, st, element);
+    for (int64_t s = 0; s < st->wants; s++) st->wanted[s] = (wanted){.element = element[s], .slot = s};
+    hr_free(element);
+    qsort(st->wanted, (size_t)st->wants, sizeof *st->wanted, by_element);
+    return HR_OK;
+}
+
+static void place(shuffle_state *st, hr_span span, int64_t first)
+{
+    for (; st->found < st->wants && st->wanted[st->found].element < first + span.count; st->found++) {
+        const wanted *next = &st->wanted[st->found];
+        st->slot[next->slot] = hr_span_share(span, (int32_t)(next->element - first), 1);
+    }
+    hr_span_drop(span);
+}
+
+static hr_status input_changed(hr_error *err, const char *has, int64_t elements)
+{
+    return hr_fail(err, HR_DATA_LOSS, "shuffle.input_changed",
+                   "shuffle: the input has changed since the state was saved: it has %s %lld elements; begin anew", has,
+                   (long long)elements);
+}
+
+static hr_status fill_again(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
+{
+    if (!st->wanted) HR_TRY(want_elements(sp, st, err));
+    const int64_t end = st->total >= 0 ? st->total : sp->size + st->draws;
+    while (hr_pulled(p, 0) < end) {
+        hr_span span;
+        const int64_t first = hr_pulled(p, 0);
+        hr_status got = hr_pull(p, 0, end - first, &span);
+        if (got == HR_END) return input_changed(err, "only", first);
+        if (got != HR_OK) return got;
+        place(st, span, first);
+    }
+    st->filled = st->found;
+    hr_free(st->wanted);
+    st->wanted = NULL;
+    return HR_OK;
+}
+
+static hr_status fill(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
+{
+    if (st->full) return HR_OK;
+    HR_TRY(st->draws == 0 && st->total < 0 ? fill_anew(sp, st, p, err) : fill_again(sp, st, p, err));
+    st->full = true;
+    return HR_OK;
+}
+
+/* ---- drawing: the slots of the next draws are known beforehand, so their memory can be on its way ---- */
+
+static int64_t next_slots(const shuffle_state *st, int64_t wanted_draws, int shrinks, int64_t *s)
+{
+    const int64_t n = wanted_draws < CHUNK ? wanted_draws : CHUNK;
+    for (int64_t i = 0; i < n; i++) {
+        s[i] = hr_random_below(st->key, (uint64_t)(st->draws + i), st->filled - i * shrinks);
+        __builtin_prefetch(&st->slot[s[i]], 1);
+    }
+    return n;
+}
+
+/* Every element of `fresh` takes the place of one that is drawn. */
+static void draw_and_refill(shuffle_state *st, hr_plan *p, hr_span fresh)
+{
+    for (int32_t used = 0; used < fresh.count;) {
+        int64_t s[CHUNK];
+        const int64_t n = next_slots(st, fresh.count - used, 0, s);
+        for (int64_t i = 0; i < n; i++) {
+            hr_emit(p, st->slot[s[i]]);
+            st->slot[s[i]] = hr_span_share(fresh, used++, 1);
+        }
+        st->draws += n;
+    }
+    hr_span_drop(fresh);
+}
+
+static void draw_rest(shuffle_state *st, hr_plan *p)
+{
+    while (hr_room(p) > 0 && st->filled > 0) {
+        int64_t s[CHUNK];
+        const int64_t left = hr_room(p) < st->filled ? hr_room(p) : st->filled, n = next_slots(st, left, 1, s);
+        for (int64_t i = 0; i < n; i++) {
+            hr_emit(p, st->slot[s[i]]);
+            st->slot[s[i]] = st->slot[--st->filled];
+            st->slot[st->filled] = (hr_span){0};
+        }
+        st->draws += n;
+    }
+}
+
+/* The input's end is asked for also after a load, when it is known: an error may stand there. */
+static hr_status meet_end(shuffle_state *st, hr_plan *p, hr_error *err)
+{
+    hr_span more;
+    hr_status got = hr_pull(p, 0, 1, &more);
+    if (got == HR_OK) {
+        hr_span_drop(more);
+        return input_changed(err, "more than", st->total);
+    }
+    st->ended = got == HR_END;
+    return st->ended ? HR_OK : got;
+}
+
+static hr_status shuffle_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    shuffle_state *st = state;
+    HR_TRY(fill(spec, st, p, err));
+    while (hr_room(p) > 0 && st->total < 0) {
+        hr_span fresh;
+        hr_status got = hr_pull(p, 0, hr_room(p), &fresh);
+        if (got == HR_OK) draw_and_refill(st, p, fresh);
+        if (got == HR_END) st->total = hr_pulled(p, 0), st->ended = true;
+        if (got != HR_OK && got != HR_END) return got;
+    }
+    if (st->total < 0) return HR_OK;
+    if (!st->ended) HR_TRY(meet_end(st, p, err));
+    draw_rest(st, p);
+    return st->filled > 0 ? HR_OK : HR_END;
+}
+
+const hr_op hr_op_shuffle = {
+    .head = HR_OP_HEAD,
+    .name = "shuffle",
+    .spec_size = sizeof(shuffle_spec),
+    .state_size = sizeof(shuffle_state),
+    .saved = 2, /* draws, total */
+    .check = shuffle_check,
+    .open = shuffle_open,
+    .plan = shuffle_plan,
+    .close = shuffle_close,
+    .held_from = shuffle_held_from,
+};
+
+static int64_t slots_for(int64_t buffer_size)
+{
+    return buffer_size == WHOLE_INPUT || buffer_size > LARGEST ? LARGEST : buffer_size;
+}
+
+hr_dataset *hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts)
+{
+    shuffle_spec spec = {.size = slots_for(buffer_size)};
+    if (opts) spec.seed = opts->seed, spec.same_each_epoch = opts->same_each_epoch;
+    return hr_dataset_new(&hr_op_shuffle, &spec, &in, 1);
+}

@@ -1,0 +1,50 @@
+/* skip: drops the first `count` elements and passes the others. A negative count drops them all, as in TensorFlow, and
+ * then the input is not even opened. */
+#include <headrace/data.h>
+
+typedef struct skip_spec {
+    int64_t count;
+} skip_spec;
+
+typedef struct skip_state {
+    int64_t skipped; /* saved */
+} skip_state;
+
+static hr_status drop_first(int64_t count, skip_state *st, hr_plan *p)
+{
+    while (st->skipped < count) {
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, count - st->skipped, &span));
+        st->skipped += span.count;
+        hr_span_drop(span);
+    }
+    return HR_OK;
+}
+
+static hr_status skip_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    const skip_spec *sp = spec;
+    if (sp->count < 0) return HR_END;
+    HR_TRY(drop_first(sp->count, state, p));
+    while (hr_room(p) > 0) {
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, hr_room(p), &span));
+        hr_emit(p, span);
+    }
+    return HR_OK;
+}
+
+const hr_op hr_op_skip = {
+    .head = HR_OP_HEAD,
+    .name = "skip",
+    .spec_size = sizeof(skip_spec),
+    .state_size = sizeof(skip_state),
+    .saved = 1, /* skipped */
+    .plan = skip_plan,
+};
+
+hr_dataset *hr_skip(hr_dataset *in, int64_t count)
+{
+    return hr_dataset_new(&hr_op_skip, &(skip_spec){.count = count}, &in, 1);
+}
