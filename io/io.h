@@ -22,9 +22,9 @@ typedef enum hr_compression {
     HR_ZLIB,
 } hr_compression;
 
-/* "", "GZIP", "ZLIB", "NONE" in any case. False: there is no such one. */
+/* TensorFlow's compression_type: "" (none), "GZIP", "ZLIB", exactly so. False: there is no such one. */
 HR_API bool hr_compression_named(const char *name, hr_compression *out);
-HR_API const char *hr_compression_name(hr_compression compression);
+HR_API const char *hr_compression_name(hr_compression compression); /* the same, or "AUTO" */
 
 /* ---- reading a file from front to end ---- */
 
@@ -39,13 +39,17 @@ typedef struct hr_input_opts {
 /* Opens `path`; "-" is standard input. Gives *out. HR_NOT_FOUND, HR_PERMISSION_DENIED, HR_INVALID_ARGUMENT for a folder. */
 HR_API hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err);
 /* Lends the next bytes without copying, inflated: at least `at_least` of them unless the file ends before; *size says
- * how many. 0 at the end. They stay valid until the next call on `in`; 64 readable bytes follow. */
+ * how many, 0 at the end. They stay valid until the next call on `in`; 64 readable bytes follow. A failure means that
+ * fewer than `at_least` could be had: *data and *size then lend those before the damage. So ask for 1 to be given all
+ * good bytes before the error. */
 HR_API hr_status hr_input_peek(hr_input *in, size_t at_least, const char **data, size_t *size, hr_error *err);
 HR_API void hr_input_consume(hr_input *in, size_t size); /* at most what was lent */
 HR_API int64_t hr_input_offset(const hr_input *in);      /* of the next byte, inflated */
 HR_API int64_t
 hr_input_compressed_offset(const hr_input *in); /* where the decoder stands in the file; -1: not compressed */
 HR_API const char *hr_input_path(const hr_input *in);
+/* Zero bytes behind a compressed stream, passed over up to here: to be counted and reported. */
+HR_API int64_t hr_input_trailing_zeros(const hr_input *in);
 /* Goes to an (inflated) offset; forward by reading, back by starting anew where it is compressed. */
 HR_API hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err);
 HR_API void hr_input_free(hr_input *in); /* NULL: nothing */
@@ -57,7 +61,7 @@ typedef struct hr_output hr_output;
 typedef struct hr_output_opts {
     size_t struct_size;
     hr_compression compression;
-    int level;    /* default: the codec's */
+    int level;    /* 1 to 9 as zlib's; default: the codec's, chosen for speed */
     bool no_sync; /* default: synced before it is renamed */
 } hr_output_opts;
 
@@ -74,8 +78,9 @@ typedef struct hr_file_list {
     char **path; /* sorted */
     int64_t count;
 } hr_file_list;
-/* The files that match: *, ?, [a-z], {a,b} as tf.io.gfile.glob; several patterns are separated by '\n'. A pattern
- * without special characters names its file, whether it exists or not. HR_NOT_FOUND if there is none. */
+/* The files that match: *, ?, [a-z], [!a], \ before what is meant as it stands, as tf.io.gfile.glob: no braces, a star
+ * crosses no slash and matches hidden names, folders match as files do. Several patterns are separated by '\n': one list,
+ * sorted, with what several match as often. HR_NOT_FOUND if nothing matches. */
 HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err);
 HR_API void hr_file_list_clear(hr_file_list *list);
 
@@ -96,6 +101,7 @@ HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *op
  * whole record. HR_DATA_LOSS otherwise, with record and offset; the next call gives the same. */
 HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err);
 HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
+HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */
 HR_API void hr_record_reader_free(hr_record_reader *reader);     /* NULL: nothing */
 
 /* ---- tf.Example: writing ---- */

@@ -1,0 +1,44 @@
+/* What a codec is made of: how to know its files, how to decode, how to encode. One file a codec, ending in a const
+ * descriptor; the list is codecs.def. Not a public header. */
+#ifndef HR_CODEC_H
+#define HR_CODEC_H
+
+#include "io/window.h"
+#include <headrace/io.h>
+
+/* Takes all of the bytes. */
+typedef hr_status hr__sink_fn(void *sink, const void *data, size_t size, hr_error *err);
+
+typedef struct hr__codec {
+    hr_compression id;
+    const char *name;      /* for people: "gzip" */
+    const char *tf_name;   /* TensorFlow's compression_type: "GZIP" */
+    const char *extension; /* of file names: ".gz"; NULL: none */
+
+    /* How sure it is that a file that begins with `head` is of its kind; 0: not at all. The highest bid wins. */
+    int (*bid)(const unsigned char *head, size_t size);
+    /* `head`, or as much of it as is there, may begin such a file: no promise, but no contradiction either. */
+    bool (*accepts)(const unsigned char *head, size_t size);
+
+    /* Decoding: NULL where the bytes are the file's own. `decode` takes from `raw` what it needs and is a fill function
+     * otherwise; `zeros` counts the padding that it passed over. */
+    hr_status (*decoder_new)(void **decoder, hr_error *err);
+    hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
+    int64_t (*zeros)(const void *decoder);
+    void (*decoder_free)(void *decoder);
+
+    /* Encoding: NULL as above. level 0: the codec's own choice. */
+    hr_status (*encoder_new)(int level, void **encoder, hr_error *err);
+    hr_status (*encode)(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                        hr_error *err);
+    void (*encoder_free)(void *encoder);
+} hr__codec;
+
+HR_API const hr__codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMPRESSION_AUTO, too) */
+/* The codec of a file to read that begins with `head`: the one asked for, or what name and bytes say. HR_DATA_LOSS if
+ * they disagree. */
+HR_API hr_status hr__codec_for_reading(hr_compression asked, const char *path, const char *head, size_t size,
+                                       const hr__codec **out, hr_error *err);
+HR_API hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err);
+
+#endif

@@ -1,0 +1,258 @@
+/* Deflate streams behind each other, each between header and trailer. All of a file is read: a stream without bytes
+ * ends nothing, a trailer must be there and right, only zeros may follow the last one. What was inflated before a
+ * damage is handed out before the error. */
+#include "io/codecs/members.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { MAX_TRAILER = 8, ENCODER_ROOM = 64 * 1024 };
+
+typedef struct decoder {
+    const hr__member_form *form;
+    const hr__deflate_engine *engine;
+    void *inflate;
+    enum { HEADER, BODY, TRAILER, PADDING } stage;
+    int64_t members; /* that are whole */
+    uint32_t sum;    /* of the member at hand */
+    uint64_t count;  /* its bytes so far */
+    uint64_t total;  /* of all members */
+    int64_t padding; /* offset in the file of the zeros */
+    int64_t zeros;
+} decoder;
+
+/* ---- what can be wrong ---- */
+
+static hr_status damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
+{
+    hr_fail(err, HR_DATA_LOSS, kind, "byte %" PRId64 " (%" PRIu64 " inflated): %s stream %" PRId64 ": %s", at, d->total,
+            d->form->name, d->members, what);
+    if (err) err->compressed_offset = at;
+    return HR_DATA_LOSS;
+}
+
+static hr_status cut(const decoder *d, const hr__window *raw, hr_error *err)
+{
+    int64_t at = raw->offset + (int64_t)(raw->end - raw->begin);
+    return damaged(d, at, "stream.truncated", err, "expected more bytes, got the end of the file; the file is cut");
+}
+
+/* ---- decoding, stage by stage ---- */
+
+/* Peeks at `want` bytes; *size < want: the file ends before. */
+static hr_status look(hr__window *raw, size_t want, const unsigned char **bytes, size_t *size, hr_error *err)
+{
+    const char *data;
+    HR_TRY(hr__window_peek(raw, want, &data, size, err));
+    *bytes = (const unsigned char *)data;
+    return HR_OK;
+}
+
+static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
+{
+    const unsigned char *bytes;
+    size_t size, want = 3; /* tells a further stream from other bytes, wherever the window ends */
+    HR_TRY(look(raw, want, &bytes, &size, err));
+    if (size == 0) return HR_END;
+    if (d->members > 0 && !d->form->accepts(bytes, size)) {
+        d->padding = raw->offset;
+        d->stage = PADDING;
+        return HR_OK;
+    }
+    for (;;) {
+        const char *why = "";
+        int64_t used = d->form->header(bytes, size, &why);
+        if (used < 0) return damaged(d, raw->offset, "stream.corrupt", err, why);
+        if (used > 0) {
+            hr__window_consume(raw, (size_t)used);
+            d->engine->inflate_reset(d->inflate);
+            d->stage = BODY;
+            d->sum = d->form->sum;
+            d->count = 0;
+            return HR_OK;
+        }
+        want = size + 1;
+        if (want > 1 << 20) return damaged(d, raw->offset, "stream.corrupt", err, "its header never ends");
+        HR_TRY(look(raw, want, &bytes, &size, err));
+        if (size < want) return cut(d, raw, err);
+    }
+}
+
+static hr_status read_body(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+{
+    const unsigned char *bytes;
+    size_t size, held = d->engine->held(d->inflate);
+    HR_TRY(look(raw, held + 1, &bytes, &size, err));
+    hr__flow flow = {bytes, size, (unsigned char *)to, room};
+    hr__inflated result = d->engine->inflate(d->inflate, &flow);
+    size_t made = room - flow.room;
+    hr__window_consume(raw, size - flow.in_size);
+    d->sum = d->form->add(d->engine, d->sum, (unsigned char *)to, made);
+    d->count += made;
+    d->total += made;
+    *got += made;
+    if (result == HR__INFLATE_NO_MEMORY) return hr_no_memory(err, "inflating");
+    if (result == HR__INFLATE_BAD)
+        return damaged(d, raw->offset, "stream.corrupt", err, "expected deflated data, got bytes that are none");
+    if (result == HR__INFLATE_DONE) d->stage = TRAILER;
+    bool stuck = result == HR__INFLATE_MORE && made == 0 && size <= held;
+    return stuck ? cut(d, raw, err) : HR_OK;
+}
+
+static hr_status read_trailer(decoder *d, hr__window *raw, hr_error *err)
+{
+    const unsigned char *bytes;
+    size_t size, want = d->form->trailer_size;
+    HR_TRY(look(raw, want, &bytes, &size, err));
+    if (size < want) return cut(d, raw, err);
+    unsigned char expected[MAX_TRAILER];
+    d->form->trailer(d->sum, d->count, expected);
+    if (memcmp(bytes, expected, want) != 0)
+        return damaged(d, raw->offset, "stream.checksum", err,
+                       "expected the checksum and size of what was inflated, got others; the file is corrupt");
+    hr__window_consume(raw, want);
+    d->members++;
+    d->stage = HEADER;
+    return HR_OK;
+}
+
+static hr_status read_padding(decoder *d, hr__window *raw, hr_error *err)
+{
+    const unsigned char *bytes;
+    size_t size, zeros = 0;
+    HR_TRY(look(raw, 1, &bytes, &size, err));
+    if (size == 0) return HR_END;
+    while (zeros < size && bytes[zeros] == 0) zeros++;
+    d->zeros += (int64_t)zeros;
+    hr__window_consume(raw, zeros);
+    if (zeros == size) return HR_OK;
+    return damaged(d, d->padding, "stream.trailing_data", err,
+                   "expected a further stream or the end of the file, got other bytes; cut them off if they are none");
+}
+
+hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+{
+    decoder *d = decoder_;
+    hr_status status = HR_OK;
+    while (status == HR_OK && *got < room) {
+        switch (d->stage) {
+        case HEADER:
+            status = read_header(d, raw, err);
+            break;
+        case BODY:
+            status = read_body(d, raw, to + *got, room - *got, got, err);
+            break;
+        case TRAILER:
+            status = read_trailer(d, raw, err);
+            break;
+        case PADDING:
+            status = read_padding(d, raw, err);
+            break;
+        }
+    }
+    return status;
+}
+
+int64_t hr__members_zeros(const void *d) { return ((const decoder *)d)->zeros; }
+
+hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
+                                  hr_error *err)
+{
+    decoder *d = hr_calloc(1, sizeof *d);
+    if (!d) return hr_no_memory(err, "inflating");
+    *d = (decoder){.form = form, .engine = engine, .inflate = engine->inflate_new()};
+    if (!d->inflate) {
+        hr_free(d);
+        return hr_no_memory(err, "inflating");
+    }
+    *out = d;
+    return HR_OK;
+}
+
+void hr__members_decoder_free(void *decoder_)
+{
+    decoder *d = decoder_;
+    if (!d) return;
+    d->engine->inflate_free(d->inflate);
+    hr_free(d);
+}
+
+/* ---- encoding: one stream ---- */
+
+typedef struct encoder {
+    const hr__member_form *form;
+    const hr__deflate_engine *engine;
+    void *deflate;
+    bool begun;
+    uint32_t sum;
+    uint64_t count;
+    unsigned char bytes[ENCODER_ROOM];
+} encoder;
+
+hr_status hr__members_encoder_new(const hr__member_form *form, int level, void **out, hr_error *err)
+{
+    encoder *e = hr_malloc(sizeof *e);
+    if (!e) return hr_no_memory(err, "deflating");
+    e->form = form;
+    e->engine = level ? &hr__deflate_by_zlib : HR__DEFLATE_FASTEST; /* levels are zlib's */
+    e->deflate = e->engine->deflate_new(level);
+    e->begun = false;
+    e->sum = form->sum;
+    e->count = 0;
+    if (!e->deflate) {
+        hr_free(e);
+        return hr_no_memory(err, "deflating");
+    }
+    *out = e;
+    return HR_OK;
+}
+
+static hr_status write_trailer(encoder *e, hr__sink_fn *sink, void *to, hr_error *err)
+{
+    e->form->trailer(e->sum, e->count, e->bytes);
+    return sink(to, e->bytes, e->form->trailer_size, err);
+}
+
+hr_status hr__members_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                             hr_error *err)
+{
+    encoder *e = encoder_;
+    if (!e->begun) HR_TRY(sink(to, e->form->new_header, e->form->new_header_size, err));
+    e->begun = true;
+    if (size > 0) e->sum = e->form->add(e->engine, e->sum, data, size);
+    e->count += size;
+    hr__flow flow = {data, size, NULL, 0};
+    for (bool done = false; last ? !done : flow.in_size > 0;) {
+        flow.out = e->bytes;
+        flow.room = sizeof e->bytes;
+        done = e->engine->deflate(e->deflate, &flow, last);
+        HR_TRY(sink(to, e->bytes, sizeof e->bytes - flow.room, err));
+    }
+    return last ? write_trailer(e, sink, to, err) : HR_OK;
+}
+
+void hr__members_encoder_free(void *encoder_)
+{
+    encoder *e = encoder_;
+    if (!e) return;
+    e->engine->deflate_free(e->deflate);
+    hr_free(e);
+}
+
+/* ---- telling files apart ---- */
+
+bool hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip)
+{
+    const hr__deflate_engine *engine = &hr__deflate_by_zlib;
+    void *inflate = size > skip ? engine->inflate_new() : NULL;
+    if (!inflate) return false;
+    unsigned char out[4096];
+    hr__flow flow = {head + skip, size - skip, NULL, 0};
+    hr__inflated result = HR__INFLATE_MORE;
+    while (result == HR__INFLATE_MORE && flow.room == 0) {
+        flow.out = out;
+        flow.room = sizeof out;
+        result = engine->inflate(inflate, &flow);
+    }
+    engine->inflate_free(inflate);
+    return result == HR__INFLATE_MORE || result == HR__INFLATE_DONE;
+}

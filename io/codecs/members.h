@@ -1,0 +1,37 @@
+/* Files of one deflate stream or several behind each other (gzip's members, zlib's streams), each between a header and
+ * a trailer: what gzip.c and zlib.c share. */
+#ifndef HR_MEMBERS_H
+#define HR_MEMBERS_H
+
+#include "io/codecs/codec.h"
+#include "io/codecs/deflate.h"
+
+typedef struct hr__member_form {
+    const char *name; /* "gzip" */
+    bool (*accepts)(const unsigned char *head, size_t size);
+    /* Size of the header at `bytes`; 0: more bytes are needed; -1: it is wrong, *why says how. */
+    int64_t (*header)(const unsigned char *bytes, size_t size, const char **why);
+    size_t trailer_size;
+    uint32_t sum; /* of no bytes */
+    uint32_t (*add)(const hr__deflate_engine *engine, uint32_t sum, const unsigned char *data, size_t size);
+    /* What a trailer must be for `count` bytes with this sum. */
+    void (*trailer)(uint32_t sum, uint64_t count, unsigned char *out);
+    const char *new_header; /* for writing */
+    size_t new_header_size;
+} hr__member_form;
+
+HR_API hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
+                                         hr_error *err);
+HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
+HR_API int64_t hr__members_zeros(const void *decoder);
+HR_API void hr__members_decoder_free(void *decoder);
+
+HR_API hr_status hr__members_encoder_new(const hr__member_form *form, int level, void **out, hr_error *err);
+HR_API hr_status hr__members_encode(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink,
+                                    void *to, hr_error *err);
+HR_API void hr__members_encoder_free(void *encoder);
+
+/* `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes. */
+HR_API bool hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);
+
+#endif

@@ -1,0 +1,72 @@
+/* zlib (RFC 1950): two bytes, a deflate stream, its Adler-32. Several of them in one file are read as one. */
+#include "io/codecs/members.h"
+
+static bool zlib_accepts(const unsigned char *head, size_t size)
+{
+    if (size > 0 && ((head[0] & 15) != 8 || head[0] >> 4 > 7)) return false;
+    return size < 2 || (head[0] << 8 | head[1]) % 31 == 0;
+}
+
+/* Two bytes say little ("X" and a tab pass): what follows must inflate, too. */
+static int zlib_bid(const unsigned char *head, size_t size)
+{
+    return size > 2 && zlib_accepts(head, size) && hr__deflate_plausible(head, size, 2) ? 1 : 0;
+}
+
+static int64_t zlib_header(const unsigned char *bytes, size_t size, const char **why)
+{
+    *why = "expected a zlib header, got other bytes";
+    if (!zlib_accepts(bytes, size)) return -1;
+    if (size < 2) return 0;
+    *why = "expected a zlib stream that stands alone, got one that needs a preset dictionary";
+    return bytes[1] & 0x20 ? -1 : 2;
+}
+
+static uint32_t zlib_add(const hr__deflate_engine *engine, uint32_t sum, const unsigned char *data, size_t size)
+{
+    return engine->adler32(sum, data, size);
+}
+
+static void zlib_trailer(uint32_t sum, uint64_t count, unsigned char *out)
+{
+    (void)count;
+    for (int i = 0; i < 4; i++) out[i] = (unsigned char)(sum >> (24 - 8 * i));
+}
+
+static const hr__member_form form = {
+    .name = "zlib",
+    .accepts = zlib_accepts,
+    .header = zlib_header,
+    .trailer_size = 4,
+    .sum = 1,
+    .add = zlib_add,
+    .trailer = zlib_trailer,
+    .new_header = "\x78\x9c",
+    .new_header_size = 2,
+};
+
+static hr_status zlib_decoder(void **out, hr_error *err)
+{
+    return hr__members_decoder_new(&form, HR__DEFLATE_FASTEST, out, err);
+}
+
+static hr_status zlib_encoder(int level, void **out, hr_error *err)
+{
+    return hr__members_encoder_new(&form, level, out, err);
+}
+
+const hr__codec hr__codec_zlib = {
+    .id = HR_ZLIB,
+    .name = "zlib",
+    .tf_name = "ZLIB",
+    .extension = ".zlib",
+    .bid = zlib_bid,
+    .accepts = zlib_accepts,
+    .decoder_new = zlib_decoder,
+    .decode = hr__members_decode,
+    .zeros = hr__members_zeros,
+    .decoder_free = hr__members_decoder_free,
+    .encoder_new = zlib_encoder,
+    .encode = hr__members_encode,
+    .encoder_free = hr__members_encoder_free,
+};

@@ -1,0 +1,106 @@
+/* Which codec a file has: by the caller's word, its name, its first bytes; what disagrees is an error. */
+#include "io/codecs/codec.h"
+#include <stdio.h>
+#include <string.h>
+
+#define HR_CODEC(name) extern const hr__codec hr__codec_##name;
+#include "io/codecs/codecs.def"
+#undef HR_CODEC
+
+static const hr__codec *const codecs[] = {
+#define HR_CODEC(name) &hr__codec_##name,
+#include "io/codecs/codecs.def"
+#undef HR_CODEC
+};
+enum { CODECS = sizeof codecs / sizeof *codecs };
+
+bool hr_compression_named(const char *name, hr_compression *out)
+{
+    for (int i = 0; i < CODECS; i++) {
+        if (strcmp(codecs[i]->tf_name, name) != 0) continue;
+        *out = codecs[i]->id;
+        return true;
+    }
+    return false;
+}
+
+const char *hr_compression_name(hr_compression compression)
+{
+    const hr__codec *codec = hr__codec_of(compression);
+    return codec ? codec->tf_name : "AUTO";
+}
+
+const hr__codec *hr__codec_of(hr_compression id)
+{
+    for (int i = 0; i < CODECS; i++)
+        if (codecs[i]->id == id) return codecs[i];
+    return NULL;
+}
+
+static const hr__codec *by_name(const char *path)
+{
+    size_t size = strlen(path);
+    for (int i = 0; i < CODECS; i++) {
+        size_t extension = codecs[i]->extension ? strlen(codecs[i]->extension) : 0;
+        if (extension && size > extension && strcmp(path + size - extension, codecs[i]->extension) == 0)
+            return codecs[i];
+    }
+    return NULL;
+}
+
+static const hr__codec *by_bytes(const unsigned char *head, size_t size)
+{
+    const hr__codec *best = hr__codec_of(HR_NONE);
+    int highest = 0;
+    for (int i = 0; i < CODECS; i++) {
+        int bid = codecs[i]->bid(head, size);
+        if (bid > highest) best = codecs[i];
+        if (bid > highest) highest = bid;
+    }
+    return best;
+}
+
+static hr_status disagree(const char *path, const hr__codec *expected, bool asked, const hr__codec *found,
+                          const unsigned char *head, size_t size, hr_error *err)
+{
+    char bytes[16] = "";
+    for (size_t i = 0; i < size && i < 4; i++) snprintf(bytes + 3 * i, sizeof bytes - 3 * i, "%02x ", head[i]);
+    const char *remedy = asked ? "leave .compression out to have it detected"
+                               : "give .compression if the file's name says the wrong thing";
+    if (found->decode)
+        hr_fail(err, HR_DATA_LOSS, "compression.wrong", "%s: expected compression %s, got a %s file; %s", path,
+                expected->name, found->name, remedy);
+    else
+        hr_fail(err, HR_DATA_LOSS, "compression.wrong", "%s: expected compression %s, got a file that begins %s; %s",
+                path, expected->name, bytes, remedy);
+    if (err) err->offset = err->compressed_offset = 0;
+    hr_error_file(err, path);
+    return HR_DATA_LOSS;
+}
+
+static hr_status unknown(const char *path, hr_compression asked, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "compression.unknown",
+                   "%s: expected a compression of hr_compression, got %d; there is no such one", path, (int)asked);
+}
+
+hr_status hr__codec_for_reading(hr_compression asked, const char *path, const char *head_, size_t size,
+                                const hr__codec **out, hr_error *err)
+{
+    const unsigned char *head = (const unsigned char *)head_;
+    const hr__codec *found = by_bytes(head, size);
+    const hr__codec *expected = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
+    if (!expected && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
+    *out = expected ? expected : found;
+    if (size == 0 || *out == found) return HR_OK;
+    bool agrees = expected->decode ? expected->accepts(head, size) : !found->decode;
+    return agrees ? HR_OK : disagree(path, expected, asked != HR_COMPRESSION_AUTO, found, head, size, err);
+}
+
+hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err)
+{
+    *out = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
+    if (!*out && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
+    if (!*out) *out = hr__codec_of(HR_NONE);
+    return HR_OK;
+}

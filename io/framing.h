@@ -1,0 +1,55 @@
+/* How TFRecord frames a record: length (8 bytes, little endian), its masked CRC-32C (4), data, the data's masked CRC-32C
+ * (4). Shared by the record reader and the tfrecord operator, so that both say the same of the same damage. */
+#ifndef HR_FRAMING_H
+#define HR_FRAMING_H
+
+#include <headrace/base.h>
+
+enum { HR__RECORD_HEADER = 12, HR__RECORD_FOOTER = 4, HR__RECORD_FRAME = 16 };
+#define HR__RECORD_LIMIT ((uint64_t)1 << 30) /* default of .max_record_bytes */
+
+static inline uint32_t hr__get32(const char *from)
+{
+    const unsigned char *b = (const unsigned char *)from;
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static inline uint64_t hr__get64(const char *from) { return hr__get32(from) | (uint64_t)hr__get32(from + 4) << 32; }
+
+static inline void hr__put32(char *to, uint32_t value)
+{
+    for (int i = 0; i < 4; i++) to[i] = (char)(value >> 8 * i & 255);
+}
+
+/* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing behind can be trusted. */
+static inline bool hr__record_length(const char *header, uint64_t *length)
+{
+    *length = hr__get64(header);
+    return hr_crc32c_mask(hr_crc32c(0, header, 8)) == hr__get32(header + 8);
+}
+
+/* The checksum behind `size` bytes of data is theirs. */
+static inline bool hr__record_sound(const char *data, size_t size)
+{
+    return hr_crc32c_mask(hr_crc32c(0, data, size)) == hr__get32(data + size);
+}
+
+HR_API void hr__record_header(char *header, uint64_t length);               /* fills it */
+HR_API void hr__record_footer(char *footer, const void *data, size_t size); /* fills it */
+
+/* Where a record begins, for messages. `file` may be "". */
+typedef struct hr__record_place {
+    const char *file;
+    int64_t record, offset;
+} hr__record_place;
+
+/* The errors of this format; each says what was expected and found. */
+HR_API hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr_error *err);
+HR_API hr_status hr__record_fail_data_crc(hr__record_place at, const char *data, size_t size, hr_error *err);
+/* The file ends `have` bytes behind the record's first; `header` is NULL if it is not whole. */
+HR_API hr_status hr__record_fail_truncated(hr__record_place at, const char *header, uint64_t have, hr_error *err);
+HR_API hr_status hr__record_fail_limit(hr__record_place at, uint64_t length, uint64_t limit, hr_error *err);
+/* Names the record in an error of the file below it, such as that of a cut gzip stream. */
+HR_API hr_status hr__record_fail_below(hr__record_place at, hr_status status, hr_error *err);
+
+#endif

@@ -1,0 +1,216 @@
+/* Reading a file from front to end, a piece at a time. Two windows: one over the file, and one over what the codec makes
+ * of it where it is compressed; a plain file needs the first only. */
+#include "io/input.h"
+#include "io/codecs/codec.h"
+#include "io/sys.h"
+#include "io/window.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 256 * 1024, HEAD = 4096 /* enough to tell what kind of file it is */ };
+
+struct hr_input {
+    char *path;
+    int fd;
+    bool standard, regular;
+    int64_t position; /* in the file, of the next byte to read */
+    const hr__codec *codec;
+    void *decoder;
+    hr__window raw, inflated;
+    hr__window *window; /* the one that is lent from */
+};
+
+/* ---- filling the windows ---- */
+
+static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_error *err)
+{
+    hr_input *in = source;
+    ssize_t count = hr__read(in->fd, to, room, in->regular ? in->position : -1);
+    if (count < 0) {
+        hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
+        if (err) *(in->decoder ? &err->compressed_offset : &err->offset) = in->position;
+        return status;
+    }
+    *got = (size_t)count;
+    in->position += count;
+    return count > 0 ? HR_OK : HR_END;
+}
+
+static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
+{
+    hr_input *in = source;
+    int64_t before = in->inflated.offset + (int64_t)in->inflated.end;
+    hr_status status = in->codec->decode(in->decoder, &in->raw, to, room, got, err);
+    if (status >= 0 || !err) return status;
+    if (!err->file[0]) hr_error_prefix(err, "%s: ", in->path);
+    hr_error_file(err, in->path);
+    err->offset = before + (int64_t)*got;
+    return status;
+}
+
+/* ---- opening ---- */
+
+static hr_status open_file(hr_input *in, hr_error *err)
+{
+    in->standard = strcmp(in->path, "-") == 0;
+    in->fd = in->standard ? STDIN_FILENO : hr__open(in->path, O_RDONLY, 0);
+    struct stat about;
+    if (in->fd < 0 || fstat(in->fd, &about) != 0) return hr__sys_fail(err, errno, "file.open", in->path, "opened");
+    if (S_ISDIR(about.st_mode)) {
+        hr_fail(err, HR_INVALID_ARGUMENT, "file.folder", "%s: expected a file, got a folder; name the files in it",
+                in->path);
+        hr_error_file(err, in->path);
+        return HR_INVALID_ARGUMENT;
+    }
+    in->regular = S_ISREG(about.st_mode) && !in->standard;
+    return HR_OK;
+}
+
+static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
+{
+    const char *head;
+    size_t size;
+    hr_status status = hr__window_peek(&in->raw, 64, &head, &size, err);
+    if (status < 0 && size < 64) return status;
+    HR_TRY(hr__codec_for_reading(asked, in->path, head, size, &in->codec, err));
+    in->window = in->codec->decode ? &in->inflated : &in->raw;
+    return in->codec->decode ? in->codec->decoder_new(&in->decoder, err) : HR_OK;
+}
+
+hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
+{
+    hr_input *in = hr_calloc(1, sizeof *in);
+    if (in) *in = (hr_input){.fd = -1, .path = hr_strdup(path)};
+    if (!in || !in->path) {
+        hr_free(in);
+        return hr_no_memory(err, "opening a file");
+    }
+    size_t piece = opts && opts->buffer_size ? opts->buffer_size : PIECE;
+    in->raw = (hr__window){.fill = read_file, .source = in, .piece = piece < HEAD ? piece : HEAD};
+    in->inflated = (hr__window){.fill = decode, .source = in, .piece = piece};
+    hr_status status = open_file(in, err);
+    if (status == HR_OK) status = choose_codec(in, opts ? opts->compression : HR_COMPRESSION_AUTO, err);
+    in->raw.piece = piece;
+    if (status == HR_OK)
+        *out = in;
+    else
+        hr_input_free(in);
+    return status;
+}
+
+void hr_input_free(hr_input *in)
+{
+    if (!in) return;
+    if (in->decoder) in->codec->decoder_free(in->decoder);
+    if (in->fd >= 0 && !in->standard) hr__sys_get()->close(in->fd);
+    hr__window_clear(&in->raw);
+    hr__window_clear(&in->inflated);
+    hr_free(in->path);
+    hr_free(in);
+}
+
+/* ---- reading ---- */
+
+hr_status hr_input_peek(hr_input *in, size_t at_least, const char **data, size_t *size, hr_error *err)
+{
+    return hr__window_peek(in->window, at_least, data, size, err);
+}
+
+void hr_input_consume(hr_input *in, size_t size) { hr__window_consume(in->window, size); }
+
+int64_t hr_input_offset(const hr_input *in) { return in->window->offset; }
+
+int64_t hr_input_compressed_offset(const hr_input *in) { return in->decoder ? in->raw.offset : -1; }
+
+int64_t hr_input_trailing_zeros(const hr_input *in) { return in->decoder ? in->codec->zeros(in->decoder) : 0; }
+
+const char *hr_input_path(const hr_input *in) { return in->path; }
+
+/* ---- going elsewhere ---- */
+
+static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
+{
+    if (in->decoder) {
+        void *decoder;
+        HR_TRY(in->codec->decoder_new(&decoder, err));
+        in->codec->decoder_free(in->decoder);
+        in->decoder = decoder;
+        hr__window_restart(&in->inflated, 0);
+    }
+    in->position = in->decoder ? 0 : offset;
+    hr__window_restart(&in->raw, in->position);
+    return HR_OK;
+}
+
+static hr_status beyond(const hr_input *in, int64_t offset, hr_error *err)
+{
+    hr_fail(err, HR_OUT_OF_RANGE, "file.offset", "%s: expected an offset in the file, got %" PRId64 ", behind its end",
+            in->path, offset);
+    hr_error_file(err, in->path);
+    return HR_OUT_OF_RANGE;
+}
+
+static hr_status read_on(hr_input *in, int64_t offset, hr_error *err)
+{
+    while (in->window->offset < offset) {
+        const char *data;
+        size_t size;
+        HR_TRY(hr_input_peek(in, 1, &data, &size, err));
+        if (size == 0) return beyond(in, offset, err);
+        int64_t left = offset - in->window->offset;
+        hr_input_consume(in, (int64_t)size < left ? size : (size_t)left);
+    }
+    return HR_OK;
+}
+
+hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err)
+{
+    bool inside =
+        offset >= in->window->offset && offset <= in->window->offset + (int64_t)(in->window->end - in->window->begin);
+    if (!inside && hr__input_has_places(in)) {
+        if (offset < 0 || offset > hr__input_file_size(in)) return beyond(in, offset, err);
+        return restart(in, offset, err);
+    }
+    if (offset < in->window->offset) {
+        if (!in->regular)
+            return hr_fail(err, HR_FAILED_PRECONDITION, "file.seek",
+                           "%s: expected a file to go back in, got a pipe or a device; copy it to a file", in->path);
+        HR_TRY(restart(in, 0, err));
+    }
+    return read_on(in, offset, err);
+}
+
+bool hr__input_has_places(const hr_input *in) { return in->regular && !in->decoder; }
+
+hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)
+{
+    for (*got = 0; *got < size;) {
+        ssize_t count = hr__read(in->fd, (char *)to + *got, size - *got, offset + (int64_t)*got);
+        if (count == 0) break;
+        if (count < 0) {
+            hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
+            if (err) err->offset = offset + (int64_t)*got;
+            return status;
+        }
+        *got += (size_t)count;
+    }
+    return HR_OK;
+}
+
+int64_t hr__input_file_size(const hr_input *in)
+{
+    struct stat about;
+    return in->regular && fstat(in->fd, &about) == 0 ? (int64_t)about.st_size : -1;
+}
+
+uint64_t hr__input_identity(const hr_input *in)
+{
+    struct stat about;
+    if (!in->regular || fstat(in->fd, &about) != 0) return 0;
+    uint64_t key = hr_random((uint64_t)about.st_size, (uint64_t)about.st_mtim.tv_sec);
+    return hr_random(key, (uint64_t)about.st_mtim.tv_nsec) | 1;
+}

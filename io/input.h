@@ -1,0 +1,17 @@
+/* What the floors above may ask of an hr_input beside the public calls. */
+#ifndef HR_INPUT_H
+#define HR_INPUT_H
+
+#include <headrace/io.h>
+
+/* The bytes are the file's own, and it can be read at any place: hr__input_read_at may be used. */
+HR_API bool hr__input_has_places(const hr_input *in);
+/* Reads `size` bytes at `offset` (*got says how many; fewer only at the end), without moving `in`. */
+HR_API hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got,
+                                   hr_error *err);
+/* Size of the file itself, as it is now; -1: not known (a pipe). */
+HR_API int64_t hr__input_file_size(const hr_input *in);
+/* A number that changes when the file is written again (its size and time); 0: not known. */
+HR_API uint64_t hr__input_identity(const hr_input *in);
+
+#endif

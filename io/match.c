@@ -1,0 +1,236 @@
+/* File patterns as TensorFlow expands them: level by level from the first one with a special character, folders only in
+ * between; hidden names match as others do; a pattern that begins with a special character gives "./name". */
+#include "io/match.h"
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char special[] = "*?[\\";
+
+/* ---- one name against one pattern ---- */
+
+/* Matches `c` against the set at `set` (behind its '['); gives what follows its ']', NULL if there is no ']'. */
+static const char *match_set(const char *set, char c, bool *inside)
+{
+    bool negated = *set == '!' || *set == '^', found = false;
+    const char *p = set + negated;
+    do {
+        if (*p == '\\' && p[1]) p++;
+        if (!*p) return NULL;
+        unsigned char low = (unsigned char)*p++, high = low;
+        if (*p == '-' && p[1] && p[1] != ']') {
+            p += p[1] == '\\' && p[2] ? 2 : 1;
+            high = (unsigned char)*p++;
+        }
+        found |= low <= (unsigned char)c && (unsigned char)c <= high;
+    } while (*p != ']');
+    *inside = found != negated;
+    return p + 1;
+}
+
+/* One step of the pattern against one byte: false if they do not fit. A '[' without an end is an ordinary byte. */
+static bool match_one(const char **pattern, char c)
+{
+    const char *p = *pattern;
+    bool inside;
+    if (*p == '?') {
+        *pattern = p + 1;
+        return c != '/';
+    }
+    const char *behind = *p == '[' ? match_set(p + 1, c, &inside) : NULL;
+    if (behind) {
+        *pattern = behind;
+        return inside && c != '/';
+    }
+    if (*p == '\\' && p[1]) p++;
+    *pattern = p + 1;
+    return *p == c;
+}
+
+/* Goes back to the last star only: what an earlier one could do besides, the last one does as well. */
+bool hr__glob_matches(const char *pattern, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+    while (*name) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = name;
+        } else if (*pattern && match_one(&pattern, *name)) {
+            name++;
+            if (name[-1] == '/') star = NULL;
+        } else if (star && *from != '/') {
+            pattern = star;
+            name = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return !*pattern;
+}
+
+/* ---- lists ---- */
+
+static void put(hr_file_list *list, const char *path, hr_status *status, hr_error *err)
+{
+    if (*status != HR_OK) return;
+    bool full = (list->count & (list->count - 1)) == 0; /* 0, 1, 2, 4, ...: room for as many again */
+    char **grown =
+        full ? hr_realloc(list->path, (size_t)(list->count ? 2 * list->count : 1) * sizeof *grown) : list->path;
+    if (grown) list->path = grown;
+    char *copy = grown ? hr_strdup(path) : NULL;
+    if (copy)
+        list->path[list->count++] = copy;
+    else
+        *status = hr_no_memory(err, "a list of files");
+}
+
+void hr_file_list_clear(hr_file_list *list)
+{
+    for (int64_t i = 0; i < list->count; i++) hr_free(list->path[i]);
+    hr_free(list->path);
+    *list = (hr_file_list){0};
+}
+
+static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static void sort(hr_file_list *list, int64_t from)
+{
+    if (list->count - from > 1) qsort(list->path + from, (size_t)(list->count - from), sizeof *list->path, by_bytes);
+}
+
+uint64_t hr__file_list_identity(const hr_file_list *list)
+{
+    uint64_t sum = (uint64_t)list->count;
+    for (int64_t i = 0; i < list->count; i++)
+        sum = hr_fingerprint_cat64(sum, hr_fingerprint64(list->path[i], strlen(list->path[i])));
+    return sum;
+}
+
+/* ---- walking ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* The children of a folder whose whole path matches `pattern`; only folders if there are further levels. */
+static hr_status children(const char *folder, const char *pattern, bool last, hr_file_list *out, hr_error *err)
+{
+    DIR *dir = opendir(folder);
+    if (!dir && (errno == ENOENT || errno == ENOTDIR)) return HR_OK;
+    if (!dir && errno == EACCES) {
+        hr_log(HR_WARNING, "%s: no permission to look into this folder: passed over", folder);
+        return HR_OK;
+    }
+    if (!dir) return hr_fail(err, HR_UNKNOWN, "file.list", "%s: cannot be listed (error %d)", folder, errno);
+    hr_status status = HR_OK;
+    size_t length = strlen(folder);
+    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
+    for (const struct dirent *entry; status == HR_OK && (entry = readdir(dir));) {
+        char path[4096 + 256];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        int size = snprintf(path, sizeof path, "%s%s%s", folder, slash, entry->d_name);
+        if (size < 0 || (size_t)size >= sizeof path || !hr__glob_matches(pattern, path)) continue;
+        if (last || is_folder(path)) put(out, path, &status, err);
+    }
+    closedir(dir);
+    return status;
+}
+
+/* The end of the first `level` names of a path: "a//b/c" has 3. */
+static size_t behind_level(const char *path, size_t from)
+{
+    while (path[from] == '/') from++;
+    while (path[from] && path[from] != '/') from++;
+    return from;
+}
+
+/* Expands `pattern`, whose part before `fixed` holds no special character. Changes `pattern` and puts it back. */
+static hr_status expand(char *pattern, size_t fixed, hr_file_list *out, hr_error *err)
+{
+    hr_status status = HR_OK;
+    hr_file_list level = {0};
+    size_t at = fixed;
+    char saved = pattern[at];
+    pattern[at] = '\0';
+    put(&level, at > 0 ? pattern : "/", &status, err);
+    pattern[at] = saved;
+    while (status == HR_OK && level.count > 0 && pattern[at]) {
+        hr_file_list next = {0};
+        at = behind_level(pattern, at);
+        bool last = !pattern[at];
+        saved = pattern[at];
+        pattern[at] = '\0';
+        for (int64_t i = 0; status == HR_OK && i < level.count; i++)
+            status = children(level.path[i], pattern, last, &next, err);
+        pattern[at] = saved;
+        hr_file_list_clear(&level);
+        level = next;
+    }
+    for (int64_t i = 0; i < level.count; i++) put(out, level.path[i], &status, err);
+    hr_file_list_clear(&level);
+    return status;
+}
+
+/* Adds what one pattern matches. `literal`: one without special characters needs no file. */
+static hr_status match(const char *pattern, bool literal, hr_file_list *out, hr_error *err)
+{
+    hr_status status = HR_OK;
+    struct stat about;
+    size_t size = strlen(pattern), plain = strcspn(pattern, special);
+    if (size == 0) return HR_OK;
+    if (plain == size) {
+        if (literal || stat(pattern, &about) == 0) put(out, pattern, &status, err);
+        return status;
+    }
+    char *path = hr_malloc(size + 3);
+    if (!path) return hr_no_memory(err, "a file pattern");
+    bool bare = !memchr(pattern, '/', plain);
+    snprintf(path, size + 3, "%s%s", bare ? "./" : "", pattern);
+    for (size_t end = strlen(path); end > 1 && path[end - 1] == '/';) path[--end] = '\0';
+    size_t fixed = plain + (bare ? 2 : 0);
+    while (fixed > 0 && path[fixed - 1] != '/') fixed--;
+    status = expand(path, fixed > 0 ? fixed - 1 : 0, out, err);
+    hr_free(path);
+    return status;
+}
+
+/* Adds the files of all patterns, which '\n' separates. */
+static hr_status match_all(const char *patterns, bool source, hr_file_list *out, hr_error *err)
+{
+    hr_status status = HR_OK;
+    char *copy = hr_strdup(patterns), *rest = copy;
+    if (!copy) return hr_no_memory(err, "a file pattern");
+    for (char *one; status == HR_OK && (one = strsep(&rest, "\n"));) {
+        int64_t before = out->count;
+        status = match(one, source, out, err);
+        if (source) sort(out, before);
+    }
+    hr_free(copy);
+    if (!source) sort(out, 0);
+    if (status == HR_OK && out->count == 0)
+        status = hr_fail(err, HR_NOT_FOUND, "file.no_match",
+                         "expected files that match \"%.200s\", got none; look for a "
+                         "wrong folder or a missing star",
+                         patterns);
+    if (status != HR_OK) hr_file_list_clear(out);
+    return status;
+}
+
+hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err)
+{
+    *out = (hr_file_list){0};
+    return match_all(pattern, false, out, err);
+}
+
+hr_status hr__source_files(const char *pattern, hr_file_list *out, hr_error *err)
+{
+    *out = (hr_file_list){0};
+    return match_all(pattern, true, out, err);
+}

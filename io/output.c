@@ -1,0 +1,233 @@
+/* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. Whoever
+ * is killed in between leaves the old file or the new one. Devices and pipes are written to directly. */
+#include "io/codecs/codec.h"
+#include "io/sys.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUFFER = 256 * 1024 };
+
+struct hr_output {
+    char *path;      /* as the caller gave it */
+    char *target;    /* what it means: symbolic links followed */
+    char *temporary; /* NULL: written to directly */
+    int fd;
+    bool standard, sync;
+    int64_t offset;
+    const hr__codec *codec;
+    void *encoder;
+    size_t used; /* of `bytes` */
+    char *bytes;
+    hr_status status; /* the first failure; it sticks */
+    hr_error error;
+};
+
+/* ---- names ---- */
+
+/* The folder of a path, with its slash: "" for a bare name. Gives. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = hr_malloc(size + 1);
+    if (!folder) return NULL;
+    if (size > 0) memcpy(folder, path, size);
+    folder[size] = '\0';
+    return folder;
+}
+
+/* A link stays a link: what it points to is replaced. */
+static char *target_of(const char *path)
+{
+    struct stat about;
+    char real[PATH_MAX];
+    bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+    return hr_strdup(link && realpath(path, real) ? real : path);
+}
+
+/* ".model.bin.4711-0.tmp" beside the target. O_EXCL makes it this writer's alone. */
+static hr_status open_temporary(hr_output *out, mode_t mode, hr_error *err)
+{
+    char *folder = folder_of(out->target);
+    size_t room = strlen(out->target) + 64;
+    out->temporary = hr_malloc(room);
+    if (!folder || !out->temporary) {
+        hr_free(folder);
+        return hr_no_memory(err, "a file's name");
+    }
+    const char *name = out->target + strlen(folder);
+    for (int n = 0; n < 10000; n++) {
+        snprintf(out->temporary, room, "%s.%.180s.%ld-%d.tmp", folder, name, (long)getpid(), n);
+        out->fd = hr__open(out->temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
+        if (out->fd >= 0 || errno != EEXIST) break;
+    }
+    hr_free(folder);
+    if (out->fd >= 0) return HR_OK;
+    hr_free(out->temporary);
+    out->temporary = NULL;
+    return hr__sys_fail(err, errno, "file.open", out->path, "written");
+}
+
+static hr_status open_target(hr_output *out, hr_error *err)
+{
+    out->standard = strcmp(out->path, "-") == 0;
+    if (out->standard) {
+        out->fd = STDOUT_FILENO;
+        return HR_OK;
+    }
+    out->target = target_of(out->path);
+    if (!out->target) return hr_no_memory(err, "a file's name");
+    struct stat about;
+    bool exists = stat(out->target, &about) == 0;
+    size_t size = strlen(out->target);
+    if ((exists && S_ISDIR(about.st_mode)) || size == 0 || out->target[size - 1] == '/')
+        return hr_fail(err, HR_INVALID_ARGUMENT, "file.folder", "%s: expected a name for a file, got a folder",
+                       out->path);
+    if (exists && !S_ISREG(about.st_mode)) {
+        out->fd = hr__open(out->target, O_WRONLY, 0);
+        return out->fd >= 0 ? HR_OK : hr__sys_fail(err, errno, "file.open", out->path, "written");
+    }
+    HR_TRY(open_temporary(out, 0666, err));
+    if (exists) (void)!fchmod(out->fd, about.st_mode & 07777); /* a new file with the rights of the old one */
+    return HR_OK;
+}
+
+/* ---- writing ---- */
+
+static hr_status fail(hr_output *out, int number, const char *kind, const char *verb)
+{
+    out->status = hr__sys_fail(&out->error, number, kind, out->path, verb);
+    return out->status;
+}
+
+static hr_status flush(hr_output *out)
+{
+    if (out->status != HR_OK) return out->status;
+    if (out->used > 0 && !hr__write_all(out->fd, out->bytes, out->used))
+        return fail(out, errno, "file.write", "written");
+    out->used = 0;
+    return HR_OK;
+}
+
+/* What the encoder makes, or the caller's own bytes, on their way to the file. */
+static hr_status sink(void *to, const void *data, size_t size, hr_error *err)
+{
+    hr_output *out = to;
+    (void)err;
+    if (size > BUFFER - out->used) HR_TRY(flush(out));
+    if (size >= BUFFER) {
+        if (!hr__write_all(out->fd, data, size)) return fail(out, errno, "file.write", "written");
+        return HR_OK;
+    }
+    if (size > 0) memcpy(out->bytes + out->used, data, size);
+    out->used += size;
+    return HR_OK;
+}
+
+static hr_status report(const hr_output *out, hr_error *err)
+{
+    if (out->status != HR_OK && err) *err = out->error;
+    return out->status;
+}
+
+hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err)
+{
+    if (out->status != HR_OK) return report(out, err);
+    hr_status status = out->encoder ? out->codec->encode(out->encoder, data, size, false, sink, out, &out->error)
+                                    : sink(out, data, size, &out->error);
+    if (out->status == HR_OK) out->status = status;
+    if (status == HR_OK) out->offset += (int64_t)size;
+    return report(out, err);
+}
+
+int64_t hr_output_offset(const hr_output *out) { return out->offset; }
+
+/* ---- from beginning to end ---- */
+
+hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **result, hr_error *err)
+{
+    hr_output *out = hr_calloc(1, sizeof *out);
+    if (!out) return hr_no_memory(err, "writing a file");
+    *out = (hr_output){.fd = -1, .path = hr_strdup(path), .bytes = hr_malloc(BUFFER), .sync = !opts || !opts->no_sync};
+    hr_status status = HR_OK;
+    if (!out->path || !out->bytes) status = hr_no_memory(err, "writing a file");
+    if (status == HR_OK)
+        status = hr__codec_for_writing(opts ? opts->compression : HR_COMPRESSION_AUTO, path, &out->codec, err);
+    if (status == HR_OK && opts && (opts->level < 0 || opts->level > 9))
+        status = hr_fail(err, HR_INVALID_ARGUMENT, "compression.level", "%s: expected .level from 1 to 9, got %d", path,
+                         opts->level);
+    if (status == HR_OK && out->codec->encode)
+        status = out->codec->encoder_new(opts ? opts->level : 0, &out->encoder, err);
+    if (status == HR_OK) status = open_target(out, err);
+    if (status == HR_OK)
+        *result = out;
+    else
+        hr_output_discard(out);
+    if (status != HR_OK) hr_error_file(err, path);
+    return status;
+}
+
+void hr_output_discard(hr_output *out)
+{
+    if (!out) return;
+    if (out->encoder) out->codec->encoder_free(out->encoder);
+    if (out->fd >= 0 && !out->standard) hr__sys_get()->close(out->fd);
+    if (out->temporary) hr__sys_get()->unlink(out->temporary);
+    hr_free(out->temporary);
+    hr_free(out->target);
+    hr_free(out->path);
+    hr_free(out->bytes);
+    hr_free(out);
+}
+
+static hr_status close_file(hr_output *out)
+{
+    int fd = out->fd;
+    if (out->standard) return HR_OK;
+    bool synced = !out->sync || !out->temporary || hr__sys_get()->fsync(fd) == 0;
+    int number = errno;
+    out->fd = -1;
+    bool closed = hr__sys_get()->close(fd) == 0 || errno == EINTR;
+    if (!synced) return fail(out, number, "file.sync", "synced");
+    return closed ? HR_OK : fail(out, errno, "file.write", "closed");
+}
+
+/* The new name, too, is on the disk. Some file systems cannot sync a folder: EINVAL. */
+static hr_status sync_folder(hr_output *out)
+{
+    char *folder = folder_of(out->target);
+    if (!folder) return out->status = hr_no_memory(&out->error, "a file's name");
+    int fd = hr__open(folder[0] ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+    hr_free(folder);
+    if (fd < 0) return HR_OK; /* a folder that may be written but not read */
+    bool synced = hr__sys_get()->fsync(fd) == 0 || errno == EINVAL;
+    int number = errno;
+    hr__sys_get()->close(fd);
+    return synced ? HR_OK : fail(out, number, "file.sync", "synced");
+}
+
+static hr_status rename_file(hr_output *out)
+{
+    if (!out->temporary) return HR_OK;
+    if (hr__sys_get()->rename(out->temporary, out->target) != 0) return fail(out, errno, "file.rename", "renamed");
+    hr_free(out->temporary);
+    out->temporary = NULL;
+    return out->sync ? sync_folder(out) : HR_OK;
+}
+
+hr_status hr_output_commit(hr_output *out, hr_error *err)
+{
+    if (out->status == HR_OK && out->encoder) {
+        hr_status status = out->codec->encode(out->encoder, NULL, 0, true, sink, out, &out->error);
+        if (out->status == HR_OK) out->status = status;
+    }
+    if (flush(out) == HR_OK && close_file(out) == HR_OK) rename_file(out);
+    hr_status status = report(out, err);
+    hr_output_discard(out);
+    return status;
+}

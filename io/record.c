@@ -1,0 +1,117 @@
+/* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at; an end anywhere but
+ * behind a whole record is an error, and an error is final. */
+#include "io/framing.h"
+#include <headrace/io.h>
+
+struct hr_record_reader {
+    hr_input *in;
+    size_t lent;            /* bytes to pass over at the next call */
+    int64_t record, offset; /* of the next one; offset of the last one given */
+    int64_t last_offset;
+    hr_status status; /* sticks when it is no longer HR_OK */
+    hr_error error;
+};
+
+hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out, hr_error *err)
+{
+    hr_record_reader *reader = hr_calloc(1, sizeof *reader);
+    if (!reader) return hr_no_memory(err, "reading records");
+    hr_status status = hr_input_open_with(path, opts, &reader->in, err);
+    if (status == HR_OK)
+        *out = reader;
+    else
+        hr_free(reader);
+    return status;
+}
+
+static hr_status read_one(hr_record_reader *r, hr_view *record, hr_error *err)
+{
+    hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
+    const char *data;
+    size_t size;
+    hr_status status = hr_input_peek(r->in, HR__RECORD_HEADER, &data, &size, err);
+    if (status != HR_OK) return hr__record_fail_below(at, status, err);
+    if (size == 0) return HR_END;
+    if (size < HR__RECORD_HEADER) return hr__record_fail_truncated(at, NULL, size, err);
+
+    uint64_t length;
+    if (!hr__record_length(data, &length)) return hr__record_fail_length_crc(at, data, err);
+    if (length > HR__RECORD_LIMIT) return hr__record_fail_limit(at, length, HR__RECORD_LIMIT, err);
+    size_t whole = (size_t)length + HR__RECORD_FRAME;
+    if (size < whole) {
+        status = hr_input_peek(r->in, whole, &data, &size, err);
+        if (status != HR_OK) return hr__record_fail_below(at, status, err);
+        if (size < whole) return hr__record_fail_truncated(at, data, size, err);
+    }
+    if (!hr__record_sound(data + HR__RECORD_HEADER, (size_t)length))
+        return hr__record_fail_data_crc(at, data + HR__RECORD_HEADER, (size_t)length, err);
+    *record = (hr_view){data + HR__RECORD_HEADER, (int64_t)length};
+    r->lent = whole;
+    r->last_offset = at.offset;
+    r->record++;
+    return HR_OK;
+}
+
+hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err)
+{
+    if (reader->status == HR_OK) {
+        hr_input_consume(reader->in, reader->lent);
+        reader->lent = 0;
+        reader->status = read_one(reader, record, &reader->error);
+    }
+    if (reader->status < 0 && err) *err = reader->error;
+    return reader->status;
+}
+
+int64_t hr_record_offset(const hr_record_reader *reader) { return reader->last_offset; }
+
+int64_t hr_record_trailing_zeros(const hr_record_reader *reader) { return hr_input_trailing_zeros(reader->in); }
+
+void hr_record_reader_free(hr_record_reader *reader)
+{
+    if (!reader) return;
+    hr_input_free(reader->in);
+    hr_free(reader);
+}
+
+/* ---- writing ---- */
+
+struct hr_record_writer {
+    hr_output *out;
+};
+
+hr_status hr_record_writer_open(const char *path, const hr_output_opts *opts, hr_record_writer **out, hr_error *err)
+{
+    hr_record_writer *writer = hr_calloc(1, sizeof *writer);
+    if (!writer) return hr_no_memory(err, "writing records");
+    hr_status status = hr_output_open_with(path, opts, &writer->out, err);
+    if (status == HR_OK)
+        *out = writer;
+    else
+        hr_free(writer);
+    return status;
+}
+
+hr_status hr_record_write(hr_record_writer *writer, const void *data, size_t size, hr_error *err)
+{
+    char header[HR__RECORD_HEADER], footer[HR__RECORD_FOOTER];
+    hr__record_header(header, size);
+    hr__record_footer(footer, data, size);
+    HR_TRY(hr_output_write(writer->out, header, sizeof header, err));
+    HR_TRY(hr_output_write(writer->out, data, size, err));
+    return hr_output_write(writer->out, footer, sizeof footer, err);
+}
+
+hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err)
+{
+    hr_status status = hr_output_commit(writer->out, err);
+    hr_free(writer);
+    return status;
+}
+
+void hr_record_writer_discard(hr_record_writer *writer)
+{
+    if (!writer) return;
+    hr_output_discard(writer->out);
+    hr_free(writer);
+}

@@ -1,0 +1,84 @@
+/* System calls through a replaceable table, begun again after EINTR; what errno says as a status. */
+#include "io/sys.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int open_file(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+
+static const hr__sys by_system = {open_file, close, read, pread, write, fsync, rename, unlink};
+static const hr__sys *current = &by_system;
+
+const hr__sys *hr__sys_get(void) { return current; }
+
+void hr__sys_set(const hr__sys *sys) { current = sys ? sys : &by_system; }
+
+static hr_status status_of(int number)
+{
+    switch (number) {
+    case ENOENT:
+        return HR_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return HR_PERMISSION_DENIED;
+    case EISDIR:
+    case ENOTDIR:
+    case EINVAL:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return HR_INVALID_ARGUMENT;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return HR_RESOURCE_EXHAUSTED;
+    case EIO:
+        return HR_DATA_LOSS;
+    case EPIPE:
+        return HR_UNAVAILABLE;
+    default:
+        return HR_UNKNOWN;
+    }
+}
+
+hr_status hr__sys_fail(hr_error *err, int number, const char *kind, const char *path, const char *verb)
+{
+    char reason[128];
+    const char *text = strerror_r(number, reason, sizeof reason); /* glibc's, which may give a text of its own */
+    hr_status status = hr_fail(err, status_of(number), kind, "%s: cannot be %s: %s", path, verb, text);
+    hr_error_file(err, path);
+    return status;
+}
+
+int hr__open(const char *path, int flags, mode_t mode)
+{
+    int fd;
+    do fd = current->open(path, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+ssize_t hr__read(int fd, void *to, size_t size, int64_t offset)
+{
+    ssize_t got;
+    do got = offset < 0 ? current->read(fd, to, size) : current->pread(fd, to, size, (off_t)offset);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+bool hr__write_all(int fd, const void *from, size_t size)
+{
+    for (const char *p = from; size > 0;) {
+        ssize_t wrote = current->write(fd, p, size);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return false;
+        p += wrote;
+        size -= (size_t)wrote;
+    }
+    return true;
+}

@@ -1,0 +1,34 @@
+/* The system calls that files are read and written with, in one table that tests replace: short counts, EINTR, a full
+ * disk, a broken one. Not a public header. */
+#ifndef HR_SYS_H
+#define HR_SYS_H
+
+#include <headrace/base.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+typedef struct hr__sys {
+    int (*open)(const char *path, int flags, mode_t mode);
+    int (*close)(int fd);
+    ssize_t (*read)(int fd, void *to, size_t size);
+    ssize_t (*pread)(int fd, void *to, size_t size, off_t offset);
+    ssize_t (*write)(int fd, const void *from, size_t size);
+    int (*fsync)(int fd);
+    int (*rename)(const char *from, const char *to);
+    int (*unlink)(const char *path);
+} hr__sys;
+
+HR_API const hr__sys *hr__sys_get(void);
+/* For tests: all files use this table from now on; NULL: the system's. Set while no file is open. */
+HR_API void hr__sys_set(const hr__sys *sys);
+
+/* Fails with the class that belongs to `number` (an errno): "path: cannot be VERB: reason". */
+HR_API hr_status hr__sys_fail(hr_error *err, int number, const char *kind, const char *path, const char *verb);
+
+/* As open, read and so on, but again after EINTR. */
+HR_API int hr__open(const char *path, int flags, mode_t mode);
+/* Up to `size` bytes; offset -1: where the file stands. -1: errno says why. */
+HR_API ssize_t hr__read(int fd, void *to, size_t size, int64_t offset);
+HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errno says why */
+
+#endif

@@ -1,0 +1,58 @@
+/* A sliding window over a stream of bytes. The tail that is kept moves to the front before more is read; memory doubles
+ * only when it is full of bytes that came. */
+#include "io/window.h"
+#include <string.h>
+
+static hr_status grow(hr__window *w, size_t capacity, hr_error *err)
+{
+    char *bytes = hr_realloc(w->bytes, capacity + HR__PAD);
+    if (!bytes) return hr_no_memory(err, "a file's buffer");
+    w->bytes = bytes;
+    w->capacity = capacity;
+    memset(w->bytes + w->end, 0, capacity + HR__PAD - w->end);
+    return HR_OK;
+}
+
+static hr_status more(hr__window *w, hr_error *err)
+{
+    size_t kept = w->end - w->begin;
+    if (kept > 0 && w->begin > 0) memmove(w->bytes, w->bytes + w->begin, kept);
+    w->begin = 0;
+    w->end = kept;
+    if (w->capacity < w->piece) HR_TRY(grow(w, w->piece, err));
+    if (w->end == w->capacity) HR_TRY(grow(w, 2 * w->capacity, err));
+
+    size_t got = 0;
+    hr_status status = w->fill(w->source, w->bytes + w->end, w->capacity - w->end, &got, err);
+    w->end += got;
+    return status;
+}
+
+hr_status hr__window_peek(hr__window *w, size_t at_least, const char **data, size_t *size, hr_error *err)
+{
+    while (w->end - w->begin < at_least && w->status == HR_OK) w->status = more(w, &w->error);
+    *data = w->bytes ? w->bytes + w->begin : "";
+    *size = w->end - w->begin;
+    if (*size >= at_least || w->status == HR_END) return HR_OK;
+    if (err) *err = w->error;
+    return w->status;
+}
+
+void hr__window_consume(hr__window *w, size_t size)
+{
+    w->begin += size;
+    w->offset += (int64_t)size;
+}
+
+void hr__window_restart(hr__window *w, int64_t offset)
+{
+    w->begin = w->end = 0;
+    w->offset = offset;
+    w->status = HR_OK;
+}
+
+void hr__window_clear(hr__window *w)
+{
+    hr_free(w->bytes);
+    *w = (hr__window){0};
+}
