@@ -234,3 +234,11 @@ hr_status hr__source_files(const char *pattern, hr_file_list *out, hr_error *err
     *out = (hr_file_list){0};
     return match_all(pattern, true, out, err);
 }
+
+hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err)
+{
+    hr_status status = HR_OK;
+    *out = (hr_file_list){0};
+    put(out, path, &status, err);
+    return status;
+}

@@ -1,0 +1,300 @@
+/* tfrecord: the records of TFRecord files, one file after another.
+ *
+ * plan reads a piece of a file and frames it: whole records only, each length checked, since nothing behind a wrong one
+ * can be trusted. A record cut by the piece's end is read again with the next piece. work checks the data. A compressed
+ * file is inflated by plan, in order. No unit spans two files. */
+#include "io/framing.h"
+#include "io/input.h"
+#include "io/match.h"
+#include <headrace/data.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct tfrecord_spec {
+    const char *pattern;
+    bool literal; /* one file's name, whatever characters are in it */
+    hr_compression compression;
+    uint64_t max_record_bytes;
+} tfrecord_spec;
+
+typedef struct tfrecord_state {
+    int64_t list, file, record, offset; /* saved: which list of files; where the next record is */
+    hr_file_list files;
+    int64_t list_now;
+    hr_input *in;    /* the file at hand; NULL: to be opened */
+    int32_t number;  /* its, for the rows' origin */
+    int64_t average; /* bytes a record, lately */
+} tfrecord_state;
+
+typedef struct tfrecord_unit {
+    int64_t first; /* number of the first record */
+    const char *file;
+    int64_t zeros; /* behind a compressed stream */
+} tfrecord_unit;
+
+/* ---- the arguments ---- */
+
+static hr_status tfrecord_spec_copy(void *spec, hr_error *err)
+{
+    tfrecord_spec *sp = spec;
+    if (!sp->pattern) return HR_OK;
+    sp->pattern = hr_strdup(sp->pattern);
+    return sp->pattern ? HR_OK : hr_no_memory(err, "tfrecord: the file pattern");
+}
+
+static void tfrecord_spec_free(void *spec) { hr_free((char *)(uintptr_t)((tfrecord_spec *)spec)->pattern); }
+
+static hr_status tfrecord_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in;
+    const tfrecord_spec *sp = spec;
+    if (!sp->pattern)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "tfrecord.pattern",
+                       "tfrecord: expected the name of a file or a pattern, got none that can be one");
+    if (sp->compression != HR_COMPRESSION_AUTO && strcmp(hr_compression_name(sp->compression), "AUTO") == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "compression.unknown",
+                       "tfrecord: expected a compression of hr_compression, got %d", (int)sp->compression);
+    return hr_schema_set(out, &hr_string_schema, err);
+}
+
+/* ---- plan: which file ---- */
+
+static hr_status tfrecord_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)p;
+    const tfrecord_spec *sp = spec;
+    tfrecord_state *st = state;
+    hr_status status =
+        sp->literal ? hr__one_file(sp->pattern, &st->files, err) : hr__source_files(sp->pattern, &st->files, err);
+    if (status != HR_OK) hr_error_prefix(err, "tfrecord: ");
+    st->list = st->list_now = (int64_t)hr__file_list_identity(&st->files);
+    return status;
+}
+
+static hr_status tfrecord_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    const tfrecord_state *st = state;
+    if (st->list == st->list_now && st->file >= 0 && st->file <= st->files.count) return HR_OK;
+    return hr_fail(err, HR_FAILED_PRECONDITION, "state.files",
+                   "tfrecord: expected the files that \"%.200s\" matched when the state was saved, got others",
+                   ((const tfrecord_spec *)spec)->pattern);
+}
+
+static void tfrecord_close(void *state)
+{
+    tfrecord_state *st = state;
+    hr_input_free(st->in);
+    hr_file_list_clear(&st->files);
+}
+
+/* Opens the file at hand where the next record is. HR_END: there is none. */
+static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
+{
+    if (st->file >= st->files.count) return HR_END;
+    const char *path = st->files.path[st->file];
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->compression};
+    st->number = hr_file_number(p, path);
+    if (st->number < 0) return hr_no_memory(err, "tfrecord: a file's name");
+    HR_TRY(hr_input_open_with(path, &opts, &st->in, err));
+    return st->offset == 0 ? HR_OK : hr_input_seek(st->in, st->offset, err);
+}
+
+static void next_file(tfrecord_state *st)
+{
+    hr_input_free(st->in);
+    st->in = NULL;
+    st->file++;
+    st->record = st->offset = 0;
+}
+
+/* ---- plan: read, frame ---- */
+
+typedef struct piece {
+    char *bytes;
+    size_t size;
+    hr_status damage; /* what follows the bytes; `err` says it */
+} piece;
+
+/* The next `size` bytes of a plain file, from where its next record begins, straight into the unit. */
+static hr_status read_plain(tfrecord_state *st, hr_plan *p, size_t size, piece *out, hr_error *err)
+{
+    out->bytes = hr_unit_bytes(p, size);
+    if (!out->bytes) return hr_no_memory(err, "tfrecord: a piece of a file");
+    return hr__input_read_at(st->in, st->offset, out->bytes, size, &out->size, err);
+}
+
+/* The same of a compressed file or a pipe. */
+static hr_status read_stream(tfrecord_state *st, hr_plan *p, size_t size, piece *out, hr_error *err)
+{
+    const char *data;
+    out->damage = hr_input_peek(st->in, size, &data, &out->size, err);
+    if (out->size > size) out->size = size;
+    out->bytes = hr_unit_bytes(p, out->size + 1);
+    if (!out->bytes) return hr_no_memory(err, "tfrecord: a piece of a file");
+    if (out->size > 0) memcpy(out->bytes, data, out->size);
+    return HR_OK;
+}
+
+static hr__record_place here(const tfrecord_state *st)
+{
+    return (hr__record_place){st->files.path[st->file], st->record, st->offset};
+}
+
+/* Adds the records of a piece to `rows` until it or they are full. What is left begins at st->offset; *needs is the size
+ * of the record there, as far as it is known. */
+static hr_status frame(const tfrecord_spec *sp, tfrecord_state *st, const piece *piece, int64_t room, hr_columns *rows,
+                       size_t *needs, hr_error *err)
+{
+    hr_view *view = rows->column[0].values;
+    const char *at = piece->bytes, *end = piece->bytes + piece->size;
+    for (; rows->rows < room; rows->rows++) {
+        uint64_t length;
+        *needs = HR__RECORD_FRAME;
+        if (end - at < HR__RECORD_HEADER) return HR_OK;
+        if (!hr__record_length(at, &length)) return hr__record_fail_length_crc(here(st), at, err);
+        if (length > sp->max_record_bytes) return hr__record_fail_limit(here(st), length, sp->max_record_bytes, err);
+        *needs = (size_t)length + HR__RECORD_FRAME;
+        if ((size_t)(end - at) < *needs) return HR_OK;
+        view[rows->rows] = (hr_view){at + HR__RECORD_HEADER, (int64_t)length};
+        rows->origin[rows->rows] = (hr_origin){st->number, st->offset};
+        at += *needs;
+        st->record++;
+        st->offset += (int64_t)*needs;
+    }
+    return HR_OK;
+}
+
+/* A record that is longer than its piece, or the end of the file. HR_OK: read again, with *needs bytes. */
+static hr_status beyond_piece(const tfrecord_state *st, const piece *piece, size_t size, size_t needs, hr_error *err)
+{
+    const char *header = piece->size >= HR__RECORD_HEADER ? piece->bytes : NULL;
+    if (piece->damage < 0) return hr__record_fail_below(here(st), piece->damage, err);
+    if (piece->size < size) return hr__record_fail_truncated(here(st), header, piece->size, err);
+    if (!hr__input_has_places(st->in)) return HR_OK;
+    uint64_t left = (uint64_t)(hr__input_file_size(st->in) - st->offset);
+    return left < needs ? hr__record_fail_truncated(here(st), header, left, err) : HR_OK;
+}
+
+/* Adds records of the file at hand to `rows`; none: it is at its end. */
+static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, size_t size, int64_t room,
+                              hr_columns *rows, hr_error *err)
+{
+    const bool plain = hr__input_has_places(st->in);
+    for (size_t needs = 0;; size = needs) {
+        piece piece = {0};
+        const int64_t before = st->offset;
+        HR_TRY(plain ? read_plain(st, p, size, &piece, err) : read_stream(st, p, size, &piece, err));
+        hr_status status = frame(sp, st, &piece, room, rows, &needs, err);
+        if (!plain) hr_input_consume(st->in, (size_t)(st->offset - before));
+        if (status != HR_OK || rows->rows > 0) return status;
+        if (piece.size == 0 && piece.damage == HR_OK) return HR_OK;
+        HR_TRY(beyond_piece(st, &piece, size, needs, err));
+    }
+}
+
+/* Zeros behind a compressed stream are no damage, but they are told. They are seen as soon as all bytes are used. */
+static int64_t zeros_behind(tfrecord_state *st)
+{
+    const char *data;
+    size_t size;
+    if (hr_input_compressed_offset(st->in) < 0 || hr_input_peek(st->in, 1, &data, &size, NULL) != HR_OK || size > 0)
+        return 0;
+    int64_t zeros = hr_input_trailing_zeros(st->in);
+    if (zeros > 0)
+        hr_log(HR_WARNING, "%s: %" PRId64 " zero bytes behind the compressed stream: passed over",
+               hr_input_path(st->in), zeros);
+    return zeros;
+}
+
+/* How much to read for `room` records: not a whole piece if a few bytes will do. */
+static size_t piece_for(const tfrecord_state *st, const hr_plan *p, int64_t room)
+{
+    const size_t whole = hr_unit_size(p);
+    const int64_t average = st->average ? st->average : 1024;
+    if (room >= (int64_t)whole / average) return whole;
+    size_t wanted = (size_t)(room * average);
+    wanted += wanted / 8 + 1024;
+    return wanted < whole ? wanted : whole;
+}
+
+static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const tfrecord_spec *sp = spec;
+    tfrecord_state *st = state;
+    if (!st->in) HR_TRY(open_file(sp, st, p, err));
+
+    const int64_t most = (int64_t)hr_unit_size(p) / HR__RECORD_FRAME + 1;
+    const int64_t room = hr_room(p) < most ? hr_room(p) : most;
+    const size_t name_size = strlen(st->files.path[st->file]) + 1;
+    hr_columns *rows = hr_unit_rows(p, room);
+    char *name = rows ? hr_unit_bytes(p, name_size) : NULL;
+    if (!name) return hr_no_memory(err, "tfrecord: a unit of records");
+    memcpy(name, st->files.path[st->file], name_size);
+
+    const int64_t first = st->record, from = st->offset;
+    hr_status status = read_records(sp, st, p, piece_for(st, p, room), room, rows, err);
+    if (rows->rows > 0) st->average = (st->offset - from) / rows->rows + 1;
+    int64_t zeros = status == HR_OK ? zeros_behind(st) : 0;
+    *(tfrecord_unit *)hr_unit(p) = (tfrecord_unit){first, name, zeros};
+    if (status == HR_OK && rows->rows == 0) next_file(st);
+    return status;
+}
+
+/* ---- work: check the data ---- */
+
+static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)spec, (void)err;
+    const tfrecord_unit *unit = unit_;
+    const hr_view *view = rows->column[0].values;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        if (hr__record_sound(view[r].data, (size_t)view[r].size)) continue;
+        hr_error bad;
+        hr__record_place at = {unit->file, unit->first + r, rows->origin[r].offset};
+        hr__record_fail_data_crc(at, view[r].data, (size_t)view[r].size, &bad);
+        hr_fail_at(w, rows, r, &bad);
+    }
+    if (unit->zeros > 0) hr_work_count(w, "tfrecord: zero bytes behind a compressed stream", unit->zeros);
+    return HR_OK;
+}
+
+const hr_op hr_op_tfrecord = {
+    .head = HR_OP_HEAD,
+    .name = "tfrecord",
+    .spec_size = sizeof(tfrecord_spec),
+    .state_size = sizeof(tfrecord_state),
+    .unit_size = sizeof(tfrecord_unit),
+    .saved = 4, /* list, file, record, offset */
+    .spec_copy = tfrecord_spec_copy,
+    .spec_free = tfrecord_spec_free,
+    .check = tfrecord_check,
+    .open = tfrecord_open,
+    .plan = tfrecord_plan,
+    .work = tfrecord_work,
+    .load = tfrecord_load,
+    .close = tfrecord_close,
+};
+
+static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
+{
+    tfrecord_spec spec = {.pattern = pattern, .literal = literal, .max_record_bytes = HR__RECORD_LIMIT};
+    if (opts) spec.compression = opts->compression;
+    if (opts && opts->max_record_bytes) spec.max_record_bytes = opts->max_record_bytes;
+    if (spec.max_record_bytes > INT64_MAX / 2) spec.max_record_bytes = INT64_MAX / 2;
+    return hr_dataset_new(&hr_op_tfrecord, &spec, NULL, 0);
+}
+
+hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts) { return make(pattern, false, opts); }
+
+hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user)
+{
+    char path[4096];
+    const hr_tensor *name = hr_get_at(element, 0);
+    bool text = name && name->dtype == HR_STRING && name->count == 1;
+    hr_view view = text ? *(const hr_view *)name->data : (hr_view){0};
+    text = text && view.size < (int64_t)sizeof path && !(view.size && memchr(view.data, 0, (size_t)view.size));
+    snprintf(path, sizeof path, "%.*s", text ? (int)view.size : 0, view.size ? view.data : "");
+    return make(text ? path : NULL, true, user);
+}
