@@ -429,11 +429,11 @@ static int digits_of(double value, int precision, char digits[24], int *exponent
     return count;
 }
 
-/* As %g lays digits out: plain for 1e-5 <= value < 1e16, with an exponent otherwise. */
+/* As %g lays digits out: plain for 1e-4 <= value < 1e16, with an exponent otherwise. */
 static int lay_out(bool negative, const char *digits, int count, int exponent, char text[HR__NUMBER_TEXT])
 {
     const char *sign = negative ? "-" : "";
-    if (exponent < -5 || exponent >= 16)
+    if (exponent < -4 || exponent >= 16)
         return snprintf(text, HR__NUMBER_TEXT, "%s%c%s%.*se%+03d", sign, digits[0], count > 1 ? "." : "", count - 1,
                         digits + 1, exponent);
     if (exponent < 0) return snprintf(text, HR__NUMBER_TEXT, "%s0.%.*s%s", sign, -exponent - 1, "0000", digits);
