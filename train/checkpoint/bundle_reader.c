@@ -1,0 +1,419 @@
+/* Reads a checkpoint: the index at once, tensors when they are asked for, so that damage to one leaves the others. */
+#include <headrace/checkpoint.h>
+#include "io/table.h"
+#include "proto/bundle.pb-c.h"
+#include "train/checkpoint/slices.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef Headrace__Proto__BundleEntry proto_entry;
+
+struct hr_bundle {
+    char *prefix;
+    hr__table *table;
+    int shards;
+    bool big_endian;
+    hr_bundle_entry *entry;
+    int entries, room;
+    bool listed;
+};
+
+/* ---- opening ---- */
+
+static hr_status bad_entry(const char *name, const char *what, hr_error *err)
+{
+    return hr_fail(err, HR_DATA_LOSS, "checkpoint.entry", "checkpoint: '%.100s': %s; the index is corrupt", name, what);
+}
+
+static hr_status read_header(hr_bundle *b, hr_error *err)
+{
+    hr_view value;
+    hr_error missing;
+    hr_status st = hr__table_get(b->table, (hr_view){"", 0}, &value, &missing);
+    if (st == HR_NOT_FOUND) return HR_OK; /* as TensorFlow: no shards, so no tensor is found */
+    if (st != HR_OK) {
+        if (err) *err = missing;
+        return st;
+    }
+    Headrace__Proto__BundleHeader *header =
+        headrace__proto__bundle_header__unpack(NULL, (size_t)value.size, (const uint8_t *)value.data);
+    hr_free((char *)value.data);
+    if (!header) return bad_entry("", "the header is no message", err);
+    b->shards = header->num_shards;
+    b->big_endian = header->endianness == 1;
+    int needs = header->version ? header->version->min_consumer : 0;
+    headrace__proto__bundle_header__free_unpacked(header, NULL);
+    if (needs <= 1) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.version",
+                   "%s: written for readers of version %d and later, this one has version 1", b->prefix, needs);
+}
+
+hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
+{
+    *out = NULL;
+    hr_bundle *b = hr_calloc(1, sizeof *b);
+    size_t size = strlen(prefix) + 8;
+    char *path = hr_malloc(size);
+    hr_status st = b && path && (b->prefix = hr_strdup(prefix)) ? HR_OK : hr_no_memory(err, "a checkpoint");
+    if (st == HR_OK) {
+        snprintf(path, size, "%s.index", prefix);
+        st = hr__table_open(path, &b->table, err);
+    }
+    if (st == HR_OK) st = read_header(b, err);
+    hr_free(path);
+    if (st == HR_OK)
+        *out = b;
+    else
+        hr_bundle_free(b);
+    return st;
+}
+
+void hr_bundle_free(hr_bundle *b)
+{
+    if (!b) return;
+    for (int i = 0; i < b->entries; i++) hr_free((char *)b->entry[i].name);
+    hr_free(b->entry);
+    hr__table_free(b->table);
+    hr_free(b->prefix);
+    hr_free(b);
+}
+
+int hr_bundle_shards(const hr_bundle *b) { return b->shards; }
+
+/* ---- entries ---- */
+
+static bool get_shape(const proto_entry *p, hr_shape *shape)
+{
+    *shape = HR_SCALAR;
+    if (!p->shape) return true;
+    if (p->shape->unknown_rank || p->shape->n_dim > HR_MAX_RANK) return false;
+    shape->rank = (int)p->shape->n_dim;
+    for (int i = 0; i < shape->rank; i++) {
+        shape->dims[i] = p->shape->dim[i]->size;
+        if (shape->dims[i] < 0) return false;
+    }
+    return hr_shape_count(*shape) >= 0;
+}
+
+static hr_status get_entry(const char *name, const proto_entry *p, hr_bundle_entry *e, hr_error *err)
+{
+    *e = (hr_bundle_entry){.name = name,
+                           .dtype = (hr_dtype)p->dtype,
+                           .shard = p->shard_id,
+                           .offset = p->offset,
+                           .size = p->size,
+                           .crc32c = p->crc32c,
+                           .slices = (int)p->n_slices};
+    if (!get_shape(p, &e->shape)) return bad_entry(name, "a shape is impossible", err);
+    return e->offset >= 0 && e->size >= 0 ? HR_OK : bad_entry(name, "an offset or size is negative", err);
+}
+
+static hr_status unpack_entry(const char *name, hr_view value, proto_entry **p, hr_bundle_entry *e, hr_error *err)
+{
+    *p = headrace__proto__bundle_entry__unpack(NULL, (size_t)value.size, (const uint8_t *)value.data);
+    if (!*p) return bad_entry(name, "an entry is no message", err);
+    hr_status st = get_entry(name, *p, e, err);
+    if (st != HR_OK) headrace__proto__bundle_entry__free_unpacked(*p, NULL);
+    return st;
+}
+
+static hr_status find_entry(hr_bundle *b, hr_view key, const char *name, proto_entry **p, hr_bundle_entry *e,
+                            hr_error *err)
+{
+    hr_view value;
+    hr_status st = hr__table_get(b->table, key, &value, err);
+    if (st == HR_NOT_FOUND)
+        return hr_fail(err, st, "checkpoint.name", "%s: there is no tensor '%.200s' in this checkpoint", b->prefix,
+                       name);
+    if (st != HR_OK) return st;
+    st = unpack_entry(name, value, p, e, err);
+    hr_free((char *)value.data);
+    return st;
+}
+
+static hr_status list_entry(hr_view key, hr_view value, void *user, hr_error *err)
+{
+    hr_bundle *b = user;
+    if (key.size == 0 || key.data[0] == '\0') return HR_OK; /* the header; parts of variables */
+    if (b->entries == b->room) {
+        int room = b->room ? 2 * b->room : 64;
+        hr_bundle_entry *grown = hr_realloc(b->entry, (size_t)room * sizeof *grown);
+        if (!grown) return hr_no_memory(err, "the list of a checkpoint");
+        b->entry = grown;
+        b->room = room;
+    }
+    char *name = hr_malloc((size_t)key.size + 1);
+    if (!name) return hr_no_memory(err, "the list of a checkpoint");
+    memcpy(name, key.data, (size_t)key.size);
+    name[key.size] = '\0';
+    proto_entry *p;
+    hr_status st = unpack_entry(name, value, &p, &b->entry[b->entries], err);
+    if (st != HR_OK) {
+        hr_free(name);
+        return st;
+    }
+    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    b->entries++;
+    return HR_OK;
+}
+
+hr_status hr_bundle_list(hr_bundle *b, const hr_bundle_entry **entries, int *count, hr_error *err)
+{
+    if (!b->listed) {
+        for (int i = 0; i < b->entries; i++) hr_free((char *)b->entry[i].name);
+        b->entries = 0;
+        HR_TRY(hr__table_each(b->table, list_entry, b, err));
+        b->listed = true;
+    }
+    *entries = b->entry;
+    *count = b->entries;
+    return HR_OK;
+}
+
+bool hr_bundle_has(hr_bundle *b, const char *name)
+{
+    hr_view value;
+    if (hr__table_get(b->table, (hr_view){name, (int64_t)strlen(name)}, &value, NULL) != HR_OK) return false;
+    hr_free((char *)value.data);
+    return true;
+}
+
+/* ---- data ---- */
+
+static hr_status read_bytes(hr_bundle *b, const hr_bundle_entry *e, char *to, hr_error *err)
+{
+    size_t size = strlen(b->prefix) + 48, left = (size_t)e->size;
+    char *path = hr_malloc(size);
+    if (!path) return hr_no_memory(err, "a path");
+    snprintf(path, size, "%s.data-%05d-of-%05d", b->prefix, e->shard, b->shards);
+    hr_input *in;
+    hr_status st = hr_input_open_with(path, &(hr_input_opts){.compression = HR_NONE}, &in, err);
+    if (st == HR_OK && left) st = hr_input_seek(in, e->offset, err);
+    while (st == HR_OK && left > 0) {
+        const char *data;
+        size_t got;
+        st = hr_input_peek(in, 1, &data, &got, err);
+        if (st != HR_OK) break;
+        if (got == 0)
+            st = hr_fail(err, HR_OUT_OF_RANGE, "checkpoint.short",
+                         "%s: '%.100s' needs %lld bytes from %lld on, the file ends before; it is truncated", path,
+                         e->name, (long long)e->size, (long long)e->offset);
+        if (got > left) got = left;
+        memcpy(to + (e->size - (int64_t)left), data, got);
+        hr_input_consume(in, got);
+        left -= got;
+    }
+    if (st != HR_OK) hr_error_file(err, path);
+    hr_input_free(in);
+    hr_free(path);
+    return st;
+}
+
+static hr_status bad_sum(const hr_bundle *b, const hr_bundle_entry *e, uint32_t got, hr_error *err)
+{
+    hr_fail(err, HR_DATA_LOSS, "checkpoint.crc",
+            "%s: '%.100s': expected checksum 0x%08x, got 0x%08x; the data file is corrupt", b->prefix, e->name,
+            e->crc32c, got);
+    if (err) err->offset = e->offset, err->length = e->size;
+    return HR_DATA_LOSS;
+}
+
+static void swap_bytes(char *data, int64_t count, size_t width)
+{
+    for (int64_t i = 0; i < count; i++)
+        for (size_t k = 0; k < width / 2; k++) {
+            char *a = data + (size_t)i * width + k, *z = data + (size_t)i * width + width - 1 - k, t = *a;
+            *a = *z;
+            *z = t;
+        }
+}
+
+static hr_status read_numbers(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+{
+    int64_t count = hr_shape_count(e->shape);
+    size_t width = hr_dtype_size(e->dtype);
+    if (count > INT64_MAX / (int64_t)width || e->size != count * (int64_t)width)
+        return bad_entry(e->name, "the size does not fit type and shape", err);
+    HR_TRY(hr_tensor_new(out, e->dtype, e->shape, err));
+    HR_TRY(read_bytes(b, e, out->data, err));
+    uint32_t sum = hr_crc32c_mask(hr_crc32c(0, out->data, (size_t)e->size));
+    if (sum != e->crc32c) return bad_sum(b, e, sum, err);
+    bool complex = e->dtype == HR_COMPLEX64 || e->dtype == HR_COMPLEX128;
+    if (b->big_endian) swap_bytes(out->data, complex ? 2 * count : count, complex ? width / 2 : width);
+    return HR_OK;
+}
+
+/* Lengths as varints, their checksum, the bytes. Everything is checked against the entry's size before it is trusted. */
+static hr_status split_strings(const hr_bundle_entry *e, const char *raw, hr_view *view, int64_t count, uint32_t *sum,
+                               hr_error *err)
+{
+    const char *at = raw, *end = raw + e->size;
+    uint32_t crc = 0;
+    uint64_t total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t length = 0;
+        int shift = 0;
+        unsigned char byte = 0x80, word[8];
+        for (; byte & 0x80 && at < end && shift < 64; shift += 7)
+            length |= (uint64_t)((byte = (unsigned char)*at++) & 0x7f) << shift;
+        if (byte & 0x80 || length > (uint64_t)e->size || (total += length) > (uint64_t)e->size)
+            return bad_entry(e->name, "a string's length is impossible", err);
+        for (int k = 0; k < 8; k++) word[k] = (unsigned char)(length >> 8 * k);
+        crc = hr_crc32c(crc, word, length <= UINT32_MAX ? 4 : 8);
+        view[i].size = (int64_t)length;
+    }
+    if ((uint64_t)(end - at) != total + 4) return bad_entry(e->name, "the strings do not fit the size", err);
+    const unsigned char *stored = (const unsigned char *)at;
+    uint32_t lengths = stored[0] | (uint32_t)stored[1] << 8 | (uint32_t)stored[2] << 16 | (uint32_t)stored[3] << 24;
+    if (lengths != hr_crc32c_mask(crc)) return bad_entry(e->name, "the checksum of the strings' lengths is wrong", err);
+    *sum = hr_crc32c_mask(hr_crc32c(crc, at, (size_t)total + 4));
+    at += 4;
+    for (int64_t i = 0; i < count; at += view[i++].size) view[i].data = at;
+    return HR_OK;
+}
+
+static hr_status read_strings(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+{
+    int64_t count = hr_shape_count(e->shape);
+    if (count > e->size) return bad_entry(e->name, "the size does not fit the shape", err);
+    char *raw = hr_malloc((size_t)e->size + 1);
+    hr_view *view = hr_calloc((size_t)count + 1, sizeof *view);
+    uint32_t sum = 0;
+    hr_status st = raw && view ? read_bytes(b, e, raw, err) : hr_no_memory(err, "strings of a checkpoint");
+    if (st == HR_OK) st = split_strings(e, raw, view, count, &sum, err);
+    if (st == HR_OK && sum != e->crc32c) st = bad_sum(b, e, sum, err);
+    if (st == HR_OK) st = hr_tensor_strings(out, e->shape, view, err);
+    hr_free(raw);
+    hr_free(view);
+    return st;
+}
+
+static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+{
+    if (hr_dtype_size(e->dtype) == 0 || e->dtype == HR_RESOURCE || e->dtype == HR_VARIANT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.dtype",
+                       "checkpoint: '%.100s' has an unknown type, number %d", e->name, (int)e->dtype);
+    hr_status st = e->dtype == HR_STRING ? read_strings(b, e, out, err) : read_numbers(b, e, out, err);
+    if (st != HR_OK) hr_tensor_clear(out);
+    return st;
+}
+
+/* ---- parts ---- */
+
+static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const Headrace__Proto__TensorSlice *slice,
+                           hr_tensor *out, hr_error *err)
+{
+    int64_t start[HR_MAX_RANK], length[HR_MAX_RANK];
+    if (slice->n_extent != (size_t)whole->shape.rank) return bad_entry(whole->name, "a part has another rank", err);
+    for (size_t d = 0; d < slice->n_extent; d++) {
+        const Headrace__Proto__TensorSlice__Extent *x = slice->extent[d];
+        bool given = x->has_length_case == HEADRACE__PROTO__TENSOR_SLICE__EXTENT__HAS_LENGTH_LENGTH;
+        start[d] = x->start;
+        length[d] = given ? x->length : -1;
+    }
+    char *key = hr_malloc(HR__SLICE_KEY_LEAST + 2 * strlen(whole->name));
+    if (!key) return hr_no_memory(err, "a key of a checkpoint");
+    size_t size = hr__slice_key(key, whole->name, whole->shape.rank, start, length);
+    proto_entry *p;
+    hr_bundle_entry e;
+    hr_tensor part = {0};
+    hr_status st = find_entry(b, (hr_view){key, (int64_t)size}, whole->name, &p, &e, err);
+    hr_free(key);
+    if (st != HR_OK) return st;
+    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    st = hr__slice_resolve(whole->shape, start, length, err);
+    if (st == HR_OK) st = read_whole(b, &e, &part, err);
+    int64_t count = 1;
+    for (int d = 0; d < whole->shape.rank && st == HR_OK; d++) count *= length[d];
+    if (st == HR_OK && (part.count != count || part.dtype != whole->dtype || part.dtype == HR_STRING))
+        st = bad_entry(whole->name, "a part does not fit its place", err);
+    if (st == HR_OK) hr__slice_copy(out->data, whole->shape, start, length, part.data, hr_dtype_size(part.dtype), true);
+    hr_tensor_clear(&part);
+    return st;
+}
+
+static hr_status read_parts(hr_bundle *b, const hr_bundle_entry *e, const proto_entry *p, hr_tensor *out, hr_error *err)
+{
+    HR_TRY(hr_tensor_new(out, e->dtype, e->shape, err));
+    memset(out->data, 0, (size_t)out->count * hr_dtype_size(e->dtype));
+    hr_status st = HR_OK;
+    for (size_t i = 0; i < p->n_slices && st == HR_OK; i++) st = read_part(b, e, p->slices[i], out, err);
+    if (st != HR_OK) hr_tensor_clear(out);
+    return st;
+}
+
+hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_error *err)
+{
+    proto_entry *p;
+    hr_bundle_entry e;
+    *out = (hr_tensor){0};
+    HR_TRY(find_entry(b, (hr_view){name, (int64_t)strlen(name)}, name, &p, &e, err));
+    hr_status st = HR_OK;
+    if (b->shards == 0)
+        st = hr_fail(err, HR_NOT_FOUND, "checkpoint.name", "%s: the index has no header, so nothing can be found in it",
+                     b->prefix);
+    else if (p->n_slices)
+        st = read_parts(b, &e, p, out, err);
+    else
+        st = read_whole(b, &e, out, err);
+    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    return st;
+}
+
+/* ---- a part by its text ---- */
+
+static hr_status bad_slice(const char *text, hr_error *err)
+{
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "checkpoint.slice",
+        "slice: expected a full shape and start,length of each dimension, such as \"10 4 0,5:-\", got \"%.60s\"", text);
+}
+
+static hr_status parse_slice(const char *text, hr_shape *full, int64_t *start, int64_t *length, hr_error *err)
+{
+    const char *spec = strrchr(text, ' '), *at = text;
+    *full = HR_SCALAR;
+    if (!spec) return bad_slice(text, err);
+    for (char *end; at < spec; at = end + (*end == ' ')) {
+        int64_t dim = strtoll(at, &end, 10);
+        if (end == at || full->rank == HR_MAX_RANK) return bad_slice(text, err);
+        full->dims[full->rank++] = dim;
+    }
+    at = spec + 1;
+    for (int d = 0; d < full->rank; d++) {
+        char *end = (char *)at + 1;
+        start[d] = 0;
+        length[d] = -1;
+        if (*at != '-') {
+            start[d] = strtoll(at, &end, 10);
+            if (end == at || *end != ',') return bad_slice(text, err);
+            at = end + 1;
+            length[d] = strtoll(at, &end, 10);
+            if (end == at || length[d] < 0) return bad_slice(text, err);
+        }
+        if (*end != (d + 1 < full->rank ? ':' : '\0')) return bad_slice(text, err);
+        at = end + 1;
+    }
+    return hr__slice_resolve(*full, start, length, err);
+}
+
+hr_status hr_bundle_read_slice(hr_bundle *b, const char *name, const char *slice, hr_tensor *out, hr_error *err)
+{
+    hr_shape full, shape;
+    int64_t start[HR_MAX_RANK], length[HR_MAX_RANK];
+    hr_tensor whole;
+    *out = (hr_tensor){0};
+    if (!slice[0]) return hr_bundle_read(b, name, out, err);
+    HR_TRY(parse_slice(slice, &full, start, length, err));
+    HR_TRY(hr_bundle_read(b, name, &whole, err));
+    shape.rank = full.rank;
+    memcpy(shape.dims, length, sizeof shape.dims[0] * (size_t)full.rank);
+    hr_status st = hr_shape_equal(full, whole.shape) && whole.dtype != HR_STRING
+                       ? hr_tensor_new(out, whole.dtype, shape, err)
+                       : hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.slice",
+                                 "slice: \"%.60s\" does not fit the shape of '%.100s'", slice, name);
+    if (st == HR_OK) hr__slice_copy(whole.data, full, start, length, out->data, hr_dtype_size(whole.dtype), false);
+    hr_tensor_clear(&whole);
+    return st;
+}

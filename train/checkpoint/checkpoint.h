@@ -1,0 +1,86 @@
+/* Headrace, checkpoints: named tensors in files, TensorFlow's V2 format (TensorBundle), both ways. A checkpoint "P" is
+ * P.index (a sorted table of entries) and P.data-00000-of-00001 (the bytes); a `checkpoint` file in the folder names the
+ * latest.
+ *
+ * Written files appear whole or not at all: the index is renamed to its name last. */
+#ifndef HR_CHECKPOINT_H
+#define HR_CHECKPOINT_H
+
+#include <headrace/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- writing ---- */
+
+typedef struct hr_bundle_writer hr_bundle_writer;
+HR_API hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_error *err);
+/* Appends a dense tensor. Names are free of order, each once. */
+HR_API hr_status hr_bundle_add(hr_bundle_writer *writer, const char *name, const hr_tensor *tensor, hr_error *err);
+/* A part of a variable of shape `full`: length[i] values from start[i] in dimension i; -1: all of it. */
+HR_API hr_status hr_bundle_add_slice(hr_bundle_writer *writer, const char *name, hr_shape full, const int64_t *start,
+                                     const int64_t *length, const hr_tensor *tensor, hr_error *err);
+/* Writes the index, syncs both files, renames them. Takes `writer`; on failure nothing is left behind. */
+HR_API hr_status hr_bundle_writer_commit(hr_bundle_writer *writer, hr_error *err);
+HR_API void hr_bundle_writer_discard(hr_bundle_writer *writer); /* takes it. NULL: nothing */
+
+/* ---- reading ---- */
+
+typedef struct hr_bundle hr_bundle;
+
+/* One entry of the index. */
+typedef struct hr_bundle_entry {
+    const char *name;
+    hr_dtype dtype;
+    hr_shape shape;
+    int32_t shard;
+    int64_t offset, size; /* in the shard's file */
+    uint32_t crc32c;      /* masked, as stored */
+    int slices;           /* parts that hold the bytes instead; 0: they are here */
+} hr_bundle_entry;
+
+/* HR_NOT_FOUND: no such checkpoint. HR_DATA_LOSS, HR_OUT_OF_RANGE: the index is damaged. HR_INVALID_ARGUMENT: written for a newer
+ * reader. Damage elsewhere shows when a tensor is read. */
+HR_API hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err);
+HR_API void hr_bundle_free(hr_bundle *bundle); /* NULL: nothing */
+HR_API int hr_bundle_shards(const hr_bundle *bundle);
+/* All entries in the order of their names, without header and slices: borrows until hr_bundle_free. */
+HR_API hr_status hr_bundle_list(hr_bundle *bundle, const hr_bundle_entry **entries, int *count, hr_error *err);
+HR_API bool hr_bundle_has(hr_bundle *bundle, const char *name);
+/* Gives the tensor. HR_NOT_FOUND: no such name, or the data file is gone; HR_OUT_OF_RANGE: the data file is too short;
+ * HR_DATA_LOSS: the bytes do not match their checksum. */
+HR_API hr_status hr_bundle_read(hr_bundle *bundle, const char *name, hr_tensor *out, hr_error *err);
+/* A part of it, by TensorFlow's text: "10 4 0,5:0,4" (full shape, then start,length of each dimension; - is all of it). */
+HR_API hr_status hr_bundle_read_slice(hr_bundle *bundle, const char *name, const char *slice, hr_tensor *out,
+                                      hr_error *err);
+
+/* ---- which checkpoints there are ---- */
+
+/* The newest checkpoint of a folder, by its `checkpoint` file: gives the prefix, NULL if there is none. A state file that does not
+ * parse counts as none; one without a path is HR_INVALID_ARGUMENT. */
+HR_API hr_status hr_latest_checkpoint(const char *folder, char **prefix, hr_error *err);
+
+/* Keeps the newest checkpoints of a folder, as tf.train.Saver does. */
+typedef struct hr_saver hr_saver;
+typedef struct hr_saver_opts {
+    size_t struct_size;
+    const int64_t *max_to_keep; /* default 5; 0: all */
+    double keep_every_n_hours;  /* one in so many hours is kept for ever; default 10000 */
+    bool relative_paths;        /* in the `checkpoint` file */
+    double (*now)(void *user);  /* seconds since 1970; default: the clock */
+    void *user;
+} hr_saver_opts;
+HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err);
+#define hr_saver_open(folder, out, err, ...)                                                                           \
+    hr_saver_open_with((folder), &(hr_saver_opts){.struct_size = sizeof(hr_saver_opts), __VA_ARGS__}, (out), (err))
+/* Goes on where the folder's state file stands. */
+HR_API hr_status hr_saver_recover(hr_saver *saver, hr_error *err);
+/* `prefix` has been written: the state file is replaced, then what is over the limit is removed. */
+HR_API hr_status hr_saver_saved(hr_saver *saver, const char *prefix, hr_error *err);
+HR_API void hr_saver_free(hr_saver *saver); /* NULL: nothing */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

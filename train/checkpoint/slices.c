@@ -1,0 +1,81 @@
+/* Keys of parts sort before all names, since they begin with a zero byte; numbers in them are written so that their bytes
+ * compare as they do. */
+#include "train/checkpoint/slices.h"
+#include <string.h>
+
+static char *put_text(char *at, const char *text)
+{
+    for (; *text; text++) {
+        *at++ = *text;
+        if ((unsigned char)*text == 0xff) *at++ = 0;
+    }
+    *at++ = 0;
+    *at++ = 1;
+    return at;
+}
+
+/* A count of bytes, then the number's bytes, the greatest first. */
+static char *put_number(char *at, uint64_t v)
+{
+    int bytes = 0;
+    for (uint64_t rest = v; rest; rest >>= 8) bytes++;
+    *at++ = (char)bytes;
+    for (int i = bytes - 1; i >= 0; i--) *at++ = (char)(v >> 8 * i);
+    return at;
+}
+
+/* Seven bits a byte; as many leading ones as there are bytes, inverted for what is negative. */
+static char *put_signed(char *at, int64_t v)
+{
+    static const unsigned char header[11][2] = {{0, 0},    {0x80, 0}, {0xc0, 0}, {0xe0, 0},    {0xf0, 0},   {0xf8, 0},
+                                                {0xfc, 0}, {0xfe, 0}, {0xff, 0}, {0xff, 0x80}, {0xff, 0xc0}};
+    uint64_t magnitude = v < 0 ? ~(uint64_t)v : (uint64_t)v;
+    int bits = 0, size;
+    for (; magnitude; magnitude >>= 1) bits++;
+    size = 1 + bits / 7;
+    unsigned char wide[10];
+    memset(wide, v < 0 ? 0xff : 0, 2);
+    for (int i = 0; i < 8; i++) wide[2 + i] = (unsigned char)((uint64_t)v >> (56 - 8 * i));
+    unsigned char *begin = wide + 10 - size;
+    begin[0] ^= header[size][0];
+    if (size > 1) begin[1] ^= header[size][1];
+    memcpy(at, begin, (size_t)size);
+    return at + size;
+}
+
+size_t hr__slice_key(char *key, const char *name, int rank, const int64_t *start, const int64_t *length)
+{
+    char *at = put_text(put_number(key, 0), name);
+    at = put_number(at, (uint64_t)rank);
+    for (int i = 0; i < rank; i++) at = put_signed(put_signed(at, start[i]), length[i]);
+    return (size_t)(at - key);
+}
+
+hr_status hr__slice_resolve(hr_shape full, const int64_t *start, int64_t *length, hr_error *err)
+{
+    for (int i = 0; i < full.rank; i++) {
+        if (length[i] < 0 && start[i] == 0) length[i] = full.dims[i];
+        if (start[i] >= 0 && length[i] >= 0 && length[i] <= full.dims[i] && start[i] <= full.dims[i] - length[i])
+            continue;
+        return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.slice",
+                       "slice: %lld values from %lld on do not fit into dimension %d of size %lld",
+                       (long long)length[i], (long long)start[i], i, (long long)full.dims[i]);
+    }
+    return HR_OK;
+}
+
+void hr__slice_copy(char *whole, hr_shape full, const int64_t *start, const int64_t *length, char *part, size_t width,
+                    bool into_whole)
+{
+    int64_t at[HR_MAX_RANK] = {0}, runs = 1;
+    const int last = full.rank - 1;
+    for (int i = 0; i < last; i++) runs *= length[i];
+    const size_t run = (last < 0 ? 1 : (size_t)length[last]) * width;
+    for (int64_t r = 0; r < runs && run; r++, part += run) {
+        int64_t offset = 0;
+        for (int i = 0; i <= last; i++) offset = offset * full.dims[i] + start[i] + at[i];
+        char *place = whole + (size_t)offset * width;
+        memcpy(into_whole ? place : part, into_whole ? part : place, run);
+        for (int i = last - 1; i >= 0 && ++at[i] == length[i]; i--) at[i] = 0;
+    }
+}

@@ -1,0 +1,165 @@
+/* Fields of the text format, a line each: name, colon, value; strings with C's escapes. */
+#include "train/checkpoint/state_file.h"
+#include "base/text.h"
+#include <headrace/io.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+static const char *skip_blank(const char *at)
+{
+    while (isspace((unsigned char)*at) || *at == ',' || *at == ';' || *at == '#')
+        at += *at == '#' ? strcspn(at, "\n") : 1;
+    return at;
+}
+
+static int escape(const char **at)
+{
+    static const char letters[] = "n\nr\rt\ta\ab\bf\fv\v\\\\'\'\"\"??";
+    char c = *(*at)++;
+    if (c >= '0' && c <= '7') {
+        int v = c - '0';
+        for (int i = 0; i < 2 && **at >= '0' && **at <= '7'; i++) v = v * 8 + *(*at)++ - '0';
+        return v & 0xff;
+    }
+    if (c == 'x') return (int)strtol(*at, (char **)at, 16) & 0xff;
+    for (const char *l = letters; *l; l += 2)
+        if (*l == c) return (unsigned char)l[1];
+    return -1;
+}
+
+/* A quoted string; NULL: it is none. Gives. */
+static char *read_string(const char **at)
+{
+    const char quote = **at, *from = *at + 1;
+    char *text = quote == '"' || quote == '\'' ? hr_malloc(strlen(from) + 1) : NULL, *to = text;
+    while (text && *from && *from != quote && *from != '\n') {
+        int c = *from == '\\' ? (from++, escape(&from)) : (unsigned char)*from++;
+        if (c < 0) break;
+        *to++ = (char)c;
+    }
+    if (!text || *from != quote) {
+        hr_free(text);
+        return NULL;
+    }
+    *to = '\0';
+    *at = from + 1;
+    return text;
+}
+
+static bool add_path(hr__state *s, char *path)
+{
+    char **grown = hr_realloc(s->all, ((size_t)s->count + 1) * sizeof *grown);
+    if (!grown) {
+        hr_free(path);
+        return false;
+    }
+    s->all = grown;
+    s->all[s->count++] = path;
+    return true;
+}
+
+static bool add_time(hr__state *s, double time)
+{
+    double *grown = hr_realloc(s->time, ((size_t)s->times + 1) * sizeof *grown);
+    if (!grown) return false;
+    s->time = grown;
+    s->time[s->times++] = time;
+    return true;
+}
+
+static bool read_field(hr__state *s, const char **at)
+{
+    size_t size = strcspn(*at, ": \t\r\n");
+    const char *name = *at, *value = skip_blank(name + size);
+    if (*value != ':') return false;
+    value = skip_blank(value + 1);
+#define IS(text) (size == sizeof(text) - 1 && memcmp(name, text, size) == 0)
+    bool latest = IS("model_checkpoint_path"), path = IS("all_model_checkpoint_paths");
+    bool time = IS("all_model_checkpoint_timestamps"), preserved = IS("last_preserved_timestamp");
+#undef IS
+    char *end = NULL, *text = latest || path ? read_string(&value) : NULL;
+    double number = time || preserved ? strtod(value, &end) : 0;
+    if (latest && text) {
+        hr_free(s->latest);
+        s->latest = text;
+    }
+    *at = end && end > value ? end : value;
+    if (path) return text && add_path(s, text);
+    if (time) return end > value && add_time(s, number);
+    return latest ? text != NULL : preserved && end > value;
+}
+
+hr_status hr__state_read(const char *path, hr__state *out, hr_error *err)
+{
+    hr_input *in;
+    const char *data;
+    size_t size, want = 4096;
+    *out = (hr__state){0};
+    HR_TRY(hr_input_open_with(path, &(hr_input_opts){.compression = HR_NONE}, &in, err));
+    hr_status st;
+    while ((st = hr_input_peek(in, want, &data, &size, err)) == HR_OK && size >= want) want *= 2;
+    char *text = st == HR_OK ? hr_malloc(size + 1) : NULL;
+    if (st == HR_OK && !text) st = hr_no_memory(err, "a state file");
+    if (st == HR_OK) {
+        if (size) memcpy(text, data, size);
+        text[size] = '\0';
+        for (const char *at = skip_blank(text); *at && st == HR_OK; at = skip_blank(at))
+            if (!read_field(out, &at))
+                st = hr_fail(err, HR_DATA_LOSS, "checkpoint.state",
+                             "%s: expected fields such as model_checkpoint_path: \"model.ckpt-100\", found \"%.40s\"",
+                             path, at);
+    }
+    hr_free(text);
+    hr_input_free(in);
+    if (st != HR_OK) hr__state_clear(out);
+    return st;
+}
+
+void hr__state_clear(hr__state *s)
+{
+    for (int i = 0; i < s->count; i++) hr_free(s->all[i]);
+    hr_free(s->all);
+    hr_free(s->time);
+    hr_free(s->latest);
+    *s = (hr__state){0};
+}
+
+/* ---- writing ---- */
+
+static void put_string(hr__text *to, const char *field, const char *text)
+{
+    hr__text_printf(to, "%s: \"", field);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\' || c == '\'')
+            hr__text_printf(to, "\\%c", c);
+        else if (c == '\n')
+            hr__text_printf(to, "\\n");
+        else if (c < 0x20 || c >= 0x7f)
+            hr__text_printf(to, "\\%03o", c);
+        else
+            hr__text_byte(to, *text);
+    }
+    hr__text_printf(to, "\"\n");
+}
+
+hr_status hr__state_write(const char *path, const hr__state *s, hr_error *err)
+{
+    hr__text text = {0};
+    put_string(&text, "model_checkpoint_path", s->latest);
+    for (int i = 0; i < s->count; i++) put_string(&text, "all_model_checkpoint_paths", s->all[i]);
+    hr_output *out = NULL;
+    hr_status st = text.failed ? hr_no_memory(err, "a state file")
+                               : hr_output_open_with(path, &(hr_output_opts){.compression = HR_NONE}, &out, err);
+    if (st == HR_OK) st = hr_output_write(out, text.data, text.size, err);
+    if (st == HR_OK)
+        st = hr_output_commit(out, err);
+    else
+        hr_output_discard(out);
+    hr__text_free(&text);
+    return st;
+}

@@ -1,0 +1,234 @@
+/* Event files. Each record goes to the file in one write, so that a reader sees whole ones; nothing is renamed. */
+#include <headrace/summary.h>
+#include "io/framing.h"
+#include "io/sys.h"
+#include "proto/event.pb-c.h"
+#include "train/summary/histogram.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef Headrace__Proto__Event proto_event;
+typedef Headrace__Proto__Summary__Value proto_value;
+
+struct hr_event_writer {
+    char path[4096];
+    int file;
+};
+
+static double time_of_day(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *err)
+{
+    event->wall_time = time_of_day();
+    size_t size = headrace__proto__event__get_packed_size(event);
+    char *record = hr_malloc(size + HR__RECORD_FRAME);
+    if (!record) return hr_no_memory(err, "an event");
+    headrace__proto__event__pack(event, (uint8_t *)record + HR__RECORD_HEADER);
+    hr__record_header(record, size);
+    hr__record_footer(record + HR__RECORD_HEADER + size, record + HR__RECORD_HEADER, size);
+    hr_status st = hr__write_all(w->file, record, size + HR__RECORD_FRAME)
+                       ? HR_OK
+                       : hr__sys_fail(err, errno, "file.write", w->path, "written");
+    hr_free(record);
+    return st;
+}
+
+static hr_status write_value(hr_event_writer *w, proto_value *value, const char *tag, int64_t step, hr_error *err)
+{
+    proto_value *list[] = {value};
+    Headrace__Proto__Summary summary;
+    proto_event event;
+    headrace__proto__summary__init(&summary);
+    headrace__proto__event__init(&event);
+    value->tag = (char *)tag;
+    summary.n_value = 1;
+    summary.value = list;
+    event.step = step;
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_SUMMARY;
+    event.summary = &summary;
+    return write_event(w, &event, err);
+}
+
+/* ---- the file ---- */
+
+static hr_status make_folders(const char *folder, hr_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s", folder);
+    for (char *slash = path + 1; *slash; slash++) {
+        if (*slash != '/') continue;
+        *slash = '\0';
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) return HR_OK;
+    return hr__sys_fail(err, errno, "file.open", folder, "made");
+}
+
+/* The second may be taken by another writer of this process: the next number behind the host's name is tried. */
+static hr_status open_file(hr_event_writer *w, const char *folder, hr_error *err)
+{
+    char host[256] = "localhost";
+    gethostname(host, sizeof host - 1);
+    long long now = (long long)time(NULL);
+    for (int n = 0; n < 1000; n++) {
+        char number[16] = "";
+        if (n) snprintf(number, sizeof number, ".%d", n);
+        snprintf(w->path, sizeof w->path, "%.3700s/events.out.tfevents.%010lld.%.255s%s", folder, now, host, number);
+        w->file = hr__open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        if (w->file >= 0) return HR_OK;
+        if (errno != EEXIST) break;
+    }
+    return hr__sys_fail(err, errno, "file.open", w->path, "written");
+}
+
+hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err)
+{
+    *out = NULL;
+    hr_event_writer *w = hr_calloc(1, sizeof *w);
+    if (!w) return hr_no_memory(err, "an event file");
+    w->file = -1;
+    proto_event event;
+    Headrace__Proto__SourceMetadata source;
+    headrace__proto__event__init(&event);
+    headrace__proto__source_metadata__init(&source);
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_FILE_VERSION;
+    event.file_version = "brain.Event:2";
+    source.writer = "headrace";
+    event.source_metadata = &source;
+    hr_status st = make_folders(folder, err);
+    if (st == HR_OK) st = open_file(w, folder, err);
+    if (st == HR_OK) st = write_event(w, &event, err);
+    if (st == HR_OK)
+        *out = w;
+    else
+        hr_event_writer_free(w);
+    return st;
+}
+
+void hr_event_writer_free(hr_event_writer *w)
+{
+    if (!w) return;
+    if (w->file >= 0) hr__sys_get()->close(w->file);
+    hr_free(w);
+}
+
+const char *hr_event_writer_path(const hr_event_writer *w) { return w->path; }
+
+/* ---- what is written ---- */
+
+/* The old form: evaluation, early stopping and exporters read this one only, TensorBoard both. */
+hr_status hr_event_scalar(hr_event_writer *w, const char *tag, float value, int64_t step, hr_error *err)
+{
+    proto_value v;
+    headrace__proto__summary__value__init(&v);
+    v.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
+    v.simple_value = value;
+    return write_value(w, &v, tag, step, err);
+}
+
+/* Empty buckets at the ends would make TensorBoard's first bar begin behind its end. */
+static void trim(hr__histogram *h, Headrace__Proto__Histogram *to)
+{
+    size_t first = 0, end = h->buckets;
+    while (first < end && h->bucket[first] == 0) first++;
+    while (end > first + 1 && h->bucket[end - 1] == 0) end--;
+    if (first == h->buckets) first = h->buckets - 1;
+    to->bucket_limit = h->limit + first;
+    to->bucket = h->bucket + first;
+    to->n_bucket_limit = to->n_bucket = end - first ? end - first : 1;
+}
+
+hr_status hr_event_histogram(hr_event_writer *w, const char *tag, const float *values, int64_t count, int64_t step,
+                             hr_error *err)
+{
+    hr__histogram h;
+    double *wide = hr_malloc((size_t)count * sizeof *wide);
+    if (!wide) return hr_no_memory(err, "a histogram");
+    for (int64_t i = 0; i < count; i++) wide[i] = (double)values[i];
+    hr_status st = hr__histogram_of(wide, count, &h, err);
+    hr_free(wide);
+    if (st != HR_OK) return st;
+    Headrace__Proto__Histogram histo;
+    proto_value v;
+    headrace__proto__histogram__init(&histo);
+    headrace__proto__summary__value__init(&v);
+    histo.min = h.min;
+    histo.max = h.max;
+    histo.num = h.num;
+    histo.sum = h.sum;
+    histo.sum_squares = h.sum_squares;
+    trim(&h, &histo);
+    v.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO;
+    v.histo = &histo;
+    st = write_value(w, &v, tag, step, err);
+    hr__histogram_clear(&h);
+    return st;
+}
+
+hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, int64_t step, hr_error *err)
+{
+    Headrace__Proto__Tensor tensor;
+    Headrace__Proto__TensorShape scalar;
+    Headrace__Proto__SummaryMetadata metadata;
+    Headrace__Proto__SummaryMetadata__PluginData plugin;
+    ProtobufCBinaryData bytes = {strlen(text), (uint8_t *)text};
+    proto_value v;
+    headrace__proto__tensor__init(&tensor);
+    headrace__proto__tensor_shape__init(&scalar);
+    headrace__proto__summary_metadata__init(&metadata);
+    headrace__proto__summary_metadata__plugin_data__init(&plugin);
+    headrace__proto__summary__value__init(&v);
+    tensor.dtype = HR_STRING;
+    tensor.tensor_shape = &scalar;
+    tensor.n_string_val = 1;
+    tensor.string_val = &bytes;
+    plugin.plugin_name = "text";
+    metadata.plugin_data = &plugin;
+    metadata.data_class = 2;
+    v.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_TENSOR;
+    v.tensor = &tensor;
+    v.metadata = &metadata;
+    return write_value(w, &v, tag, step, err);
+}
+
+hr_status hr_event_graph(hr_event_writer *w, hr_view graph_def, hr_error *err)
+{
+    proto_event event;
+    headrace__proto__event__init(&event);
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_GRAPH_DEF;
+    event.graph_def = (ProtobufCBinaryData){(size_t)graph_def.size, (uint8_t *)graph_def.data};
+    return write_event(w, &event, err);
+}
+
+hr_status hr_event_session(hr_event_writer *w, hr_session_status status, const char *path, int64_t step, hr_error *err)
+{
+    proto_event event;
+    Headrace__Proto__SessionLog log;
+    headrace__proto__event__init(&event);
+    headrace__proto__session_log__init(&log);
+    log.status = (int32_t)status;
+    if (path) log.checkpoint_path = (char *)path;
+    event.step = step;
+    event.what_case = HEADRACE__PROTO__EVENT__WHAT_SESSION_LOG;
+    event.session_log = &log;
+    return write_event(w, &event, err);
+}
+
+char *hr_summary_tag(const char *name)
+{
+    char *tag = hr_strdup(name + strspn(name, "/"));
+    for (char *c = tag; c && *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-/_.", *c)) *c = '_';
+    return tag;
+}

@@ -1,0 +1,86 @@
+/* 1551 limits: those of positive values begin at 1e-12 and grow by 1.1 as long as they are below 1e20. A value belongs to
+ * the first limit above it. */
+#include "train/summary/histogram.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { POSITIVE = 775, LIMITS = 2 * POSITIVE + 1 };
+
+static void make_limits(double *limit)
+{
+    double v = 1e-12;
+    int n = 0;
+    for (; v < 1e20 && n < POSITIVE - 1; v *= 1.1) limit[POSITIVE + 1 + n++] = v;
+    limit[LIMITS - 1] = DBL_MAX;
+    limit[POSITIVE] = 0;
+    for (int i = 0; i < POSITIVE; i++) limit[i] = -limit[LIMITS - 1 - i];
+}
+
+/* The first limit above v; v is finite, DBL_MAX itself goes into the last bucket. */
+static int bucket_of(const double *limit, double v)
+{
+    int low = 0, high = LIMITS - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (limit[middle] > v)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static hr_status count_values(const double *values, int64_t count, const double *limit, double *bucket,
+                              hr__histogram *out, hr_error *err)
+{
+    out->min = DBL_MAX;
+    out->max = -DBL_MAX;
+    for (int64_t i = 0; i < count; i++) {
+        double v = values[i];
+        if (!isfinite(v))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "summary.histogram", "histogram: value %lld is not finite: %g",
+                           (long long)i, v);
+        bucket[bucket_of(limit, v)]++;
+        if (v < out->min) out->min = v;
+        if (v > out->max) out->max = v;
+        out->sum += v;
+        out->sum_squares += v * v;
+    }
+    out->num = (double)count;
+    return HR_OK;
+}
+
+/* A run of empty buckets becomes one entry with the run's last limit. */
+static void merge_empty(const double *limit, const double *bucket, hr__histogram *out)
+{
+    for (int i = 0; i < LIMITS;) {
+        double end = limit[i], count = bucket[i++];
+        if (count == 0)
+            for (; i < LIMITS && bucket[i] == 0; i++) end = limit[i];
+        out->limit[out->buckets] = end;
+        out->bucket[out->buckets++] = count;
+    }
+}
+
+hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *out, hr_error *err)
+{
+    double limit[LIMITS], *bucket = hr_calloc(LIMITS, sizeof *bucket);
+    *out = (hr__histogram){.limit = hr_malloc(LIMITS * sizeof(double)), .bucket = hr_malloc(LIMITS * sizeof(double))};
+    make_limits(limit);
+    hr_status st = bucket && out->limit && out->bucket ? count_values(values, count, limit, bucket, out, err)
+                                                       : hr_no_memory(err, "a histogram");
+    if (st == HR_OK)
+        merge_empty(limit, bucket, out);
+    else
+        hr__histogram_clear(out);
+    hr_free(bucket);
+    return st;
+}
+
+void hr__histogram_clear(hr__histogram *h)
+{
+    hr_free(h->limit);
+    hr_free(h->bucket);
+    *h = (hr__histogram){0};
+}

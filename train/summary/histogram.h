@@ -1,0 +1,17 @@
+/* TensorFlow's histogram: buckets that grow by a tenth, the same on both sides of zero. */
+#ifndef HR_HISTOGRAM_H
+#define HR_HISTOGRAM_H
+
+#include <headrace/base.h>
+
+typedef struct hr__histogram {
+    double min, max, num, sum, sum_squares;
+    double *limit, *bucket; /* parallel: bucket i counts values from limit[i - 1] up to, not including, limit[i] */
+    size_t buckets;
+} hr__histogram;
+
+/* Runs of empty buckets are one entry. HR_INVALID_ARGUMENT for a value that is not finite. */
+HR_API hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *out, hr_error *err);
+HR_API void hr__histogram_clear(hr__histogram *h);
+
+#endif
