@@ -1,0 +1,77 @@
+/* What every operator must keep, whatever it does: the same elements for any number of threads, window, unit and budget;
+ * a stop anywhere and the equal rest from there; cancel; no allocation whose failure leaks, hangs or goes unsaid.
+ *
+ * An operator's test says HR_SAMPLE(take) { return ...; }, a small finite pipeline with that operator in the middle, and
+ * lists HR_CONFORMANCE(take) among its tests. tests/data/CMakeLists.txt fails on an operator without a sample. */
+#ifndef CONFORMANCE_H
+#define CONFORMANCE_H
+
+#include "tests/testing.h"
+#include <headrace/data.h>
+
+typedef struct sample {
+    const char *name;
+    hr_dataset *(*build)(void);
+} sample;
+
+#define HR_SAMPLE(op)                                                                                                  \
+    static hr_dataset *build_##op(void);                                                                               \
+    static const sample sample_##op = {#op, build_##op};                                                               \
+    static hr_dataset *build_##op(void)
+
+#define HR_CONFORMS_(op, check)                                                                                        \
+    {                                                                                                                  \
+#op "_" #check, check, NULL, NULL, (void *)(uintptr_t)&sample_##op                                             \
+    }
+#define HR_CONFORMANCE(op)                                                                                             \
+    HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
+        HR_CONFORMS_(op, goes_on_again_and_again), HR_CONFORMS_(op, refuses_a_cut_or_foreign_state),                   \
+        HR_CONFORMS_(op, can_be_cancelled), HR_CONFORMS_(op, survives_every_failed_allocation)
+/* For a sample that ends with an error, which every run must meet at the same place. */
+#define HR_CONFORMANCE_OF_FAILURE(op)                                                                                  \
+    HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
+        HR_CONFORMS_(op, goes_on_again_and_again)
+
+void gives_the_same_elements_however_run(void **state);
+void goes_on_anywhere(void **state);
+void goes_on_again_and_again(void **state);
+void refuses_a_cut_or_foreign_state(void **state);
+void can_be_cancelled(void **state);
+void survives_every_failed_allocation(void **state);
+
+/* ---- for tests of what an operator gives ---- */
+
+enum { MOST_ELEMENTS = 8192 };
+
+/* What a run gave: a hash an element, then how it ended. */
+typedef struct run {
+    int count;
+    hr_status end; /* HR_OK: it was stopped */
+    hr_error error;
+    uint64_t element[MOST_ELEMENTS];
+} run;
+
+/* How to run; zeros: no workers, the engine's sizes. The seed is 7 unless given. */
+typedef struct way {
+    int workers, window;
+    int64_t unit_rows;
+    size_t budget;
+    uint64_t seed;
+    const void *state;
+    size_t state_size;
+} way;
+
+hr_iterator *iterate(hr_dataset *ds, way w); /* takes `ds` */
+/* At most `at_most` further elements of an iterator: adds them to `r`. */
+void run_on(run *r, hr_iterator *it, int at_most);
+/* A whole run; takes `ds`. */
+void run_all(run *r, hr_dataset *ds, way w);
+void assert_same_run(const run *want, const run *got);
+
+/* All scalars of the int64 component "value", in order; takes `ds`. Returns how many; the run must end well. */
+int int64_values(hr_dataset *ds, way w, int64_t *value, int room);
+void assert_int64_values(hr_dataset *ds, const int64_t *want, int count); /* takes `ds` */
+/* The error that a pipeline ends with is of this class and kind; takes `ds`. */
+void assert_fails(hr_dataset *ds, hr_status code, const char *kind);
+
+#endif

@@ -1,0 +1,222 @@
+/* Operators from outside the library, written with <headrace/op.h> alone: they keep what the library's own keep. And what
+ * must be true of every descriptor of ops.def. */
+#include <headrace/op.h>
+#include <string.h>
+
+/* ---- every_nth: passes one element of n, from the first on. It plans, and saves one number ---- */
+
+typedef struct nth_spec {
+    int64_t n;
+} nth_spec;
+
+typedef struct nth_state {
+    int64_t seen; /* saved */
+} nth_state;
+
+static hr_status nth_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in, (void)out;
+    if (((const nth_spec *)spec)->n >= 1) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "nth.n", "every_nth: expected n > 0");
+}
+
+static hr_status nth_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    const int64_t n = ((const nth_spec *)spec)->n;
+    nth_state *st = state;
+    while (hr_room(p) > 0) {
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, 1, &span));
+        if (st->seen++ % n == 0)
+            hr_emit(p, span);
+        else
+            hr_span_drop(span);
+    }
+    return HR_OK;
+}
+
+static const hr_op op_every_nth = {
+    .head = HR_OP_HEAD,
+    .name = "every_nth",
+    .spec_size = sizeof(nth_spec),
+    .state_size = sizeof(nth_state),
+    .saved = 1,
+    .check = nth_check,
+    .plan = nth_plan,
+};
+
+/* ---- add: adds a number to the rows of an int64 column. It works, row by row, so a batch may come first ---- */
+
+static hr_status add_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)unit, (void)w, (void)err;
+    int64_t *value = rows->column[0].values;
+    for (int64_t r = 0; r < rows->rows; r++) value[r] += *(const int64_t *)spec;
+    return HR_OK;
+}
+
+static const hr_op op_add = {
+    .head = HR_OP_HEAD, .name = "add", .spec_size = sizeof(int64_t), .traits = HR_ROW_BY_ROW, .work = add_work};
+
+/* ---- strict: reports every row that it refuses, also those behind the first ---- */
+
+static hr_status strict_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)spec, (void)unit, (void)err;
+    const int64_t count = rows->rows;
+    for (int64_t r = count - 1; r >= 0; r--) {
+        const int64_t value = ((const int64_t *)rows->column[0].values)[r];
+        hr_error refused;
+        if (value % 50 < 48) continue;
+        hr_fail(&refused, HR_INVALID_ARGUMENT, "strict.value", "refused %lld", (long long)value);
+        hr_fail_at(w, rows, r, &refused);
+    }
+    return HR_OK;
+}
+
+static const hr_op op_strict = {.head = HR_OP_HEAD, .name = "strict", .traits = HR_ROW_BY_ROW, .work = strict_work};
+
+/* ---- squares: a source. Its plan numbers the rows, its work makes them ---- */
+
+typedef struct squares_state {
+    int64_t next; /* saved */
+} squares_state;
+
+static hr_status squares_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)spec, (void)in;
+    return hr_schema_set(out, &hr_int64_schema, err);
+}
+
+static hr_status squares_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const int64_t stop = *(const int64_t *)spec;
+    squares_state *st = state;
+    const int64_t left = stop - st->next, count = left < hr_room(p) ? left : hr_room(p);
+    if (count == 0) return left ? HR_OK : HR_END;
+    hr_columns *rows = hr_unit_rows(p, count);
+    if (!rows) return hr_no_memory(err, "squares: rows");
+    for (int64_t r = 0; r < count; r++) ((int64_t *)rows->column[0].values)[r] = st->next++;
+    rows->rows = count;
+    return st->next == stop ? HR_END : HR_OK;
+}
+
+static hr_status squares_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)spec, (void)unit, (void)w, (void)err;
+    int64_t *value = rows->column[0].values;
+    for (int64_t r = 0; r < rows->rows; r++) value[r] *= value[r];
+    return HR_OK;
+}
+
+static const hr_op op_squares = {
+    .head = HR_OP_HEAD,
+    .name = "squares",
+    .spec_size = sizeof(int64_t),
+    .state_size = sizeof(squares_state),
+    .saved = 1,
+    .check = squares_check,
+    .plan = squares_plan,
+    .work = squares_work,
+};
+
+/* ---- the tests, which use the rest of the library ---- */
+
+#include "tests/data/conformance.h"
+
+static hr_dataset *every_nth(hr_dataset *in, int64_t n)
+{
+    return hr_dataset_new(&op_every_nth, &(nth_spec){n}, &in, 1);
+}
+static hr_dataset *add(hr_dataset *in, int64_t n) { return hr_dataset_new(&op_add, &n, &in, 1); }
+static hr_dataset *strict(hr_dataset *in) { return hr_dataset_new(&op_strict, NULL, &in, 1); }
+static hr_dataset *squares(int64_t stop) { return hr_dataset_new(&op_squares, &stop, NULL, 0); }
+
+HR_SAMPLE(every_nth) { return hr_batch(every_nth(hr_shuffle(hr_range(300), 40), 3), 7); }
+HR_SAMPLE(add) { return hr_batch(add(hr_shuffle(hr_range(300), 40), 5), 7); }
+HR_SAMPLE(squares) { return hr_batch(hr_shuffle(every_nth(squares(300), 2), 40), 7); }
+HR_SAMPLE(all_together)
+{
+    return add(hr_batch(hr_repeat(every_nth(add(squares(40), 2), 3), .count = HR_I64(4)), 3), 1);
+}
+HR_SAMPLE(strict) { return strict(hr_range(300)); }
+HR_SAMPLE(strict_behind_a_shuffle) { return hr_batch(strict(hr_shuffle(hr_range(300), 30)), 4); }
+
+static void operators_from_outside_give_their_values(void **state)
+{
+    (void)state;
+    assert_int64_values(every_nth(hr_range(8), 3), HR_I64(0, 3, 6), 3);
+    assert_int64_values(add(hr_range(3), 5), HR_I64(5, 6, 7), 3);
+    assert_int64_values(squares(4), HR_I64(0, 1, 4, 9), 4);
+    assert_int64_values(add(hr_batch(squares(4), 3), 1), HR_I64(1, 2, 5, 10), 4);
+    assert_fails(hr_batch(every_nth(hr_range(8), 0), 3), HR_INVALID_ARGUMENT, "nth.n");
+}
+
+static void the_lowest_of_several_failed_rows_wins(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, strict(hr_range(300)), (way){.workers = 2, .unit_rows = 1000});
+    assert_int_equal(got.count, 48);
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_non_null(strstr(got.error.text, "refused 48"));
+}
+
+static void an_operator_of_another_version_is_refused(void **state)
+{
+    (void)state;
+    static run got;
+    hr_op future = op_add;
+    future.head.abi_version = HR_OP_ABI + 1;
+    hr_dataset *in = hr_range(5);
+    run_all(&got, hr_dataset_new(&future, HR_I64(1), &in, 1), (way){0});
+    assert_true(got.end < 0);
+}
+
+#define HR_OP(name) extern const hr_op hr_op_##name;
+#include "data/ops/ops.def"
+#undef HR_OP
+
+static void assert_sound(const hr_op *op)
+{
+    assert_int_equal(op->head.abi_version, HR_OP_ABI);
+    assert_int_equal(op->head.struct_size, sizeof *op);
+    assert_true(op->plan || op->work || op->traits & (HR_IGNORES_ERRORS | HR_PASSES_ROWS));
+    assert_true(op->saved * sizeof(int64_t) <= op->state_size);
+    assert_true(!op->save == !op->load);
+    assert_true(!op->spec_copy == !op->spec_free);
+    assert_true(!(op->traits & (HR_ROW_BY_ROW | HR_RANDOM_ROWS)) || op->work);
+    assert_true(!(op->held_from || op->traits & (HR_GROUPS_ROWS | HR_JOINS_ROWS)) || op->plan);
+}
+
+static void every_operator_of_the_list_is_complete_and_in_order(void **state)
+{
+    (void)state;
+    static const hr_op *const ops[] = {
+#define HR_OP(name) &hr_op_##name,
+#include "data/ops/ops.def"
+#undef HR_OP
+    };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        assert_sound(ops[i]);
+        assert_true(i == 0 || strcmp(ops[i - 1]->name, ops[i]->name) < 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(every_nth),
+        HR_CONFORMANCE(add),
+        HR_CONFORMANCE(squares),
+        HR_CONFORMANCE(all_together),
+        HR_CONFORMANCE_OF_FAILURE(strict),
+        HR_CONFORMANCE_OF_FAILURE(strict_behind_a_shuffle),
+        cmocka_unit_test(operators_from_outside_give_their_values),
+        cmocka_unit_test(the_lowest_of_several_failed_rows_wins),
+        cmocka_unit_test(an_operator_of_another_version_is_refused),
+        cmocka_unit_test(every_operator_of_the_list_is_complete_and_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

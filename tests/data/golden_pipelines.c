@@ -1,0 +1,277 @@
+/* Pipelines from their JSON: one builder an operator, by name, and the functions that the cases name. */
+#include "tests/data/golden_dataset_order.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A function of a case with its argument. They live until the case is over: a list. */
+typedef struct note {
+    const cJSON *fn;
+    int64_t value;
+    struct note *next;
+} note;
+
+struct golden_notes {
+    note *first;
+};
+
+golden_notes *golden_notes_new(void) { return calloc(1, sizeof(golden_notes)); }
+
+void golden_notes_free(golden_notes *notes)
+{
+    for (note *n = notes ? notes->first : NULL; n;) {
+        note *next = n->next;
+        free(n);
+        n = next;
+    }
+    free(notes);
+}
+
+static note *new_note(golden_notes *notes, const cJSON *fn)
+{
+    note *n = calloc(1, sizeof *n);
+    if (!n) abort();
+    *n = (note){.fn = fn, .value = golden_int(fn, "value", 0), .next = notes->first};
+    return notes->first = n;
+}
+
+/* ---- functions: to an element, a predicate, a dataset ---- */
+
+static const char *name_of(const hr_element *e) { return hr_element_schema(e)->field[0].name; }
+static const int64_t *values_of(const hr_element *e) { return hr_get_at(e, 0)->data; }
+
+static hr_status add(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call;
+    int64_t *value = hr_set(out, name_of(in));
+    for (int64_t i = 0; i < hr_get_at(in, 0)->count; i++) value[i] = values_of(in)[i] + ((note *)user)->value;
+    return HR_OK;
+}
+
+static hr_status mul(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call;
+    int64_t *value = hr_set(out, name_of(in));
+    for (int64_t i = 0; i < hr_get_at(in, 0)->count; i++) value[i] = values_of(in)[i] * ((note *)user)->value;
+    return HR_OK;
+}
+
+static hr_status fail_if_equal(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    const int64_t refused = ((note *)user)->value, value = values_of(in)[0];
+    if (value == refused) return hr_call_fail(call, HR_INVALID_ARGUMENT, "value %lld", (long long)refused);
+    *(int64_t *)hr_set(out, name_of(in)) = value;
+    return HR_OK;
+}
+
+static const hr_field pair_fields[] = {{"0", HR_INT64, HR_DENSE, {0, {0}}, false},
+                                       {"1", HR_INT64, HR_DENSE, {0, {0}}, false}};
+static const hr_schema pair_schema = {.levels = 0, .fields = 2, .field = pair_fields};
+
+static hr_status pair(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call;
+    *(int64_t *)hr_set(out, "0") = values_of(in)[0];
+    *(int64_t *)hr_set(out, "1") = values_of(in)[0] * ((note *)user)->value;
+    return HR_OK;
+}
+
+static bool mod_eq(const hr_element *in, void *user)
+{
+    const cJSON *fn = ((note *)user)->fn;
+    const int64_t mod = golden_int(fn, "mod", 1), rest = values_of(in)[0] % mod;
+    return (rest < 0 ? rest + mod : rest) == golden_int(fn, "equal", 0);
+}
+
+static bool less(const hr_element *in, void *user) { return values_of(in)[0] < ((note *)user)->value; }
+
+static hr_dataset *of_values(const int64_t *value, int64_t count)
+{
+    static const int64_t none;
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(count), count ? value : &none);
+    return hr_from_tensor_slices(&t, (const char *const[]){"value"}, 1);
+}
+
+static hr_dataset *table(const hr_element *in, void *user)
+{
+    const cJSON *rows = golden_get(((note *)user)->fn, "rows");
+    const int size = cJSON_GetArraySize(rows), i = (int)(values_of(in)[0] % size);
+    const cJSON *row = cJSON_GetArrayItem(rows, i < 0 ? i + size : i);
+    const int count = cJSON_GetArraySize(row);
+    int64_t *value = calloc((size_t)count + 1, sizeof *value);
+    if (!value) abort();
+    for (int k = 0; k < count; k++) value[k] = golden_number_int64(cJSON_GetArrayItem(row, k));
+    hr_dataset *ds = of_values(value, count);
+    free(value);
+    return ds;
+}
+
+static hr_dataset *repeat_value(const hr_element *in, void *user)
+{
+    const int64_t count = golden_int(((note *)user)->fn, "count", 1);
+    return hr_repeat(of_values(values_of(in), 1), .count = &count);
+}
+
+static hr_dataset *range_to(const hr_element *in, void *user)
+{
+    (void)user;
+    return hr_range(values_of(in)[0]);
+}
+
+static hr_dataset *slices(const hr_element *in, void *user)
+{
+    (void)user;
+    return of_values(values_of(in), hr_get_at(in, 0)->count);
+}
+
+static bool is(const cJSON *fn, const char *name) { return strcmp(golden_text(fn, "name", ""), name) == 0; }
+
+static hr_map_fn *map_named(const cJSON *fn)
+{
+    return is(fn, "add")             ? add
+           : is(fn, "mul")           ? mul
+           : is(fn, "pair")          ? pair
+           : is(fn, "fail_if_equal") ? fail_if_equal
+                                     : NULL;
+}
+
+static hr_filter_fn *filter_named(const cJSON *fn) { return is(fn, "mod_eq") ? mod_eq : is(fn, "less") ? less : NULL; }
+
+static hr_dataset_fn *datasets_named(const cJSON *fn)
+{
+    if (is(fn, "table")) return table;
+    if (is(fn, "repeat_value")) return repeat_value;
+    return is(fn, "range_to") ? range_to : is(fn, "slices") ? slices : NULL;
+}
+
+/* ---- operators: NULL for a form that is not built; `in` is then dropped by the caller ---- */
+
+typedef struct step {
+    const cJSON *json;
+    golden_notes *notes;
+    hr_dataset *in; /* NULL: a source */
+} step;
+
+static hr_dataset *build_range(const step *s)
+{
+    const cJSON *json = s->json;
+    const int64_t by = golden_int(json, "step", 1);
+    if (by == 0) return NULL; /* no argument of hr_range: 0 is its default */
+    return hr_range(golden_int(json, "stop", 0), .start = golden_int(json, "start", 0), .step = by);
+}
+
+static hr_dataset *build_from_tensor_slices(const step *s)
+{
+    hr_tensor t;
+    if (!golden_tensor(golden_get(s->json, "tensor"), &t)) return NULL;
+    hr_dataset *ds = hr_from_tensor_slices(&t, (const char *const[]){"value"}, 1);
+    golden_tensor_clear(&t);
+    return ds;
+}
+
+static hr_dataset *build_take(const step *s) { return hr_take(s->in, golden_int(s->json, "count", 0)); }
+static hr_dataset *build_skip(const step *s) { return hr_skip(s->in, golden_int(s->json, "count", 0)); }
+
+static hr_dataset *build_repeat(const step *s)
+{
+    const cJSON *count = golden_get(s->json, "count");
+    const int64_t times = cJSON_IsNull(count) || !count ? -1 : golden_number_int64(count);
+    return hr_repeat(s->in, .count = &times);
+}
+
+static hr_dataset *build_batch(const step *s)
+{
+    return hr_batch(s->in, golden_int(s->json, "batch_size", 0),
+                    .drop_remainder = golden_bool(s->json, "drop_remainder", false));
+}
+
+static hr_dataset *build_map(const step *s)
+{
+    const cJSON *fn = golden_get(s->json, "fn");
+    hr_map_fn *named = map_named(fn);
+    if (!named) return NULL;
+    return hr_map(s->in, named, new_note(s->notes, fn), .output = named == pair ? &pair_schema : NULL);
+}
+
+static hr_dataset *build_filter(const step *s)
+{
+    const cJSON *fn = golden_get(s->json, "fn");
+    return filter_named(fn) ? hr_filter(s->in, filter_named(fn), new_note(s->notes, fn)) : NULL;
+}
+
+/* In C a length of 0 is the default: what TensorFlow refuses is said by a negative one. */
+static int64_t length(const cJSON *json, const char *key)
+{
+    const cJSON *given = golden_get(json, key);
+    const int64_t value = given ? golden_number_int64(given) : 0;
+    return given && value == 0 ? -1 : value;
+}
+
+static hr_dataset *build_interleave(const step *s)
+{
+    const cJSON *fn = golden_get(s->json, "fn");
+    const int64_t cycle = length(s->json, "cycle_length");
+    if (!datasets_named(fn) || golden_int(s->json, "num_parallel_calls", 0) > (cycle > 0 ? cycle : INT64_MAX))
+        return NULL;
+    return hr_interleave(s->in, datasets_named(fn), new_note(s->notes, fn), .cycle_length = cycle,
+                         .block_length = length(s->json, "block_length"));
+}
+
+static hr_dataset *build_prefetch(const step *s)
+{
+    return hr_prefetch(s->in, golden_int(s->json, "buffer_size", HR_AUTOTUNE));
+}
+
+static hr_dataset *build_shuffle(const step *s)
+{
+    return hr_shuffle(s->in, golden_int(s->json, "buffer_size", 0), .seed = (uint64_t)golden_int(s->json, "seed", 0),
+                      .same_each_epoch = !golden_bool(s->json, "reshuffle_each_iteration", true));
+}
+
+static hr_dataset *build_shuffle_and_repeat(const step *s)
+{
+    return hr_shuffle_and_repeat(s->in, golden_int(s->json, "buffer_size", 0),
+                                 .count = golden_int(s->json, "count", -1),
+                                 .seed = (uint64_t)golden_int(s->json, "seed", 0));
+}
+
+static const struct {
+    const char *name;
+    hr_dataset *(*build)(const step *s);
+} builders[] = {
+    {"batch", build_batch},
+    {"filter", build_filter},
+    {"from_tensor_slices", build_from_tensor_slices},
+    {"interleave", build_interleave},
+    {"map", build_map},
+    {"prefetch", build_prefetch},
+    {"range", build_range},
+    {"repeat", build_repeat},
+    {"shuffle", build_shuffle},
+    {"shuffle_and_repeat", build_shuffle_and_repeat},
+    {"skip", build_skip},
+    {"take", build_take},
+};
+
+static hr_dataset *build_step(const step *s, const char **missing)
+{
+    *missing = golden_text(s->json, "op", "?");
+    for (size_t b = 0; b < sizeof builders / sizeof *builders; b++)
+        if (strcmp(builders[b].name, *missing) == 0) return builders[b].build(s);
+    return NULL;
+}
+
+hr_dataset *golden_pipeline(const cJSON *pipeline, golden_notes *notes, const char **missing)
+{
+    const cJSON *json;
+    hr_dataset *ds = NULL;
+    cJSON_ArrayForEach(json, pipeline)
+    {
+        hr_dataset *next = build_step(&(step){json, notes, ds}, missing);
+        if (!next) {
+            hr_dataset_unref(ds);
+            return NULL;
+        }
+        ds = next;
+    }
+    return ds;
+}

@@ -1,0 +1,82 @@
+/* filter: rows, whole batches, batches of batches. */
+#include "tests/data/conformance.h"
+
+static int64_t first_value(const hr_element *e) { return ((const int64_t *)hr_get(e, "value")->data)[0]; }
+
+/* Of a batch, its first value decides. */
+static bool not_of_three(const hr_element *e, void *user)
+{
+    (void)user;
+    return first_value(e) % 3 != 0;
+}
+
+static bool below(const hr_element *e, void *user) { return first_value(e) < *(const int64_t *)user; }
+
+HR_SAMPLE(filter) { return hr_batch(hr_filter(hr_shuffle(hr_range(300), 40), not_of_three, NULL), 8); }
+HR_SAMPLE(filter_of_batches) { return hr_shuffle(hr_filter(hr_batch(hr_range(300), 4), not_of_three, NULL), 10); }
+HR_SAMPLE(filter_then_take) { return hr_take(hr_filter(hr_range(900), not_of_three, NULL), 277); }
+HR_SAMPLE(filter_of_batched_batches)
+{
+    hr_dataset *ds = hr_batch(hr_batch(hr_shuffle(hr_range(301), 20), 4), 3);
+    return hr_filter(ds, not_of_three, NULL);
+}
+
+static void filter_keeps_what_its_function_likes(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_filter(hr_range(8), not_of_three, NULL), HR_I64(1, 2, 4, 5, 7), 5);
+    static int64_t bound = 3;
+    assert_int64_values(hr_filter(hr_range(100), below, &bound), HR_I64(0, 1, 2), 3);
+}
+
+static void filter_drops_whole_batches(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_filter(hr_batch(hr_range(11), 2), not_of_three, NULL), HR_I64(2, 3, 4, 5, 8, 9, 10), 7);
+    hr_dataset *ds = hr_batch(hr_batch(hr_range(16), 2), 2); /* 0 1 2 3, 4 5 6 7, 8 9 10 11, 12 13 14 15 */
+    assert_int64_values(hr_filter(ds, not_of_three, NULL), HR_I64(4, 5, 6, 7, 8, 9, 10, 11), 8);
+}
+
+static void filter_leaves_the_shape_of_batches(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_dataset *ds = hr_filter(hr_batch(hr_batch(hr_range(16), 2), 2), not_of_three, NULL);
+    hr_iterator *it = iterate(ds, (way){0});
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_true(hr_shape_equal(hr_get(e, "value")->shape, HR_SHAPE(2, 2)));
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void filter_may_keep_nothing(void **state)
+{
+    (void)state;
+    static int64_t bound = -1;
+    assert_int64_values(hr_filter(hr_range(5000), below, &bound), NULL, 0);
+    assert_int64_values(hr_batch(hr_filter(hr_range(5000), below, &bound), 3), NULL, 0);
+}
+
+static void filter_needs_a_function(void **state)
+{
+    (void)state;
+    assert_fails(hr_filter(hr_range(5), NULL, NULL), HR_INVALID_ARGUMENT, "filter.fn");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(filter),
+        HR_CONFORMANCE(filter_of_batches),
+        HR_CONFORMANCE(filter_then_take),
+        HR_CONFORMANCE(filter_of_batched_batches),
+        cmocka_unit_test(filter_keeps_what_its_function_likes),
+        cmocka_unit_test(filter_drops_whole_batches),
+        cmocka_unit_test(filter_leaves_the_shape_of_batches),
+        cmocka_unit_test(filter_may_keep_nothing),
+        cmocka_unit_test(filter_needs_a_function),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/* from_tensor_slices: rows of several tensors side by side. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+
+enum { ROWS = 90 };
+
+static hr_dataset *table(void)
+{
+    static int64_t matrix[ROWS][2];
+    static hr_view text[ROWS];
+    static char bytes[ROWS][8];
+    for (int r = 0; r < ROWS; r++) {
+        matrix[r][0] = r, matrix[r][1] = -r;
+        text[r] = (hr_view){bytes[r], snprintf(bytes[r], sizeof bytes[r], "r%d", r * r)};
+    }
+    hr_tensor tensors[] = {hr_tensor_of(HR_INT64, HR_SHAPE(ROWS, 2), matrix),
+                           hr_tensor_of(HR_STRING, HR_SHAPE(ROWS), text)};
+    return hr_from_tensor_slices(tensors, (const char *const[]){"matrix", "text"}, 2);
+}
+
+HR_SAMPLE(from_tensor_slices) { return hr_batch(hr_shuffle(table(), 20), 4); }
+HR_SAMPLE(slices_in_epochs) { return hr_repeat(table(), .count = HR_I64(3)); }
+
+static void slices_have_the_rows_of_each_tensor(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(table(), (way){.unit_rows = 7});
+    for (int64_t r = 0; r < ROWS; r++) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        const hr_tensor *matrix = hr_get(e, "matrix"), *text = hr_get(e, "text");
+        assert_true(hr_shape_equal(matrix->shape, HR_SHAPE(2)));
+        assert_memory_equal(matrix->data, HR_I64(r, -r), 2 * sizeof(int64_t));
+        char want[32];
+        const int size = snprintf(want, sizeof want, "r%lld", (long long)(r * r));
+        const hr_view *view = text->data;
+        assert_int_equal(view->size, size);
+        assert_memory_equal(view->data, want, (size_t)size);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void slices_need_equally_many_rows(void **state)
+{
+    (void)state;
+    static run got;
+    hr_tensor tensors[] = {hr_tensor_of(HR_INT64, HR_SHAPE(2), HR_I64(1, 2)),
+                           hr_tensor_of(HR_INT64, HR_SHAPE(3), HR_I64(1, 2, 3))};
+    run_all(&got, hr_from_tensor_slices(tensors, NULL, 2), (way){0});
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    hr_tensor scalar = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(1));
+    run_all(&got, hr_from_tensor_slices(&scalar, NULL, 1), (way){0});
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(from_tensor_slices),
+        HR_CONFORMANCE(slices_in_epochs),
+        cmocka_unit_test(slices_have_the_rows_of_each_tensor),
+        cmocka_unit_test(slices_need_equally_many_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+/* interleave: held against TensorFlow's rule, written naively, on random inputs; errors in their turn; ownership. */
+#include "tests/data/conformance.h"
+#include <stdlib.h>
+
+static int64_t value_of(const hr_element *e) { return *(const int64_t *)hr_get(e, "value")->data; }
+
+/* n gives n % 7 numbers from 100 n on, shuffled. */
+static hr_dataset *some_numbers(const hr_element *e, void *user)
+{
+    (void)user;
+    const int64_t n = value_of(e);
+    return hr_shuffle(hr_range(100 * n + n % 7, .start = 100 * n), 4);
+}
+
+static hr_dataset *few_of(hr_dataset *in, int64_t cycle, int64_t block)
+{
+    return hr_interleave(in, some_numbers, NULL, .cycle_length = cycle, .block_length = block);
+}
+
+HR_SAMPLE(interleave) { return hr_batch(few_of(hr_shuffle(hr_range(60), 8), 4, 3), 2); }
+HR_SAMPLE(interleave_of_one_at_a_time) { return few_of(hr_range(40), 1, 1); }
+HR_SAMPLE(interleave_of_more_slots_than_inputs) { return few_of(hr_range(10), 1000000, 2); }
+HR_SAMPLE(interleave_below_shuffle_and_repeat)
+{
+    return hr_batch(hr_repeat(hr_shuffle(few_of(hr_range(20), 3, 1), 10), .count = HR_I64(3)), 4);
+}
+HR_SAMPLE(interleave_of_interleaves) { return few_of(hr_take(few_of(hr_range(20), 3, 2), 30), 2, 1); }
+
+/* ---- against the rule ---- */
+
+enum { INPUTS = 40, ROOM = 4000 };
+
+static int length[INPUTS];
+
+static hr_dataset *numbers(const hr_element *e, void *user)
+{
+    (void)user;
+    const int64_t n = value_of(e);
+    return hr_range(100 * n + length[n], .start = 100 * n);
+}
+
+/* One slot of the naive interleave: which input, how far. */
+typedef struct turn {
+    int input, at;
+} turn;
+
+static int by_rule(int inputs, int cycle, int block, int64_t *value)
+{
+    turn *slot = malloc((size_t)cycle * sizeof *slot);
+    assert_non_null(slot);
+    for (int i = 0; i < cycle; i++) slot[i] = (turn){-1, 0};
+    int next = 0, open = 0, count = 0;
+    for (int c = 0, b = 0; next < inputs || open > 0;) {
+        if (slot[c].input < 0 && next < inputs) slot[c] = (turn){next++, 0}, open++;
+        const bool has = slot[c].input >= 0, more = has && slot[c].at < length[slot[c].input];
+        if (more) value[count++] = 100 * slot[c].input + slot[c].at++, b++;
+        if (has && !more) slot[c].input = -1, open--;
+        if (!more || b == block) c = (c + 1) % cycle, b = 0;
+    }
+    free(slot);
+    return count;
+}
+
+static void interleave_follows_tensorflows_rule(void **state)
+{
+    (void)state;
+    static int64_t want[ROOM], got[ROOM];
+    for (uint64_t n = 0; n < 60; n++) {
+        const int inputs = (int)hr_random_below(n, 0, INPUTS), cycle = 1 + (int)hr_random_below(n, 1, 9);
+        const int block = 1 + (int)hr_random_below(n, 2, 6);
+        for (int i = 0; i < INPUTS; i++) length[i] = (int)hr_random_below(n, 10 + (uint64_t)i, 9) * (i % 5 != 0);
+        const int count = by_rule(inputs, cycle, block, want);
+        hr_dataset *ds = hr_interleave(hr_range(inputs), numbers, NULL, .cycle_length = cycle, .block_length = block);
+        const way w = {.workers = (int)(n % 3), .unit_rows = 1 + (int64_t)(n % 17)};
+        assert_int_equal(int64_values(ds, w, got, ROOM), count);
+        if (count) assert_memory_equal(got, want, (size_t)count * sizeof *want);
+    }
+}
+
+static void interleave_takes_four_in_turn_by_default(void **state)
+{
+    (void)state;
+    for (int i = 0; i < INPUTS; i++) length[i] = 2;
+    assert_int64_values(hr_interleave(hr_range(5), numbers, NULL), HR_I64(0, 100, 200, 300, 1, 101, 201, 301, 400, 401),
+                        10);
+}
+
+/* ---- functions that fail ---- */
+
+static hr_dataset *fails_for_four(const hr_element *e, void *user)
+{
+    const int64_t n = value_of(e);
+    return n == 4 ? hr_shuffle(hr_range(1), 0) : some_numbers(e, user);
+}
+
+static hr_dataset *null_for_four(const hr_element *e, void *user)
+{
+    return value_of(e) == 4 ? NULL : some_numbers(e, user);
+}
+
+static hr_dataset *other_for_four(const hr_element *e, void *user)
+{
+    return value_of(e) == 4 ? hr_batch(hr_range(3), 2) : some_numbers(e, user);
+}
+
+static hr_dataset *never(const hr_element *e, void *user)
+{
+    (void)e;
+    *(bool *)user = true;
+    return NULL;
+}
+
+HR_SAMPLE(one_dataset_fails)
+{
+    return hr_repeat(hr_interleave(hr_range(9, .start = 1), fails_for_four, NULL, .cycle_length = 2),
+                     .count = HR_I64(3));
+}
+
+static void interleave_passes_a_failed_datasets_error_in_its_turn(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, sample_one_dataset_fails.build(), (way){.workers = 2});
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_string_equal(got.error.kind, "shuffle.buffer_size");
+    assert_int_equal(got.count, 1 + 2 + 2); /* 1, 2 2 and 3: 3 3 and nothing more, when 4 has its turn */
+}
+
+static void interleave_refuses_what_its_function_may_not_give(void **state)
+{
+    (void)state;
+    assert_fails(hr_interleave(hr_range(9), null_for_four, NULL), HR_INVALID_ARGUMENT, "interleave.fn");
+    assert_fails(hr_interleave(hr_range(9), other_for_four, NULL), HR_INVALID_ARGUMENT, "interleave.schema");
+    assert_fails(hr_interleave(hr_range(9), NULL, NULL), HR_INVALID_ARGUMENT, "interleave.fn");
+    bool called = false;
+    assert_fails(hr_interleave(hr_range(9), never, &called), HR_INVALID_ARGUMENT, "interleave.fn");
+    assert_true(called);
+}
+
+static void interleave_refuses_bad_lengths_without_a_call(void **state)
+{
+    (void)state;
+    bool called = false;
+    assert_fails(hr_interleave(hr_range(9), never, &called, .cycle_length = -1), HR_INVALID_ARGUMENT,
+                 "interleave.cycle_length");
+    assert_fails(hr_interleave(hr_range(9), never, &called, .block_length = -1), HR_INVALID_ARGUMENT,
+                 "interleave.block_length");
+    assert_false(called);
+}
+
+static void count_free(void *user) { ++*(int *)user; }
+
+static hr_dataset *any_numbers(const hr_element *e, void *user)
+{
+    (void)user;
+    return some_numbers(e, NULL);
+}
+
+static void interleave_frees_its_user_once(void **state)
+{
+    (void)state;
+    int freed = 0;
+    hr_dataset *ds = hr_interleave(hr_range(9), any_numbers, &freed, .user_free = count_free);
+    assert_int_equal(freed, 0);
+    hr_dataset_unref(ds);
+    assert_int_equal(freed, 1);
+    hr_dataset_unref(hr_interleave(hr_shuffle(hr_range(9), 0), any_numbers, &freed, .user_free = count_free));
+    assert_int_equal(freed, 2);
+    hr_dataset_unref(hr_interleave(hr_range(9), any_numbers, &freed, .cycle_length = -1, .user_free = count_free));
+    assert_int_equal(freed, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(interleave),
+        HR_CONFORMANCE(interleave_of_one_at_a_time),
+        HR_CONFORMANCE(interleave_of_more_slots_than_inputs),
+        HR_CONFORMANCE(interleave_below_shuffle_and_repeat),
+        HR_CONFORMANCE(interleave_of_interleaves),
+        HR_CONFORMANCE_OF_FAILURE(one_dataset_fails),
+        cmocka_unit_test(interleave_follows_tensorflows_rule),
+        cmocka_unit_test(interleave_takes_four_in_turn_by_default),
+        cmocka_unit_test(interleave_passes_a_failed_datasets_error_in_its_turn),
+        cmocka_unit_test(interleave_refuses_what_its_function_may_not_give),
+        cmocka_unit_test(interleave_refuses_bad_lengths_without_a_call),
+        cmocka_unit_test(interleave_frees_its_user_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

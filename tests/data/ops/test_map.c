@@ -1,0 +1,121 @@
+/* map: values, schemas, randomness, failures; before and behind a batch. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <string.h>
+
+static int64_t value_of(const hr_element *e) { return *(const int64_t *)hr_get(e, "value")->data; }
+
+static hr_status square(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    *(int64_t *)hr_set(out, "value") = value_of(in) * value_of(in);
+    return HR_OK;
+}
+
+static hr_status draw(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    *(int64_t *)hr_set(out, "value") = value_of(in) * 1000 + (int64_t)(hr_call_random(call, 0) % 1000);
+    return HR_OK;
+}
+
+static hr_status refuse_88(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    if (value_of(in) == 88) return hr_call_fail(call, HR_INVALID_ARGUMENT, "refused %d", 88);
+    *(int64_t *)hr_set(out, "value") = value_of(in);
+    return HR_OK;
+}
+
+static const hr_field text_fields[] = {{"half", HR_FLOAT, HR_DENSE, {0, {0}}, false},
+                                       {"text", HR_STRING, HR_DENSE, {0, {0}}, false}};
+static const hr_schema text_schema = {.levels = 0, .fields = 2, .field = text_fields};
+
+static hr_status to_text(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    char text[32];
+    const int size = snprintf(text, sizeof text, "number %lld", (long long)value_of(in));
+    *(float *)hr_set(out, "half") = (float)value_of(in) / 2;
+    return hr_set_string(out, "text", text, size);
+}
+
+static bool odd(const hr_element *e, void *user)
+{
+    (void)user;
+    return value_of(e) % 2;
+}
+
+HR_SAMPLE(map) { return hr_batch(hr_map(hr_shuffle(hr_range(300), 40), square, NULL), 7); }
+HR_SAMPLE(map_filter_map) { return hr_map(hr_filter(hr_map(hr_range(300), square, NULL), odd, NULL), draw, NULL); }
+HR_SAMPLE(map_to_text) { return hr_shuffle(hr_map(hr_range(200), to_text, NULL, .output = &text_schema), 30); }
+HR_SAMPLE(random_map) { return hr_batch(hr_repeat(hr_map(hr_range(60), draw, NULL), .count = HR_I64(3)), 4); }
+HR_SAMPLE(map_fails) { return hr_batch(hr_map(hr_shuffle(hr_range(200), 30), refuse_88, NULL), 4); }
+
+static void map_gives_what_its_function_sets(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_map(hr_range(5), square, NULL), HR_I64(0, 1, 4, 9, 16), 5);
+    assert_int64_values(hr_map(hr_map(hr_range(4), square, NULL), square, NULL), HR_I64(0, 1, 16, 81), 4);
+}
+
+static void map_changes_the_schema(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_map(hr_range(3), to_text, NULL, .output = &text_schema), (way){0});
+    for (int i = 0; i < 3; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "number %d", i);
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_null(hr_get(e, "value"));
+        assert_true(*(const float *)hr_get(e, "half")->data == (float)i / 2);
+        const hr_view *view = hr_get(e, "text")->data;
+        assert_int_equal(view->size, 8);
+        assert_memory_equal(view->data, text, 8);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void map_draws_the_same_before_and_behind_other_work(void **state)
+{
+    (void)state;
+    int64_t plain[100], batched[100], epochs[200];
+    assert_int_equal(int64_values(hr_map(hr_range(100), draw, NULL), (way){0}, plain, 100), 100);
+    hr_dataset *ds = hr_batch(hr_map(hr_range(100), draw, NULL), 8);
+    assert_int_equal(int64_values(ds, (way){.workers = 2, .unit_rows = 1}, batched, 100), 100);
+    assert_memory_equal(plain, batched, sizeof plain);
+    ds = hr_repeat(hr_map(hr_range(100), draw, NULL), .count = HR_I64(2));
+    assert_int_equal(int64_values(ds, (way){0}, epochs, 200), 200);
+    assert_memory_not_equal(epochs, epochs + 100, sizeof plain);
+}
+
+static void map_fails_behind_the_elements_before(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_map(hr_range(200), refuse_88, NULL), (way){.workers = 2});
+    assert_int_equal(got.count, 88);
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_non_null(strstr(got.error.text, "refused 88"));
+    run_all(&got, hr_batch(hr_map(hr_range(200), refuse_88, NULL), 10), (way){.workers = 2});
+    assert_int_equal(got.count, 9); /* the last batch is short */
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(map),
+        HR_CONFORMANCE(map_filter_map),
+        HR_CONFORMANCE(map_to_text),
+        HR_CONFORMANCE(random_map),
+        HR_CONFORMANCE_OF_FAILURE(map_fails),
+        cmocka_unit_test(map_gives_what_its_function_sets),
+        cmocka_unit_test(map_changes_the_schema),
+        cmocka_unit_test(map_draws_the_same_before_and_behind_other_work),
+        cmocka_unit_test(map_fails_behind_the_elements_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

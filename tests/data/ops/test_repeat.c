@@ -1,0 +1,117 @@
+/* repeat, and shuffle_and_repeat on top of it. */
+#include "tests/data/conformance.h"
+
+HR_SAMPLE(repeat) { return hr_batch(hr_repeat(hr_shuffle(hr_range(100), 30, .seed = 1), .count = HR_I64(3)), 8); }
+HR_SAMPLE(endless_repeat) { return hr_take(hr_batch(hr_repeat(hr_shuffle(hr_range(37), 10)), 8), 60); }
+HR_SAMPLE(tiny_epochs) { return hr_shuffle(hr_repeat(hr_range(3), .count = HR_I64(50)), 20); }
+HR_SAMPLE(repeat_of_repeat)
+{
+    hr_dataset *ds = hr_repeat(hr_shuffle(hr_range(9), 4), .count = HR_I64(3));
+    return hr_repeat(hr_shuffle(ds, 5), .count = HR_I64(3));
+}
+HR_SAMPLE(shuffle_and_repeat) { return hr_batch(hr_shuffle_and_repeat(hr_range(100), 30, .count = 3, .seed = 1), 8); }
+
+static void repeat_passes_its_input_count_times(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_repeat(hr_range(2), .count = HR_I64(3)), HR_I64(0, 1, 0, 1, 0, 1), 6);
+    assert_int64_values(hr_repeat(hr_range(2), .count = HR_I64(1)), HR_I64(0, 1), 2);
+    assert_int64_values(hr_repeat(hr_range(2), .count = HR_I64(0)), NULL, 0);
+}
+
+static void repeat_of_any_negative_count_is_for_ever(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_take(hr_repeat(hr_range(2), .count = HR_I64(-5)), 3), HR_I64(0, 1, 0), 3);
+    assert_int64_values(hr_take(hr_repeat(hr_range(2), .count = HR_I64(-1)), 3), HR_I64(0, 1, 0), 3);
+}
+
+static bool never(const hr_element *e, void *user)
+{
+    (void)e, (void)user;
+    return false;
+}
+
+static void repeat_of_nothing_ends_at_once(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_repeat(hr_range(0)), NULL, 0);
+    assert_int64_values(hr_repeat(hr_filter(hr_range(50), never, NULL)), NULL, 0);
+}
+
+static void repeat_joins_epochs_before_a_batch_and_not_behind_it(void **state)
+{
+    (void)state;
+    static run joined, apart;
+    run_all(&joined, hr_batch(hr_repeat(hr_range(5), .count = HR_I64(3)), 2), (way){0});
+    run_all(&apart, hr_repeat(hr_batch(hr_range(5), 2), .count = HR_I64(3)), (way){0});
+    assert_int_equal(joined.count, 8);
+    assert_int_equal(apart.count, 9);
+}
+
+enum { ROWS = 100, EPOCHS = 3 };
+
+/* Each epoch has every element, and they come in different orders; an element comes at most `buffer` - 1 early. */
+static void assert_epochs(const int64_t *value, int buffer)
+{
+    int moved = 0;
+    for (int e = 0; e < EPOCHS; e++) {
+        bool seen[ROWS] = {false};
+        for (int i = 0; i < ROWS; i++) {
+            const int64_t v = value[e * ROWS + i];
+            assert_true(v >= 0 && v < ROWS && !seen[v]);
+            assert_true(i >= v - buffer + 1);
+            seen[v] = true;
+            moved += e > 0 && v != value[i];
+        }
+    }
+    assert_true(moved > ROWS);
+}
+
+static void shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order(void **state)
+{
+    (void)state;
+    int64_t value[ROWS * EPOCHS + 1], plain[ROWS * EPOCHS + 1];
+    hr_dataset *ds = hr_shuffle_and_repeat(hr_range(ROWS), 30, .count = EPOCHS);
+    assert_int_equal(int64_values(ds, (way){.workers = 2}, value, ROWS * EPOCHS + 1), ROWS * EPOCHS);
+    assert_epochs(value, 30);
+
+    ds = hr_repeat(hr_shuffle(hr_range(ROWS), 30), .count = HR_I64(EPOCHS));
+    assert_int_equal(int64_values(ds, (way){0}, plain, ROWS * EPOCHS + 1), ROWS * EPOCHS);
+    assert_memory_equal(value, plain, ROWS * EPOCHS * sizeof *value);
+}
+
+static void shuffle_and_repeat_is_for_ever_by_default(void **state)
+{
+    (void)state;
+    int64_t value[90];
+    assert_int_equal(int64_values(hr_take(hr_shuffle_and_repeat(hr_range(7), 3), 90), (way){0}, value, 90), 90);
+    assert_int_equal(int64_values(hr_take(hr_shuffle_and_repeat(hr_range(7), 3, .count = -1), 90), (way){0}, value, 90),
+                     90);
+}
+
+static void shuffle_and_repeat_refuses_other_negative_counts(void **state)
+{
+    (void)state;
+    assert_fails(hr_shuffle_and_repeat(hr_range(7), 3, .count = -2), HR_INVALID_ARGUMENT, "shuffle_and_repeat.count");
+    assert_fails(hr_shuffle_and_repeat(hr_range(7), 0), HR_INVALID_ARGUMENT, "shuffle.buffer_size");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(repeat),
+        HR_CONFORMANCE(endless_repeat),
+        HR_CONFORMANCE(tiny_epochs),
+        HR_CONFORMANCE(repeat_of_repeat),
+        HR_CONFORMANCE(shuffle_and_repeat),
+        cmocka_unit_test(repeat_passes_its_input_count_times),
+        cmocka_unit_test(repeat_of_any_negative_count_is_for_ever),
+        cmocka_unit_test(repeat_of_nothing_ends_at_once),
+        cmocka_unit_test(repeat_joins_epochs_before_a_batch_and_not_behind_it),
+        cmocka_unit_test(shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order),
+        cmocka_unit_test(shuffle_and_repeat_is_for_ever_by_default),
+        cmocka_unit_test(shuffle_and_repeat_refuses_other_negative_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* shuffle: held against a naive one, at its borders, and in epochs. */
+#include "tests/data/conformance.h"
+#include <string.h>
+
+HR_SAMPLE(shuffle) { return hr_batch(hr_shuffle(hr_range(500), 60, .seed = 3), 7); }
+HR_SAMPLE(shuffle_of_less_than_its_buffer) { return hr_repeat(hr_shuffle(hr_range(7), 100), .count = HR_I64(6)); }
+HR_SAMPLE(shuffle_of_all) { return hr_shuffle(hr_range(90), -2); }
+HR_SAMPLE(shuffle_of_one) { return hr_batch(hr_shuffle(hr_range(90), 1), 4); }
+HR_SAMPLE(shuffle_of_shuffle) { return hr_shuffle(hr_shuffle(hr_range(300), 40), 25, .seed = 9); }
+HR_SAMPLE(shuffle_of_batches)
+{
+    return hr_batch(hr_shuffle(hr_batch(hr_range(300), 5), 12), 2, .drop_remainder = true);
+}
+
+enum { ROWS = 400, ROOM = 2 * ROWS + 1 };
+
+static int shuffled(int64_t *value, int64_t buffer, uint64_t seed, way w)
+{
+    return int64_values(hr_shuffle(hr_range(ROWS), buffer, .seed = seed), w, value, ROOM);
+}
+
+static void assert_permutation(const int64_t *value, int count)
+{
+    bool seen[ROWS] = {false};
+    for (int i = 0; i < count; i++) {
+        assert_true(value[i] >= 0 && value[i] < count && !seen[value[i]]);
+        seen[value[i]] = true;
+    }
+}
+
+static void shuffle_gives_every_element_once_and_none_too_early(void **state)
+{
+    (void)state;
+    int64_t value[ROOM];
+    static const int64_t buffers[] = {1, 2, 7, 64, 65, 399, 400, 401, 100000, INT64_MAX, -2};
+    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++) {
+        assert_int_equal(shuffled(value, buffers[b], 5, (way){.workers = 2}), ROWS);
+        assert_permutation(value, ROWS);
+        for (int i = 0; buffers[b] > 0 && i < ROWS; i++) assert_true(value[i] <= i + (buffers[b] - 1));
+    }
+}
+
+static void shuffle_by_one_changes_nothing(void **state)
+{
+    (void)state;
+    int64_t value[ROOM];
+    assert_int_equal(shuffled(value, 1, 5, (way){0}), ROWS);
+    for (int i = 0; i < ROWS; i++) assert_int_equal(value[i], i);
+}
+
+/* Buckets of the place at which element 0 comes out of a full buffer: a chi-square with 7 degrees of freedom. */
+static void shuffle_is_even(void **state)
+{
+    (void)state;
+    enum { SEEDS = 400, BUFFER = 8 };
+    int64_t value[BUFFER];
+    int place[BUFFER] = {0};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        hr_dataset *ds = hr_shuffle(hr_range(BUFFER), BUFFER, .seed = seed);
+        assert_int_equal(int64_values(ds, (way){0}, value, BUFFER), BUFFER);
+        for (int i = 0; i < BUFFER; i++) place[i] += value[i] == 0;
+    }
+    double chi = 0;
+    for (int i = 0; i < BUFFER; i++) chi += (place[i] - 50.0) * (place[i] - 50.0) / 50.0;
+    assert_true(chi < 29.9); /* exceeded once in 10,000 */
+}
+
+static void shuffle_depends_on_its_seed_or_the_pipelines(void **state)
+{
+    (void)state;
+    int64_t a[ROOM], b[ROOM];
+    shuffled(a, 50, 1, (way){0});
+    shuffled(b, 50, 2, (way){0});
+    assert_memory_not_equal(a, b, ROWS * sizeof *a);
+    shuffled(a, 50, 0, (way){.seed = 11});
+    shuffled(b, 50, 0, (way){.seed = 12});
+    assert_memory_not_equal(a, b, ROWS * sizeof *a);
+    shuffled(b, 50, 0, (way){.seed = 11, .workers = 2});
+    assert_memory_equal(a, b, ROWS * sizeof *a);
+}
+
+static void shuffle_is_new_in_each_epoch_unless_told(void **state)
+{
+    (void)state;
+    int64_t value[ROOM];
+    hr_dataset *ds = hr_repeat(hr_shuffle(hr_range(ROWS), 50, .seed = 4), .count = HR_I64(2));
+    assert_int_equal(int64_values(ds, (way){0}, value, ROOM), 2 * ROWS);
+    assert_memory_not_equal(value, value + ROWS, ROWS * sizeof *value);
+    ds = hr_repeat(hr_shuffle(hr_range(ROWS), 50, .seed = 4, .same_each_epoch = true), .count = HR_I64(2));
+    assert_int_equal(int64_values(ds, (way){0}, value, ROOM), 2 * ROWS);
+    assert_memory_equal(value, value + ROWS, ROWS * sizeof *value);
+}
+
+static void shuffle_refuses_an_empty_buffer(void **state)
+{
+    (void)state;
+    assert_fails(hr_shuffle(hr_range(5), 0), HR_INVALID_ARGUMENT, "shuffle.buffer_size");
+    assert_fails(hr_batch(hr_shuffle(hr_range(5), -1), 2), HR_INVALID_ARGUMENT, "shuffle.buffer_size");
+}
+
+static void shuffle_of_nothing_ends(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_shuffle(hr_range(0), 10), NULL, 0);
+}
+
+/* From a state of a longer or shorter input: refused, with the reason. */
+static void go_on_with(hr_dataset *ds, const void *saved, size_t size)
+{
+    static run got;
+    run_all(&got, ds, (way){.window = 1, .unit_rows = 4, .state = saved, .state_size = size});
+    assert_true(got.end < 0);
+}
+
+static void shuffle_refuses_to_go_on_with_a_shorter_input(void **state)
+{
+    (void)state;
+    static run got;
+    size_t size;
+    hr_error err;
+    void *saved = NULL;
+    hr_iterator *it = iterate(hr_shuffle(hr_range(100), 10), (way){.window = 1, .unit_rows = 4});
+    got.count = 0;
+    run_on(&got, it, 60);
+    assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+    hr_iterator_free(it);
+    go_on_with(hr_shuffle(hr_range(50), 10), saved, size);
+    hr_free(saved);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(shuffle),
+        HR_CONFORMANCE(shuffle_of_less_than_its_buffer),
+        HR_CONFORMANCE(shuffle_of_all),
+        HR_CONFORMANCE(shuffle_of_one),
+        HR_CONFORMANCE(shuffle_of_shuffle),
+        HR_CONFORMANCE(shuffle_of_batches),
+        cmocka_unit_test(shuffle_gives_every_element_once_and_none_too_early),
+        cmocka_unit_test(shuffle_by_one_changes_nothing),
+        cmocka_unit_test(shuffle_is_even),
+        cmocka_unit_test(shuffle_depends_on_its_seed_or_the_pipelines),
+        cmocka_unit_test(shuffle_is_new_in_each_epoch_unless_told),
+        cmocka_unit_test(shuffle_refuses_an_empty_buffer),
+        cmocka_unit_test(shuffle_of_nothing_ends),
+        cmocka_unit_test(shuffle_refuses_to_go_on_with_a_shorter_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
