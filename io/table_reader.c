@@ -308,13 +308,15 @@ static int compare(hr_view a, hr_view b)
 
 typedef struct search {
     hr_view key, found;
-    bool hit;
+    bool hit, over; /* over: a key that is not less has been met, so the search is */
 } search;
 
 static hr_status match_entry(hr_view key, hr_view value, void *user, hr_error *err)
 {
     search *s = user;
-    if (s->hit || compare(key, s->key) != 0) return HR_OK;
+    int order = s->over ? -1 : compare(key, s->key);
+    s->over |= order >= 0;
+    if (order != 0) return HR_OK;
     char *data = hr_memdup(value.data, (size_t)value.size);
     if (!data) return hr_no_memory(err, "a value of a table");
     s->found = (hr_view){data, value.size};

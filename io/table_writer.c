@@ -85,6 +85,8 @@ static void block_add(block *b, hr_view key, hr_view value)
     set(&b->last_key, key.data, (size_t)key.size);
 }
 
+static bool block_failed(const block *b) { return b->entries.failed || b->restarts.failed || b->last_key.failed; }
+
 static void block_clear(block *b)
 {
     hr_free(b->entries.data);
@@ -132,7 +134,7 @@ static hr_status write_block(hr__table_writer *w, block *b, hr_error *err)
     append_u32(&b->entries, (uint32_t)(b->restarts.size / 4));
     size_t size = b->entries.size;
     append(&b->entries, "\0", 1);
-    if (b->entries.failed || b->restarts.failed || b->last_key.failed) return hr_no_memory(err, "a block of a table");
+    if (block_failed(b)) return hr_no_memory(err, "a block of a table");
     append_u32(&b->entries, hr_crc32c_mask(hr_crc32c(0, b->entries.data, size + 1)));
     w->handle.size = 0;
     append_varint(&w->handle, (uint64_t)w->offset);
@@ -208,7 +210,7 @@ hr_status hr__table_add(hr__table_writer *w, hr_view key, hr_view value, hr_erro
     }
     block_add(&w->data, key, value);
     w->any = true;
-    return HR_OK;
+    return block_failed(&w->data) || block_failed(&w->index) ? hr_no_memory(err, "a block of a table") : HR_OK;
 }
 
 hr_status hr__table_finish(hr__table_writer *w, hr_error *err)

@@ -185,34 +185,87 @@ hr_view golden_hex(const cJSON *text)
 
 /* ---- tensors ---- */
 
+/* IEEE half precision of a number that has one. */
+static uint16_t half_bits(double v)
+{
+    uint16_t sign = signbit(v) ? 0x8000 : 0;
+    int exponent;
+    if (isnan(v)) return 0x7e00;
+    if (isinf(v)) return sign | 0x7c00;
+    double fraction = frexp(fabs(v), &exponent); /* 0.5 .. 1 */
+    if (fraction == 0) return sign;
+    if (exponent < -13) return sign | (uint16_t)ldexp(fraction, exponent + 24);
+    return sign | (uint16_t)((exponent + 14) << 10) | (uint16_t)((int)ldexp(fraction, 11) & 0x3ff);
+}
+
+static uint16_t bfloat16_bits(double v)
+{
+    float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    return (uint16_t)(bits >> 16);
+}
+
+static float float_of(const cJSON *n)
+{
+    return cJSON_IsString(n) ? strtof(n->valuestring, NULL) : (float)n->valuedouble;
+}
+
+#define PUT(type, value) ((type *)t->data)[i] = (type)(value)
 static void put_number(hr_tensor *t, int64_t i, const cJSON *n)
 {
     switch (t->dtype) {
+    case HR_COMPLEX64:
     case HR_FLOAT:
-        ((float *)t->data)[i] = cJSON_IsString(n) ? strtof(n->valuestring, NULL) : (float)n->valuedouble;
+        PUT(float, float_of(n));
         break;
+    case HR_COMPLEX128:
     case HR_DOUBLE:
-        ((double *)t->data)[i] = golden_number_double(n);
+        PUT(double, golden_number_double(n));
+        break;
+    case HR_HALF:
+        PUT(uint16_t, half_bits(golden_number_double(n)));
+        break;
+    case HR_BFLOAT16:
+        PUT(uint16_t, bfloat16_bits(golden_number_double(n)));
         break;
     case HR_INT32:
-        ((int32_t *)t->data)[i] = (int32_t)golden_number_int64(n);
+    case HR_QINT32:
+        PUT(int32_t, golden_number_int64(n));
         break;
     case HR_INT64:
-        ((int64_t *)t->data)[i] = golden_number_int64(n);
+        PUT(int64_t, golden_number_int64(n));
         break;
     case HR_UINT64:
-        ((uint64_t *)t->data)[i] = golden_number_uint64(n);
+        PUT(uint64_t, golden_number_uint64(n));
+        break;
+    case HR_UINT32:
+        PUT(uint32_t, golden_number_int64(n));
+        break;
+    case HR_INT16:
+    case HR_QINT16:
+        PUT(int16_t, golden_number_int64(n));
+        break;
+    case HR_UINT16:
+    case HR_QUINT16:
+        PUT(uint16_t, golden_number_int64(n));
+        break;
+    case HR_INT8:
+    case HR_QINT8:
+        PUT(int8_t, golden_number_int64(n));
         break;
     case HR_UINT8:
-        ((uint8_t *)t->data)[i] = (uint8_t)golden_number_int64(n);
+    case HR_QUINT8:
+        PUT(uint8_t, golden_number_int64(n));
         break;
     case HR_BOOL:
-        ((bool *)t->data)[i] = golden_number_int64(n) != 0;
+        PUT(bool, golden_number_int64(n) != 0);
         break;
     default:
         break;
     }
 }
+#undef PUT
 
 static bool put_values(hr_tensor *t, const cJSON *values, const cJSON *hex)
 {
@@ -231,18 +284,23 @@ static bool put_values(hr_tensor *t, const cJSON *values, const cJSON *hex)
     return i == t->count;
 }
 
-static bool put_indices(hr_tensor *t, const cJSON *rows)
+/* The numbers of a list, or of a tensor: indices, splits and dense shapes come as either. */
+static const cJSON *numbers_of(const cJSON *json) { return cJSON_IsObject(json) ? golden_get(json, "values") : json; }
+
+/* Row by row, or flat. */
+static bool put_indices(hr_tensor *t, const cJSON *json)
 {
-    int64_t *indices = calloc((size_t)(t->count * t->shape.rank) + 1, sizeof *indices);
+    const int64_t count = t->count * t->shape.rank;
+    int64_t *indices = calloc((size_t)count + 1, sizeof *indices);
     const cJSON *row, *n;
     int64_t k = 0;
-    cJSON_ArrayForEach(row, rows) cJSON_ArrayForEach(n, row)
-    {
-        if (k >= t->count * t->shape.rank) break;
-        indices[k++] = golden_number_int64(n);
-    }
     t->indices = indices;
-    return k == t->count * t->shape.rank;
+    cJSON_ArrayForEach(row, numbers_of(json))
+    {
+        if (!cJSON_IsArray(row) && k < count) indices[k++] = golden_number_int64(row);
+        if (cJSON_IsArray(row)) cJSON_ArrayForEach(n, row) if (k < count) indices[k++] = golden_number_int64(n);
+    }
+    return k == count;
 }
 
 static bool put_splits(hr_tensor *t, const cJSON *levels)
@@ -251,8 +309,9 @@ static bool put_splits(hr_tensor *t, const cJSON *levels)
     cJSON_ArrayForEach(level, levels)
     {
         if (t->ragged_rank == HR_MAX_RAGGED) return false;
-        int32_t *splits = calloc((size_t)cJSON_GetArraySize(level) + 1, sizeof *splits), k = 0;
-        cJSON_ArrayForEach(n, level) splits[k++] = (int32_t)golden_number_int64(n);
+        const cJSON *list = numbers_of(level);
+        int32_t *splits = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *splits), k = 0;
+        cJSON_ArrayForEach(n, list) splits[k++] = (int32_t)golden_number_int64(n);
         if (t->ragged_rank == 0) t->shape.dims[0] = k - 1;
         t->splits[t->ragged_rank++] = splits;
     }
@@ -263,7 +322,8 @@ static hr_shape shape_of(const cJSON *json)
 {
     hr_shape shape = {0};
     const cJSON *n;
-    cJSON_ArrayForEach(n, json) if (shape.rank < HR_MAX_RANK) shape.dims[shape.rank++] = golden_number_int64(n);
+    cJSON_ArrayForEach(n, numbers_of(json)) if (shape.rank < HR_MAX_RANK) shape.dims[shape.rank++] =
+        golden_number_int64(n);
     return shape;
 }
 
@@ -283,9 +343,10 @@ bool golden_tensor(const cJSON *json, hr_tensor *out)
     out->dtype = hr_dtype_named(dtype);
     out->layout = sparse ? HR_SPARSE : ragged ? HR_RAGGED : HR_DENSE;
     out->shape = shape_of(golden_get(json, sparse ? "dense_shape" : "shape"));
-    out->count = cJSON_GetArraySize(hex ? hex : values);
+    out->count = cJSON_GetArraySize(hex ? hex : values); /* of a complex tensor: parts, until they are there */
     out->data = calloc((size_t)out->count + 1, hr_dtype_size(out->dtype) + 1);
     bool good = put_values(out, values, hex);
+    if (out->dtype == HR_COMPLEX64 || out->dtype == HR_COMPLEX128) out->count /= 2;
     if (sparse) good &= put_indices(out, golden_get(json, "indices"));
     if (ragged && out->shape.rank == 0) out->shape.rank = 1; /* its first dimension is what the splits say */
     if (ragged) good &= put_splits(out, golden_get(json, "row_splits"));

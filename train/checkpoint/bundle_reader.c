@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef Headrace__Proto__BundleEntry proto_entry;
 
@@ -47,26 +48,6 @@ static hr_status read_header(hr_bundle *b, hr_error *err)
     if (needs <= 1) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.version",
                    "%s: written for readers of version %d and later, this one has version 1", b->prefix, needs);
-}
-
-hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
-{
-    *out = NULL;
-    hr_bundle *b = hr_calloc(1, sizeof *b);
-    size_t size = strlen(prefix) + 8;
-    char *path = hr_malloc(size);
-    hr_status st = b && path && (b->prefix = hr_strdup(prefix)) ? HR_OK : hr_no_memory(err, "a checkpoint");
-    if (st == HR_OK) {
-        snprintf(path, size, "%s.index", prefix);
-        st = hr__table_open(path, &b->table, err);
-    }
-    if (st == HR_OK) st = read_header(b, err);
-    hr_free(path);
-    if (st == HR_OK)
-        *out = b;
-    else
-        hr_bundle_free(b);
-    return st;
 }
 
 void hr_bundle_free(hr_bundle *b)
@@ -171,6 +152,39 @@ hr_status hr_bundle_list(hr_bundle *b, const hr_bundle_entry **entries, int *cou
     return HR_OK;
 }
 
+/* An entry that is no entry makes the whole index doubtful; a damaged block only what it holds. */
+static hr_status check_entries(hr_bundle *b, hr_error *err)
+{
+    const hr_bundle_entry *entries;
+    int count;
+    hr_error found;
+    hr_status st = hr_bundle_list(b, &entries, &count, &found);
+    if (st == HR_OK || (st != HR_RESOURCE_EXHAUSTED && strcmp(found.kind, "checkpoint.entry") != 0)) return HR_OK;
+    if (err) *err = found;
+    return st;
+}
+
+hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
+{
+    *out = NULL;
+    hr_bundle *b = hr_calloc(1, sizeof *b);
+    size_t size = strlen(prefix) + 8;
+    char *path = hr_malloc(size);
+    hr_status st = b && path && (b->prefix = hr_strdup(prefix)) ? HR_OK : hr_no_memory(err, "a checkpoint");
+    if (st == HR_OK) {
+        snprintf(path, size, "%s.index", prefix);
+        st = hr__table_open(path, &b->table, err);
+    }
+    if (st == HR_OK) st = read_header(b, err);
+    if (st == HR_OK) st = check_entries(b, err);
+    hr_free(path);
+    if (st == HR_OK)
+        *out = b;
+    else
+        hr_bundle_free(b);
+    return st;
+}
+
 bool hr_bundle_has(hr_bundle *b, const char *name)
 {
     hr_view value;
@@ -181,12 +195,26 @@ bool hr_bundle_has(hr_bundle *b, const char *name)
 
 /* ---- data ---- */
 
+static void data_path(const hr_bundle *b, const hr_bundle_entry *e, char *path, size_t size)
+{
+    snprintf(path, size, "%s.data-%05d-of-%05d", b->prefix, e->shard, b->shards);
+}
+
+static hr_status too_short(const char *path, const hr_bundle_entry *e, hr_error *err)
+{
+    hr_fail(err, HR_OUT_OF_RANGE, "checkpoint.short",
+            "%s: '%.100s' needs %lld bytes from %lld on, the file ends before; it is truncated", path, e->name,
+            (long long)e->size, (long long)e->offset);
+    hr_error_file(err, path);
+    return HR_OUT_OF_RANGE;
+}
+
 static hr_status read_bytes(hr_bundle *b, const hr_bundle_entry *e, char *to, hr_error *err)
 {
     size_t size = strlen(b->prefix) + 48, left = (size_t)e->size;
     char *path = hr_malloc(size);
     if (!path) return hr_no_memory(err, "a path");
-    snprintf(path, size, "%s.data-%05d-of-%05d", b->prefix, e->shard, b->shards);
+    data_path(b, e, path, size);
     hr_input *in;
     hr_status st = hr_input_open_with(path, &(hr_input_opts){.compression = HR_NONE}, &in, err);
     if (st == HR_OK && left) st = hr_input_seek(in, e->offset, err);
@@ -195,10 +223,7 @@ static hr_status read_bytes(hr_bundle *b, const hr_bundle_entry *e, char *to, hr
         size_t got;
         st = hr_input_peek(in, 1, &data, &got, err);
         if (st != HR_OK) break;
-        if (got == 0)
-            st = hr_fail(err, HR_OUT_OF_RANGE, "checkpoint.short",
-                         "%s: '%.100s' needs %lld bytes from %lld on, the file ends before; it is truncated", path,
-                         e->name, (long long)e->size, (long long)e->offset);
+        if (got == 0) st = too_short(path, e, err);
         if (got > left) got = left;
         memcpy(to + (e->size - (int64_t)left), data, got);
         hr_input_consume(in, got);
@@ -301,45 +326,88 @@ static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *o
 
 /* ---- parts ---- */
 
-static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const Headrace__Proto__TensorSlice *slice,
-                           hr_tensor *out, hr_error *err)
+/* What is cut off is said before what is damaged, whichever part comes first. */
+static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, hr_error *err)
 {
-    int64_t start[HR_MAX_RANK], length[HR_MAX_RANK];
+    struct stat about;
+    size_t size = strlen(b->prefix) + 48;
+    char *path = hr_malloc(size);
+    if (!path) return hr_no_memory(err, "a path");
+    data_path(b, e, path, size);
+    bool there = stat(path, &about) != 0 || e->offset <= about.st_size - e->size;
+    hr_status st = there ? HR_OK : too_short(path, e, err);
+    hr_free(path);
+    return st;
+}
+
+typedef struct part {
+    hr_bundle_entry entry;
+    int64_t start[HR_MAX_RANK], length[HR_MAX_RANK], count;
+} part;
+
+static hr_status find_part(hr_bundle *b, const hr_bundle_entry *whole, const Headrace__Proto__TensorSlice *slice,
+                           part *part, hr_error *err)
+{
     if (slice->n_extent != (size_t)whole->shape.rank) return bad_entry(whole->name, "a part has another rank", err);
     for (size_t d = 0; d < slice->n_extent; d++) {
         const Headrace__Proto__TensorSlice__Extent *x = slice->extent[d];
         bool given = x->has_length_case == HEADRACE__PROTO__TENSOR_SLICE__EXTENT__HAS_LENGTH_LENGTH;
-        start[d] = x->start;
-        length[d] = given ? x->length : -1;
+        part->start[d] = x->start;
+        part->length[d] = given ? x->length : -1;
     }
     char *key = hr_malloc(HR__SLICE_KEY_LEAST + 2 * strlen(whole->name));
     if (!key) return hr_no_memory(err, "a key of a checkpoint");
-    size_t size = hr__slice_key(key, whole->name, whole->shape.rank, start, length);
+    size_t size = hr__slice_key(key, whole->name, whole->shape.rank, part->start, part->length);
     proto_entry *p;
-    hr_bundle_entry e;
-    hr_tensor part = {0};
-    hr_status st = find_entry(b, (hr_view){key, (int64_t)size}, whole->name, &p, &e, err);
+    hr_status st = find_entry(b, (hr_view){key, (int64_t)size}, whole->name, &p, &part->entry, err);
     hr_free(key);
     if (st != HR_OK) return st;
     headrace__proto__bundle_entry__free_unpacked(p, NULL);
-    st = hr__slice_resolve(whole->shape, start, length, err);
-    if (st == HR_OK) st = read_whole(b, &e, &part, err);
-    int64_t count = 1;
-    for (int d = 0; d < whole->shape.rank && st == HR_OK; d++) count *= length[d];
-    if (st == HR_OK && (part.count != count || part.dtype != whole->dtype || part.dtype == HR_STRING))
+    HR_TRY(hr__slice_resolve(whole->shape, part->start, part->length, err));
+    part->count = 1;
+    for (int d = 0; d < whole->shape.rank; d++) part->count *= part->length[d];
+    return check_range(b, &part->entry, err);
+}
+
+static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const part *part, hr_tensor *out, hr_error *err)
+{
+    hr_tensor values;
+    HR_TRY(read_whole(b, &part->entry, &values, err));
+    hr_status st = HR_OK;
+    if (values.count != part->count || values.dtype != whole->dtype || values.dtype == HR_STRING)
         st = bad_entry(whole->name, "a part does not fit its place", err);
-    if (st == HR_OK) hr__slice_copy(out->data, whole->shape, start, length, part.data, hr_dtype_size(part.dtype), true);
-    hr_tensor_clear(&part);
+    else
+        hr__slice_copy(out->data, whole->shape, part->start, part->length, values.data, hr_dtype_size(values.dtype),
+                       true);
+    hr_tensor_clear(&values);
+    return st;
+}
+
+static hr_status read_all_parts(hr_bundle *b, const hr_bundle_entry *e, const part *parts, size_t count, hr_tensor *out,
+                                hr_error *err)
+{
+    int64_t covered = 0;
+    HR_TRY(hr_tensor_new(out, e->dtype, e->shape, err));
+    hr_status st = HR_OK;
+    for (size_t i = 0; i < count && st == HR_OK; i++) {
+        st = read_part(b, e, &parts[i], out, err);
+        covered += parts[i].count;
+    }
+    if (st == HR_OK && covered < out->count)
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.parts",
+                     "checkpoint: the parts of '%.100s' hold %lld of its %lld values", e->name, (long long)covered,
+                     (long long)out->count);
+    if (st != HR_OK) hr_tensor_clear(out);
     return st;
 }
 
 static hr_status read_parts(hr_bundle *b, const hr_bundle_entry *e, const proto_entry *p, hr_tensor *out, hr_error *err)
 {
-    HR_TRY(hr_tensor_new(out, e->dtype, e->shape, err));
-    memset(out->data, 0, (size_t)out->count * hr_dtype_size(e->dtype));
-    hr_status st = HR_OK;
-    for (size_t i = 0; i < p->n_slices && st == HR_OK; i++) st = read_part(b, e, p->slices[i], out, err);
-    if (st != HR_OK) hr_tensor_clear(out);
+    part *parts = hr_calloc(p->n_slices, sizeof *parts);
+    hr_status st = parts ? HR_OK : hr_no_memory(err, "the parts of a variable");
+    for (size_t i = 0; i < p->n_slices && st == HR_OK; i++) st = find_part(b, e, p->slices[i], &parts[i], err);
+    if (st == HR_OK) st = read_all_parts(b, e, parts, p->n_slices, out, err);
+    hr_free(parts);
     return st;
 }
 

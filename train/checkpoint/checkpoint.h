@@ -57,9 +57,19 @@ HR_API hr_status hr_bundle_read_slice(hr_bundle *bundle, const char *name, const
 
 /* ---- which checkpoints there are ---- */
 
-/* The newest checkpoint of a folder, by its `checkpoint` file: gives the prefix, NULL if there is none. A state file that does not
- * parse counts as none; one without a path is HR_INVALID_ARGUMENT. */
-HR_API hr_status hr_latest_checkpoint(const char *folder, char **prefix, hr_error *err);
+typedef struct hr_latest_checkpoint_opts {
+    size_t struct_size;
+    const char *filename; /* of the state file; default "checkpoint" */
+    bool tf_compat;       /* match the path as a pattern, so that one with [1] in it is never found */
+} hr_latest_checkpoint_opts;
+/* The newest checkpoint of a folder, by its state file: gives the prefix, NULL if there is none. A state file that does
+ * not parse counts as none, with a warning; one without a path is HR_INVALID_ARGUMENT. */
+HR_API hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoint_opts *opts, char **prefix,
+                                           hr_error *err);
+#define hr_latest_checkpoint(folder, prefix, ...)                                                                      \
+    HR_LATEST_CHECKPOINT_(folder, prefix, __VA_ARGS__, .struct_size = sizeof(hr_latest_checkpoint_opts))
+#define HR_LATEST_CHECKPOINT_(folder, prefix, err, ...)                                                                \
+    hr_latest_checkpoint_with((folder), &(hr_latest_checkpoint_opts){__VA_ARGS__}, (prefix), (err))
 
 /* Keeps the newest checkpoints of a folder, as tf.train.Saver does. */
 typedef struct hr_saver hr_saver;
@@ -72,8 +82,8 @@ typedef struct hr_saver_opts {
     void *user;
 } hr_saver_opts;
 HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err);
-#define hr_saver_open(folder, out, err, ...)                                                                           \
-    hr_saver_open_with((folder), &(hr_saver_opts){.struct_size = sizeof(hr_saver_opts), __VA_ARGS__}, (out), (err))
+#define hr_saver_open(folder, out, ...) HR_SAVER_OPEN_(folder, out, __VA_ARGS__, .struct_size = sizeof(hr_saver_opts))
+#define HR_SAVER_OPEN_(folder, out, err, ...) hr_saver_open_with((folder), &(hr_saver_opts){__VA_ARGS__}, (out), (err))
 /* Goes on where the folder's state file stands. */
 HR_API hr_status hr_saver_recover(hr_saver *saver, hr_error *err);
 /* `prefix` has been written: the state file is replaced, then what is over the limit is removed. */

@@ -47,45 +47,58 @@ static char *join(const char *folder, const char *name)
 
 /* ---- the latest ---- */
 
-static bool matches(const char *prefix, const char *ending)
+static bool exists(const char *path, bool as_pattern)
 {
-    size_t size = strlen(prefix) + strlen(ending) + 1;
-    char *pattern = hr_malloc(size);
-    hr_file_list files = {0};
-    if (!pattern) return false;
-    snprintf(pattern, size, "%s%s", prefix, ending);
-    bool found = hr_match_files(pattern, &files, NULL) == HR_OK;
     struct stat about;
-    found = found && files.count > 0 && stat(files.path[0], &about) == 0;
+    hr_file_list files = {0};
+    if (!as_pattern) return stat(path, &about) == 0;
+    bool found = hr_match_files(path, &files, NULL) == HR_OK && files.count > 0 && stat(files.path[0], &about) == 0;
     hr_file_list_clear(&files);
-    hr_free(pattern);
     return found;
 }
 
-hr_status hr_latest_checkpoint(const char *folder, char **prefix, hr_error *err)
+/* P.index of a V2 checkpoint, or P itself, as the first format had it. */
+static bool is_there(const char *prefix, bool as_pattern)
+{
+    char *index = hr_malloc(strlen(prefix) + sizeof ".index");
+    if (!index) return false;
+    sprintf(index, "%s.index", prefix);
+    bool found = exists(index, as_pattern) || exists(prefix, as_pattern);
+    hr_free(index);
+    return found;
+}
+
+static hr_status find_latest(const char *folder, const char *path, bool as_pattern, char **prefix, hr_error *err)
 {
     hr__state state;
     hr_error unread;
-    *prefix = NULL;
-    char *path = join(folder, "checkpoint");
-    if (!path) return hr_no_memory(err, "a path");
     hr_status st = hr__state_read(path, &state, &unread);
     if (st == HR_DATA_LOSS) hr_log(HR_WARNING, "%s; it counts as no checkpoint", unread.text);
-    if (st == HR_OK && !state.latest)
-        st = hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.state", "%s: it names no model_checkpoint_path", path);
-    else if (st == HR_OK) {
-        char *latest = join(folder, state.latest);
-        if (!latest) st = hr_no_memory(err, "a path");
-        if (latest && (matches(latest, ".index") || matches(latest, "")))
-            *prefix = latest;
-        else
-            hr_free(latest);
-    } else if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) {
-        st = HR_OK;
-    } else if (err) {
-        *err = unread;
+    if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) return HR_OK;
+    if (st != HR_OK) {
+        if (err) *err = unread;
+        return st;
     }
+    char *latest = state.latest ? join(folder, state.latest) : NULL;
+    if (!state.latest)
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.state", "%s: it names no model_checkpoint_path", path);
+    else if (!latest)
+        st = hr_no_memory(err, "a path");
+    if (latest && is_there(latest, as_pattern))
+        *prefix = latest;
+    else
+        hr_free(latest);
     hr__state_clear(&state);
+    return st;
+}
+
+hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoint_opts *opts, char **prefix,
+                                    hr_error *err)
+{
+    *prefix = NULL;
+    char *path = join(folder, opts->filename ? opts->filename : "checkpoint");
+    if (!path) return hr_no_memory(err, "a path");
+    hr_status st = find_latest(folder, path, opts->tf_compat, prefix, err);
     hr_free(path);
     return st;
 }
@@ -164,20 +177,23 @@ hr_status hr_saver_recover(hr_saver *s, hr_error *err)
     return st == HR_NOT_FOUND || st == HR_DATA_LOSS ? HR_OK : st;
 }
 
+/* Where the folder itself is relative, so are the paths in its file: it could not be found otherwise. */
 static const char *as_written(const hr_saver *s, const char *prefix)
 {
     size_t size = strlen(s->folder);
-    if (!s->relative || strncmp(prefix, s->folder, size) != 0) return prefix;
+    if ((!s->relative && s->folder[0] == '/') || strncmp(prefix, s->folder, size) != 0) return prefix;
     prefix += size;
     return prefix + strspn(prefix, "/");
 }
 
 static hr_status write_state(hr_saver *s, const char *latest, hr_error *err)
 {
-    hr__state state = {.count = s->count};
+    const bool unlisted = s->count == 0;
+    hr__state state = {.count = s->count + unlisted};
     char *path = join(s->folder, "checkpoint");
     state.all = hr_calloc((size_t)s->count + 1, sizeof *state.all);
     hr_status st = path && state.all ? HR_OK : hr_no_memory(err, "a state file");
+    if (st == HR_OK && unlisted) state.all[0] = (char *)as_written(s, latest);
     for (int i = 0; i < s->count && st == HR_OK; i++) state.all[i] = (char *)as_written(s, s->list[i].prefix);
     state.latest = (char *)as_written(s, latest);
     if (st == HR_OK) st = hr__state_write(path, &state, err);
@@ -204,6 +220,7 @@ hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
 {
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->list[i].prefix, prefix) == 0) hr_free(remove_kept(s, i--).prefix); /* saved again: the newest */
+    if (s->max_to_keep == 0) return write_state(s, prefix, err); /* all are kept, so none is listed but the latest */
     HR_TRY(append_kept(s, hr_strdup(prefix), s->now(s->user), err));
     kept oldest = {0};
     if (s->max_to_keep > 0 && s->count > s->max_to_keep) oldest = remove_kept(s, 0);

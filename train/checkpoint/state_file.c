@@ -31,23 +31,35 @@ static int escape(const char **at)
     return -1;
 }
 
-/* A quoted string; NULL: it is none. Gives. */
-static char *read_string(const char **at)
+/* One quoted piece, appended at *to. False: it is none. */
+static bool read_piece(const char **at, char **to)
 {
     const char quote = **at, *from = *at + 1;
-    char *text = quote == '"' || quote == '\'' ? hr_malloc(strlen(from) + 1) : NULL, *to = text;
-    while (text && *from && *from != quote && *from != '\n') {
+    if (quote != '"' && quote != '\'') return false;
+    while (*from && *from != quote && *from != '\n') {
         int c = *from == '\\' ? (from++, escape(&from)) : (unsigned char)*from++;
-        if (c < 0) break;
-        *to++ = (char)c;
+        if (c < 0) return false;
+        *(*to)++ = (char)c;
     }
-    if (!text || *from != quote) {
-        hr_free(text);
-        return NULL;
-    }
-    *to = '\0';
     *at = from + 1;
-    return text;
+    return *from == quote;
+}
+
+/* A string: pieces that follow each other are joined. NULL: it is none. Gives. */
+static char *read_string(const char **at)
+{
+    char *text = hr_malloc(strlen(*at) + 1), *to = text;
+    bool good = text != NULL;
+    do {
+        good = good && read_piece(at, &to);
+        if (good) *at = skip_blank(*at);
+    } while (good && (**at == '"' || **at == '\''));
+    if (good) {
+        *to = '\0';
+        return text;
+    }
+    hr_free(text);
+    return NULL;
 }
 
 static bool add_path(hr__state *s, char *path)

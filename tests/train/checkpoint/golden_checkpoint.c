@@ -1,0 +1,299 @@
+/* Checkpoints that TensorFlow wrote, sound and damaged, and its rules for which are kept. */
+#include "tests/golden/golden.h"
+#include <headrace/checkpoint.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static golden_result compare_class(golden_case *c, const char *what, const char *expected, hr_status got)
+{
+    if (strcmp(hr_status_name(got), expected) == 0) return GOLDEN_AGREES;
+    return golden_differs(c, "%s: %s, expected %s", what, hr_status_name(got), expected);
+}
+
+/* ---- read ---- */
+
+static golden_result check_tensor(golden_case *c, hr_bundle *b, const char *name, const cJSON *expected)
+{
+    hr_tensor got;
+    hr_error err = {0};
+    const char *class = golden_error_class(expected);
+    hr_status st = hr_bundle_read(b, name, &got, &err);
+    if (class) {
+        hr_tensor_clear(&got);
+        return compare_class(c, name, class, st);
+    }
+    if (st != HR_OK) return golden_differs(c, "%s: %s", name, err.text);
+    bool same = golden_equal_json(c, name, expected, &got);
+    hr_tensor_clear(&got);
+    return same ? GOLDEN_AGREES : GOLDEN_DIFFERS;
+}
+
+static golden_result check_all(golden_case *c, hr_bundle *b, const cJSON *tensors)
+{
+    const cJSON *t;
+    int cut = (int)golden_int(c->json, "names_cut_to", 0), count = 0;
+    const hr_bundle_entry *entry = NULL;
+    if (cut && hr_bundle_list(b, &entry, &count, NULL) != HR_OK) return golden_differs(c, "the list cannot be read");
+    cJSON_ArrayForEach(t, tensors)
+    {
+        const char *name = t->string;
+        for (int i = 0; i < count; i++)
+            if (strncmp(entry[i].name, t->string, (size_t)cut) == 0) name = entry[i].name;
+        golden_result result = check_tensor(c, b, name, t);
+        if (result != GOLDEN_AGREES) return result;
+    }
+    return GOLDEN_AGREES;
+}
+
+static golden_result check_entries(golden_case *c, hr_bundle *b, const cJSON *entries)
+{
+    const cJSON *e;
+    const hr_bundle_entry *entry;
+    int count;
+    if (!entries) return GOLDEN_AGREES;
+    if (hr_bundle_list(b, &entry, &count, NULL) != HR_OK) return golden_differs(c, "the list cannot be read");
+    cJSON_ArrayForEach(e, entries)
+    {
+        int i = 0;
+        if (strncmp(e->string, "hex:", 4) == 0) continue; /* a part of a variable: not listed by itself */
+        while (i < count && strcmp(entry[i].name, e->string) != 0) i++;
+        if (i == count) return golden_differs(c, "entry %s is missing", e->string);
+        if (strcmp(hr_dtype_name(entry[i].dtype), golden_text(e, "dtype", "")) != 0)
+            return golden_differs(c, "%s: dtype %s", e->string, hr_dtype_name(entry[i].dtype));
+        if (golden_get(e, "slices") && cJSON_GetArraySize(golden_get(e, "slices")) > 0) continue;
+        if (entry[i].offset != golden_int(e, "offset", 0) || entry[i].size != golden_int(e, "size", 0) ||
+            entry[i].shard != golden_int(e, "shard_id", 0) || entry[i].crc32c != (uint32_t)golden_int(e, "crc32c", 0))
+            return golden_differs(c, "%s: offset, size, shard or checksum", e->string);
+    }
+    return GOLDEN_AGREES;
+}
+
+static golden_result check_slices(golden_case *c, hr_bundle *b, const cJSON *reads, const cJSON *results)
+{
+    const cJSON *read;
+    int i = 0;
+    const char *class = golden_error_class(c->json);
+    cJSON_ArrayForEach(read, reads)
+    {
+        hr_tensor got;
+        hr_error err = {0};
+        const char *name = cJSON_GetArrayItem(read, 0)->valuestring, *slice = cJSON_GetArrayItem(read, 1)->valuestring;
+        hr_status st = hr_bundle_read_slice(b, name, slice, &got, &err);
+        if (class) {
+            hr_tensor_clear(&got);
+            return compare_class(c, name, class, st);
+        }
+        if (st != HR_OK) return golden_differs(c, "%s: %s", name, err.text);
+        bool same = golden_equal_json(c, name, cJSON_GetArrayItem(results, i++), &got);
+        hr_tensor_clear(&got);
+        if (!same) return GOLDEN_DIFFERS;
+    }
+    return GOLDEN_AGREES;
+}
+
+static golden_result run_read(golden_case *c)
+{
+    char prefix[1024];
+    hr_bundle *b;
+    hr_error err = {0};
+    snprintf(prefix, sizeof prefix, "%s/%s", c->folder, golden_text(c->json, "prefix", ""));
+    const cJSON *expect = golden_get(golden_expectation(c->json, false), "expect"),
+                *reads = golden_get(c->json, "reads");
+    hr_status st = hr_bundle_open(prefix, &b, &err);
+    const char *class = golden_error_class(c->json);
+    if (class && !reads) {
+        hr_bundle_free(b);
+        return compare_class(c, "opening", class, st);
+    }
+    if (st != HR_OK) return golden_differs(c, "opening: %s", err.text);
+    if (reads && golden_text(c->json, "dtype", NULL) && strcmp(class ? class : "", "NotFound") != 0) {
+        hr_bundle_free(b);
+        return golden_not_built(c, "RestoreV2 with a type of its own");
+    }
+    golden_result result = reads ? check_slices(c, b, reads, golden_get(expect, "results"))
+                                 : check_all(c, b, golden_get(expect, "tensors"));
+    if (result == GOLDEN_AGREES) result = check_entries(c, b, golden_get(expect, "entries"));
+    hr_bundle_free(b);
+    return result;
+}
+
+/* ---- write ---- */
+
+static bool same_files(const char *a, const char *b)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "cmp -s '%s' '%s'", a, b);
+    return system(command) == 0;
+}
+
+static golden_result run_write(golden_case *c)
+{
+    static const char *const ending[] = {".index", ".data-00000-of-00001"};
+    hr_bundle_writer *w;
+    hr_error err = {0};
+    const cJSON *pair;
+    if (hr_bundle_writer_open("written", &w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    cJSON_ArrayForEach(pair, golden_get(c->json, "tensors"))
+    {
+        hr_tensor t;
+        golden_tensor(cJSON_GetArrayItem(pair, 1), &t);
+        hr_status st = hr_bundle_add(w, cJSON_GetArrayItem(pair, 0)->valuestring, &t, &err);
+        golden_tensor_clear(&t);
+        if (st != HR_OK) {
+            hr_bundle_writer_discard(w);
+            return golden_differs(c, "%s", err.text);
+        }
+    }
+    if (hr_bundle_writer_commit(w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    for (int i = 0; i < 2; i++) {
+        char theirs[1024], ours[64];
+        snprintf(theirs, sizeof theirs, "%s/%s%s", c->folder, golden_text(c->json, "prefix", ""), ending[i]);
+        snprintf(ours, sizeof ours, "written%s", ending[i]);
+        if (!same_files(theirs, ours)) return golden_differs(c, "%s has other bytes", ending[i]);
+    }
+    return GOLDEN_AGREES;
+}
+
+/* ---- which there are ---- */
+
+static void make_file(const char *path, const char *text)
+{
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0777);
+        *slash = '/';
+    }
+    FILE *f = fopen(path, "w");
+    if (!f) return;
+    fputs(text, f);
+    fclose(f);
+}
+
+static void remove_all(const char *folder)
+{
+    char command[1100];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0) abort();
+}
+
+static golden_result run_state(golden_case *c, bool tf_compat)
+{
+    const char *folder = golden_text(c->json, "directory", "run"), *text = golden_text(c->json, "state_text", NULL);
+    const char *filename = golden_text(c->json, "latest_filename", NULL);
+    char path[1024];
+    const cJSON *file, *by_default = golden_get(c->json, "default");
+    remove_all(folder);
+    mkdir(folder, 0777);
+    cJSON_ArrayForEach(file, golden_get(c->json, "files")) make_file(file->valuestring, "");
+    snprintf(path, sizeof path, "%s/%s", folder, filename ? filename : "checkpoint");
+    if (text) make_file(path, text);
+    char *latest;
+    hr_error err = {0};
+    hr_status st = hr_latest_checkpoint(folder, &latest, &err, .filename = filename, .tf_compat = tf_compat);
+    const char *class = golden_error_class(c->json);
+    golden_result result = GOLDEN_AGREES;
+    const char *expected = golden_text(golden_get(c->json, "expect"), "latest", NULL);
+    if (!tf_compat && golden_get(by_default, "latest")) expected = golden_text(by_default, "latest", NULL);
+    if (class)
+        result = compare_class(c, "latest", class, st);
+    else if (st != HR_OK)
+        result = golden_differs(c, "%s", err.text);
+    else if ((latest == NULL) != (expected == NULL) || (latest && strcmp(latest, expected) != 0))
+        result = golden_differs(c, "latest is %s, expected %s", latest ? latest : "none", expected ? expected : "none");
+    hr_free(latest);
+    remove_all(folder);
+    return result;
+}
+
+/* ---- which are kept ---- */
+
+static double now;
+static double clock_of_case(void *user)
+{
+    (void)user;
+    return now;
+}
+
+static golden_result check_folder(golden_case *c, const char *folder, const cJSON *expect)
+{
+    const cJSON *file;
+    int wanted = 0, there = 0;
+    char path[2048], text[8192] = "";
+    cJSON_ArrayForEach(file, golden_get(expect, "files"))
+    {
+        snprintf(path, sizeof path, "%s/%s", folder, file->valuestring);
+        if (access(path, F_OK) != 0) return golden_differs(c, "%s is missing", path);
+        wanted++;
+    }
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) there += e->d_name[0] != '.';
+    if (d) closedir(d);
+    if (there != wanted) return golden_differs(c, "%d files, expected %d", there, wanted);
+    snprintf(path, sizeof path, "%s/checkpoint", folder);
+    FILE *f = fopen(path, "r");
+    if (f) text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    if (f) fclose(f);
+    const char *state = golden_text(expect, "state", "");
+    return strcmp(text, state) == 0 ? GOLDEN_AGREES : golden_differs(c, "state \"%s\", expected \"%s\"", text, state);
+}
+
+static golden_result save_all(golden_case *c, const char *folder, hr_saver *saver)
+{
+    hr_error err = {0};
+    const cJSON *save;
+    int i = 0;
+    cJSON_ArrayForEach(save, golden_get(c->json, "saves"))
+    {
+        char prefix[512];
+        hr_bundle_writer *w;
+        hr_tensor step = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(golden_int(save, "step", 0)));
+        now = golden_number_double(golden_get(save, "time"));
+        snprintf(prefix, sizeof prefix, "%s/%s-%lld", folder, golden_text(c->json, "basename", "model.ckpt"),
+                 (long long)golden_int(save, "step", 0));
+        if (hr_bundle_writer_open(prefix, &w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+        hr_bundle_add(w, "global_step", &step, &err);
+        if (hr_bundle_writer_commit(w, &err) != HR_OK || hr_saver_saved(saver, prefix, &err) != HR_OK)
+            return golden_differs(c, "%s", err.text);
+        golden_result result = check_folder(c, folder, cJSON_GetArrayItem(golden_get(c->json, "expect"), i++));
+        if (result != GOLDEN_AGREES) return result;
+    }
+    return GOLDEN_AGREES;
+}
+
+static golden_result run_saver(golden_case *c)
+{
+    const char *folder = golden_text(c->json, "directory", "saver");
+    hr_saver *saver;
+    hr_error err = {0};
+    if (golden_bool(c->json, "write_meta_graph", false)) return golden_not_built(c, "MetaGraphDef files");
+    now = golden_number_double(golden_get(c->json, "created_at"));
+    int64_t keep = golden_int(c->json, "max_to_keep", 0);
+    double hours = golden_number_double(golden_get(c->json, "keep_checkpoint_every_n_hours"));
+    mkdir(folder, 0777);
+    hr_status st =
+        hr_saver_open(folder, &saver, &err, .max_to_keep = &keep, .keep_every_n_hours = hours,
+                      .relative_paths = golden_bool(c->json, "save_relative_paths", false), .now = clock_of_case);
+    golden_result result = st == HR_OK ? save_all(c, folder, saver) : golden_differs(c, "%s", err.text);
+    hr_saver_free(saver);
+    remove_all(folder);
+    return result;
+}
+
+static golden_result run_case(golden_case *c)
+{
+    const char *kind = golden_text(c->json, "kind", "");
+    if (strcmp(kind, "read") == 0) return run_read(c);
+    if (strcmp(kind, "write") == 0) return run_write(c);
+    if (strcmp(kind, "saver") == 0) return run_saver(c);
+    if (strcmp(kind, "state") != 0) return golden_not_built(c, "%s", kind);
+    golden_result result = run_state(c, false);
+    return result == GOLDEN_AGREES ? run_state(c, true) : result;
+}
+
+int main(void) { return golden_main("checkpoint", GOLDEN_ROOT, run_case); }
