@@ -1,0 +1,53 @@
+/* What a work is: something that is done over and over, and timed. What exactly each must do, and when its clock starts and
+ * stops: bench/peers/README.md, "Contract". */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <headrace/base.h>
+#include <headrace/data.h>
+
+enum { MAX_EXTRA = 6 };
+
+/* One pass. */
+typedef struct pass {
+    const char *folder; /* of the data */
+    int threads;        /* workers and caller together */
+    /* what the pass gives */
+    int64_t rows;
+    double seconds; /* the pass may measure itself; 0: all of it counts */
+    double bytes;   /* for mb_per_s */
+    struct {
+        const char *name;
+        double value;
+    } extra[MAX_EXTRA]; /* further fields of the line: the best pass's */
+    hr_error error;
+} pass;
+
+typedef struct work {
+    const char *name; /* NULL ends a list */
+    /* HR_OK, or what went wrong in p->error. `memory` is what prepare gave. */
+    hr_status (*run)(pass *p, void *memory);
+    void *(*prepare)(const char *folder, hr_error *err); /* once, before all passes; NULL: an error */
+    void (*release)(void *memory);
+    int threads;      /* default 1 */
+    int also_threads; /* a second line with so many, in alternating rounds; 0: none */
+    bool per_run;     /* us_per_row is null: start, state */
+} work;
+
+double bench_seconds(void); /* monotonic */
+void add_extra(pass *p, const char *name, double value);
+
+/* ---- the data: four shards as make-data writes them ---- */
+
+/* "DIR/criteo-*EXT": gives the list. */
+hr_status bench_files(const char *folder, const char *ext, hr_file_list *out, hr_error *err);
+/* label, I1..I13 (default 0), C1..C26 (default ""); static. */
+const hr_parse_spec *bench_spec(void);
+/* list_files > interleave(4) > shuffle(10000, seed 7) > batch(512) > parse > prefetch. */
+hr_dataset *bench_pipeline(const char *folder);
+/* Options of one iterator with p->threads. */
+hr_iterator *bench_iterate(hr_dataset *ds, const pass *p);
+/* Sums the label of every batch, as the contract's consumer does. */
+hr_status bench_drain(hr_iterator *it, pass *p);
+
+#endif

@@ -1,0 +1,65 @@
+/* The benchmark's data and the pipeline over it, which several works share. */
+#include "bench/bench.h"
+#include <stdio.h>
+
+hr_status bench_files(const char *folder, const char *ext, hr_file_list *out, hr_error *err)
+{
+    char pattern[1024];
+    snprintf(pattern, sizeof pattern, "%s/criteo-*%s", folder, ext);
+    return hr_match_files(pattern, out, err);
+}
+
+const hr_parse_spec *bench_spec(void)
+{
+    static char names[40][4];
+    static hr_feature feature[40];
+    static hr_parse_spec spec = {feature, 40};
+    static const int64_t zero = 0;
+    static const hr_view nothing = {"", 0};
+    static hr_tensor int_default, string_default;
+    if (feature[0].key) return &spec;
+    int_default = hr_tensor_of(HR_INT64, HR_SCALAR, &zero);
+    string_default = hr_tensor_of(HR_STRING, HR_SCALAR, &nothing);
+    feature[0] = (hr_feature){.key = "label", .kind = HR_FIXED_LEN, .dtype = HR_INT64};
+    for (int i = 1; i < 40; i++) {
+        bool number = i <= 13;
+        snprintf(names[i], sizeof names[i], "%c%d", number ? 'I' : 'C', (number ? i : i - 13) % 100);
+        feature[i] = (hr_feature){.key = names[i],
+                                  .kind = HR_FIXED_LEN,
+                                  .dtype = number ? HR_INT64 : HR_STRING,
+                                  .default_value = number ? &int_default : &string_default};
+    }
+    return &spec;
+}
+
+hr_dataset *bench_pipeline(const char *folder)
+{
+    char pattern[1024];
+    snprintf(pattern, sizeof pattern, "%s/criteo-*.tfrecord", folder);
+    hr_dataset *ds = hr_list_files(pattern, .shuffle = true, .seed = 7);
+    ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 4);
+    ds = hr_shuffle(ds, 10000, .seed = 7);
+    ds = hr_batch(ds, 512);
+    ds = hr_parse_example(ds, bench_spec(), .label = "label");
+    return hr_prefetch(ds, HR_AUTOTUNE);
+}
+
+hr_iterator *bench_iterate(hr_dataset *ds, const pass *p)
+{
+    int workers = p->threads - 1;
+    return hr_iterate(ds, .workers = &workers, .seed = 7);
+}
+
+hr_status bench_drain(hr_iterator *it, pass *p)
+{
+    const hr_element *e;
+    hr_status st;
+    volatile int64_t sum = 0;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const hr_tensor *label = hr_get(e, "label");
+        for (int64_t i = 0; i < label->count; i++) sum += ((const int64_t *)label->data)[i];
+        p->rows += label->count;
+    }
+    if (st != HR_END) p->error = *hr_iterator_error(it);
+    return st == HR_END ? HR_OK : st;
+}

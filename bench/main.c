@@ -1,0 +1,172 @@
+/* headrace_bench DIR [WORK...]: one JSON line a work: best and median of its passes, after one to warm up. Works with two
+ * thread counts run them in alternating rounds, each thread on a processor of its own. */
+#include "bench/bench.h"
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PASSES = 5, MAX_PASSES = 1000 };
+
+#define HR_WORK(name) extern const work work_##name[];
+#include "bench/works/works.def"
+#undef HR_WORK
+
+static const work *const lists[] = {
+#define HR_WORK(name) work_##name,
+#include "bench/works/works.def"
+#undef HR_WORK
+};
+
+double bench_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void add_extra(pass *p, const char *name, double value)
+{
+    int i = 0;
+    while (p->extra[i].name && strcmp(p->extra[i].name, name) != 0) i++;
+    p->extra[i].name = name;
+    p->extra[i].value = value;
+}
+
+/* ---- threads on processors of their own: unpinned, two busy threads may share one ---- */
+
+static void pin_threads(int threads)
+{
+    int number = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        int id = atoi(e->d_name);
+        if (id <= 0) continue;
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        bool caller = id == (int)getpid();
+        CPU_SET(caller || threads < 2 ? 0 : 1 + number++ % (threads - 1), &set);
+        sched_setaffinity(id, sizeof set, &set);
+    }
+    if (tasks) closedir(tasks);
+}
+
+/* ---- passes ---- */
+
+typedef struct series {
+    int threads;
+    double seconds[MAX_PASSES];
+    int passes;
+    pass best;
+} series;
+
+static hr_status run_pass(const work *w, const char *folder, void *memory, series *s, bool counts)
+{
+    pass p = {.folder = folder, .threads = s->threads};
+    hr_set_threads(s->threads - 1);
+    pin_threads(s->threads);
+    double start = bench_seconds();
+    hr_status st = w->run(&p, memory);
+    if (p.seconds == 0) p.seconds = bench_seconds() - start;
+    if (st != HR_OK) {
+        fprintf(stderr, "%s: %s\n", w->name, p.error.text);
+        return st;
+    }
+    if (!counts) return HR_OK;
+    bool best = s->passes == 0 || p.seconds < s->best.seconds;
+    if (best) s->best = p;
+    s->seconds[s->passes++] = p.seconds;
+    return HR_OK;
+}
+
+/* At least five; as many as fill a second where one takes less than a tenth. */
+static bool enough(const series *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->passes; i++) sum += s->seconds[i];
+    return s->passes == MAX_PASSES || (s->passes >= PASSES && (s->best.seconds >= 0.1 || sum >= 1));
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(series *s)
+{
+    qsort(s->seconds, (size_t)s->passes, sizeof *s->seconds, by_size);
+    int half = s->passes / 2;
+    return s->passes % 2 ? s->seconds[half] : (s->seconds[half - 1] + s->seconds[half]) / 2;
+}
+
+static void print_line(const work *w, series *s, bool first)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double rows = (double)s->best.rows, best = s->best.seconds, mid = median(s);
+    printf("{\"peer\":\"headrace\",\"work\":\"%s", w->name);
+    if (!first) printf("_%d_thread%s", s->threads, s->threads > 1 ? "s" : "");
+    printf("\",\"rows\":%.0f,\"passes\":%d,\"seconds\":%.6f,\"median_seconds\":%.6f", rows, s->passes, best, mid);
+    if (w->per_run)
+        printf(",\"us_per_row\":null,\"median_us_per_row\":null");
+    else
+        printf(",\"rows_per_s\":%.0f,\"us_per_row\":%.4f,\"median_us_per_row\":%.4f", rows / best, best / rows * 1e6,
+               mid / rows * 1e6);
+    if (s->best.bytes > 0) printf(",\"mb_per_s\":%.1f", s->best.bytes / best / 1e6);
+    printf(",\"threads\":%d,\"peak_mb\":%ld", s->threads, usage.ru_maxrss / 1024);
+    for (int i = 0; i < MAX_EXTRA && s->best.extra[i].name; i++)
+        printf(",\"%s\":%.6g", s->best.extra[i].name, s->best.extra[i].value);
+    printf("}\n");
+    fflush(stdout);
+}
+
+static int run_work(const work *w, const char *folder)
+{
+    static series two[2];
+    int kinds = w->also_threads ? 2 : 1;
+    hr_error err = {0};
+    void *memory = w->prepare ? w->prepare(folder, &err) : NULL;
+    if (w->prepare && !memory) {
+        fprintf(stderr, "%s: %s\n", w->name, err.text);
+        return 1;
+    }
+    for (int k = 0; k < 2; k++) {
+        two[k].threads = k ? w->also_threads : w->threads ? w->threads : 1;
+        two[k].passes = 0;
+    }
+    hr_status st = HR_OK;
+    for (int k = 0; k < kinds && st == HR_OK; k++) st = run_pass(w, folder, memory, &two[k], false);
+    while (st == HR_OK && !(enough(&two[0]) && (kinds == 1 || enough(&two[1]))))
+        for (int k = 0; k < kinds && st == HR_OK; k++) st = run_pass(w, folder, memory, &two[k], true);
+    for (int k = 0; k < kinds && st == HR_OK; k++) print_line(w, &two[k], k == 0);
+    if (w->release) w->release(memory);
+    return st != HR_OK;
+}
+
+static bool wanted(const work *w, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], w->name) == 0) return true;
+    return argc <= 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "Usage: headrace_bench DIR [WORK...]\nWorks:");
+        for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+            for (const work *w = lists[l]; w->name; w++) fprintf(stderr, " %s", w->name);
+        fprintf(stderr, "\n");
+        return 2;
+    }
+    int failed = 0;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const work *w = lists[l]; w->name; w++)
+            if (wanted(w, argc, argv)) failed |= run_work(w, argv[1]);
+    return failed;
+}

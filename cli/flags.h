@@ -1,0 +1,10 @@
+/* For main.c: runs a command with the words behind its name. */
+#ifndef FLAGS_H
+#define FLAGS_H
+
+#include "cli/command.h"
+
+int run_command(const command *c, int argc, char **argv); /* gives the exit code */
+void print_help(const command *c);
+
+#endif

@@ -1,0 +1,42 @@
+# Shared by the scripts: packages, builds, plain messages. Sourced, not run.
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+cores=$(nproc)
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # they may force an older kernel
+started=$(date +%s)
+
+say() { printf '\n== %s\n' "$*"; }
+seconds() { echo $(($(date +%s) - started)); }
+
+# Debian's packages that are not there yet. `install_packages a b c`
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+    say "installing ${missing[*]}"
+    if [ "$(id -u)" != 0 ]; then
+        echo "please install them as root: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# What every build needs (docs/design.md, section 7).
+build_packages=(gcc libc6-dev make cmake ninja-build pkg-config ca-certificates
+    libuv1-dev zlib1g-dev liblz4-dev libyaml-dev libisal-dev libzstd-dev
+    libprotobuf-c-dev protobuf-c-compiler libopenblas-serial-dev libcjson-dev)
+test_packages=(libcmocka-dev clang python3-venv)
+
+# `build PRESET [cmake options]`: configures and builds into build/PRESET.
+build() {
+    local preset=$1
+    shift
+    say "building: $preset"
+    cmake --preset "$preset" "$@" >"build-$preset.log" 2>&1 || { tail -n 30 "build-$preset.log"; rm -f "build-$preset.log"; exit 1; }
+    rm -f "build-$preset.log"
+    cmake --build "build/$preset" -j "$cores" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\]|^ninja: ' || true
+    [ "${PIPESTATUS[0]}" = 0 ] || { echo "the build '$preset' failed" >&2; exit 1; }
+}
