@@ -70,12 +70,17 @@ static hr_status keep_batches(hr_work *w, hr_columns *rows, uint64_t *bits, int6
         uint64_t *swap = keep;
         keep = below, below = swap;
     }
+    const int32_t *outermost = rows->splits[0];
     rows->levels = 0;
     rows->elements = rows->rows;
-    hr_status status = hr_keep_rows(w, rows, keep, err);
-    rows->levels = levels;
-    rows->elements = kept[0];
-    return status;
+    HR_TRY(hr_keep_rows(w, rows, keep, err));
+    if (rows->splits[0] == outermost) {
+        rows->levels = levels;
+        rows->elements = kept[0];
+        return HR_OK;
+    }
+    return hr_fail(err, HR_UNIMPLEMENTED, "filter.batched",
+                   "filter: cannot drop whole batches of ragged, sparse or missing values; filter before batch");
 }
 
 static int64_t most_bits(const hr_columns *rows)

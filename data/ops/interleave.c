@@ -12,9 +12,9 @@ typedef struct interleave_spec {
     void *user;
     void (*user_free)(void *user);
     int64_t cycle_length, block_length;
-    hr_dataset *sample; /* what the function gives for zeros: all datasets have its schema */
-    bool asked;         /* the function was called for it */
-    bool *copied;       /* tells the constructor that the dataset has taken over `user` and `sample` */
+    const hr_dataset *sample; /* what the function gives for zeros. Read in check only */
+    bool asked;               /* the function was called for it */
+    bool *copied;             /* tells the constructor that the dataset has taken over `user` */
 } interleave_spec;
 
 typedef struct slot {
@@ -48,7 +48,6 @@ static hr_status interleave_copy(void *spec, hr_error *err)
 static void interleave_free(void *spec)
 {
     interleave_spec *sp = spec;
-    hr_dataset_unref(sp->sample);
     if (sp->user_free) sp->user_free(sp->user);
 }
 
@@ -98,39 +97,14 @@ static hr_status add_slot(interleave_state *st, slot s, hr_error *err)
 
 /* ---- opening ---- */
 
-static bool same_field(const hr_field *a, const hr_field *b)
-{
-    return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->layout == b->layout &&
-           hr_shape_equal(a->shape, b->shape);
-}
-
-static bool same_schema(const hr_schema *a, const hr_schema *b)
-{
-    bool same = a->levels == b->levels && a->fields == b->fields;
-    for (int i = 0; same && i < a->fields; i++) same = same_field(&a->field[i], &b->field[i]);
-    return same;
-}
-
-/* A failed dataset passes: its error comes out in its turn. */
-static hr_status check_dataset(const interleave_spec *sp, hr_dataset *ds, int64_t element, hr_error *err)
-{
-    if (!ds)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn", "interleave: the function gave NULL for element %lld",
-                       (long long)element);
-    if (hr_dataset_error(ds) || same_schema(hr_dataset_schema(ds), hr_dataset_schema(sp->sample))) return HR_OK;
-    hr_dataset_unref(ds);
-    return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.schema",
-                   "interleave: the dataset of element %lld has other components than the one that the function gave "
-                   "for zeros; all must be alike",
-                   (long long)element);
-}
-
 static hr_status open_dataset(const interleave_spec *sp, hr_plan *p, hr_span span, slot *s, hr_error *err)
 {
     const hr_element *element = hr_plan_element(p, span);
     if (!element) return hr_no_memory(err, "interleave: an element");
     hr_dataset *ds = sp->fn(element, sp->user);
-    HR_TRY(check_dataset(sp, ds, s->element, err));
+    if (!ds)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn",
+                       "interleave: the function gave NULL for element %lld, not a dataset", (long long)s->element);
     s->input = hr_input_open(p, ds, s->element);
     return HR_OK;
 }
@@ -192,7 +166,10 @@ static hr_status open_ahead(const interleave_spec *sp, interleave_state *st, hr_
     const int64_t empty = sp->cycle_length - st->used;
     while (st->aheads < MOST_AHEAD && st->aheads <= empty && !st->exhausted && hr_ready(p, 0)) {
         slot opened = EMPTY;
-        HR_TRY(open_next(sp, p, &opened, err));
+        hr_status got = open_next(sp, p, &opened, err);
+        if (got < 0) return got;
+        st->exhausted = got == HR_END;
+        if (got != HR_OK) break;
         st->ahead[st->aheads++] = opened;
     }
     return HR_OK;
@@ -323,13 +300,15 @@ const hr_op hr_op_interleave = {
 
 /* ---- the constructor ---- */
 
-static void ask_for_sample(interleave_spec *spec, const hr_schema *schema)
+static hr_dataset *ask_for_sample(interleave_spec *spec, const hr_schema *schema)
 {
     hr_element *zeros = hr_element_zeros(schema);
-    if (!zeros) return;
-    spec->sample = spec->fn(zeros, spec->user);
+    if (!zeros) return NULL;
+    hr_dataset *sample = spec->fn(zeros, spec->user);
+    spec->sample = sample;
     spec->asked = true;
     hr_element_free(zeros);
+    return sample;
 }
 
 hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
@@ -343,8 +322,9 @@ hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, co
                             .block_length = o.block_length ? o.block_length : DEFAULT_BLOCK,
                             .copied = &copied};
     const bool sound = fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
-    if (sound) ask_for_sample(&spec, hr_dataset_schema(in));
+    hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;
     hr_dataset *ds = hr_dataset_new(&hr_op_interleave, &spec, &in, 1);
+    hr_dataset_unref(sample);
     if (!copied) interleave_free(&spec);
     return ds;
 }

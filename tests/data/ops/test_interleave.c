@@ -130,7 +130,7 @@ static void interleave_refuses_what_its_function_may_not_give(void **state)
 {
     (void)state;
     assert_fails(hr_interleave(hr_range(9), null_for_four, NULL), HR_INVALID_ARGUMENT, "interleave.fn");
-    assert_fails(hr_interleave(hr_range(9), other_for_four, NULL), HR_INVALID_ARGUMENT, "interleave.schema");
+    assert_fails(hr_interleave(hr_range(9), other_for_four, NULL), HR_INVALID_ARGUMENT, "input.schema");
     assert_fails(hr_interleave(hr_range(9), NULL, NULL), HR_INVALID_ARGUMENT, "interleave.fn");
     bool called = false;
     assert_fails(hr_interleave(hr_range(9), never, &called), HR_INVALID_ARGUMENT, "interleave.fn");
