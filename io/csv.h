@@ -1,0 +1,161 @@
+/* CSV, inside: a format (what is wanted, from hr_csv_opts), a file read in blocks of whole rows, and blocks parsed into
+ * columns. Cutting blocks is sequential and quick; parsing is a function of the block alone and may run on any thread.
+ * Used by the csv operator, by decode_csv and by convert. Not a public header. */
+#ifndef HR_CSV_H
+#define HR_CSV_H
+
+#include "io/io.h"
+
+/* How text is cut into fields. */
+typedef struct hr__csv_dialect {
+    char delimiter;
+    bool quotes;     /* a quote at the beginning of a field is special */
+    bool tf_compat;  /* behind a fault in a quoted field: go on within the quotes, instead of ending the row */
+    bool exact_only; /* the delimiter is a quote or a line end, which only TensorFlow allows: no masks */
+} hr__csv_dialect;
+
+/* ---- exact scanning: one field at a time, the meaning of everything (csv_scan.c) ---- */
+
+typedef enum hr__csv_fault {
+    HR__CSV_SOUND,
+    HR__CSV_QUOTE_INSIDE,   /* neither doubled nor closing */
+    HR__CSV_QUOTE_UNQUOTED, /* in a field that does not begin with one */
+    HR__CSV_UNTERMINATED,   /* the data ends within quotes */
+} hr__csv_fault;
+
+typedef struct hr__csv_field {
+    size_t begin, end; /* the content; of a quoted field without its quotes, doubled ones within */
+    size_t next;       /* where the next field, or the next row, begins */
+    bool quoted, doubled;
+    bool last;   /* of its row */
+    bool closed; /* a delimiter or a line end was seen, not only the end of the data */
+    hr__csv_fault fault;
+} hr__csv_field;
+
+void hr__csv_scan_field(const hr__csv_dialect *d, const char *data, size_t size, size_t at, hr__csv_field *field);
+/* Where the row at `at` ends; *closed as above. */
+size_t hr__csv_scan_row(const hr__csv_dialect *d, const char *data, size_t size, size_t at, bool *closed);
+/* Line ends in the bytes: LF, CR, CRLF. */
+int64_t hr__csv_count_lines(const char *data, size_t size);
+size_t hr__csv_unquote(const char *from, size_t size, char *to); /* halves doubled quotes; gives the size */
+
+/* ---- masks: 64 bytes at a time (csv_kernels.c) ---- */
+
+/* Rows at the beginning of data that begins with a row. Both kernels stop before the row in which quotes are not as
+ * they should be (fault), which hr__csv_scan_field then judges. */
+typedef struct hr__csv_count {
+    int64_t rows, blank, lines; /* whole rows; those of them that are empty lines; line ends in them */
+    size_t size;                /* bytes of these rows */
+    bool fault;
+} hr__csv_count;
+
+/* Counts whole rows, at most `max_rows`, besides blank lines if these are none. */
+void hr__csv_count_rows(const hr__csv_dialect *d, const char *data, size_t size, int64_t max_rows, bool skip_blank,
+                        hr__csv_count *out);
+
+/* Where fields end: offsets of delimiters and line ends (of CRLF, the LF), without those in quotes. row[r] is the index
+ * of the token that ends row r. */
+typedef struct hr__csv_tokens {
+    uint32_t *token, *row;
+    size_t tokens, rows;
+    size_t token_room, row_room; /* at least 64 more than are there, or nothing is done */
+    size_t done;                 /* behind the last whole row */
+    bool fault;
+} hr__csv_tokens;
+
+/* Adds tokens of whole rows from `from` on, which is the beginning of a row. 64 bytes behind `size` can be read. */
+void hr__csv_tokenise(const hr__csv_dialect *d, const char *data, size_t size, size_t from, hr__csv_tokens *out);
+
+/* ---- values (csv_value.c) ---- */
+
+/* Numbers as CSV has them: white space around is allowed. By default also a leading +, hexadecimal floats, nan(...), any
+ * length; tf_compat: as TensorFlow 2.15. False: none, or out of range. `out` is of the dtype. */
+bool hr__csv_parse_value(hr_dtype dtype, bool tf_compat, const char *text, size_t size, void *out);
+
+/* ---- format (csv_format.c) ---- */
+
+typedef struct hr__csv_column {
+    char *name;
+    hr_dtype dtype;
+    size_t width;
+    bool has_default;
+    char fill[sizeof(hr_view)]; /* the default value, or zero, as it lies in memory */
+    char *text;                 /* bytes of a string's */
+} hr__csv_column;
+
+typedef struct hr__csv_format {
+    hr__csv_dialect dialect;
+    hr__csv_column *column;
+    int columns;
+    char *na;
+    size_t na_size;
+    bool header, by_name, keep_missing, tf_compat;
+    int *select, *exclude; /* places in the file, NULL: none given */
+    int selects, excludes;
+    hr_compression compression;
+} hr__csv_format;
+
+hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err); /* gives */
+void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
+/* Names all columns after the header of `path`, as strings, where no column was given. */
+hr_status hr__csv_format_from_header(hr__csv_format *format, const char *path, hr_error *err);
+
+/* Where a file has the columns. */
+typedef struct hr__csv_layout {
+    int fields;      /* of a row: exactly, or, if columns were selected, at least */
+    bool exact;      /* more fields are an error */
+    bool skip_blank; /* an empty line is no row */
+    int *place;      /* a column's field, one a column of the format */
+    int *column_at;  /* a field's column, -1: not wanted; `fields` of them */
+} hr__csv_layout;
+
+/* Makes the layout of a file, given its header row (NULL: it has none). `place` and `column_at` are one allocation. */
+hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *header, size_t size,
+                              hr__csv_layout *out, hr_error *err);
+void hr__csv_layout_clear(hr__csv_layout *layout);
+
+/* ---- a file (csv_reader.c) ---- */
+
+typedef struct hr__csv_block {
+    const char *data; /* whole rows; 64 readable bytes follow */
+    size_t size;
+    int64_t rows; /* without blank lines that are none */
+    int64_t blank;
+    int64_t offset, line, record; /* of the first row; line from 1 */
+} hr__csv_block;
+
+typedef struct hr__csv_file hr__csv_file;
+/* The header row of a file, without a byte order mark: gives the bytes (hr_free); size 0: the file is empty. */
+hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, char **header, size_t *size,
+                              hr_error *err);
+hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err);
+const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
+/* The next rows, about `bytes` of them, at most `max_rows`. HR_END: there are no more. Lends the bytes until the next
+ * call. Rows before damage come first, then the error. A block may have blank lines and no row. */
+hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err);
+/* Goes to where a row begins, as some block said, or hr__csv_tell. */
+hr_status hr__csv_seek(hr__csv_file *file, int64_t offset, int64_t line, int64_t record, hr_error *err);
+void hr__csv_tell(const hr__csv_file *file, int64_t *offset, int64_t *line, int64_t *record);
+int64_t hr__csv_compressed_offset(const hr__csv_file *file); /* -1: not compressed */
+bool hr__csv_lacks_header(const hr__csv_file *file);         /* an empty file, though a header was expected */
+void hr__csv_close(hr__csv_file *file);                      /* NULL: nothing */
+
+/* ---- rows into columns (csv_rows.c) ---- */
+
+/* Where the values go. */
+typedef struct hr__csv_sink {
+    hr_column *column;                       /* one a column of the format; values have room for all rows */
+    hr_origin *origin;                       /* NULL, or room for all rows */
+    int32_t file;                            /* for origin */
+    void *(*bytes)(size_t size, void *user); /* memory that lives as long as the rows; NULL: none */
+    void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
+    void *user;
+} hr__csv_sink;
+
+size_t hr__csv_scratch_size(void);
+/* Parses a block. `path` stands in errors. Strings point into the block, or into what sink->bytes gave. With
+ * keep_missing, columns with missing values get `present`. Fails only for lack of memory. */
+hr_status hr__csv_parse(const hr__csv_format *f, const hr__csv_layout *layout, const char *path,
+                        const hr__csv_block *block, void *scratch, hr__csv_sink *sink, hr_error *err);
+
+#endif

@@ -1,0 +1,361 @@
+/* What is wanted of CSV files: the options, checked and copied once; and where one file has it, by its header. */
+#include "base/config.h"
+#include "io/csv.h"
+#include <stdio.h>
+#include <string.h>
+
+static hr_status check_delimiter(const hr_csv_opts *o, hr__csv_dialect *d, hr_error *err)
+{
+    const char *text = o->delimiter ? o->delimiter : ",";
+    if (strlen(text) != 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
+                       "csv: expected a delimiter of one byte, got \"%.20s\"; give .delimiter = \";\" or another one",
+                       text);
+    *d = (hr__csv_dialect){.delimiter = *text, .quotes = !o->no_quotes, .tf_compat = o->tf_compat};
+    d->exact_only = *text == '\n' || *text == '\r' || (*text == '"' && d->quotes);
+    if (d->exact_only && !o->tf_compat)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
+                       "csv: expected a delimiter that is no quote and no line end, got '\\x%02x'; "
+                       ".no_quotes allows the quote",
+                       (unsigned char)*text);
+    return HR_OK;
+}
+
+static const char *dtypes = "int32, int64, uint64, float32, float64, bool or string";
+
+static bool is_csv_dtype(hr_dtype d)
+{
+    return d == HR_INT32 || d == HR_INT64 || d == HR_UINT64 || d == HR_FLOAT || d == HR_DOUBLE || d == HR_BOOL ||
+           d == HR_STRING;
+}
+
+static hr_status copy_default(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
+{
+    const hr_tensor *t = from->default_value;
+    const char *name = from->name ? from->name : "";
+    if (!t) return HR_OK;
+    if (t->dtype != from->dtype || t->count != 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.default",
+                       "csv: column '%.60s': expected a default of one %s value, got %lld of %s", name,
+                       hr_dtype_name(from->dtype), (long long)t->count, hr_dtype_name(t->dtype));
+    to->has_default = true;
+    memcpy(to->fill, t->data, to->width);
+    if (from->dtype != HR_STRING) return HR_OK;
+    hr_view view = *(const hr_view *)t->data;
+    to->text = hr_calloc((size_t)view.size + 64, 1); /* readable bytes behind, as every string of a column has */
+    if (!to->text) return hr_no_memory(err, "csv");
+    if (view.size > 0) memcpy(to->text, view.data, (size_t)view.size);
+    view.data = to->text;
+    memcpy(to->fill, &view, sizeof view);
+    return HR_OK;
+}
+
+static hr_status copy_column(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
+{
+    if (!is_csv_dtype(from->dtype))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.dtype", "csv: column '%.60s': expected %s, got %s",
+                       from->name ? from->name : "", dtypes, hr_dtype_name(from->dtype));
+    to->dtype = from->dtype;
+    to->width = hr_dtype_size(from->dtype);
+    if (from->dtype == HR_STRING) memcpy(to->fill, &(hr_view){"", 0}, sizeof(hr_view));
+    if (from->name && !(to->name = hr_strdup(from->name))) return hr_no_memory(err, "csv");
+    return copy_default(from, to, err);
+}
+
+static int *copy_places(const int *from, int count)
+{
+    int *to = hr_malloc((size_t)count * sizeof *to + 1);
+    if (to && count > 0) memcpy(to, from, (size_t)count * sizeof *to);
+    return to;
+}
+
+static hr_status refuse_places(hr_error *err, const char *what, const char *expected, long long got)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select", "csv: .%s: expected %s, got %lld", what, expected, got);
+}
+
+/* Places are given once each; TensorFlow also wants them to rise. */
+static hr_status check_places(const int *place, int count, const char *what, bool rising, hr_error *err)
+{
+    for (int i = 0; i < count; i++) {
+        if (place[i] < 0) return refuse_places(err, what, "places from 0 on", place[i]);
+        if (rising && i > 0 && place[i] <= place[i - 1]) return refuse_places(err, what, "rising places", place[i]);
+        for (int k = 0; k < i; k++)
+            if (place[k] == place[i]) return refuse_places(err, what, "every place once", place[i]);
+    }
+    return HR_OK;
+}
+
+static hr_status copy_selection(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
+{
+    if (o->select_cols && o->exclude_cols)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select",
+                       "csv: expected .select_cols or .exclude_cols, got both; give one of them");
+    f->selects = o->select_cols ? o->select_count : 0;
+    f->excludes = o->exclude_cols ? o->exclude_count : 0;
+    if (o->select_cols && o->select_count != o->column_count)
+        return refuse_places(err, "select_cols", "one place a column", o->select_count);
+    HR_TRY(check_places(o->select_cols, f->selects, "select_cols", o->tf_compat, err));
+    HR_TRY(check_places(o->exclude_cols, f->excludes, "exclude_cols", o->tf_compat, err));
+    if (o->select_cols && !(f->select = copy_places(o->select_cols, f->selects))) return hr_no_memory(err, "csv");
+    if (o->exclude_cols && !(f->exclude = copy_places(o->exclude_cols, f->excludes))) return hr_no_memory(err, "csv");
+    return HR_OK;
+}
+
+static hr_status check_names(const hr__csv_format *f, hr_error *err)
+{
+    for (int i = 0; i < f->columns; i++) {
+        const char *name = f->column[i].name;
+        if (f->by_name && !name)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column %d has no name; give all or none", i);
+        for (int k = 0; name && k < i; k++)
+            if (f->column[k].name && strcmp(name, f->column[k].name) == 0)
+                return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column '%.60s' is there twice", name);
+    }
+    return HR_OK;
+}
+
+static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
+{
+    HR_TRY(check_delimiter(o, &f->dialect, err));
+    f->header = !o->no_header;
+    f->keep_missing = o->keep_missing;
+    f->tf_compat = o->tf_compat;
+    f->compression = o->compression;
+    f->na_size = o->na_value ? strlen(o->na_value) : 0;
+    f->na = hr_strdup(o->na_value ? o->na_value : "");
+    f->column = hr_calloc((size_t)o->column_count + 1, sizeof *f->column);
+    if (!f->na || !f->column) return hr_no_memory(err, "csv");
+    for (; f->columns < o->column_count; f->columns++) {
+        hr_status st = copy_column(&o->columns[f->columns], &f->column[f->columns], err);
+        if (st == HR_OK) continue;
+        f->columns++; /* half made: free it, too */
+        return st;
+    }
+    HR_TRY(copy_selection(o, f, err));
+    f->by_name = f->header && !o->select_cols && !o->exclude_cols && f->columns > 0 && f->column[0].name;
+    return check_names(f, err);
+}
+
+hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err)
+{
+    hr__csv_format *f = hr_calloc(1, sizeof *f);
+    *out = NULL;
+    if (!f) return hr_no_memory(err, "csv");
+    hr_status st = copy_options(opts, f, err);
+    if (st != HR_OK) {
+        hr__csv_format_free(f);
+        return st;
+    }
+    *out = f;
+    return HR_OK;
+}
+
+void hr__csv_format_free(hr__csv_format *f)
+{
+    if (!f) return;
+    for (int i = 0; i < f->columns; i++) {
+        hr_free(f->column[i].name);
+        hr_free(f->column[i].text);
+    }
+    hr_free(f->column);
+    hr_free(f->na);
+    hr_free(f->select);
+    hr_free(f->exclude);
+    hr_free(f);
+}
+
+/* ---- the header ---- */
+
+typedef struct names {
+    char **name; /* one allocation, the bytes behind the pointers */
+    int count;
+} names;
+
+static hr_status quote_fault(const char *file, hr_error *err)
+{
+    hr_status st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.quote",
+                           "%s:1: header: expected sound quotes; double a quote within a quoted field", file);
+    hr_error_file(err, file);
+    if (err) err->line = 1;
+    return st;
+}
+
+static hr_status check_header(const hr__csv_dialect *d, const char *file, const char *header, size_t size,
+                              hr_error *err)
+{
+    hr__csv_field field = {0};
+    for (size_t at = 0; !field.last; at = field.next) {
+        hr__csv_scan_field(d, header, size, at, &field);
+        if (field.fault != HR__CSV_SOUND) return quote_fault(file, err);
+    }
+    return HR_OK;
+}
+
+static hr_status read_names(const hr__csv_dialect *d, const char *file, const char *header, size_t size, names *out,
+                            hr_error *err)
+{
+    hr__csv_field field = {0};
+    int count = 0;
+    HR_TRY(check_header(d, file, header, size, err));
+    for (size_t at = 0; !field.last; at = field.next, count++) hr__csv_scan_field(d, header, size, at, &field);
+    out->count = count;
+    out->name = hr_calloc(1, (size_t)count * (sizeof(char *) + 1) + size);
+    if (!out->name) return hr_no_memory(err, "csv");
+    char *text = (char *)(out->name + count);
+    size_t at = 0;
+    for (int i = 0; i < count; i++, at = field.next) {
+        hr__csv_scan_field(d, header, size, at, &field);
+        out->name[i] = text;
+        size_t length = field.end - field.begin;
+        if (field.doubled)
+            length = hr__csv_unquote(header + field.begin, length, text);
+        else if (length > 0)
+            memcpy(text, header + field.begin, length);
+        text += length + 1;
+    }
+    return HR_OK;
+}
+
+static hr_status no_such_column(const char *file, const char *name, const names *n, hr_error *err)
+{
+    const char *near = hr__suggest(name, (const char *const *)n->name, n->count);
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
+            "%s:1: expected a column '%.60s' in the header of %d columns, found none%s%.60s%s", file, name, n->count,
+            near ? "; did you mean '" : "; look at its first line", near ? near : "", near ? "'?" : "");
+    hr_error_file(err, file);
+    if (err) {
+        err->line = 1;
+        snprintf(err->feature, sizeof err->feature, "%s", name);
+    }
+    return HR_INVALID_ARGUMENT;
+}
+
+static hr_status find_column(const char *file, const char *name, const names *n, int *place, hr_error *err)
+{
+    *place = -1;
+    for (int k = 0; k < n->count; k++) {
+        if (strcmp(n->name[k], name) != 0) continue;
+        if (*place >= 0) {
+            hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
+                    "%s:1: column '%.60s' is in the header twice, as fields %d and %d; select it by place", file, name,
+                    *place, k);
+            hr_error_file(err, file);
+            return HR_INVALID_ARGUMENT;
+        }
+        *place = k;
+    }
+    return *place < 0 ? no_such_column(file, name, n, err) : HR_OK;
+}
+
+/* An empty field of a column that nobody described is the empty string. */
+static hr_status columns_from_names(const names *n, hr__csv_format *f, hr_error *err)
+{
+    f->column = hr_calloc((size_t)n->count, sizeof *f->column);
+    if (!f->column) return hr_no_memory(err, "csv");
+    for (; f->columns < n->count; f->columns++) {
+        HR_TRY(copy_column(&(hr_csv_column){n->name[f->columns], HR_STRING, NULL}, &f->column[f->columns], err));
+        f->column[f->columns].has_default = true;
+    }
+    f->by_name = true;
+    return check_names(f, err);
+}
+
+hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_error *err)
+{
+    char *header;
+    size_t size;
+    names n = {0};
+    HR_TRY(hr__csv_copy_header(f, path, &header, &size, err));
+    hr_status st =
+        size > 0 ? read_names(&f->dialect, path, header, size, &n, err)
+                 : hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
+    if (st == HR_OK) {
+        hr_free(f->column);
+        f->column = NULL;
+        f->columns = 0;
+        st = columns_from_names(&n, f, err);
+    }
+    hr_free(n.name);
+    hr_free(header);
+    return st;
+}
+
+/* ---- where a file has the columns ---- */
+
+static hr_status allocate_layout(const hr__csv_format *f, int fields, hr__csv_layout *out, hr_error *err)
+{
+    out->fields = fields;
+    out->place = hr_malloc(((size_t)f->columns + (size_t)fields + 1) * sizeof *out->place);
+    if (!out->place) return hr_no_memory(err, "csv");
+    out->column_at = out->place + f->columns;
+    for (int i = 0; i < fields; i++) out->column_at[i] = -1;
+    return HR_OK;
+}
+
+static bool is_excluded(const hr__csv_format *f, int place)
+{
+    for (int i = 0; i < f->excludes; i++)
+        if (f->exclude[i] == place) return true;
+    return false;
+}
+
+/* Columns by place: as selected, or those that are not excluded, or all in order. */
+static hr_status layout_by_place(const hr__csv_format *f, hr__csv_layout *out, hr_error *err)
+{
+    int fields = 0;
+    for (int i = 0; i < f->selects; i++)
+        if (f->select[i] >= fields) fields = f->select[i] + 1;
+    if (!f->select) fields = f->columns + f->excludes;
+    HR_TRY(allocate_layout(f, fields, out, err));
+    int next = 0;
+    for (int i = 0; i < f->columns; i++) {
+        while (f->exclude && is_excluded(f, next)) next++;
+        out->place[i] = f->select ? f->select[i] : next++;
+        out->column_at[out->place[i]] = i;
+    }
+    out->fields = f->select ? fields : next;
+    out->exact = !f->select && !f->exclude;
+    return HR_OK;
+}
+
+static hr_status layout_by_name(const hr__csv_format *f, const char *file, const names *n, hr__csv_layout *out,
+                                hr_error *err)
+{
+    HR_TRY(allocate_layout(f, n->count, out, err));
+    out->exact = !f->tf_compat || f->columns == n->count;
+    for (int i = 0; i < f->columns; i++) {
+        hr_status st = find_column(file, f->column[i].name, n, &out->place[i], err);
+        if (st != HR_OK) {
+            hr__csv_layout_clear(out);
+            return st;
+        }
+        out->column_at[out->place[i]] = i;
+    }
+    for (int i = n->count - 1; !out->exact && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
+    return HR_OK;
+}
+
+hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *header, size_t size,
+                              hr__csv_layout *out, hr_error *err)
+{
+    *out = (hr__csv_layout){0};
+    if (f->by_name && header) {
+        names n = {0};
+        HR_TRY(read_names(&f->dialect, file, header, size, &n, err));
+        hr_status st = layout_by_name(f, file, &n, out, err);
+        hr_free(n.name);
+        HR_TRY(st);
+    } else {
+        if (header) HR_TRY(check_header(&f->dialect, file, header, size, err));
+        HR_TRY(layout_by_place(f, out, err));
+    }
+    out->skip_blank = !f->tf_compat && (out->fields > 1 || !out->exact);
+    return HR_OK;
+}
+
+void hr__csv_layout_clear(hr__csv_layout *layout)
+{
+    hr_free(layout->place);
+    *layout = (hr__csv_layout){0};
+}

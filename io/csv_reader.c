@@ -1,0 +1,271 @@
+/* A CSV file in blocks of whole rows. What a block is depends on sizes asked for; rows, their lines, offsets and numbers
+ * do not. Damage of the file below comes behind the last whole row before it. */
+#include "io/csv.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST_ROW = 1 << 30 };
+
+struct hr__csv_file {
+    const hr__csv_format *format;
+    hr_input *in;
+    hr__csv_layout layout;
+    int64_t offset, line, record; /* of the next row */
+    size_t lent;                  /* bytes of the last block, still to be consumed */
+    bool lacks_header;
+};
+
+/* The bytes from here on: at least `want`, if the file has them. *at_end: it has no more. *damage: nor can more of them be
+ * read, for this reason; HR_OK if nothing is wrong. */
+static void look(hr__csv_file *file, size_t want, const char **data, size_t *size, bool *at_end, hr_status *damage,
+                 hr_error *err)
+{
+    *damage = hr_input_peek(file->in, want, data, size, err);
+    *at_end = *damage == HR_OK && *size < want;
+    if (*damage == HR_OK) return;
+    hr_status first = hr_input_peek(file->in, 0, data, size, NULL); /* what is there already */
+    if (first != HR_OK) *size = 0;
+}
+
+static hr_status row_too_long(const hr__csv_file *file, hr_error *err)
+{
+    const char *path = hr_input_path(file->in);
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.row_size",
+            "%s:%lld: expected a row of at most %d bytes, found a longer one; is there a quote that is never closed?",
+            path, (long long)file->line, LONGEST_ROW);
+    hr_error_file(err, path);
+    if (!err) return HR_INVALID_ARGUMENT;
+    err->line = file->line;
+    err->record = file->record;
+    err->offset = file->offset;
+    return HR_INVALID_ARGUMENT;
+}
+
+/* ---- opening ---- */
+
+static hr_status refuse_compressed(const hr__csv_file *file, const char *data, size_t size, hr_error *err)
+{
+    const bool gzip = size >= 2 && (unsigned char)data[0] == 0x1f && (unsigned char)data[1] == 0x8b;
+    if (!gzip || file->format->compression != HR_NONE || file->format->tf_compat) return HR_OK;
+    const char *path = hr_input_path(file->in);
+    hr_fail(err, HR_DATA_LOSS, "csv.compressed",
+            "%s:1: expected text, found the gzip magic 1f 8b at offset 0; give .compression = HR_GZIP", path);
+    hr_error_file(err, path);
+    if (err) err->line = 1, err->offset = 0, err->length = 2;
+    return HR_DATA_LOSS;
+}
+
+static hr_status skip_mark(hr__csv_file *file, hr_error *err)
+{
+    const char *data;
+    size_t size;
+    bool at_end;
+    hr_status damage;
+    look(file, 3, &data, &size, &at_end, &damage, err);
+    if (damage != HR_OK) return damage;
+    HR_TRY(refuse_compressed(file, data, size, err));
+    if (file->format->tf_compat || size < 3 || memcmp(data, "\xef\xbb\xbf", 3) != 0) return HR_OK;
+    hr_input_consume(file->in, 3);
+    file->offset = 3;
+    return HR_OK;
+}
+
+/* Lends the header row. */
+static hr_status read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
+{
+    const hr__csv_dialect *d = &file->format->dialect;
+    for (size_t want = 65536;; want *= 2) {
+        size_t size;
+        bool at_end, closed = false;
+        hr_status damage;
+        look(file, want, data, &size, &at_end, &damage, err);
+        *length = hr__csv_scan_row(d, *data, size, 0, &closed);
+        if (closed || (at_end && damage == HR_OK)) return HR_OK;
+        if (damage != HR_OK) return damage;
+        if (want > LONGEST_ROW) return row_too_long(file, err);
+    }
+}
+
+static hr_status no_header(hr__csv_file *file, hr_error *err)
+{
+    file->lacks_header = true;
+    if (!file->format->tf_compat)
+        return hr__csv_layout_make(file->format, hr_input_path(file->in), NULL, 0, &file->layout, err);
+    const char *path = hr_input_path(file->in);
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
+    hr_error_file(err, path);
+    return HR_INVALID_ARGUMENT;
+}
+
+static hr_status take_header(hr__csv_file *file, hr_error *err)
+{
+    const char *data, *path = hr_input_path(file->in);
+    size_t length;
+    HR_TRY(read_header(file, &data, &length, err));
+    if (length == 0) return no_header(file, err);
+    HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
+    file->line += hr__csv_count_lines(data, length);
+    file->offset += (int64_t)length;
+    hr_input_consume(file->in, length);
+    return HR_OK;
+}
+
+static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = file->format->compression};
+    HR_TRY(hr_input_open_with(path, &opts, &file->in, err));
+    return skip_mark(file, err);
+}
+
+hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, char **header, size_t *size,
+                              hr_error *err)
+{
+    hr__csv_file file = {.format = format, .line = 1};
+    const char *data;
+    *header = NULL;
+    hr_status st = open_input(&file, path, err);
+    if (st == HR_OK) st = read_header(&file, &data, size, err);
+    if (st == HR_OK && !(*header = hr_memdup(data, *size))) st = hr_no_memory(err, "csv");
+    hr_input_free(file.in);
+    return st;
+}
+
+static hr_status begin(hr__csv_file *file, const char *path, hr_error *err)
+{
+    const hr__csv_format *f = file->format;
+    HR_TRY(open_input(file, path, err));
+    if (f->header) return take_header(file, err);
+    return hr__csv_layout_make(f, path, NULL, 0, &file->layout, err);
+}
+
+hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
+{
+    *out = NULL;
+    hr__csv_file *file = hr_calloc(1, sizeof *file);
+    if (!file) return hr_no_memory(err, "csv");
+    file->format = format;
+    file->line = 1;
+    hr_status st = begin(file, path, err);
+    if (st != HR_OK) {
+        hr__csv_close(file);
+        return st;
+    }
+    *out = file;
+    return HR_OK;
+}
+
+void hr__csv_close(hr__csv_file *file)
+{
+    if (!file) return;
+    hr_input_free(file->in);
+    hr__csv_layout_clear(&file->layout);
+    hr_free(file);
+}
+
+const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file) { return &file->layout; }
+
+bool hr__csv_lacks_header(const hr__csv_file *file) { return file->lacks_header; }
+
+int64_t hr__csv_compressed_offset(const hr__csv_file *file) { return hr_input_compressed_offset(file->in); }
+
+/* ---- cutting ---- */
+
+static bool is_blank(const hr__csv_file *file, const char *row, size_t size)
+{
+    return file->layout.skip_blank &&
+           (row[0] == '\n' || (row[0] == '\r' && (size == 1 || (size == 2 && row[1] == '\n'))));
+}
+
+/* Adds one row, read exactly. False: it is not whole yet. */
+static bool add_row(const hr__csv_file *file, const char *data, size_t size, bool at_end, hr__csv_count *sum)
+{
+    bool closed;
+    size_t end = hr__csv_scan_row(&file->format->dialect, data, size, sum->size, &closed);
+    if (!closed && !at_end) return false;
+    if (is_blank(file, data + sum->size, end - sum->size))
+        sum->blank++;
+    else
+        sum->rows++;
+    sum->lines += hr__csv_count_lines(data + sum->size, end - sum->size);
+    sum->size = end;
+    return true;
+}
+
+/* Blank lines are rows where there is but one column. */
+static void add_rows_by_masks(const hr__csv_file *file, const char *data, size_t size, int64_t max_rows,
+                              hr__csv_count *sum)
+{
+    hr__csv_count c;
+    int64_t left = max_rows - sum->rows;
+    hr__csv_count_rows(&file->format->dialect, data + sum->size, size - sum->size, left, file->layout.skip_blank, &c);
+    sum->rows += c.rows;
+    sum->blank += c.blank;
+    sum->lines += c.lines;
+    sum->size += c.size;
+}
+
+/* The whole rows at the beginning of the bytes, at most max_rows, and blank lines before them. */
+static void cut(const hr__csv_file *file, const char *data, size_t size, bool at_end, int64_t max_rows,
+                hr__csv_count *sum)
+{
+    *sum = (hr__csv_count){0};
+    /* Whether a CR at the end belongs to a CRLF is not known before the next byte. */
+    if (!at_end && size > 0 && data[size - 1] == '\r') size--;
+    while (sum->size < size && sum->rows < max_rows) {
+        if (!file->format->dialect.exact_only) add_rows_by_masks(file, data, size, max_rows, sum);
+        if (sum->size == size || sum->rows == max_rows) return;
+        if (!add_row(file, data, size, at_end, sum)) return;
+    }
+}
+
+static void give(hr__csv_file *file, const char *data, const hr__csv_count *sum, hr__csv_block *block)
+{
+    *block = (hr__csv_block){.data = data, .size = sum->size, .rows = sum->rows, .blank = sum->blank};
+    block->offset = file->offset;
+    block->line = file->line;
+    block->record = file->record;
+    file->offset += (int64_t)sum->size;
+    file->line += sum->lines;
+    file->record += sum->rows;
+    file->lent = sum->size;
+}
+
+hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err)
+{
+    hr_input_consume(file->in, file->lent);
+    file->lent = 0;
+    for (size_t want = bytes;; want *= 2) {
+        const char *data;
+        size_t size;
+        bool at_end;
+        hr_status damage;
+        hr__csv_count sum;
+        look(file, want, &data, &size, &at_end, &damage, err);
+        if (size > want) size = want; /* so that blocks stay small; more of it is not the end */
+        cut(file, data, size, at_end, max_rows, &sum);
+        if (sum.size > 0) {
+            give(file, data, &sum, block);
+            return HR_OK;
+        }
+        if (damage != HR_OK) return damage;
+        if (at_end) return HR_END;
+        if (want > LONGEST_ROW) return row_too_long(file, err);
+    }
+}
+
+hr_status hr__csv_seek(hr__csv_file *file, int64_t offset, int64_t line, int64_t record, hr_error *err)
+{
+    HR_TRY(hr_input_seek(file->in, offset, err));
+    file->offset = offset;
+    file->line = line;
+    file->record = record;
+    file->lent = 0;
+    return HR_OK;
+}
+
+void hr__csv_tell(const hr__csv_file *file, int64_t *offset, int64_t *line, int64_t *record)
+{
+    *offset = file->offset;
+    *line = file->line;
+    *record = file->record;
+}
