@@ -1,0 +1,379 @@
+/* The column object: counted, immutable, with what is wrong stuck to it. One block of memory holds the object and its
+ * spec; a digest of all arguments tells whether two columns are the same. */
+#include "feature_columns/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct hr_feature_column {
+    atomic_int refs;
+    const hr_column_kind *kind;
+    hr_column_info info;
+    char *name, *scope, *component, *weights;
+    uint64_t digest;
+    hr_feature_column **source;
+    int sources;
+    hr_feature *read;
+    int reads;
+    bool failed;
+    hr_error error;
+    _Alignas(max_align_t) char spec[];
+};
+
+struct hr_column_builder {
+    hr_feature_column *column;
+    bool has_weights;
+};
+
+/* Immortal: what constructors give when there is no memory for anything else. */
+static hr_feature_column no_memory = {
+    .refs = 1,
+    .failed = true,
+    .error = {.code = HR_RESOURCE_EXHAUSTED,
+              .kind = "memory",
+              .record = -1,
+              .line = -1,
+              .offset = -1,
+              .length = -1,
+              .compressed_offset = -1,
+              .column = -1,
+              .text = "feature column: no memory"},
+};
+
+hr_feature_column *hr_feature_column_ref(hr_feature_column *column)
+{
+    if (column && column != &no_memory) atomic_fetch_add(&column->refs, 1);
+    return column;
+}
+
+static void free_reads(hr_feature_column *column)
+{
+    for (int i = 0; i < column->reads; i++) {
+        hr_feature *f = &column->read[i];
+        hr_free((void *)(uintptr_t)f->key);
+        if (f->default_value) {
+            hr_tensor *value = (hr_tensor *)(uintptr_t)f->default_value;
+            hr_tensor_clear(value);
+            hr_free(value);
+        }
+    }
+    hr_free(column->read);
+}
+
+void hr_feature_column_unref(hr_feature_column *column)
+{
+    if (!column || column == &no_memory || atomic_fetch_sub(&column->refs, 1) > 1) return;
+    if (column->kind && column->kind->spec_free) column->kind->spec_free(column->spec);
+    for (int i = 0; i < column->sources; i++) hr_feature_column_unref(column->source[i]);
+    free_reads(column);
+    hr_free(column->source);
+    hr_free(column->name);
+    hr_free(column->scope);
+    hr_free(column->component);
+    hr_free(column->weights);
+    hr_free(column);
+}
+
+const hr_error *hr_feature_column_error(const hr_feature_column *column)
+{
+    return column->failed ? &column->error : NULL;
+}
+
+const hr_column_info *hr_feature_column_info(const hr_feature_column *column)
+{
+    return column->failed ? NULL : &column->info;
+}
+
+const hr_column_kind *hr_feature_column_kind(const hr_feature_column *column)
+{
+    return column->failed ? NULL : column->kind;
+}
+
+const void *hr_feature_column_spec(const hr_feature_column *column) { return column->spec; }
+
+hr_feature_column *hr_feature_column_source(const hr_feature_column *column, int i)
+{
+    return i >= 0 && i < column->sources ? column->source[i] : NULL;
+}
+
+const hr_feature *hr_feature_column_read(const hr_feature_column *column, int i)
+{
+    return i >= 0 && i < column->reads ? &column->read[i] : NULL;
+}
+
+uint64_t hr__column_digest(const hr_feature_column *column) { return column->digest; }
+
+/* ---- for describe ---- */
+
+hr_column_info *hr_column_describe(hr_column_builder *out) { return &out->column->info; }
+
+void hr_column_has_weights(hr_column_builder *out) { out->has_weights = true; }
+
+void hr_column_mix(hr_column_builder *out, const void *data, size_t size)
+{
+    out->column->digest = hr_fingerprint_cat64(out->column->digest, hr_fingerprint64(size ? data : "", size));
+}
+
+hr_status hr_column_name(hr_column_builder *out, hr_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *name = length < 0 ? NULL : hr_malloc((size_t)length + 1);
+    if (!name) return hr_no_memory(err, "the name of a feature column");
+    va_start(args, format);
+    vsnprintf(name, (size_t)length + 1, format, args);
+    va_end(args);
+    hr_free(out->column->name);
+    out->column->name = name;
+    return HR_OK;
+}
+
+static hr_status copy_default(hr_feature *copy, const hr_tensor *value, hr_error *err)
+{
+    hr_tensor *own = hr_calloc(1, sizeof *own);
+    if (!own) return hr_no_memory(err, "the default value of a feature");
+    hr_status st = value->dtype == HR_STRING ? hr_tensor_strings(own, value->shape, value->data, err)
+                                             : hr_tensor_new(own, value->dtype, value->shape, err);
+    if (st != HR_OK) {
+        hr_free(own);
+        return st;
+    }
+    size_t bytes = (size_t)value->count * hr_dtype_size(value->dtype);
+    if (value->dtype != HR_STRING && bytes > 0) memcpy(own->data, value->data, bytes);
+    copy->default_value = own;
+    return HR_OK;
+}
+
+hr_status hr_column_read(hr_column_builder *out, const hr_feature *feature, hr_error *err)
+{
+    hr_feature_column *column = out->column;
+    hr_feature *grown = hr_realloc(column->read, ((size_t)column->reads + 1) * sizeof *grown);
+    if (!grown) return hr_no_memory(err, "the features of a column");
+    column->read = grown;
+    hr_feature *copy = &grown[column->reads];
+    *copy = *feature;
+    copy->default_value = NULL;
+    copy->name = NULL;
+    copy->key = hr_strdup(feature->key);
+    if (!copy->key) return hr_no_memory(err, "the features of a column");
+    column->reads++; /* from here on it is freed with the column */
+    hr_column_mix(out, feature->key, strlen(feature->key));
+    hr_column_mix(out, &(int[]){(int)feature->kind, (int)feature->dtype}, 2 * sizeof(int));
+    for (int i = 0; i < feature->shape.rank; i++) hr_column_mix(out, &feature->shape.dims[i], sizeof(int64_t));
+    if (!feature->default_value) return HR_OK;
+    HR_TRY(copy_default(copy, feature->default_value, err));
+    const hr_tensor *value = copy->default_value;
+    if (value->dtype != HR_STRING) hr_column_mix(out, value->data, (size_t)value->count * hr_dtype_size(value->dtype));
+    return HR_OK;
+}
+
+/* ---- making one ---- */
+
+static bool scope_char(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
+}
+
+/* What variable scopes do not allow becomes '_', a character of several bytes a single one. The input layers' own rule
+ * is wider by '/', '\\' and '>'; a backslash then fails in the graph. */
+static char *sanitised(const char *name, bool *legal)
+{
+    char *scope = hr_malloc(strlen(name) + 1), *to = scope;
+    if (!scope) return NULL;
+    *legal = true;
+    for (const char *c = name; *c; c++) {
+        if (((unsigned char)*c & 0xc0) == 0x80 && c > name) continue; /* inside a UTF-8 character */
+        bool allowed = scope_char((unsigned char)*c);
+        *to++ = allowed ? *c : '_';
+        if (!allowed && *c != '/' && *c != '>') *legal = false;
+    }
+    *to = '\0';
+    return scope;
+}
+
+static const hr_feature_column *component_of(const hr_feature_column *column)
+{
+    const hr_feature_column *ids = column->info.categorical_column;
+    return ids && ids != column ? ids : column;
+}
+
+static hr_status set_components(hr_feature_column *column, bool has_weights, hr_error *err)
+{
+    const hr_feature_column *shown = component_of(column);
+    column->component = hr_strdup(shown->name);
+    if (!column->component) return hr_no_memory(err, "a feature column");
+    if (shown != column) has_weights = shown->info.weights != NULL;
+    if (has_weights) {
+        size_t size = strlen(shown->name) + sizeof "/weights";
+        column->weights = hr_malloc(size);
+        if (!column->weights) return hr_no_memory(err, "a feature column");
+        snprintf(column->weights, size, "%s/weights", shown->name);
+    }
+    return HR_OK;
+}
+
+/* What the kit adds to a column that describe has filled in. */
+static hr_status finish(hr_feature_column *column, bool has_weights, hr_error *err)
+{
+    hr_column_info *info = &column->info;
+    column->scope = sanitised(column->name, &info->scope_is_legal);
+    if (!column->scope) return hr_no_memory(err, "a feature column");
+    if (info->categorical && !info->categorical_column) info->categorical_column = column;
+    HR_TRY(set_components(column, has_weights, err));
+    info->kind = column->kind->name;
+    info->name = column->name;
+    info->scope = column->scope;
+    info->component = column->component;
+    info->weights = column->weights;
+    return HR_OK;
+}
+
+static hr_status describe(hr_feature_column *column, hr_error *err)
+{
+    hr_column_builder builder = {.column = column};
+    hr_column_mix(&builder, column->kind->name, strlen(column->kind->name));
+    for (int i = 0; i < column->sources; i++) {
+        uint64_t digest = column->source[i]->digest;
+        hr_column_mix(&builder, &digest, sizeof digest);
+    }
+    HR_TRY(column->kind->describe(column->spec, (const hr_feature_column *const *)column->source, &builder, err));
+    if (!column->name)
+        return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected a name, got none; describe calls hr_column_name",
+                       column->kind->name);
+    hr_column_mix(&builder, column->name, strlen(column->name));
+    return finish(column, builder.has_weights, err);
+}
+
+static void drop_sources(hr_feature_column *const *source, int sources)
+{
+    for (int i = 0; i < sources; i++) hr_feature_column_unref(source[i]);
+}
+
+/* The first failed source, which stands for the whole; the others are dropped. */
+static hr_feature_column *failed_source(hr_feature_column *const *source, int sources)
+{
+    for (int i = 0; i < sources; i++) {
+        if (source[i] && !source[i]->failed) continue;
+        hr_feature_column *failed = hr_feature_column_ref(source[i] ? source[i] : &no_memory);
+        drop_sources(source, sources);
+        return failed;
+    }
+    return NULL;
+}
+
+hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, const void *spec, hr_feature_column *const *source,
+                                         int sources)
+{
+    hr_feature_column *failed = failed_source(source, sources);
+    if (failed) return failed;
+    hr_feature_column *column = hr_calloc(1, sizeof *column + kind->spec_size);
+    hr_feature_column **own = hr_calloc((size_t)sources + 1, sizeof(hr_feature_column *));
+    if (!column || !own) {
+        drop_sources(source, sources);
+        hr_free(column);
+        hr_free(own);
+        return &no_memory;
+    }
+    atomic_init(&column->refs, 1);
+    column->kind = kind;
+    column->source = own;
+    column->sources = sources;
+    for (int i = 0; i < sources; i++) own[i] = source[i];
+    memcpy(column->spec, spec, kind->spec_size);
+
+    hr_status st = kind->spec_copy ? kind->spec_copy(column->spec, &column->error) : HR_OK;
+    if (st == HR_OK) st = describe(column, &column->error);
+    column->failed = st != HR_OK;
+    return column;
+}
+
+hr_feature_column *hr__failed_column(const hr_error *err)
+{
+    hr_feature_column *column = hr_calloc(1, sizeof *column);
+    if (!column) return &no_memory;
+    atomic_init(&column->refs, 1);
+    column->failed = true;
+    column->error = *err;
+    return column;
+}
+
+/* ---- what constructors share ---- */
+
+void *hr__column_options(void *own, size_t size, const void *given)
+{
+    if (!given) return own;
+    size_t theirs;
+    memcpy(&theirs, given, sizeof theirs); /* struct_size is every options struct's first field */
+    memcpy(own, given, theirs > 0 && theirs < size ? theirs : size);
+    return own;
+}
+
+hr_status hr__check_key(const char *what, const char *key, hr_error *err)
+{
+    if (key && key[0]) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.key",
+                   "%s: expected the key of a feature, got %s; give the feature's name", what, key ? "\"\"" : "NULL");
+}
+
+hr_status hr__read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err)
+{
+    return hr_column_read(out, &(hr_feature){.key = key, .kind = HR_VAR_LEN, .dtype = dtype}, err);
+}
+
+bool hr__is_integer(hr_dtype dtype)
+{
+    return dtype == HR_INT64 || dtype == HR_INT32 || dtype == HR_INT16 || dtype == HR_INT8 || dtype == HR_UINT8 ||
+           dtype == HR_UINT16 || dtype == HR_UINT32 || dtype == HR_UINT64;
+}
+
+int64_t hr__integer_at(const hr_column_values *in, int64_t i)
+{
+    switch (in->dtype) {
+    case HR_INT64:
+        return ((const int64_t *)in->values)[i];
+    case HR_INT32:
+        return ((const int32_t *)in->values)[i];
+    case HR_INT16:
+        return ((const int16_t *)in->values)[i];
+    case HR_INT8:
+        return ((const int8_t *)in->values)[i];
+    case HR_UINT8:
+        return ((const uint8_t *)in->values)[i];
+    case HR_UINT16:
+        return ((const uint16_t *)in->values)[i];
+    case HR_UINT32:
+        return ((const uint32_t *)in->values)[i];
+    case HR_UINT64:
+        return (int64_t)((const uint64_t *)in->values)[i];
+    default:
+        return 0;
+    }
+}
+
+int hr__decimal(int64_t value, char *text)
+{
+    char digits[24];
+    int n = 0, length = 0;
+    uint64_t rest = value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[n++] = (char)('0' + rest % 10);
+    } while (rest /= 10);
+    if (value < 0) text[length++] = '-';
+    while (n > 0) text[length++] = digits[--n];
+    return length;
+}
+
+const hr_column_kind *const *hr__column_kinds(void)
+{
+    static const hr_column_kind *const kinds[] = {
+#define HR_COLUMN_KIND(name) &hr_column_kind_##name,
+#include "feature_columns/columns.def"
+#undef HR_COLUMN_KIND
+        NULL,
+    };
+    return kinds;
+}

@@ -1,0 +1,153 @@
+/* embedding_column: rows of a table of weights, looked up by ids and combined. The pipeline passes the ids on; the
+ * table and the lookup (hr_combine_rows) are the trainer's. */
+#include "feature_columns/config.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct embedding_spec {
+    int64_t dimension;
+    hr_combiner combiner;
+    float mean, stddev, max_norm;
+    bool has_stddev, trainable;
+    const char *checkpoint, *tensor;
+} embedding_spec;
+
+static hr_status embedding_copy(void *spec, hr_error *err)
+{
+    embedding_spec *s = spec;
+    bool both = s->checkpoint && s->tensor, none = !s->checkpoint && !s->tensor;
+    s->checkpoint = both ? hr_strdup(s->checkpoint) : NULL;
+    s->tensor = both ? hr_strdup(s->tensor) : NULL;
+    if (!both && !none)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.checkpoint",
+                       "embedding_column: expected both ckpt_to_load_from and tensor_name_in_ckpt, or none, got one");
+    return none || (s->checkpoint && s->tensor) ? HR_OK : hr_no_memory(err, "embedding_column");
+}
+
+static void embedding_free(void *spec)
+{
+    embedding_spec *s = spec;
+    hr_free((void *)(uintptr_t)s->checkpoint);
+    hr_free((void *)(uintptr_t)s->tensor);
+}
+
+static hr_status check_arguments(const embedding_spec *s, const char *name, hr_error *err)
+{
+    if (s->dimension < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dimension",
+                       "embedding_column of '%s': expected dimension > 0, got %lld", name, (long long)s->dimension);
+    if (s->combiner != HR_MEAN && s->combiner != HR_SUM && s->combiner != HR_SQRTN)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.combiner",
+                       "embedding_column of '%s': expected combiner HR_MEAN, HR_SUM or HR_SQRTN, got %d", name,
+                       (int)s->combiner);
+    if (!(s->max_norm >= 0) || (s->has_stddev && !(s->stddev >= 0)))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.embedding",
+                       "embedding_column of '%s': expected max_norm and stddev >= 0, got %g and %g", name,
+                       (double)s->max_norm, (double)s->stddev);
+    return HR_OK;
+}
+
+static hr_status embedding_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                    hr_error *err)
+{
+    const embedding_spec *s = spec;
+    HR_TRY(hr__check_categorical("embedding_column", source[0], err));
+    const hr_column_info *ids = hr_feature_column_info(source[0]);
+    HR_TRY(check_arguments(s, ids->name, err));
+    HR_TRY(hr_column_name(out, err, "%s_embedding", ids->name));
+    hr_column_info *info = hr_column_describe(out);
+    info->categorical_column = source[0];
+    info->dense = HR_COLUMN_LOOKUP;
+    info->num_buckets = ids->num_buckets;
+    info->width = s->dimension;
+    info->table = (hr_table_info){
+        .dimension = s->dimension,
+        .combiner = s->combiner,
+        .mean = s->mean,
+        .stddev = s->has_stddev ? s->stddev : (float)(1 / sqrt((double)s->dimension)),
+        .max_norm = s->max_norm,
+        .trainable = s->trainable,
+        .ckpt_to_load_from = s->checkpoint,
+        .tensor_name_in_ckpt = s->tensor,
+    };
+    hr_column_mix(out, (int64_t[]){s->dimension, s->combiner, s->trainable}, 3 * sizeof(int64_t));
+    hr_column_mix(out, (float[]){s->mean, info->table.stddev, s->max_norm}, 3 * sizeof(float));
+    hr_column_mix(out, s->checkpoint, s->checkpoint ? strlen(s->checkpoint) : 0);
+    hr_column_mix(out, s->tensor, s->tensor ? strlen(s->tensor) : 0);
+    return HR_OK;
+}
+
+const hr_column_kind hr_column_kind_embedding = {
+    .head = HR_COLUMN_HEAD,
+    .name = "embedding_column",
+    .spec_size = sizeof(embedding_spec),
+    .spec_copy = embedding_copy,
+    .spec_free = embedding_free,
+    .describe = embedding_describe,
+};
+
+hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int64_t dimension,
+                                            const hr_embedding_column_opts *opts)
+{
+    hr_embedding_column_opts o = HR__OPTIONS(hr_embedding_column_opts, opts);
+    return hr_feature_column_new(&hr_column_kind_embedding,
+                                 &(embedding_spec){
+                                     .dimension = dimension,
+                                     .combiner = o.combiner,
+                                     .mean = o.mean,
+                                     .stddev = o.stddev ? *o.stddev : 0,
+                                     .max_norm = o.max_norm,
+                                     .has_stddev = o.stddev != NULL,
+                                     .trainable = !o.not_trainable,
+                                     .checkpoint = o.ckpt_to_load_from,
+                                     .tensor = o.tensor_name_in_ckpt,
+                                 },
+                                 &categorical, 1);
+}
+
+/* ---- {embedding: carrier, dimension: 8} ---- */
+
+static hr_status read_options(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
+{
+    static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
+    int64_t combiner = HR_MEAN;
+    double max_norm = 0, mean = 0, deviation = -1;
+    bool trainable = true;
+    const hr__node *node = hr__node_get(map, "combiner");
+    if (node) HR_TRY(hr__node_choice(node, "combiner", names, 3, &combiner, err));
+    HR_TRY(hr__config_double(map, "max_norm", &max_norm, err));
+    HR_TRY(hr__config_double(map, "mean", &mean, err));
+    HR_TRY(hr__config_double(map, "stddev", &deviation, err));
+    HR_TRY(hr__config_bool(map, "trainable", &trainable, err));
+    *stddev = (float)deviation;
+    o->combiner = (hr_combiner)combiner;
+    o->max_norm = (float)max_norm;
+    o->mean = (float)mean;
+    o->stddev = hr__node_get(map, "stddev") ? stddev : NULL;
+    o->not_trainable = !trainable;
+    return HR_OK;
+}
+
+static hr_status read_embedding(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
+                                hr_error *err)
+{
+    (void)name;
+    const hr__node *node;
+    int64_t dimension;
+    float stddev;
+    hr_embedding_column_opts o = {.struct_size = sizeof o};
+    HR_TRY(hr__node_need(map, "dimension", &node, err));
+    HR_TRY(hr__node_int64(node, 1, INT32_MAX, &dimension, err));
+    HR_TRY(read_options(map, &o, &stddev, err));
+    HR_TRY(hr__config_reference(c, hr__node_get(map, "embedding"), out, err));
+    *out = hr_embedding_column_with(*out, dimension, &o);
+    return HR_OK;
+}
+
+const hr__column_config hr__column_config_embedding = {
+    .word = "embedding",
+    .keys =
+        (const char *const[]){"embedding", "dimension", "combiner", "max_norm", "mean", "stddev", "trainable", NULL},
+    .read = read_embedding,
+};

@@ -1,0 +1,285 @@
+/* Headrace, feature columns: what each feature means to a model, and how a record's values become numbers for it.
+ *
+ *     hr_feature_column *origin = hr_categorical_column_with_vocabulary_list("origin", HR_VOCABULARY("EWR", "JFK"));
+ *     hr_feature_column *hour = hr_categorical_column_with_identity("hour", 24);
+ *     hr_feature_column *cross = hr_crossed_column(HR_CROSS({"origin"}, {.column = hr_feature_column_ref(hour)}), 256);
+ *     hr_column_list wide = HR_COLUMNS(origin, hour, cross);
+ *
+ *     hr_parse_spec *spec;
+ *     hr_make_parse_example_spec(wide, &spec, &err, .label = "late");
+ *     ds = hr_parse_example(hr_batch(ds, 256), spec, .label = "late");
+ *     ds = hr_transform_features(ds, wide);
+ *
+ * Names, defaults and results are TensorFlow's (tf.feature_column). Columns are immutable, counted, and may be shared
+ * between threads. Constructors never return NULL: what is wrong sticks to the column and comes out where it is used,
+ * or from hr_feature_column_error. A column takes the columns that it is made of; hr_feature_column_ref gives a second
+ * reference. Strings and arrays are borrowed for the call. */
+#ifndef HR_FEATURE_COLUMNS_H
+#define HR_FEATURE_COLUMNS_H
+
+#include <headrace/base.h>
+#include <headrace/data.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* TensorFlow's FeatureColumn. (An hr_column is something else: one component of rows in a pipeline.) */
+typedef struct hr_feature_column hr_feature_column;
+
+HR_API hr_feature_column *hr_feature_column_ref(hr_feature_column *column);      /* gives a second reference */
+HR_API void hr_feature_column_unref(hr_feature_column *column);                  /* NULL: nothing */
+HR_API const hr_error *hr_feature_column_error(const hr_feature_column *column); /* NULL: sound. Borrows */
+
+/* Several columns, in any order: what is made of them is always in the order of their names. Borrows. */
+typedef struct hr_column_list {
+    hr_feature_column *const *column;
+    int count;
+} hr_column_list;
+#define HR_COLUMNS(...)                                                                                                \
+    ((hr_column_list){(hr_feature_column *const[]){__VA_ARGS__},                                                       \
+                      (int)(sizeof((hr_feature_column *const[]){__VA_ARGS__}) / sizeof(hr_feature_column *))})
+
+/* ---- numbers ---- */
+
+/* Makes float32 of `count` raw values of type `dtype` (of the file, or as declared). Pure, any thread. */
+typedef void hr_normalizer_fn(const void *in, hr_dtype dtype, float *out, int64_t count, void *user);
+
+typedef struct hr_numeric_column_opts {
+    size_t struct_size;
+    hr_shape shape;             /* of one row; default [1] */
+    const float *default_value; /* for a missing feature: default_values of them; default: missing is an error */
+    int64_t default_values;     /* 1 (or 0): one value for the whole shape; otherwise as many as the shape has */
+    hr_dtype dtype;             /* of the feature; default HR_FLOAT */
+    float mean;                 /* (x - mean) / std in float32, if std is not 0 */
+    float std;
+    hr_normalizer_fn *normalizer_fn; /* in place of mean and std */
+    void *user;
+} hr_numeric_column_opts;
+/* Numbers as they are, cast to float32 after the normalizer. */
+HR_API hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts);
+#define hr_numeric_column(...)                                                                                         \
+    HR_CALL1_(hr_numeric_column_with, hr_numeric_column_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_numeric_column_opts))
+
+/* The number of boundaries <= x, for each component of a numeric column of rank 1. Boundaries rise strictly. Takes
+ * `source`. Dense (one-hot) and categorical. */
+HR_API hr_feature_column *hr_bucketized_column(hr_feature_column *source, const float *boundaries, int count);
+
+/* ---- categories ---- */
+
+typedef struct hr_identity_column_opts {
+    size_t struct_size;
+    const int64_t *default_value; /* for ids out of range; default: such an id is an error */
+    bool tf_compat;               /* ids out of range pass through, as TensorFlow lets them */
+} hr_identity_column_opts;
+/* Integers from 0 to num_buckets - 1 that are ids already. */
+HR_API hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int64_t num_buckets,
+                                                                   const hr_identity_column_opts *opts);
+#define hr_categorical_column_with_identity(...)                                                                       \
+    HR_CALL2_(hr_categorical_column_with_identity_with, hr_identity_column_opts, __VA_ARGS__,                          \
+              .struct_size = sizeof(hr_identity_column_opts))
+
+/* The words of a vocabulary, in the order of their ids: one of the three. */
+typedef struct hr_vocabulary {
+    int64_t count;
+    const char *const *strings;
+    const hr_view *views; /* strings with any bytes */
+    const int64_t *ints;
+} hr_vocabulary;
+#define HR_VOCABULARY(...)                                                                                             \
+    ((hr_vocabulary){(int64_t)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)),                           \
+                     (const char *const[]){__VA_ARGS__}, NULL, NULL})
+#define HR_VOCABULARY_INTS(...)                                                                                        \
+    ((hr_vocabulary){(int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), NULL, NULL,                  \
+                     (const int64_t[]){__VA_ARGS__}})
+
+typedef struct hr_vocabulary_column_opts {
+    size_t struct_size;
+    hr_dtype dtype;                 /* of the feature; default HR_STRING, or HR_INT64 for ints */
+    const int64_t *default_value;   /* id of what is not in the vocabulary; default -1: counts for nothing */
+    int64_t num_oov_buckets;        /* or else ids behind the vocabulary, by hash */
+    const int64_t *vocabulary_size; /* of a file: use so many lines; default: all of them */
+} hr_vocabulary_column_opts;
+HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key, hr_vocabulary vocabulary,
+                                                                          const hr_vocabulary_column_opts *opts);
+#define hr_categorical_column_with_vocabulary_list(...)                                                                \
+    HR_CALL2_(hr_categorical_column_with_vocabulary_list_with, hr_vocabulary_column_opts, __VA_ARGS__,                 \
+              .struct_size = sizeof(hr_vocabulary_column_opts))
+
+/* The lines of a file, read when the column is made. .dtype = HR_INT64 for decimal numbers; .num_oov_buckets as above. */
+HR_API hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *key, const char *file,
+                                                                          const hr_vocabulary_column_opts *opts);
+#define hr_categorical_column_with_vocabulary_file(...)                                                                \
+    HR_CALL2_(hr_categorical_column_with_vocabulary_file_with, hr_vocabulary_column_opts, __VA_ARGS__,                 \
+              .struct_size = sizeof(hr_vocabulary_column_opts))
+
+typedef struct hr_hash_column_opts {
+    size_t struct_size;
+    hr_dtype dtype; /* of the feature; default HR_STRING; integers are hashed as decimal text */
+} hr_hash_column_opts;
+/* Fingerprint64 modulo hash_bucket_size. */
+HR_API hr_feature_column *hr_categorical_column_with_hash_bucket_with(const char *key, int64_t hash_bucket_size,
+                                                                      const hr_hash_column_opts *opts);
+#define hr_categorical_column_with_hash_bucket(...)                                                                    \
+    HR_CALL2_(hr_categorical_column_with_hash_bucket_with, hr_hash_column_opts, __VA_ARGS__,                           \
+              .struct_size = sizeof(hr_hash_column_opts))
+
+/* What is crossed: a raw feature by its key, or the ids of a categorical column (not of a hash bucket column). */
+typedef struct hr_cross_key {
+    const char *key;
+    hr_feature_column *column;
+} hr_cross_key;
+typedef struct hr_cross_keys {
+    const hr_cross_key *key;
+    int count;
+} hr_cross_keys;
+#define HR_CROSS(...)                                                                                                  \
+    ((hr_cross_keys){(const hr_cross_key[]){__VA_ARGS__},                                                              \
+                     (int)(sizeof((const hr_cross_key[]){__VA_ARGS__}) / sizeof(hr_cross_key))})
+
+typedef struct hr_crossed_column_opts {
+    size_t struct_size;
+    uint64_t hash_key; /* default 0xDECAFCAFFE */
+    bool tf_compat;    /* cut floats of a raw feature to integers, as TensorFlow does; default: an error */
+} hr_crossed_column_opts;
+/* Every combination of one value of each key, hashed into hash_bucket_size ids. Takes the columns among the keys. */
+HR_API hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucket_size,
+                                                 const hr_crossed_column_opts *opts);
+#define hr_crossed_column(...)                                                                                         \
+    HR_CALL2_(hr_crossed_column_with, hr_crossed_column_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_crossed_column_opts))
+
+typedef struct hr_weighted_column_opts {
+    size_t struct_size;
+    hr_dtype dtype; /* of the weights; default HR_FLOAT */
+    bool tf_compat; /* dense weights of 0.0 are left out, which shifts those behind them; default: an error */
+} hr_weighted_column_opts;
+/* A categorical column whose ids have weights, from another feature with as many values. Takes `categorical`. */
+HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical,
+                                                              const char *weight_feature_key,
+                                                              const hr_weighted_column_opts *opts);
+#define hr_weighted_categorical_column(...)                                                                            \
+    HR_CALL2_(hr_weighted_categorical_column_with, hr_weighted_column_opts, __VA_ARGS__,                               \
+              .struct_size = sizeof(hr_weighted_column_opts))
+
+/* ---- dense forms of categories ---- */
+
+/* How often each id occurs in the row (multi-hot). Takes `categorical`. */
+HR_API hr_feature_column *hr_indicator_column(hr_feature_column *categorical);
+
+typedef enum hr_combiner { HR_MEAN, HR_SUM, HR_SQRTN } hr_combiner; /* mean is an embedding's default */
+
+typedef struct hr_embedding_column_opts {
+    size_t struct_size;
+    hr_combiner combiner;
+    const float *stddev; /* of the truncated normal initializer; default 1 / sqrt(dimension) */
+    float mean;          /* of the initializer */
+    float max_norm;      /* rows are scaled down to this norm when they are looked up; default: not */
+    bool not_trainable;
+    const char *ckpt_to_load_from, *tensor_name_in_ckpt; /* where the table's first values come from: both or none */
+} hr_embedding_column_opts;
+/* Rows of a table of weights, combined. Takes `categorical`. */
+HR_API hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int64_t dimension,
+                                                   const hr_embedding_column_opts *opts);
+#define hr_embedding_column(...)                                                                                       \
+    HR_CALL2_(hr_embedding_column_with, hr_embedding_column_opts, __VA_ARGS__,                                         \
+              .struct_size = sizeof(hr_embedding_column_opts))
+
+/* ---- what a column is ---- */
+
+/* How input_layer makes the column's part of the dense layer out of its component. */
+typedef enum hr_column_form {
+    HR_COLUMN_NOT_DENSE, /* a categorical column: wrap it in an indicator or an embedding */
+    HR_COLUMN_VALUES,    /* the component is float32 [rows, width]: as it is */
+    HR_COLUMN_COUNTS,    /* the component is ids: counts (or sums of weights) of each id, [rows, num_buckets] */
+    HR_COLUMN_LOOKUP,    /* the component is ids: rows of a table [num_buckets, dimension], combined */
+} hr_column_form;
+
+typedef struct hr_table_info {
+    int64_t dimension;
+    hr_combiner combiner;
+    float mean, stddev; /* of the truncated normal that it begins with */
+    float max_norm;     /* 0: none */
+    bool trainable;
+    const char *shared_name; /* NULL: a table of this column alone */
+    const char *ckpt_to_load_from, *tensor_name_in_ckpt;
+} hr_table_info;
+
+/* What the trainer's layers need to know. Borrowed from the column. */
+typedef struct hr_column_info {
+    const char *kind;    /* "numeric_column" */
+    const char *name;    /* "temp_bucketized": names are in the order of their bytes */
+    const char *scope;   /* the name with what a variable scope does not allow replaced by '_' (linear weights) */
+    bool scope_is_legal; /* input_layer refuses a column whose name is no legal scope */
+    bool categorical;    /* linear_model looks up weights [num_buckets, units] by ids; otherwise it multiplies the
+                            dense form by weights [width, units] */
+    hr_column_form dense;
+    int64_t width;         /* of the dense form: product of variable_shape; 0: not dense */
+    int64_t num_buckets;   /* ids of the component are below; 0 for HR_COLUMN_VALUES */
+    const char *component; /* of a transformed element: the ids (int64, ragged) or the values (float32, dense) */
+    const char *weights;   /* component with a float32 weight for each id; NULL: none */
+    const hr_feature_column *categorical_column; /* whose ids these are: of an indicator or embedding its source */
+    hr_table_info table;                         /* of HR_COLUMN_LOOKUP */
+} hr_column_info;
+/* NULL if the column failed. */
+HR_API const hr_column_info *hr_feature_column_info(const hr_feature_column *column);
+
+/* The columns of a list in the order of their names, as every layer takes them. Refuses an empty list, a failed
+ * column, two of one name; with `dense` also columns without a dense form and names that are no legal scope. `sorted`
+ * has room for list.count and borrows from the list. */
+HR_API hr_status hr_sort_columns(hr_column_list list, bool dense, const hr_feature_column **sorted, hr_error *err);
+
+/* ---- from records to columns ---- */
+
+typedef struct hr_parse_example_spec_opts {
+    size_t struct_size;
+    const hr_schema *file; /* what the records hold, by name: a feature is parsed in the type it has there, and the
+                              column widens it (int64 to float). Default: in the columns' types */
+    const char *label;     /* one more feature, as classifier_parse_example_spec adds it */
+    hr_dtype label_dtype;  /* default: that of `file`, or HR_INT64 */
+    const float *label_default;
+} hr_parse_example_spec_opts;
+/* What hr_parse_example has to parse for these columns. Gives *spec (hr_parse_spec_free). */
+HR_API hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
+                                                 const hr_parse_example_spec_opts *opts);
+#define hr_make_parse_example_spec(...)                                                                                \
+    HR_CALL3_(hr_make_parse_example_spec_with, hr_parse_example_spec_opts, __VA_ARGS__,                                \
+              .struct_size = sizeof(hr_parse_example_spec_opts))
+HR_API void hr_parse_spec_free(hr_parse_spec *spec); /* NULL: nothing */
+
+typedef struct hr_transform_features_opts {
+    size_t struct_size;
+    const char *keep; /* components to pass on besides the labels, separated by '\n'; default: none */
+    bool tf_compat;   /* of all columns */
+} hr_transform_features_opts;
+/* Turns parsed features into the components of the columns: for every column its hr_column_info's `component` (and
+ * `weights`), each once, in the order of their names; then the labels. Takes `in`, shares the columns. */
+HR_API hr_dataset *hr_transform_features_with(hr_dataset *in, hr_column_list columns,
+                                              const hr_transform_features_opts *opts);
+#define hr_transform_features(...)                                                                                     \
+    HR_CALL2_(hr_transform_features_with, hr_transform_features_opts, __VA_ARGS__,                                     \
+              .struct_size = sizeof(hr_transform_features_opts))
+
+/* ---- the arithmetic of embeddings, the same for graphs and for serving without one ---- */
+
+/* Looks up and combines table rows (row-major, buckets x dimension) for each of `rows` rows of ids: the forward pass of
+ * safe_embedding_lookup_sparse, in TensorFlow's order of summation. Ids < 0 count for nothing, as do weights <= 0
+ * unless `combiner` is HR_SUM; a row without ids gives zeros. An id >= buckets is HR_INVALID_ARGUMENT. */
+typedef struct hr_lookup {
+    const float *table;
+    int64_t buckets, dimension;
+    hr_combiner combiner;
+    float max_norm; /* 0: none */
+} hr_lookup;
+HR_API hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const float *weights,
+                                 const int32_t *splits, int64_t rows, float *out, hr_error *err);
+/* Adds 1 (or the weight) for each id of each row; ids outside 0 .. buckets - 1 count for nothing. Zeroes `out` first:
+ * rows x buckets, its rows `stride` floats apart. */
+HR_API void hr_count_ids(const int64_t *ids, const float *weights, const int32_t *splits, int64_t rows, int64_t buckets,
+                         float *out, int64_t stride);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

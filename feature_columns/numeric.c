@@ -1,0 +1,297 @@
+/* numeric_column: numbers as they are. The normalizer sees the type that was parsed; the result is float32. */
+#include "feature_columns/config.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct numeric_spec {
+    const char *key;
+    hr_shape shape;
+    const float *default_value;
+    int64_t default_values;
+    hr_dtype dtype;
+    float mean, std;
+    hr_normalizer_fn *normalizer_fn;
+    void *user;
+} numeric_spec;
+
+static hr_status numeric_copy(void *spec, hr_error *err)
+{
+    numeric_spec *s = spec;
+    const float *values = s->default_value;
+    if (s->default_values < 1) s->default_values = 1;
+    s->default_value = NULL;
+    s->key = hr_strdup(s->key);
+    if (values) s->default_value = hr_memdup(values, (size_t)s->default_values * sizeof *values);
+    return s->key && (!values || s->default_value) ? HR_OK : hr_no_memory(err, "numeric_column");
+}
+
+static void numeric_free(void *spec)
+{
+    numeric_spec *s = spec;
+    hr_free((void *)(uintptr_t)s->key);
+    hr_free((void *)(uintptr_t)s->default_value);
+}
+
+static bool is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
+
+static hr_status check_shape(const numeric_spec *s, hr_error *err)
+{
+    char text[128];
+    for (int i = 0; i < s->shape.rank; i++)
+        if (s->shape.dims[i] < 1)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shape",
+                           "numeric_column '%s': expected dimensions > 0, got shape %s", s->key,
+                           hr_shape_text(s->shape, text, sizeof text));
+    int64_t count = hr_shape_count(s->shape);
+    if (s->default_value && s->default_values != 1 && s->default_values != count)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
+                       "numeric_column '%s': expected 1 default value or %lld, as many as shape %s has, got %lld",
+                       s->key, (long long)count, hr_shape_text(s->shape, text, sizeof text),
+                       (long long)s->default_values);
+    return HR_OK;
+}
+
+/* Value `i` of the default as the feature's type, or false if it is none of that type. */
+static bool store_default(hr_tensor *out, int64_t i, float value)
+{
+    if (out->dtype == HR_FLOAT) {
+        ((float *)out->data)[i] = value;
+    } else if (out->dtype == HR_DOUBLE) {
+        ((double *)out->data)[i] = (double)value;
+    } else {
+        if (floorf(value) != value || fabsf(value) >= 0x1p63f) return false;
+        int64_t whole = (int64_t)value;
+        if (out->dtype == HR_INT64) ((int64_t *)out->data)[i] = whole;
+        if (out->dtype == HR_INT32) ((int32_t *)out->data)[i] = (int32_t)whole;
+        return out->dtype == HR_INT64 || (out->dtype == HR_INT32 && whole == (int32_t)whole);
+    }
+    return true;
+}
+
+static hr_status read_with_default(const numeric_spec *s, hr_column_builder *out, hr_feature feature, hr_error *err)
+{
+    hr_tensor value;
+    HR_TRY(hr_tensor_new(&value, s->dtype, s->shape, err));
+    hr_status st = HR_OK;
+    for (int64_t i = 0; i < value.count && st == HR_OK; i++) {
+        float given = s->default_value[s->default_values > 1 ? i : 0];
+        if (!store_default(&value, i, given))
+            st = hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
+                         "numeric_column '%s': expected a default value of type %s, got %g", s->key,
+                         hr_dtype_name(s->dtype), (double)given);
+    }
+    feature.default_value = &value;
+    if (st == HR_OK) st = hr_column_read(out, &feature, err);
+    hr_tensor_clear(&value);
+    return st;
+}
+
+static hr_status numeric_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                  hr_error *err)
+{
+    (void)source;
+    const numeric_spec *s = spec;
+    HR_TRY(hr__check_key("numeric_column", s->key, err));
+    if (!is_number(s->dtype))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
+                       "numeric_column '%s': expected a dtype that converts to float, got %s", s->key,
+                       hr_dtype_name(s->dtype));
+    if (!(s->std >= 0) || !isfinite(s->std) || !isfinite(s->mean))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.normalizer",
+                       "numeric_column '%s': expected a finite mean and std > 0, got mean %g, std %g", s->key,
+                       (double)s->mean, (double)s->std);
+    HR_TRY(check_shape(s, err));
+    HR_TRY(hr_column_name(out, err, "%s", s->key));
+    hr_feature feature = {.key = s->key, .kind = HR_FIXED_LEN, .dtype = s->dtype, .shape = s->shape};
+    HR_TRY(s->default_value ? read_with_default(s, out, feature, err) : hr_column_read(out, &feature, err));
+
+    hr_column_mix(out, (float[]){s->mean, s->std}, 2 * sizeof(float));
+    hr_column_mix(out, &s->normalizer_fn, sizeof s->normalizer_fn);
+    hr_column_mix(out, &s->user, sizeof s->user);
+    hr_column_info *info = hr_column_describe(out);
+    info->dense = HR_COLUMN_VALUES;
+    info->width = hr_shape_count(s->shape);
+    return HR_OK;
+}
+
+static hr_status numeric_accept(const void *spec, const hr_column_values *in, hr_error *err)
+{
+    const numeric_spec *s = spec;
+    if (in->splits)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.layout",
+                       "numeric_column '%s': expected a dense feature, got a ragged or sparse one; parse it with "
+                       "a fixed length",
+                       s->key);
+    if (!is_number(in->dtype) && in->dtype != HR_BOOL)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "numeric_column '%s': expected numbers, got %s",
+                       s->key, hr_dtype_name(in->dtype));
+    if (in->width != hr_shape_count(s->shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.width",
+                       "numeric_column '%s': expected %lld values a row, got %lld; the column's .shape says how many",
+                       s->key, (long long)hr_shape_count(s->shape), (long long)in->width);
+    return HR_OK;
+}
+
+#define CAST(type)                                                                                                     \
+    do {                                                                                                               \
+        const type *from_ = from;                                                                                      \
+        for (int64_t i_ = 0; i_ < n; i_++) to[i_] = (float)from_[i_];                                                  \
+    } while (0)
+
+static void to_float(const void *from, hr_dtype dtype, float *to, int64_t n)
+{
+    switch (dtype) {
+    case HR_FLOAT:
+        if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+        break;
+    case HR_DOUBLE:
+        CAST(double);
+        break;
+    case HR_INT64:
+        CAST(int64_t);
+        break;
+    case HR_INT32:
+        CAST(int32_t);
+        break;
+    case HR_INT16:
+        CAST(int16_t);
+        break;
+    case HR_INT8:
+        CAST(int8_t);
+        break;
+    case HR_UINT64:
+        CAST(uint64_t);
+        break;
+    case HR_UINT32:
+        CAST(uint32_t);
+        break;
+    case HR_UINT16:
+        CAST(uint16_t);
+        break;
+    case HR_UINT8:
+        CAST(uint8_t);
+        break;
+    case HR_BOOL:
+        CAST(bool);
+        break;
+    default:
+        break;
+    }
+}
+
+static hr_status numeric_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
+                                   hr_column_values *out, hr_error *err)
+{
+    const numeric_spec *s = spec;
+    int64_t n = in->rows * in->width;
+    float *values = hr_column_floats(w, n);
+    if (!values) return hr_no_memory(err, "numeric_column");
+    if (s->normalizer_fn) {
+        s->normalizer_fn(in->values, in->dtype, values, n, s->user);
+    } else {
+        to_float(in->values, in->dtype, values, n);
+        if (s->std != 0)
+            for (int64_t i = 0; i < n; i++) values[i] = (values[i] - s->mean) / s->std;
+    }
+    *out = (hr_column_values){
+        .dtype = HR_FLOAT, .rows = in->rows, .values = values, .count = n, .width = in->width, .rank = in->rank};
+    return HR_OK;
+}
+
+const hr_column_kind hr_column_kind_numeric = {
+    .head = HR_COLUMN_HEAD,
+    .name = "numeric_column",
+    .spec_size = sizeof(numeric_spec),
+    .spec_copy = numeric_copy,
+    .spec_free = numeric_free,
+    .describe = numeric_describe,
+    .accept = numeric_accept,
+    .transform = numeric_transform,
+};
+
+hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts)
+{
+    hr_numeric_column_opts o = HR__OPTIONS(hr_numeric_column_opts, opts);
+    return hr_feature_column_new(&hr_column_kind_numeric,
+                                 &(numeric_spec){
+                                     .key = key ? key : "",
+                                     .shape = o.shape.rank == 0 ? HR_SHAPE(1) : o.shape,
+                                     .default_value = o.default_value,
+                                     .default_values = o.default_values,
+                                     .dtype = o.dtype == HR_INVALID_DTYPE ? HR_FLOAT : o.dtype,
+                                     .mean = o.mean,
+                                     .std = o.std,
+                                     .normalizer_fn = o.normalizer_fn,
+                                     .user = o.user,
+                                 },
+                                 NULL, 0);
+}
+
+/* ---- {numeric: temp, mean: 57, std: 17.9} ---- */
+
+static hr_status read_shape(const hr__node *node, hr_shape *shape, hr_error *err)
+{
+    if (!node) return HR_OK;
+    HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
+    shape->rank = node->kind == HR__SCALAR ? 1 : (int)node->count;
+    if (node->kind == HR__SCALAR) return hr__node_int64(node, 1, INT32_MAX, &shape->dims[0], err);
+    if (node->count < 1 || node->count > HR_MAX_RANK) return hr__node_expected(node, "one to eight dimensions", err);
+    for (int i = 0; i < shape->rank; i++) HR_TRY(hr__node_int64(node->item[i], 1, INT32_MAX, &shape->dims[i], err));
+    return HR_OK;
+}
+
+static hr_status read_default(const hr__node *node, float **values, int64_t *count, hr_error *err)
+{
+    HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
+    *count = node->kind == HR__SEQUENCE ? node->count : 1;
+    *values = hr_calloc((size_t)*count + 1, sizeof **values);
+    if (!*values) return hr_no_memory(err, "a default value");
+    for (int64_t i = 0; i < *count; i++) {
+        double value;
+        HR_TRY(hr__node_double(node->kind == HR__SEQUENCE ? node->item[i] : node, &value, err));
+        (*values)[i] = (float)value;
+    }
+    return HR_OK;
+}
+
+hr_status hr__config_numeric(const hr__config_columns *c, const hr__node *map, const hr__node *field,
+                             hr_numeric_column_opts *o, hr_feature_column **out, hr_error *err)
+{
+    hr_dtype dtype;
+    HR_TRY(hr__config_field(c, field, &dtype, err));
+    if (!is_number(dtype))
+        return hr__node_fail(field, err, HR_INVALID_ARGUMENT, "config.value",
+                             "expected a field of numbers, found '%s' of %s", field->text, hr_dtype_name(dtype));
+    float *values = NULL;
+    const hr__node *given = hr__node_get(map, "default");
+    if (!given) given = hr__config_field_default(c, field->text);
+    hr_status st = given ? read_default(given, &values, &o->default_values, err) : HR_OK;
+    o->struct_size = sizeof *o;
+    o->default_value = values;
+    if (st == HR_OK) *out = hr_numeric_column_with(field->text, o);
+    hr_free(values);
+    return st;
+}
+
+static hr_status read_numeric(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
+                              hr_error *err)
+{
+    (void)name;
+    hr_numeric_column_opts o = {0};
+    double mean = 0, std = 0;
+    HR_TRY(read_shape(hr__node_get(map, "shape"), &o.shape, err));
+    HR_TRY(hr__config_double(map, "mean", &mean, err));
+    HR_TRY(hr__config_double(map, "std", &std, err));
+    const hr__node *std_node = hr__node_get(map, "std");
+    if ((std_node || mean != 0) && !(std > 0)) return hr__node_expected(std_node ? std_node : map, "a std > 0", err);
+    o.mean = (float)mean;
+    o.std = (float)std;
+    return hr__config_numeric(c, map, hr__node_get(map, "numeric"), &o, out, err);
+}
+
+const hr__column_config hr__column_config_numeric = {
+    .word = "numeric",
+    .keys = (const char *const[]){"numeric", "mean", "std", "shape", "default", NULL},
+    .read = read_numeric,
+};

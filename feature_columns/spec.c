@@ -1,0 +1,266 @@
+/* What the parser is asked for: the union of what the columns read. Features of one key must agree; a file's type may
+ * differ from the column's, which then widens. Also the order of a column list, which every layer shares. */
+#include "feature_columns/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The spec that is handed out, with all it points to. */
+typedef struct owned_spec {
+    hr_parse_spec spec; /* first: hr_parse_spec_free is given this */
+    hr_feature *feature;
+    int room;
+} owned_spec;
+
+void hr_parse_spec_free(hr_parse_spec *spec)
+{
+    owned_spec *own = (owned_spec *)(void *)spec;
+    if (!own) return;
+    for (int i = 0; i < own->spec.features; i++) {
+        hr_feature *f = &own->feature[i];
+        hr_free((void *)(uintptr_t)f->key);
+        hr_tensor *value = (hr_tensor *)(uintptr_t)f->default_value;
+        if (value) hr_tensor_clear(value);
+        hr_free(value);
+    }
+    hr_free(own->feature);
+    hr_free(own);
+}
+
+static double number_at(const hr_tensor *t, int64_t i)
+{
+    if (t->dtype == HR_FLOAT) return (double)((const float *)t->data)[i];
+    if (t->dtype == HR_DOUBLE) return ((const double *)t->data)[i];
+    if (t->dtype == HR_INT32) return (double)((const int32_t *)t->data)[i];
+    return (double)((const int64_t *)t->data)[i];
+}
+
+/* Equal numbers: one of them may have been turned into the file's type already. */
+static bool same_default(const hr_tensor *a, const hr_tensor *b)
+{
+    if (!a || !b) return a == b;
+    if (!hr_shape_equal(a->shape, b->shape)) return false;
+    for (int64_t i = 0; i < a->count; i++)
+        if (number_at(a, i) != number_at(b, i) && !(isnan(number_at(a, i)) && isnan(number_at(b, i)))) return false;
+    return true;
+}
+
+static bool same_feature(const hr_feature *a, const hr_feature *b)
+{
+    if (a->kind != b->kind || a->dtype != b->dtype) return false;
+    return a->kind == HR_VAR_LEN ||
+           (hr_shape_equal(a->shape, b->shape) && same_default(a->default_value, b->default_value));
+}
+
+static const char *feature_text(const hr_feature *f, char *text, size_t size)
+{
+    char shape[96];
+    const char *given = f->default_value ? ", with a default" : "";
+    if (f->kind == HR_VAR_LEN)
+        snprintf(text, size, "VarLenFeature(%s)", hr_dtype_name(f->dtype));
+    else
+        snprintf(text, size, "FixedLenFeature(%s, %s%s)", hr_shape_text(f->shape, shape, sizeof shape),
+                 hr_dtype_name(f->dtype), given);
+    return text;
+}
+
+static hr_status conflict(const hr_feature *a, const hr_feature *b, hr_error *err)
+{
+    char one[192], other[192];
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.spec_conflict",
+                   "feature columns: feature '%s': expected one way to parse it, got %s and %s", a->key,
+                   feature_text(a, one, sizeof one), feature_text(b, other, sizeof other));
+}
+
+/* Value `i` in the type that the file has; false if that type has no such number. */
+static bool store_as(hr_tensor *to, const hr_tensor *from, int64_t i)
+{
+    double value = number_at(from, i);
+    if (to->dtype == HR_FLOAT) {
+        ((float *)to->data)[i] = (float)value;
+        return (double)(float)value == value || isnan(value);
+    }
+    if (from->dtype == HR_INT64) {
+        ((int64_t *)to->data)[i] = ((const int64_t *)from->data)[i];
+        return true;
+    }
+    if (floor(value) != value || fabs(value) >= 0x1p63) return false;
+    ((int64_t *)to->data)[i] = (int64_t)value;
+    return true;
+}
+
+static hr_status copy_default(hr_feature *f, const hr_tensor *value, hr_error *err)
+{
+    hr_tensor *own = hr_calloc(1, sizeof *own);
+    if (!own) return hr_no_memory(err, "a parsing spec");
+    hr_status st = hr_tensor_new(own, f->dtype, value->shape, err);
+    if (st != HR_OK) {
+        hr_free(own);
+        return st;
+    }
+    f->default_value = own;
+    if (f->dtype == value->dtype) {
+        memcpy(own->data, value->data, (size_t)value->count * hr_dtype_size(value->dtype));
+        return HR_OK;
+    }
+    for (int64_t i = 0; i < value->count; i++)
+        if (!store_as(own, value, i))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
+                           "feature '%s': expected a default value that its type in the file, %s, can hold, got %g",
+                           f->key, hr_dtype_name(f->dtype), number_at(value, i));
+    return HR_OK;
+}
+
+static hr_feature *find(owned_spec *own, const char *key)
+{
+    for (int i = 0; i < own->spec.features; i++)
+        if (strcmp(own->feature[i].key, key) == 0) return &own->feature[i];
+    return NULL;
+}
+
+/* A feature in the type `dtype`, unless it is there in the same form. */
+static hr_status add_feature(owned_spec *own, const hr_feature *feature, hr_dtype dtype, hr_error *err)
+{
+    if (own->spec.features == own->room) {
+        int room = own->room ? own->room * 2 : 8;
+        hr_feature *grown = hr_realloc(own->feature, (size_t)room * sizeof *grown);
+        if (!grown) return hr_no_memory(err, "a parsing spec");
+        own->feature = grown;
+        own->room = room;
+        own->spec.feature = grown;
+    }
+    hr_feature *f = &own->feature[own->spec.features];
+    *f = *feature;
+    f->dtype = dtype;
+    f->default_value = NULL;
+    f->name = NULL;
+    f->key = hr_strdup(feature->key);
+    if (!f->key) return hr_no_memory(err, "a parsing spec");
+    own->spec.features++;
+    return feature->default_value ? copy_default(f, feature->default_value, err) : HR_OK;
+}
+
+static hr_dtype file_dtype(const hr_schema *file, const char *key, hr_dtype otherwise)
+{
+    for (int i = 0; file && i < file->fields; i++)
+        if (strcmp(file->field[i].name, key) == 0) return file->field[i].dtype;
+    return otherwise;
+}
+
+static bool is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
+
+/* Numbers are parsed in the file's type. Strings and numbers do not turn into each other: that is left to fail where
+ * the columns see what they read. */
+static hr_status add_read(owned_spec *own, const hr_feature *read, const hr_schema *file, hr_error *err)
+{
+    hr_dtype dtype = file_dtype(file, read->key, read->dtype);
+    if (read->kind == HR_FIXED_LEN && is_number(dtype) != is_number(read->dtype))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "feature '%s': expected %s, got %s in the file",
+                       read->key, hr_dtype_name(read->dtype), hr_dtype_name(dtype));
+    hr_feature *known = find(own, read->key);
+    if (!known) return add_feature(own, read, dtype, err);
+    hr_feature wanted = *read;
+    wanted.dtype = dtype;
+    if (dtype != read->dtype)
+        wanted.default_value = known->default_value; /* of another type: compared as given below */
+    return same_feature(known, &wanted) ? HR_OK : conflict(known, read, err);
+}
+
+static hr_status add_column(owned_spec *own, const hr_feature_column *column, const hr_schema *file, hr_error *err)
+{
+    const hr_feature *read;
+    const hr_feature_column *source;
+    for (int i = 0; (read = hr_feature_column_read(column, i)); i++) HR_TRY(add_read(own, read, file, err));
+    for (int i = 0; (source = hr_feature_column_source(column, i)); i++) HR_TRY(add_column(own, source, file, err));
+    return HR_OK;
+}
+
+static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o, hr_error *err)
+{
+    if (!o->label) return HR_OK;
+    hr_dtype dtype = o->label_dtype ? o->label_dtype : file_dtype(o->file, o->label, HR_INT64);
+    if (find(own, o->label))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.label",
+                       "feature columns: expected a label that no column reads, got '%s'; a model that sees its label "
+                       "learns nothing",
+                       o->label);
+    hr_feature feature = {.key = o->label, .kind = HR_FIXED_LEN, .dtype = dtype, .shape = HR_SHAPE(1)};
+    hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(1), o->label_default);
+    if (o->label_default && is_number(dtype)) feature.default_value = &value;
+    return add_feature(own, &feature, dtype, err);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const hr_feature *)a)->key, ((const hr_feature *)b)->key);
+}
+
+hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
+                                          const hr_parse_example_spec_opts *opts)
+{
+    hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
+    *spec = NULL;
+    owned_spec *own = hr_calloc(1, sizeof *own);
+    if (!own) return hr_no_memory(err, "a parsing spec");
+    hr_status st = HR_OK;
+    for (int i = 0; i < columns.count && st == HR_OK; i++) {
+        const hr_error *failed = hr_feature_column_error(columns.column[i]);
+        if (failed && err) *err = *failed;
+        st = failed ? failed->code : add_column(own, columns.column[i], o.file, err);
+    }
+    if (st == HR_OK) st = add_label(own, &o, err);
+    if (st != HR_OK) {
+        hr_parse_spec_free(&own->spec);
+        return st;
+    }
+    if (own->spec.features > 0) qsort(own->feature, (size_t)own->spec.features, sizeof *own->feature, by_key);
+    *spec = &own->spec;
+    return HR_OK;
+}
+
+/* ---- the order of a list ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(hr_feature_column_info(*(const hr_feature_column *const *)a)->name,
+                  hr_feature_column_info(*(const hr_feature_column *const *)b)->name);
+}
+
+static hr_status check_dense(const hr_column_info *info, hr_error *err)
+{
+    if (info->dense == HR_COLUMN_NOT_DENSE)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.not_dense",
+                       "input_layer: expected dense columns, got the %s '%s'; wrap it in an indicator_column or an "
+                       "embedding_column",
+                       info->kind, info->name);
+    if (!info->scope_is_legal)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
+                       "input_layer: expected a column name of letters, digits and _ . - / >, got '%s', which is no "
+                       "name for a variable scope; rename the feature",
+                       info->name);
+    return HR_OK;
+}
+
+hr_status hr_sort_columns(hr_column_list list, bool dense, const hr_feature_column **sorted, hr_error *err)
+{
+    if (list.count < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list",
+                       "feature columns: expected one or more, got none");
+    for (int i = 0; i < list.count; i++) {
+        const hr_error *failed = hr_feature_column_error(list.column[i]);
+        if (failed && err) *err = *failed;
+        if (failed) return failed->code;
+        if (dense) HR_TRY(check_dense(hr_feature_column_info(list.column[i]), err));
+        sorted[i] = list.column[i];
+    }
+    qsort(sorted, (size_t)list.count, sizeof *sorted, by_name);
+    for (int i = 1; i < list.count; i++) {
+        const hr_column_info *info = hr_feature_column_info(sorted[i]);
+        if (strcmp(hr_feature_column_info(sorted[i - 1])->name, info->name) == 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.duplicate_name",
+                           "feature columns: expected different names, got '%s' twice", info->name);
+    }
+    return HR_OK;
+}

@@ -1,0 +1,300 @@
+/* A list of columns, compiled: every raw feature once, every different column once, each behind the columns that it is
+ * made of. Columns of several lists that are equal (by their digests) share one result. */
+#include "feature_columns/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One column to compute. Its inputs are places among the raw features or, from `sources` on, earlier nodes. */
+typedef struct node {
+    hr_feature_column *column;
+    uint64_t digest;
+    int input, raws, sources; /* where its inputs begin, and how many of each sort */
+    int output;               /* -1: only other columns use it */
+} node;
+
+struct hr__transformer {
+    atomic_int refs;
+    node *node;
+    hr__output *output;
+    int *input;
+    const char **raw; /* lent by the columns */
+    int nodes, outputs, inputs, raws, most_inputs;
+};
+
+hr__transformer *hr__transformer_ref(hr__transformer *t)
+{
+    atomic_fetch_add(&t->refs, 1);
+    return t;
+}
+
+void hr__transformer_free(hr__transformer *t)
+{
+    if (!t || atomic_fetch_sub(&t->refs, 1) > 1) return;
+    for (int i = 0; i < t->nodes; i++) hr_feature_column_unref(t->node[i].column);
+    hr_free(t->node);
+    hr_free(t->output);
+    hr_free(t->input);
+    hr_free(t->raw);
+    hr_free(t);
+}
+
+int hr__transformer_raws(const hr__transformer *t) { return t->raws; }
+const char *hr__transformer_raw(const hr__transformer *t, int i) { return t->raw[i]; }
+int hr__transformer_outputs(const hr__transformer *t) { return t->outputs; }
+const hr__output *hr__transformer_output(const hr__transformer *t, int i) { return &t->output[i]; }
+
+/* ---- compiling ---- */
+
+/* The array with room for one item more. It doubles, so there is room unless the count is a power of two. NULL: no
+ * memory, and the array stays. */
+static void *grown(void *array, int count, size_t size)
+{
+    if (count > 0 && (count & (count - 1))) return array;
+    return hr_realloc(array, (count ? (size_t)count * 2 : 1) * size);
+}
+
+static hr_status add_raw(hr__transformer *t, const char *key, int *place, hr_error *err)
+{
+    for (*place = 0; *place < t->raws; (*place)++)
+        if (strcmp(t->raw[*place], key) == 0) return HR_OK;
+    const char **more = grown(t->raw, t->raws, sizeof *t->raw);
+    if (!more) return hr_no_memory(err, "feature columns");
+    t->raw = more;
+    t->raw[t->raws++] = key;
+    return HR_OK;
+}
+
+static hr_status add_input(hr__transformer *t, int place, hr_error *err)
+{
+    int *more = grown(t->input, t->inputs, sizeof *t->input);
+    if (!more) return hr_no_memory(err, "feature columns");
+    t->input = more;
+    t->input[t->inputs++] = place;
+    return HR_OK;
+}
+
+static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *place, hr_error *err);
+
+/* Sources become nodes first, so that a node's inputs lie together. */
+static hr_status fill_node(hr__transformer *t, node *n, hr_error *err)
+{
+    int source[64];
+    hr_feature_column *from;
+    while ((from = hr_feature_column_source(n->column, n->sources))) {
+        if (n->sources == 64)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.sources", "column '%s': expected at most 64 sources",
+                           hr_feature_column_info(n->column)->name);
+        HR_TRY(add_node(t, from, &source[n->sources], err));
+        n->sources++;
+    }
+    n->input = t->inputs;
+    const hr_feature *read;
+    for (; (read = hr_feature_column_read(n->column, n->raws)); n->raws++) {
+        int place;
+        HR_TRY(add_raw(t, read->key, &place, err));
+        HR_TRY(add_input(t, place, err));
+    }
+    for (int i = 0; i < n->sources; i++) HR_TRY(add_input(t, source[i], err));
+    if (n->raws + n->sources > t->most_inputs) t->most_inputs = n->raws + n->sources;
+    return HR_OK;
+}
+
+static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *place, hr_error *err)
+{
+    uint64_t digest = hr__column_digest(column);
+    for (*place = 0; *place < t->nodes; (*place)++)
+        if (t->node[*place].digest == digest) return HR_OK;
+    node n = {.column = column, .digest = digest, .output = -1};
+    HR_TRY(fill_node(t, &n, err));
+    node *more = grown(t->node, t->nodes, sizeof *t->node);
+    if (!more) return hr_no_memory(err, "feature columns");
+    t->node = more;
+    hr_feature_column_ref(column);
+    *place = t->nodes;
+    t->node[t->nodes++] = n;
+    return HR_OK;
+}
+
+/* Two columns of one name that are not the same would put two things into one component. */
+static hr_status check_name(const hr__transformer *t, const hr_column_info *info, hr_error *err)
+{
+    for (int i = 0; i < t->outputs; i++)
+        if (strcmp(t->output[i].info->component, info->component) == 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.duplicate_name",
+                           "feature columns: expected one column named '%s', got two that differ (%s and %s); use one "
+                           "column in both places",
+                           info->component, t->output[i].info->kind, info->kind);
+    return HR_OK;
+}
+
+static hr_status add_output(hr__transformer *t, hr_feature_column *column, hr_error *err)
+{
+    const hr_column_info *info = hr_feature_column_info(column);
+    hr_feature_column *shown = column;
+    if (info->categorical_column) shown = (hr_feature_column *)(uintptr_t)info->categorical_column;
+    int place;
+    HR_TRY(add_node(t, shown, &place, err));
+    if (t->node[place].output >= 0) return HR_OK;
+    const hr_column_info *own = hr_feature_column_info(t->node[place].column);
+    HR_TRY(check_name(t, own, err));
+    hr__output *more = grown(t->output, t->outputs, sizeof *t->output);
+    if (!more) return hr_no_memory(err, "feature columns");
+    t->output = more;
+    t->output[t->outputs] = (hr__output){.info = own, .node = place, .weights = -1};
+    t->node[place].output = t->outputs++;
+    return HR_OK;
+}
+
+static int by_component(const void *a, const void *b)
+{
+    return strcmp(((const hr__output *)a)->info->component, ((const hr__output *)b)->info->component);
+}
+
+/* In the order of their names, the weights of each behind its ids. */
+static void place_outputs(hr__transformer *t)
+{
+    int field = 0;
+    if (t->outputs > 0) qsort(t->output, (size_t)t->outputs, sizeof *t->output, by_component);
+    for (int i = 0; i < t->outputs; i++) {
+        t->node[t->output[i].node].output = i;
+        t->output[i].field = field++;
+        if (t->output[i].info->weights) t->output[i].weights = field++;
+    }
+}
+
+hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_error *err)
+{
+    *out = NULL;
+    hr__transformer *t = hr_calloc(1, sizeof *t);
+    if (!t) return hr_no_memory(err, "feature columns");
+    atomic_init(&t->refs, 1);
+    hr_status st = HR_OK;
+    if (columns.count < 1)
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list", "feature columns: expected one or more, got none");
+    for (int i = 0; i < columns.count && st == HR_OK; i++) {
+        const hr_error *failed = hr_feature_column_error(columns.column[i]);
+        if (failed && err) *err = *failed;
+        st = failed ? failed->code : add_output(t, columns.column[i], err);
+    }
+    if (st != HR_OK) {
+        hr__transformer_free(t);
+        return st;
+    }
+    place_outputs(t);
+    *out = t;
+    return HR_OK;
+}
+
+/* ---- running ---- */
+
+struct hr_column_work {
+    const hr__column_memory *memory;
+    const node *node;
+    int64_t rows;
+};
+
+int64_t *hr_column_ids(hr_column_work *w, int64_t at_most)
+{
+    if (at_most < 1) at_most = 1;
+    if (w->node->output >= 0) return w->memory->ids(w->memory->user, w->node->output, at_most);
+    return w->memory->scratch(w->memory->user, (size_t)at_most * sizeof(int64_t));
+}
+
+int32_t *hr_column_splits(hr_column_work *w)
+{
+    int32_t *splits = w->node->output >= 0
+                          ? w->memory->splits(w->memory->user, w->node->output)
+                          : w->memory->scratch(w->memory->user, ((size_t)w->rows + 1) * sizeof *splits);
+    if (splits) splits[0] = 0;
+    return splits;
+}
+
+float *hr_column_floats(hr_column_work *w, int64_t at_most)
+{
+    if (at_most < 1) at_most = 1;
+    if (w->node->output >= 0) return w->memory->floats(w->memory->user, w->node->output, at_most);
+    return w->memory->scratch(w->memory->user, (size_t)at_most * sizeof(float));
+}
+
+void *hr_column_scratch(hr_column_work *w, size_t bytes)
+{
+    return w->memory->scratch(w->memory->user, bytes > 0 ? bytes : 1);
+}
+
+bool hr_column_tf_compat(const hr_column_work *w) { return w->memory->tf_compat; }
+
+void hr_column_fail_row(hr_column_work *w, int64_t row, const hr_error *err)
+{
+    hr_error named = *err;
+    const hr_feature *read = hr_feature_column_read(w->node->column, 0);
+    const char *name = read ? read->key : hr_feature_column_info(w->node->column)->name;
+    if (!named.feature[0]) {
+        size_t size = strnlen(name, sizeof named.feature - 1);
+        memcpy(named.feature, name, size);
+        named.feature[size] = '\0';
+    }
+    w->memory->fail_row(w->memory->user, row, &named);
+}
+
+static void gather_inputs(const hr__transformer *t, const node *n, const hr_column_values *raw,
+                          const hr_column_values *done, hr_column_values *in)
+{
+    for (int i = 0; i < n->raws; i++) in[i] = raw[t->input[n->input + i]];
+    for (int i = 0; i < n->sources && done; i++) in[n->raws + i] = done[t->input[n->input + n->raws + i]];
+}
+
+hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_values *raw, hr_error *err)
+{
+    hr_column_values *in = hr_calloc((size_t)t->most_inputs + 1, sizeof *in);
+    if (!in) return hr_no_memory(err, "feature columns");
+    hr_status st = HR_OK;
+    for (int i = 0; i < t->nodes && st == HR_OK; i++) {
+        const node *n = &t->node[i];
+        const hr_column_kind *kind = hr_feature_column_kind(n->column);
+        gather_inputs(t, n, raw, NULL, in);
+        if (kind->accept) st = kind->accept(hr_feature_column_spec(n->column), in, err);
+    }
+    hr_free(in);
+    return st;
+}
+
+static hr_status run_node(const hr__transformer *t, const node *n, hr_column_work *w, const hr_column_values *raw,
+                          hr_column_values *done, hr_column_values *in, hr_column_values *out, hr_error *err)
+{
+    const hr_column_kind *kind = hr_feature_column_kind(n->column);
+    gather_inputs(t, n, raw, done, in);
+    if (!kind->transform) { /* the source's results, under another name */
+        *out = in[n->raws];
+        return HR_OK;
+    }
+    *out = (hr_column_values){.rows = w->rows};
+    return kind->transform(hr_feature_column_spec(n->column), w, in, out, err);
+}
+
+hr_status hr__transform(const hr__transformer *t, const hr__column_memory *memory, int64_t rows,
+                        const hr_column_values *raw, hr_column_values *result, hr_error *err)
+{
+    hr_column_values *done =
+        memory->scratch(memory->user, ((size_t)t->nodes + (size_t)t->most_inputs + 1) * sizeof *done);
+    if (!done) return hr_no_memory(err, "feature columns");
+    hr_column_values *in = done + t->nodes;
+    hr_column_work w = {.memory = memory, .rows = rows};
+    for (int i = 0; i < t->nodes; i++) {
+        w.node = &t->node[i];
+        HR_TRY(run_node(t, &t->node[i], &w, raw, done, in, &done[i], err));
+        if (t->node[i].output >= 0) result[t->node[i].output] = done[i];
+    }
+    return HR_OK;
+}
+
+size_t hr__transform_scratch(const hr__transformer *t, int64_t rows, const hr_column_values *raw)
+{
+    size_t bytes = ((size_t)t->nodes + (size_t)t->most_inputs + 1) * sizeof(hr_column_values) + 64;
+    for (int i = 0; i < t->nodes; i++) {
+        const node *n = &t->node[i];
+        bytes += ((size_t)rows + 1) * sizeof(int32_t) + 128;
+        for (int k = 0; k < n->raws; k++) bytes += ((size_t)raw[t->input[n->input + k]].count + 16) * sizeof(int64_t);
+    }
+    return bytes;
+}

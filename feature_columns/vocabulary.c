@@ -1,0 +1,190 @@
+/* Words to ids. The map's hash is Fingerprint64, which the buckets for unknown words need as well: each word is hashed
+ * once. Lookups go in blocks, hashes and prefetches first, so that misses of the cache overlap. */
+#include "feature_columns/vocabulary.h"
+
+#include <string.h>
+
+enum { BLOCK = 32 };
+
+static hr_status repeated(const hr__vocabulary_spec *s, const char *word, size_t size, hr_error *err)
+{
+    int shown = size < 60 ? (int)size : 60;
+    return hr_fail(err, s->file ? HR_FAILED_PRECONDITION : HR_INVALID_ARGUMENT, "column.vocabulary",
+                   "vocabulary of '%s': expected different words, got \"%.*s\" again as number %lld", s->key, shown,
+                   word, (long long)s->size);
+}
+
+static hr_status add(hr__vocabulary_spec *s, const char *key, size_t size, bool *again, hr_error *err)
+{
+    hr_status st = hr__map_add(&s->ids, key, size, s->size, err);
+    *again = st == HR_ALREADY_EXISTS;
+    if (st != HR_OK) return *again ? HR_OK : st;
+    s->size++;
+    s->digest = hr_fingerprint_cat64(s->digest, hr__map_hash(key, size));
+    return HR_OK;
+}
+
+hr_status hr__vocabulary_add(hr__vocabulary_spec *s, const char *word, size_t size, hr_error *err)
+{
+    bool again;
+    HR_TRY(add(s, word, size, &again, err));
+    return again ? repeated(s, word, size, err) : HR_OK;
+}
+
+hr_status hr__vocabulary_add_int(hr__vocabulary_spec *s, int64_t word, hr_error *err)
+{
+    char bytes[sizeof word], text[24];
+    memcpy(bytes, &word, sizeof word);
+    bool again;
+    HR_TRY(add(s, bytes, sizeof bytes, &again, err));
+    return again ? repeated(s, text, (size_t)hr__decimal(word, text), err) : HR_OK;
+}
+
+/* ---- the column ---- */
+
+hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_column_opts *opts)
+{
+    return (hr__vocabulary_spec){
+        .key = key ? key : "",
+        .vocabulary_size = opts->vocabulary_size,
+        .dtype = opts->dtype == HR_INVALID_DTYPE ? HR_STRING : opts->dtype,
+        .default_value = opts->default_value ? *opts->default_value : -1,
+        .oov = opts->num_oov_buckets,
+        .has_default = opts->default_value != NULL,
+        .buckets = hr__divisor_of(opts->num_oov_buckets > 0 ? (uint64_t)opts->num_oov_buckets : 1),
+    };
+}
+
+static hr_status check_options(const hr__vocabulary_spec *s, hr_error *err)
+{
+    HR_TRY(hr__check_key("vocabulary column", s->key, err));
+    if (s->dtype != HR_STRING && !hr__is_integer(s->dtype))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
+                       "vocabulary of '%s': expected dtype string or an integer, got %s", s->key,
+                       hr_dtype_name(s->dtype));
+    if (s->oov < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.num_oov_buckets",
+                       "vocabulary of '%s': expected num_oov_buckets >= 0, got %lld", s->key, (long long)s->oov);
+    if (s->oov > 0 && s->has_default)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.num_oov_buckets",
+                       "vocabulary of '%s': expected num_oov_buckets or default_value, got both (%lld and %lld)",
+                       s->key, (long long)s->oov, (long long)s->default_value);
+    return HR_OK;
+}
+
+hr_status hr__vocabulary_copy(hr__vocabulary_spec *s, hr_status (*read)(hr__vocabulary_spec *s, hr_error *err),
+                              hr_error *err)
+{
+    const char *file = s->file;
+    s->file = NULL;
+    s->key = hr_strdup(s->key);
+    if (!s->key) return hr_no_memory(err, "a vocabulary");
+    if (file && !(s->file = hr_strdup(file))) return hr_no_memory(err, "a vocabulary");
+    HR_TRY(check_options(s, err));
+    hr_status st = read(s, err);
+    s->given = (hr_vocabulary){0};
+    s->vocabulary_size = NULL;
+    return st;
+}
+
+void hr__vocabulary_free(void *spec)
+{
+    hr__vocabulary_spec *s = spec;
+    hr_free((void *)(uintptr_t)s->key);
+    hr_free((void *)(uintptr_t)s->file);
+    hr__map_free(&s->ids);
+}
+
+hr_status hr__vocabulary_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                  hr_error *err)
+{
+    (void)source;
+    const hr__vocabulary_spec *s = spec;
+    if (s->size < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary", "vocabulary of '%s': expected words, got none",
+                       s->key);
+    HR_TRY(hr_column_name(out, err, "%s", s->key));
+    HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
+    hr_column_mix(out, &s->digest, sizeof s->digest);
+    hr_column_mix(out, (int64_t[]){s->size, s->default_value, s->oov}, 3 * sizeof(int64_t));
+    hr_column_info *info = hr_column_describe(out);
+    info->categorical = true;
+    info->num_buckets = s->size + s->oov;
+    return HR_OK;
+}
+
+hr_status hr__vocabulary_accept(const void *spec, const hr_column_values *in, hr_error *err)
+{
+    const hr__vocabulary_spec *s = spec;
+    bool fits = s->dtype == HR_STRING ? in->dtype == HR_STRING : hr__is_integer(in->dtype);
+    if (fits) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "vocabulary of '%s': expected %s, got %s", s->key,
+                   s->dtype == HR_STRING ? "strings" : "integers", hr_dtype_name(in->dtype));
+}
+
+static int64_t unknown_word(const hr__vocabulary_spec *s, uint64_t hash)
+{
+    return s->oov > 0 ? s->size + (int64_t)hr__remainder(s->buckets, hash) : s->default_value;
+}
+
+static void look_up_strings(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
+{
+    uint64_t hash[BLOCK];
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t block = n - at < BLOCK ? n - at : BLOCK;
+        for (int64_t i = 0; i < block; i++) {
+            hash[i] = hr__map_hash(words[at + i].data, (size_t)words[at + i].size);
+            hr__map_prefetch(&s->ids, hash[i]);
+        }
+        for (int64_t i = 0; i < block; i++) {
+            const hr_view *word = &words[at + i];
+            const int64_t *id = hr__map_find_hashed(&s->ids, hash[i], word->data, (size_t)word->size);
+            ids[at + i] = id ? *id : unknown_word(s, hash[i]);
+        }
+    }
+}
+
+static void look_up_integers(const hr__vocabulary_spec *s, const hr_column_values *in, int64_t *ids)
+{
+    for (int64_t i = 0; i < in->count; i++) {
+        char bytes[sizeof(int64_t)], text[24];
+        int64_t word = hr__integer_at(in, i);
+        memcpy(bytes, &word, sizeof word);
+        const int64_t *id = hr__map_find(&s->ids, bytes, sizeof bytes);
+        if (id)
+            ids[i] = *id;
+        else
+            ids[i] = unknown_word(s, s->oov > 0 ? hr_fingerprint64(text, (size_t)hr__decimal(word, text)) : 0);
+    }
+}
+
+hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
+                                   hr_column_values *out, hr_error *err)
+{
+    const hr__vocabulary_spec *s = spec;
+    hr_column_values present;
+    HR_TRY(hr_column_present(w, in, &present, err));
+    int64_t *ids = hr_column_ids(w, present.count);
+    if (!ids) return hr_no_memory(err, "a vocabulary's ids");
+    if (present.dtype == HR_STRING)
+        look_up_strings(s, present.values, present.count, ids);
+    else
+        look_up_integers(s, &present, ids);
+    *out = present;
+    out->dtype = HR_INT64;
+    out->values = ids;
+    return HR_OK;
+}
+
+/* ---- the options that both have in a config file ---- */
+
+hr_status hr__vocabulary_read_options(const hr__node *map, hr_dtype dtype, int64_t *missing,
+                                      hr_vocabulary_column_opts *o, hr_error *err)
+{
+    o->struct_size = sizeof *o;
+    o->dtype = dtype;
+    HR_TRY(hr__config_int64(map, "default", -1, INT64_MAX, missing, err));
+    HR_TRY(hr__config_int64(map, "num_oov_buckets", 0, INT64_MAX, &o->num_oov_buckets, err));
+    if (hr__node_get(map, "default")) o->default_value = missing;
+    return HR_OK;
+}

@@ -1,0 +1,41 @@
+/* What the two vocabulary columns share: words to ids, with or without buckets for what is not among them. Not a public
+ * header. */
+#ifndef HR__VOCABULARY_H
+#define HR__VOCABULARY_H
+
+#include "base/map.h"
+#include "feature_columns/config.h"
+
+typedef struct hr__vocabulary_spec {
+    const char *key;
+    const char *file;    /* NULL: a list */
+    hr_vocabulary given; /* of a list, borrowed until the copy is made */
+    const int64_t *vocabulary_size;
+    hr_dtype dtype;
+    int64_t default_value, oov;
+    bool has_default;
+    hr__map ids; /* words, or the 8 bytes of integers, to ids */
+    int64_t size;
+    uint64_t digest;     /* of the words in their order */
+    hr__divisor buckets; /* oov */
+} hr__vocabulary_spec;
+
+/* Adds the next word. Kind of a repeated one: column.vocabulary. */
+hr_status hr__vocabulary_add(hr__vocabulary_spec *s, const char *word, size_t size, hr_error *err);
+hr_status hr__vocabulary_add_int(hr__vocabulary_spec *s, int64_t word, hr_error *err);
+
+/* The descriptor's functions. copy takes over key, and fills in the words by `read`. */
+hr_status hr__vocabulary_copy(hr__vocabulary_spec *s, hr_status (*read)(hr__vocabulary_spec *s, hr_error *err),
+                              hr_error *err);
+void hr__vocabulary_free(void *spec);
+hr_status hr__vocabulary_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                  hr_error *err);
+hr_status hr__vocabulary_accept(const void *spec, const hr_column_values *in, hr_error *err);
+hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
+                                   hr_column_values *out, hr_error *err);
+hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_column_opts *opts);
+
+hr_status hr__vocabulary_read_options(const hr__node *map, hr_dtype dtype, int64_t *missing,
+                                      hr_vocabulary_column_opts *o, hr_error *err);
+
+#endif
