@@ -48,16 +48,17 @@ static const hr__codec *by_name(const char *path)
     return NULL;
 }
 
-static const hr__codec *by_bytes(const unsigned char *head, size_t size)
+static hr_status by_bytes(const unsigned char *head, size_t size, const hr__codec **best, hr_error *err)
 {
-    const hr__codec *best = hr__codec_of(HR_NONE);
+    *best = hr__codec_of(HR_NONE);
     int highest = 0;
     for (int i = 0; i < CODECS; i++) {
         int bid = codecs[i]->bid(head, size);
-        if (bid > highest) best = codecs[i];
+        if (bid < 0) return hr_no_memory(err, "telling what kind of file it is");
+        if (bid > highest) *best = codecs[i];
         if (bid > highest) highest = bid;
     }
-    return best;
+    return HR_OK;
 }
 
 static hr_status disagree(const char *path, const hr__codec *expected, bool asked, const hr__codec *found,
@@ -88,7 +89,8 @@ hr_status hr__codec_for_reading(hr_compression asked, const char *path, const ch
                                 const hr__codec **out, hr_error *err)
 {
     const unsigned char *head = (const unsigned char *)head_;
-    const hr__codec *found = by_bytes(head, size);
+    const hr__codec *found;
+    HR_TRY(by_bytes(head, size, &found, err));
     const hr__codec *expected = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
     if (!expected && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
     *out = expected ? expected : found;

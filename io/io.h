@@ -100,6 +100,9 @@ HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *op
 /* HR_OK: the next record, borrowed until the next call; both checksums were right. HR_END: the file ended behind a
  * whole record. HR_DATA_LOSS otherwise, with record and offset; the next call gives the same. */
 HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err);
+/* Passes over `count` records: their lengths are checked and their bytes must be there, but nobody looks at the data.
+ * HR_END: there were fewer. */
+HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
 HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
 HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */
 HR_API void hr_record_reader_free(hr_record_reader *reader);     /* NULL: nothing */

@@ -5,10 +5,10 @@
 
 struct hr_record_reader {
     hr_input *in;
-    size_t lent;            /* bytes to pass over at the next call */
-    int64_t record, offset; /* of the next one; offset of the last one given */
-    int64_t last_offset;
-    hr_status status; /* sticks when it is no longer HR_OK */
+    size_t lent;         /* bytes to pass over at the next call */
+    int64_t record;      /* number of the next one */
+    int64_t last_offset; /* of the one given last */
+    hr_status status;    /* sticks when it is no longer HR_OK */
     hr_error error;
 };
 
@@ -24,9 +24,9 @@ hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_
     return status;
 }
 
-static hr_status read_one(hr_record_reader *r, hr_view *record, hr_error *err)
+/* The next frame, whole; its data's checksum is not looked at. */
+static hr_status next_frame(hr_record_reader *r, hr__record_place at, hr_view *record, hr_error *err)
 {
-    hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
     const char *data;
     size_t size;
     hr_status status = hr_input_peek(r->in, HR__RECORD_HEADER, &data, &size, err);
@@ -43,24 +43,40 @@ static hr_status read_one(hr_record_reader *r, hr_view *record, hr_error *err)
         if (status != HR_OK) return hr__record_fail_below(at, status, err);
         if (size < whole) return hr__record_fail_truncated(at, data, size, err);
     }
-    if (!hr__record_sound(data + HR__RECORD_HEADER, (size_t)length))
-        return hr__record_fail_data_crc(at, data + HR__RECORD_HEADER, (size_t)length, err);
     *record = (hr_view){data + HR__RECORD_HEADER, (int64_t)length};
-    r->lent = whole;
-    r->last_offset = at.offset;
-    r->record++;
     return HR_OK;
+}
+
+/* Goes behind the record that was lent, and lends the next one. */
+static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_error *err)
+{
+    if (r->status == HR_OK) {
+        hr_input_consume(r->in, r->lent);
+        r->lent = 0;
+        hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
+        r->status = next_frame(r, at, record, &r->error);
+        if (r->status == HR_OK && check && !hr__record_sound(record->data, (size_t)record->size))
+            r->status = hr__record_fail_data_crc(at, record->data, (size_t)record->size, &r->error);
+        if (r->status == HR_OK) {
+            r->lent = (size_t)record->size + HR__RECORD_FRAME;
+            r->last_offset = at.offset;
+            r->record++;
+        }
+    }
+    if (r->status < 0 && err) *err = r->error;
+    return r->status;
 }
 
 hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err)
 {
-    if (reader->status == HR_OK) {
-        hr_input_consume(reader->in, reader->lent);
-        reader->lent = 0;
-        reader->status = read_one(reader, record, &reader->error);
-    }
-    if (reader->status < 0 && err) *err = reader->error;
-    return reader->status;
+    return advance(reader, true, record, err);
+}
+
+hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err)
+{
+    hr_view record;
+    for (int64_t i = 0; i < count; i++) HR_TRY(advance(reader, false, &record, err));
+    return HR_OK;
 }
 
 int64_t hr_record_offset(const hr_record_reader *reader) { return reader->last_offset; }

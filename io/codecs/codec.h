@@ -15,7 +15,8 @@ typedef struct hr__codec {
     const char *tf_name;   /* TensorFlow's compression_type: "GZIP" */
     const char *extension; /* of file names: ".gz"; NULL: none */
 
-    /* How sure it is that a file that begins with `head` is of its kind; 0: not at all. The highest bid wins. */
+    /* How sure it is that a file that begins with `head` is of its kind; 0: not at all, -1: no
+     * memory to find out. The highest bid wins. */
     int (*bid)(const unsigned char *head, size_t size);
     /* `head`, or as much of it as is there, may begin such a file: no promise, but no contradiction either. */
     bool (*accepts)(const unsigned char *head, size_t size);

@@ -54,7 +54,7 @@ static void gzip_trailer(uint32_t sum, uint64_t count, unsigned char *out)
 }
 
 /* No time and no name, so that the same data gives the same file. */
-static const hr__member_form form = {
+const hr__member_form hr__gzip_form = {
     .name = "gzip",
     .accepts = gzip_accepts,
     .header = gzip_header,
@@ -68,12 +68,12 @@ static const hr__member_form form = {
 
 static hr_status gzip_decoder(void **out, hr_error *err)
 {
-    return hr__members_decoder_new(&form, HR__DEFLATE_FASTEST, out, err);
+    return hr__members_decoder_new(&hr__gzip_form, HR__DEFLATE_FASTEST, out, err);
 }
 
 static hr_status gzip_encoder(int level, void **out, hr_error *err)
 {
-    return hr__members_encoder_new(&form, level, out, err);
+    return hr__members_encoder_new(&hr__gzip_form, level, out, err);
 }
 
 const hr__codec hr__codec_gzip = {

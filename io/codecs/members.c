@@ -240,11 +240,12 @@ void hr__members_encoder_free(void *encoder_)
 
 /* ---- telling files apart ---- */
 
-bool hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip)
+int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip)
 {
     const hr__deflate_engine *engine = &hr__deflate_by_zlib;
-    void *inflate = size > skip ? engine->inflate_new() : NULL;
-    if (!inflate) return false;
+    if (size <= skip) return 0;
+    void *inflate = engine->inflate_new();
+    if (!inflate) return -1;
     unsigned char out[4096];
     hr__flow flow = {head + skip, size - skip, NULL, 0};
     hr__inflated result = HR__INFLATE_MORE;
@@ -254,5 +255,6 @@ bool hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip)
         result = engine->inflate(inflate, &flow);
     }
     engine->inflate_free(inflate);
-    return result == HR__INFLATE_MORE || result == HR__INFLATE_DONE;
+    if (result == HR__INFLATE_NO_MEMORY) return -1;
+    return result != HR__INFLATE_BAD;
 }

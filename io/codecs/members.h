@@ -20,6 +20,8 @@ typedef struct hr__member_form {
     size_t new_header_size;
 } hr__member_form;
 
+extern HR_API const hr__member_form hr__gzip_form, hr__zlib_form;
+
 HR_API hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                          hr_error *err);
 HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
@@ -31,7 +33,7 @@ HR_API hr_status hr__members_encode(void *encoder, const void *data, size_t size
                                     void *to, hr_error *err);
 HR_API void hr__members_encoder_free(void *encoder);
 
-/* `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes. */
-HR_API bool hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);
+/* 1 if `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */
+HR_API int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);
 
 #endif

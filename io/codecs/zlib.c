@@ -10,7 +10,7 @@ static bool zlib_accepts(const unsigned char *head, size_t size)
 /* Two bytes say little ("X" and a tab pass): what follows must inflate, too. */
 static int zlib_bid(const unsigned char *head, size_t size)
 {
-    return size > 2 && zlib_accepts(head, size) && hr__deflate_plausible(head, size, 2) ? 1 : 0;
+    return zlib_accepts(head, size) ? hr__deflate_plausible(head, size, 2) : 0;
 }
 
 static int64_t zlib_header(const unsigned char *bytes, size_t size, const char **why)
@@ -33,7 +33,7 @@ static void zlib_trailer(uint32_t sum, uint64_t count, unsigned char *out)
     for (int i = 0; i < 4; i++) out[i] = (unsigned char)(sum >> (24 - 8 * i));
 }
 
-static const hr__member_form form = {
+const hr__member_form hr__zlib_form = {
     .name = "zlib",
     .accepts = zlib_accepts,
     .header = zlib_header,
@@ -47,12 +47,12 @@ static const hr__member_form form = {
 
 static hr_status zlib_decoder(void **out, hr_error *err)
 {
-    return hr__members_decoder_new(&form, HR__DEFLATE_FASTEST, out, err);
+    return hr__members_decoder_new(&hr__zlib_form, HR__DEFLATE_FASTEST, out, err);
 }
 
 static hr_status zlib_encoder(int level, void **out, hr_error *err)
 {
-    return hr__members_encoder_new(&form, level, out, err);
+    return hr__members_encoder_new(&hr__zlib_form, level, out, err);
 }
 
 const hr__codec hr__codec_zlib = {

@@ -1,0 +1,59 @@
+/* Any bytes as a gzip file and as a zlib one, by both engines: they give the same bytes as far as both go, and what one
+ * takes for a whole file with right checksums the other takes, too. */
+#include "io/codecs/members.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 20 };
+
+typedef struct bytes {
+    const uint8_t *data;
+    size_t size, at, piece;
+} bytes;
+
+static hr_status give(void *source, char *to, size_t room, size_t *got, hr_error *err)
+{
+    (void)err;
+    bytes *b = source;
+    size_t size = b->size - b->at;
+    if (size > room) size = room;
+    if (size > b->piece) size = b->piece;
+    if (size > 0) memcpy(to, b->data + b->at, size);
+    b->at += size;
+    *got = size;
+    return size > 0 ? HR_OK : HR_END;
+}
+
+static size_t inflate_all(const hr__member_form *form, const hr__deflate_engine *engine, const uint8_t *data,
+                          size_t size, char *out, hr_status *status)
+{
+    void *decoder;
+    size_t got = 0;
+    hr_error err;
+    bytes b = {data, size, 0, 1 + size % 97};
+    hr__window raw = {.fill = give, .source = &b, .piece = 1 + size % 61};
+    *status = hr__members_decoder_new(form, engine, &decoder, &err);
+    if (*status != HR_OK) return 0;
+    while (*status == HR_OK && got < MOST) {
+        size_t some = 0, room = MOST - got < 5000 ? MOST - got : 5000;
+        *status = hr__members_decode(decoder, &raw, out + got, room, &some, &err);
+        got += some;
+    }
+    hr__members_decoder_free(decoder);
+    hr__window_clear(&raw);
+    return got;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char out[2][MOST];
+    const hr__member_form *const forms[] = {&hr__gzip_form, &hr__zlib_form};
+    for (int f = 0; f < 2; f++) {
+        hr_status status[2];
+        size_t a = inflate_all(forms[f], &hr__deflate_by_zlib, data, size, out[0], &status[0]);
+        size_t b = inflate_all(forms[f], HR__DEFLATE_FASTEST, data, size, out[1], &status[1]);
+        if (memcmp(out[0], out[1], a < b ? a : b) != 0) abort();
+        if (status[0] == HR_END && (status[1] != HR_END || a != b)) abort();
+    }
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* A table of system calls that counts and fails where a test says. */
+#include "tests/io/faults.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static faults *now;
+static bool interrupt;
+
+/* True: this call fails, with errno set. */
+static bool fails(bool may_be_interrupted)
+{
+    if (now->interrupted && may_be_interrupted && (interrupt = !interrupt)) {
+        errno = EINTR;
+        return true;
+    }
+    if (now->calls++ != now->call) return false;
+    if (now->exits) _exit(9);
+    errno = now->number;
+    return true;
+}
+
+static size_t clip(size_t size) { return now->most && size > now->most ? now->most : size; }
+
+static int bad_open(const char *path, int flags, mode_t mode) { return fails(true) ? -1 : open(path, flags, mode); }
+
+static ssize_t bad_read(int fd, void *to, size_t size) { return fails(true) ? -1 : read(fd, to, clip(size)); }
+
+static ssize_t bad_pread(int fd, void *to, size_t size, off_t at)
+{
+    return fails(true) ? -1 : pread(fd, to, clip(size), at);
+}
+
+static ssize_t bad_write(int fd, const void *from, size_t size)
+{
+    return fails(true) ? -1 : write(fd, from, clip(size));
+}
+
+static int bad_fsync(int fd) { return fails(false) ? -1 : fsync(fd); }
+
+static int bad_rename(const char *from, const char *to) { return fails(false) ? -1 : rename(from, to); }
+
+static const hr__sys bad = {bad_open, close, bad_read, bad_pread, bad_write, bad_fsync, bad_rename, unlink};
+
+void use_faults(faults *f)
+{
+    now = f;
+    interrupt = false;
+    hr__sys_set(f ? &bad : NULL);
+}

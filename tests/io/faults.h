@@ -1,0 +1,19 @@
+/* System calls that misbehave on demand, for tests of reading and writing. */
+#ifndef FAULTS_H
+#define FAULTS_H
+
+#include "io/sys.h"
+
+typedef struct faults {
+    size_t most;      /* bytes a read or write moves at most; 0: no limit */
+    bool interrupted; /* every other call fails with EINTR */
+    int call;         /* this call fails, counted from 0; -1: none */
+    int number;       /* with this errno */
+    int calls;        /* made so far, those that EINTR ended not counted */
+    bool exits;       /* it ends the process instead: as if it were killed there */
+} faults;
+
+/* All files are read and written so from now on; NULL: as usual. */
+void use_faults(faults *f);
+
+#endif

@@ -1,0 +1,273 @@
+/* Compression: both engines agree, streams behind each other, padding, every cut and every flipped bit. */
+#include "io/codecs/codec.h"
+#include "io/codecs/deflate.h"
+#include "tests/testing.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { MOST = 150000 };
+
+static const hr__deflate_engine *const engines[] = {&hr__deflate_by_zlib, HR__DEFLATE_FASTEST};
+
+/* Text-like bytes: some of it repeats. */
+static void make_text(char *bytes, size_t size, uint64_t key)
+{
+    for (size_t i = 0; i < size; i++) {
+        uint64_t r = hr_random(key, i);
+        size_t back = (r >> 8) % 1000 + 1;
+        bytes[i] = r % 16 && i >= back && i % 50 ? bytes[i - back] : (char)('a' + r % 20);
+    }
+}
+
+/* Deflates with an engine, its output cut into steps of `step` bytes. Gives the size. */
+static size_t deflate_all(const hr__deflate_engine *engine, int level, const char *bytes, size_t size, size_t step,
+                          unsigned char *out)
+{
+    void *deflate = engine->deflate_new(level);
+    assert_non_null(deflate);
+    hr__flow flow = {(const unsigned char *)bytes, size, out, 0};
+    for (bool done = false; !done;) {
+        flow.room = step;
+        done = engine->deflate(deflate, &flow, true);
+    }
+    engine->deflate_free(deflate);
+    return (size_t)(flow.out - out);
+}
+
+/* Inflates with an engine, input in pieces of `in_step`, output of `out_step`. Gives what came before the end, the fault
+ * or the lack of input; *used: where the stream ended. */
+static size_t inflate_all(const hr__deflate_engine *engine, const unsigned char *bytes, size_t size, size_t in_step,
+                          size_t out_step, unsigned char *out, size_t room, hr__inflated *result, size_t *used)
+{
+    void *inflate = engine->inflate_new();
+    assert_non_null(inflate);
+    engine->inflate_reset(inflate);
+    hr__flow flow = {bytes, 0, out, 0};
+    unsigned char *end = out + room;
+    *result = HR__INFLATE_MORE;
+    for (size_t at = 0; *result == HR__INFLATE_MORE && flow.out < end;) {
+        size_t held = engine->held(inflate), left = size - at;
+        flow.in = bytes + at;
+        flow.in_size = left < held + in_step ? left : held + in_step;
+        flow.room = (size_t)(end - flow.out) < out_step ? (size_t)(end - flow.out) : out_step;
+        const unsigned char *before = flow.out;
+        bool none = flow.in_size <= held;
+        *result = engine->inflate(inflate, &flow);
+        at = (size_t)(flow.in - bytes);
+        if (none && flow.out == before) break;
+    }
+    *used = (size_t)(flow.in - bytes);
+    engine->inflate_free(inflate);
+    return (size_t)(flow.out - out);
+}
+
+static void engines_read_each_other_in_pieces_of_any_size(void **state)
+{
+    (void)state;
+    char *text = malloc(MOST);
+    unsigned char *packed = malloc(2 * MOST + 1000), *out = malloc(MOST + 1);
+    assert_true(text && packed && out);
+    make_text(text, MOST, 1);
+    const size_t sizes[] = {0, 1, 100, 70000, MOST}, steps[] = {1, 7, 1000, 2 * MOST + 1000};
+    for (int writer = 0; writer < 2; writer++)
+        for (int i = 0; i < 5; i++) {
+            size_t size = deflate_all(engines[writer], 0, text, sizes[i], 64 * 1024, packed);
+            packed[size] = 0xff; /* what follows is not its own */
+            for (int reader = 0; reader < 2; reader++)
+                for (int s = 0; s < 16; s++) {
+                    hr__inflated result;
+                    size_t used, step = steps[s % 4], room = steps[s / 4];
+                    if (sizes[i] > 100 && step + room < 100) continue;
+                    size_t got =
+                        inflate_all(engines[reader], packed, size + 1, step, room, out, MOST + 1, &result, &used);
+                    assert_int_equal(result, HR__INFLATE_DONE);
+                    assert_int_equal(got, sizes[i]);
+                    assert_memory_equal(out, text, got);
+                    assert_int_equal(used, size);
+                }
+        }
+    free(text);
+    free(packed);
+    free(out);
+}
+
+static void engines_agree_on_checksums(void **state)
+{
+    (void)state;
+    char text[5000];
+    make_text(text, sizeof text, 2);
+    const unsigned char *bytes = (const unsigned char *)text;
+    for (size_t size = 0; size < sizeof text; size += 1 + size / 3)
+        for (size_t cut = 0; cut <= size; cut += 1 + cut) {
+            uint32_t crc = (uint32_t)crc32(0, bytes, (uInt)size), adler = (uint32_t)adler32(1, bytes, (uInt)size);
+            for (int e = 0; e < 2; e++) {
+                uint32_t first = engines[e]->crc32(0, bytes, cut), sum = engines[e]->adler32(1, bytes, cut);
+                assert_int_equal(engines[e]->crc32(first, bytes + cut, size - cut), crc);
+                assert_int_equal(engines[e]->adler32(sum, bytes + cut, size - cut), adler);
+            }
+        }
+}
+
+/* A damaged stream: what both engines give is the same as far as both go, and both end. */
+static void engines_agree_on_damaged_streams_as_far_as_both_go(void **state)
+{
+    (void)state;
+    enum { SIZE = 3000 };
+    char text[SIZE];
+    static unsigned char packed[SIZE * 2], a[SIZE * 4], b[SIZE * 4];
+    make_text(text, SIZE, 3);
+    size_t size = deflate_all(&hr__deflate_by_zlib, 6, text, SIZE, SIZE * 2, packed), used;
+    for (size_t i = 0; i < size * 8; i += 11) {
+        hr__inflated result;
+        packed[i / 8] ^= (unsigned char)(1 << i % 8);
+        size_t by_zlib = inflate_all(engines[0], packed, size, size, sizeof a, a, sizeof a, &result, &used);
+        size_t by_other = inflate_all(engines[1], packed, size, size, sizeof b, b, sizeof b, &result, &used);
+        assert_memory_equal(a, b, by_zlib < by_other ? by_zlib : by_other);
+        packed[i / 8] ^= (unsigned char)(1 << i % 8);
+    }
+}
+
+/* ---- whole files ---- */
+
+/* Reads a file to its end: gives the bytes before the end or the error. */
+static hr_status read_all(const char *path, hr_compression compression, char *out, size_t *size, hr_error *err)
+{
+    hr_input *in;
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = compression};
+    const char *data;
+    size_t got;
+    *size = 0;
+    HR_TRY(hr_input_open_with(path, &opts, &in, err));
+    hr_status status;
+    while ((status = hr_input_peek(in, 1, &data, &got, err)) == HR_OK && got > 0) {
+        memcpy(out + *size, data, got);
+        *size += got;
+        hr_input_consume(in, got);
+    }
+    hr_input_free(in);
+    return status;
+}
+
+static size_t pack(hr_compression compression, const char *text, size_t size, char *out)
+{
+    hr_output *file;
+    hr_error err;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = compression, .no_sync = true};
+    assert_ok(hr_output_open_with("packed", &opts, &file, &err), &err);
+    assert_ok(hr_output_write(file, text, size, &err), &err);
+    assert_ok(hr_output_commit(file, &err), &err);
+    size_t packed;
+    char *bytes = read_whole_file("packed", &packed);
+    memcpy(out, bytes, packed);
+    free(bytes);
+    return packed;
+}
+
+static void streams_behind_each_other_are_one_file(void **state)
+{
+    (void)state;
+    char text[2000], file[8000], out[8000];
+    make_text(text, sizeof text, 4);
+    for (int compression = HR_GZIP; compression <= HR_ZLIB; compression++) {
+        size_t size = 0, got;
+        hr_error err;
+        size += pack((hr_compression)compression, text, 0, file + size);
+        size += pack((hr_compression)compression, text, 700, file + size);
+        size += pack((hr_compression)compression, text, 0, file + size);
+        size += pack((hr_compression)compression, text + 700, 1300, file + size);
+        memset(file + size, 0, 100);
+        for (int zeros = 0; zeros <= 100; zeros += 20) {
+            write_file("f", file, size + (size_t)zeros);
+            assert_ok(read_all("f", (hr_compression)compression, out, &got, &err), &err);
+            assert_int_equal(got, sizeof text);
+            assert_memory_equal(out, text, got);
+        }
+        file[size + 50] = 1;
+        write_file("f", file, size + 100);
+        assert_int_equal(read_all("f", (hr_compression)compression, out, &got, &err), HR_DATA_LOSS);
+        assert_string_equal(err.kind, "stream.trailing_data");
+        assert_int_equal(err.compressed_offset, size);
+        assert_int_equal(err.offset, sizeof text);
+        assert_int_equal(got, sizeof text);
+    }
+}
+
+static void every_cut_and_every_flipped_bit_is_noticed_or_harmless(void **state)
+{
+    (void)state;
+    char text[150], file[1000], out[2000];
+    make_text(text, sizeof text, 5);
+    for (int compression = HR_GZIP; compression <= HR_ZLIB; compression++) {
+        size_t size = pack((hr_compression)compression, text, sizeof text, file), got;
+        hr_error err;
+        for (size_t cut = 1; cut < size; cut++) {
+            write_file("f", file, cut);
+            assert_int_equal(read_all("f", (hr_compression)compression, out, &got, &err), HR_DATA_LOSS);
+            assert_string_equal(err.kind, "stream.truncated");
+            assert_int_equal(err.compressed_offset, cut);
+            assert_int_equal(err.offset, got);
+            assert_memory_equal(out, text, got);
+        }
+        for (size_t bit = 0; bit < 8 * size; bit++) {
+            file[bit / 8] = (char)(file[bit / 8] ^ 1 << bit % 8);
+            write_file("f", file, size);
+            if (read_all("f", (hr_compression)compression, out, &got, &err) == HR_OK) {
+                assert_int_equal(got, sizeof text);
+                assert_memory_equal(out, text, got);
+            }
+            file[bit / 8] = (char)(file[bit / 8] ^ 1 << bit % 8);
+        }
+    }
+}
+
+static void every_level_can_be_read_and_zlib_reads_what_is_written(void **state)
+{
+    (void)state;
+    char text[20000], out[20000];
+    make_text(text, sizeof text, 6);
+    for (int level = 0; level <= 9; level++) {
+        hr_output *file;
+        hr_error err;
+        size_t got;
+        const hr_output_opts opts = {.struct_size = sizeof opts, .level = level, .no_sync = true};
+        assert_ok(hr_output_open_with("f.gz", &opts, &file, &err), &err);
+        for (size_t at = 0; at < sizeof text; at += 1000) assert_ok(hr_output_write(file, text + at, 1000, &err), &err);
+        assert_ok(hr_output_commit(file, &err), &err);
+        assert_ok(read_all("f.gz", HR_GZIP, out, &got, &err), &err);
+        assert_int_equal(got, sizeof text);
+        assert_memory_equal(out, text, got);
+        gzFile gz = gzopen("f.gz", "rb");
+        assert_int_equal(gzread(gz, out, sizeof out), sizeof text);
+        assert_int_equal(gzclose(gz), Z_OK);
+        assert_memory_equal(out, text, sizeof text);
+    }
+}
+
+static void names_of_compressions_are_tensorflows_exactly(void **state)
+{
+    (void)state;
+    hr_compression c;
+    for (int id = HR_NONE; id <= HR_ZLIB; id++) {
+        assert_true(hr_compression_named(hr_compression_name((hr_compression)id), &c));
+        assert_int_equal(c, id);
+        assert_non_null(hr__codec_of((hr_compression)id));
+    }
+    const char *const wrong[] = {"gzip", "NONE", "GZIP ", "SNAPPY", "AUTO"};
+    for (int i = 0; i < 5; i++) assert_false(hr_compression_named(wrong[i], &c));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_read_each_other_in_pieces_of_any_size),
+        cmocka_unit_test(engines_agree_on_checksums),
+        cmocka_unit_test(engines_agree_on_damaged_streams_as_far_as_both_go),
+        cmocka_unit_test(streams_behind_each_other_are_one_file),
+        cmocka_unit_test(every_cut_and_every_flipped_bit_is_noticed_or_harmless),
+        cmocka_unit_test(every_level_can_be_read_and_zlib_reads_what_is_written),
+        cmocka_unit_test(names_of_compressions_are_tensorflows_exactly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

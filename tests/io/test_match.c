@@ -1,0 +1,138 @@
+/* File patterns: one name against one pattern, and whole lists, as TensorFlow gives them. */
+#include "io/match.h"
+#include "tests/testing.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void one_name_matches_as_fnmatch_says(void **state)
+{
+    (void)state;
+    /* Every short pattern of these bytes against every short name: the C library's answer is the oracle. */
+    static const char in_pattern[] = "ab*?[]-!/\\", in_name[] = "ab/-[]";
+    for (unsigned p = 0; p < 100000; p++) {
+        char pattern[6];
+        unsigned rest = p;
+        for (int i = 0; i < 5; i++, rest /= 10) pattern[i] = in_pattern[rest % 10];
+        pattern[5] = '\0';
+        /* Sets are compared below; a lone backslash is undefined, and glibc misses an escaped slash behind a star. */
+        if (strchr(pattern, '[') || pattern[4] == '\\' || strstr(pattern, "\\/")) continue;
+        for (unsigned n = 0; n < 6 * 6 * 6; n++) {
+            char name[4] = {in_name[n % 6], in_name[n / 6 % 6], in_name[n / 36], '\0'};
+            bool expected = fnmatch(pattern, name, FNM_PATHNAME) == 0;
+            if (hr__glob_matches(pattern, name) != expected) fail_msg("%s against %s", pattern, name);
+        }
+    }
+    static const char *const sets[][2] = {
+        {"[ab]", "a"}, {"[ab]", "c"},        {"[a-c]", "b"},   {"[!a]", "b"},    {"[!a]", "a"},  {"[^a]", "b"},
+        {"[]]", "]"},  {"[]a]", "a"},        {"[a-]", "-"},    {"[-a]", "-"},    {"[a", "[a"},   {"x[", "x["},
+        {"[!a]", "/"}, {"[a-c][x-z]", "by"}, {"*[0-9]", "a1"}, {"*[0-9]", "1a"}, {"[\\]]", "]"}, {"[a\\-c]", "b"},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        assert_int_equal(hr__glob_matches(sets[i][0], sets[i][1]), fnmatch(sets[i][0], sets[i][1], FNM_PATHNAME) == 0);
+    assert_true(hr__glob_matches("*", ".hidden"));
+    assert_false(hr__glob_matches("?", "\xc5\xbc")); /* bytes, not characters */
+}
+
+static void files_are(const char *pattern, const char *expected)
+{
+    hr_file_list list;
+    hr_error err;
+    char got[1000] = "";
+    hr_status status = hr_match_files(pattern, &list, &err);
+    if (status == HR_NOT_FOUND) assert_non_null(strstr(err.text, pattern[0] ? pattern : "\"\""));
+    if (status != HR_OK) assert_int_equal(status, HR_NOT_FOUND);
+    for (int64_t i = 0; i < list.count; i++) strcat(strcat(got, list.path[i]), " ");
+    hr_file_list_clear(&list);
+    assert_string_equal(got, expected);
+}
+
+static void make_files(void)
+{
+    mkdir("d", 0777);
+    mkdir("d/sub", 0777);
+    mkdir("e", 0777);
+    const char *const names[] = {"d/a-1", "d/a-10", "d/a-2",   "d/B",   "d/.h",
+                                 "d/a*",  "d/a[0]", "d/sub/x", "e/a-1", "top"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) write_file(names[i], "", 0);
+}
+
+static void lists_are_sorted_by_bytes_and_walk_level_by_level(void **state)
+{
+    (void)state;
+    make_files();
+    files_are("d/*", "d/.h d/B d/a* d/a-1 d/a-10 d/a-2 d/a[0] d/sub ");
+    files_are("d/a-?", "d/a-1 d/a-2 ");
+    files_are("*/a-1", "./d/a-1 ./e/a-1 ");
+    files_are("to*", "./top ");
+    files_are("./to*", "./top ");
+    files_are("d/*/x", "d/sub/x ");
+    files_are("d/**/x", "d/sub/x ");
+    files_are("d/sub", "d/sub ");
+    files_are("d/sub/", "d/sub/ ");
+    files_are("d/su*/", "d/sub ");
+    files_are("d//a-1", "d//a-1 ");
+    files_are("d/../e/*", "d/../e/a-1 ");
+    files_are("d/a\\*", "d/a* ");
+    files_are("d/a\\[0]", "d/a[0] ");
+    files_are("top/*", "");
+    files_are("d/none-*", "");
+    files_are("d/none", "");
+    files_are("d/a-{1,2}", "");
+    files_are("", "");
+}
+
+static void several_patterns_are_one_sorted_list(void **state)
+{
+    (void)state;
+    make_files();
+    files_are("e/*\nd/a-1*", "d/a-1 d/a-10 e/a-1 ");
+    files_are("d/a-1\nd/none*", "d/a-1 ");
+    files_are("d/a-1*\nd/a-*0", "d/a-1 d/a-10 d/a-10 ");
+}
+
+static void a_source_keeps_the_order_of_patterns_and_misses_files_at_their_turn(void **state)
+{
+    (void)state;
+    make_files();
+    hr_file_list list;
+    hr_error err;
+    assert_ok(hr__source_files("e/a-1\nmissing\nd/a-1*", &list, &err), &err);
+    const char *const expected[] = {"e/a-1", "missing", "d/a-1", "d/a-10"};
+    assert_int_equal(list.count, 4);
+    for (int i = 0; i < 4; i++) assert_string_equal(list.path[i], expected[i]);
+    hr_file_list_clear(&list);
+    assert_int_equal(hr__source_files("x*\ny*", &list, &err), HR_NOT_FOUND);
+}
+
+static void every_failing_allocation_is_an_error_and_leaks_nothing(void **state)
+{
+    (void)state;
+    make_files();
+    const int64_t before = allocations_alive();
+    bool whole = false;
+    for (int64_t n = 0; !whole; n++) {
+        hr_file_list list;
+        hr_error err;
+        fail_allocation(n);
+        hr_status status = hr_match_files("*/a*\nd/s*/x", &list, &err);
+        whole = allocations_since() <= n;
+        assert_int_equal(status, whole ? HR_OK : HR_RESOURCE_EXHAUSTED);
+        hr_file_list_clear(&list);
+        assert_int_equal(allocations_alive(), before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_name_matches_as_fnmatch_says),
+        cmocka_unit_test(lists_are_sorted_by_bytes_and_walk_level_by_level),
+        cmocka_unit_test(several_patterns_are_one_sorted_list),
+        cmocka_unit_test(a_source_keeps_the_order_of_patterns_and_misses_files_at_their_turn),
+        cmocka_unit_test(every_failing_allocation_is_an_error_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* TFRecord: known bytes, any size, any damage, no memory for lengths that are only claimed. */
+#include "io/framing.h"
+#include "tests/io/faults.h"
+#include "tests/testing.h"
+#include <errno.h>
+#include <headrace/io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void write_records(const char *path, const size_t *sizes, int count)
+{
+    hr_record_writer *writer;
+    hr_error err;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .no_sync = true};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int i = 0; i < count; i++) {
+        char *data = malloc(sizes[i] + 1);
+        assert_non_null(data);
+        memset(data, 'a' + i % 26, sizes[i]);
+        assert_ok(hr_record_write(writer, data, sizes[i], &err), &err);
+        free(data);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+static void records_have_the_bytes_that_tensorflow_writes(void **state)
+{
+    (void)state;
+    hr_record_writer *writer;
+    hr_error err;
+    assert_ok(hr_record_writer_open("f", NULL, &writer, &err), &err);
+    assert_ok(hr_record_write(writer, "", 0, &err), &err);
+    assert_ok(hr_record_write(writer, "abc", 3, &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    static const char expected[] = "\0\0\0\0\0\0\0\0\x29\x03\x98\x07\xd8\xea\x82\xa2"
+                                   "\3\0\0\0\0\0\0\0\xb0\x99\x49\x0e"
+                                   "abc\x6e\x57\xf1\x21";
+    size_t size;
+    char *bytes = read_whole_file("f", &size);
+    assert_int_equal(size, sizeof expected - 1);
+    assert_memory_equal(bytes, expected, size);
+    free(bytes);
+}
+
+static void records_of_any_size_come_back(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {0, 1, 7, 4096, 262143, 262144, 262145, 3000000, 5, 0};
+    const char *const names[] = {"f", "f.gz", "f.zlib"};
+    for (int n = 0; n < 3; n++) {
+        write_records(names[n], sizes, 10);
+        hr_record_reader *reader;
+        hr_error err;
+        hr_view record;
+        int64_t offset = 0;
+        assert_ok(hr_record_reader_open(names[n], NULL, &reader, &err), &err);
+        for (int i = 0; i < 10; i++) {
+            assert_ok(hr_record_read(reader, &record, &err), &err);
+            assert_int_equal(record.size, sizes[i]);
+            assert_int_equal(hr_record_offset(reader), offset);
+            offset += record.size + HR__RECORD_FRAME;
+            for (int64_t b = 0; b < record.size; b += 997) assert_int_equal(record.data[b], 'a' + i);
+        }
+        assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+        assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+        hr_record_reader_free(reader);
+    }
+}
+
+/* Reads a file's records: how many, and what then. */
+static hr_status read_to_end(const char *path, int *count, hr_error *err)
+{
+    hr_record_reader *reader;
+    hr_view record;
+    const hr_input_opts none = {.struct_size = sizeof none, .compression = HR_NONE};
+    hr_status status = hr_record_reader_open(path, &none, &reader, err);
+    if (status != HR_OK) return status;
+    for (*count = 0; (status = hr_record_read(reader, &record, err)) == HR_OK; ++*count) {}
+    hr_error again;
+    assert_int_equal(hr_record_read(reader, &record, &again), status);
+    if (status < 0) assert_string_equal(again.text, err->text);
+    hr_record_reader_free(reader);
+    return status;
+}
+
+static void every_cut_and_flipped_bit_is_named_with_record_and_offset(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {3, 0, 20};
+    const int64_t begin[] = {0, 19, 35, 71};
+    write_records("f", sizes, 3);
+    size_t size;
+    char *bytes = read_whole_file("f", &size);
+    hr_error err;
+    int count, whole;
+    for (size_t cut = 0; cut <= size; cut++) {
+        for (whole = 0; whole < 3 && begin[whole + 1] <= (int64_t)cut;) whole++;
+        write_file("g", bytes, cut);
+        hr_status status = read_to_end("g", &count, &err);
+        assert_int_equal(count, whole);
+        assert_int_equal(status, begin[whole] == (int64_t)cut ? HR_END : HR_DATA_LOSS);
+        if (status == HR_END) continue;
+        assert_string_equal(err.kind, "tfrecord.truncated");
+        assert_int_equal(err.offset, begin[whole]);
+        assert_int_equal(err.record, whole);
+        assert_string_equal(err.file, "g");
+    }
+    for (size_t bit = 0; bit < 8 * size; bit++) {
+        for (whole = 0; begin[whole + 1] <= (int64_t)bit / 8;) whole++;
+        bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
+        write_file("g", bytes, size);
+        assert_int_equal(read_to_end("g", &count, &err), HR_DATA_LOSS);
+        assert_int_equal(count, whole);
+        assert_int_equal(err.offset, begin[whole]);
+        assert_string_equal(err.kind,
+                            (int64_t)bit / 8 - begin[whole] < 12 ? "tfrecord.length_crc" : "tfrecord.data_crc");
+        bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
+    }
+    free(bytes);
+}
+
+static void messages_say_where_what_was_expected_and_found(void **state)
+{
+    (void)state;
+    static const char damaged[] = "\3\0\0\0\0\0\0\0\xb0\x99\x49\x0e"
+                                  "abc\0\0\0\0";
+    int count;
+    hr_error err;
+    write_file("train-00003.tfrecord", damaged, sizeof damaged - 1);
+    assert_int_equal(read_to_end("train-00003.tfrecord", &count, &err), HR_DATA_LOSS);
+    assert_string_equal(err.text,
+                        "train-00003.tfrecord:0: record 0: expected data checksum 0x00000000, got 0x21f1576e; "
+                        "the file is truncated or corrupt");
+}
+
+/* A header that claims `length` bytes, with the right checksum, and a few bytes behind it. */
+static void write_claim(const char *path, uint64_t length)
+{
+    char bytes[HR__RECORD_HEADER + 8] = {0};
+    hr__record_header(bytes, length);
+    write_file(path, bytes, sizeof bytes);
+}
+
+static void a_claimed_length_costs_no_memory(void **state)
+{
+    (void)state;
+    const uint64_t lengths[] = {
+        9, 1 << 20, HR__RECORD_LIMIT, HR__RECORD_LIMIT + 1, 1000000000000, UINT64_MAX - 3, UINT64_MAX};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        hr_error err;
+        int count;
+        write_claim("f", lengths[i]);
+        assert_int_equal(read_to_end("f", &count, &err), HR_DATA_LOSS);
+        assert_string_equal(err.kind, lengths[i] > HR__RECORD_LIMIT ? "tfrecord.length_limit" : "tfrecord.truncated");
+    }
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_true(used.ru_maxrss < 200 * 1024); /* KiB */
+#endif
+}
+
+static void skipping_looks_at_lengths_only(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {3, 5, 7};
+    write_records("f", sizes, 3);
+    size_t size;
+    char *bytes = read_whole_file("f", &size);
+    bytes[13] = 'x'; /* the first record's data */
+    write_file("f", bytes, size);
+    free(bytes);
+    hr_record_reader *reader;
+    hr_error err;
+    hr_view record;
+    assert_ok(hr_record_reader_open("f", NULL, &reader, &err), &err);
+    assert_ok(hr_record_skip(reader, 2, &err), &err);
+    assert_ok(hr_record_read(reader, &record, &err), &err);
+    assert_int_equal(record.size, 7);
+    assert_int_equal(hr_record_skip(reader, 1, &err), HR_END);
+    hr_record_reader_free(reader);
+}
+
+static void a_record_file_can_begin_like_a_compressed_one(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {0x9c78, 0x088b1f}; /* the first bytes of zlib's and of gzip's header */
+    for (int i = 0; i < 2; i++) {
+        hr_record_reader *reader;
+        hr_error err;
+        hr_view record;
+        write_records("f", &sizes[i], 1);
+        assert_ok(hr_record_reader_open("f", NULL, &reader, &err), &err);
+        assert_ok(hr_record_read(reader, &record, &err), &err);
+        assert_int_equal(record.size, sizes[i]);
+        hr_record_reader_free(reader);
+    }
+}
+
+static void a_full_disk_leaves_the_old_records(void **state)
+{
+    (void)state;
+    const size_t size = 10;
+    int count;
+    hr_error err;
+    write_records("f", &size, 1);
+    hr_record_writer *writer;
+    assert_ok(hr_record_writer_open("f", NULL, &writer, &err), &err);
+    faults f = {.call = 0, .number = ENOSPC};
+    use_faults(&f);
+    assert_ok(hr_record_write(writer, "abc", 3, &err), &err);
+    assert_int_equal(hr_record_writer_commit(writer, &err), HR_RESOURCE_EXHAUSTED);
+    use_faults(NULL);
+    assert_string_equal(err.kind, "file.write");
+    assert_int_equal(read_to_end("f", &count, &err), HR_END);
+    assert_int_equal(count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_have_the_bytes_that_tensorflow_writes),
+        cmocka_unit_test(records_of_any_size_come_back),
+        cmocka_unit_test(every_cut_and_flipped_bit_is_named_with_record_and_offset),
+        cmocka_unit_test(messages_say_where_what_was_expected_and_found),
+        cmocka_unit_test(a_claimed_length_costs_no_memory),
+        cmocka_unit_test(skipping_looks_at_lengths_only),
+        cmocka_unit_test(a_record_file_can_begin_like_a_compressed_one),
+        cmocka_unit_test(a_full_disk_leaves_the_old_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
