@@ -1,0 +1,116 @@
+/* parse_example: dense, sparse and ragged components, before a batch and behind it. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 150 };
+
+/* Row r: an id, r % 4 words, r % 3 numbers, for odd r a score. */
+static void add_features(hr_example *ex, int r)
+{
+    char text[3][16];
+    hr_view word[3];
+    const int64_t id = r, numbers[] = {r, 2 * r};
+    const float score = (float)r / 2;
+    for (int w = 0; w < 3; w++) word[w] = (hr_view){text[w], snprintf(text[w], sizeof text[w], "w%d-%d", r, w)};
+    hr_example_clear(ex);
+    hr_example_add_int64(ex, "id", &id, 1);
+    hr_example_add_bytes(ex, "words", word, r % 4);
+    hr_example_add_int64(ex, "numbers", numbers, r % 3);
+    if (r % 2) hr_example_add_float(ex, "score", &score, 1);
+}
+
+static int write_examples(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts};
+    hr_example *ex = hr_example_new();
+    assert_non_null(ex);
+    assert_ok(hr_record_writer_open("examples.tfrecord", &opts, &writer, &err), &err);
+    for (int r = 0; r < ROWS; r++) {
+        hr_view bytes;
+        add_features(ex, r);
+        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
+        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_example_free(ex);
+    return 0;
+}
+
+static hr_dataset *parsed(hr_dataset *in)
+{
+    static const float none = -1;
+    const hr_tensor missing = hr_tensor_of(HR_FLOAT, HR_SCALAR, &none);
+    return hr_parse_example(in, HR_PARSE_SPEC({.key = "id", .kind = HR_FIXED_LEN, .dtype = HR_INT64},
+                                              {.key = "words", .kind = HR_VAR_LEN, .dtype = HR_STRING},
+                                              {.key = "numbers", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64},
+                                              {.key = "score", .dtype = HR_FLOAT, .default_value = &missing}));
+}
+
+static hr_dataset *records(void) { return hr_tfrecord("examples.tfrecord"); }
+
+HR_SAMPLE(parse_example) { return parsed(hr_batch(hr_shuffle(records(), 30), 7)); }
+HR_SAMPLE(parse_then_batch) { return hr_batch(parsed(hr_shuffle(records(), 30)), 7); }
+HR_SAMPLE(parse_then_shuffle) { return hr_batch(hr_shuffle(parsed(records()), 30), 4); }
+HR_SAMPLE(parse_in_epochs) { return hr_repeat(hr_take(parsed(records()), 40), .count = HR_I64(3)); }
+
+static void parsing_before_and_behind_a_batch_gives_the_same(void **state)
+{
+    (void)state;
+    static run before, behind;
+    run_all(&before, hr_batch(parsed(records()), 7), (way){.workers = 2});
+    run_all(&behind, parsed(hr_batch(records(), 7)), (way){.workers = 2});
+    assert_int_equal(before.count, (ROWS + 6) / 7);
+    assert_same_run(&before, &behind);
+}
+
+static void parse_example_gives_what_was_written(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(parsed(records()), (way){0});
+    for (int r = 0; r < ROWS; r++) {
+        if (hr_next(it, &e) != HR_OK) fail_msg("row %d: %s", r, hr_iterator_error(it)->text);
+        assert_int_equal(*(const int64_t *)hr_get(e, "id")->data, r);
+        assert_int_equal(hr_get(e, "words")->count, r % 4);
+        assert_int_equal(hr_get(e, "numbers")->count, r % 3);
+        assert_true(*(const float *)hr_get(e, "score")->data == (r % 2 ? (float)r / 2 : -1));
+        for (int w = 0; w < r % 4; w++) {
+            char want[16];
+            const hr_view *word = (const hr_view *)hr_get(e, "words")->data + w;
+            assert_int_equal(word->size, snprintf(want, sizeof want, "w%d-%d", r, w));
+            assert_memory_equal(word->data, want, (size_t)word->size);
+        }
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void a_missing_feature_without_a_default_names_file_and_feature(void **state)
+{
+    (void)state;
+    static run got;
+    hr_dataset *ds = hr_shuffle(records(), 10);
+    ds = hr_parse_example(ds, HR_PARSE_SPEC({.key = "score", .kind = HR_FIXED_LEN, .dtype = HR_FLOAT}));
+    run_all(&got, ds, (way){.workers = 2});
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_string_equal(got.error.feature, "score");
+    assert_string_equal(got.error.file, "examples.tfrecord");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(parse_example),
+        HR_CONFORMANCE(parse_then_batch),
+        HR_CONFORMANCE(parse_then_shuffle),
+        HR_CONFORMANCE(parse_in_epochs),
+        cmocka_unit_test(parsing_before_and_behind_a_batch_gives_the_same),
+        cmocka_unit_test(parse_example_gives_what_was_written),
+        cmocka_unit_test(a_missing_feature_without_a_default_names_file_and_feature),
+    };
+    return cmocka_run_group_tests(tests, write_examples, NULL);
+}

@@ -1,0 +1,126 @@
+/* tfrecord: files one after another, compressed or not, damaged at a known place. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES = 4, RECORDS = 50 };
+
+static size_t make_record(char *text, int file, int record)
+{
+    const size_t used = (size_t)sprintf(text, "file %d record %d ", file, record);
+    const size_t more = file == 1 && record == 30 ? 600000 : (size_t)(record * 37 % 300);
+    memset(text + used, 'x', more);
+    return used + more;
+}
+
+static void write_records(const char *path, int file, hr_compression compression)
+{
+    static char text[700000];
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = compression};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int r = 0; r < RECORDS; r++) assert_ok(hr_record_write(writer, text, make_record(text, file, r), &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+static int write_all(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FILES; f++) {
+        char path[32];
+        snprintf(path, sizeof path, "plain-%d.tfrecord", f);
+        write_records(path, f, HR_NONE);
+        snprintf(path, sizeof path, "zipped-%d.tfrecord.gz", f);
+        write_records(path, f, HR_GZIP);
+    }
+    write_file("empty.tfrecord", NULL, 0);
+    return 0;
+}
+
+HR_SAMPLE(tfrecord) { return hr_batch(hr_shuffle(hr_tfrecord("plain-*.tfrecord"), 30), 7); }
+HR_SAMPLE(tfrecord_zipped) { return hr_skip(hr_tfrecord("zipped-*.gz"), 20); }
+HR_SAMPLE(tfrecord_in_epochs) { return hr_repeat(hr_tfrecord("plain-[02].tfrecord"), .count = HR_I64(3)); }
+HR_SAMPLE(tfrecord_damaged) { return hr_batch(hr_tfrecord("damaged.tfrecord"), 4); }
+
+static void assert_records(hr_dataset *ds, const int *file, int files)
+{
+    static char want[700000];
+    const hr_element *e;
+    hr_iterator *it = iterate(ds, (way){.workers = 2});
+    for (int n = 0; n < files * RECORDS; n++) {
+        const size_t size = make_record(want, file[n / RECORDS], n % RECORDS);
+        if (hr_next(it, &e) != HR_OK) fail_msg("record %d: %s", n, hr_iterator_error(it)->text);
+        const hr_view *got = hr_get(e, "value")->data;
+        assert_int_equal(got->size, size);
+        assert_memory_equal(got->data, want, size);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void tfrecord_reads_files_in_the_order_of_their_names(void **state)
+{
+    (void)state;
+    assert_records(hr_tfrecord("plain-*.tfrecord"), (int[]){0, 1, 2, 3}, 4);
+    assert_records(hr_tfrecord("zipped-*.tfrecord.gz"), (int[]){0, 1, 2, 3}, 4);
+    assert_records(hr_tfrecord("zipped-1.tfrecord.gz", .compression = HR_GZIP), (int[]){1}, 1);
+    assert_records(hr_tfrecord("empty.tfrecord"), NULL, 0);
+}
+
+/* Flips a bit of record 20 of file 2, in its data. */
+static int damage(void **state)
+{
+    (void)state;
+    static char text[700000];
+    size_t size, at = 12 + 3;
+    char *bytes = read_whole_file("plain-2.tfrecord", &size);
+    for (int r = 0; r < 20; r++) at += 16 + make_record(text, 2, r);
+    bytes[at] ^= 4;
+    write_file("damaged.tfrecord", bytes, size);
+    write_file("cut.tfrecord", bytes, at);
+    free(bytes);
+    return 0;
+}
+
+static void tfrecord_names_file_record_and_offset_of_damage(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_tfrecord("damaged.tfrecord"), (way){.workers = 2});
+    assert_int_equal(got.count, 20);
+    assert_int_equal(got.end, HR_DATA_LOSS);
+    assert_string_equal(got.error.file, "damaged.tfrecord");
+    assert_int_equal(got.error.record, 20);
+    run_all(&got, hr_tfrecord("cut.tfrecord"), (way){.workers = 2});
+    assert_int_equal(got.count, 20);
+    assert_int_equal(got.end, HR_DATA_LOSS);
+}
+
+static void tfrecord_of_a_missing_file_fails(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_tfrecord("missing.tfrecord"), (way){0});
+    assert_int_equal(got.end, HR_NOT_FOUND);
+    assert_non_null(strstr(got.error.text, "missing.tfrecord"));
+    run_all(&got, hr_tfrecord("."), (way){0});
+    assert_true(got.end < 0);
+}
+
+static int write_and_damage(void **state) { return write_all(state) || damage(state); }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(tfrecord),
+        HR_CONFORMANCE(tfrecord_zipped),
+        HR_CONFORMANCE(tfrecord_in_epochs),
+        HR_CONFORMANCE_OF_FAILURE(tfrecord_damaged),
+        cmocka_unit_test(tfrecord_reads_files_in_the_order_of_their_names),
+        cmocka_unit_test(tfrecord_names_file_record_and_offset_of_damage),
+        cmocka_unit_test(tfrecord_of_a_missing_file_fails),
+    };
+    return cmocka_run_group_tests(tests, write_and_damage, NULL);
+}
