@@ -48,11 +48,16 @@ static uint64_t mix_tensor(uint64_t sum, const hr_tensor *t)
     return mix_values(mix_number(sum, t->count), t);
 }
 
-static uint64_t hash_element(const hr_element *e)
+/* False: there was no memory for a component. */
+static bool hash_element(const hr_element *e, uint64_t *sum)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    for (int i = 0; i < hr_element_schema(e)->fields; i++) sum = mix_tensor(sum, hr_get_at(e, i));
-    return sum;
+    *sum = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < hr_element_schema(e)->fields; i++) {
+        const hr_tensor *t = hr_get_at(e, i);
+        if (!t) return false;
+        *sum = mix_tensor(*sum, t);
+    }
+    return true;
 }
 
 /* ---- runs ---- */
@@ -77,7 +82,10 @@ void run_on(run *r, hr_iterator *it, int at_most)
     r->end = HR_OK;
     for (; at_most > 0 && (r->end = hr_next(it, &e)) == HR_OK; at_most--) {
         if (r->count == MOST_ELEMENTS) fail_msg("more than %d elements", MOST_ELEMENTS);
-        r->element[r->count++] = hash_element(e);
+        if (!hash_element(e, &r->element[r->count++])) {
+            r->end = HR_RESOURCE_EXHAUSTED;
+            return;
+        }
     }
     const hr_error *error = hr_iterator_error(it);
     if (error) r->error = *error;

@@ -65,14 +65,17 @@ static hr_dataset *files(int64_t cycle, int64_t block)
 
 /* ---- functions ---- */
 
-static const hr_field int64_field = {"value", HR_INT64, HR_DENSE, {0, {0}}, false};
+static const hr_field int64_field = {.name = "value", .dtype = HR_INT64};
 static const hr_schema int64_schema = {.levels = 0, .fields = 1, .field = &int64_field};
 
+/* Of one string, or of all in a batch. */
 static hr_status hash_of(const hr_element *in, hr_builder *out, hr_call *call, void *user)
 {
     (void)user, (void)call;
-    const hr_view *view = hr_get(in, "value")->data;
-    *(int64_t *)hr_set(out, "value") = (int64_t)hr_fingerprint64(view->data, (size_t)view->size);
+    const hr_tensor *text = hr_get(in, "value");
+    const hr_view *view = text->data;
+    int64_t *value = hr_set(out, "value");
+    for (int64_t i = 0; i < text->count; i++) value[i] = (int64_t)hr_fingerprint64(view[i].data, (size_t)view[i].size);
     return HR_OK;
 }
 
@@ -88,7 +91,10 @@ static hr_status refuse_one(const hr_element *in, hr_builder *out, hr_call *call
 static hr_status draw(const hr_element *in, hr_builder *out, hr_call *call, void *user)
 {
     (void)user;
-    *(int64_t *)hr_set(out, "value") = value_of(in) * 1000 + (int64_t)(hr_call_random(call, 0) % 1000);
+    const hr_tensor *from = hr_get(in, "value");
+    int64_t *value = hr_set(out, "value");
+    for (int64_t i = 0; i < from->count; i++)
+        value[i] = ((const int64_t *)from->data)[i] * 1000 + (int64_t)(hr_call_random(call, (uint64_t)i) % 1000);
     return HR_OK;
 }
 

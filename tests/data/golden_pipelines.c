@@ -63,8 +63,7 @@ static hr_status fail_if_equal(const hr_element *in, hr_builder *out, hr_call *c
     return HR_OK;
 }
 
-static const hr_field pair_fields[] = {{"0", HR_INT64, HR_DENSE, {0, {0}}, false},
-                                       {"1", HR_INT64, HR_DENSE, {0, {0}}, false}};
+static const hr_field pair_fields[] = {{.name = "0", .dtype = HR_INT64}, {.name = "1", .dtype = HR_INT64}};
 static const hr_schema pair_schema = {.levels = 0, .fields = 2, .field = pair_fields};
 
 static hr_status pair(const hr_element *in, hr_builder *out, hr_call *call, void *user)

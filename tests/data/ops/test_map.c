@@ -27,8 +27,7 @@ static hr_status refuse_88(const hr_element *in, hr_builder *out, hr_call *call,
     return HR_OK;
 }
 
-static const hr_field text_fields[] = {{"half", HR_FLOAT, HR_DENSE, {0, {0}}, false},
-                                       {"text", HR_STRING, HR_DENSE, {0, {0}}, false}};
+static const hr_field text_fields[] = {{.name = "half", .dtype = HR_FLOAT}, {.name = "text", .dtype = HR_STRING}};
 static const hr_schema text_schema = {.levels = 0, .fields = 2, .field = text_fields};
 
 static hr_status to_text(const hr_element *in, hr_builder *out, hr_call *call, void *user)
