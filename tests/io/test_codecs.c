@@ -214,12 +214,34 @@ static void every_cut_and_every_flipped_bit_is_noticed_or_harmless(void **state)
             file[bit / 8] = (char)(file[bit / 8] ^ 1 << bit % 8);
             write_file("f", file, size);
             if (read_all("f", (hr_compression)compression, out, &got, &err) == HR_OK) {
+                assert_true(bit / 8 < size - (compression == HR_GZIP ? 8 : 4)); /* the trailer is looked at */
                 assert_int_equal(got, sizeof text);
                 assert_memory_equal(out, text, got);
             }
             file[bit / 8] = (char)(file[bit / 8] ^ 1 << bit % 8);
         }
     }
+}
+
+static void a_long_peek_into_a_cut_stream_lends_the_good_bytes_with_the_error(void **state)
+{
+    (void)state;
+    char text[2000], file[4000];
+    make_text(text, sizeof text, 7);
+    size_t size = pack(HR_GZIP, text, sizeof text, file), got;
+    hr_input *in;
+    hr_error err;
+    const char *data;
+    write_file("f.gz", file, size - 3);
+    assert_ok(hr_input_open_with("f.gz", NULL, &in, &err), &err);
+    assert_int_equal(hr_input_peek(in, 3000, &data, &got, &err), HR_DATA_LOSS);
+    assert_int_equal(got, sizeof text);
+    assert_memory_equal(data, text, got);
+    assert_ok(hr_input_peek(in, 2000, &data, &got, &err), &err);
+    hr_input_consume(in, 2000);
+    assert_int_equal(hr_input_peek(in, 1, &data, &got, &err), HR_DATA_LOSS);
+    assert_int_equal(got, 0);
+    hr_input_free(in);
 }
 
 static void every_level_can_be_read_and_zlib_reads_what_is_written(void **state)
@@ -266,6 +288,7 @@ int main(void)
         cmocka_unit_test(engines_agree_on_damaged_streams_as_far_as_both_go),
         cmocka_unit_test(streams_behind_each_other_are_one_file),
         cmocka_unit_test(every_cut_and_every_flipped_bit_is_noticed_or_harmless),
+        cmocka_unit_test(a_long_peek_into_a_cut_stream_lends_the_good_bytes_with_the_error),
         cmocka_unit_test(every_level_can_be_read_and_zlib_reads_what_is_written),
         cmocka_unit_test(names_of_compressions_are_tensorflows_exactly),
     };
