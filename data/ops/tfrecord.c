@@ -208,6 +208,14 @@ static int64_t zeros_behind(tfrecord_state *st)
     return zeros;
 }
 
+/* Rows to make room for: what the unit takes, but not many more than a piece of the file can hold. */
+static int64_t rows_for(const tfrecord_state *st, const hr_plan *p)
+{
+    const int64_t average = st->average ? st->average : 64;
+    const int64_t most = 2 * ((int64_t)hr_unit_size(p) / average) + 64;
+    return hr_room(p) < most ? hr_room(p) : most;
+}
+
 /* How much to read for `room` records: not a whole piece if a few bytes will do. */
 static size_t piece_for(const tfrecord_state *st, const hr_plan *p, int64_t room)
 {
@@ -225,8 +233,7 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
     tfrecord_state *st = state;
     if (!st->in) HR_TRY(open_file(sp, st, p, err));
 
-    const int64_t most = (int64_t)hr_unit_size(p) / HR__RECORD_FRAME + 1;
-    const int64_t room = hr_room(p) < most ? hr_room(p) : most;
+    const int64_t room = rows_for(st, p);
     const size_t name_size = strlen(st->files.path[st->file]) + 1;
     hr_columns *rows = hr_unit_rows(p, room);
     char *name = rows ? hr_unit_bytes(p, name_size) : NULL;
