@@ -73,12 +73,14 @@ typedef struct hr__slot {
 
 struct hr__example_parser {
     int slots;
-    int words;        /* of a bit set of slots */
-    int lists;        /* how many slots are lists: */
-    uint16_t *list;   /* they are these */
-    uint32_t buckets; /* a power of two, more than twice the slots */
-    uint16_t *bucket; /* slot + 1 by hash of the key, linear probing; 0: none */
-    uint64_t *all;    /* bits of all slots */
+    int words;           /* of a bit set of slots */
+    int lists;           /* how many slots are lists: */
+    uint16_t *list;      /* they are these */
+    uint32_t buckets;    /* a power of two, more than twice the slots */
+    uint32_t shift;      /* of a key's hash, to a bucket */
+    uint64_t multiplier; /* chosen so that few keys share a bucket, mostly none */
+    uint16_t *bucket;    /* slot + 1 by hash of the key, linear probing; 0: none */
+    uint64_t *all;       /* bits of all slots */
     hr__slot *slot;
     char *keys;
 };
@@ -103,16 +105,17 @@ struct hr__example_order {
 /* Slot of a key; -1: nobody asked for it. 8 bytes behind the key's start are readable. */
 int hr__find_slot(const hr__example_parser *parser, const uint8_t *key, size_t size);
 
-static inline uint64_t hr__key_hash(const uint8_t *key, size_t size)
+/* The bucket where a key's search begins. */
+static inline uint32_t hr__key_bucket(const hr__example_parser *parser, const uint8_t *key, size_t size)
 {
     uint64_t a = hr__load8(key);
     if (size >= 8) {
         uint64_t b = hr__load8(key + size - 8);
         a ^= b << 29 | b >> 35;
     } else {
-        a &= size ? ~0ull >> (64 - 8 * size) : 0;
+        a &= (1ull << 8 * size) - 1;
     }
-    return ((a ^ size) * 0x9e3779b97f4a7c15ull) >> 32;
+    return (uint32_t)(((a ^ size << 56) * parser->multiplier) >> parser->shift);
 }
 
 /* ---- where values go ---- */

@@ -42,21 +42,16 @@ static inline __attribute__((always_inline)) bool begins_like(const hr__slot *s,
     return s->payload_at <= HR__BLOCK || matches(s->text2, s->mask2, p + HR__BLOCK);
 }
 
-/* The varint of at most 8 bytes that fills exactly `size`. */
+/* The varint of at most 8 bytes that fills exactly `size`: no branch on its length, which nobody can predict. */
 static inline bool whole_varint(const uint8_t *p, uint32_t size, uint64_t *value)
 {
-    if (size == 1) {
-        *value = *p;
-        return *p < 0x80;
-    }
     uint64_t v = hr__load8(p), ends = ~v & 0x8080808080808080ull;
-    if (size == 0 || size > 8 || (uint32_t)__builtin_ctzll(ends | 1ull << 63) != 8 * size - 1) return false;
-    if (!(ends >> (8 * size - 1) & 1)) return false;
-    v &= ~0ull >> (64 - 8 * size) & 0x7f7f7f7f7f7f7f7full;
+    v &= ends ^ (ends - 1); /* up to the byte that ends it */
+    v &= 0x7f7f7f7f7f7f7f7full;
     v = (v & 0x007f007f007f007full) | (v & 0x7f007f007f007f00ull) >> 1;
     v = (v & 0x00003fff00003fffull) | (v & 0x3fff00003fff0000ull) >> 2;
     *value = (v & 0x000000000fffffffull) | (v & 0x0fffffff00000000ull) >> 4;
-    return true;
+    return ends != 0 && (uint32_t)__builtin_ctzll(ends) + 1 == 8 * size;
 }
 
 /* The packed values, or the one string, of a list of any shape. */
@@ -147,19 +142,24 @@ static inline bool is_regular(const uint8_t *p, const uint8_t *end)
     return (head & 0x80ff80ff) == canonical && p[3] + 4 <= end - p;
 }
 
+/* The first bucket has another key, or this one in another form: seldom. */
+static __attribute__((noinline)) int search_on(const hr__walk *w, const uint8_t *p)
+{
+    int slot = hr__find_slot(w->parser, p + 4, p[3]);
+    if (slot < 0) return UNKNOWN;
+    const hr__slot *s = &w->parser->slot[slot];
+    return s->payload_at && begins_like(s, p, matches_portable) ? slot : NOT_PLAIN;
+}
+
 /* The slot whose template the entry matches, by the key's hash. */
 static inline __attribute__((always_inline)) int match_by_hash(const hr__walk *w, const uint8_t *p, const uint8_t *end,
                                                                matches_fn *matches)
 {
     if (!is_regular(p, end)) return NOT_PLAIN;
-    const uint32_t last = w->parser->buckets - 1;
-    for (uint32_t b = (uint32_t)hr__key_hash(p + 4, p[3]) & last;; b = (b + 1) & last) {
-        int slot = w->parser->bucket[b] - 1;
-        if (slot < 0) return UNKNOWN;
-        const hr__slot *s = &w->parser->slot[slot];
-        if (s->payload_at && begins_like(s, p, matches)) return slot;
-        if ((uint64_t)s->f.key.size == p[3] && memcmp(s->f.key.data, p + 4, p[3]) == 0) return NOT_PLAIN;
-    }
+    int slot = w->parser->bucket[hr__key_bucket(w->parser, p + 4, p[3])] - 1;
+    if (slot < 0) return UNKNOWN;
+    const hr__slot *s = &w->parser->slot[slot];
+    return s->payload_at && begins_like(s, p, matches) ? slot : search_on(w, p);
 }
 
 static inline __attribute__((always_inline)) int match_by_order(const hr__walk *w, int last, const uint8_t *p,

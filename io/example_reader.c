@@ -62,7 +62,7 @@ static void set_template(hr__slot *s)
 int hr__find_slot(const hr__example_parser *parser, const uint8_t *key, size_t size)
 {
     const uint32_t last = parser->buckets - 1;
-    for (uint32_t b = (uint32_t)hr__key_hash(key, size) & last;; b = (b + 1) & last) {
+    for (uint32_t b = hr__key_bucket(parser, key, size);; b = (b + 1) & last) {
         int slot = parser->bucket[b] - 1;
         if (slot < 0) return -1;
         hr_view own = parser->slot[slot].f.key;
@@ -75,7 +75,8 @@ static hr_status allocate_parser(hr__example_parser *p, const hr__example_featur
     size_t bytes = 8; /* the hash of a key reads 8 */
     for (int i = 0; i < count; i++) bytes += (size_t)features[i].key.size;
     p->words = (count + 63) / 64;
-    for (p->buckets = 16; p->buckets <= 2 * (uint32_t)count; p->buckets *= 2) continue;
+    p->shift = 60;
+    for (p->buckets = 16; p->buckets <= 8 * (uint32_t)count; p->buckets *= 2) p->shift--;
     p->slot = hr_calloc((size_t)count + 1, sizeof *p->slot);
     p->bucket = hr_calloc(p->buckets, sizeof *p->bucket);
     p->list = hr_calloc((size_t)count + 1, sizeof *p->list);
@@ -85,13 +86,42 @@ static hr_status allocate_parser(hr__example_parser *p, const hr__example_featur
     return HR_OK;
 }
 
-static void add_to_table(hr__example_parser *p, int slot)
+static uint32_t bucket_of(const hr__example_parser *p, int slot)
 {
     hr_view key = p->slot[slot].f.key;
-    const uint32_t last = p->buckets - 1;
-    uint32_t b = (uint32_t)hr__key_hash((const uint8_t *)key.data, (size_t)key.size) & last;
-    while (p->bucket[b]) b = (b + 1) & last;
-    p->bucket[b] = (uint16_t)(slot + 1);
+    return hr__key_bucket(p, (const uint8_t *)key.data, (size_t)key.size);
+}
+
+/* How many keys find their bucket taken. */
+static int fill_table(hr__example_parser *p)
+{
+    int taken = 0;
+    memset(p->bucket, 0, p->buckets * sizeof *p->bucket);
+    for (int slot = 0; slot < p->slots; slot++) {
+        uint32_t b = bucket_of(p, slot);
+        taken += p->bucket[b] != 0;
+        while (p->bucket[b]) b = (b + 1) & (p->buckets - 1);
+        p->bucket[b] = (uint16_t)(slot + 1);
+    }
+    return taken;
+}
+
+/* The best of some multipliers: then a key is mostly found at the first look. */
+static void make_table(hr__example_parser *p)
+{
+    enum { TRIES = 100 };
+    uint64_t best = 0;
+    int fewest = p->slots + 1;
+    for (uint64_t n = 0; n < TRIES && fewest > 0; n++) {
+        p->multiplier = hr_random(0x9e3779b97f4a7c15ull, n) | 1;
+        int taken = fill_table(p);
+        if (taken < fewest) {
+            fewest = taken;
+            best = p->multiplier;
+        }
+    }
+    p->multiplier = best;
+    fill_table(p);
 }
 
 static hr_status add_slot(hr__example_parser *p, const hr__example_feature *feature, size_t *used, hr_error *err)
@@ -127,13 +157,15 @@ hr_status hr__example_parser_new(const hr__example_feature *features, int count,
     size_t used = 0;
     for (int i = 0; i < count && status == HR_OK; i++) {
         status = add_slot(p, &features[i], &used, err);
-        if (status == HR_OK) add_to_table(p, p->slots++);
+        if (status == HR_OK) p->slots++;
     }
-    if (status == HR_OK)
-        *out = p;
-    else
+    if (status != HR_OK) {
         hr__example_parser_free(p);
-    return status;
+        return status;
+    }
+    make_table(p);
+    *out = p;
+    return HR_OK;
 }
 
 void hr__example_parser_free(hr__example_parser *parser)
