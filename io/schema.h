@@ -1,0 +1,48 @@
+/* The `schema:` section of a config file: what the fields of a data source are called, of what type they are, what
+ * stands for a missing value, which is the label. convert takes the types of its CSV columns from here, feature columns
+ * the defaults. Not a public header.
+ *
+ *     schema:
+ *       int64: [row, late]
+ *       float: [temp]
+ *       string: [origin]
+ *       default: {temp: 57.0}
+ *       label: late
+ */
+#ifndef HR_SCHEMA_H
+#define HR_SCHEMA_H
+
+#include "base/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr__schema_field {
+    char *name;
+    hr_dtype dtype;  /* as written: HR_INT64, HR_FLOAT, HR_STRING; HR_INT32, HR_BOOL, HR_DOUBLE */
+    hr_dtype stored; /* in a tf.Example: HR_INT64, HR_FLOAT, HR_STRING */
+    bool has_default;
+    int64_t default_int64; /* the default, as it is stored */
+    float default_float;
+    hr_view default_string;
+    int line, column; /* where the field stands in its file */
+} hr__schema_field;
+
+typedef struct hr__schema_file {
+    hr__schema_field *field; /* in the order of the file */
+    int fields;
+    int label; /* index of the label, -1: none */
+} hr__schema_file;
+
+/* Reads the section; hr__schema_clear also after a failure. Kinds: schema.field, schema.empty, and those of config.h. */
+HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, hr_error *err);
+/* The same from a file: its `schema:` section, or, if it has none, the whole of it. */
+HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
+HR_API void hr__schema_clear(hr__schema_file *schema);
+HR_API int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
