@@ -4,6 +4,7 @@
 #define HR_POOL_H
 
 #include <headrace/base.h>
+#include <stdatomic.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +19,7 @@ struct hr__client {
     int max_workers; /* how many workers at once; -1: all of the pool */
     /* The pool's own. */
     hr__client *next;
-    int inside;
+    _Atomic int inside;
     bool leaving;
 };
 
@@ -26,6 +27,9 @@ HR_API hr_status hr__pool_join(hr__client *client, hr_error *err); /* starts the
 HR_API void hr__pool_leave(hr__client *client); /* waits for the workers that are inside run_one, nothing else */
 /* There is work for one more thread. Wakes one sleeper if there is one: cheap when all are busy. Call it without holding a lock. */
 HR_API void hr__pool_wake(hr__client *client);
+
+/* A worker sleeps that this client may have: it is worth looking for more work to wake it for. */
+HR_API bool hr__pool_sleeps(const hr__client *client);
 
 /* Runs fn(i, user) for all 0 <= i < count, on this thread and on idle workers; returns when all are done. Nested calls
  * run inline. Pieces should be 20 us or more. */

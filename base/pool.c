@@ -1,0 +1,227 @@
+/* Worker threads that go round their clients and sleep when a whole round had nothing to do. A wake that comes during
+ * the round is not lost: it moves `calls`, which a worker compares before it sleeps. */
+#include "base/pool.h"
+#include <stdlib.h>
+#include <uv.h>
+
+enum { MOST_WORKERS = 256, TURN = 16 /* pieces for one client before the next one's turn */ };
+
+/* The one pool of the process. All but the atomics is guarded by the lock. */
+static struct pool {
+    uv_mutex_t lock;
+    uv_cond_t work;   /* sleepers */
+    uv_cond_t resume; /* workers beyond the number that was asked for */
+    uv_cond_t left;   /* who waits for a client's workers to come out */
+    hr__client *first;
+    uv_thread_t thread[MOST_WORKERS];
+    int started, wanted;
+    int tokens; /* wakes on their way: two wakes go to two sleepers */
+    int parked;
+    bool stopping;
+    _Atomic int sleeping;
+    _Atomic uint64_t calls;
+} pool;
+static uv_once_t once = UV_ONCE_INIT;
+
+static _Thread_local bool in_loop; /* this thread runs a piece of hr__parallel_for */
+
+static int default_workers(void)
+{
+    const char *text = getenv("HEADRACE_THREADS");
+    if (text && *text) return atoi(text);
+    return (int)uv_available_parallelism() - 1;
+}
+
+static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MOST_WORKERS ? MOST_WORKERS : workers; }
+
+static void start_pool(void)
+{
+    uv_mutex_init(&pool.lock);
+    uv_cond_init(&pool.work);
+    uv_cond_init(&pool.resume);
+    uv_cond_init(&pool.left);
+    pool.wanted = within_bounds(default_workers());
+}
+
+/* ---- workers ---- */
+
+static bool may_enter(const hr__client *c) { return c->max_workers < 0 || c->inside < c->max_workers; }
+
+/* Lock held before and after. */
+static bool serve(hr__client *c, int thread)
+{
+    bool ran = false;
+    uv_mutex_unlock(&pool.lock);
+    for (int i = 0; i < TURN && c->run_one(c, thread); i++) ran = true;
+    uv_mutex_lock(&pool.lock);
+    return ran;
+}
+
+/* Offers this thread to every client once. One that left meanwhile takes its place in the list with it: then the round
+ * counts as busy, and another one follows. */
+static bool go_round(int thread)
+{
+    bool ran = false;
+    for (hr__client *c = pool.first; c; c = c->next) {
+        if (!may_enter(c)) continue;
+        c->inside++;
+        ran |= serve(c, thread);
+        const bool left = c->leaving;
+        if (--c->inside == 0 && left) uv_cond_broadcast(&pool.left);
+        if (left) return true;
+    }
+    return ran;
+}
+
+static void sleep_until_woken(uint64_t seen)
+{
+    pool.sleeping++;
+    if (pool.calls != seen || pool.stopping) {
+        pool.sleeping--;
+        return;
+    }
+    while (pool.tokens == 0 && !pool.stopping) uv_cond_wait(&pool.work, &pool.lock);
+    if (pool.tokens > 0) pool.tokens--;
+}
+
+static void run_worker(void *arg)
+{
+    const int thread = (int)(intptr_t)arg;
+    uv_mutex_lock(&pool.lock);
+    while (!pool.stopping) {
+        if (thread > pool.wanted) {
+            pool.parked++;
+            uv_cond_wait(&pool.resume, &pool.lock);
+            pool.parked--;
+            continue;
+        }
+        const uint64_t seen = pool.calls;
+        if (!go_round(thread)) sleep_until_woken(seen);
+    }
+    uv_mutex_unlock(&pool.lock);
+}
+
+static void start_workers(void)
+{
+    while (pool.started < pool.wanted) {
+        const int number = pool.started + 1;
+        if (uv_thread_create(&pool.thread[pool.started], run_worker, (void *)(intptr_t)number) != 0) return;
+        pool.started++;
+    }
+}
+
+/* When the process ends: the sanitizers count threads that are left. A worker that is still in somebody's function is
+ * not waited for. */
+__attribute__((destructor)) static void stop_workers(void)
+{
+    if (pool.started == 0) return;
+    uv_mutex_lock(&pool.lock);
+    const bool idle = pool.first == NULL;
+    pool.stopping = true;
+    uv_cond_broadcast(&pool.work);
+    uv_cond_broadcast(&pool.resume);
+    uv_mutex_unlock(&pool.lock);
+    for (int i = 0; idle && i < pool.started; i++) uv_thread_join(&pool.thread[i]);
+}
+
+/* ---- clients ---- */
+
+void hr_set_threads(int workers)
+{
+    uv_once(&once, start_pool);
+    uv_mutex_lock(&pool.lock);
+    pool.wanted = within_bounds(workers);
+    if (pool.first) start_workers();
+    uv_cond_broadcast(&pool.resume);
+    uv_mutex_unlock(&pool.lock);
+}
+
+int hr_threads(void)
+{
+    uv_once(&once, start_pool);
+    uv_mutex_lock(&pool.lock);
+    const int workers = pool.wanted;
+    uv_mutex_unlock(&pool.lock);
+    return workers;
+}
+
+hr_status hr__pool_join(hr__client *client, hr_error *err)
+{
+    uv_once(&once, start_pool);
+    uv_mutex_lock(&pool.lock);
+    client->inside = 0;
+    client->leaving = false;
+    hr__client **last = &pool.first;
+    while (*last) last = &(*last)->next;
+    client->next = NULL;
+    *last = client;
+    start_workers();
+    const bool none = pool.wanted > 0 && pool.started == 0;
+    uv_mutex_unlock(&pool.lock);
+    if (!none) return HR_OK;
+    hr__pool_leave(client);
+    return hr_fail(err, HR_RESOURCE_EXHAUSTED, "pool.threads",
+                   "threads: expected to start workers, the system refused all; set HEADRACE_THREADS=0 to go without");
+}
+
+void hr__pool_leave(hr__client *client)
+{
+    uv_mutex_lock(&pool.lock);
+    hr__client **at = &pool.first;
+    while (*at && *at != client) at = &(*at)->next;
+    if (*at) *at = client->next;
+    client->leaving = true;
+    while (client->inside > 0) uv_cond_wait(&pool.left, &pool.lock);
+    uv_mutex_unlock(&pool.lock);
+}
+
+bool hr__pool_sleeps(const hr__client *client) { return pool.sleeping > 0 && may_enter(client); }
+
+void hr__pool_wake(hr__client *client)
+{
+    pool.calls++;
+    if (pool.sleeping == 0 || !may_enter(client)) return;
+    uv_mutex_lock(&pool.lock);
+    const bool wake = pool.sleeping > 0;
+    if (wake) {
+        pool.sleeping--;
+        pool.tokens++;
+    }
+    uv_mutex_unlock(&pool.lock);
+    if (wake) uv_cond_signal(&pool.work);
+}
+
+/* ---- loops ---- */
+
+typedef struct loop {
+    hr__client client; /* first */
+    _Atomic int64_t next;
+    int64_t count;
+    void (*fn)(int64_t i, void *user);
+    void *user;
+} loop;
+
+static bool run_piece(hr__client *client, int thread)
+{
+    (void)thread;
+    loop *l = (loop *)client;
+    const int64_t i = l->next < l->count ? l->next++ : l->count;
+    if (i >= l->count) return false;
+    in_loop = true;
+    l->fn(i, l->user);
+    in_loop = false;
+    return true;
+}
+
+void hr__parallel_for(int64_t count, void (*fn)(int64_t i, void *user), void *user)
+{
+    loop l = {.client = {.run_one = run_piece, .max_workers = -1}, .count = count, .fn = fn, .user = user};
+    const int64_t helpers = count > 1 && !in_loop ? hr_threads() : 0;
+    if (helpers == 0 || hr__pool_join(&l.client, NULL) != HR_OK) {
+        for (int64_t i = 0; i < count; i++) fn(i, user);
+        return;
+    }
+    for (int64_t i = 1; i < count && i <= helpers; i++) hr__pool_wake(&l.client);
+    while (run_piece(&l.client, 0)) {}
+    hr__pool_leave(&l.client);
+}

@@ -1,0 +1,141 @@
+/* Datasets: an operator, its frozen arguments, its inputs. What is wrong with one sticks to it and passes through all
+ * that is put on top. */
+#include "data/dataset.h"
+#include <headrace/data.h>
+#include <string.h>
+
+/* What there is when there is no memory for a dataset: one for all, never freed. */
+static hr_dataset no_memory = {
+    .error = {.code = HR_RESOURCE_EXHAUSTED,
+              .kind = "memory",
+              .record = -1,
+              .line = -1,
+              .offset = -1,
+              .length = -1,
+              .compressed_offset = -1,
+              .column = -1,
+              .text = "no memory for a dataset"},
+};
+
+hr_dataset *hr_dataset_ref(hr_dataset *ds)
+{
+    if (ds && ds != &no_memory) atomic_fetch_add_explicit(&ds->refs, 1, memory_order_relaxed);
+    return ds;
+}
+
+void hr_dataset_unref(hr_dataset *ds)
+{
+    if (!ds || ds == &no_memory || atomic_fetch_sub_explicit(&ds->refs, 1, memory_order_acq_rel) > 1) return;
+    for (int i = 0; i < ds->inputs; i++) hr_dataset_unref(ds->in[i]);
+    if (ds->spec_copied && ds->op->spec_free) ds->op->spec_free(ds->spec);
+    hr_schema_clear(&ds->out);
+    hr_free(ds->width);
+    hr_free(ds->in);
+    hr_free(ds->spec);
+    hr_free(ds);
+}
+
+const hr_error *hr_dataset_error(const hr_dataset *ds) { return ds->error.code ? &ds->error : NULL; }
+
+const hr_schema *hr_dataset_schema(const hr_dataset *ds) { return ds->error.code ? NULL : &ds->out.schema; }
+
+/* Takes all inputs; gives the first that failed, or NULL: then they are not taken. */
+static hr_dataset *first_failed(hr_dataset *const *in, int inputs)
+{
+    hr_dataset *failed = NULL;
+    for (int i = 0; i < inputs && !failed; i++)
+        if (in[i]->error.code) failed = hr_dataset_ref(in[i]);
+    for (int i = 0; failed && i < inputs; i++) hr_dataset_unref(in[i]);
+    return failed;
+}
+
+static hr_status measure_fields(hr_dataset *ds, hr_error *err)
+{
+    const hr_schema *schema = &ds->out.schema;
+    ds->width = hr_calloc((size_t)schema->fields + 1, sizeof *ds->width);
+    if (!ds->width) return hr_no_memory(err, "a dataset");
+    for (int i = 0; i < schema->fields; i++) {
+        if (hr__field_fixed(&schema->field[i])) ds->width[i] = hr_field_width(&schema->field[i]);
+        ds->strings |= schema->field[i].dtype == HR_STRING;
+    }
+    return HR_OK;
+}
+
+static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
+{
+    const hr_op *op = ds->op;
+    const hr_schema *schema[HR_MAX_INPUTS + 1] = {0};
+    if (op->head.abi_version != HR_OP_ABI || op->head.struct_size != sizeof(hr_op))
+        return hr_fail(err, HR_FAILED_PRECONDITION, "op.abi",
+                       "operator: expected one made for version %d of the operator kit, got version %u; build it anew",
+                       HR_OP_ABI, op->head.abi_version);
+    if (ds->inputs > HR_MAX_INPUTS)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "op.inputs", "%s: expected at most %d inputs, got %d", op->name,
+                       HR_MAX_INPUTS, ds->inputs);
+    for (int i = 0; i < ds->inputs; i++) schema[i] = &ds->in[i]->out.schema;
+    if (op->spec_size) memcpy(ds->spec, spec, op->spec_size);
+    ds->spec_copied = true;
+    if (op->spec_copy) HR_TRY(op->spec_copy(ds->spec, err));
+    if (ds->inputs) HR_TRY(hr_schema_set(&ds->out, schema[0], err));
+    if (op->check) HR_TRY(op->check(ds->spec, schema, &ds->out, err));
+    if (ds->out.schema.levels > HR_MAX_LEVELS)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "batch.levels", "%s: expected at most %d batches on top of each other",
+                       op->name, HR_MAX_LEVELS);
+    return measure_fields(ds, err);
+}
+
+static hr_dataset *allocate(const hr_op *op, hr_dataset *const *in, int inputs)
+{
+    hr_dataset *ds = hr_calloc(1, sizeof *ds);
+    if (!ds) return NULL;
+    atomic_init(&ds->refs, 1);
+    ds->op = op;
+    ds->inputs = inputs;
+    ds->in = hr_calloc((size_t)inputs + 1, sizeof *ds->in);
+    ds->spec = hr_calloc(1, op->spec_size + 1);
+    if (ds->in && ds->spec) {
+        for (int i = 0; i < inputs; i++) ds->in[i] = in[i];
+        return ds;
+    }
+    ds->inputs = 0;
+    hr_dataset_unref(ds);
+    return NULL;
+}
+
+hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const *in, int inputs)
+{
+    hr_dataset *ds = first_failed(in, inputs);
+    if (ds) return ds;
+    ds = allocate(op, in, inputs);
+    if (!ds) {
+        for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
+        return &no_memory;
+    }
+    for (int i = 0; i < inputs; i++)
+        if (in[i]->place > ds->place) ds->place = in[i]->place;
+    ds->place += (op->plan && !(op->traits & HR_GROUPS_ROWS)) || (op->traits & HR_RANDOM_ROWS);
+    freeze(ds, spec, &ds->error);
+    return ds;
+}
+
+/* ---- identity ---- */
+
+/* FNV-1a, 64 bits: the same on every machine and in every process. */
+void hr_identify(uint64_t *sum, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < size; i++) *sum = (*sum ^ byte[i]) * UINT64_C(0x100000001b3);
+}
+
+void hr_identify_i64(uint64_t *sum, int64_t value)
+{
+    unsigned char byte[8];
+    for (int i = 0; i < 8; i++) byte[i] = (unsigned char)((uint64_t)value >> 8 * i);
+    hr_identify(sum, byte, sizeof byte);
+}
+
+void hr_identify_text(uint64_t *sum, const char *text)
+{
+    hr_identify_i64(sum, text ? (int64_t)strlen(text) : -1);
+    if (text) hr_identify(sum, text, strlen(text));
+}

@@ -1,0 +1,39 @@
+/* Datasets from the inside: the chain that an iterator cuts into stages. Immutable once made, so threads share them. */
+#ifndef HR_DATASET_H
+#define HR_DATASET_H
+
+#include <headrace/op.h>
+#include <stdatomic.h>
+
+struct hr_schema_builder {
+    hr_schema schema;
+    hr_field *field;
+    int room;
+};
+
+struct hr_dataset {
+    atomic_int refs;
+    const hr_op *op;
+    void *spec;
+    bool spec_copied;
+    hr_dataset **in;
+    int inputs;
+    int64_t place; /* names the operator in random keys: how many at or below it choose elements or draw */
+    hr_schema_builder out;
+    size_t *width;  /* of each field: bytes of one row; 0: it varies */
+    bool strings;   /* some field holds strings */
+    hr_error error; /* code 0: sound */
+};
+
+/* The same dtypes, layouts and shapes, field by field: may stand for one another. */
+bool hr__schema_equal(const hr_schema *a, const hr_schema *b);
+
+/* Fixed width in memory: dense, and no dimension varies. */
+static inline bool hr__field_fixed(const hr_field *f)
+{
+    for (int i = 0; i < f->shape.rank; i++)
+        if (f->shape.dims[i] < 0) return false;
+    return f->layout == HR_DENSE && f->shape.rank >= 0;
+}
+
+#endif

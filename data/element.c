@@ -1,0 +1,110 @@
+#include "data/element.h"
+#include "data/dataset.h"
+#include <string.h>
+
+hr_status hr__element_open(hr_element *e, const hr_schema *schema, hr_error *err)
+{
+    *e = (hr_element){.schema = schema, .components = schema->fields};
+    e->component = hr_calloc((size_t)schema->fields + 1, sizeof *e->component);
+    return e->component ? HR_OK : hr_no_memory(err, "an element");
+}
+
+void hr__element_close(hr_element *e)
+{
+    for (int i = 0; e->component && i < e->components; i++) {
+        hr_free(e->component[i].memory);
+        hr_free(e->component[i].splits);
+    }
+    hr_free(e->component);
+    *e = (hr_element){0};
+}
+
+/* The level of splits at which an operator with so many levels sees its elements: those of batches put on later, which
+ * are planned first where work goes row by row, lie above. */
+static int level_of(const hr_columns *c, int levels) { return levels < c->levels ? c->levels - levels : 0; }
+
+static int64_t row_at(const hr_columns *c, int level, int64_t index)
+{
+    for (int l = level; l < c->levels; l++) index = c->splits[l][index];
+    return index;
+}
+
+int64_t hr__elements(const hr_columns *c, int levels)
+{
+    int64_t count = c->elements;
+    for (int l = 0; l < level_of(c, levels); l++) count = c->splits[l][count];
+    return count;
+}
+
+int64_t hr__element_row(const hr_columns *c, int levels, int64_t index)
+{
+    return row_at(c, level_of(c, levels), index);
+}
+
+void hr__element_set(hr_element *e, const hr_columns *columns, int levels, int64_t index)
+{
+    e->columns = columns;
+    e->level = level_of(columns, levels);
+    e->index = index;
+    e->first = row_at(columns, e->level, index);
+    e->end = row_at(columns, e->level, index + 1);
+    e->view++;
+}
+
+const hr_schema *hr_element_schema(const hr_element *e) { return e->schema; }
+
+/* ---- shapes ---- */
+
+/* Those of its first parts: batches of unequal ones are refused when they are made. */
+int hr__element_dims(const hr_element *e, int64_t *dims)
+{
+    const hr_columns *c = e->columns;
+    int64_t first = e->index;
+    int rank = 0;
+    for (int l = e->level; l < c->levels && rank < HR_MAX_RANK; l++) {
+        dims[rank++] = c->splits[l][first + 1] - c->splits[l][first];
+        first = c->splits[l][first];
+    }
+    return rank;
+}
+
+static bool make_dense(const hr_element *e, const hr_field *f, const hr_column *from, hr_tensor *t)
+{
+    t->shape.rank = hr__element_dims(e, t->shape.dims);
+    for (int i = 0; i < f->shape.rank && t->shape.rank < HR_MAX_RANK; i++)
+        t->shape.dims[t->shape.rank++] = f->shape.dims[i];
+    t->data = (char *)from->values + (size_t)e->first * hr_field_width(f);
+    t->count = (e->end - e->first) * hr_shape_count(f->shape);
+    return true;
+}
+
+static bool make_tensor(const hr_element *e, int i)
+{
+    const hr_field *f = &e->schema->field[i];
+    hr_tensor *t = &e->component[i].tensor;
+    *t = (hr_tensor){.dtype = f->dtype, .layout = f->layout};
+    return hr__field_fixed(f) ? make_dense(e, f, &e->columns->column[i], t) : hr__element_varying(e, i);
+}
+
+/* ---- what users ask for ---- */
+
+const hr_tensor *hr_get_at(const hr_element *e, int i)
+{
+    if (i < 0 || i >= e->components) return NULL;
+    hr__component *c = &e->component[i];
+    if (c->made == e->view) return &c->tensor;
+    if (!make_tensor(e, i)) return NULL;
+    c->made = e->view;
+    return &c->tensor;
+}
+
+const hr_tensor *hr_get(const hr_element *e, const char *name)
+{
+    const int fields = e->schema->fields;
+    for (int n = 0, i = e->hint < fields ? e->hint : 0; n < fields; n++, i = i + 1 < fields ? i + 1 : 0) {
+        if (strcmp(e->schema->field[i].name, name) != 0) continue;
+        ((hr_element *)e)->hint = i + 1;
+        return hr_get_at(e, i);
+    }
+    return NULL;
+}

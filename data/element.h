@@ -1,0 +1,48 @@
+/* Elements: what a user sees of rows. An element is a run of rows of one unit, at some level of its batches; its
+ * tensors are views over the columns, made when they are asked for. */
+#ifndef HR_ELEMENT_H
+#define HR_ELEMENT_H
+
+#include <headrace/data.h>
+
+/* What one component of an element looks like, and what it needed memory of its own for. */
+typedef struct hr__component {
+    hr_tensor tensor;
+    uint64_t made; /* the view it belongs to */
+    void *memory;  /* indices, or padded values */
+    size_t room;
+    int32_t *splits;
+    size_t split_room;
+} hr__component;
+
+struct hr_element {
+    const hr_schema *schema;
+    const hr_columns *columns;
+    int64_t first, end; /* rows */
+    int level;          /* the columns' level of splits whose elements these are; columns->levels: rows */
+    int64_t index;      /* at that level */
+    uint64_t view;      /* counts hr__element_set: what was made for another one is stale */
+    int hint;           /* the component after the one asked for last: users ask in order */
+    hr__component *component;
+    int components;
+};
+
+hr_status hr__element_open(hr_element *e, const hr_schema *schema, hr_error *err);
+void hr__element_close(hr_element *e);
+
+/* Looks at element `index` of `columns` as an operator whose schema has `levels` levels counts them: rows, if 0. */
+void hr__element_set(hr_element *e, const hr_columns *columns, int levels, int64_t index);
+
+/* How many elements there are for such an operator. */
+int64_t hr__elements(const hr_columns *columns, int levels);
+
+/* The batch's dimensions of this element, outermost first; gives how many. */
+int hr__element_dims(const hr_element *e, int64_t *dims);
+
+/* Makes component `i`, whose rows differ in length. False: no memory. */
+bool hr__element_varying(const hr_element *e, int i);
+
+/* The row that element begins with. */
+int64_t hr__element_row(const hr_columns *columns, int levels, int64_t index);
+
+#endif

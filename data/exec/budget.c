@@ -1,0 +1,39 @@
+/* The byte budget: what a pipeline holds in rows, cells and columns. A unit is planned if it and one more of the
+ * largest fit. One is never refused: the one for which everybody downstream waits. So a tight budget cannot deadlock or
+ * change the order, and the peak is the budget or what the operators must hold, whichever is more. */
+#include "data/exec/engine.h"
+
+size_t rows_size(const rows *r)
+{
+    size_t size = r->cell_bytes;
+    for (const block *b = r->arrays; b; b = b->next) size += b->size;
+    for (const block *b = r->bytes; b; b = b->next) size += b->size;
+    return size;
+}
+
+void budget_learn(stage *s, const unit *u)
+{
+    const size_t size = u->rows ? rows_size(u->rows) : 0;
+    if (size > s->unit_bytes)
+        s->unit_bytes = size;
+    else
+        s->unit_bytes -= (s->unit_bytes - size) / 8;
+    if (s->unit_bytes > s->engine->largest_unit) s->engine->largest_unit = s->unit_bytes;
+}
+
+/* Nothing is in flight from here to the consumer, and everybody on the way waits. */
+static bool is_waited_for(const stage *s)
+{
+    for (; s->reader; s = s->reader)
+        if (s->planned != s->taken || s->reader->blocked_on != s) return false;
+    return true;
+}
+
+bool budget_fits(engine *e, const stage *s)
+{
+    const size_t held = atomic_load_explicit(&e->store.held, memory_order_relaxed) + e->reserved;
+    if (held + s->unit_bytes + e->largest_unit <= e->budget) return true;
+    if (!is_waited_for(s)) return false;
+    if (held > e->budget && held - e->budget > e->over_budget) e->over_budget = held - e->budget;
+    return true;
+}

@@ -1,0 +1,317 @@
+/* The engine from the inside: ordered stages. Operators never see this.
+ *
+ * A stage is plan operators that pull from each other directly (nodes), and the work operators above them. Its units
+ * are planned in order by one thread at a time, worked by any, and delivered in order through a ring. One lock an
+ * iterator guards the rings' counters and flags; nobody plans, works or wakes under it.
+ *
+ *   store.c     recycled memory            stage.c     cutting the chain, planning a unit
+ *   rows.c      units of rows, spans       input.c     inputs that come and go, pulling, emitting
+ *   gather.c    spans into rows            token.c     where a stage stands
+ *   work.c      work on a unit             schedule.c  who does what next; waking
+ *   budget.c    what fits                  explain.c   what it was like */
+#ifndef HR_ENGINE_H
+#define HR_ENGINE_H
+
+#include "base/pool.h"
+#include "data/dataset.h"
+#include "data/exec/store.h"
+#include <headrace/data.h>
+
+enum {
+    MAX_WORKS = 32,
+    MAX_THREADS = 257 /* the pool's, and the caller as number 0 */,
+    MAX_REPORT = 64,
+    MAX_WINDOW = 64
+};
+enum { UNIT_NS = 120000, MAX_UNIT_ROWS = 2048 };
+
+typedef struct engine engine;
+typedef struct stage stage;
+typedef struct rows rows;
+
+/* ---- rows ---- */
+
+/* The spans that a unit was gathered from: held as long as its strings point into their rows. They are counted by the
+ * plan of `home`, so that is where they go back to. */
+typedef struct parts {
+    struct parts *next;
+    struct returns *home;
+    hr_span *span; /* the first element's, the next one's, ...: one each, but `sides` of zip */
+    int64_t count, room;
+    int sides;
+} parts;
+
+/* Where parts wait for their plan to drop them. Outlives the stage if rows do. Guarded by the engine's lock. */
+typedef struct returns {
+    engine *engine;
+    parts *list;
+    int64_t out;  /* parts that have not come back */
+    bool dead;    /* the stage is gone: whoever comes drops them himself */
+    parts *spare; /* of the plan alone: to be used again */
+} returns;
+
+struct rows {
+    hr_columns c; /* first: operators see only this */
+    int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
+    bool aliases; /* columns are those of `parts` */
+    rows *next;   /* of the free list */
+    engine *engine;
+    hr_dataset *keeps;       /* the schemas' owner: rows may outlive the input that made them */
+    const hr_dataset *shape; /* whose schema these rows have */
+    block *arrays, *bytes;   /* what lives as long as the rows; what cells replace */
+    char *array_at, *byte_at;
+    size_t array_left, byte_left;
+    parts *parts;
+    cell *cell; /* one a row, once its strings have moved there; NULL: they have not */
+    size_t cell_bytes;
+    int64_t room, *value_room;
+};
+
+rows *rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
+void *rows_array(rows *r, size_t size);                               /* on a cache line; NULL: no memory */
+void *rows_bytes(rows *r, size_t size);                               /* for strings */
+bool rows_columns(rows *r, const hr_dataset *shape, int64_t room);    /* new columns; sets room */
+void rows_share(rows *r, int64_t first, int64_t count, int32_t more); /* counts the elements' cells */
+void rows_drop(rows *r);                                              /* one reference to all of them. NULL: nothing */
+bool rows_to_cells(rows *r, hr_work *w);
+int64_t span_rows(hr_span span);
+
+parts *parts_new(returns *home);
+bool parts_add(parts *p, hr_span span);      /* takes the span if there is memory */
+void parts_return(parts *p);                 /* from anywhere, without the lock. NULL: nothing */
+void parts_drop(returns *home, parts *list); /* by the plan that counts them */
+returns *returns_new(engine *e);
+void returns_close(returns *home); /* the stage goes: no thread is inside it */
+
+/* ---- tokens: where a stage stands, immutable, shared ---- */
+
+typedef struct token token;
+typedef struct log_entry log_entry;
+void token_ref(token *t);
+void token_unref(token *t); /* NULL: nothing */
+
+/* ---- stages ---- */
+
+typedef struct unit {
+    bool started, ready; /* ready: guarded by the lock */
+    bool last;           /* nothing follows but `error` */
+    bool gathered;       /* its rows are there since plan */
+    parts *parts;
+    int64_t elements;  /* planned */
+    int64_t first_row; /* its planned number; -1: the rows have theirs */
+    int32_t *cut;      /* elements emitted when each element of the next level was closed */
+    int64_t cuts, cut_room;
+    void *blob; /* the plan operator's message to its own work */
+    rows *rows;
+    token *after;   /* where the stage stands behind this unit */
+    hr_error error; /* what follows the last row; code 0: nothing */
+} unit;
+
+/* What an operator pulls from: a stage, or a node of the same stage. */
+typedef struct input {
+    bool own;       /* one of the dataset's, not opened by the operator */
+    bool open;      /* opened by the operator, not closed since */
+    bool known;     /* has a position */
+    int64_t number; /* the operator's, if it opened this input */
+    hr_error error; /* of the dataset: comes out at the first pull */
+    stage *stage;   /* NULL: not opened yet, or closed; or `node` stands for it */
+    hr_plan *node;
+    unit *head;
+    int64_t next, count;        /* element in head; how many it has */
+    int64_t first;              /* number of head's first element; of a node: of the next one */
+    int64_t skip_to;            /* after a load: elements before this number were used */
+    token *before;              /* where the stage stands before head */
+    log_entry *oldest, *newest; /* of held_from: where each unit since the oldest element held begins */
+    int64_t logs, log_limit;
+} input;
+
+struct hr_plan {
+    stage *stage;
+    hr_plan *above; /* the node that pulls from this one; NULL: the stage's top */
+    int above_input;
+    hr_dataset *ds, *below;
+    hr_settings settings, below_settings; /* of options that stand above; and of those between this and `below` too */
+    void *state, *blob;
+    input **in;
+    int ins;
+    input *saved; /* loaded positions of inputs that the operator has yet to open again */
+    int saves;
+    bool opened, ended, top, groups;
+    bool lost;             /* a span, for lack of memory */
+    hr_error error;        /* follows what this node still gives; code 0: nothing */
+    hr_element *element;   /* what a user's function looks at */
+    struct holder *holder; /* of an operator that holds rows: what its log entries share */
+    int64_t room, emitted;
+    hr_span *out; /* of a node below the top */
+    int64_t outs, out_room, taken;
+    int64_t closed; /* so many of the elements emitted are in closed ones */
+    rows *filling;
+    int64_t fill_rows; /* how many rows a source's unit had lately */
+};
+
+typedef struct applied {
+    hr_dataset *ds;
+    hr_settings settings;
+} applied;
+
+typedef struct stage_times {
+    _Atomic uint64_t plan_ns, work_ns;
+    _Atomic int64_t units, elements, rows, waits;
+} stage_times;
+
+struct stage {
+    engine *engine;
+    stage *reader; /* the stage that pulls from this one */
+    hr_dataset *ds;
+    applied work[MAX_WORKS];
+    int works, depth;
+    int ignored;          /* so many of `work` are below an ignore_errors */
+    bool ignores;         /* so is plan, and all stages below */
+    bool numbered;        /* rows carry their planned numbers */
+    bool cells;           /* the reader holds single rows: their strings move into cells */
+    int64_t rows_planned; /* saved, if numbered */
+    uint64_t path;        /* key of all randomness in this opening */
+    token *from;          /* loaded: where to begin */
+    hr_plan *top;
+    returns *returns;
+    unit *ring;
+    int window;
+    stage *waits_for; /* set by the plan, read after it */
+    hr_work *planner; /* the thread that plans now */
+    unit *current;    /* what it plans */
+    hr_token_writer *writer;
+    int64_t plan_room; /* of the unit being planned */
+    stage_times times;
+
+    /* Guarded by the engine's lock. */
+    int64_t planned, taken;
+    bool planning, ended, closed, full;
+    bool severed; /* closed as the top of what goes with it */
+    int busy;     /* threads inside plan or work */
+    size_t unit_bytes;
+    int64_t unit_elements; /* how many make a unit of a good size */
+    int64_t element_rows;  /* how many rows one has, lately */
+    stage *blocked_on;
+    stage *next_dead;
+};
+
+/* One thread's. */
+struct hr_work {
+    engine *engine;
+    int thread;
+    block *scratch; /* operators' */
+    block *runs;    /* gather's */
+    block *hot;     /* a block of bytes that this thread used last */
+    stage *stage;
+    unit *unit;
+    hr_element *element; /* what a user's function looks at */
+    const applied *op; /* the operator at work */
+    bool ignores;      /* its errors are dropped */
+    uint64_t *failed;  /* a bit a row that did; NULL: none */
+};
+
+typedef struct noted_file {
+    char *name;
+    int64_t size, mtime; /* -1: could not be told */
+} noted_file;
+
+struct engine {
+    hr__client client; /* first: the pool's hook */
+    uv_mutex_t lock;
+    uv_cond_t head_ready;
+    store store;
+    rows *free_rows; /* guarded by the store's lock */
+    stage root;      /* never planned: the consumer, as a reader of the last stage */
+    stage **stage;
+    int stages, stage_room;
+    hr_work *work[MAX_THREADS]; /* made when first needed */
+    int max_workers, window;
+    int64_t unit_rows;
+    size_t unit_size;
+    uint64_t seed, stall;
+    size_t budget;
+
+    noted_file *file;
+    int32_t files, file_room;
+    hr_report_line report[MAX_REPORT];
+    int reports;
+    bool severed; /* some stage is */
+    bool consumer_sleeps, wake_consumer, wake_worker;
+    atomic_bool cancelled, seed_told;
+    uint64_t started;
+    uint64_t consumer_waits, consumer_wait_ns;
+    size_t over_budget; /* the most that was held beyond the budget, because it had to be */
+    size_t reserved;    /* for units that are being planned and worked on */
+    size_t largest_unit;
+    bool seed_drawn, no_memory;
+};
+
+/* stage.c */
+stage *stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path,
+                 token *from); /* takes ds, from; NULL: no memory */
+void stage_free(stage *s);
+hr_status stage_plan(stage *s, unit *u, parts *returned);
+void unit_clear(unit *u);
+void node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
+void node_no_memory(hr_plan *p);
+hr_plan *node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
+                  const hr_settings *settings);
+void node_free(hr_plan *p);
+hr_status node_open(hr_plan *p, hr_token_reader *from, hr_error *err);
+hr_status node_run(hr_plan *p);   /* one call of the operator */
+bool open_own(hr_plan *p, int i); /* false: no memory */
+bool input_is_node(const hr_plan *p, int i);
+bool ds_is_node(const hr_dataset *ds, const hr_dataset *below); /* is called directly by `ds` */
+void input_clear(input *in);
+const hr_dataset *stage_shape(const stage *s);
+
+/* input.c */
+bool input_find(hr_plan *p, input *in, hr_status *none);
+noted_file hr__note_file(const char *name);
+
+/* work.c */
+void work_unit(stage *s, unit *u, hr_work *w);
+void *work_scratch(hr_work *w, block **kept, size_t bytes);
+void hr__count(engine *e, const char *what, int64_t count);
+bool hr__ignorable(const hr_error *err);
+
+/* view.c */
+void element_drop(hr_element *e); /* NULL: nothing */
+
+/* gather.c */
+bool gather_unit(stage *s, unit *u, hr_work *w);
+bool drop_rows(rows *r, const uint64_t *failed, hr_work *w); /* and their elements; false: no memory */
+bool take_over(stage *s, unit *u);
+void cut_rows(hr_columns *c, int64_t rows);
+
+/* token.c */
+token *stage_token(stage *s); /* NULL: no memory */
+bool log_nodes(hr_plan *p);   /* false: no memory */
+bool log_input(hr_plan *p, input *in);
+void log_clear(input *in);
+void holder_drop(hr_plan *p);
+
+/* schedule.c. With the lock held: run_one, head_ready, is_over, engine_taken, engine_sever, engine_sweep. */
+void engine_lock(engine *e);
+void engine_unlock(engine *e);       /* and sends the wakes that were asked for */
+bool run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
+bool head_ready(const stage *s);
+bool is_over(const stage *s);
+void engine_taken(stage *s); /* a unit of it was taken */
+void engine_sever(stage *s); /* closes it and all below */
+void engine_sweep(engine *e);
+void engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
+uint64_t engine_seed(engine *e);
+void engine_stall(engine *e);
+
+/* budget.c. With the lock held. */
+bool budget_fits(engine *e, const stage *s);
+void budget_learn(stage *s, const unit *u); /* how large its units are */
+size_t rows_size(const rows *r);
+
+static inline bool engine_cancelled(const engine *e)
+{
+    return atomic_load_explicit(&e->cancelled, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,326 @@
+/* Spans into rows of a unit's own. Strings are gathered as views: the unit holds the spans, and so the bytes, until
+ * nobody needs them. */
+#include "data/exec/engine.h"
+#include <string.h>
+
+typedef struct run {
+    const hr_columns *in;
+    int64_t from, to; /* at the level at hand, in the end rows */
+} run;
+
+/* ---- one level of splits ---- */
+
+static int64_t runs_length(const run *run, int64_t runs)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < runs; i++) count += run[i].to - run[i].from;
+    return count;
+}
+
+static void copy_splits(int32_t *splits, const int32_t *from, int64_t first, int64_t last, int64_t n)
+{
+    const int32_t shift = splits[n] - from[first];
+    for (int64_t k = first; k < last; k++) splits[++n] = from[k + 1] + shift;
+}
+
+static int32_t *gather_level(rows *r, run *run, int64_t runs, int level)
+{
+    int32_t *splits = rows_array(r, ((size_t)runs_length(run, runs) + 1) * sizeof *splits);
+    if (!splits) return NULL;
+    splits[0] = 0;
+    for (int64_t i = 0, n = 0; i < runs; i++) {
+        const int32_t *from = run[i].in->splits[level];
+        copy_splits(splits, from, run[i].from, run[i].to, n);
+        n += run[i].to - run[i].from;
+        run[i].from = from[run[i].from];
+        run[i].to = from[run[i].to];
+    }
+    return splits;
+}
+
+/* ---- columns ---- */
+
+static inline char *copy_values(char *to, const char *from, size_t width, int64_t first, int64_t count)
+{
+    const size_t size = (size_t)count * width;
+    if (count == 1 && width == sizeof(hr_view))
+        memcpy(to, from + (size_t)first * sizeof(hr_view), sizeof(hr_view));
+    else if (count == 1 && width == sizeof(int64_t))
+        memcpy(to, from + (size_t)first * sizeof(int64_t), sizeof(int64_t));
+    else if (size)
+        memcpy(to, from + (size_t)first * width, size);
+    return to + size;
+}
+
+static void gather_fixed(hr_column *to, size_t width, const run *run, int64_t runs, int from)
+{
+    char *at = to->values;
+    for (int64_t i = 0; i < runs; i++)
+        at = copy_values(at, run[i].in->column[from].values, width, run[i].from, run[i].to - run[i].from);
+}
+
+static int split_depth(const hr_column *c)
+{
+    int depth = 0;
+    while (depth < HR_MAX_RAGGED && c->splits[depth]) depth++;
+    return depth;
+}
+
+/* Ragged and sparse columns: level by level down to the values. Leaves `low` at the values. */
+static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64_t runs, int from)
+{
+    const hr_column *first = &low[0].in->column[from];
+    const int depth = split_depth(first);
+    for (int level = 0; level < depth; level++) {
+        int32_t *splits = rows_array(r, ((size_t)runs_length(low, runs) + 1) * sizeof *splits);
+        if (!splits) return false;
+        splits[0] = 0;
+        for (int64_t i = 0, n = 0; i < runs; i++) {
+            const int32_t *of = low[i].in->column[from].splits[level];
+            copy_splits(splits, of, low[i].from, low[i].to, n);
+            n += low[i].to - low[i].from;
+            low[i].from = of[low[i].from];
+            low[i].to = of[low[i].to];
+        }
+        to->splits[level] = splits;
+    }
+    to->count = runs_length(low, runs);
+    to->dense_width = first->dense_width;
+    char *at = to->values = rows_array(r, (size_t)to->count * width);
+    if (first->inner) to->inner = rows_array(r, (size_t)to->count * sizeof *to->inner);
+    if (!at || (first->inner && !to->inner)) return false;
+    int64_t *inner = to->inner;
+    for (int64_t i = 0; i < runs; i++) {
+        const hr_column *of = &low[i].in->column[from];
+        const int64_t count = low[i].to - low[i].from;
+        at = copy_values(at, of->values, width, low[i].from, count);
+        if (inner && count) memcpy(inner, of->inner + low[i].from, (size_t)count * sizeof *inner);
+        if (inner) inner += count;
+    }
+    return true;
+}
+
+static bool gather_present(rows *r, hr_column *to, const run *run, int64_t runs, int from)
+{
+    bool any = false;
+    for (int64_t i = 0; i < runs; i++) any |= run[i].in->column[from].present != NULL;
+    if (!any) return true;
+    to->present = rows_array(r, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
+    if (!to->present) return false;
+    memset(to->present, 0, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
+    for (int64_t i = 0, n = 0; i < runs; i++) {
+        const uint64_t *of = run[i].in->column[from].present;
+        for (int64_t k = run[i].from; k < run[i].to; k++, n++)
+            if (!of || of[k / 64] >> k % 64 & 1) to->present[n / 64] |= UINT64_C(1) << n % 64;
+    }
+    return true;
+}
+
+static bool gather_column(rows *r, int column, const run *run, int64_t runs, int from, struct run *low)
+{
+    const size_t width = r->shape->width[column];
+    hr_column *to = &r->c.column[column];
+    if (width)
+        gather_fixed(to, width, run, runs, from);
+    else {
+        memcpy(low, run, (size_t)runs * sizeof *run);
+        if (!gather_varying(r, to, hr_dtype_size(r->c.schema->field[column].dtype), low, runs, from)) return false;
+    }
+    return gather_present(r, to, run, runs, from);
+}
+
+/* ---- heads: where rows were read, their numbers ---- */
+
+static bool gather_origins(rows *r, const run *run, int64_t runs)
+{
+    bool any = false;
+    for (int64_t i = 0; i < runs && !any; i++) any = run[i].in->origin != NULL;
+    if (!any) return true;
+    hr_origin *to = r->c.origin = rows_array(r, (size_t)r->c.rows * sizeof *to);
+    if (!to) return false;
+    for (int64_t i = 0; i < runs; i++) {
+        const int64_t count = run[i].to - run[i].from;
+        if (run[i].in->origin)
+            copy_values((char *)to, (const char *)run[i].in->origin, sizeof *to, run[i].from, count);
+        else
+            memset(to, 0xff, (size_t)count * sizeof *to);
+        to += count;
+    }
+    return true;
+}
+
+static bool gather_numbers(rows *r, const run *run, int64_t runs)
+{
+    if (!run[0].in->number) return true;
+    int64_t *to = r->c.number = rows_array(r, (size_t)r->c.rows * sizeof *to);
+    if (!to) return false;
+    for (int64_t i = 0; i < runs; i++) {
+        const int64_t count = run[i].to - run[i].from;
+        if (count) memcpy(to, run[i].in->number + run[i].from, (size_t)count * sizeof *to);
+        to += count;
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, int sides, int *column, run *run)
+{
+    const hr_columns *first = span[side].in;
+    struct run *low = run + runs;
+    for (int64_t i = 0; i < runs; i++) {
+        hr_span s = span[i * sides + side];
+        run[i] = (struct run){s.in, s.first, (int64_t)s.first + s.count};
+    }
+    for (int l = 0; l < first->levels; l++) {
+        int32_t *splits = gather_level(r, run, runs, l);
+        if (!splits) return false;
+        if (side == 0) r->c.splits[r->c.levels++] = splits;
+    }
+    if (side == 0) {
+        r->c.rows = runs_length(run, runs);
+        if (!rows_columns(r, r->shape, r->c.rows) || !gather_origins(r, run, runs) || !gather_numbers(r, run, runs))
+            return false;
+    }
+    for (int c = 0; c < first->schema->fields; c++)
+        if (!gather_column(r, (*column)++, run, runs, c, low)) return false;
+    return true;
+}
+
+/* `sides` spans in turn go side by side. Levels above theirs are there. */
+static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
+{
+    const int64_t runs = spans / sides;
+    int column = 0;
+    run *run = work_scratch(w, &w->runs, (size_t)runs * 2 * sizeof *run);
+    bool done = run != NULL;
+    for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run);
+    return done;
+}
+
+/* A unit that is one run of another, with no work to be done on it: its columns begin further down in the same ones. */
+static bool can_alias(const stage *s, const unit *u)
+{
+    if (s->works > 0 || u->parts->count != 1 || u->parts->span[0].in->levels > 0 || s->numbered) return false;
+    const hr_dataset *shape = stage_shape(s);
+    for (int i = 0; i < shape->out.schema.fields; i++)
+        if (!shape->width[i] || u->parts->span[0].in->column[i].present) return false;
+    return true;
+}
+
+static bool alias(rows *r, hr_span span)
+{
+    const hr_columns *in = span.in;
+    const int fields = in->schema->fields;
+    r->c.column = rows_array(r, (size_t)fields * sizeof *r->c.column);
+    if (!r->c.column) return false;
+    for (int i = 0; i < fields; i++) {
+        r->c.column[i] = in->column[i];
+        r->c.column[i].values = (char *)in->column[i].values + (size_t)span.first * r->shape->width[i];
+    }
+    r->c.rows = span.count;
+    r->c.origin = in->origin ? in->origin + span.first : NULL;
+    r->c.number = in->number ? in->number + span.first : NULL;
+    return r->aliases = true;
+}
+
+static bool place_cuts(rows *r, const unit *u)
+{
+    r->c.elements = u->cuts ? u->cuts : u->elements;
+    if (!u->cuts) return true;
+    int32_t *splits = r->c.splits[r->c.levels++] = rows_array(r, ((size_t)u->cuts + 1) * sizeof *splits);
+    if (!splits) return false;
+    splits[0] = 0;
+    memcpy(splits + 1, u->cut, (size_t)u->cuts * sizeof *splits);
+    return true;
+}
+
+bool gather_unit(stage *s, unit *u, hr_work *w)
+{
+    rows *r = rows_new(s->engine, s->ds, stage_shape(s));
+    if (!r) return false;
+    const bool done =
+        place_cuts(r, u) && (can_alias(s, u) ? alias(r, u->parts->span[0])
+                                             : gather(r, u->parts->span, u->parts->count, u->parts->sides, w));
+    r->parts = u->parts;
+    u->parts = NULL;
+    if (done)
+        u->rows = r;
+    else
+        rows_drop(r);
+    return done;
+}
+
+/* Nobody else holds it, and all of it is used: no need to copy. A source's units always come this way. */
+bool take_over(stage *s, unit *u)
+{
+    parts *p = u->parts;
+    if (p->count != 1 || p->sides > 1 || u->cuts) return false;
+    rows *r = (rows *)p->span[0].in;
+    if (p->span[0].count != r->c.elements || r->refs != 1 || r->cell) return false;
+    hr_dataset_ref(s->ds);
+    hr_dataset_unref(r->keeps);
+    r->keeps = s->ds;
+    r->shape = stage_shape(s);
+    r->c.schema = &r->shape->out.schema;
+    u->rows = r;
+    p->count = 0;
+    return true;
+}
+
+static int64_t whole_elements(const rows *r, const uint64_t *failed, hr_span *span)
+{
+    int64_t spans = 0;
+    for (int64_t e = 0; e < r->c.elements; e++) {
+        bool bad = false;
+        for (int64_t row = hr_first_row(&r->c, e); row < hr_first_row(&r->c, e + 1); row++)
+            bad |= failed[row / 64] >> row % 64 & 1;
+        if (!bad) span[spans++] = (hr_span){(hr_columns *)&r->c, (int32_t)e, 1};
+    }
+    return spans;
+}
+
+/* Whoever has a pointer to `r` keeps it: what is gathered anew changes places with what was there. */
+static void swap_rows(rows *r, rows *fresh)
+{
+    rows old = *r;
+    *r = *fresh;
+    *fresh = old;
+    r->parts = old.parts;
+    r->bytes = old.bytes;
+    r->byte_at = old.byte_at;
+    r->byte_left = old.byte_left;
+    fresh->parts = NULL;
+    fresh->bytes = NULL;
+    rows_drop(fresh);
+}
+
+bool drop_rows(rows *r, const uint64_t *failed, hr_work *w)
+{
+    rows *fresh = rows_new(r->engine, r->keeps, r->shape);
+    hr_span *span = hr_malloc(((size_t)r->c.elements + 1) * sizeof *span);
+    bool done = fresh && span;
+    if (done) {
+        int64_t spans = fresh->c.elements = whole_elements(r, failed, span);
+        if (spans == 0) span[spans++] = (hr_span){&r->c, 0, 0};
+        done = gather(fresh, span, spans, 1, w);
+    }
+    hr_free(span);
+    if (done)
+        swap_rows(r, fresh);
+    else
+        rows_drop(fresh);
+    return done;
+}
+
+/* Leaves `rows` rows; the last element at each level may be short then. */
+void cut_rows(hr_columns *c, int64_t rows)
+{
+    c->rows = c->elements = rows;
+    for (int l = c->levels - 1; l >= 0; l--) {
+        int64_t n = 0, end = c->elements;
+        while (c->splits[l][n] < end) n++;
+        c->splits[l][n] = (int32_t)end;
+        c->elements = n;
+    }
+}

@@ -1,0 +1,489 @@
+/* The operator kit for plan: pulling from inputs, emitting into the unit, inputs that come and go. */
+#include "data/exec/engine.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the dataset's own inputs ---- */
+
+static hr_dataset *own_dataset(const hr_plan *p, int i) { return i == 0 ? p->below : p->ds->in[i]; }
+
+/* Work must be done before anybody sees the rows; it gathers what was grouped or joined; how much each input of a zip
+ * has at hand must be known. Those are stages; any other operator that only plans is called directly. */
+bool ds_is_node(const hr_dataset *ds, const hr_dataset *below)
+{
+    return below->op->plan && !below->op->work && !(below->op->traits & (HR_GROUPS_ROWS | HR_JOINS_ROWS)) &&
+           !(ds->op->traits & HR_JOINS_ROWS);
+}
+
+bool input_is_node(const hr_plan *p, int i) { return ds_is_node(p->ds, own_dataset(p, i)); }
+
+bool open_own(hr_plan *p, int i)
+{
+    input *in = p->in[i];
+    hr_dataset *below = own_dataset(p, i);
+    if (input_is_node(p, i)) {
+        in->node = node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
+        return in->node != NULL;
+    }
+    uint64_t path = p->stage->path;
+    if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
+    token_ref(in->before);
+    in->stage = stage_new(p, i, hr_dataset_ref(below), path, in->before);
+    return in->stage != NULL;
+}
+
+/* ---- pulling from a stage ---- */
+
+static int64_t elements_of(const unit *u) { return u->rows ? u->rows->c.elements : 0; }
+
+/* Looks at the stage's next unit. Elements of it that were used before a restore are passed over. */
+static bool take_head(hr_plan *p, input *in, hr_status *none)
+{
+    stage *s = in->stage;
+    engine_lock(s->engine);
+    if (head_ready(s)) in->head = &s->ring[s->taken % s->window];
+    *none = is_over(s) ? HR_END : HR_WAIT;
+    engine_unlock(s->engine);
+    if (!in->head) return false;
+    if (in->own && p->ds && p->ds->op->held_from && in == p->in[0] && !log_input(p, in)) {
+        in->head = NULL;
+        node_no_memory(p);
+        *none = HR_END;
+        return false;
+    }
+    in->count = elements_of(in->head);
+    if (in->skip_to > in->first) in->next = in->skip_to - in->first < in->count ? in->skip_to - in->first : in->count;
+    return true;
+}
+
+static void pop_head(input *in)
+{
+    stage *s = in->stage;
+    in->first += in->count;
+    in->next = in->count = 0;
+    token_unref(in->before);
+    in->before = in->head->after;
+    in->head->after = NULL;
+    unit_clear(in->head);
+    in->head = NULL;
+    engine_lock(s->engine);
+    engine_taken(s);
+    engine_unlock(s->engine);
+}
+
+/* Goes on until there is an element at hand. False: *none says whether one may still come. */
+bool input_find(hr_plan *p, input *in, hr_status *none)
+{
+    for (;;) {
+        if (!in->head && !take_head(p, in, none)) {
+            p->stage->waits_for = in->stage;
+            return false;
+        }
+        if (in->next < in->count) return true;
+        if (in->head->error.code || in->head->last) {
+            if (in->head->error.code) node_fail(p, &in->head->error);
+            *none = HR_END;
+            return false;
+        }
+        pop_head(in);
+    }
+}
+
+static hr_status pull_stage(hr_plan *p, input *in, int64_t at_most, hr_span *out)
+{
+    hr_status none;
+    if (in->next >= in->count && !input_find(p, in, &none)) return none;
+    const int64_t left = in->count - in->next, count = at_most < left ? at_most : left;
+    rows_share(in->head->rows, in->next, count, 1);
+    *out = (hr_span){&in->head->rows->c, (int32_t)in->next, (int32_t)count};
+    in->next += count;
+    return HR_OK;
+}
+
+/* ---- pulling from a node ---- */
+
+/* One call of the operator. An error of an input wins over its own: it is the cause. */
+hr_status node_run(hr_plan *p)
+{
+    hr_error err;
+    err.code = HR_OK;
+    hr_status st = p->ds->op->plan(p->ds->spec, p->state, p, &err);
+    rows *r = p->filling;
+    p->filling = NULL;
+    if (r) {
+        r->c.elements = r->c.rows;
+        p->fill_rows = r->c.rows >= r->room ? 2 * r->c.rows : r->c.rows + r->c.rows / 4 + 16;
+    }
+    if (r && r->c.rows > 0)
+        hr_emit(p, (hr_span){&r->c, 0, (int32_t)r->c.rows});
+    else
+        rows_drop(r);
+    if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", p->ds->op->name);
+    if (st < 0) node_fail(p, &err);
+    p->ended = (st != HR_OK && st != HR_WAIT) || p->error.code;
+    return p->ended ? HR_END : st;
+}
+
+static void end_node(hr_plan *p, hr_plan *from)
+{
+    if (from->error.code) node_fail(p, &from->error);
+}
+
+static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
+{
+    hr_error err;
+    if (!from->opened && node_open(from, NULL, &err) != HR_OK) {
+        node_fail(from, &err);
+        from->ended = true;
+    }
+    while (from->taken == from->outs) {
+        from->taken = from->outs = 0;
+        if (from->ended) {
+            end_node(p, from);
+            return HR_END;
+        }
+        from->room = at_most;
+        if (node_run(from) == HR_WAIT && from->outs == 0) return HR_WAIT;
+    }
+    return HR_OK;
+}
+
+static hr_status pull_node(hr_plan *p, input *in, int64_t at_most, hr_span *out)
+{
+    hr_plan *from = in->node;
+    if (from->taken == from->outs) HR_TRY(fill_node(p, from, at_most));
+    hr_span *next = &from->out[from->taken];
+    if (next->count <= at_most) {
+        *out = *next;
+        from->taken++;
+    } else {
+        *out = hr_span_share(*next, 0, (int32_t)at_most);
+        hr_span rest = hr_span_share(*next, (int32_t)at_most, next->count - (int32_t)at_most);
+        hr_span_drop(*next);
+        *next = rest;
+    }
+    in->first += out->count;
+    return HR_OK;
+}
+
+/* ---- op.h: pulling ---- */
+
+/* Opens what is pulled for the first time, and brings up what was wrong with it. */
+static hr_status first_pull(hr_plan *p, int i)
+{
+    input *in = p->in[i];
+    if (in->error.code && !(p->stage->ignores && hr__ignorable(&in->error))) node_fail(p, &in->error);
+    if (p->error.code || in->error.code) return HR_END;
+    in->known = true;
+    if (in->stage || in->node || open_own(p, i)) return HR_OK;
+    node_no_memory(p);
+    return HR_END;
+}
+
+hr_status hr_pull(hr_plan *p, int i, int64_t at_most, hr_span *out)
+{
+    input *in = p->in[i];
+    if (p->error.code) return HR_END;
+    if (!in->known || (!in->stage && !in->node)) HR_TRY(first_pull(p, i));
+    if (at_most > INT32_MAX) at_most = INT32_MAX;
+    return in->node ? pull_node(p, in, at_most, out) : pull_stage(p, in, at_most, out);
+}
+
+int64_t hr_pulled(const hr_plan *p, int i)
+{
+    const input *in = p->in[i];
+    return in->first + in->next > in->skip_to ? in->first + in->next : in->skip_to;
+}
+
+bool hr_ready(hr_plan *p, int i)
+{
+    input *in = p->in[i];
+    hr_status none;
+    if (p->error.code || (!in->stage && !in->node)) return false;
+    if (in->node) return in->node->taken < in->node->outs || (!in->node->ds->inputs && !in->node->ended);
+    return in->next < in->count || ((in->head || take_head(p, in, &none)) && in->next < in->count);
+}
+
+/* ---- zip ---- */
+
+static bool same_form(const hr_columns *a, int64_t i, const hr_columns *b, int64_t k, int level)
+{
+    if (level == a->levels) return true;
+    const int32_t *of_a = a->splits[level] + i, *of_b = b->splits[level] + k;
+    bool same = of_a[1] - of_a[0] == of_b[1] - of_b[0];
+    for (int32_t n = 0; same && n < of_a[1] - of_a[0]; n++) same = same_form(a, of_a[0] + n, b, of_b[0] + n, level + 1);
+    return same;
+}
+
+/* How many of the next `count` elements of two inputs have their batches alike. */
+static int64_t alike(const input *a, const input *b, int64_t count)
+{
+    int64_t n = 0;
+    while (n < count && same_form(&a->head->rows->c, a->next + n, &b->head->rows->c, b->next + n, 0)) n++;
+    return n;
+}
+
+hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
+{
+    int64_t count = at_most;
+    for (int i = 0; i < p->ds->inputs; i++) {
+        input *in = p->in[i];
+        hr_status none;
+        if (p->error.code) return HR_END;
+        if (!in->known || !in->stage) HR_TRY(first_pull(p, i));
+        if (in->next >= in->count && !input_find(p, in, &none)) return none;
+        if (in->count - in->next < count) count = in->count - in->next;
+    }
+    for (int i = 1; i < p->ds->inputs && count > 0; i++) count = alike(p->in[0], p->in[i], count);
+    if (count == 0) {
+        hr_fail(&p->error, HR_INVALID_ARGUMENT, "zip.rows",
+                "%s: element %" PRId64 ": expected batches of one size from all inputs; batch after it instead",
+                p->ds->op->name, hr_pulled(p, 0));
+        return HR_END;
+    }
+    for (int i = 0; i < p->ds->inputs; i++) pull_stage(p, p->in[i], count, &part[i]);
+    return HR_OK;
+}
+
+/* ---- op.h: emitting ---- */
+
+static bool push_out(hr_plan *p, hr_span span)
+{
+    if (p->top) return p->stage->current->parts && parts_add(p->stage->current->parts, span);
+    if (p->outs == p->out_room) {
+        const int64_t room = p->out_room ? 2 * p->out_room : 16;
+        hr_span *grown = hr_realloc(p->out, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        p->out = grown;
+        p->out_room = room;
+    }
+    p->out[p->outs++] = span;
+    return true;
+}
+
+/* Once one span is lost for lack of memory, none behind it may pass. */
+static void emit(hr_plan *p, hr_span span)
+{
+    if (!p->lost && push_out(p, span)) return;
+    p->lost = true;
+    node_no_memory(p);
+    hr_span_drop(span);
+}
+
+void hr_emit(hr_plan *p, hr_span span)
+{
+    emit(p, span);
+    if (p->lost) return;
+    p->emitted += span.count;
+    if (!p->groups) p->room -= span.count;
+}
+
+void hr_emit_all(hr_plan *p, const hr_span *part)
+{
+    for (int i = 0; i < p->ds->inputs; i++) emit(p, part[i]);
+    if (p->lost) return;
+    p->emitted += part[0].count;
+    p->room -= part[0].count;
+}
+
+int64_t hr_room(const hr_plan *p) { return p->room; }
+
+void hr_close_element(hr_plan *p)
+{
+    unit *u = p->stage->current;
+    if (u->cuts == u->cut_room && !p->lost) {
+        const int64_t room = u->cut_room ? 2 * u->cut_room : 16;
+        int32_t *grown = hr_realloc(u->cut, (size_t)room * sizeof *grown);
+        p->lost = grown == NULL;
+        if (grown) u->cut = grown, u->cut_room = room;
+    }
+    if (p->lost) {
+        node_no_memory(p);
+        return;
+    }
+    u->cut[u->cuts++] = (int32_t)p->emitted;
+    p->closed = p->emitted;
+    p->room--;
+}
+
+/* ---- op.h: sources ---- */
+
+void *hr_unit(hr_plan *p) { return p->top ? p->stage->current->blob : p->blob; }
+
+hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
+{
+    rows *r = rows_new(p->stage->engine, p->ds, p->ds);
+    if (!r) return NULL;
+    hr_origin *origin = rows_columns(r, p->ds, room) ? rows_array(r, (size_t)room * sizeof *origin) : NULL;
+    if (!origin) {
+        rows_drop(r);
+        return NULL;
+    }
+    r->c.origin = memset(origin, 0xff, (size_t)room * sizeof *origin);
+    rows_drop(p->filling);
+    p->filling = r;
+    return &r->c;
+}
+
+/* A block of its own, if this thread has one that it used a moment ago: it is still in the cache. */
+void *hr_unit_bytes(hr_plan *p, size_t size)
+{
+    rows *r = p->filling;
+    hr_work *w = p->stage->planner;
+    if (!r) return NULL;
+    if (w && w->hot && w->hot->size >= size && w->hot->size / 2 <= size && r->byte_left < size) {
+        w->hot->next = r->bytes;
+        r->bytes = w->hot;
+        w->hot = NULL;
+        r->byte_left = 0;
+        return block_bytes(r->bytes);
+    }
+    return rows_bytes(r, size);
+}
+
+size_t hr_unit_size(const hr_plan *p) { return p->stage->engine->unit_size; }
+
+static int32_t known_file(const engine *e, const char *name)
+{
+    int32_t n = 0;
+    while (n < e->files && strcmp(e->file[n].name, name) != 0) n++;
+    return n;
+}
+
+static bool add_file(engine *e, noted_file file)
+{
+    if (e->files == e->file_room) {
+        const int32_t room = e->file_room ? 2 * e->file_room : 8;
+        noted_file *grown = hr_realloc(e->file, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        e->file = grown;
+        e->file_room = room;
+    }
+    e->file[e->files++] = file;
+    return true;
+}
+
+noted_file hr__note_file(const char *name)
+{
+    struct stat st;
+    if (stat(name, &st) != 0) return (noted_file){NULL, -1, -1};
+    return (noted_file){NULL, st.st_size, (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+}
+
+int32_t hr_file_number(hr_plan *p, const char *name)
+{
+    engine *e = p->stage->engine;
+    engine_lock(e);
+    int32_t n = known_file(e, name), files = e->files;
+    engine_unlock(e);
+    if (n < files) return n;
+    noted_file file = hr__note_file(name);
+    file.name = hr_strdup(name);
+    if (!file.name) return -1;
+    engine_lock(e);
+    n = known_file(e, name);
+    const bool known = n < e->files;
+    if (!known && !add_file(e, file)) n = -1;
+    engine_unlock(e);
+    if (known || n < 0) hr_free(file.name);
+    return n;
+}
+
+/* ---- op.h: randomness, options ---- */
+
+uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch)
+{
+    engine *e = p->stage->engine;
+    if (!seed) seed = p->settings.seed;
+    if (!seed) seed = engine_seed(e);
+    return hr_random(hr_random(same_each_epoch ? 0 : p->stage->path, seed), (uint64_t)p->ds->place);
+}
+
+bool hr_plan_tf_compat(const hr_plan *p) { return p->settings.tf_compat; }
+
+/* ---- op.h: inputs that come and go ---- */
+
+static int free_input(hr_plan *p)
+{
+    for (int i = p->ds->inputs; i < p->ins; i++)
+        if (!p->in[i]->open) return i;
+    input **grown = hr_realloc(p->in, ((size_t)p->ins + 1) * sizeof *grown);
+    if (grown) p->in = grown;
+    input *in = grown ? hr_calloc(1, sizeof *in) : NULL;
+    if (!in) return -1;
+    p->in[p->ins] = in;
+    return p->ins++;
+}
+
+static input take_saved(hr_plan *p, int64_t number)
+{
+    input found = {.number = number};
+    for (int i = 0; i < p->saves; i++) {
+        if (p->saved[i].number != number) continue;
+        found = p->saved[i];
+        p->saved[i] = p->saved[--p->saves];
+        break;
+    }
+    return found;
+}
+
+/* A failed dataset becomes an input that ends with its error: when its turn comes, not when it happens to be opened. */
+static void open_input(hr_plan *p, int i, hr_dataset *ds)
+{
+    input *in = p->in[i];
+    if (ds->error.code)
+        in->error = ds->error;
+    else if (!hr__schema_equal(&ds->out.schema, &p->ds->out.schema))
+        hr_fail(&in->error, HR_INVALID_ARGUMENT, "input.schema",
+                "%s: dataset %" PRId64 " has other components than the first one; make the function give one schema",
+                p->ds->op->name, in->number);
+    if (in->error.code) {
+        if (p->stage->ignores) hr__count(p->stage->engine, "ignored", 1);
+        hr_dataset_unref(ds);
+        return;
+    }
+    uint64_t path = hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), (uint64_t)in->number + 1);
+    token_ref(in->before);
+    in->stage = stage_new(p, i, ds, path, in->before);
+    if (!in->stage) hr_no_memory(&in->error, "a pipeline");
+}
+
+int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number)
+{
+    int i = free_input(p);
+    if (!ds) ds = hr_dataset_ref(p->ds->in[0]);
+    if (i < 0) {
+        hr_dataset_unref(ds);
+        node_no_memory(p);
+        return 0; /* every pull of this operator ends now, and brings that error */
+    }
+    *p->in[i] = take_saved(p, number);
+    p->in[i]->open = true;
+    open_input(p, i, ds);
+    return i;
+}
+
+void hr_input_close(hr_plan *p, int i)
+{
+    engine *e = p->stage->engine;
+    input *in = p->in[i];
+    if (i < p->ds->inputs) return;
+    if (in->head) unit_clear(in->head); /* here, where its spans are counted; its stage goes on any thread */
+    engine_lock(e);
+    if (in->stage) engine_sever(in->stage);
+    engine_sweep(e);
+    engine_unlock(e);
+    input_clear(in);
+}
+
+bool hr_input_ending(const hr_plan *p, int i)
+{
+    const input *in = p->in[i];
+    if (!in->stage) return !in->node || in->node->ended;
+    engine_lock(p->stage->engine);
+    bool ending = in->stage->ended;
+    engine_unlock(p->stage->engine);
+    return ending;
+}

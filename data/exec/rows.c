@@ -1,0 +1,294 @@
+/* Units of rows, and the spans that share them. A unit's rows are read by one stage only, whose plan runs one thread
+ * at a time: so its references are plain numbers, and what other threads give up goes back to that plan. */
+#include "data/exec/engine.h"
+#include <string.h>
+
+/* ---- memory of rows ---- */
+
+static rows *recycled_rows(engine *e)
+{
+    uv_mutex_lock(&e->store.lock);
+    rows *r = e->free_rows;
+    if (r) e->free_rows = r->next;
+    uv_mutex_unlock(&e->store.lock);
+    return r ? r : hr_malloc(sizeof *r);
+}
+
+rows *rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape)
+{
+    rows *r = recycled_rows(e);
+    if (!r) return NULL;
+    *r = (rows){.refs = 1, .engine = e, .keeps = hr_dataset_ref(keeps), .shape = shape};
+    r->c.schema = &shape->out.schema;
+    return r;
+}
+
+static void rows_free(rows *r)
+{
+    engine *e = r->engine;
+    parts_return(r->parts);
+    store_put_blocks(&e->store, r->arrays);
+    store_put_blocks(&e->store, r->bytes);
+    hr_dataset_unref(r->keeps);
+    uv_mutex_lock(&e->store.lock);
+    r->next = e->free_rows;
+    e->free_rows = r;
+    uv_mutex_unlock(&e->store.lock);
+}
+
+static void *take_bytes(rows *r, block **chain, char **at, size_t *left, size_t size)
+{
+    if (*left < size) {
+        block *b = store_block(&r->engine->store, size);
+        if (!b) return NULL;
+        b->next = *chain;
+        *chain = b;
+        *at = block_bytes(b);
+        *left = b->size;
+    }
+    void *p = *at;
+    *at += size;
+    *left -= size;
+    return p;
+}
+
+void *rows_array(rows *r, size_t size)
+{
+    return take_bytes(r, &r->arrays, &r->array_at, &r->array_left, (size + 63) & ~(size_t)63);
+}
+
+void *rows_bytes(rows *r, size_t size)
+{
+    return take_bytes(r, &r->bytes, &r->byte_at, &r->byte_left, (size + 15) & ~(size_t)15);
+}
+
+/* Odd multiples of a cache line: no two of 64 neighbouring columns lie a multiple of 4096 bytes apart. */
+static size_t column_stride(size_t width, int64_t room) { return (((size_t)room * width + 63) / 64 | 1) * 64; }
+
+static size_t field_bytes(const hr_dataset *shape, int i, int64_t room)
+{
+    return shape->width[i] ? column_stride(shape->width[i], room) : column_stride(sizeof(int32_t), room + 1);
+}
+
+bool rows_columns(rows *r, const hr_dataset *shape, int64_t room)
+{
+    const int fields = shape->out.schema.fields;
+    const size_t heads = column_stride(sizeof(hr_column), fields), rooms = column_stride(sizeof(int64_t), fields);
+    size_t total = heads + rooms;
+    for (int i = 0; i < fields; i++) total += field_bytes(shape, i, room);
+    char *at = rows_array(r, total);
+    if (!at) return false;
+    r->shape = shape;
+    r->c.schema = &shape->out.schema;
+    r->c.column = memset(at, 0, heads + rooms);
+    r->value_room = (int64_t *)(void *)(at + heads);
+    r->room = room;
+    at += heads + rooms;
+    for (int i = 0; i < fields; i++) {
+        hr_column *column = &r->c.column[i];
+        if (shape->width[i])
+            column->values = at;
+        else
+            memset(column->splits[0] = (int32_t *)(void *)at, 0, ((size_t)room + 1) * sizeof(int32_t));
+        at += field_bytes(shape, i, room);
+    }
+    return true;
+}
+
+/* ---- spans ---- */
+
+enum { BIN = 256 };
+
+/* Cells that are free now, given back some at a time. */
+typedef struct cell_bin {
+    store *store;
+    int count;
+    cell cell[BIN];
+} cell_bin;
+
+static void bin_empty(cell_bin *bin)
+{
+    if (bin->count) store_put_cells(bin->store, bin->cell, bin->count);
+    bin->count = 0;
+}
+
+static void bin_add(cell_bin *bin, cell *c)
+{
+    bin->cell[bin->count++] = *c;
+    c->at = NULL;
+    if (bin->count == BIN) bin_empty(bin);
+}
+
+void rows_share(rows *r, int64_t first, int64_t count, int32_t more)
+{
+    r->refs += more;
+    if (!r->cell) return;
+    const int64_t end = hr_first_row(&r->c, first + count);
+    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) r->cell[row].spans += more;
+}
+
+static void drop_cells(rows *r, int64_t first, int64_t count, cell_bin *bin)
+{
+    const int64_t end = hr_first_row(&r->c, first + count);
+    for (int64_t row = hr_first_row(&r->c, first); row < end; row++)
+        if (--r->cell[row].spans == 0) bin_add(bin, &r->cell[row]);
+}
+
+static void drop_span(hr_span span, cell_bin *bin)
+{
+    rows *r = (rows *)span.in;
+    if (r->cell) drop_cells(r, span.first, span.count, bin);
+    if (--r->refs == 0) rows_free(r);
+}
+
+hr_span hr_span_share(hr_span span, int32_t first, int32_t count)
+{
+    rows_share((rows *)span.in, span.first + first, count, 1);
+    return (hr_span){span.in, span.first + first, count};
+}
+
+void hr_span_drop(hr_span span)
+{
+    if (!span.in) return;
+    rows *r = (rows *)span.in;
+    if (!r->cell) {
+        if (--r->refs == 0) rows_free(r);
+        return;
+    }
+    cell_bin bin;
+    bin.store = &r->engine->store;
+    bin.count = 0;
+    drop_span(span, &bin);
+    bin_empty(&bin);
+}
+
+void rows_drop(rows *r)
+{
+    if (r) hr_span_drop((hr_span){&r->c, 0, (int32_t)r->c.elements});
+}
+
+int64_t span_rows(hr_span span)
+{
+    return hr_first_row(span.in, (int64_t)span.first + span.count) - hr_first_row(span.in, span.first);
+}
+
+/* ---- parts ---- */
+
+returns *returns_new(engine *e)
+{
+    returns *home = hr_calloc(1, sizeof *home);
+    if (home) home->engine = e;
+    return home;
+}
+
+parts *parts_new(returns *home)
+{
+    parts *p = home->spare;
+    if (p)
+        home->spare = p->next;
+    else if (!(p = hr_calloc(1, sizeof *p)))
+        return NULL;
+    p->next = NULL;
+    p->home = home;
+    p->sides = 1;
+    engine_lock(home->engine);
+    home->out++;
+    engine_unlock(home->engine);
+    return p;
+}
+
+/* Neighbours become one again: a unit that is a whole run of another need not be copied. */
+bool parts_add(parts *p, hr_span span)
+{
+    hr_span *last = p->count ? &p->span[p->count - 1] : NULL;
+    if (last && p->sides == 1 && last->in == span.in && last->first + last->count == span.first) {
+        ((rows *)span.in)->refs--;
+        last->count += span.count;
+        return true;
+    }
+    if (p->count == p->room) {
+        int64_t room = p->room ? 2 * p->room : 16;
+        hr_span *grown = hr_realloc(p->span, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        p->span = grown;
+        p->room = room;
+    }
+    p->span[p->count++] = span;
+    return true;
+}
+
+static void drop_spans(parts *p)
+{
+    cell_bin bin;
+    bin.store = &p->home->engine->store;
+    bin.count = 0;
+    for (int64_t i = 0; i < p->count; i++) drop_span(p->span[i], &bin);
+    bin_empty(&bin);
+    p->count = 0;
+}
+
+void parts_drop(returns *home, parts *list)
+{
+    while (list) {
+        parts *next = list->next;
+        drop_spans(list);
+        list->next = home->spare;
+        home->spare = list;
+        list = next;
+    }
+}
+
+static void parts_free(parts *p)
+{
+    hr_free(p->span);
+    hr_free(p);
+}
+
+/* The stage is gone, and with it whoever else could count these spans. */
+static void drop_orphan(parts *p, bool last)
+{
+    returns *home = p->home;
+    drop_spans(p);
+    parts_free(p);
+    if (last) hr_free(home);
+}
+
+void parts_return(parts *p)
+{
+    if (!p) return;
+    returns *home = p->home;
+    engine_lock(home->engine);
+    const bool dead = home->dead, last = --home->out == 0;
+    if (!dead) {
+        p->next = home->list;
+        home->list = p;
+    }
+    engine_unlock(home->engine);
+    if (dead) drop_orphan(p, last);
+}
+
+static void free_spare(returns *home)
+{
+    while (home->spare) {
+        parts *next = home->spare->next;
+        parts_free(home->spare);
+        home->spare = next;
+    }
+}
+
+/* What comes back while this drops what had come back before is dropped in the next round. */
+void returns_close(returns *home)
+{
+    for (;;) {
+        free_spare(home);
+        engine_lock(home->engine);
+        parts *list = home->list;
+        home->list = NULL;
+        home->dead = list == NULL;
+        const bool gone = home->dead && home->out == 0;
+        engine_unlock(home->engine);
+        if (gone) hr_free(home);
+        if (!list) return;
+        parts_drop(home, list);
+    }
+}

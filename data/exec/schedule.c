@@ -1,0 +1,275 @@
+/* Who does what next. A thread takes the most downstream stage that can move, plans its next unit and works on it. The
+ * caller of hr_next does the same while it waits. Threads are woken one at a time, and only if there is a unit to take:
+ * a wake costs several microseconds. */
+#include "data/exec/engine.h"
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- lock and wakes ---- */
+
+void engine_lock(engine *e) { uv_mutex_lock(&e->lock); }
+
+void engine_unlock(engine *e)
+{
+    const bool worker = e->wake_worker, consumer = e->wake_consumer;
+    e->wake_worker = e->wake_consumer = false;
+    uv_mutex_unlock(&e->lock);
+    if (worker) hr__pool_wake(&e->client);
+    if (consumer) uv_cond_signal(&e->head_ready);
+}
+
+static void wake_consumer(engine *e)
+{
+    if (!e->consumer_sleeps) return;
+    e->consumer_sleeps = false;
+    e->wake_consumer = true;
+}
+
+/* ---- the rings ---- */
+
+static int64_t in_flight(const stage *s) { return s->planned - s->taken; }
+bool head_ready(const stage *s) { return s->taken < s->planned && s->ring[s->taken % s->window].ready; }
+bool is_over(const stage *s) { return s->ended && s->taken == s->planned; }
+
+static bool can_plan(engine *e, const stage *s)
+{
+    return !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed && budget_fits(e, s);
+}
+
+/* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead. */
+static stage *pick(engine *e)
+{
+    stage *best = NULL;
+    if (engine_cancelled(e)) return NULL;
+    for (int i = 0; i < e->stages; i++) {
+        stage *s = e->stage[i];
+        if (best && (s->depth > best->depth || (s->depth == best->depth && in_flight(s) >= in_flight(best)))) continue;
+        if (can_plan(e, s)) best = s;
+    }
+    return best;
+}
+
+/* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next is a sleeper like others. */
+void engine_wake(engine *e)
+{
+    const bool pool = e->max_workers > 0 && hr__pool_sleeps(&e->client);
+    if ((!pool && !e->consumer_sleeps) || !pick(e)) return;
+    if (pool)
+        e->wake_worker = true;
+    else
+        wake_consumer(e);
+}
+
+static void tell_reader(stage *s)
+{
+    stage *reader = s->reader;
+    if (reader->blocked_on == s) reader->blocked_on = NULL;
+    if (reader == &s->engine->root) wake_consumer(s->engine);
+}
+
+/* A full ring opens again when it is half empty: one wake for half a window, not one for every unit. */
+void engine_taken(stage *s)
+{
+    s->taken++;
+    if (in_flight(s) <= s->window / 2) s->full = false;
+    engine_wake(s->engine);
+}
+
+/* ---- closing: a closed input's stages go when no thread is inside any of them ---- */
+
+static bool is_below(const stage *s, const stage *top)
+{
+    while (s && s != top) s = s->reader;
+    return s != NULL;
+}
+
+void engine_sever(stage *s)
+{
+    engine *e = s->engine;
+    s->severed = e->severed = true;
+    for (int i = 0; i < e->stages; i++)
+        if (is_below(e->stage[i], s)) e->stage[i]->closed = true;
+}
+
+static bool is_idle(const engine *e, const stage *top)
+{
+    for (int i = 0; i < e->stages; i++)
+        if (e->stage[i]->busy && is_below(e->stage[i], top)) return false;
+    return true;
+}
+
+static stage *idle_severed(engine *e)
+{
+    bool any = false;
+    for (int i = 0; i < e->stages; i++) {
+        any |= e->stage[i]->severed;
+        if (e->stage[i]->severed && is_idle(e, e->stage[i])) return e->stage[i];
+    }
+    e->severed = any;
+    return NULL;
+}
+
+/* Takes a subtree out of the list: readers first. */
+static stage *take_out(engine *e, const stage *top)
+{
+    stage *dead = NULL, **last = &dead;
+    int left = 0;
+    for (int i = 0; i < e->stages; i++) {
+        stage *s = e->stage[i];
+        if (is_below(s, top)) {
+            *last = s;
+            last = &s->next_dead;
+        } else
+            e->stage[left++] = s;
+    }
+    *last = NULL;
+    e->stages = left;
+    return dead;
+}
+
+void engine_sweep(engine *e)
+{
+    for (stage *top; e->severed && (top = idle_severed(e)) != NULL;) {
+        stage *dead = take_out(e, top);
+        engine_unlock(e);
+        while (dead) {
+            stage *next = dead->next_dead;
+            stage_free(dead);
+            dead = next;
+        }
+        engine_lock(e);
+    }
+}
+
+/* ---- one unit ---- */
+
+static hr_work *worker_of(engine *e, int thread)
+{
+    hr_work *w = e->work[thread];
+    if (w) return w;
+    w = e->work[thread] = hr_calloc(1, sizeof *w);
+    if (w) *w = (hr_work){.engine = e, .thread = thread};
+    return w;
+}
+
+void engine_stall(engine *e)
+{
+    if (!e->stall) return;
+    uint64_t bits = hr_random(e->stall, uv_hrtime());
+    struct timespec pause = {.tv_nsec = (long)(bits % 300000)};
+    if (bits >> 32 & 1) nanosleep(&pause, NULL);
+}
+
+static void note_times(stage *s, const unit *u, uint64_t plan, uint64_t work)
+{
+    stage_times *t = &s->times;
+    t->plan_ns += plan;
+    t->work_ns += work;
+    t->units++;
+    if (!u->rows) return;
+    t->elements += u->rows->c.elements;
+    t->rows += u->rows->c.rows;
+}
+
+/* Units of about 100 us: smaller ones cost hand-overs, larger ones gain nothing and make others wait. */
+static void learn_size(stage *s, const unit *u, uint64_t ns)
+{
+    const engine *e = s->engine;
+    const int64_t elements = u->elements, most = MAX_UNIT_ROWS;
+    if (elements == 0 || !u->rows) return;
+    s->element_rows = u->rows->c.elements ? u->rows->c.rows / u->rows->c.elements + 1 : s->element_rows;
+    int64_t want = (int64_t)(UNIT_NS * (uint64_t)elements / (ns + 1)), now = s->unit_elements;
+    if (want > 2 * now) want = 2 * now;
+    if (want < now / 2) want = now / 2;
+    if (e->unit_rows) want = s->top->groups ? e->unit_rows / (s->element_rows + 1) : e->unit_rows;
+    if (s->top->groups && want * s->element_rows > most) want = most / s->element_rows;
+    if (want > most) want = most;
+    s->unit_elements = want < 1 ? 1 : want;
+}
+
+/* The unit is there: works on it. The lock is held before and after. */
+static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t planned_at)
+{
+    engine *e = s->engine;
+    u->ready = false;
+    s->planned++;
+    s->full = in_flight(s) >= s->window;
+    engine_wake(e);
+    engine_unlock(e);
+    if (!engine_cancelled(e)) work_unit(s, u, w);
+    engine_stall(e);
+    const uint64_t done = uv_hrtime();
+    engine_lock(e);
+    u->ready = !engine_cancelled(e);
+    note_times(s, u, planned_at - start, done - planned_at);
+    learn_size(s, u, done - start);
+    budget_learn(s, u);
+    if (u->ready && head_ready(s)) tell_reader(s);
+}
+
+static parts *begin(stage *s, hr_work *w)
+{
+    parts *returned = s->returns->list;
+    s->returns->list = NULL;
+    s->planning = true;
+    s->planner = w;
+    s->plan_room = s->engine->unit_rows && !s->top->groups ? s->engine->unit_rows : s->unit_elements;
+    s->busy++;
+    return returned;
+}
+
+static void plan_and_work(stage *s, hr_work *w)
+{
+    engine *e = s->engine;
+    unit *u = &s->ring[s->planned % s->window];
+    parts *returned = begin(s, w);
+    const size_t reserved = s->unit_bytes;
+    e->reserved += reserved;
+    engine_wake(e);
+    engine_unlock(e);
+
+    engine_stall(e);
+    const uint64_t start = uv_hrtime();
+    const hr_status planned = stage_plan(s, u, returned);
+    const uint64_t planned_at = uv_hrtime();
+
+    engine_lock(e);
+    s->planning = false;
+    s->ended = s->top->ended;
+    if (planned == HR_OK) {
+        finish_unit(s, u, w, start, planned_at);
+    } else {
+        s->times.plan_ns += planned_at - start;
+        s->times.waits += planned == HR_WAIT;
+        if (planned == HR_WAIT && !head_ready(s->waits_for) && !is_over(s->waits_for)) s->blocked_on = s->waits_for;
+    }
+    if (is_over(s)) tell_reader(s);
+    e->reserved -= reserved;
+    s->busy--;
+}
+
+bool run_one(engine *e, int thread)
+{
+    stage *s = pick(e);
+    hr_work *w = s ? worker_of(e, thread) : NULL;
+    if (s && !w) {
+        e->no_memory = true;
+        wake_consumer(e);
+    }
+    if (!w) return false;
+    plan_and_work(s, w);
+    if (e->severed) engine_sweep(e);
+    return true;
+}
+
+/* ---- randomness ---- */
+
+uint64_t engine_seed(engine *e)
+{
+    if (e->seed_drawn && !atomic_exchange(&e->seed_told, true))
+        hr_log(HR_INFO,
+               "this run draws its random numbers from seed %" PRIu64 "; give it to hr_iterate to repeat the run",
+               e->seed);
+    return e->seed;
+}

@@ -1,0 +1,336 @@
+/* Stages: cutting the chain where it must be cut, and planning a unit. A stage and the nodes and inputs in it come into
+ * being when they are first pulled. */
+#include "data/exec/engine.h"
+#include "data/exec/token.h"
+#include <string.h>
+
+/* What a unit is at first, until there is something to measure. */
+enum { FIRST_ELEMENTS = 256, FIRST_BYTES = 64 << 10 };
+
+/* ---- cutting ---- */
+
+hr_plan *node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
+                  const hr_settings *settings)
+{
+    hr_plan *p = hr_calloc(1, sizeof *p);
+    if (!p) return NULL;
+    *p = (hr_plan){.stage = s,
+                   .above = above,
+                   .above_input = above_input,
+                   .ds = ds,
+                   .below = below,
+                   .settings = *settings,
+                   .below_settings = *settings,
+                   .groups = ds->op->traits & HR_GROUPS_ROWS,
+                   .fill_rows = 512};
+    p->state = hr_calloc(1, ds->op->state_size + 1);
+    p->blob = hr_calloc(1, ds->op->unit_size + 1);
+    p->in = hr_calloc((size_t)ds->inputs + 1, sizeof *p->in);
+    bool done = p->state && p->blob && p->in;
+    for (; done && p->ins < ds->inputs; p->ins++) {
+        input *in = p->in[p->ins] = hr_calloc(1, sizeof *in);
+        if (!in) done = false;
+        if (!in) break;
+        in->own = true;
+    }
+    if (done) return p;
+    node_free(p);
+    return NULL;
+}
+
+void input_clear(input *in)
+{
+    log_clear(in);
+    token_unref(in->before);
+    *in = (input){.own = in->own};
+}
+
+void node_free(hr_plan *p)
+{
+    if (!p) return;
+    if (p->opened && p->ds->op->close) p->ds->op->close(p->state);
+    for (int i = 0; i < p->ins; i++) {
+        node_free(p->in[i]->node);
+        input_clear(p->in[i]);
+        hr_free(p->in[i]);
+    }
+    for (int i = 0; i < p->saves; i++) input_clear(&p->saved[i]);
+    holder_drop(p);
+    element_drop(p->element);
+    for (int64_t i = p->taken; i < p->outs; i++) hr_span_drop(p->out[i]);
+    rows_drop(p->filling);
+    hr_free(p->saved), hr_free(p->in), hr_free(p->out), hr_free(p->blob), hr_free(p->state);
+    hr_free(p);
+}
+
+void node_fail(hr_plan *p, const hr_error *err)
+{
+    if (!p->error.code) p->error = *err;
+}
+
+void node_no_memory(hr_plan *p)
+{
+    if (!p->error.code) hr_no_memory(&p->error, "a plan");
+}
+
+/* What stands between two operators that plan: prefetch and options change settings and nothing else. */
+static hr_dataset *pass_settings(hr_dataset *ds, hr_settings *settings)
+{
+    while (ds->op->traits & HR_PASSES_ROWS) {
+        if (ds->op->settings) ds->op->settings(ds->spec, settings);
+        ds = ds->in[0];
+    }
+    return ds;
+}
+
+/* From an operator that ignores errors downwards they end here; above it, work fails as ever. */
+static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
+{
+    s->ignores |= (ds->op->traits & HR_IGNORES_ERRORS) != 0;
+    s->numbered |= (ds->op->traits & HR_RANDOM_ROWS) != 0;
+    if (!ds->op->work) return true;
+    if (s->works == MAX_WORKS) return false;
+    memmove(s->work + 1, s->work, (size_t)s->works++ * sizeof *s->work);
+    s->work[0] = (applied){ds, *settings};
+    s->ignored += s->ignores;
+    return true;
+}
+
+/* A stage is the work operators from `ds` down to the first plan operator, and that one. If it only groups rows, work
+ * below it that goes row by row is done above it instead: map-then-batch runs as batch-then-map; not where errors are
+ * ignored, since then a row that fails is to leave no gap in its batch. */
+static bool cut_stage(stage *s, hr_settings settings)
+{
+    hr_dataset *ds = pass_settings(s->ds, &settings);
+    bool fits = true;
+    for (; !ds->op->plan; ds = pass_settings(ds->in[0], &settings)) fits &= add_op(s, ds, &settings);
+    s->window = (int)settings.window;
+    settings.window = 0;
+    const hr_settings own = settings;
+    hr_dataset *below = ds->inputs ? ds->in[0] : NULL;
+    while (fits && (ds->op->traits & HR_GROUPS_ROWS) && !s->ignores) {
+        hr_settings there = settings;
+        hr_dataset *next = pass_settings(below, &there);
+        if (next->op->plan || !(next->op->traits & HR_ROW_BY_ROW)) break;
+        fits = add_op(s, next, &there);
+        below = next->in[0];
+        settings = there;
+    }
+    fits = fits && add_op(s, ds, &own);
+    s->top = fits ? node_new(s, NULL, 0, ds, below, &own) : NULL;
+    if (!s->top) return false;
+    s->top->top = true;
+    s->top->below_settings = settings;
+    return true;
+}
+
+/* Of files read side by side each needs little ahead: what is read too early leaves the cache before it is used. */
+static bool make_ring(stage *s, bool opened)
+{
+    const engine *e = s->engine;
+    if (e->window) s->window = e->window;
+    if (s->window <= 0) s->window = opened && !s->top->ds->inputs ? 3 : 2 * (e->max_workers + 1) + 2;
+    if (s->window > MAX_WINDOW) s->window = MAX_WINDOW;
+    s->ring = hr_calloc((size_t)s->window, sizeof *s->ring);
+    bool done = s->ring != NULL;
+    for (int i = 0; done && i < s->window; i++)
+        done = (s->ring[i].blob = hr_calloc(1, s->top->ds->op->unit_size + 1)) != NULL;
+    return done;
+}
+
+/* An operator above, in the reader's own stage, keeps single rows of what this stage gives. */
+static bool rows_are_held(const hr_plan *puller, int input)
+{
+    for (; puller && puller->ds; input = puller->above_input, puller = puller->above)
+        if (input == 0 && puller->ds->op->held_from) return true;
+    return false;
+}
+
+static bool add_stage(engine *e, stage *s)
+{
+    engine_lock(e);
+    bool done = e->stages < e->stage_room;
+    if (!done) {
+        const int room = e->stage_room ? 2 * e->stage_room : 8;
+        stage **grown = hr_realloc(e->stage, (size_t)room * sizeof *grown);
+        if (grown) e->stage = grown, e->stage_room = room;
+        done = grown != NULL;
+    }
+    if (done) {
+        s->closed = s->reader->closed;
+        e->stage[e->stages++] = s;
+        e->wake_worker = true;
+    }
+    engine_unlock(e);
+    return done;
+}
+
+stage *stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from)
+{
+    stage *reader = puller->stage, *s = hr_calloc(1, sizeof *s);
+    if (!s) {
+        hr_dataset_unref(ds);
+        token_unref(from);
+        return NULL;
+    }
+    *s = (stage){.engine = reader->engine,
+                 .reader = reader,
+                 .ds = ds,
+                 .depth = reader->depth + 1,
+                 .path = path,
+                 .from = from,
+                 .cells = rows_are_held(puller, input)};
+    s->ignores = reader->ignores && !(reader->top->ds->op->traits & HR_JOINS_ROWS); /* zip's inputs stay in step */
+    s->returns = returns_new(s->engine);
+    s->writer = token_writer_new();
+    bool done = s->returns && s->writer && cut_stage(s, puller->below_settings) &&
+                make_ring(s, puller->ds && input >= puller->ds->inputs);
+    if (done) {
+        s->numbered |= reader->numbered && reader->top->groups;
+        s->unit_elements = s->top->groups ? 1 : FIRST_ELEMENTS;
+        s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;
+        done = add_stage(s->engine, s);
+    }
+    if (done) return s;
+    stage_free(s);
+    return NULL;
+}
+
+void unit_clear(unit *u)
+{
+    rows_drop(u->rows);
+    parts_return(u->parts);
+    token_unref(u->after);
+    u->rows = NULL;
+    u->parts = NULL;
+    u->after = NULL;
+    u->started = u->last = false;
+    u->error.code = HR_OK;
+}
+
+void stage_free(stage *s)
+{
+    node_free(s->top);
+    for (int i = 0; s->ring && i < s->window; i++) {
+        unit_clear(&s->ring[i]);
+        hr_free(s->ring[i].blob);
+        hr_free(s->ring[i].cut);
+    }
+    if (s->returns) returns_close(s->returns);
+    token_unref(s->from);
+    token_writer_free(s->writer);
+    hr_free(s->ring);
+    hr_dataset_unref(s->ds);
+    hr_free(s);
+}
+
+/* Plan operators pass rows on as they are; a batch's rows are those of what it is really pulled from. */
+const hr_dataset *stage_shape(const stage *s) { return s->top->groups ? s->top->below : s->top->ds; }
+
+/* ---- planning a unit: the stage's own turn, lock not held ---- */
+
+/* What an operator asked for and did not use would be lost by a restore. */
+static bool all_used(const hr_plan *p)
+{
+    bool used = true;
+    for (int i = 0; i < p->ins && used; i++)
+        if (p->in[i]->node) used = p->in[i]->node->taken == p->in[i]->node->outs && all_used(p->in[i]->node);
+    return used;
+}
+
+/* A remainder that is to be dropped: elements emitted behind the last one closed. */
+static void drop_remainder(hr_plan *p, parts *list)
+{
+    int64_t excess = p->emitted - p->closed;
+    while (excess > 0) {
+        hr_span *last = &list->span[list->count - 1];
+        int64_t cut = last->count < excess ? last->count : excess;
+        hr_span tail = {last->in, last->first + last->count - (int32_t)cut, (int32_t)cut};
+        excess -= cut;
+        last->count -= (int32_t)cut;
+        if (last->count == 0)
+            list->count--;
+        else
+            ((rows *)tail.in)->refs++;
+        hr_span_drop(tail);
+    }
+}
+
+static void number_unit(stage *s, unit *u)
+{
+    u->first_row = s->top->groups && s->top->in[0]->stage ? -1 : s->rows_planned;
+    for (int64_t i = 0; s->numbered && i < u->parts->count; i += u->parts->sides)
+        s->rows_planned += span_rows(u->parts->span[i]);
+}
+
+static void finish_unit(stage *s, unit *u)
+{
+    hr_plan *p = s->top;
+    if (!all_used(p) && !p->error.code)
+        hr_fail(&p->error, HR_INTERNAL, "op.pull", "%s: pulled more than it used", p->ds->op->name);
+    if (p->error.code) p->ended = true;
+    if (p->groups) drop_remainder(p, u->parts);
+    u->elements = p->groups ? u->cuts : p->emitted;
+    number_unit(s, u);
+    take_over(s, u);
+    u->last = p->ended;
+    if (u->last) { /* its reader stays here, so it needs no token */
+        u->error = p->error;
+        if (s->ignores && u->error.code && hr__ignorable(&u->error)) {
+            hr__count(s->engine, "ignored", 1);
+            u->error.code = HR_OK;
+        }
+        return;
+    }
+    u->after = stage_token(s);
+    if (u->after) return;
+    u->last = p->ended = true;
+    hr_no_memory(&u->error, "a plan");
+}
+
+static void open_stage(stage *s)
+{
+    hr_token_reader from;
+    hr_error err = {0};
+    token_reader_init(&from, s->from);
+    hr_status st = node_open(s->top, s->from ? &from : NULL, &err);
+    if (st == HR_OK && s->from && s->numbered) st = hr_read_i64(&from, &s->rows_planned, &err);
+    token_unref(s->from);
+    s->from = NULL;
+    if (st == HR_OK) return;
+    node_fail(s->top, &err);
+    s->top->ended = true;
+}
+
+static void start_unit(stage *s, unit *u)
+{
+    hr_plan *p = s->top;
+    u->started = true;
+    u->cuts = 0;
+    p->emitted = p->closed = 0;
+    p->room = s->plan_room;
+    u->parts = parts_new(s->returns);
+    if (u->parts && (p->ds->op->traits & HR_JOINS_ROWS)) u->parts->sides = p->ds->inputs;
+    if (u->parts && log_nodes(p)) return;
+    node_no_memory(p);
+    p->ended = true;
+}
+
+/* HR_OK: there is a unit. HR_END: nothing more. HR_WAIT: later; what is there already stays. */
+hr_status stage_plan(stage *s, unit *u, parts *returned)
+{
+    hr_plan *p = s->top;
+    parts_drop(s->returns, returned);
+    s->current = u;
+    if (!p->opened) open_stage(s);
+    if (!u->started) start_unit(s, u);
+    if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
+    while (p->room > 0 && !p->ended) {
+        if (node_run(p) == HR_WAIT) return HR_WAIT;
+        if (p->ds->inputs == 0 && u->parts->count > 0) break; /* a source cuts its units by bytes */
+    }
+    finish_unit(s, u);
+    if (u->rows || u->parts->count || u->error.code) return HR_OK;
+    unit_clear(u);
+    return HR_END;
+}

@@ -1,0 +1,208 @@
+#include "data/exec/store.h"
+#include <string.h>
+
+_Static_assert(sizeof(block) <= 64, "a block's head must fit before its bytes");
+
+enum { SMALLEST = 256, FIRST_SLAB = 64 << 10, LARGEST_SLAB = 4 << 20 };
+
+bool store_open(store *s)
+{
+    *s = (store){.next_slab = FIRST_SLAB};
+    if (uv_mutex_init(&s->lock) != 0) return false;
+    s->cells = hr_calloc(CELL_STEPS + 1, sizeof *s->cells);
+    if (!s->cells) uv_mutex_destroy(&s->lock);
+    return s->cells != NULL;
+}
+
+static void free_chain(block *b)
+{
+    while (b) {
+        block *next = b->next;
+        hr_free(b->allocated);
+        b = next;
+    }
+}
+
+void store_close(store *s)
+{
+    for (int i = 0; i < BLOCK_CLASSES; i++) free_chain(s->free[i]);
+    free_chain(s->slabs);
+    for (int i = 0; i <= CELL_STEPS; i++) hr_free(s->cells[i].cell);
+    hr_free(s->cells);
+    uv_mutex_destroy(&s->lock);
+}
+
+static void charge(store *s, size_t bytes)
+{
+    size_t now = atomic_fetch_add_explicit(&s->held, bytes, memory_order_relaxed) + bytes;
+    size_t peak = atomic_load_explicit(&s->peak, memory_order_relaxed);
+    while (now > peak &&
+           !atomic_compare_exchange_weak_explicit(&s->peak, &peak, now, memory_order_relaxed, memory_order_relaxed)) {}
+}
+
+static void discharge(store *s, size_t bytes) { atomic_fetch_sub_explicit(&s->held, bytes, memory_order_relaxed); }
+
+/* ---- blocks: four classes between one power of two and the next, so that at most a fifth is unused ---- */
+
+static int class_of(size_t size, size_t *rounded)
+{
+    if (size <= SMALLEST) {
+        *rounded = SMALLEST;
+        return 0;
+    }
+    int power = 63 - __builtin_clzll((unsigned long long)(size - 1));
+    size_t quarter = (size - 1) >> (power - 2);
+    *rounded = (quarter + 1) << (power - 2);
+    return (power - 8) * 4 + (int)quarter - 3;
+}
+
+static block *block_new(size_t size, int class)
+{
+    void *allocated = hr_malloc(size + 64 + 64 + STRING_SLACK);
+    if (!allocated) return NULL;
+    block *b = (void *)(((uintptr_t)allocated + 63) & ~(uintptr_t)63);
+    *b = (block){.allocated = allocated, .size = size, .class = class};
+    memset(block_bytes(b) + size, 0, STRING_SLACK);
+    return b;
+}
+
+block *store_block(store *s, size_t size)
+{
+    size_t rounded;
+    if (size > (size_t)1 << 46) return NULL;
+    int class = class_of(size, &rounded);
+    uv_mutex_lock(&s->lock);
+    block *b = s->free[class];
+    if (b) s->free[class] = b->next;
+    uv_mutex_unlock(&s->lock);
+    if (!b) b = block_new(rounded, class);
+    if (!b) return NULL;
+    b->next = NULL;
+    charge(s, b->size);
+    return b;
+}
+
+void store_put_blocks(store *s, block *first)
+{
+    if (!first) return;
+    size_t bytes = 0;
+    uv_mutex_lock(&s->lock);
+    while (first) {
+        block *next = first->next;
+        bytes += first->size;
+        first->next = s->free[first->class];
+        s->free[first->class] = first;
+        first = next;
+    }
+    uv_mutex_unlock(&s->lock);
+    discharge(s, bytes);
+}
+
+/* ---- cells ---- */
+
+static uint32_t steps_of(size_t size)
+{
+    size_t steps = (size + STRING_SLACK + CELL_STEP - 1) / CELL_STEP;
+    return steps <= CELL_STEPS ? (uint32_t)steps : 0;
+}
+
+static bool add_slab(store *s)
+{
+    block *slab = block_new(s->next_slab, -1);
+    if (!slab) return false;
+    slab->next = s->slabs;
+    s->slabs = slab;
+    s->slab_at = block_bytes(slab);
+    s->slab_left = slab->size;
+    if (s->next_slab < LARGEST_SLAB) s->next_slab *= 2;
+    return true;
+}
+
+/* What is left of a slab is given up: at most one cell in each. */
+static void *cut_cell(store *s, size_t bytes)
+{
+    if (s->slab_left < bytes && !add_slab(s)) return NULL;
+    void *at = s->slab_at;
+    s->slab_at += bytes;
+    s->slab_left -= bytes;
+    return at;
+}
+
+static bool make_room(cell_stack *stack)
+{
+    if (stack->cut < stack->room) return true;
+    int64_t room = stack->room ? 2 * stack->room : 64;
+    void **cells = hr_realloc(stack->cell, (size_t)room * sizeof *cells);
+    if (!cells) return false;
+    stack->cell = cells;
+    stack->room = room;
+    return true;
+}
+
+static void *pop_cell(store *s, uint32_t steps)
+{
+    cell_stack *stack = &s->cells[steps];
+    if (stack->count > 0) return stack->cell[--stack->count];
+    if (!make_room(stack)) return NULL;
+    void *at = cut_cell(s, (size_t)steps * CELL_STEP);
+    stack->cut += at != NULL;
+    return at;
+}
+
+static size_t put_cells(store *s, cell *cells, int64_t count)
+{
+    size_t bytes = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!cells[i].at || cells[i].steps == 0) continue;
+        cell_stack *stack = &s->cells[cells[i].steps];
+        stack->cell[stack->count++] = cells[i].at;
+        bytes += (size_t)cells[i].steps * CELL_STEP;
+        cells[i].at = NULL;
+    }
+    return bytes;
+}
+
+/* Strings too long for a cell: each gets a block. */
+static bool long_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (cells[i].steps) continue;
+        block *b = store_block(s, sizes[i]);
+        if (!b) return false;
+        cells[i].at = block_bytes(b);
+    }
+    return true;
+}
+
+bool store_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
+{
+    size_t bytes = 0;
+    int64_t got = 0, longer = 0;
+    uv_mutex_lock(&s->lock);
+    for (; got < count; got++) {
+        cells[got] = (cell){.steps = steps_of(sizes[got])};
+        longer += cells[got].steps == 0;
+        if (cells[got].steps == 0) continue;
+        cells[got].at = pop_cell(s, cells[got].steps);
+        if (!cells[got].at) break;
+        bytes += (size_t)cells[got].steps * CELL_STEP;
+    }
+    uv_mutex_unlock(&s->lock);
+    charge(s, bytes);
+    if (got == count && (longer == 0 || long_cells(s, cells, sizes, count))) return true;
+    store_put_cells(s, cells, got);
+    return false;
+}
+
+void store_put_cells(store *s, cell *cells, int64_t count)
+{
+    uv_mutex_lock(&s->lock);
+    size_t bytes = put_cells(s, cells, count);
+    uv_mutex_unlock(&s->lock);
+    discharge(s, bytes);
+    for (int64_t i = 0; i < count; i++) {
+        if (!cells[i].at) continue;
+        store_put_blocks(s, (block *)((char *)cells[i].at - 64));
+        cells[i].at = NULL;
+    }
+}

@@ -1,0 +1,309 @@
+/* Work on a unit: its spans become rows of its own, the work operators have them in turn, and where the reader holds
+ * single rows, their strings move into cells while they are still in the cache. */
+#include "data/exec/engine.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void *work_scratch(hr_work *w, block **kept, size_t bytes)
+{
+    if (!*kept || (*kept)->size < bytes) {
+        store_put_blocks(&w->engine->store, *kept);
+        *kept = store_block(&w->engine->store, bytes);
+    }
+    return *kept ? block_bytes(*kept) : NULL;
+}
+
+/* ---- errors ---- */
+
+static void name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err)
+{
+    if (err->file[0] || !c->origin || row >= c->rows || c->origin[row].file < 0) return;
+    engine_lock(e);
+    hr_error_file(err, e->file[c->origin[row].file].name);
+    engine_unlock(e);
+    if (err->offset < 0) err->offset = c->origin[row].offset;
+    hr_error_prefix(err, "%s:%" PRId64 ": ", err->file, c->origin[row].offset);
+}
+
+static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
+{
+    hr_error *to = &w->unit->error;
+    *to = *err;
+    if (to->code >= 0)
+        hr_fail(to, HR_INTERNAL, "op.failed", "%s: failed without an error", w->op ? w->op->ds->op->name : "gather");
+    name_place(w->engine, c, row, to);
+    cut_rows(c, row);
+}
+
+bool hr__ignorable(const hr_error *err) { return err->code != HR_RESOURCE_EXHAUSTED && err->code != HR_CANCELLED; }
+
+void hr_fail_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
+{
+    if (row >= c->rows) return; /* behind one that failed: cut off already */
+    const size_t words = (size_t)(c->rows + 63) / 64;
+    if (w->ignores && hr__ignorable(err) && !w->failed) w->failed = hr_calloc(words, sizeof *w->failed);
+    if (w->ignores && hr__ignorable(err) && w->failed)
+        w->failed[row / 64] |= UINT64_C(1) << row % 64;
+    else
+        cut_at(w, c, row, err);
+}
+
+static void no_memory(hr_work *w, hr_columns *c)
+{
+    hr_error err;
+    hr_no_memory(&err, "a unit of rows");
+    if (c)
+        cut_at(w, c, 0, &err);
+    else
+        w->unit->error = err;
+}
+
+static void drop_failed(hr_work *w)
+{
+    rows *r = w->unit->rows;
+    const int64_t before = r->c.elements;
+    if (drop_rows(r, w->failed, w))
+        hr__count(w->engine, "ignored", before - r->c.elements);
+    else
+        no_memory(w, &r->c);
+    hr_free(w->failed);
+    w->failed = NULL;
+}
+
+/* ---- cells ---- */
+
+static size_t strings_size(const hr_view *view, int64_t count)
+{
+    size_t size = 0;
+    for (int64_t i = 0; i < count; i++) size += (size_t)view[i].size;
+    return size;
+}
+
+static char *move_strings(char *to, hr_view *view, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (view[i].size) memcpy(to, view[i].data, (size_t)view[i].size);
+        view[i].data = to;
+        to += view[i].size;
+    }
+    return to;
+}
+
+/* The strings of row `row` in column `i`. */
+static hr_view *row_strings(rows *r, int i, int64_t row, int64_t *count)
+{
+    const hr_column *column = &r->c.column[i];
+    int64_t first, end;
+    if (r->shape->width[i]) {
+        *count = (int64_t)(r->shape->width[i] / sizeof(hr_view));
+        first = row * *count;
+    } else {
+        first = row, end = row + 1;
+        for (int k = 0; k < HR_MAX_RAGGED && column->splits[k]; k++)
+            first = column->splits[k][first], end = column->splits[k][end];
+        *count = end - first;
+    }
+    return (hr_view *)column->values + first;
+}
+
+static bool is_string(const rows *r, int i) { return r->c.schema->field[i].dtype == HR_STRING; }
+
+static void measure_strings(rows *r, size_t *sizes)
+{
+    int64_t count;
+    for (int i = 0; i < r->c.schema->fields; i++)
+        for (int64_t row = 0; row < r->c.rows && is_string(r, i); row++) {
+            const hr_view *view = row_strings(r, i, row, &count);
+            sizes[row] += strings_size(view, count);
+        }
+}
+
+static void move_row(rows *r, int64_t row)
+{
+    char *to = r->cell[row].at;
+    int64_t count;
+    for (int i = 0; i < r->c.schema->fields; i++) {
+        if (!is_string(r, i)) continue;
+        hr_view *view = row_strings(r, i, row, &count);
+        to = move_strings(to, view, count);
+    }
+}
+
+/* The blocks that the strings came from are free again, the first of them for this thread's next unit. */
+static void give_up_bytes(rows *r, hr_work *w)
+{
+    if (!w->hot && r->bytes) {
+        w->hot = r->bytes;
+        r->bytes = w->hot->next;
+        w->hot->next = NULL;
+    }
+    store_put_blocks(&r->engine->store, r->bytes);
+    r->bytes = NULL;
+    r->byte_left = 0;
+    parts_return(r->parts);
+    r->parts = NULL;
+}
+
+bool rows_to_cells(rows *r, hr_work *w)
+{
+    if (!r->shape->strings || r->c.rows == 0) return true;
+    size_t *sizes = work_scratch(w, &w->runs, (size_t)r->c.rows * sizeof *sizes);
+    cell *cells = rows_array(r, (size_t)r->c.rows * sizeof *cells);
+    if (!sizes || !cells) return false;
+    memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
+    measure_strings(r, sizes);
+    if (!store_cells(&r->engine->store, cells, sizes, r->c.rows)) return false;
+    r->cell = cells;
+    for (int64_t row = 0; row < r->c.rows; row++) r->cell_bytes += (size_t)cells[row].steps * CELL_STEP;
+    for (int64_t row = 0; row < r->c.rows; row++) {
+        cells[row].spans = 1;
+        move_row(r, row);
+    }
+    give_up_bytes(r, w);
+    return true;
+}
+
+/* ---- the unit ---- */
+
+static bool number_rows(unit *u)
+{
+    hr_columns *c = &u->rows->c;
+    c->number = rows_array(u->rows, (size_t)c->rows * sizeof *c->number);
+    for (int64_t r = 0; c->number && r < c->rows; r++) c->number[r] = u->first_row + r;
+    return c->number != NULL;
+}
+
+static void run_operators(stage *s, unit *u, hr_work *w)
+{
+    for (int i = 0; i < s->works && !engine_cancelled(w->engine); i++) {
+        hr_error err = {0};
+        const hr_op *op = s->work[i].ds->op;
+        w->op = &s->work[i];
+        w->ignores = i < s->ignored;
+        const void *blob = s->work[i].ds == s->top->ds ? u->blob : NULL;
+        hr_status st = op->work(s->work[i].ds->spec, blob, w, &u->rows->c, &err);
+        if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", op->name);
+        if (st < 0) cut_at(w, &u->rows->c, 0, &err);
+        if (w->failed) drop_failed(w);
+    }
+}
+
+void work_unit(stage *s, unit *u, hr_work *w)
+{
+    w->unit = u;
+    w->stage = s;
+    w->op = NULL;
+    if (u->parts && u->parts->count && !u->rows && !gather_unit(s, u, w)) no_memory(w, NULL);
+    if (!u->rows) return;
+    if (s->numbered && u->first_row >= 0 && !number_rows(u)) no_memory(w, &u->rows->c);
+    run_operators(s, u, w);
+    if (s->cells && !rows_to_cells(u->rows, w)) no_memory(w, &u->rows->c);
+    if (!u->rows->shape->strings && !u->rows->aliases) {
+        parts_return(u->rows->parts);
+        u->rows->parts = NULL;
+    }
+}
+
+/* ---- op.h for work ---- */
+
+bool hr_work_cancelled(const hr_work *w) { return engine_cancelled(w->engine); }
+bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
+void *hr_scratch(hr_work *w, size_t bytes) { return work_scratch(w, &w->scratch, bytes); }
+
+void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
+{
+    (void)w;
+    return rows_bytes((rows *)c, bytes);
+}
+
+uint64_t hr_row_key(const hr_work *w, const hr_columns *c, int64_t row, uint64_t seed)
+{
+    if (!seed) seed = w->op->settings.seed ? w->op->settings.seed : w->engine->seed;
+    uint64_t key = hr_random(hr_random(w->stage->path, seed), (uint64_t)w->op->ds->place);
+    return hr_random(key, (uint64_t)c->number[row]);
+}
+
+static void keep_values(hr_column *c, size_t width, const uint64_t *bits, int64_t rows)
+{
+    char *to = c->values;
+    for (int64_t r = 0; r < rows; r++) {
+        if (!(bits[r / 64] >> r % 64 & 1)) continue;
+        const char *from = (const char *)c->values + (size_t)r * width;
+        if (to != from) memmove(to, from, width);
+        to += width;
+    }
+}
+
+static void keep_heads(hr_columns *c, const uint64_t *bits)
+{
+    int64_t kept = 0;
+    for (int64_t r = 0; r < c->rows; r++) {
+        if (!(bits[r / 64] >> r % 64 & 1)) continue;
+        if (c->number) c->number[kept] = c->number[r];
+        if (c->origin) c->origin[kept] = c->origin[r];
+        kept++;
+    }
+    c->rows = c->elements = kept;
+}
+
+/* Columns of varying width are gathered anew. */
+static hr_status keep_gathered(hr_work *w, hr_columns *c, const uint64_t *bits, hr_error *err)
+{
+    const size_t words = (size_t)(c->rows + 63) / 64;
+    uint64_t *dropped = hr_malloc(words * sizeof *dropped);
+    for (size_t i = 0; dropped && i < words; i++) dropped[i] = ~bits[i];
+    const bool done = dropped && drop_rows((rows *)c, dropped, w);
+    hr_free(dropped);
+    return done ? HR_OK : hr_no_memory(err, "filtered rows");
+}
+
+hr_status hr_keep_rows(hr_work *w, hr_columns *c, const uint64_t *bits, hr_error *err)
+{
+    const rows *r = (const rows *)c;
+    bool fixed = true;
+    if (c->levels > 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "filter.batched", "%s: rows cannot be dropped from batches",
+                       w->op->ds->op->name);
+    for (int i = 0; i < c->schema->fields; i++) fixed &= r->shape->width[i] > 0 && !c->column[i].present;
+    if (!fixed) return keep_gathered(w, c, bits, err);
+    for (int i = 0; i < c->schema->fields; i++) keep_values(&c->column[i], r->shape->width[i], bits, c->rows);
+    keep_heads(c, bits);
+    return HR_OK;
+}
+
+hr_status hr_new_columns(hr_work *w, hr_columns *c, hr_columns *before, hr_error *err)
+{
+    *before = *c;
+    if (rows_columns((rows *)c, w->op->ds, c->rows)) return HR_OK;
+    return hr_no_memory(err, "columns");
+}
+
+static bool grow_values(rows *r, hr_column *column, int64_t room, size_t width)
+{
+    char *values = rows_array(r, (size_t)room * width);
+    if (!values) return false;
+    if (column->count) memcpy(values, column->values, (size_t)column->count * width);
+    column->values = values;
+    if (!column->inner) return true;
+    int64_t *inner = rows_array(r, (size_t)room * sizeof *inner);
+    if (!inner) return false;
+    if (column->count) memcpy(inner, column->inner, (size_t)column->count * sizeof *inner);
+    column->inner = inner;
+    return true;
+}
+
+hr_status hr_grow_column(hr_work *w, hr_columns *c, int field, int64_t count, hr_error *err)
+{
+    (void)w;
+    rows *r = (rows *)c;
+    int64_t room = r->value_room[field];
+    if (count <= room) return HR_OK;
+    if (room + room / 2 > count) count = room + room / 2;
+    if (!grow_values(r, &c->column[field], count, hr_dtype_size(c->schema->field[field].dtype)))
+        return hr_no_memory(err, "a column's values");
+    r->value_room[field] = count;
+    return HR_OK;
+}
+
+void hr_work_count(hr_work *w, const char *what, int64_t count) { hr__count(w->engine, what, count); }

@@ -1,0 +1,225 @@
+/* Iterators: the user's end of a pipeline. The thread that calls hr_next works too while it waits. */
+#include "data/iterator.h"
+#include <stdlib.h>
+
+enum { DEFAULT_UNIT_SIZE = 256 << 10, SMALLEST_UNIT_SIZE = 4 << 10 };
+static const size_t DEFAULT_BUDGET = (size_t)1 << 30;
+
+/* What there is when there is no memory for an iterator: one for all, never freed. */
+static hr_iterator no_memory;
+
+static bool run_for_pool(hr__client *client, int thread)
+{
+    engine *e = (engine *)client;
+    engine_lock(e);
+    const bool ran = run_one(e, thread);
+    engine_unlock(e);
+    return ran;
+}
+
+/* ---- opening ---- */
+
+static uint64_t draw_seed(void)
+{
+    uint64_t seed = 0;
+    if (uv_random(NULL, NULL, &seed, sizeof seed, 0, NULL) != 0) seed = uv_hrtime();
+    return seed ? seed : 1;
+}
+
+static int workers_of(const hr_iterate_opts *opts)
+{
+    int workers = hr_threads();
+    if (opts->workers && *opts->workers < workers) workers = *opts->workers;
+    return workers < 0 ? 0 : workers;
+}
+
+/* Tests that ask for small units want small pieces of files as well. */
+static size_t unit_size(const hr_iterate_opts *opts)
+{
+    if (opts->unit_rows <= 0 || opts->unit_rows >= DEFAULT_UNIT_SIZE / 64) return DEFAULT_UNIT_SIZE;
+    const size_t size = (size_t)opts->unit_rows * 64;
+    return size < SMALLEST_UNIT_SIZE ? SMALLEST_UNIT_SIZE : size;
+}
+
+static void set_options(engine *e, const hr_iterate_opts *opts)
+{
+    const char *stall = getenv("HEADRACE_STALL");
+    e->client.run_one = run_for_pool;
+    e->client.max_workers = e->max_workers = workers_of(opts);
+    e->window = opts->window > 0 ? opts->window : 0;
+    e->unit_rows = opts->unit_rows > 0 ? opts->unit_rows : 0;
+    e->unit_size = unit_size(opts);
+    e->budget = opts->budget ? opts->budget : DEFAULT_BUDGET;
+    e->seed = opts->seed ? opts->seed : draw_seed();
+    e->seed_drawn = opts->seed == 0;
+    e->stall = stall ? strtoull(stall, NULL, 0) : 0;
+    e->started = uv_hrtime();
+}
+
+static bool open_engine(hr_iterator *it, const hr_iterate_opts *opts)
+{
+    engine *e = &it->engine;
+    if (!store_open(&e->store)) return false;
+    if (uv_mutex_init(&e->lock) != 0) {
+        store_close(&e->store);
+        return false;
+    }
+    if (uv_cond_init(&e->head_ready) != 0) {
+        uv_mutex_destroy(&e->lock);
+        store_close(&e->store);
+        return false;
+    }
+    it->open = true;
+    set_options(e, opts);
+    e->root = (stage){.engine = e, .top = &it->node, .ds = it->ds};
+    it->inputs[0] = &it->input;
+    it->input.own = true;
+    it->node = (hr_plan){.stage = &e->root, .in = it->inputs, .ins = 1, .opened = true};
+    return true;
+}
+
+static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
+{
+    engine *e = &it->engine;
+    if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
+    HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
+    if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
+    if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
+    token_ref(it->input.before);
+    it->input.stage = stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
+    it->input.known = true;
+    return it->input.stage ? HR_OK : hr_no_memory(&it->error, "a pipeline");
+}
+
+hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
+{
+    static const hr_iterate_opts defaults = {0};
+    hr_iterator *it = hr_calloc(1, sizeof *it);
+    if (it) it->ds = ds;
+    if (!it || !open_engine(it, opts ? opts : &defaults)) {
+        hr_free(it);
+        hr_dataset_unref(ds);
+        return &no_memory;
+    }
+    start(it, opts ? opts : &defaults);
+    return it;
+}
+
+/* ---- the next element ---- */
+
+/* Works until there is a unit or nothing more; sleeps only when others have all that can be done. */
+static void help(hr_iterator *it)
+{
+    engine *e = &it->engine;
+    stage *s = it->input.stage;
+    engine_lock(e);
+    if (!head_ready(s)) e->root.blocked_on = s;
+    while (!head_ready(s) && !is_over(s) && !engine_cancelled(e) && !e->no_memory) {
+        if (run_one(e, 0)) continue;
+        if (head_ready(s) || is_over(s)) break;
+        const uint64_t from = uv_hrtime();
+        e->consumer_sleeps = true;
+        uv_cond_wait(&e->head_ready, &e->lock);
+        e->consumer_sleeps = false;
+        e->consumer_waits++;
+        e->consumer_wait_ns += uv_hrtime() - from;
+    }
+    e->root.blocked_on = NULL;
+    engine_unlock(e);
+}
+
+/* HR_OK: an element is at hand. */
+static hr_status find_next(hr_iterator *it)
+{
+    hr_status none = HR_OK;
+    for (;;) {
+        if (engine_cancelled(&it->engine))
+            return hr_fail(&it->error, HR_CANCELLED, "cancelled", "the iterator was cancelled");
+        if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
+        if (input_find(&it->node, &it->input, &none)) return HR_OK;
+        if (none != HR_WAIT) break;
+        help(it);
+    }
+    if (it->node.error.code) return it->error = it->node.error, it->error.code;
+    it->ended = true;
+    return HR_END;
+}
+
+hr_status hr_next(hr_iterator *it, const hr_element **out)
+{
+    input *in = &it->input;
+    *out = NULL;
+    if (!it->open) return HR_RESOURCE_EXHAUSTED;
+    if (it->error.code) return it->error.code;
+    if (it->ended) return HR_END;
+    if (in->next >= in->count || engine_cancelled(&it->engine)) HR_TRY(find_next(it));
+    hr__element_set(&it->element, &in->head->rows->c, it->ds->out.schema.levels, in->next++);
+    *out = &it->element;
+    return HR_OK;
+}
+
+const hr_error *hr_iterator_error(const hr_iterator *it)
+{
+    static const hr_error error = {.code = HR_RESOURCE_EXHAUSTED,
+                                   .kind = "memory",
+                                   .record = -1,
+                                   .line = -1,
+                                   .offset = -1,
+                                   .length = -1,
+                                   .compressed_offset = -1,
+                                   .column = -1,
+                                   .text = "no memory for an iterator"};
+    if (!it->open) return &error;
+    return it->error.code ? &it->error : NULL;
+}
+
+/* ---- the end ---- */
+
+void hr_cancel(hr_iterator *it)
+{
+    engine *e = &it->engine;
+    if (!it->open) return;
+    atomic_store(&e->cancelled, true);
+    engine_lock(e);
+    uv_cond_signal(&e->head_ready);
+    engine_unlock(e);
+}
+
+static void free_memory(engine *e)
+{
+    for (int i = 0; i < MAX_THREADS; i++) {
+        hr_work *w = e->work[i];
+        if (!w) continue;
+        store_put_blocks(&e->store, w->scratch);
+        store_put_blocks(&e->store, w->runs);
+        store_put_blocks(&e->store, w->hot);
+        element_drop(w->element);
+        hr_free(w);
+    }
+    while (e->free_rows) {
+        rows *next = e->free_rows->next;
+        hr_free(e->free_rows);
+        e->free_rows = next;
+    }
+    for (int32_t i = 0; i < e->files; i++) hr_free(e->file[i].name);
+    hr_free(e->file);
+    hr_free(e->stage);
+    store_close(&e->store);
+}
+
+void hr_iterator_free(hr_iterator *it)
+{
+    if (!it || !it->open) return;
+    engine *e = &it->engine;
+    atomic_store(&e->cancelled, true);
+    if (e->max_workers > 0) hr__pool_leave(&e->client);
+    hr__element_close(&it->element);
+    if (it->input.head) unit_clear(it->input.head);
+    input_clear(&it->input);
+    for (int i = 0; i < e->stages; i++) stage_free(e->stage[i]);
+    free_memory(e);
+    uv_cond_destroy(&e->head_ready);
+    uv_mutex_destroy(&e->lock);
+    hr_dataset_unref(it->ds);
+    hr_free(it);
+}

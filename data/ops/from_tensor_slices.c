@@ -1,0 +1,156 @@
+/* from_tensor_slices: rows of tensors in memory; element i is row i of each. The dataset holds copies. */
+#include <headrace/data.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct slices_spec {
+    const hr_tensor *tensor; /* borrowed until spec_copy */
+    const char *const *name; /* NULL, also for one of them: its number */
+    int count;
+    hr_tensor *own;
+    char **own_name;
+} slices_spec;
+
+typedef struct slices_state {
+    int64_t given; /* saved */
+} slices_state;
+
+/* ---- the dataset's own copy ---- */
+
+static hr_status copy_tensor(const hr_tensor *from, hr_tensor *to, hr_error *err)
+{
+    if (from->layout != HR_DENSE)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.layout",
+                       "from_tensor_slices: expected dense tensors, got a ragged or sparse one");
+    if (from->dtype == HR_STRING) return hr_tensor_strings(to, from->shape, from->data, err);
+    HR_TRY(hr_tensor_new(to, from->dtype, from->shape, err));
+    const size_t size = (size_t)to->count * hr_dtype_size(to->dtype);
+    if (size) memcpy(to->data, from->data, size);
+    return HR_OK;
+}
+
+static hr_status copy_name(const slices_spec *sp, int i, hr_error *err)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", i);
+    sp->own_name[i] = hr_strdup(sp->name && sp->name[i] ? sp->name[i] : number);
+    return sp->own_name[i] ? HR_OK : hr_no_memory(err, "from_tensor_slices");
+}
+
+static hr_status slices_copy(void *spec, hr_error *err)
+{
+    slices_spec *sp = spec;
+    if (sp->count < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.count",
+                       "from_tensor_slices: expected at least one tensor, got %d", sp->count);
+    sp->own = hr_calloc((size_t)sp->count, sizeof *sp->own);
+    sp->own_name = hr_calloc((size_t)sp->count, sizeof *sp->own_name);
+    if (!sp->own || !sp->own_name) return hr_no_memory(err, "from_tensor_slices");
+    for (int i = 0; i < sp->count; i++) {
+        HR_TRY(copy_tensor(&sp->tensor[i], &sp->own[i], err));
+        HR_TRY(copy_name(sp, i, err));
+    }
+    return HR_OK;
+}
+
+static void slices_free(void *spec)
+{
+    slices_spec *sp = spec;
+    for (int i = 0; sp->own && i < sp->count; i++) hr_tensor_clear(&sp->own[i]);
+    for (int i = 0; sp->own_name && i < sp->count; i++) hr_free(sp->own_name[i]);
+    hr_free(sp->own);
+    hr_free(sp->own_name);
+}
+
+static hr_status slices_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in;
+    const slices_spec *sp = spec;
+    for (int i = 0; i < sp->count; i++) {
+        const hr_shape *shape = &sp->own[i].shape;
+        if (shape->rank < 1 || shape->dims[0] != sp->own[0].shape.dims[0])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.shape",
+                           "from_tensor_slices: component '%.60s': expected %" PRId64 " rows as in the first one, got "
+                           "%" PRId64,
+                           sp->own_name[i], sp->own[0].shape.rank ? sp->own[0].shape.dims[0] : 0,
+                           shape->rank ? shape->dims[0] : 0);
+        hr_field field = {.name = sp->own_name[i], .dtype = sp->own[i].dtype};
+        field.shape.rank = shape->rank - 1;
+        memcpy(field.shape.dims, shape->dims + 1, (size_t)field.shape.rank * sizeof *shape->dims);
+        HR_TRY(hr_schema_add(out, field, err));
+    }
+    return HR_OK;
+}
+
+/* ---- plan ---- */
+
+static void copy_rows(const slices_spec *sp, hr_columns *rows, int64_t first, int64_t count)
+{
+    for (int i = 0; i < sp->count; i++) {
+        const size_t width = hr_field_width(&rows->schema->field[i]);
+        if (width)
+            memcpy(rows->column[i].values, (const char *)sp->own[i].data + (size_t)first * width,
+                   (size_t)count * width);
+    }
+}
+
+static hr_status slices_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const slices_spec *sp = spec;
+    slices_state *st = state;
+    const int64_t left = sp->own[0].shape.dims[0] - st->given;
+    if (left <= 0) return HR_END;
+
+    const int64_t count = left < hr_room(p) ? left : hr_room(p);
+    hr_columns *rows = hr_unit_rows(p, count);
+    if (!rows) return hr_no_memory(err, "from_tensor_slices");
+    copy_rows(sp, rows, st->given, count);
+    rows->origin = NULL;
+    rows->rows = count;
+    st->given += count;
+    return HR_OK;
+}
+
+static void identify_strings(const hr_tensor *t, uint64_t *sum)
+{
+    const hr_view *view = t->data;
+    for (int64_t i = 0; i < t->count; i++) {
+        hr_identify_i64(sum, view[i].size);
+        hr_identify(sum, view[i].data, (size_t)view[i].size);
+    }
+}
+
+static void slices_identity(const void *spec, uint64_t *sum)
+{
+    const slices_spec *sp = spec;
+    for (int i = 0; i < sp->count; i++) {
+        const hr_tensor *t = &sp->own[i];
+        hr_identify_text(sum, sp->own_name[i]);
+        hr_identify_i64(sum, t->dtype);
+        hr_identify_i64(sum, t->count);
+        if (t->dtype == HR_STRING)
+            identify_strings(t, sum);
+        else
+            hr_identify(sum, t->data, (size_t)t->count * hr_dtype_size(t->dtype));
+    }
+}
+
+const hr_op hr_op_from_tensor_slices = {
+    .head = HR_OP_HEAD,
+    .name = "from_tensor_slices",
+    .spec_size = sizeof(slices_spec),
+    .state_size = sizeof(slices_state),
+    .saved = 1, /* given */
+    .spec_copy = slices_copy,
+    .spec_free = slices_free,
+    .check = slices_check,
+    .plan = slices_plan,
+    .identity = slices_identity,
+};
+
+hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count)
+{
+    slices_spec spec = {.tensor = tensors, .name = names, .count = count};
+    return hr_dataset_new(&hr_op_from_tensor_slices, &spec, NULL, 0);
+}

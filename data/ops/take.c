@@ -1,0 +1,46 @@
+/* take: passes the first `count` elements, then ends; a count of -1 passes all. */
+#include <headrace/data.h>
+
+typedef struct take_spec {
+    int64_t count;
+} take_spec;
+
+typedef struct take_state {
+    int64_t passed; /* saved */
+} take_state;
+
+static hr_status take_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    const int64_t count = ((const take_spec *)spec)->count;
+    take_state *st = state;
+    while (hr_room(p) > 0) {
+        int64_t want = hr_room(p);
+        if (count >= 0 && count - st->passed < want) want = count - st->passed;
+        if (want == 0) return HR_END;
+
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, want, &span));
+        st->passed += span.count;
+        hr_emit(p, span);
+    }
+    return HR_OK;
+}
+
+static void take_identity(const void *spec, uint64_t *sum) { hr_identify_i64(sum, ((const take_spec *)spec)->count); }
+
+const hr_op hr_op_take = {
+    .head = HR_OP_HEAD,
+    .name = "take",
+    .spec_size = sizeof(take_spec),
+    .state_size = sizeof(take_state),
+    .saved = 1, /* passed */
+    .plan = take_plan,
+    .identity = take_identity,
+};
+
+hr_dataset *hr_take(hr_dataset *in, int64_t count)
+{
+    take_spec spec = {count < 0 ? -1 : count};
+    return hr_dataset_new(&hr_op_take, &spec, &in, 1);
+}
