@@ -68,17 +68,19 @@ SSE42 uint32_t hr__crc32c_sse42(uint32_t crc, const void *data, size_t size)
     return ~serial(crc, p, size);
 }
 
-/* x^(bits + 63) and x^(bits - 1) mod P, for the earlier and the later half of 128 bits that move over `bits`. */
-#define OVER_128 0x3743f7bd, 0x3171d430
-#define OVER_256 0x33ccbbbc, 0xa2158b34
-#define OVER_384 0xa46ef4aa, 0x6051243f
-#define OVER_512 0x1c19243b, 0x75bba45b
-#define OVER_1024 0x6577b245, 0x7417153f
-#define OVER_2048 0xe9a5d8be, 0x1426a815
+/* x^(bits + 63) and x^(bits - 1) mod P, for the earlier and the later half of 128 bits that move over `bits`. They
+ * stand in the upper half of their words. */
+#define OVER(earlier, later) (int64_t)(UINT64_C(earlier) << 32), (int64_t)(UINT64_C(later) << 32)
+#define OVER_128 OVER(0x3743f7bd, 0x3171d430)
+#define OVER_256 OVER(0x33ccbbbc, 0xa2158b34)
+#define OVER_384 OVER(0xa46ef4aa, 0x6051243f)
+#define OVER_512 OVER(0x1c19243b, 0x75bba45b)
+#define OVER_1024 OVER(0x6577b245, 0x7417153f)
+#define OVER_2048 OVER(0xe9a5d8be, 0x1426a815)
 
-AVX512 static inline __m512i factors(uint32_t earlier, uint32_t later)
+AVX512 static inline __m512i factors(int64_t earlier, int64_t later)
 {
-    return _mm512_broadcast_i64x2(_mm_set_epi64x((int64_t)((uint64_t)later << 32), (int64_t)((uint64_t)earlier << 32)));
+    return _mm512_broadcast_i64x2(_mm_set_epi64x(later, earlier));
 }
 
 /* sum, moved by the factors, plus `next`. */
@@ -91,10 +93,8 @@ AVX512 static inline __m512i fold(__m512i sum, __m512i by, __m512i next)
 /* The rest of 512 bits modulo P: the first three lanes move to the last one, and crc32q does the last 128 bits. */
 AVX512 static inline uint32_t reduce(__m512i sum)
 {
-    const __m512i lanes =
-        _mm512_slli_epi64(_mm512_setr_epi32((int)0xa46ef4aa, 0, 0x6051243f, 0, 0x33ccbbbc, 0, (int)0xa2158b34, 0,
-                                            0x3743f7bd, 0, 0x3171d430, 0, 0, 0, 0, 0),
-                          32);
+    static const int64_t each[8] = {OVER_384, OVER_256, OVER_128, 0, 0};
+    const __m512i lanes = _mm512_loadu_si512(each);
     __m512i last = _mm512_maskz_mov_epi64(0xc0, sum);
     __m512i all = fold(sum, lanes, last);
     __m256i half = _mm256_xor_si256(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));

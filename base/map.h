@@ -52,8 +52,9 @@ static inline hr_view hr__map_key(const hr__map *map, uint32_t i)
     return (hr_view){e->size > HR__MAP_INLINE ? e->key.far : e->key.bytes, (int64_t)e->size};
 }
 
-/* For loops over many keys: all hashes first, with a prefetch each, then the lookups (hr__map_find_hashed). */
+/* For many keys at once, and for whoever needs the hash, too: hashes first, with a prefetch each, then the lookups. */
 static inline uint64_t hr__map_hash(const char *key, size_t size) { return hr__fingerprint64_inline(key, size); }
+
 static inline void hr__map_prefetch(const hr__map *map, uint64_t hash)
 {
     if (map->mask) __builtin_prefetch(&map->slots[hash & map->mask]);
