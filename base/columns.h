@@ -16,6 +16,9 @@ typedef struct hr_field {
     hr_layout layout;
     hr_shape shape; /* of one row; -1 where it varies */
     bool label;     /* part of what a trainer takes as the label of (features, label) */
+    /* HR_DENSE with a first dimension that varies: one value, which fills rows up to the longest of their batch; NULL:
+     * zeros, "". Lives as long as the dataset. */
+    const void *pad;
 } hr_field;
 
 /* A batch changes `levels` and no field, so that it may change places with an operator that goes row by row. */
@@ -29,8 +32,8 @@ enum { HR_MAX_LEVELS = 4 };
 
 /* One component of every row. */
 typedef struct hr_column {
-    /* HR_DENSE: rows x (values of a row), row-major. Otherwise `count` values. Strings are hr_view; 64 bytes behind
-     * each string may be read. */
+    /* HR_DENSE: rows x (values of a row), row-major. Otherwise, and where a dimension varies, `count` values. Strings
+     * are hr_view; 64 bytes behind each string may be read. */
     void *values;
     int64_t count;
     /* Not HR_DENSE: row r has the values splits[0][r] .. splits[0][r + 1] - 1; further levels follow inwards. */

@@ -95,7 +95,7 @@ HR_API hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts);
 HR_API hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count);
 
 /* The files that a pattern matches (several patterns: separated by '\n'), sorted, as strings "value". No match is
- * an error, HR_NOT_FOUND. */
+ * an error: HR_INVALID_ARGUMENT, as in TensorFlow. */
 typedef struct hr_list_files_opts {
     size_t struct_size;
     bool shuffle; /* default: sorted. (TensorFlow shuffles unless told not to) */
@@ -106,7 +106,8 @@ HR_API hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_o
 #define hr_list_files(...)                                                                                             \
     HR_CALL1_(hr_list_files_with, hr_list_files_opts, __VA_ARGS__, .struct_size = sizeof(hr_list_files_opts))
 
-/* The records of TFRecord files, one file after another: string "value". `pattern` as in hr_list_files. */
+/* The records of TFRecord files, one file after another: string "value". `pattern` as in hr_match_files, but several
+ * patterns keep their order, and a name without special characters is missed (HR_NOT_FOUND) at its turn. */
 typedef struct hr_tfrecord_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
@@ -224,7 +225,29 @@ HR_API hr_dataset *hr_options_with(hr_dataset *in, const hr_options_opts *opts);
 
 /* ---- parsing tf.Example ---- */
 
-typedef enum hr_feature_kind { HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE } hr_feature_kind;
+typedef enum hr_feature_kind {
+    HR_FIXED_LEN,          /* as many values as the shape has: a dense component */
+    HR_FIXED_LEN_SEQUENCE, /* any number of such: dense, padded to the longest row of a batch */
+    HR_VAR_LEN,            /* any number of values: a sparse component */
+    HR_RAGGED_FEATURE,     /* the same as a ragged one, split further by .partitions */
+    HR_SPARSE_FEATURE,     /* values under `key`, their places under .index_keys: a sparse component of size .shape */
+} hr_feature_kind;
+
+/* A level of a ragged feature: the int64 list under `key` says where its rows begin, end, or how long they are. */
+typedef enum hr_partition_kind {
+    HR_ROW_SPLITS,
+    HR_ROW_LENGTHS,
+    HR_ROW_STARTS,
+    HR_ROW_LIMITS,
+    HR_VALUE_ROWIDS,
+    HR_UNIFORM_ROW_LENGTH, /* rows of `length`, no key */
+} hr_partition_kind;
+
+typedef struct hr_partition {
+    hr_partition_kind kind;
+    const char *key;
+    int64_t length;
+} hr_partition;
 
 /* One feature of a parsing spec (tf.io.FixedLenFeature and its kin). */
 typedef struct hr_feature {
@@ -232,8 +255,15 @@ typedef struct hr_feature {
     hr_feature_kind kind;
     hr_dtype dtype;
     hr_shape shape;                 /* HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE: of one row */
-    const hr_tensor *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN) */
+    const hr_tensor *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN); or what pads a sequence (zero) */
     const char *name;               /* of the component; NULL: the key */
+    bool widen; /* int64 in the file may become int32 (if it fits), float or double (rounded), and float double */
+    bool required;                  /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
+    const char *const *index_keys;  /* HR_SPARSE_FEATURE: one for each dimension of the shape */
+    bool already_sorted;            /* HR_SPARSE_FEATURE: leave the order of the values alone */
+    const hr_partition *partitions; /* HR_RAGGED_FEATURE: outermost first */
+    int partition_count;
+    bool validate; /* HR_RAGGED_FEATURE, with tf_compat only: check the partitions, which is always done otherwise */
 } hr_feature;
 
 typedef struct hr_parse_spec {
@@ -253,7 +283,7 @@ typedef struct hr_parse_example_opts {
 } hr_parse_example_opts;
 
 /* Parses each string as a tf.Example into the features' components. Before batch or after: the cost is the same. Copies
- * the spec. HR_VAR_LEN gives sparse components, HR_RAGGED_FEATURE ragged ones. */
+ * the spec. The components are the spec's features, in its order. */
 HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts);
 #define hr_parse_example(...)                                                                                          \
     HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))

@@ -13,6 +13,7 @@ static bool scan_tag(hr__scan *s, uint32_t *number, uint32_t *type)
     const uint8_t *start = s->p;
     uint64_t tag;
     if (!hr__scan_varint(s, 5, &tag)) return false;
+    if (tag > UINT32_MAX) tag = 0;
     *number = (uint32_t)tag >> 3;
     *type = (uint32_t)tag & 7;
     if (*number == 0) s->p = start;

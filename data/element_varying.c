@@ -1,0 +1,195 @@
+/* Components whose rows differ in length, as tensors: sequences padded to the longest row of the batch, ragged and sparse
+ * ones. Splits begin at 0 in every element, and count what has the inner shape: of a field of shape [?, 2] pairs.
+ * Without a batch the one row loses its level: a list is then a plain vector. */
+#include "data/dataset.h"
+#include "data/element.h"
+#include <string.h>
+
+typedef struct varying {
+    const hr_element *e;
+    const hr_field *f;
+    const hr_column *from;
+    hr__component *c;
+    int64_t dims[HR_MAX_RANK]; /* the batch's */
+    int rank;                  /* 0: no batch, one row */
+    int depth;                 /* levels of splits */
+    int64_t inner;             /* values in what the innermost splits count */
+} varying;
+
+static void *component_memory(hr__component *c, size_t size)
+{
+    if (c->memory && c->room >= size) return c->memory;
+    void *grown = hr_realloc(c->memory, size + size / 2 + 64);
+    if (!grown) return NULL;
+    c->room = size + size / 2 + 64;
+    return c->memory = grown;
+}
+
+static int32_t *component_splits(hr__component *c, size_t count)
+{
+    if (c->splits && c->split_room >= count) return c->splits;
+    int32_t *grown = hr_realloc(c->splits, (count + count / 2 + 16) * sizeof *grown);
+    if (!grown) return NULL;
+    c->split_room = count + count / 2 + 16;
+    return c->splits = grown;
+}
+
+static void add_dims(hr_shape *shape, const int64_t *dims, int count)
+{
+    for (int i = 0; i < count && shape->rank < HR_MAX_RANK; i++) shape->dims[shape->rank++] = dims[i];
+}
+
+static void *value_at(const varying *v, int64_t i)
+{
+    return v->from->values ? (char *)v->from->values + (size_t)i * hr_dtype_size(v->f->dtype) : NULL;
+}
+
+/* ---- ragged ---- */
+
+static size_t splits_needed(const varying *v, int level, int64_t first, int64_t end)
+{
+    size_t needed = 1;
+    for (int l = level; l < v->depth; l++) {
+        needed += (size_t)(end - first) + 1;
+        first = v->from->splits[l][first];
+        end = v->from->splits[l][end];
+    }
+    return needed;
+}
+
+/* Splits from `level` on, for its entries first..end; gives the run of values below them. */
+static bool make_splits(const varying *v, int level, int64_t *first, int64_t *end)
+{
+    hr_tensor *t = &v->c->tensor;
+    int32_t *to = component_splits(v->c, splits_needed(v, level, *first, *end));
+    if (!to) return false;
+    for (int l = level; l < v->depth; l++) {
+        const int32_t *of = v->from->splits[l], base = of[*first];
+        const int32_t unit = l == v->depth - 1 ? (int32_t)v->inner : 1;
+        t->splits[t->ragged_rank++] = to;
+        for (int64_t i = *first; i <= *end; i++) *to++ = (of[i] - base) / unit;
+        *first = base;
+        *end = of[*end];
+    }
+    return true;
+}
+
+static bool make_ragged(const varying *v)
+{
+    hr_tensor *t = &v->c->tensor;
+    const int drop = v->rank == 0;
+    int64_t first = v->e->first, end = v->e->end;
+    if (drop) {
+        end = v->from->splits[0][first + 1];
+        first = v->from->splits[0][first];
+        int64_t rows = v->depth > 1 ? end - first : (end - first) / v->inner;
+        add_dims(&t->shape, &rows, 1);
+    }
+    add_dims(&t->shape, v->dims, v->rank);
+    add_dims(&t->shape, v->f->shape.dims + drop, v->f->shape.rank - drop);
+    if (drop && v->f->shape.rank > 1 && v->depth == 1) {
+        t->shape.rank = 1;
+        add_dims(&t->shape, v->f->shape.dims + 1, v->f->shape.rank - 1);
+    }
+    if (!make_splits(v, drop, &first, &end)) return false;
+    if (t->ragged_rank == 0) t->layout = HR_DENSE;
+    t->count = (end < v->from->count ? end : v->from->count) - first;
+    t->data = value_at(v, first);
+    return true;
+}
+
+/* ---- dense, of varying length ---- */
+
+static void fill(char *to, const hr_field *f, int64_t count)
+{
+    static const uint64_t zeros[2];
+    static const char nothing[65];
+    const hr_view empty = {nothing, 0};
+    const size_t size = hr_dtype_size(f->dtype);
+    const void *pad = f->pad ? f->pad : f->dtype == HR_STRING ? (const void *)&empty : zeros;
+    for (int64_t i = 0; i < count; i++) memcpy(to + (size_t)i * size, pad, size);
+}
+
+static int64_t longest_row(const varying *v)
+{
+    const int32_t *splits = v->from->splits[0];
+    int64_t longest = 0;
+    for (int64_t r = v->e->first; r < v->e->end; r++)
+        if (splits[r + 1] - splits[r] > longest) longest = splits[r + 1] - splits[r];
+    return longest;
+}
+
+static bool make_padded(const varying *v)
+{
+    hr_tensor *t = &v->c->tensor;
+    const int32_t *splits = v->from->splits[0];
+    const size_t size = hr_dtype_size(v->f->dtype);
+    const int64_t width = longest_row(v), steps = width / v->inner;
+    add_dims(&t->shape, v->dims, v->rank);
+    add_dims(&t->shape, &steps, 1);
+    add_dims(&t->shape, v->f->shape.dims + 1, v->f->shape.rank - 1);
+    t->count = (v->e->end - v->e->first) * width;
+    t->data = value_at(v, splits[v->e->first]);
+    if (v->rank == 0) return true;
+    char *to = component_memory(v->c, (size_t)t->count * size + 1);
+    if (!to) return false;
+    t->data = to;
+    for (int64_t r = v->e->first; r < v->e->end; r++, to += (size_t)width * size) {
+        const int64_t count = splits[r + 1] - splits[r];
+        if (count) memcpy(to, value_at(v, splits[r]), (size_t)count * size);
+        fill(to + (size_t)count * size, v->f, width - count);
+    }
+    return true;
+}
+
+/* ---- sparse ---- */
+
+/* The batch's own dimensions of a row, then the place in it; the outermost of each takes what is left. */
+static void write_index(const varying *v, int64_t *to, int64_t row, int64_t place)
+{
+    const int own = v->f->shape.rank;
+    for (int d = own - 1; d > 0; d--) {
+        to[v->rank + d] = place % v->f->shape.dims[d];
+        place /= v->f->shape.dims[d];
+    }
+    to[v->rank] = place;
+    for (int d = v->rank - 1; d > 0; d--) {
+        to[d] = row % v->dims[d];
+        row /= v->dims[d];
+    }
+    if (v->rank > 0) to[0] = row;
+}
+
+static bool make_sparse(const varying *v)
+{
+    hr_tensor *t = &v->c->tensor;
+    int64_t first = v->e->first, end = v->e->end, longest = longest_row(v);
+    const int64_t rows = end - first;
+    if (v->rank + v->f->shape.rank > HR_MAX_RANK || !make_splits(v, 0, &first, &end)) return false;
+    add_dims(&t->shape, v->dims, v->rank);
+    add_dims(&t->shape, v->f->shape.dims, v->f->shape.rank);
+    if (v->f->shape.dims[0] < 0) t->shape.dims[v->rank] = v->from->dense_width ? v->from->dense_width : longest;
+    t->count = end - first;
+    t->data = value_at(v, first);
+    t->ragged_rank = 0;
+    const int rank = t->shape.rank;
+    int64_t *index = component_memory(v->c, (size_t)t->count * (size_t)rank * sizeof *index + 1);
+    if (!index) return false;
+    t->indices = index;
+    for (int64_t r = 0; r < rows; r++)
+        for (int32_t i = t->splits[0][r]; i < t->splits[0][r + 1]; i++, index += rank)
+            write_index(v, index, r, v->from->inner ? v->from->inner[first + i] : i - t->splits[0][r]);
+    return true;
+}
+
+bool hr__element_varying(const hr_element *e, int i)
+{
+    varying v = {.e = e, .f = &e->schema->field[i], .from = &e->columns->column[i], .c = &e->component[i], .inner = 1};
+    const hr_shape *shape = &v.f->shape;
+    v.rank = hr__element_dims(e, v.dims);
+    while (v.depth < HR_MAX_RAGGED && v.from->splits[v.depth]) v.depth++;
+    for (int d = v.depth; v.f->layout != HR_SPARSE && d < shape->rank; d++)
+        if (shape->dims[d] > 0) v.inner *= shape->dims[d];
+    if (v.f->layout == HR_SPARSE) return make_sparse(&v);
+    return v.f->layout == HR_RAGGED ? make_ragged(&v) : make_padded(&v);
+}
