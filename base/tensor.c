@@ -1,5 +1,5 @@
 /* Reference-counted buffers, and the tensors around them. */
-#include <headrace/base.h>
+#include "base/buffer.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -9,6 +9,8 @@ struct hr_buffer {
     atomic_int references;
     size_t size;
     void *data;
+    hr__recycle_fn *recycle; /* NULL: freed at the last unref */
+    void *user;
 };
 
 hr_buffer *hr_buffer_new(size_t size)
@@ -18,6 +20,7 @@ hr_buffer *hr_buffer_new(size_t size)
     if (!buffer) return NULL;
     atomic_init(&buffer->references, 1);
     buffer->size = size;
+    buffer->recycle = NULL;
     buffer->data = (void *)(((uintptr_t)(buffer + 1) + ALIGN - 1) / ALIGN * ALIGN);
     memset((char *)buffer->data + size, 0, SLACK);
     return buffer;
@@ -31,8 +34,25 @@ hr_buffer *hr_buffer_ref(hr_buffer *buffer)
 
 void hr_buffer_unref(hr_buffer *buffer)
 {
-    if (buffer && atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) == 1) hr_free(buffer);
+    if (!buffer || atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) != 1) return;
+    if (buffer->recycle) {
+        buffer->recycle(buffer, buffer->user);
+    } else {
+        hr_free(buffer);
+    }
 }
+
+hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *user)
+{
+    hr_buffer *buffer = hr_buffer_new(size);
+    if (!buffer) return NULL;
+    buffer->recycle = recycle;
+    buffer->user = user;
+    return buffer;
+}
+
+void hr__buffer_renew(hr_buffer *buffer) { atomic_store_explicit(&buffer->references, 1, memory_order_relaxed); }
+void hr__buffer_free(hr_buffer *buffer) { hr_free(buffer); }
 
 void *hr_buffer_data(hr_buffer *buffer) { return buffer->data; }
 size_t hr_buffer_size(const hr_buffer *buffer) { return buffer->size; }
@@ -62,10 +82,15 @@ hr_status hr_tensor_new(hr_tensor *out, hr_dtype dtype, hr_shape shape, hr_error
 
 hr_status hr_tensor_strings(hr_tensor *out, hr_shape shape, const hr_view *values, hr_error *err)
 {
+    char text[128];
+    *out = (hr_tensor){0};
     int64_t count = hr_shape_count(shape);
     size_t bytes = 0;
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 4 / sizeof *values)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "tensor.shape", "tensor: expected a known shape, got %s of strings",
+                       hr_shape_text(shape, text, sizeof text));
     for (int64_t i = 0; i < count; i++) bytes += (size_t)values[i].size;
-    hr_buffer *buffer = count < 0 ? NULL : hr_buffer_new((size_t)count * sizeof *values + bytes);
+    hr_buffer *buffer = hr_buffer_new((size_t)count * sizeof *values + bytes);
     if (!buffer) return hr_no_memory(err, "a string tensor");
     *out = hr_tensor_of(HR_STRING, shape, buffer->data);
     out->buffer = buffer;

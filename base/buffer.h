@@ -1,0 +1,21 @@
+/* Buffers whose memory comes back: for whoever hands out buffers again and again. Not a public header. */
+#ifndef HR_BUFFER_H
+#define HR_BUFFER_H
+
+#include <headrace/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Gets a buffer that nobody refers to any more, from any thread: to hand it out again, or to free it. */
+typedef void hr__recycle_fn(hr_buffer *buffer, void *user);
+
+HR_API hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *user); /* NULL: no memory */
+HR_API void hr__buffer_renew(hr_buffer *buffer); /* one reference, as if new */
+HR_API void hr__buffer_free(hr_buffer *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

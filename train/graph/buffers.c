@@ -1,0 +1,106 @@
+/* Memory of tensors that comes back: free lists by size class, four classes an octave. A buffer returns from whichever
+ * thread drops it last, even after the session is gone; the lists live until the last one is back. */
+#include "base/buffer.h"
+#include "train/graph/internal.h"
+
+#include <string.h>
+
+enum { SMALLEST = 6 /* log2 of bytes */, CLASSES = (48 - SMALLEST) * 4 };
+
+struct hr__buffers {
+    uv_mutex_t lock;
+    hr_buffer *free[CLASSES];
+    int64_t out; /* handed out and not back */
+    bool closed;
+};
+
+/* The class of the least size that holds `size` bytes, and that size. */
+static int class_of(size_t size, size_t *rounded)
+{
+    if (size < (size_t)1 << SMALLEST) size = (size_t)1 << SMALLEST;
+    const int log = 63 - __builtin_clzll((unsigned long long)size);
+    const size_t quarter = (size_t)1 << (log - 2);
+    const size_t quarters = (size - ((size_t)1 << log) + quarter - 1) / quarter;
+    *rounded = ((size_t)1 << log) + quarters * quarter;
+    return (log - SMALLEST) * 4 + (int)quarters;
+}
+
+/* While a buffer is free, its first bytes hold the next free one. */
+static hr_buffer *next_of(hr_buffer *buffer)
+{
+    hr_buffer *next;
+    memcpy(&next, hr_buffer_data(buffer), sizeof next);
+    return next;
+}
+
+static void free_all(hr__buffers *pool)
+{
+    for (int i = 0; i < CLASSES; i++) {
+        while (pool->free[i]) {
+            hr_buffer *buffer = pool->free[i];
+            pool->free[i] = next_of(buffer);
+            hr__buffer_free(buffer);
+        }
+    }
+}
+
+static void destroy(hr__buffers *pool)
+{
+    free_all(pool);
+    uv_mutex_destroy(&pool->lock);
+    hr_free(pool);
+}
+
+static void recycle(hr_buffer *buffer, void *user)
+{
+    hr__buffers *pool = user;
+    size_t rounded;
+    const int class = class_of(hr_buffer_size(buffer), &rounded);
+    uv_mutex_lock(&pool->lock);
+    memcpy(hr_buffer_data(buffer), &pool->free[class], sizeof pool->free[class]);
+    pool->free[class] = buffer;
+    const bool last = --pool->out == 0 && pool->closed;
+    uv_mutex_unlock(&pool->lock);
+    if (last) destroy(pool);
+}
+
+hr__buffers *hr__buffers_new(void)
+{
+    hr__buffers *pool = hr_calloc(1, sizeof *pool);
+    if (pool && uv_mutex_init(&pool->lock) == 0) return pool;
+    hr_free(pool);
+    return NULL;
+}
+
+void hr__buffers_close(hr__buffers *pool)
+{
+    if (!pool) return;
+    uv_mutex_lock(&pool->lock);
+    pool->closed = true;
+    const bool last = pool->out == 0;
+    uv_mutex_unlock(&pool->lock);
+    if (last) destroy(pool);
+}
+
+hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size)
+{
+    if (size > (size_t)1 << 46) return NULL;
+    size_t rounded;
+    const int class = class_of(size, &rounded);
+    uv_mutex_lock(&pool->lock);
+    hr_buffer *buffer = pool->free[class];
+    if (buffer) pool->free[class] = next_of(buffer);
+    pool->out++;
+    uv_mutex_unlock(&pool->lock);
+    if (buffer) {
+        hr__buffer_renew(buffer);
+        return buffer;
+    }
+    buffer = hr__buffer_new_recycled(rounded, recycle, pool);
+    if (!buffer) {
+        uv_mutex_lock(&pool->lock);
+        pool->out--;
+        uv_mutex_unlock(&pool->lock);
+    }
+    return buffer;
+}

@@ -1,0 +1,317 @@
+/* Derivatives in reverse mode, as tf.gradients: from the ys back through all that depends on an x, node by node from the
+ * newest to the oldest, so that a node's incoming gradients are complete when its turn comes. Row slices stay slices:
+ * several are put one behind the other; only beside a dense gradient, or flowing into another op, do they become dense. */
+#include "train/graph/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct arrival {
+    struct arrival *next;
+    hr_gradient gradient;
+} arrival;
+
+typedef struct flow {
+    hr_graph *g;
+    int32_t count; /* nodes that were there before */
+    uint8_t *reached, *between, *stops;
+    arrival ***arrived; /* by node and output, in the order in which they came */
+    hr__arena arena;
+} flow;
+
+static bool carries(hr_dtype dtype)
+{
+    return dtype == HR_FLOAT || dtype == HR_DOUBLE || dtype == HR_HALF || dtype == HR_BFLOAT16 || dtype == HR_RESOURCE;
+}
+
+/* ---- slices ---- */
+
+static hr_node int_const(hr_graph *g, hr_dtype dtype, hr_shape shape, const int64_t *values, const char *name)
+{
+    int32_t narrow[HR_MAX_RANK] = {0};
+    const int64_t count = hr_shape_count(shape);
+    for (int64_t i = 0; i < count; i++) narrow[i] = (int32_t)values[i];
+    const hr_tensor t = hr_tensor_of(dtype, shape, dtype == HR_INT32 ? (const void *)narrow : (const void *)values);
+    return hr_new_node(g, "Const", .name = name, HR_ATTRS(HR_TENSOR_ATTR("value", &t), HR_TYPE_ATTR("dtype", dtype)));
+}
+
+static hr_node first_dimension(hr_node dense_shape)
+{
+    hr_graph *g = dense_shape.graph;
+    const int64_t zero = 0, one = 1;
+    const hr_attr *value = strcmp(hr_node_op(dense_shape), "Const") == 0 ? hr_node_attr(dense_shape, "value") : NULL;
+    hr_shape shape;
+    if (value && hr_shape_from_tensor(value->tensor, &shape) && shape.rank > 0)
+        return int_const(g, HR_INT64, HR_SCALAR, &shape.dims[0], "num_segments");
+    hr_node begin = int_const(g, HR_INT32, HR_SHAPE(1), &zero, "begin");
+    hr_node size = int_const(g, HR_INT32, HR_SHAPE(1), &one, "size");
+    hr_node first = hr_new_node(g, "Slice", HR_INPUTS(dense_shape, begin, size));
+    return hr_new_node(g, "Reshape", HR_INPUTS(first, int_const(g, HR_INT32, HR_SHAPE(0), &zero, "scalar")));
+}
+
+hr_node hr_gradient_dense(hr_gradient gradient)
+{
+    if (!gradient.indices.graph) return gradient.values;
+    return hr_new_node(gradient.values.graph, "UnsortedSegmentSum",
+                       HR_INPUTS(gradient.values, gradient.indices, first_dimension(gradient.dense_shape)));
+}
+
+/* ---- for gradients of ops ---- */
+
+hr_node hr_backward_grad(const hr_backward *b, int i)
+{
+    if (b->grad[i].graph) return b->grad[i];
+    return hr_new_node(b->graph, "ZerosLike", HR_INPUTS(b->output[i]));
+}
+
+hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other)
+{
+    hr_graph *g = gradient.graph;
+    const hr_shape a = hr_node_shape(like), b = hr_node_shape(other);
+    if (a.rank >= 0 && hr_shape_count(a) >= 0 && hr_shape_equal(a, b)) return gradient;
+    hr_node shape = hr_new_node(g, "Shape", HR_INPUTS(like));
+    hr_node args = hr_new_node(g, "BroadcastGradientArgs", HR_INPUTS(shape, hr_new_node(g, "Shape", HR_INPUTS(other))));
+    hr_node sum = hr_new_node(g, "Sum", HR_INPUTS(gradient, args));
+    return hr_new_node(g, "Reshape", HR_INPUTS(sum, shape));
+}
+
+/* ---- sums ---- */
+
+static hr_node sum_dense(flow *f, const arrival *list, int count)
+{
+    hr_node *all = hr_malloc(sizeof *all * (size_t)count);
+    if (!all) return hr__graph_no_memory(f->g, "a gradient");
+    int n = 0;
+    for (const arrival *a = list; a; a = a->next) all[n++] = hr_gradient_dense(a->gradient);
+    hr_node sum = hr_new_node(f->g, "AddN", .inputs = all, .input_count = count);
+    hr_free(all);
+    return sum;
+}
+
+static hr_node join(flow *f, const arrival *list, int count, bool indices)
+{
+    const int64_t zero = 0;
+    hr_node *all = hr_malloc(sizeof *all * (size_t)(count + 1));
+    if (!all) return hr__graph_no_memory(f->g, "a gradient");
+    int n = 0;
+    for (const arrival *a = list; a; a = a->next) all[n++] = indices ? a->gradient.indices : a->gradient.values;
+    all[n] = int_const(f->g, HR_INT32, HR_SCALAR, &zero, "axis");
+    hr_node joined = hr_new_node(f->g, "ConcatV2", .inputs = all, .input_count = count + 1);
+    hr_free(all);
+    return joined;
+}
+
+static hr_gradient sum(flow *f, const arrival *list)
+{
+    int count = 0, slices = 0;
+    for (const arrival *a = list; a; a = a->next) count++, slices += a->gradient.indices.graph != NULL;
+    if (count == 0) return (hr_gradient){0};
+    if (count == 1) return list->gradient;
+    if (slices < count) return hr_dense_gradient(sum_dense(f, list, count));
+    return (hr_gradient){join(f, list, count, false), join(f, list, count, true), list->gradient.dense_shape};
+}
+
+/* ---- flowing ---- */
+
+static void arrive(flow *f, hr_node at, hr_gradient gradient)
+{
+    if (!gradient.values.graph || at.id < 0 || at.id >= f->count || !f->arrived[at.id]) return;
+    arrival *a = hr__arena_get(&f->arena, sizeof *a);
+    if (!a) {
+        hr__graph_no_memory(f->g, "a gradient");
+        return;
+    }
+    a->gradient = gradient;
+    arrival **end = &f->arrived[at.id][at.output];
+    while (*end) end = &(*end)->next;
+    *end = a;
+}
+
+static void no_gradient(flow *f, const hr__node *n)
+{
+    hr_node_fail(f->g, HR_NOT_FOUND, "graph.gradient", "No gradient defined for operation '%s' (op type: %s)", n->name,
+                 n->op->name);
+}
+
+typedef struct backward_arrays {
+    hr_gradient *slices, *out;
+    hr_node *grad, *output;
+} backward_arrays;
+
+static bool make_arrays(flow *f, const hr__node *n, backward_arrays *b)
+{
+    b->slices = hr__arena_get(&f->arena, sizeof *b->slices * (size_t)(n->outputs + 1));
+    b->grad = hr__arena_get(&f->arena, sizeof *b->grad * (size_t)(n->outputs + 1));
+    b->output = hr__arena_get(&f->arena, sizeof *b->output * (size_t)(n->outputs + 1));
+    b->out = hr__arena_get(&f->arena, sizeof *b->out * (size_t)(n->inputs + 1));
+    return b->slices && b->grad && b->output && b->out;
+}
+
+static void flow_through(flow *f, int32_t id, const hr__node *n, const hr_gradient *incoming)
+{
+    backward_arrays a;
+    if (!make_arrays(f, n, &a)) {
+        hr__graph_no_memory(f->g, "a gradient");
+        return;
+    }
+    char scope[512];
+    snprintf(scope, sizeof scope, "%.500s_grad", n->name);
+    hr_name_scope(f->g, scope);
+    for (int i = 0; i < n->outputs; i++) {
+        a.output[i] = (hr_node){f->g, id, i};
+        a.slices[i] = incoming[i];
+        if (!(n->op->traits & HR_PASSES_SLICES))
+            a.grad[i] = hr_gradient_dense(incoming[i]);
+        else if (!incoming[i].indices.graph)
+            a.grad[i] = incoming[i].values;
+    }
+    hr_backward b = {f->g, a.output[0], n->inputs, n->outputs, n->input, a.output, a.grad, a.slices, a.out};
+    n->op->gradient(&b);
+    hr_scope_end(f->g);
+    for (int i = 0; i < n->inputs; i++)
+        if (carries(hr_node_dtype(n->input[i])) && f->reached[n->input[i].id]) arrive(f, n->input[i], a.out[i]);
+}
+
+/* Whether anything below the node's inputs is asked for. */
+static bool goes_on(const flow *f, const hr__node *n)
+{
+    for (int i = 0; i < n->inputs; i++)
+        if (f->reached[n->input[i].id] && carries(hr_node_dtype(n->input[i]))) return true;
+    return false;
+}
+
+static void visit(flow *f, int32_t id)
+{
+    const hr__node *n = f->g->nodes[id];
+    bool any = false;
+    hr_gradient *incoming = hr__arena_get(&f->arena, sizeof *incoming * (size_t)(n->outputs + 1));
+    if (!incoming) {
+        hr__graph_no_memory(f->g, "a gradient");
+        return;
+    }
+    for (int i = 0; i < n->outputs; i++) {
+        arrival *list = f->arrived[id][i];
+        incoming[i] = sum(f, list);
+        any |= incoming[i].values.graph != NULL;
+        if (!list || !list->next) continue;
+        list->gradient = incoming[i]; /* an x that is asked for finds the sum */
+        list->next = NULL;
+    }
+    if (!any || f->stops[id] || !goes_on(f, n) || n->op->traits & HR_NO_GRADIENT) return;
+    if (n->op->gradient)
+        flow_through(f, id, n, incoming);
+    else
+        no_gradient(f, n);
+}
+
+/* ---- which nodes ---- */
+
+static void mark(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count)
+{
+    for (int i = 0; i < x_count; i++) f->reached[xs[i].id] = 1;
+    for (int32_t id = 0; id < f->count; id++) {
+        const hr__node *n = f->g->nodes[id];
+        for (int i = 0; i < n->inputs && !f->reached[id]; i++)
+            f->reached[id] = f->reached[n->input[i].id] && carries(hr_node_dtype(n->input[i]));
+    }
+    for (int i = 0; i < y_count; i++) f->between[ys[i].id] = f->reached[ys[i].id];
+    for (int32_t id = f->count - 1; id >= 0; id--) {
+        if (!f->between[id]) continue;
+        const hr__node *n = f->g->nodes[id];
+        for (int i = 0; i < n->inputs; i++)
+            if (f->reached[n->input[i].id]) f->between[n->input[i].id] = 1;
+    }
+}
+
+static hr_status begin(flow *f, hr_graph *g)
+{
+    f->g = g;
+    f->count = g->node_count;
+    f->reached = hr__arena_get(&f->arena, (size_t)f->count + 1);
+    f->between = hr__arena_get(&f->arena, (size_t)f->count + 1);
+    f->stops = hr__arena_get(&f->arena, (size_t)f->count + 1);
+    f->arrived = hr__arena_get(&f->arena, sizeof *f->arrived * ((size_t)f->count + 1));
+    return f->reached && f->between && f->stops && f->arrived ? HR_OK : HR_RESOURCE_EXHAUSTED;
+}
+
+static hr_status make_lists(flow *f)
+{
+    for (int32_t id = 0; id < f->count; id++) {
+        if (!f->between[id]) continue;
+        f->arrived[id] = hr__arena_get(&f->arena, sizeof **f->arrived * (size_t)(f->g->nodes[id]->outputs + 1));
+        if (!f->arrived[id]) return HR_RESOURCE_EXHAUSTED;
+    }
+    return HR_OK;
+}
+
+static hr_node ones_like(hr_node y)
+{
+    const float one = 1;
+    const double one64 = 1;
+    const hr_dtype dtype = hr_node_dtype(y);
+    const hr_tensor t = hr_tensor_of(dtype, HR_SCALAR, dtype == HR_DOUBLE ? (const void *)&one64 : (const void *)&one);
+    hr_node value = hr_new_node(y.graph, "Const", .name = "grad_ys_0/Const",
+                                HR_ATTRS(HR_TENSOR_ATTR("value", &t), HR_TYPE_ATTR("dtype", dtype)));
+    return hr_new_node(y.graph, "Fill", .name = "grad_ys_0",
+                       HR_INPUTS(hr_new_node(y.graph, "Shape", HR_INPUTS(y)), value));
+}
+
+static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opts *opts)
+{
+    for (int i = 0; i < y_count; i++) {
+        hr_node given = opts->grad_ys ? opts->grad_ys[i] : (hr_node){0};
+        if (!f->between[ys[i].id]) continue;
+        if (!carries(hr_node_dtype(ys[i]))) continue;
+        arrive(f, ys[i], hr_dense_gradient(given.graph ? given : ones_like(ys[i])));
+    }
+}
+
+static bool sound(const hr_node *nodes, int count, hr_graph **g)
+{
+    for (int i = 0; i < count; i++) {
+        if (!*g) *g = nodes[i].graph;
+        if (!hr_node_exists(nodes[i]) || nodes[i].graph != *g || nodes[i].output < 0) return false;
+    }
+    return true;
+}
+
+static void run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
+                const hr_gradients_opts *opts)
+{
+    mark(f, ys, y_count, xs, x_count);
+    for (int i = 0; i < opts->stop_count; i++)
+        if (hr_node_exists(opts->stop_gradients[i])) f->stops[opts->stop_gradients[i].id] = 1;
+    if (make_lists(f) != HR_OK) {
+        hr__graph_no_memory(f->g, "gradients");
+        return;
+    }
+    seed(f, ys, y_count, opts);
+    for (int32_t id = f->count - 1; id >= 0; id--)
+        if (f->between[id]) visit(f, id);
+    for (int i = 0; i < x_count; i++) {
+        const arrival *a = f->arrived[xs[i].id] ? f->arrived[xs[i].id][xs[i].output] : NULL;
+        if (a) out[i] = a->gradient;
+    }
+}
+
+void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
+                       const hr_gradients_opts *opts)
+{
+    hr_graph *g = NULL;
+    flow f = {0};
+    for (int i = 0; i < x_count; i++) out[i] = (hr_gradient){0};
+    if (!sound(ys, y_count, &g) || !sound(xs, x_count, &g)) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected sound nodes of one graph");
+        for (int i = 0; i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
+        return;
+    }
+    hr_node *values = hr__arena_get(&f.arena, sizeof *values * (size_t)(y_count + 1));
+    hr_name_scope(g, opts->name ? opts->name : "gradients");
+    for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
+    if (values && begin(&f, g) == HR_OK)
+        run(&f, values, y_count, xs, x_count, out, opts);
+    else
+        hr__graph_no_memory(g, "gradients");
+    hr_scope_end(g);
+    hr__arena_free(&f.arena);
+}

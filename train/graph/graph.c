@@ -1,0 +1,148 @@
+/* The graph as an object: its life, its first error, its collections, its control scopes and seeds. */
+#include "train/graph/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+hr_graph *hr_graph_new(void)
+{
+    hr_graph *g = hr_calloc(1, sizeof *g);
+    if (!g) return NULL;
+    g->scope_capacity = g->variable_scope_capacity = 256;
+    g->scope = hr_calloc(1, g->scope_capacity);
+    g->variable_scope = hr_calloc(1, g->variable_scope_capacity);
+    if (g->scope && g->variable_scope) return g;
+    hr_graph_free(g);
+    return NULL;
+}
+
+void hr_graph_free(hr_graph *g)
+{
+    if (!g) return;
+    for (int i = 0; i < g->collection_count; i++) hr_free(g->collections[i].nodes);
+    hr_free(g->collections);
+    hr_free(g->variables);
+    hr_free(g->controls);
+    hr_free(g->scopes);
+    hr_free(g->scope);
+    hr_free(g->variable_scope);
+    hr__map_free(&g->by_name);
+    hr__map_free(&g->names_in_use);
+    hr_free(g->foreign);
+    hr_free(g->signatures);
+    hr_free(g->nodes);
+    hr__arena_free(&g->arena);
+    hr_free(g);
+}
+
+const hr_error *hr_graph_error(const hr_graph *g) { return g->error.code == HR_OK ? NULL : &g->error; }
+
+hr_node hr_failed_node(hr_graph *g) { return (hr_node){g, -1, 0}; }
+
+hr_node hr_node_fail(hr_graph *g, hr_status code, const char *kind, const char *format, ...)
+{
+    char text[sizeof g->error.text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (g && g->error.code == HR_OK) hr_fail(&g->error, code, kind, "%s", text);
+    return hr_failed_node(g);
+}
+
+hr_node hr__graph_no_memory(hr_graph *g, const char *what)
+{
+    if (g && g->error.code == HR_OK) hr_no_memory(&g->error, what);
+    return hr_failed_node(g);
+}
+
+hr_status hr__grow(void *array, int count, int *capacity, size_t width, hr_error *err)
+{
+    if (count < *capacity) return HR_OK;
+    const int wanted = *capacity ? *capacity * 2 : 16;
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *grown = hr_realloc(old, (size_t)wanted * width);
+    if (!grown) return hr_no_memory(err, "a graph");
+    memcpy(array, &grown, sizeof grown);
+    *capacity = wanted;
+    return HR_OK;
+}
+
+/* ---- collections ---- */
+
+static hr__collection *find_collection(const hr_graph *g, const char *name)
+{
+    for (int i = 0; i < g->collection_count; i++)
+        if (strcmp(g->collections[i].name, name) == 0) return &g->collections[i];
+    return NULL;
+}
+
+static hr__collection *make_collection(hr_graph *g, const char *name)
+{
+    const char *copy = hr__arena_text(&g->arena, name, strlen(name));
+    if (!copy || hr__grow(&g->collections, g->collection_count, &g->collection_capacity, sizeof(hr__collection), NULL))
+        return NULL;
+    g->collections[g->collection_count] = (hr__collection){.name = copy};
+    return &g->collections[g->collection_count++];
+}
+
+void hr_add_to_collection(hr_graph *g, const char *collection, hr_node node)
+{
+    if (!hr_node_exists(node)) return;
+    hr__collection *c = find_collection(g, collection);
+    if (!c) c = make_collection(g, collection);
+    if (!c || hr__grow(&c->nodes, c->count, &c->capacity, sizeof(hr_node), NULL)) {
+        hr__graph_no_memory(g, "a collection");
+        return;
+    }
+    c->nodes[c->count++] = node;
+}
+
+const hr_node *hr_get_collection(const hr_graph *g, const char *collection, int *count)
+{
+    const hr__collection *c = find_collection(g, collection);
+    *count = c ? c->count : 0;
+    return c ? c->nodes : NULL;
+}
+
+/* ---- control scopes ---- */
+
+void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count)
+{
+    hr_node *copy = hr__arena_get(&g->arena, sizeof *nodes * (size_t)(count > 0 ? count : 1));
+    if (!copy || hr__grow(&g->controls, g->control_count, &g->control_capacity, sizeof(hr__control), NULL)) {
+        hr__graph_no_memory(g, "control dependencies");
+        return;
+    }
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (hr_node_exists(nodes[i])) copy[kept++] = nodes[i];
+    g->controls[g->control_count++] = (hr__control){copy, kept};
+}
+
+void hr_control_end(hr_graph *g)
+{
+    if (g->control_count > 0) g->control_count--;
+}
+
+/* ---- seeds: as TensorFlow 2.15's get_seed ---- */
+
+void hr_set_random_seed(hr_graph *g, int64_t seed)
+{
+    g->seed = seed;
+    g->seeded_ops = 0;
+}
+
+void hr_random_seeds(hr_graph *g, int64_t seed, int64_t *seed1, int64_t *seed2)
+{
+    const int64_t modulus = INT32_MAX;
+    *seed1 = *seed2 = 0;
+    if (!g->seed && !seed) return;
+    *seed1 = g->seed ? g->seed : 87654321;
+    *seed2 = seed ? seed : g->seeded_ops++;
+    *seed1 = (*seed1 % modulus + modulus) % modulus;
+    *seed2 = (*seed2 % modulus + modulus) % modulus;
+    if (*seed1 == 0 && *seed2 == 0) *seed2 = modulus;
+}

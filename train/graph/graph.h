@@ -1,0 +1,217 @@
+/* Headrace, the graph: nodes that say what is to be computed, sessions that compute it.
+ *
+ *     hr_graph *g = hr_graph_new();
+ *     hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 3), .name = "x");
+ *     hr_node w = hr_get_variable(g, "weights", HR_FLOAT, HR_SHAPE(3, 1), .initializer = hr_zeros());
+ *     hr_node y = hr_matmul(x, w);
+ *
+ *     hr_session *s = hr_session_new(g);
+ *     hr_node init = hr_global_variables_initializer(g);
+ *     hr_session_run(s, NULL, 0, &init, 1, NULL, &err);
+ *     hr_session_run(s, &(hr_feed){x, batch}, 1, &y, 1, &result, &err);
+ *
+ * Nodes carry TensorFlow's op names, attributes, and naming rules. Errors stick: a call that fails gives a failed node,
+ * which passes through later calls; the first error comes out of hr_graph_error and hr_session_run. A graph is built by
+ * one thread at a time and, while a session runs, not changed; a session belongs to one thread at a time, except for
+ * hr_session_cancel. Results do not depend on the number of threads. */
+#ifndef HR_GRAPH_H
+#define HR_GRAPH_H
+
+#include <headrace/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_graph hr_graph;
+typedef struct hr_session hr_session;
+
+/* One output of one node: small, and copied freely. A zeroed one is no node. It lives as long as its graph. */
+typedef struct hr_node {
+    hr_graph *graph;
+    int32_t id;     /* of the node, from 0 in order of creation; -1: it failed */
+    int32_t output; /* which of its outputs; -1: the node as an operation, to be run for its effect */
+} hr_node;
+
+HR_API hr_graph *hr_graph_new(void);                       /* gives; NULL: no memory */
+HR_API void hr_graph_free(hr_graph *g);                    /* after all of its sessions. NULL: nothing */
+HR_API const hr_error *hr_graph_error(const hr_graph *g);  /* the first failure; NULL: none. Borrows from `g` */
+HR_API void hr_set_random_seed(hr_graph *g, int64_t seed); /* the graph's seed, of random ops made afterwards */
+
+/* ---- names ---- */
+
+/* Names of nodes made until the matching hr_scope_end begin with "name/", made unique as TensorFlow does ("name_1/");
+ * a name that ends in '/' re-enters that scope. Variables' names follow variable scopes only. */
+HR_API void hr_name_scope(hr_graph *g, const char *name);
+
+typedef enum hr_reuse { HR_REUSE_NEVER, HR_REUSE, HR_AUTO_REUSE } hr_reuse;
+typedef struct hr_variable_scope_opts {
+    size_t struct_size;
+    hr_reuse reuse; /* default: a variable that exists is an error */
+} hr_variable_scope_opts;
+/* Variables of hr_get_variable are called "name/...", never made unique; other nodes as by hr_name_scope. */
+HR_API void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts);
+#define hr_variable_scope(...)                                                                                         \
+    HR_CALL2_(hr_variable_scope_with, hr_variable_scope_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_variable_scope_opts))
+HR_API void hr_scope_end(hr_graph *g); /* of either kind */
+
+/* Nodes made until the matching hr_control_end run after all of these. */
+HR_API void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count);
+HR_API void hr_control_end(hr_graph *g);
+
+/* ---- looking at nodes: texts and shapes are borrowed from the graph ---- */
+
+HR_API hr_node hr_graph_node(hr_graph *g,
+                             const char *name);  /* "dnn/MatMul", "dnn/MatMul:0"; no node if there is none */
+HR_API int32_t hr_graph_size(const hr_graph *g); /* nodes: their ids are 0 ... size - 1 */
+HR_API bool hr_node_exists(hr_node node);        /* neither none nor failed */
+HR_API const char *hr_node_name(hr_node node);   /* "dnn/MatMul"; "" of a failed one */
+HR_API const char *hr_node_op(hr_node node);     /* "MatMul" */
+HR_API hr_dtype hr_node_dtype(hr_node node);
+HR_API hr_shape hr_node_shape(hr_node node); /* as far as it is known without running */
+HR_API int hr_node_inputs(hr_node node);     /* without control inputs */
+HR_API int hr_node_outputs(hr_node node);
+HR_API int hr_node_controls(hr_node node);
+HR_API hr_node hr_node_input(hr_node node, int i);
+HR_API hr_node hr_node_control(hr_node node, int i);
+HR_API hr_node hr_node_output(hr_node node, int i); /* another output of the same node */
+static inline hr_node hr_target(hr_node node)       /* the node as an operation: run, but nothing fetched */
+{
+    node.output = -1;
+    return node;
+}
+
+/* ---- collections, by TensorFlow's names: "losses", "update_ops", "summaries", ... ---- */
+
+HR_API void hr_add_to_collection(hr_graph *g, const char *collection, hr_node node);
+HR_API const hr_node *hr_get_collection(const hr_graph *g, const char *collection, int *count); /* borrows */
+
+/* ---- variables ---- */
+
+/* How a variable begins: .initializer = hr_zeros(), hr_truncated_normal(0, 0.1, 0), ... or one with a `make` of your own. */
+typedef struct hr_initializer hr_initializer;
+struct hr_initializer {
+    hr_node (*make)(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self); /* NULL: the default */
+    double a, b;            /* mean and deviation; least and upper bound; the constant */
+    int64_t seed;           /* 0: the graph's */
+    const hr_tensor *value; /* of hr_initial_value: borrowed until the variable is made */
+};
+
+/* TensorFlow's, with its numbers: the same seeds give the same values. Seed 0: none of its own, but the graph's. */
+HR_API hr_initializer hr_zeros(void);
+HR_API hr_initializer hr_ones(void);
+HR_API hr_initializer hr_constant_value(double value);
+HR_API hr_initializer hr_initial_value(const hr_tensor *value); /* borrowed until the variable is made */
+HR_API hr_initializer hr_random_uniform(double low, double high, int64_t seed);
+HR_API hr_initializer hr_random_normal(double mean, double stddev, int64_t seed);
+HR_API hr_initializer hr_truncated_normal(double mean, double stddev, int64_t seed); /* redrawn beyond two stddev */
+HR_API hr_initializer hr_glorot_uniform(int64_t seed);
+HR_API hr_initializer hr_glorot_normal(int64_t seed);
+
+/* In which of TensorFlow's collections a variable is. */
+typedef enum hr_variable_set {
+    HR_GLOBAL_VARIABLES = 1,    /* "variables": saved, restored */
+    HR_TRAINABLE_VARIABLES = 2, /* "trainable_variables" */
+    HR_LOCAL_VARIABLES = 4,     /* "local_variables": begun anew at each start, not saved */
+    HR_METRIC_VARIABLES = 8,    /* "metric_variables" */
+} hr_variable_set;
+
+/* What a graph knows of a variable; its value lives in sessions. */
+typedef struct hr_variable_info {
+    const char *name; /* its key in checkpoints */
+    hr_dtype dtype;
+    hr_shape shape;
+    unsigned sets;          /* of hr_variable_set */
+    hr_node handle;         /* VarHandleOp: what hr_get_variable gives */
+    hr_node read;           /* ReadVariableOp of the value */
+    hr_node initial_value;  /* what it begins with */
+    hr_node initializer;    /* AssignVariableOp of that */
+    hr_node is_initialized; /* VarIsInitializedOp: a bool */
+} hr_variable_info;
+
+typedef struct hr_variable_opts {
+    size_t struct_size;
+    hr_initializer initializer; /* default: Glorot's uniform for floats, zeros for others */
+    bool not_trainable;         /* default: optimizers train it */
+    unsigned sets;              /* default: global, and trainable unless .not_trainable */
+} hr_variable_opts;
+/* Gives the variable of that name in the current variable scope, made or, if the scope says so, found. The node is the
+ * variable itself (a resource); an op that wants a value reads it. `name` is borrowed. */
+HR_API hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape,
+                                    const hr_variable_opts *opts);
+#define hr_get_variable(...)                                                                                           \
+    HR_CALL4_(hr_get_variable_with, hr_variable_opts, __VA_ARGS__, .struct_size = sizeof(hr_variable_opts))
+
+HR_API int hr_graph_variables(const hr_graph *g);                           /* how many, of all sets */
+HR_API const hr_variable_info *hr_graph_variable(const hr_graph *g, int i); /* in order of creation; borrows */
+HR_API const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name); /* NULL: there is none */
+HR_API const hr_variable_info *hr_variable_of(hr_node handle); /* NULL: no variable's handle or read */
+HR_API hr_node hr_global_step(hr_graph *g);                    /* the int64 "global_step"; made if absent */
+HR_API hr_node hr_variables_initializer(hr_graph *g, unsigned sets, const char *name); /* a NoOp that runs after them */
+HR_API hr_node hr_global_variables_initializer(hr_graph *g);                           /* node "init" */
+HR_API hr_node hr_local_variables_initializer(hr_graph *g);
+
+/* ---- gradients ---- */
+
+/* Dense, or rows of a table that were looked up: values[i] belongs to row indices[i], rows may repeat. */
+typedef struct hr_gradient {
+    hr_node values;      /* none: the x does not depend on any y through what can be trained */
+    hr_node indices;     /* none: `values` is dense */
+    hr_node dense_shape; /* of the whole table; only with indices */
+} hr_gradient;
+
+typedef struct hr_gradients_opts {
+    size_t struct_size;
+    const char *name;       /* scope of the new nodes; default "gradients" */
+    const hr_node *grad_ys; /* one each y, none: ones; default: ones */
+    const hr_node *stop_gradients;
+    int stop_count;
+} hr_gradients_opts;
+/* The derivative of the sum of all ys by each x, as tf.gradients: one entry of `out` for each x. An x is any node's
+ * output, or a variable. */
+HR_API void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
+                              const hr_gradients_opts *opts);
+#define hr_gradients(ys, y_count, xs, x_count, ...)                                                                    \
+    HR_GRADIENTS_(ys, y_count, xs, x_count, __VA_ARGS__, .struct_size = sizeof(hr_gradients_opts))
+#define HR_GRADIENTS_(ys, y_count, xs, x_count, out, ...)                                                              \
+    hr_gradients_with((ys), (y_count), (xs), (x_count), (out), &(hr_gradients_opts){__VA_ARGS__})
+/* The same as a dense node: rows that repeat are summed. */
+HR_API hr_node hr_gradient_dense(hr_gradient gradient);
+
+/* ---- sessions ---- */
+
+typedef struct hr_session_opts {
+    size_t struct_size;
+    const int *workers; /* of the pool's workers at most so many; default: all. 0: the caller does everything */
+} hr_session_opts;
+/* Gives a session; NULL: no memory. It borrows the graph, whose later nodes it knows as well. */
+HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts);
+#define hr_session_new(...)                                                                                            \
+    HR_CALL1_(hr_session_new_with, hr_session_opts, __VA_ARGS__, .struct_size = sizeof(hr_session_opts))
+HR_API void hr_session_free(hr_session *s); /* NULL: nothing */
+
+/* A tensor in the place of what a node would compute. Borrowed for the call, without a copy. */
+typedef struct hr_feed {
+    hr_node node;
+    hr_tensor value;
+} hr_feed;
+
+/* Computes what the fetches need, no more, and gives one tensor each in `out` (hr_tensor_clear drops it); zeroed where
+ * the fetch is an operation. `out` may be NULL if all are. On a failure nothing is given; effects on variables that
+ * happened before it stay. Errors name the node. */
+HR_API hr_status hr_session_run(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                                int fetch_count, hr_tensor *out, hr_error *err);
+HR_API const hr_error *hr_session_error(const hr_session *s); /* of the last run; NULL: it went well. Borrows */
+HR_API void
+hr_session_cancel(hr_session *s); /* from any thread: the run under way, or else the next, gives HR_CANCELLED */
+
+/* A variable's value in this session, shared, not copied: gives a reference that later updates do not touch. */
+HR_API hr_status hr_session_get(hr_session *s, hr_node variable, hr_tensor *out, hr_error *err);
+/* Copies `value` into the variable, whose type and shape it must have. */
+HR_API hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value, hr_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,273 @@
+/* The op kit: what a node of a graph is made of. The library's own ops, the optimizers, and ops from outside use this
+ * header and nothing else. An op is one descriptor: its signature as in TensorFlow's OpDef, a shape function, a kernel
+ * and a gradient, side by side in one file. */
+#ifndef HR_GRAPH_OP_H
+#define HR_GRAPH_OP_H
+
+#include <headrace/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HR_GRAPH_OP_ABI = 1 };
+
+/* ---- attributes: typed as in a GraphDef ---- */
+
+typedef enum hr_attr_kind {
+    HR_ATTR_INT = 1,
+    HR_ATTR_FLOAT,
+    HR_ATTR_BOOL,
+    HR_ATTR_STRING,
+    HR_ATTR_TYPE,
+    HR_ATTR_SHAPE,
+    HR_ATTR_TENSOR,
+    HR_ATTR_INTS, /* lists */
+    HR_ATTR_FLOATS,
+    HR_ATTR_TYPES,
+    HR_ATTR_STRINGS,
+    HR_ATTR_SHAPES,
+} hr_attr_kind;
+
+typedef struct hr_attr {
+    const char *name;
+    hr_attr_kind kind;
+    int count; /* of a list */
+    union {
+        int64_t i;
+        float f;
+        bool b;
+        hr_view s;
+        hr_dtype type;
+        hr_shape shape;
+        const hr_tensor *tensor;
+        const int64_t *ints;
+        const float *floats;
+        const hr_dtype *types;
+        const hr_view *strings;
+        const hr_shape *shapes;
+    };
+} hr_attr;
+
+/* For HR_ATTRS: hr_new_node(g, "MatMul", HR_INPUTS(a, b), HR_ATTRS(HR_BOOL_ATTR("transpose_a", true))). */
+#define HR_INT_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_INT, .i = (v)})
+#define HR_FLOAT_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_FLOAT, .f = (v)})
+#define HR_BOOL_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_BOOL, .b = (v)})
+#define HR_STRING_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_STRING, .s = hr_text_view(v)})
+#define HR_TYPE_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_TYPE, .type = (v)})
+#define HR_SHAPE_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_SHAPE, .shape = (v)})
+#define HR_TENSOR_ATTR(n, v) ((hr_attr){.name = (n), .kind = HR_ATTR_TENSOR, .tensor = (v)})
+#define HR_INTS_ATTR(n, v, c) ((hr_attr){.name = (n), .kind = HR_ATTR_INTS, .count = (c), .ints = (v)})
+#define HR_TYPES_ATTR(n, v, c) ((hr_attr){.name = (n), .kind = HR_ATTR_TYPES, .count = (c), .types = (v)})
+HR_API hr_view hr_text_view(const char *text); /* a C string; NULL: empty */
+
+/* Attributes of a node that exists; all of the signature are there. A wrong name gives 0, "", an empty shape. */
+HR_API const hr_attr *hr_node_attr(hr_node node, const char *name); /* NULL: there is none. Borrows */
+HR_API int hr_node_attrs(hr_node node);
+HR_API const hr_attr *hr_node_attr_at(hr_node node, int i);
+HR_API int64_t hr_attr_int(hr_node node, const char *name);
+HR_API float hr_attr_float(hr_node node, const char *name);
+HR_API bool hr_attr_bool(hr_node node, const char *name);
+HR_API hr_dtype hr_attr_type(hr_node node, const char *name);
+HR_API hr_view hr_attr_string(hr_node node, const char *name);
+HR_API hr_shape hr_attr_shape(hr_node node, const char *name);
+
+/* ---- making nodes: for constructors and gradients ---- */
+
+typedef struct hr_node_opts {
+    size_t struct_size;
+    const char *name; /* default: the op's, made unique */
+    const hr_node *inputs;
+    int input_count;
+    const hr_attr *attrs; /* those that inputs and defaults do not give */
+    int attr_count;
+    const hr_node *controls; /* besides those of hr_control_dependencies */
+    int control_count;
+} hr_node_opts;
+
+/* A new node of the op of that name; `g` may be NULL if there are inputs. Its first output. An input that is a variable
+ * is read where the op wants a value; several nodes of a list stand one after the other. Types are inferred. */
+HR_API hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *opts);
+#define hr_new_node(...) HR_CALL2_(hr_new_node_with, hr_node_opts, __VA_ARGS__, .struct_size = sizeof(hr_node_opts))
+#define HR_INPUTS(...)                                                                                                 \
+    .inputs = (const hr_node[]){__VA_ARGS__}, .input_count = (int)(sizeof((hr_node[]){__VA_ARGS__}) / sizeof(hr_node))
+#define HR_ATTRS(...)                                                                                                  \
+    .attrs = (const hr_attr[]){__VA_ARGS__}, .attr_count = (int)(sizeof((hr_attr[]){__VA_ARGS__}) / sizeof(hr_attr))
+
+/* What sticks to the graph as its error; gives the failed node to return. */
+HR_API hr_node hr_node_fail(hr_graph *g, hr_status code, const char *kind, const char *format, ...) HR_PRINTF(4, 5);
+HR_API hr_node hr_failed_node(hr_graph *g);
+/* The two seeds of a random op: `seed` 0 is the graph's, then a number for each op; neither: drawn at random at run time. */
+HR_API void hr_random_seeds(hr_graph *g, int64_t seed, int64_t *seed1, int64_t *seed2);
+
+/* ---- the descriptor ---- */
+
+typedef struct hr_infer hr_infer;       /* types and shapes, while a node is made */
+typedef struct hr_kernel hr_kernel;     /* one run of one node */
+typedef struct hr_backward hr_backward; /* the gradient of one node, while nodes are made */
+
+typedef enum hr_graph_op_traits {
+    HR_STATEFUL = 1,       /* not a function of its inputs: neither folded nor shared */
+    HR_FIXED = 2,          /* one value for the whole session, computed once: Const, VarHandleOp */
+    HR_ELEMENT_WISE = 4,   /* output[i] is a function of input[i] */
+    HR_CHEAP = 8,          /* never worth a thread of its own: Identity, Reshape, Shape */
+    HR_PASSES_SLICES = 16, /* its gradient takes row slices as they come: Identity, ReadVariableOp */
+    HR_NO_GRADIENT = 32,   /* nothing flows back, by definition: Shape, ArgMax, Assign */
+    HR_COMMUTATIVE = 64,
+    HR_READS_ONLY = 128, /* takes a variable or another resource, and does not change it */
+} hr_graph_op_traits;
+
+typedef struct hr_graph_op_head {
+    uint32_t abi_version, struct_size;
+} hr_graph_op_head;
+#define HR_GRAPH_OP_HEAD                                                                                               \
+    {                                                                                                                  \
+        HR_GRAPH_OP_ABI, sizeof(hr_graph_op)                                                                           \
+    }
+
+typedef struct hr_graph_op {
+    hr_graph_op_head head; /* HR_GRAPH_OP_HEAD */
+    const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
+    /* The signature, as TensorFlow's documentation writes it:
+     *   inputs and outputs  "a:T, b:T", "values:N*T, axis:Tidx", "data:list:Tdata", "labels:int64"
+     *   attrs               "T:{float,double}; transpose_a:bool=false; N:int; Tidx:{int32,int64}=int32; ksize:list(int)"
+     * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all types. */
+    const char *inputs, *outputs, *attrs;
+    unsigned traits;
+    size_t state_size; /* bytes a node keeps in each session, zeroed */
+
+    /* Any function but compute may be NULL. */
+
+    /* Refuses shapes that cannot work and says what comes out; outputs not set are of unknown shape. */
+    hr_status (*shape)(hr_infer *s, hr_error *err);
+    /* Once a node and session, before its first compute: reads attributes into `state`. */
+    hr_status (*prepare)(hr_node node, hr_session *session, void *state, hr_error *err);
+    void (*release)(void *state);
+    /* Computes the outputs. Runs of one node never overlap; different nodes run at the same time. */
+    hr_status (*compute)(hr_kernel *k, hr_error *err);
+    /* Makes the nodes of the gradient. */
+    void (*gradient)(hr_backward *b);
+} hr_graph_op;
+
+/* A file of ops ends in `const hr_graph_op hr_graph_ops_FILE[] = {{...}, HR_GRAPH_OPS_END};`. */
+#define HR_GRAPH_OPS_END                                                                                               \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
+
+/* Makes an op from outside known to a graph. Borrows `op` until the graph is freed. */
+HR_API void hr_graph_use(hr_graph *g, const hr_graph_op *op);
+/* The library's own op of that name; NULL: there is none. */
+HR_API const hr_graph_op *hr_graph_op_named(const char *name);
+HR_API const hr_graph_op *hr_graph_op_at(int i); /* i = 0, 1, ...; NULL behind the last one */
+
+/* ---- for shape ---- */
+
+struct hr_infer {
+    hr_node node; /* for hr_attr_int and its kin */
+    int inputs, outputs;
+    const hr_shape *input;
+    hr_shape *output; /* unknown at first */
+};
+HR_API const hr_tensor *hr_infer_value(const hr_infer *s, int input); /* NULL: not a constant. Borrows */
+HR_API hr_status hr_infer_refuse(const hr_infer *s, hr_error *err,
+                                 const char *expected); /* says that and all input shapes */
+
+/* Complete shape functions. */
+HR_API hr_status hr_infer_unchanged(hr_infer *s, hr_error *err); /* all outputs are shaped as input 0 */
+HR_API hr_status hr_infer_scalar(hr_infer *s, hr_error *err);
+HR_API hr_status hr_infer_broadcast(hr_infer *s, hr_error *err); /* of inputs 0 and 1 */
+/* Parts of them. Merge and broadcast: false if the shapes exclude each other. */
+HR_API bool hr_shape_merge(hr_shape a, hr_shape b, hr_shape *out);       /* what both say together */
+HR_API bool hr_shape_broadcast(hr_shape a, hr_shape b, hr_shape *out);   /* as numpy */
+HR_API bool hr_shape_from_tensor(const hr_tensor *value, hr_shape *out); /* a vector of int32 or int64 as a shape */
+
+/* ---- for compute ---- */
+
+struct hr_kernel {
+    hr_node node;
+    int inputs, outputs;
+    const hr_tensor *const *input; /* dense; of a variable: its handle */
+    void *state;
+    hr_session *session;
+    /* The executor's own. */
+    struct hr__run *run;
+    const struct hr__step *step;
+    int temps;
+    hr_buffer *temp[8];
+};
+
+/* A new output, contents undefined (strings: empty). */
+HR_API hr_status hr_kernel_output(hr_kernel *k, int i, hr_shape shape, hr_tensor **out, hr_error *err);
+/* The same, in the memory of input `over` if nobody else needs that and it has the same size. Input values may be read
+ * until the same place of the output is written. */
+HR_API hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, hr_tensor **out, hr_error *err);
+HR_API bool hr_kernel_may_write(const hr_kernel *k, int input); /* whether that would find the memory free */
+/* Output i is input `input`, shared, as `shape`, which has as many values. */
+HR_API hr_status hr_kernel_pass(hr_kernel *k, int i, int input, hr_shape shape, hr_error *err);
+/* Output i is `value`; takes its buffer. A value without a buffer must live as long as the session. */
+HR_API void hr_kernel_give(hr_kernel *k, int i, hr_tensor value);
+/* Memory until compute returns, at most 8 pieces. NULL: no memory. */
+HR_API void *hr_kernel_temp(hr_kernel *k, size_t bytes);
+HR_API bool hr_kernel_cancelled(const hr_kernel *k);
+/* Runs fn on pieces [first, last) of 0 ... count - 1, on several threads if `count` items of `nanoseconds` each are
+ * worth it. Where pieces end depends on count and nanoseconds only, never on threads. */
+HR_API void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
+                               void (*fn)(int64_t first, int64_t last, void *user), void *user);
+
+/* ---- variables and other resources, for compute ----
+ *
+ * Within a run, nodes that use one resource run in the order in which they were made, unless all are HR_READS_ONLY: so
+ * no op locks, and no result depends on threads. */
+
+/* The value of the variable behind input i, shared: what later updates do not touch. Gives a reference. */
+HR_API hr_status hr_kernel_read(hr_kernel *k, int i, hr_tensor *value, hr_error *err);
+/* Borrows it to read in place until compute returns. */
+HR_API hr_status hr_kernel_borrow(hr_kernel *k, int i, const hr_tensor **value, hr_error *err);
+/* Borrows it to change in place until compute returns. Whoever holds an earlier value keeps that. */
+HR_API hr_status hr_kernel_update(hr_kernel *k, int i, hr_tensor **value, hr_error *err);
+/* Sets the variable behind input i to input `value`. */
+HR_API hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err);
+HR_API bool hr_kernel_initialized(hr_kernel *k, int i);
+/* Variable's name, for messages. */
+HR_API const char *hr_kernel_variable_name(hr_kernel *k, int i);
+
+/* A thing of a session that nodes share by name: made at first use, zeroed, freed with the session. */
+typedef struct hr_resource_kind {
+    const char *name;
+    size_t size;
+    void (*release)(void *resource);
+} hr_resource_kind;
+HR_API hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, void **resource,
+                                     hr_error *err);
+
+/* The variable of that name, for handles: made without a value at first use. */
+HR_API hr_status hr_session_variable(hr_session *s, const char *name, void **variable, hr_error *err);
+
+/* ---- for gradient ---- */
+
+struct hr_backward {
+    hr_graph *graph;
+    hr_node node; /* the forward node, for attributes */
+    int inputs, outputs;
+    const hr_node *input, *output; /* the forward ones */
+    const hr_node *grad; /* by each output, dense; none where nothing flows (with HR_PASSES_SLICES: or slices do) */
+    const hr_gradient *slices; /* the same as it came */
+    hr_gradient *out;          /* by each input: to be filled in; at first none */
+};
+
+/* grad[i], or zeros if none flows. */
+HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
+/* Sums `gradient`, which has the shape of `like` broadcast with `other`, over what was broadcast: what binary ops need. */
+HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);
+
+static inline hr_gradient hr_dense_gradient(hr_node values)
+{
+    hr_gradient gradient = {values, {NULL, 0, 0}, {NULL, 0, 0}};
+    return gradient;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

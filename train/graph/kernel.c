@@ -1,0 +1,129 @@
+/* What a kernel asks of the executor: outputs, in memory of their own or of an input that nobody else needs; scratch
+ * memory; threads. */
+#include "train/graph/internal.h"
+
+#include <string.h>
+
+static hr_tensor *output_of(const hr_kernel *k, int i) { return &k->run->plan->slots[k->step->first_output + i]; }
+
+static hr_status refuse_shape(hr_shape shape, hr_error *err)
+{
+    hr__shape_name name;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a result of known and possible shape, got %s",
+                   hr__shape_in(&name, shape));
+}
+
+/* Shape and size of an output; its memory is still missing. */
+static hr_status describe(const hr_kernel *k, int i, hr_shape shape, hr_tensor *out, size_t *bytes, hr_error *err)
+{
+    const hr_dtype dtype = k->step->node->type[i];
+    const int64_t count = hr_shape_count(shape);
+    if (count < 0 || (uint64_t)count > (UINT64_C(1) << 46) / 16) return refuse_shape(shape, err);
+    *bytes = (size_t)count * hr_dtype_size(dtype);
+    out->dtype = dtype;
+    out->layout = HR_DENSE;
+    out->shape = shape;
+    out->count = count;
+    return HR_OK;
+}
+
+hr_status hr_kernel_output(hr_kernel *k, int i, hr_shape shape, hr_tensor **out, hr_error *err)
+{
+    size_t bytes = 0;
+    hr_tensor *t = output_of(k, i);
+    HR_TRY(describe(k, i, shape, t, &bytes, err));
+    t->buffer = hr__buffers_get(k->session->buffers, bytes);
+    if (!t->buffer) return hr_no_memory(err, "a tensor");
+    t->data = hr_buffer_data(t->buffer);
+    if (t->dtype == HR_STRING && bytes) memset(t->data, 0, bytes);
+    *out = t;
+    return HR_OK;
+}
+
+/* Nobody else uses the slot in this run, and nobody holds its memory: neither a variable nor another slot. */
+bool hr_kernel_may_write(const hr_kernel *k, int input)
+{
+    const hr_tensor *in = k->input[input];
+    if (!in->buffer || in->data != hr_buffer_data(in->buffer)) return false;
+    return atomic_load_explicit(&k->run->plan->uses[k->step->slot[input]], memory_order_acquire) == 1 &&
+           !hr_buffer_is_shared(in->buffer);
+}
+
+hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, hr_tensor **out, hr_error *err)
+{
+    size_t bytes = 0;
+    hr_tensor *t = output_of(k, i);
+    HR_TRY(describe(k, i, shape, t, &bytes, err));
+    hr_tensor *in = &k->run->plan->slots[k->step->slot[over]];
+    if (t->dtype == HR_STRING || bytes != (size_t)in->count * hr_dtype_size(in->dtype) || !hr_kernel_may_write(k, over))
+        return hr_kernel_output(k, i, shape, out, err);
+    t->buffer = in->buffer;
+    t->data = in->data;
+    in->buffer = NULL;
+    *out = t;
+    return HR_OK;
+}
+
+hr_status hr_kernel_pass(hr_kernel *k, int i, int input, hr_shape shape, hr_error *err)
+{
+    const hr_tensor *in = k->input[input];
+    if (hr_shape_count(shape) != in->count) return refuse_shape(shape, err);
+    hr_tensor *t = output_of(k, i);
+    *t = *in;
+    t->shape = shape;
+    hr_buffer_ref(t->buffer);
+    return HR_OK;
+}
+
+void hr_kernel_give(hr_kernel *k, int i, hr_tensor value) { *output_of(k, i) = value; }
+
+void *hr_kernel_temp(hr_kernel *k, size_t bytes)
+{
+    if (k->temps == (int)(sizeof k->temp / sizeof *k->temp)) return NULL;
+    hr_buffer *buffer = hr__buffers_get(k->session->buffers, bytes);
+    if (!buffer) return NULL;
+    k->temp[k->temps++] = buffer;
+    return hr_buffer_data(buffer);
+}
+
+void hr__kernel_end(hr_kernel *k)
+{
+    while (k->temps > 0) hr_buffer_unref(k->temp[--k->temps]);
+}
+
+bool hr_kernel_cancelled(const hr_kernel *k)
+{
+    return atomic_load_explicit(&k->session->cancelled, memory_order_relaxed);
+}
+
+/* ---- threads ---- */
+
+typedef struct pieces {
+    int64_t count, pieces;
+    void (*fn)(int64_t first, int64_t last, void *user);
+    void *user;
+} pieces;
+
+static void run_piece(int64_t i, void *user)
+{
+    const pieces *p = user;
+    const int64_t size = p->count / p->pieces, extra = p->count % p->pieces;
+    const int64_t first = i * size + (i < extra ? i : extra);
+    p->fn(first, first + size + (i < extra), p->user);
+}
+
+enum { PIECE_NS = 30000, MAX_PIECES = 64 };
+
+void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
+                        void (*fn)(int64_t first, int64_t last, void *user), void *user)
+{
+    if (count <= 0) return;
+    const double wanted = (double)count * nanoseconds / PIECE_NS;
+    pieces p = {count, wanted < 2 ? 1 : wanted > MAX_PIECES ? MAX_PIECES : (int64_t)wanted, fn, user};
+    if (p.pieces > count) p.pieces = count;
+    if (p.pieces > 1 && !k->session->inline_only) {
+        hr__parallel_for(p.pieces, run_piece, &p);
+    } else {
+        for (int64_t i = 0; i < p.pieces; i++) run_piece(i, &p);
+    }
+}

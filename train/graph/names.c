@@ -1,0 +1,152 @@
+/* Names and scopes, made unique by TensorFlow's rule: a counter a name, compared without case. */
+#include "train/graph/internal.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_NAME = 1024 };
+
+static int64_t *in_use(hr_graph *g, const char *name, size_t size)
+{
+    char lower[MAX_NAME];
+    if (size > sizeof lower) return NULL;
+    for (size_t i = 0; i < size; i++) lower[i] = (char)tolower((unsigned char)name[i]);
+    return hr__map_find(&g->names_in_use, lower, size);
+}
+
+static hr_status use(hr_graph *g, const char *name, size_t size, int64_t count)
+{
+    char lower[MAX_NAME];
+    for (size_t i = 0; i < size; i++) lower[i] = (char)tolower((unsigned char)name[i]);
+    return hr__map_set(&g->names_in_use, lower, size, count, NULL);
+}
+
+static bool legal(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const char c = name[i];
+        const bool word = isalnum((unsigned char)c) || c == '.';
+        const bool first = i == 0 || name[i - 1] == '>';
+        if (!word && (first || !(c == '_' || c == '/' || c == '-' || c == '\\' || c == '>'))) return false;
+    }
+    return size > 0;
+}
+
+static const char *refuse(hr_graph *g, const char *name)
+{
+    hr_node_fail(
+        g, HR_INVALID_ARGUMENT, "graph.name",
+        "graph: expected a name of letters, digits and any of ._-/ beginning with a letter, a digit or '.', of "
+        "at most 900 bytes, got \"%.60s\"",
+        name);
+    return NULL;
+}
+
+/* `full` has room for MAX_NAME bytes; appends _1, _2, ... until it is free. */
+static const char *make_unique(hr_graph *g, char *full)
+{
+    const size_t base = strlen(full);
+    int64_t *known = in_use(g, full, base);
+    int64_t i = known ? *known : 0;
+    if (use(g, full, base, i + 1) != HR_OK) return NULL;
+    if (i > 0) {
+        do {
+            snprintf(full + base, MAX_NAME - base, "_%lld", (long long)i++);
+        } while (in_use(g, full, strlen(full)));
+        if (use(g, full, strlen(full), 1) != HR_OK) return NULL;
+    }
+    return hr__arena_text(&g->arena, full, strlen(full));
+}
+
+const char *hr__unique_name(hr_graph *g, const char *name)
+{
+    char full[MAX_NAME];
+    const size_t size = strlen(name);
+    if (g->scope_size + size > MAX_NAME - 24) return refuse(g, name);
+    const bool literal = size > 1 && name[size - 1] == '/';
+    const int n = literal ? snprintf(full, sizeof full, "%.*s", (int)size - 1, name)
+                          : snprintf(full, sizeof full, "%s%s", g->scope, name);
+    if (!legal(full, (size_t)n)) return refuse(g, full);
+    const char *unique = make_unique(g, full);
+    if (!unique) hr__graph_no_memory(g, "a name");
+    return unique;
+}
+
+/* ---- scopes ---- */
+
+static bool set_prefix(hr_graph *g, char **prefix, size_t *size, size_t *capacity, const char *text, size_t length)
+{
+    if (length + 2 > *capacity) {
+        char *grown = hr_realloc(*prefix, 2 * (length + 2));
+        if (!grown) {
+            hr__graph_no_memory(g, "a scope");
+            return false;
+        }
+        *prefix = grown;
+        *capacity = 2 * (length + 2);
+    }
+    if (length) memmove(*prefix, text, length);
+    (*prefix)[length] = 0;
+    *size = length;
+    return true;
+}
+
+static bool push(hr_graph *g)
+{
+    if (hr__grow(&g->scopes, g->scope_count, &g->scope_stack_capacity, sizeof(hr__scope), NULL) != HR_OK) {
+        hr__graph_no_memory(g, "a scope");
+        return false;
+    }
+    char *name = hr__arena_text(&g->arena, g->scope, g->scope_size);
+    char *variable = hr__arena_text(&g->arena, g->variable_scope, g->variable_scope_size);
+    if (!name || !variable) {
+        hr__graph_no_memory(g, "a scope");
+        return false;
+    }
+    g->scopes[g->scope_count++] = (hr__scope){name, variable, g->reuse};
+    return true;
+}
+
+static void enter_name_scope(hr_graph *g, const char *name)
+{
+    char full[MAX_NAME];
+    const size_t size = strlen(name);
+    if (size > 0 && name[size - 1] == '/') {
+        set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, name, size);
+        return;
+    }
+    const char *unique = size ? hr__unique_name(g, name) : "";
+    if (!unique) return;
+    const int n = size ? snprintf(full, sizeof full, "%s/", unique) : 0;
+    set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, full, (size_t)n);
+}
+
+void hr_name_scope(hr_graph *g, const char *name)
+{
+    if (push(g)) enter_name_scope(g, name);
+}
+
+void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts)
+{
+    char full[MAX_NAME];
+    if (!push(g)) return;
+    enter_name_scope(g, name);
+    const int n = snprintf(full, sizeof full, "%s%s/", g->variable_scope, name);
+    if (n < 0 || n >= MAX_NAME - 24) {
+        refuse(g, name);
+        return;
+    }
+    set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, (size_t)n);
+    if (opts && opts->reuse != HR_REUSE_NEVER) g->reuse = opts->reuse;
+}
+
+void hr_scope_end(hr_graph *g)
+{
+    if (g->scope_count == 0) return;
+    const hr__scope *s = &g->scopes[--g->scope_count];
+    set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, s->name, strlen(s->name));
+    set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, s->variable,
+               strlen(s->variable));
+    g->reuse = s->reuse;
+}

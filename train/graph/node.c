@@ -1,0 +1,317 @@
+/* How a node is made: inputs are matched with the signature, attributes inferred or taken from their defaults, shapes
+ * computed. What does not fit sticks to the graph, and a failed node comes back. */
+#include "train/graph/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A node in the making. */
+typedef struct maker {
+    hr_graph *g;
+    const hr_node_opts *opts;
+    const hr__signature *sig;
+    const char *name;
+    hr_node *input;
+    hr_attr attr[HR__MAX_ATTRS];
+    bool given[HR__MAX_ATTRS];
+    int length[HR__MAX_ARGS]; /* how many inputs each argument has */
+    hr__node *node;
+    hr_error *err;
+} maker;
+
+/* ---- attributes ---- */
+
+static hr_status take_given(maker *m)
+{
+    for (int i = 0; i < m->opts->attr_count; i++) {
+        const hr_attr *a = &m->opts->attrs[i];
+        const int at = hr__signature_attr(m->sig, a->name, strlen(a->name));
+        if (at < 0)
+            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected an attribute of the op, got '%s'",
+                           a->name);
+        if (m->sig->attr[at].kind != a->kind)
+            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "attribute '%s' is of another kind", a->name);
+        m->attr[at] = *a;
+        m->attr[at].name = m->sig->attr[at].name;
+        HR_TRY(hr__attr_copy(&m->g->arena, &m->attr[at], m->err));
+        m->given[at] = true;
+    }
+    return HR_OK;
+}
+
+static hr_status check_type(maker *m, const hr__attr_def *def, hr_dtype type)
+{
+    if (type > 0 && type < 32 && def->types >> type & 1) return HR_OK;
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for %s = %s", def->name,
+                   hr_dtype_name(type));
+}
+
+static hr_status fill_in_defaults(maker *m)
+{
+    for (int i = 0; i < m->sig->attrs; i++) {
+        const hr__attr_def *def = &m->sig->attr[i];
+        if (!m->given[i] && !def->has_default)
+            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected attribute '%s', got none", def->name);
+        if (!m->given[i]) m->attr[i] = def->value;
+        if (def->kind == HR_ATTR_TYPE) HR_TRY(check_type(m, def, m->attr[i].type));
+        for (int j = 0; def->kind == HR_ATTR_TYPES && j < m->attr[i].count; j++)
+            HR_TRY(check_type(m, def, m->attr[i].types[j]));
+    }
+    return HR_OK;
+}
+
+static void set_int(maker *m, int attr, int64_t value)
+{
+    if (m->given[attr]) return;
+    m->attr[attr] = HR_INT_ATTR(m->sig->attr[attr].name, value);
+    m->given[attr] = true;
+}
+
+/* ---- inputs ---- */
+
+/* How many inputs an argument has: one, as its attribute says, or -1: not known yet. */
+static int argument_length(const maker *m, const hr__arg *arg)
+{
+    if (arg->number_attr >= 0) return m->given[arg->number_attr] ? (int)m->attr[arg->number_attr].i : -1;
+    if (arg->list_attr >= 0) return m->given[arg->list_attr] ? m->attr[arg->list_attr].count : -1;
+    return 1;
+}
+
+static hr_status wrong_count(maker *m, int expected)
+{
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.inputs", "expected %d inputs (%s), got %d", expected,
+                   m->sig->op->inputs ? m->sig->op->inputs : "none", m->opts->input_count);
+}
+
+/* The inputs that are left are shared out evenly among the arguments of unknown length: those of one N. */
+static hr_status measure_arguments(maker *m)
+{
+    int known = 0, open = 0;
+    for (int i = 0; i < m->sig->inputs; i++) {
+        m->length[i] = argument_length(m, &m->sig->input[i]);
+        if (m->length[i] >= 0)
+            known += m->length[i];
+        else
+            open++;
+    }
+    const int rest = m->opts->input_count - known;
+    if (rest < 0 || (open == 0 && rest > 0) || (open > 0 && rest % open)) return wrong_count(m, known + open);
+    for (int i = 0; i < m->sig->inputs; i++) {
+        if (m->length[i] >= 0) continue;
+        m->length[i] = rest / open;
+        if (m->sig->input[i].number_attr >= 0) set_int(m, m->sig->input[i].number_attr, m->length[i]);
+    }
+    return HR_OK;
+}
+
+static hr_status wrong_type(maker *m, const hr__arg *arg, hr_node input, hr_dtype expected)
+{
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.type", "input '%s': expected %s, got %s of node '%s'", arg->name,
+                   hr_dtype_name(expected), hr_dtype_name(hr_node_dtype(input)), hr_node_name(input));
+}
+
+/* The type that a single argument must have; HR_INVALID_DTYPE: its attribute is still open. */
+static hr_dtype wanted_type(const maker *m, const hr__arg *arg)
+{
+    if (arg->type_attr < 0) return arg->type;
+    return m->given[arg->type_attr] ? m->attr[arg->type_attr].type : HR_INVALID_DTYPE;
+}
+
+static hr_status match_one(maker *m, const hr__arg *arg, hr_node *input)
+{
+    const hr_dtype wanted = wanted_type(m, arg);
+    if (wanted != HR_RESOURCE) *input = hr__node_value(*input);
+    if (!hr_node_exists(*input)) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
+    const hr_dtype type = hr_node_dtype(*input);
+    if (wanted == HR_INVALID_DTYPE) {
+        m->attr[arg->type_attr] = HR_TYPE_ATTR(m->sig->attr[arg->type_attr].name, type);
+        m->given[arg->type_attr] = true;
+        return HR_OK;
+    }
+    return type == wanted ? HR_OK : wrong_type(m, arg, *input, wanted);
+}
+
+static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int count)
+{
+    hr_dtype *types = hr__arena_get(&m->g->arena, sizeof *types * (size_t)(count + 1));
+    if (!types) return hr_no_memory(m->err, "a node");
+    for (int i = 0; i < count; i++) {
+        inputs[i] = hr__node_value(inputs[i]);
+        if (!hr_node_exists(inputs[i])) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
+        types[i] = hr_node_dtype(inputs[i]);
+        if (m->given[arg->list_attr] && m->attr[arg->list_attr].types[i] != types[i])
+            return wrong_type(m, arg, inputs[i], m->attr[arg->list_attr].types[i]);
+    }
+    m->attr[arg->list_attr] = HR_TYPES_ATTR(m->sig->attr[arg->list_attr].name, types, count);
+    m->given[arg->list_attr] = true;
+    return HR_OK;
+}
+
+static hr_status match_inputs(maker *m)
+{
+    m->input = hr__arena_copy(&m->g->arena, m->opts->inputs, sizeof(hr_node) * (size_t)m->opts->input_count);
+    if (!m->input) return hr_no_memory(m->err, "a node");
+    HR_TRY(measure_arguments(m));
+    hr_node *next = m->input;
+    for (int i = 0; i < m->sig->inputs; i++) {
+        const hr__arg *arg = &m->sig->input[i];
+        if (arg->list_attr >= 0) HR_TRY(match_list(m, arg, next, m->length[i]));
+        for (int j = 0; arg->list_attr < 0 && j < m->length[i]; j++) HR_TRY(match_one(m, arg, &next[j]));
+        next += m->length[i];
+    }
+    return HR_OK;
+}
+
+/* ---- outputs ---- */
+
+static int count_outputs(const maker *m)
+{
+    int count = 0;
+    for (int i = 0; i < m->sig->outputs; i++) {
+        const hr__arg *arg = &m->sig->output[i];
+        count += arg->number_attr >= 0 ? (int)m->attr[arg->number_attr].i
+                 : arg->list_attr >= 0 ? m->attr[arg->list_attr].count
+                                       : 1;
+    }
+    return count;
+}
+
+static void type_outputs(const maker *m, hr_dtype *types)
+{
+    for (int i = 0; i < m->sig->outputs; i++) {
+        const hr__arg *arg = &m->sig->output[i];
+        const int count = arg->number_attr >= 0 ? (int)m->attr[arg->number_attr].i
+                          : arg->list_attr >= 0 ? m->attr[arg->list_attr].count
+                                                : 1;
+        for (int j = 0; j < count; j++)
+            *types++ = arg->list_attr >= 0   ? m->attr[arg->list_attr].types[j]
+                       : arg->type_attr >= 0 ? m->attr[arg->type_attr].type
+                                             : arg->type;
+    }
+}
+
+static hr_status infer_shapes(maker *m, hr_node self)
+{
+    hr__node *n = m->node;
+    for (int i = 0; i < n->outputs; i++) n->shape[i] = HR_UNKNOWN_SHAPE;
+    if (!n->op->shape) return HR_OK;
+    hr_shape *in = hr_malloc(sizeof *in * (size_t)(n->inputs + 1));
+    if (!in) return hr_no_memory(m->err, "a node");
+    for (int i = 0; i < n->inputs; i++) in[i] = hr_node_shape(n->input[i]);
+    hr_infer s = {self, n->inputs, n->outputs, in, n->shape};
+    const hr_status st = n->op->shape(&s, m->err);
+    hr_free(in);
+    return st;
+}
+
+/* ---- control inputs ---- */
+
+static bool wants_control(const hr_node *kept, int count, hr_node node)
+{
+    for (int i = 0; i < count; i++)
+        if (kept[i].id == node.id) return false;
+    return hr_node_exists(node);
+}
+
+static hr_status add_controls(maker *m)
+{
+    int most = m->opts->control_count, count = 0;
+    for (int i = 0; i < m->g->control_count; i++) most += m->g->controls[i].count;
+    hr_node *kept = hr__arena_get(&m->g->arena, sizeof *kept * (size_t)(most + 1));
+    if (!kept) return hr_no_memory(m->err, "a node");
+    for (int i = 0; i < m->opts->control_count; i++)
+        if (wants_control(kept, count, m->opts->controls[i])) kept[count++] = hr_target(m->opts->controls[i]);
+    for (int i = 0; i < m->g->control_count; i++)
+        for (int j = 0; j < m->g->controls[i].count; j++)
+            if (wants_control(kept, count, m->g->controls[i].nodes[j]))
+                kept[count++] = hr_target(m->g->controls[i].nodes[j]);
+    m->node->control = kept;
+    m->node->controls = count;
+    return HR_OK;
+}
+
+/* ---- all of it ---- */
+
+static hr_status build(maker *m)
+{
+    hr_graph *g = m->g;
+    HR_TRY(take_given(m));
+    HR_TRY(match_inputs(m));
+    HR_TRY(fill_in_defaults(m));
+    hr__node *n = m->node = hr__arena_get(&g->arena, sizeof *n);
+    const int outputs = count_outputs(m);
+    if (outputs < 0 || outputs > 1 << 16)
+        return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected a number of outputs, got %d", outputs);
+    hr_dtype *types = hr__arena_get(&g->arena, sizeof *types * (size_t)(outputs + 1));
+    hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)(outputs + 1));
+    hr_attr *attrs = hr__arena_copy(&g->arena, m->attr, sizeof *attrs * (size_t)m->sig->attrs);
+    if (!n || !types || !shapes || !attrs) return hr_no_memory(m->err, "a node");
+    type_outputs(m, types);
+    *n = (hr__node){.sig = m->sig,
+                    .op = m->sig->op,
+                    .name = m->name,
+                    .inputs = m->opts->input_count,
+                    .outputs = outputs,
+                    .input = m->input,
+                    .type = types,
+                    .shape = shapes,
+                    .attr = attrs};
+    return add_controls(m);
+}
+
+/* The node stands in the graph while its shapes are inferred, so that its attributes can be asked for. */
+static hr_status enter(maker *m, hr_node *self)
+{
+    hr_graph *g = m->g;
+    HR_TRY(hr__grow(&g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes, m->err));
+    *self = (hr_node){g, g->node_count, m->node->outputs > 0 ? 0 : -1};
+    g->nodes[g->node_count++] = m->node;
+    hr_status st = infer_shapes(m, *self);
+    if (st == HR_OK) {
+        m->node->name = hr__unique_name(g, m->name);
+        st = m->node->name ? hr__map_add(&g->by_name, m->node->name, strlen(m->node->name), self->id, m->err)
+                           : g->error.code;
+    }
+    if (st != HR_OK) g->node_count--;
+    return st;
+}
+
+static hr_graph *graph_of(hr_graph *g, const hr_node_opts *opts)
+{
+    for (int i = 0; !g && i < opts->input_count; i++) g = opts->inputs[i].graph;
+    return g;
+}
+
+static bool any_failed(hr_graph *g, const hr_node_opts *opts)
+{
+    for (int i = 0; i < opts->input_count; i++) {
+        const hr_node in = opts->inputs[i];
+        if (in.graph == g && in.id < 0) return true;
+        if (in.graph == g && in.output >= 0) continue;
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.input", "graph: expected as input %d a node of the same graph %s",
+                     i, in.graph == g ? "with an output" : "");
+        return true;
+    }
+    return false;
+}
+
+hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *opts)
+{
+    hr_error err = {0};
+    hr_node self = {0};
+    const char *mark = strchr(op, '>');
+    g = graph_of(g, opts);
+    if (!g) return self;
+    if (any_failed(g, opts)) return hr_failed_node(g);
+    maker *m = hr_calloc(1, sizeof *m);
+    if (!m) return hr__graph_no_memory(g, "a node");
+    *m = (maker){.g = g, .opts = opts, .err = &err, .sig = hr__graph_signature(g, op, &err)};
+    m->name = opts->name ? opts->name : mark ? mark + 1 : op;
+    const hr_status st = !m->sig ? err.code : build(m) != HR_OK ? err.code : enter(m, &self);
+    if (st != HR_OK && g->error.code == HR_OK) {
+        g->error = err;
+        hr_error_prefix(&g->error, "node '%s%s' (%s): ", g->scope, m->name, op);
+    }
+    hr_free(m);
+    return st == HR_OK ? self : hr_failed_node(g);
+}

@@ -1,0 +1,239 @@
+/* What the strings of an op's descriptor say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64" and
+ * attributes "T:{float,double}; N:int; keep_dims:bool=false". Parsed once a graph. */
+#include "train/graph/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct cursor {
+    hr__arena *arena;
+    const char *at;
+    const hr_graph_op *op;
+    hr_error *err;
+} cursor;
+
+static hr_status refuse(const cursor *c, const char *expected)
+{
+    return hr_fail(c->err, HR_INVALID_ARGUMENT, "graph.signature",
+                   "op '%s': expected %s in its signature, got \"%.40s\"", c->op->name, expected, c->at);
+}
+
+static void blanks(cursor *c)
+{
+    while (*c->at == ' ') c->at++;
+}
+
+static bool take(cursor *c, char byte)
+{
+    blanks(c);
+    if (*c->at != byte) return false;
+    c->at++;
+    blanks(c);
+    return true;
+}
+
+/* A word, up to any byte of the grammar. */
+static const char *word(cursor *c, size_t *size)
+{
+    blanks(c);
+    const char *begin = c->at;
+    *size = strcspn(begin, " :;,*={}()[]");
+    c->at += *size;
+    return begin;
+}
+
+static const char *word_copy(cursor *c)
+{
+    size_t size;
+    const char *text = word(c, &size);
+    return hr__arena_text(c->arena, text, size);
+}
+
+static bool is(const char *word, size_t size, const char *text)
+{
+    return strlen(text) == size && memcmp(word, text, size) == 0;
+}
+
+static hr_dtype type_named(const char *word, size_t size)
+{
+    char name[24] = "";
+    if (size >= sizeof name) return HR_INVALID_DTYPE;
+    memcpy(name, word, size);
+    return hr_dtype_named(name);
+}
+
+int hr__signature_attr(const hr__signature *sig, const char *name, size_t size)
+{
+    for (int i = 0; i < sig->attrs; i++)
+        if (is(name, size, sig->attr[i].name)) return i;
+    return -1;
+}
+
+/* ---- attributes ---- */
+
+static uint32_t bit(hr_dtype type) { return 1u << type; }
+
+static const uint32_t FLOATS = 1u << HR_FLOAT | 1u << HR_DOUBLE;
+static const uint32_t INDICES = 1u << HR_INT32 | 1u << HR_INT64;
+static const uint32_t NUMBERS = 1u << HR_FLOAT | 1u << HR_DOUBLE | 1u << HR_INT32 | 1u << HR_INT64 | 1u << HR_UINT8 |
+                                1u << HR_INT8 | 1u << HR_INT16 | 1u << HR_UINT16 | 1u << HR_UINT32 | 1u << HR_UINT64;
+
+static uint32_t set_named(const char *text, size_t size)
+{
+    if (is(text, size, "floats")) return FLOATS;
+    if (is(text, size, "indices")) return INDICES;
+    if (is(text, size, "numbers")) return NUMBERS;
+    if (is(text, size, "any") || is(text, size, "type")) return UINT32_MAX;
+    return 0;
+}
+
+/* "{float, double}", "floats". */
+static hr_status parse_types(cursor *c, uint32_t *types)
+{
+    size_t size;
+    *types = 0;
+    if (!take(c, '{')) {
+        const char *text = word(c, &size);
+        *types = set_named(text, size);
+        return *types ? HR_OK : refuse(c, "a set of types");
+    }
+    do {
+        const char *text = word(c, &size);
+        const hr_dtype type = type_named(text, size);
+        const uint32_t set = set_named(text, size);
+        if (type == HR_INVALID_DTYPE && !set) return refuse(c, "a type");
+        *types |= set | (type != HR_INVALID_DTYPE ? bit(type) : 0);
+    } while (take(c, ','));
+    return take(c, '}') ? HR_OK : refuse(c, "'}'");
+}
+
+static hr_status parse_kind(cursor *c, hr__attr_def *a)
+{
+    static const struct {
+        const char *name;
+        hr_attr_kind kind, list;
+    } kinds[] = {{"int", HR_ATTR_INT, HR_ATTR_INTS},
+                 {"float", HR_ATTR_FLOAT, HR_ATTR_FLOATS},
+                 {"bool", HR_ATTR_BOOL, 0},
+                 {"string", HR_ATTR_STRING, HR_ATTR_STRINGS},
+                 {"shape", HR_ATTR_SHAPE, HR_ATTR_SHAPES},
+                 {"tensor", HR_ATTR_TENSOR, 0}};
+    size_t size;
+    cursor ahead = *c;
+    const char *text = word(&ahead, &size);
+    const bool list = is(text, size, "list") && take(&ahead, '(');
+    if (list) {
+        *c = ahead;
+        text = word(&ahead, &size);
+    }
+    a->types = UINT32_MAX;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!is(text, size, kinds[i].name)) continue;
+        a->kind = list ? kinds[i].list : kinds[i].kind;
+        *c = ahead;
+        return a->kind && (!list || take(c, ')')) ? HR_OK : refuse(c, "a kind of attribute");
+    }
+    a->kind = list ? HR_ATTR_TYPES : HR_ATTR_TYPE;
+    HR_TRY(parse_types(c, &a->types));
+    return !list || take(c, ')') ? HR_OK : refuse(c, "')'");
+}
+
+static hr_status parse_default(cursor *c, hr__attr_def *a)
+{
+    size_t size;
+    a->has_default = true;
+    a->value = (hr_attr){.name = a->name, .kind = a->kind};
+    if (take(c, '[')) return take(c, ']') ? HR_OK : refuse(c, "']'");
+    const char *text = word(c, &size);
+    switch (a->kind) {
+    case HR_ATTR_INT:
+        a->value.i = strtoll(text, NULL, 10);
+        break;
+    case HR_ATTR_FLOAT:
+        a->value.f = strtof(text, NULL);
+        break;
+    case HR_ATTR_BOOL:
+        a->value.b = is(text, size, "true");
+        break;
+    case HR_ATTR_TYPE:
+        a->value.type = type_named(text, size);
+        break;
+    case HR_ATTR_SHAPE:
+        a->value.shape = HR_UNKNOWN_SHAPE;
+        break;
+    case HR_ATTR_STRING:
+        a->value.s = (hr_view){hr__arena_text(c->arena, text, size), (int64_t)size};
+        return a->value.s.data ? HR_OK : hr_no_memory(c->err, "a signature");
+    default:
+        return refuse(c, "an attribute that may have this default");
+    }
+    return HR_OK;
+}
+
+static hr_status parse_attr(cursor *c, hr__signature *sig)
+{
+    if (sig->attrs == HR__MAX_ATTRS) return refuse(c, "fewer attributes");
+    hr__attr_def *a = &sig->attr[sig->attrs];
+    *a = (hr__attr_def){.name = word_copy(c)};
+    if (!a->name) return hr_no_memory(c->err, "a signature");
+    if (!take(c, ':')) return refuse(c, "':'");
+    HR_TRY(parse_kind(c, a));
+    if (take(c, '=')) HR_TRY(parse_default(c, a));
+    sig->attrs++;
+    return HR_OK;
+}
+
+/* ---- arguments ---- */
+
+static hr_status parse_type(cursor *c, const hr__signature *sig, hr__arg *arg)
+{
+    size_t size;
+    const char *text = word(c, &size);
+    if (is(text, size, "list") && take(c, ':')) {
+        text = word(c, &size);
+        arg->list_attr = hr__signature_attr(sig, text, size);
+        return arg->list_attr >= 0 ? HR_OK : refuse(c, "the name of a list attribute");
+    }
+    if (take(c, '*')) {
+        arg->number_attr = hr__signature_attr(sig, text, size);
+        if (arg->number_attr < 0) return refuse(c, "the name of an int attribute");
+        text = word(c, &size);
+    }
+    arg->type_attr = hr__signature_attr(sig, text, size);
+    if (arg->type_attr < 0) arg->type = type_named(text, size);
+    return arg->type_attr >= 0 || arg->type != HR_INVALID_DTYPE ? HR_OK : refuse(c, "a type");
+}
+
+static hr_status parse_args(cursor *c, const char *text, const hr__signature *sig, hr__arg *args, int *count)
+{
+    c->at = text ? text : "";
+    blanks(c);
+    while (*c->at) {
+        if (*count == HR__MAX_ARGS) return refuse(c, "fewer arguments");
+        hr__arg *arg = &args[*count];
+        *arg = (hr__arg){.name = word_copy(c), .type_attr = -1, .number_attr = -1, .list_attr = -1};
+        if (!arg->name) return hr_no_memory(c->err, "a signature");
+        if (!take(c, ':')) return refuse(c, "':'");
+        HR_TRY(parse_type(c, sig, arg));
+        ++*count;
+        if (!take(c, ',') && *c->at) return refuse(c, "','");
+    }
+    return HR_OK;
+}
+
+hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, hr__signature *out, hr_error *err)
+{
+    cursor c = {arena, op->attrs ? op->attrs : "", op, err};
+    *out = (hr__signature){.op = op};
+    if (op->head.abi_version != HR_GRAPH_OP_ABI || !op->compute)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.signature",
+                       "op '%s': expected HR_GRAPH_OP_HEAD of version %d and a compute function", op->name,
+                       HR_GRAPH_OP_ABI);
+    blanks(&c);
+    while (*c.at) {
+        HR_TRY(parse_attr(&c, out));
+        if (!take(&c, ';') && *c.at) return refuse(&c, "';'");
+    }
+    HR_TRY(parse_args(&c, op->inputs, out, out->input, &out->inputs));
+    return parse_args(&c, op->outputs, out, out->output, &out->outputs);
+}

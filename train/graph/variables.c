@@ -1,0 +1,170 @@
+/* Variables of a graph: the nodes that make, begin and read one, under TensorFlow's names; scopes and reuse. */
+#include "train/graph/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_NAME = 1024 };
+
+int hr_graph_variables(const hr_graph *g) { return g->variable_count; }
+
+const hr_variable_info *hr_graph_variable(const hr_graph *g, int i)
+{
+    return i >= 0 && i < g->variable_count ? g->variables[i] : NULL;
+}
+
+const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
+{
+    for (int i = 0; i < g->variable_count; i++)
+        if (strcmp(g->variables[i]->name, name) == 0) return g->variables[i];
+    return NULL;
+}
+
+/* From any node that only passes the variable on: its handle, reads, identities. */
+static hr_node trace(hr_node node)
+{
+    while (hr_node_inputs(node) == 1 &&
+           (strcmp(hr_node_op(node), "ReadVariableOp") == 0 || strcmp(hr_node_op(node), "Identity") == 0))
+        node = hr_node_input(node, 0);
+    return node;
+}
+
+const hr_variable_info *hr_variable_of(hr_node node)
+{
+    const hr_node origin = trace(node);
+    if (!origin.graph || strcmp(hr_node_op(origin), "VarHandleOp") != 0) return NULL;
+    for (int i = 0; i < origin.graph->variable_count; i++)
+        if (origin.graph->variables[i]->handle.id == origin.id) return origin.graph->variables[i];
+    return NULL;
+}
+
+hr_node hr__node_value(hr_node node)
+{
+    if (hr_node_dtype(node) != HR_RESOURCE) return node;
+    const hr_variable_info *info = hr_variable_of(node);
+    if (!info) return node;
+    bool ordered = false;
+    for (int i = 0; i < node.graph->control_count; i++) ordered |= node.graph->controls[i].count > 0;
+    if (!ordered && hr_node_exists(info->read)) return info->read;
+    return hr_new_node(node.graph, "ReadVariableOp", HR_INPUTS(node), HR_ATTRS(HR_TYPE_ATTR("dtype", info->dtype)));
+}
+
+/* ---- making one ---- */
+
+static hr_node make_value(hr_graph *g, const hr_variable_opts *opts, hr_dtype dtype, hr_shape shape, const char *name)
+{
+    char scope[MAX_NAME];
+    const bool real = dtype == HR_FLOAT || dtype == HR_DOUBLE;
+    const hr_initializer usual = real ? hr_glorot_uniform(0) : hr_zeros();
+    const hr_initializer *initializer = opts->initializer.make ? &opts->initializer : &usual;
+    snprintf(scope, sizeof scope, "%s/Initializer/", name);
+    hr_name_scope(g, scope);
+    hr_node value = initializer->make(g, dtype, shape, initializer);
+    hr_scope_end(g);
+    return value;
+}
+
+static void make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts *opts)
+{
+    char scope[MAX_NAME];
+    snprintf(scope, sizeof scope, "%s/", v->name);
+    v->handle = hr_new_node(g, "VarHandleOp", .name = scope,
+                            HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype), HR_SHAPE_ATTR("shape", v->shape),
+                                     HR_STRING_ATTR("shared_name", v->name)));
+    v->initial_value = make_value(g, opts, v->dtype, v->shape, v->name);
+    hr_name_scope(g, scope);
+    v->is_initialized =
+        hr_new_node(g, "VarIsInitializedOp", .name = "IsInitialized/VarIsInitializedOp", HR_INPUTS(v->handle));
+    v->initializer = hr_new_node(g, "AssignVariableOp", .name = "Assign", HR_INPUTS(v->handle, v->initial_value));
+    v->read = hr_new_node(g, "ReadVariableOp", .name = "Read/ReadVariableOp", HR_INPUTS(v->handle),
+                          HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype)));
+    hr_scope_end(g);
+}
+
+/* What a variable is made of lies outside of whatever control scope the caller is in. */
+static hr_node add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape, const hr_variable_opts *opts)
+{
+    hr_variable_info *v = hr__arena_get(&g->arena, sizeof *v);
+    char *copy = hr__arena_text(&g->arena, name, strlen(name));
+    if (!v || !copy || hr__grow(&g->variables, g->variable_count, &g->variable_capacity, sizeof v, NULL) != HR_OK)
+        return hr__graph_no_memory(g, "a variable");
+    *v = (hr_variable_info){.name = copy, .dtype = dtype, .shape = shape};
+    v->sets = opts->sets ? opts->sets : HR_GLOBAL_VARIABLES | (opts->not_trainable ? 0u : HR_TRAINABLE_VARIABLES);
+    g->variables[g->variable_count++] = v;
+    const int controls = g->control_count;
+    g->control_count = 0;
+    make_nodes(g, v, opts);
+    g->control_count = controls;
+    if (hr_node_exists(v->handle) && hr_node_exists(v->initializer) && hr_node_exists(v->read)) return v->handle;
+    g->variable_count--;
+    return hr_failed_node(g);
+}
+
+static hr_node found(hr_graph *g, const hr_variable_info *v, hr_dtype dtype, hr_shape shape)
+{
+    hr__shape_name had, wanted;
+    if (g->reuse == HR_REUSE_NEVER)
+        return hr_node_fail(g, HR_ALREADY_EXISTS, "variable.exists",
+                            "variable '%s' exists already; use hr_variable_scope(g, name, .reuse = HR_AUTO_REUSE) to "
+                            "share it",
+                            v->name);
+    if (v->dtype == dtype && hr_shape_equal(v->shape, shape)) return v->handle;
+    return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.shape",
+                        "variable '%s': expected %s %s as when it was made, got %s %s", v->name,
+                        hr_dtype_name(v->dtype), hr__shape_in(&had, v->shape), hr_dtype_name(dtype),
+                        hr__shape_in(&wanted, shape));
+}
+
+hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape,
+                             const hr_variable_opts *opts)
+{
+    char full[MAX_NAME];
+    const int n = snprintf(full, sizeof full, "%s%s", g->variable_scope, name);
+    if (n < 0 || n > MAX_NAME - 64)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a shorter name than \"%.60s\"",
+                            name);
+    const hr_variable_info *v = hr_variable_named(g, full);
+    if (v) return found(g, v, dtype, shape);
+    if (g->reuse == HR_REUSE)
+        return hr_node_fail(g, HR_NOT_FOUND, "variable.unknown",
+                            "variable '%s' does not exist, and the scope says HR_REUSE; use HR_AUTO_REUSE to make it",
+                            full);
+    if (hr_shape_count(shape) < 0)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.shape",
+                            "variable '%s': expected a shape without unknown dimensions", full);
+    return add_variable(g, full, dtype, shape, opts);
+}
+
+/* ---- all of them ---- */
+
+hr_node hr_variables_initializer(hr_graph *g, unsigned sets, const char *name)
+{
+    hr_node *all = hr_malloc(sizeof *all * (size_t)(g->variable_count + 1));
+    if (!all) return hr__graph_no_memory(g, "an initializer");
+    int count = 0;
+    for (int i = 0; i < g->variable_count; i++)
+        if (g->variables[i]->sets & sets) all[count++] = g->variables[i]->initializer;
+    hr_node init = hr_new_node(g, "NoOp", .name = name, .controls = all, .control_count = count);
+    hr_free(all);
+    return init;
+}
+
+hr_node hr_global_variables_initializer(hr_graph *g)
+{
+    return hr_variables_initializer(g, HR_GLOBAL_VARIABLES, "init");
+}
+
+hr_node hr_local_variables_initializer(hr_graph *g)
+{
+    return hr_variables_initializer(g, HR_LOCAL_VARIABLES, "init_local");
+}
+
+hr_node hr_global_step(hr_graph *g)
+{
+    const hr_variable_info *v = hr_variable_named(g, "global_step");
+    if (v) return v->handle;
+    const hr_variable_opts opts = {.not_trainable = true};
+    hr_node step = add_variable(g, "global_step", HR_INT64, HR_SCALAR, &opts);
+    hr_add_to_collection(g, "global_step", step);
+    return step;
+}

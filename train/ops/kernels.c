@@ -1,0 +1,74 @@
+/* What kernels of this room share. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err)
+{
+    if (axis < -rank || axis >= rank)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected an axis in [%d, %d), got %lld", -rank, rank,
+                       (long long)axis);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return HR_OK;
+}
+
+static int64_t dim_from_end(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
+
+static hr_status incompatible(hr_shape a, hr_shape b, hr_error *err)
+{
+    char x[128], y[128];
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
+                   hr_shape_text(a, x, sizeof x), hr_shape_text(b, y, sizeof y));
+}
+
+/* Dimensions from the last to the first; one joins the run or the loop before it if both inputs go on evenly there. */
+static void join_dims(hr_shape a, hr_shape b, hr__broadcast *p)
+{
+    int64_t dims[HR_MAX_RANK], sa[HR_MAX_RANK], sb[HR_MAX_RANK], at_a = 1, at_b = 1;
+    int n = 0;
+    for (int i = 1; i <= p->shape.rank; i++) {
+        const int64_t length = p->shape.dims[p->shape.rank - i];
+        const int64_t x = dim_from_end(a, i), y = dim_from_end(b, i);
+        const int64_t step_a = x == 1 ? 0 : at_a, step_b = y == 1 ? 0 : at_b;
+        at_a *= x;
+        at_b *= y;
+        if (length == 1) continue;
+        if (n > 0 && step_a == sa[n - 1] * dims[n - 1] && step_b == sb[n - 1] * dims[n - 1]) {
+            dims[n - 1] *= length;
+            continue;
+        }
+        dims[n] = length;
+        sa[n] = step_a;
+        sb[n] = step_b;
+        n++;
+    }
+    p->inner = n > 0 ? dims[0] : 1;
+    p->step_a = n > 0 && sa[0] != 0;
+    p->step_b = n > 0 && sb[0] != 0;
+    p->rank = n > 1 ? n - 1 : 0;
+    p->outer = 1;
+    for (int d = 0; d < p->rank; d++) {
+        p->dims[d] = dims[n - 1 - d];
+        p->a[d] = sa[n - 1 - d];
+        p->b[d] = sb[n - 1 - d];
+        p->outer *= p->dims[d];
+    }
+}
+
+hr_status hr__broadcast_plan(hr_shape a, hr_shape b, hr__broadcast *out, hr_error *err)
+{
+    *out = (hr__broadcast){.outer = 1, .step_a = 1, .step_b = 1};
+    if (!hr_shape_broadcast(a, b, &out->shape)) return incompatible(a, b, err);
+    join_dims(a, b, out);
+    return HR_OK;
+}
+
+hr_node hr__unary(const char *op, hr_node x, const hr_name_opts *opts)
+{
+    return hr_new_node(x.graph, op, .name = opts ? opts->name : NULL, HR_INPUTS(x));
+}
+
+hr_node hr__binary(const char *op, hr_node x, hr_node y, const hr_name_opts *opts)
+{
+    return hr_new_node(x.graph, op, .name = opts ? opts->name : NULL, HR_INPUTS(x, y));
+}

@@ -1,0 +1,270 @@
+/* Headrace, the ops: constructors of nodes. Every one takes .name; nodes that fail stick to the graph. An input that is a
+ * variable stands for its value. What each computes, TensorFlow's documentation of the op says. */
+#ifndef HR_OPS_H
+#define HR_OPS_H
+
+#include <headrace/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr_name_opts {
+    size_t struct_size;
+    const char *name; /* default: the op's name */
+} hr_name_opts;
+#define HR_NAMED_ .struct_size = sizeof(hr_name_opts)
+
+/* ---- sources ---- */
+
+typedef struct hr_placeholder_opts {
+    size_t struct_size;
+    const char *name;
+} hr_placeholder_opts;
+/* What a run is fed with; -1 in the shape varies. */
+HR_API hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_placeholder_opts *opts);
+#define hr_placeholder(...)                                                                                            \
+    HR_CALL3_(hr_placeholder_with, hr_placeholder_opts, __VA_ARGS__, .struct_size = sizeof(hr_placeholder_opts))
+
+/* A constant; copies the tensor. */
+HR_API hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts);
+#define hr_const(...) HR_CALL2_(hr_const_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
+/* Constants of the commonest kinds. */
+HR_API hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value);   /* of any type of numbers */
+HR_API hr_node hr_scalar_like(hr_node x, double value);                /* of x's type */
+HR_API hr_node hr_ints(hr_graph *g, const int64_t *values, int count); /* an int32 vector */
+HR_API hr_node hr_shape_const(hr_graph *g, hr_shape shape);            /* a known shape as an int32 vector */
+
+/* ---- one input ---- */
+
+#define HR_UNARY_OP_(fn) HR_API hr_node fn##_with(hr_node x, const hr_name_opts *opts);
+HR_UNARY_OP_(hr_identity)
+HR_UNARY_OP_(hr_stop_gradient)
+HR_UNARY_OP_(hr_zeros_like)
+HR_UNARY_OP_(hr_ones_like)
+HR_UNARY_OP_(hr_shape_of) /* Shape */
+HR_UNARY_OP_(hr_size_of)
+HR_UNARY_OP_(hr_rank_of)
+HR_UNARY_OP_(hr_neg)
+HR_UNARY_OP_(hr_abs)
+HR_UNARY_OP_(hr_sign)
+HR_UNARY_OP_(hr_square)
+HR_UNARY_OP_(hr_sqrt)
+HR_UNARY_OP_(hr_rsqrt)
+HR_UNARY_OP_(hr_reciprocal)
+HR_UNARY_OP_(hr_exp)
+HR_UNARY_OP_(hr_expm1)
+HR_UNARY_OP_(hr_log)
+HR_UNARY_OP_(hr_log1p)
+HR_UNARY_OP_(hr_floor)
+HR_UNARY_OP_(hr_ceil)
+HR_UNARY_OP_(hr_round)
+HR_UNARY_OP_(hr_is_nan)
+HR_UNARY_OP_(hr_is_inf)
+HR_UNARY_OP_(hr_is_finite)
+HR_UNARY_OP_(hr_sigmoid)
+HR_UNARY_OP_(hr_tanh)
+HR_UNARY_OP_(hr_relu)
+HR_UNARY_OP_(hr_relu6)
+HR_UNARY_OP_(hr_elu)
+HR_UNARY_OP_(hr_selu)
+HR_UNARY_OP_(hr_softplus)
+HR_UNARY_OP_(hr_softsign)
+HR_UNARY_OP_(hr_erf)
+HR_UNARY_OP_(hr_logical_not)
+HR_UNARY_OP_(hr_softmax)
+HR_UNARY_OP_(hr_log_softmax)
+HR_UNARY_OP_(hr_l2_loss)
+#define HR_UNARY_CALL_(fn, ...) HR_CALL1_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
+#define hr_identity(...) HR_UNARY_CALL_(hr_identity, __VA_ARGS__)
+#define hr_stop_gradient(...) HR_UNARY_CALL_(hr_stop_gradient, __VA_ARGS__)
+#define hr_zeros_like(...) HR_UNARY_CALL_(hr_zeros_like, __VA_ARGS__)
+#define hr_ones_like(...) HR_UNARY_CALL_(hr_ones_like, __VA_ARGS__)
+#define hr_shape_of(...) HR_UNARY_CALL_(hr_shape_of, __VA_ARGS__)
+#define hr_size_of(...) HR_UNARY_CALL_(hr_size_of, __VA_ARGS__)
+#define hr_rank_of(...) HR_UNARY_CALL_(hr_rank_of, __VA_ARGS__)
+#define hr_neg(...) HR_UNARY_CALL_(hr_neg, __VA_ARGS__)
+#define hr_abs(...) HR_UNARY_CALL_(hr_abs, __VA_ARGS__)
+#define hr_sign(...) HR_UNARY_CALL_(hr_sign, __VA_ARGS__)
+#define hr_square(...) HR_UNARY_CALL_(hr_square, __VA_ARGS__)
+#define hr_sqrt(...) HR_UNARY_CALL_(hr_sqrt, __VA_ARGS__)
+#define hr_rsqrt(...) HR_UNARY_CALL_(hr_rsqrt, __VA_ARGS__)
+#define hr_reciprocal(...) HR_UNARY_CALL_(hr_reciprocal, __VA_ARGS__)
+#define hr_exp(...) HR_UNARY_CALL_(hr_exp, __VA_ARGS__)
+#define hr_expm1(...) HR_UNARY_CALL_(hr_expm1, __VA_ARGS__)
+#define hr_log(...) HR_UNARY_CALL_(hr_log, __VA_ARGS__)
+#define hr_log1p(...) HR_UNARY_CALL_(hr_log1p, __VA_ARGS__)
+#define hr_floor(...) HR_UNARY_CALL_(hr_floor, __VA_ARGS__)
+#define hr_ceil(...) HR_UNARY_CALL_(hr_ceil, __VA_ARGS__)
+#define hr_round(...) HR_UNARY_CALL_(hr_round, __VA_ARGS__)
+#define hr_is_nan(...) HR_UNARY_CALL_(hr_is_nan, __VA_ARGS__)
+#define hr_is_inf(...) HR_UNARY_CALL_(hr_is_inf, __VA_ARGS__)
+#define hr_is_finite(...) HR_UNARY_CALL_(hr_is_finite, __VA_ARGS__)
+#define hr_sigmoid(...) HR_UNARY_CALL_(hr_sigmoid, __VA_ARGS__)
+#define hr_tanh(...) HR_UNARY_CALL_(hr_tanh, __VA_ARGS__)
+#define hr_relu(...) HR_UNARY_CALL_(hr_relu, __VA_ARGS__)
+#define hr_relu6(...) HR_UNARY_CALL_(hr_relu6, __VA_ARGS__)
+#define hr_elu(...) HR_UNARY_CALL_(hr_elu, __VA_ARGS__)
+#define hr_selu(...) HR_UNARY_CALL_(hr_selu, __VA_ARGS__)
+#define hr_softplus(...) HR_UNARY_CALL_(hr_softplus, __VA_ARGS__)
+#define hr_softsign(...) HR_UNARY_CALL_(hr_softsign, __VA_ARGS__)
+#define hr_erf(...) HR_UNARY_CALL_(hr_erf, __VA_ARGS__)
+#define hr_logical_not(...) HR_UNARY_CALL_(hr_logical_not, __VA_ARGS__)
+#define hr_softmax(...) HR_UNARY_CALL_(hr_softmax, __VA_ARGS__)
+#define hr_log_softmax(...) HR_UNARY_CALL_(hr_log_softmax, __VA_ARGS__)
+#define hr_l2_loss(...) HR_UNARY_CALL_(hr_l2_loss, __VA_ARGS__)
+
+/* ---- two inputs, broadcast as numpy does ---- */
+
+#define HR_BINARY_OP_(fn) HR_API hr_node fn##_with(hr_node x, hr_node y, const hr_name_opts *opts);
+HR_BINARY_OP_(hr_add) /* AddV2 */
+HR_BINARY_OP_(hr_sub)
+HR_BINARY_OP_(hr_mul)
+HR_BINARY_OP_(hr_div) /* RealDiv */
+HR_BINARY_OP_(hr_floor_div)
+HR_BINARY_OP_(hr_floor_mod)
+HR_BINARY_OP_(hr_div_no_nan)
+HR_BINARY_OP_(hr_mul_no_nan)
+HR_BINARY_OP_(hr_pow)
+HR_BINARY_OP_(hr_squared_difference)
+HR_BINARY_OP_(hr_maximum)
+HR_BINARY_OP_(hr_minimum)
+HR_BINARY_OP_(hr_equal)
+HR_BINARY_OP_(hr_not_equal)
+HR_BINARY_OP_(hr_less)
+HR_BINARY_OP_(hr_less_equal)
+HR_BINARY_OP_(hr_greater)
+HR_BINARY_OP_(hr_greater_equal)
+HR_BINARY_OP_(hr_logical_and)
+HR_BINARY_OP_(hr_logical_or)
+HR_BINARY_OP_(hr_bias_add)    /* x [..., n] + y [n] */
+HR_BINARY_OP_(hr_reshape)     /* y: the shape, int32 or int64; hr_shape_const, hr_ints */
+HR_BINARY_OP_(hr_expand_dims) /* y: the axis */
+HR_BINARY_OP_(hr_fill)        /* x: the shape, y: the value */
+HR_BINARY_OP_(hr_tile)
+HR_BINARY_OP_(hr_transpose) /* y: the permutation */
+HR_BINARY_OP_(hr_broadcast_to)
+/* x: logits [n, k], y: labels int32 or int64 [n]; the loss [n] (output 1: its gradient). */
+HR_BINARY_OP_(hr_sparse_softmax_cross_entropy)
+HR_BINARY_OP_(hr_softmax_cross_entropy) /* x: logits, y: labels, both [n, k] */
+/* max(x, 0) - x * y + log1p(exp(-|x|)), in one node; x: logits, y: labels. */
+HR_BINARY_OP_(hr_sigmoid_cross_entropy)
+#define HR_BINARY_CALL_(fn, ...) HR_CALL2_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
+#define hr_add(...) HR_BINARY_CALL_(hr_add, __VA_ARGS__)
+#define hr_sub(...) HR_BINARY_CALL_(hr_sub, __VA_ARGS__)
+#define hr_mul(...) HR_BINARY_CALL_(hr_mul, __VA_ARGS__)
+#define hr_div(...) HR_BINARY_CALL_(hr_div, __VA_ARGS__)
+#define hr_floor_div(...) HR_BINARY_CALL_(hr_floor_div, __VA_ARGS__)
+#define hr_floor_mod(...) HR_BINARY_CALL_(hr_floor_mod, __VA_ARGS__)
+#define hr_div_no_nan(...) HR_BINARY_CALL_(hr_div_no_nan, __VA_ARGS__)
+#define hr_mul_no_nan(...) HR_BINARY_CALL_(hr_mul_no_nan, __VA_ARGS__)
+#define hr_pow(...) HR_BINARY_CALL_(hr_pow, __VA_ARGS__)
+#define hr_squared_difference(...) HR_BINARY_CALL_(hr_squared_difference, __VA_ARGS__)
+#define hr_maximum(...) HR_BINARY_CALL_(hr_maximum, __VA_ARGS__)
+#define hr_minimum(...) HR_BINARY_CALL_(hr_minimum, __VA_ARGS__)
+#define hr_equal(...) HR_BINARY_CALL_(hr_equal, __VA_ARGS__)
+#define hr_not_equal(...) HR_BINARY_CALL_(hr_not_equal, __VA_ARGS__)
+#define hr_less(...) HR_BINARY_CALL_(hr_less, __VA_ARGS__)
+#define hr_less_equal(...) HR_BINARY_CALL_(hr_less_equal, __VA_ARGS__)
+#define hr_greater(...) HR_BINARY_CALL_(hr_greater, __VA_ARGS__)
+#define hr_greater_equal(...) HR_BINARY_CALL_(hr_greater_equal, __VA_ARGS__)
+#define hr_logical_and(...) HR_BINARY_CALL_(hr_logical_and, __VA_ARGS__)
+#define hr_logical_or(...) HR_BINARY_CALL_(hr_logical_or, __VA_ARGS__)
+#define hr_bias_add(...) HR_BINARY_CALL_(hr_bias_add, __VA_ARGS__)
+#define hr_reshape(...) HR_BINARY_CALL_(hr_reshape, __VA_ARGS__)
+#define hr_expand_dims(...) HR_BINARY_CALL_(hr_expand_dims, __VA_ARGS__)
+#define hr_fill(...) HR_BINARY_CALL_(hr_fill, __VA_ARGS__)
+#define hr_tile(...) HR_BINARY_CALL_(hr_tile, __VA_ARGS__)
+#define hr_transpose(...) HR_BINARY_CALL_(hr_transpose, __VA_ARGS__)
+#define hr_broadcast_to(...) HR_BINARY_CALL_(hr_broadcast_to, __VA_ARGS__)
+#define hr_sparse_softmax_cross_entropy(...) HR_BINARY_CALL_(hr_sparse_softmax_cross_entropy, __VA_ARGS__)
+#define hr_softmax_cross_entropy(...) HR_BINARY_CALL_(hr_softmax_cross_entropy, __VA_ARGS__)
+#define hr_sigmoid_cross_entropy(...) HR_BINARY_CALL_(hr_sigmoid_cross_entropy, __VA_ARGS__)
+
+/* ---- matrices ---- */
+
+typedef struct hr_matmul_opts {
+    size_t struct_size;
+    const char *name;
+    bool transpose_a, transpose_b;
+} hr_matmul_opts;
+HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
+#define hr_matmul(...) HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts))
+
+/* ---- reductions ---- */
+
+typedef struct hr_reduce_opts {
+    size_t struct_size;
+    const char *name;
+    const int64_t *axes; /* with axis_count; default: all */
+    int axis_count;
+    bool keep_dims;
+} hr_reduce_opts;
+#define HR_REDUCE_OP_(fn) HR_API hr_node fn##_with(hr_node x, const hr_reduce_opts *opts);
+HR_REDUCE_OP_(hr_reduce_sum)
+HR_REDUCE_OP_(hr_reduce_mean)
+HR_REDUCE_OP_(hr_reduce_prod)
+HR_REDUCE_OP_(hr_reduce_max)
+HR_REDUCE_OP_(hr_reduce_min)
+HR_REDUCE_OP_(hr_reduce_all)
+HR_REDUCE_OP_(hr_reduce_any)
+#define HR_REDUCE_CALL_(fn, ...)                                                                                       \
+    HR_CALL1_(fn##_with, hr_reduce_opts, __VA_ARGS__, .struct_size = sizeof(hr_reduce_opts))
+#define hr_reduce_sum(...) HR_REDUCE_CALL_(hr_reduce_sum, __VA_ARGS__)
+#define hr_reduce_mean(...) HR_REDUCE_CALL_(hr_reduce_mean, __VA_ARGS__)
+#define hr_reduce_prod(...) HR_REDUCE_CALL_(hr_reduce_prod, __VA_ARGS__)
+#define hr_reduce_max(...) HR_REDUCE_CALL_(hr_reduce_max, __VA_ARGS__)
+#define hr_reduce_min(...) HR_REDUCE_CALL_(hr_reduce_min, __VA_ARGS__)
+#define hr_reduce_all(...) HR_REDUCE_CALL_(hr_reduce_all, __VA_ARGS__)
+#define hr_reduce_any(...) HR_REDUCE_CALL_(hr_reduce_any, __VA_ARGS__)
+HR_API hr_node hr_argmax(hr_node x, int axis); /* int64; the first of equals */
+HR_API hr_node hr_argmin(hr_node x, int axis);
+
+/* ---- shapes and pieces ---- */
+
+HR_API hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count); /* no axes: all of length 1 */
+HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);                      /* Cast; `x` itself if it is of that type */
+HR_API hr_node hr_concat(const hr_node *values, int count, int axis);      /* ConcatV2 */
+HR_API hr_node hr_slice(hr_node x, hr_node begin, hr_node size);
+HR_API hr_node hr_gather(hr_node params, hr_node indices,
+                         int axis);                               /* GatherV2; of a variable, axis 0: ResourceGather */
+HR_API hr_node hr_one_hot(hr_node indices, int64_t depth);        /* float 1 and 0, a new last axis */
+HR_API hr_node hr_where(hr_node condition, hr_node x, hr_node y); /* SelectV2 */
+HR_API hr_node hr_add_n(const hr_node *values, int count);
+
+/* ---- ids of rows: `ids` int64 [nnz], row r has those from splits[r] up to splits[r + 1], int32 [n + 1] ---- */
+
+typedef enum hr_combiner { HR_MEAN, HR_SUM, HR_SQRTN } hr_combiner;
+typedef struct hr_lookup_opts {
+    size_t struct_size;
+    const char *name;
+    hr_combiner combiner; /* default: mean */
+    hr_node weights;      /* float [nnz]; default: 1 each */
+    float max_norm;       /* rows of the table are clipped to this norm first; default: not */
+} hr_lookup_opts;
+/* Rows of a variable [buckets, dim], combined by row: float [n, dim]. Ids below 0 count for nothing (with weights and
+ * another combiner than sum, so do weights of 0 and less), rows without ids give zeros. */
+HR_API hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts);
+#define hr_embedding_lookup_sparse(...)                                                                                \
+    HR_CALL3_(hr_embedding_lookup_sparse_with, hr_lookup_opts, __VA_ARGS__, .struct_size = sizeof(hr_lookup_opts))
+/* How often each id from 0 to depth - 1 stands in a row, or the sum of its weights: float [n, depth]. `weights` may be
+ * none. */
+HR_API hr_node hr_multi_hot(hr_node ids, hr_node splits, hr_node weights, int64_t depth);
+
+/* ---- effects ---- */
+
+HR_API hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name); /* NoOp that runs after all */
+HR_API hr_node hr_assign(hr_node variable, hr_node value);
+HR_API hr_node hr_assign_add(hr_node variable, hr_node value);
+HR_API hr_node hr_assign_sub(hr_node variable, hr_node value);
+
+/* ---- random values of a shape (int32 or int64 vector) ---- */
+
+HR_API hr_node hr_uniform_values(hr_node shape, hr_dtype dtype, int64_t seed); /* [0, 1) */
+HR_API hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);  /* mean 0, deviation 1 */
+HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

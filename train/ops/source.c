@@ -1,0 +1,120 @@
+/* Const, Placeholder: where values come from. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+static hr_status const_shape(hr_infer *s, hr_error *err)
+{
+    const hr_attr *value = hr_node_attr(s->node, "value");
+    if (value->tensor->dtype != hr_attr_type(s->node, "dtype"))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected a value of type dtype, got another");
+    s->output[0] = value->tensor->shape;
+    return HR_OK;
+}
+
+/* The bytes lie in the graph. */
+static hr_status const_compute(hr_kernel *k, hr_error *err)
+{
+    (void)err;
+    hr_kernel_give(k, 0, *hr_node_attr(k->node, "value")->tensor);
+    return HR_OK;
+}
+
+static hr_status placeholder_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    s->output[0] = hr_attr_shape(s->node, "shape");
+    return HR_OK;
+}
+
+static hr_status placeholder_compute(hr_kernel *k, hr_error *err)
+{
+    char shape[128];
+    return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed",
+                   "You must feed a value for placeholder tensor '%s' with dtype %s and shape %s",
+                   hr_node_name(k->node), hr_dtype_name(hr_node_dtype(k->node)),
+                   hr_shape_text(hr_node_shape(k->node), shape, sizeof shape));
+}
+
+const hr_graph_op hr_graph_ops_source[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Const",
+        .outputs = "output:dtype",
+        .attrs = "value:tensor; dtype:any",
+        .traits = HR_FIXED | HR_NO_GRADIENT,
+        .shape = const_shape,
+        .compute = const_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Placeholder",
+        .outputs = "output:dtype",
+        .attrs = "dtype:any; shape:shape=?",
+        .traits = HR_NO_GRADIENT | HR_STATEFUL,
+        .shape = placeholder_shape,
+        .compute = placeholder_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_placeholder_opts *opts)
+{
+    return hr_new_node(g, "Placeholder", .name = opts->name,
+                       HR_ATTRS(HR_TYPE_ATTR("dtype", dtype), HR_SHAPE_ATTR("shape", shape)));
+}
+
+hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts)
+{
+    if (value->layout != HR_DENSE)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "hr_const: expected a dense tensor");
+    return hr_new_node(g, "Const", .name = opts->name,
+                       HR_ATTRS(HR_TENSOR_ATTR("value", value), HR_TYPE_ATTR("dtype", value->dtype)));
+}
+
+hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value)
+{
+    union {
+        double align;
+        char bytes[8];
+    } data = {0};
+    switch (dtype) {
+#define STORE(T, U, D, S)                                                                                              \
+    case D:                                                                                                            \
+        memcpy(data.bytes, &(T){(T)value}, sizeof(T));                                                                 \
+        break;
+        HR__NUMBERS(STORE)
+        STORE(bool, bool, HR_BOOL, b)
+#undef STORE
+    default:
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.type", "hr_scalar: expected a type of numbers, got %s",
+                            hr_dtype_name(dtype));
+    }
+    const hr_tensor tensor = hr_tensor_of(dtype, HR_SCALAR, data.bytes);
+    return hr_const(g, &tensor);
+}
+
+/* A variable counts as its value. */
+static hr_dtype value_dtype(hr_node x)
+{
+    const hr_variable_info *info = hr_node_dtype(x) == HR_RESOURCE ? hr_variable_of(x) : NULL;
+    return info ? info->dtype : hr_node_dtype(x);
+}
+
+hr_node hr_scalar_like(hr_node x, double value)
+{
+    return hr_node_exists(x) ? hr_scalar(x.graph, value_dtype(x), value) : x;
+}
+
+hr_node hr_ints(hr_graph *g, const int64_t *values, int count)
+{
+    int32_t narrow[64] = {0};
+    if (count > (int)(sizeof narrow / sizeof *narrow))
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "hr_ints: expected at most 64 numbers, got %d",
+                            count);
+    for (int i = 0; i < count; i++) narrow[i] = (int32_t)values[i];
+    const hr_tensor tensor = hr_tensor_of(HR_INT32, HR_SHAPE(count), narrow);
+    return hr_const(g, &tensor);
+}
+
+hr_node hr_shape_const(hr_graph *g, hr_shape shape) { return hr_ints(g, shape.dims, shape.rank < 0 ? 0 : shape.rank); }

@@ -1,0 +1,43 @@
+/* Every op that is built in, from the lists of the rooms that have ops. The one place that knows them all. */
+#include "train/graph/graph_op.h"
+
+#include <string.h>
+
+#define HR_GRAPH_OPS(file) extern const hr_graph_op hr_graph_ops_##file[];
+#include "train/ops/ops.def"
+#if __has_include("train/optimizers/ops.def")
+#include "train/optimizers/ops.def"
+#endif
+#if __has_include("train/summary/ops.def")
+#include "train/summary/ops.def"
+#endif
+#undef HR_GRAPH_OPS
+
+static const hr_graph_op *const files[] = {
+#define HR_GRAPH_OPS(file) hr_graph_ops_##file,
+#include "train/ops/ops.def"
+#if __has_include("train/optimizers/ops.def")
+#include "train/optimizers/ops.def"
+#endif
+#if __has_include("train/summary/ops.def")
+#include "train/summary/ops.def"
+#endif
+#undef HR_GRAPH_OPS
+};
+enum { FILES = sizeof files / sizeof *files };
+
+const hr_graph_op *hr_graph_op_named(const char *name)
+{
+    for (int f = 0; f < FILES; f++)
+        for (const hr_graph_op *op = files[f]; op->name; op++)
+            if (strcmp(op->name, name) == 0) return op;
+    return NULL;
+}
+
+const hr_graph_op *hr_graph_op_at(int i)
+{
+    for (int f = 0; f < FILES; f++)
+        for (const hr_graph_op *op = files[f]; op->name; op++)
+            if (i-- == 0) return op;
+    return NULL;
+}
