@@ -95,9 +95,9 @@ hr_status hr__config_named(hr__config_columns *c, const hr__node *node, const ch
     named_column *n = find(c, name);
     if (!n) {
         const char *near = hr__suggest(name, c->names, c->count);
-        return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name",
-                             "unknown column '%s'%s%s%s; define it under `columns:`", name,
-                             near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
+        return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name", "unknown column '%s'; %s%s%s", name,
+                             near ? "did you mean '" : "define it under `columns:`", near ? near : "",
+                             near ? "'?" : "");
     }
     HR_TRY(make(c, n, node, err));
     *out = hr_feature_column_ref(n->column);
@@ -132,9 +132,9 @@ static hr_status check_field(const hr__config_columns *c, const hr__node *node, 
         return HR_OK;
     }
     const char *near = hr__suggest(name, c->names + c->count, c->schema->fields);
-    return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name",
-                         "unknown field '%s'%s%s%s; the fields are those of `schema:`", name,
-                         near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
+    return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name", "unknown field '%s'; %s%s%s", name,
+                         near ? "did you mean '" : "the fields are those of `schema:`", near ? near : "",
+                         near ? "'?" : "");
 }
 
 hr_status hr__config_field(const hr__config_columns *c, const hr__node *name, hr_dtype *dtype, hr_error *err)

@@ -2,7 +2,7 @@
  *
  *     hr_feature_column *origin = hr_categorical_column_with_vocabulary_list("origin", HR_VOCABULARY("EWR", "JFK"));
  *     hr_feature_column *hour = hr_categorical_column_with_identity("hour", 24);
- *     hr_feature_column *cross = hr_crossed_column(HR_CROSS({"origin"}, {.column = hr_feature_column_ref(hour)}), 256);
+ *     hr_feature_column *cross = hr_crossed_column(HR_CROSS({.key = "origin"}, {.column = hr_feature_column_ref(hour)}), 256);
  *     hr_column_list wide = HR_COLUMNS(origin, hour, cross);
  *
  *     hr_parse_spec *spec;

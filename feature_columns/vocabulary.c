@@ -1,5 +1,5 @@
 /* Words to ids. The map's hash is Fingerprint64, which the buckets for unknown words need as well: each word is hashed
- * once. Lookups go in blocks, hashes and prefetches first, so that misses of the cache overlap. */
+ * once. Integers are looked up by their 8 bytes; in those buckets they count as decimal text. */
 #include "feature_columns/vocabulary.h"
 
 #include <string.h>
@@ -127,6 +127,7 @@ static int64_t unknown_word(const hr__vocabulary_spec *s, uint64_t hash)
     return s->oov > 0 ? s->size + (int64_t)hr__remainder(s->buckets, hash) : s->default_value;
 }
 
+/* Hashes and prefetches of a block first, so that misses of the cache overlap. */
 static void look_up_strings(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
 {
     uint64_t hash[BLOCK];

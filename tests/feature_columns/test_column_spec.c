@@ -1,0 +1,119 @@
+/* make_parse_example_spec, and the order of a list. */
+#include "tests/feature_columns/columns_testing.h"
+
+#include <string.h>
+
+static const hr_feature *feature_named(const hr_parse_spec *spec, const char *key)
+{
+    for (int i = 0; i < spec->features; i++)
+        if (strcmp(spec->feature[i].key, key) == 0) return &spec->feature[i];
+    return NULL;
+}
+
+static void unref_all(hr_column_list columns)
+{
+    for (int i = 0; i < columns.count; i++) hr_feature_column_unref(columns.column[i]);
+}
+
+static void columns_share_the_features_that_they_read(void **state)
+{
+    (void)state;
+    hr_feature_column *hour = hr_categorical_column_with_identity("hour", 24);
+    hr_feature_column *list[] = {
+        hour,
+        hr_numeric_column("temp", .default_value = HR_F32(57)),
+        hr_bucketized_column(hr_numeric_column("temp", .default_value = HR_F32(57)), HR_F32(20), 1),
+        hr_crossed_column(HR_CROSS({.key = "origin"}, {.column = hr_feature_column_ref(hour)}), 9),
+    };
+    const hr_column_list columns = {list, 4};
+    hr_parse_spec *spec;
+    hr_error err;
+    assert_ok(hr_make_parse_example_spec(columns, &spec, &err, .label = "late"), &err);
+    assert_int_equal(spec->features, 4);
+    assert_string_equal(spec->feature[0].key, "hour");
+    assert_int_equal(feature_named(spec, "late")->dtype, HR_INT64);
+    assert_int_equal(feature_named(spec, "origin")->kind, HR_VAR_LEN);
+    assert_true(((const float *)feature_named(spec, "temp")->default_value->data)[0] == 57);
+    hr_parse_spec_free(spec);
+    unref_all(columns);
+}
+
+static void a_feature_is_parsed_in_the_type_that_the_file_has(void **state)
+{
+    (void)state;
+    const hr_field fields[] = {{.name = "distance", .dtype = HR_INT64}};
+    const hr_schema file = {.fields = 1, .field = fields};
+    hr_parse_spec *spec;
+    hr_error err;
+    hr_feature_column *distance = hr_numeric_column("distance", .default_value = HR_F32(1048));
+    assert_ok(hr_make_parse_example_spec(HR_COLUMNS(distance), &spec, &err, .file = &file), &err);
+    assert_int_equal(spec->feature[0].dtype, HR_INT64);
+    assert_int_equal(((const int64_t *)spec->feature[0].default_value->data)[0], 1048);
+    hr_parse_spec_free(spec);
+    hr_feature_column_unref(distance);
+
+    distance = hr_numeric_column("distance", .default_value = HR_F32(1048.5f));
+    assert_int_equal(hr_make_parse_example_spec(HR_COLUMNS(distance), &spec, &err, .file = &file), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "column.default_value");
+    hr_feature_column_unref(distance);
+}
+
+static void conflict(hr_feature_column *a, hr_feature_column *b, const char *kind)
+{
+    hr_parse_spec *spec;
+    hr_error err;
+    const hr_column_list columns = HR_COLUMNS(a, b);
+    assert_int_equal(hr_make_parse_example_spec(columns, &spec, &err, .label = "y"), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, kind);
+    assert_null(spec);
+    unref_all(columns);
+}
+
+static void different_ways_to_parse_a_feature_are_refused(void **state)
+{
+    (void)state;
+    conflict(hr_numeric_column("a"), hr_numeric_column("a", .shape = HR_SHAPE(2)), "column.spec_conflict");
+    conflict(hr_numeric_column("a"), hr_numeric_column("a", .default_value = HR_F32(1)), "column.spec_conflict");
+    conflict(hr_numeric_column("a"), hr_categorical_column_with_identity("a", 3), "column.spec_conflict");
+    conflict(hr_numeric_column("a"), hr_numeric_column("y"), "column.label");
+    conflict(hr_numeric_column("a"), hr_numeric_column("b", .shape = HR_SHAPE(-2)), "column.shape");
+}
+
+static hr_status sorted_names(hr_column_list columns, bool dense, const char *first, hr_error *err)
+{
+    const hr_feature_column *sorted[8];
+    hr_status st = hr_sort_columns(columns, dense, sorted, err);
+    if (st == HR_OK) assert_string_equal(hr_feature_column_info(sorted[0])->name, first);
+    unref_all(columns);
+    return st;
+}
+
+static void lists_are_in_the_order_of_bytes(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_feature_column *names[] = {hr_numeric_column("a"), hr_numeric_column("_"), hr_numeric_column("B"),
+                                  hr_numeric_column("\xc3\xa9")};
+    const hr_column_list four = {names, 4};
+    assert_ok(sorted_names(four, false, "B", &err), &err);
+    sorted_names(HR_COLUMNS(hr_numeric_column("a"), hr_numeric_column("a")), false, "", &err);
+    assert_string_equal(err.kind, "column.duplicate_name");
+    sorted_names(HR_COLUMNS(hr_categorical_column_with_identity("a", 2)), true, "", &err);
+    assert_string_equal(err.kind, "column.not_dense");
+    sorted_names(HR_COLUMNS(hr_numeric_column("a b")), true, "", &err);
+    assert_string_equal(err.kind, "column.scope");
+    const hr_column_list none = {0};
+    sorted_names(none, true, "", &err);
+    assert_string_equal(err.kind, "column.empty_list");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_share_the_features_that_they_read),
+        cmocka_unit_test(a_feature_is_parsed_in_the_type_that_the_file_has),
+        cmocka_unit_test(different_ways_to_parse_a_feature_are_refused),
+        cmocka_unit_test(lists_are_in_the_order_of_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

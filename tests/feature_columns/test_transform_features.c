@@ -1,0 +1,154 @@
+/* The operator in a pipeline: the same rows for any number of workers and unit sizes, labels passed, wrong rows named. */
+#include "tests/feature_columns/columns_testing.h"
+
+#include <headrace/data.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 500 };
+
+/* int64 "hour", float "temp", string "origin", int64 "late", a row each. */
+static hr_dataset *source(int64_t wrong_row)
+{
+    static int64_t hour[ROWS], late[ROWS];
+    static float temp[ROWS];
+    static hr_view origin[ROWS];
+    static const char *const airports[] = {"EWR", "JFK", "LGA", "SFO", ""};
+    for (int i = 0; i < ROWS; i++) {
+        hour[i] = i == wrong_row ? 99 : (i * 7) % 24;
+        late[i] = i % 3 == 0;
+        temp[i] = (float)(i % 40);
+        origin[i] = view(airports[i % 5]);
+    }
+    const char *const names[] = {"hour", "temp", "origin", "late"};
+    const hr_tensor tensors[] = {
+        hr_tensor_of(HR_INT64, HR_SHAPE(ROWS), hour),
+        hr_tensor_of(HR_FLOAT, HR_SHAPE(ROWS), temp),
+        hr_tensor_of(HR_STRING, HR_SHAPE(ROWS), origin),
+        hr_tensor_of(HR_INT64, HR_SHAPE(ROWS), late),
+    };
+    return hr_from_tensor_slices(tensors, names, 4);
+}
+
+static hr_dataset *transformed(hr_dataset *ds, const char *keep)
+{
+    hr_feature_column *hour = hr_categorical_column_with_identity("hour", 24);
+    hr_feature_column *origin =
+        hr_categorical_column_with_vocabulary_list("origin", HR_VOCABULARY("EWR", "JFK", "LGA"));
+    hr_feature_column *list[] = {
+        hr_crossed_column(HR_CROSS({.key = "origin"}, {.column = hr_feature_column_ref(hour)}), 50),
+        hour,
+        hr_indicator_column(origin),
+        hr_numeric_column("temp", .mean = 10, .std = 2),
+        hr_bucketized_column(hr_numeric_column("temp"), HR_F32(10, 20), 2),
+    };
+    const hr_column_list columns = {list, 5};
+    ds = hr_transform_features(ds, columns, .keep = keep);
+    for (int i = 0; i < columns.count; i++) hr_feature_column_unref(columns.column[i]);
+    return ds;
+}
+
+/* A hash of all rows, whatever the batches. */
+static uint64_t digest(hr_dataset *ds, int workers, int64_t unit_rows, int64_t *rows)
+{
+    hr_iterator *it = hr_iterate(ds, .workers = &workers, .unit_rows = unit_rows);
+    const hr_element *e;
+    hr_status st;
+    uint64_t hash = 0;
+    *rows = 0;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const hr_tensor *cross = hr_get(e, "hour_X_origin"), *hour = hr_get(e, "hour"), *temp = hr_get(e, "temp");
+        const hr_tensor *bucket = hr_get(e, "temp_bucketized"), *origin = hr_get(e, "origin");
+        assert_true(cross && hour && temp && bucket && origin);
+        int64_t n = temp->shape.dims[0];
+        assert_int_equal(temp->shape.dims[1], 1);
+        for (int64_t r = 0; r < n; r++) {
+            hash = hr_fingerprint_cat64(hash, (uint64_t)((const int64_t *)hour->data)[hour->splits[0][r]]);
+            hash = hr_fingerprint_cat64(hash, (uint64_t)((const int64_t *)cross->data)[cross->splits[0][r]]);
+            hash = hr_fingerprint_cat64(hash, (uint64_t)((const int64_t *)bucket->data)[bucket->splits[0][r]]);
+            hash = hr_fingerprint_cat64(hash, (uint64_t)(((const float *)temp->data)[r] * 8));
+            hash = hr_fingerprint_cat64(hash, (uint64_t)(origin->splits[0][r + 1] - origin->splits[0][r]));
+        }
+        *rows += n;
+    }
+    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
+    hr_iterator_free(it);
+    return hash;
+}
+
+static void results_do_not_depend_on_workers_units_or_the_place_of_batch(void **state)
+{
+    (void)state;
+    int64_t rows;
+    uint64_t expected = digest(transformed(hr_batch(source(-1), 32), NULL), 0, 0, &rows);
+    assert_int_equal(rows, ROWS);
+    for (int workers = 0; workers <= 2; workers++) {
+        assert_true(digest(transformed(hr_batch(source(-1), 7), NULL), workers, 5, &rows) == expected);
+        assert_true(digest(hr_batch(transformed(source(-1), NULL), 100), workers, 1000, &rows) == expected);
+    }
+}
+
+static void only_columns_labels_and_what_is_kept_come_out(void **state)
+{
+    (void)state;
+    hr_dataset *ds = transformed(source(-1), "late\ntemperature");
+    const hr_schema *schema = hr_dataset_schema(ds);
+    if (!schema) fail_msg("%s", hr_dataset_error(ds)->text);
+    const char *const names[] = {"hour", "hour_X_origin", "origin", "temp", "temp_bucketized", "late"};
+    assert_int_equal(schema->fields, 6);
+    for (int i = 0; i < 6; i++) assert_string_equal(schema->field[i].name, names[i]);
+    hr_dataset_unref(ds);
+    ds = transformed(source(-1), NULL);
+    assert_int_equal(hr_dataset_schema(ds)->fields, 5);
+    hr_dataset_unref(ds);
+}
+
+static void rows_before_a_wrong_one_are_delivered(void **state)
+{
+    (void)state;
+    hr_iterator *it = hr_iterate(hr_batch(transformed(source(333), NULL), 10));
+    const hr_element *e;
+    hr_status st;
+    int64_t rows = 0;
+    while ((st = hr_next(it, &e)) == HR_OK) rows += hr_get(e, "temp")->shape.dims[0];
+    assert_int_equal(rows, 333);
+    assert_int_equal(st, HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "column.id_range");
+    assert_string_equal(hr_iterator_error(it)->feature, "hour");
+    hr_iterator_free(it);
+}
+
+static void mistakes_stick_to_the_dataset(void **state)
+{
+    (void)state;
+    hr_feature_column *column = hr_numeric_column("tmep");
+    hr_dataset *ds = hr_transform_features(source(-1), HR_COLUMNS(column));
+    assert_string_equal(hr_dataset_error(ds)->kind, "column.missing_feature");
+    assert_non_null(strstr(hr_dataset_error(ds)->text, "'temp'"));
+    hr_dataset_unref(ds);
+    hr_feature_column_unref(column);
+
+    column = hr_numeric_column("origin");
+    ds = hr_transform_features(source(-1), HR_COLUMNS(column));
+    assert_string_equal(hr_dataset_error(ds)->kind, "column.dtype");
+    hr_dataset_unref(ds);
+    hr_feature_column_unref(column);
+
+    column = hr_numeric_column("temp", .shape = HR_SHAPE(0));
+    ds = hr_transform_features(source(-1), HR_COLUMNS(column));
+    assert_string_equal(hr_dataset_error(ds)->kind, "column.shape");
+    hr_dataset_unref(ds);
+    hr_feature_column_unref(column);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_do_not_depend_on_workers_units_or_the_place_of_batch),
+        cmocka_unit_test(only_columns_labels_and_what_is_kept_come_out),
+        cmocka_unit_test(rows_before_a_wrong_one_are_delivered),
+        cmocka_unit_test(mistakes_stick_to_the_dataset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
