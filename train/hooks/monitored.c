@@ -1,0 +1,225 @@
+/* The monitored session: hooks around one session.run each. Failures stick; after one no hook ends. */
+#include "train/hooks/internal.h"
+#include <headrace/checkpoint.h>
+#include <string.h>
+#include <time.h>
+
+static double clock_now(void *user)
+{
+    (void)user;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- making ---- */
+
+static hr_status begin_hooks(hr_monitored_session *m, hr_error *err)
+{
+    for (int i = 0; i < m->hooks; i++)
+        if (m->hook[i]->kind->begin) HR_TRY(m->hook[i]->kind->begin(m->hook[i]->state, m->graph, err));
+    const hr_error *failed = hr_graph_error(m->graph);
+    if (failed) *err = *failed;
+    return failed ? failed->code : HR_OK;
+}
+
+static hr_status make_variables(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_node init,
+                                hr_node local_init, hr_error *err)
+{
+    char *latest = NULL;
+    const char *path = o->checkpoint_path;
+    if (!path && o->checkpoint_dir) {
+        HR_TRY(hr_latest_checkpoint(o->checkpoint_dir, &latest, err));
+        path = latest;
+    }
+    hr_status st = HR_OK;
+    if (path) {
+        st = hr__monitored_restore(m, path, err);
+        m->restored = st == HR_OK;
+    } else {
+        st = hr_session_run(m->session, NULL, 0, &init, 1, NULL, err);
+        if (st == HR_OK && o->init_fn) st = o->init_fn(m->session, o->init_user, err);
+        for (int i = 0; i < m->extras && st == HR_OK; i++)
+            st = m->extra[i].restore(m->extra[i].user, (hr_view){NULL, -1}, err);
+    }
+    if (st == HR_OK) st = hr_session_run(m->session, NULL, 0, &local_init, 1, NULL, err);
+    hr_free(latest);
+    return st;
+}
+
+static hr_status open_session(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_error *err)
+{
+    HR_TRY(begin_hooks(m, err));
+    hr_node init = hr_target(hr_global_variables_initializer(m->graph));
+    hr_node local_init = hr_target(hr_local_variables_initializer(m->graph));
+    m->session = hr_session_new(m->graph, .workers = o->workers);
+    if (!m->session) return hr_no_memory(err, "a session");
+    HR_TRY(make_variables(m, o, init, local_init, err));
+    for (int i = 0; i < m->hooks; i++) {
+        const hr_hook_kind *kind = m->hook[i]->kind;
+        if (kind->after_create_session) HR_TRY(kind->after_create_session(m->hook[i]->state, m, err));
+    }
+    return HR_OK;
+}
+
+hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const *hooks, int count,
+                                                    const hr_monitored_session_opts *o)
+{
+    hr_monitored_session *m = hr_calloc(1, sizeof *m);
+    if (m) {
+        m->hook = hr_calloc((size_t)count + 1, sizeof *m->hook);
+        m->extra = hr_calloc((size_t)o->extras + 1, sizeof *m->extra);
+        m->request = hr_calloc(1, sizeof *m->request);
+    }
+    if (!m || !m->hook || !m->extra || !m->request) {
+        for (int i = 0; i < count; i++) hr_hook_free(hooks[i]);
+        if (m) hr_free(m->hook), hr_free(m->extra), hr_free(m->request);
+        hr_free(m);
+        return NULL;
+    }
+    m->graph = g;
+    m->hooks = count;
+    m->extras = o->extras;
+    m->now = o->now ? o->now : clock_now;
+    m->user = o->user;
+    memcpy(m->hook, hooks, (size_t)count * sizeof *hooks);
+    if (o->extras) memcpy(m->extra, o->extra, (size_t)o->extras * sizeof *o->extra);
+    m->ended = open_session(m, o, &m->error) != HR_OK;
+    return m;
+}
+
+/* ---- running ---- */
+
+hr_status hr_request_fetch(hr_run_request *r, hr_node node, hr_error *err)
+{
+    if (r->fetches == r->fetch_room) {
+        int room = r->fetch_room ? 2 * r->fetch_room : 16;
+        hr_node *fetch = hr_realloc(r->fetch, (size_t)room * sizeof *fetch);
+        if (fetch) r->fetch = fetch;
+        hr_tensor *result = fetch ? hr_realloc(r->result, (size_t)room * sizeof *result) : NULL;
+        if (!result) return hr_no_memory(err, "what a hook fetches");
+        r->result = result;
+        r->fetch_room = room;
+    }
+    r->fetch[r->fetches++] = node;
+    return HR_OK;
+}
+
+static bool same_node(hr_node a, hr_node b) { return a.graph == b.graph && a.id == b.id && a.output == b.output; }
+
+hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_error *err)
+{
+    for (int i = 0; i < r->feeds; i++)
+        if (same_node(r->feed[i].node, node))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.feed", "'%s' is fed twice in one run", hr_node_name(node));
+    if (r->feeds == r->feed_room) {
+        int room = r->feed_room ? 2 * r->feed_room : 64;
+        hr_feed *feed = hr_realloc(r->feed, (size_t)room * sizeof *feed);
+        if (!feed) return hr_no_memory(err, "what a run is fed");
+        r->feed = feed;
+        r->feed_room = room;
+    }
+    r->feed[r->feeds++] = (hr_feed){node, value};
+    return HR_OK;
+}
+
+/* The caller's fetches come first, then each hook's; `first` says where each hook's begin. */
+static hr_status gather_requests(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                                 int fetch_count, int *first, hr_error *err)
+{
+    hr_run_request *r = m->request;
+    r->feeds = r->fetches = 0;
+    for (int i = 0; i < feed_count; i++) HR_TRY(hr_request_feed(r, feeds[i].node, feeds[i].value, err));
+    for (int i = 0; i < fetch_count; i++) HR_TRY(hr_request_fetch(r, fetches[i], err));
+    for (int i = 0; i < m->hooks; i++) {
+        const hr_hook_kind *kind = m->hook[i]->kind;
+        first[i] = r->fetches;
+        if (kind->before_run) HR_TRY(kind->before_run(m->hook[i]->state, m, r, err));
+    }
+    return HR_OK;
+}
+
+static hr_status after_run(hr_monitored_session *m, const int *first, hr_error *err)
+{
+    for (int i = 0; i < m->hooks; i++) {
+        const hr_hook_kind *kind = m->hook[i]->kind;
+        if (kind->after_run) HR_TRY(kind->after_run(m->hook[i]->state, m, m->request->result + first[i], err));
+    }
+    return HR_OK;
+}
+
+static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                          int fetch_count, hr_tensor *out, hr_error *err)
+{
+    int first[64];
+    hr_run_request *r = m->request;
+    if (m->hooks > 64)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.count", "%d hooks, at most 64 are possible", m->hooks);
+    HR_TRY(gather_requests(m, feeds, feed_count, fetches, fetch_count, first, err));
+    HR_TRY(hr_session_run(m->session, r->feed, r->feeds, r->fetch, r->fetches, r->result, err));
+    hr_status st = after_run(m, first, err);
+    for (int i = 0; i < r->fetches; i++) {
+        if (st == HR_OK && out && i < fetch_count)
+            out[i] = r->result[i];
+        else
+            hr_tensor_clear(&r->result[i]);
+    }
+    return st;
+}
+
+hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                           int fetch_count, hr_tensor *out, hr_error *err)
+{
+    hr_status st = m->error.code;
+    if (st == HR_OK && (m->ended || atomic_load(&m->stop)))
+        return hr_fail(err, HR_END, "hooks.stopped", "the session was asked to stop");
+    if (st == HR_OK) st = run_once(m, feeds, feed_count, fetches, fetch_count, out, &m->error);
+    if (st < 0) {
+        m->ended = true;
+        m->error.code = st;
+        if (err) *err = m->error;
+    }
+    return st;
+}
+
+bool hr_should_stop(const hr_monitored_session *m) { return m->ended || atomic_load(&m->stop); }
+void hr_request_stop(hr_monitored_session *m) { atomic_store(&m->stop, true); }
+const hr_error *hr_monitored_session_error(const hr_monitored_session *m) { return m->error.code ? &m->error : NULL; }
+hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
+hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m->graph; }
+double hr_monitored_now(const hr_monitored_session *m) { return m->now(m->user); }
+bool hr_monitored_restored(const hr_monitored_session *m) { return m->restored; }
+
+hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err)
+{
+    hr_tensor value;
+    const hr_variable_info *info = hr_variable_named(m->graph, "global_step");
+    if (!info)
+        return hr_fail(err, HR_NOT_FOUND, "hooks.global_step", "the graph has no global_step; hr_global_step makes it");
+    HR_TRY(hr_session_get(m->session, info->handle, &value, err));
+    *step = *(const int64_t *)value.data;
+    hr_tensor_clear(&value);
+    return HR_OK;
+}
+
+/* ---- the end ---- */
+
+hr_status hr_monitored_session_close(hr_monitored_session *m, bool failed, hr_error *err)
+{
+    hr_status st = m->error.code;
+    if (st != HR_OK && err) *err = m->error;
+    for (int i = 0; i < m->hooks && st == HR_OK && !failed; i++) {
+        const hr_hook_kind *kind = m->hook[i]->kind;
+        if (kind->end) st = kind->end(m->hook[i]->state, m, err);
+    }
+    for (int i = 0; i < m->hooks; i++) hr_hook_free(m->hook[i]);
+    hr_session_free(m->session);
+    hr_free(m->request->feed);
+    hr_free(m->request->fetch);
+    hr_free(m->request->result);
+    hr_free(m->request);
+    hr_free(m->extra);
+    hr_free(m->hook);
+    hr_free(m);
+    return st;
+}

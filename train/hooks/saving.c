@@ -1,0 +1,111 @@
+/* Checkpoints of a monitored session: all global variables under their names, and what else was asked for as string
+ * scalars. TensorFlow reads the variables and passes over the rest. */
+#include "train/hooks/internal.h"
+#include <headrace/checkpoint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const hr_variable_info *const *)a)->name, (*(const hr_variable_info *const *)b)->name);
+}
+
+/* The variables that are saved, by name, as TensorFlow's saver orders them. Gives *list. */
+static hr_status saved_variables(hr_monitored_session *m, const hr_variable_info ***list, int *count, hr_error *err)
+{
+    int all = hr_graph_variables(m->graph);
+    *count = 0;
+    *list = hr_calloc((size_t)all + 1, sizeof **list);
+    if (!*list) return hr_no_memory(err, "the list of variables");
+    for (int i = 0; i < all; i++) {
+        const hr_variable_info *v = hr_graph_variable(m->graph, i);
+        if (v->sets & HR_GLOBAL_VARIABLES) (*list)[(*count)++] = v;
+    }
+    qsort(*list, (size_t)*count, sizeof **list, by_name);
+    return HR_OK;
+}
+
+static hr_status write_variables(hr_monitored_session *m, hr_bundle_writer *w, hr_error *err)
+{
+    const hr_variable_info **list;
+    int count;
+    HR_TRY(saved_variables(m, &list, &count, err));
+    hr_status st = HR_OK;
+    for (int i = 0; i < count && st == HR_OK; i++) {
+        hr_tensor value;
+        st = hr_session_get(m->session, list[i]->handle, &value, err);
+        if (st != HR_OK) break;
+        st = hr_bundle_add(w, list[i]->name, &value, err);
+        hr_tensor_clear(&value);
+    }
+    hr_free(list);
+    return st;
+}
+
+static hr_status write_extras(hr_monitored_session *m, hr_bundle_writer *w, hr_error *err)
+{
+    for (int i = 0; i < m->extras; i++) {
+        void *data = NULL;
+        size_t size = 0;
+        HR_TRY(m->extra[i].save(m->extra[i].user, &data, &size, err));
+        hr_view view = {data, (int64_t)size};
+        hr_tensor scalar = hr_tensor_of(HR_STRING, HR_SCALAR, &view);
+        hr_status st = size ? hr_bundle_add(w, m->extra[i].name, &scalar, err) : HR_OK;
+        hr_free(data);
+        if (st != HR_OK) return st;
+    }
+    return HR_OK;
+}
+
+hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err)
+{
+    hr_bundle_writer *w;
+    HR_TRY(hr_bundle_writer_open(prefix, &w, err));
+    hr_status st = write_variables(m, w, err);
+    if (st == HR_OK) st = write_extras(m, w, err);
+    if (st == HR_OK) return hr_bundle_writer_commit(w, err);
+    hr_bundle_writer_discard(w);
+    return st;
+}
+
+static hr_status read_variables(hr_monitored_session *m, hr_bundle *b, const char *prefix, hr_error *err)
+{
+    const hr_variable_info **list;
+    int count;
+    HR_TRY(saved_variables(m, &list, &count, err));
+    hr_status st = HR_OK;
+    for (int i = 0; i < count && st == HR_OK; i++) {
+        hr_tensor value;
+        st = hr_bundle_read(b, list[i]->name, &value, err);
+        if (st != HR_OK) break;
+        st = hr_session_set(m->session, list[i]->handle, &value, err);
+        hr_tensor_clear(&value);
+    }
+    if (st != HR_OK) hr_error_prefix(err, "restoring %s: ", prefix);
+    hr_free(list);
+    return st;
+}
+
+static hr_status read_extra(const hr_checkpointed *extra, hr_bundle *b, hr_error *err)
+{
+    hr_tensor value = {0};
+    hr_view data = {NULL, -1};
+    if (hr_bundle_has(b, extra->name)) {
+        HR_TRY(hr_bundle_read(b, extra->name, &value, err));
+        if (value.dtype == HR_STRING && value.count == 1) data = *(const hr_view *)value.data;
+    }
+    hr_status st = extra->restore(extra->user, data, err);
+    hr_tensor_clear(&value);
+    return st;
+}
+
+hr_status hr__monitored_restore(hr_monitored_session *m, const char *prefix, hr_error *err)
+{
+    hr_bundle *b;
+    HR_TRY(hr_bundle_open(prefix, &b, err));
+    hr_status st = HR_OK;
+    for (int i = 0; i < m->extras && st == HR_OK; i++) st = read_extra(&m->extra[i], b, err);
+    if (st == HR_OK) st = read_variables(m, b, prefix, err);
+    hr_bundle_free(b);
+    return st;
+}

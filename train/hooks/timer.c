@@ -1,0 +1,23 @@
+/* SecondOrStepTimer: due at first, never twice at one step. */
+#include <headrace/hooks.h>
+
+bool hr_timer_due(const hr_timer *t, int64_t step, double now)
+{
+    if (!t->triggered) return true;
+    if (step == t->last_step) return false;
+    if (t->every_secs > 0) return now >= t->last_time + t->every_secs;
+    return t->every_steps > 0 && step >= t->last_step + t->every_steps;
+}
+
+bool hr_timer_update(hr_timer *t, int64_t step, double now, double *seconds, int64_t *steps)
+{
+    bool again = t->triggered;
+    if (again) {
+        *seconds = now - t->last_time;
+        *steps = step - t->last_step;
+    }
+    t->triggered = true;
+    t->last_step = step;
+    t->last_time = now;
+    return again;
+}
