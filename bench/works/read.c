@@ -2,6 +2,7 @@
  * against. */
 #include "bench/bench.h"
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

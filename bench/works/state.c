@@ -1,6 +1,7 @@
 /* The pipeline's state after 20 batches: its size, the time to save it, and the time from a fresh iterator to its first
  * batch, which must be the 21st. */
 #include "bench/bench.h"
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
