@@ -1,0 +1,261 @@
+/* csv: the rows of CSV files, one file after another.
+ *
+ * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
+ * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
+ * line. No unit spans two files: each has its own header, and so its own order of columns. */
+#include "io/csv.h"
+#include "io/match.h"
+#include <headrace/data.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct csv_spec {
+    const char *pattern;
+    bool literal;            /* one file's name, whatever characters are in it */
+    const hr_csv_opts *opts; /* the caller's, until the spec is copied */
+    hr__csv_format *format;
+} csv_spec;
+
+typedef struct csv_state {
+    int64_t list, file, record, line,
+        offset; /* saved: which list of files; where the next row is, 0 and 0: at the top */
+    hr_file_list files;
+    int64_t list_now;
+    hr__csv_format format; /* the spec's, in the mode of the pipeline; borrows all it points to */
+    hr__csv_file *in;      /* the file at hand; NULL: to be opened */
+    int32_t number;        /* its, for the rows' origin */
+} csv_state;
+
+typedef struct csv_unit {
+    hr__csv_block block;
+    hr__csv_layout layout;
+    const char *path;
+    int32_t number;
+    int64_t blank;
+} csv_unit;
+
+/* ---- the arguments ---- */
+
+/* All columns of the header: of the first file. */
+static hr_status columns_from_first_file(const csv_spec *sp, hr_error *err)
+{
+    hr_file_list files = {0};
+    if (sp->literal || !sp->format->header)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: expected .columns, which %s, got none",
+                       sp->literal ? "the dataset of a function needs" : "a file without a header needs");
+    hr_status st = hr__source_files(sp->pattern, &files, err);
+    if (st == HR_OK) st = hr__csv_format_from_header(sp->format, files.path[0], err);
+    hr_file_list_clear(&files);
+    return st;
+}
+
+static hr_status csv_spec_copy(void *spec, hr_error *err)
+{
+    static const hr_csv_opts none = {.struct_size = sizeof none};
+    csv_spec *sp = spec;
+    const hr_csv_opts *opts = sp->opts ? sp->opts : &none;
+    const char *pattern = sp->pattern;
+    sp->opts = NULL;
+    sp->format = NULL;
+    if (!pattern) return HR_OK;
+    sp->pattern = hr_strdup(pattern);
+    if (!sp->pattern) return hr_no_memory(err, "csv: the file pattern");
+    HR_TRY(hr__csv_format_new(opts, &sp->format, err));
+    return opts->column_count == 0 ? columns_from_first_file(sp, err) : HR_OK;
+}
+
+static void csv_spec_free(void *spec)
+{
+    csv_spec *sp = spec;
+    hr_free((char *)(uintptr_t)sp->pattern);
+    hr__csv_format_free(sp->format);
+}
+
+static hr_status csv_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in;
+    const csv_spec *sp = spec;
+    if (!sp->pattern)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.pattern",
+                       "csv: expected the name of a file or a pattern, got none that can be one");
+    for (int c = 0; c < sp->format->columns; c++) {
+        char place[16];
+        const hr__csv_column *column = &sp->format->column[c];
+        snprintf(place, sizeof place, "%d", c);
+        const char *name = column->name ? column->name : place;
+        HR_TRY(hr_schema_add(out, (hr_field){.name = name, .dtype = column->dtype, .shape = HR_SCALAR}, err));
+    }
+    return HR_OK;
+}
+
+/* ---- plan ---- */
+
+static hr__csv_format in_mode(const hr__csv_format *format, bool tf_compat)
+{
+    hr__csv_format f = *format;
+    f.tf_compat |= tf_compat;
+    f.dialect.tf_compat |= tf_compat;
+    return f;
+}
+
+static hr_status csv_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const csv_spec *sp = spec;
+    csv_state *st = state;
+    hr_status status =
+        sp->literal ? hr__one_file(sp->pattern, &st->files, err) : hr__source_files(sp->pattern, &st->files, err);
+    if (status != HR_OK) hr_error_prefix(err, "csv: ");
+    st->list = st->list_now = (int64_t)hr__file_list_identity(&st->files);
+    st->format = in_mode(sp->format, hr_plan_tf_compat(p));
+    return status;
+}
+
+static hr_status csv_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    const csv_state *st = state;
+    if (st->list == st->list_now && st->file >= 0 && st->file <= st->files.count) return HR_OK;
+    return hr_fail(err, HR_FAILED_PRECONDITION, "state.files",
+                   "csv: expected the files that \"%.200s\" matched when the state was saved, got others",
+                   ((const csv_spec *)spec)->pattern);
+}
+
+static void csv_close(void *state)
+{
+    csv_state *st = state;
+    hr__csv_close(st->in);
+    hr_file_list_clear(&st->files);
+}
+
+/* Opens the file at hand where the next row is. HR_END: there is none. */
+static hr_status open_file(csv_state *st, hr_plan *p, hr_error *err)
+{
+    if (st->file >= st->files.count) return HR_END;
+    const char *path = st->files.path[st->file];
+    st->number = hr_file_number(p, path);
+    if (st->number < 0) return hr_no_memory(err, "csv: a file's name");
+    HR_TRY(hr__csv_open(&st->format, path, &st->in, err));
+    if (hr__csv_lacks_header(st->in)) hr_log(HR_WARNING, "%s: an empty file: expected a header", path);
+    return st->line == 0 ? HR_OK : hr__csv_seek(st->in, st->offset, st->line, st->record, err);
+}
+
+static void next_file(csv_state *st)
+{
+    hr__csv_close(st->in);
+    st->in = NULL;
+    st->file++;
+    st->record = st->line = st->offset = 0;
+}
+
+/* What work needs of the block lives as long as the unit's rows: the bytes, the layout, the file's name. */
+static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block *block, csv_unit *unit, hr_error *err)
+{
+    const hr__csv_layout *layout = hr__csv_file_layout(st->in);
+    const char *path = st->files.path[st->file];
+    const size_t places = (size_t)(st->format.columns + layout->fields) * sizeof(int), name = strlen(path) + 1;
+    hr_columns *rows = hr_unit_rows(p, block->rows);
+    char *bytes = rows ? hr_unit_bytes(p, block->size) : NULL;
+    int *place = bytes ? hr_unit_bytes(p, places + 1) : NULL;
+    char *copy = place ? hr_unit_bytes(p, name) : NULL;
+    if (!copy) return hr_no_memory(err, "csv: a unit of rows");
+    memcpy(bytes, block->data, block->size);
+    memcpy(copy, path, name);
+    if (places > 0) memcpy(place, layout->place, places);
+    *unit = (csv_unit){.block = *block, .layout = *layout, .path = copy, .number = st->number, .blank = unit->blank};
+    unit->block.data = bytes;
+    unit->layout.place = place;
+    unit->layout.column_at = place + st->format.columns;
+    rows->rows = block->rows;
+    return HR_OK;
+}
+
+static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)spec;
+    csv_state *st = state;
+    csv_unit *unit = hr_unit(p);
+    hr__csv_block block = {0};
+    unit->blank = 0;
+    while (block.rows == 0) {
+        if (!st->in) HR_TRY(open_file(st, p, err));
+        hr_status status = hr__csv_read(st->in, hr_unit_size(p), hr_room(p), &block, err);
+        if (status == HR_END)
+            next_file(st);
+        else if (status != HR_OK)
+            return status;
+        else
+            unit->blank += block.blank;
+    }
+    HR_TRY(fill_unit(st, p, &block, unit, err));
+    hr__csv_tell(st->in, &st->offset, &st->line, &st->record);
+    return HR_OK;
+}
+
+/* ---- work ---- */
+
+typedef struct target {
+    hr_work *w;
+    hr_columns *rows;
+} target;
+
+static void *row_bytes(size_t size, void *user)
+{
+    const target *t = user;
+    return hr_row_bytes(t->w, t->rows, size);
+}
+
+static void fail_row(int64_t row, const hr_error *error, void *user)
+{
+    const target *t = user;
+    hr_fail_at(t->w, t->rows, row, error);
+}
+
+static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    const csv_unit *unit = unit_;
+    const hr__csv_format format = in_mode(((const csv_spec *)spec)->format, hr_work_tf_compat(w));
+    void *scratch = hr_scratch(w, hr__csv_scratch_size());
+    if (!scratch) return hr_no_memory(err, "csv: places of fields");
+    target t = {w, rows};
+    hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
+    sink.bytes = row_bytes;
+    sink.failed = fail_row;
+    sink.user = &t;
+    if (unit->blank > 0) hr_work_count(w, "csv: blank lines", unit->blank);
+    return hr__csv_parse(&format, &unit->layout, unit->path, &unit->block, scratch, &sink, err);
+}
+
+const hr_op hr_op_csv = {
+    .head = HR_OP_HEAD,
+    .name = "csv",
+    .spec_size = sizeof(csv_spec),
+    .state_size = sizeof(csv_state),
+    .unit_size = sizeof(csv_unit),
+    .saved = 5, /* list, file, record, line, offset */
+    .spec_copy = csv_spec_copy,
+    .spec_free = csv_spec_free,
+    .check = csv_check,
+    .open = csv_open,
+    .plan = csv_plan,
+    .work = csv_work,
+    .load = csv_load,
+    .close = csv_close,
+};
+
+static hr_dataset *make(const char *pattern, bool literal, const hr_csv_opts *opts)
+{
+    return hr_dataset_new(&hr_op_csv, &(csv_spec){.pattern = pattern, .literal = literal, .opts = opts}, NULL, 0);
+}
+
+hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts) { return make(pattern, false, opts); }
+
+hr_dataset *hr_csv_fn(const hr_element *element, void *user)
+{
+    char path[4096];
+    const hr_tensor *name = hr_get_at(element, 0);
+    bool text = name && name->dtype == HR_STRING && name->count == 1;
+    hr_view view = text ? *(const hr_view *)name->data : (hr_view){0};
+    text = text && view.size < (int64_t)sizeof path && !(view.size && memchr(view.data, 0, (size_t)view.size));
+    snprintf(path, sizeof path, "%.*s", text ? (int)view.size : 0, view.size ? view.data : "");
+    return make(text ? path : NULL, true, user);
+}
