@@ -3,6 +3,7 @@
  * that begins with hash_key. A cross among the keys stands for its own keys. */
 #include "base/fingerprint.h"
 #include "feature_columns/config.h"
+#include "feature_columns/hash_many.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,9 +185,7 @@ static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cros
     if (!hashes) return hr_no_memory(err, "crossed_column");
     out->hashes = hashes;
     if (v->dtype == HR_STRING) {
-        const hr_view *words = v->values;
-        for (int64_t i = 0; i < v->count; i++)
-            hashes[i] = hr__fingerprint64_inline(words[i].data, (size_t)words[i].size);
+        hr__fingerprint_many(v->values, v->count, hashes);
     } else if (is_float(v->dtype)) {
         HR_TRY(refuse_floats(s, w, leaf, err));
         for (int64_t i = 0; i < v->count; i++)

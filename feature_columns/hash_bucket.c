@@ -2,6 +2,9 @@
  * of buckets. Strings are hashed where they lie. */
 #include "base/fingerprint.h"
 #include "feature_columns/config.h"
+#include "feature_columns/hash_many.h"
+
+enum { BLOCK = 64 };
 
 typedef struct hash_spec {
     const char *key;
@@ -54,8 +57,12 @@ static hr_status hash_accept(const void *spec, const hr_column_values *in, hr_er
 
 static void hash_strings(const hr_view *words, int64_t n, hr__divisor divisor, int64_t *ids)
 {
-    for (int64_t i = 0; i < n; i++)
-        ids[i] = (int64_t)hr__remainder(divisor, hr__fingerprint64_inline(words[i].data, (size_t)words[i].size));
+    uint64_t hash[BLOCK];
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        int64_t block = n - at < BLOCK ? n - at : BLOCK;
+        hr__fingerprint_many(words + at, block, hash);
+        for (int64_t i = 0; i < block; i++) ids[at + i] = (int64_t)hr__remainder(divisor, hash[i]);
+    }
 }
 
 static void hash_integers(const hr_column_values *in, hr__divisor divisor, int64_t *ids)

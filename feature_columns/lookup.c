@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STACK_FLOATS = 1024 };
+enum { STACK_FLOATS = 1024, AHEAD = 8 };
 
 /* One row of ids, and memory for a clipped table row and for a block's sum. */
 typedef struct segment {
@@ -99,16 +99,49 @@ static void combine_weighted(segment *s, int64_t count, float *out)
     if (s->lookup->combiner == HR_SQRTN) divide(out, dimension, sqrtf(squares));
 }
 
+/* Almost always all are in range: that is asked without looking at rows. */
 static hr_status check_ids(const hr_lookup *lookup, const int64_t *ids, const int32_t *splits, int64_t rows,
                            hr_error *err)
 {
-    for (int64_t r = 0; r < rows; r++)
+    int64_t largest = -1;
+    for (int64_t i = rows > 0 ? splits[0] : 0; rows > 0 && i < splits[rows]; i++)
+        largest = ids[i] > largest ? ids[i] : largest;
+    for (int64_t r = 0; largest >= lookup->buckets && r < rows; r++)
         for (int64_t i = splits[r]; i < splits[r + 1]; i++)
             if (ids[i] >= lookup->buckets)
                 return hr_fail(err, HR_INVALID_ARGUMENT, "column.id_range",
                                "embedding lookup: expected ids below %lld, got %lld in row %lld of the batch",
                                (long long)lookup->buckets, (long long)ids[i], (long long)r);
     return HR_OK;
+}
+
+/* Large tables lie outside of the caches: the rows of ids further on are fetched meanwhile. */
+static void prefetch_row(const hr_lookup *lookup, const int64_t *ids, int64_t at, int64_t end)
+{
+    if (at >= end || ids[at] < 0) return;
+    const float *row = lookup->table + ids[at] * lookup->dimension;
+    for (int64_t d = 0; d < lookup->dimension && d < 64; d += 16) __builtin_prefetch(row + d);
+}
+
+/* Most rows have one id, and its table row is the result. */
+static bool copy_single(const segment *s, float *out)
+{
+    if (s->end - s->next != 1 || s->weights || s->lookup->max_norm > 0 || s->ids[s->next] < 0) return false;
+    const float *row = s->lookup->table + s->ids[s->next] * s->lookup->dimension;
+    for (int64_t d = 0; d < s->lookup->dimension; d++) out[d] = row[d];
+    return true;
+}
+
+static void combine_row(segment *s, float *out)
+{
+    if (copy_single(s, out)) return;
+    int64_t count = count_kept(s);
+    if (count == 0)
+        memset(out, 0, (size_t)s->lookup->dimension * sizeof *out);
+    else if (s->weights)
+        combine_weighted(s, count, out);
+    else
+        combine_plain(s, count, out);
 }
 
 hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
@@ -123,13 +156,8 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
     for (int64_t r = 0; r < rows; r++, out += dimension) {
         s.next = splits[r];
         s.end = splits[r + 1];
-        int64_t count = count_kept(&s);
-        if (count == 0)
-            memset(out, 0, (size_t)dimension * sizeof *out);
-        else if (weights)
-            combine_weighted(&s, count, out);
-        else
-            combine_plain(&s, count, out);
+        prefetch_row(lookup, ids, s.next + AHEAD, splits[rows]);
+        combine_row(&s, out);
     }
     if (memory != stack) hr_free(memory);
     return HR_OK;

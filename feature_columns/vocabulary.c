@@ -2,6 +2,8 @@
  * once. Integers are looked up by their 8 bytes; in those buckets they count as decimal text. */
 #include "feature_columns/vocabulary.h"
 
+#include "feature_columns/hash_many.h"
+
 #include <string.h>
 
 enum { BLOCK = 32 };
@@ -133,10 +135,8 @@ static void look_up_strings(const hr__vocabulary_spec *s, const hr_view *words, 
     uint64_t hash[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
         int64_t block = n - at < BLOCK ? n - at : BLOCK;
-        for (int64_t i = 0; i < block; i++) {
-            hash[i] = hr__map_hash(words[at + i].data, (size_t)words[at + i].size);
-            hr__map_prefetch(&s->ids, hash[i]);
-        }
+        hr__fingerprint_many(words + at, block, hash);
+        for (int64_t i = 0; i < block; i++) hr__map_prefetch(&s->ids, hash[i]);
         for (int64_t i = 0; i < block; i++) {
             const hr_view *word = &words[at + i];
             const int64_t *id = hr__map_find_hashed(&s->ids, hash[i], word->data, (size_t)word->size);

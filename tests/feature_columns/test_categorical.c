@@ -1,4 +1,6 @@
 /* The columns that make ids: identity, vocabularies, hash buckets, crosses, weights. */
+#include "base/cpu.h"
+#include "feature_columns/hash_many.h"
 #include "tests/feature_columns/columns_testing.h"
 
 #include <string.h>
@@ -148,6 +150,27 @@ static void hashes_are_those_of_tensorflow(void **state)
     outcome_free(&o);
     assert_refused(hr_categorical_column_with_hash_bucket("w", 0), "column.hash_bucket_size");
     assert_refused(hr_categorical_column_with_hash_bucket("w", 5, .dtype = HR_FLOAT), "column.dtype");
+}
+
+static void all_kernels_give_the_same_hashes(void **state)
+{
+    (void)state;
+    enum { N = 2003 };
+    static char text[N + 128];
+    static hr_view words[N];
+    static uint64_t hash[N];
+    for (int i = 0; i < N + 128; i++) text[i] = (char)hr_random(8, (uint64_t)i);
+    for (int i = 0; i < N; i++) { /* runs of lengths that the kernel takes whole, and mixed ones */
+        int64_t size = i < 1000 ? hr_random_below(9, (uint64_t)i, 9) + 8 : hr_random_below(9, (uint64_t)i, 40);
+        words[i] = (hr_view){text + i, size};
+    }
+    for (unsigned features = 0; features < 16; features = features * 2 + 1) {
+        hr__cpu_limit(features);
+        memset(hash, 0, sizeof hash);
+        hr__fingerprint_many(words, N, hash);
+        for (int i = 0; i < N; i++) assert_true(hash[i] == hr_fingerprint64(words[i].data, (size_t)words[i].size));
+    }
+    hr__cpu_limit(~0u);
 }
 
 static void remainders_are_exact_for_every_divisor(void **state)
@@ -307,6 +330,7 @@ int main(void)
         cmocka_unit_test(bad_vocabularies_are_refused),
         cmocka_unit_test(a_vocabulary_file_has_a_word_a_line),
         cmocka_unit_test(hashes_are_those_of_tensorflow),
+        cmocka_unit_test(all_kernels_give_the_same_hashes),
         cmocka_unit_test(remainders_are_exact_for_every_divisor),
         cmocka_unit_test(crosses_are_those_of_tensorflow),
         cmocka_unit_test(a_row_without_a_value_has_no_cross),

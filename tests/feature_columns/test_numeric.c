@@ -28,7 +28,7 @@ static void mean_and_std_are_applied_in_float32(void **state)
     outcome_free(&o);
 }
 
-static void twice(const void *in, hr_dtype dtype, float *out, int64_t count, void *user)
+static void times(const void *in, hr_dtype dtype, float *out, int64_t count, void *user)
 {
     assert_int_equal(dtype, HR_INT64);
     for (int64_t i = 0; i < count; i++) out[i] = (float)(((const int64_t *)in)[i] * *(const int64_t *)user);
@@ -38,11 +38,11 @@ static void normalizer_sees_the_parsed_type(void **state)
 {
     (void)state;
     outcome o = {0};
-    int64_t by = 2;
-    run_columns(&o, HR_COLUMNS(hr_numeric_column("a", .normalizer_fn = twice, .user = &by)),
+    int64_t by = 3;
+    run_columns(&o, HR_COLUMNS(hr_numeric_column("a", .normalizer_fn = times, .user = &by)),
                 (feature[]){{"a", INTS(3, 16777217)}}, 1);
     const float *v = o.result[0].values;
-    assert_true(v[0] == 6 && v[1] == 33554434);
+    assert_true(v[0] == 9 && v[1] == 50331652);
     outcome_free(&o);
 }
 
