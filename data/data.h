@@ -270,7 +270,9 @@ typedef struct hr_parse_spec {
     const hr_feature *feature;
     int features;
 } hr_parse_spec;
-/* A spec by hand: hr_parse_example(ds, HR_PARSE_SPEC({"age", HR_FIXED_LEN, HR_INT64}, {"words", HR_VAR_LEN, HR_STRING})).
+/* A spec by hand:
+ *     hr_parse_example(ds, HR_PARSE_SPEC({.key = "age", .dtype = HR_INT64},
+ *                                        {.key = "words", .kind = HR_VAR_LEN, .dtype = HR_STRING}))
  * Borrowed, so it may be an argument. */
 #define HR_PARSE_SPEC(...)                                                                                             \
     (&(hr_parse_spec){(const hr_feature[]){__VA_ARGS__}, sizeof((hr_feature[]){__VA_ARGS__}) / sizeof(hr_feature)})

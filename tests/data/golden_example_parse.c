@@ -1,6 +1,6 @@
 /* Golden topic example_parse: every case through hr_parse_example, in the default mode and in tf_compat. The batch form
  * is a batch of all records, the single form one record without a batch. */
-#include "../golden/golden.h"
+#include "tests/golden/golden.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <stdlib.h>

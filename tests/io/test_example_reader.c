@@ -1,8 +1,8 @@
 /* The tf.Example reader on records in memory: the rules one by one on bytes made by hand, the fast path against the
  * generic walk (and TensorFlow's) on records in every order and encoding, damaged ones among them. */
 #include "base/cpu.h"
-#include "example_table.h"
-#include "testing.h"
+#include "tests/io/example_table.h"
+#include "tests/testing.h"
 #include <stdio.h>
 
 static hr_view key(const char *text) { return (hr_view){text, (int64_t)strlen(text)}; }

@@ -1,0 +1,219 @@
+/* parse_example beyond what every operator must keep: what becomes of each kind of feature, widening, the label, and the
+ * errors with their places. The records are made by the writer. */
+#include "tests/testing.h"
+#include <headrace/data.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 5 };
+
+/* Row r: an id; r values "v" at places "at", the last first; pairs by "ends"; an unknown feature. */
+static void write_rows(const char *path, int64_t ids_of_row_3)
+{
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts};
+    hr_example *ex = hr_example_new();
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int64_t r = 0; r < ROWS; r++) {
+        int64_t ids[] = {1000 + r, 0}, at[ROWS], ends[] = {1, r};
+        float v[ROWS];
+        hr_view bytes;
+        for (int64_t i = 0; i < r; i++) {
+            at[i] = 2 * (r - 1 - i);
+            v[i] = (float)(10 * r + i);
+        }
+        hr_example_clear(ex);
+        hr_example_add_int64(ex, "id", ids, r == 3 ? ids_of_row_3 : 1);
+        hr_example_add_int64(ex, "at", at, r);
+        hr_example_add_float(ex, "v", v, r);
+        hr_example_add_int64(ex, "ends", ends, r > 0 ? 2 : 0);
+        hr_example_add_bytes(ex, "unknown", &(hr_view){"text", 4}, 1);
+        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
+        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_example_free(ex);
+}
+
+static hr_dataset *batches(void)
+{
+    write_rows("rows.tfrecord", 1);
+    return hr_batch(hr_tfrecord("rows.tfrecord"), ROWS);
+}
+
+static const hr_element *first(hr_iterator *it)
+{
+    const hr_element *e = NULL;
+    hr_status status = hr_next(it, &e);
+    if (status != HR_OK) fail_msg("%s", hr_iterator_error(it)->text);
+    return e;
+}
+
+static void sequence_is_padded_to_the_longest_row_of_its_batch(void **state)
+{
+    (void)state;
+    const float pad = -1;
+    const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SCALAR, &pad);
+    hr_iterator *it = hr_iterate(hr_parse_example(
+        batches(),
+        HR_PARSE_SPEC({.key = "v", .kind = HR_FIXED_LEN_SEQUENCE, .dtype = HR_FLOAT, .default_value = &value})));
+    const hr_tensor *t = hr_get(first(it), "v");
+    assert_int_equal(t->layout, HR_DENSE);
+    assert_true(hr_shape_equal(t->shape, HR_SHAPE(ROWS, ROWS - 1)));
+    const float *v = t->data;
+    assert_true(v[0] == -1 && v[4] == 10 && v[5] == -1 && v[19] == 43);
+    hr_iterator_free(it);
+}
+
+static void sparse_feature_sorts_its_values_by_place(void **state)
+{
+    (void)state;
+    static const char *const at[] = {"at"};
+    hr_iterator *it =
+        hr_iterate(hr_parse_example(batches(), HR_PARSE_SPEC({.key = "v",
+                                                              .kind = HR_SPARSE_FEATURE,
+                                                              .dtype = HR_FLOAT,
+                                                              .shape = {1, {9}},
+                                                              .name = "s",
+                                                              .index_keys = at},
+                                                             {.key = "v", .kind = HR_VAR_LEN, .dtype = HR_FLOAT})));
+    const hr_element *e = first(it);
+    const hr_tensor *s = hr_get(e, "s"), *v = hr_get(e, "v");
+    assert_true(hr_shape_equal(s->shape, HR_SHAPE(ROWS, 9)));
+    assert_true(hr_shape_equal(v->shape, HR_SHAPE(ROWS, ROWS - 1)));
+    assert_int_equal(s->count, 10);
+    /* Row 2 is number 1 and 2: 20 and 21 at 2 and 0. */
+    assert_true(((float *)s->data)[1] == 21 && ((float *)s->data)[2] == 20);
+    assert_int_equal(s->indices[2 * 2 + 1], 2);
+    assert_true(((float *)v->data)[1] == 20 && ((float *)v->data)[2] == 21);
+    hr_iterator_free(it);
+}
+
+static void sparse_place_outside_the_shape_is_an_error_of_its_record(void **state)
+{
+    (void)state;
+    static const char *const at[] = {"at"};
+    const hr_element *e;
+    hr_iterator *it = hr_iterate(hr_parse_example(batches(), HR_PARSE_SPEC({.key = "v",
+                                                                            .kind = HR_SPARSE_FEATURE,
+                                                                            .dtype = HR_FLOAT,
+                                                                            .shape = {1, {4}},
+                                                                            .name = "s",
+                                                                            .index_keys = at})));
+    assert_int_equal(hr_get(first(it), "s")->shape.dims[0], 3); /* the rows before it */
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    const hr_error *err = hr_iterator_error(it);
+    assert_string_equal(err->kind, "example.index");
+    assert_string_equal(err->feature, "s");
+    assert_non_null(strstr(err->file, "rows.tfrecord"));
+    assert_true(err->offset > 0);
+    hr_iterator_free(it);
+}
+
+static void partition_divides_the_values_of_each_row(void **state)
+{
+    (void)state;
+    static const hr_partition ends[] = {{HR_ROW_LIMITS, "ends", 0}};
+    hr_iterator *it = hr_iterate(hr_parse_example(
+        batches(),
+        HR_PARSE_SPEC(
+            {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partitions = ends, .partition_count = 1})));
+    static const int32_t outer[] = {0, 0, 2, 4, 6, 8}, inner[] = {0, 1, 1, 2, 3, 4, 6, 7, 10};
+    const hr_tensor *t = hr_get(first(it), "v");
+    assert_int_equal(t->ragged_rank, 2);
+    assert_memory_equal(t->splits[0], outer, sizeof outer);
+    assert_memory_equal(t->splits[1], inner, sizeof inner);
+    hr_iterator_free(it);
+}
+
+static void ragged_row_alone_is_a_vector(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    write_rows("rows.tfrecord", 1);
+    hr_iterator *it =
+        hr_iterate(hr_parse_example(hr_skip(hr_tfrecord("rows.tfrecord"), 4),
+                                    HR_PARSE_SPEC({.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT})));
+    const hr_tensor *t = hr_get(first(it), "v");
+    assert_int_equal(t->layout, HR_DENSE);
+    assert_true(hr_shape_equal(t->shape, HR_SHAPE(4)));
+    assert_true(((float *)t->data)[0] == 40);
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void int64_becomes_float_where_the_feature_widens(void **state)
+{
+    (void)state;
+    const hr_feature wide = {.key = "id", .dtype = HR_FLOAT, .widen = true};
+    const hr_parse_spec spec = {&wide, 1};
+    hr_iterator *it = hr_iterate(hr_parse_example(batches(), &spec));
+    assert_true(((float *)hr_get(first(it), "id")->data)[4] == 1004);
+    hr_iterator_free(it);
+
+    const hr_element *e;
+    it = hr_iterate(hr_parse_example(batches(), &spec, .tf_compat = true));
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    hr_iterator_free(it);
+}
+
+static void label_is_marked_in_the_schema(void **state)
+{
+    (void)state;
+    hr_dataset *ds =
+        hr_parse_example(batches(), HR_PARSE_SPEC({.key = "id", .dtype = HR_INT64, .name = "late"}), .label = "late");
+    assert_null(hr_dataset_error(ds));
+    assert_string_equal(hr_dataset_schema(ds)->field[0].name, "late");
+    assert_true(hr_dataset_schema(ds)->field[0].label);
+    hr_dataset_unref(ds);
+
+    ds = hr_parse_example(batches(), HR_PARSE_SPEC({.key = "id", .dtype = HR_INT64}), .label = "lat");
+    assert_string_equal(hr_dataset_error(ds)->kind, "parse_example.spec");
+    hr_dataset_unref(ds);
+}
+
+static void too_many_values_name_file_offset_and_feature(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    write_rows("rows.tfrecord", 2);
+    hr_iterator *it = hr_iterate(
+        hr_parse_example(hr_batch(hr_tfrecord("rows.tfrecord"), 2), HR_PARSE_SPEC({.key = "id", .dtype = HR_INT64})));
+    assert_int_equal(hr_get(first(it), "id")->count, 2);
+    assert_int_equal(hr_get(first(it), "id")->count, 1);
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    const hr_error *err = hr_iterator_error(it);
+    assert_string_equal(err->kind, "example.count");
+    assert_string_equal(err->feature, "id");
+    assert_non_null(strstr(err->text, "found 2"));
+    assert_non_null(strstr(err->text, "rows.tfrecord"));
+    hr_iterator_free(it);
+}
+
+static void records_must_be_named_where_there_are_several_strings(void **state)
+{
+    (void)state;
+    const hr_view one = {"", 0};
+    const hr_tensor t[] = {hr_tensor_of(HR_STRING, HR_SHAPE(1), &one), hr_tensor_of(HR_STRING, HR_SHAPE(1), &one)};
+    hr_dataset *ds = hr_parse_example(hr_from_tensor_slices(t, NULL, 2),
+                                      HR_PARSE_SPEC({.key = "id", .kind = HR_VAR_LEN, .dtype = HR_INT64}));
+    assert_string_equal(hr_dataset_error(ds)->kind, "parse_example.source");
+    hr_dataset_unref(ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequence_is_padded_to_the_longest_row_of_its_batch),
+        cmocka_unit_test(sparse_feature_sorts_its_values_by_place),
+        cmocka_unit_test(sparse_place_outside_the_shape_is_an_error_of_its_record),
+        cmocka_unit_test(partition_divides_the_values_of_each_row),
+        cmocka_unit_test(ragged_row_alone_is_a_vector),
+        cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
+        cmocka_unit_test(label_is_marked_in_the_schema),
+        cmocka_unit_test(too_many_values_name_file_offset_and_feature),
+        cmocka_unit_test(records_must_be_named_where_there_are_several_strings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
