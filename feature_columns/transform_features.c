@@ -221,6 +221,22 @@ static void view_raw(const plan *p, const hr_columns *before, hr_column_values *
     }
 }
 
+/* Rows of a text source may lack a value, and no default was filled in: they fail, rather than read as 0 or "". */
+static void refuse_missing(target *t, const hr_columns *before, int64_t rows)
+{
+    for (int i = 0; i < hr__transformer_raws(t->plan->transformer); i++) {
+        const uint64_t *present = before->column[t->plan->raw_field[i]].present;
+        for (int64_t r = 0; present && r < rows; r++) {
+            if (present[r / 64] >> (r % 64) & 1) continue;
+            hr_error err;
+            hr_fail(&err, HR_INVALID_ARGUMENT, "column.missing_value",
+                    "feature '%s': expected a value, got none; give the source a default for it",
+                    hr__transformer_raw(t->plan->transformer, i));
+            hr_fail_at(t->work, t->rows, r, &err);
+        }
+    }
+}
+
 static hr_status fill_ragged(target *t, int field, const void *values, int64_t count, const int32_t *splits,
                              int64_t rows, hr_error *err)
 {
@@ -300,6 +316,7 @@ static hr_status features_work(const void *spec, const void *unit, hr_work *w, h
         .user = &t,
         .tf_compat = p->tf_compat || hr_work_tf_compat(w),
     };
+    refuse_missing(&t, &before, count);
     HR_TRY(hr__transform(p->transformer, &memory, count, raw, made, err));
     for (int i = 0; i < outputs; i++)
         HR_TRY(fill_components(&t, hr__transformer_output(p->transformer, i), &made[i], err));

@@ -142,6 +142,25 @@ static void mistakes_stick_to_the_dataset(void **state)
     hr_feature_column_unref(column);
 }
 
+static void no_allocation_failure_leaks_while_the_dataset_is_made(void **state)
+{
+    (void)state;
+    const int64_t alive = allocations_alive();
+    for (int64_t n = 0;; n++) {
+        fail_allocation(n);
+        hr_dataset *ds = transformed(source(-1), "late");
+        int64_t count = allocations_since();
+        const hr_error *err = hr_dataset_error(ds);
+        if (n < count) {
+            assert_non_null(err);
+            assert_int_equal(err->code, HR_RESOURCE_EXHAUSTED);
+        }
+        hr_dataset_unref(ds);
+        assert_int_equal(allocations_alive(), alive);
+        if (n >= count) break;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +168,7 @@ int main(void)
         cmocka_unit_test(only_columns_labels_and_what_is_kept_come_out),
         cmocka_unit_test(rows_before_a_wrong_one_are_delivered),
         cmocka_unit_test(mistakes_stick_to_the_dataset),
+        cmocka_unit_test(no_allocation_failure_leaks_while_the_dataset_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
