@@ -1,0 +1,125 @@
+/* Any bytes as CSV: blocks of any size give the same rows and errors, by masks and byte by byte. The first byte chooses
+ * the options. */
+#include "base/cpu.h"
+#include "io/csv.h"
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { COLUMNS = 3, MOST = 1 << 16 };
+
+typedef struct memory {
+    void *piece[8];
+    int pieces;
+    uint64_t *hash; /* of each row of the block; an error's */
+} memory;
+
+static void *bytes(size_t size, void *user)
+{
+    memory *m = user;
+    return m->pieces == 8 ? NULL : (m->piece[m->pieces++] = calloc(1, size + 64));
+}
+
+static uint64_t mix(uint64_t hash, const void *from, size_t size)
+{
+    return hr_fingerprint_cat64(hash, hr_fingerprint64(from, size));
+}
+
+static void failed(int64_t row, const hr_error *error, void *user)
+{
+    const int64_t places[] = {error->line, error->record, error->offset, error->length, error->column};
+    ((memory *)user)->hash[row] = mix(1, places, sizeof places);
+}
+
+static uint64_t hash_row(const hr__csv_format *f, const hr_column *column, int64_t r)
+{
+    uint64_t hash = 2;
+    for (int c = 0; c < f->columns; c++) {
+        const char *at = (const char *)column[c].values + (size_t)r * f->column[c].width;
+        hr_view view;
+        const bool there = !column[c].present || column[c].present[r / 64] >> r % 64 & 1;
+        hash = mix(hash, &there, sizeof there);
+        if (f->column[c].dtype == HR_STRING)
+            memcpy(&view, at, sizeof view), hash = mix(hash, view.data, (size_t)view.size);
+        else
+            hash = mix(hash, at, f->column[c].width);
+    }
+    return hash;
+}
+
+/* A hash of all rows of a text. Reads it as reader and convert do, but without a file. */
+static uint64_t hash_text(const hr__csv_format *f, const char *text, size_t size, int64_t block_rows, unsigned cpu)
+{
+    uint64_t hash = 0;
+    hr__csv_layout layout;
+    void *scratch = calloc(1, hr__csv_scratch_size());
+    hr__cpu_limit(cpu);
+    if (hr__csv_layout_make(f, "fuzz.csv", NULL, 0, &layout, NULL) != HR_OK) abort();
+    for (hr__csv_block block = {.line = 1}; size > 0;) {
+        hr__csv_count count;
+        hr__csv_count_rows(&f->dialect, text, size, block_rows, layout.skip_blank, &count);
+        if (count.size == 0) { /* the masks do not know */
+            bool closed;
+            count.size = hr__csv_scan_row(&f->dialect, text, size, 0, &closed);
+            count.rows = !(layout.skip_blank && (*text == '\n' || *text == '\r'));
+        }
+        hr_column column[COLUMNS] = {0};
+        memory m = {.hash = calloc((size_t)count.rows + 1, sizeof *m.hash)};
+        hr__csv_sink sink = {.column = column, .bytes = bytes, .failed = failed, .user = &m};
+        char *copy = calloc(1, count.size + 64);
+        memcpy(copy, text, count.size);
+        block.data = copy;
+        block.size = count.size;
+        block.rows = count.rows;
+        for (int c = 0; c < COLUMNS; c++) column[c].values = calloc((size_t)count.rows + 1, sizeof(hr_view));
+        if (hr__csv_parse(f, &layout, "fuzz.csv", &block, scratch, &sink, NULL) != HR_OK) abort();
+        for (int64_t r = 0; r < count.rows; r++)
+            hash = hr_fingerprint_cat64(hash, m.hash[r] ? m.hash[r] : hash_row(f, column, r));
+        for (int c = 0; c < COLUMNS; c++) free(column[c].values);
+        while (m.pieces > 0) free(m.piece[--m.pieces]);
+        free(m.hash);
+        block.line += hr__csv_count_lines(copy, count.size);
+        block.record += count.rows;
+        block.offset += (int64_t)count.size;
+        free(copy);
+        text += count.size;
+        size -= count.size;
+    }
+    hr__csv_layout_clear(&layout);
+    hr__cpu_limit(~0u);
+    free(scratch);
+    return hash;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const hr_csv_column columns[COLUMNS] = {
+        {"a", HR_STRING, NULL}, {"b", HR_INT64, NULL}, {"c", HR_FLOAT, NULL}};
+    static const int places[COLUMNS] = {2, 0, 1};
+    if (size < 1 || size > MOST) return 0;
+    const unsigned choice = data[0];
+    const bool tf_compat = choice & 1;
+    hr_csv_opts opts = {.struct_size = sizeof opts, .columns = columns, .column_count = COLUMNS, .no_header = true};
+    opts.tf_compat = tf_compat;
+    opts.no_quotes = choice & 2;
+    opts.keep_missing = choice & 4;
+    opts.delimiter = choice & 8 ? ";" : ",";
+    opts.na_value = choice & 16 ? "NA" : NULL;
+    if (choice & 32 && !tf_compat) opts.select_cols = places, opts.select_count = COLUMNS;
+    hr__csv_format *f;
+    if (hr__csv_format_new(&opts, &f, NULL) != HR_OK) abort();
+    const size_t length = size - 1;
+    char *text = calloc(1, length + 64); /* readable bytes behind, as everywhere */
+    if (length > 0) memcpy(text, data + 1, length);
+    const uint64_t want = hash_text(f, text, length, 1, 0);
+    if (hash_text(f, text, length, 1000000, 0) != want) abort();
+    if (hash_text(f, text, length, 3, HR__SSE42 | HR__AVX2) != want) abort();
+    if (hash_text(f, text, length, 1000000, ~0u) != want) abort();
+    hr__csv_format exact = *f;
+    exact.dialect.exact_only = true;
+    if (hash_text(&exact, text, length, 7, ~0u) != want) abort();
+    hr__csv_format_free(f);
+    free(text);
+    return 0;
+}

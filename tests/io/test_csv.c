@@ -1,0 +1,368 @@
+/* CSV into columns: what is read, whatever the size of blocks and the kernel; what each mistake says and where. */
+#include "base/cpu.h"
+#include "io/csv.h"
+#include "testing.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 1 << 16 };
+
+/* ---- a file as one text: a line a row, its values separated by '|', or its error ---- */
+
+typedef struct dump {
+    char text[TEXT];
+    size_t size;
+    char *failed[64]; /* errors of a block's rows */
+    hr_error last;
+    void *bytes[64];
+    int pieces;
+    hr_status status;
+    int64_t blank;
+} dump;
+
+static void add(dump *d, const char *text, size_t size)
+{
+    if (d->size + size + 1 >= TEXT) return;
+    memcpy(d->text + d->size, text, size);
+    d->size += size;
+    d->text[d->size] = '\0';
+}
+
+static void *bytes(size_t size, void *user)
+{
+    dump *d = user;
+    return d->pieces == 64 ? NULL : (d->bytes[d->pieces++] = malloc(size + 64));
+}
+
+static void failed(int64_t row, const hr_error *error, void *user)
+{
+    dump *d = user;
+    d->last = *error;
+    d->failed[row % 64] = strdup(error->text);
+}
+
+static void add_value(dump *d, const hr__csv_column *c, const char *at)
+{
+    char text[64];
+    hr_view view;
+    double real;
+    float single;
+    int64_t whole = 0;
+    int32_t small;
+    if (c->dtype == HR_STRING) {
+        memcpy(&view, at, sizeof view);
+        add(d, view.data, (size_t)view.size);
+    } else if (c->dtype == HR_FLOAT) {
+        memcpy(&single, at, sizeof single);
+        add(d, text, (size_t)sprintf(text, "%.9g", (double)single));
+    } else if (c->dtype == HR_DOUBLE) {
+        memcpy(&real, at, sizeof real);
+        add(d, text, (size_t)sprintf(text, "%.17g", real));
+    } else {
+        if (c->dtype == HR_INT32)
+            memcpy(&small, at, 4), whole = small;
+        else
+            memcpy(&whole, at, c->width);
+        add(d, text, (size_t)sprintf(text, c->dtype == HR_UINT64 ? "%llu" : "%lld", (long long)whole));
+    }
+}
+
+static void add_block(dump *d, const hr__csv_format *f, const hr__csv_layout *layout, const hr__csv_block *block)
+{
+    hr_column column[8] = {0};
+    void *scratch = malloc(hr__csv_scratch_size());
+    hr__csv_sink sink = {.column = column, .bytes = bytes, .failed = failed, .user = d};
+    hr_error err;
+    for (int c = 0; c < f->columns; c++) column[c].values = malloc((size_t)block->rows * f->column[c].width + 1);
+    assert_ok(hr__csv_parse(f, layout, "t.csv", block, scratch, &sink, &err), &err);
+    for (int64_t r = 0; r < block->rows; r++) {
+        char *error = d->failed[r % 64];
+        if (error) add(d, error, strlen(error));
+        for (int c = 0; !error && c < f->columns; c++) {
+            if (c) add(d, "|", 1);
+            const bool there = !column[c].present || column[c].present[r / 64] >> r % 64 & 1;
+            if (there)
+                add_value(d, &f->column[c], (char *)column[c].values + (size_t)r * f->column[c].width);
+            else
+                add(d, "~", 1);
+        }
+        add(d, "\n", 1);
+        free(error);
+        d->failed[r % 64] = NULL;
+    }
+    for (int c = 0; c < f->columns; c++) free(column[c].values);
+    while (d->pieces > 0) free(d->bytes[--d->pieces]);
+    free(scratch);
+}
+
+static void read_all(dump *d, const char *text, size_t size, const hr_csv_opts *opts, size_t block_bytes)
+{
+    hr__csv_format *f;
+    hr__csv_file *file = NULL;
+    hr__csv_block block;
+    *d = (dump){0};
+    write_file("t.csv", text, size);
+    d->status = hr__csv_format_new(opts, &f, &d->last);
+    if (d->status == HR_OK && opts->column_count == 0) d->status = hr__csv_format_from_header(f, "t.csv", &d->last);
+    if (d->status == HR_OK) d->status = hr__csv_open(f, "t.csv", &file, &d->last);
+    while (d->status == HR_OK) {
+        hr_error err;
+        d->status = hr__csv_read(file, block_bytes, 63, &block, &err);
+        if (d->status != HR_OK && d->status != HR_END) d->last = err;
+        if (d->status == HR_OK) add_block(d, f, hr__csv_file_layout(file), &block), d->blank += block.blank;
+    }
+    hr__csv_close(file);
+    hr__csv_format_free(f);
+}
+
+/* For every small size of blocks, and the usual one. */
+static void reads_as(const char *text, const hr_csv_opts *opts, const char *want)
+{
+    static dump d;
+    const size_t size = strlen(text);
+    for (size_t block = 1; block < size + 2; block++) {
+        read_all(&d, text, size, opts, block);
+        assert_string_equal(d.text, want);
+    }
+    read_all(&d, text, size, opts, 65536);
+    assert_string_equal(d.text, want);
+}
+
+#define COLUMNS(...)                                                                                                   \
+    .columns = (const hr_csv_column[]){__VA_ARGS__},                                                                   \
+    .column_count = sizeof((hr_csv_column[]){__VA_ARGS__}) / sizeof(hr_csv_column)
+
+#define ID_AND_NAME COLUMNS({"id", HR_INT64, NULL}, {"name", HR_STRING, NULL})
+
+/* ---- what is read ---- */
+
+static void columns_are_found_by_name_in_any_order(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {COLUMNS({"c", HR_FLOAT, NULL}, {"a", HR_INT32, NULL})};
+    reads_as("a,b,c\n1,x,2.5\n-3,\"y,\nz\",1e3\n", &opts, "2.5|1\n1000|-3\n");
+    reads_as("\xef\xbb\xbf\"a\",\"b\",c\r\n1,x,2.5\r\n", &opts, "2.5|1\n");
+    hr_csv_opts all = {0};
+    reads_as("a,\"b \"\"q\"\"\"\n1,x\n,y\n", &all, "1|x\n|y\n");
+}
+
+static void every_dtype_is_read(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {COLUMNS({"a", HR_INT32, NULL}, {"b", HR_INT64, NULL}, {"c", HR_UINT64, NULL},
+                                {"d", HR_FLOAT, NULL}, {"e", HR_DOUBLE, NULL}, {"f", HR_BOOL, NULL},
+                                {"g", HR_STRING, NULL})};
+    reads_as("a,b,c,d,e,f,g\n"
+             "-2147483648,-9223372036854775808,18446744073709551615,0.1,0.1,True,x\n"
+             "+7, 12345678901234567 ,0,-inf,.5e-3,0,\"\"\"\"\n",
+             &opts,
+             "-2147483648|-9223372036854775808|18446744073709551615|0.100000001|0.10000000000000001|1|x\n"
+             "7|12345678901234567|0|-inf|0.00050000000000000001|0|\"\n");
+}
+
+static void line_ends_and_blank_lines_make_no_difference(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {ID_AND_NAME};
+    reads_as("id,name\r\n1,a\r\n\r\n2,b\r3,c\n\n\r\n4,d", &opts, "1|a\n2|b\n3|c\n4|d\n");
+    static dump d;
+    read_all(&d, "id,name\n\n1,a\n\r\n\r2,b\n", 20, &opts, 5);
+    assert_int_equal(d.blank, 3);
+    hr_csv_opts one = {COLUMNS({"id", HR_STRING, NULL}), .keep_missing = true};
+    reads_as("id\n\nx\n\n", &one, "~\nx\n~\n");
+}
+
+static void missing_fields_take_the_default_or_are_marked(void **state)
+{
+    (void)state;
+    const hr_tensor seven = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(7));
+    const hr_tensor none = hr_tensor_of(HR_STRING, HR_SCALAR, (const hr_view[]){{"none", 4}});
+    hr_csv_opts opts = {COLUMNS({"id", HR_INT64, &seven}, {"name", HR_STRING, &none}), .na_value = "NA"};
+    reads_as("id,name\n,\nNA,\"NA\"\n1,\"\"\n", &opts, "7|none\n7|none\n1|none\n");
+    hr_csv_opts keep = {ID_AND_NAME, .keep_missing = true, .na_value = "0"};
+    reads_as("id,name\n,a\n0,b\n1,0\n2,c\n", &keep, "~|a\n~|b\n1|~\n2|c\n");
+}
+
+static void other_dialects_are_read(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {ID_AND_NAME, .delimiter = ";", .no_quotes = true, .no_header = true};
+    reads_as("1;\"a\n2;b,\"c\n", &opts, "1|\"a\n2|b,\"c\n");
+    hr_csv_opts places = {ID_AND_NAME, .select_cols = (int[]){2, 0}, .select_count = 2};
+    reads_as("x,y,z\na,b,1\nc,d,2,more\n", &places, "1|a\n2|c\n");
+    hr_csv_opts without = {ID_AND_NAME, .exclude_cols = (int[]){1}, .exclude_count = 1, .no_header = true};
+    reads_as("1,b,a\n2,d,c\n", &without, "1|a\n2|c\n");
+}
+
+/* ---- what is wrong ---- */
+
+typedef struct mistake {
+    const char *text, *kind, *said; /* said: after "t.csv:" */
+    int64_t record, offset, length;
+    int column;
+} mistake;
+
+static void a_wrong_row_is_named_with_its_place_and_the_next_one_is_read(void **state)
+{
+    (void)state;
+    static const mistake mistakes[] = {
+        {"n/a,x", "csv.value",
+         "4: column 'id' (field 0): expected int64, got \"n/a\"; if it means missing, add it to .na_value", 1, 15, 6,
+         0},
+        {"9223372036854775808,x", "csv.value",
+         "4: column 'id' (field 0): expected int64, got \"9223372036854775808\"; if it means missing, add it to "
+         ".na_value",
+         1, 15, 22, 0},
+        {",x", "csv.missing",
+         "4: column 'id' (field 0): expected int64, got an empty field; give the column a default_value", 1, 15, 3, 0},
+        {"\"NA\",x", "csv.missing",
+         "4: column 'id' (field 0): expected int64, got \"NA\", which means missing; give the column a default_value",
+         1, 15, 7, 0},
+        {"2", "csv.fields", "4: expected 2 fields, found 1", 1, 15, 2, -1},
+        {"2,x,y", "csv.fields", "4: expected 2 fields, found 3", 1, 15, 6, -1},
+        {"2,x\"y", "csv.quote",
+         "4: column 'name' (field 1): expected no quote in a field that does not begin with one; quote the field and "
+         "double the quote, or set .no_quotes",
+         1, 15, 6, 1},
+        {"2,\"x\"y", "csv.quote",
+         "4: column 'name' (field 1): expected a delimiter or a line end behind the closing quote; double a quote that "
+         "belongs to the text",
+         1, 15, 7, 1},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        const mistake *m = &mistakes[i];
+        char text[256], want[512];
+        static dump d;
+        hr_csv_opts opts = {ID_AND_NAME, .na_value = "NA"};
+        /* The first row lies on two lines; an offset in it would be wrong if they were counted as rows. */
+        sprintf(text, "id,name\n1,\"\na\"\n%s\n3,b\n", m->text);
+        sprintf(want, "1|\na\nt.csv:%s\n3|b\n", m->said);
+        reads_as(text, &opts, want);
+        read_all(&d, text, strlen(text), &opts, 65536);
+        assert_string_equal(d.last.kind, m->kind);
+        assert_string_equal(d.last.file, "t.csv");
+        assert_int_equal(d.last.code, HR_INVALID_ARGUMENT);
+        assert_int_equal(d.last.line, 4);
+        assert_int_equal(d.last.record, m->record);
+        assert_int_equal(d.last.offset, m->offset);
+        assert_int_equal(d.last.length, m->length);
+        assert_int_equal(d.last.column, m->column);
+        assert_string_equal(d.last.feature, m->column < 0 ? "" : m->column ? "name" : "id");
+    }
+}
+
+static void an_open_quote_reports_all_bytes_that_it_swallows(void **state)
+{
+    (void)state;
+    static dump d;
+    hr_csv_opts opts = {ID_AND_NAME};
+    const char *text = "id,name\n1,a\n2,\"b\n3,c\n4,d\n";
+    reads_as(text, &opts,
+             "1|a\nt.csv:3: column 'name' (field 1): expected a closing quote, found the end of the file\n");
+    read_all(&d, text, strlen(text), &opts, 65536);
+    assert_int_equal(d.last.offset, 12);
+    assert_int_equal(d.last.length, 13);
+}
+
+static void refuses(const char *text, const hr_csv_opts *opts, const char *kind, const char *said)
+{
+    static dump d;
+    read_all(&d, text, strlen(text), opts, 100);
+    assert_int_equal(d.status, HR_INVALID_ARGUMENT);
+    assert_string_equal(d.last.kind, kind);
+    if (!strstr(d.last.text, said)) fail_msg("expected \"%s\" in \"%s\"", said, d.last.text);
+}
+
+static void wrong_options_and_headers_are_refused(void **state)
+{
+    (void)state;
+    const char *text = "id,name,name2,id2\n1,a,b,2\n";
+    const hr_tensor wrong = hr_tensor_of(HR_FLOAT, HR_SCALAR, HR_F32(1));
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = ",,"}, "csv.delimiter", "one byte, got \",,\"");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = "\n"}, "csv.delimiter", "'\\x0a'");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = "\""}, "csv.delimiter", "no_quotes allows the quote");
+    refuses(text, &(hr_csv_opts){COLUMNS({"id", HR_HALF, NULL})}, "csv.dtype", "got float16");
+    refuses(text, &(hr_csv_opts){COLUMNS({"id", HR_INT64, &wrong})}, "csv.default",
+            "one int64 value, got 1 of float32");
+    refuses(text, &(hr_csv_opts){COLUMNS({"id", HR_INT64, NULL}, {"id", HR_INT64, NULL})}, "csv.columns", "twice");
+    refuses(text, &(hr_csv_opts){COLUMNS({"nam", HR_STRING, NULL})}, "csv.column", "did you mean 'name'?");
+    refuses("id,id\n", &(hr_csv_opts){COLUMNS({"id", HR_INT64, NULL})}, "csv.column", "twice, as fields 0 and 1");
+    refuses("id,\"na\"me\n", &(hr_csv_opts){ID_AND_NAME}, "csv.quote", "t.csv:1: header");
+    refuses("", &(hr_csv_opts){0}, "csv.header", "found an empty file");
+    refuses("", &(hr_csv_opts){ID_AND_NAME, .tf_compat = true}, "csv.header", "found an empty file");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .select_cols = (int[]){1}, .select_count = 1}, "csv.select", "got 1");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .select_cols = (int[]){1, 1}, .select_count = 2}, "csv.select", "once");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .select_cols = (int[]){1, -1}, .select_count = 2}, "csv.select",
+            "got -1");
+}
+
+static void an_empty_file_with_named_columns_is_empty(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {ID_AND_NAME};
+    reads_as("", &opts, "");
+    reads_as("id,name\n", &opts, "");
+}
+
+/* ---- kernels ---- */
+
+static void all_kernels_read_the_same_of_random_text(void **state)
+{
+    (void)state;
+    static const char *const piece[] = {",",   ",",      "\n",         "\n", "\r\n",   "1",       "-22", "3.25",
+                                        "abc", "\"q,\"", "\"a\"\"b\"", "\"", "\"\n\"", "1234567", "\r",  " "};
+    static dump want, got;
+    static char text[4000];
+    hr_csv_opts opts = {COLUMNS({"a", HR_STRING, NULL}, {"b", HR_INT64, NULL}, {"c", HR_DOUBLE, NULL}),
+                        .keep_missing = true, .no_header = true};
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        size_t size = 0;
+        for (uint64_t i = 0; size < 2000; i++) {
+            const char *p = piece[hr_random_below(seed, i, seed % 2 ? 16 : 9)];
+            size += (size_t)sprintf(text + size, "%s", p);
+        }
+        for (int k = 0; k < 3; k++) {
+            hr__cpu_limit(k == 0 ? 0 : k == 1 ? HR__SSE42 | HR__AVX2 : ~0u);
+            read_all(k ? &got : &want, text, size, &opts, k == 0 ? 65536 : 50 + seed);
+            if (k) assert_string_equal(got.text, want.text);
+        }
+    }
+    hr__cpu_limit(~0u);
+}
+
+static void a_lack_of_memory_is_said_and_leaks_nothing(void **state)
+{
+    (void)state;
+    static dump d;
+    hr_csv_opts opts = {COLUMNS({"name", HR_STRING, NULL})};
+    const char *text = "id,name\n1,\"a\"\"b\"\n";
+    const int64_t alive = allocations_alive();
+    for (int64_t n = 0; n < 40; n++) {
+        fail_allocation(n);
+        read_all(&d, text, strlen(text), &opts, 100);
+        allocations_since();
+        assert_true(d.status == HR_END || d.status == HR_RESOURCE_EXHAUSTED);
+        assert_int_equal(allocations_alive(), alive);
+        if (n == 0) assert_int_equal(d.status, HR_RESOURCE_EXHAUSTED);
+        if (n == 39) assert_string_equal(d.text, "a\"b\n");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_found_by_name_in_any_order),
+        cmocka_unit_test(every_dtype_is_read),
+        cmocka_unit_test(line_ends_and_blank_lines_make_no_difference),
+        cmocka_unit_test(missing_fields_take_the_default_or_are_marked),
+        cmocka_unit_test(other_dialects_are_read),
+        cmocka_unit_test(a_wrong_row_is_named_with_its_place_and_the_next_one_is_read),
+        cmocka_unit_test(an_open_quote_reports_all_bytes_that_it_swallows),
+        cmocka_unit_test(wrong_options_and_headers_are_refused),
+        cmocka_unit_test(an_empty_file_with_named_columns_is_empty),
+        cmocka_unit_test(all_kernels_read_the_same_of_random_text),
+        cmocka_unit_test(a_lack_of_memory_is_said_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
