@@ -1,5 +1,5 @@
 /* example_encode: the bytes that a writer of Example and SequenceExample must produce. */
-#include "golden/golden.h"
+#include "tests/golden/golden.h"
 #include <headrace/io.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* convert: rows into shards, the same for any number of threads; nothing left behind when it fails. */
 #include "io/convert.h"
-#include "testing.h"
+#include "tests/testing.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* CSV into columns: what is read, whatever the size of blocks and the kernel; what each mistake says and where. */
 #include "base/cpu.h"
 #include "io/csv.h"
-#include "testing.h"
+#include "tests/testing.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The kernels against each other and against the exact scanner, on random text full of quotes, at every size. */
 #include "base/cpu.h"
 #include "io/csv.h"
-#include "testing.h"
+#include "tests/testing.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The Example builder: its bytes against ones made by hand, its behaviour when memory runs out. */
-#include "testing.h"
+#include "tests/testing.h"
 #include <headrace/io.h>
 #include <stdio.h>
 #include <string.h>

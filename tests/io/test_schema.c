@@ -1,6 +1,6 @@
 /* The schema section: what it says, and what each mistake says. */
 #include "io/schema.h"
-#include "testing.h"
+#include "tests/testing.h"
 #include <string.h>
 
 static hr_status read(const char *text, hr__schema_file *out, hr_error *err)
