@@ -61,6 +61,7 @@ typedef struct hr__csv_tokens {
     size_t token_room, row_room; /* at least 64 more than are there, or nothing is done */
     size_t done;                 /* behind the last whole row */
     bool fault;
+    bool quotes; /* there was one, perhaps; never taken back */
 } hr__csv_tokens;
 
 /* Adds tokens of whole rows from `from` on, which is the beginning of a row. 64 bytes behind `size` can be read. */

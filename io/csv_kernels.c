@@ -15,6 +15,7 @@ typedef struct csv_carry {
     uint64_t inside; /* all ones: the last byte was inside quotes */
     uint64_t closed; /* 1: the last byte was a closing quote */
     uint64_t marked; /* 1: the last byte was a delimiter, a line end or a quote; or there was none */
+    uint64_t quotes; /* not 0: there was a quote */
 } csv_carry;
 
 typedef struct csv_marks {
