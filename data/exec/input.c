@@ -19,14 +19,19 @@ bool ds_is_node(const hr_dataset *ds, const hr_dataset *below)
 
 bool input_is_node(const hr_plan *p, int i) { return ds_is_node(p->ds, own_dataset(p, i)); }
 
+static bool open_node(hr_plan *p, int i, hr_dataset *below)
+{
+    hr_plan *node = node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
+    p->in[i]->node = node;
+    if (!node || !below->op->held_from || !input_is_node(node, 0)) return node != NULL;
+    return log_input(node, node->in[0]); /* the start: what it pulls in this very unit may be asked for again */
+}
+
 bool open_own(hr_plan *p, int i)
 {
     input *in = p->in[i];
     hr_dataset *below = own_dataset(p, i);
-    if (input_is_node(p, i)) {
-        in->node = node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
-        return in->node != NULL;
-    }
+    if (input_is_node(p, i)) return open_node(p, i, below);
     uint64_t path = p->stage->path;
     if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
     token_ref(in->before);
