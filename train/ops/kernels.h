@@ -53,6 +53,9 @@ static inline void hr__broadcast_run(const hr__broadcast *p, int64_t i, int64_t 
     }
 }
 
+/* Whether splits [n + 1] share out the ids, and the weights, if any, are as many. */
+hr_status hr__check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights, hr_error *err);
+
 /* A constructor with one input, with two. */
 hr_node hr__unary(const char *op, hr_node x, const hr_name_opts *opts);
 hr_node hr__binary(const char *op, hr_node x, hr_node y, const hr_name_opts *opts);

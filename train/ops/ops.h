@@ -3,6 +3,7 @@
 #ifndef HR_OPS_H
 #define HR_OPS_H
 
+#include <headrace/feature_columns.h> /* hr_combiner */
 #include <headrace/graph.h>
 
 #ifdef __cplusplus
@@ -234,7 +235,6 @@ HR_API hr_node hr_add_n(const hr_node *values, int count);
 
 /* ---- ids of rows: `ids` int64 [nnz], row r has those from splits[r] up to splits[r + 1], int32 [n + 1] ---- */
 
-typedef enum hr_combiner { HR_MEAN, HR_SUM, HR_SQRTN } hr_combiner;
 typedef struct hr_lookup_opts {
     size_t struct_size;
     const char *name;

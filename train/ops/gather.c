@@ -1,0 +1,330 @@
+/* Rows taken by index, and rows summed by index: Gather, GatherV2, ResourceGather, UnsortedSegmentSum. The gradient of
+ * rows taken along axis 0 stays slices. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+/* ---- gathering ---- */
+
+/* From values[outer][length][run] to out[outer][count][run], along `length`. */
+typedef struct rows {
+    const char *from;
+    const hr_tensor *indices;
+    char *to;
+    int64_t length;
+    size_t run; /* bytes */
+} rows;
+
+static void take_rows(int64_t first, int64_t last, void *user)
+{
+    enum { AHEAD = 16 };
+    const rows *r = user;
+    const int64_t count = r->indices->count;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t outer = i / count;
+        if (i % count + AHEAD < count)
+            __builtin_prefetch(r->from +
+                               (size_t)(outer * r->length + hr__int_at(r->indices, i % count + AHEAD)) * r->run);
+        memcpy(r->to + (size_t)i * r->run,
+               r->from + (size_t)(outer * r->length + hr__int_at(r->indices, i % count)) * r->run, r->run);
+    }
+}
+
+static hr_status check_indices(const hr_tensor *indices, int64_t length, hr_error *err)
+{
+    for (int64_t i = 0; i < indices->count; i++) {
+        const int64_t at = hr__int_at(indices, i);
+        if (at < 0 || at >= length)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "indices[%lld] = %lld is not in [0, %lld)",
+                           (long long)i, (long long)at, (long long)length);
+    }
+    return HR_OK;
+}
+
+/* in[:axis] + indices + in[axis + 1:]. */
+static bool gathered(hr_shape in, hr_shape indices, int axis, hr_shape *out)
+{
+    if (in.rank - 1 + indices.rank > HR_MAX_RANK) return false;
+    out->rank = 0;
+    for (int i = 0; i < axis; i++) out->dims[out->rank++] = in.dims[i];
+    for (int i = 0; i < indices.rank; i++) out->dims[out->rank++] = indices.dims[i];
+    for (int i = axis + 1; i < in.rank; i++) out->dims[out->rank++] = in.dims[i];
+    return true;
+}
+
+static hr_status gather(hr_kernel *k, const hr_tensor *params, const hr_tensor *indices, int axis, hr_error *err)
+{
+    hr_shape shape = {0, {0}};
+    hr_tensor *out, owned;
+    if (!gathered(params->shape, indices->shape, axis, &shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %d dimensions", HR_MAX_RANK);
+    HR_TRY(check_indices(indices, params->shape.dims[axis], err));
+    rows r = {params->data, indices, NULL, params->shape.dims[axis], hr_dtype_size(params->dtype)};
+    int64_t outer = 1;
+    for (int i = 0; i < axis; i++) outer *= params->shape.dims[i];
+    for (int i = axis + 1; i < params->shape.rank; i++) r.run *= (size_t)params->shape.dims[i];
+    if (params->dtype == HR_STRING) {
+        hr_tensor views =
+            hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)hr_shape_count(shape) * sizeof(hr_view)));
+        r.to = views.data;
+        if (!r.to) return hr_no_memory(err, "a tensor");
+        take_rows(0, outer * indices->count, &r);
+        HR_TRY(hr_tensor_strings(&owned, shape, views.data, err));
+        hr_kernel_give(k, 0, owned);
+        return HR_OK;
+    }
+    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    r.to = out->data;
+    if (r.run > 0) hr_kernel_parallel(k, outer * indices->count, (double)r.run * .1 + 4, take_rows, &r);
+    return HR_OK;
+}
+
+static hr_status gather_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *value = s->inputs > 2 ? hr_infer_value(s, 2) : NULL;
+    int axis = 0;
+    if (s->input[0].rank == 0) return hr_infer_refuse(s, err, "params of rank 1 or more");
+    if (s->input[0].rank < 0 || s->input[1].rank < 0 || (s->inputs > 2 && !value)) return HR_OK;
+    if (value) HR_TRY(hr__axis(hr__int_at(value, 0), s->input[0].rank, &axis, err));
+    if (s->inputs > 2 && hr_attr_int(s->node, "batch_dims") != 0) return HR_OK;
+    if (!gathered(s->input[0], s->input[1], axis, &s->output[0])) return hr_infer_refuse(s, err, "fewer dimensions");
+    return HR_OK;
+}
+
+static hr_status gather_compute(hr_kernel *k, hr_error *err)
+{
+    int axis = 0;
+    if (k->input[0]->shape.rank < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "params must be at least 1 dimensional");
+    if (k->inputs > 2) HR_TRY(hr__axis(hr__int_at(k->input[2], 0), k->input[0]->shape.rank, &axis, err));
+    if (k->inputs > 2 && hr_attr_int(k->node, "batch_dims") != 0)
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "no kernel for batch_dims other than 0");
+    return gather(k, k->input[0], k->input[1], axis, err);
+}
+
+static hr_status resource_gather_shape(hr_infer *s, hr_error *err)
+{
+    const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
+    if (!info || info->shape.rank < 1 || s->input[1].rank < 0) return HR_OK;
+    if (!gathered(info->shape, s->input[1], 0, &s->output[0])) return hr_infer_refuse(s, err, "fewer dimensions");
+    return HR_OK;
+}
+
+static hr_status resource_gather_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *params;
+    HR_TRY(hr_kernel_borrow(k, 0, &params, err));
+    if (params->shape.rank < 1 || params->dtype != hr_node_dtype(k->node))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a variable of rows");
+    return gather(k, params, k->input[1], 0, err);
+}
+
+/* ---- gradients ---- */
+
+static hr_node shape64(hr_node x)
+{
+    return hr_new_node(x.graph, "Shape", HR_INPUTS(x), HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT64)));
+}
+
+static hr_node known_shape(hr_graph *g, hr_shape shape)
+{
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(shape.rank), shape.dims);
+    return hr_const(g, &t);
+}
+
+/* values [indices, row], indices [n]. */
+static hr_gradient slices(hr_node g, hr_node indices, hr_shape row, hr_node dense_shape)
+{
+    int64_t dims[HR_MAX_RANK] = {-1};
+    for (int i = 1; i < row.rank; i++) dims[i] = row.dims[i];
+    const hr_node flat = hr_reshape(indices, hr_ints(g.graph, HR_I64(-1), 1));
+    return (hr_gradient){hr_reshape(g, hr_ints(g.graph, dims, row.rank)), flat, dense_shape};
+}
+
+/* Rows along another axis, dense: that axis comes to the front, rows are summed, and it goes back. */
+static hr_node dense_along(const hr_backward *b, int axis)
+{
+    const hr_shape in = hr_node_shape(b->input[0]);
+    const int n = hr_node_shape(b->input[1]).rank, rank = in.rank - 1 + n;
+    int64_t front[HR_MAX_RANK], back[HR_MAX_RANK], rows[HR_MAX_RANK] = {-1};
+    for (int i = 0; i < n; i++) front[i] = axis + i;
+    for (int i = 0; i < axis; i++) front[n + i] = i;
+    for (int i = axis + n; i < rank; i++) front[i] = i;
+    for (int i = 0, at = 1; i < in.rank; i++) {
+        back[i] = i == axis ? 0 : i < axis ? i + 1 : i;
+        if (i != axis) rows[at++] = in.dims[i];
+    }
+    const hr_node g = hr_transpose(b->grad[0], hr_ints(b->graph, front, rank));
+    const hr_node flat = hr_reshape(b->input[1], hr_ints(b->graph, HR_I64(-1), 1));
+    const hr_node sum = hr_new_node(b->graph, "UnsortedSegmentSum",
+                                    HR_INPUTS(hr_reshape(g, hr_ints(b->graph, rows, in.rank)), flat,
+                                              hr_scalar(b->graph, HR_INT64, (double)in.dims[axis])));
+    return hr_transpose(sum, hr_ints(b->graph, back, in.rank));
+}
+
+static void gather_gradient(hr_backward *b)
+{
+    const hr_attr *value =
+        b->inputs > 2 && strcmp(hr_node_op(b->input[2]), "Const") == 0 ? hr_node_attr(b->input[2], "value") : NULL;
+    const hr_shape in = hr_node_shape(b->input[0]);
+    int axis = 0;
+    if (in.rank < 1 || (b->inputs > 2 && !value) ||
+        (value && hr__axis(hr__int_at(value->tensor, 0), in.rank, &axis, NULL) != HR_OK)) {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
+                     "gradient of '%s': expected a constant axis and params of known rank", hr_node_name(b->node));
+        return;
+    }
+    int open = 0;
+    for (int i = 0; i < in.rank; i++) open += in.dims[i] < 0 && i != axis;
+    if (axis == 0 && open == 0) {
+        const hr_node shape = in.dims[0] < 0 ? shape64(b->input[0]) : known_shape(b->graph, in);
+        b->out[0] = slices(b->grad[0], b->input[1], in, shape);
+    } else if (open == 0 && in.dims[axis] >= 0 && hr_node_shape(b->input[1]).rank >= 0) {
+        b->out[0] = hr_dense_gradient(dense_along(b, axis));
+    } else {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected params of known shape",
+                     hr_node_name(b->node));
+    }
+}
+
+static void resource_gather_gradient(hr_backward *b)
+{
+    const hr_variable_info *info = hr_variable_of(b->input[0]);
+    if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, known_shape(b->graph, info->shape));
+}
+
+/* ---- UnsortedSegmentSum: negative ids are dropped ---- */
+
+static hr_status segment_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *count = hr_infer_value(s, 2);
+    const hr_shape data = s->input[0], ids = s->input[1];
+    if (data.rank < 0 || ids.rank < 0) return HR_OK;
+    if (ids.rank > data.rank) return hr_infer_refuse(s, err, "segment_ids shaped as the first dimensions of data");
+    s->output[0].rank = data.rank - ids.rank + 1;
+    s->output[0].dims[0] = count ? hr__int_at(count, 0) : -1;
+    for (int i = ids.rank; i < data.rank; i++) s->output[0].dims[i - ids.rank + 1] = data.dims[i];
+    return HR_OK;
+}
+
+#define SEGMENT_SUM(T, U, D, S)                                                                                        \
+    static void segment_sum_##S(const void *data, int64_t width, const hr_tensor *ids, void *out)                      \
+    {                                                                                                                  \
+        const T *from = data;                                                                                          \
+        for (int64_t i = 0; i < ids->count; i++, from += width) {                                                      \
+            const int64_t id = hr__int_at(ids, i);                                                                     \
+            T *to = (T *)out + (id < 0 ? 0 : id) * width;                                                              \
+            for (int64_t j = 0; j < width && id >= 0; j++) to[j] = (T)((U)to[j] + (U)from[j]);                         \
+        }                                                                                                              \
+    }
+HR__NUMBERS(SEGMENT_SUM)
+
+static hr_status segment_output(hr_kernel *k, int64_t *width, hr_tensor **out, hr_error *err)
+{
+    const hr_tensor *data = k->input[0], *ids = k->input[1];
+    const int64_t segments = k->input[2]->count == 1 ? hr__int_at(k->input[2], 0) : -1;
+    hr_shape shape = {data->shape.rank - ids->shape.rank + 1, {segments}};
+    char a[128], b[128];
+    for (int i = 0; i < ids->shape.rank; i++)
+        if (shape.rank < 1 || ids->shape.dims[i] != data->shape.dims[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                           "expected segment_ids shaped as the first dimensions of data, got %s and %s",
+                           hr_shape_text(ids->shape, a, sizeof a), hr_shape_text(data->shape, b, sizeof b));
+    *width = 1;
+    for (int i = 1; i < shape.rank; i++) *width *= shape.dims[i] = data->shape.dims[i - 1 + ids->shape.rank];
+    for (int64_t i = 0; i < ids->count; i++)
+        if (hr__int_at(ids, i) >= segments)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index",
+                           "segment_ids[%lld] = %lld is out of range [0, %lld)", (long long)i,
+                           (long long)hr__int_at(ids, i), (long long)segments);
+    return hr_kernel_output(k, 0, shape, out, err);
+}
+
+static hr_status segment_compute(hr_kernel *k, hr_error *err)
+{
+    int64_t width;
+    hr_tensor *out;
+    HR_TRY(segment_output(k, &width, &out, err));
+    if (out->count) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    switch (out->dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        segment_sum_##S(k->input[0]->data, width, k->input[1], out->data);                                             \
+        break;
+        HR__NUMBERS(CASE)
+#undef CASE
+    default:
+        break;
+    }
+    return HR_OK;
+}
+
+/* Rows of g by id; those of negative ids are zero. */
+static void segment_gradient(hr_backward *b)
+{
+    const hr_node zero = hr_scalar_like(b->input[1], 0);
+    const hr_node rows = hr_gather(b->grad[0], hr_maximum(b->input[1], zero), 0);
+    hr_node kept = hr_greater_equal(b->input[1], zero);
+    const int data = hr_node_shape(b->input[0]).rank, ids = hr_node_shape(b->input[1]).rank;
+    if (data < 0 || ids < 0) {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected inputs of known rank",
+                     hr_node_name(b->node));
+        return;
+    }
+    for (int i = ids; i < data; i++) kept = hr_expand_dims(kept, hr_scalar(b->graph, HR_INT32, -1));
+    b->out[0] = hr_dense_gradient(hr_where(kept, rows, hr_zeros_like(rows)));
+}
+
+const hr_graph_op hr_graph_ops_gather[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "GatherV2",
+        .inputs = "params:Tparams, indices:Tindices, axis:Taxis",
+        .outputs = "output:Tparams",
+        .attrs = "batch_dims:int=0; Tparams:any; Tindices:indices; Taxis:indices",
+        .shape = gather_shape,
+        .compute = gather_compute,
+        .gradient = gather_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Gather",
+        .inputs = "params:Tparams, indices:Tindices",
+        .outputs = "output:Tparams",
+        .attrs = "validate_indices:bool=true; Tparams:any; Tindices:indices",
+        .shape = gather_shape,
+        .compute = gather_compute,
+        .gradient = gather_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceGather",
+        .inputs = "resource:resource, indices:Tindices",
+        .outputs = "output:dtype",
+        .attrs = "batch_dims:int=0; validate_indices:bool=true; dtype:any; Tindices:indices",
+        .traits = HR_STATEFUL | HR_READS_ONLY,
+        .shape = resource_gather_shape,
+        .compute = resource_gather_compute,
+        .gradient = resource_gather_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "UnsortedSegmentSum",
+        .inputs = "data:T, segment_ids:Tindices, num_segments:Tnumsegments",
+        .outputs = "output:T",
+        .attrs = "T:numbers; Tindices:indices; Tnumsegments:indices=int32",
+        .shape = segment_shape,
+        .compute = segment_compute,
+        .gradient = segment_gradient,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_gather(hr_node params, hr_node indices, int axis)
+{
+    const hr_variable_info *info = hr_node_dtype(params) == HR_RESOURCE ? hr_variable_of(params) : NULL;
+    if (info && axis == 0)
+        return hr_new_node(params.graph, "ResourceGather", HR_INPUTS(params, indices),
+                           HR_ATTRS(HR_TYPE_ATTR("dtype", info->dtype)));
+    return hr_new_node(params.graph, "GatherV2", HR_INPUTS(params, indices, hr_scalar(params.graph, HR_INT32, axis)));
+}
