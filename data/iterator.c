@@ -116,7 +116,7 @@ static void help(hr_iterator *it)
     if (!head_ready(s)) e->root.blocked_on = s;
     while (!head_ready(s) && !is_over(s) && !engine_cancelled(e) && !e->no_memory) {
         if (run_one(e, 0)) continue;
-        if (head_ready(s) || is_over(s)) break;
+        if (head_ready(s) || is_over(s) || e->no_memory) break;
         const uint64_t from = uv_hrtime();
         e->consumer_sleeps = true;
         uv_cond_wait(&e->head_ready, &e->lock);

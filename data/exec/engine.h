@@ -243,7 +243,8 @@ struct engine {
     size_t over_budget; /* the most that was held beyond the budget, because it had to be */
     size_t reserved;    /* for units that are being planned and worked on */
     size_t largest_unit;
-    bool seed_drawn, no_memory;
+    bool seed_drawn;
+    atomic_bool no_memory;
 };
 
 /* stage.c */

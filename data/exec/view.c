@@ -4,26 +4,35 @@
 #include <string.h>
 
 /* The view fits one schema; threads and plans see the same one for long stretches. */
-static const hr_element *look(hr_element *e, const hr_columns *rows, int64_t element)
+static const hr_element *look(hr_element *e, const hr_schema *schema, const hr_columns *rows, int64_t element)
 {
-    if (!e->component || e->schema != rows->schema) {
+    if (!e->component || e->schema != schema) {
         hr__element_close(e);
-        if (hr__element_open(e, rows->schema, NULL) != HR_OK) return NULL;
+        if (hr__element_open(e, schema, NULL) != HR_OK) return NULL;
     }
-    hr__element_set(e, rows, rows->schema->levels, element);
+    hr__element_set(e, rows, schema->levels, element);
     return e;
 }
+
+/* What the operator at work sees: rows carry the schema of where they were gathered, which a batch above leaves alone. */
+static const hr_schema *seen_schema(const hr_work *w)
+{
+    const hr_dataset *ds = w->op->ds;
+    return ds->inputs ? &ds->in[0]->out.schema : &ds->out.schema;
+}
+
+int hr__work_levels(const hr_work *w) { return seen_schema(w)->levels; }
 
 const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element)
 {
     if (!w->element) w->element = hr_calloc(1, sizeof *w->element);
-    return w->element ? look(w->element, rows, element) : NULL;
+    return w->element ? look(w->element, seen_schema(w), rows, element) : NULL;
 }
 
 const hr_element *hr_plan_element(hr_plan *p, hr_span span)
 {
     if (!p->element) p->element = hr_calloc(1, sizeof *p->element);
-    return p->element ? look(p->element, span.in, span.first) : NULL;
+    return p->element ? look(p->element, &p->below->out.schema, span.in, span.first) : NULL;
 }
 
 void element_drop(hr_element *e)

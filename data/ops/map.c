@@ -12,6 +12,7 @@ typedef struct map_spec {
     uint64_t seed;
     void (*user_free)(void *user);
     const hr_schema *output; /* borrowed: read in check only. NULL: that of the input */
+    bool *taken;             /* of the constructor: the dataset has `user` now */
 } map_spec;
 
 struct hr_builder {
@@ -73,7 +74,7 @@ static hr_status map_work(const void *spec, const void *unit, hr_work *w, hr_col
 {
     (void)unit;
     hr_columns before;
-    const int levels = rows->schema->levels;
+    const int levels = hr__work_levels(w);
     HR_TRY(hr_new_columns(w, rows, &before, err));
     zero_columns(rows);
     for (int64_t e = 0; hr__element_row(&before, levels, e) < rows->rows; e++) {
@@ -84,6 +85,15 @@ static hr_status map_work(const void *spec, const void *unit, hr_work *w, hr_col
         hr_call call = {.spec = spec, .work = w, .rows = rows, .row = in->first};
         if (call_function(spec, in, &out, &call) < 0) hr_fail_at(w, rows, in->first, &call.err);
     }
+    return HR_OK;
+}
+
+static hr_status map_copy(void *spec, hr_error *err)
+{
+    (void)err;
+    map_spec *sp = spec;
+    *sp->taken = true;
+    sp->taken = NULL;
     return HR_OK;
 }
 
@@ -103,6 +113,7 @@ const hr_op hr_op_map = {
     .name = "map",
     .spec_size = sizeof(map_spec),
     .traits = HR_ROW_BY_ROW | HR_RANDOM_ROWS,
+    .spec_copy = map_copy,
     .spec_free = map_free,
     .check = map_check,
     .work = map_work,
@@ -111,14 +122,15 @@ const hr_op hr_op_map = {
 
 hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts)
 {
-    map_spec spec = {.fn = fn, .user = user};
+    bool taken = false;
+    map_spec spec = {.fn = fn, .user = user, .taken = &taken};
     if (opts) {
         spec.seed = opts->seed;
         spec.user_free = opts->user_free;
         spec.output = opts->output;
     }
     hr_dataset *ds = hr_dataset_new(&hr_op_map, &spec, &in, 1);
-    if (ds == in || ds->op != &hr_op_map) map_free(&spec); /* it was not taken over: the input had failed */
+    if (!taken) map_free(&spec);
     return ds;
 }
 
