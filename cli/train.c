@@ -1,0 +1,178 @@
+/* headrace train: trains the model of a training file. Ctrl-C stops between two steps, with a checkpoint. */
+#include "cli/training.h"
+#include "train/hooks/hooks.h"
+#include <headrace/io.h>
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- the line that is drawn while it runs: a hook like any other ---- */
+
+typedef struct watch {
+    progress bar;
+    int64_t total, first, step, batch; /* total: steps there will be, 0: unknown */
+    double started;
+    float loss; /* of a moment ago */
+} watch;
+
+static hr_status watch_begin(void *state, hr_monitored_session *m, hr_error *err)
+{
+    watch *w = *(watch **)state;
+    HR_TRY(hr_monitored_step(m, &w->first, err));
+    w->step = w->first;
+    w->started = now_seconds();
+    progress_start(&w->bar, "training");
+    return HR_OK;
+}
+
+static hr_status watch_before(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
+{
+    (void)state;
+    int count;
+    const hr_node *loss = hr_get_collection(hr_monitored_graph(m), "losses", &count);
+    return count ? hr_request_fetch(request, loss[0], err) : HR_OK;
+}
+
+static hr_status watch_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    watch *w = *(watch **)state;
+    char detail[160];
+    (void)err;
+    w->step++;
+    if (results[0].dtype == HR_FLOAT && results[0].count == 1)
+        w->loss += (*(const float *)results[0].data - w->loss) * (w->step - w->first < 20 ? 0.5f : 0.02f);
+    if (interrupted()) hr_request_stop(m);
+    double seconds = now_seconds() - w->started, rate = (double)((w->step - w->first) * w->batch) / (seconds + 1e-9);
+    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(w->step), (double)w->loss,
+             with_commas((int64_t)rate));
+    progress_show(&w->bar, w->total ? (double)w->step / (double)w->total : -1, detail);
+    return HR_OK;
+}
+
+static const hr_hook_kind watch_kind = {
+    .head = HR_HOOK_HEAD,
+    .name = "watch",
+    .state_size = sizeof(watch *),
+    .after_create_session = watch_begin,
+    .before_run = watch_before,
+    .after_run = watch_after,
+};
+
+/* ---- how many steps there will be: the records are counted, without a look at their data ---- */
+
+static int64_t count_records(const char *pattern)
+{
+    hr_file_list files = {0};
+    int64_t records = 0;
+    if (hr_match_files(pattern, &files, NULL) != HR_OK) return 0;
+    for (int64_t i = 0; i < files.count; i++) {
+        hr_record_reader *reader;
+        hr_view record;
+        if (hr_record_reader_open(files.path[i], NULL, &reader, NULL) != HR_OK) continue;
+        while (hr_record_read(reader, &record, NULL) == HR_OK) records++;
+        hr_record_reader_free(reader);
+    }
+    hr_file_list_clear(&files);
+    return records;
+}
+
+static int64_t expected_steps(const hr__training *t)
+{
+    int64_t epochs = hr__training_epochs(t), most = hr__training_max_steps(t), batch = hr__training_batch_size(t);
+    int64_t rows = epochs < 0 ? 0 : count_records(hr__training_files(t)) * epochs, steps = (rows + batch - 1) / batch;
+    return most && (!steps || most < steps) ? most : steps;
+}
+
+/* ---- what it came to ---- */
+
+static void print_summary(const hr__training *t, const hr_train_result *r)
+{
+    int64_t steps = r->last_step - r->first_step;
+    double rows = (double)(steps * hr__training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
+    if (steps == 0 && r->finished) {
+        printf("The training in %s has ended already, at step %s; there is nothing to do.\n", hr__training_model_dir(t),
+               with_commas(r->last_step));
+        return;
+    }
+    printf("%s%s steps in %.1f s, %s examples/s; loss of the last step %.4f\n",
+           r->resumed && r->first_step > 0 ? "resumed; " : "", with_commas(steps), r->seconds,
+           with_commas((int64_t)(rows / seconds)), (double)r->loss);
+    printf("%.0f %% of the time went by waiting for input\n", 100 * r->input_seconds / seconds);
+    printf("%s at step %s, %s/model.ckpt-%" PRId64 "\n", r->finished ? "ended" : "stopped", with_commas(r->last_step),
+           hr__training_model_dir(t), r->last_step);
+    if (!r->finished) printf("The same command goes on from there.\n");
+}
+
+static void print_as_json(const hr__training *t, const hr_train_result *r)
+{
+    cJSON *top = cJSON_CreateObject();
+    cJSON_AddNumberToObject(top, "first_step", (double)r->first_step);
+    cJSON_AddNumberToObject(top, "last_step", (double)r->last_step);
+    cJSON_AddBoolToObject(top, "finished", r->finished);
+    cJSON_AddBoolToObject(top, "resumed", r->resumed);
+    cJSON_AddNumberToObject(top, "loss", (double)r->loss);
+    cJSON_AddNumberToObject(top, "seconds", r->seconds);
+    cJSON_AddNumberToObject(top, "input_seconds", r->input_seconds);
+    cJSON_AddNumberToObject(top, "batch_size", (double)hr__training_batch_size(t));
+    cJSON_AddStringToObject(top, "model_dir", hr__training_model_dir(t));
+    print_json(top);
+}
+
+static void nothing(void *user) { (void)user; }
+
+static int train(const command_call *call, hr__training *t)
+{
+    watch w = {.batch = hr__training_batch_size(t), .total = expected_steps(t)}, *state = &w;
+    hr_estimator *e = hr__training_estimator(t);
+    hr_error err = {0};
+    if (!e) {
+        hr_no_memory(&err, "an estimator");
+        return failed(call, &err);
+    }
+    hr_train_result result = {0};
+    hr_hook *hook = hr_hook_new(&watch_kind, &state);
+    hr_status st = hr_estimator_train(e, hr__training_input, t, .max_steps = hr__training_max_steps(t), .hooks = &hook,
+                                      .hook_count = 1, .result = &result);
+    progress_end(&w.bar);
+    int code = st == HR_OK ? 0 : failed(call, hr_estimator_error(e));
+    if (code == 0 && flag_given(call, "json"))
+        print_as_json(t, &result);
+    else if (code == 0)
+        print_summary(t, &result);
+    hr_estimator_free(e);
+    return code;
+}
+
+static int run(command_call *call)
+{
+    hr__training *t;
+    catch_interrupt(nothing, NULL); /* before any thread is made */
+    int code = open_training(call, &t);
+    if (code != 0) return code;
+    code = train(call, t);
+    hr__training_free(t);
+    return code;
+}
+
+static const flag flags[] = {
+    TRAINING_FLAGS,
+    {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
+    {0},
+};
+
+const command command_train = {
+    .name = "train",
+    .arguments = "FILE.yaml",
+    .summary = "trains a model on TFRecords",
+    .text =
+        "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for\n"
+        "TensorBoard) go to the model directory. Ctrl-C stops with a checkpoint, which holds the place in the input "
+        "as\n"
+        "well: the same command goes on as if nothing had happened. A training that has ended says so.",
+    .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
+                "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .run = run,
+};

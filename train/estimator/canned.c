@@ -1,0 +1,235 @@
+/* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for each half.
+ * Variables are named as TensorFlow 2's canned estimators name them. */
+#include "train/estimator/internal.h"
+#include <headrace/graph_op.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct classifier {
+    hr_column_list linear, dnn, all; /* own references; `all` is both, and borrows */
+    int64_t *units;
+    int hidden;
+    hr_optimizer *linear_optimizer, *dnn_optimizer;
+    hr_activation_fn *activation;
+    float dropout;
+    hr_reduction reduction;
+    bool has_linear, has_dnn;
+    char layer[MAX_NAMED][64]; /* names of summaries */
+} classifier;
+
+/* ---- logits ---- */
+
+static void summarise_layer(const hr_model_call *call, const char *scope, hr_node layer, char *fraction, size_t size)
+{
+    if (call->mode != HR_MODE_TRAIN) return;
+    snprintf(fraction, size, "%s/fraction_of_zero_values", scope);
+    hr_node zeros = hr_cast_to(hr_equal(layer, hr_zeros_like(layer)), HR_FLOAT);
+    hr_spec_summary(call->spec, fraction, hr_reduce_mean(zeros), false);
+}
+
+static hr_node dnn_logits(const hr_model_call *call, classifier *c)
+{
+    hr_graph *g = call->graph;
+    hr_variable_scope(g, "dnn");
+    hr_variable_scope(g, "input_from_feature_columns");
+    hr_node net = hr_input_layer(call->features, c->dnn);
+    hr_scope_end(g);
+    for (int i = 0; i < c->hidden; i++) {
+        char name[32], scope[40];
+        snprintf(name, sizeof name, "hiddenlayer_%d", i);
+        snprintf(scope, sizeof scope, "dnn/%s", name);
+        net = hr_dense(net, c->units[i], .name = name, .activation = c->activation);
+        if (c->dropout > 0 && call->mode == HR_MODE_TRAIN) net = hr_dropout(net, c->dropout);
+        if (i < MAX_NAMED) summarise_layer(call, scope, net, c->layer[i], sizeof c->layer[i]);
+    }
+    hr_node logits = hr_dense(net, 1, .name = "logits");
+    hr_scope_end(g);
+    return logits;
+}
+
+static hr_node linear_logits(const hr_model_call *call, classifier *c)
+{
+    hr_variable_scope(call->graph, "linear");
+    hr_node logits = hr_linear_model(call->features, c->linear);
+    hr_scope_end(call->graph);
+    return logits;
+}
+
+/* ---- the binary head ---- */
+
+static void add_predictions(const hr_model_call *call, hr_node logits, hr_node logistic)
+{
+    hr_graph *g = call->graph;
+    hr_node both[] = {hr_zeros_like(logits), logits};
+    hr_node probabilities = hr_softmax(hr_concat(both, 2, 1), .name = "probabilities");
+    hr_node class_ids = hr_expand_dims(hr_argmax(probabilities, 1), hr_scalar(g, HR_INT32, 1), .name = "class_ids");
+    hr_spec_prediction(call->spec, "logits", logits);
+    hr_spec_prediction(call->spec, "logistic", logistic);
+    hr_spec_prediction(call->spec, "probabilities", probabilities);
+    hr_spec_prediction(call->spec, "class_ids", class_ids);
+}
+
+static void add_metrics(const hr_model_call *call, hr_node labels, hr_node losses, hr_node logistic)
+{
+    hr_estimator_spec *s = call->spec;
+    hr_node positive = hr_cast_to(hr_greater(logistic, hr_scalar_like(logistic, 0.5)), HR_FLOAT);
+    hr_metric label_mean = hr_metric_mean(labels, .name = "label/mean");
+    hr_node one = hr_scalar_like(labels, 1);
+    hr_metric baseline = {hr_maximum(label_mean.value, hr_sub(one, label_mean.value)), label_mean.update};
+    hr_spec_metric(s, "average_loss", hr_metric_mean(losses, .name = "average_loss"));
+    hr_spec_metric(s, "accuracy", hr_metric_accuracy(labels, positive, .name = "accuracy"));
+    hr_spec_metric(s, "accuracy_baseline", baseline);
+    hr_spec_metric(s, "label/mean", label_mean);
+    hr_spec_metric(s, "prediction/mean", hr_metric_mean(logistic, .name = "prediction/mean"));
+    hr_spec_metric(s, "precision",
+                   hr_metric_precision(labels, logistic, .threshold = HR_F32(0.5f), .name = "precision"));
+    hr_spec_metric(s, "recall", hr_metric_recall(labels, logistic, .threshold = HR_F32(0.5f), .name = "recall"));
+    hr_spec_metric(s, "auc", hr_metric_auc(labels, logistic, .keras = true, .name = "auc"));
+    hr_spec_metric(s, "auc_precision_recall",
+                   hr_metric_auc(labels, logistic, .keras = true, .curve = HR_PR, .summation = HR_CAREFUL_INTERPOLATION,
+                                 .name = "auc_precision_recall"));
+}
+
+static hr_node labels_of(const hr_model_call *call, hr_node logits)
+{
+    hr_node label = hr_label(call->features);
+    if (!hr_node_exists(label))
+        return hr_node_fail(
+            call->graph, HR_INVALID_ARGUMENT, "estimator.label",
+            "classifier: expected a label among the components, found none; hr_parse_example(..., .label = \"name\")");
+    return hr_reshape(hr_cast_to(label, HR_FLOAT), hr_shape_of(logits));
+}
+
+/* ---- training ---- */
+
+static hr_node minimize_part(const hr_optimizer *optimizer, hr_node loss, const char *scope, hr_node step)
+{
+    return hr_minimize(hr_optimizer_ref((hr_optimizer *)optimizer), loss, .var_scope = scope, .global_step = step,
+                       .name_prefix = "training");
+}
+
+/* Both halves move by the same gradients, then the step is counted, once. */
+static void add_train_op(const hr_model_call *call, const classifier *c, hr_node loss)
+{
+    hr_node part[2], step = hr_global_step(call->graph), none = {0};
+    int parts = 0;
+    if (c->has_linear && c->has_dnn) part[parts++] = minimize_part(c->linear_optimizer, loss, "linear", none);
+    if (c->has_dnn) part[parts++] = minimize_part(c->dnn_optimizer, loss, "dnn", step);
+    if (c->has_linear && !c->has_dnn) part[parts++] = minimize_part(c->linear_optimizer, loss, "linear", step);
+    hr_spec_train_op(call->spec, parts == 1 ? part[0] : hr_group(call->graph, part, parts, "train_op"));
+}
+
+static hr_status classifier_fn(const hr_model_call *call, void *user, hr_error *err)
+{
+    classifier *c = user;
+    (void)err;
+    hr_node logits = {0};
+    if (c->has_dnn) logits = dnn_logits(call, c);
+    if (c->has_linear) {
+        hr_node linear = linear_logits(call, c);
+        logits = c->has_dnn ? hr_add(logits, linear) : linear;
+    }
+    hr_node logistic = hr_sigmoid(logits, .name = "logistic");
+    add_predictions(call, logits, logistic);
+    if (call->mode == HR_MODE_PREDICT) return HR_OK;
+    hr_node labels = labels_of(call, logits);
+    hr_node loss = hr_sigmoid_cross_entropy_loss(labels, logits, .reduction = c->reduction);
+    hr_spec_loss(call->spec, loss);
+    if (call->mode == HR_MODE_TRAIN)
+        add_train_op(call, c, loss);
+    else
+        add_metrics(call, labels, hr_sigmoid_cross_entropy(logits, labels), logistic);
+    return HR_OK;
+}
+
+/* ---- making ---- */
+
+static hr_dataset *transform(hr_dataset *ds, void *user)
+{
+    return hr_transform_features(ds, ((classifier *)user)->all);
+}
+
+static void free_list(hr_column_list *list)
+{
+    for (int i = 0; i < list->count; i++) hr_feature_column_unref(list->column[i]);
+    hr_free((void *)list->column);
+}
+
+static void free_classifier(void *user)
+{
+    classifier *c = user;
+    if (!c) return;
+    free_list(&c->linear);
+    free_list(&c->dnn);
+    hr_free((void *)c->all.column);
+    hr_free(c->units);
+    hr_optimizer_free(c->linear_optimizer);
+    hr_optimizer_free(c->dnn_optimizer);
+    hr_free(c);
+}
+
+static bool copy_list(hr_column_list from, hr_column_list *to)
+{
+    hr_feature_column **copy = hr_calloc((size_t)from.count + 1, sizeof *copy);
+    if (!copy) return false;
+    for (int i = 0; i < from.count; i++) copy[i] = hr_feature_column_ref(from.column[i]);
+    *to = (hr_column_list){copy, from.count};
+    return true;
+}
+
+static bool join_lists(classifier *c)
+{
+    hr_feature_column **all = hr_calloc((size_t)(c->linear.count + c->dnn.count) + 1, sizeof *all);
+    if (!all) return false;
+    int n = 0;
+    for (int i = 0; i < c->linear.count; i++) all[n++] = c->linear.column[i];
+    for (int i = 0; i < c->dnn.count; i++) all[n++] = c->dnn.column[i];
+    c->all = (hr_column_list){all, n};
+    return true;
+}
+
+static hr_optimizer *default_linear(const classifier *c)
+{
+    if (!c->has_dnn) return hr_ftrl(0.2f);
+    float rate = c->linear.count ? 1 / sqrtf((float)c->linear.count) : 0.005f;
+    return hr_ftrl(rate < 0.005f ? rate : 0.005f);
+}
+
+static hr_estimator *new_classifier(const hr_classifier_opts *o, bool linear, bool dnn)
+{
+    classifier *c = hr_calloc(1, sizeof *c);
+    hr_estimator_opts opts = {.struct_size = sizeof opts,
+                              .model_dir = o->model_dir,
+                              .config = o->config,
+                              .user_free = free_classifier,
+                              .prepare = transform};
+    if (!c) {
+        hr_optimizer_free(o->linear_optimizer);
+        hr_optimizer_free(o->dnn_optimizer);
+        return NULL;
+    }
+    c->has_linear = linear;
+    c->has_dnn = dnn;
+    c->linear_optimizer = o->linear_optimizer;
+    c->dnn_optimizer = o->dnn_optimizer;
+    c->activation = o->dnn_activation_fn ? o->dnn_activation_fn : hr_relu_fn;
+    c->dropout = o->dnn_dropout;
+    c->reduction = o->loss_reduction ? o->loss_reduction : HR_SUM_OVER_BATCH_SIZE;
+    c->hidden = o->dnn_hidden_units.count;
+    c->units = hr_memdup(o->dnn_hidden_units.units, sizeof *c->units * (size_t)c->hidden);
+    bool memory = c->units && (!linear || copy_list(o->linear_feature_columns, &c->linear)) &&
+                  (!dnn || copy_list(o->dnn_feature_columns, &c->dnn)) && join_lists(c);
+    if (linear && !c->linear_optimizer) c->linear_optimizer = default_linear(c);
+    if (dnn && !c->dnn_optimizer) c->dnn_optimizer = hr_adagrad(0.001f);
+    if (memory) return hr_estimator_new_with(classifier_fn, c, &opts);
+    free_classifier(c);
+    return NULL;
+}
+
+hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *o) { return new_classifier(o, true, false); }
+hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *o) { return new_classifier(o, false, true); }
+hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *o)
+{
+    return new_classifier(o, true, true);
+}

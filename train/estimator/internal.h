@@ -1,0 +1,67 @@
+/* The inside of estimators: what train, evaluate and predict share. */
+#ifndef HR_ESTIMATOR_INTERNAL_H
+#define HR_ESTIMATOR_INTERNAL_H
+
+#include <headrace/estimator.h>
+
+enum { MAX_NAMED = 64, MAX_HOOKS = 32 };
+
+typedef struct result {
+    char *name;
+    double value;
+} result;
+
+struct hr_estimator_spec {
+    hr_node loss, train_op;
+    struct {
+        const char *name;
+        hr_node node;
+    } prediction[MAX_NAMED];
+    struct {
+        const char *name;
+        hr_metric metric;
+    } metric[MAX_NAMED];
+    hr_summarised summary[MAX_NAMED];
+    hr_hook *hook[MAX_HOOKS];
+    int predictions, metrics, summaries, hooks;
+    bool full; /* more was given than there is room for */
+};
+
+struct hr_estimator {
+    hr_model_fn *fn;
+    void *user;
+    void (*user_free)(void *user);
+    hr_dataset *(*prepare)(hr_dataset *ds, void *user);
+    char *model_dir;
+    hr_run_config config;
+    int64_t keep_checkpoint_max; /* what config points to */
+    int workers;
+    result *results;
+    int result_count;
+    hr_error error;
+};
+
+/* One graph with its input: made for each train, evaluate, predict. */
+typedef struct model {
+    hr_estimator *e;
+    hr_mode mode;
+    hr_dataset *ds;
+    hr_graph *graph;
+    hr_features *features;
+    hr_estimator_spec spec;
+    hr_iterator *it; /* NULL until it is opened */
+    hr_feed *feed;
+    hr_view state; /* a copy of the checkpoint's iterator state; size -1: none */
+} model;
+
+hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err);
+/* Opens the iterator, at m->state if there is one. */
+hr_status hr__model_open_input(model *m, hr_error *err);
+/* The next batch as feeds; HR_END. */
+hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
+void hr__model_close(model *m);
+
+hr_status hr__estimator_train(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts, hr_hook *more,
+                              hr_error *err); /* takes `more`, which may be NULL */
+
+#endif

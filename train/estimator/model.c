@@ -1,0 +1,124 @@
+/* A model function's graph, the dataset that feeds it, and the iterator between them. */
+#include "train/estimator/internal.h"
+#include <string.h>
+
+/* ---- what a model function fills in ---- */
+
+void hr_spec_loss(hr_estimator_spec *spec, hr_node loss) { spec->loss = loss; }
+void hr_spec_train_op(hr_estimator_spec *spec, hr_node train_op) { spec->train_op = train_op; }
+
+void hr_spec_prediction(hr_estimator_spec *spec, const char *name, hr_node node)
+{
+    spec->full |= spec->predictions == MAX_NAMED;
+    if (spec->full) return;
+    spec->prediction[spec->predictions].name = name;
+    spec->prediction[spec->predictions++].node = node;
+}
+
+void hr_spec_metric(hr_estimator_spec *spec, const char *name, hr_metric metric)
+{
+    spec->full |= spec->metrics == MAX_NAMED;
+    if (spec->full) return;
+    spec->metric[spec->metrics].name = name;
+    spec->metric[spec->metrics++].metric = metric;
+}
+
+void hr_spec_summary(hr_estimator_spec *spec, const char *tag, hr_node node, bool histogram)
+{
+    spec->full |= spec->summaries == MAX_NAMED;
+    if (!spec->full) spec->summary[spec->summaries++] = (hr_summarised){tag, node, histogram};
+}
+
+void hr_spec_hook(hr_estimator_spec *spec, hr_hook *hook)
+{
+    spec->full |= spec->hooks == MAX_HOOKS;
+    if (spec->full)
+        hr_hook_free(hook);
+    else
+        spec->hook[spec->hooks++] = hook;
+}
+
+/* ---- building ---- */
+
+static hr_status check_spec(const model *m, hr_error *err)
+{
+    const hr_estimator_spec *s = &m->spec;
+    const hr_error *failed = hr_graph_error(m->graph);
+    if (failed) {
+        *err = *failed;
+        return failed->code;
+    }
+    const char *lacks = NULL;
+    if (m->mode != HR_MODE_PREDICT && !hr_node_exists(s->loss)) lacks = "a loss (hr_spec_loss)";
+    if (m->mode == HR_MODE_TRAIN && !hr_node_exists(s->train_op)) lacks = "a train_op (hr_spec_train_op)";
+    if (m->mode == HR_MODE_PREDICT && s->predictions == 0) lacks = "predictions (hr_spec_prediction)";
+    if (s->full) lacks = "fewer predictions, metrics, summaries or hooks: at most 64 of each, 32 hooks";
+    if (!lacks) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.spec", "estimator: the model function must give %s", lacks);
+}
+
+static hr_status build(model *m, hr_error *err)
+{
+    hr_estimator *e = m->e;
+    const hr_error *failed = hr_dataset_error(m->ds);
+    if (failed) {
+        *err = *failed;
+        return failed->code;
+    }
+    m->graph = hr_graph_new();
+    if (!m->graph) return hr_no_memory(err, "a graph");
+    if (e->config.tf_random_seed) hr_set_random_seed(m->graph, e->config.tf_random_seed);
+    hr_global_step(m->graph);
+    m->features = hr_placeholders_for(m->graph, hr_dataset_schema(m->ds));
+    if (!m->features) return hr_no_memory(err, "features");
+    m->feed = hr_calloc((size_t)hr_features_feeds(m->features) + 1, sizeof *m->feed);
+    if (!m->feed) return hr_no_memory(err, "feeds");
+    hr_model_call call = {m->graph, m->features, m->mode, &e->config, &m->spec};
+    HR_TRY(e->fn(&call, e->user, err));
+    return check_spec(m, err);
+}
+
+hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err)
+{
+    *m = (model){.e = e, .mode = mode, .state = {NULL, -1}};
+    m->ds = fn(user);
+    if (!m->ds)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.input_fn", "estimator: the input function gave no dataset");
+    if (e->prepare) m->ds = e->prepare(m->ds, e->user);
+    hr_status st = build(m, err);
+    if (st != HR_OK) hr__model_close(m);
+    return st;
+}
+
+void hr__model_close(model *m)
+{
+    hr_iterator_free(m->it);
+    hr_dataset_unref(m->ds);
+    hr_features_free(m->features);
+    hr_graph_free(m->graph);
+    hr_free(m->feed);
+    hr_free((char *)m->state.data);
+    for (int i = 0; i < m->spec.hooks; i++) hr_hook_free(m->spec.hook[i]);
+    *m = (model){0};
+}
+
+/* ---- input ---- */
+
+hr_status hr__model_open_input(model *m, hr_error *err)
+{
+    const hr_run_config *c = &m->e->config;
+    hr_dataset *ds = m->ds;
+    m->ds = NULL;
+    m->it = hr_iterate(ds, .workers = c->workers, .budget = c->budget, .seed = (uint64_t)c->tf_random_seed,
+                       .state = m->state.size > 0 ? m->state.data : NULL,
+                       .state_size = m->state.size > 0 ? (size_t)m->state.size : 0);
+    return m->it ? HR_OK : hr_no_memory(err, "an iterator");
+}
+
+hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err)
+{
+    hr_status st = hr_next(m->it, element);
+    if (st == HR_OK) return hr_feed_element(m->features, *element, m->feed, feeds, err);
+    if (st != HR_END) *err = *hr_iterator_error(m->it);
+    return st;
+}

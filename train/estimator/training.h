@@ -1,0 +1,42 @@
+/* A training as a file describes it: schema, columns, model, train. What `headrace train`, `evaluate`, `predict` and `bench` read.
+ * Not a public header. Every mistake is reported with its line and column, and a suggestion. */
+#ifndef HR_TRAINING_H
+#define HR_TRAINING_H
+
+#include <headrace/estimator.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hr__training hr__training;
+
+/* What the command line says over the file. NULL, 0: as the file says. */
+typedef struct hr__training_opts {
+    const char *data; /* folder that relative names in the file count from */
+    const char *model_dir;
+    const char *estimator; /* "linear_classifier", ... */
+    const int64_t *seed;
+    int64_t epochs, batch_size;
+} hr__training_opts;
+
+HR_API hr_status hr__training_open(const char *path, const hr__training_opts *opts, hr__training **out, hr_error *err);
+HR_API void hr__training_free(hr__training *t); /* NULL: nothing. After the estimators and datasets made of it */
+
+HR_API hr_estimator *hr__training_estimator(hr__training *t); /* gives; NULL: no memory */
+/* Input functions: `user` is the training. The whole pipeline, over the train section's files or eval_files. */
+HR_API hr_dataset *hr__training_input(void *user);
+HR_API hr_dataset *hr__training_eval_input(void *user);
+
+HR_API const char *hr__training_model_dir(const hr__training *t);
+HR_API const char *hr__training_files(const hr__training *t);      /* the pattern, with the data folder */
+HR_API const char *hr__training_eval_files(const hr__training *t); /* NULL: the file has none */
+HR_API int64_t hr__training_batch_size(const hr__training *t);
+HR_API int64_t hr__training_epochs(const hr__training *t);    /* -1: for ever */
+HR_API int64_t hr__training_max_steps(const hr__training *t); /* 0: none */
+HR_API uint64_t hr__training_seed(const hr__training *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
