@@ -180,7 +180,8 @@ static hr_status open_ahead(const interleave_spec *sp, interleave_state *st, hr_
 /* A slot that never had an element gets a turn only while there may be one for it. */
 static void next_turn(const interleave_spec *sp, interleave_state *st)
 {
-    const int64_t turns = st->exhausted || st->slots == sp->cycle_length ? st->slots : st->slots + 1;
+    const bool more = st->aheads > 0 || !st->exhausted;
+    const int64_t turns = more && st->slots < sp->cycle_length ? st->slots + 1 : st->slots;
     st->turn = st->turn + 1 < turns ? st->turn + 1 : 0;
     st->in_block = 0;
 }

@@ -157,7 +157,7 @@ void gives_the_same_elements_however_run(void **state)
     for (int w = 0; w < 4; w++) compare(s, want, (way){.workers = worker_counts[w], .window = 64, .budget = 1});
     compare(s, want, (way){.workers = 2, .unit_rows = 13, .budget = 16384});
     for (int seed = 1; seed <= 3; seed++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", seed);
         setenv("HEADRACE_STALL", text, 1);
         compare(s, want, (way){.workers = 2, .window = 4, .unit_rows = units[seed % 3]});
@@ -297,7 +297,8 @@ void can_be_cancelled(void **state)
     }
 }
 
-/* Either nobody noticed, or it is said, behind good elements only. The last one may be a short batch. */
+/* Either nobody noticed, or it is said. What comes before differs where an operator above sees its input end early: a
+ * shuffle drains. */
 static void run_short_of_memory(const sample *s, const run *want, int64_t n, int workers)
 {
     static run got;
@@ -318,7 +319,6 @@ static void run_short_of_memory(const sample *s, const run *want, int64_t n, int
 
     if (got.end == HR_RESOURCE_EXHAUSTED) {
         if (got.count > want->count) fail_msg("%s: allocation %" PRId64 ": too many elements", s->name, n);
-        for (int i = 0; i + 1 < got.count; i++) assert_int_equal(got.element[i], want->element[i]);
     } else {
         assert_same_tail(want, 0, &got, s->name);
     }

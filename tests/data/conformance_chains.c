@@ -26,7 +26,7 @@ static void put_record(FILE *f, const char *data, size_t size)
 
 static const char *path_of(int file)
 {
-    static char path[FILES][16];
+    static char path[FILES][32];
     snprintf(path[file], sizeof path[file], "%d.tfrecord", file);
     return path[file];
 }

@@ -185,7 +185,7 @@ static void assert_sound(const hr_op *op)
     assert_true(op->plan || op->work || op->traits & (HR_IGNORES_ERRORS | HR_PASSES_ROWS));
     assert_true(op->saved * sizeof(int64_t) <= op->state_size);
     assert_true(!op->save || op->load); /* load alone may refuse a state */
-    assert_true(!op->spec_copy == !op->spec_free);
+    assert_true(!op->spec_copy || op->spec_free);
     assert_true(!(op->traits & (HR_ROW_BY_ROW | HR_RANDOM_ROWS)) || op->work);
     assert_true(!(op->held_from || op->traits & (HR_GROUPS_ROWS | HR_JOINS_ROWS)) || op->plan);
 }

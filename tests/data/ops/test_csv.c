@@ -10,7 +10,7 @@ static int write_rows(void **state)
     (void)state;
     static char text[64 * ROWS];
     for (int f = 0; f < 2; f++) {
-        char path[16];
+        char path[32];
         size_t used = (size_t)sprintf(text, "id,score,\"a name\"\n");
         for (int r = 0; r < ROWS; r++)
             used +=

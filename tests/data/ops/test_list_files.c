@@ -10,7 +10,7 @@ static int make_files(void **state)
 {
     (void)state;
     for (int f = 0; f < FILES; f++) {
-        char path[16];
+        char path[32];
         snprintf(path, sizeof path, "f-%d.txt", f);
         write_file(path, path, strlen(path));
     }
