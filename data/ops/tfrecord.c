@@ -122,7 +122,8 @@ static hr_status read_plain(tfrecord_state *st, hr_plan *p, size_t size, piece *
 {
     out->bytes = hr_unit_bytes(p, size);
     if (!out->bytes) return hr_no_memory(err, "tfrecord: a piece of a file");
-    return hr__input_read_at(st->in, st->offset, out->bytes, size, &out->size, err);
+    out->damage = hr__input_read_at(st->in, st->offset, out->bytes, size, &out->size, err);
+    return HR_OK;
 }
 
 /* The same of a compressed file or a pipe. */
@@ -221,9 +222,7 @@ static size_t piece_for(const tfrecord_state *st, const hr_plan *p, int64_t room
 {
     const size_t whole = hr_unit_size(p);
     const int64_t average = st->average ? st->average : 1024;
-    if (room >= (int64_t)whole / average) return whole;
-    size_t wanted = (size_t)(room * average);
-    wanted += wanted / 8 + 1024;
+    const size_t wanted = (size_t)(room < (int64_t)whole / average ? (room + 1) * average : (int64_t)whole);
     return wanted < whole ? wanted : whole;
 }
 

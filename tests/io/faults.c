@@ -29,7 +29,13 @@ static ssize_t bad_read(int fd, void *to, size_t size) { return fails(true) ? -1
 
 static ssize_t bad_pread(int fd, void *to, size_t size, off_t at)
 {
-    return fails(true) ? -1 : pread(fd, to, clip(size), at);
+    if (fails(true)) return -1;
+    if (now->bad_from && at >= now->bad_from) {
+        errno = EIO;
+        return -1;
+    }
+    if (now->bad_from && at + (off_t)size > now->bad_from) size = (size_t)(now->bad_from - at);
+    return pread(fd, to, clip(size), at);
 }
 
 static ssize_t bad_write(int fd, const void *from, size_t size)

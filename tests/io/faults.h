@@ -9,6 +9,7 @@ typedef struct faults {
     bool interrupted; /* every other call fails with EINTR */
     int call;         /* this call fails, counted from 0; -1: none */
     int number;       /* with this errno */
+    int64_t bad_from; /* no byte of a file from here on can be read (EIO); 0: all can */
     int calls;        /* made so far, those that EINTR ended not counted */
     bool exits;       /* it ends the process instead: as if it were killed there */
 } faults;
