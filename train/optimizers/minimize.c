@@ -1,0 +1,128 @@
+/* minimize: the gradients of a loss by the variables, one update a variable, then the steps are counted. */
+#include "train/optimizers/kind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which variables ---- */
+
+static bool in_scope(const hr_variable_info *info, const char *scope)
+{
+    if (!(info->sets & HR_TRAINABLE_VARIABLES)) return false;
+    if (!scope || !*scope) return true;
+    const size_t size = strlen(scope);
+    if (strncmp(info->name, scope, size) != 0) return false;
+    return scope[size - 1] == '/' || info->name[size] == '/' || info->name[size] == 0;
+}
+
+static int choose(hr_graph *g, const hr_minimize_opts *opts, hr_node *out)
+{
+    int count = 0;
+    for (int i = 0; i < opts->var_count; i++) out[count++] = opts->var_list[i];
+    if (opts->var_list) return count;
+    for (int i = 0; i < hr_graph_variables(g); i++) {
+        const hr_variable_info *info = hr_graph_variable(g, i);
+        if (in_scope(info, opts->var_scope)) out[count++] = info->handle;
+    }
+    return count;
+}
+
+hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_variable_gradient **out, int *count)
+{
+    const hr_minimize_opts none = {0};
+    hr_graph *g = loss.graph;
+    if (!opts) opts = &none;
+    *count = 0;
+    *out = NULL;
+    if (!g) return HR_INVALID_ARGUMENT;
+    const size_t most = (size_t)(opts->var_list ? opts->var_count : hr_graph_variables(g)) + 1;
+    hr_node *x = hr_malloc(most * sizeof *x);
+    hr_gradient *gradient = hr_malloc(most * sizeof *gradient);
+    *out = hr_malloc(most * sizeof **out);
+    if (!x || !gradient || !*out) {
+        hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for gradients");
+        hr_free(*out);
+        *out = NULL;
+    } else {
+        *count = choose(g, opts, x);
+        hr_gradients(&loss, 1, x, *count, gradient);
+        for (int i = 0; i < *count; i++) (*out)[i] = (hr_variable_gradient){x[i], gradient[i]};
+    }
+    hr_free(x);
+    hr_free(gradient);
+    return hr_graph_error(g) ? hr_graph_error(g)->code : HR_OK;
+}
+
+/* ---- applying ---- */
+
+/* Counts the step, lets the kind finish, and gives the one op that stands for all of it. */
+static hr_node finish(hr__training *t, const hr_minimize_opts *opts, hr_node *updates, int count)
+{
+    const hr_optimizer *o = t->optimizer;
+    hr_node last[3];
+    int lasts = 0;
+    char scope[HR__SCOPE + 1];
+    snprintf(scope, sizeof scope, "%.510s/", t->scope);
+    hr_name_scope(t->g, scope);
+    hr_control_dependencies(t->g, updates, count);
+    if (o->kind->finish) lasts = o->kind->finish(t, last);
+    if (t->iterations.graph) last[lasts++] = hr_target(hr_assign_add(t->iterations, hr_scalar(t->g, HR_INT64, 1)));
+    hr_control_end(t->g);
+    hr_scope_end(t->g);
+    for (int i = 0; i < lasts; i++) updates[count++] = last[i];
+    return hr_group(t->g, updates, count, opts->name ? opts->name : t->scope);
+}
+
+static hr_node no_gradients(hr_graph *g, const hr_optimizer *o)
+{
+    return hr_node_fail(g, HR_INVALID_ARGUMENT, "optimizer.no_gradients",
+                        "%s: expected a loss that depends on at least one of the variables to train, but it depends on "
+                        "none of them",
+                        o->kind->name(o));
+}
+
+static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradient *gradients, int count,
+                     const hr_minimize_opts *opts)
+{
+    hr__training t = {.g = g, .optimizer = o};
+    char prefix[HR__SCOPE] = "";
+    int updates = 0;
+    for (int i = 0; i < count; i++) updates += gradients[i].gradient.values.graph != NULL;
+    if (updates == 0) return hr_graph_error(g) ? hr_failed_node(g) : no_gradients(g, o);
+    hr_node *update = hr_malloc(((size_t)updates + 3) * sizeof *update);
+    if (!update) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an optimizer");
+    if (opts->name_prefix && *opts->name_prefix) snprintf(prefix, sizeof prefix, "%.400s/", opts->name_prefix);
+    t.prefix = prefix;
+    hr__training_begin(&t, opts);
+    updates = 0;
+    for (int i = 0; i < count; i++)
+        if (gradients[i].gradient.values.graph) update[updates++] = hr_target(hr__training_update(&t, &gradients[i]));
+    hr_node done = finish(&t, opts, update, updates);
+    hr_free(update);
+    return done;
+}
+
+hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variable_gradient *gradients, int count,
+                           const hr_minimize_opts *opts)
+{
+    const hr_minimize_opts none = {0};
+    const hr_error *error = hr_optimizer_error(optimizer);
+    hr_node done = error ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
+                         : apply(optimizer, g, gradients, count, opts ? opts : &none);
+    hr_optimizer_free(optimizer);
+    return done;
+}
+
+hr_node hr_minimize_with(hr_optimizer *optimizer, hr_node loss, const hr_minimize_opts *opts)
+{
+    hr_variable_gradient *gradients = NULL;
+    int count = 0;
+    if (!loss.graph) {
+        hr_optimizer_free(optimizer);
+        return loss;
+    }
+    hr_compute_gradients(loss, opts, &gradients, &count);
+    hr_node done = hr_apply_gradients(optimizer, loss.graph, gradients, count, opts);
+    hr_free(gradients);
+    return done;
+}

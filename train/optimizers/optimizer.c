@@ -1,0 +1,151 @@
+/* Optimizers as objects: a kind, its parameters, a text that says both; by constructor or by name. */
+#include "train/optimizers/kind.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const hr__optimizer_kind *const kinds[] = {
+#define HR_OPTIMIZER(name) &hr__optimizer_##name,
+#include "train/optimizers/optimizers.def"
+#undef HR_OPTIMIZER
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* What there is when there is no memory: immortal. */
+static hr_optimizer no_memory = {
+    .references = 1,
+    .error = {.code = HR_RESOURCE_EXHAUSTED, .kind = "memory", .text = "no memory for an optimizer"},
+};
+
+hr_optimizer *hr_optimizer_ref(hr_optimizer *optimizer)
+{
+    if (optimizer != &no_memory) atomic_fetch_add_explicit(&optimizer->references, 1, memory_order_relaxed);
+    return optimizer;
+}
+
+void hr_optimizer_free(hr_optimizer *optimizer)
+{
+    if (!optimizer || optimizer == &no_memory) return;
+    if (atomic_fetch_sub_explicit(&optimizer->references, 1, memory_order_acq_rel) == 1) hr_free(optimizer);
+}
+
+const hr_error *hr_optimizer_error(const hr_optimizer *optimizer) { return optimizer->kind ? NULL : &optimizer->error; }
+const char *hr_optimizer_text(const hr_optimizer *optimizer) { return optimizer->text; }
+
+const char *hr_optimizer_kind_of(const hr_optimizer *optimizer)
+{
+    return optimizer->kind ? optimizer->kind->name(optimizer) : "";
+}
+
+/* ---- making one ---- */
+
+static hr_optimizer *fresh(void)
+{
+    hr_optimizer *o = hr_calloc(1, sizeof *o);
+    if (!o) return &no_memory;
+    atomic_init(&o->references, 1);
+    return o;
+}
+
+static void describe(hr_optimizer *o)
+{
+    size_t at = (size_t)snprintf(o->text, sizeof o->text, "%s(", o->kind->name(o));
+    for (int i = 0; o->kind->parameters[i] && at < sizeof o->text; i++)
+        at += (size_t)snprintf(o->text + at, sizeof o->text - at, "%s=%.9g, ", o->kind->parameters[i], o->value[i]);
+    if (at >= sizeof o->text) return;
+    snprintf(o->text + at - 2, sizeof o->text - at + 2, o->v1 ? ", v1)" : ")");
+}
+
+static hr_status check_value(hr_optimizer *o, int i)
+{
+    const hr__parameter *p = &o->kind->parameter[i];
+    const double value = o->value[i];
+    if (value >= p->least && value <= p->most) return HR_OK;
+    char range[64];
+    snprintf(range, sizeof range, p->most < HUGE_VAL ? "from %g to %g" : "of at least %g", p->least, p->most);
+    if (p->least == -HUGE_VAL) snprintf(range, sizeof range, "of at most %g", p->most);
+    return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter", "%s: expected %s %s, got %g",
+                   o->kind->name(o), o->kind->parameters[i], range, value);
+}
+
+hr_optimizer *hr__optimizer_new(const hr__optimizer_kind *kind, const double *const *given, bool v1,
+                                hr_node learning_rate_node)
+{
+    hr_optimizer *o = fresh();
+    if (o == &no_memory) return o;
+    o->kind = kind;
+    o->v1 = v1;
+    o->learning_rate_node = learning_rate_node;
+    for (int i = 0; kind->parameters[i]; i++)
+        o->value[i] = given[i] ? *given[i] : v1 ? kind->parameter[i].v1_usual : kind->parameter[i].usual;
+    describe(o);
+    for (int i = 0; kind->parameters[i]; i++) {
+        if (check_value(o, i) == HR_OK) continue;
+        o->kind = NULL;
+        break;
+    }
+    return o;
+}
+
+/* ---- by name ---- */
+
+const char *hr_optimizer_kind_at(int i) { return i >= 0 && i < KINDS ? kinds[i]->word : NULL; }
+
+static const hr__optimizer_kind *kind_named(const char *name)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (strcasecmp(kinds[i]->word, name) == 0) return kinds[i];
+    return NULL;
+}
+
+const char *const *hr_optimizer_parameters(const char *kind)
+{
+    const hr__optimizer_kind *k = kind_named(kind);
+    return k ? k->parameters : NULL;
+}
+
+/* "adagrad, adam, ...": the words of a list. */
+static const char *listed(char *text, size_t size, const char *(*word)(const void *list, int i), const void *list)
+{
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; word(list, i) && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", word(list, i));
+    return text;
+}
+
+static const char *kind_word(const void *list, int i)
+{
+    (void)list;
+    return hr_optimizer_kind_at(i);
+}
+
+static const char *parameter_word(const void *list, int i) { return ((const char *const *)list)[i]; }
+
+static hr_optimizer *refuse_name(const char *what, const char *name, const char *choice)
+{
+    hr_optimizer *o = fresh();
+    if (o != &no_memory)
+        hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.name", "%s: expected one of %s, got \"%.60s\"", what, choice,
+                name);
+    return o;
+}
+
+hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1)
+{
+    const double *given[HR__PARAMETERS] = {NULL};
+    char choice[256];
+    const hr__optimizer_kind *k = kind_named(kind);
+    if (!k) return refuse_name("optimizer", kind, listed(choice, sizeof choice, kind_word, NULL));
+    for (int i = 0; i < count; i++) {
+        int at = 0;
+        while (k->parameters[at] && strcmp(k->parameters[at], parameters[i].name) != 0) at++;
+        if (!k->parameters[at])
+            return refuse_name(k->word, parameters[i].name,
+                               listed(choice, sizeof choice, parameter_word, k->parameters));
+        given[at] = &parameters[i].value;
+    }
+    return hr__optimizer_new(k, given, v1, (hr_node){0});
+}
