@@ -61,7 +61,6 @@ bool hr__glob_matches(const char *pattern, const char *name)
             from = name;
         } else if (*pattern && match_one(&pattern, *name)) {
             name++;
-            if (name[-1] == '/') star = NULL;
         } else if (star && *from != '/') {
             pattern = star;
             name = ++from;
