@@ -103,6 +103,7 @@ typedef struct unit {
     int64_t cuts, cut_room;
     void *blob; /* the plan operator's message to its own work */
     rows *rows;
+    token *before;  /* where the stage stood when it opened: of the first unit alone */
     token *after;   /* where the stage stands behind this unit */
     hr_error error; /* what follows the last row; code 0: nothing */
 } unit;

@@ -19,19 +19,14 @@ bool ds_is_node(const hr_dataset *ds, const hr_dataset *below)
 
 bool input_is_node(const hr_plan *p, int i) { return ds_is_node(p->ds, own_dataset(p, i)); }
 
-static bool open_node(hr_plan *p, int i, hr_dataset *below)
-{
-    hr_plan *node = node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
-    p->in[i]->node = node;
-    if (!node || !below->op->held_from || !input_is_node(node, 0)) return node != NULL;
-    return log_input(node, node->in[0]); /* the start: what it pulls in this very unit may be asked for again */
-}
-
 bool open_own(hr_plan *p, int i)
 {
     input *in = p->in[i];
     hr_dataset *below = own_dataset(p, i);
-    if (input_is_node(p, i)) return open_node(p, i, below);
+    if (input_is_node(p, i)) {
+        in->node = node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
+        return in->node != NULL;
+    }
     uint64_t path = p->stage->path;
     if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
     token_ref(in->before);
@@ -52,6 +47,10 @@ static bool take_head(hr_plan *p, input *in, hr_status *none)
     *none = is_over(s) ? HR_END : HR_WAIT;
     engine_unlock(s->engine);
     if (!in->head) return false;
+    if (!in->before) {
+        in->before = in->head->before;
+        in->head->before = NULL;
+    }
     if (in->own && p->ds && p->ds->op->held_from && in == p->in[0] && !log_input(p, in)) {
         in->head = NULL;
         node_no_memory(p);
@@ -175,6 +174,12 @@ static hr_status pull_node(hr_plan *p, input *in, int64_t at_most, hr_span *out)
 
 /* ---- op.h: pulling ---- */
 
+/* A node opened in the middle of a unit: where its input starts may be asked for again. */
+static bool log_start(hr_plan *node)
+{
+    return !node || !node->ds->op->held_from || !input_is_node(node, 0) || log_input(node, node->in[0]);
+}
+
 /* Opens what is pulled for the first time, and brings up what was wrong with it. */
 static hr_status first_pull(hr_plan *p, int i)
 {
@@ -182,7 +187,7 @@ static hr_status first_pull(hr_plan *p, int i)
     if (in->error.code && !(p->stage->ignores && hr__ignorable(&in->error))) node_fail(p, &in->error);
     if (p->error.code || in->error.code) return HR_END;
     in->known = true;
-    if (in->stage || in->node || open_own(p, i)) return HR_OK;
+    if (in->stage || in->node || (open_own(p, i) && log_start(in->node))) return HR_OK;
     node_no_memory(p);
     return HR_END;
 }

@@ -200,7 +200,9 @@ void unit_clear(unit *u)
 {
     rows_drop(u->rows);
     parts_return(u->parts);
+    token_unref(u->before);
     token_unref(u->after);
+    u->before = NULL;
     u->rows = NULL;
     u->parts = NULL;
     u->after = NULL;
@@ -288,13 +290,43 @@ static void finish_unit(stage *s, unit *u)
     hr_no_memory(&u->error, "a plan");
 }
 
-static void open_stage(stage *s)
+/* Opens what will be pulled directly, so that the very first token knows it: a list of files that was made now is to be
+ * the same after a restore. What fails here is opened again at its first pull, where its error has a place. */
+static void open_below(hr_plan *p)
+{
+    while (p->ds->inputs && input_is_node(p, 0)) {
+        input *in = p->in[0];
+        hr_error err;
+        if (!open_own(p, 0)) return;
+        if (node_open(in->node, NULL, &err) != HR_OK) {
+            node_free(in->node);
+            in->node = NULL;
+            return;
+        }
+        p = in->node;
+    }
+}
+
+static hr_status load_stage(stage *s, hr_error *err)
 {
     hr_token_reader from;
-    hr_error err = {0};
     token_reader_init(&from, s->from);
-    hr_status st = node_open(s->top, s->from ? &from : NULL, &err);
-    if (st == HR_OK && s->from && s->numbered) st = hr_read_i64(&from, &s->rows_planned, &err);
+    HR_TRY(node_open(s->top, &from, err));
+    return s->numbered ? hr_read_i64(&from, &s->rows_planned, err) : HR_OK;
+}
+
+static hr_status open_anew(stage *s, unit *u, hr_error *err)
+{
+    HR_TRY(node_open(s->top, NULL, err));
+    open_below(s->top);
+    u->before = stage_token(s);
+    return u->before ? HR_OK : hr_no_memory(err, "a plan");
+}
+
+static void open_stage(stage *s, unit *first)
+{
+    hr_error err = {0};
+    hr_status st = s->from ? load_stage(s, &err) : open_anew(s, first, &err);
     token_unref(s->from);
     s->from = NULL;
     if (st == HR_OK) return;
@@ -322,7 +354,7 @@ hr_status stage_plan(stage *s, unit *u, parts *returned)
     hr_plan *p = s->top;
     parts_drop(s->returns, returned);
     s->current = u;
-    if (!p->opened) open_stage(s);
+    if (!p->opened) open_stage(s, u);
     if (!u->started) start_unit(s, u);
     if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
     while (p->room > 0 && !p->ended) {
