@@ -1,6 +1,15 @@
 # Headers, libraries, exported targets, headrace.pc.
 include(CMakePackageConfigHelpers)
 get_property(headers GLOBAL PROPERTY HEADRACE_HEADERS)
+
+# <headrace/headrace.h> includes all that was built.
+set(umbrella "/* Headrace: everything that this build has. */\n#ifndef HR_HEADRACE_H\n#define HR_HEADRACE_H\n\n")
+foreach(header IN LISTS headers)
+    get_filename_component(name ${header} NAME)
+    string(APPEND umbrella "#include <headrace/${name}>\n")
+endforeach()
+file(WRITE ${HEADRACE_INCLUDE}/headrace/headrace.h "${umbrella}\n#endif\n")
+list(APPEND headers ${HEADRACE_INCLUDE}/headrace/headrace.h)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headrace)
 set(libraries headrace)
 if(HEADRACE_TRAIN)

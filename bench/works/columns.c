@@ -31,8 +31,9 @@ static void make_columns(memory *m)
         snprintf(key, sizeof key, "C%d", c % 100);
         m->column[n++] = hr_categorical_column_with_hash_bucket(key, BUCKETS);
     }
-    m->column[n++] = hr_crossed_column(HR_CROSS({"C1", NULL}, {"C2", NULL}), BUCKETS);
-    m->column[n++] = hr_crossed_column(HR_CROSS({NULL, hr_feature_column_ref(m->column[0])}, {"C3", NULL}), BUCKETS);
+    m->column[n++] = hr_crossed_column(HR_CROSS({.key = "C1"}, {.key = "C2"}), BUCKETS);
+    m->column[n++] =
+        hr_crossed_column(HR_CROSS({.column = hr_feature_column_ref(m->column[0])}, {.key = "C3"}), BUCKETS);
 }
 
 static void release(void *user)
