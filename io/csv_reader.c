@@ -1,6 +1,7 @@
 /* A CSV file in blocks of whole rows. What a block is depends on sizes asked for; rows, their lines, offsets and numbers
  * do not. Damage of the file below comes behind the last whole row before it. */
 #include "io/csv.h"
+#include "io/csv_tf_input.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -8,28 +9,51 @@ enum { LONGEST_ROW = 1 << 30 };
 
 struct hr__csv_file {
     const hr__csv_format *format;
-    hr_input *in;
+    char *path;
+    hr_input *in;     /* one of the two */
+    hr__tf_input *tf; /* .tf_compat, where a compression is given */
     hr__csv_layout layout;
     int64_t offset, line, record; /* of the next row */
     size_t lent;                  /* bytes of the last block, still to be consumed */
     bool lacks_header;
 };
 
+static hr_status peek(hr__csv_file *file, size_t want, const char **data, size_t *size, hr_error *err)
+{
+    return file->tf ? hr__tf_input_peek(file->tf, want, data, size, err)
+                    : hr_input_peek(file->in, want, data, size, err);
+}
+
+static void consume(hr__csv_file *file, size_t size)
+{
+    if (file->tf)
+        hr__tf_input_consume(file->tf, size);
+    else
+        hr_input_consume(file->in, size);
+}
+
+static void close_input(hr__csv_file *file)
+{
+    hr_input_free(file->in);
+    hr__tf_input_free(file->tf);
+    hr_free(file->path);
+}
+
 /* The bytes from here on: at least `want`, if the file has them. *at_end: it has no more. *damage: nor can more of them be
  * read, for this reason; HR_OK if nothing is wrong. */
 static void look(hr__csv_file *file, size_t want, const char **data, size_t *size, bool *at_end, hr_status *damage,
                  hr_error *err)
 {
-    *damage = hr_input_peek(file->in, want, data, size, err);
+    *damage = peek(file, want, data, size, err);
     *at_end = *damage == HR_OK && *size < want;
     if (*damage == HR_OK) return;
-    hr_status first = hr_input_peek(file->in, 0, data, size, NULL); /* what is there already */
+    hr_status first = peek(file, 0, data, size, NULL); /* what is there already */
     if (first != HR_OK) *size = 0;
 }
 
 static hr_status row_too_long(const hr__csv_file *file, hr_error *err)
 {
-    const char *path = hr_input_path(file->in);
+    const char *path = file->path;
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.row_size",
             "%s:%lld: expected a row of at most %d bytes, found a longer one; is there a quote that is never closed?",
             path, (long long)file->line, LONGEST_ROW);
@@ -47,7 +71,7 @@ static hr_status refuse_compressed(const hr__csv_file *file, const char *data, s
 {
     const bool gzip = size >= 2 && (unsigned char)data[0] == 0x1f && (unsigned char)data[1] == 0x8b;
     if (!gzip || file->format->compression != HR_NONE || file->format->tf_compat) return HR_OK;
-    const char *path = hr_input_path(file->in);
+    const char *path = file->path;
     hr_fail(err, HR_DATA_LOSS, "csv.compressed",
             "%s:1: expected text, found the gzip magic 1f 8b at offset 0; give .compression = HR_GZIP", path);
     hr_error_file(err, path);
@@ -65,7 +89,7 @@ static hr_status skip_mark(hr__csv_file *file, hr_error *err)
     if (damage != HR_OK) return damage;
     HR_TRY(refuse_compressed(file, data, size, err));
     if (file->format->tf_compat || size < 3 || memcmp(data, "\xef\xbb\xbf", 3) != 0) return HR_OK;
-    hr_input_consume(file->in, 3);
+    consume(file, 3);
     file->offset = 3;
     return HR_OK;
 }
@@ -89,9 +113,8 @@ static hr_status read_header(hr__csv_file *file, const char **data, size_t *leng
 static hr_status no_header(hr__csv_file *file, hr_error *err)
 {
     file->lacks_header = true;
-    if (!file->format->tf_compat)
-        return hr__csv_layout_make(file->format, hr_input_path(file->in), NULL, 0, &file->layout, err);
-    const char *path = hr_input_path(file->in);
+    if (!file->format->tf_compat) return hr__csv_layout_make(file->format, file->path, NULL, 0, &file->layout, err);
+    const char *path = file->path;
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
     hr_error_file(err, path);
     return HR_INVALID_ARGUMENT;
@@ -99,21 +122,26 @@ static hr_status no_header(hr__csv_file *file, hr_error *err)
 
 static hr_status take_header(hr__csv_file *file, hr_error *err)
 {
-    const char *data, *path = hr_input_path(file->in);
+    const char *data, *path = file->path;
     size_t length;
     HR_TRY(read_header(file, &data, &length, err));
     if (length == 0) return no_header(file, err);
     HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
     file->line += hr__csv_count_lines(data, length);
     file->offset += (int64_t)length;
-    hr_input_consume(file->in, length);
+    consume(file, length);
     return HR_OK;
 }
 
 static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
 {
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = file->format->compression};
-    HR_TRY(hr_input_open_with(path, &opts, &file->in, err));
+    const hr__csv_format *f = file->format;
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression};
+    if (!(file->path = hr_strdup(path))) return hr_no_memory(err, "csv");
+    if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && strcmp(path, "-") != 0)
+        HR_TRY(hr__tf_input_open(path, f->compression, &file->tf, err));
+    else
+        HR_TRY(hr_input_open_with(path, &opts, &file->in, err));
     return skip_mark(file, err);
 }
 
@@ -126,7 +154,7 @@ hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, ch
     hr_status st = open_input(&file, path, err);
     if (st == HR_OK) st = read_header(&file, &data, size, err);
     if (st == HR_OK && !(*header = hr_memdup(data, *size))) st = hr_no_memory(err, "csv");
-    hr_input_free(file.in);
+    close_input(&file);
     return st;
 }
 
@@ -157,7 +185,7 @@ hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_f
 void hr__csv_close(hr__csv_file *file)
 {
     if (!file) return;
-    hr_input_free(file->in);
+    close_input(file);
     hr__csv_layout_clear(&file->layout);
     hr_free(file);
 }
@@ -166,7 +194,10 @@ const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file) { return &fi
 
 bool hr__csv_lacks_header(const hr__csv_file *file) { return file->lacks_header; }
 
-int64_t hr__csv_compressed_offset(const hr__csv_file *file) { return hr_input_compressed_offset(file->in); }
+int64_t hr__csv_compressed_offset(const hr__csv_file *file)
+{
+    return file->in ? hr_input_compressed_offset(file->in) : -1;
+}
 
 /* ---- cutting ---- */
 
@@ -232,7 +263,7 @@ static void give(hr__csv_file *file, const char *data, const hr__csv_count *sum,
 
 hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err)
 {
-    hr_input_consume(file->in, file->lent);
+    consume(file, file->lent);
     file->lent = 0;
     for (size_t want = bytes;; want *= 2) {
         const char *data;
@@ -255,7 +286,7 @@ hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__c
 
 hr_status hr__csv_seek(hr__csv_file *file, int64_t offset, int64_t line, int64_t record, hr_error *err)
 {
-    HR_TRY(hr_input_seek(file->in, offset, err));
+    HR_TRY(file->tf ? hr__tf_input_seek(file->tf, offset, err) : hr_input_seek(file->in, offset, err));
     file->offset = offset;
     file->line = line;
     file->record = record;

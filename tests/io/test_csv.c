@@ -305,6 +305,37 @@ static void an_empty_file_with_named_columns_is_empty(void **state)
     reads_as("id,name\n", &opts, "");
 }
 
+/* A row's place, as a block says it, is enough to go on there: in plain and compressed files, in both modes. */
+static void a_file_goes_on_where_it_stood(void **state)
+{
+    (void)state;
+    static const char text[] = "id,name\n1,a\n2,\"b\nb\"\n3,c\n";
+    for (int way = 0; way < 4; way++) {
+        hr_csv_opts opts = {ID_AND_NAME, .compression = way & 1 ? HR_GZIP : HR_NONE, .tf_compat = way & 2};
+        const hr_output_opts zip = {.struct_size = sizeof zip, .compression = opts.compression};
+        hr_output *out;
+        hr_error err;
+        hr__csv_format *f;
+        hr__csv_file *file;
+        hr__csv_block block, again;
+        assert_ok(hr_output_open_with("z.csv", &zip, &out, &err), &err);
+        assert_ok(hr_output_write(out, text, sizeof text - 1, &err), &err);
+        assert_ok(hr_output_commit(out, &err), &err);
+        assert_ok(hr__csv_format_new(&opts, &f, &err), &err);
+        assert_ok(hr__csv_open(f, "z.csv", &file, &err), &err);
+        for (int r = 0; r < 3; r++) assert_ok(hr__csv_read(file, 100, 1, &block, &err), &err);
+        assert_int_equal(block.line, 5);
+        assert_int_equal(block.record, 2);
+        assert_ok(hr__csv_seek(file, block.offset, block.line, block.record, &err), &err);
+        assert_ok(hr__csv_read(file, 100, 1, &again, &err), &err);
+        assert_int_equal(again.size, 4);
+        assert_memory_equal(again.data, "3,c\n", 4);
+        assert_int_equal(hr__csv_read(file, 100, 1, &again, &err), HR_END);
+        hr__csv_close(file);
+        hr__csv_format_free(f);
+    }
+}
+
 /* ---- kernels ---- */
 
 static void all_kernels_read_the_same_of_random_text(void **state)
@@ -361,6 +392,7 @@ int main(void)
         cmocka_unit_test(an_open_quote_reports_all_bytes_that_it_swallows),
         cmocka_unit_test(wrong_options_and_headers_are_refused),
         cmocka_unit_test(an_empty_file_with_named_columns_is_empty),
+        cmocka_unit_test(a_file_goes_on_where_it_stood),
         cmocka_unit_test(all_kernels_read_the_same_of_random_text),
         cmocka_unit_test(a_lack_of_memory_is_said_and_leaks_nothing),
     };
