@@ -50,6 +50,7 @@ static hr_status next_frame(hr_record_reader *r, hr__record_place at, hr_view *r
 /* Goes behind the record that was lent, and lends the next one. */
 static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_error *err)
 {
+    *record = (hr_view){NULL, 0};
     if (r->status == HR_OK) {
         hr_input_consume(r->in, r->lent);
         r->lent = 0;
