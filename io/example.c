@@ -61,24 +61,25 @@ void hr_example_add(hr_example *example, hr_view key, const hr_tensor *feature)
     if (p) hr__put_feature(p, feature);
 }
 
-static hr_view text(const char *key) { return (hr_view){key, (int64_t)strlen(key)}; }
+static void add_values(hr_example *example, const char *key, hr_dtype dtype, const void *values, int64_t count)
+{
+    hr_tensor feature = {.dtype = dtype, .count = count, .data = (void *)(uintptr_t)values};
+    hr_example_add(example, (hr_view){key, (int64_t)strlen(key)}, &feature);
+}
 
 void hr_example_add_int64(hr_example *example, const char *key, const int64_t *values, int64_t count)
 {
-    hr_tensor feature = hr_tensor_of(HR_INT64, HR_SHAPE(count), values);
-    hr_example_add(example, text(key), &feature);
+    add_values(example, key, HR_INT64, values, count);
 }
 
 void hr_example_add_float(hr_example *example, const char *key, const float *values, int64_t count)
 {
-    hr_tensor feature = hr_tensor_of(HR_FLOAT, HR_SHAPE(count), values);
-    hr_example_add(example, text(key), &feature);
+    add_values(example, key, HR_FLOAT, values, count);
 }
 
 void hr_example_add_bytes(hr_example *example, const char *key, const hr_view *values, int64_t count)
 {
-    hr_tensor feature = hr_tensor_of(HR_STRING, HR_SHAPE(count), values);
-    hr_example_add(example, text(key), &feature);
+    add_values(example, key, HR_STRING, values, count);
 }
 
 void hr_example_add_list(hr_example *example, hr_view key, const hr_tensor *rows, int64_t count)

@@ -41,7 +41,7 @@ static int kind_tag(hr_dtype dtype)
     return dtype == HR_STRING ? HR__TAG_1 : dtype == HR_FLOAT || dtype == HR_DOUBLE ? HR__TAG_2 : HR__TAG_3;
 }
 
-/* The lengths stand for a value of no bytes: a row adds its value's. */
+/* The lengths are those of a value of no bytes: a row puts in its own. */
 static void fill_in(template *t)
 {
     t->size = 4 + t->key_size + 6;
@@ -92,16 +92,16 @@ void hr__row_writer_free(hr__row_writer *w)
 
 size_t hr__row_writer_room(const hr__row_writer *w) { return w->room; }
 
-/* Where the value goes: behind the template, its lengths raised by `size`. */
+/* Where the value goes: behind the template, whose lengths are put in. */
 static inline char *put_template(const template *t, char *p, size_t size)
 {
     memcpy(p, t->bytes, BLOCK);
-    char *lengths = p + t->size;
-    p[1] = (char)(p[1] + (char)size);
-    lengths[-5] = (char)(lengths[-5] + (char)size);
-    lengths[-3] = (char)(lengths[-3] + (char)size);
-    lengths[-1] = (char)size;
-    return lengths;
+    char *value = p + t->size;
+    p[1] = (char)(t->key_size + 8 + size);
+    value[-5] = (char)(4 + size);
+    value[-3] = (char)(2 + size);
+    value[-1] = (char)size;
+    return value;
 }
 
 /* The same where a template will not do. */
@@ -136,7 +136,10 @@ static inline char *put_int64(const template *t, char *p, uint64_t value)
 static inline char *put_string(const template *t, char *p, hr_view value)
 {
     p = put_front(t, p, (size_t)value.size);
-    if (value.size > 0) memcpy(p, value.data, (size_t)value.size);
+    if (value.size <= BLOCK) /* what is too much is overwritten by what comes next */
+        memcpy(p, value.data, BLOCK);
+    else
+        memcpy(p, value.data, (size_t)value.size);
     return p + value.size;
 }
 

@@ -132,10 +132,19 @@ char *hr__wire_map_add(hr__wire_map *map, hr_view key, size_t size)
     return p;
 }
 
+/* Mostly one example has the keys of the one before in the same order. */
+static bool still_sorted(const hr__wire_map *map)
+{
+    if (map->sorted_entries != map->entries || map->kept != map->entries) return false;
+    for (size_t i = 1; i < map->kept; i++)
+        if (compare_keys(map, &map->entry[map->order[i - 1]], &map->entry[map->order[i]]) >= 0) return false;
+    return true;
+}
+
 /* Insertion by bisection: examples have few keys. The last of equal keys takes the place of the one before. */
 size_t hr__wire_map_sort(hr__wire_map *map)
 {
-    if (map->sorted) return map->size;
+    if (map->sorted || still_sorted(map)) return map->size;
     size_t count = 0, size = 0;
     for (size_t i = 0; i < map->entries; i++) {
         size_t low = 0, high = count;
@@ -155,6 +164,7 @@ size_t hr__wire_map_sort(hr__wire_map *map)
     }
     for (size_t i = 0; i < count; i++) size += map->entry[map->order[i]].size;
     map->kept = count;
+    map->sorted_entries = map->entries;
     return size;
 }
 

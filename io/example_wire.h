@@ -50,10 +50,10 @@ typedef struct hr__wire_map {
     size_t size, room;
     hr__wire_entry *entry;
     size_t entries, entry_room;
-    size_t *order; /* the entries to write, sorted: `kept` of them, filled in by hr__wire_map_sort */
-    size_t kept;
-    bool present; /* the message that holds the map is written even when it is empty */
-    bool sorted;  /* entries came in order, each key once: bytes are the answer as they lie */
+    size_t *order;               /* the entries to write, sorted: `kept` of them, filled in by hr__wire_map_sort */
+    size_t kept, sorted_entries; /* the entries that there were when it was made */
+    bool present;                /* the message that holds the map is written even when it is empty */
+    bool sorted;                 /* entries came in order, each key once: bytes are the answer as they lie */
     bool no_memory;
 } hr__wire_map;
 
