@@ -1,0 +1,174 @@
+/* Running on several threads: the same bits as on one, errors and cancelling from anywhere. */
+#include "tests/testing.h"
+#include "tests/train/graph/model.h"
+#include "train/graph/internal.h"
+
+#include <string.h>
+#include <uv.h>
+
+enum { STEPS = 12 };
+
+/* Losses and last values of all variables after some steps. */
+typedef struct history {
+    float loss[STEPS];
+    float value[MODEL_VARIABLES][MODEL_BUCKETS * MODEL_DIM];
+} history;
+
+static void train(int workers, int width, history *out)
+{
+    hr_error err = {0};
+    model_batch batch;
+    hr_tensor got[2];
+    memset(out, 0, sizeof *out);
+    hr_set_threads(workers);
+    hr_graph *g = hr_graph_new();
+    hr_set_random_seed(g, 3);
+    const model m = model_build(g, width);
+    const hr_node fetch[] = {m.loss, hr_target(m.train)};
+    hr_session *s = workers ? hr_session_new(g) : hr_session_new(g, .workers = &(int){0});
+    s->always_parallel = workers > 0;
+    assert_ok(hr_session_run(s, NULL, 0, &m.init, 1, NULL, &err), &err);
+    for (int i = 0; i < STEPS; i++) {
+        model_fill(&m, &batch, i, i % 4 == 3 ? 17 : MODEL_ROWS);
+        assert_ok(hr_session_run(s, batch.feeds, 4, fetch, 2, got, &err), &err);
+        out->loss[i] = *(float *)got[0].data;
+        hr_tensor_clear(&got[0]);
+    }
+    for (int v = 0; v < MODEL_VARIABLES; v++) {
+        assert_ok(hr_session_get(s, m.variable[v], got, &err), &err);
+        const int64_t most = (int64_t)(sizeof out->value[v] / sizeof(float));
+        memcpy(out->value[v], got->data, (size_t)(got->count < most ? got->count : most) * sizeof(float));
+        hr_tensor_clear(got);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void results_are_the_same_bits_for_any_number_of_workers(void **state)
+{
+    static const int workers[] = {1, 2, 8};
+    static history one, many;
+    (void)state;
+    train(0, 64, &one);
+    assert_true(one.loss[STEPS - 1] < one.loss[0]);
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+        train(workers[i], 64, &many);
+        assert_memory_equal(&one, &many, sizeof one);
+    }
+}
+
+/* Many nodes without order between them, several times over. */
+static void a_wide_graph_runs_on_all_workers(void **state)
+{
+    enum { WIDTH = 200 };
+    (void)state;
+    hr_error err = {0};
+    hr_tensor out;
+    hr_node leaves[WIDTH];
+    hr_set_threads(4);
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1));
+    for (int i = 0; i < WIDTH; i++) leaves[i] = hr_square(hr_add(x, hr_scalar(g, HR_FLOAT, i)));
+    hr_node sum = hr_add_n(leaves, WIDTH);
+    hr_session *s = hr_session_new(g);
+    s->always_parallel = true;
+    for (int run = 0; run < 20; run++) {
+        const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SHAPE(1), ((float[]){(float)run}))};
+        double expected = 0;
+        for (int i = 0; i < WIDTH; i++) expected += (double)(run + i) * (run + i);
+        assert_ok(hr_session_run(s, &feed, 1, &sum, 1, &out, &err), &err);
+        assert_float_equal(*(float *)out.data, (float)expected, 2);
+        hr_tensor_clear(&out);
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void an_error_on_any_thread_ends_the_run_and_is_told(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_tensor out;
+    hr_set_threads(4);
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_INT32, HR_SCALAR), parts[20];
+    for (int i = 0; i < 20; i++)
+        parts[i] = hr_floor_div(hr_scalar(g, HR_INT32, 7), hr_add(x, hr_scalar(g, HR_INT32, i)));
+    hr_node sum = hr_add_n(parts, 20);
+    hr_session *s = hr_session_new(g);
+    s->always_parallel = true;
+    for (int i = 0; i < 50; i++) {
+        const hr_feed feed = {x, hr_tensor_of(HR_INT32, HR_SCALAR, &(int32_t){i % 2 ? -3 : 1})};
+        const hr_status st = hr_session_run(s, &feed, 1, &sum, 1, &out, &err);
+        if (i % 2) {
+            assert_int_equal(st, HR_INVALID_ARGUMENT);
+            assert_non_null(strstr(err.text, "node 'FloorDiv_3' (FloorDiv): Integer division by zero"));
+        } else {
+            assert_ok(st, &err);
+            hr_tensor_clear(&out);
+        }
+    }
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void cancel_soon(void *session)
+{
+    uv_sleep(5);
+    hr_session_cancel(session);
+}
+
+static void a_long_run_can_be_cancelled_from_another_thread(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    uv_thread_t other;
+    hr_set_threads(2);
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 128)), y = x;
+    hr_node w = hr_fill(hr_ints(g, HR_I64(128, 128), 2), hr_scalar(g, HR_FLOAT, 0.01));
+    for (int i = 0; i < 4000; i++) y = hr_matmul(y, w);
+    hr_session *s = hr_session_new(g);
+    s->always_parallel = true;
+    float *values = hr_calloc(256 * 128, sizeof *values);
+    const hr_feed feed = {x, hr_tensor_of(HR_FLOAT, HR_SHAPE(256, 128), values)};
+    const hr_node target = hr_target(y);
+    assert_int_equal(uv_thread_create(&other, cancel_soon, s), 0);
+    assert_int_equal(hr_session_run(s, &feed, 1, &target, 1, NULL, &err), HR_CANCELLED);
+    uv_thread_join(&other);
+    hr_free(values);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void two_sessions_of_one_graph_have_values_of_their_own(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_tensor out;
+    hr_graph *g = hr_graph_new();
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node add = hr_target(hr_assign_add(w, hr_scalar(g, HR_FLOAT, 1))), init = hr_global_variables_initializer(g);
+    hr_session *a = hr_session_new(g), *b = hr_session_new(g);
+    assert_ok(hr_session_run(a, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_ok(hr_session_run(b, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_ok(hr_session_run(a, NULL, 0, &add, 1, NULL, &err), &err);
+    assert_ok(hr_session_get(b, w, &out, &err), &err);
+    assert_true(*(float *)out.data == 0);
+    hr_tensor_clear(&out);
+    hr_session_free(a);
+    hr_session_free(b);
+    hr_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_the_same_bits_for_any_number_of_workers),
+        cmocka_unit_test(a_wide_graph_runs_on_all_workers),
+        cmocka_unit_test(an_error_on_any_thread_ends_the_run_and_is_told),
+        cmocka_unit_test(a_long_run_can_be_cancelled_from_another_thread),
+        cmocka_unit_test(two_sessions_of_one_graph_have_values_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,316 @@
+/* Building graphs: names, scopes, variables, inference, and errors that stick. */
+#include "tests/testing.h"
+
+#include <headrace/graph_op.h>
+#include <headrace/ops.h>
+
+#include <string.h>
+
+static hr_graph *g;
+
+static int make_graph(void **state)
+{
+    (void)state;
+    g = hr_graph_new();
+    return g ? 0 : -1;
+}
+
+static int free_graph(void **state)
+{
+    (void)state;
+    hr_graph_free(g);
+    return 0;
+}
+
+static hr_node one(const char *name)
+{
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SCALAR, &(float){1});
+    return hr_const(g, &t, .name = name);
+}
+
+static void has_name(hr_node node, const char *name) { assert_string_equal(hr_node_name(node), name); }
+
+/* ---- names ---- */
+
+static void names_are_made_unique_as_tensorflow_does(void **state)
+{
+    (void)state;
+    has_name(one("a"), "a");
+    has_name(one("a"), "a_1");
+    has_name(one("A"), "A_2");
+    has_name(one("a_1"), "a_1_1");
+    has_name(one("a"), "a_3");
+    has_name(one(NULL), "Const");
+    has_name(one(NULL), "Const_1");
+}
+
+static void scopes_nest_end_and_are_unique(void **state)
+{
+    (void)state;
+    hr_name_scope(g, "dnn");
+    has_name(one("a"), "dnn/a");
+    hr_name_scope(g, "layer");
+    has_name(one("a"), "dnn/layer/a");
+    hr_scope_end(g);
+    has_name(one("b"), "dnn/b");
+    hr_scope_end(g);
+    hr_name_scope(g, "dnn");
+    has_name(one("a"), "dnn_1/a");
+    hr_name_scope(g, "dnn/");
+    has_name(one("c"), "dnn/c");
+    hr_scope_end(g);
+    has_name(one("d"), "dnn_1/d");
+    hr_scope_end(g);
+    has_name(one("e"), "e");
+}
+
+static void impossible_names_are_refused(void **state)
+{
+    (void)state;
+    assert_false(hr_node_exists(one("a b")));
+    assert_string_equal(hr_graph_error(g)->kind, "graph.name");
+}
+
+static void nodes_are_found_by_name_and_output(void **state)
+{
+    (void)state;
+    hr_node a = one("a");
+    assert_int_equal(hr_graph_node(g, "a").id, a.id);
+    assert_int_equal(hr_graph_node(g, "a:0").id, a.id);
+    assert_false(hr_node_exists(hr_graph_node(g, "a:1")));
+    assert_false(hr_node_exists(hr_graph_node(g, "b")));
+}
+
+/* ---- variables ---- */
+
+static void variables_have_tensorflows_names(void **state)
+{
+    (void)state;
+    hr_variable_scope(g, "dnn");
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(3, 1), .initializer = hr_zeros());
+    hr_scope_end(g);
+    const hr_variable_info *v = hr_variable_named(g, "dnn/w");
+    assert_non_null(v);
+    has_name(w, "dnn/w");
+    has_name(v->read, "dnn/w/Read/ReadVariableOp");
+    has_name(v->initializer, "dnn/w/Assign");
+    has_name(v->initial_value, "dnn/w/Initializer/zeros");
+    has_name(v->is_initialized, "dnn/w/IsInitialized/VarIsInitializedOp");
+    assert_int_equal(v->sets, HR_GLOBAL_VARIABLES | HR_TRAINABLE_VARIABLES);
+}
+
+static void a_variable_is_shared_only_where_the_scope_says_so(void **state)
+{
+    (void)state;
+    hr_variable_scope(g, "a");
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2));
+    hr_scope_end(g);
+    hr_variable_scope(g, "a", .reuse = HR_AUTO_REUSE);
+    assert_int_equal(hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2)).id, w.id);
+    hr_scope_end(g);
+    assert_null(hr_graph_error(g));
+    hr_variable_scope(g, "a");
+    assert_false(hr_node_exists(hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2))));
+    hr_scope_end(g);
+    assert_string_equal(hr_graph_error(g)->kind, "variable.exists");
+}
+
+static void reuse_of_a_variable_of_another_shape_is_refused(void **state)
+{
+    (void)state;
+    hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2));
+    hr_variable_scope(g, "s", .reuse = HR_REUSE);
+    assert_false(hr_node_exists(hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2))));
+    assert_string_equal(hr_graph_error(g)->kind, "variable.unknown");
+}
+
+static void an_op_reads_a_variable_that_is_its_input(void **state)
+{
+    (void)state;
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2));
+    hr_node y = hr_square(w);
+    assert_int_equal(hr_node_input(y, 0).id, hr_variable_named(g, "w")->read.id);
+    assert_int_equal(hr_node_dtype(y), HR_FLOAT);
+}
+
+static void a_read_under_control_dependencies_is_a_new_one(void **state)
+{
+    (void)state;
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node add = hr_assign_add(w, one("d"));
+    hr_control_dependencies(g, &add, 1);
+    hr_node y = hr_square(w);
+    hr_control_end(g);
+    hr_node read = hr_node_input(y, 0);
+    assert_int_not_equal(read.id, hr_variable_named(g, "w")->read.id);
+    assert_int_equal(hr_node_controls(read), 1);
+    assert_int_equal(hr_node_control(read, 0).id, add.id);
+}
+
+/* ---- types and shapes ---- */
+
+static void shapes_are_inferred_as_far_as_they_are_known(void **state)
+{
+    (void)state;
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 3), .name = "x");
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(3, 5));
+    hr_node y = hr_matmul(x, w);
+    assert_true(hr_shape_equal(hr_node_shape(y), HR_SHAPE(-1, 5)));
+    assert_true(hr_shape_equal(hr_node_shape(hr_reduce_mean(y)), HR_SCALAR));
+    assert_true(hr_shape_equal(hr_node_shape(hr_reduce_sum(y, .axes = HR_I64(0), .axis_count = 1)), HR_SHAPE(5)));
+}
+
+static void an_error_names_node_and_shapes_and_sticks(void **state)
+{
+    (void)state;
+    hr_node a = hr_placeholder(g, HR_FLOAT, HR_SHAPE(512, 3), .name = "a");
+    hr_node b = hr_placeholder(g, HR_FLOAT, HR_SHAPE(4, 1), .name = "b");
+    hr_name_scope(g, "dnn");
+    hr_node bad = hr_matmul(a, b);
+    hr_scope_end(g);
+    hr_node after = hr_relu(hr_add(bad, a));
+    assert_false(hr_node_exists(bad));
+    assert_false(hr_node_exists(after));
+    assert_string_equal(hr_graph_error(g)->text, "node 'dnn/MatMul' (MatMul): expected inner dimensions to agree, got "
+                                                 "[512,3] and [4,1]");
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    hr_error err;
+    assert_int_equal(hr_session_run(s, NULL, 0, &a, 1, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.text, hr_graph_error(g)->text);
+    hr_session_free(s);
+}
+
+static void mixed_types_are_refused(void **state)
+{
+    (void)state;
+    hr_node a = hr_placeholder(g, HR_FLOAT, HR_SCALAR), b = hr_placeholder(g, HR_DOUBLE, HR_SCALAR);
+    assert_false(hr_node_exists(hr_add(a, b)));
+    assert_string_equal(hr_graph_error(g)->kind, "graph.type");
+}
+
+static void unknown_ops_and_attributes_are_refused(void **state)
+{
+    (void)state;
+    assert_false(hr_node_exists(hr_new_node(g, "Nonsense")));
+    assert_string_equal(hr_graph_error(g)->kind, "graph.op");
+}
+
+static void nodes_of_two_graphs_do_not_mix(void **state)
+{
+    (void)state;
+    hr_graph *other = hr_graph_new();
+    hr_node here = hr_placeholder(g, HR_FLOAT, HR_SCALAR), there = hr_placeholder(other, HR_FLOAT, HR_SCALAR);
+    assert_false(hr_node_exists(hr_add(here, there)));
+    assert_string_equal(hr_graph_error(g)->kind, "graph.input");
+    hr_graph_free(other);
+}
+
+/* ---- an op from outside ---- */
+
+static hr_status twice_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output_over(k, 0, 0, k->input[0]->shape, &out, err));
+    const float *in = k->input[0]->data;
+    for (int64_t i = 0; i < out->count; i++) ((float *)out->data)[i] = 2 * in[i];
+    return HR_OK;
+}
+
+static const hr_graph_op twice = {
+    .head = HR_GRAPH_OP_HEAD,
+    .name = "Test>Twice",
+    .inputs = "x:float",
+    .outputs = "y:float",
+    .shape = hr_infer_unchanged,
+    .compute = twice_compute,
+};
+
+static void an_op_from_outside_works_as_the_built_in_ones(void **state)
+{
+    (void)state;
+    hr_tensor out;
+    hr_error err;
+    hr_graph_use(g, &twice);
+    hr_node y = hr_new_node(g, "Test>Twice", HR_INPUTS(one("x")));
+    has_name(y, "Twice");
+    hr_session *s = hr_session_new(g, .workers = &(int){0});
+    assert_ok(hr_session_run(s, NULL, 0, &y, 1, &out, &err), &err);
+    assert_true(*(float *)out.data == 2);
+    hr_tensor_clear(&out);
+    hr_session_free(s);
+}
+
+static void every_built_in_op_has_a_sound_signature(void **state)
+{
+    (void)state;
+    for (int i = 0; hr_graph_op_at(i); i++) {
+        const hr_graph_op *op = hr_graph_op_at(i);
+        assert_ptr_equal(hr_graph_op_named(op->name), op);
+        hr_graph *fresh = hr_graph_new();
+        hr_node node = hr_new_node(fresh, op->name);
+        if (!hr_node_exists(node) && hr_graph_error(fresh) &&
+            strcmp(hr_graph_error(fresh)->kind, "graph.signature") == 0)
+            fail_msg("%s: %s", op->name, hr_graph_error(fresh)->text);
+        hr_graph_free(fresh);
+    }
+}
+
+static void collections_keep_their_order(void **state)
+{
+    (void)state;
+    int count;
+    hr_node a = one("a"), b = one("b");
+    hr_add_to_collection(g, "losses", a);
+    hr_add_to_collection(g, "losses", b);
+    const hr_node *all = hr_get_collection(g, "losses", &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(all[0].id, a.id);
+    assert_int_equal(all[1].id, b.id);
+    hr_get_collection(g, "none", &count);
+    assert_int_equal(count, 0);
+}
+
+static void seeds_follow_tensorflows_rule(void **state)
+{
+    (void)state;
+    int64_t a, b;
+    hr_random_seeds(g, 0, &a, &b);
+    assert_int_equal(a, 0);
+    assert_int_equal(b, 0);
+    hr_random_seeds(g, 7, &a, &b);
+    assert_int_equal(a, 87654321);
+    assert_int_equal(b, 7);
+    hr_set_random_seed(g, 5);
+    hr_random_seeds(g, 0, &a, &b);
+    assert_int_equal(a, 5);
+    assert_int_equal(b, 0);
+    hr_random_seeds(g, 0, &a, &b);
+    assert_int_equal(b, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_graph, free_graph)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(names_are_made_unique_as_tensorflow_does),
+        TEST(scopes_nest_end_and_are_unique),
+        TEST(impossible_names_are_refused),
+        TEST(nodes_are_found_by_name_and_output),
+        TEST(variables_have_tensorflows_names),
+        TEST(a_variable_is_shared_only_where_the_scope_says_so),
+        TEST(reuse_of_a_variable_of_another_shape_is_refused),
+        TEST(an_op_reads_a_variable_that_is_its_input),
+        TEST(a_read_under_control_dependencies_is_a_new_one),
+        TEST(shapes_are_inferred_as_far_as_they_are_known),
+        TEST(an_error_names_node_and_shapes_and_sticks),
+        TEST(mixed_types_are_refused),
+        TEST(unknown_ops_and_attributes_are_refused),
+        TEST(nodes_of_two_graphs_do_not_mix),
+        TEST(an_op_from_outside_works_as_the_built_in_ones),
+        TEST(every_built_in_op_has_a_sound_signature),
+        TEST(collections_keep_their_order),
+        TEST(seeds_follow_tensorflows_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
