@@ -164,6 +164,16 @@ static bool gather_numbers(rows *r, const run *run, int64_t runs)
 
 /* ---- all of it ---- */
 
+/* Single rows come from all over a shuffle's buffer: their lines are on the way before they are copied. */
+static inline void ask_for_row(hr_span s)
+{
+    const rows *r = (const rows *)s.in;
+    if (s.in->levels > 0 || s.in->schema->fields == 0) return;
+    if (r->shape->width[0])
+        __builtin_prefetch((const char *)s.in->column[0].values + (size_t)s.first * r->shape->width[0]);
+    if (s.in->origin) __builtin_prefetch(&s.in->origin[s.first]);
+}
+
 static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, int sides, int *column, run *run)
 {
     const hr_columns *first = span[side].in;
@@ -171,6 +181,7 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
     for (int64_t i = 0; i < runs; i++) {
         hr_span s = span[i * sides + side];
         run[i] = (struct run){s.in, s.first, (int64_t)s.first + s.count};
+        if (s.count == 1) ask_for_row(s);
     }
     for (int l = 0; l < first->levels; l++) {
         int32_t *splits = gather_level(r, run, runs, l);

@@ -220,7 +220,7 @@ bool hr_ready(hr_plan *p, int i)
 
 static bool same_form(const hr_columns *a, int64_t i, const hr_columns *b, int64_t k, int level)
 {
-    if (level == a->levels) return true;
+    if (level == a->levels || level == HR_MAX_LEVELS) return true;
     const int32_t *of_a = a->splits[level] + i, *of_b = b->splits[level] + k;
     bool same = of_a[1] - of_a[0] == of_b[1] - of_b[0];
     for (int32_t n = 0; same && n < of_a[1] - of_a[0]; n++) same = same_form(a, of_a[0] + n, b, of_b[0] + n, level + 1);

@@ -97,7 +97,7 @@ bool rows_columns(rows *r, const hr_dataset *shape, int64_t room)
 
 /* ---- spans ---- */
 
-enum { BIN = 256 };
+enum { BIN = 256, AHEAD = 16 };
 
 /* Cells that are free now, given back some at a time. */
 typedef struct cell_bin {
@@ -217,12 +217,21 @@ bool parts_add(parts *p, hr_span span)
     return true;
 }
 
+static inline void ask_for_cell(hr_span span)
+{
+    const rows *r = (const rows *)span.in;
+    if (r->cell && r->c.levels == 0) __builtin_prefetch(&r->cell[span.first], 1);
+}
+
 static void drop_spans(parts *p)
 {
     cell_bin bin;
     bin.store = &p->home->engine->store;
     bin.count = 0;
-    for (int64_t i = 0; i < p->count; i++) drop_span(p->span[i], &bin);
+    for (int64_t i = 0; i < p->count; i++) {
+        if (i + AHEAD < p->count) ask_for_cell(p->span[i + AHEAD]);
+        drop_span(p->span[i], &bin);
+    }
     bin_empty(&bin);
     p->count = 0;
 }

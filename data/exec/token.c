@@ -230,7 +230,7 @@ static hr_status read_nested(hr_token_reader *r, hr_token_reader *nested, hr_err
 
 static hr_status read_token(engine *e, hr_token_reader *r, token **out, hr_error *err)
 {
-    hr_token_reader nested;
+    hr_token_reader nested = {0};
     *out = NULL;
     HR_TRY(read_nested(r, &nested, err));
     if (nested.at == nested.end) return HR_OK;
@@ -496,7 +496,7 @@ hr_status position_read(engine *e, input *in, hr_token_reader *from, hr_error *e
 
 static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *err)
 {
-    hr_token_reader nested;
+    hr_token_reader nested = {0};
     input *in = p->in[i];
     HR_TRY(hr_read_i64(from, &in->first, err));
     HR_TRY(read_nested(from, &nested, err));
