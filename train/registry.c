@@ -8,6 +8,9 @@
 #if __has_include("train/optimizers/ops.def")
 #include "train/optimizers/ops.def"
 #endif
+#if __has_include("train/layers/ops.def")
+#include "train/layers/ops.def"
+#endif
 #if __has_include("train/summary/ops.def")
 #include "train/summary/ops.def"
 #endif
@@ -18,6 +21,9 @@ static const hr_graph_op *const files[] = {
 #include "train/ops/ops.def"
 #if __has_include("train/optimizers/ops.def")
 #include "train/optimizers/ops.def"
+#endif
+#if __has_include("train/layers/ops.def")
+#include "train/layers/ops.def"
 #endif
 #if __has_include("train/summary/ops.def")
 #include "train/summary/ops.def"

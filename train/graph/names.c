@@ -150,3 +150,5 @@ void hr_scope_end(hr_graph *g)
                strlen(s->variable));
     g->reuse = s->reuse;
 }
+
+const char *hr_variable_scope_name(const hr_graph *g) { return g->variable_scope; }

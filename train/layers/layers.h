@@ -200,7 +200,7 @@ typedef struct hr_binary_result {
     double label_mean, prediction_mean;
 } hr_binary_result;
 HR_API hr_binary_scores *hr_binary_scores_new(void); /* gives; NULL: no memory */
-/* Labels: positive if not 0. Keeps 5 bytes a pair. */
+/* Labels: positive if not 0. Keeps 8 bytes a pair. */
 HR_API hr_status hr_binary_scores_add(hr_binary_scores *s, const float *labels, const float *probabilities,
                                       int64_t count, hr_error *err);
 HR_API hr_status hr_binary_scores_result(hr_binary_scores *s, hr_binary_result *out, hr_error *err);

@@ -9,7 +9,10 @@ hr_node hr__training_variable(hr__training *t, const char *scope, const char *na
                               double initial)
 {
     char full[2 * HR__SCOPE];
-    snprintf(full, sizeof full, "%s/%s", scope, name);
+    const int n = snprintf(full, sizeof full, "%s/%s", scope, name);
+    if (n < 0 || (size_t)n >= sizeof full)
+        return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "graph.name", "%s: expected a shorter name than \"%.60s\"",
+                            t->scope, name);
     return hr_get_variable(t->g, full, dtype, shape, .initializer = hr_constant_value(initial), .not_trainable = true);
 }
 

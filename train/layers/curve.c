@@ -1,0 +1,180 @@
+/* The ops of AUC: how many predictions lie on which side of each threshold, and the area under the curve that those
+ * counts draw. TensorFlow composes both of dozens of small ops; the arithmetic is the same. */
+#include "train/layers/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- counts ---- */
+
+/* How many thresholds, which rise, lie below p: p counts as positive at exactly those. None for a NaN. */
+static int64_t below(const float *thresholds, int64_t count, float p)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (thresholds[middle] < p)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static hr_status check_range(const hr_tensor *predictions, hr_error *err)
+{
+    const float *p = predictions->data;
+    for (int64_t i = 0; i < predictions->count; i++)
+        if (!(p[i] >= 0 && p[i] <= 1))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "layers.predictions",
+                           "auc: expected predictions from 0 to 1, got %g at %lld", (double)p[i], (long long)i);
+    return HR_OK;
+}
+
+static hr_status counts_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *p = k->input[0], *labels = k->input[1], *thresholds = k->input[2];
+    const float *weight = k->inputs > 3 ? k->input[3]->data : NULL;
+    const int64_t n = thresholds->count;
+    float *out[4];
+    if (p->count != labels->count || (weight && k->input[3]->count != p->count))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "layers.shape", "auc: expected a label and a weight a prediction");
+    if (!hr_attr_bool(k->node, "unchecked")) HR_TRY(check_range(p, err));
+    double *sum = hr_kernel_temp(k, 2 * (size_t)(n + 1) * sizeof *sum);
+    if (!sum) return hr_no_memory(err, "counts");
+    for (int i = 0; i < 4; i++) {
+        hr_tensor *t;
+        HR_TRY(hr_kernel_output(k, i, HR_SHAPE(n), &t, err));
+        out[i] = t->data;
+    }
+    /* sum[2 * i + label]: of predictions above exactly i thresholds. */
+    memset(sum, 0, 2 * (size_t)(n + 1) * sizeof *sum);
+    for (int64_t i = 0; i < p->count; i++) {
+        const int64_t at = below(thresholds->data, n, ((const float *)p->data)[i]);
+        sum[2 * at + ((const bool *)labels->data)[i]] += weight ? (double)weight[i] : 1;
+    }
+    double low[2] = {0, 0}, all[2] = {0, 0};
+    for (int64_t i = 0; i <= n; i++) all[0] += sum[2 * i], all[1] += sum[2 * i + 1];
+    for (int64_t i = 0; i < n; i++) {
+        low[0] += sum[2 * i], low[1] += sum[2 * i + 1];
+        out[0][i] = (float)(all[1] - low[1]);
+        out[1][i] = (float)low[1];
+        out[2][i] = (float)low[0];
+        out[3][i] = (float)(all[0] - low[0]);
+    }
+    return HR_OK;
+}
+
+static hr_status counts_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    for (int i = 0; i < 4; i++) s->output[i] = s->input[2];
+    return HR_OK;
+}
+
+hr_node hr__threshold_counts(hr_node predictions, hr_node labels, hr_node thresholds, hr_node weights, bool unchecked)
+{
+    const hr_node in[] = {predictions, labels, thresholds, weights};
+    return hr_new_node(predictions.graph, "Headrace>ThresholdCounts", .inputs = in,
+                       .input_count = weights.graph ? 4 : 3, HR_ATTRS(HR_BOOL_ATTR("unchecked", unchecked)));
+}
+
+/* ---- area ---- */
+
+typedef struct curve {
+    const float *tp, *fn, *tn, *fp;
+    int64_t count;
+    bool pr, keras;
+} curve;
+
+static float ratio(float a, float b, float epsilon, bool keras)
+{
+    if (!keras) return (a + epsilon) / (b + 1e-6f);
+    return b != 0 ? a / b : 0;
+}
+
+static float curve_x(const curve *c, int64_t i)
+{
+    if (c->pr) return ratio(c->tp[i], c->tp[i] + c->fn[i], 1e-6f, c->keras);
+    return ratio(c->fp[i], c->fp[i] + c->tn[i], 0, c->keras);
+}
+
+static float curve_y(const curve *c, int64_t i)
+{
+    return ratio(c->tp[i], c->pr ? c->tp[i] + c->fp[i] : c->tp[i] + c->fn[i], 1e-6f, c->keras);
+}
+
+static float sum_area(const curve *c, hr_auc_summation how)
+{
+    float area = 0;
+    for (int64_t i = 0; i + 1 < c->count; i++) {
+        const float a = curve_y(c, i), b = curve_y(c, i + 1);
+        const float height = how == HR_MINORING ? fminf(a, b) : how == HR_MAJORING ? fmaxf(a, b) : (a + b) / 2;
+        area += (curve_x(c, i) - curve_x(c, i + 1)) * height;
+    }
+    return area;
+}
+
+/* Davis and Goadrich: between two points true positives grow linearly with all positives, and precision does not. */
+static float careful_area(const curve *c)
+{
+    float area = 0;
+    for (int64_t i = 0; i + 1 < c->count; i++) {
+        const float p = c->tp[i] + c->fp[i], next = c->tp[i + 1] + c->fp[i + 1];
+        const float gained = c->tp[i] - c->tp[i + 1], step = fmaxf(p - next, 0);
+        const float slope = step != 0 ? gained / step : 0, intercept = c->tp[i + 1] - slope * next;
+        const float growth = p > 0 && next > 0 ? p / next : 1, truth = fmaxf(c->tp[i + 1] + c->fn[i + 1], 0);
+        if (truth != 0) area += slope * (gained + intercept * logf(growth)) / truth;
+    }
+    return area;
+}
+
+static hr_status area_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    const hr_auc_summation how = (hr_auc_summation)hr_attr_int(k->node, "summation");
+    const curve c = {k->input[0]->data,
+                     k->input[1]->data,
+                     k->input[2]->data,
+                     k->input[3]->data,
+                     k->input[0]->count,
+                     hr_attr_bool(k->node, "pr"),
+                     hr_attr_bool(k->node, "keras")};
+    for (int i = 1; i < 4; i++)
+        if (k->input[i]->count != c.count)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "layers.shape", "auc: expected counts of one length");
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(float *)out->data = c.pr && how == HR_CAREFUL_INTERPOLATION ? careful_area(&c) : sum_area(&c, how);
+    return HR_OK;
+}
+
+hr_node hr__area_under_curve(const hr_node counts[4], const hr_metric_opts *opts)
+{
+    return hr_new_node(counts[0].graph, "Headrace>AreaUnderCurve", .inputs = counts, .input_count = 4,
+                       HR_ATTRS(HR_BOOL_ATTR("pr", opts->curve == HR_PR), HR_BOOL_ATTR("keras", opts->keras),
+                                HR_INT_ATTR("summation", opts->summation)));
+}
+
+const hr_graph_op hr_graph_ops_curve[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>ThresholdCounts",
+        .inputs = "predictions:float, labels:bool, thresholds:float, weights:W*float",
+        .outputs = "true_positives:float, false_negatives:float, true_negatives:float, false_positives:float",
+        .attrs = "W:int; unchecked:bool=false",
+        .traits = HR_NO_GRADIENT,
+        .shape = counts_shape,
+        .compute = counts_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>AreaUnderCurve",
+        .inputs = "true_positives:float, false_negatives:float, true_negatives:float, false_positives:float",
+        .outputs = "area:float",
+        .attrs = "pr:bool=false; keras:bool=false; summation:int=0",
+        .traits = HR_NO_GRADIENT,
+        .shape = hr_infer_scalar,
+        .compute = area_compute,
+    },
+    HR_GRAPH_OPS_END,
+};

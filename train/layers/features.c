@@ -1,0 +1,170 @@
+/* Features: the nodes that a batch's components are fed into. A ragged component needs two, its values and where each
+ * row of them begins. */
+#include "train/layers/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct feature {
+    char *name;
+    hr_node values, row_splits;
+    bool label;
+} feature;
+
+struct hr_features {
+    hr_graph *g;
+    feature *feature;
+    int count, capacity;
+};
+
+hr_features *hr_features_new(hr_graph *g)
+{
+    hr_features *f = hr_calloc(1, sizeof *f);
+    if (f) f->g = g;
+    return f;
+}
+
+void hr_features_free(hr_features *features)
+{
+    if (!features) return;
+    for (int i = 0; i < features->count; i++) hr_free(features->feature[i].name);
+    hr_free(features->feature);
+    hr_free(features);
+}
+
+static const feature *find(const hr_features *features, const char *name)
+{
+    for (int i = 0; i < features->count; i++)
+        if (strcmp(features->feature[i].name, name) == 0) return &features->feature[i];
+    return NULL;
+}
+
+hr_status hr_features_add(hr_features *f, const char *name, hr_node values, hr_node row_splits, bool label)
+{
+    if (find(f, name)) {
+        hr_node_fail(f->g, HR_ALREADY_EXISTS, "layers.feature", "features: \"%.60s\" is there already", name);
+        return HR_ALREADY_EXISTS;
+    }
+    if (f->count == f->capacity) {
+        const int capacity = 2 * f->capacity + 16;
+        feature *grown = hr_realloc(f->feature, (size_t)capacity * sizeof *grown);
+        if (!grown) return HR_RESOURCE_EXHAUSTED;
+        f->feature = grown;
+        f->capacity = capacity;
+    }
+    char *copy = hr_strdup(name);
+    if (!copy) return HR_RESOURCE_EXHAUSTED;
+    f->feature[f->count++] = (feature){copy, values, row_splits, label};
+    return HR_OK;
+}
+
+/* ---- from a schema ---- */
+
+static hr_status add_field(hr_features *f, const hr_field *field)
+{
+    char name[HR__NAME];
+    hr_shape shape = HR_SHAPE(-1);
+    hr_node splits = {0};
+    if (field->layout == HR_DENSE) {
+        for (int i = 0; i < field->shape.rank && shape.rank < HR_MAX_RANK; i++)
+            shape.dims[shape.rank++] = field->shape.dims[i];
+    } else {
+        snprintf(name, sizeof name, "%.480s/row_splits", field->name);
+        splits = hr_placeholder(f->g, HR_INT32, HR_SHAPE(-1), .name = name);
+    }
+    hr_node values = hr_placeholder(f->g, field->dtype, shape, .name = field->name);
+    return hr_features_add(f, field->name, values, splits, field->label);
+}
+
+hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema)
+{
+    hr_features *f = hr_features_new(g);
+    for (int i = 0; f && schema && i < schema->fields; i++) {
+        if (add_field(f, &schema->field[i]) == HR_OK) continue;
+        if (!hr_graph_error(g)) hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for features");
+        break;
+    }
+    return f;
+}
+
+/* ---- looking ---- */
+
+hr_graph *hr_features_graph(const hr_features *features) { return features->g; }
+bool hr_features_has(const hr_features *features, const char *name) { return find(features, name) != NULL; }
+int hr_features_count(const hr_features *features) { return features->count; }
+
+const char *hr_features_name(const hr_features *features, int i)
+{
+    return i >= 0 && i < features->count ? features->feature[i].name : NULL;
+}
+
+hr_node hr_feature_values(const hr_features *features, const char *name)
+{
+    const feature *f = find(features, name);
+    if (f) return f->values;
+    return hr_node_fail(features->g, HR_NOT_FOUND, "layers.feature",
+                        "features: expected a component \"%.60s\" in the batches, but there is none; does the pipeline "
+                        "end with hr_transform_features for these columns?",
+                        name);
+}
+
+hr_node hr_feature_row_splits(const hr_features *features, const char *name)
+{
+    const feature *f = find(features, name);
+    return f ? f->row_splits : (hr_node){0};
+}
+
+hr_node hr_label(const hr_features *features)
+{
+    for (int i = 0; i < features->count; i++)
+        if (features->feature[i].label) return features->feature[i].values;
+    return (hr_node){0};
+}
+
+/* ---- feeding ---- */
+
+int hr_features_feeds(const hr_features *features) { return 2 * features->count; }
+
+static hr_tensor borrowed(hr_dtype dtype, hr_shape shape, int64_t count, const void *data)
+{
+    static const int64_t nothing = 0;
+    hr_tensor t = hr_tensor_of(dtype, shape, data ? data : &nothing);
+    t.count = count;
+    return t;
+}
+
+static hr_status feed_component(const feature *f, const hr_tensor *t, hr_feed *feeds, int *count, hr_error *err)
+{
+    char shape[128];
+    if (!f->row_splits.graph) {
+        if (t->layout != HR_DENSE)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "layers.batch", "feed: expected \"%.60s\" to be dense", f->name);
+        feeds[(*count)++] = (hr_feed){f->values, borrowed(t->dtype, t->shape, t->count, t->data)};
+        return HR_OK;
+    }
+    if (t->layout == HR_DENSE || !t->splits[0] || t->shape.rank < 1 || t->shape.dims[0] < 0)
+        return hr_fail(
+            err, HR_INVALID_ARGUMENT, "layers.batch",
+            "feed: expected \"%.60s\" to have row splits, got a component of shape %s; put the elements into "
+            "batches",
+            f->name, hr_shape_text(t->shape, shape, sizeof shape));
+    const int64_t rows = t->shape.dims[0];
+    feeds[(*count)++] = (hr_feed){f->values, borrowed(t->dtype, HR_SHAPE(t->count), t->count, t->data)};
+    feeds[(*count)++] = (hr_feed){f->row_splits, borrowed(HR_INT32, HR_SHAPE(rows + 1), rows + 1, t->splits[0])};
+    return HR_OK;
+}
+
+hr_status hr_feed_element(const hr_features *features, const hr_element *e, hr_feed *feeds, int *count, hr_error *err)
+{
+    *count = 0;
+    for (int i = 0; i < features->count; i++) {
+        const feature *f = &features->feature[i];
+        const hr_tensor *t = hr_get(e, f->name);
+        if (!t && f->label) continue; /* predictions need none; what does says so */
+        if (!t)
+            return hr_fail(err, HR_NOT_FOUND, "layers.batch", "feed: expected a component \"%.60s\" in the batch",
+                           f->name);
+        HR_TRY(feed_component(f, t, feeds, count, err));
+    }
+    return HR_OK;
+}

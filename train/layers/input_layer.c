@@ -1,0 +1,111 @@
+/* input_layer: the dense forms of columns, in the order of their names, side by side. */
+#include "train/layers/internal.h"
+
+#include <headrace/checkpoint.h>
+#include <stdio.h>
+
+/* ---- one column ---- */
+
+/* Tells which column it is whose table cannot be had. */
+static hr_node refuse_table(hr_graph *g, const hr_column_info *info, const hr_error *err)
+{
+    return hr_node_fail(g, err->code, err->kind, "%s: %s", info->name, err->text);
+}
+
+static hr_status read_table(const hr_column_info *info, hr_tensor *value, hr_error *err)
+{
+    hr_bundle *bundle = NULL;
+    HR_TRY(hr_bundle_open(info->table.ckpt_to_load_from, &bundle, err));
+    hr_status st = hr_bundle_read(bundle, info->table.tensor_name_in_ckpt, value, err);
+    hr_bundle_free(bundle);
+    return st;
+}
+
+static hr_node new_table(hr_graph *g, const hr_column_info *info, const char *name, bool not_trainable)
+{
+    const hr_table_info *t = &info->table;
+    hr_tensor value = {0};
+    hr_error err;
+    hr_initializer initializer = hr_truncated_normal((double)t->mean, (double)t->stddev, 0);
+    if (t->ckpt_to_load_from) {
+        if (read_table(info, &value, &err) != HR_OK) return refuse_table(g, info, &err);
+        initializer = hr_initial_value(&value);
+    }
+    hr_node table = hr_get_variable(g, name, HR_FLOAT, HR_SHAPE(info->num_buckets, t->dimension),
+                                    .initializer = initializer, .not_trainable = not_trainable || !t->trainable);
+    hr_tensor_clear(&value);
+    return table;
+}
+
+/* A shared table has its name for itself in the scope around the layer's columns, and is made once. */
+static hr_node find_table(hr_graph *g, const hr_column_info *info, bool not_trainable)
+{
+    char full[2 * HR__NAME];
+    if (!info->table.shared_name) {
+        hr_variable_scope(g, info->name);
+        hr_node table = new_table(g, info, "embedding_weights", not_trainable);
+        hr_scope_end(g);
+        return table;
+    }
+    snprintf(full, sizeof full, "%.500s%.500s", hr_variable_scope_name(g), info->table.shared_name);
+    const hr_variable_info *made = hr_variable_named(g, full);
+    return made ? made->handle : new_table(g, info, info->table.shared_name, not_trainable);
+}
+
+static hr_node values_form(const hr_features *features, const hr_column_info *info)
+{
+    hr_node values = hr_feature_values(features, info->component);
+    const hr_shape shape = hr_node_shape(values);
+    if (shape.rank == 2 && shape.dims[1] == info->width) return values;
+    return hr_reshape(values, hr_shape_const(hr_features_graph(features), HR_SHAPE(-1, info->width)));
+}
+
+hr_node hr__dense_column(const hr_features *features, const hr_column_info *info, bool not_trainable)
+{
+    hr_graph *g = hr_features_graph(features);
+    if (info->dense == HR_COLUMN_VALUES) return values_form(features, info);
+    hr_node ids = hr_feature_values(features, info->component);
+    hr_node splits = hr_feature_row_splits(features, info->component);
+    hr_node weights = info->weights ? hr_feature_values(features, info->weights) : (hr_node){0};
+    if (!hr_node_exists(ids)) return ids;
+    if (!splits.graph)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.feature", "%s: expected ids with row splits", info->name);
+    if (info->dense == HR_COLUMN_COUNTS) return hr_multi_hot(ids, splits, weights, info->num_buckets);
+    hr_node table = find_table(g, info, not_trainable);
+    return hr_embedding_lookup_sparse(table, ids, splits, .combiner = info->table.combiner, .weights = weights,
+                                      .max_norm = info->table.max_norm);
+}
+
+/* ---- all of them ---- */
+
+static hr_node side_by_side(const hr_features *features, const hr_feature_column **column, int count,
+                            const hr_input_layer_opts *opts)
+{
+    hr_graph *g = hr_features_graph(features);
+    hr_node *part = hr_malloc((size_t)count * sizeof *part);
+    if (!part) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an input layer");
+    for (int i = 0; i < count; i++)
+        part[i] = hr__dense_column(features, hr_feature_column_info(column[i]), opts->not_trainable);
+    hr_node all = count == 1 ? part[0] : hr_concat(part, count, 1);
+    hr_free(part);
+    return all;
+}
+
+hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns, const hr_input_layer_opts *opts)
+{
+    char name[HR__NAME];
+    hr_error err;
+    hr_graph *g = hr_features_graph(features);
+    const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
+    if (!sorted) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an input layer");
+    hr_node out;
+    if (hr_sort_columns(columns, true, sorted, &err) != HR_OK) {
+        out = hr_node_fail(g, err.code, err.kind, "input_layer: %s", err.text);
+    } else {
+        hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "input_layer", name));
+        out = side_by_side(features, sorted, columns.count, opts);
+        hr_scope_end(g);
+    }
+    hr_free(sorted);
+    return out;
+}

@@ -1,0 +1,23 @@
+/* What files of this room share. Not a public header. */
+#ifndef HR_LAYERS_INTERNAL_H
+#define HR_LAYERS_INTERNAL_H
+
+#include "train/graph/graph_op.h"
+#include "train/layers/layers.h"
+
+enum { HR__NAME = 512 };
+
+/* `base`, or "base_1", ...: below which no variable of the current scope lies yet. Fills and gives back `out`. */
+const char *hr__unique_scope(hr_graph *g, const char *base, char out[HR__NAME]);
+
+/* The dense form of a column, float [n, width]; makes an embedding's table in the current variable scope. */
+hr_node hr__dense_column(const hr_features *features, const hr_column_info *info, bool not_trainable);
+
+/* The same labels and predictions, both float32, if their shapes agree. */
+bool hr__same_shape(hr_node a, hr_node b, const char *what);
+
+/* Ops of this room. Threshold counts: tp, fn, tn, fp in outputs 0 to 3, one value a threshold. */
+hr_node hr__threshold_counts(hr_node predictions, hr_node labels, hr_node thresholds, hr_node weights, bool unchecked);
+hr_node hr__area_under_curve(const hr_node counts[4], const hr_metric_opts *opts);
+
+#endif
