@@ -81,6 +81,28 @@ HR__FLOATS(FLOAT_LOOPS)
     LOOP(minimum, T, T, S, x < y ? x : y)
 HR__INTS(INT_LOOPS)
 
+/* By squaring; wraps. A negative exponent is no integer power. */
+static uint64_t power(uint64_t x, uint64_t y)
+{
+    uint64_t z = 1;
+    for (; y; y >>= 1, x *= x)
+        if (y & 1) z *= x;
+    return z;
+}
+
+#define POWERS(T, U, D, S)                                                                                             \
+    static bool pow_##S(const void *va, const void *vb, int sa, int sb, void *out, int64_t n)                          \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const int64_t x = ((const T *)va)[i * sa], y = ((const T *)vb)[i * sb];                                    \
+            if (y < 0) return false;                                                                                   \
+            ((T *)out)[i] = (T)power((uint64_t)x, (uint64_t)y);                                                        \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }
+POWERS(int32_t, uint32_t, HR_INT32, i32)
+POWERS(int64_t, uint64_t, HR_INT64, i64)
+
 #define SIGNED_DIVISIONS(T, U, D, S)                                                                                   \
     DIVIDING_LOOP(div, T, S, quotient(x, y))                                                                           \
     DIVIDING_LOOP(floor_div, T, S, floor_quotient(x, y))                                                               \
@@ -140,26 +162,31 @@ typedef struct loop_of {
     hr_dtype dtype;
     loop_fn *loop;
     double nanoseconds; /* a value */
+    bool equality;
 } loop_of;
 
 #define ENTRIES(T, U, D, S)                                                                                            \
-    {"AddV2", D, add_##S, .3}, {"Add", D, add_##S, .3}, {"Sub", D, sub_##S, .3}, {"Mul", D, mul_##S, .3},              \
-        {"Div", D, div_##S, .6}, {"FloorDiv", D, floor_div_##S, 2}, {"FloorMod", D, floor_mod_##S, 4},                 \
-        {"Maximum", D, maximum_##S, .3}, {"Minimum", D, minimum_##S, .3},                                              \
-        {"SquaredDifference", D, squared_difference_##S, .3}, {"Equal", D, equal_##S, .3},                             \
-        {"NotEqual", D, not_equal_##S, .3}, {"Less", D, less_##S, .3}, {"LessEqual", D, less_equal_##S, .3},           \
-        {"Greater", D, greater_##S, .3}, {"GreaterEqual", D, greater_equal_##S, .3},
+    {"AddV2", D, add_##S, .3, false}, {"Add", D, add_##S, .3, false}, {"Sub", D, sub_##S, .3, false},                  \
+        {"Mul", D, mul_##S, .3, false}, {"Div", D, div_##S, .6, false}, {"FloorDiv", D, floor_div_##S, 2, false},      \
+        {"FloorMod", D, floor_mod_##S, 4, false}, {"Maximum", D, maximum_##S, .3, false},                              \
+        {"Minimum", D, minimum_##S, .3, false}, {"SquaredDifference", D, squared_difference_##S, .3, false},           \
+        {"Equal", D, equal_##S, .3, true}, {"NotEqual", D, not_equal_##S, .3, true}, {"Less", D, less_##S, .3, false}, \
+        {"LessEqual", D, less_equal_##S, .3, false}, {"Greater", D, greater_##S, .3, false},                           \
+        {"GreaterEqual", D, greater_equal_##S, .3, false},
 #define FLOAT_ENTRIES(T, U, D, S)                                                                                      \
-    {"RealDiv", D, div_##S, .6}, {"DivNoNan", D, div_no_nan_##S, .6}, {"MulNoNan", D, mul_no_nan_##S, .4},             \
-        {"Pow", D, pow_##S, 20},
+    {"RealDiv", D, div_##S, .6, false}, {"DivNoNan", D, div_no_nan_##S, .6, false},                                    \
+        {"MulNoNan", D, mul_no_nan_##S, .4, false}, {"Pow", D, pow_##S, 20, false},
 
 static const loop_of loops[] = {
-    HR__NUMBERS(ENTRIES) HR__FLOATS(FLOAT_ENTRIES){"Equal", HR_BOOL, equal_bit, .3},
-    {"NotEqual", HR_BOOL, not_equal_bit, .3},
-    {"LogicalAnd", HR_BOOL, logical_and_bit, .3},
-    {"LogicalOr", HR_BOOL, logical_or_bit, .3},
-    {"Equal", HR_STRING, equal_text, 5},
-    {"NotEqual", HR_STRING, not_equal_text, 5},
+    HR__NUMBERS(ENTRIES) HR__FLOATS(FLOAT_ENTRIES){"Add", HR_STRING, NULL, 0, false},
+    {"Pow", HR_INT32, pow_i32, 5, false},
+    {"Pow", HR_INT64, pow_i64, 5, false},
+    {"Equal", HR_BOOL, equal_bit, .3, true},
+    {"NotEqual", HR_BOOL, not_equal_bit, .3, true},
+    {"LogicalAnd", HR_BOOL, logical_and_bit, .3, false},
+    {"LogicalOr", HR_BOOL, logical_or_bit, .3, false},
+    {"Equal", HR_STRING, equal_text, 5, true},
+    {"NotEqual", HR_STRING, not_equal_text, 5, true},
 };
 
 typedef struct binary_state {
@@ -220,11 +247,67 @@ static hr_status binary_output(hr_kernel *k, hr_shape shape, hr_tensor **out, hr
     return hr_kernel_output_over(k, 0, over, shape, out, err);
 }
 
+/* Equal and NotEqual may be asked to take shapes that do not go together as different. */
+static bool tolerates(const hr_kernel *k)
+{
+    const hr_attr *strict = hr_node_attr(k->node, "incompatible_shape_error");
+    hr_shape both;
+    return strict && !strict->b && !hr_shape_broadcast(k->input[0]->shape, k->input[1]->shape, &both);
+}
+
+static hr_status different(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(bool *)out->data = strcmp(hr_node_op(k->node), "NotEqual") == 0;
+    return HR_OK;
+}
+
+static hr_status equality_shape(hr_infer *s, hr_error *err)
+{
+    if (hr_attr_bool(s->node, "incompatible_shape_error")) return hr_infer_broadcast(s, err);
+    hr_shape both;
+    if (hr_shape_broadcast(s->input[0], s->input[1], &both) && hr_shape_count(both) >= 0) s->output[0] = both;
+    return HR_OK;
+}
+
+/* Strings are put one behind the other. */
+static hr_status add_strings(hr_kernel *k, hr_error *err)
+{
+    hr__broadcast plan;
+    hr_tensor owned;
+    const hr_view *a = k->input[0]->data, *b = k->input[1]->data;
+    size_t bytes = 0, used = 0;
+    HR_TRY(hr__broadcast_plan(k->input[0]->shape, k->input[1]->shape, &plan, err));
+    const int64_t count = hr_shape_count(plan.shape);
+    for (int pass = 0; pass < 2; pass++) {
+        hr_view *views = pass ? hr_kernel_temp(k, (size_t)count * sizeof *views) : NULL;
+        char *text = pass ? hr_kernel_temp(k, bytes) : NULL;
+        if (pass && (!views || !text)) return hr_no_memory(err, "strings");
+        for (int64_t i = 0; i < count; i++) {
+            int64_t at, bt;
+            hr__broadcast_run(&plan, i / plan.inner, &at, &bt);
+            const hr_view x = a[at + i % plan.inner * plan.step_a], y = b[bt + i % plan.inner * plan.step_b];
+            bytes += pass ? 0 : (size_t)(x.size + y.size);
+            if (!pass) continue;
+            views[i] = (hr_view){text + used, x.size + y.size};
+            if (x.size) memcpy(text + used, x.data, (size_t)x.size);
+            if (y.size) memcpy(text + used + x.size, y.data, (size_t)y.size);
+            used += (size_t)(x.size + y.size);
+        }
+        if (pass) HR_TRY(hr_tensor_strings(&owned, plan.shape, views, err));
+    }
+    hr_kernel_give(k, 0, owned);
+    return HR_OK;
+}
+
 static hr_status binary_compute(hr_kernel *k, hr_error *err)
 {
     const loop_of *found = ((const binary_state *)k->state)->found;
     const hr_tensor *a = k->input[0], *b = k->input[1];
     bool zero_division = false;
+    if (found->equality && tolerates(k)) return different(k, err);
+    if (!found->loop) return add_strings(k, err);
     walk w = {.a = a->data, .b = b->data, .loop = found->loop, .zero_division = &zero_division};
     HR_TRY(hr__broadcast_plan(a->shape, b->shape, &w.plan, err));
     w.in_size = hr_dtype_size(a->dtype);
@@ -238,6 +321,9 @@ static hr_status binary_compute(hr_kernel *k, hr_error *err)
     else
         hr_kernel_parallel(k, w.plan.outer, found->nanoseconds * (double)w.plan.inner + 10, some_runs, &w);
     if (!zero_division) return HR_OK;
+    if (strcmp(found->op, "Pow") == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division",
+                       "Integers to negative integer powers are not allowed");
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.division", "Integer division by zero");
 }
 
@@ -330,11 +416,11 @@ static void pow_gradient(hr_backward *b)
         .traits = HR_ELEMENT_WISE | (TRAITS), .state_size = sizeof(binary_state), .shape = hr_infer_broadcast,         \
         .prepare = binary_prepare, .compute = binary_compute, .gradient = GRADIENT,                                    \
     }
-#define COMPARISON(NAME, ATTRS, TRAITS)                                                                                \
+#define COMPARISON(NAME, ATTRS, TRAITS, SHAPE)                                                                         \
     {                                                                                                                  \
         .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "x:T, y:T", .outputs = "z:bool", .attrs = ATTRS,             \
-        .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(binary_state),                     \
-        .shape = hr_infer_broadcast, .prepare = binary_prepare, .compute = binary_compute,                             \
+        .traits = HR_ELEMENT_WISE | HR_NO_GRADIENT | (TRAITS), .state_size = sizeof(binary_state), .shape = SHAPE,     \
+        .prepare = binary_prepare, .compute = binary_compute,                                                          \
     }
 #define LOGICAL(NAME)                                                                                                  \
     {                                                                                                                  \
@@ -345,7 +431,7 @@ static void pow_gradient(hr_backward *b)
 
 const hr_graph_op hr_graph_ops_binary[] = {
     BINARY("AddV2", "numbers", HR_COMMUTATIVE, add_gradient),
-    BINARY("Add", "numbers", HR_COMMUTATIVE, add_gradient),
+    BINARY("Add", "{numbers,string}", 0, add_gradient),
     BINARY("Sub", "numbers", 0, sub_gradient),
     BINARY("Mul", "numbers", HR_COMMUTATIVE, mul_gradient),
     BINARY("RealDiv", "floats", 0, div_gradient),
@@ -354,16 +440,17 @@ const hr_graph_op hr_graph_ops_binary[] = {
     BINARY("FloorMod", "numbers", 0, floor_mod_gradient),
     BINARY("DivNoNan", "floats", 0, div_no_nan_gradient),
     BINARY("MulNoNan", "floats", 0, mul_no_nan_gradient),
-    BINARY("Pow", "floats", 0, pow_gradient),
+    BINARY("Pow", "{floats,int32,int64}", 0, pow_gradient),
     BINARY("SquaredDifference", "numbers", HR_COMMUTATIVE, squared_difference_gradient),
     BINARY("Maximum", "numbers", HR_COMMUTATIVE, maximum_gradient),
     BINARY("Minimum", "numbers", HR_COMMUTATIVE, minimum_gradient),
-    COMPARISON("Equal", "T:{numbers,bool,string}; incompatible_shape_error:bool=true", HR_COMMUTATIVE),
-    COMPARISON("NotEqual", "T:{numbers,bool,string}; incompatible_shape_error:bool=true", HR_COMMUTATIVE),
-    COMPARISON("Less", "T:numbers", 0),
-    COMPARISON("LessEqual", "T:numbers", 0),
-    COMPARISON("Greater", "T:numbers", 0),
-    COMPARISON("GreaterEqual", "T:numbers", 0),
+    COMPARISON("Equal", "T:{numbers,bool,string}; incompatible_shape_error:bool=true", HR_COMMUTATIVE, equality_shape),
+    COMPARISON("NotEqual", "T:{numbers,bool,string}; incompatible_shape_error:bool=true", HR_COMMUTATIVE,
+               equality_shape),
+    COMPARISON("Less", "T:numbers", 0, hr_infer_broadcast),
+    COMPARISON("LessEqual", "T:numbers", 0, hr_infer_broadcast),
+    COMPARISON("Greater", "T:numbers", 0, hr_infer_broadcast),
+    COMPARISON("GreaterEqual", "T:numbers", 0, hr_infer_broadcast),
     LOGICAL("LogicalAnd"),
     LOGICAL("LogicalOr"),
     HR_GRAPH_OPS_END,

@@ -68,11 +68,27 @@ typedef struct conversion {
     }
 HR__CASTS(CONVERT)
 
+static bool castable(hr_dtype dtype)
+{
+    switch (dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        return true;
+        HR__CASTS(CASE)
+#undef CASE
+    default:
+        return false;
+    }
+}
+
 static hr_status cast_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0];
     hr_tensor *out;
     if (in->dtype == hr_node_dtype(k->node)) return hr_kernel_pass(k, 0, 0, in->shape, err);
+    if (!castable(in->dtype) || !castable(hr_node_dtype(k->node)))
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "Cast %s to %s is not supported",
+                       hr_dtype_name(in->dtype), hr_dtype_name(hr_node_dtype(k->node)));
     HR_TRY(hr_kernel_output(k, 0, in->shape, &out, err));
     conversion c = {in->data, out->data, in->dtype};
     switch (out->dtype) {
@@ -103,7 +119,7 @@ const hr_graph_op hr_graph_ops_cast[] = {
         .name = "Cast",
         .inputs = "x:SrcT",
         .outputs = "y:DstT",
-        .attrs = "SrcT:{numbers,bool}; DstT:{numbers,bool}; Truncate:bool=false",
+        .attrs = "SrcT:any; DstT:any; Truncate:bool=false",
         .shape = hr_infer_unchanged,
         .compute = cast_compute,
         .gradient = cast_gradient,

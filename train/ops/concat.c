@@ -54,7 +54,11 @@ static hr_status concat_shape(hr_infer *s, hr_error *err)
     const hr_tensor *value = hr_infer_value(s, n);
     int axis;
     hr_shape out = HR_UNKNOWN_SHAPE;
-    for (int i = 0; i < n && out.rank < 0; i++) out = s->input[i];
+    for (int i = 0; i < n; i++) {
+        if (s->input[i].rank == 0) return hr_infer_refuse(s, err, "inputs of rank 1 or more");
+        if (out.rank < 0) out = s->input[i];
+        if (s->input[i].rank >= 0 && s->input[i].rank != out.rank) return hr_infer_refuse(s, err, "inputs of one rank");
+    }
     if (out.rank < 0) return HR_OK;
     if (!value) {
         for (int d = 0; d < out.rank; d++) out.dims[d] = -1;
@@ -69,7 +73,6 @@ static hr_status concat_shape(hr_infer *s, hr_error *err)
             along = -1;
             continue;
         }
-        if (other.rank != out.rank) return hr_infer_refuse(s, err, "inputs of one rank");
         const int64_t length = other.dims[axis];
         along = along < 0 || length < 0 ? -1 : along + length;
         other.dims[axis] = out.dims[axis];
@@ -237,10 +240,18 @@ static hr_status slice_bounds(hr_shape in, const hr_tensor *begin, const hr_tens
     return HR_OK;
 }
 
+/* A list of dimensions that is known to have another length than `rank`. */
+static bool other_length(hr_shape list, int rank)
+{
+    return rank >= 0 && list.rank >= 1 && list.dims[0] >= 0 && list.dims[0] != rank;
+}
+
 static hr_status slice_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *begin = hr_infer_value(s, 1), *size = hr_infer_value(s, 2);
     int64_t at[HR_MAX_RANK];
+    if (other_length(s->input[1], s->input[0].rank) || other_length(s->input[2], s->input[0].rank))
+        return hr_infer_refuse(s, err, "begin and size for each dimension");
     if (s->input[0].rank >= 0 && begin && size) return slice_bounds(s->input[0], begin, size, at, &s->output[0], err);
     s->output[0].rank = s->input[0].rank;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
@@ -291,6 +302,7 @@ static hr_status pad_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *paddings = hr_infer_value(s, 1);
     int64_t at[HR_MAX_RANK];
+    if (other_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "paddings for each dimension");
     if (s->input[0].rank >= 0 && paddings) return pad_bounds(s->input[0], paddings, at, &s->output[0], err);
     s->output[0].rank = s->input[0].rank;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
@@ -392,33 +404,13 @@ static void join_back(hr_backward *b, hr_node axis, hr_gradient *out)
 static void split_gradient(hr_backward *b) { join_back(b, b->input[0], &b->out[1]); }
 static void split_v_gradient(hr_backward *b) { join_back(b, b->input[2], &b->out[0]); }
 
-static hr_status split_v_shape(hr_infer *s, hr_error *err)
+/* Lengths of all pieces, the one that is -1 filled in if `whole` is known. */
+static hr_status piece_lengths(const hr_tensor *sizes, int count, int64_t whole, int64_t *lengths, hr_error *err)
 {
-    const hr_tensor *value = hr_infer_value(s, 2), *sizes = hr_infer_value(s, 1);
-    hr_shape out = s->input[0];
-    int axis = -1;
-    if (out.rank < 0) return HR_OK;
-    if (value) HR_TRY(one_axis(value, out.rank, &axis, err));
-    for (int d = 0; d < out.rank; d++)
-        if (axis < 0 || d == axis) out.dims[d] = -1;
-    for (int i = 0; i < s->outputs; i++) {
-        if (axis >= 0 && sizes && i < sizes->count && hr__int_at(sizes, i) >= 0) out.dims[axis] = hr__int_at(sizes, i);
-        s->output[i] = out;
-        if (axis >= 0) out.dims[axis] = -1;
-    }
-    return HR_OK;
-}
-
-static hr_status split_v_compute(hr_kernel *k, hr_error *err)
-{
-    const hr_tensor *value = k->input[0], *sizes = k->input[1];
-    int axis, open = -1;
+    int open = -1;
     int64_t sum = 0;
-    HR_TRY(one_axis(k->input[2], value->shape.rank, &axis, err));
-    int64_t *lengths = hr_kernel_temp(k, sizeof *lengths * (size_t)(k->outputs + 1));
-    if (!lengths) return hr_no_memory(err, "a split");
-    bool fits = sizes->count == k->outputs;
-    for (int i = 0; fits && i < k->outputs; i++) {
+    bool fits = sizes->count == count;
+    for (int i = 0; fits && i < count; i++) {
         lengths[i] = hr__int_at(sizes, i);
         fits = lengths[i] >= 0 || (lengths[i] == -1 && open < 0);
         if (lengths[i] == -1)
@@ -426,12 +418,40 @@ static hr_status split_v_compute(hr_kernel *k, hr_error *err)
         else
             sum += lengths[i];
     }
-    const int64_t rest = value->shape.dims[axis] - sum;
-    if (!fits || rest < 0 || (open < 0 && rest != 0))
+    if (!fits || (whole >= 0 && (sum > whole || (open < 0 && sum != whole))))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                       "expected %d sizes that make up dimension %d of %lld, with at most one -1", k->outputs, axis,
-                       (long long)value->shape.dims[axis]);
-    if (open >= 0) lengths[open] = rest;
+                       "expected %d sizes that make up a dimension of %lld, with at most one -1", count,
+                       (long long)whole);
+    if (open >= 0 && whole >= 0) lengths[open] = whole - sum;
+    return HR_OK;
+}
+
+static hr_status split_v_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *value = hr_infer_value(s, 2), *sizes = hr_infer_value(s, 1);
+    hr_shape out = s->input[0];
+    int axis;
+    if (out.rank < 0) return HR_OK;
+    for (int d = 0; !value && d < out.rank; d++) out.dims[d] = -1;
+    for (int i = 0; i < s->outputs; i++) s->output[i] = out;
+    if (!value) return HR_OK;
+    HR_TRY(one_axis(value, out.rank, &axis, err));
+    int64_t *lengths = hr_malloc(sizeof *lengths * (size_t)(s->outputs + 1));
+    if (!lengths) return hr_no_memory(err, "a split");
+    const hr_status st = sizes ? piece_lengths(sizes, s->outputs, out.dims[axis], lengths, err) : HR_OK;
+    for (int i = 0; i < s->outputs; i++) s->output[i].dims[axis] = sizes && st == HR_OK ? lengths[i] : -1;
+    hr_free(lengths);
+    return st;
+}
+
+static hr_status split_v_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *value = k->input[0];
+    int axis;
+    HR_TRY(one_axis(k->input[2], value->shape.rank, &axis, err));
+    int64_t *lengths = hr_kernel_temp(k, sizeof *lengths * (size_t)(k->outputs + 1));
+    if (!lengths) return hr_no_memory(err, "a split");
+    HR_TRY(piece_lengths(k->input[1], k->outputs, value->shape.dims[axis], lengths, err));
     return take_pieces(k, value, axis, lengths, err);
 }
 

@@ -10,6 +10,7 @@ static hr_status fill_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *dims = hr_infer_value(s, 0);
     const hr_shape shape = s->input[0];
+    if (s->input[1].rank > 0) return hr_infer_refuse(s, err, "a scalar to fill with");
     if (dims && !hr_shape_from_tensor(dims, &s->output[0])) return hr_infer_refuse(s, err, "a vector of dimensions");
     if (!dims && shape.rank == 1 && shape.dims[0] >= 0 && shape.dims[0] <= HR_MAX_RANK) {
         s->output[0].rank = (int)shape.dims[0];
@@ -153,10 +154,31 @@ static hr_status bad_range(double start, double limit, double delta, hr_error *e
 HR__FLOATS(RANGE)
 HR__SIGNED(RANGE)
 
+static double number_at(const hr_tensor *t)
+{
+    switch (t->dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        return (double)*(const T *)t->data;
+        HR__NUMBERS(CASE)
+#undef CASE
+    default:
+        return 0;
+    }
+}
+
 static hr_status range_shape(hr_infer *s, hr_error *err)
 {
-    (void)err;
+    const hr_tensor *value[3];
     s->output[0] = HR_SHAPE(-1);
+    for (int i = 0; i < 3; i++) {
+        if (s->input[i].rank > 0) return hr_infer_refuse(s, err, "scalars start, limit and delta");
+        value[i] = hr_infer_value(s, i);
+        if (!value[i]) return HR_OK;
+    }
+    const double start = number_at(value[0]), limit = number_at(value[1]), delta = number_at(value[2]);
+    if (delta == 0 || (delta > 0 ? start > limit : start < limit)) return bad_range(start, limit, delta, err);
+    s->output[0] = HR_SHAPE((int64_t)ceil((limit - start) / delta));
     return HR_OK;
 }
 

@@ -6,27 +6,28 @@
 
 /* ---- gathering ---- */
 
-/* From values[outer][length][run] to out[outer][count][run], along `length`. */
+/* From values[batches][outer][length][run] to out[batches][outer][count][run], by indices[batches][count]. */
 typedef struct rows {
     const char *from;
     const hr_tensor *indices;
     char *to;
-    int64_t length;
+    int64_t outer, length, count;
     size_t run; /* bytes */
 } rows;
+
+static const char *row_of(const rows *r, int64_t i)
+{
+    const int64_t block = i / r->count, batch = block / r->outer;
+    return r->from + (size_t)(block * r->length + hr__int_at(r->indices, batch * r->count + i % r->count)) * r->run;
+}
 
 static void take_rows(int64_t first, int64_t last, void *user)
 {
     enum { AHEAD = 16 };
     const rows *r = user;
-    const int64_t count = r->indices->count;
     for (int64_t i = first; i < last; i++) {
-        const int64_t outer = i / count;
-        if (i % count + AHEAD < count)
-            __builtin_prefetch(r->from +
-                               (size_t)(outer * r->length + hr__int_at(r->indices, i % count + AHEAD)) * r->run);
-        memcpy(r->to + (size_t)i * r->run,
-               r->from + (size_t)(outer * r->length + hr__int_at(r->indices, i % count)) * r->run, r->run);
+        if (i + AHEAD < last) __builtin_prefetch(row_of(r, i + AHEAD));
+        memcpy(r->to + (size_t)i * r->run, row_of(r, i), r->run);
     }
 }
 
@@ -41,53 +42,76 @@ static hr_status check_indices(const hr_tensor *indices, int64_t length, hr_erro
     return HR_OK;
 }
 
-/* in[:axis] + indices + in[axis + 1:]. */
-static bool gathered(hr_shape in, hr_shape indices, int axis, hr_shape *out)
+/* in[:axis] + indices[batch:] + in[axis + 1:]; the first `batch` dimensions are common to both. */
+static bool gathered(hr_shape in, hr_shape indices, int axis, int batch, hr_shape *out)
 {
-    if (in.rank - 1 + indices.rank > HR_MAX_RANK) return false;
+    if (batch < 0 || batch > axis || batch > indices.rank || in.rank - 1 + indices.rank - batch > HR_MAX_RANK)
+        return false;
     out->rank = 0;
+    for (int i = 0; i < batch; i++)
+        if (in.dims[i] >= 0 && indices.dims[i] >= 0 && in.dims[i] != indices.dims[i]) return false;
     for (int i = 0; i < axis; i++) out->dims[out->rank++] = in.dims[i];
-    for (int i = 0; i < indices.rank; i++) out->dims[out->rank++] = indices.dims[i];
+    for (int i = batch; i < indices.rank; i++) out->dims[out->rank++] = indices.dims[i];
     for (int i = axis + 1; i < in.rank; i++) out->dims[out->rank++] = in.dims[i];
     return true;
 }
 
-static hr_status gather(hr_kernel *k, const hr_tensor *params, const hr_tensor *indices, int axis, hr_error *err)
+static hr_status take_strings(hr_kernel *k, rows *r, hr_shape shape, hr_error *err)
 {
+    hr_tensor owned;
+    const int64_t count = hr_shape_count(shape);
+    r->to = hr_kernel_temp(k, (size_t)count * sizeof(hr_view));
+    if (!r->to) return hr_no_memory(err, "a tensor");
+    if (r->run > 0) take_rows(0, count * (int64_t)sizeof(hr_view) / (int64_t)r->run, r);
+    HR_TRY(hr_tensor_strings(&owned, shape, (const hr_view *)(const void *)r->to, err));
+    hr_kernel_give(k, 0, owned);
+    return HR_OK;
+}
+
+static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int batch, hr_error *err)
+{
+    const hr_tensor *indices = k->input[1];
     hr_shape shape = {0, {0}};
-    hr_tensor *out, owned;
-    if (!gathered(params->shape, indices->shape, axis, &shape))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %d dimensions", HR_MAX_RANK);
+    hr_tensor *out;
+    if (!gathered(params->shape, indices->shape, axis, batch, &shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected params and indices that go together in %d batch dimensions", batch);
     HR_TRY(check_indices(indices, params->shape.dims[axis], err));
-    rows r = {params->data, indices, NULL, params->shape.dims[axis], hr_dtype_size(params->dtype)};
-    int64_t outer = 1;
-    for (int i = 0; i < axis; i++) outer *= params->shape.dims[i];
+    rows r = {params->data, indices, NULL, 1, params->shape.dims[axis], 1, hr_dtype_size(params->dtype)};
+    for (int i = batch; i < axis; i++) r.outer *= params->shape.dims[i];
+    for (int i = batch; i < indices->shape.rank; i++) r.count *= indices->shape.dims[i];
     for (int i = axis + 1; i < params->shape.rank; i++) r.run *= (size_t)params->shape.dims[i];
-    if (params->dtype == HR_STRING) {
-        hr_tensor views =
-            hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)hr_shape_count(shape) * sizeof(hr_view)));
-        r.to = views.data;
-        if (!r.to) return hr_no_memory(err, "a tensor");
-        take_rows(0, outer * indices->count, &r);
-        HR_TRY(hr_tensor_strings(&owned, shape, views.data, err));
-        hr_kernel_give(k, 0, owned);
-        return HR_OK;
-    }
+    if (params->dtype == HR_STRING) return take_strings(k, &r, shape, err);
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
     r.to = out->data;
-    if (r.run > 0) hr_kernel_parallel(k, outer * indices->count, (double)r.run * .1 + 4, take_rows, &r);
+    if (out->count == 0) return HR_OK;
+    const int64_t runs = out->count * (int64_t)hr_dtype_size(out->dtype) / (int64_t)r.run;
+    hr_kernel_parallel(k, runs, (double)r.run * .1 + 4, take_rows, &r);
     return HR_OK;
+}
+
+static int batch_dims(hr_node node, int indices_rank)
+{
+    const int64_t batch = hr_attr_int(node, "batch_dims"); /* Gather has none */
+    return (int)(batch < 0 && indices_rank >= 0 ? batch + indices_rank : batch);
 }
 
 static hr_status gather_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = s->inputs > 2 ? hr_infer_value(s, 2) : NULL;
+    const hr_shape in = s->input[0], indices = s->input[1];
+    const int batch = batch_dims(s->node, indices.rank);
     int axis = 0;
-    if (s->input[0].rank == 0) return hr_infer_refuse(s, err, "params of rank 1 or more");
-    if (s->input[0].rank < 0 || s->input[1].rank < 0 || (s->inputs > 2 && !value)) return HR_OK;
-    if (value) HR_TRY(hr__axis(hr__int_at(value, 0), s->input[0].rank, &axis, err));
-    if (s->inputs > 2 && hr_attr_int(s->node, "batch_dims") != 0) return HR_OK;
-    if (!gathered(s->input[0], s->input[1], axis, &s->output[0])) return hr_infer_refuse(s, err, "fewer dimensions");
+    if (in.rank == 0) return hr_infer_refuse(s, err, "params of rank 1 or more");
+    if (in.rank < 0 || indices.rank < 0) return HR_OK;
+    if (s->inputs > 2 && !value) {
+        s->output[0].rank = in.rank - 1 + indices.rank - batch;
+        for (int i = 0; i < s->output[0].rank && i < HR_MAX_RANK; i++) s->output[0].dims[i] = -1;
+        return s->output[0].rank <= HR_MAX_RANK ? HR_OK : hr_infer_refuse(s, err, "fewer dimensions");
+    }
+    if (value) HR_TRY(hr__axis(hr__int_at(value, 0), in.rank, &axis, err));
+    if (!gathered(in, indices, axis, batch, &s->output[0]))
+        return hr_infer_refuse(s, err, "params and indices that go together");
     return HR_OK;
 }
 
@@ -97,16 +121,14 @@ static hr_status gather_compute(hr_kernel *k, hr_error *err)
     if (k->input[0]->shape.rank < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "params must be at least 1 dimensional");
     if (k->inputs > 2) HR_TRY(hr__axis(hr__int_at(k->input[2], 0), k->input[0]->shape.rank, &axis, err));
-    if (k->inputs > 2 && hr_attr_int(k->node, "batch_dims") != 0)
-        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "no kernel for batch_dims other than 0");
-    return gather(k, k->input[0], k->input[1], axis, err);
+    return gather(k, k->input[0], axis, batch_dims(k->node, k->input[1]->shape.rank), err);
 }
 
 static hr_status resource_gather_shape(hr_infer *s, hr_error *err)
 {
     const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
     if (!info || info->shape.rank < 1 || s->input[1].rank < 0) return HR_OK;
-    if (!gathered(info->shape, s->input[1], 0, &s->output[0])) return hr_infer_refuse(s, err, "fewer dimensions");
+    if (!gathered(info->shape, s->input[1], 0, 0, &s->output[0])) return hr_infer_refuse(s, err, "fewer dimensions");
     return HR_OK;
 }
 
@@ -116,7 +138,7 @@ static hr_status resource_gather_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_borrow(k, 0, &params, err));
     if (params->shape.rank < 1 || params->dtype != hr_node_dtype(k->node))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a variable of rows");
-    return gather(k, params, k->input[1], 0, err);
+    return gather(k, params, 0, 0, err);
 }
 
 /* ---- gradients ---- */
@@ -162,6 +184,33 @@ static hr_node dense_along(const hr_backward *b, int axis)
     return hr_transpose(sum, hr_ints(b->graph, back, in.rank));
 }
 
+/* With batch dimensions: a table [batches * length, rows], indices shifted by their batch, both of known shape. */
+static hr_gradient batched_gradient(const hr_backward *b, int axis)
+{
+    hr_graph *g = b->graph;
+    const hr_shape in = hr_node_shape(b->input[0]), ids = hr_node_shape(b->input[1]);
+    const int batch = batch_dims(b->node, ids.rank);
+    int64_t batches = 1, count = 1, inner = 1, shifts[64];
+    for (int i = 0; i < batch; i++) batches *= in.dims[i];
+    for (int i = batch; i < ids.rank; i++) count *= ids.dims[i];
+    for (int i = axis + 1; i < in.rank; i++) inner *= in.dims[i];
+    if (hr_shape_count(in) < 0 || hr_shape_count(ids) < 0 || batch != axis || batches > 64) {
+        hr_node_fail(g, HR_UNIMPLEMENTED, "graph.gradient",
+                     "gradient of '%s': expected known shapes, batch_dims as axis, and at most 64 batches",
+                     hr_node_name(b->node));
+        return (hr_gradient){0};
+    }
+    for (int64_t i = 0; i < batches; i++) shifts[i] = i * in.dims[axis];
+    const hr_node shift = hr_reshape(hr_cast_to(hr_ints(g, shifts, (int)batches), hr_node_dtype(b->input[1])),
+                                     hr_ints(g, HR_I64(batches, 1), 2));
+    const hr_node flat = hr_add(hr_reshape(b->input[1], hr_ints(g, HR_I64(batches, count), 2)), shift);
+    const hr_node rows = hr_reshape(b->grad[0], hr_ints(g, HR_I64(batches * count, inner), 2));
+    const hr_node sum = hr_new_node(g, "UnsortedSegmentSum",
+                                    HR_INPUTS(rows, hr_reshape(flat, hr_ints(g, HR_I64(-1), 1)),
+                                              hr_scalar(g, HR_INT64, (double)(batches * in.dims[axis]))));
+    return hr_dense_gradient(hr_reshape(sum, hr_shape_const(g, in)));
+}
+
 static void gather_gradient(hr_backward *b)
 {
     const hr_attr *value =
@@ -172,6 +221,10 @@ static void gather_gradient(hr_backward *b)
         (value && hr__axis(hr__int_at(value->tensor, 0), in.rank, &axis, NULL) != HR_OK)) {
         hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
                      "gradient of '%s': expected a constant axis and params of known rank", hr_node_name(b->node));
+        return;
+    }
+    if (hr_attr_int(b->node, "batch_dims") != 0) {
+        b->out[0] = batched_gradient(b, axis);
         return;
     }
     int open = 0;
@@ -199,8 +252,12 @@ static hr_status segment_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *count = hr_infer_value(s, 2);
     const hr_shape data = s->input[0], ids = s->input[1];
+    if (count && hr__int_at(count, 0) < 0) return hr_infer_refuse(s, err, "a num_segments >= 0");
     if (data.rank < 0 || ids.rank < 0) return HR_OK;
-    if (ids.rank > data.rank) return hr_infer_refuse(s, err, "segment_ids shaped as the first dimensions of data");
+    bool fits = ids.rank <= data.rank;
+    for (int i = 0; fits && i < ids.rank; i++)
+        fits = ids.dims[i] < 0 || data.dims[i] < 0 || ids.dims[i] == data.dims[i];
+    if (!fits) return hr_infer_refuse(s, err, "segment_ids shaped as the first dimensions of data");
     s->output[0].rank = data.rank - ids.rank + 1;
     s->output[0].dims[0] = count ? hr__int_at(count, 0) : -1;
     for (int i = ids.rank; i < data.rank; i++) s->output[0].dims[i - ids.rank + 1] = data.dims[i];

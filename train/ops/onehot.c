@@ -17,6 +17,7 @@ static hr_status one_hot_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *depth = hr_infer_value(s, 1);
     int axis;
+    if (depth && hr__int_at(depth, 0) < 0) return hr_infer_refuse(s, err, "a depth >= 0");
     if (s->input[0].rank < 0) return HR_OK;
     return expanded(s->node, s->input[0], depth ? hr__int_at(depth, 0) : -1, &axis, &s->output[0], err);
 }
@@ -39,8 +40,15 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected a depth >= 0 and scalars on_value and off_value");
     HR_TRY(expanded(k->node, in->shape, depth, &axis, &shape, err));
-    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-    const size_t size = hr_dtype_size(out->dtype);
+    const size_t size = hr_dtype_size(k->input[2]->dtype);
+    hr_tensor views = hr_tensor_of(HR_STRING, shape, NULL), owned;
+    if (k->input[2]->dtype == HR_STRING) {
+        out = &views;
+        views.data = hr_kernel_temp(k, (size_t)views.count * size);
+        if (!views.data) return hr_no_memory(err, "a tensor");
+    } else {
+        HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    }
     int64_t behind = 1;
     for (int i = axis + 1; i < shape.rank; i++) behind *= shape.dims[i];
     for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[3]->data, size);
@@ -50,6 +58,9 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
         const int64_t at = (i / behind * depth + id) * behind + i % behind;
         memcpy((char *)out->data + (size_t)at * size, k->input[2]->data, size);
     }
+    if (out != &views) return HR_OK;
+    HR_TRY(hr_tensor_strings(&owned, shape, views.data, err));
+    hr_kernel_give(k, 0, owned);
     return HR_OK;
 }
 
@@ -82,7 +93,7 @@ const hr_graph_op hr_graph_ops_onehot[] = {
         .name = "OneHot",
         .inputs = "indices:TI, depth:int32, on_value:T, off_value:T",
         .outputs = "output:T",
-        .attrs = "axis:int=-1; T:{numbers,bool}; TI:{indices,int8,uint8}=int64",
+        .attrs = "axis:int=-1; T:any; TI:{indices,int8,uint8}=int64",
         .traits = HR_NO_GRADIENT,
         .shape = one_hot_shape,
         .compute = one_hot_compute,

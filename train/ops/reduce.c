@@ -90,7 +90,7 @@ typedef struct reducer {
     END(norm, T, T, S, sqrt((double)a))                                                                                \
     REDUCER(prod, T, T, S, 1, a *x, a)                                                                                 \
     REDUCER(max, T, T, S, -INFINITY, x > a || x != x ? x : a, a)                                                       \
-    REDUCER(min, T, T, S, INFINITY, x < a || x != x ? x : a, a)
+    REDUCER(min, T, T, S, INFINITY, x <= a || x != x ? x : a, a)
 HR__FLOATS(FLOAT_REDUCERS)
 
 /* int64 wraps, narrower types are summed in 64 bits: of uint64 the same bits. */
@@ -341,6 +341,67 @@ static void norm_gradient(hr_backward *b)
     b->out[0] = hr_dense_gradient(hr_mul(b->input[0], hr_div(g, y)));
 }
 
+/* ---- gradient of Prod: the product of all others, also where values are 0 ---- */
+
+#define OTHERS(T, U, D, S)                                                                                             \
+    static void others_##S(const nest *t, const T *x, const T *g, T *product, int64_t *zeros, T *out)                  \
+    {                                                                                                                  \
+        for (int pass = 0; pass < 2; pass++) {                                                                         \
+            int64_t at[HR_MAX_RANK] = {0}, offset = 0;                                                                 \
+            for (int64_t o = 0; o < t->outer; o++) {                                                                   \
+                for (int64_t i = 0; i < t->inner; i++) {                                                               \
+                    const int64_t to = offset + (t->fold ? 0 : i), from = o * t->inner + i;                            \
+                    if (!pass && x[from] == 0)                                                                         \
+                        zeros[to]++;                                                                                   \
+                    else if (!pass)                                                                                    \
+                        product[to] *= x[from];                                                                        \
+                    else if (x[from] == 0)                                                                             \
+                        out[from] = zeros[to] == 1 ? g[to] * product[to] : 0;                                          \
+                    else                                                                                               \
+                        out[from] = zeros[to] == 0 ? g[to] * (product[to] / x[from]) : 0;                              \
+                }                                                                                                      \
+                for (int d = t->rank - 1; d >= 0; d--) {                                                               \
+                    offset += t->step[d];                                                                              \
+                    if (++at[d] < t->dims[d]) break;                                                                   \
+                    offset -= t->step[d] * t->dims[d];                                                                 \
+                    at[d] = 0;                                                                                         \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+HR__FLOATS(OTHERS)
+
+static hr_status others_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *x = k->input[0], *g = k->input[2];
+    bool reduced[HR_MAX_RANK];
+    hr_tensor *out;
+    HR_TRY(read_axes(k->input[1], x->shape.rank, reduced, err));
+    HR_TRY(hr_kernel_output(k, 0, x->shape, &out, err));
+    if (g->count != hr_shape_count(reduced_shape(x->shape, reduced, false)))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient of the shape of the product");
+    void *product = hr_kernel_temp(k, (size_t)g->count * hr_dtype_size(x->dtype));
+    int64_t *zeros = hr_kernel_temp(k, (size_t)g->count * sizeof *zeros);
+    if (!product || !zeros) return hr_no_memory(err, "a gradient");
+    if (g->count) memset(zeros, 0, (size_t)g->count * sizeof *zeros);
+    const nest t = make_nest(x->shape, reduced);
+    if (out->count == 0) return HR_OK;
+    if (x->dtype == HR_FLOAT) {
+        prod_begin_f32(product, g->count);
+        others_f32(&t, x->data, g->data, product, zeros, out->data);
+    } else {
+        prod_begin_f64(product, g->count);
+        others_f64(&t, x->data, g->data, product, zeros, out->data);
+    }
+    return HR_OK;
+}
+
+static void prod_gradient(hr_backward *b)
+{
+    b->out[0] =
+        hr_dense_gradient(hr_new_node(b->graph, "Headrace>ProdGrad", HR_INPUTS(b->input[0], b->input[1], b->grad[0])));
+}
+
 /* ---- the shape with 1 for each reduced dimension, where axes or rank are known only at run time ---- */
 
 static hr_status kept_compute(hr_kernel *k, hr_error *err)
@@ -373,12 +434,21 @@ static hr_status kept_compute(hr_kernel *k, hr_error *err)
 const hr_graph_op hr_graph_ops_reduce[] = {
     REDUCE("Sum", "numbers", sum_gradient),
     REDUCE("Mean", "numbers", mean_gradient),
-    REDUCE("Prod", "numbers", NULL),
+    REDUCE("Prod", "numbers", prod_gradient),
     REDUCE("Max", "numbers", extreme_gradient),
     REDUCE("Min", "numbers", extreme_gradient),
     REDUCE("EuclideanNorm", "numbers", norm_gradient),
     TEST("All"),
     TEST("Any"),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>ProdGrad",
+        .inputs = "x:T, reduction_indices:Tidx, gradient:T",
+        .outputs = "output:T",
+        .attrs = "T:floats; Tidx:indices=int32",
+        .shape = hr_infer_unchanged,
+        .compute = others_compute,
+    },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Headrace>ReducedShape",

@@ -40,17 +40,29 @@ static hr_status resolve(hr_shape from, hr_shape to, hr_shape *out, hr_error *er
     return HR_OK;
 }
 
+/* Beside a 0, TensorFlow does not say what -1 stands for before the run. */
+static hr_status leave_open(hr_shape to, hr_shape *out)
+{
+    bool zero = false;
+    for (int i = 0; i < to.rank; i++) zero |= to.dims[i] == 0;
+    for (int i = 0; i < to.rank; i++)
+        if (zero && to.dims[i] == -1) out->dims[i] = -1;
+    return HR_OK;
+}
+
 static hr_status reshape_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = hr_infer_value(s, 1);
     hr_shape to;
     if (value) {
         if (!hr_shape_from_tensor(value, &to)) return hr_infer_refuse(s, err, "a vector of dimensions");
-        return resolve(s->input[0], to, &s->output[0], err);
+        HR_TRY(resolve(s->input[0], to, &s->output[0], err));
+        return leave_open(to, &s->output[0]);
     }
     if (s->input[1].rank == 1 && s->input[1].dims[0] >= 0 && s->input[1].dims[0] <= HR_MAX_RANK) {
         s->output[0].rank = (int)s->input[1].dims[0];
         for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+        if (s->output[0].rank == 1) s->output[0].dims[0] = hr_shape_count(s->input[0]);
     }
     return HR_OK;
 }

@@ -50,7 +50,7 @@ typedef struct rows {
             const T log_sum = LOG(sum);                                                                                \
             for (int64_t i = 0; i < r->n; i++) {                                                                       \
                 const T shifted = x[i] - top, label = labels ? labels[i] : i == r->classes[row] ? 1 : 0;               \
-                if (label != 0) loss += label * (log_sum - shifted);                                                   \
+                if (labels || label != 0) loss += label * (log_sum - shifted);                                         \
                 back[i] = EXP(shifted) / sum - label;                                                                  \
             }                                                                                                          \
             ((T *)r->loss)[row] = loss;                                                                                \

@@ -63,8 +63,13 @@ static hr_status broadcast_shape(hr_infer *s, hr_error *err)
             return hr_infer_refuse(s, err, "a shape that the input broadcasts to");
         s->output[0] = to;
     } else if (s->input[1].rank == 1 && s->input[1].dims[0] >= 0 && s->input[1].dims[0] <= HR_MAX_RANK) {
-        s->output[0].rank = (int)s->input[1].dims[0];
-        for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+        /* What is longer than 1 stays as it is. */
+        hr_shape in = s->input[0], *out = &s->output[0];
+        out->rank = (int)s->input[1].dims[0];
+        for (int i = 1; i <= out->rank; i++) {
+            const int64_t length = i <= in.rank ? in.dims[in.rank - i] : -1;
+            out->dims[out->rank - i] = length > 1 ? length : -1;
+        }
     }
     return HR_OK;
 }
@@ -125,6 +130,12 @@ static void broadcast_gradient(hr_backward *b)
     b->out[0] = hr_dense_gradient(hr_gradient_unbroadcast(b->grad[0], b->input[0], b->output[0]));
 }
 
+/* A vector that is known to have another length than `rank`. */
+static bool known_length(hr_shape vector, int rank)
+{
+    return rank >= 0 && vector.rank == 1 && vector.dims[0] >= 0 && vector.dims[0] != rank;
+}
+
 /* ---- Tile ---- */
 
 static hr_status tiled(hr_shape in, const hr_tensor *multiples, hr_shape *out, hr_error *err)
@@ -145,6 +156,7 @@ static hr_status tiled(hr_shape in, const hr_tensor *multiples, hr_shape *out, h
 static hr_status tile_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = hr_infer_value(s, 1);
+    if (known_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "a multiple for each dimension");
     if (s->input[0].rank >= 0 && value) return tiled(s->input[0], value, &s->output[0], err);
     s->output[0].rank = s->input[0].rank;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
@@ -190,7 +202,11 @@ static hr_status permuted(hr_shape in, const hr_tensor *perm, hr_shape *out, int
                        (long long)perm->count);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
-        HR_TRY(hr__axis(hr__int_at(perm, i), in.rank, &from[i], err));
+        const int64_t axis = hr__int_at(perm, i);
+        if (axis < 0 || axis >= in.rank)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected axes in [0, %d), got %lld", in.rank,
+                           (long long)axis);
+        from[i] = (int)axis;
         if (seen[from[i]])
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected a permutation, got axis %d twice",
                            from[i]);
@@ -204,6 +220,7 @@ static hr_status transpose_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = hr_infer_value(s, 1);
     int from[HR_MAX_RANK];
+    if (known_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "an axis for each dimension");
     if (s->input[0].rank >= 0 && value) return permuted(s->input[0], value, &s->output[0], from, err);
     s->output[0].rank = s->input[0].rank;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;

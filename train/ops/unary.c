@@ -49,7 +49,7 @@ static const double SELU_SCALE = 1.0507009873554804934193349852946,
 #define FLOAT_LOOPS(T, S, F)                                                                                           \
     LOOP(neg, T, T, S, -x)                                                                                             \
     LOOP(abs, T, T, S, F(fabs)(x))                                                                                     \
-    LOOP(sign, T, T, S, x > 0 ? 1 : x < 0 ? -1 : x)                                                                    \
+    LOOP(sign, T, T, S, x != x ? x : (x > 0) - (x < 0))                                                                \
     LOOP(square, T, T, S, x *x)                                                                                        \
     LOOP(sqrt, T, T, S, F(sqrt)(x))                                                                                    \
     LOOP(rsqrt, T, T, S, 1 / F(sqrt)(x))                                                                               \
@@ -79,7 +79,7 @@ static const double SELU_SCALE = 1.0507009873554804934193349852946,
     LOOP2(rsqrt_grad, T, S, y *(T)-0.5 * x * x * x)                                                                    \
     LOOP2(reciprocal_grad, T, S, -y *x *x)                                                                             \
     LOOP2(relu_grad, T, S, y > 0 ? x : 0)                                                                              \
-    LOOP2(relu6_grad, T, S, y > 0 && y < 6 ? x : 0)                                                                    \
+    LOOP2(relu6_grad, T, S, x *(T)(y > 0 && y < 6))                                                                    \
     LOOP2(elu_grad, T, S, y < 0 ? x * (y + 1) : x)                                                                     \
     LOOP2(selu_grad, T, S, y < 0 ? x * (y + (T)SELU_SCALE_ALPHA) : x * (T)SELU_SCALE)                                  \
     LOOP2(softplus_grad, T, S, x / (1 + F(exp)(-y)))                                                                   \
