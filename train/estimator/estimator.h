@@ -122,7 +122,7 @@ typedef struct hr_train_result {
     int64_t first_step, last_step; /* global_step before and after */
     bool finished;                 /* the input, or max_steps, is at its end: another call would do nothing */
     bool resumed;                  /* it went on from a checkpoint */
-    float loss;                    /* of the last step */
+    float loss;                    /* of the last step; NaN: there was none */
     double seconds, input_seconds; /* of the loop; of it, waiting for batches */
 } hr_train_result;
 
@@ -132,7 +132,8 @@ typedef struct hr_train_opts {
     int64_t max_steps;     /* until global_step is there; default: until the input ends */
     hr_hook *const *hooks; /* takes */
     int hook_count;
-    hr_train_result *result; /* filled in */
+    hr_train_result *result;                  /* filled in */
+    const hr_saver_listener *saving_listener; /* called around checkpoints; borrowed */
 } hr_train_opts;
 HR_API hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts);
 #define hr_estimator_train(...)                                                                                        \
@@ -192,7 +193,8 @@ typedef struct hr_eval_spec {
 } hr_eval_spec;
 #define HR_TRAIN_SPEC(...) (&(hr_train_spec){__VA_ARGS__})
 #define HR_EVAL_SPEC(...) (&(hr_eval_spec){__VA_ARGS__})
-/* Trains; evaluates after checkpoints, at least throttle_secs apart, and at the end. */
+/* Trains; evaluates after checkpoints (but the first), at least throttle_secs apart, and at the end. A training that was
+ * at max_steps already is not evaluated. */
 HR_API hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop without
  * metrics. */
 #include "train/estimator/internal.h"
+#include <headrace/checkpoint.h>
 #include <headrace/summary.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 typedef struct pass {
     model model;
     hr_monitored_session *session;
+    char *checkpoint;
     hr_batch_fn *each;
     void *each_user;
     hr_node fetch[3 * MAX_NAMED + 2];
@@ -48,7 +50,7 @@ static hr_status run_batch(pass *p, const hr_element *element, int feeds, hr_err
 
 static hr_status run_batches(pass *p, int64_t steps, hr_error *err)
 {
-    hr_status st = hr__model_open_input(&p->model, err);
+    hr_status st = hr__model_open_input(&p->model, (hr_view){NULL, 0}, err);
     while (st == HR_OK && (steps <= 0 || p->batches < steps)) {
         const hr_element *element;
         int feeds;
@@ -58,29 +60,39 @@ static hr_status run_batches(pass *p, int64_t steps, hr_error *err)
     return st == HR_END ? HR_OK : st;
 }
 
+/* The checkpoint asked for, or the latest. */
+static hr_status find_checkpoint(const hr_estimator *e, const char *asked, char **found, hr_error *err)
+{
+    if (asked) {
+        *found = hr_strdup(asked);
+        return *found ? HR_OK : hr_no_memory(err, "a path");
+    }
+    HR_TRY(hr_latest_checkpoint(e->model_dir, found, err));
+    if (*found) return HR_OK;
+    return hr_fail(err, HR_NOT_FOUND, "estimator.checkpoint",
+                   "%s: expected a trained model, found no checkpoint; train it first", e->model_dir);
+}
+
 static hr_status open_pass(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, const char *checkpoint, pass *p,
                            hr_error *err)
 {
+    HR_TRY(find_checkpoint(e, checkpoint, &p->checkpoint, err));
     HR_TRY(hr__model_open(e, mode, fn, user, &p->model, err));
     choose_fetches(p);
-    p->session =
-        hr_monitored_session_new(p->model.graph, NULL, 0, .checkpoint_path = checkpoint,
-                                 .checkpoint_dir = checkpoint ? NULL : e->model_dir, .workers = e->config.workers);
+    p->session = hr_monitored_session_new(p->model.graph, NULL, 0, .checkpoint_path = p->checkpoint,
+                                          .workers = e->config.workers);
     if (!p->session) return hr_no_memory(err, "a session");
     const hr_error *failed = hr_monitored_session_error(p->session);
-    if (failed) {
-        *err = *failed;
-        return failed->code;
-    }
-    if (hr_monitored_restored(p->session)) return HR_OK;
-    return hr_fail(err, HR_NOT_FOUND, "estimator.checkpoint",
-                   "%s: expected a trained model, found no checkpoint; train it first", e->model_dir);
+    if (!failed) return HR_OK;
+    *err = *failed;
+    return failed->code;
 }
 
 static void close_pass(pass *p)
 {
     if (p->session) hr_monitored_session_close(p->session, true, NULL);
     hr__model_close(&p->model);
+    hr_free(p->checkpoint);
 }
 
 /* ---- results ---- */
@@ -128,22 +140,36 @@ static hr_status collect_results(hr_estimator *e, pass *p, hr_error *err)
     }
     if (st == HR_OK) st = add_result(e, "loss", p->batches ? p->loss_sum / (double)p->batches : NAN, err);
     if (st == HR_OK) st = add_result(e, "global_step", (double)step, err);
-    qsort(e->results, (size_t)e->result_count, sizeof *e->results, by_name);
+    if (e->result_count) qsort(e->results, (size_t)e->result_count, sizeof *e->results, by_name);
     return st;
 }
 
-static hr_status write_events(hr_estimator *e, const char *name, hr_error *err)
+/* All results in one event, and which checkpoint they are of. */
+static hr_status write_results(hr_estimator *e, hr_event_writer *w, const char *checkpoint, hr_error *err)
+{
+    hr_summary_value value[MAX_NAMED + 2];
+    float number[MAX_NAMED + 2];
+    int count = 0;
+    int64_t step = (int64_t)hr_estimator_result(e, "global_step");
+    for (int i = 0; i < e->result_count; i++) {
+        if (strcmp(e->results[i].name, "global_step") == 0) continue;
+        number[count] = (float)e->results[i].value;
+        value[count] = (hr_summary_value){.tag = e->results[i].name, .values = &number[count], .count = 1};
+        count++;
+    }
+    HR_TRY(hr_event_summary(w, value, count, step, err));
+    return hr_event_text(w, "checkpoint_path", checkpoint, step, err);
+}
+
+static hr_status write_events(hr_estimator *e, const char *name, const char *checkpoint, hr_error *err)
 {
     hr_event_writer *w;
-    int64_t step = (int64_t)hr_estimator_result(e, "global_step");
     size_t size = strlen(e->model_dir) + (name ? strlen(name) : 0) + 16;
     char *folder = hr_malloc(size);
     if (!folder) return hr_no_memory(err, "a path");
     snprintf(folder, size, "%s/eval%s%s", e->model_dir, name ? "_" : "", name ? name : "");
     hr_status st = hr_event_writer_open(folder, &w, err);
-    for (int i = 0; i < e->result_count && st == HR_OK; i++)
-        if (strcmp(e->results[i].name, "global_step") != 0)
-            st = hr_event_scalar(w, e->results[i].name, (float)e->results[i].value, step, err);
+    if (st == HR_OK) st = write_results(e, w, checkpoint, err);
     hr_event_writer_free(w);
     hr_free(folder);
     return st;
@@ -155,8 +181,9 @@ static hr_status evaluate(hr_estimator *e, hr_input_fn *fn, void *user, const hr
     hr_status st = open_pass(e, HR_MODE_EVAL, fn, user, o->checkpoint_path, &p, err);
     if (st == HR_OK) st = run_batches(&p, o->steps, err);
     if (st == HR_OK) st = collect_results(e, &p, err);
+    if (st == HR_OK) st = write_events(e, o->name, p.checkpoint, err);
     close_pass(&p);
-    return st == HR_OK ? write_events(e, o->name, err) : st;
+    return st;
 }
 
 hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o)
@@ -178,46 +205,47 @@ hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user
 
 /* ---- in turn with training ---- */
 
+/* Listens to the saver: evaluates what was just saved. */
 typedef struct evaluator {
     hr_estimator *e;
     const hr_eval_spec *spec;
+    double throttle;
+    bool saved_once;
     hr_timer timer;
 } evaluator;
 
-static hr_status evaluate_now(evaluator *v, hr_error *err)
+static hr_status evaluate_now(evaluator *v, hr_monitored_session *m, int64_t step, hr_error *err)
 {
+    double seconds;
+    int64_t steps;
     hr_evaluate_opts o = {.steps = v->spec->steps ? *v->spec->steps : 100, .name = v->spec->name};
+    hr_timer_update(&v->timer, step, hr_monitored_now(m), &seconds, &steps);
     return evaluate(v->e, v->spec->input_fn, v->spec->user, &o, err);
 }
 
-/* By the clock: a checkpoint of the same step is written by the saver's hook, which comes before this one. */
-static hr_status evaluator_after_run(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+/* The first save is that of the beginning. */
+static hr_status evaluator_after_save(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
 {
-    evaluator *v = state;
-    double seconds, now = hr_monitored_now(m);
-    int64_t step, steps;
-    (void)results;
-    HR_TRY(hr_monitored_step(m, &step, err));
-    if (!v->timer.triggered) hr_timer_update(&v->timer, step, now, &seconds, &steps); /* armed at the first step */
-    if (!hr_timer_due(&v->timer, step, now)) return HR_OK;
-    hr_timer_update(&v->timer, step, now, &seconds, &steps);
-    return evaluate_now(v, err);
+    evaluator *v = user;
+    if (!v->saved_once) {
+        v->saved_once = true;
+        return HR_OK;
+    }
+    bool due = !v->timer.triggered || hr_monitored_now(m) >= v->timer.last_time + v->throttle;
+    return due && step != v->timer.last_step ? evaluate_now(v, m, step, err) : HR_OK;
 }
 
-static const hr_hook_kind evaluator_kind = {
-    .head = HR_HOOK_HEAD,
-    .name = "evaluator",
-    .state_size = sizeof(evaluator),
-    .after_run = evaluator_after_run,
-};
+static hr_status evaluator_end(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    evaluator *v = user;
+    return v->timer.triggered && step == v->timer.last_step ? HR_OK : evaluate_now(v, m, step, err);
+}
 
 hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval)
 {
-    evaluator v = {.e = e, .spec = eval};
-    v.timer.every_secs = eval->throttle_secs ? (double)*eval->throttle_secs : 600;
-    hr_train_opts o = {.max_steps = train->max_steps, .hooks = train->hooks, .hook_count = train->hook_count};
-    e->error = (hr_error){0};
-    hr_hook *hook = v.timer.every_secs > 0 ? hr_hook_new(&evaluator_kind, &v) : NULL;
-    hr_status st = hr__estimator_train(e, train->input_fn, train->user, &o, hook, &e->error);
-    return st == HR_OK ? evaluate_now(&v, &e->error) : st;
+    evaluator v = {.e = e, .spec = eval, .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600};
+    v.timer.last_step = -1;
+    hr_saver_listener listener = {.after_save = evaluator_after_save, .end = evaluator_end, .user = &v};
+    return hr_estimator_train(e, train->input_fn, train->user, .max_steps = train->max_steps, .hooks = train->hooks,
+                              .hook_count = train->hook_count, .saving_listener = &listener);
 }

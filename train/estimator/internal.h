@@ -51,17 +51,13 @@ typedef struct model {
     hr_estimator_spec spec;
     hr_iterator *it; /* NULL until it is opened */
     hr_feed *feed;
-    hr_view state; /* a copy of the checkpoint's iterator state; size -1: none */
 } model;
 
 hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err);
-/* Opens the iterator, at m->state if there is one. */
-hr_status hr__model_open_input(model *m, hr_error *err);
+/* Opens the iterator, where `state` says if it is not empty. What is wrong with that, hr_iterator_error knows. */
+hr_status hr__model_open_input(model *m, hr_view state, hr_error *err);
 /* The next batch as feeds; HR_END. */
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
 void hr__model_close(model *m);
-
-hr_status hr__estimator_train(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts, hr_hook *more,
-                              hr_error *err); /* takes `more`, which may be NULL */
 
 #endif

@@ -52,6 +52,9 @@ static hr_status check_spec(const model *m, hr_error *err)
     if (m->mode != HR_MODE_PREDICT && !hr_node_exists(s->loss)) lacks = "a loss (hr_spec_loss)";
     if (m->mode == HR_MODE_TRAIN && !hr_node_exists(s->train_op)) lacks = "a train_op (hr_spec_train_op)";
     if (m->mode == HR_MODE_PREDICT && s->predictions == 0) lacks = "predictions (hr_spec_prediction)";
+    for (int i = 0; i < s->metrics; i++)
+        if (strcmp(s->metric[i].name, "loss") == 0 || strcmp(s->metric[i].name, "global_step") == 0)
+            lacks = "metrics other names than loss and global_step, which evaluation adds itself";
     if (s->full) lacks = "fewer predictions, metrics, summaries or hooks: at most 64 of each, 32 hooks";
     if (!lacks) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.spec", "estimator: the model function must give %s", lacks);
@@ -80,7 +83,7 @@ static hr_status build(model *m, hr_error *err)
 
 hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, model *m, hr_error *err)
 {
-    *m = (model){.e = e, .mode = mode, .state = {NULL, -1}};
+    *m = (model){.e = e, .mode = mode};
     m->ds = fn(user);
     if (!m->ds)
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.input_fn", "estimator: the input function gave no dataset");
@@ -97,21 +100,20 @@ void hr__model_close(model *m)
     hr_features_free(m->features);
     hr_graph_free(m->graph);
     hr_free(m->feed);
-    hr_free((char *)m->state.data);
     for (int i = 0; i < m->spec.hooks; i++) hr_hook_free(m->spec.hook[i]);
     *m = (model){0};
 }
 
 /* ---- input ---- */
 
-hr_status hr__model_open_input(model *m, hr_error *err)
+hr_status hr__model_open_input(model *m, hr_view state, hr_error *err)
 {
     const hr_run_config *c = &m->e->config;
     hr_dataset *ds = m->ds;
     m->ds = NULL;
-    m->it = hr_iterate(ds, .workers = c->workers, .budget = c->budget, .seed = (uint64_t)c->tf_random_seed,
-                       .state = m->state.size > 0 ? m->state.data : NULL,
-                       .state_size = m->state.size > 0 ? (size_t)m->state.size : 0);
+    m->it =
+        hr_iterate(ds, .workers = c->workers, .budget = c->budget, .seed = (uint64_t)c->tf_random_seed,
+                   .state = state.size > 0 ? state.data : NULL, .state_size = state.size > 0 ? (size_t)state.size : 0);
     return m->it ? HR_OK : hr_no_memory(err, "an iterator");
 }
 

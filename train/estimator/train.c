@@ -1,8 +1,11 @@
 /* The training loop: a batch, a run with its hooks, until someone asks to stop or the input ends. */
 #include "train/estimator/internal.h"
-#include <stdio.h>
+#include <headrace/checkpoint.h>
+#include <math.h>
 #include <string.h>
 #include <uv.h>
+
+#define IDENTITY "headrace/identity"
 
 typedef struct training {
     model model;
@@ -11,23 +14,21 @@ typedef struct training {
 
 /* ---- what is saved besides variables ---- */
 
-/* As of the batch consumed last. Before there is an iterator: where it will begin. */
+/* As of the batch consumed last. */
 static hr_status save_iterator(void *user, void **data, size_t *size, hr_error *err)
 {
-    model *m = user;
-    if (m->it) return hr_iterator_save(m->it, data, size, err);
-    *size = m->state.size > 0 ? (size_t)m->state.size : 0;
-    *data = *size ? hr_memdup(m->state.data, *size) : NULL;
-    return *size && !*data ? hr_no_memory(err, "an iterator's state") : HR_OK;
+    return hr_iterator_save(((model *)user)->it, data, size, err);
 }
 
-static hr_status restore_iterator(void *user, hr_view data, hr_error *err)
+/* The input is opened with the weights, so that changed files or another pipeline are refused before anything is done. */
+static hr_status restore_iterator(void *user, hr_view state, hr_error *err)
 {
     model *m = user;
-    if (data.size <= 0) return HR_OK;
-    m->state.data = hr_memdup(data.data, (size_t)data.size);
-    m->state.size = data.size;
-    return m->state.data ? HR_OK : hr_no_memory(err, "an iterator's state");
+    HR_TRY(hr__model_open_input(m, state, err));
+    const hr_error *failed = hr_iterator_error(m->it);
+    if (!failed) return HR_OK;
+    *err = *failed;
+    return failed->code;
 }
 
 static hr_status save_identity(void *user, void **data, size_t *size, hr_error *err)
@@ -64,53 +65,117 @@ static hr_status restore_identity(void *user, hr_view was, hr_error *err)
     return HR_OK;
 }
 
+/* ---- a training that has nothing left to do ---- */
+
+static hr_status read_step(hr_bundle *b, int64_t *step, hr_error *err)
+{
+    hr_tensor value;
+    if (!hr_bundle_has(b, "global_step")) return HR_OK;
+    HR_TRY(hr_bundle_read(b, "global_step", &value, err));
+    if (value.dtype == HR_INT64 && value.count == 1) *step = *(const int64_t *)value.data;
+    hr_tensor_clear(&value);
+    return HR_OK;
+}
+
+static hr_status check_identity(hr_estimator *e, hr_bundle *b, hr_error *err)
+{
+    model m = {.e = e};
+    hr_tensor value;
+    if (!hr_bundle_has(b, IDENTITY)) return HR_OK;
+    HR_TRY(hr_bundle_read(b, IDENTITY, &value, err));
+    hr_status st =
+        value.dtype == HR_STRING && value.count == 1 ? restore_identity(&m, *(const hr_view *)value.data, err) : HR_OK;
+    hr_tensor_clear(&value);
+    return st;
+}
+
+/* Looks into the latest checkpoint before anything is built: one at max_steps is left as it is. *step -1: there is none. */
+static hr_status look_at_checkpoint(hr_estimator *e, int64_t *step, hr_error *err)
+{
+    char *prefix;
+    hr_bundle *b;
+    *step = -1;
+    HR_TRY(hr_latest_checkpoint(e->model_dir, &prefix, err));
+    if (!prefix) return HR_OK;
+    hr_status st = hr_bundle_open(prefix, &b, err);
+    hr_free(prefix);
+    if (st != HR_OK) return st;
+    st = check_identity(e, b, err);
+    if (st == HR_OK) st = read_step(b, step, err);
+    hr_bundle_free(b);
+    return st;
+}
+
 /* ---- hooks ---- */
 
 typedef struct hook_list {
-    hr_hook *hook[2 * MAX_HOOKS];
-    int count;
+    hr_hook **hook;
+    int count, room;
 } hook_list;
 
 static void add_hook(hook_list *l, hr_hook *hook)
 {
-    if (hook && l->count < (int)(sizeof l->hook / sizeof *l->hook))
+    if (hook && l->count < l->room)
         l->hook[l->count++] = hook;
     else
         hr_hook_free(hook);
 }
 
-/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. */
-static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_hook *more)
+static int64_t or_default(int64_t value, int64_t by_default) { return value ? value : by_default; }
+
+static void add_saver(hook_list *l, const hr_estimator *e, const hr_train_opts *o, hr_summary_writer *w)
 {
-    hr_estimator *e = t->model.e;
     const hr_run_config *c = &e->config;
+    static const hr_saver_listener none;
+    double secs = c->save_checkpoints_steps > 0 ? 0 : c->save_checkpoints_secs > 0 ? c->save_checkpoints_secs : 600;
+    if (c->save_checkpoints_steps < 0) return;
+    add_hook(l, hr_checkpoint_saver_hook(e->model_dir, .save_steps = c->save_checkpoints_steps, .save_secs = secs,
+                                         .max_to_keep = c->keep_checkpoint_max,
+                                         .keep_every_n_hours = c->keep_checkpoint_every_n_hours, .writer = w,
+                                         .listener = o->saving_listener ? *o->saving_listener : none));
+}
+
+/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. */
+static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_summary_writer *w)
+{
+    const hr_run_config *c = &t->model.e->config;
     hr_estimator_spec *s = &t->model.spec;
-    hr_summary_writer *w = hr_summary_writer_new(e->model_dir);
-    if (c->log_step_count_steps >= 0)
-        add_hook(l, hr_step_counter_hook(.every_n_steps = c->log_step_count_steps, .writer = w));
-    if (c->save_summary_steps >= 0 && w)
-        add_hook(l, hr_summary_saver_hook(w, s->summary, s->summaries, .save_steps = c->save_summary_steps));
-    if (c->save_checkpoints_steps >= 0)
-        add_hook(l, hr_checkpoint_saver_hook(
-                        e->model_dir, .save_steps = c->save_checkpoints_steps, .save_secs = c->save_checkpoints_secs,
-                        .max_to_keep = c->keep_checkpoint_max, .keep_every_n_hours = c->keep_checkpoint_every_n_hours));
-    hr_summary_writer_unref(w);
+    int64_t log_steps = or_default(c->log_step_count_steps, 100);
+    if (log_steps > 0) add_hook(l, hr_step_counter_hook(.every_n_steps = log_steps, .writer = w));
+    if (c->save_summary_steps >= 0)
+        add_hook(l, hr_summary_saver_hook(w, s->summary, s->summaries,
+                                          .save_steps = or_default(c->save_summary_steps, 100)));
+    add_saver(l, t->model.e, o, w);
     for (int i = 0; i < o->hook_count; i++) add_hook(l, o->hooks[i]);
     if (o->steps > 0) add_hook(l, hr_stop_at_step_hook(.num_steps = o->steps));
     if (o->max_steps > 0) add_hook(l, hr_stop_at_step_hook(.last_step = o->max_steps));
     add_hook(l, hr_nan_tensor_hook(s->loss));
-    if (c->log_step_count_steps >= 0) {
-        hr_node step = hr_variable_named(t->model.graph, "global_step")->read;
-        hr_logged logged[] = {{"loss", s->loss}, {"step", step}};
-        add_hook(l, hr_logging_tensor_hook(logged, 2, .every_n_iter = c->log_step_count_steps));
+    if (log_steps > 0) {
+        hr_logged logged[] = {{"loss", s->loss}, {"step", hr_variable_named(t->model.graph, "global_step")->read}};
+        add_hook(l, hr_logging_tensor_hook(logged, 2, .every_n_iter = log_steps));
     }
     for (int i = 0; i < s->hooks; i++) add_hook(l, s->hook[i]);
     s->hooks = 0;
-    add_hook(l, more);
+}
+
+/* Takes the caller's hooks and the model function's, in any case. */
+static hr_status make_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_error *err)
+{
+    int most = 7 + o->hook_count + t->model.spec.hooks;
+    hr_summary_writer *w = hr_summary_writer_new(t->model.e->model_dir);
+    l->hook = hr_calloc((size_t)most, sizeof *l->hook);
+    l->room = l->hook ? most : 0;
+    add_hooks(t, l, o, w);
+    hr_summary_writer_unref(w);
+    if (w && l->hook) return HR_OK;
+    for (int i = 0; i < l->count; i++) hr_hook_free(l->hook[i]);
+    hr_free(l->hook);
+    return hr_no_memory(err, "hooks");
 }
 
 /* ---- the loop ---- */
 
+/* HR_END: the input is at its end, or a hook has ended the training. */
 static hr_status one_step(training *t, hr_monitored_session *m, hr_error *err)
 {
     const hr_element *element;
@@ -118,6 +183,7 @@ static hr_status one_step(training *t, hr_monitored_session *m, hr_error *err)
     uint64_t start = uv_hrtime();
     hr_status st = hr__model_next(&t->model, &element, &feeds, err);
     t->result.input_seconds += (double)(uv_hrtime() - start) * 1e-9;
+    if (st == HR_END) t->result.finished = true;
     if (st != HR_OK) return st;
     const hr_node fetch[] = {hr_target(t->model.spec.train_op), t->model.spec.loss};
     hr_tensor out[2] = {{0}};
@@ -129,34 +195,34 @@ static hr_status one_step(training *t, hr_monitored_session *m, hr_error *err)
 
 static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, hr_error *err)
 {
-    int64_t step;
-    HR_TRY(hr_monitored_step(m, &step, err));
-    t->result.first_step = t->result.last_step = step;
-    t->result.resumed = hr_monitored_restored(m);
-    t->result.finished = max_steps > 0 && step >= max_steps;
-    if (t->result.finished) return HR_OK;
-    HR_TRY(hr__model_open_input(&t->model, err));
+    hr_train_result *r = &t->result;
+    HR_TRY(hr_monitored_step(m, &r->first_step, err));
+    r->last_step = r->first_step;
+    r->resumed = hr_monitored_restored(m);
     uint64_t start = uv_hrtime();
     hr_status st = HR_OK;
     while (st == HR_OK && !hr_should_stop(m)) st = one_step(t, m, err);
-    t->result.seconds = (double)(uv_hrtime() - start) * 1e-9;
-    if (st == HR_END) t->result.finished = true;
-    if (st == HR_OK || st == HR_END) st = hr_monitored_step(m, &t->result.last_step, err);
-    t->result.finished |= max_steps > 0 && t->result.last_step >= max_steps;
-    return st;
+    r->seconds = (double)(uv_hrtime() - start) * 1e-9;
+    if (st < 0) return st;
+    HR_TRY(hr_monitored_step(m, &r->last_step, err));
+    r->finished |= max_steps > 0 && r->last_step >= max_steps;
+    if (r->finished && r->last_step == r->first_step && !r->resumed)
+        (hr_log)(HR_WARNING, "the training made no step: its input gave no batch"); /* the function, not the op */
+    return HR_OK;
 }
 
-static hr_status run(training *t, const hr_train_opts *o, hr_hook *more, hr_error *err)
+static hr_status run(training *t, const hr_train_opts *o, hr_error *err)
 {
     hook_list hooks = {0};
     hr_checkpointed extra[] = {
-        {"headrace/identity", save_identity, restore_identity, &t->model},
+        {IDENTITY, save_identity, restore_identity, &t->model},
         {"headrace/iterator", save_iterator, restore_iterator, &t->model},
     };
-    add_hooks(t, &hooks, o, more);
+    HR_TRY(make_hooks(t, &hooks, o, err));
     hr_monitored_session *m =
         hr_monitored_session_new(t->model.graph, hooks.hook, hooks.count, .checkpoint_dir = t->model.e->model_dir,
                                  .extra = extra, .extras = 2, .workers = t->model.e->config.workers);
+    hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};
     hr_status st = HR_OK;
@@ -167,31 +233,48 @@ static hr_status run(training *t, const hr_train_opts *o, hr_hook *more, hr_erro
     return closed;
 }
 
-hr_status hr__estimator_train(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *o, hr_hook *more,
-                              hr_error *err)
+static hr_status check_opts(const hr_estimator *e, const hr_train_opts *o, hr_error *err)
 {
-    training t = {0};
-    hr_status st = HR_OK;
     if (!e->model_dir[0])
-        st = hr_fail(err, HR_INVALID_ARGUMENT, "estimator.model_dir", "estimator: expected a model_dir, got none");
-    else if (o->steps > 0 && o->max_steps > 0)
-        st = hr_fail(err, HR_INVALID_ARGUMENT, "estimator.steps", "train: expected steps or max_steps, got both");
-    else
-        st = hr__model_open(e, HR_MODE_TRAIN, fn, user, &t.model, err);
-    if (st != HR_OK) {
-        for (int i = 0; i < o->hook_count; i++) hr_hook_free(o->hooks[i]);
-        hr_hook_free(more);
-        return st;
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.model_dir", "estimator: expected a model_dir, got none");
+    if (o->steps < 0 || o->max_steps < 0 || (o->steps > 0 && o->max_steps > 0))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.steps",
+                       "train: expected one of steps and max_steps above 0, or neither, got %lld and %lld",
+                       (long long)o->steps, (long long)o->max_steps);
+    if (o->saving_listener && e->config.save_checkpoints_steps < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.listener",
+                       "train: a listener of saves needs checkpoints, but save_checkpoints_steps is %lld: none",
+                       (long long)e->config.save_checkpoints_steps);
+    return HR_OK;
+}
+
+static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *o, hr_train_result *result,
+                       bool *took_hooks, hr_error *err)
+{
+    training t = {.result.loss = NAN};
+    int64_t step;
+    HR_TRY(check_opts(e, o, err));
+    HR_TRY(look_at_checkpoint(e, &step, err));
+    if (o->max_steps > 0 && step >= o->max_steps) {
+        *result = (hr_train_result){step, step, .finished = true, .resumed = true, .loss = NAN};
+        return HR_OK;
     }
+    HR_TRY(hr__model_open(e, HR_MODE_TRAIN, fn, user, &t.model, err));
     hr_spec_summary(&t.model.spec, "loss", t.model.spec.loss, false);
-    st = run(&t, o, more, err);
+    *took_hooks = true;
+    hr_status st = run(&t, o, err);
     hr__model_close(&t.model);
-    if (o->result) *o->result = t.result;
+    *result = t.result;
     return st;
 }
 
 hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *o)
 {
+    bool took_hooks = false;
+    hr_train_result result = {.loss = NAN};
     e->error = (hr_error){0};
-    return hr__estimator_train(e, fn, user, o, NULL, &e->error);
+    hr_status st = train(e, fn, user, o, &result, &took_hooks, &e->error);
+    for (int i = 0; i < o->hook_count && !took_hooks; i++) hr_hook_free(o->hooks[i]);
+    if (o->result) *o->result = result;
+    return st;
 }

@@ -11,22 +11,42 @@ typedef struct checkpoint_saver {
     int64_t max_to_keep;
     double hours;
     hr_saver *saver;
+    hr_summary_writer *writer; /* its own reference, or NULL */
+    hr_saver_listener listener;
 } checkpoint_saver;
+
+static hr_status note_checkpoint(const checkpoint_saver *s, int64_t step, hr_error *err)
+{
+    char path[4096];
+    hr_event_writer *events;
+    if (!s->writer) return HR_OK;
+    snprintf(path, sizeof path, "%s/%s", s->dir, s->basename);
+    HR_TRY(hr__summary_writer_open(s->writer, &events, err));
+    return hr_event_session(events, HR_SESSION_CHECKPOINT, path, step, err);
+}
+
+static hr_status save_as(checkpoint_saver *s, hr_monitored_session *m, const char *prefix, int64_t step, hr_error *err)
+{
+    const hr_saver_listener *l = &s->listener;
+    hr_log(HR_DEBUG, "saving %s", prefix);
+    if (l->before_save) HR_TRY(l->before_save(l->user, m, step, err));
+    HR_TRY(hr_monitored_save(m, prefix, err));
+    HR_TRY(hr_saver_saved(s->saver, prefix, err));
+    HR_TRY(note_checkpoint(s, step, err));
+    return l->after_save ? l->after_save(l->user, m, step, err) : HR_OK;
+}
 
 static hr_status save_now(checkpoint_saver *s, hr_monitored_session *m, int64_t step, hr_error *err)
 {
-    char number[32];
-    size_t size = strlen(s->dir) + strlen(s->basename) + sizeof number + 2;
+    double seconds;
+    int64_t steps;
+    size_t size = strlen(s->dir) + strlen(s->basename) + 32;
     char *prefix = hr_malloc(size);
     if (!prefix) return hr_no_memory(err, "a path");
     snprintf(prefix, size, "%s/%s-%lld", s->dir, s->basename, (long long)step);
-    hr_status st = hr_monitored_save(m, prefix, err);
-    if (st == HR_OK) st = hr_saver_saved(s->saver, prefix, err);
-    if (st == HR_OK) hr_log(HR_DEBUG, "saved %s", prefix);
-    hr_free(prefix);
-    double seconds;
-    int64_t steps;
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
+    hr_status st = save_as(s, m, prefix, step, err);
+    hr_free(prefix);
     return st;
 }
 
@@ -35,7 +55,8 @@ static hr_status saver_begin(void *state, hr_graph *g, hr_error *err)
     checkpoint_saver *s = state;
     hr_global_step(g);
     if (!s->dir || !s->basename) return hr_no_memory(err, "a checkpoint saver");
-    return HR_OK;
+    HR_TRY(hr__timer_check(&s->timer, "checkpoint_saver", err));
+    return s->listener.begin ? s->listener.begin(s->listener.user, g, err) : HR_OK;
 }
 
 static hr_status saver_after_create_session(void *state, hr_monitored_session *m, hr_error *err)
@@ -66,13 +87,15 @@ static hr_status saver_end(void *state, hr_monitored_session *m, hr_error *err)
     checkpoint_saver *s = state;
     int64_t step;
     HR_TRY(hr_monitored_step(m, &step, err));
-    return step != s->timer.last_step ? save_now(s, m, step, err) : HR_OK;
+    if (step != s->timer.last_step) HR_TRY(save_now(s, m, step, err));
+    return s->listener.end ? s->listener.end(s->listener.user, m, step, err) : HR_OK;
 }
 
 static void saver_release(void *state)
 {
     checkpoint_saver *s = state;
     hr_saver_free(s->saver);
+    hr_summary_writer_unref(s->writer);
     hr_free(s->dir);
     hr_free(s->basename);
 }
@@ -93,8 +116,10 @@ hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_save
     checkpoint_saver s = {.dir = hr_strdup(dir),
                           .basename = hr_strdup(opts->basename ? opts->basename : "model.ckpt"),
                           .max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5,
-                          .hours = opts->keep_every_n_hours};
+                          .hours = opts->keep_every_n_hours,
+                          .writer = hr_summary_writer_ref(opts->writer),
+                          .listener = opts->listener};
     s.timer.every_steps = opts->save_steps;
-    s.timer.every_secs = opts->save_steps > 0 ? 0 : opts->save_secs > 0 ? opts->save_secs : 600;
+    s.timer.every_secs = opts->save_secs;
     return hr_hook_new(&checkpoint_saver_kind, &s);
 }

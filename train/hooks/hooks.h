@@ -30,7 +30,8 @@ typedef struct hr_hook_kind {
     } head; /* HR_HOOK_HEAD */
     const char *name;
     size_t state_size;
-    /* Any function may be NULL. All are called by the session's thread. A failure ends the training with it. */
+    /* Any function may be NULL. All are called by the session's thread. A failure ends the training with it; HR_END from
+     * before_run or after_run ends it well. */
     hr_status (*begin)(void *state, hr_graph *g, hr_error *err); /* the graph may still grow */
     hr_status (*after_create_session)(void *state, hr_monitored_session *m, hr_error *err);
     /* `request`: hr_request_fetch, hr_request_feed. */
@@ -88,11 +89,13 @@ HR_API hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook 
     HR_CALL3_(hr_monitored_session_new_with, hr_monitored_session_opts, __VA_ARGS__,                                   \
               .struct_size = sizeof(hr_monitored_session_opts))
 
-/* before_run of all hooks, one run, after_run of all hooks. HR_END: hr_should_stop was true already. */
+/* before_run of all hooks, one run, after_run of all hooks. HR_END: hr_should_stop has said true, or a hook met the end of
+ * data; all hooks will end. */
 HR_API hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                                   int fetch_count, hr_tensor *out, hr_error *err);
-HR_API bool hr_should_stop(const hr_monitored_session *m);
-HR_API void hr_request_stop(hr_monitored_session *m);                             /* any thread, before the next run */
+HR_API bool hr_should_stop(hr_monitored_session *m);
+HR_API bool hr_stop_requested(const hr_monitored_session *m);
+HR_API void hr_request_stop(hr_monitored_session *m); /* any thread; counts when hr_should_stop is asked next */
 HR_API const hr_error *hr_monitored_session_error(const hr_monitored_session *m); /* NULL: none. Borrows */
 /* end of all hooks, unless something failed; frees the session. Takes `m`. `failed`: the caller's own loop failed, so no hook ends. */
 HR_API hr_status hr_monitored_session_close(hr_monitored_session *m, bool failed, hr_error *err);
@@ -140,16 +143,16 @@ HR_API hr_hook *hr_nan_tensor_hook_with(hr_node loss, const hr_nan_tensor_hook_o
     HR_CALL1_(hr_nan_tensor_hook_with, hr_nan_tensor_hook_opts, __VA_ARGS__,                                           \
               .struct_size = sizeof(hr_nan_tensor_hook_opts))
 
-/* Logs "tag = value, ..." of named tensors: of runs 0, n, 2n, ... */
+/* Logs "tag = value, ..." of named tensors, in their order: of runs 0, n, 2n, ... */
 typedef struct hr_logged {
     const char *tag;
     hr_node node;
 } hr_logged;
 typedef struct hr_logging_tensor_hook_opts {
     size_t struct_size;
-    int64_t every_n_iter; /* default 100, if no seconds are given */
+    int64_t every_n_iter; /* one of the two, or .at_end, is required */
     double every_n_secs;
-    bool at_end;
+    bool at_end; /* once more when the session ends */
 } hr_logging_tensor_hook_opts;
 HR_API hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count,
                                             const hr_logging_tensor_hook_opts *opts);
@@ -157,25 +160,38 @@ HR_API hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count,
     HR_CALL2_(hr_logging_tensor_hook_with, hr_logging_tensor_hook_opts, __VA_ARGS__,                                   \
               .struct_size = sizeof(hr_logging_tensor_hook_opts))
 
-/* Saves "<dir>/model.ckpt-<step>" at the beginning, every so often, and at the end. */
-typedef struct hr_checkpoint_saver_hook_opts {
-    size_t struct_size;
-    double save_secs; /* default 600, if no steps are given */
-    int64_t save_steps;
-    const char *basename;       /* default "model.ckpt" */
-    const int64_t *max_to_keep; /* default 5; 0: all */
-    double keep_every_n_hours;  /* default 10000 */
-} hr_checkpoint_saver_hook_opts;
-HR_API hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts);
-#define hr_checkpoint_saver_hook(...)                                                                                  \
-    HR_CALL1_(hr_checkpoint_saver_hook_with, hr_checkpoint_saver_hook_opts, __VA_ARGS__,                               \
-              .struct_size = sizeof(hr_checkpoint_saver_hook_opts))
-
 /* The event file of a folder that the hooks of one training share, by reference. */
 typedef struct hr_summary_writer hr_summary_writer;
 HR_API hr_summary_writer *hr_summary_writer_new(const char *dir); /* gives; the file is made at the first event */
 HR_API hr_summary_writer *hr_summary_writer_ref(hr_summary_writer *w);
 HR_API void hr_summary_writer_unref(hr_summary_writer *w);
+
+/* Called around saves, as tf.compat.v1.train.CheckpointSaverListener. Any function may be NULL. `user` lives as long as
+ * the hook. */
+typedef struct hr_saver_listener {
+    hr_status (*begin)(void *user, hr_graph *g, hr_error *err);
+    hr_status (*before_save)(void *user, hr_monitored_session *m, int64_t step, hr_error *err);
+    /* May ask the session to stop. */
+    hr_status (*after_save)(void *user, hr_monitored_session *m, int64_t step, hr_error *err);
+    hr_status (*end)(void *user, hr_monitored_session *m, int64_t step, hr_error *err);
+    void *user;
+} hr_saver_listener;
+
+/* Saves "<dir>/model.ckpt-<step>" at the beginning, every so often, and at the end. */
+typedef struct hr_checkpoint_saver_hook_opts {
+    size_t struct_size;
+    double save_secs; /* one of the two is required */
+    int64_t save_steps;
+    const char *basename;       /* default "model.ckpt" */
+    const int64_t *max_to_keep; /* default 5; 0: all */
+    double keep_every_n_hours;  /* default 10000 */
+    hr_summary_writer *writer;  /* shared: notes each checkpoint there; default: not */
+    hr_saver_listener listener; /* default: none */
+} hr_checkpoint_saver_hook_opts;
+HR_API hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts);
+#define hr_checkpoint_saver_hook(...)                                                                                  \
+    HR_CALL1_(hr_checkpoint_saver_hook_with, hr_checkpoint_saver_hook_opts, __VA_ARGS__,                               \
+              .struct_size = sizeof(hr_checkpoint_saver_hook_opts))
 
 /* "global_step/sec" every so many steps. Shares `w`, which may be NULL: logged only. */
 typedef struct hr_step_counter_hook_opts {
@@ -197,7 +213,7 @@ typedef struct hr_summarised {
 } hr_summarised;
 typedef struct hr_summary_saver_hook_opts {
     size_t struct_size;
-    int64_t save_steps; /* default 100, if no seconds are given */
+    int64_t save_steps; /* one of the two is required */
     double save_secs;
 } hr_summary_saver_hook_opts;
 /* Shares `w`. */

@@ -15,13 +15,15 @@ struct hr_monitored_session {
     hr_graph *graph;
     hr_session *session;
     hr_hook **hook;
+    int *first; /* of each hook: where its fetches begin among those of a run */
     int hooks;
     hr_checkpointed *extra;
     int extras;
     double (*now)(void *user);
     void *user;
     bool restored, ended; /* ended: no more runs */
-    atomic_bool stop;
+    bool stopping;        /* hr_should_stop has said so */
+    atomic_bool stop;     /* asked for, by any thread */
     hr_run_request *request;
     hr_error error;
 };
@@ -35,10 +37,13 @@ struct hr_run_request {
     int fetches, fetch_room;
 };
 
+/* A timer as a hook was asked for one: exactly one interval above 0, or HR_INVALID_ARGUMENT in the hook's name. */
+hr_status hr__timer_check(const hr_timer *t, const char *hook, hr_error *err);
+
 /* The event writer, opened at its first use. */
 hr_status hr__summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err);
 
-/* Saving and restoring (saving.c). */
+/* Fills the session's variables and extras from a checkpoint. */
 hr_status hr__monitored_restore(hr_monitored_session *m, const char *prefix, hr_error *err);
 
 #endif

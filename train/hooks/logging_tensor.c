@@ -1,26 +1,55 @@
 /* LoggingTensorHook: "tag = value, ..." of some nodes, at runs 0, n, 2n, ... of this session or every so many seconds. */
 #include "base/text.h"
-#include <headrace/hooks.h>
+#include "train/hooks/internal.h"
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct logging_tensor {
     hr_timer timer;
-    hr_logged *tensor; /* copies, sorted by tag */
+    hr_logged *tensor; /* copies */
     int count;
     int64_t runs;
-    bool at_end, asked;
+    bool at_end, periodic, asked; /* asked: this run fetches them */
 } logging_tensor;
 
-static void put_number(hr__text *to, const hr_tensor *t, int64_t i)
+/* The fewest digits that read back as the same number, as NumPy prints one: 0.1, 26.0, 1e-08. In arrays NumPy drops the
+ * zero behind the point. */
+static void put_float(hr__text *to, double v, bool single, bool in_array)
+{
+    char digits[40];
+    int precision = 0, most = single ? 8 : 16;
+    if (!isfinite(v)) {
+        hr__text_add(to, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+        return;
+    }
+    for (; precision <= most; precision++) {
+        snprintf(digits, sizeof digits, "%.*e", precision, v);
+        if (single ? strtof(digits, NULL) == (float)v : strtod(digits, NULL) == v) break;
+    }
+    int exponent = atoi(strchr(digits, 'e') + 1);
+    if (exponent < -4 || exponent >= 16) {
+        hr__text_add(to, digits);
+        return;
+    }
+    int behind = precision - exponent;
+    double rounded = strtod(digits, NULL);
+    if (behind > 0)
+        hr__text_printf(to, "%.*f", behind, rounded);
+    else
+        hr__text_printf(to, in_array ? "%.0f." : "%.0f.0", rounded);
+}
+
+static void put_number(hr__text *to, const hr_tensor *t, int64_t i, bool in_array)
 {
     switch (t->dtype) {
     case HR_FLOAT:
-        hr__text_printf(to, "%.8g", (double)((const float *)t->data)[i]);
+        put_float(to, (double)((const float *)t->data)[i], true, in_array);
         break;
     case HR_DOUBLE:
-        hr__text_printf(to, "%.16g", ((const double *)t->data)[i]);
+        put_float(to, ((const double *)t->data)[i], false, in_array);
         break;
     case HR_INT64:
         hr__text_printf(to, "%" PRId64, ((const int64_t *)t->data)[i]);
@@ -32,23 +61,25 @@ static void put_number(hr__text *to, const hr_tensor *t, int64_t i)
         hr__text_add(to, ((const bool *)t->data)[i] ? "True" : "False");
         break;
     default:
-        hr__text_add(to, "?");
+        hr__text_printf(to, "<%s>", hr_dtype_name(t->dtype));
         break;
     }
 }
 
+enum { MAX_SHOWN = 100 };
+
 static void put_tensor(hr__text *to, const hr_tensor *t)
 {
     if (t->shape.rank == 0) {
-        put_number(to, t, 0);
+        put_number(to, t, 0, false);
         return;
     }
     hr__text_byte(to, '[');
-    for (int64_t i = 0; i < t->count && i < 100; i++) {
+    for (int64_t i = 0; i < t->count && i < MAX_SHOWN; i++) {
         if (i) hr__text_byte(to, ' ');
-        put_number(to, t, i);
+        put_number(to, t, i, true);
     }
-    hr__text_add(to, t->count > 100 ? " ...]" : "]");
+    hr__text_add(to, t->count > MAX_SHOWN ? " ...]" : "]");
 }
 
 static hr_status log_values(logging_tensor *s, hr_monitored_session *m, const hr_tensor *value, hr_error *err)
@@ -71,7 +102,7 @@ static hr_status log_values(logging_tensor *s, hr_monitored_session *m, const hr
 static hr_status logging_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
 {
     logging_tensor *s = state;
-    s->asked = hr_timer_due(&s->timer, s->runs, hr_monitored_now(m));
+    s->asked = s->periodic && hr_timer_due(&s->timer, s->runs, hr_monitored_now(m));
     for (int i = 0; i < s->count && s->asked; i++) HR_TRY(hr_request_fetch(request, s->tensor[i].node, err));
     return HR_OK;
 }
@@ -107,7 +138,7 @@ static hr_status logging_begin(void *state, hr_graph *g, hr_error *err)
     (void)g;
     for (int i = 0; i < s->count; i++)
         if (!s->tensor || !s->tensor[i].tag) return hr_no_memory(err, "what to log");
-    return HR_OK;
+    return s->periodic || !s->at_end ? hr__timer_check(&s->timer, "logging_tensor", err) : HR_OK;
 }
 
 static void logging_release(void *state)
@@ -128,19 +159,13 @@ static const hr_hook_kind logging_tensor_kind = {
     .release = logging_release,
 };
 
-static int by_tag(const void *a, const void *b)
-{
-    const char *x = ((const hr_logged *)a)->tag, *y = ((const hr_logged *)b)->tag;
-    return x && y ? strcmp(x, y) : (x != NULL) - (y != NULL);
-}
-
 hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count, const hr_logging_tensor_hook_opts *opts)
 {
     logging_tensor s = {
         .tensor = hr_memdup(tensors, (size_t)count * sizeof *tensors), .count = count, .at_end = opts->at_end};
     s.timer.every_secs = opts->every_n_secs;
-    s.timer.every_steps = opts->every_n_secs > 0 ? 0 : opts->every_n_iter > 0 ? opts->every_n_iter : 100;
+    s.timer.every_steps = opts->every_n_iter;
+    s.periodic = opts->every_n_secs != 0 || opts->every_n_iter != 0;
     for (int i = 0; i < count && s.tensor; i++) s.tensor[i].tag = hr_strdup(tensors[i].tag);
-    if (s.tensor) qsort(s.tensor, (size_t)count, sizeof *s.tensor, by_tag);
     return hr_hook_new(&logging_tensor_kind, &s);
 }

@@ -62,19 +62,40 @@ static hr_status open_session(hr_monitored_session *m, const hr_monitored_sessio
     return HR_OK;
 }
 
+static void free_session(hr_monitored_session *m)
+{
+    hr_session_free(m->session);
+    if (m->request) {
+        hr_free(m->request->feed);
+        hr_free(m->request->fetch);
+        hr_free(m->request->result);
+    }
+    hr_free(m->request);
+    hr_free(m->extra);
+    hr_free(m->first);
+    hr_free(m->hook);
+    hr_free(m);
+}
+
+static hr_monitored_session *allocate(int hooks, int extras)
+{
+    hr_monitored_session *m = hr_calloc(1, sizeof *m);
+    if (!m) return NULL;
+    m->hook = hr_calloc((size_t)hooks + 1, sizeof *m->hook);
+    m->first = hr_calloc((size_t)hooks + 1, sizeof *m->first);
+    m->extra = hr_calloc((size_t)extras + 1, sizeof *m->extra);
+    m->request = hr_calloc(1, sizeof *m->request);
+    if (m->hook && m->first && m->extra && m->request) return m;
+    free_session(m);
+    return NULL;
+}
+
 hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const *hooks, int count,
                                                     const hr_monitored_session_opts *o)
 {
-    hr_monitored_session *m = hr_calloc(1, sizeof *m);
-    if (m) {
-        m->hook = hr_calloc((size_t)count + 1, sizeof *m->hook);
-        m->extra = hr_calloc((size_t)o->extras + 1, sizeof *m->extra);
-        m->request = hr_calloc(1, sizeof *m->request);
-    }
-    if (!m || !m->hook || !m->extra || !m->request) {
+    hr_monitored_session *m = allocate(count, o->extras);
+    if (!m) {
         for (int i = 0; i < count; i++) hr_hook_free(hooks[i]);
-        if (m) hr_free(m->hook), hr_free(m->extra), hr_free(m->request);
-        hr_free(m);
         return NULL;
     }
     m->graph = g;
@@ -82,7 +103,7 @@ hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const 
     m->extras = o->extras;
     m->now = o->now ? o->now : clock_now;
     m->user = o->user;
-    memcpy(m->hook, hooks, (size_t)count * sizeof *hooks);
+    if (count) memcpy(m->hook, hooks, (size_t)count * sizeof *hooks);
     if (o->extras) memcpy(m->extra, o->extra, (size_t)o->extras * sizeof *o->extra);
     m->ended = open_session(m, o, &m->error) != HR_OK;
     return m;
@@ -111,7 +132,8 @@ hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_e
 {
     for (int i = 0; i < r->feeds; i++)
         if (same_node(r->feed[i].node, node))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.feed", "'%s' is fed twice in one run", hr_node_name(node));
+            return hr_fail(err, HR_FAILED_PRECONDITION, "hooks.feed", "'%s' is fed twice in one run",
+                           hr_node_name(node));
     if (r->feeds == r->feed_room) {
         int room = r->feed_room ? 2 * r->feed_room : 64;
         hr_feed *feed = hr_realloc(r->feed, (size_t)room * sizeof *feed);
@@ -123,9 +145,9 @@ hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_e
     return HR_OK;
 }
 
-/* The caller's fetches come first, then each hook's; `first` says where each hook's begin. */
+/* The caller's fetches come first, then each hook's. */
 static hr_status gather_requests(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
-                                 int fetch_count, int *first, hr_error *err)
+                                 int fetch_count, hr_error *err)
 {
     hr_run_request *r = m->request;
     r->feeds = r->fetches = 0;
@@ -133,17 +155,18 @@ static hr_status gather_requests(hr_monitored_session *m, const hr_feed *feeds, 
     for (int i = 0; i < fetch_count; i++) HR_TRY(hr_request_fetch(r, fetches[i], err));
     for (int i = 0; i < m->hooks; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
-        first[i] = r->fetches;
+        m->first[i] = r->fetches;
         if (kind->before_run) HR_TRY(kind->before_run(m->hook[i]->state, m, r, err));
     }
     return HR_OK;
 }
 
-static hr_status after_run(hr_monitored_session *m, const int *first, hr_error *err)
+static hr_status after_run(hr_monitored_session *m, hr_error *err)
 {
     for (int i = 0; i < m->hooks; i++) {
         const hr_hook_kind *kind = m->hook[i]->kind;
-        if (kind->after_run) HR_TRY(kind->after_run(m->hook[i]->state, m, m->request->result + first[i], err));
+        const hr_tensor *results = m->request->result ? m->request->result + m->first[i] : NULL;
+        if (kind->after_run) HR_TRY(kind->after_run(m->hook[i]->state, m, results, err));
     }
     return HR_OK;
 }
@@ -151,13 +174,10 @@ static hr_status after_run(hr_monitored_session *m, const int *first, hr_error *
 static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                           int fetch_count, hr_tensor *out, hr_error *err)
 {
-    int first[64];
     hr_run_request *r = m->request;
-    if (m->hooks > 64)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.count", "%d hooks, at most 64 are possible", m->hooks);
-    HR_TRY(gather_requests(m, feeds, feed_count, fetches, fetch_count, first, err));
+    HR_TRY(gather_requests(m, feeds, feed_count, fetches, fetch_count, err));
     HR_TRY(hr_session_run(m->session, r->feed, r->feeds, r->fetch, r->fetches, r->result, err));
-    hr_status st = after_run(m, first, err);
+    hr_status st = after_run(m, err);
     for (int i = 0; i < r->fetches; i++) {
         if (st == HR_OK && out && i < fetch_count)
             out[i] = r->result[i];
@@ -167,22 +187,28 @@ static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int fee
     return st;
 }
 
+/* Failures stick. The end of data, which a hook may report, is none: hooks will end. */
 hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                            int fetch_count, hr_tensor *out, hr_error *err)
 {
     hr_status st = m->error.code;
-    if (st == HR_OK && (m->ended || atomic_load(&m->stop)))
+    if (st == HR_OK && (m->ended || m->stopping))
         return hr_fail(err, HR_END, "hooks.stopped", "the session was asked to stop");
     if (st == HR_OK) st = run_once(m, feeds, feed_count, fetches, fetch_count, out, &m->error);
-    if (st < 0) {
-        m->ended = true;
-        m->error.code = st;
-        if (err) *err = m->error;
-    }
+    if (st != HR_OK) m->ended = true;
+    m->error.code = st < 0 ? st : HR_OK;
+    if (st < 0 && err) *err = m->error;
     return st;
 }
 
-bool hr_should_stop(const hr_monitored_session *m) { return m->ended || atomic_load(&m->stop); }
+/* A request counts from here on only: a run whose input was taken already still happens. */
+bool hr_should_stop(hr_monitored_session *m)
+{
+    if (atomic_load(&m->stop)) m->stopping = true;
+    return m->ended || m->stopping;
+}
+
+bool hr_stop_requested(const hr_monitored_session *m) { return atomic_load(&m->stop); }
 void hr_request_stop(hr_monitored_session *m) { atomic_store(&m->stop, true); }
 const hr_error *hr_monitored_session_error(const hr_monitored_session *m) { return m->error.code ? &m->error : NULL; }
 hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
@@ -213,13 +239,6 @@ hr_status hr_monitored_session_close(hr_monitored_session *m, bool failed, hr_er
         if (kind->end) st = kind->end(m->hook[i]->state, m, err);
     }
     for (int i = 0; i < m->hooks; i++) hr_hook_free(m->hook[i]);
-    hr_session_free(m->session);
-    hr_free(m->request->feed);
-    hr_free(m->request->fetch);
-    hr_free(m->request->result);
-    hr_free(m->request);
-    hr_free(m->extra);
-    hr_free(m->hook);
-    hr_free(m);
+    free_session(m);
     return st;
 }

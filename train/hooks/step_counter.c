@@ -4,26 +4,38 @@
 typedef struct step_counter {
     hr_timer timer;
     hr_summary_writer *writer; /* its own reference; NULL: logged only */
+    int64_t last_step;         /* after the run before; -1: there was none */
     int warned;
 } step_counter;
+
+static hr_status record_rate(step_counter *s, double rate, int64_t step, hr_error *err)
+{
+    hr_event_writer *events;
+    hr_log(HR_INFO, "global_step/sec: %g", rate);
+    if (!s->writer) return HR_OK;
+    HR_TRY(hr__summary_writer_open(s->writer, &events, err));
+    return hr_event_scalar(events, "global_step/sec", (float)rate, step, err);
+}
 
 static hr_status count_after_run(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
 {
     step_counter *s = state;
+    double seconds, now = hr_monitored_now(m);
     int64_t step, steps;
-    double seconds;
     (void)results;
     HR_TRY(hr_monitored_step(m, &step, err));
-    if (!hr_timer_due(&s->timer, step, hr_monitored_now(m))) return HR_OK;
-    if (!hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps)) return HR_OK;
-    if (steps <= 0 && s->warned++ < 5) hr_log(HR_WARNING, "global_step has not risen between two runs");
-    if (seconds <= 0) return HR_OK;
-    double rate = (double)steps / seconds;
-    hr_log(HR_DEBUG, "global_step/sec: %g", rate);
-    if (!s->writer) return HR_OK;
-    hr_event_writer *events;
-    HR_TRY(hr__summary_writer_open(s->writer, &events, err));
-    return hr_event_scalar(events, "global_step/sec", (float)rate, step, err);
+    if (step == s->last_step && s->warned++ < 5)
+        hr_log(HR_WARNING, "global_step has not risen, it is still %lld; give it to hr_minimize (.global_step)",
+               (long long)step);
+    s->last_step = step;
+    if (!hr_timer_due(&s->timer, step, now) || !hr_timer_update(&s->timer, step, now, &seconds, &steps)) return HR_OK;
+    return record_rate(s, (double)steps / seconds, step, err);
+}
+
+static hr_status count_begin(void *state, hr_graph *g, hr_error *err)
+{
+    hr_global_step(g);
+    return hr__timer_check(&((step_counter *)state)->timer, "step_counter", err);
 }
 
 static void count_release(void *state) { hr_summary_writer_unref(((step_counter *)state)->writer); }
@@ -32,14 +44,15 @@ static const hr_hook_kind step_counter_kind = {
     .head = HR_HOOK_HEAD,
     .name = "step_counter",
     .state_size = sizeof(step_counter),
+    .begin = count_begin,
     .after_run = count_after_run,
     .release = count_release,
 };
 
 hr_hook *hr_step_counter_hook_with(const hr_step_counter_hook_opts *opts)
 {
-    step_counter s = {.writer = hr_summary_writer_ref(opts->writer)};
+    step_counter s = {.writer = hr_summary_writer_ref(opts->writer), .last_step = -1};
     s.timer.every_secs = opts->every_n_secs;
-    s.timer.every_steps = opts->every_n_secs > 0 ? 0 : opts->every_n_steps > 0 ? opts->every_n_steps : 100;
+    s.timer.every_steps = opts->every_n_steps || opts->every_n_secs > 0 ? opts->every_n_steps : 100;
     return hr_hook_new(&step_counter_kind, &s);
 }

@@ -6,8 +6,9 @@ typedef struct summary_saver {
     hr_timer timer;
     hr_summary_writer *writer; /* its own reference */
     hr_summarised *summary;    /* copies */
+    hr_summary_value *value;   /* of one event */
     int count;
-    bool started, asked; /* asked: this run fetches them */
+    bool asked; /* this run fetches them */
 } summary_saver;
 
 static hr_status summary_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
@@ -20,15 +21,19 @@ static hr_status summary_before_run(void *state, hr_monitored_session *m, hr_run
     return HR_OK;
 }
 
-static hr_status write_value(const summary_saver *s, hr_event_writer *events, int i, const hr_tensor *value,
-                             int64_t step, hr_error *err)
+static hr_status write_values(const summary_saver *s, hr_event_writer *events, const hr_tensor *results, int64_t step,
+                              hr_error *err)
 {
-    if (value->dtype != HR_FLOAT)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.summary", "summary '%s': expected float32, got %s",
-                       s->summary[i].tag, hr_dtype_name(value->dtype));
-    if (s->summary[i].histogram)
-        return hr_event_histogram(events, s->summary[i].tag, value->data, value->count, step, err);
-    return hr_event_scalar(events, s->summary[i].tag, value->count ? *(const float *)value->data : 0, step, err);
+    for (int i = 0; i < s->count; i++) {
+        if (results[i].dtype != HR_FLOAT)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.summary", "summary '%s': expected float32, got %s",
+                           s->summary[i].tag, hr_dtype_name(results[i].dtype));
+        s->value[i] = (hr_summary_value){.tag = s->summary[i].tag,
+                                         .values = results[i].data,
+                                         .count = results[i].count,
+                                         .histogram = s->summary[i].histogram};
+    }
+    return s->count ? hr_event_summary(events, s->value, s->count, step, err) : HR_OK;
 }
 
 static hr_status summary_after_run(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
@@ -40,11 +45,9 @@ static hr_status summary_after_run(void *state, hr_monitored_session *m, const h
     hr_event_writer *events;
     HR_TRY(hr_monitored_step(m, &step, err));
     HR_TRY(hr__summary_writer_open(s->writer, &events, err));
-    if (!s->started) HR_TRY(hr_event_session(events, HR_SESSION_START, NULL, step, err));
-    s->started = true;
+    if (!s->timer.triggered) HR_TRY(hr_event_session(events, HR_SESSION_START, NULL, step, err));
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
-    for (int i = 0; i < s->count; i++) HR_TRY(write_value(s, events, i, &results[i], step, err));
-    return HR_OK;
+    return write_values(s, events, results, step, err);
 }
 
 static void summary_release(void *state)
@@ -52,6 +55,7 @@ static void summary_release(void *state)
     summary_saver *s = state;
     for (int i = 0; i < s->count && s->summary; i++) hr_free((char *)s->summary[i].tag);
     hr_free(s->summary);
+    hr_free(s->value);
     hr_summary_writer_unref(s->writer);
 }
 
@@ -61,7 +65,8 @@ static hr_status summary_begin(void *state, hr_graph *g, hr_error *err)
     hr_global_step(g);
     for (int i = 0; i < s->count; i++)
         if (!s->summary || !s->summary[i].tag) return hr_no_memory(err, "summaries");
-    return s->writer ? HR_OK : hr_no_memory(err, "summaries");
+    if (!s->writer || !s->value) return hr_no_memory(err, "summaries");
+    return hr__timer_check(&s->timer, "summary_saver", err);
 }
 
 static const hr_hook_kind summary_saver_kind = {
@@ -79,7 +84,8 @@ hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summarised *s
 {
     summary_saver s = {.writer = hr_summary_writer_ref(w), .count = count};
     s.timer.every_secs = opts->save_secs;
-    s.timer.every_steps = opts->save_secs > 0 ? 0 : opts->save_steps > 0 ? opts->save_steps : 100;
+    s.timer.every_steps = opts->save_steps;
+    s.value = hr_calloc((size_t)count + 1, sizeof *s.value);
     s.summary = hr_memdup(summaries, (size_t)count * sizeof *summaries);
     for (int i = 0; i < count && s.summary; i++) s.summary[i].tag = hr_summary_tag(summaries[i].tag);
     return hr_hook_new(&summary_saver_kind, &s);

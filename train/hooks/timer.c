@@ -1,5 +1,5 @@
 /* SecondOrStepTimer: due at first, never twice at one step. */
-#include <headrace/hooks.h>
+#include "train/hooks/internal.h"
 
 bool hr_timer_due(const hr_timer *t, int64_t step, double now)
 {
@@ -20,4 +20,12 @@ bool hr_timer_update(hr_timer *t, int64_t step, double now, double *seconds, int
     t->last_step = step;
     t->last_time = now;
     return again;
+}
+
+hr_status hr__timer_check(const hr_timer *t, const char *hook, hr_error *err)
+{
+    if (t->every_secs >= 0 && t->every_steps >= 0 && (t->every_secs > 0) != (t->every_steps > 0)) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.interval",
+                   "%s: expected an interval above 0, in steps or in seconds, got %lld steps and %g seconds", hook,
+                   (long long)t->every_steps, t->every_secs);
 }

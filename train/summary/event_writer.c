@@ -43,16 +43,14 @@ static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *e
     return st;
 }
 
-static hr_status write_value(hr_event_writer *w, proto_value *value, const char *tag, int64_t step, hr_error *err)
+static hr_status write_values(hr_event_writer *w, proto_value **values, size_t count, int64_t step, hr_error *err)
 {
-    proto_value *list[] = {value};
     Headrace__Proto__Summary summary;
     proto_event event;
     headrace__proto__summary__init(&summary);
     headrace__proto__event__init(&event);
-    value->tag = (char *)tag;
-    summary.n_value = 1;
-    summary.value = list;
+    summary.n_value = count;
+    summary.value = values;
     event.step = step;
     event.what_case = HEADRACE__PROTO__EVENT__WHAT_SUMMARY;
     event.summary = &summary;
@@ -127,53 +125,77 @@ const char *hr_event_writer_path(const hr_event_writer *w) { return w->path; }
 
 /* ---- what is written ---- */
 
-/* The old form: evaluation, early stopping and exporters read this one only, TensorBoard both. */
-hr_status hr_event_scalar(hr_event_writer *w, const char *tag, float value, int64_t step, hr_error *err)
+/* One value on its way into an event, with what it points to. */
+typedef struct packed {
+    proto_value value;
+    Headrace__Proto__Histogram proto;
+    hr__histogram histogram;
+} packed;
+
+static hr_status pack_histogram(packed *p, const hr_summary_value *v, hr_error *err)
 {
-    proto_value v;
-    headrace__proto__summary__value__init(&v);
-    v.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
-    v.simple_value = value;
-    return write_value(w, &v, tag, step, err);
+    double *wide = hr_malloc((size_t)v->count * sizeof *wide);
+    if (!wide) return hr_no_memory(err, "a histogram");
+    for (int64_t i = 0; i < v->count; i++) wide[i] = (double)v->values[i];
+    hr_status st = hr__histogram_of(wide, v->count, &p->histogram, err);
+    hr_free(wide);
+    if (st != HR_OK) {
+        hr_error_prefix(err, "'%s': ", v->tag);
+        return st;
+    }
+    headrace__proto__histogram__init(&p->proto);
+    p->proto.min = p->histogram.min;
+    p->proto.max = p->histogram.max;
+    p->proto.num = p->histogram.num;
+    p->proto.sum = p->histogram.sum;
+    p->proto.sum_squares = p->histogram.sum_squares;
+    p->proto.bucket_limit = p->histogram.limit;
+    p->proto.bucket = p->histogram.bucket;
+    p->proto.n_bucket_limit = p->proto.n_bucket = p->histogram.buckets;
+    p->value.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO;
+    p->value.histo = &p->proto;
+    return HR_OK;
 }
 
-/* Empty buckets at the ends would make TensorBoard's first bar begin behind its end. */
-static void trim(hr__histogram *h, Headrace__Proto__Histogram *to)
+/* Scalars in the old form: evaluation, early stopping and exporters read this one only, TensorBoard both. */
+static hr_status pack(packed *p, const hr_summary_value *v, hr_error *err)
 {
-    size_t first = 0, end = h->buckets;
-    while (first < end && h->bucket[first] == 0) first++;
-    while (end > first + 1 && h->bucket[end - 1] == 0) end--;
-    if (first == h->buckets) first = h->buckets - 1;
-    to->bucket_limit = h->limit + first;
-    to->bucket = h->bucket + first;
-    to->n_bucket_limit = to->n_bucket = end - first ? end - first : 1;
+    headrace__proto__summary__value__init(&p->value);
+    p->value.tag = (char *)v->tag;
+    if (v->histogram) return pack_histogram(p, v, err);
+    if (v->count != 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.scalar", "summary '%s': expected one value, got %lld", v->tag,
+                       (long long)v->count);
+    p->value.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
+    p->value.simple_value = v->values[0];
+    return HR_OK;
+}
+
+hr_status hr_event_summary(hr_event_writer *w, const hr_summary_value *values, int count, int64_t step, hr_error *err)
+{
+    packed *p = hr_calloc((size_t)count + 1, sizeof *p);
+    proto_value **list = hr_calloc((size_t)count + 1, sizeof *list);
+    hr_status st = p && list ? HR_OK : hr_no_memory(err, "an event");
+    for (int i = 0; i < count && st == HR_OK; i++) {
+        st = pack(&p[i], &values[i], err);
+        list[i] = &p[i].value;
+    }
+    if (st == HR_OK) st = write_values(w, list, (size_t)count, step, err);
+    for (int i = 0; i < count && p; i++) hr__histogram_clear(&p[i].histogram);
+    hr_free(list);
+    hr_free(p);
+    return st;
+}
+
+hr_status hr_event_scalar(hr_event_writer *w, const char *tag, float value, int64_t step, hr_error *err)
+{
+    return hr_event_summary(w, &(hr_summary_value){.tag = tag, .values = &value, .count = 1}, 1, step, err);
 }
 
 hr_status hr_event_histogram(hr_event_writer *w, const char *tag, const float *values, int64_t count, int64_t step,
                              hr_error *err)
 {
-    hr__histogram h;
-    double *wide = hr_malloc((size_t)count * sizeof *wide);
-    if (!wide) return hr_no_memory(err, "a histogram");
-    for (int64_t i = 0; i < count; i++) wide[i] = (double)values[i];
-    hr_status st = hr__histogram_of(wide, count, &h, err);
-    hr_free(wide);
-    if (st != HR_OK) return st;
-    Headrace__Proto__Histogram histo;
-    proto_value v;
-    headrace__proto__histogram__init(&histo);
-    headrace__proto__summary__value__init(&v);
-    histo.min = h.min;
-    histo.max = h.max;
-    histo.num = h.num;
-    histo.sum = h.sum;
-    histo.sum_squares = h.sum_squares;
-    trim(&h, &histo);
-    v.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO;
-    v.histo = &histo;
-    st = write_value(w, &v, tag, step, err);
-    hr__histogram_clear(&h);
-    return st;
+    return hr_event_summary(w, &(hr_summary_value){tag, values, count, true}, 1, step, err);
 }
 
 hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, int64_t step, hr_error *err)
@@ -199,7 +221,8 @@ hr_status hr_event_text(hr_event_writer *w, const char *tag, const char *text, i
     v.value_case = HEADRACE__PROTO__SUMMARY__VALUE__VALUE_TENSOR;
     v.tensor = &tensor;
     v.metadata = &metadata;
-    return write_value(w, &v, tag, step, err);
+    v.tag = (char *)tag;
+    return write_values(w, &(proto_value *){&v}, 1, step, err);
 }
 
 hr_status hr_event_graph(hr_event_writer *w, hr_view graph_def, hr_error *err)

@@ -14,6 +14,16 @@ typedef struct hr_event_writer hr_event_writer;
 HR_API hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err);
 HR_API const char *hr_event_writer_path(const hr_event_writer *writer);
 /* Each is one record, written at once, stamped with the time of day. */
+
+typedef struct hr_summary_value {
+    const char *tag;
+    const float *values;
+    int64_t count;  /* 1 of a scalar */
+    bool histogram; /* default: a scalar */
+} hr_summary_value;
+/* Several values of one step in one event, as merged summaries are. */
+HR_API hr_status hr_event_summary(hr_event_writer *writer, const hr_summary_value *values, int count, int64_t step,
+                                  hr_error *err);
 HR_API hr_status hr_event_scalar(hr_event_writer *writer, const char *tag, float value, int64_t step, hr_error *err);
 HR_API hr_status hr_event_histogram(hr_event_writer *writer, const char *tag, const float *values, int64_t count,
                                     int64_t step, hr_error *err);

@@ -1,0 +1,134 @@
+/* Records whose label can be learnt, and models for them. */
+#include "tests/train/estimator/trainings.h"
+#include "tests/testing.h"
+#include <headrace/io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const towns[] = {"Ulm", "Bonn", "Kiel", "Trier", "Worms"};
+
+void remove_folder(const char *folder)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void write_row(hr_record_writer *w, hr_example *example, int row)
+{
+    hr_error err = {0};
+    hr_view bytes;
+    float age = (float)hr_random_below(5, (uint64_t)row, 80);
+    int64_t woman = hr_random_below(6, (uint64_t)row, 2), label = woman * 30 + (int64_t)age > 50;
+    const char *name = towns[hr_random_below(7, (uint64_t)row, 5)];
+    hr_view sex = {woman ? "f" : "m", 1}, town = {name, (int64_t)strlen(name)};
+    hr_example_clear(example);
+    hr_example_add_float(example, "age", &age, 1);
+    hr_example_add_bytes(example, "sex", &sex, 1);
+    hr_example_add_bytes(example, "town", &town, 1);
+    hr_example_add_int64(example, "label", &label, 1);
+    assert_ok(hr_example_bytes(example, &bytes, &err), &err);
+    assert_ok(hr_record_write(w, bytes.data, (size_t)bytes.size, &err), &err);
+}
+
+void write_rows(const char *folder, int rows)
+{
+    hr_example *example = hr_example_new();
+    remove_folder(folder);
+    mkdir(folder, 0777);
+    for (int f = 0; f < FILES; f++) {
+        char path[512];
+        hr_record_writer *w;
+        hr_error err = {0};
+        snprintf(path, sizeof path, "%s/data-%d.tfrecord", folder, f);
+        assert_ok(hr_record_writer_open(path, NULL, &w, &err), &err);
+        for (int row = f; row < rows; row += FILES) write_row(w, example, row);
+        assert_ok(hr_record_writer_commit(w, &err), &err);
+    }
+    hr_example_free(example);
+}
+
+/* ---- models ---- */
+
+static const float boundaries[] = {20, 40, 60};
+static const int64_t units[] = {8, 4};
+
+static hr_feature_column *sex_column(void)
+{
+    return hr_categorical_column_with_vocabulary_list("sex", HR_VOCABULARY("f", "m"));
+}
+
+static hr_feature_column *town_column(void) { return hr_categorical_column_with_hash_bucket("town", 7); }
+
+hr_estimator *new_test_classifier(const classifier_spec *s)
+{
+    hr_feature_column *wide[] = {sex_column(), town_column(),
+                                 hr_bucketized_column(hr_numeric_column("age"), boundaries, 3)};
+    hr_feature_column *deep[] = {hr_numeric_column("age"), hr_indicator_column(sex_column()),
+                                 hr_embedding_column(town_column(), 3)};
+    hr_classifier_opts o = {.struct_size = sizeof o,
+                            .model_dir = s->model_dir,
+                            .config = {.tf_random_seed = 11,
+                                       .workers = s->workers,
+                                       .identity = s->identity,
+                                       .save_checkpoints_steps = s->save_steps}};
+    if (s->kind != DNN) o.linear_feature_columns = (hr_column_list){wide, 3};
+    if (s->kind != LINEAR) {
+        o.dnn_feature_columns = (hr_column_list){deep, 3};
+        o.dnn_hidden_units = (hr_units){units, 2};
+        o.dnn_optimizer = hr_adagrad(0.05f);
+    }
+    hr_estimator *e = s->kind == LINEAR ? hr_linear_classifier_with(&o)
+                      : s->kind == DNN  ? hr_dnn_classifier_with(&o)
+                                        : hr_dnn_linear_combined_classifier_with(&o);
+    for (int i = 0; i < 3; i++) {
+        hr_feature_column_unref(wide[i]);
+        hr_feature_column_unref(deep[i]);
+    }
+    return e;
+}
+
+/* ---- input ---- */
+
+static const hr_parse_spec *parse_spec(void)
+{
+    static const hr_feature features[] = {
+        {.key = "age", .dtype = HR_FLOAT, .shape = {.rank = 1, .dims = {1}}},
+        {.key = "sex", .kind = HR_VAR_LEN, .dtype = HR_STRING},
+        {.key = "town", .kind = HR_VAR_LEN, .dtype = HR_STRING},
+        {.key = "label", .dtype = HR_INT64, .shape = {.rank = 1, .dims = {1}}},
+    };
+    static const hr_parse_spec spec = {features, 4};
+    return &spec;
+}
+
+static hr_status scale_age(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call;
+    *(float *)hr_set(out, "age") = *(const float *)hr_get(in, "age")->data * *(const float *)user;
+    return HR_OK;
+}
+
+static hr_dataset *parsed(hr_dataset *ds, const test_input *in)
+{
+    if (in->scale == 0) return hr_parse_example(hr_batch(ds, in->batch), parse_spec(), .label = "label");
+    ds = hr_parse_example(ds, parse_spec(), .label = "label");
+    return hr_batch(hr_map(ds, scale_age, (void *)&in->scale), in->batch);
+}
+
+static hr_dataset *records(const test_input *in, bool shuffle)
+{
+    char pattern[512];
+    snprintf(pattern, sizeof pattern, "%s/*.tfrecord", in->folder);
+    return hr_interleave(hr_list_files(pattern, .shuffle = shuffle, .seed = 3), hr_tfrecord_fn, NULL);
+}
+
+hr_dataset *test_input_fn(void *user)
+{
+    const test_input *in = user;
+    return parsed(hr_shuffle_and_repeat(records(in, true), 50, .count = in->epochs, .seed = 3), in);
+}
+
+hr_dataset *test_eval_fn(void *user) { return parsed(records(user, false), user); }

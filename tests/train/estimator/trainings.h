@@ -1,0 +1,35 @@
+/* What the tests of estimators share: records on disk that can be learnt from, and classifiers of every kind for them. */
+#ifndef TRAININGS_H
+#define TRAININGS_H
+
+#include <headrace/estimator.h>
+
+enum { ROWS = 240, FILES = 4 };
+
+/* Writes data-0.tfrecord ... of examples {age float, sex and town strings, label int64} into `folder`, emptied before. The label
+ * follows from age and sex. */
+void write_rows(const char *folder, int rows);
+/* Removes the folder and all below it. */
+void remove_folder(const char *folder);
+
+typedef enum which { LINEAR, DNN, COMBINED } which;
+
+typedef struct classifier_spec {
+    which kind;
+    const char *model_dir;
+    const int *workers;
+    const char *identity;
+    int64_t save_steps; /* 0: by the clock */
+} classifier_spec;
+hr_estimator *new_test_classifier(const classifier_spec *spec);
+
+/* An input function: the folder's files, shuffled, `epochs` times, in batches of `batch`. */
+typedef struct test_input {
+    const char *folder;
+    int64_t epochs, batch;
+    float scale; /* of age: NaN gives a loss of NaN; 0 is 1 */
+} test_input;
+hr_dataset *test_input_fn(void *user);
+hr_dataset *test_eval_fn(void *user); /* in order, once */
+
+#endif

@@ -1,0 +1,254 @@
+/* Event files that TensorFlow wrote, and what an event file must hold when the same things are written here. */
+#include "tests/golden/golden.h"
+#include "tests/train/summary/read_events.h"
+#include "train/summary/histogram.h"
+#include <headrace/summary.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool same_float(double expected, float got) { return isnan(expected) ? isnan(got) : (float)expected == got; }
+
+static bool close_to(double expected, double got)
+{
+    return expected == got || fabs(expected - got) <= 1e-12 * fabs(expected);
+}
+
+/* ---- values ---- */
+
+static golden_result compare_histogram(golden_case *c, const cJSON *expected, const double *limit, const double *bucket,
+                                       size_t buckets, const double five[5])
+{
+    static const char *const names[] = {"min", "max", "num", "sum", "sum_squares"};
+    const cJSON *limits = golden_get(expected, "bucket_limit"), *counts = golden_get(expected, "bucket");
+    for (int i = 0; i < 5; i++) {
+        double e = golden_number_double(golden_get(expected, names[i]));
+        if (i < 3 ? e != five[i] : !close_to(e, five[i]))
+            return golden_differs(c, "%s is %.17g, expected %.17g", names[i], five[i], e);
+    }
+    if ((size_t)cJSON_GetArraySize(limits) != buckets)
+        return golden_differs(c, "%zu buckets, expected %d", buckets, cJSON_GetArraySize(limits));
+    for (size_t i = 0; i < buckets; i++)
+        if (golden_number_double(cJSON_GetArrayItem(limits, (int)i)) != limit[i] ||
+            golden_number_double(cJSON_GetArrayItem(counts, (int)i)) != bucket[i])
+            return golden_differs(c, "bucket %zu: %.17g below %.17g", i, bucket[i], limit[i]);
+    return GOLDEN_AGREES;
+}
+
+static double number_at(const hr_tensor *t, int64_t i)
+{
+    return t->dtype == HR_DOUBLE  ? ((const double *)t->data)[i]
+           : t->dtype == HR_FLOAT ? (double)((const float *)t->data)[i]
+                                  : (double)((const int64_t *)t->data)[i];
+}
+
+static golden_result run_histogram(golden_case *c)
+{
+    hr_tensor values;
+    hr__histogram h;
+    hr_error err;
+    if (!golden_tensor(golden_get(c->json, "values"), &values)) return golden_differs(c, "no values");
+    double *wide = calloc((size_t)values.count + 1, sizeof *wide);
+    for (int64_t i = 0; i < values.count; i++) wide[i] = number_at(&values, i);
+    hr_status st = hr__histogram_of(wide, values.count, &h, &err);
+    golden_result result = GOLDEN_AGREES;
+    const char *class = golden_error_class(c->json);
+    if (class)
+        result = strcmp(hr_status_name(st), class) == 0 ? GOLDEN_AGREES : golden_differs(c, "%s", hr_status_name(st));
+    else if (st != HR_OK)
+        result = golden_differs(c, "%s", err.text);
+    else
+        result = compare_histogram(c, golden_get(golden_get(c->json, "expect"), "histo"), h.limit, h.bucket, h.buckets,
+                                   (const double[]){h.min, h.max, h.num, h.sum, h.sum_squares});
+    if (st == HR_OK) hr__histogram_clear(&h);
+    free(wide);
+    golden_tensor_clear(&values);
+    if (result == GOLDEN_AGREES && golden_get(golden_get(c->json, "expect"), "modern"))
+        return golden_not_built(c, "histograms in the form of summaries v2 (the form that is written agrees)");
+    return result;
+}
+
+/* ---- events ---- */
+
+static golden_result compare_value(golden_case *c, const cJSON *expected, const summary_value *v)
+{
+    const char *kind = golden_text(expected, "kind", "");
+    if (strcmp(golden_text(expected, "tag", ""), v->tag) != 0) return golden_differs(c, "tag '%s'", v->tag);
+    if (strcmp(kind, "simple_value") == 0) {
+        double e = golden_number_double(golden_get(expected, "simple_value"));
+        if (v->value_case != HEADRACE__PROTO__SUMMARY__VALUE__VALUE_SIMPLE_VALUE || !same_float(e, v->simple_value))
+            return golden_differs(c, "'%s' is %.9g, expected %.9g", v->tag, (double)v->simple_value, e);
+        return GOLDEN_AGREES;
+    }
+    if (strcmp(kind, "histo") == 0) {
+        const cJSON *histo = golden_get(expected, "histo");
+        if (v->value_case != HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO)
+            return golden_differs(c, "'%s' is no histogram", v->tag);
+        const Headrace__Proto__Histogram *h = v->histo;
+        if (!golden_get(histo, "bucket")) return GOLDEN_AGREES; /* the values are random */
+        return compare_histogram(c, histo, h->bucket_limit, h->bucket, h->n_bucket,
+                                 (const double[]){h->min, h->max, h->num, h->sum, h->sum_squares});
+    }
+    if (strcmp(kind, "tensor") == 0)
+        return v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_TENSOR
+                   ? GOLDEN_AGREES
+                   : golden_differs(c, "'%s' is no tensor", v->tag);
+    return golden_not_built(c, "summaries of kind %s", kind);
+}
+
+static const char *what_of(const event *e)
+{
+    static const char *const names[] = {[HEADRACE__PROTO__EVENT__WHAT_FILE_VERSION] = "file_version",
+                                        [HEADRACE__PROTO__EVENT__WHAT_GRAPH_DEF] = "graph_def",
+                                        [HEADRACE__PROTO__EVENT__WHAT_SUMMARY] = "summary",
+                                        [HEADRACE__PROTO__EVENT__WHAT_SESSION_LOG] = "session_log",
+                                        [HEADRACE__PROTO__EVENT__WHAT_META_GRAPH_DEF] = "meta_graph_def"};
+    size_t which = (size_t)e->what_case;
+    return which < sizeof names / sizeof *names && names[which] ? names[which] : "";
+}
+
+static golden_result compare_summary(golden_case *c, const cJSON *expected, const event *e)
+{
+    if ((size_t)cJSON_GetArraySize(expected) != e->summary->n_value)
+        return golden_differs(c, "step %lld: %zu values, expected %d", (long long)e->step, e->summary->n_value,
+                              cJSON_GetArraySize(expected));
+    for (size_t i = 0; i < e->summary->n_value; i++) {
+        golden_result result = compare_value(c, cJSON_GetArrayItem(expected, (int)i), e->summary->value[i]);
+        if (result != GOLDEN_AGREES) return result;
+    }
+    return GOLDEN_AGREES;
+}
+
+static golden_result compare_event(golden_case *c, const cJSON *expected, const event *e)
+{
+    static const char *const statuses[] = {"", "START", "STOP", "CHECKPOINT"};
+    const char *what = golden_text(expected, "what", "");
+    if (golden_int(expected, "step", 0) != e->step)
+        return golden_differs(c, "%s at step %lld", what, (long long)e->step);
+    if (strcmp(what, "tagged_run_metadata") == 0) return golden_not_built(c, "run metadata");
+    if (strcmp(what, what_of(e)) != 0) return golden_differs(c, "'%s', expected '%s'", what_of(e), what);
+    if (strcmp(what, "file_version") == 0 && strcmp(e->file_version, golden_text(expected, what, "")) != 0)
+        return golden_differs(c, "file_version %s", e->file_version);
+    if (strcmp(what, "summary") == 0) return compare_summary(c, golden_get(expected, what), e);
+    if (strcmp(what, "session_log") != 0) return GOLDEN_AGREES;
+    const cJSON *log = golden_get(expected, what);
+    const Headrace__Proto__SessionLog *l = e->session_log;
+    if (l->status < 0 || l->status > 3 || strcmp(golden_text(log, "status", ""), statuses[l->status]) != 0 ||
+        strcmp(golden_text(log, "checkpoint_path", ""), l->checkpoint_path) != 0)
+        return golden_differs(c, "session log %d '%s'", (int)l->status, l->checkpoint_path);
+    return GOLDEN_AGREES;
+}
+
+static golden_result run_file(golden_case *c)
+{
+    char path[1024];
+    event_list list;
+    hr_error err = {0};
+    golden_result result = GOLDEN_AGREES;
+    const cJSON *expect = golden_get(c->json, "expect"), *events = golden_get(expect, "events");
+    snprintf(path, sizeof path, "%s/%s", c->folder, golden_text(c->json, "file", ""));
+    hr_status st = read_events(path, &list, &err);
+    const char *class = golden_error_class(expect);
+    if (!class && golden_get(c->json, "default")) class = "DataLoss"; /* what TensorFlow does not notice */
+    if (list.count != cJSON_GetArraySize(events))
+        result = golden_differs(c, "%d events, expected %d", list.count, cJSON_GetArraySize(events));
+    for (int i = 0; i < list.count && result == GOLDEN_AGREES; i++)
+        result = compare_event(c, cJSON_GetArrayItem(events, i), list.event[i]);
+    if (result == GOLDEN_AGREES && strcmp(hr_status_name(st), class ? class : "OK") != 0)
+        result = golden_differs(c, "the file ends with %s", hr_status_name(st));
+    free_events(&list);
+    return result;
+}
+
+/* ---- writing ---- */
+
+static hr_status write_items(hr_event_writer *w, const cJSON *items, hr_error *err)
+{
+    const cJSON *item, *pair;
+    cJSON_ArrayForEach(item, items)
+    {
+        hr_summary_value value[16];
+        float number[16];
+        int count = 0;
+        cJSON_ArrayForEach(pair, golden_get(item, "scalars"))
+        {
+            number[count] = (float)golden_number_double(cJSON_GetArrayItem(pair, 1));
+            value[count] = (hr_summary_value){
+                .tag = cJSON_GetArrayItem(pair, 0)->valuestring, .values = &number[count], .count = 1};
+            count++;
+        }
+        HR_TRY(hr_event_summary(w, value, count, golden_int(item, "step", 0), err));
+    }
+    return HR_OK;
+}
+
+static golden_result compare_written(golden_case *c, const char *path, const cJSON *items)
+{
+    event_list list;
+    hr_error err;
+    if (read_events(path, &list, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    golden_result result = GOLDEN_AGREES;
+    if (list.count != cJSON_GetArraySize(items) + 1 || strcmp(what_of(list.event[0]), "file_version") != 0)
+        result = golden_differs(c, "%d events", list.count);
+    for (int i = 1; i < list.count && result == GOLDEN_AGREES; i++) {
+        const cJSON *item = cJSON_GetArrayItem(items, i - 1), *scalars = golden_get(item, "scalars");
+        const event *e = list.event[i];
+        if (strcmp(what_of(e), "summary") != 0 || e->step != golden_int(item, "step", 0) ||
+            e->summary->n_value != (size_t)cJSON_GetArraySize(scalars))
+            result = golden_differs(c, "event %d", i);
+        for (size_t k = 0; result == GOLDEN_AGREES && k < e->summary->n_value; k++) {
+            const cJSON *pair = cJSON_GetArrayItem(scalars, (int)k);
+            const summary_value *v = e->summary->value[k];
+            if (strcmp(v->tag, cJSON_GetArrayItem(pair, 0)->valuestring) != 0 ||
+                !same_float(golden_number_double(cJSON_GetArrayItem(pair, 1)), v->simple_value))
+                result = golden_differs(c, "event %d: '%s'", i, v->tag);
+        }
+    }
+    free_events(&list);
+    return result;
+}
+
+static golden_result run_write(golden_case *c)
+{
+    hr_event_writer *w;
+    hr_error err;
+    char path[4096];
+    const cJSON *items = golden_get(c->json, "items");
+    if (cJSON_GetArraySize(items) == 0) return golden_not_built(c, "run metadata");
+    if (hr_event_writer_open("written", &w, &err) != HR_OK) return golden_differs(c, "%s", err.text);
+    snprintf(path, sizeof path, "%s", hr_event_writer_path(w));
+    hr_status st = write_items(w, items, &err);
+    hr_event_writer_free(w);
+    golden_result result = st == HR_OK ? compare_written(c, path, items) : golden_differs(c, "%s", err.text);
+    unlink(path);
+    return result;
+}
+
+static golden_result run_tag(golden_case *c)
+{
+    const char *scope = golden_text(c->json, "scope", NULL);
+    char name[512];
+    if (golden_get(c->json, "error") || golden_get(c->json, "family") || golden_get(c->json, "nth"))
+        return golden_not_built(c, "summary ops, with scopes and unique names");
+    snprintf(name, sizeof name, "%s%s%s", scope ? scope : "", scope ? "/" : "", golden_text(c->json, "summary", ""));
+    char *tag = hr_summary_tag(name);
+    const char *expected = golden_text(golden_get(c->json, "expect"), "tag", "");
+    golden_result result =
+        strcmp(tag, expected) == 0 ? GOLDEN_AGREES : golden_differs(c, "'%s', expected '%s'", tag, expected);
+    hr_free(tag);
+    return result;
+}
+
+static golden_result run_case(golden_case *c)
+{
+    const char *kind = golden_text(c->json, "kind", "");
+    if (strcmp(kind, "histogram") == 0) return run_histogram(c);
+    if (strcmp(kind, "file") == 0) return run_file(c);
+    if (strcmp(kind, "write") == 0) return run_write(c);
+    if (strcmp(kind, "tag") == 0) return run_tag(c);
+    return golden_not_built(c, "%s", kind);
+}
+
+int main(void) { return golden_main("events", GOLDEN_ROOT, run_case); }
