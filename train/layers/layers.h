@@ -126,6 +126,9 @@ typedef struct hr_loss_opts {
     hr_reduction reduction; /* default HR_SUM_BY_NONZERO_WEIGHTS */
     float label_smoothing;  /* of the cross entropies but the sparse one */
     bool not_collected;     /* default: added to the collection "losses" */
+    const float *delta;     /* of the Huber loss; default 1 */
+    const float *epsilon;   /* of the log loss; default 1e-7 */
+    int axis;               /* of the cosine distance */
 } hr_loss_opts;
 
 /* Weighs and reduces any losses. */
@@ -137,20 +140,25 @@ HR_API hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts 
 #define HR_LOSS_CALL_(fn, ...) HR_CALL2_(fn##_with, hr_loss_opts, __VA_ARGS__, .struct_size = sizeof(hr_loss_opts))
 HR_LOSS_(hr_mean_squared_error)
 HR_LOSS_(hr_absolute_difference)
-HR_LOSS_(hr_log_loss)                          /* predictions: probabilities; epsilon 1e-7 */
+HR_LOSS_(hr_cosine_distance)                   /* 1 - the product along .axis; vectors of length 1 are assumed */
+HR_LOSS_(hr_log_loss)                          /* predictions: probabilities */
 HR_LOSS_(hr_hinge_loss)                        /* labels 0 or 1 */
-HR_LOSS_(hr_huber_loss)                        /* delta 1 */
+HR_LOSS_(hr_huber_loss)                        /* square near 0, linear beyond .delta */
 HR_LOSS_(hr_sigmoid_cross_entropy_loss)        /* predictions: logits of the labels' shape */
 HR_LOSS_(hr_softmax_cross_entropy_loss)        /* labels [n, k], logits [n, k] */
 HR_LOSS_(hr_sparse_softmax_cross_entropy_loss) /* labels: classes [n] or [n, 1] */
 #define hr_mean_squared_error(...) HR_LOSS_CALL_(hr_mean_squared_error, __VA_ARGS__)
 #define hr_absolute_difference(...) HR_LOSS_CALL_(hr_absolute_difference, __VA_ARGS__)
+#define hr_cosine_distance(...) HR_LOSS_CALL_(hr_cosine_distance, __VA_ARGS__)
 #define hr_log_loss(...) HR_LOSS_CALL_(hr_log_loss, __VA_ARGS__)
 #define hr_hinge_loss(...) HR_LOSS_CALL_(hr_hinge_loss, __VA_ARGS__)
 #define hr_huber_loss(...) HR_LOSS_CALL_(hr_huber_loss, __VA_ARGS__)
 #define hr_sigmoid_cross_entropy_loss(...) HR_LOSS_CALL_(hr_sigmoid_cross_entropy_loss, __VA_ARGS__)
 #define hr_softmax_cross_entropy_loss(...) HR_LOSS_CALL_(hr_softmax_cross_entropy_loss, __VA_ARGS__)
 #define hr_sparse_softmax_cross_entropy_loss(...) HR_LOSS_CALL_(hr_sparse_softmax_cross_entropy_loss, __VA_ARGS__)
+
+/* All of the collection "losses", and of "regularization_losses", added up; an error if there are none. */
+HR_API hr_node hr_get_total_loss(hr_graph *g);
 
 /* ---- streaming metrics: tf.metrics; local variables "<name>/total", ... ---- */
 

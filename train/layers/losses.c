@@ -102,8 +102,7 @@ static hr_node absolute(hr_node y, hr_node p, const hr_loss_opts *opts)
 
 static hr_node logarithmic(hr_node y, hr_node p, const hr_loss_opts *opts)
 {
-    (void)opts;
-    hr_node epsilon = hr_scalar_like(p, 1e-7);
+    hr_node epsilon = hr_scalar_like(p, opts->epsilon ? (double)*opts->epsilon : 1e-7);
     hr_node first = hr_mul(y, hr_log(hr_add(p, epsilon)));
     hr_node second = hr_mul(one_minus(y), hr_log(hr_add(one_minus(p), epsilon)));
     return hr_sub(hr_neg(first), second);
@@ -118,10 +117,15 @@ static hr_node hinge(hr_node y, hr_node p, const hr_loss_opts *opts)
 
 static hr_node huber(hr_node y, hr_node p, const hr_loss_opts *opts)
 {
-    (void)opts;
-    hr_node error = hr_abs(hr_sub(p, y)), delta = hr_scalar_like(p, 1);
+    hr_node error = hr_abs(hr_sub(p, y)), delta = hr_scalar_like(p, opts->delta ? (double)*opts->delta : 1);
     hr_node quadratic = hr_minimum(error, delta), linear = hr_sub(error, quadratic);
     return hr_add(hr_mul(hr_scalar_like(p, .5), hr_mul(quadratic, quadratic)), hr_mul(delta, linear));
+}
+
+static hr_node cosine(hr_node y, hr_node p, const hr_loss_opts *opts)
+{
+    const int64_t axis = opts->axis;
+    return one_minus(hr_reduce_sum(hr_mul(p, y), .axes = &axis, .axis_count = 1, .keep_dims = true));
 }
 
 static hr_node sigmoid_cross_entropy(hr_node z, hr_node x, const hr_loss_opts *opts)
@@ -150,6 +154,7 @@ static hr_node loss_of(hr_node labels, hr_node predictions, const hr_loss_opts *
     }
 LOSS(hr_mean_squared_error, "mean_squared_error", squared)
 LOSS(hr_absolute_difference, "absolute_difference", absolute)
+LOSS(hr_cosine_distance, "cosine_distance_loss", cosine)
 LOSS(hr_log_loss, "log_loss", logarithmic)
 LOSS(hr_hinge_loss, "hinge_loss", hinge)
 LOSS(hr_huber_loss, "huber_loss", huber)
@@ -204,4 +209,23 @@ hr_node hr_sparse_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits
     hr_node loss = weigh(hr_sparse_softmax_cross_entropy(hr_cast_to(logits, HR_FLOAT), labels), &inner);
     hr_scope_end(labels.graph);
     return loss;
+}
+
+/* ---- all of them ---- */
+
+hr_node hr_get_total_loss(hr_graph *g)
+{
+    int losses, others;
+    const hr_node *loss = hr_get_collection(g, "losses", &losses);
+    const hr_node *other = hr_get_collection(g, "regularization_losses", &others);
+    if (losses + others == 0)
+        return hr_node_fail(g, HR_FAILED_PRECONDITION, "layers.losses",
+                            "get_total_loss: expected at least one loss in the collection \"losses\"");
+    hr_node *all = hr_malloc((size_t)(losses + others) * sizeof *all);
+    if (!all) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for losses");
+    for (int i = 0; i < losses; i++) all[i] = loss[i];
+    for (int i = 0; i < others; i++) all[losses + i] = other[i];
+    hr_node total = losses + others == 1 ? all[0] : hr_add_n(all, losses + others);
+    hr_free(all);
+    return total;
 }

@@ -1,0 +1,311 @@
+/* Optimizers: names of what they make, which variables they move, sparse rows, and what they refuse. */
+#include "tests/testing.h"
+#include "train/layers/layers.h"
+#include "train/optimizers/optimizers.h"
+
+#include <math.h>
+#include <string.h>
+
+static hr_graph *graph_with_weights(hr_node *loss)
+{
+    hr_graph *g = hr_graph_new();
+    hr_node a = hr_get_variable(g, "dnn/kernel", HR_FLOAT, HR_SHAPE(3), .initializer = hr_ones());
+    hr_node b = hr_get_variable(g, "linear/weights", HR_FLOAT, HR_SHAPE(3), .initializer = hr_ones());
+    hr_node c = hr_get_variable(g, "linearity", HR_FLOAT, HR_SHAPE(3), .initializer = hr_ones());
+    *loss = hr_reduce_sum(hr_square(hr_add(hr_add(a, b), c)));
+    return g;
+}
+
+static void run(hr_graph *g, hr_session *s, hr_node node)
+{
+    hr_error err;
+    hr_node target = hr_target(node);
+    (void)g;
+    assert_ok(hr_session_run(s, NULL, 0, &target, 1, NULL, &err), &err);
+}
+
+static float value_at(hr_session *s, hr_graph *g, const char *name, int i)
+{
+    hr_error err;
+    hr_tensor t;
+    const hr_variable_info *info = hr_variable_named(g, name);
+    if (!info) fail_msg("no variable %s", name);
+    assert_ok(hr_session_get(s, info->handle, &t, &err), &err);
+    const float value = ((const float *)t.data)[i];
+    hr_tensor_clear(&t);
+    return value;
+}
+
+static void two_optimizers_share_a_loss_and_each_moves_its_scope(void **state)
+{
+    (void)state;
+    hr_node loss;
+    hr_graph *g = graph_with_weights(&loss);
+    hr_node step = hr_global_step(g);
+    hr_node deep =
+        hr_minimize(hr_adagrad(0.05f), loss, .var_scope = "dnn", .global_step = step, .name_prefix = "training");
+    hr_node wide = hr_minimize(hr_ftrl(0.2f), loss, .var_scope = "linear", .name_prefix = "training");
+    static const char *const names[] = {"training/Adagrad/dnn/kernel/accumulator",
+                                        "training/Adagrad/learning_rate",
+                                        "training/Adagrad/decay",
+                                        "training/Ftrl/linear/weights/accumulator",
+                                        "training/Ftrl/linear/weights/linear",
+                                        "training/Ftrl/beta",
+                                        "training/Ftrl/decay",
+                                        "training/Ftrl/l1_regularization_strength",
+                                        "training/Ftrl/l2_regularization_strength",
+                                        "training/Ftrl/learning_rate",
+                                        "training/Ftrl/learning_rate_power",
+                                        "training/Ftrl/iter"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!hr_variable_named(g, names[i])) fail_msg("no variable %s", names[i]);
+    assert_null(hr_variable_named(g, "training/Adagrad/iter"));
+    assert_null(hr_variable_named(g, "training/Ftrl/linearity/linear"));
+    hr_session *s = hr_session_new(g);
+    run(g, s, hr_global_variables_initializer(g));
+    run(g, s, deep);
+    assert_true(value_at(s, g, "dnn/kernel", 0) < 1);
+    assert_true(value_at(s, g, "linear/weights", 0) == 1);
+    run(g, s, wide);
+    assert_true(value_at(s, g, "linear/weights", 0) != 1);
+    assert_true(value_at(s, g, "linearity", 0) == 1);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void two_optimizers_of_one_class_have_names_of_their_own(void **state)
+{
+    (void)state;
+    hr_node loss;
+    hr_graph *g = graph_with_weights(&loss);
+    hr_minimize(hr_adam(0.05f), loss, .var_scope = "dnn", .name_prefix = "training");
+    hr_minimize(hr_adam(0.05f), loss, .var_scope = "linear", .name_prefix = "training");
+    assert_non_null(hr_variable_named(g, "training/Adam/dnn/kernel/m"));
+    assert_non_null(hr_variable_named(g, "training/Adam_1/linear/weights/v"));
+    assert_non_null(hr_variable_named(g, "training/Adam_1/beta_1"));
+    assert_null(hr_graph_error(g));
+    hr_graph_free(g);
+}
+
+/* Row 1 comes twice: Adagrad must see the sum of its gradients, once. */
+static void rows_given_twice_are_summed_first(void **state)
+{
+    (void)state;
+    hr_error err;
+    for (int width = 1; width <= 20; width += 19) {
+        hr_graph *g = hr_graph_new();
+        hr_node table = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(4, width), .initializer = hr_zeros());
+        hr_node values = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, width)),
+                rows = hr_placeholder(g, HR_INT64, HR_SHAPE(-1));
+        const hr_variable_gradient gradient = {table, {values, rows, hr_scalar(g, HR_INT64, 4)}};
+        hr_node train = hr_apply_gradients(hr_adagrad(1, .initial_accumulator_value = HR_F32(0), .epsilon = HR_F32(0)),
+                                           g, &gradient, 1, NULL);
+        hr_session *s = hr_session_new(g);
+        run(g, s, hr_global_variables_initializer(g));
+        float grad[3 * 20];
+        for (int i = 0; i < 3 * width; i++) grad[i] = 1 + (float)(i / width); /* 1, 2, 3 */
+        static const int64_t row[] = {1, 3, 1};
+        const hr_feed feeds[] = {{values, hr_tensor_of(HR_FLOAT, HR_SHAPE(3, width), grad)},
+                                 {rows, hr_tensor_of(HR_INT64, HR_SHAPE(3), row)}};
+        hr_node target = hr_target(train);
+        assert_ok(hr_session_run(s, feeds, 2, &target, 1, NULL, &err), &err);
+        assert_true(value_at(s, g, "Adagrad/table/accumulator", width) == 16);
+        assert_true(value_at(s, g, "Adagrad/table/accumulator", 3 * width) == 4);
+        assert_true(value_at(s, g, "Adagrad/table/accumulator", 0) == 0);
+        assert_true(value_at(s, g, "table", width) == -1);
+        assert_true(value_at(s, g, "table", 0) == 0);
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
+/* Many rows, some often: the same as summing by hand and updating densely. */
+static void sparse_and_dense_updates_agree(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, IDS = 2000 };
+    static const char *const kinds[] = {"sgd", "adagrad", "ftrl", "adam"};
+    static float values[IDS * 16], dense[ROWS * 16];
+    static int64_t ids[IDS];
+    hr_error err;
+    for (int width = 1; width <= 16; width += 15)
+        for (int k = 0; k < 4; k++) {
+            hr_graph *g = hr_graph_new();
+            const hr_parameter rate = {"learning_rate", 0.1};
+            hr_node a = hr_get_variable(g, "a", HR_FLOAT, HR_SHAPE(ROWS, width), .initializer = hr_ones());
+            hr_node b = hr_get_variable(g, "b", HR_FLOAT, HR_SHAPE(ROWS, width), .initializer = hr_ones());
+            hr_node slices = hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, width)),
+                    rows = hr_placeholder(g, HR_INT64, HR_SHAPE(-1));
+            hr_node whole = hr_placeholder(g, HR_FLOAT, HR_SHAPE(ROWS, width));
+            const hr_variable_gradient both[] = {{a, {slices, rows, hr_scalar(g, HR_INT64, ROWS)}},
+                                                 {b, {.values = whole}}};
+            hr_node train = hr_apply_gradients(hr_optimizer_named(kinds[k], &rate, 1, false), g, both, 2, NULL);
+            hr_session *s = hr_session_new(g);
+            run(g, s, hr_global_variables_initializer(g));
+            memset(dense, 0, sizeof dense);
+            for (int i = 0; i < IDS; i++) {
+                ids[i] = (int64_t)(hr_random(1, (uint64_t)i) % ROWS) * (i % 2);
+                for (int j = 0; j < width; j++) {
+                    values[i * width + j] = (float)(i % 7) / 8 - 0.3f;
+                    dense[ids[i] * width + j] += values[i * width + j];
+                }
+            }
+            const hr_feed feeds[] = {{slices, hr_tensor_of(HR_FLOAT, HR_SHAPE(IDS, width), values)},
+                                     {rows, hr_tensor_of(HR_INT64, HR_SHAPE(IDS), ids)},
+                                     {whole, hr_tensor_of(HR_FLOAT, HR_SHAPE(ROWS, width), dense)}};
+            hr_node target = hr_target(train);
+            for (int step = 0; step < 3; step++) assert_ok(hr_session_run(s, feeds, 3, &target, 1, NULL, &err), &err);
+            for (int i = 0; i < ROWS * width; i++) {
+                const float x = value_at(s, g, "a", i), y = value_at(s, g, "b", i);
+                /* Rows without a gradient stay: Ftrl moves them when it is dense. */
+                if (dense[i] != 0 && fabsf(x - y) > 1e-4f * (1 + fabsf(y)))
+                    fail_msg("%s, width %d: %g and %g at %d", kinds[k], width, (double)x, (double)y, i);
+            }
+            hr_session_free(s);
+            hr_graph_free(g);
+        }
+}
+
+static void a_row_out_of_range_changes_nothing(void **state)
+{
+    (void)state;
+    hr_error err;
+    static const int64_t bad[][2] = {{0, 3}, {0, -1}};
+    for (int i = 0; i < 2; i++) {
+        hr_graph *g = hr_graph_new();
+        hr_node table = hr_get_variable(g, "table", HR_FLOAT, HR_SHAPE(3, 1), .initializer = hr_ones());
+        const float grad[2] = {1, 1};
+        const hr_tensor v = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), grad),
+                        r = hr_tensor_of(HR_INT64, HR_SHAPE(2), bad[i]);
+        const hr_variable_gradient gradient = {table, {hr_const(g, &v), hr_const(g, &r), hr_scalar(g, HR_INT64, 3)}};
+        hr_node train = hr_target(hr_apply_gradients(hr_ftrl(0.1f), g, &gradient, 1, NULL));
+        hr_session *s = hr_session_new(g);
+        run(g, s, hr_global_variables_initializer(g));
+        assert_int_equal(hr_session_run(s, NULL, 0, &train, 1, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_true(value_at(s, g, "table", 0) == 1);
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
+static void decay_lowers_the_learning_rate(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node train = hr_minimize(hr_sgd(1, .decay = 1), hr_identity(w));
+    hr_session *s = hr_session_new(g);
+    run(g, s, hr_global_variables_initializer(g));
+    for (int i = 0; i < 3; i++) run(g, s, train);
+    assert_true(fabsf(value_at(s, g, "w", 0) + 1 + 0.5f + 1.f / 3) < 1e-6f);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+static void a_schedule_takes_the_place_of_the_rate(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node rate = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+    hr_node train = hr_target(hr_minimize(hr_sgd(0, .learning_rate_node = rate), hr_identity(w)));
+    hr_session *s = hr_session_new(g);
+    run(g, s, hr_global_variables_initializer(g));
+    hr_error err;
+    const float value = 0.25f;
+    const hr_feed feed = {rate, hr_tensor_of(HR_FLOAT, HR_SCALAR, &value)};
+    assert_ok(hr_session_run(s, &feed, 1, &train, 1, NULL, &err), &err);
+    assert_true(value_at(s, g, "w", 0) == -0.25f);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+/* ---- what is refused ---- */
+
+static void bad_parameters_stick_and_come_out_of_the_graph(void **state)
+{
+    (void)state;
+    hr_node loss;
+    hr_graph *g = graph_with_weights(&loss);
+    hr_optimizer *o = hr_ftrl(0.1f, .learning_rate_power = HR_F32(0.5f));
+    assert_non_null(hr_optimizer_error(o));
+    assert_string_equal(hr_optimizer_error(o)->kind, "optimizer.parameter");
+    assert_false(hr_node_exists(hr_minimize(o, loss)));
+    assert_string_equal(hr_graph_error(g)->kind, "optimizer.parameter");
+    hr_graph_free(g);
+    hr_optimizer *bad[] = {hr_adagrad(1, .initial_accumulator_value = HR_F32(-1)),
+                           hr_ftrl(1, .initial_accumulator_value = HR_F32(-1)),
+                           hr_ftrl(1, .l1_regularization_strength = -1), hr_adagrad(NAN)};
+    for (int i = 0; i < 4; i++) {
+        assert_non_null(hr_optimizer_error(bad[i]));
+        hr_optimizer_free(bad[i]);
+    }
+}
+
+static void names_of_kinds_and_parameters_are_checked(void **state)
+{
+    (void)state;
+    const hr_parameter rate = {"learning_rate", 0.2}, typo = {"learning_rat", 0.2};
+    hr_optimizer *o = hr_optimizer_named("Ftrl", &rate, 1, false);
+    assert_null(hr_optimizer_error(o));
+    assert_string_equal(hr_optimizer_kind_of(o), "Ftrl");
+    assert_non_null(strstr(hr_optimizer_text(o), "learning_rate=0.2, "));
+    hr_optimizer_free(o);
+    o = hr_optimizer_named("ftrl", &typo, 1, false);
+    assert_non_null(strstr(hr_optimizer_error(o)->text, "learning_rate_power"));
+    hr_optimizer_free(o);
+    o = hr_optimizer_named("fltr", &rate, 1, false);
+    assert_non_null(strstr(hr_optimizer_error(o)->text, "adagrad, adam, ftrl, sgd"));
+    hr_optimizer_free(o);
+    for (int i = 0; hr_optimizer_kind_at(i); i++) {
+        o = hr_optimizer_named(hr_optimizer_kind_at(i), NULL, 0, false);
+        assert_null(hr_optimizer_error(o));
+        assert_string_equal(hr_optimizer_parameters(hr_optimizer_kind_at(i))[0], "learning_rate");
+        hr_optimizer_free(o);
+    }
+}
+
+static void a_loss_without_trainable_variables_is_refused(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_get_variable(g, "w", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_minimize(hr_sgd(1), hr_scalar(g, HR_FLOAT, 1));
+    assert_string_equal(hr_graph_error(g)->kind, "optimizer.no_gradients");
+    hr_graph_free(g);
+}
+
+static void nothing_leaks_when_memory_runs_out(void **state)
+{
+    (void)state;
+    const int64_t before = allocations_alive();
+    for (int64_t n = 0; n < 400; n += 3) {
+        fail_allocation(n);
+        hr_graph *g = hr_graph_new();
+        if (g) {
+            hr_node a = hr_get_variable(g, "a", HR_FLOAT, HR_SHAPE(3), .initializer = hr_ones());
+            hr_minimize(hr_adam(0.1f), hr_reduce_sum(hr_square(a)));
+        }
+        allocations_since();
+        hr_graph_free(g);
+        assert_int_equal(allocations_alive(), before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_optimizers_share_a_loss_and_each_moves_its_scope),
+        cmocka_unit_test(two_optimizers_of_one_class_have_names_of_their_own),
+        cmocka_unit_test(rows_given_twice_are_summed_first),
+        cmocka_unit_test(sparse_and_dense_updates_agree),
+        cmocka_unit_test(a_row_out_of_range_changes_nothing),
+        cmocka_unit_test(decay_lowers_the_learning_rate),
+        cmocka_unit_test(a_schedule_takes_the_place_of_the_rate),
+        cmocka_unit_test(bad_parameters_stick_and_come_out_of_the_graph),
+        cmocka_unit_test(names_of_kinds_and_parameters_are_checked),
+        cmocka_unit_test(a_loss_without_trainable_variables_is_refused),
+        cmocka_unit_test(nothing_leaks_when_memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
