@@ -106,7 +106,7 @@ static hr_status describe(hr_kernel *k, int offset, lookup *l, hr_error *err)
 
 static hr_status lookup_compute(hr_kernel *k, hr_error *err)
 {
-    lookup l;
+    lookup l = {0};
     hr_tensor *out;
     atomic_bool failed = false;
     HR_TRY(describe(k, 0, &l, err));
@@ -191,7 +191,7 @@ static void spread_row(const lookup *l, int64_t r, const float *grad, float **va
 
 static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 {
-    lookup l;
+    lookup l = {0};
     hr_tensor *values, *indices;
     HR_TRY(describe(k, 1, &l, err));
     const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1;

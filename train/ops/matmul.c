@@ -86,6 +86,21 @@ static void row_dots(int64_t first, int64_t last, void *user)
         ((float *)p->out)[i] = cblas_sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
 }
 
+/* Every block packs b anew, so blocks are large, and few. */
+enum { BLOCK_ROWS = 128 };
+
+typedef struct blocks {
+    product p;
+    int64_t rows, count;
+    void (*multiply)(int64_t first, int64_t last, void *user);
+} blocks;
+
+static void some_blocks(int64_t first, int64_t last, void *user)
+{
+    blocks *b = user;
+    for (int64_t i = first; i < last; i++) b->multiply(b->rows * i / b->count, b->rows * (i + 1) / b->count, &b->p);
+}
+
 static hr_status check_shapes(const hr_kernel *k, const matmul_state *st, hr_error *err)
 {
     const hr_shape a = k->input[0]->shape, b = k->input[1]->shape;
@@ -98,6 +113,22 @@ static hr_status check_shapes(const hr_kernel *k, const matmul_state *st, hr_err
                    st->tb ? " transposed" : "");
 }
 
+typedef void multiply_fn(int64_t first, int64_t last, void *user);
+
+static multiply_fn *multiply_of(hr_dtype dtype, int64_t width)
+{
+    switch (dtype) {
+    case HR_FLOAT:
+        return width == 1 ? row_dots : rows_f32;
+    case HR_DOUBLE:
+        return rows_f64;
+    case HR_INT32:
+        return rows_i32;
+    default:
+        return rows_i64;
+    }
+}
+
 static hr_status matmul_compute(hr_kernel *k, hr_error *err)
 {
     const matmul_state *st = k->state;
@@ -107,20 +138,28 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
     const int64_t m = rows_of(a->shape, st->ta), n = columns_of(b->shape, st->tb), inner = columns_of(a->shape, st->ta);
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(m, n), &out, err));
     const int64_t lda = a->shape.dims[1], ldb = b->shape.dims[1];
-    product p = {
-        a->data,          b->data, out->data, n,      inner, st->ta ? 1 : lda, st->ta ? lda : 1, st->tb ? 1 : ldb,
-        st->tb ? ldb : 1, lda,     ldb,       st->ta, st->tb};
+    blocks work = {.rows = m, .count = (m + BLOCK_ROWS / 2) / BLOCK_ROWS, .multiply = multiply_of(a->dtype, n)};
+    work.p = (product){.a = a->data,
+                       .b = b->data,
+                       .out = out->data,
+                       .n = n,
+                       .k = inner,
+                       .lda = lda,
+                       .ldb = ldb,
+                       .ta = st->ta,
+                       .tb = st->tb};
+    work.p.a_row = st->ta ? 1 : lda;
+    work.p.a_column = st->ta ? lda : 1;
+    work.p.b_row = st->tb ? 1 : ldb;
+    work.p.b_column = st->tb ? ldb : 1;
     if (out->count == 0) return HR_OK;
     if (inner == 0) {
         memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
         return HR_OK;
     }
-    void (*rows)(int64_t, int64_t, void *) = a->dtype == HR_FLOAT    ? (n == 1 ? row_dots : rows_f32)
-                                             : a->dtype == HR_DOUBLE ? rows_f64
-                                             : a->dtype == HR_INT32  ? rows_i32
-                                                                     : rows_i64;
-    /* 100 floating point operations a nanosecond: a piece is then worth a thread. */
-    hr_kernel_parallel(k, m, (double)(2 * n * inner) / 100, rows, &p);
+    if (work.count < 1) work.count = 1;
+    /* 100 floating point operations a nanosecond: what is worth a thread. */
+    hr_kernel_parallel(k, work.count, (double)(2 * n * inner) / 100 * BLOCK_ROWS, some_blocks, &work);
     return HR_OK;
 }
 
