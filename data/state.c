@@ -88,14 +88,20 @@ static uint32_t get32(const unsigned char *b)
 
 /* ---- whose state it is: each operator's name and arguments, top down ---- */
 
+static void identify_field(const hr_field *f, uint64_t *sum)
+{
+    hr_identify_text(sum, f->name);
+    hr_identify_i64(sum, f->dtype);
+    hr_identify_i64(sum, f->layout);
+    hr_identify_i64(sum, f->label);
+    for (int i = 0; i < f->shape.rank; i++) hr_identify_i64(sum, f->shape.dims[i]);
+}
+
 static uint32_t arguments_of(const hr_dataset *ds)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
     if (ds->op->identity) ds->op->identity(ds->spec, &sum);
-    for (int i = 0; i < ds->out.schema.fields; i++) {
-        hr_identify_text(&sum, ds->out.schema.field[i].name);
-        hr_identify_i64(&sum, ds->out.schema.field[i].dtype);
-    }
+    for (int i = 0; i < ds->out.schema.fields; i++) identify_field(&ds->out.schema.field[i], &sum);
     return (uint32_t)(sum ^ sum >> 32);
 }
 

@@ -95,6 +95,7 @@ void token_unref(token *t); /* NULL: nothing */
 typedef struct unit {
     bool started, ready; /* ready: guarded by the lock */
     bool last;           /* nothing follows but `error` */
+    bool partial;        /* its last element is short because of `error` */
     bool gathered;       /* its rows are there since plan */
     parts *parts;
     int64_t elements;  /* planned */
@@ -138,7 +139,8 @@ struct hr_plan {
     input *saved; /* loaded positions of inputs that the operator has yet to open again */
     int saves;
     bool opened, ended, top, groups;
-    bool lost;             /* a span, for lack of memory */
+    bool lost;    /* a span, for lack of memory */
+    bool partial; /* the last element that it gave is short because of `error` */
     hr_error error;        /* follows what this node still gives; code 0: nothing */
     hr_element *element;   /* what a user's function looks at */
     struct holder *holder; /* of an operator that holds rows: what its log entries share */
@@ -284,7 +286,7 @@ void element_drop(hr_element *e); /* NULL: nothing */
 bool gather_unit(stage *s, unit *u, hr_work *w);
 bool drop_rows(rows *r, const uint64_t *failed, hr_work *w); /* and their elements; false: no memory */
 bool take_over(stage *s, unit *u);
-void cut_rows(hr_columns *c, int64_t rows);
+bool cut_rows(hr_columns *c, int64_t rows); /* true: the last element is short now */
 
 /* token.c */
 token *stage_token(stage *s); /* NULL: no memory */

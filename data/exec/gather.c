@@ -325,13 +325,16 @@ bool drop_rows(rows *r, const uint64_t *failed, hr_work *w)
 }
 
 /* Leaves `rows` rows; the last element at each level may be short then. */
-void cut_rows(hr_columns *c, int64_t rows)
+bool cut_rows(hr_columns *c, int64_t rows)
 {
+    bool partial = false;
     c->rows = c->elements = rows;
     for (int l = c->levels - 1; l >= 0; l--) {
         int64_t n = 0, end = c->elements;
         while (c->splits[l][n] < end) n++;
+        partial |= c->splits[l][n] != end;
         c->splits[l][n] = (int32_t)end;
         c->elements = n;
     }
+    return partial;
 }

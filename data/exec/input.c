@@ -108,6 +108,21 @@ static hr_status pull_stage(hr_plan *p, input *in, int64_t at_most, hr_span *out
 
 /* ---- pulling from a node ---- */
 
+/* An element that is short because of an error never passes without that error, even if the operator wants no more, as
+ * take. What an operator holds comes later anyway, with the error behind it. */
+static void notice_partial(hr_plan *p)
+{
+    for (int i = 0; i < p->ins; i++) {
+        const input *in = p->in[i];
+        if (i == 0 && p->ds->op->held_from) continue;
+        const bool unit = in->head && in->head->partial && in->next >= in->count;
+        const bool node = in->node && in->node->partial && in->node->taken == in->node->outs;
+        if (unit) node_fail(p, &in->head->error);
+        if (node) node_fail(p, &in->node->error);
+        p->partial |= unit || node;
+    }
+}
+
 /* One call of the operator. An error of an input wins over its own: it is the cause. */
 hr_status node_run(hr_plan *p)
 {
@@ -126,6 +141,7 @@ hr_status node_run(hr_plan *p)
         rows_drop(r);
     if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", p->ds->op->name);
     if (st < 0) node_fail(p, &err);
+    notice_partial(p);
     p->ended = (st != HR_OK && st != HR_WAIT) || p->error.code;
     return p->ended ? HR_END : st;
 }
@@ -315,6 +331,7 @@ void hr_close_element(hr_plan *p)
     }
     u->cut[u->cuts++] = (int32_t)p->emitted;
     p->closed = p->emitted;
+    p->partial |= p->error.code != HR_OK;
     p->room--;
 }
 

@@ -172,20 +172,32 @@ static void note_times(stage *s, const unit *u, uint64_t plan, uint64_t work)
     t->rows += u->rows->c.rows;
 }
 
-/* Units of about 100 us: smaller ones cost hand-overs, larger ones gain nothing and make others wait. */
+static int64_t power_below(int64_t n)
+{
+    int64_t power = 1;
+    while (2 * power <= n) power *= 2;
+    return power;
+}
+
+/* How many elements take about 100 us: less costs hand-overs, more gains nothing and makes others wait. Powers of two
+ * that are slow to change, so that memory of one size serves again and again. */
+static int64_t good_size(const stage *s, int64_t elements, uint64_t ns)
+{
+    const int64_t now = s->unit_elements, want = (int64_t)(UNIT_NS * (uint64_t)elements / (ns + 1));
+    if (want >= 2 * now) return 2 * now;
+    return want < now / 3 ? power_below(now / 2) : now;
+}
+
 static void learn_size(stage *s, const unit *u, uint64_t ns)
 {
     const engine *e = s->engine;
-    const int64_t elements = u->elements, most = MAX_UNIT_ROWS;
-    if (elements == 0 || !u->rows) return;
-    s->element_rows = u->rows->c.elements ? u->rows->c.rows / u->rows->c.elements + 1 : s->element_rows;
-    int64_t want = (int64_t)(UNIT_NS * (uint64_t)elements / (ns + 1)), now = s->unit_elements;
-    if (want > 2 * now) want = 2 * now;
-    if (want < now / 2) want = now / 2;
-    if (e->unit_rows) want = s->top->groups ? e->unit_rows / (s->element_rows + 1) : e->unit_rows;
-    if (s->top->groups && want * s->element_rows > most) want = most / s->element_rows;
-    if (want > most) want = most;
-    s->unit_elements = want < 1 ? 1 : want;
+    if (u->elements == 0 || !u->rows || u->rows->c.elements == 0) return;
+    s->element_rows = (u->rows->c.rows + u->rows->c.elements - 1) / u->rows->c.elements;
+    int64_t size = good_size(s, u->elements, ns), most = MAX_UNIT_ROWS;
+    if (e->unit_rows) size = most = e->unit_rows;
+    if (s->top->groups && s->element_rows > 0) most = power_below(most / s->element_rows);
+    if (size > most) size = most;
+    s->unit_elements = size < 1 ? 1 : size;
 }
 
 /* The unit is there: works on it. The lock is held before and after. */

@@ -206,7 +206,7 @@ void unit_clear(unit *u)
     u->rows = NULL;
     u->parts = NULL;
     u->after = NULL;
-    u->started = u->last = false;
+    u->started = u->last = u->partial = false;
     u->error.code = HR_OK;
 }
 
@@ -278,6 +278,7 @@ static void finish_unit(stage *s, unit *u)
     u->last = p->ended;
     if (u->last) { /* its reader stays here, so it needs no token */
         u->error = p->error;
+        u->partial = p->partial;
         if (s->ignores && u->error.code && hr__ignorable(&u->error)) {
             hr__count(s->engine, "ignored", 1);
             u->error.code = HR_OK;

@@ -33,7 +33,7 @@ static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
     if (to->code >= 0)
         hr_fail(to, HR_INTERNAL, "op.failed", "%s: failed without an error", w->op ? w->op->ds->op->name : "gather");
     name_place(w->engine, c, row, to);
-    cut_rows(c, row);
+    w->unit->partial |= cut_rows(c, row);
 }
 
 bool hr__ignorable(const hr_error *err) { return err->code != HR_RESOURCE_EXHAUSTED && err->code != HR_CANCELLED; }

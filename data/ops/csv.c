@@ -225,6 +225,12 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     return hr__csv_parse(&format, &unit->layout, unit->path, &unit->block, scratch, &sink, err);
 }
 
+static void csv_identity(const void *spec, uint64_t *sum)
+{
+    const csv_spec *sp = spec;
+    hr_identify_text(sum, sp->pattern);
+}
+
 const hr_op hr_op_csv = {
     .head = HR_OP_HEAD,
     .name = "csv",
@@ -240,6 +246,7 @@ const hr_op hr_op_csv = {
     .work = csv_work,
     .load = csv_load,
     .close = csv_close,
+    .identity = csv_identity,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_csv_opts *opts)

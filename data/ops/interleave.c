@@ -283,6 +283,13 @@ static int64_t interleave_held_from(const void *spec, const void *state)
     return oldest;
 }
 
+static void interleave_identity(const void *spec, uint64_t *sum)
+{
+    const interleave_spec *sp = spec;
+    hr_identify_i64(sum, sp->cycle_length);
+    hr_identify_i64(sum, sp->block_length);
+}
+
 const hr_op hr_op_interleave = {
     .head = HR_OP_HEAD,
     .name = "interleave",
@@ -297,6 +304,7 @@ const hr_op hr_op_interleave = {
     .save = interleave_save,
     .load = interleave_load,
     .held_from = interleave_held_from,
+    .identity = interleave_identity,
 };
 
 /* ---- the constructor ---- */

@@ -210,6 +210,13 @@ static hr_status parse_work(const void *spec, const void *unit, hr_work *w, hr_c
     return status;
 }
 
+static void parse_example_identity(const void *spec, uint64_t *sum)
+{
+    const parse_spec *sp = spec;
+    hr_identify_text(sum, sp->source);
+    hr_identify_i64(sum, sp->tf_compat);
+}
+
 const hr_op hr_op_parse_example = {
     .head = HR_OP_HEAD,
     .name = "parse_example",
@@ -219,6 +226,7 @@ const hr_op hr_op_parse_example = {
     .spec_free = parse_spec_free,
     .check = parse_check,
     .work = parse_work,
+    .identity = parse_example_identity,
 };
 
 hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts)

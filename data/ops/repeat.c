@@ -67,6 +67,12 @@ static hr_status repeat_plan(const void *spec, void *state, hr_plan *p, hr_error
     return HR_OK;
 }
 
+static void repeat_identity(const void *spec, uint64_t *sum)
+{
+    const repeat_spec *sp = spec;
+    hr_identify_i64(sum, sp->count);
+}
+
 const hr_op hr_op_repeat = {
     .head = HR_OP_HEAD,
     .name = "repeat",
@@ -75,6 +81,7 @@ const hr_op hr_op_repeat = {
     .saved = 2, /* epoch, given */
     .check = repeat_check,
     .plan = repeat_plan,
+    .identity = repeat_identity,
 };
 
 hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts)

@@ -290,6 +290,14 @@ static hr_status shuffle_plan(const void *spec, void *state, hr_plan *p, hr_erro
     return st->filled > 0 ? HR_OK : HR_END;
 }
 
+static void shuffle_identity(const void *spec, uint64_t *sum)
+{
+    const shuffle_spec *sp = spec;
+    hr_identify_i64(sum, sp->size);
+    hr_identify_i64(sum, (int64_t)sp->seed);
+    hr_identify_i64(sum, sp->same_each_epoch);
+}
+
 const hr_op hr_op_shuffle = {
     .head = HR_OP_HEAD,
     .name = "shuffle",
@@ -301,6 +309,7 @@ const hr_op hr_op_shuffle = {
     .plan = shuffle_plan,
     .close = shuffle_close,
     .held_from = shuffle_held_from,
+    .identity = shuffle_identity,
 };
 
 static int64_t slots_for(int64_t buffer_size)

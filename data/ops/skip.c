@@ -35,6 +35,12 @@ static hr_status skip_plan(const void *spec, void *state, hr_plan *p, hr_error *
     return HR_OK;
 }
 
+static void skip_identity(const void *spec, uint64_t *sum)
+{
+    const skip_spec *sp = spec;
+    hr_identify_i64(sum, sp->count);
+}
+
 const hr_op hr_op_skip = {
     .head = HR_OP_HEAD,
     .name = "skip",
@@ -42,6 +48,7 @@ const hr_op hr_op_skip = {
     .state_size = sizeof(skip_state),
     .saved = 1, /* skipped */
     .plan = skip_plan,
+    .identity = skip_identity,
 };
 
 hr_dataset *hr_skip(hr_dataset *in, int64_t count)

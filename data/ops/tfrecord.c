@@ -266,6 +266,13 @@ static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, 
     return HR_OK;
 }
 
+static void tfrecord_identity(const void *spec, uint64_t *sum)
+{
+    const tfrecord_spec *sp = spec;
+    hr_identify_text(sum, sp->pattern);
+    hr_identify_i64(sum, sp->compression);
+}
+
 const hr_op hr_op_tfrecord = {
     .head = HR_OP_HEAD,
     .name = "tfrecord",
@@ -281,6 +288,7 @@ const hr_op hr_op_tfrecord = {
     .work = tfrecord_work,
     .load = tfrecord_load,
     .close = tfrecord_close,
+    .identity = tfrecord_identity,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)

@@ -1,0 +1,140 @@
+/* The pool: every piece is done once, clients share the workers, and nobody waits for more than what is running. */
+#include "base/pool.h"
+#include "tests/testing.h"
+#include <uv.h>
+
+enum { PIECES = 500 };
+
+static int set_threads(void **state)
+{
+    (void)state;
+    hr_set_threads(4);
+    return 0;
+}
+
+static void add_one(int64_t i, void *user) { atomic_fetch_add((atomic_int *)user + i, 1); }
+
+static void a_loop_does_every_piece_once(void **state)
+{
+    (void)state;
+    static atomic_int done[PIECES];
+    for (int threads = 0; threads < 6; threads++) {
+        hr_set_threads(threads);
+        for (int i = 0; i < PIECES; i++) atomic_store(&done[i], 0);
+        hr__parallel_for(PIECES, add_one, done);
+        for (int i = 0; i < PIECES; i++) assert_int_equal(atomic_load(&done[i]), 1);
+    }
+    hr__parallel_for(0, add_one, done);
+    assert_int_equal(atomic_load(&done[0]), 1);
+}
+
+static void add_ten(int64_t i, void *user)
+{
+    (void)i;
+    hr__parallel_for(10, add_one, user);
+}
+
+static void a_loop_within_a_loop_runs_inline(void **state)
+{
+    (void)state;
+    static atomic_int done[10];
+    hr__parallel_for(20, add_ten, done);
+    for (int i = 0; i < 10; i++) assert_int_equal(atomic_load(&done[i]), 20);
+}
+
+typedef struct counter {
+    hr__client client;
+    atomic_int left, done, inside, most;
+} counter;
+
+static bool count_one(hr__client *client, int thread)
+{
+    counter *c = (counter *)client;
+    (void)thread;
+    if (atomic_fetch_sub(&c->left, 1) <= 0) {
+        atomic_store(&c->left, 0);
+        return false;
+    }
+    int inside = atomic_fetch_add(&c->inside, 1) + 1;
+    if (inside > atomic_load(&c->most)) atomic_store(&c->most, inside);
+    uv_sleep(1);
+    atomic_fetch_sub(&c->inside, 1);
+    atomic_fetch_add(&c->done, 1);
+    return true;
+}
+
+static void wait_for(counter *c, int count)
+{
+    for (int i = 0; i < 5000 && atomic_load(&c->done) < count; i++) {
+        hr__pool_wake(&c->client);
+        uv_sleep(1);
+    }
+    assert_int_equal(atomic_load(&c->done), count);
+}
+
+static void a_client_gets_no_more_workers_than_it_wants(void **state)
+{
+    (void)state;
+    hr_set_threads(4);
+    static counter c;
+    c = (counter){.client = {.run_one = count_one, .max_workers = 2}, .left = 40};
+    assert_ok(hr__pool_join(&c.client, NULL), (&(hr_error){0}));
+    wait_for(&c, 40);
+    hr__pool_leave(&c.client);
+    assert_in_range(atomic_load(&c.most), 1, 2);
+}
+
+static void clients_share_the_workers(void **state)
+{
+    (void)state;
+    static counter c[3];
+    for (int i = 0; i < 3; i++) {
+        c[i] = (counter){.client = {.run_one = count_one, .max_workers = -1}, .left = 50};
+        assert_ok(hr__pool_join(&c[i].client, NULL), (&(hr_error){0}));
+    }
+    for (int i = 0; i < 3; i++) wait_for(&c[i], 50);
+    for (int i = 0; i < 3; i++) hr__pool_leave(&c[i].client);
+}
+
+static void who_leaves_waits_for_what_is_running_and_nothing_else(void **state)
+{
+    (void)state;
+    static counter c;
+    c = (counter){.client = {.run_one = count_one, .max_workers = -1}, .left = 1000000};
+    assert_ok(hr__pool_join(&c.client, NULL), (&(hr_error){0}));
+    hr__pool_wake(&c.client);
+    uv_sleep(5);
+    uint64_t from = uv_hrtime();
+    atomic_store(&c.left, 0);
+    hr__pool_leave(&c.client);
+    assert_true(uv_hrtime() - from < UINT64_C(1000000000));
+    assert_int_equal(atomic_load(&c.inside), 0);
+}
+
+static void the_number_of_threads_may_change(void **state)
+{
+    (void)state;
+    hr_set_threads(3);
+    assert_int_equal(hr_threads(), 3);
+    hr_set_threads(-5);
+    assert_int_equal(hr_threads(), 0);
+    hr_set_threads(100000);
+    assert_in_range(hr_threads(), 1, 1024);
+    hr_set_threads(2);
+    static atomic_int done[PIECES];
+    hr__parallel_for(PIECES, add_one, done);
+    for (int i = 0; i < PIECES; i++) assert_int_equal(atomic_load(&done[i]), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_does_every_piece_once),
+        cmocka_unit_test(a_loop_within_a_loop_runs_inline),
+        cmocka_unit_test(a_client_gets_no_more_workers_than_it_wants),
+        cmocka_unit_test(clients_share_the_workers),
+        cmocka_unit_test(who_leaves_waits_for_what_is_running_and_nothing_else),
+        cmocka_unit_test(the_number_of_threads_may_change),
+    };
+    return cmocka_run_group_tests(tests, set_threads, NULL);
+}
