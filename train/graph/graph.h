@@ -90,7 +90,8 @@ HR_API const hr_node *hr_get_collection(const hr_graph *g, const char *collectio
 
 /* ---- variables ---- */
 
-/* How a variable begins: .initializer = hr_zeros(), hr_truncated_normal(0, 0.1, 0), ... or one with a `make` of your own. */
+/* How a variable begins: .initializer = hr_zeros(), hr_truncated_normal(0, 0.1, 0), ... or one with a `make` of your
+ * own. */
 typedef struct hr_initializer hr_initializer;
 struct hr_initializer {
     hr_node (*make)(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self); /* NULL: the default */

@@ -97,7 +97,8 @@ HR_API hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts 
 /* What sticks to the graph as its error; gives the failed node to return. */
 HR_API hr_node hr_node_fail(hr_graph *g, hr_status code, const char *kind, const char *format, ...) HR_PRINTF(4, 5);
 HR_API hr_node hr_failed_node(hr_graph *g);
-/* The two seeds of a random op: `seed` 0 is the graph's, then a number for each op; neither: drawn at random at run time. */
+/* The two seeds of a random op: `seed` 0 is the graph's, then a number for each op; neither: drawn at random at run
+ * time. */
 HR_API void hr_random_seeds(hr_graph *g, int64_t seed, int64_t *seed1, int64_t *seed2);
 
 /* ---- the descriptor ---- */
@@ -130,8 +131,10 @@ typedef struct hr_graph_op {
     const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
     /* The signature, as TensorFlow's documentation writes it:
      *   inputs and outputs  "a:T, b:T", "values:N*T, axis:Tidx", "data:list:Tdata", "labels:int64"
+     *
      *   attrs               "T:{float,double}; transpose_a:bool=false; N:int; Tidx:{int32,int64}=int32; ksize:list(int)"
-     * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all types. */
+     * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all
+     * types. */
     const char *inputs, *outputs, *attrs;
     unsigned traits;
     size_t state_size; /* bytes a node keeps in each session, zeroed */
@@ -258,7 +261,8 @@ struct hr_backward {
 
 /* grad[i], or zeros if none flows. */
 HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
-/* Sums `gradient`, which has the shape of `like` broadcast with `other`, over what was broadcast: what binary ops need. */
+/* Sums `gradient`, which has the shape of `like` broadcast with `other`, over what was broadcast: what binary ops
+ * need. */
 HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);
 
 static inline hr_gradient hr_dense_gradient(hr_node values)

@@ -1,5 +1,5 @@
-/* What the strings of an op's descriptor say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64" and
- * attributes "T:{float,double}; N:int; keep_dims:bool=false". Parsed once a graph. */
+/* What the strings of an op's descriptor say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64"
+ * and attributes "T:{float,double}; N:int; keep_dims:bool=false". Parsed once a graph. */
 #include "train/graph/internal.h"
 
 #include <stdlib.h>

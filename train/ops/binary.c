@@ -1,5 +1,5 @@
-/* Ops of two inputs, value by value, broadcast as numpy does: one loop a type, written once. Integers wrap; dividing them
- * by zero is an error. */
+/* Ops of two inputs, value by value, broadcast as numpy does: one loop a type, written once. Integers wrap; dividing
+ * them by zero is an error. */
 #include "train/ops/kernels.h"
 
 #include <math.h>

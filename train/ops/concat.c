@@ -1,6 +1,5 @@
-/* Pieces put together along an axis and taken apart: ConcatV2, ConcatOffset, Slice, Split, SplitV, Pack, Unpack, Pad. An
- * axis makes three numbers of a shape: values before it, along it, behind it; all is copying runs of bytes. Strings keep
- * pointing into the buffers they came from, so outputs of strings own copies. */
+/* Pieces put together along an axis and taken apart: ConcatV2, ConcatOffset, Split, SplitV, Pack, Unpack. An axis makes
+ * three numbers of a shape: values before it, along it, behind it; all is copying runs of bytes. */
 #include "train/ops/kernels.h"
 
 #include <string.h>
@@ -18,24 +17,6 @@ static size_t bytes_from_axis(const hr_tensor *t, int axis)
     size_t n = hr_dtype_size(t->dtype);
     for (int i = axis; i < t->shape.rank; i++) n *= (size_t)t->shape.dims[i];
     return n;
-}
-
-/* An output of strings: views are gathered in scratch memory, then copied with their bytes. */
-static hr_status begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out, hr_error *err)
-{
-    if (hr_node_dtype(hr_node_output(k->node, i)) != HR_STRING) return hr_kernel_output(k, i, shape, out, err);
-    *scratch = hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)hr_shape_count(shape) * sizeof(hr_view)));
-    *out = scratch;
-    return scratch->data ? HR_OK : hr_no_memory(err, "a tensor");
-}
-
-static hr_status end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out, hr_error *err)
-{
-    hr_tensor owned;
-    if (out != scratch) return HR_OK;
-    HR_TRY(hr_tensor_strings(&owned, out->shape, out->data, err));
-    hr_kernel_give(k, i, owned);
-    return HR_OK;
 }
 
 static hr_status one_axis(const hr_tensor *axis, int rank, int *out, hr_error *err)
@@ -129,12 +110,12 @@ static hr_status concat_compute(hr_kernel *k, hr_error *err)
     hr_shape shape;
     hr_tensor scratch, *out;
     HR_TRY(concat_out(k, &axis, &shape, err));
-    HR_TRY(begin_output(k, 0, shape, &scratch, &out, err));
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
     if (out->count) {
         joint j = {k, out->data, axis, bytes_from_axis(out, axis)};
         hr_kernel_parallel(k, before_axis(shape, axis), (double)j.row * .15 + 10, join_rows, &j);
     }
-    return end_output(k, 0, &scratch, out, err);
+    return hr__end_output(k, 0, &scratch, out, err);
 }
 
 /* Each input's part of g: Slice(g, offset, shape), with static offsets where they are known. */
@@ -192,151 +173,6 @@ static hr_status offset_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-/* ---- Slice and Pad: a block of one tensor is a block of another ---- */
-
-/* Copies a block of shape `block` between two tensors, from its place in each. */
-static void copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at,
-                       hr_shape block)
-{
-    const size_t size = hr_dtype_size(from->dtype);
-    const int rank = block.rank;
-    int64_t index[HR_MAX_RANK] = {0};
-    if (hr_shape_count(block) == 0) return;
-    const size_t run = rank ? (size_t)block.dims[rank - 1] * size : size;
-    for (;;) {
-        int64_t a = 0, b = 0;
-        for (int d = 0; d < rank; d++) {
-            a = a * from->shape.dims[d] + from_at[d] + index[d];
-            b = b * to->shape.dims[d] + to_at[d] + index[d];
-        }
-        memcpy((char *)to->data + (size_t)b * size, (const char *)from->data + (size_t)a * size, run);
-        int d = rank - 2;
-        for (; d >= 0; d--) {
-            if (++index[d] < block.dims[d]) break;
-            index[d] = 0;
-        }
-        if (d < 0) return;
-    }
-}
-
-static hr_status slice_bounds(hr_shape in, const hr_tensor *begin, const hr_tensor *size, int64_t *at, hr_shape *out,
-                              hr_error *err)
-{
-    if (begin->count != in.rank || size->count != in.rank)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                       "expected begin and size of %d values, got %lld and %lld", in.rank, (long long)begin->count,
-                       (long long)size->count);
-    out->rank = in.rank;
-    for (int i = 0; i < in.rank; i++) {
-        at[i] = hr__int_at(begin, i);
-        const int64_t wanted = hr__int_at(size, i);
-        const int64_t length = wanted == -1 ? in.dims[i] - at[i] : wanted;
-        if (in.dims[i] >= 0 && (at[i] < 0 || at[i] > in.dims[i] || length < 0 || length > in.dims[i] - at[i]))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.slice",
-                           "expected a slice within dimension %d of %lld, got begin %lld and size %lld", i,
-                           (long long)in.dims[i], (long long)at[i], (long long)wanted);
-        out->dims[i] = in.dims[i] < 0 && wanted == -1 ? -1 : length;
-    }
-    return HR_OK;
-}
-
-/* A list of dimensions that is known to have another length than `rank`. */
-static bool other_length(hr_shape list, int rank)
-{
-    return rank >= 0 && list.rank >= 1 && list.dims[0] >= 0 && list.dims[0] != rank;
-}
-
-static hr_status slice_shape(hr_infer *s, hr_error *err)
-{
-    const hr_tensor *begin = hr_infer_value(s, 1), *size = hr_infer_value(s, 2);
-    int64_t at[HR_MAX_RANK];
-    if (other_length(s->input[1], s->input[0].rank) || other_length(s->input[2], s->input[0].rank))
-        return hr_infer_refuse(s, err, "begin and size for each dimension");
-    if (s->input[0].rank >= 0 && begin && size) return slice_bounds(s->input[0], begin, size, at, &s->output[0], err);
-    s->output[0].rank = s->input[0].rank;
-    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
-    return HR_OK;
-}
-
-static hr_status slice_compute(hr_kernel *k, hr_error *err)
-{
-    const int64_t zero[HR_MAX_RANK] = {0};
-    int64_t at[HR_MAX_RANK];
-    hr_shape shape = {0, {0}};
-    hr_tensor scratch, *out;
-    HR_TRY(slice_bounds(k->input[0]->shape, k->input[1], k->input[2], at, &shape, err));
-    if (hr_shape_equal(shape, k->input[0]->shape)) return hr_kernel_pass(k, 0, 0, shape, err);
-    HR_TRY(begin_output(k, 0, shape, &scratch, &out, err));
-    copy_block(k->input[0], at, out, zero, shape);
-    return end_output(k, 0, &scratch, out, err);
-}
-
-/* Pad(g) with begin in front and the rest behind, as columns of a matrix [rank, 2]. */
-static void slice_gradient(hr_backward *b)
-{
-    const hr_node shape = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));
-    const hr_node part = hr_cast_to(hr_shape_of(b->output[0]), hr_node_dtype(b->input[1]));
-    const hr_node behind = hr_sub(hr_sub(shape, part), b->input[1]);
-    const hr_node axis = hr_scalar(b->graph, HR_INT32, 1);
-    const hr_node columns[] = {hr_expand_dims(b->input[1], axis), hr_expand_dims(behind, axis)};
-    b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "Pad", HR_INPUTS(b->grad[0], hr_concat(columns, 2, 1))));
-}
-
-static hr_status pad_bounds(hr_shape in, const hr_tensor *paddings, int64_t *at, hr_shape *out, hr_error *err)
-{
-    if (paddings->shape.rank != 2 || paddings->shape.dims[0] != in.rank || paddings->shape.dims[1] != 2)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected paddings of shape [%d,2]", in.rank);
-    out->rank = in.rank;
-    for (int i = 0; i < in.rank; i++) {
-        const int64_t front = hr__int_at(paddings, 2 * i), behind = hr__int_at(paddings, 2 * i + 1);
-        if (front < 0 || behind < 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.pad", "expected paddings >= 0, got %lld and %lld",
-                           (long long)front, (long long)behind);
-        at[i] = front;
-        out->dims[i] = in.dims[i] < 0 ? -1 : front + in.dims[i] + behind;
-    }
-    return HR_OK;
-}
-
-static hr_status pad_shape(hr_infer *s, hr_error *err)
-{
-    const hr_tensor *paddings = hr_infer_value(s, 1);
-    int64_t at[HR_MAX_RANK];
-    if (other_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "paddings for each dimension");
-    if (s->input[0].rank >= 0 && paddings) return pad_bounds(s->input[0], paddings, at, &s->output[0], err);
-    s->output[0].rank = s->input[0].rank;
-    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
-    return HR_OK;
-}
-
-static hr_status pad_compute(hr_kernel *k, hr_error *err)
-{
-    const int64_t zero[HR_MAX_RANK] = {0};
-    int64_t at[HR_MAX_RANK];
-    hr_shape shape = {0, {0}};
-    hr_tensor *out;
-    HR_TRY(pad_bounds(k->input[0]->shape, k->input[1], at, &shape, err));
-    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-    const size_t size = hr_dtype_size(out->dtype);
-    if (k->inputs == 3) {
-        for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[2]->data, size);
-    } else if (out->count) {
-        memset(out->data, 0, (size_t)out->count * size);
-    }
-    copy_block(k->input[0], zero, out, at, k->input[0]->shape);
-    return HR_OK;
-}
-
-static void pad_gradient(hr_backward *b)
-{
-    const hr_node front =
-        hr_new_node(b->graph, "Slice",
-                    HR_INPUTS(b->input[1], hr_ints(b->graph, HR_I64(0, 0), 2), hr_ints(b->graph, HR_I64(-1, 1), 2)));
-    const hr_node begin = hr_reshape(front, hr_ints(b->graph, HR_I64(-1), 1));
-    const hr_node size = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));
-    b->out[0] = hr_dense_gradient(hr_slice(b->grad[0], begin, size));
-}
-
 /* ---- Split, SplitV ---- */
 
 static hr_status take_pieces(hr_kernel *k, const hr_tensor *value, int axis, const int64_t *lengths, hr_error *err)
@@ -347,9 +183,9 @@ static hr_status take_pieces(hr_kernel *k, const hr_tensor *value, int axis, con
     for (int i = 0; i < k->outputs; i++) {
         hr_tensor scratch, *out;
         shape.dims[axis] = lengths[i];
-        HR_TRY(begin_output(k, i, shape, &scratch, &out, err));
-        copy_block(value, at, out, zero, shape);
-        HR_TRY(end_output(k, i, &scratch, out, err));
+        HR_TRY(hr__begin_output(k, i, shape, &scratch, &out, err));
+        hr__copy_block(value, at, out, zero, shape);
+        HR_TRY(hr__end_output(k, i, &scratch, out, err));
         at[axis] += lengths[i];
     }
     return HR_OK;
@@ -485,14 +321,14 @@ static hr_status pack_compute(hr_kernel *k, hr_error *err)
     for (int i = 1; i < k->inputs; i++)
         if (!hr_shape_equal(k->input[i]->shape, k->input[0]->shape))
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inputs of one shape");
-    HR_TRY(begin_output(k, 0, shape, &scratch, &out, err));
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
     const size_t piece = bytes_from_axis(k->input[0], axis);
     const int64_t rows = before_axis(shape, axis);
     char *at = out->data;
     for (int64_t r = 0; r < rows && piece; r++)
         for (int i = 0; i < k->inputs; i++, at += piece)
             memcpy(at, (const char *)k->input[i]->data + (size_t)r * piece, piece);
-    return end_output(k, 0, &scratch, out, err);
+    return hr__end_output(k, 0, &scratch, out, err);
 }
 
 static void pack_gradient(hr_backward *b)
@@ -532,11 +368,11 @@ static hr_status unpack_compute(hr_kernel *k, hr_error *err)
     const size_t piece = rows && k->outputs ? (size_t)(in->count / rows / k->outputs) * hr_dtype_size(in->dtype) : 0;
     for (int i = 0; i < k->outputs; i++) {
         hr_tensor scratch, *out;
-        HR_TRY(begin_output(k, i, shape, &scratch, &out, err));
+        HR_TRY(hr__begin_output(k, i, shape, &scratch, &out, err));
         for (int64_t r = 0; r < rows && piece; r++)
             memcpy((char *)out->data + (size_t)r * piece, (const char *)in->data + (size_t)(r * k->outputs + i) * piece,
                    piece);
-        HR_TRY(end_output(k, i, &scratch, out, err));
+        HR_TRY(hr__end_output(k, i, &scratch, out, err));
     }
     return HR_OK;
 }
@@ -574,36 +410,6 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = offset_shape,
         .compute = offset_compute,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "Slice",
-        .inputs = "input:T, begin:Index, size:Index",
-        .outputs = "output:T",
-        .attrs = "T:any; Index:indices",
-        .shape = slice_shape,
-        .compute = slice_compute,
-        .gradient = slice_gradient,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "Pad",
-        .inputs = "input:T, paddings:Tpaddings",
-        .outputs = "output:T",
-        .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
-        .shape = pad_shape,
-        .compute = pad_compute,
-        .gradient = pad_gradient,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "PadV2",
-        .inputs = "input:T, paddings:Tpaddings, constant_values:T",
-        .outputs = "output:T",
-        .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
-        .shape = pad_shape,
-        .compute = pad_compute,
-        .gradient = pad_gradient,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -660,9 +466,4 @@ hr_node hr_concat(const hr_node *values, int count, int axis)
     const hr_node joined = hr_new_node(g, "ConcatV2", .inputs = all, .input_count = count + 1);
     hr_free(all);
     return joined;
-}
-
-hr_node hr_slice(hr_node x, hr_node begin, hr_node size)
-{
-    return hr_new_node(x.graph, "Slice", HR_INPUTS(x, begin, size));
 }

@@ -1,6 +1,6 @@
 /* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
- * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked up;
- * there is never a dense gradient of a table. */
+ * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
+ * up; there is never a dense gradient of a table. */
 #include "train/ops/kernels.h"
 
 #include <math.h>
@@ -154,7 +154,8 @@ static float divisor(const lookup *l, int32_t first, int32_t last, int32_t count
     return combiner == HR_MEAN ? sum : sqrtf(sum);
 }
 
-/* g's way back through the clipping of one table row x to norm m: m / |x| (g - x (x.g) / |x|^2) where it was clipped. */
+/* g's way back through the clipping of one table row x to norm m: m / |x| (g - x (x.g) / |x|^2) where it was
+ * clipped. */
 static void through_clip(const lookup *l, int64_t id, float *g)
 {
     const int64_t dim = l->table.dimension;

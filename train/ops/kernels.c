@@ -63,6 +63,48 @@ hr_status hr__broadcast_plan(hr_shape a, hr_shape b, hr__broadcast *out, hr_erro
     return HR_OK;
 }
 
+/* An output of strings: views are gathered in scratch memory, then copied with their bytes. */
+hr_status hr__begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out, hr_error *err)
+{
+    if (hr_node_dtype(hr_node_output(k->node, i)) != HR_STRING) return hr_kernel_output(k, i, shape, out, err);
+    *scratch = hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)hr_shape_count(shape) * sizeof(hr_view)));
+    *out = scratch;
+    return scratch->data ? HR_OK : hr_no_memory(err, "a tensor");
+}
+
+hr_status hr__end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out, hr_error *err)
+{
+    hr_tensor owned;
+    if (out != scratch) return HR_OK;
+    HR_TRY(hr_tensor_strings(&owned, out->shape, out->data, err));
+    hr_kernel_give(k, i, owned);
+    return HR_OK;
+}
+
+/* Copies a block of shape `block` between two tensors, from its place in each. */
+void hr__copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at, hr_shape block)
+{
+    const size_t size = hr_dtype_size(from->dtype);
+    const int rank = block.rank;
+    int64_t index[HR_MAX_RANK] = {0};
+    if (hr_shape_count(block) == 0) return;
+    const size_t run = rank ? (size_t)block.dims[rank - 1] * size : size;
+    for (;;) {
+        int64_t a = 0, b = 0;
+        for (int d = 0; d < rank; d++) {
+            a = a * from->shape.dims[d] + from_at[d] + index[d];
+            b = b * to->shape.dims[d] + to_at[d] + index[d];
+        }
+        memcpy((char *)to->data + (size_t)b * size, (const char *)from->data + (size_t)a * size, run);
+        int d = rank - 2;
+        for (; d >= 0; d--) {
+            if (++index[d] < block.dims[d]) break;
+            index[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
 hr_node hr__unary(const char *op, hr_node x, const hr_name_opts *opts)
 {
     return hr_new_node(x.graph, op, .name = opts ? opts->name : NULL, HR_INPUTS(x));

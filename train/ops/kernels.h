@@ -56,6 +56,13 @@ static inline void hr__broadcast_run(const hr__broadcast *p, int64_t i, int64_t 
 /* Whether splits [n + 1] share out the ids, and the weights, if any, are as many. */
 hr_status hr__check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights, hr_error *err);
 
+/* Output i of a kernel that copies values around. Strings point into the buffers that they came from, so their views
+ * are gathered in scratch memory first, and the end makes an output that owns copies. */
+hr_status hr__begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out, hr_error *err);
+hr_status hr__end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out, hr_error *err);
+/* Copies a block of shape `block` between two tensors, from its place in each. */
+void hr__copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at, hr_shape block);
+
 /* A constructor with one input, with two. */
 hr_node hr__unary(const char *op, hr_node x, const hr_name_opts *opts);
 hr_node hr__binary(const char *op, hr_node x, hr_node y, const hr_name_opts *opts);

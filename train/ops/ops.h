@@ -1,5 +1,5 @@
-/* Headrace, the ops: constructors of nodes. Every one takes .name; nodes that fail stick to the graph. An input that is a
- * variable stands for its value. What each computes, TensorFlow's documentation of the op says. */
+/* Headrace, the ops: constructors of nodes. Every one takes .name; nodes that fail stick to the graph. An input that
+ * is a variable stands for its value. What each computes, TensorFlow's documentation of the op says. */
 #ifndef HR_OPS_H
 #define HR_OPS_H
 

@@ -1,5 +1,5 @@
-/* Random values, bit for bit TensorFlow's: Philox 4x32-10 with the two seeds as key and counter. Each node goes on where
- * its last run ended. */
+/* Random values, bit for bit TensorFlow's: Philox 4x32-10 with the two seeds as key and counter. Each node goes on
+ * where its last run ended. */
 #include "train/ops/kernels.h"
 
 #include <math.h>

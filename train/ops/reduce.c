@@ -1,6 +1,6 @@
-/* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any over axes. Dimensions that are treated alike are joined; the last of
- * them is a loop over neighbouring values, into one result or into as many. The order of the additions follows from the
- * shape alone. */
+/* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any over axes. Dimensions that are treated alike are joined; the
+ * last of them is a loop over neighbouring values, into one result or into as many. The order of the additions
+ * follows from the shape alone. */
 #include "train/ops/kernels.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Softmax, LogSoftmax and the cross entropies: rows shifted by their greatest value, so that no exp overflows; a loss and
- * its gradient in one pass. */
+/* Softmax, LogSoftmax and the cross entropies: rows shifted by their greatest value, so that no exp overflows; a
+ * loss and its gradient in one pass. */
 #include "train/ops/kernels.h"
 
 #include <math.h>
