@@ -169,7 +169,7 @@ HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *u
 #define hr_interleave(...)                                                                                             \
     HR_CALL3_(hr_interleave_with, hr_interleave_opts, __VA_ARGS__, .struct_size = sizeof(hr_interleave_opts))
 
-/* Draws at random from a buffer of `buffer_size` elements, at least 1. */
+/* Draws at random from a buffer of `buffer_size` elements, at least 1; -2: of all elements. */
 typedef struct hr_shuffle_opts {
     size_t struct_size;
     uint64_t seed;        /* default: the pipeline's */
