@@ -2,6 +2,7 @@
  * when all that it waits for is done. Whoever finishes a step goes on with what that made ready: with what is quick
  * at once, with one long step itself, and leaves further long ones to others, since waking a thread costs more than
  * most steps.
+ *
  * A slot counts its uses down; the last one drops the memory, or writes over it. */
 #include "train/graph/internal.h"
 

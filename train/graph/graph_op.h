@@ -131,8 +131,7 @@ typedef struct hr_graph_op {
     const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
     /* The signature, as TensorFlow's documentation writes it:
      *   inputs and outputs  "a:T, b:T", "values:N*T, axis:Tidx", "data:list:Tdata", "labels:int64"
-     *
-     *   attrs               "T:{float,double}; transpose_a:bool=false; N:int; Tidx:{int32,int64}=int32; ksize:list(int)"
+     *   attrs  "T:{float,double}; transpose_a:bool=false; N:int; Tidx:{int32,int64}=int32; ksize:list(int)"
      * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all
      * types. */
     const char *inputs, *outputs, *attrs;
