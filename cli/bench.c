@@ -1,7 +1,6 @@
 /* headrace bench: how fast the input of a training file is by itself, without a model behind it. */
 #include "cli/training.h"
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 
 typedef struct figures {
     int64_t rows, batches;
@@ -9,23 +8,36 @@ typedef struct figures {
     char *explain;
 } figures;
 
+static void show(progress *p, const figures *f, double seconds)
+{
+    char detail[96];
+    snprintf(detail, sizeof detail, "%s rows, %s rows/s", with_commas(f->rows),
+             with_commas((int64_t)((double)f->rows / (seconds + 1e-9))));
+    progress_show(p, -1, detail);
+}
+
 static hr_status drain(hr_dataset *ds, int64_t most, uint64_t seed, figures *f, hr_error *err)
 {
     const hr_element *e;
     hr_status st = HR_OK;
-    double start = now_seconds();
+    progress p;
+    progress_start(&p, "reading");
     hr_iterator *it = hr_iterate(ds, .seed = seed);
     while (!interrupted() && (most <= 0 || f->batches < most) && (st = hr_next(it, &e)) == HR_OK) {
         const hr_tensor *first = hr_get_at(e, 0);
         f->rows += first && first->shape.rank > 0 ? first->shape.dims[0] : 1;
-        if (f->batches++ == 0) f->first_batch = now_seconds() - start;
+        if (f->batches++ == 0) f->first_batch = now_seconds() - p.started;
+        if (progress_due(&p)) show(&p, f, now_seconds() - p.started);
     }
-    f->seconds = now_seconds() - start;
+    f->seconds = now_seconds() - p.started;
+    progress_end(&p);
     f->explain = hr_explain(it);
     if (st != HR_OK && st != HR_END) *err = *hr_iterator_error(it);
     hr_iterator_free(it);
     return st == HR_END ? HR_OK : st;
 }
+
+static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 static void print_as_json(const figures *f)
 {
@@ -33,42 +45,43 @@ static void print_as_json(const figures *f)
     cJSON_AddNumberToObject(top, "rows", (double)f->rows);
     cJSON_AddNumberToObject(top, "batches", (double)f->batches);
     cJSON_AddNumberToObject(top, "seconds", f->seconds);
-    cJSON_AddNumberToObject(top, "rows_per_s", (double)f->rows / f->seconds);
-    cJSON_AddNumberToObject(top, "us_per_row", f->seconds / (double)f->rows * 1e6);
+    cJSON_AddNumberToObject(top, "rows_per_s", ratio((double)f->rows, f->seconds));
+    cJSON_AddNumberToObject(top, "us_per_row", ratio(f->seconds * 1e6, (double)f->rows));
     cJSON_AddNumberToObject(top, "first_batch_s", f->first_batch);
     print_json(top);
 }
 
-static void nothing(void *user) { (void)user; }
+static void print_text(const figures *f, bool explain)
+{
+    printf("%s rows in %s batches, %.2f s: %s rows/s, %.3f us a row; first batch after %.1f ms\n", with_commas(f->rows),
+           with_commas(f->batches), f->seconds, with_commas((int64_t)ratio((double)f->rows, f->seconds)),
+           ratio(f->seconds * 1e6, (double)f->rows), f->first_batch * 1e3);
+    if (explain && f->explain) printf("\n%s", f->explain);
+}
 
 static int run(command_call *call)
 {
     hr__training *t;
     hr_error err = {0};
     figures f = {0};
-    catch_interrupt(nothing, NULL);
+    catch_interrupt();
     int code = open_training(call, &t);
     if (code != 0) return code;
-    hr_status st = drain(hr__training_input(t), flag_int(call, "batches", 0), hr__training_seed(t), &f, &err);
-    if (st != HR_OK) {
+    hr_status st = drain(hr__training_input(t), flag_number(call, "batches", 0), hr__training_seed(t), &f, &err);
+    if (st != HR_OK)
         code = failed(call, &err);
-    } else if (flag_given(call, "json")) {
+    else if (flag_given(call, "json"))
         print_as_json(&f);
-    } else {
-        printf("%s rows in %s batches, %.2f s: %s rows/s, %.3f us a row; first batch after %.1f ms\n",
-               with_commas(f.rows), with_commas(f.batches), f.seconds,
-               with_commas((int64_t)((double)f.rows / f.seconds)), f.seconds / (double)f.rows * 1e6,
-               f.first_batch * 1e3);
-        if (flag_given(call, "explain") && f.explain) printf("\n%s", f.explain);
-    }
+    else
+        print_text(&f, flag_given(call, "explain"));
     hr_free(f.explain);
     hr__training_free(t);
-    return code;
+    return code == WORKED && interrupted() ? INTERRUPTED : code;
 }
 
 static const flag flags[] = {
     TRAINING_FLAGS,
-    {FLAG_INT, "batches", 'n', "N", "stop after so many"},
+    {FLAG_COUNT, "batches", 'n', "N", "stop after so many"},
     {FLAG_SWITCH, "explain", 0, NULL, "what each stage did, and what the bottleneck was"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON"},
     {0},
@@ -80,8 +93,9 @@ const command command_bench = {
     .summary = "measures the input of a training by itself",
     .text =
         "Runs the pipeline that `headrace train` would be fed by (list_files, interleave, shuffle_and_repeat, batch,\n"
-        "parse_example, prefetch), and nothing else.",
-    .examples = "  headrace bench flights.yaml --data data --explain\n",
+        "parse_example, prefetch), and nothing else: what the training could reach at best.",
+    .examples = "  headrace bench flights.yaml --data data --explain\n"
+                "  headrace bench flights.yaml -d data -n 1000 --json\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,

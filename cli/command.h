@@ -1,17 +1,26 @@
 /* What a subcommand is made of: one file that ends in a descriptor, and a line in commands.def. The command line is read
  * by the flags it declares; the help text is made from the same lines.
  *
- * Exit codes: 0 it worked, 1 it failed, 2 the command line was wrong. */
+ * Exit codes: 0 it worked, 1 it failed, 2 the command line was wrong, 130 Ctrl-C ended it. */
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include <headrace/base.h>
+#include <headrace/io.h>
 #include <stdio.h>
+
+enum { WORKED = 0, FAILED = 1, WRONG_USE = 2, INTERRUPTED = 130 };
 
 typedef struct command command;
 typedef struct command_call command_call;
 
-typedef enum flag_kind { FLAG_NONE /* ends the list */, FLAG_SWITCH, FLAG_TEXT, FLAG_INT, FLAG_REPEATED } flag_kind;
+typedef enum flag_kind {
+    FLAG_NONE, /* ends the list */
+    FLAG_SWITCH,
+    FLAG_TEXT,
+    FLAG_COUNT,  /* a whole number from 1 on */
+    FLAG_NUMBER, /* from 0 on */
+    FLAG_REPEATED
+} flag_kind;
 
 typedef struct flag {
     flag_kind kind;
@@ -38,14 +47,20 @@ int call_arguments(const command_call *call);
 const char *call_argument(const command_call *call, int i);
 bool flag_given(const command_call *call, const char *name);
 const char *flag_text(const command_call *call, const char *name); /* NULL: not given */
-int64_t flag_int(const command_call *call, const char *name, int64_t fallback);
+int64_t flag_number(const command_call *call, const char *name, int64_t fallback);
 int flag_count(const command_call *call, const char *name); /* of a FLAG_REPEATED */
 const char *flag_nth(const command_call *call, const char *name, int i);
+/* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such one,
+ * which has been said. */
+bool flag_compression(const command_call *call, hr_compression *out);
+/* The files that an argument means: "-" is standard input, a name that exists is itself, all else is a pattern. */
+hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);
 
 /* ---- saying what is wrong; all go to standard error ---- */
 
 int usage_error(const command_call *call, const char *format, ...) HR_PRINTF(2, 3); /* gives 2 */
-int failed(const command_call *call, const hr_error *err);                          /* gives 1 */
+/* Gives 1; 130 if a cancelled one was interrupted. Options that the text names as C does are named as flags. */
+int failed(const command_call *call, const hr_error *err);
 
 /* ---- the terminal ---- */
 
@@ -53,12 +68,17 @@ int failed(const command_call *call, const hr_error *err);                      
 typedef struct progress {
     const char *title;
     double started, drawn;
+    double first; /* the share done when it was first shown: a training may go on from the middle */
     bool watched;
 } progress;
 void progress_start(progress *p, const char *title);
-/* `share` is 0 .. 1, below 0: unknown. Draws at most ten times a second. `detail`: "step 400, loss 0.42". */
+/* Whether a terminal watches, and it is time to draw again: ten times a second. */
+bool progress_due(const progress *p);
+/* Draws if it is due. `share` is 0 .. 1, below 0: unknown. `detail`: "step 400, loss 0.42". */
 void progress_show(progress *p, double share, const char *detail);
 void progress_end(progress *p); /* clears the line */
+/* A line of its own on standard error, whatever is drawn there. For hr_set_log. */
+void print_log(hr_level level, const char *text, void *user);
 
 double now_seconds(void); /* monotonic */
 /* "1,234,567"; in one of a few rotating buffers, for use within one printf. */
@@ -68,12 +88,19 @@ const char *human_seconds(double seconds); /* "1:05" */
 
 /* ---- Ctrl-C ---- */
 
-/* From now on the first SIGINT or SIGTERM sets a flag and calls `fn`, on a thread of its own; the second ends the process. */
-void catch_interrupt(void (*fn)(void *user), void *user);
+/* From now on the first SIGINT, SIGTERM or SIGHUP makes interrupted() true, and the second ends the process. Before any
+ * thread is made. A reader who leaves standard output or error no longer ends the process either. */
+void catch_interrupt(void);
 bool interrupted(void);
 
-/* One line of JSON on standard output: takes the cJSON object. */
+/* ---- standard output ---- */
+
+/* One line of JSON: takes the cJSON object. */
 struct cJSON;
 void print_json(struct cJSON *object);
+/* A string that may hold any bytes: those that are not UTF-8 become U+FFFD. */
+void add_text(struct cJSON *object, const char *name, const char *text, size_t size);
+hr_status output_error(hr_error *err); /* HR_OK, or why standard output could not be written */
+bool output_is_unwanted(void);         /* the reader left: what he did not want is no failure */
 
 #endif

@@ -10,13 +10,12 @@ static bool show_progress(const hr__convert_progress *now, void *user)
 {
     progress *p = user;
     char detail[64];
-    double share = now->total > 0 ? (double)now->bytes / (double)now->total : -1;
-    snprintf(detail, sizeof detail, "%s rows", with_commas(now->rows));
-    progress_show(p, share, detail);
+    if (progress_due(p)) {
+        snprintf(detail, sizeof detail, "%s rows", with_commas(now->rows));
+        progress_show(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, detail);
+    }
     return !interrupted();
 }
-
-static void nothing(void *user) { (void)user; }
 
 /* ---- what came out ---- */
 
@@ -28,8 +27,8 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
         printf(" (%s to train, %s to test)", with_commas(r->written - r->written_test), with_commas(r->written_test));
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
     if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
-    printf("\n%s of text to %s in %d files in %s\n", human_bytes((double)r->bytes_in),
-           human_bytes((double)r->bytes_out), r->files, o->out);
+    printf("\n%s of text to %s in %d file%s in %s\n", human_bytes((double)r->bytes_in),
+           human_bytes((double)r->bytes_out), r->files, r->files == 1 ? "" : "s", o->out);
     printf("%.2f s, %s rows/s\n\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
     printf("  %-24s %-8s %14s\n", "field", "type", "missing");
     for (int i = 0; i < o->schema->fields; i++)
@@ -61,27 +60,27 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
 static int read_flags(const command_call *call, hr__convert_opts *o, char **split, const char **require)
 {
     hr_error err = {0};
-    int64_t shards = flag_int(call, "shards", 1);
-    const char *compression = flag_text(call, "compression"), *by = flag_text(call, "split");
-    if (shards < 1 || shards > 99999)
-        return usage_error(call, "--shards: expected a number from 1 to 99999, found %" PRId64, shards);
-    if (compression && !hr_compression_named(compression, &o->compression))
-        return usage_error(call, "--compression: expected GZIP or ZLIB, found \"%s\"", compression);
+    int64_t shards = flag_number(call, "shards", 1);
+    const char *by = flag_text(call, "split"), *delimiter = flag_text(call, "delimiter");
+    if (!flag_text(call, "schema"))
+        return usage_error(call, "--schema is missing: a file with a schema: section, which gives the fields' types");
+    if (!flag_text(call, "out")) return usage_error(call, "--out is missing: the folder for the shards");
+    if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
+    if (!flag_compression(call, &o->compression)) return WRONG_USE;
+    if (delimiter && strlen(delimiter) != 1)
+        return usage_error(call, "--delimiter: expected one byte, found \"%s\"", delimiter);
     if (by && hr__convert_parse_split(by, split, &o->split_folds, &err) != HR_OK)
-        return usage_error(call, "--split: %s", err.text);
+        return usage_error(call, "--%s", err.text); /* which begins with "split: " */
     o->input = call_argument(call, 0);
     o->out = flag_text(call, "out");
     o->shards = (int)shards;
     o->prefix = flag_text(call, "prefix");
     o->split_column = *split;
-    o->delimiter = flag_text(call, "delimiter");
+    o->delimiter = delimiter;
     o->na_value = flag_text(call, "na-value");
     o->require_count = flag_count(call, "require");
     for (int i = 0; i < o->require_count; i++) require[i] = flag_nth(call, "require", i);
     o->require = require;
-    if (!o->out) return usage_error(call, "--out is missing: the folder for the shards");
-    if (!flag_text(call, "schema"))
-        return usage_error(call, "--schema is missing: a file with a schema: section, which gives the fields' types");
     return 0;
 }
 
@@ -95,7 +94,7 @@ static int convert(const command_call *call, hr__convert_opts *o)
     o->schema = &schema;
     o->progress = show_progress;
     o->user = &bar;
-    catch_interrupt(nothing, NULL);
+    catch_interrupt();
     progress_start(&bar, "converting");
     if (st == HR_OK) st = hr__convert(o, &result, &err);
     progress_end(&bar);
@@ -123,11 +122,11 @@ static int run(command_call *call)
 static const flag flags[] = {
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
     {FLAG_TEXT, "out", 'o', "DIR", "folder for the shards, made if there is none"},
-    {FLAG_INT, "shards", 0, "N", "files of each split; default 1"},
+    {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP or ZLIB; default: none"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB or none; default none"},
     {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row; default ,"},
     {FLAG_TEXT, "na-value", 0, "TEXT", "counts as missing, besides an empty field"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
@@ -136,16 +135,16 @@ static const flag flags[] = {
 
 const command command_convert = {
     .name = "convert",
-    .arguments = "FILE.csv[.gz]",
+    .arguments = "FILE.csv",
     .summary = "turns a CSV into shards of TFRecords of tf.Example",
-    .text = "Reads a CSV with a header line, plain or compressed, and writes the fields that the schema names as "
-            "tf.Examples.\n"
-            "A field without a value is left out of its Example. Rows are dealt over the shards in their order. All "
-            "shards\n"
-            "appear at the end, or none.",
+    .text =
+        "Reads a CSV with a header line, plain or gzip, and writes the fields that the schema names as tf.Examples.\n"
+        "FILE - is standard input. A field without a value is left out of its Example. Rows are dealt over the\n"
+        "shards in their order. All shards appear at the end, or none: not after an error, not after Ctrl-C.",
     .examples =
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"
-        "  headrace convert people.csv -s people.yaml -o data --compression GZIP\n",
+        "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"
+        "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,

@@ -1,134 +1,163 @@
 /* headrace evaluate: a trained model on the rows it has not seen. Accuracy, AUC, log loss are exact, in float64, from the
  * probabilities of all rows; the estimator's own metrics go to the event file. */
+#include "base/config.h"
 #include "cli/training.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct scoring {
+    hr_binary_scores *scores;
+    progress bar;
+    int64_t rows;
+} scoring;
+
+static void show(scoring *s)
+{
+    char detail[64];
+    snprintf(detail, sizeof detail, "%s rows", with_commas(s->rows));
+    progress_show(&s->bar, -1, detail);
+}
+
 static hr_status score(const hr_element *element, const char *const *names, const hr_tensor *predictions, int count,
                        void *user, hr_error *err)
 {
+    scoring *s = user;
     const hr_tensor *label = NULL, *logistic = NULL;
     const hr_schema *schema = hr_element_schema(element);
+    if (interrupted()) return hr_fail(err, HR_CANCELLED, "cli.interrupted", "interrupted");
     for (int i = 0; i < schema->fields && !label; i++)
         if (schema->field[i].label) label = hr_get_at(element, i);
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], "logistic") == 0) logistic = &predictions[i];
     if (!label || !logistic || label->count != logistic->count || label->dtype != HR_INT64)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.evaluate", "expected an int64 label for each prediction");
+        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.label", "expected an int64 label for each prediction");
     float *wide = hr_malloc(sizeof *wide * (size_t)label->count);
     if (!wide) return hr_no_memory(err, "labels");
     for (int64_t i = 0; i < label->count; i++) wide[i] = (float)((const int64_t *)label->data)[i];
-    hr_status st = hr_binary_scores_add(user, wide, logistic->data, label->count, err);
+    hr_status st = hr_binary_scores_add(s->scores, wide, logistic->data, label->count, err);
     hr_free(wide);
+    s->rows += label->count;
+    if (progress_due(&s->bar)) show(s);
     return st;
 }
 
 /* ---- results by name ---- */
 
-typedef struct figure {
-    const char *name;
-    double value;
-} figure;
+enum { FIGURES = 8, FRACTIONS = 6 /* the others are counts */ };
+static const char *const figure_name[FIGURES] = {
+    "accuracy", "auc", "auc_precision_recall", "log_loss", "label/mean", "prediction/mean", "rows", "global_step"};
 
-enum { FIGURES = 8 };
-
-static void list_figures(const hr_binary_result *r, const hr_estimator *e, figure *out)
+static void list_figures(const hr_binary_result *r, const hr_estimator *e, double *value)
 {
-    const figure list[FIGURES] = {
-        {"accuracy", r->accuracy},           {"auc", r->auc},
-        {"auc_precision_recall", r->auc_pr}, {"log_loss", r->log_loss},
-        {"label/mean", r->label_mean},       {"prediction/mean", r->prediction_mean},
-        {"rows", (double)r->count},          {"global_step", hr_estimator_result(e, "global_step")}};
-    memcpy(out, list, sizeof list);
+    const double list[FIGURES] = {r->accuracy,      r->auc,
+                                  r->auc_pr,        r->log_loss,
+                                  r->label_mean,    r->prediction_mean,
+                                  (double)r->count, hr_estimator_result(e, "global_step")};
+    memcpy(value, list, sizeof list);
 }
 
-static void print_text(const figure *f)
+static void print_text(const double *value)
 {
-    for (int i = 0; i < 6; i++) printf("  %-22s %.5f\n", f[i].name, f[i].value);
-    printf("  %-22s %s\n  %-22s %s\n", f[6].name, with_commas((int64_t)f[6].value), f[7].name,
-           with_commas((int64_t)f[7].value));
+    for (int i = 0; i < FIGURES; i++)
+        if (i < FRACTIONS)
+            printf("  %-22s %10.5f\n", figure_name[i], value[i]);
+        else
+            printf("  %-22s %10s\n", figure_name[i], with_commas((int64_t)value[i]));
 }
 
-static void print_as_json(const figure *f)
+static void print_as_json(const double *value)
 {
     cJSON *top = cJSON_CreateObject();
-    for (int i = 0; i < FIGURES; i++) cJSON_AddNumberToObject(top, f[i].name, f[i].value);
+    for (int i = 0; i < FIGURES; i++) cJSON_AddNumberToObject(top, figure_name[i], value[i]);
     print_json(top);
 }
 
-/* ---- bounds ---- */
+/* ---- bounds: "--at-least auc=0.783" ---- */
 
-/* "auc=0.783": 0 if the figure keeps the bound, 1 if not, 2 for a wrong bound. */
-static int check_bound(const command_call *call, const figure *f, const char *text, bool least)
+typedef struct bound {
+    int figure;
+    double value;
+} bound;
+
+/* 0, or the exit code of a wrong command line. */
+static int read_bound(const command_call *call, const char *name, const char *text, bound *out)
 {
+    char word[64] = "", *end = NULL;
     const char *equals = strchr(text, '=');
-    char *end;
-    double bound = equals ? strtod(equals + 1, &end) : 0;
-    int i = 0;
-    if (!equals || end == equals + 1 || *end)
-        return usage_error(call, "--at-%s: expected NAME=NUMBER, found \"%s\"", least ? "least" : "most", text);
-    while (i < FIGURES &&
-           (strlen(f[i].name) != (size_t)(equals - text) || strncmp(f[i].name, text, (size_t)(equals - text)) != 0))
-        i++;
-    if (i == FIGURES) return usage_error(call, "--at-%s: there is no figure \"%s\"", least ? "least" : "most", text);
-    if (least ? f[i].value >= bound : f[i].value <= bound) return 0;
-    fprintf(stderr, "headrace evaluate: %s is %.5f, expected at %s %g\n", f[i].name, f[i].value,
-            least ? "least" : "most", bound);
-    return 1;
+    if (equals) snprintf(word, sizeof word, "%.*s", (int)(equals - text), text);
+    if (equals) out->value = strtod(equals + 1, &end);
+    if (!equals || end == equals + 1 || *end || isnan(out->value))
+        return usage_error(call, "--%s: expected NAME=NUMBER, found \"%s\"", name, text);
+    for (out->figure = 0; out->figure < FIGURES; out->figure++)
+        if (strcmp(figure_name[out->figure], word) == 0) return 0;
+    const char *near = hr__suggest(word, figure_name, FIGURES);
+    return usage_error(call, "--%s: there is no figure '%s'%s%s%s", name, word, near ? "; did you mean '" : "",
+                       near ? near : "", near ? "'?" : "");
 }
 
-static int check_bounds(const command_call *call, const figure *f)
+/* `value` NULL: only whether the bounds are well written. What misses its bound is said. */
+static int check_bounds(const command_call *call, const char *name, const double *value)
 {
-    int code = 0;
-    for (int i = 0; i < flag_count(call, "at-least") && code != 2; i++) {
-        int one = check_bound(call, f, flag_nth(call, "at-least", i), true);
-        code = one > code ? one : code;
-    }
-    for (int i = 0; i < flag_count(call, "at-most") && code != 2; i++) {
-        int one = check_bound(call, f, flag_nth(call, "at-most", i), false);
-        code = one > code ? one : code;
+    int code = WORKED;
+    bool least = strcmp(name, "at-least") == 0;
+    for (int i = 0; i < flag_count(call, name); i++) {
+        bound b;
+        int wrong = read_bound(call, name, flag_nth(call, name, i), &b);
+        if (wrong || !value) code = wrong;
+        if (wrong) break;
+        if (!value || (least ? value[b.figure] >= b.value : value[b.figure] <= b.value)) continue;
+        fprintf(stderr, "headrace evaluate: %s is %.5f, expected at %s %g\n", figure_name[b.figure], value[b.figure],
+                least ? "least" : "most", b.value);
+        code = FAILED;
     }
     return code;
 }
 
 /* ---- the command ---- */
 
+static hr_status measure(hr_estimator *e, hr__training *t, double *value, hr_error *err)
+{
+    scoring s = {.scores = hr_binary_scores_new()};
+    hr_binary_result result = {0};
+    if (!s.scores || !e) {
+        hr_binary_scores_free(s.scores);
+        return hr_no_memory(err, "an evaluation");
+    }
+    progress_start(&s.bar, "evaluating");
+    hr_status st = hr_estimator_evaluate(e, hr__training_eval_input, t, .each = score, .each_user = &s);
+    progress_end(&s.bar);
+    if (st != HR_OK) *err = *hr_estimator_error(e);
+    if (st == HR_OK) st = hr_binary_scores_result(s.scores, &result, err);
+    if (st == HR_OK) list_figures(&result, e, value);
+    hr_binary_scores_free(s.scores);
+    return st;
+}
+
 static int evaluate(const command_call *call, hr__training *t)
 {
     hr_error err = {0};
-    if (!hr__training_eval_files(t)) {
-        hr_fail(&err, HR_INVALID_ARGUMENT, "cli.evaluate",
-                "%s: train: expected a key 'eval_files', the rows to evaluate on", call_argument(call, 0));
-        return failed(call, &err);
-    }
+    double value[FIGURES];
+    if (!hr__training_eval_files(t)) return lacks_eval_files(call, "evaluate on");
     hr_estimator *e = hr__training_estimator(t);
-    hr_binary_scores *scores = hr_binary_scores_new();
-    hr_binary_result result = {0};
-    hr_status st = e && scores ? HR_OK : hr_no_memory(&err, "an evaluation");
-    if (st == HR_OK) {
-        st = hr_estimator_evaluate(e, hr__training_eval_input, t, .each = score, .each_user = scores);
-        if (st != HR_OK) err = *hr_estimator_error(e);
-    }
-    if (st == HR_OK) st = hr_binary_scores_result(scores, &result, &err);
-    int code = st == HR_OK ? 0 : failed(call, &err);
-    if (code == 0) {
-        figure f[FIGURES];
-        list_figures(&result, e, f);
-        flag_given(call, "json") ? print_as_json(f) : print_text(f);
-        code = check_bounds(call, f);
-    }
-    hr_binary_scores_free(scores);
+    hr_status st = measure(e, t, value, &err);
     hr_estimator_free(e);
-    return code;
+    if (st != HR_OK) return failed(call, &err);
+    flag_given(call, "json") ? print_as_json(value) : print_text(value);
+    int least = check_bounds(call, "at-least", value), most = check_bounds(call, "at-most", value);
+    return least == WORKED ? most : least;
 }
 
 static int run(command_call *call)
 {
     hr__training *t;
-    int code = open_training(call, &t);
-    if (code != 0) return code;
+    int code = check_bounds(call, "at-least", NULL);
+    if (code == WORKED) code = check_bounds(call, "at-most", NULL);
+    if (code != WORKED) return code;
+    catch_interrupt();
+    code = open_training(call, &t);
+    if (code != WORKED) return code;
     code = evaluate(call, t);
     hr__training_free(t);
     return code;
@@ -146,10 +175,9 @@ const command command_evaluate = {
     .name = "evaluate",
     .arguments = "FILE.yaml",
     .summary = "measures a trained model on other rows",
-    .text = "Evaluates the latest checkpoint on the file's eval_files: accuracy (threshold 0.5), areas under the "
-            "curves, log\n"
-            "loss, exactly, from the probabilities of all rows. The estimator's own metrics go to MODEL_DIR/eval for\n"
-            "TensorBoard.",
+    .text = "Evaluates the latest checkpoint on the file's eval_files: accuracy (threshold 0.5), the areas under both\n"
+            "curves, log loss, exactly, from the probabilities of all rows. The estimator's own metrics go to\n"
+            "MODEL_DIR/eval for TensorBoard.",
     .examples =
         "  headrace evaluate flights.yaml --data data --model-dir data/model\n"
         "  headrace evaluate flights.yaml -d data -m data/model --at-least auc=0.783 --at-most log_loss=0.446\n",

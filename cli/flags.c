@@ -1,22 +1,21 @@
 /* The command line, read by a command's own list of flags; and the help, made from the same list. */
 #include "cli/flags.h"
 #include "base/config.h"
-#include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VALUES = 512 };
+typedef struct given_flag {
+    const flag *flag;
+    const char *value;
+} given_flag;
 
 struct command_call {
     const command *command;
-    const char *argument[MAX_VALUES];
-    int arguments;
-    struct {
-        const flag *flag;
-        const char *value;
-    } given[MAX_VALUES];
-    int givens;
+    const char **argument; /* room for every word of the command line, here and in `given` */
+    given_flag *given;
+    int arguments, givens;
 };
 
 static const flag help_flag = {FLAG_SWITCH, "help", 'h', NULL, "shows this text"};
@@ -40,7 +39,8 @@ static const flag *flag_lettered(const command *c, char letter)
 static int unknown_flag(const command_call *call, const char *word)
 {
     const char *names[64];
-    int count = 0;
+    int count = 1;
+    names[0] = help_flag.name;
     for (const flag *f = call->command->flags; f && f->kind != FLAG_NONE && count < 64; f++) names[count++] = f->name;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
@@ -49,50 +49,48 @@ static int unknown_flag(const command_call *call, const char *word)
     return usage_error(call, "unknown flag '%s'", word);
 }
 
-static bool is_integer(const char *text)
+/* Whether the next word is a flag of this command, which its user hardly meant as a value. */
+static bool is_flag(const command *c, const char *word)
 {
-    char *end;
-    strtoll(text, &end, 10);
-    return *text && !*end;
+    return strncmp(word, "--", 2) == 0 && flag_named(c, word + 2, strcspn(word + 2, "="));
 }
 
-/* Takes one flag at argv[i], with its value; returns how many words it took, below 0 for a usage error. */
+static int check_number(const command_call *call, const flag *f, const char *text)
+{
+    char *end;
+    int least = f->kind == FLAG_COUNT;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (*text && !*end && errno == 0 && number >= least) return 0;
+    return usage_error(call, "--%s: expected a whole number from %d on, found \"%s\"", f->name, least, text);
+}
+
+/* Takes one flag at argv[i], with its value: "--name value", "--name=value", "-n value", "-nvalue". Returns how many
+ * words it took, below 0 for a usage error. */
 static int take_flag(command_call *call, char **argv, int argc, int i)
 {
     const char *word = argv[i], *value = NULL;
     const flag *f;
     if (word[1] == '-') {
-        const char *equals = strchr(word, '=');
-        f = flag_named(call->command, word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2));
-        value = equals ? equals + 1 : NULL;
+        size_t size = strcspn(word + 2, "=");
+        f = flag_named(call->command, word + 2, size);
+        value = word[2 + size] ? word + 3 + size : NULL;
     } else {
-        f = word[2] ? NULL : flag_lettered(call->command, word[1]);
+        f = flag_lettered(call->command, word[1]);
+        value = word[2] ? word + 2 : NULL;
     }
-    if (!f) return -unknown_flag(call, word);
-    int took = 1;
+    if (!f || (f->kind == FLAG_SWITCH && value && word[1] != '-')) return -unknown_flag(call, word);
     if (f->kind == FLAG_SWITCH && value) return -usage_error(call, "--%s takes no value", f->name);
+    int took = 1;
     if (f->kind != FLAG_SWITCH && !value) {
-        if (i + 1 >= argc) return -usage_error(call, "--%s needs a value: %s", f->name, f->value);
+        if (i + 1 >= argc || is_flag(call->command, argv[i + 1]))
+            return -usage_error(call, "--%s needs a value: --%s %s", f->name, f->name, f->value);
         value = argv[i + 1];
         took = 2;
     }
-    if (f->kind == FLAG_INT && !is_integer(value))
-        return -usage_error(call, "--%s: expected a whole number, found \"%s\"", f->name, value);
-    if (call->givens == MAX_VALUES) return -usage_error(call, "more than %d flags", MAX_VALUES);
-    call->given[call->givens].flag = f;
-    call->given[call->givens++].value = value;
+    if ((f->kind == FLAG_COUNT || f->kind == FLAG_NUMBER) && check_number(call, f, value) != 0) return -WRONG_USE;
+    call->given[call->givens++] = (given_flag){f, value};
     return took;
-}
-
-static int take_argument(command_call **call, const char *word)
-{
-    command_call *c = *call;
-    if (c->arguments == MAX_VALUES) {
-        /* Shells expand patterns into long lists: give the pattern itself in quotes. */
-        return usage_error(c, "more than %d files; give a pattern in quotes instead", MAX_VALUES);
-    }
-    c->argument[c->arguments++] = word;
-    return 0;
 }
 
 static int check_arguments(const command_call *call)
@@ -105,32 +103,45 @@ static int check_arguments(const command_call *call)
     return 0;
 }
 
-int run_command(const command *c, int argc, char **argv)
+static int read_words(command_call *call, int argc, char **argv)
 {
-    command_call *call = calloc(1, sizeof *call);
-    if (!call) return 1;
-    call->command = c;
-    int code = 0;
-    bool only_arguments = false;
-    for (int i = 0; i < argc && code == 0;) {
+    bool only_arguments = false; /* behind "--" */
+    for (int i = 0; i < argc;) {
         if (!only_arguments && strcmp(argv[i], "--") == 0) {
             only_arguments = true;
             i++;
         } else if (!only_arguments && argv[i][0] == '-' && argv[i][1]) {
             int took = take_flag(call, argv, argc, i);
-            if (took < 0) code = -took;
+            if (took < 0) return -took;
             i += took;
         } else {
-            code = take_argument(&call, argv[i++]);
+            call->argument[call->arguments++] = argv[i++];
         }
     }
-    if (code == 0 && flag_given(call, "help"))
+    return 0;
+}
+
+/* Help that is asked for anywhere is given, whatever else is wrong. */
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+int run_command(const command *c, int argc, char **argv)
+{
+    if (asks_for_help(argc, argv)) {
         print_help(c);
-    else {
-        if (code == 0) code = check_arguments(call);
-        if (code == 0) code = c->run(call);
+        return WORKED;
     }
-    free(call);
+    size_t room = (size_t)argc + 1;
+    command_call call = {c, calloc(room, sizeof *call.argument), calloc(room, sizeof *call.given), 0, 0};
+    int code = call.argument && call.given ? read_words(&call, argc, argv) : FAILED;
+    if (code == 0) code = check_arguments(&call);
+    if (code == 0) code = c->run(&call);
+    free(call.argument);
+    free(call.given);
     return code;
 }
 
@@ -145,7 +156,7 @@ const char *flag_text(const command_call *call, const char *name)
     return count ? flag_nth(call, name, count - 1) : NULL;
 }
 
-int64_t flag_int(const command_call *call, const char *name, int64_t fallback)
+int64_t flag_number(const command_call *call, const char *name, int64_t fallback)
 {
     const char *text = flag_text(call, name);
     return text ? strtoll(text, NULL, 10) : fallback;
@@ -175,13 +186,46 @@ int usage_error(const command_call *call, const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fprintf(stderr, "\nTry 'headrace %s --help'.\n", call->command->name);
-    return 2;
+    return WRONG_USE;
+}
+
+/* The library speaks to programmers: ".na_value" of its options is "--na-value" here. */
+static size_t copy_as_flag(const command *c, const char *text, char *to, size_t room)
+{
+    size_t size = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");
+    if (size == 0 || size + 3 > room) return 0;
+    snprintf(to, room, "--%.*s", (int)size, text + 1);
+    for (char *p = to; *p; p++)
+        if (*p == '_') *p = '-';
+    return flag_named(c, to + 2, size) ? size + 1 : 0;
+}
+
+static void print_as_flags(const command *c, const char *text)
+{
+    char name[64];
+    for (char before = '\0'; *text;) {
+        size_t took = before == ' ' && *text == '.' ? copy_as_flag(c, text, name, sizeof name) : 0;
+        if (took)
+            fputs(name, stderr);
+        else
+            fputc(*text, stderr);
+        before = *text;
+        text += took ? took : 1;
+    }
 }
 
 int failed(const command_call *call, const hr_error *err)
 {
-    fprintf(stderr, "headrace %s: %s\n", call->command->name, err->text);
-    return 1;
+    const char *name = call->command->name, *text = err->text;
+    if (err->code == HR_CANCELLED && interrupted()) {
+        fprintf(stderr, "headrace %s: interrupted\n", name);
+        return INTERRUPTED;
+    }
+    if (strncmp(text, name, strlen(name)) == 0 && strncmp(text + strlen(name), ": ", 2) == 0) text += strlen(name) + 2;
+    fprintf(stderr, "headrace %s: ", name);
+    print_as_flags(call->command, text);
+    fputc('\n', stderr);
+    return FAILED;
 }
 
 static void print_flag(const flag *f)
@@ -198,5 +242,6 @@ void print_help(const command *c)
     printf("Usage: headrace %s [flags] %s\n\n%s\n\nFlags:\n", c->name, c->arguments, c->text);
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) print_flag(f);
     print_flag(&help_flag);
-    printf("\nExamples:\n%s\nExit code: 0 it worked, 1 it failed, 2 the command line was wrong.\n", c->examples);
+    printf("\nExamples:\n%s\nExit code: 0 it worked, 1 it failed, 2 the command line was wrong, 130 Ctrl-C ended it.\n",
+           c->examples);
 }

@@ -95,7 +95,10 @@ static hr_status print_records(const char *path, int64_t *left, hr__example_walk
         put_record(line, feature, count);
         st = hr__text_status(line, "a line", err);
         if (st != HR_OK) break;
-        fwrite(line->data, 1, line->size, stdout);
+        if (fwrite(line->data, 1, line->size, stdout) != line->size) {
+            st = output_error(err);
+            break;
+        }
         --*left;
     }
     hr_record_reader_free(reader);
@@ -107,24 +110,23 @@ static int run(command_call *call)
     hr_error err = {0};
     hr_status st = HR_OK;
     hr__text line = {0};
-    int64_t left = flag_int(call, "lines", 10);
-    if (left < 0) return usage_error(call, "-n: expected a number of records, found %" PRId64, left);
+    int64_t left = flag_number(call, "lines", 10);
     hr__example_walk *walk = hr__example_walk_new();
     if (!walk) st = hr_no_memory(&err, "reading records");
-    for (int i = 0; i < call_arguments(call) && st == HR_OK; i++) {
+    for (int i = 0; i < call_arguments(call) && st == HR_OK && left > 0; i++) {
         hr_file_list files = {0};
-        st = hr_match_files(call_argument(call, i), &files, &err);
-        for (int64_t f = 0; f < files.count && st == HR_OK; f++)
+        st = match_argument(call_argument(call, i), &files, &err);
+        for (int64_t f = 0; f < files.count && st == HR_OK && left > 0; f++)
             st = print_records(files.path[f], &left, walk, &line, &err);
         hr_file_list_clear(&files);
     }
     hr__text_free(&line);
     hr__example_walk_free(walk);
-    return st == HR_OK ? 0 : failed(call, &err);
+    return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static const flag flags[] = {
-    {FLAG_INT, "lines", 'n', "N", "so many records; default 10"},
+    {FLAG_NUMBER, "lines", 'n', "N", "so many records; default 10"},
     {0},
 };
 
@@ -132,8 +134,11 @@ const command command_head = {
     .name = "head",
     .arguments = "FILE...",
     .summary = "shows the first records of TFRecord files as JSON lines",
-    .text = "Shows the first records as lines of JSON: a tf.Example's features and their values.",
-    .examples = "  headrace head -n 3 data/train-00000-of-00008.tfrecord\n",
+    .text =
+        "Shows the first records as lines of JSON: a tf.Example's features and their values. Bytes that are no UTF-8\n"
+        "are shown as {\"bytes\": base64}. A FILE may be a pattern in quotes; - is standard input.",
+    .examples = "  headrace head -n 3 data/train-00000-of-00008.tfrecord\n"
+                "  headrace head -n 100 'data/train-*' | jq .tailnum\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,

@@ -1,5 +1,6 @@
 /* headrace info: counts records and bytes of TFRecord files, and says which features they hold. Every record is read and both
  * of its checksums are verified. */
+#include "base/text.h"
 #include "cli/command.h"
 #include "io/example_walk.h"
 #include <headrace/io.h>
@@ -12,27 +13,33 @@
 enum { MAX_FEATURES = 4096 };
 
 typedef struct feature_seen {
-    char *key;
+    char *key; /* any bytes */
+    size_t size;
     hr_dtype dtype;
     bool mixed; /* of several types */
-    int64_t records, values, most;
+    int64_t records, values;
 } feature_seen;
 
 typedef struct file_seen {
-    int64_t records, bytes, disk_bytes, smallest, largest, no_examples;
+    int64_t records, bytes, disk_bytes, smallest, largest, no_examples, trailing_zeros;
     feature_seen feature[MAX_FEATURES];
     int features;
+    bool too_many;
 } file_seen;
 
 static feature_seen *feature_of(file_seen *s, hr_view key)
 {
-    for (int i = 0; i < s->features; i++)
-        if (strlen(s->feature[i].key) == (size_t)key.size && memcmp(s->feature[i].key, key.data, (size_t)key.size) == 0)
+    for (int i = 0; i < s->features; i++) {
+        const feature_seen *f = &s->feature[i];
+        if (f->size == (size_t)key.size && (f->size == 0 || memcmp(f->key, key.data, f->size) == 0))
             return &s->feature[i];
-    if (s->features == MAX_FEATURES) return NULL;
-    char *copy = strndup(key.data, (size_t)key.size);
-    s->feature[s->features] = (feature_seen){.key = copy};
-    return copy ? &s->feature[s->features++] : NULL;
+    }
+    s->too_many |= s->features == MAX_FEATURES;
+    char *copy = s->too_many ? NULL : malloc((size_t)key.size + 1);
+    if (!copy) return NULL;
+    if (key.size) memcpy(copy, key.data, (size_t)key.size);
+    s->feature[s->features] = (feature_seen){.key = copy, .size = (size_t)key.size};
+    return &s->feature[s->features++];
 }
 
 static void note_features(file_seen *s, const hr__walked_feature *feature, int count)
@@ -45,8 +52,21 @@ static void note_features(file_seen *s, const hr__walked_feature *feature, int c
         f->dtype = t->dtype;
         f->records++;
         f->values += t->count;
-        if (t->count > f->most) f->most = t->count;
     }
+}
+
+static void note_record(file_seen *s, hr__example_walk *walk, hr_view record)
+{
+    const hr__walked_feature *feature;
+    int count;
+    if (s->records == 0 || record.size < s->smallest) s->smallest = record.size;
+    if (record.size > s->largest) s->largest = record.size;
+    s->records++;
+    s->bytes += record.size;
+    if (hr__example_walk_record(walk, record, &feature, &count, NULL) == HR_OK)
+        note_features(s, feature, count);
+    else
+        s->no_examples++;
 }
 
 static hr_status read_file(const char *path, const hr_input_opts *opts, hr__example_walk *walk, file_seen *s,
@@ -58,18 +78,13 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr__exam
     struct stat about;
     HR_TRY(hr_record_reader_open(path, opts, &reader, err));
     while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
-        const hr__walked_feature *feature;
-        int count;
-        if (s->records == 0 || record.size < s->smallest) s->smallest = record.size;
-        if (record.size > s->largest) s->largest = record.size;
-        s->records++;
-        s->bytes += record.size;
-        if (hr__example_walk_record(walk, record, &feature, &count, NULL) == HR_OK)
-            note_features(s, feature, count);
-        else
-            s->no_examples++;
-        if (s->records % 4096 == 0) progress_show(p, -1, with_commas(s->records));
+        note_record(s, walk, record);
+        if (s->records % 4096 != 0 || !progress_due(p)) continue;
+        char detail[64];
+        snprintf(detail, sizeof detail, "%s records", with_commas(s->records));
+        progress_show(p, -1, detail);
     }
+    s->trailing_zeros += hr_record_trailing_zeros(reader);
     hr_record_reader_free(reader);
     s->disk_bytes += stat(path, &about) == 0 ? about.st_size : 0;
     return st == HR_END ? HR_OK : st;
@@ -77,37 +92,57 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr__exam
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const feature_seen *)a)->key, ((const feature_seen *)b)->key);
+    const feature_seen *x = a, *y = b;
+    int order = memcmp(x->key, y->key, x->size < y->size ? x->size : y->size);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* ---- printing ---- */
+
+/* As it stands if it is a plain word, else as JSON writes it. */
+static void print_feature(const feature_seen *f)
+{
+    hr__text name = {0};
+    bool plain = f->size > 0;
+    for (size_t i = 0; i < f->size; i++) plain &= f->key[i] > ' ' && f->key[i] < 127 && f->key[i] != '"';
+    if (plain)
+        hr__text_bytes(&name, f->key, f->size);
+    else
+        hr__text_json(&name, f->key, f->size);
+    printf("  %-24s %-8s %14s %14.4g\n", name.failed ? "?" : name.data, f->mixed ? "mixed" : hr_dtype_name(f->dtype),
+           with_commas(f->records), f->records ? (double)f->values / (double)f->records : 0);
+    hr__text_free(&name);
 }
 
 static void print_text(const file_seen *s, int64_t files, double seconds)
 {
-    printf("%s records in %" PRId64 " file%s, %s on disk, records of %s to %s bytes, %s on average\n",
-           with_commas(s->records), files, files == 1 ? "" : "s", human_bytes((double)s->disk_bytes),
-           with_commas(s->smallest), with_commas(s->largest), with_commas(s->records ? s->bytes / s->records : 0));
-    printf("all checksums are right; read in %.2f s, %s records/s\n", seconds,
+    printf("%s record%s in %" PRId64 " file%s, %s on disk", with_commas(s->records), s->records == 1 ? "" : "s", files,
+           files == 1 ? "" : "s", human_bytes((double)s->disk_bytes));
+    if (s->records)
+        printf("; %s to %s bytes each, %s on average", with_commas(s->smallest), with_commas(s->largest),
+               with_commas(s->bytes / s->records));
+    printf("\nall checksums are right; read in %.2f s, %s records/s\n", seconds,
            with_commas((int64_t)((double)s->records / (seconds > 0 ? seconds : 1e-9))));
     if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
+    if (s->trailing_zeros) printf("%s zero bytes behind compressed data\n", with_commas(s->trailing_zeros));
+    if (s->too_many) printf("only the first %d names of features are counted\n", MAX_FEATURES);
     if (s->features) printf("\n  %-24s %-8s %14s %14s\n", "feature", "type", "present in", "values each");
-    for (int i = 0; i < s->features; i++) {
-        const feature_seen *f = &s->feature[i];
-        double mean = f->records ? (double)f->values / (double)f->records : 0;
-        printf("  %-24s %-8s %14s %14.4g\n", f->key, f->mixed ? "mixed" : hr_dtype_name(f->dtype),
-               with_commas(f->records), mean);
-    }
+    for (int i = 0; i < s->features; i++) print_feature(&s->feature[i]);
 }
 
 static void print_as_json(const file_seen *s, int64_t files)
 {
-    cJSON *top = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(top, "features");
+    cJSON *top = cJSON_CreateObject();
     cJSON_AddNumberToObject(top, "files", (double)files);
     cJSON_AddNumberToObject(top, "records", (double)s->records);
     cJSON_AddNumberToObject(top, "record_bytes", (double)s->bytes);
     cJSON_AddNumberToObject(top, "disk_bytes", (double)s->disk_bytes);
     cJSON_AddNumberToObject(top, "not_examples", (double)s->no_examples);
+    cJSON_AddNumberToObject(top, "trailing_zeros", (double)s->trailing_zeros);
+    cJSON *list = cJSON_AddArrayToObject(top, "features");
     for (int i = 0; i < s->features; i++) {
         cJSON *f = cJSON_CreateObject();
-        cJSON_AddStringToObject(f, "name", s->feature[i].key);
+        add_text(f, "name", s->feature[i].key, s->feature[i].size);
         cJSON_AddStringToObject(f, "type", s->feature[i].mixed ? "mixed" : hr_dtype_name(s->feature[i].dtype));
         cJSON_AddNumberToObject(f, "records", (double)s->feature[i].records);
         cJSON_AddNumberToObject(f, "values", (double)s->feature[i].values);
@@ -116,22 +151,18 @@ static void print_as_json(const file_seen *s, int64_t files)
     print_json(top);
 }
 
-static hr_status read_all(const command_call *call, file_seen *s, int64_t *files, hr_error *err)
+static hr_status read_all(const command_call *call, const hr_input_opts *opts, file_seen *s, int64_t *files,
+                          hr_error *err)
 {
     progress p;
-    hr_input_opts opts = {.struct_size = sizeof opts};
-    const char *compression = flag_text(call, "compression");
-    if (compression && !hr_compression_named(compression, &opts.compression))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.compression",
-                       "--compression: expected GZIP or ZLIB, found \"%s\"", compression);
     hr__example_walk *walk = hr__example_walk_new();
     if (!walk) return hr_no_memory(err, "reading records");
     hr_status st = HR_OK;
     progress_start(&p, "reading");
     for (int i = 0; i < call_arguments(call) && st == HR_OK; i++) {
         hr_file_list list = {0};
-        st = hr_match_files(call_argument(call, i), &list, err);
-        for (int64_t f = 0; f < list.count && st == HR_OK; f++) st = read_file(list.path[f], &opts, walk, s, &p, err);
+        st = match_argument(call_argument(call, i), &list, err);
+        for (int64_t f = 0; f < list.count && st == HR_OK; f++) st = read_file(list.path[f], opts, walk, s, &p, err);
         *files += list.count;
         hr_file_list_clear(&list);
     }
@@ -145,9 +176,14 @@ static int run(command_call *call)
     hr_error err = {0};
     int64_t files = 0;
     double start = now_seconds();
+    hr_input_opts opts = {.struct_size = sizeof opts};
+    if (!flag_compression(call, &opts.compression)) return WRONG_USE;
     file_seen *s = calloc(1, sizeof *s);
-    if (!s) return 1;
-    hr_status st = read_all(call, s, &files, &err);
+    if (!s) {
+        hr_no_memory(&err, "counts");
+        return failed(call, &err);
+    }
+    hr_status st = read_all(call, &opts, s, &files, &err);
     qsort(s->feature, (size_t)s->features, sizeof *s->feature, by_key);
     if (st == HR_OK && flag_given(call, "json"))
         print_as_json(s, files);
@@ -155,11 +191,11 @@ static int run(command_call *call)
         print_text(s, files, now_seconds() - start);
     for (int i = 0; i < s->features; i++) free(s->feature[i].key);
     free(s);
-    return st == HR_OK ? 0 : failed(call, &err);
+    return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP or ZLIB; default: by the files' first bytes"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB or none; default: by the files' first bytes"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON instead of text"},
     {0},
 };
@@ -170,9 +206,10 @@ const command command_info = {
     .summary = "says what is in TFRecord files: records, bytes, features",
     .text =
         "Reads every record of the files, verifies both checksums of each, and counts records, bytes and features.\n"
-        "A FILE may be a pattern in quotes.",
+        "A FILE may be a pattern in quotes; - is standard input.",
     .examples = "  headrace info 'data/train-*.tfrecord'\n"
-                "  headrace info --json clicks.tfrecord.gz\n",
+                "  headrace info --json clicks.tfrecord.gz\n"
+                "  zstdcat old.tfrecord.zst | headrace info -\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,

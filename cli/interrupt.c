@@ -1,5 +1,5 @@
-/* Ctrl-C: the first one asks for a clean stop, the second ends the process. A thread waits for the signals, so that what
- * is called may take locks. */
+/* Ctrl-C: the first one asks for a clean stop, the second ends the process. A thread waits for the signals, so that no
+ * call of any other thread is interrupted. */
 #include "cli/command.h"
 #include <signal.h>
 #include <stdatomic.h>
@@ -7,30 +7,33 @@
 #include <uv.h>
 
 static atomic_bool seen;
-static void (*asked)(void *user);
-static void *asked_user;
 
 static void wait_for_signals(void *arg)
 {
     const sigset_t *set = arg;
     int number;
-    while (sigwait(set, &number) == 0) {
-        if (atomic_exchange(&seen, true)) _exit(130);
-        asked(asked_user);
-    }
+    while (sigwait(set, &number) == 0)
+        if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
 }
 
-void catch_interrupt(void (*fn)(void *user), void *user)
+/* Under nohup it is ignored, and stays so. */
+static bool hangup_is_ignored(void)
+{
+    struct sigaction action;
+    return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void catch_interrupt(void)
 {
     static sigset_t set;
     static uv_thread_t thread;
-    asked = fn;
-    asked_user = user;
+    signal(SIGPIPE, SIG_IGN);
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    if (!hangup_is_ignored()) sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any worker starts: they inherit it */
-    uv_thread_create(&thread, wait_for_signals, &set);
+    if (uv_thread_create(&thread, wait_for_signals, &set) != 0) pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 bool interrupted(void) { return atomic_load(&seen); }

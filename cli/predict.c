@@ -1,37 +1,61 @@
 /* headrace predict: the probability of each row of eval_files, a line each, in the order of the files. */
 #include "cli/training.h"
 #include <string.h>
+#include <unistd.h>
+
+typedef struct printing {
+    progress bar;
+    int64_t rows;
+} printing;
+
+static void show(printing *p)
+{
+    char detail[64];
+    snprintf(detail, sizeof detail, "%s rows", with_commas(p->rows));
+    progress_show(&p->bar, -1, detail);
+}
 
 static hr_status print_batch(const hr_element *element, const char *const *names, const hr_tensor *predictions,
                              int count, void *user, hr_error *err)
 {
-    (void)element, (void)user, (void)err;
+    printing *p = user;
+    (void)element;
     for (int i = 0; i < count; i++) {
         if (strcmp(names[i], "logistic") != 0) continue;
-        const float *p = predictions[i].data;
-        for (int64_t r = 0; r < predictions[i].count; r++) printf("%.9g\n", (double)p[r]);
+        const float *value = predictions[i].data;
+        for (int64_t r = 0; r < predictions[i].count; r++)
+            if (printf("%.9g\n", (double)value[r]) < 0) return output_error(err);
+        p->rows += predictions[i].count;
     }
-    return ferror(stdout) ? hr_fail(err, HR_RESOURCE_EXHAUSTED, "cli.write", "standard output cannot be written")
-                          : HR_OK;
+    if (progress_due(&p->bar)) show(p);
+    return HR_OK;
+}
+
+static int predict(const command_call *call, hr__training *t)
+{
+    hr_error err = {0};
+    printing p = {0};
+    if (!hr__training_eval_files(t)) return lacks_eval_files(call, "predict");
+    hr_estimator *e = hr__training_estimator(t);
+    if (!e) {
+        hr_no_memory(&err, "an estimator");
+        return failed(call, &err);
+    }
+    progress_start(&p.bar, "predicting");
+    p.bar.watched &= !isatty(STDOUT_FILENO); /* where the lines themselves can be watched */
+    hr_status st = hr_estimator_predict(e, hr__training_eval_input, t, print_batch, &p);
+    progress_end(&p.bar);
+    int code = st == HR_OK ? WORKED : failed(call, hr_estimator_error(e));
+    hr_estimator_free(e);
+    return code;
 }
 
 static int run(command_call *call)
 {
     hr__training *t;
-    hr_error err = {0};
     int code = open_training(call, &t);
-    if (code != 0) return code;
-    hr_estimator *e = hr__training_eval_files(t) ? hr__training_estimator(t) : NULL;
-    hr_status st = HR_INVALID_ARGUMENT;
-    if (!hr__training_eval_files(t))
-        hr_fail(&err, st, "cli.predict", "%s: train: expected a key 'eval_files', the rows to predict",
-                call_argument(call, 0));
-    else if (!e)
-        st = hr_no_memory(&err, "an estimator");
-    else if ((st = hr_estimator_predict(e, hr__training_eval_input, t, print_batch, NULL)) != HR_OK)
-        err = *hr_estimator_error(e);
-    code = st == HR_OK ? 0 : failed(call, &err);
-    hr_estimator_free(e);
+    if (code != WORKED) return code;
+    code = predict(call, t);
     hr__training_free(t);
     return code;
 }
@@ -42,9 +66,9 @@ const command command_predict = {
     .name = "predict",
     .arguments = "FILE.yaml",
     .summary = "prints a trained model's probability for each row",
-    .text = "Prints the probability of class 1 for each record of the file's eval_files, one a line, in a fixed order: "
-            "the\n"
-            "files are interleaved as in evaluate.",
+    .text =
+        "Prints the probability of class 1 for each record of the file's eval_files, one a line, in a fixed order:\n"
+        "the files are interleaved as in evaluate. The latest checkpoint is asked.",
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n",
     .flags = flags,
     .least_arguments = 1,

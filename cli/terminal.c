@@ -1,7 +1,7 @@
 /* What people see while they wait: one line on standard error, drawn again while a terminal watches. */
 #include "cli/command.h"
-#include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -64,42 +64,56 @@ static int terminal_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+/* ---- the line ---- */
+
+static atomic_bool line_is_drawn; /* a log line, of any thread, clears it */
+
 void progress_start(progress *p, const char *title)
 {
     const char *term = getenv("TERM");
-    *p = (progress){.title = title, .started = now_seconds()};
+    *p = (progress){.title = title, .started = now_seconds(), .first = -1};
     p->watched = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool progress_due(const progress *p) { return p->watched && now_seconds() - p->drawn >= 0.1; }
+
+/* How long the rest takes at the pace since the line was first shown. */
+static const char *time_left(const progress *p, double now, double share)
+{
+    double since = share - p->first;
+    return since > 0.005 ? human_seconds((now - p->started) * (1 - share) / since) : "-:--";
 }
 
 enum { BAR = 24 };
 
 void progress_show(progress *p, double share, const char *detail)
 {
-    double now = now_seconds();
-    if (!p->watched || now - p->drawn < 0.1) return;
-    p->drawn = now;
+    if (!progress_due(p)) return;
+    double now = p->drawn = now_seconds();
     char bar[BAR + 1], line[512];
-    int full = share < 0 ? 0 : (int)(share * BAR + 0.5);
-    for (int i = 0; i < BAR; i++) bar[i] = i < full ? '#' : '.';
+    if (share > 1) share = 1; /* what it counts from may be an estimate */
+    if (p->first < 0) p->first = share;
+    for (int i = 0; i < BAR; i++) bar[i] = i < (int)(share * BAR + 0.5) ? '#' : '.';
     bar[BAR] = '\0';
-    const char *left = share > 0.01 ? human_seconds((now - p->started) * (1 - share) / share) : "-:--";
     if (share >= 0)
-        snprintf(line, sizeof line, "%s [%s] %3.0f %%, %s left, %s", p->title, bar, share * 100, left, detail);
+        snprintf(line, sizeof line, "%s [%s] %3.0f %%, %s left, %s", p->title, bar, share * 100,
+                 time_left(p, now, share), detail);
     else
         snprintf(line, sizeof line, "%s %s, %s", p->title, human_seconds(now - p->started), detail);
     fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
-    fflush(stderr);
+    atomic_store(&line_is_drawn, true);
 }
+
+/* Clears what is drawn: the text in front of the next line. */
+static const char *cleared(void) { return atomic_exchange(&line_is_drawn, false) ? "\r\033[K" : ""; }
 
 void progress_end(progress *p)
 {
-    if (p->watched && p->drawn > 0) fprintf(stderr, "\r\033[K");
+    if (p->watched) fputs(cleared(), stderr);
 }
 
-void print_json(cJSON *object)
+void print_log(hr_level level, const char *text, void *user)
 {
-    char *text = cJSON_PrintUnformatted(object);
-    if (text) puts(text);
-    cJSON_free(text);
-    cJSON_Delete(object);
+    (void)user;
+    if (level != HR_DEBUG) fprintf(stderr, "%s%s%s\n", cleared(), level == HR_WARNING ? "warning: " : "", text);
 }

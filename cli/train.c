@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- the line that is drawn while it runs: a hook like any other ---- */
 
@@ -33,19 +34,24 @@ static hr_status watch_before(void *state, hr_monitored_session *m, hr_run_reque
     return count ? hr_request_fetch(request, loss[0], err) : HR_OK;
 }
 
+static void draw(watch *w)
+{
+    char detail[160];
+    double seconds = now_seconds() - w->started, rate = (double)((w->step - w->first) * w->batch) / (seconds + 1e-9);
+    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(w->step), (double)w->loss,
+             with_commas((int64_t)rate));
+    progress_show(&w->bar, w->total ? (double)w->step / (double)w->total : -1, detail);
+}
+
 static hr_status watch_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
 {
     watch *w = *(watch **)state;
-    char detail[160];
     (void)err;
     w->step++;
     if (results[0].dtype == HR_FLOAT && results[0].count == 1)
         w->loss += (*(const float *)results[0].data - w->loss) * (w->step - w->first < 20 ? 0.5f : 0.02f);
     if (interrupted()) hr_request_stop(m);
-    double seconds = now_seconds() - w->started, rate = (double)((w->step - w->first) * w->batch) / (seconds + 1e-9);
-    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(w->step), (double)w->loss,
-             with_commas((int64_t)rate));
-    progress_show(&w->bar, w->total ? (double)w->step / (double)w->total : -1, detail);
+    if (progress_due(&w->bar)) draw(w);
     return HR_OK;
 }
 
@@ -58,29 +64,49 @@ static const hr_hook_kind watch_kind = {
     .after_run = watch_after,
 };
 
-/* ---- how many steps there will be: the records are counted, without a look at their data ---- */
+/* ---- how many steps there will be ---- */
 
-static int64_t count_records(const char *pattern)
+enum { SAMPLE = 64 << 20 }; /* bytes that are read to count records: beyond them, the files' sizes tell */
+
+static int64_t records_in(const char *path)
 {
-    hr_file_list files = {0};
+    hr_record_reader *reader;
     int64_t records = 0;
-    if (hr_match_files(pattern, &files, NULL) != HR_OK) return 0;
-    for (int64_t i = 0; i < files.count; i++) {
-        hr_record_reader *reader;
-        hr_view record;
-        if (hr_record_reader_open(files.path[i], NULL, &reader, NULL) != HR_OK) continue;
-        while (hr_record_read(reader, &record, NULL) == HR_OK) records++;
-        hr_record_reader_free(reader);
-    }
-    hr_file_list_clear(&files);
+    if (hr_record_reader_open(path, NULL, &reader, NULL) != HR_OK) return 0;
+    while (hr_record_skip(reader, 1, NULL) == HR_OK && !interrupted()) records++;
+    hr_record_reader_free(reader);
     return records;
 }
 
-static int64_t expected_steps(const hr__training *t)
+static int64_t file_size(const char *path)
 {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? about.st_size : 0;
+}
+
+/* Small data is counted; of large data, as many whole files as the sample holds. 0: it would take too long to know. */
+static int64_t count_records(const hr_file_list *files)
+{
+    int64_t records = 0, counted = 0, total = 0;
+    for (int64_t i = 0; i < files->count; i++) total += file_size(files->path[i]);
+    for (int64_t i = 0; i < files->count && counted + file_size(files->path[i]) <= SAMPLE; i++) {
+        records += records_in(files->path[i]);
+        counted += file_size(files->path[i]);
+    }
+    return counted ? (int64_t)((double)records * ((double)total / (double)counted) + 0.5) : 0;
+}
+
+/* 0: unknown. Fails if there are no files at all, before a folder is made for the model. */
+static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error *err)
+{
+    hr_file_list files = {0};
     int64_t epochs = hr__training_epochs(t), most = hr__training_max_steps(t), batch = hr__training_batch_size(t);
-    int64_t rows = epochs < 0 ? 0 : count_records(hr__training_files(t)) * epochs, steps = (rows + batch - 1) / batch;
-    return most && (!steps || most < steps) ? most : steps;
+    HR_TRY(hr_match_files(hr__training_files(t), &files, err));
+    int64_t rows = epochs < 0 ? 0 : count_records(&files) * epochs;
+    hr_file_list_clear(&files);
+    *steps = (rows + batch - 1) / batch;
+    if (most && (!*steps || most < *steps)) *steps = most;
+    return HR_OK;
 }
 
 /* ---- what it came to ---- */
@@ -114,39 +140,38 @@ static void print_as_json(const hr__training *t, const hr_train_result *r)
     cJSON_AddNumberToObject(top, "seconds", r->seconds);
     cJSON_AddNumberToObject(top, "input_seconds", r->input_seconds);
     cJSON_AddNumberToObject(top, "batch_size", (double)hr__training_batch_size(t));
-    cJSON_AddStringToObject(top, "model_dir", hr__training_model_dir(t));
+    add_text(top, "model_dir", hr__training_model_dir(t), strlen(hr__training_model_dir(t)));
     print_json(top);
 }
 
-static void nothing(void *user) { (void)user; }
-
 static int train(const command_call *call, hr__training *t)
 {
-    watch w = {.batch = hr__training_batch_size(t), .total = expected_steps(t)}, *state = &w;
+    watch w = {.batch = hr__training_batch_size(t)}, *state = &w;
     hr_estimator *e = hr__training_estimator(t);
     hr_error err = {0};
-    if (!e) {
-        hr_no_memory(&err, "an estimator");
+    hr_status st = e ? expected_steps(t, &w.total, &err) : hr_no_memory(&err, "an estimator");
+    if (st != HR_OK) {
+        hr_estimator_free(e);
         return failed(call, &err);
     }
     hr_train_result result = {0};
     hr_hook *hook = hr_hook_new(&watch_kind, &state);
-    hr_status st = hr_estimator_train(e, hr__training_input, t, .max_steps = hr__training_max_steps(t), .hooks = &hook,
-                                      .hook_count = 1, .result = &result);
+    st = hr_estimator_train(e, hr__training_input, t, .max_steps = hr__training_max_steps(t), .hooks = &hook,
+                            .hook_count = 1, .result = &result);
     progress_end(&w.bar);
-    int code = st == HR_OK ? 0 : failed(call, hr_estimator_error(e));
-    if (code == 0 && flag_given(call, "json"))
+    int code = st == HR_OK ? WORKED : failed(call, hr_estimator_error(e));
+    if (st == HR_OK && flag_given(call, "json"))
         print_as_json(t, &result);
-    else if (code == 0)
+    else if (st == HR_OK)
         print_summary(t, &result);
     hr_estimator_free(e);
-    return code;
+    return st == HR_OK && !result.finished && interrupted() ? INTERRUPTED : code;
 }
 
 static int run(command_call *call)
 {
     hr__training *t;
-    catch_interrupt(nothing, NULL); /* before any thread is made */
+    catch_interrupt();
     int code = open_training(call, &t);
     if (code != 0) return code;
     code = train(call, t);
@@ -166,9 +191,8 @@ const command command_train = {
     .summary = "trains a model on TFRecords",
     .text =
         "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for\n"
-        "TensorBoard) go to the model directory. Ctrl-C stops with a checkpoint, which holds the place in the input "
-        "as\n"
-        "well: the same command goes on as if nothing had happened. A training that has ended says so.",
+        "TensorBoard) go to the model directory. Ctrl-C stops after the step with a checkpoint, which holds the place\n"
+        "in the input as well: the same command goes on as if nothing had happened. A training that has ended says so.",
     .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
                 "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n",
     .flags = flags,
