@@ -1,5 +1,6 @@
 /* What one pair of feeds and fetches needs: the nodes behind the fetches and not behind the feeds, in the order in
  * which they were made, which is an order that works. Made once, then found again.
+ *
  * Nodes that use one variable run in that order, too, unless all only read it; and whoever was given the variable's
  * value is done before it is changed, so that it is changed in place. All these edges lead from older to newer
  * nodes: there can be no cycle, and the result depends on no thread. */
