@@ -21,9 +21,11 @@ enum {
     MAX_WORKS = 32,
     MAX_THREADS = 257 /* the pool's, and the caller as number 0 */,
     MAX_REPORT = 64,
-    MAX_WINDOW = 64
+    MAX_WINDOW = 64,
+    MAX_LINES = 32, /* of hr_explain */
+    MAX_UNIT_ROWS = 2048,
+    UNIT_NS = 120000, /* what a unit should take */
 };
-enum { UNIT_NS = 120000, MAX_UNIT_ROWS = 2048 };
 
 typedef struct engine engine;
 typedef struct stage stage;
@@ -139,8 +141,8 @@ struct hr_plan {
     input *saved; /* loaded positions of inputs that the operator has yet to open again */
     int saves;
     bool opened, ended, top, groups;
-    bool lost;    /* a span, for lack of memory */
-    bool partial; /* the last element that it gave is short because of `error` */
+    bool lost;             /* a span, for lack of memory */
+    bool partial;          /* the last element that it gave is short because of `error` */
     hr_error error;        /* follows what this node still gives; code 0: nothing */
     hr_element *element;   /* what a user's function looks at */
     struct holder *holder; /* of an operator that holds rows: what its log entries share */
@@ -208,15 +210,24 @@ struct hr_work {
     stage *stage;
     unit *unit;
     hr_element *element; /* what a user's function looks at */
-    const applied *op; /* the operator at work */
-    bool ignores;      /* its errors are dropped */
-    uint64_t *failed;  /* a bit a row that did; NULL: none */
+    const applied *op;   /* the operator at work */
+    bool ignores;        /* its errors are dropped */
+    uint64_t *failed;    /* a bit a row that did; NULL: none */
 };
 
 typedef struct noted_file {
     char *name;
     int64_t size, mtime; /* -1: could not be told */
 } noted_file;
+
+/* A line of hr_explain: a stage, or all that are alike, such as files read side by side. */
+typedef struct line {
+    char name[120];
+    int depth, stages, window;
+    int64_t units, elements, rows, waits, queued;
+    uint64_t plan_ns, work_ns;
+    size_t unit_bytes;
+} line;
 
 struct engine {
     hr__client client; /* first: the pool's hook */
@@ -238,6 +249,8 @@ struct engine {
     int32_t files, file_room;
     hr_report_line report[MAX_REPORT];
     int reports;
+    line past[MAX_LINES]; /* of stages that were closed */
+    int pasts;
     bool severed; /* some stage is */
     bool consumer_sleeps, wake_consumer, wake_worker;
     atomic_bool cancelled, seed_told;
@@ -307,6 +320,9 @@ void engine_sweep(engine *e);
 void engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 uint64_t engine_seed(engine *e);
 void engine_stall(engine *e);
+
+/* explain.c. With the lock held. */
+void explain_remember(const stage *s); /* it will be closed */
 
 /* budget.c. With the lock held. */
 bool budget_fits(engine *e, const stage *s);

@@ -59,15 +59,6 @@ static void add(text *t, const char *format, ...)
 
 /* ---- stages ---- */
 
-/* A line of the table: a stage, or all files that are read side by side. */
-typedef struct line {
-    char name[120];
-    int depth, stages, window;
-    int64_t units, elements, rows, waits, queued;
-    uint64_t plan_ns, work_ns;
-    size_t unit_bytes;
-} line;
-
 static void add_name(line *l, const char *name)
 {
     const size_t used = strlen(l->name);
@@ -102,18 +93,33 @@ static void merge(line *into, const line *l)
     if (l->unit_bytes > into->unit_bytes) into->unit_bytes = l->unit_bytes;
 }
 
-/* Lock held. Stages of one name at one depth are one line. */
-static int collect(const engine *e, line *lines, int most)
+/* Stages of one name at one depth are one line. Returns how many lines there are then. */
+static int add_line(line *lines, int count, const line *l)
 {
-    int count = 0;
+    int same = 0;
+    while (same < count && (lines[same].depth != l->depth || strcmp(lines[same].name, l->name) != 0)) same++;
+    if (same < count)
+        merge(&lines[same], l);
+    else if (count < MAX_LINES)
+        lines[count++] = *l;
+    return count;
+}
+
+void explain_remember(const stage *s)
+{
+    line l = line_of(s);
+    l.queued = l.stages = 0;
+    s->engine->pasts = add_line(s->engine->past, s->engine->pasts, &l);
+}
+
+/* Lock held. */
+static int collect(const engine *e, line *lines)
+{
+    int count = e->pasts;
+    memcpy(lines, e->past, sizeof e->past);
     for (int i = 0; i < e->stages; i++) {
         const line l = line_of(e->stage[i]);
-        int same = 0;
-        while (same < count && (lines[same].depth != l.depth || strcmp(lines[same].name, l.name) != 0)) same++;
-        if (same < count)
-            merge(&lines[same], &l);
-        else if (count < most)
-            lines[count++] = l;
+        count = add_line(lines, count, &l);
     }
     return count;
 }
@@ -145,28 +151,27 @@ static void write_verdict(text *t, const engine *e, const line *lines, int count
 static void write_line(text *t, const line *l, uint64_t total)
 {
     const double busy = (double)(l->plan_ns + l->work_ns);
-    add(t, "%-44s %8" PRId64 " %10" PRId64 " %9.1f %9.1f %5.1f%% %7" PRId64 " %5" PRId64 "/%-3d %8.1f\n", l->name,
-        l->units, l->rows, (double)l->plan_ns / 1e6, (double)l->work_ns / 1e6, total ? 100 * busy / (double)total : 0,
-        l->waits, l->queued, l->window * l->stages, (double)l->unit_bytes / 1024);
+    add(t, "%8" PRId64 " %10" PRId64 " %9.1f %9.1f %5.1f%% %7" PRId64 " %5" PRId64 "/%-3d %8.1f  %s\n", l->units,
+        l->rows, (double)l->plan_ns / 1e6, (double)l->work_ns / 1e6, total ? 100 * busy / (double)total : 0, l->waits,
+        l->queued, l->window * l->stages, (double)l->unit_bytes / 1024, l->name);
 }
 
 char *hr_explain(hr_iterator *it)
 {
-    enum { LINES = 32 };
     engine *e = &it->engine;
     text t = {0};
-    line lines[LINES];
+    line lines[MAX_LINES];
     if (!it->open) return hr_strdup("no memory for an iterator\n");
     engine_lock(e);
-    const int count = collect(e, lines, LINES);
+    const int count = collect(e, lines);
     const double held = (double)atomic_load(&e->store.held) / (1 << 20), peak = (double)atomic_load(&e->store.peak);
     const uint64_t waits = e->consumer_waits, wait_ns = e->consumer_wait_ns;
     engine_unlock(e);
     uint64_t total = 0;
     for (int i = 0; i < count; i++) total += lines[i].plan_ns + lines[i].work_ns;
     const double seconds = (double)(uv_hrtime() - e->started) / 1e9;
-    add(&t, "%-44s %8s %10s %9s %9s %6s %7s %9s %8s\n", "stage", "units", "rows", "plan ms", "work ms", "share",
-        "waits", "queue", "unit KiB");
+    add(&t, "%8s %10s %9s %9s %6s %7s %9s %8s  %s\n", "units", "rows", "plan ms", "work ms", "share", "waits", "queue",
+        "unit KiB", "stage");
     for (int i = 0; i < count; i++) write_line(&t, &lines[i], total);
     add(&t, "%d workers and the caller, %.3f s; the caller waited %" PRIu64 " times, %.1f ms\n", e->max_workers,
         seconds, waits, (double)wait_ns / 1e6);

@@ -118,6 +118,7 @@ static stage *take_out(engine *e, const stage *top)
     for (int i = 0; i < e->stages; i++) {
         stage *s = e->stage[i];
         if (is_below(s, top)) {
+            explain_remember(s);
             *last = s;
             last = &s->next_dead;
         } else

@@ -220,7 +220,7 @@ hr_status hr_read_i64(hr_token_reader *r, int64_t *value, hr_error *err)
 
 static hr_status read_nested(hr_token_reader *r, hr_token_reader *nested, hr_error *err)
 {
-    int64_t size;
+    int64_t size = 0;
     HR_TRY(hr_read_i64(r, &size, err));
     if (size < 0 || size > r->end - r->at) return damaged(err);
     *nested = (hr_token_reader){r->at, r->at + size};
@@ -431,7 +431,7 @@ static hr_status ask_held_from(engine *e, const holder *h, hr_token_reader numbe
     if (!p.state) return hr_no_memory(err, "a saved state");
     hr_status st = op->open ? op->open(h->ds->spec, p.state, &p, err) : HR_OK;
     for (unsigned i = 0; i < op->saved && st == HR_OK; i++) {
-        int64_t number;
+        int64_t number = 0;
         st = hr_read_i64(&numbers, &number, err);
         if (st == HR_OK) memcpy((char *)p.state + i * sizeof number, &number, sizeof number);
     }
@@ -485,7 +485,7 @@ hr_status position_write(engine *e, input *in, unsigned char **bytes, size_t *si
 
 hr_status position_read(engine *e, input *in, hr_token_reader *from, hr_error *err)
 {
-    int64_t used;
+    int64_t used = 0;
     HR_TRY(hr_read_i64(from, &in->first, err));
     HR_TRY(hr_read_i64(from, &used, err));
     HR_TRY(read_token(e, from, &in->before, err));
@@ -513,7 +513,7 @@ static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *e
 
 static hr_status load_stage_position(hr_plan *p, input *in, hr_token_reader *from, hr_error *err)
 {
-    int64_t used;
+    int64_t used = 0;
     HR_TRY(read_token(p->stage->engine, from, &in->before, err));
     HR_TRY(hr_read_i64(from, &in->first, err));
     HR_TRY(hr_read_i64(from, &used, err));
@@ -524,7 +524,7 @@ static hr_status load_stage_position(hr_plan *p, input *in, hr_token_reader *fro
 
 static hr_status load_own(hr_plan *p, int i, hr_token_reader *from, hr_error *err)
 {
-    int64_t kind;
+    int64_t kind = 0;
     HR_TRY(hr_read_i64(from, &kind, err));
     if (kind == NOT_KNOWN) return HR_OK;
     if (kind == HELD) return load_held(p, i, from, err);
@@ -537,7 +537,7 @@ static hr_status load_own(hr_plan *p, int i, hr_token_reader *from, hr_error *er
 
 static hr_status load_opened(hr_plan *p, hr_token_reader *from, hr_error *err)
 {
-    int64_t opened, kind;
+    int64_t opened = 0, kind = 0;
     HR_TRY(hr_read_i64(from, &opened, err));
     if (opened < 0 || opened > from->end - from->at) return damaged(err);
     p->saved = opened ? hr_calloc((size_t)opened, sizeof *p->saved) : NULL;
@@ -559,7 +559,7 @@ hr_status node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
     if (op->open) HR_TRY(op->open(p->ds->spec, p->state, p, err));
     if (!from) return HR_OK;
     for (unsigned i = 0; i < op->saved; i++) {
-        int64_t number;
+        int64_t number = 0;
         HR_TRY(hr_read_i64(from, &number, err));
         memcpy((char *)p->state + i * sizeof number, &number, sizeof number);
     }

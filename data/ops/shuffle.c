@@ -8,7 +8,7 @@
 
 enum { WHOLE_INPUT = -2 };                       /* as buffer_size: TensorFlow's UNKNOWN_CARDINALITY */
 static const int64_t LARGEST = INT64_C(1) << 59; /* a buffer that no memory holds, and no sum overflows */
-enum { CHUNK = 64, FIRST_SLOTS = 1024 };
+enum { CHUNK = 64, AHEAD = 16, FIRST_SLOTS = 1024 };
 
 typedef struct shuffle_spec {
     int64_t size;
@@ -228,6 +228,9 @@ static int64_t next_slots(const shuffle_state *st, int64_t wanted_draws, int shr
         s[i] = hr_random_below(st->key, (uint64_t)(st->draws + i), st->filled - i * shrinks);
         __builtin_prefetch(&st->slot[s[i]], 1);
     }
+    /* From files in turn elements come one by one: then the slots of later draws are asked for. */
+    for (int64_t i = 0; i < n && n < AHEAD && !shrinks; i++)
+        __builtin_prefetch(&st->slot[hr_random_below(st->key, (uint64_t)(st->draws + AHEAD + i), st->filled)], 1);
     return n;
 }
 
