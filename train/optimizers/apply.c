@@ -41,18 +41,19 @@ static hr_status check_indices(const hr_tensor *indices, int64_t rows, hr_error 
     return HR_OK;
 }
 
-hr_status hr__sparse_check(hr_kernel *k, const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices,
-                           int64_t *width, hr_error *err)
+hr_status hr__sparse_check(const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices, hr__sparse *out,
+                           hr_error *err)
 {
-    (void)k;
     hr_shape row = variable->shape;
+    *out = (hr__sparse){.grad = grad, .indices = indices, .width = 1};
     if (row.rank < 1) return refuse_shapes("a variable with rows", variable, grad, err);
     if (indices->shape.rank != 1) return refuse_shapes("a vector of indices", variable, indices, err);
     row.dims[0] = indices->count;
     if (!hr_shape_equal(row, grad->shape)) return refuse_shapes("a gradient of one row an index", variable, grad, err);
-    *width = 1;
-    for (int i = 1; i < row.rank; i++) *width *= row.dims[i];
-    return check_indices(indices, variable->shape.dims[0], err);
+    for (int i = 1; i < row.rank; i++) out->width *= row.dims[i];
+    out->rows = variable->shape.dims[0];
+    out->row_bytes = (size_t)out->width * hr_dtype_size(variable->dtype);
+    return check_indices(indices, out->rows, err);
 }
 
 /* ---- dense ---- */
@@ -159,10 +160,13 @@ static hr_status run_sparse(hr_kernel *k, const hr__apply *apply, update *u, con
     const hr_tensor *grad = k->input[apply->grad], *indices = k->input[apply->indices];
     int64_t count = indices->count;
     const bool once = hr_attr_bool(k->node, "_sum_duplicates");
-    HR_TRY(hr__sparse_check(k, variable, grad, indices, &u->width, err));
+    hr__sparse sparse;
+    HR_TRY(hr__sparse_check(variable, grad, indices, &sparse, err));
+    for (int s = 0; s <= u->rule->slots; s++) sparse.table[sparse.tables++] = u->value[s];
+    u->width = sparse.width;
     u->grad = grad->data;
     if (once)
-        HR_TRY(hr__sum_rows(k, indices, grad, u->width, &u->rows, &u->grad, &count, err));
+        HR_TRY(hr__sum_rows(k, &sparse, &u->rows, &u->grad, &count, err));
     else
         u->rows = wide_indices(k, indices);
     if (!u->rows) return hr_no_memory(err, "indices");

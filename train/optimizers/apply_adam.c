@@ -65,10 +65,10 @@ typedef struct sweep {
 PIECES(float, f32, s->f32)
 PIECES(double, f64, hr__rule_adam_move.f64)
 
-static hr_status sum_rows(hr_kernel *k, int64_t width, hr_tensor *rows, const void **grad, hr_error *err)
+static hr_status sum_rows(hr_kernel *k, const hr__sparse *of, hr_tensor *rows, const void **grad, hr_error *err)
 {
     const int64_t *summed;
-    HR_TRY(hr__sum_rows(k, k->input[INDICES], k->input[GRAD], width, &summed, grad, &rows->count, err));
+    HR_TRY(hr__sum_rows(k, of, &summed, grad, &rows->count, err));
     *rows = hr_tensor_of(HR_INT64, HR_SHAPE(rows->count), summed);
     return HR_OK;
 }
@@ -95,17 +95,17 @@ static hr_status sparse_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *variable = NULL;
     hr_tensor rows = {0};
     const void *grad;
-    int64_t width;
+    hr__sparse sparse;
     HR_TRY(numbers(k, &apply, err));
     HR_TRY(variables(k, &s, &variable, err));
-    HR_TRY(hr__sparse_check(k, variable, k->input[GRAD], k->input[INDICES], &width, err));
-    HR_TRY(sum_rows(k, width, &rows, &grad, err));
+    HR_TRY(hr__sparse_check(variable, k->input[GRAD], k->input[INDICES], &sparse, err));
+    HR_TRY(sum_rows(k, &sparse, &rows, &grad, err));
     const bool narrow = s.dtype == HR_FLOAT;
     hr_kernel_parallel(k, variable->count, 0.3, narrow ? decay_f32 : decay_f64, &s);
     if (narrow)
-        add_rows_f32(&s, &rows, grad, width);
+        add_rows_f32(&s, &rows, grad, sparse.width);
     else
-        add_rows_f64(&s, &rows, grad, width);
+        add_rows_f64(&s, &rows, grad, sparse.width);
     hr_kernel_parallel(k, variable->count, hr__rule_adam_move.nanoseconds, narrow ? move_f32 : move_f64, &s);
     return HR_OK;
 }

@@ -41,8 +41,12 @@ static int slots(const hr_optimizer *o, const hr__slot **slot)
 
 static hr_node adjusted_l2(hr__training *t, const hr__target *v, hr_node rate)
 {
+    const double *value = t->optimizer->value;
     hr_node l2 = hr__number(t, v, L2);
-    if (t->optimizer->value[BETA] == 0) return l2;
+    if (value[BETA] == 0) return l2;
+    /* v1 does this sum before it becomes float32. */
+    if (t->optimizer->v1 && !t->optimizer->learning_rate_node.graph)
+        return hr__in_type(hr_scalar(t->g, HR_FLOAT, value[L2] + value[BETA] / (2 * value[HR__LEARNING_RATE])), v);
     hr_node twice = hr_mul(hr_scalar(t->g, v->dtype, 2), rate);
     return hr_add(l2, hr_div(hr__number(t, v, BETA), twice));
 }

@@ -21,7 +21,8 @@ static hr_optimizer no_memory = {
 
 hr_optimizer *hr_optimizer_ref(hr_optimizer *optimizer)
 {
-    if (optimizer && optimizer != &no_memory) atomic_fetch_add_explicit(&optimizer->references, 1, memory_order_relaxed);
+    if (optimizer && optimizer != &no_memory)
+        atomic_fetch_add_explicit(&optimizer->references, 1, memory_order_relaxed);
     return optimizer;
 }
 

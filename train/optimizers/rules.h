@@ -43,14 +43,23 @@ hr_status hr__apply_run(hr_kernel *k, const hr__apply *apply, hr_error *err);
 
 /* A scalar input of the variable's type. */
 hr_status hr__apply_number(hr_kernel *k, int input, double *out, hr_error *err);
-/* Checks indices and gradient against the variable: every row within it. *width: values of a row. */
-hr_status hr__sparse_check(hr_kernel *k, const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices,
-                           int64_t *width, hr_error *err);
+/* A sparse gradient beside the variable's tables: its values and its slots'. */
+typedef struct hr__sparse {
+    const hr_tensor *grad, *indices;
+    int64_t rows, width; /* of the variable; values of a row */
+    size_t row_bytes;
+    int tables;
+    const void *table[1 + HR__RULE_SLOTS];
+} hr__sparse;
 
-/* Rows that come twice, summed: *rows (int64 [*count], in the order of first occurrence) and *sums (*count rows of
- * `width`), both in the kernel's temporary memory. */
-hr_status hr__sum_rows(hr_kernel *k, const hr_tensor *indices, const hr_tensor *grad, int64_t width,
-                       const int64_t **rows, const void **sums, int64_t *count, hr_error *err);
+/* Checks indices and gradient against the variable, every row within it, and describes them. */
+hr_status hr__sparse_check(const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices, hr__sparse *out,
+                           hr_error *err);
+
+/* Rows that come twice, summed: *rows (int64 [*count], in the order of first occurrence) and *sums (*count rows), both
+ * in the kernel's temporary memory. */
+hr_status hr__sum_rows(hr_kernel *k, const hr__sparse *of, const int64_t **rows, const void **sums, int64_t *count,
+                       hr_error *err);
 
 /* The rule's function for this processor. */
 hr__rule_f32 *hr__rule_choose(const hr__rule *rule);

@@ -8,7 +8,7 @@
 typedef struct seen_rows {
     int32_t *place; /* of a row in `rows`, plus one; 0: free */
     int64_t *rows;
-    uint32_t mask;
+    uint32_t mask; /* of the table; 0: places are found by the row itself */
     int64_t count;
 } seen_rows;
 
@@ -17,66 +17,90 @@ static inline int64_t index_at(const hr_tensor *indices, int64_t i)
     return indices->dtype == HR_INT32 ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
 }
 
-/* Where the row stands; *fresh: it was not there before. */
+/* Where the row stands; *fresh: it was not there before. Whether it is fresh is as good as random, so there is no branch
+ * on it. */
 static inline int64_t find(seen_rows *s, int64_t row, bool *fresh)
 {
-    uint32_t at = (uint32_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & s->mask;
-    while (s->place[at] && s->rows[s->place[at] - 1] != row) at = (at + 1) & s->mask;
-    *fresh = s->place[at] == 0;
-    if (*fresh) {
-        s->rows[s->count++] = row;
-        s->place[at] = (int32_t)s->count;
+    size_t at = (size_t)row;
+    if (s->mask) {
+        at = (uint32_t)(((uint64_t)row * 0x9e3779b97f4a7c15u) >> 32) & s->mask;
+        while (s->place[at] && s->rows[s->place[at] - 1] != row) at = (at + 1) & s->mask;
     }
-    return s->place[at] - 1;
+    const int32_t found = s->place[at];
+    const int64_t place = found ? found - 1 : s->count;
+    *fresh = found == 0;
+    s->rows[place] = row;
+    s->place[at] = (int32_t)place + 1;
+    s->count += *fresh;
+    return place;
 }
 
-static hr_status seen_begin(seen_rows *s, hr_kernel *k, int64_t count, hr_error *err)
+/* Small tables of weights need no hashing. */
+static hr_status seen_begin(seen_rows *s, hr_kernel *k, int64_t count, int64_t table_rows, hr_error *err)
 {
-    uint32_t slots = 16;
-    while (slots < 2 * (uint64_t)count) slots *= 2;
-    s->mask = slots - 1;
-    s->place = hr_kernel_temp(k, slots * sizeof *s->place);
+    size_t slots = 16;
+    while (slots < 4 * (uint64_t)count) slots *= 2;
+    s->mask = (uint64_t)table_rows <= slots ? 0 : (uint32_t)(slots - 1);
+    if (!s->mask) slots = (size_t)table_rows;
+    s->place = hr_kernel_temp(k, slots * sizeof *s->place + 1);
     s->rows = hr_kernel_temp(k, (size_t)count * sizeof *s->rows + 1);
     if (!s->place || !s->rows) return hr_no_memory(err, "the rows of a sparse gradient");
     memset(s->place, 0, slots * sizeof *s->place);
     return HR_OK;
 }
 
-static void sum_f32(seen_rows *s, const hr_tensor *indices, const float *g, int64_t width, float *sums)
+/* The values of the tables that will be needed are on their way meanwhile. */
+static inline void fetch(const hr__sparse *of, int64_t row)
 {
-    for (int64_t i = 0; i < indices->count; i++, g += width) {
+    for (int i = 0; i < of->tables; i++)
+        __builtin_prefetch((const char *)of->table[i] + (size_t)row * of->row_bytes, 1);
+}
+
+static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, float *sums)
+{
+    for (int64_t i = 0; i < of->indices->count; i++) {
         bool fresh;
-        float *sum = sums + find(s, index_at(indices, i), &fresh) * width;
-        if (fresh)
-            for (int64_t j = 0; j < width; j++) sum[j] = g[j];
-        else
-            for (int64_t j = 0; j < width; j++) sum[j] += g[j];
+        const int64_t row = index_at(of->indices, i), place = find(s, row, &fresh);
+        fetch(of, row);
+        sums[place] = (fresh ? 0 : sums[place]) + g[i];
     }
 }
 
-static void sum_f64(seen_rows *s, const hr_tensor *indices, const double *g, int64_t width, double *sums)
-{
-    for (int64_t i = 0; i < indices->count; i++, g += width) {
-        bool fresh;
-        double *sum = sums + find(s, index_at(indices, i), &fresh) * width;
-        for (int64_t j = 0; j < width; j++) sum[j] = fresh ? g[j] : sum[j] + g[j];
+#define SUM(T, S)                                                                                                      \
+    static void sum_##S(seen_rows *s, const hr__sparse *of, const T *g, T *sums)                                       \
+    {                                                                                                                  \
+        const int64_t width = of->width;                                                                               \
+        for (int64_t i = 0; i < of->indices->count; i++, g += width) {                                                 \
+            bool fresh;                                                                                                \
+            const int64_t row = index_at(of->indices, i);                                                              \
+            T *sum = sums + find(s, row, &fresh) * width;                                                              \
+            fetch(of, row);                                                                                            \
+            if (fresh)                                                                                                 \
+                memcpy(sum, g, (size_t)width * sizeof *g);                                                             \
+            else                                                                                                       \
+                for (int64_t j = 0; j < width; j++) sum[j] += g[j];                                                    \
+        }                                                                                                              \
     }
-}
+SUM(float, f32)
+SUM(double, f64)
 
-hr_status hr__sum_rows(hr_kernel *k, const hr_tensor *indices, const hr_tensor *grad, int64_t width,
-                       const int64_t **rows, const void **sums, int64_t *count, hr_error *err)
+hr_status hr__sum_rows(hr_kernel *k, const hr__sparse *of, const int64_t **rows, const void **sums, int64_t *count,
+                       hr_error *err)
 {
     seen_rows seen = {0};
-    if (indices->count > INT32_MAX / 4)
+    const int64_t n = of->indices->count;
+    if (n > INT32_MAX / 8)
         return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.rows",
-                       "expected fewer than %d rows in a gradient, got %lld", INT32_MAX / 4, (long long)indices->count);
-    HR_TRY(seen_begin(&seen, k, indices->count, err));
-    void *to = hr_kernel_temp(k, (size_t)(indices->count * width) * hr_dtype_size(grad->dtype) + 1);
+                       "expected fewer than %d rows in a gradient, got %lld", INT32_MAX / 8, (long long)n);
+    HR_TRY(seen_begin(&seen, k, n, of->rows, err));
+    void *to = hr_kernel_temp(k, (size_t)(n * of->width) * hr_dtype_size(of->grad->dtype) + 1);
     if (!to) return hr_no_memory(err, "the rows of a sparse gradient");
-    if (grad->dtype == HR_DOUBLE)
-        sum_f64(&seen, indices, grad->data, width, to);
+    if (of->grad->dtype == HR_DOUBLE)
+        sum_f64(&seen, of, of->grad->data, to);
+    else if (of->width == 1)
+        sum_scalars(&seen, of, of->grad->data, to);
     else
-        sum_f32(&seen, indices, grad->data, width, to);
+        sum_f32(&seen, of, of->grad->data, to);
     *rows = seen.rows;
     *sums = to;
     *count = seen.count;

@@ -141,7 +141,8 @@ static hr_optimizer *make_optimizer(golden_case *c, bool *v1)
         {
             if (cJSON_IsBool(p) ? !cJSON_IsTrue(p) && !is_known(optimizers[i].kind, our_name(p->string)) : false)
                 continue;
-            if (!is_known(optimizers[i].kind, our_name(p->string)) || cJSON_IsString(p) || count == MOST) {
+            if (!is_known(optimizers[i].kind, our_name(p->string)) || cJSON_IsString(p) || cJSON_IsObject(p) ||
+                count == MOST) {
                 golden_not_built(c, "%s(%s)", name, p->string);
                 return NULL;
             }
@@ -189,11 +190,11 @@ static hr_gradient feedable(trained *t, const fed_gradient *first)
     return (hr_gradient){t->values, t->indices, hr_scalar(t->g, HR_INT64, 0)};
 }
 
-/* w, and b if the case has one, with what feeds them. */
+/* The first variable, and b if the case has one, with what feeds them. */
 static int variables_to_train(golden_case *c, trained *t, const fed_gradient *first, hr_variable_gradient *out)
 {
     const cJSON *initial = golden_get(c->json, "initial"), *second = golden_get(c->json, "gradient_b");
-    static const char *const names[] = {"w", "b"};
+    const char *const names[] = {initial && initial->child ? initial->child->string : "w", "b"};
     int count = 0;
     for (int i = 0; i < (second ? 2 : 1); i++) {
         hr_tensor value;
