@@ -27,7 +27,7 @@ static hr_status check_range(const hr_tensor *predictions, hr_error *err)
     for (int64_t i = 0; i < predictions->count; i++)
         if (!(p[i] >= 0 && p[i] <= 1))
             return hr_fail(err, HR_INVALID_ARGUMENT, "layers.predictions",
-                           "auc: expected predictions from 0 to 1, got %g at %lld", (double)p[i], (long long)i);
+                           "expected predictions from 0 to 1, got %g at %lld", (double)p[i], (long long)i);
     return HR_OK;
 }
 
@@ -77,6 +77,17 @@ hr_node hr__threshold_counts(hr_node predictions, hr_node labels, hr_node thresh
     const hr_node in[] = {predictions, labels, thresholds, weights};
     return hr_new_node(predictions.graph, "Headrace>ThresholdCounts", .inputs = in,
                        .input_count = weights.graph ? 4 : 3, HR_ATTRS(HR_BOOL_ATTR("unchecked", unchecked)));
+}
+
+static hr_status check_compute(hr_kernel *k, hr_error *err)
+{
+    HR_TRY(check_range(k->input[0], err));
+    return hr_kernel_pass(k, 0, 0, k->input[0]->shape, err);
+}
+
+hr_node hr__check_probabilities(hr_node predictions)
+{
+    return hr_new_node(predictions.graph, "Headrace>CheckProbabilities", HR_INPUTS(predictions));
 }
 
 /* ---- area ---- */
@@ -156,6 +167,15 @@ hr_node hr__area_under_curve(const hr_node counts[4], const hr_metric_opts *opts
 }
 
 const hr_graph_op hr_graph_ops_curve[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>CheckProbabilities",
+        .inputs = "predictions:float",
+        .outputs = "checked:float",
+        .traits = HR_NO_GRADIENT,
+        .shape = hr_infer_unchanged,
+        .compute = check_compute,
+    },
     {
         .head = HR_GRAPH_OP_HEAD,
         .name = "Headrace>ThresholdCounts",

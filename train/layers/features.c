@@ -154,12 +154,22 @@ static hr_status feed_component(const feature *f, const hr_tensor *t, hr_feed *f
     return HR_OK;
 }
 
+/* hr_get gives none also where it has no memory for a component's splits. */
+static bool has_component(const hr_element *e, const char *name)
+{
+    const hr_schema *schema = hr_element_schema(e);
+    for (int i = 0; i < schema->fields; i++)
+        if (strcmp(schema->field[i].name, name) == 0) return true;
+    return false;
+}
+
 hr_status hr_feed_element(const hr_features *features, const hr_element *e, hr_feed *feeds, int *count, hr_error *err)
 {
     *count = 0;
     for (int i = 0; i < features->count; i++) {
         const feature *f = &features->feature[i];
         const hr_tensor *t = hr_get(e, f->name);
+        if (!t && has_component(e, f->name)) return hr_no_memory(err, "a component of the batch");
         if (!t && f->label) continue; /* predictions need none; what does says so */
         if (!t)
             return hr_fail(err, HR_NOT_FOUND, "layers.batch", "feed: expected a component \"%.60s\" in the batch",

@@ -196,6 +196,18 @@ static hr_node squeezed(hr_node x, int rank)
     return hr_squeeze(x, (const int64_t[]){-1}, 1);
 }
 
+/* Logits of any rank: a class a row. */
+static hr_node sparse_softmax(hr_node labels, hr_node logits)
+{
+    const hr_shape shape = hr_node_shape(logits);
+    logits = hr_cast_to(logits, HR_FLOAT);
+    if (shape.rank <= 2) return hr_sparse_softmax_cross_entropy(logits, labels);
+    hr_graph *g = logits.graph;
+    hr_node rows = hr_reshape(logits, hr_shape_const(g, HR_SHAPE(-1, shape.dims[shape.rank - 1])));
+    hr_node losses = hr_sparse_softmax_cross_entropy(rows, hr_reshape(labels, hr_shape_const(g, HR_SHAPE(-1))));
+    return hr_reshape(losses, hr_shape_of(labels));
+}
+
 hr_node hr_sparse_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits, const hr_loss_opts *opts)
 {
     hr_loss_opts inner = *opts;
@@ -206,7 +218,7 @@ hr_node hr_sparse_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits
     if (rank >= 0) labels = squeezed(labels, rank);
     if (inner.weights.graph && rank >= 0) inner.weights = squeezed(inner.weights, rank);
     if (hr_node_dtype(labels) != HR_INT32) labels = hr_cast_to(labels, HR_INT64);
-    hr_node loss = weigh(hr_sparse_softmax_cross_entropy(hr_cast_to(logits, HR_FLOAT), labels), &inner);
+    hr_node loss = weigh(sparse_softmax(labels, logits), &inner);
     hr_scope_end(labels.graph);
     return loss;
 }

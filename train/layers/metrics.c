@@ -119,6 +119,7 @@ static hr_node as_bool(hr_node x) { return hr_cast_to(x, HR_BOOL); }
 static hr_node is_positive(hr_node predictions, const hr_metric_opts *opts)
 {
     if (!opts->threshold) return as_bool(predictions);
+    predictions = hr__check_probabilities(hr_cast_to(predictions, HR_FLOAT));
     return hr_greater(predictions, hr_scalar_like(predictions, (double)*opts->threshold));
 }
 
@@ -197,6 +198,7 @@ static hr_metric auc_of(hr_node labels, hr_node predictions, const hr_metric_opt
     hr_node counts = hr__threshold_counts(p, as_bool(labels), thresholds, weights, false);
     for (int i = 0; i < 4; i++) variable[i] = accumulator(g, names[i], HR_SHAPE(count));
     for (int i = 0; i < 4; i++) add[i] = hr_node_output(counts, i);
+    if (opts->curve == HR_PR && !opts->keras) add[2] = hr_zeros_like(add[2]); /* v1's update does not touch them */
     return finish(g, variable, add, 4, area, opts);
 }
 
