@@ -209,6 +209,9 @@ HR_API hr_dataset *hr_take(hr_dataset *in, int64_t count); /* the first `count`;
 HR_API hr_dataset *hr_skip(hr_dataset *in,
                            int64_t count); /* all but the first `count`; a negative count: leaves none */
 
+/* One element of `num_shards`, beginning with number `index`. Best near the source: file names before they are opened. */
+HR_API hr_dataset *hr_shard(hr_dataset *in, int64_t num_shards, int64_t index);
+
 /* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
  * one's window. */
 enum { HR_AUTOTUNE = -1 };

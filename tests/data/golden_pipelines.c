@@ -170,6 +170,11 @@ static hr_dataset *build_from_tensor_slices(const step *s)
 static hr_dataset *build_take(const step *s) { return hr_take(s->in, golden_int(s->json, "count", 0)); }
 static hr_dataset *build_skip(const step *s) { return hr_skip(s->in, golden_int(s->json, "count", 0)); }
 
+static hr_dataset *build_shard(const step *s)
+{
+    return hr_shard(s->in, golden_int(s->json, "num_shards", 0), golden_int(s->json, "index", 0));
+}
+
 static hr_dataset *build_repeat(const step *s)
 {
     const cJSON *count = golden_get(s->json, "count");
@@ -245,6 +250,7 @@ static const struct {
     {"prefetch", build_prefetch},
     {"range", build_range},
     {"repeat", build_repeat},
+    {"shard", build_shard},
     {"shuffle", build_shuffle},
     {"shuffle_and_repeat", build_shuffle_and_repeat},
     {"skip", build_skip},
