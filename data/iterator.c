@@ -11,9 +11,9 @@ static hr_iterator no_memory;
 static bool run_for_pool(hr__client *client, int thread)
 {
     engine *e = (engine *)client;
-    engine_lock(e);
-    const bool ran = run_one(e, thread);
-    engine_unlock(e);
+    hr__engine_lock(e);
+    const bool ran = hr__engine_run_one(e, thread);
+    hr__engine_unlock(e);
     return ran;
 }
 
@@ -59,14 +59,14 @@ static void set_options(engine *e, const hr_iterate_opts *opts)
 static bool open_engine(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
-    if (!store_open(&e->store)) return false;
+    if (!hr__store_open(&e->store)) return false;
     if (uv_mutex_init(&e->lock) != 0) {
-        store_close(&e->store);
+        hr__store_close(&e->store);
         return false;
     }
     if (uv_cond_init(&e->head_ready) != 0) {
         uv_mutex_destroy(&e->lock);
-        store_close(&e->store);
+        hr__store_close(&e->store);
         return false;
     }
     it->open = true;
@@ -85,8 +85,8 @@ static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
     HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
-    token_ref(it->input.before);
-    it->input.stage = stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
+    hr__token_ref(it->input.before);
+    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
     it->input.known = true;
     return it->input.stage ? HR_OK : hr_no_memory(&it->error, "a pipeline");
 }
@@ -112,11 +112,11 @@ static void help(hr_iterator *it)
 {
     engine *e = &it->engine;
     stage *s = it->input.stage;
-    engine_lock(e);
-    if (!head_ready(s)) e->root.blocked_on = s;
-    while (!head_ready(s) && !is_over(s) && !engine_cancelled(e) && !e->no_memory) {
-        if (run_one(e, 0)) continue;
-        if (head_ready(s) || is_over(s) || e->no_memory) break;
+    hr__engine_lock(e);
+    if (!hr__stage_head_ready(s)) e->root.blocked_on = s;
+    while (!hr__stage_head_ready(s) && !hr__stage_is_over(s) && !engine_cancelled(e) && !e->no_memory) {
+        if (hr__engine_run_one(e, 0)) continue;
+        if (hr__stage_head_ready(s) || hr__stage_is_over(s) || e->no_memory) break;
         const uint64_t from = uv_hrtime();
         e->consumer_sleeps = true;
         uv_cond_wait(&e->head_ready, &e->lock);
@@ -125,7 +125,7 @@ static void help(hr_iterator *it)
         e->consumer_wait_ns += uv_hrtime() - from;
     }
     e->root.blocked_on = NULL;
-    engine_unlock(e);
+    hr__engine_unlock(e);
 }
 
 /* HR_OK: an element is at hand. */
@@ -136,7 +136,7 @@ static hr_status find_next(hr_iterator *it)
         if (engine_cancelled(&it->engine))
             return hr_fail(&it->error, HR_CANCELLED, "cancelled", "the iterator was cancelled");
         if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
-        if (input_find(&it->node, &it->input, &none)) return HR_OK;
+        if (hr__input_find(&it->node, &it->input, &none)) return HR_OK;
         if (none != HR_WAIT) break;
         help(it);
     }
@@ -180,9 +180,9 @@ void hr_cancel(hr_iterator *it)
     engine *e = &it->engine;
     if (!it->open) return;
     atomic_store(&e->cancelled, true);
-    engine_lock(e);
+    hr__engine_lock(e);
     uv_cond_signal(&e->head_ready);
-    engine_unlock(e);
+    hr__engine_unlock(e);
 }
 
 static void free_memory(engine *e)
@@ -190,10 +190,10 @@ static void free_memory(engine *e)
     for (int i = 0; i < MAX_THREADS; i++) {
         hr_work *w = e->work[i];
         if (!w) continue;
-        store_put_blocks(&e->store, w->scratch);
-        store_put_blocks(&e->store, w->runs);
-        store_put_blocks(&e->store, w->hot);
-        element_drop(w->element);
+        hr__store_put_blocks(&e->store, w->scratch);
+        hr__store_put_blocks(&e->store, w->runs);
+        hr__store_put_blocks(&e->store, w->hot);
+        hr__element_drop(w->element);
         hr_free(w);
     }
     while (e->free_rows) {
@@ -204,7 +204,7 @@ static void free_memory(engine *e)
     for (int32_t i = 0; i < e->files; i++) hr_free(e->file[i].name);
     hr_free(e->file);
     hr_free(e->stage);
-    store_close(&e->store);
+    hr__store_close(&e->store);
 }
 
 void hr_iterator_free(hr_iterator *it)
@@ -214,9 +214,9 @@ void hr_iterator_free(hr_iterator *it)
     atomic_store(&e->cancelled, true);
     if (e->max_workers > 0) hr__pool_leave(&e->client);
     hr__element_close(&it->element);
-    if (it->input.head) unit_clear(it->input.head);
-    input_clear(&it->input);
-    for (int i = 0; i < e->stages; i++) stage_free(e->stage[i]);
+    if (it->input.head) hr__unit_clear(it->input.head);
+    hr__input_clear(&it->input);
+    for (int i = 0; i < e->stages; i++) hr__stage_free(e->stage[i]);
     free_memory(e);
     uv_cond_destroy(&e->head_ready);
     uv_mutex_destroy(&e->lock);

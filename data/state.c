@@ -54,12 +54,6 @@ typedef struct reader {
     const unsigned char *at, *end;
 } reader;
 
-static hr_status damaged(hr_error *err)
-{
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged",
-                   "saved state: expected one that hr_iterator_save made, got one that is cut or changed");
-}
-
 static hr_status get_number(reader *r, uint64_t *value, hr_error *err)
 {
     *value = 0;
@@ -67,14 +61,14 @@ static hr_status get_number(reader *r, uint64_t *value, hr_error *err)
         *value |= (uint64_t)(*r->at & 127) << shift;
         if (*r->at++ < 128) return HR_OK;
     }
-    return damaged(err);
+    return hr__state_damaged(err);
 }
 
 static hr_status get_text(reader *r, const char **text, size_t *size, hr_error *err)
 {
     uint64_t length;
     HR_TRY(get_number(r, &length, err));
-    if (length > (uint64_t)(r->end - r->at)) return damaged(err);
+    if (length > (uint64_t)(r->end - r->at)) return hr__state_damaged(err);
     *text = (const char *)r->at;
     *size = (size_t)length;
     r->at += length;
@@ -124,7 +118,7 @@ static hr_status check_operators(reader *r, const hr_dataset *ds, hr_error *err)
     const char *name = "";
     size_t size = 0;
     HR_TRY(get_text(r, &name, &size, err));
-    if (r->end - r->at < 4) return damaged(err);
+    if (r->end - r->at < 4) return hr__state_damaged(err);
     const uint32_t arguments = get32(r->at);
     r->at += 4;
     if (size != strlen(ds->op->name) || memcmp(name, ds->op->name, size) != 0)
@@ -152,7 +146,7 @@ static size_t same_prefix(const char *a, const char *b)
 
 static void put_files(bytes *b, engine *e)
 {
-    engine_lock(e);
+    hr__engine_lock(e);
     const int32_t first = e->files > MOST_FILES ? e->files - MOST_FILES : 0;
     const char *before = "";
     put_number(b, (uint64_t)(e->files - first));
@@ -165,7 +159,7 @@ static void put_files(bytes *b, engine *e)
         put_number(b, (uint64_t)f->mtime);
         before = f->name;
     }
-    engine_unlock(e);
+    hr__engine_unlock(e);
 }
 
 static hr_status check_file(const char *name, uint64_t size, uint64_t mtime, hr_error *err)
@@ -190,7 +184,7 @@ static hr_status check_one_file(reader *r, char **before, hr_error *err)
     HR_TRY(get_text(r, &rest, &length, err));
     HR_TRY(get_number(r, &size, err));
     HR_TRY(get_number(r, &mtime, err));
-    if (same > (*before ? strlen(*before) : 0)) return damaged(err);
+    if (same > (*before ? strlen(*before) : 0)) return hr__state_damaged(err);
     char *name = hr_malloc((size_t)same + length + 1);
     if (!name) return hr_no_memory(err, "a saved state");
     if (same) memcpy(name, *before, (size_t)same);
@@ -217,7 +211,7 @@ static hr_status put_position(bytes *b, hr_iterator *it, hr_error *err)
 {
     unsigned char *position = NULL;
     size_t size = 0;
-    HR_TRY(position_write(&it->engine, &it->input, &position, &size, err));
+    HR_TRY(hr__position_write(&it->engine, &it->input, &position, &size, err));
     put(b, position, size);
     hr_free(position);
     return HR_OK;
@@ -252,12 +246,12 @@ hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error
 
 static hr_status check_frame(const unsigned char *state, size_t size, hr_error *err)
 {
-    if (size < HEADER + FOOTER || memcmp(state, MAGIC, sizeof MAGIC) != 0) return damaged(err);
+    if (size < HEADER + FOOTER || memcmp(state, MAGIC, sizeof MAGIC) != 0) return hr__state_damaged(err);
     if (get32(state + 4) != VERSION)
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.version",
                        "saved state: expected version %d, got %" PRIu32 "; it was saved by another Headrace", VERSION,
                        get32(state + 4));
-    if (hr_crc32c(0, state, size - FOOTER) != get32(state + size - FOOTER)) return damaged(err);
+    if (hr_crc32c(0, state, size - FOOTER) != get32(state + size - FOOTER)) return hr__state_damaged(err);
     return HR_OK;
 }
 
@@ -278,5 +272,5 @@ hr_status hr__state_load(hr_iterator *it, const void *state, size_t size, hr_err
     HR_TRY(check_operators(&r, it->ds, err));
     HR_TRY(check_files(&r, err));
     hr_token_reader from = {r.at, r.end};
-    return position_read(&it->engine, &it->input, &from, err);
+    return hr__position_read(&it->engine, &it->input, &from, err);
 }

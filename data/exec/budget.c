@@ -3,7 +3,7 @@
  * change the order, and the peak is the budget or what the operators must hold, whichever is more. */
 #include "data/exec/engine.h"
 
-size_t rows_size(const rows *r)
+size_t hr__rows_size(const rows *r)
 {
     size_t size = r->cell_bytes;
     for (const block *b = r->arrays; b; b = b->next) size += b->size;
@@ -11,9 +11,9 @@ size_t rows_size(const rows *r)
     return size;
 }
 
-void budget_learn(stage *s, const unit *u)
+void hr__budget_learn(stage *s, const unit *u)
 {
-    const size_t size = u->rows ? rows_size(u->rows) : 0;
+    const size_t size = u->rows ? hr__rows_size(u->rows) : 0;
     if (size > s->unit_bytes)
         s->unit_bytes = size;
     else
@@ -29,7 +29,7 @@ static bool is_waited_for(const stage *s)
     return true;
 }
 
-bool budget_fits(engine *e, const stage *s)
+bool hr__budget_fits(engine *e, const stage *s)
 {
     const size_t held = atomic_load_explicit(&e->store.held, memory_order_relaxed) + e->reserved;
     if (held + s->unit_bytes + e->largest_unit <= e->budget) return true;

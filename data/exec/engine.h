@@ -4,11 +4,13 @@
  * are planned in order by one thread at a time, worked by any, and delivered in order through a ring. One lock an
  * iterator guards the rings' counters and flags; nobody plans, works or wakes under it.
  *
- *   store.c     recycled memory            stage.c     cutting the chain, planning a unit
- *   rows.c      units of rows, spans       input.c     inputs that come and go, pulling, emitting
- *   gather.c    spans into rows            token.c     where a stage stands
- *   work.c      work on a unit             schedule.c  who does what next; waking
- *   budget.c    what fits                  explain.c   what it was like */
+ *   store.c     recycled memory            token.c     where a stage stands: the object
+ *   rows.c      units of rows, spans       position.c  nodes and inputs into tokens, and back
+ *   stage.c     cutting the chain, a plan  log.c       where held elements were read
+ *   input.c     pulling and emitting       flatten.c   a tree of tokens as bytes
+ *   gather.c    spans into rows            schedule.c  who does what next; waking
+ *   work.c      work on a unit             budget.c    what fits
+ *   view.c      elements for functions     explain.c   what it was like */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
@@ -69,28 +71,28 @@ struct rows {
     int64_t room, *value_room;
 };
 
-rows *rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
-void *rows_array(rows *r, size_t size);                               /* on a cache line; NULL: no memory */
-void *rows_bytes(rows *r, size_t size);                               /* for strings */
-bool rows_columns(rows *r, const hr_dataset *shape, int64_t room);    /* new columns; sets room */
-void rows_share(rows *r, int64_t first, int64_t count, int32_t more); /* counts the elements' cells */
-void rows_drop(rows *r);                                              /* one reference to all of them. NULL: nothing */
-bool rows_to_cells(rows *r, hr_work *w);
-int64_t span_rows(hr_span span);
+rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
+void *hr__rows_array(rows *r, size_t size);                               /* on a cache line; NULL: no memory */
+void *hr__rows_bytes(rows *r, size_t size);                               /* for strings */
+bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room);    /* new columns; sets room */
+void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t more); /* counts the elements' cells */
+void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
+bool hr__rows_to_cells(rows *r, hr_work *w);
+int64_t hr__span_rows(hr_span span);
 
-parts *parts_new(returns *home);
-bool parts_add(parts *p, hr_span span);      /* takes the span if there is memory */
-void parts_return(parts *p);                 /* from anywhere, without the lock. NULL: nothing */
-void parts_drop(returns *home, parts *list); /* by the plan that counts them */
-returns *returns_new(engine *e);
-void returns_close(returns *home); /* the stage goes: no thread is inside it */
+parts *hr__parts_new(returns *home);
+bool hr__parts_add(parts *p, hr_span span);      /* takes the span if there is memory */
+void hr__parts_return(parts *p);                 /* from anywhere, without the lock. NULL: nothing */
+void hr__parts_drop(returns *home, parts *list); /* by the plan that counts them */
+returns *hr__returns_new(engine *e);
+void hr__returns_close(returns *home); /* the stage goes: no thread is inside it */
 
 /* ---- tokens: where a stage stands, immutable, shared ---- */
 
 typedef struct token token;
 typedef struct log_entry log_entry;
-void token_ref(token *t);
-void token_unref(token *t); /* NULL: nothing */
+void hr__token_ref(token *t);
+void hr__token_unref(token *t); /* NULL: nothing */
 
 /* ---- stages ---- */
 
@@ -264,70 +266,70 @@ struct engine {
 };
 
 /* stage.c */
-stage *stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path,
-                 token *from); /* takes ds, from; NULL: no memory */
-void stage_free(stage *s);
-hr_status stage_plan(stage *s, unit *u, parts *returned);
-void unit_clear(unit *u);
-void node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
-void node_no_memory(hr_plan *p);
-hr_plan *node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
-                  const hr_settings *settings);
-void node_free(hr_plan *p);
-hr_status node_open(hr_plan *p, hr_token_reader *from, hr_error *err);
-hr_status node_run(hr_plan *p);   /* one call of the operator */
-bool open_own(hr_plan *p, int i); /* false: no memory */
-bool input_is_node(const hr_plan *p, int i);
-bool ds_is_node(const hr_dataset *ds, const hr_dataset *below); /* is called directly by `ds` */
-void input_clear(input *in);
-const hr_dataset *stage_shape(const stage *s);
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path,
+                     token *from); /* takes ds, from; NULL: no memory */
+void hr__stage_free(stage *s);
+hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
+void hr__unit_clear(unit *u);
+void hr__plan_node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
+void hr__plan_node_no_memory(hr_plan *p);
+hr_plan *hr__plan_node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
+                           const hr_settings *settings);
+void hr__plan_node_free(hr_plan *p);
+hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err);
+hr_status hr__plan_node_run(hr_plan *p);    /* one call of the operator */
+bool hr__input_open_own(hr_plan *p, int i); /* false: no memory */
+bool hr__input_is_node(const hr_plan *p, int i);
+bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below); /* is called directly by `ds` */
+void hr__input_clear(input *in);
+const hr_dataset *hr__stage_shape(const stage *s);
 
 /* input.c */
-bool input_find(hr_plan *p, input *in, hr_status *none);
+bool hr__input_find(hr_plan *p, input *in, hr_status *none);
 noted_file hr__note_file(const char *name);
 
 /* work.c */
-void work_unit(stage *s, unit *u, hr_work *w);
-void *work_scratch(hr_work *w, block **kept, size_t bytes);
+void hr__unit_work(stage *s, unit *u, hr_work *w);
+void *hr__work_scratch(hr_work *w, block **kept, size_t bytes);
 void hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
 
 /* view.c */
-void element_drop(hr_element *e); /* NULL: nothing */
+void hr__element_drop(hr_element *e); /* NULL: nothing */
 
 /* gather.c */
-bool gather_unit(stage *s, unit *u, hr_work *w);
-bool drop_rows(rows *r, const uint64_t *failed, hr_work *w); /* and their elements; false: no memory */
-bool take_over(stage *s, unit *u);
-bool cut_rows(hr_columns *c, int64_t rows); /* true: the last element is short now */
+bool hr__unit_gather(stage *s, unit *u, hr_work *w);
+bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w); /* and their elements; false: no memory */
+bool hr__unit_take_over(stage *s, unit *u);
+bool hr__rows_cut(hr_columns *c, int64_t rows); /* true: the last element is short now */
 
 /* token.c */
-token *stage_token(stage *s); /* NULL: no memory */
-bool log_nodes(hr_plan *p);   /* false: no memory */
-bool log_input(hr_plan *p, input *in);
-void log_clear(input *in);
-void holder_drop(hr_plan *p);
+token *hr__stage_token(stage *s); /* NULL: no memory */
+bool hr__log_nodes(hr_plan *p);   /* false: no memory */
+bool hr__log_input(hr_plan *p, input *in);
+void hr__log_clear(input *in);
+void hr__holder_drop(hr_plan *p);
 
-/* schedule.c. With the lock held: run_one, head_ready, is_over, engine_taken, engine_sever, engine_sweep. */
-void engine_lock(engine *e);
-void engine_unlock(engine *e);       /* and sends the wakes that were asked for */
-bool run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
-bool head_ready(const stage *s);
-bool is_over(const stage *s);
-void engine_taken(stage *s); /* a unit of it was taken */
-void engine_sever(stage *s); /* closes it and all below */
-void engine_sweep(engine *e);
-void engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
-uint64_t engine_seed(engine *e);
-void engine_stall(engine *e);
+/* schedule.c. With the lock held: all but the first two and the last two. */
+void hr__engine_lock(engine *e);
+void hr__engine_unlock(engine *e);              /* and sends the wakes that were asked for */
+bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
+bool hr__stage_head_ready(const stage *s);
+bool hr__stage_is_over(const stage *s);
+void hr__engine_taken(stage *s); /* a unit of it was taken */
+void hr__engine_sever(stage *s); /* closes it and all below */
+void hr__engine_sweep(engine *e);
+void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
+uint64_t hr__engine_seed(engine *e);
+void hr__engine_stall(engine *e);
 
 /* explain.c. With the lock held. */
-void explain_remember(const stage *s); /* it will be closed */
+void hr__explain_remember(const stage *s); /* it will be closed */
 
 /* budget.c. With the lock held. */
-bool budget_fits(engine *e, const stage *s);
-void budget_learn(stage *s, const unit *u); /* how large its units are */
-size_t rows_size(const rows *r);
+bool hr__budget_fits(engine *e, const stage *s);
+void hr__budget_learn(stage *s, const unit *u); /* how large its units are */
+size_t hr__rows_size(const rows *r);
 
 static inline bool engine_cancelled(const engine *e)
 {

@@ -10,24 +10,24 @@
 
 void hr__count(engine *e, const char *what, int64_t count)
 {
-    engine_lock(e);
+    hr__engine_lock(e);
     int i = 0;
     while (i < e->reports && strcmp(e->report[i].what, what) != 0) i++;
     if (i == e->reports && i < MAX_REPORT) e->report[e->reports++] = (hr_report_line){what, 0};
     if (i < e->reports) e->report[i].count += count;
-    engine_unlock(e);
+    hr__engine_unlock(e);
 }
 
 const hr_report_line *hr_iterator_report(hr_iterator *it)
 {
     engine *e = &it->engine;
     if (!it->open) return it->report;
-    engine_lock(e);
+    hr__engine_lock(e);
     int lines = 0;
     for (; lines < e->reports; lines++) it->report[lines] = e->report[lines];
     if (e->over_budget) it->report[lines++] = (hr_report_line){"budget.exceeded_bytes", (int64_t)e->over_budget};
     it->report[lines] = (hr_report_line){NULL, 0};
-    engine_unlock(e);
+    hr__engine_unlock(e);
     return it->report;
 }
 
@@ -68,7 +68,7 @@ static void add_name(line *l, const char *name)
 /* The operators that pull from each other directly, as far as the datasets say: nodes come into being while it runs. */
 static void name_nodes(line *l, const hr_dataset *ds, const hr_dataset *below)
 {
-    if (below && ds_is_node(ds, below)) name_nodes(l, below, below->inputs ? below->in[0] : NULL);
+    if (below && hr__dataset_is_node(ds, below)) name_nodes(l, below, below->inputs ? below->in[0] : NULL);
     add_name(l, ds->op->name);
 }
 
@@ -105,7 +105,7 @@ static int add_line(line *lines, int count, const line *l)
     return count;
 }
 
-void explain_remember(const stage *s)
+void hr__explain_remember(const stage *s)
 {
     line l = line_of(s);
     l.queued = l.stages = 0;
@@ -162,11 +162,11 @@ char *hr_explain(hr_iterator *it)
     text t = {0};
     line lines[MAX_LINES];
     if (!it->open) return hr_strdup("no memory for an iterator\n");
-    engine_lock(e);
+    hr__engine_lock(e);
     const int count = collect(e, lines);
     const double held = (double)atomic_load(&e->store.held) / (1 << 20), peak = (double)atomic_load(&e->store.peak);
     const uint64_t waits = e->consumer_waits, wait_ns = e->consumer_wait_ns;
-    engine_unlock(e);
+    hr__engine_unlock(e);
     uint64_t total = 0;
     for (int i = 0; i < count; i++) total += lines[i].plan_ns + lines[i].work_ns;
     const double seconds = (double)(uv_hrtime() - e->started) / 1e9;

@@ -25,7 +25,7 @@ static void copy_splits(int32_t *splits, const int32_t *from, int64_t first, int
 
 static int32_t *gather_level(rows *r, run *run, int64_t runs, int level)
 {
-    int32_t *splits = rows_array(r, ((size_t)runs_length(run, runs) + 1) * sizeof *splits);
+    int32_t *splits = hr__rows_array(r, ((size_t)runs_length(run, runs) + 1) * sizeof *splits);
     if (!splits) return NULL;
     splits[0] = 0;
     for (int64_t i = 0, n = 0; i < runs; i++) {
@@ -72,7 +72,7 @@ static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64
     const hr_column *first = &low[0].in->column[from];
     const int depth = split_depth(first);
     for (int level = 0; level < depth; level++) {
-        int32_t *splits = rows_array(r, ((size_t)runs_length(low, runs) + 1) * sizeof *splits);
+        int32_t *splits = hr__rows_array(r, ((size_t)runs_length(low, runs) + 1) * sizeof *splits);
         if (!splits) return false;
         splits[0] = 0;
         for (int64_t i = 0, n = 0; i < runs; i++) {
@@ -86,8 +86,8 @@ static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64
     }
     to->count = runs_length(low, runs);
     to->dense_width = first->dense_width;
-    char *at = to->values = rows_array(r, (size_t)to->count * width);
-    if (first->inner) to->inner = rows_array(r, (size_t)to->count * sizeof *to->inner);
+    char *at = to->values = hr__rows_array(r, (size_t)to->count * width);
+    if (first->inner) to->inner = hr__rows_array(r, (size_t)to->count * sizeof *to->inner);
     if (!at || (first->inner && !to->inner)) return false;
     int64_t *inner = to->inner;
     for (int64_t i = 0; i < runs; i++) {
@@ -105,7 +105,7 @@ static bool gather_present(rows *r, hr_column *to, const run *run, int64_t runs,
     bool any = false;
     for (int64_t i = 0; i < runs; i++) any |= run[i].in->column[from].present != NULL;
     if (!any) return true;
-    to->present = rows_array(r, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
+    to->present = hr__rows_array(r, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
     if (!to->present) return false;
     memset(to->present, 0, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
     for (int64_t i = 0, n = 0; i < runs; i++) {
@@ -136,7 +136,7 @@ static bool gather_origins(rows *r, const run *run, int64_t runs)
     bool any = false;
     for (int64_t i = 0; i < runs && !any; i++) any = run[i].in->origin != NULL;
     if (!any) return true;
-    hr_origin *to = r->c.origin = rows_array(r, (size_t)r->c.rows * sizeof *to);
+    hr_origin *to = r->c.origin = hr__rows_array(r, (size_t)r->c.rows * sizeof *to);
     if (!to) return false;
     for (int64_t i = 0; i < runs; i++) {
         const int64_t count = run[i].to - run[i].from;
@@ -152,7 +152,7 @@ static bool gather_origins(rows *r, const run *run, int64_t runs)
 static bool gather_numbers(rows *r, const run *run, int64_t runs)
 {
     if (!run[0].in->number) return true;
-    int64_t *to = r->c.number = rows_array(r, (size_t)r->c.rows * sizeof *to);
+    int64_t *to = r->c.number = hr__rows_array(r, (size_t)r->c.rows * sizeof *to);
     if (!to) return false;
     for (int64_t i = 0; i < runs; i++) {
         const int64_t count = run[i].to - run[i].from;
@@ -190,7 +190,7 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
     }
     if (side == 0) {
         r->c.rows = runs_length(run, runs);
-        if (!rows_columns(r, r->shape, r->c.rows) || !gather_origins(r, run, runs) || !gather_numbers(r, run, runs))
+        if (!hr__rows_columns(r, r->shape, r->c.rows) || !gather_origins(r, run, runs) || !gather_numbers(r, run, runs))
             return false;
     }
     for (int c = 0; c < first->schema->fields; c++)
@@ -203,7 +203,7 @@ static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_wo
 {
     const int64_t runs = spans / sides;
     int column = 0;
-    run *run = work_scratch(w, &w->runs, (size_t)runs * 2 * sizeof *run);
+    run *run = hr__work_scratch(w, &w->runs, (size_t)runs * 2 * sizeof *run);
     bool done = run != NULL;
     for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run);
     return done;
@@ -213,7 +213,7 @@ static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_wo
 static bool can_alias(const stage *s, const unit *u)
 {
     if (s->works > 0 || u->parts->count != 1 || u->parts->span[0].in->levels > 0 || s->numbered) return false;
-    const hr_dataset *shape = stage_shape(s);
+    const hr_dataset *shape = hr__stage_shape(s);
     for (int i = 0; i < shape->out.schema.fields; i++)
         if (!shape->width[i] || u->parts->span[0].in->column[i].present) return false;
     return true;
@@ -223,7 +223,7 @@ static bool alias(rows *r, hr_span span)
 {
     const hr_columns *in = span.in;
     const int fields = in->schema->fields;
-    r->c.column = rows_array(r, (size_t)fields * sizeof *r->c.column);
+    r->c.column = hr__rows_array(r, (size_t)fields * sizeof *r->c.column);
     if (!r->c.column) return false;
     for (int i = 0; i < fields; i++) {
         r->c.column[i] = in->column[i];
@@ -239,16 +239,16 @@ static bool place_cuts(rows *r, const unit *u)
 {
     r->c.elements = u->cuts ? u->cuts : u->elements;
     if (!u->cuts) return true;
-    int32_t *splits = r->c.splits[r->c.levels++] = rows_array(r, ((size_t)u->cuts + 1) * sizeof *splits);
+    int32_t *splits = r->c.splits[r->c.levels++] = hr__rows_array(r, ((size_t)u->cuts + 1) * sizeof *splits);
     if (!splits) return false;
     splits[0] = 0;
     memcpy(splits + 1, u->cut, (size_t)u->cuts * sizeof *splits);
     return true;
 }
 
-bool gather_unit(stage *s, unit *u, hr_work *w)
+bool hr__unit_gather(stage *s, unit *u, hr_work *w)
 {
-    rows *r = rows_new(s->engine, s->ds, stage_shape(s));
+    rows *r = hr__rows_new(s->engine, s->ds, hr__stage_shape(s));
     if (!r) return false;
     const bool done =
         place_cuts(r, u) && (can_alias(s, u) ? alias(r, u->parts->span[0])
@@ -258,12 +258,12 @@ bool gather_unit(stage *s, unit *u, hr_work *w)
     if (done)
         u->rows = r;
     else
-        rows_drop(r);
+        hr__rows_drop(r);
     return done;
 }
 
 /* Nobody else holds it, and all of it is used: no need to copy. A source's units always come this way. */
-bool take_over(stage *s, unit *u)
+bool hr__unit_take_over(stage *s, unit *u)
 {
     parts *p = u->parts;
     if (p->count != 1 || p->sides > 1 || u->cuts) return false;
@@ -272,7 +272,7 @@ bool take_over(stage *s, unit *u)
     hr_dataset_ref(s->ds);
     hr_dataset_unref(r->keeps);
     r->keeps = s->ds;
-    r->shape = stage_shape(s);
+    r->shape = hr__stage_shape(s);
     r->c.schema = &r->shape->out.schema;
     u->rows = r;
     p->count = 0;
@@ -303,12 +303,12 @@ static void swap_rows(rows *r, rows *fresh)
     r->byte_left = old.byte_left;
     fresh->parts = NULL;
     fresh->bytes = NULL;
-    rows_drop(fresh);
+    hr__rows_drop(fresh);
 }
 
-bool drop_rows(rows *r, const uint64_t *failed, hr_work *w)
+bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w)
 {
-    rows *fresh = rows_new(r->engine, r->keeps, r->shape);
+    rows *fresh = hr__rows_new(r->engine, r->keeps, r->shape);
     hr_span *span = hr_malloc(((size_t)r->c.elements + 1) * sizeof *span);
     bool done = fresh && span;
     if (done) {
@@ -320,12 +320,12 @@ bool drop_rows(rows *r, const uint64_t *failed, hr_work *w)
     if (done)
         swap_rows(r, fresh);
     else
-        rows_drop(fresh);
+        hr__rows_drop(fresh);
     return done;
 }
 
 /* Leaves `rows` rows; the last element at each level may be short then. */
-bool cut_rows(hr_columns *c, int64_t rows)
+bool hr__rows_cut(hr_columns *c, int64_t rows)
 {
     bool partial = false;
     c->rows = c->elements = rows;

@@ -11,26 +11,26 @@ static hr_dataset *own_dataset(const hr_plan *p, int i) { return i == 0 ? p->bel
 
 /* Work must be done before anybody sees the rows; it gathers what was grouped or joined; how much each input of a zip
  * has at hand must be known. Those are stages; any other operator that only plans is called directly. */
-bool ds_is_node(const hr_dataset *ds, const hr_dataset *below)
+bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below)
 {
     return below->op->plan && !below->op->work && !(below->op->traits & (HR_GROUPS_ROWS | HR_JOINS_ROWS)) &&
            !(ds->op->traits & HR_JOINS_ROWS);
 }
 
-bool input_is_node(const hr_plan *p, int i) { return ds_is_node(p->ds, own_dataset(p, i)); }
+bool hr__input_is_node(const hr_plan *p, int i) { return hr__dataset_is_node(p->ds, own_dataset(p, i)); }
 
-bool open_own(hr_plan *p, int i)
+bool hr__input_open_own(hr_plan *p, int i)
 {
     input *in = p->in[i];
     hr_dataset *below = own_dataset(p, i);
-    if (input_is_node(p, i)) {
-        in->node = node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
+    if (hr__input_is_node(p, i)) {
+        in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
         return in->node != NULL;
     }
     uint64_t path = p->stage->path;
     if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
-    token_ref(in->before);
-    in->stage = stage_new(p, i, hr_dataset_ref(below), path, in->before);
+    hr__token_ref(in->before);
+    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), path, in->before);
     return in->stage != NULL;
 }
 
@@ -42,18 +42,18 @@ static int64_t elements_of(const unit *u) { return u->rows ? u->rows->c.elements
 static bool take_head(hr_plan *p, input *in, hr_status *none)
 {
     stage *s = in->stage;
-    engine_lock(s->engine);
-    if (head_ready(s)) in->head = &s->ring[s->taken % s->window];
-    *none = is_over(s) ? HR_END : HR_WAIT;
-    engine_unlock(s->engine);
+    hr__engine_lock(s->engine);
+    if (hr__stage_head_ready(s)) in->head = &s->ring[s->taken % s->window];
+    *none = hr__stage_is_over(s) ? HR_END : HR_WAIT;
+    hr__engine_unlock(s->engine);
     if (!in->head) return false;
     if (!in->before) {
         in->before = in->head->before;
         in->head->before = NULL;
     }
-    if (in->own && p->ds && p->ds->op->held_from && in == p->in[0] && !log_input(p, in)) {
+    if (in->own && p->ds && p->ds->op->held_from && in == p->in[0] && !hr__log_input(p, in)) {
         in->head = NULL;
-        node_no_memory(p);
+        hr__plan_node_no_memory(p);
         *none = HR_END;
         return false;
     }
@@ -67,18 +67,18 @@ static void pop_head(input *in)
     stage *s = in->stage;
     in->first += in->count;
     in->next = in->count = 0;
-    token_unref(in->before);
+    hr__token_unref(in->before);
     in->before = in->head->after;
     in->head->after = NULL;
-    unit_clear(in->head);
+    hr__unit_clear(in->head);
     in->head = NULL;
-    engine_lock(s->engine);
-    engine_taken(s);
-    engine_unlock(s->engine);
+    hr__engine_lock(s->engine);
+    hr__engine_taken(s);
+    hr__engine_unlock(s->engine);
 }
 
 /* Goes on until there is an element at hand. False: *none says whether one may still come. */
-bool input_find(hr_plan *p, input *in, hr_status *none)
+bool hr__input_find(hr_plan *p, input *in, hr_status *none)
 {
     for (;;) {
         if (!in->head && !take_head(p, in, none)) {
@@ -87,7 +87,7 @@ bool input_find(hr_plan *p, input *in, hr_status *none)
         }
         if (in->next < in->count) return true;
         if (in->head->error.code || in->head->last) {
-            if (in->head->error.code) node_fail(p, &in->head->error);
+            if (in->head->error.code) hr__plan_node_fail(p, &in->head->error);
             *none = HR_END;
             return false;
         }
@@ -98,9 +98,9 @@ bool input_find(hr_plan *p, input *in, hr_status *none)
 static hr_status pull_stage(hr_plan *p, input *in, int64_t at_most, hr_span *out)
 {
     hr_status none;
-    if (in->next >= in->count && !input_find(p, in, &none)) return none;
+    if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
     const int64_t left = in->count - in->next, count = at_most < left ? at_most : left;
-    rows_share(in->head->rows, in->next, count, 1);
+    hr__rows_share(in->head->rows, in->next, count, 1);
     *out = (hr_span){&in->head->rows->c, (int32_t)in->next, (int32_t)count};
     in->next += count;
     return HR_OK;
@@ -117,14 +117,14 @@ static void notice_partial(hr_plan *p)
         if (i == 0 && p->ds->op->held_from) continue;
         const bool unit = in->head && in->head->partial && in->next >= in->count;
         const bool node = in->node && in->node->partial && in->node->taken == in->node->outs;
-        if (unit) node_fail(p, &in->head->error);
-        if (node) node_fail(p, &in->node->error);
+        if (unit) hr__plan_node_fail(p, &in->head->error);
+        if (node) hr__plan_node_fail(p, &in->node->error);
         p->partial |= unit || node;
     }
 }
 
 /* One call of the operator. An error of an input wins over its own: it is the cause. */
-hr_status node_run(hr_plan *p)
+hr_status hr__plan_node_run(hr_plan *p)
 {
     hr_error err;
     err.code = HR_OK;
@@ -138,9 +138,9 @@ hr_status node_run(hr_plan *p)
     if (r && r->c.rows > 0)
         hr_emit(p, (hr_span){&r->c, 0, (int32_t)r->c.rows});
     else
-        rows_drop(r);
+        hr__rows_drop(r);
     if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", p->ds->op->name);
-    if (st < 0) node_fail(p, &err);
+    if (st < 0) hr__plan_node_fail(p, &err);
     notice_partial(p);
     p->ended = (st != HR_OK && st != HR_WAIT) || p->error.code;
     return p->ended ? HR_END : st;
@@ -148,14 +148,14 @@ hr_status node_run(hr_plan *p)
 
 static void end_node(hr_plan *p, hr_plan *from)
 {
-    if (from->error.code) node_fail(p, &from->error);
+    if (from->error.code) hr__plan_node_fail(p, &from->error);
 }
 
 static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
 {
     hr_error err;
-    if (!from->opened && node_open(from, NULL, &err) != HR_OK) {
-        node_fail(from, &err);
+    if (!from->opened && hr__plan_node_open(from, NULL, &err) != HR_OK) {
+        hr__plan_node_fail(from, &err);
         from->ended = true;
     }
     while (from->taken == from->outs) {
@@ -165,7 +165,7 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
             return HR_END;
         }
         from->room = at_most;
-        if (node_run(from) == HR_WAIT && from->outs == 0) return HR_WAIT;
+        if (hr__plan_node_run(from) == HR_WAIT && from->outs == 0) return HR_WAIT;
     }
     return HR_OK;
 }
@@ -193,18 +193,18 @@ static hr_status pull_node(hr_plan *p, input *in, int64_t at_most, hr_span *out)
 /* A node opened in the middle of a unit: where its input starts may be asked for again. */
 static bool log_start(hr_plan *node)
 {
-    return !node || !node->ds->op->held_from || !input_is_node(node, 0) || log_input(node, node->in[0]);
+    return !node || !node->ds->op->held_from || !hr__input_is_node(node, 0) || hr__log_input(node, node->in[0]);
 }
 
 /* Opens what is pulled for the first time, and brings up what was wrong with it. */
 static hr_status first_pull(hr_plan *p, int i)
 {
     input *in = p->in[i];
-    if (in->error.code && !(p->stage->ignores && hr__ignorable(&in->error))) node_fail(p, &in->error);
+    if (in->error.code && !(p->stage->ignores && hr__ignorable(&in->error))) hr__plan_node_fail(p, &in->error);
     if (p->error.code || in->error.code) return HR_END;
     in->known = true;
-    if (in->stage || in->node || (open_own(p, i) && log_start(in->node))) return HR_OK;
-    node_no_memory(p);
+    if (in->stage || in->node || (hr__input_open_own(p, i) && log_start(in->node))) return HR_OK;
+    hr__plan_node_no_memory(p);
     return HR_END;
 }
 
@@ -259,7 +259,7 @@ hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
         hr_status none;
         if (p->error.code) return HR_END;
         if (!in->known || !in->stage) HR_TRY(first_pull(p, i));
-        if (in->next >= in->count && !input_find(p, in, &none)) return none;
+        if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
         if (in->count - in->next < count) count = in->count - in->next;
     }
     for (int i = 1; i < p->ds->inputs && count > 0; i++) count = alike(p->in[0], p->in[i], count);
@@ -277,7 +277,7 @@ hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
 
 static bool push_out(hr_plan *p, hr_span span)
 {
-    if (p->top) return p->stage->current->parts && parts_add(p->stage->current->parts, span);
+    if (p->top) return p->stage->current->parts && hr__parts_add(p->stage->current->parts, span);
     if (p->outs == p->out_room) {
         const int64_t room = p->out_room ? 2 * p->out_room : 16;
         hr_span *grown = hr_realloc(p->out, (size_t)room * sizeof *grown);
@@ -294,7 +294,7 @@ static void emit(hr_plan *p, hr_span span)
 {
     if (!p->lost && push_out(p, span)) return;
     p->lost = true;
-    node_no_memory(p);
+    hr__plan_node_no_memory(p);
     hr_span_drop(span);
 }
 
@@ -326,7 +326,7 @@ void hr_close_element(hr_plan *p)
         if (grown) u->cut = grown, u->cut_room = room;
     }
     if (p->lost) {
-        node_no_memory(p);
+        hr__plan_node_no_memory(p);
         return;
     }
     u->cut[u->cuts++] = (int32_t)p->emitted;
@@ -341,15 +341,15 @@ void *hr_unit(hr_plan *p) { return p->top ? p->stage->current->blob : p->blob; }
 
 hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
 {
-    rows *r = rows_new(p->stage->engine, p->ds, p->ds);
+    rows *r = hr__rows_new(p->stage->engine, p->ds, p->ds);
     if (!r) return NULL;
-    hr_origin *origin = rows_columns(r, p->ds, room) ? rows_array(r, (size_t)room * sizeof *origin) : NULL;
+    hr_origin *origin = hr__rows_columns(r, p->ds, room) ? hr__rows_array(r, (size_t)room * sizeof *origin) : NULL;
     if (!origin) {
-        rows_drop(r);
+        hr__rows_drop(r);
         return NULL;
     }
     r->c.origin = memset(origin, 0xff, (size_t)room * sizeof *origin);
-    rows_drop(p->filling);
+    hr__rows_drop(p->filling);
     p->filling = r;
     return &r->c;
 }
@@ -367,7 +367,7 @@ void *hr_unit_bytes(hr_plan *p, size_t size)
         r->byte_left = 0;
         return block_bytes(r->bytes);
     }
-    return rows_bytes(r, size);
+    return hr__rows_bytes(r, size);
 }
 
 size_t hr_unit_size(const hr_plan *p) { return p->stage->engine->unit_size; }
@@ -402,18 +402,18 @@ noted_file hr__note_file(const char *name)
 int32_t hr_file_number(hr_plan *p, const char *name)
 {
     engine *e = p->stage->engine;
-    engine_lock(e);
+    hr__engine_lock(e);
     int32_t n = known_file(e, name), files = e->files;
-    engine_unlock(e);
+    hr__engine_unlock(e);
     if (n < files) return n;
     noted_file file = hr__note_file(name);
     file.name = hr_strdup(name);
     if (!file.name) return -1;
-    engine_lock(e);
+    hr__engine_lock(e);
     n = known_file(e, name);
     const bool known = n < e->files;
     if (!known && !add_file(e, file)) n = -1;
-    engine_unlock(e);
+    hr__engine_unlock(e);
     if (known || n < 0) hr_free(file.name);
     return n;
 }
@@ -424,7 +424,7 @@ uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch)
 {
     engine *e = p->stage->engine;
     if (!seed) seed = p->settings.seed;
-    if (!seed) seed = engine_seed(e);
+    if (!seed) seed = hr__engine_seed(e);
     return hr_random(hr_random(same_each_epoch ? 0 : p->stage->path, seed), (uint64_t)p->ds->place);
 }
 
@@ -472,8 +472,8 @@ static void open_input(hr_plan *p, int i, hr_dataset *ds)
         return;
     }
     uint64_t path = hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), (uint64_t)in->number + 1);
-    token_ref(in->before);
-    in->stage = stage_new(p, i, ds, path, in->before);
+    hr__token_ref(in->before);
+    in->stage = hr__stage_new(p, i, ds, path, in->before);
     if (!in->stage) hr_no_memory(&in->error, "a pipeline");
 }
 
@@ -483,7 +483,7 @@ int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number)
     if (!ds) ds = hr_dataset_ref(p->ds->in[0]);
     if (i < 0) {
         hr_dataset_unref(ds);
-        node_no_memory(p);
+        hr__plan_node_no_memory(p);
         return 0; /* every pull of this operator ends now, and brings that error */
     }
     *p->in[i] = take_saved(p, number);
@@ -497,20 +497,20 @@ void hr_input_close(hr_plan *p, int i)
     engine *e = p->stage->engine;
     input *in = p->in[i];
     if (i < p->ds->inputs) return;
-    if (in->head) unit_clear(in->head); /* here, where its spans are counted; its stage goes on any thread */
-    engine_lock(e);
-    if (in->stage) engine_sever(in->stage);
-    engine_sweep(e);
-    engine_unlock(e);
-    input_clear(in);
+    if (in->head) hr__unit_clear(in->head); /* here, where its spans are counted; its stage goes on any thread */
+    hr__engine_lock(e);
+    if (in->stage) hr__engine_sever(in->stage);
+    hr__engine_sweep(e);
+    hr__engine_unlock(e);
+    hr__input_clear(in);
 }
 
 bool hr_input_ending(const hr_plan *p, int i)
 {
     const input *in = p->in[i];
     if (!in->stage) return !in->node || in->node->ended;
-    engine_lock(p->stage->engine);
+    hr__engine_lock(p->stage->engine);
     bool ending = in->stage->ended;
-    engine_unlock(p->stage->engine);
+    hr__engine_unlock(p->stage->engine);
     return ending;
 }

@@ -14,7 +14,7 @@ static rows *recycled_rows(engine *e)
     return r ? r : hr_malloc(sizeof *r);
 }
 
-rows *rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape)
+rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape)
 {
     rows *r = recycled_rows(e);
     if (!r) return NULL;
@@ -26,9 +26,9 @@ rows *rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape)
 static void rows_free(rows *r)
 {
     engine *e = r->engine;
-    parts_return(r->parts);
-    store_put_blocks(&e->store, r->arrays);
-    store_put_blocks(&e->store, r->bytes);
+    hr__parts_return(r->parts);
+    hr__store_put_blocks(&e->store, r->arrays);
+    hr__store_put_blocks(&e->store, r->bytes);
     hr_dataset_unref(r->keeps);
     uv_mutex_lock(&e->store.lock);
     r->next = e->free_rows;
@@ -39,7 +39,7 @@ static void rows_free(rows *r)
 static void *take_bytes(rows *r, block **chain, char **at, size_t *left, size_t size)
 {
     if (*left < size) {
-        block *b = store_block(&r->engine->store, size);
+        block *b = hr__store_block(&r->engine->store, size);
         if (!b) return NULL;
         b->next = *chain;
         *chain = b;
@@ -52,12 +52,12 @@ static void *take_bytes(rows *r, block **chain, char **at, size_t *left, size_t 
     return p;
 }
 
-void *rows_array(rows *r, size_t size)
+void *hr__rows_array(rows *r, size_t size)
 {
     return take_bytes(r, &r->arrays, &r->array_at, &r->array_left, (size + 63) & ~(size_t)63);
 }
 
-void *rows_bytes(rows *r, size_t size)
+void *hr__rows_bytes(rows *r, size_t size)
 {
     return take_bytes(r, &r->bytes, &r->byte_at, &r->byte_left, (size + 15) & ~(size_t)15);
 }
@@ -70,13 +70,13 @@ static size_t field_bytes(const hr_dataset *shape, int i, int64_t room)
     return shape->width[i] ? column_stride(shape->width[i], room) : column_stride(sizeof(int32_t), room + 1);
 }
 
-bool rows_columns(rows *r, const hr_dataset *shape, int64_t room)
+bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room)
 {
     const int fields = shape->out.schema.fields;
     const size_t heads = column_stride(sizeof(hr_column), fields), rooms = column_stride(sizeof(int64_t), fields);
     size_t total = heads + rooms;
     for (int i = 0; i < fields; i++) total += field_bytes(shape, i, room);
-    char *at = rows_array(r, total);
+    char *at = hr__rows_array(r, total);
     if (!at) return false;
     r->shape = shape;
     r->c.schema = &shape->out.schema;
@@ -108,7 +108,7 @@ typedef struct cell_bin {
 
 static void bin_empty(cell_bin *bin)
 {
-    if (bin->count) store_put_cells(bin->store, bin->cell, bin->count);
+    if (bin->count) hr__store_put_cells(bin->store, bin->cell, bin->count);
     bin->count = 0;
 }
 
@@ -119,7 +119,7 @@ static void bin_add(cell_bin *bin, cell *c)
     if (bin->count == BIN) bin_empty(bin);
 }
 
-void rows_share(rows *r, int64_t first, int64_t count, int32_t more)
+void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t more)
 {
     r->refs += more;
     if (!r->cell) return;
@@ -143,7 +143,7 @@ static void drop_span(hr_span span, cell_bin *bin)
 
 hr_span hr_span_share(hr_span span, int32_t first, int32_t count)
 {
-    rows_share((rows *)span.in, span.first + first, count, 1);
+    hr__rows_share((rows *)span.in, span.first + first, count, 1);
     return (hr_span){span.in, span.first + first, count};
 }
 
@@ -162,26 +162,26 @@ void hr_span_drop(hr_span span)
     bin_empty(&bin);
 }
 
-void rows_drop(rows *r)
+void hr__rows_drop(rows *r)
 {
     if (r) hr_span_drop((hr_span){&r->c, 0, (int32_t)r->c.elements});
 }
 
-int64_t span_rows(hr_span span)
+int64_t hr__span_rows(hr_span span)
 {
     return hr_first_row(span.in, (int64_t)span.first + span.count) - hr_first_row(span.in, span.first);
 }
 
 /* ---- parts ---- */
 
-returns *returns_new(engine *e)
+returns *hr__returns_new(engine *e)
 {
     returns *home = hr_calloc(1, sizeof *home);
     if (home) home->engine = e;
     return home;
 }
 
-parts *parts_new(returns *home)
+parts *hr__parts_new(returns *home)
 {
     parts *p = home->spare;
     if (p)
@@ -191,14 +191,14 @@ parts *parts_new(returns *home)
     p->next = NULL;
     p->home = home;
     p->sides = 1;
-    engine_lock(home->engine);
+    hr__engine_lock(home->engine);
     home->out++;
-    engine_unlock(home->engine);
+    hr__engine_unlock(home->engine);
     return p;
 }
 
 /* Neighbours become one again: a unit that is a whole run of another need not be copied. */
-bool parts_add(parts *p, hr_span span)
+bool hr__parts_add(parts *p, hr_span span)
 {
     hr_span *last = p->count ? &p->span[p->count - 1] : NULL;
     if (last && p->sides == 1 && last->in == span.in && last->first + last->count == span.first) {
@@ -236,7 +236,7 @@ static void drop_spans(parts *p)
     p->count = 0;
 }
 
-void parts_drop(returns *home, parts *list)
+void hr__parts_drop(returns *home, parts *list)
 {
     while (list) {
         parts *next = list->next;
@@ -262,17 +262,17 @@ static void drop_orphan(parts *p, bool last)
     if (last) hr_free(home);
 }
 
-void parts_return(parts *p)
+void hr__parts_return(parts *p)
 {
     if (!p) return;
     returns *home = p->home;
-    engine_lock(home->engine);
+    hr__engine_lock(home->engine);
     const bool dead = home->dead, last = --home->out == 0;
     if (!dead) {
         p->next = home->list;
         home->list = p;
     }
-    engine_unlock(home->engine);
+    hr__engine_unlock(home->engine);
     if (dead) drop_orphan(p, last);
 }
 
@@ -286,18 +286,18 @@ static void free_spare(returns *home)
 }
 
 /* What comes back while this drops what had come back before is dropped in the next round. */
-void returns_close(returns *home)
+void hr__returns_close(returns *home)
 {
     for (;;) {
         free_spare(home);
-        engine_lock(home->engine);
+        hr__engine_lock(home->engine);
         parts *list = home->list;
         home->list = NULL;
         home->dead = list == NULL;
         const bool gone = home->dead && home->out == 0;
-        engine_unlock(home->engine);
+        hr__engine_unlock(home->engine);
         if (gone) hr_free(home);
         if (!list) return;
-        parts_drop(home, list);
+        hr__parts_drop(home, list);
     }
 }

@@ -8,9 +8,9 @@
 
 /* ---- lock and wakes ---- */
 
-void engine_lock(engine *e) { uv_mutex_lock(&e->lock); }
+void hr__engine_lock(engine *e) { uv_mutex_lock(&e->lock); }
 
-void engine_unlock(engine *e)
+void hr__engine_unlock(engine *e)
 {
     const bool worker = e->wake_worker, consumer = e->wake_consumer;
     e->wake_worker = e->wake_consumer = false;
@@ -29,12 +29,12 @@ static void wake_consumer(engine *e)
 /* ---- the rings ---- */
 
 static int64_t in_flight(const stage *s) { return s->planned - s->taken; }
-bool head_ready(const stage *s) { return s->taken < s->planned && s->ring[s->taken % s->window].ready; }
-bool is_over(const stage *s) { return s->ended && s->taken == s->planned; }
+bool hr__stage_head_ready(const stage *s) { return s->taken < s->planned && s->ring[s->taken % s->window].ready; }
+bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->planned; }
 
 static bool can_plan(engine *e, const stage *s)
 {
-    return !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed && budget_fits(e, s);
+    return !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed && hr__budget_fits(e, s);
 }
 
 /* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead. */
@@ -51,7 +51,7 @@ static stage *pick(engine *e)
 }
 
 /* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next is a sleeper like others. */
-void engine_wake(engine *e)
+void hr__engine_wake(engine *e)
 {
     const bool pool = e->max_workers > 0 && hr__pool_sleeps(&e->client);
     if ((!pool && !e->consumer_sleeps) || !pick(e)) return;
@@ -69,11 +69,11 @@ static void tell_reader(stage *s)
 }
 
 /* A full ring opens again when it is half empty: one wake for half a window, not one for every unit. */
-void engine_taken(stage *s)
+void hr__engine_taken(stage *s)
 {
     s->taken++;
     if (in_flight(s) <= s->window / 2) s->full = false;
-    engine_wake(s->engine);
+    hr__engine_wake(s->engine);
 }
 
 /* ---- closing: a closed input's stages go when no thread is inside any of them ---- */
@@ -84,7 +84,7 @@ static bool is_below(const stage *s, const stage *top)
     return s != NULL;
 }
 
-void engine_sever(stage *s)
+void hr__engine_sever(stage *s)
 {
     engine *e = s->engine;
     s->severed = e->severed = true;
@@ -118,7 +118,7 @@ static stage *take_out(engine *e, const stage *top)
     for (int i = 0; i < e->stages; i++) {
         stage *s = e->stage[i];
         if (is_below(s, top)) {
-            explain_remember(s);
+            hr__explain_remember(s);
             *last = s;
             last = &s->next_dead;
         } else
@@ -129,17 +129,17 @@ static stage *take_out(engine *e, const stage *top)
     return dead;
 }
 
-void engine_sweep(engine *e)
+void hr__engine_sweep(engine *e)
 {
     for (stage *top; e->severed && (top = idle_severed(e)) != NULL;) {
         stage *dead = take_out(e, top);
-        engine_unlock(e);
+        hr__engine_unlock(e);
         while (dead) {
             stage *next = dead->next_dead;
-            stage_free(dead);
+            hr__stage_free(dead);
             dead = next;
         }
-        engine_lock(e);
+        hr__engine_lock(e);
     }
 }
 
@@ -154,7 +154,7 @@ static hr_work *worker_of(engine *e, int thread)
     return w;
 }
 
-void engine_stall(engine *e)
+void hr__engine_stall(engine *e)
 {
     if (!e->stall) return;
     uint64_t bits = hr_random(e->stall, uv_hrtime());
@@ -208,17 +208,17 @@ static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t 
     u->ready = false;
     s->planned++;
     s->full = in_flight(s) >= s->window;
-    engine_wake(e);
-    engine_unlock(e);
-    if (!engine_cancelled(e)) work_unit(s, u, w);
-    engine_stall(e);
+    hr__engine_wake(e);
+    hr__engine_unlock(e);
+    if (!engine_cancelled(e)) hr__unit_work(s, u, w);
+    hr__engine_stall(e);
     const uint64_t done = uv_hrtime();
-    engine_lock(e);
+    hr__engine_lock(e);
     u->ready = !engine_cancelled(e);
     note_times(s, u, planned_at - start, done - planned_at);
     learn_size(s, u, done - start);
-    budget_learn(s, u);
-    if (u->ready && head_ready(s)) tell_reader(s);
+    hr__budget_learn(s, u);
+    if (u->ready && hr__stage_head_ready(s)) tell_reader(s);
 }
 
 static parts *begin(stage *s, hr_work *w)
@@ -239,15 +239,15 @@ static void plan_and_work(stage *s, hr_work *w)
     parts *returned = begin(s, w);
     const size_t reserved = s->unit_bytes;
     e->reserved += reserved;
-    engine_wake(e);
-    engine_unlock(e);
+    hr__engine_wake(e);
+    hr__engine_unlock(e);
 
-    engine_stall(e);
+    hr__engine_stall(e);
     const uint64_t start = uv_hrtime();
-    const hr_status planned = stage_plan(s, u, returned);
+    const hr_status planned = hr__stage_plan(s, u, returned);
     const uint64_t planned_at = uv_hrtime();
 
-    engine_lock(e);
+    hr__engine_lock(e);
     s->planning = false;
     s->ended = s->top->ended;
     if (planned == HR_OK) {
@@ -255,14 +255,15 @@ static void plan_and_work(stage *s, hr_work *w)
     } else {
         s->times.plan_ns += planned_at - start;
         s->times.waits += planned == HR_WAIT;
-        if (planned == HR_WAIT && !head_ready(s->waits_for) && !is_over(s->waits_for)) s->blocked_on = s->waits_for;
+        if (planned == HR_WAIT && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for))
+            s->blocked_on = s->waits_for;
     }
-    if (is_over(s)) tell_reader(s);
+    if (hr__stage_is_over(s)) tell_reader(s);
     e->reserved -= reserved;
     s->busy--;
 }
 
-bool run_one(engine *e, int thread)
+bool hr__engine_run_one(engine *e, int thread)
 {
     stage *s = pick(e);
     hr_work *w = s ? worker_of(e, thread) : NULL;
@@ -272,13 +273,13 @@ bool run_one(engine *e, int thread)
     }
     if (!w) return false;
     plan_and_work(s, w);
-    if (e->severed) engine_sweep(e);
+    if (e->severed) hr__engine_sweep(e);
     return true;
 }
 
 /* ---- randomness ---- */
 
-uint64_t engine_seed(engine *e)
+uint64_t hr__engine_seed(engine *e)
 {
     if (e->seed_drawn && !atomic_exchange(&e->seed_told, true))
         hr_log(HR_INFO,

@@ -9,8 +9,8 @@ enum { FIRST_ELEMENTS = 256, FIRST_BYTES = 64 << 10 };
 
 /* ---- cutting ---- */
 
-hr_plan *node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
-                  const hr_settings *settings)
+hr_plan *hr__plan_node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
+                           const hr_settings *settings)
 {
     hr_plan *p = hr_calloc(1, sizeof *p);
     if (!p) return NULL;
@@ -34,41 +34,41 @@ hr_plan *node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_
         in->own = true;
     }
     if (done) return p;
-    node_free(p);
+    hr__plan_node_free(p);
     return NULL;
 }
 
-void input_clear(input *in)
+void hr__input_clear(input *in)
 {
-    log_clear(in);
-    token_unref(in->before);
+    hr__log_clear(in);
+    hr__token_unref(in->before);
     *in = (input){.own = in->own};
 }
 
-void node_free(hr_plan *p)
+void hr__plan_node_free(hr_plan *p)
 {
     if (!p) return;
     if (p->opened && p->ds->op->close) p->ds->op->close(p->state);
     for (int i = 0; i < p->ins; i++) {
-        node_free(p->in[i]->node);
-        input_clear(p->in[i]);
+        hr__plan_node_free(p->in[i]->node);
+        hr__input_clear(p->in[i]);
         hr_free(p->in[i]);
     }
-    for (int i = 0; i < p->saves; i++) input_clear(&p->saved[i]);
-    holder_drop(p);
-    element_drop(p->element);
+    for (int i = 0; i < p->saves; i++) hr__input_clear(&p->saved[i]);
+    hr__holder_drop(p);
+    hr__element_drop(p->element);
     for (int64_t i = p->taken; i < p->outs; i++) hr_span_drop(p->out[i]);
-    rows_drop(p->filling);
+    hr__rows_drop(p->filling);
     hr_free(p->saved), hr_free(p->in), hr_free(p->out), hr_free(p->blob), hr_free(p->state);
     hr_free(p);
 }
 
-void node_fail(hr_plan *p, const hr_error *err)
+void hr__plan_node_fail(hr_plan *p, const hr_error *err)
 {
     if (!p->error.code) p->error = *err;
 }
 
-void node_no_memory(hr_plan *p)
+void hr__plan_node_no_memory(hr_plan *p)
 {
     if (!p->error.code) hr_no_memory(&p->error, "a plan");
 }
@@ -117,7 +117,7 @@ static bool cut_stage(stage *s, hr_settings settings)
         settings = there;
     }
     fits = fits && add_op(s, ds, &own);
-    s->top = fits ? node_new(s, NULL, 0, ds, below, &own) : NULL;
+    s->top = fits ? hr__plan_node_new(s, NULL, 0, ds, below, &own) : NULL;
     if (!s->top) return false;
     s->top->top = true;
     s->top->below_settings = settings;
@@ -148,7 +148,7 @@ static bool rows_are_held(const hr_plan *puller, int input)
 
 static bool add_stage(engine *e, stage *s)
 {
-    engine_lock(e);
+    hr__engine_lock(e);
     bool done = e->stages < e->stage_room;
     if (!done) {
         const int room = e->stage_room ? 2 * e->stage_room : 8;
@@ -161,16 +161,16 @@ static bool add_stage(engine *e, stage *s)
         e->stage[e->stages++] = s;
         e->wake_worker = true;
     }
-    engine_unlock(e);
+    hr__engine_unlock(e);
     return done;
 }
 
-stage *stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from)
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from)
 {
     stage *reader = puller->stage, *s = hr_calloc(1, sizeof *s);
     if (!s) {
         hr_dataset_unref(ds);
-        token_unref(from);
+        hr__token_unref(from);
         return NULL;
     }
     *s = (stage){.engine = reader->engine,
@@ -181,8 +181,8 @@ stage *stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, toke
                  .from = from,
                  .cells = rows_are_held(puller, input)};
     s->ignores = reader->ignores && !(reader->top->ds->op->traits & HR_JOINS_ROWS); /* zip's inputs stay in step */
-    s->returns = returns_new(s->engine);
-    s->writer = token_writer_new();
+    s->returns = hr__returns_new(s->engine);
+    s->writer = hr__token_writer_new();
     bool done = s->returns && s->writer && cut_stage(s, puller->below_settings) &&
                 make_ring(s, puller->ds && input >= puller->ds->inputs);
     if (done) {
@@ -192,16 +192,16 @@ stage *stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, toke
         done = add_stage(s->engine, s);
     }
     if (done) return s;
-    stage_free(s);
+    hr__stage_free(s);
     return NULL;
 }
 
-void unit_clear(unit *u)
+void hr__unit_clear(unit *u)
 {
-    rows_drop(u->rows);
-    parts_return(u->parts);
-    token_unref(u->before);
-    token_unref(u->after);
+    hr__rows_drop(u->rows);
+    hr__parts_return(u->parts);
+    hr__token_unref(u->before);
+    hr__token_unref(u->after);
     u->before = NULL;
     u->rows = NULL;
     u->parts = NULL;
@@ -210,24 +210,24 @@ void unit_clear(unit *u)
     u->error.code = HR_OK;
 }
 
-void stage_free(stage *s)
+void hr__stage_free(stage *s)
 {
-    node_free(s->top);
+    hr__plan_node_free(s->top);
     for (int i = 0; s->ring && i < s->window; i++) {
-        unit_clear(&s->ring[i]);
+        hr__unit_clear(&s->ring[i]);
         hr_free(s->ring[i].blob);
         hr_free(s->ring[i].cut);
     }
-    if (s->returns) returns_close(s->returns);
-    token_unref(s->from);
-    token_writer_free(s->writer);
+    if (s->returns) hr__returns_close(s->returns);
+    hr__token_unref(s->from);
+    hr__token_writer_free(s->writer);
     hr_free(s->ring);
     hr_dataset_unref(s->ds);
     hr_free(s);
 }
 
 /* Plan operators pass rows on as they are; a batch's rows are those of what it is really pulled from. */
-const hr_dataset *stage_shape(const stage *s) { return s->top->groups ? s->top->below : s->top->ds; }
+const hr_dataset *hr__stage_shape(const stage *s) { return s->top->groups ? s->top->below : s->top->ds; }
 
 /* ---- planning a unit: the stage's own turn, lock not held ---- */
 
@@ -262,7 +262,7 @@ static void number_unit(stage *s, unit *u)
 {
     u->first_row = s->top->groups && s->top->in[0]->stage ? -1 : s->rows_planned;
     for (int64_t i = 0; s->numbered && i < u->parts->count; i += u->parts->sides)
-        s->rows_planned += span_rows(u->parts->span[i]);
+        s->rows_planned += hr__span_rows(u->parts->span[i]);
 }
 
 static void finish_unit(stage *s, unit *u)
@@ -274,7 +274,7 @@ static void finish_unit(stage *s, unit *u)
     if (p->groups) drop_remainder(p, u->parts);
     u->elements = p->groups ? u->cuts : p->emitted;
     number_unit(s, u);
-    take_over(s, u);
+    hr__unit_take_over(s, u);
     u->last = p->ended;
     if (u->last) { /* its reader stays here, so it needs no token */
         u->error = p->error;
@@ -285,7 +285,7 @@ static void finish_unit(stage *s, unit *u)
         }
         return;
     }
-    u->after = stage_token(s);
+    u->after = hr__stage_token(s);
     if (u->after) return;
     u->last = p->ended = true;
     hr_no_memory(&u->error, "a plan");
@@ -295,12 +295,12 @@ static void finish_unit(stage *s, unit *u)
  * the same after a restore. What fails here is opened again at its first pull, where its error has a place. */
 static void open_below(hr_plan *p)
 {
-    while (p->ds->inputs && input_is_node(p, 0)) {
+    while (p->ds->inputs && hr__input_is_node(p, 0)) {
         input *in = p->in[0];
         hr_error err;
-        if (!open_own(p, 0)) return;
-        if (node_open(in->node, NULL, &err) != HR_OK) {
-            node_free(in->node);
+        if (!hr__input_open_own(p, 0)) return;
+        if (hr__plan_node_open(in->node, NULL, &err) != HR_OK) {
+            hr__plan_node_free(in->node);
             in->node = NULL;
             return;
         }
@@ -311,16 +311,16 @@ static void open_below(hr_plan *p)
 static hr_status load_stage(stage *s, hr_error *err)
 {
     hr_token_reader from;
-    token_reader_init(&from, s->from);
-    HR_TRY(node_open(s->top, &from, err));
+    hr__token_reader_init(&from, s->from);
+    HR_TRY(hr__plan_node_open(s->top, &from, err));
     return s->numbered ? hr_read_i64(&from, &s->rows_planned, err) : HR_OK;
 }
 
 static hr_status open_anew(stage *s, unit *u, hr_error *err)
 {
-    HR_TRY(node_open(s->top, NULL, err));
+    HR_TRY(hr__plan_node_open(s->top, NULL, err));
     open_below(s->top);
-    u->before = stage_token(s);
+    u->before = hr__stage_token(s);
     return u->before ? HR_OK : hr_no_memory(err, "a plan");
 }
 
@@ -328,10 +328,10 @@ static void open_stage(stage *s, unit *first)
 {
     hr_error err = {0};
     hr_status st = s->from ? load_stage(s, &err) : open_anew(s, first, &err);
-    token_unref(s->from);
+    hr__token_unref(s->from);
     s->from = NULL;
     if (st == HR_OK) return;
-    node_fail(s->top, &err);
+    hr__plan_node_fail(s->top, &err);
     s->top->ended = true;
 }
 
@@ -342,28 +342,28 @@ static void start_unit(stage *s, unit *u)
     u->cuts = 0;
     p->emitted = p->closed = 0;
     p->room = s->plan_room;
-    u->parts = parts_new(s->returns);
+    u->parts = hr__parts_new(s->returns);
     if (u->parts && (p->ds->op->traits & HR_JOINS_ROWS)) u->parts->sides = p->ds->inputs;
-    if (u->parts && log_nodes(p)) return;
-    node_no_memory(p);
+    if (u->parts && hr__log_nodes(p)) return;
+    hr__plan_node_no_memory(p);
     p->ended = true;
 }
 
 /* HR_OK: there is a unit. HR_END: nothing more. HR_WAIT: later; what is there already stays. */
-hr_status stage_plan(stage *s, unit *u, parts *returned)
+hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
 {
     hr_plan *p = s->top;
-    parts_drop(s->returns, returned);
+    hr__parts_drop(s->returns, returned);
     s->current = u;
     if (!p->opened) open_stage(s, u);
     if (!u->started) start_unit(s, u);
     if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
     while (p->room > 0 && !p->ended) {
-        if (node_run(p) == HR_WAIT) return HR_WAIT;
+        if (hr__plan_node_run(p) == HR_WAIT) return HR_WAIT;
         if (p->ds->inputs == 0 && u->parts->count > 0) break; /* a source cuts its units by bytes */
     }
     finish_unit(s, u);
     if (u->rows || u->parts->count || u->error.code) return HR_OK;
-    unit_clear(u);
+    hr__unit_clear(u);
     return HR_END;
 }

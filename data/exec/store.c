@@ -5,7 +5,7 @@ _Static_assert(sizeof(block) <= 64, "a block's head must fit before its bytes");
 
 enum { SMALLEST = 256, FIRST_SLAB = 64 << 10, LARGEST_SLAB = 4 << 20 };
 
-bool store_open(store *s)
+bool hr__store_open(store *s)
 {
     *s = (store){.next_slab = FIRST_SLAB};
     if (uv_mutex_init(&s->lock) != 0) return false;
@@ -23,7 +23,7 @@ static void free_chain(block *b)
     }
 }
 
-void store_close(store *s)
+void hr__store_close(store *s)
 {
     for (int i = 0; i < BLOCK_CLASSES; i++) free_chain(s->free[i]);
     free_chain(s->slabs);
@@ -66,7 +66,7 @@ static block *block_new(size_t size, int class)
     return b;
 }
 
-block *store_block(store *s, size_t size)
+block *hr__store_block(store *s, size_t size)
 {
     size_t rounded;
     if (size > (size_t)1 << 46) return NULL;
@@ -82,7 +82,7 @@ block *store_block(store *s, size_t size)
     return b;
 }
 
-void store_put_blocks(store *s, block *first)
+void hr__store_put_blocks(store *s, block *first)
 {
     if (!first) return;
     size_t bytes = 0;
@@ -167,14 +167,14 @@ static bool long_cells(store *s, cell *cells, const size_t *sizes, int64_t count
 {
     for (int64_t i = 0; i < count; i++) {
         if (cells[i].steps) continue;
-        block *b = store_block(s, sizes[i]);
+        block *b = hr__store_block(s, sizes[i]);
         if (!b) return false;
         cells[i].at = block_bytes(b);
     }
     return true;
 }
 
-bool store_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
+bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
 {
     size_t bytes = 0;
     int64_t got = 0, longer = 0;
@@ -190,11 +190,11 @@ bool store_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
     uv_mutex_unlock(&s->lock);
     charge(s, bytes);
     if (got == count && (longer == 0 || long_cells(s, cells, sizes, count))) return true;
-    store_put_cells(s, cells, got);
+    hr__store_put_cells(s, cells, got);
     return false;
 }
 
-void store_put_cells(store *s, cell *cells, int64_t count)
+void hr__store_put_cells(store *s, cell *cells, int64_t count)
 {
     uv_mutex_lock(&s->lock);
     size_t bytes = put_cells(s, cells, count);
@@ -202,7 +202,7 @@ void store_put_cells(store *s, cell *cells, int64_t count)
     discharge(s, bytes);
     for (int64_t i = 0; i < count; i++) {
         if (!cells[i].at) continue;
-        store_put_blocks(s, (block *)((char *)cells[i].at - 64));
+        hr__store_put_blocks(s, (block *)((char *)cells[i].at - 64));
         cells[i].at = NULL;
     }
 }

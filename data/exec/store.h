@@ -34,11 +34,11 @@ typedef struct store {
     atomic_size_t held, peak; /* bytes lent */
 } store;
 
-bool store_open(store *s);
-void store_close(store *s); /* everything lent has come back */
+bool hr__store_open(store *s);
+void hr__store_close(store *s); /* everything lent has come back */
 
-block *store_block(store *s, size_t size);     /* gives; NULL: no memory */
-void store_put_blocks(store *s, block *first); /* takes a chain */
+block *hr__store_block(store *s, size_t size);     /* gives; NULL: no memory */
+void hr__store_put_blocks(store *s, block *first); /* takes a chain */
 static inline char *block_bytes(block *b) { return (char *)b + 64; }
 
 /* One row's strings while it waits in an operator that holds rows. */
@@ -49,7 +49,7 @@ typedef struct cell {
 } cell;
 
 /* Fills in `at` and `steps` of `count` cells for strings of these sizes. False: no memory, and none is lent. */
-bool store_cells(store *s, cell *cells, const size_t *sizes, int64_t count);
-void store_put_cells(store *s, cell *cells, int64_t count); /* those with `at`; zeroes it */
+bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count);
+void hr__store_put_cells(store *s, cell *cells, int64_t count); /* those with `at`; zeroes it */
 
 #endif

@@ -3,24 +3,88 @@
  *
  * What an operator holds (shuffle's buffer) is found again by reading its input anew, from the newest logged position
  * in front of the oldest element it still needs. Which one that is costs time to tell, so it is asked only when a user
- * saves; until then a token keeps the whole log from a safe place on. */
+ * saves; until then a token keeps the whole log from a safe place on.
+ *
+ *   token.c     the object and its numbers      position.c  nodes and inputs into tokens, and back
+ *   log.c       where held elements were read   flatten.c   a tree of tokens as bytes */
 #ifndef HR_TOKEN_H
 #define HR_TOKEN_H
 
 #include "data/exec/engine.h"
 
+/* What is needed to ask an operator, long after it may have been closed, which elements a state of it still needs. */
+typedef struct holder {
+    atomic_int refs;
+    hr_dataset *ds;
+    uint64_t path;
+    hr_settings settings;
+} holder;
+
+/* A place in an input: entries know the next newer one and keep it, so that who keeps one keeps all since. */
+struct log_entry {
+    atomic_int refs;
+    engine *engine;
+    _Atomic(log_entry *) next;
+    int64_t first; /* number of the element that comes there */
+    token *before; /* NULL: the start */
+    holder *holder;
+};
+
+/* Where in a token's bytes another one stands: `to`, or the entry of `log` that the state's numbers, which begin at
+ * `state`, ask for. */
+typedef struct token_link {
+    uint32_t at, state;
+    token *to;
+    log_entry *log;
+} token_link;
+
+struct token {
+    atomic_int refs;
+    engine *engine;
+    int links;
+    uint32_t size;
+    token_link link[]; /* then the bytes */
+};
+
+struct hr_token_writer {
+    unsigned char *data;
+    size_t size, room;
+    token_link *link;
+    int links, link_room;
+    bool failed;
+};
+
 struct hr_token_reader {
     const unsigned char *at, *end;
 };
 
-hr_token_writer *token_writer_new(void);
-void token_writer_free(hr_token_writer *w);
-void token_reader_init(hr_token_reader *r, const token *t); /* NULL: empty */
+static inline bool unref(atomic_int *refs) { return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1; }
+static inline unsigned char *token_bytes(const token *t) { return (unsigned char *)(t->link + t->links); }
 
-token *token_from_bytes(engine *e, const unsigned char *bytes, size_t size);
+/* token.c */
+void hr__token_give_back(engine *e, void *bytes); /* of a block */
+hr_token_writer *hr__token_writer_new(void);
+void hr__token_writer_free(hr_token_writer *w);
+void hr__token_bytes(hr_token_writer *w, const void *bytes, size_t size);
+void hr__token_link(hr_token_writer *w, token_link link);
+token *hr__token_new(engine *e, hr_token_writer *w); /* empties the writer; NULL: no memory, now or before */
+token *hr__token_from_bytes(engine *e, const unsigned char *bytes, size_t size);
+void hr__token_reader_init(hr_token_reader *r, const token *t); /* NULL: empty */
+hr_status hr__state_damaged(hr_error *err);
+hr_status hr__token_nested(hr_token_reader *r, hr_token_reader *nested, hr_error *err);
+hr_status hr__token_read(engine *e, hr_token_reader *r, token **out, hr_error *err); /* empty: NULL */
 
-/* The position of an input, tokens below included, as bytes (gives: hr_free), and back. */
-hr_status position_write(engine *e, input *in, unsigned char **bytes, size_t *size, hr_error *err);
-hr_status position_read(engine *e, input *in, hr_token_reader *from, hr_error *err);
+/* position.c */
+void hr__plan_node_save(hr_plan *p, hr_token_writer *to);
+int64_t hr__input_used(const input *in); /* of the unit at hand, or of the one that was when the state was saved */
+hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err);
+
+/* log.c */
+log_entry *hr__log_ref(log_entry *l);
+void hr__log_unref(log_entry *l);
+log_entry *hr__log_entry_for(log_entry *l, int64_t element); /* the newest in front of it */
+
+/* flatten.c: the position of an input, tokens below included. Gives the bytes. */
+hr_status hr__position_write(engine *e, input *in, unsigned char **bytes, size_t *size, hr_error *err);
 
 #endif

@@ -35,7 +35,7 @@ const hr_element *hr_plan_element(hr_plan *p, hr_span span)
     return p->element ? look(p->element, &p->below->out.schema, span.in, span.first) : NULL;
 }
 
-void element_drop(hr_element *e)
+void hr__element_drop(hr_element *e)
 {
     if (!e) return;
     hr__element_close(e);

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void *work_scratch(hr_work *w, block **kept, size_t bytes)
+void *hr__work_scratch(hr_work *w, block **kept, size_t bytes)
 {
     if (!*kept || (*kept)->size < bytes) {
-        store_put_blocks(&w->engine->store, *kept);
-        *kept = store_block(&w->engine->store, bytes);
+        hr__store_put_blocks(&w->engine->store, *kept);
+        *kept = hr__store_block(&w->engine->store, bytes);
     }
     return *kept ? block_bytes(*kept) : NULL;
 }
@@ -19,9 +19,9 @@ void *work_scratch(hr_work *w, block **kept, size_t bytes)
 static void name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err)
 {
     if (err->file[0] || !c->origin || row >= c->rows || c->origin[row].file < 0) return;
-    engine_lock(e);
+    hr__engine_lock(e);
     hr_error_file(err, e->file[c->origin[row].file].name);
-    engine_unlock(e);
+    hr__engine_unlock(e);
     if (err->offset < 0) err->offset = c->origin[row].offset;
     hr_error_prefix(err, "%s:%" PRId64 ": ", err->file, c->origin[row].offset);
 }
@@ -33,7 +33,7 @@ static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
     if (to->code >= 0)
         hr_fail(to, HR_INTERNAL, "op.failed", "%s: failed without an error", w->op ? w->op->ds->op->name : "gather");
     name_place(w->engine, c, row, to);
-    w->unit->partial |= cut_rows(c, row);
+    w->unit->partial |= hr__rows_cut(c, row);
 }
 
 bool hr__ignorable(const hr_error *err) { return err->code != HR_RESOURCE_EXHAUSTED && err->code != HR_CANCELLED; }
@@ -63,7 +63,7 @@ static void drop_failed(hr_work *w)
 {
     rows *r = w->unit->rows;
     const int64_t before = r->c.elements;
-    if (drop_rows(r, w->failed, w))
+    if (hr__rows_drop_failed(r, w->failed, w))
         hr__count(w->engine, "ignored", before - r->c.elements);
     else
         no_memory(w, &r->c);
@@ -138,22 +138,22 @@ static void give_up_bytes(rows *r, hr_work *w)
         r->bytes = w->hot->next;
         w->hot->next = NULL;
     }
-    store_put_blocks(&r->engine->store, r->bytes);
+    hr__store_put_blocks(&r->engine->store, r->bytes);
     r->bytes = NULL;
     r->byte_left = 0;
-    parts_return(r->parts);
+    hr__parts_return(r->parts);
     r->parts = NULL;
 }
 
-bool rows_to_cells(rows *r, hr_work *w)
+bool hr__rows_to_cells(rows *r, hr_work *w)
 {
     if (!r->shape->strings || r->c.rows == 0) return true;
-    size_t *sizes = work_scratch(w, &w->runs, (size_t)r->c.rows * sizeof *sizes);
-    cell *cells = rows_array(r, (size_t)r->c.rows * sizeof *cells);
+    size_t *sizes = hr__work_scratch(w, &w->runs, (size_t)r->c.rows * sizeof *sizes);
+    cell *cells = hr__rows_array(r, (size_t)r->c.rows * sizeof *cells);
     if (!sizes || !cells) return false;
     memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
     measure_strings(r, sizes);
-    if (!store_cells(&r->engine->store, cells, sizes, r->c.rows)) return false;
+    if (!hr__store_cells(&r->engine->store, cells, sizes, r->c.rows)) return false;
     r->cell = cells;
     for (int64_t row = 0; row < r->c.rows; row++) r->cell_bytes += (size_t)cells[row].steps * CELL_STEP;
     for (int64_t row = 0; row < r->c.rows; row++) {
@@ -169,7 +169,7 @@ bool rows_to_cells(rows *r, hr_work *w)
 static bool number_rows(unit *u)
 {
     hr_columns *c = &u->rows->c;
-    c->number = rows_array(u->rows, (size_t)c->rows * sizeof *c->number);
+    c->number = hr__rows_array(u->rows, (size_t)c->rows * sizeof *c->number);
     for (int64_t r = 0; c->number && r < c->rows; r++) c->number[r] = u->first_row + r;
     return c->number != NULL;
 }
@@ -189,18 +189,18 @@ static void run_operators(stage *s, unit *u, hr_work *w)
     }
 }
 
-void work_unit(stage *s, unit *u, hr_work *w)
+void hr__unit_work(stage *s, unit *u, hr_work *w)
 {
     w->unit = u;
     w->stage = s;
     w->op = NULL;
-    if (u->parts && u->parts->count && !u->rows && !gather_unit(s, u, w)) no_memory(w, NULL);
+    if (u->parts && u->parts->count && !u->rows && !hr__unit_gather(s, u, w)) no_memory(w, NULL);
     if (!u->rows) return;
     if (s->numbered && u->first_row >= 0 && !number_rows(u)) no_memory(w, &u->rows->c);
     run_operators(s, u, w);
-    if (s->cells && !rows_to_cells(u->rows, w)) no_memory(w, &u->rows->c);
+    if (s->cells && !hr__rows_to_cells(u->rows, w)) no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
-        parts_return(u->rows->parts);
+        hr__parts_return(u->rows->parts);
         u->rows->parts = NULL;
     }
 }
@@ -209,12 +209,12 @@ void work_unit(stage *s, unit *u, hr_work *w)
 
 bool hr_work_cancelled(const hr_work *w) { return engine_cancelled(w->engine); }
 bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
-void *hr_scratch(hr_work *w, size_t bytes) { return work_scratch(w, &w->scratch, bytes); }
+void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scratch, bytes); }
 
 void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
 {
     (void)w;
-    return rows_bytes((rows *)c, bytes);
+    return hr__rows_bytes((rows *)c, bytes);
 }
 
 uint64_t hr_row_key(const hr_work *w, const hr_columns *c, int64_t row, uint64_t seed)
@@ -253,7 +253,7 @@ static hr_status keep_gathered(hr_work *w, hr_columns *c, const uint64_t *bits, 
     const size_t words = (size_t)(c->rows + 63) / 64;
     uint64_t *dropped = hr_malloc(words * sizeof *dropped);
     for (size_t i = 0; dropped && i < words; i++) dropped[i] = ~bits[i];
-    const bool done = dropped && drop_rows((rows *)c, dropped, w);
+    const bool done = dropped && hr__rows_drop_failed((rows *)c, dropped, w);
     hr_free(dropped);
     return done ? HR_OK : hr_no_memory(err, "filtered rows");
 }
@@ -275,18 +275,18 @@ hr_status hr_keep_rows(hr_work *w, hr_columns *c, const uint64_t *bits, hr_error
 hr_status hr_new_columns(hr_work *w, hr_columns *c, hr_columns *before, hr_error *err)
 {
     *before = *c;
-    if (rows_columns((rows *)c, w->op->ds, c->rows)) return HR_OK;
+    if (hr__rows_columns((rows *)c, w->op->ds, c->rows)) return HR_OK;
     return hr_no_memory(err, "columns");
 }
 
 static bool grow_values(rows *r, hr_column *column, int64_t room, size_t width)
 {
-    char *values = rows_array(r, (size_t)room * width);
+    char *values = hr__rows_array(r, (size_t)room * width);
     if (!values) return false;
     if (column->count) memcpy(values, column->values, (size_t)column->count * width);
     column->values = values;
     if (!column->inner) return true;
-    int64_t *inner = rows_array(r, (size_t)room * sizeof *inner);
+    int64_t *inner = hr__rows_array(r, (size_t)room * sizeof *inner);
     if (!inner) return false;
     if (column->count) memcpy(inner, column->inner, (size_t)column->count * sizeof *inner);
     column->inner = inner;

@@ -1,0 +1,161 @@
+/* Nodes and inputs into tokens, and back. The two halves mirror each other. */
+#include "data/exec/token.h"
+#include <string.h>
+
+/* What is known of an input. */
+enum { NOT_KNOWN, IN_STAGE, IN_NODE, HELD };
+
+/* ---- saving ---- */
+
+int64_t hr__input_used(const input *in)
+{
+    return in->skip_to - in->first > in->next ? in->skip_to - in->first : in->next;
+}
+
+static void write_stage_position(const input *in, hr_token_writer *to)
+{
+    hr_write_i64(to, IN_STAGE);
+    hr__token_link(to, (token_link){.to = in->before});
+    hr_write_i64(to, in->first);
+    hr_write_i64(to, hr__input_used(in));
+}
+
+static void input_save_from(const input *in, bool held, size_t state, hr_token_writer *to)
+{
+    if (held && in->oldest) {
+        hr_write_i64(to, HELD);
+        hr__token_link(to, (token_link){.log = in->oldest, .state = (uint32_t)state});
+    } else if (in->node) {
+        hr_write_i64(to, IN_NODE);
+        hr_write_i64(to, in->first);
+        hr__plan_node_save(in->node, to);
+    } else if (in->known)
+        write_stage_position(in, to);
+    else
+        hr_write_i64(to, NOT_KNOWN);
+}
+
+static bool worth_saving(const input *in) { return !in->own && in->stage && in->known; }
+
+static void save_opened(hr_plan *p, hr_token_writer *to)
+{
+    int64_t opened = p->saves;
+    for (int i = p->ds->inputs; i < p->ins; i++) opened += worth_saving(p->in[i]);
+    hr_write_i64(to, opened);
+    for (int i = 0; i < p->saves; i++) {
+        hr_write_i64(to, p->saved[i].number);
+        write_stage_position(&p->saved[i], to);
+    }
+    for (int i = p->ds->inputs; i < p->ins; i++) {
+        if (!worth_saving(p->in[i])) continue;
+        hr_write_i64(to, p->in[i]->number);
+        write_stage_position(p->in[i], to);
+    }
+}
+
+void hr__plan_node_save(hr_plan *p, hr_token_writer *to)
+{
+    const size_t state = to->size;
+    for (unsigned i = 0; i < p->ds->op->saved; i++) {
+        int64_t number;
+        memcpy(&number, (const char *)p->state + i * sizeof number, sizeof number);
+        hr_write_i64(to, number);
+    }
+    if (p->ds->op->save) p->ds->op->save(p->state, to);
+    for (int i = 0; i < p->ds->inputs; i++) input_save_from(p->in[i], i == 0 && p->ds->op->held_from, state, to);
+    save_opened(p, to);
+}
+
+token *hr__stage_token(stage *s)
+{
+    hr__plan_node_save(s->top, s->writer);
+    if (s->numbered) hr_write_i64(s->writer, s->rows_planned);
+    return hr__token_new(s->engine, s->writer);
+}
+
+/* ---- loading ---- */
+
+hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err)
+{
+    int64_t used = 0;
+    HR_TRY(hr_read_i64(from, &in->first, err));
+    HR_TRY(hr_read_i64(from, &used, err));
+    HR_TRY(hr__token_read(e, from, &in->before, err));
+    in->skip_to = in->first + used;
+    in->known = true;
+    return HR_OK;
+}
+
+static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *err)
+{
+    hr_token_reader nested = {0};
+    input *in = p->in[i];
+    HR_TRY(hr_read_i64(from, &in->first, err));
+    HR_TRY(hr__token_nested(from, &nested, err));
+    in->skip_to = in->first;
+    in->known = true;
+    if (nested.at == nested.end) return HR_OK;
+    if (!hr__input_is_node(p, i)) {
+        in->before = hr__token_from_bytes(p->stage->engine, nested.at, (size_t)(nested.end - nested.at));
+        return in->before ? HR_OK : hr_no_memory(err, "a saved state");
+    }
+    if (!hr__input_open_own(p, i)) return hr_no_memory(err, "a pipeline");
+    return hr__plan_node_open(in->node, &nested, err);
+}
+
+static hr_status load_stage_position(hr_plan *p, input *in, hr_token_reader *from, hr_error *err)
+{
+    int64_t used = 0;
+    HR_TRY(hr__token_read(p->stage->engine, from, &in->before, err));
+    HR_TRY(hr_read_i64(from, &in->first, err));
+    HR_TRY(hr_read_i64(from, &used, err));
+    in->skip_to = in->first + used;
+    in->known = true;
+    return HR_OK;
+}
+
+static hr_status load_own(hr_plan *p, int i, hr_token_reader *from, hr_error *err)
+{
+    int64_t kind = 0;
+    HR_TRY(hr_read_i64(from, &kind, err));
+    if (kind == NOT_KNOWN) return HR_OK;
+    if (kind == HELD) return load_held(p, i, from, err);
+    if (kind == IN_STAGE && !hr__input_is_node(p, i)) return load_stage_position(p, p->in[i], from, err);
+    if (kind != IN_NODE || !hr__input_is_node(p, i)) return hr__state_damaged(err);
+    HR_TRY(hr_read_i64(from, &p->in[i]->first, err));
+    if (!hr__input_open_own(p, i)) return hr_no_memory(err, "a pipeline");
+    return hr__plan_node_open(p->in[i]->node, from, err);
+}
+
+static hr_status load_opened(hr_plan *p, hr_token_reader *from, hr_error *err)
+{
+    int64_t opened = 0, kind = 0;
+    HR_TRY(hr_read_i64(from, &opened, err));
+    if (opened < 0 || opened > from->end - from->at) return hr__state_damaged(err);
+    p->saved = opened ? hr_calloc((size_t)opened, sizeof *p->saved) : NULL;
+    if (opened && !p->saved) return hr_no_memory(err, "a saved state");
+    while (p->saves < opened) {
+        input *in = &p->saved[p->saves++];
+        HR_TRY(hr_read_i64(from, &in->number, err));
+        HR_TRY(hr_read_i64(from, &kind, err));
+        if (kind != IN_STAGE) return hr__state_damaged(err);
+        HR_TRY(load_stage_position(p, in, from, err));
+    }
+    return HR_OK;
+}
+
+hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
+{
+    const hr_op *op = p->ds->op;
+    p->opened = true;
+    if (op->open) HR_TRY(op->open(p->ds->spec, p->state, p, err));
+    if (!from) return HR_OK;
+    for (unsigned i = 0; i < op->saved; i++) {
+        int64_t number = 0;
+        HR_TRY(hr_read_i64(from, &number, err));
+        memcpy((char *)p->state + i * sizeof number, &number, sizeof number);
+    }
+    if (op->load) HR_TRY(op->load(p->ds->spec, p->state, from, err));
+    for (int i = 0; i < p->ds->inputs; i++) HR_TRY(load_own(p, i, from, err));
+    return load_opened(p, from, err);
+}
