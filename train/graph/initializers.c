@@ -8,17 +8,42 @@
 static hr_node scalar(hr_graph *g, hr_dtype dtype, double value, const char *name)
 {
     const float f = (float)value;
-    const int32_t i = (int32_t)value;
-    const int64_t l = (int64_t)value;
+    const int64_t wide = (int64_t)value;
+    const int32_t i = (int32_t)wide;
+    const int16_t h = (int16_t)wide;
+    const int8_t c = (int8_t)wide;
     const bool b = value != 0;
-    const void *data = dtype == HR_FLOAT   ? (const void *)&f
-                       : dtype == HR_INT32 ? (const void *)&i
-                       : dtype == HR_INT64 ? (const void *)&l
-                       : dtype == HR_BOOL  ? (const void *)&b
-                                           : (const void *)&value;
-    if (dtype != HR_FLOAT && dtype != HR_DOUBLE && dtype != HR_INT32 && dtype != HR_INT64 && dtype != HR_BOOL)
+    const void *data;
+    switch (dtype) {
+    case HR_FLOAT:
+        data = &f;
+        break;
+    case HR_DOUBLE:
+        data = &value;
+        break;
+    case HR_INT64:
+    case HR_UINT64:
+        data = &wide;
+        break;
+    case HR_INT32:
+    case HR_UINT32:
+        data = &i;
+        break;
+    case HR_INT16:
+    case HR_UINT16:
+        data = &h;
+        break;
+    case HR_INT8:
+    case HR_UINT8:
+        data = &c;
+        break;
+    case HR_BOOL:
+        data = &b;
+        break;
+    default:
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
                             "initializer: expected a variable of numbers, got %s", hr_dtype_name(dtype));
+    }
     const hr_tensor tensor = hr_tensor_of(dtype, HR_SCALAR, data);
     return hr_new_node(g, "Const", .name = name,
                        HR_ATTRS(HR_TENSOR_ATTR("value", &tensor), HR_TYPE_ATTR("dtype", dtype)));
@@ -82,8 +107,22 @@ static hr_node random_value(hr_graph *g, hr_dtype dtype, hr_shape shape, int64_t
     return shifted;
 }
 
+static hr_node uniform_ints(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
+{
+    int64_t seed1, seed2;
+    hr_random_seeds(g, self->seed, &seed1, &seed2);
+    hr_name_scope(g, "random_uniform");
+    hr_node least = scalar(g, dtype, self->a, "min"), bound = scalar(g, dtype, self->b, "max");
+    hr_node value = hr_new_node(g, "RandomUniformInt", .name = "random_uniform",
+                                HR_INPUTS(shape_vector(g, shape, "shape"), least, bound),
+                                HR_ATTRS(HR_INT_ATTR("seed", seed1), HR_INT_ATTR("seed2", seed2)));
+    hr_scope_end(g);
+    return value;
+}
+
 static hr_node make_uniform(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
 {
+    if (dtype == HR_INT32 || dtype == HR_INT64) return uniform_ints(g, dtype, shape, self);
     const double range = dtype == HR_FLOAT ? (double)((float)self->b - (float)self->a) : self->b - self->a;
     return random_value(g, dtype, shape, self->seed, "RandomUniform", "random_uniform", range, self->a);
 }
@@ -111,6 +150,9 @@ static double mean_fan(hr_shape shape)
 static hr_node make_glorot_uniform(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
 {
     const double limit = sqrt(3.0 / fmax(1, mean_fan(shape)));
+    if (dtype != HR_FLOAT && dtype != HR_DOUBLE)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
+                            "initializer: expected a variable of floats, got %s", hr_dtype_name(dtype));
     const hr_initializer uniform = hr_random_uniform(-limit, limit, self->seed);
     return make_uniform(g, dtype, shape, &uniform);
 }

@@ -190,6 +190,27 @@ static void spread_row(const lookup *l, int64_t r, const float *grad, float **va
     }
 }
 
+/* One id a row, all of them valid, nothing to weigh: the gradient's rows are the slices. */
+static bool is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
+{
+    if (nnz != rows || l->weights || l->table.max_norm > 0) return false;
+    int64_t least = 0, odd = 0;
+    for (int64_t i = 0; i < nnz; i++) {
+        least |= l->ids[i];
+        odd |= l->splits[i] ^ i;
+    }
+    return least >= 0 && odd == 0;
+}
+
+static hr_status pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error *err)
+{
+    hr_tensor *indices;
+    HR_TRY(hr_kernel_pass(k, 0, 1, HR_SHAPE(rows, l->table.dimension), err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(rows), &indices, err));
+    if (rows) memcpy(indices->data, l->ids, (size_t)rows * sizeof *l->ids);
+    return HR_OK;
+}
+
 static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 {
     lookup l = {0};
@@ -198,6 +219,7 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1;
     if (k->input[1]->count != rows * l.table.dimension)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient for each row");
+    if (is_one_a_row(&l, nnz, rows)) return pass_rows(k, &l, rows, err);
     int64_t kept = 0;
     for (int64_t i = 0; i < nnz; i++) kept += counts(&l, (int32_t)i);
     for (int64_t i = 0; i < nnz && l.table.max_norm > 0; i++)
