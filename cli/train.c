@@ -120,8 +120,8 @@ static void print_summary(const hr__training *t, const hr_train_result *r)
                with_commas(r->last_step));
         return;
     }
-    printf("%s%s steps in %.1f s, %s examples/s; loss of the last step %.4f\n",
-           r->resumed && r->first_step > 0 ? "resumed; " : "", with_commas(steps), r->seconds,
+    printf("%s%s step%s in %.1f s, %s examples/s; loss of the last step %.4f\n",
+           r->resumed && r->first_step > 0 ? "resumed; " : "", with_commas(steps), steps == 1 ? "" : "s", r->seconds,
            with_commas((int64_t)(rows / seconds)), (double)r->loss);
     printf("%.0f %% of the time went by waiting for input\n", 100 * r->input_seconds / seconds);
     printf("%s at step %s, %s/model.ckpt-%" PRId64 "\n", r->finished ? "ended" : "stopped", with_commas(r->last_step),

@@ -1,0 +1,217 @@
+# convert: what goes in, what comes out, and everything that can be wrong. After a failure nothing is left, not even the folder.
+source "$SOURCE/tests/cli/kit.sh"
+
+it_converts_and_sums_up() {
+    people
+    headrace convert people.csv --schema people.yaml --out out --require late
+    ends_with 0
+    says_nothing
+    prints "3 rows read, 2 written, 1 dropped for lack of a required field"
+    prints "in 1 file in out"
+    holds out "data-00000-of-00001.tfrecord "
+    headrace head out/data*
+    [ "$out" = '{"late": 0, "name": "anna", "row": 1, "temp": 2.5}
+{"late": 1, "name": "b, \"bob\"", "row": 2}' ] || fail "the records"
+}
+
+it_gives_its_summary_as_json() {
+    people
+    headrace convert people.csv -s people.yaml -o out --json
+    ends_with 0
+    prints '{"rows":3,"written":3,'
+    prints '"missing":{"row":0,"late":1,"temp":1,"name":1}}'
+    if command -v python3 >/dev/null; then printf %s "$out" | python3 -m json.tool >/dev/null || fail "not JSON"; fi
+}
+
+it_reads_standard_input_and_writes_compressed_shards() {
+    people
+    code=0
+    "$HEADRACE" convert - -s people.yaml -o out --compression gzip --shards 2 --prefix p- \
+        <people.csv >"$scratch/out" 2>"$scratch/err" || code=$?
+    read_results
+    ends_with 0
+    holds out "p-00000-of-00002.tfrecord p-00001-of-00002.tfrecord "
+    gzip -t <out/p-00000-of-00002.tfrecord || fail "not gzip"
+    headrace info out/p-*
+    prints "3 records in 2 files"
+    gzip -dc out/p-00000-of-00002.tfrecord | "$HEADRACE" info - >"$scratch/out" 2>"$scratch/err"
+    read_results
+    prints "2 records in 1 file"
+}
+
+it_takes_names_of_any_bytes() {
+    people
+    local name=$'n\xff\xfe.csv' folder=$'o\xff[1]*'
+    mv people.csv "$name"
+    headrace convert "$name" -s people.yaml -o "$folder"
+    ends_with 0
+    headrace info "$folder/data-00000-of-00001.tfrecord"
+    ends_with 0
+    prints "3 records in 1 file"
+}
+
+it_refuses_a_file_that_is_missing_empty_or_a_folder() {
+    people
+    mkdir folder
+    : >empty.csv
+    headrace convert none.csv -s people.yaml -o out
+    refused 1 "none.csv: cannot be opened: No such file or directory"
+    headrace convert empty.csv -s people.yaml -o out
+    refused 1 "empty.csv: expected a header, found an empty file"
+    headrace convert folder -s people.yaml -o out
+    refused 1 "folder: expected a file, got a folder"
+    headrace convert people.csv -s none.yaml -o out
+    refused 1 "none.yaml: expected a config file, but: No such file or directory"
+    headrace convert people.csv -s folder -o out
+    refused 1 "folder: "
+    headrace convert people.csv -s empty.csv -o out
+    refused 1 "empty.csv"
+    absent out
+}
+
+it_names_a_column_that_the_file_lacks() {
+    people
+    sed -i 's/temp/temperature/' people.csv
+    headrace convert people.csv -s people.yaml -o out
+    refused 1 "people.csv:1: expected a column 'temp' in the header"
+    absent out
+    headrace convert people.csv -s people.yaml -o out --require lat
+    refused 1 "require: expected a field of the schema, got 'lat'; did you mean 'late'?"
+    headrace convert people.csv -s people.yaml -o out --split rwo:5
+    refused 1 "split: expected a field of the schema, got 'rwo'; did you mean 'row'?"
+    absent out
+}
+
+it_names_line_column_and_text_of_a_wrong_value() {
+    people
+    printf '4,0,warm,x\n' >>people.csv
+    headrace convert people.csv -s people.yaml -o out
+    refused 1 "people.csv:5: column 'temp' (field 2): expected float32, got \"warm\""
+    says "--na-value"
+    absent out
+    headrace convert people.csv -s people.yaml -o out --na-value warm
+    ends_with 0
+}
+
+it_names_the_line_of_a_row_of_another_length_and_of_an_open_quote() {
+    people
+    printf '4,0,1\n' >>people.csv
+    headrace convert people.csv -s people.yaml -o out
+    refused 1 "people.csv:5: expected 4 fields, found 3"
+    people
+    printf '4,0,1,"x\n' >>people.csv
+    headrace convert people.csv -s people.yaml -o out
+    refused 1 "people.csv:5: column 'name' (field 3): expected a closing quote"
+    absent out
+}
+
+it_notices_a_gzip_that_is_cut_or_damaged() {
+    gzip -dc "$flights_csv" 2>/dev/null | head -n 2001 | gzip >whole.csv.gz
+    local size
+    size=$(stat -c %s whole.csv.gz)
+    head -c $((size / 2)) whole.csv.gz >cut.csv.gz
+    headrace convert cut.csv.gz -s "$flights_yaml" -o out
+    refused 1 "cut.csv.gz: byte $((size / 2)) ("
+    says "the file is cut"
+    head -c $((size - 4)) whole.csv.gz >tail.csv.gz
+    headrace convert tail.csv.gz -s "$flights_yaml" -o out
+    refused 1 "tail.csv.gz: "
+    cp whole.csv.gz flip.csv.gz
+    printf '\x55\xaa\x55\xaa' | dd of=flip.csv.gz bs=1 seek=$((size - 8)) conv=notrunc 2>/dev/null
+    headrace convert flip.csv.gz -s "$flights_yaml" -o out
+    refused 1 "flip.csv.gz: "
+    absent out
+}
+
+it_leaves_nothing_where_the_disk_is_full() {
+    gzip -dc "$flights_csv" 2>/dev/null | head -n 5001 >flights.csv
+    code=0
+    (ulimit -f 64; trap '' XFSZ; exec "$HEADRACE" convert flights.csv -s "$flights_yaml" -o out --shards 2) \
+        2>&1 >"$scratch/out" | cat >"$scratch/err"
+    code=${PIPESTATUS[0]}
+    read_results
+    refused 1 "out/data-0000"
+    says "cannot be written: File too large"
+    absent out
+    mkdir disk
+    if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=512k none disk 2>/dev/null; then
+        headrace convert flights.csv -s "$flights_yaml" -o disk/out
+        local left
+        left=$(names_in disk)
+        umount disk
+        refused 1 "cannot be written: No space left on device"
+        [ -z "$left" ] || fail "left on the full disk: $left"
+    fi
+}
+
+it_refuses_a_folder_that_cannot_be_written() {
+    people
+    headrace convert people.csv -s people.yaml -o people.yaml
+    refused 1 "people.yaml: expected a folder or room for one"
+    headrace convert people.csv -s people.yaml -o /proc/none
+    refused 1 "/proc/none: expected a folder or room for one"
+    mkdir closed
+    chmod a-w closed
+    if ! touch closed/x 2>/dev/null; then # root may write everywhere
+        headrace convert people.csv -s people.yaml -o closed
+        refused 1 "closed"
+        says "Permission denied"
+    fi
+}
+
+it_mixes_no_two_conversions_in_a_folder() {
+    people
+    headrace convert people.csv -s people.yaml -o out --shards 2
+    ends_with 0
+    headrace convert people.csv -s people.yaml -o out --shards 3
+    refused 1 "out: expected no shards of another conversion, found 'data-0000"
+    holds out "data-00000-of-00002.tfrecord data-00001-of-00002.tfrecord "
+    headrace convert people.csv -s people.yaml -o out --shards 2
+    ends_with 0
+}
+
+it_leaves_nothing_after_ctrl_c_at_any_time() {
+    for wait in 0.02 0.05 0.1 0.15 0.25 0.4 0.6; do
+        start convert "$flights_csv" -s "$flights_yaml" -o out --shards 3
+        sleep $wait
+        kill -INT $pid 2>/dev/null
+        finish
+        if [ "$code" = 0 ]; then # it was faster
+            rm -r out
+            continue
+        fi
+        # A signal before the command is ready for one ends it at once.
+        [ "$code" = 130 ] || fail "expected exit code 130 after $wait s"
+        [ -z "$err" ] || says "headrace convert: interrupted"
+        absent out
+    done
+    mkdir out
+    : >out/notes
+    start convert "$flights_csv" -s "$flights_yaml" -o out
+    sleep 0.2
+    kill -TERM $pid 2>/dev/null
+    finish
+    [ "$code" = 0 ] || holds out "notes "
+}
+
+it_leaves_only_whole_files_when_it_is_killed() {
+    gzip -dc "$flights_csv" 2>/dev/null | head -n 60001 >flights.csv
+    for wait in 0.05 0.1 0.2 0.3; do
+        start convert flights.csv -s "$flights_yaml" -o out --shards 2
+        sleep $wait
+        kill -KILL $pid 2>/dev/null
+        finish
+        for file in out/*; do
+            [ -e "$file" ] || continue
+            headrace info "$file"
+            ends_with 0
+        done
+    done
+    headrace convert flights.csv -s "$flights_yaml" -o out --shards 2
+    ends_with 0
+    headrace info 'out/data-*'
+    prints "60,000 records in 2 files"
+    rm -f out/.*.tmp # of the killed ones: hidden, and never read
+}
+
+run_tests

@@ -1,0 +1,153 @@
+# The command line: help, suggestions, exit codes, where output goes.
+source "$SOURCE/tests/cli/kit.sh"
+
+it_shows_all_commands_and_ends_with_2_where_none_is_named() {
+    headrace
+    refused 2 "Commands:"
+    for name in convert info head train evaluate predict bench; do says "  $name "; done
+}
+
+it_shows_help_on_standard_output() {
+    headrace --help
+    ends_with 0
+    says_nothing
+    prints "headrace COMMAND --help"
+    for name in convert info head train evaluate predict bench; do
+        headrace $name --help
+        ends_with 0
+        says_nothing
+        prints "Usage: headrace $name"
+        prints "Examples:"
+        prints "Exit code: 0"
+        local help=$out
+        headrace help $name
+        [ "$out" = "$help" ] || fail "help $name differs from $name --help"
+        [ "$(printf %s "$help" | wc -L)" -le 120 ] || fail "the help of $name has a line of more than 120 characters"
+    done
+}
+
+it_says_its_version() {
+    headrace --version
+    ends_with 0
+    prints "headrace $(sed -n 's/^#define HR_VERSION "\(.*\)"/\1/p' "$SOURCE/base/base.h")"
+}
+
+it_suggests_the_command_that_was_meant() {
+    headrace trian
+    refused 2 "unknown command 'trian'; did you mean 'train'?"
+    headrace xyzzy
+    refused 2 "unknown command 'xyzzy'"
+}
+
+it_suggests_the_flag_that_was_meant() {
+    headrace convert a.csv --shcema s.yaml
+    refused 2 "unknown flag '--shcema'; did you mean --schema?"
+    says "Try 'headrace convert --help'."
+    headrace train a.yaml --model_dir m
+    refused 2 "did you mean --model-dir?"
+    headrace info -z a
+    refused 2 "unknown flag '-z'"
+}
+
+it_asks_for_what_is_missing() {
+    headrace convert
+    refused 2 "expected FILE.csv, found nothing"
+    headrace convert a.csv --out d
+    refused 2 "--schema is missing"
+    headrace convert a.csv --schema s.yaml
+    refused 2 "--out is missing"
+    headrace convert a.csv --schema
+    refused 2 "--schema needs a value: --schema FILE"
+    headrace convert a.csv --schema --out d
+    refused 2 "--schema needs a value"
+    headrace train
+    refused 2 "expected FILE.yaml, found nothing"
+    headrace train a.yaml b.yaml
+    refused 2 "unexpected argument 'b.yaml'"
+}
+
+it_refuses_values_that_do_not_fit() {
+    headrace head -n abc f
+    refused 2 '--lines: expected a whole number from 0 on, found "abc"'
+    headrace head -n -1 f
+    refused 2 'found "-1"'
+    headrace head -n 99999999999999999999 f
+    refused 2 'found "99999999999999999999"'
+    headrace convert a -s s -o d --shards 0
+    refused 2 '--shards: expected a whole number from 1 on, found "0"'
+    headrace convert a -s s -o d --shards 100000
+    refused 2 '--shards: expected at most 99999'
+    headrace convert a -s s -o d --compression LZMA
+    refused 2 '--compression: expected GZIP, ZLIB or none, found "LZMA"'
+    headrace convert a -s s -o d --delimiter ab
+    refused 2 '--delimiter: expected one byte, found "ab"'
+    headrace convert a -s s -o d --split row
+    refused 2 '--split: expected FIELD:FOLDS'
+    headrace convert a -s s -o d --json=1
+    refused 2 '--json takes no value'
+    headrace train a --epochs 0
+    refused 2 '--epochs: expected a whole number from 1 on, found "0"'
+    headrace train a --batch-size 99999999
+    refused 2 '--batch-size: expected at most'
+    headrace train "$flights_yaml" --estimator tree
+    refused 2 '--estimator: expected linear_classifier'
+    headrace evaluate "$flights_yaml" --at-least auc
+    refused 2 '--at-least: expected NAME=NUMBER, found "auc"'
+    headrace evaluate "$flights_yaml" --at-most log_los=1
+    refused 2 "there is no figure 'log_los'; did you mean 'log_loss'?"
+}
+
+it_takes_values_in_every_form() {
+    people
+    headrace convert people.csv --schema=people.yaml -oout
+    ends_with 0
+    for form in "-n2" "-n 2" "--lines 2" "--lines=2"; do
+        headrace head $form out/data-00000-of-00001.tfrecord
+        ends_with 0
+        [ "$(printf '%s\n' "$out" | wc -l)" = 2 ] || fail "head $form"
+    done
+    cp out/data-00000-of-00001.tfrecord ./-n
+    headrace head -n 1 -- -n
+    ends_with 0
+    prints '"name": "anna"'
+}
+
+it_fails_where_standard_output_cannot_be_written() {
+    people
+    headrace convert people.csv -s people.yaml -o out
+    for words in "head out/data*" "info out/data*" "info --json out/data*" "--help" "convert --help"; do
+        code=0
+        "$HEADRACE" $words 2>"$scratch/err" >/dev/full || code=$?
+        : >"$scratch/out"
+        read_results
+        refused 1 "standard output cannot be written: No space left on device"
+    done
+    code=0
+    "$HEADRACE" head out/data* 2>"$scratch/err" >&- || code=$?
+    read_results
+    refused 1 "standard output cannot be written"
+}
+
+# A closed stream must not become the number of a shard that is written.
+it_keeps_files_whole_where_standard_streams_are_closed() {
+    people
+    "$HEADRACE" convert people.csv -s people.yaml -o closed <&- >&- 2>&-
+    headrace convert people.csv -s people.yaml -o open
+    same closed/data-00000-of-00001.tfrecord open/data-00000-of-00001.tfrecord
+}
+
+it_ends_quietly_when_its_reader_leaves() {
+    people
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat people.csv >>many.csv; tail -n +2 many.csv >more.csv; cat more.csv >>many.csv; done
+    sed -i '2,${/^row/d}' many.csv
+    headrace convert many.csv -s people.yaml -o out
+    ends_with 0
+    "$HEADRACE" head -n 100000 out/data* 2>"$scratch/err" | head -n 1 >"$scratch/out"
+    read_results
+    says_nothing
+    prints '"row": 1'
+    { "$HEADRACE" convert many.csv -s people.yaml -o out; echo $? >"$scratch/code"; } 2>"$scratch/err" | :
+    [ "$(cat "$scratch/code")" = 0 ] || fail "a summary that nobody reads is no failure"
+}
+
+run_tests

@@ -1,0 +1,91 @@
+# info and head: they read every byte, and name the record and the place of what is wrong.
+source "$SOURCE/tests/cli/kit.sh"
+
+it_says_what_is_in_a_file() {
+    people
+    headrace convert people.csv -s people.yaml -o out --shards 2
+    headrace info 'out/data-*'
+    ends_with 0
+    prints "3 records in 2 files"
+    prints "all checksums are right"
+    prints "row                      int64                 3              1"
+    prints "temp                     float32               2              1"
+    headrace info --json 'out/data-*'
+    prints '{"files":2,"records":3,'
+    prints '{"name":"temp","type":"float32","records":2,"values":2}'
+}
+
+it_gives_json_whatever_bytes_the_values_are() {
+    people
+    printf '4,0,1,\xff\xfe\n5,0,1,"a\tb\xc3\xa9"\n' >>people.csv
+    headrace convert people.csv -s people.yaml -o out
+    headrace head out/data*
+    ends_with 0
+    prints '{"late": 0, "name": {"bytes":"//4="}, "row": 4, "temp": 1}'
+    prints '"name": "a\tbé"'
+    if command -v python3 >/dev/null; then
+        python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$scratch/out" || fail "not JSON"
+    fi
+}
+
+it_takes_an_empty_file_for_no_records() {
+    : >empty.tfrecord
+    headrace info empty.tfrecord
+    ends_with 0
+    prints "0 records in 1 file, 0 B on disk"
+    headrace head empty.tfrecord
+    ends_with 0
+    prints_nothing
+}
+
+it_refuses_missing_files_folders_and_other_formats() {
+    people
+    mkdir folder
+    for command in info head; do
+        headrace $command none.tfrecord
+        refused 1 'expected files that match "none.tfrecord", got none'
+        headrace $command 'none-*'
+        refused 1 'expected files that match "none-*", got none'
+        headrace $command folder
+        refused 1 "folder: expected a file, got a folder"
+        headrace $command people.csv
+        refused 1 "people.csv:0: record 0: expected length checksum"
+        says "is no TFRecord file"
+    done
+}
+
+it_names_record_and_offset_of_a_cut_or_flipped_record() {
+    people
+    headrace convert people.csv -s people.yaml -o out
+    local file=out/data-00000-of-00001.tfrecord size first
+    size=$(stat -c %s $file)
+    first=$(od -An -tu8 -N8 $file | tr -d ' ')
+    local second=$((first + 16))
+    head -c $((second + 20)) $file >cut.tfrecord
+    head -c $((second + 5)) $file >header.tfrecord
+    cp $file flip.tfrecord
+    printf '\xff' | dd of=flip.tfrecord bs=1 seek=$((second + 14)) conv=notrunc 2>/dev/null
+    cp $file length.tfrecord
+    printf '\xff' | dd of=length.tfrecord bs=1 seek=$((second + 1)) conv=notrunc 2>/dev/null
+    headrace info cut.tfrecord
+    refused 1 "cut.tfrecord:$second: record 1: "
+    says "the file is truncated"
+    headrace info header.tfrecord
+    refused 1 "header.tfrecord:$second: record 1: "
+    headrace info flip.tfrecord
+    refused 1 "flip.tfrecord:$second: record 1: expected data checksum"
+    headrace info length.tfrecord
+    refused 1 "length.tfrecord:$second: record 1: expected length checksum"
+    headrace head flip.tfrecord # what is good is shown before the error
+    ends_with 1
+    prints '"name": "anna"'
+    says "flip.tfrecord:$second: record 1: "
+    gzip -c $file | head -c 60 >cut.tfrecord.gz
+    headrace info cut.tfrecord.gz
+    refused 1 "cut.tfrecord.gz"
+    gzip -c $file >whole.tfrecord.gz
+    headrace info whole.tfrecord.gz
+    ends_with 0
+}
+
+run_tests

@@ -1,0 +1,222 @@
+# train, evaluate, predict, bench: a training that is stopped at any time goes on as if nothing had happened; one that
+# would not be the same any more is refused.
+. "$SOURCE/tests/cli/kit.sh"
+
+trains() { headrace train "$flights_yaml" --data data --model-dir "$@"; }
+# What a model says of the test rows, with all digits.
+judgement() { "$HEADRACE" evaluate "$flights_yaml" --data data --json --model-dir "$@"; }
+# Starts a training and interrupts it `$1` seconds after its first step. (Before the command is ready for it, a signal is lost:
+# the shell has background processes ignore it.)
+interrupts() {
+    local wait=$1 model=$2
+    shift 2
+    start train "$flights_yaml" --data data --model-dir "$model" "$@"
+    while kill -0 $pid 2>/dev/null && ! grep -q 'step = ' "$scratch/err"; do sleep 0.02; done
+    sleep "$wait"
+    kill -INT $pid 2>/dev/null
+    finish
+}
+# All files that a checkpoint state names are there, and are read.
+is_whole() {
+    local prefix
+    for prefix in $(sed -n 's/^all_model_checkpoint_paths: "\(.*\)"$/\1/p' "$1/checkpoint"); do
+        [ -e "$1/$prefix.index" ] && [ -e "$1/$prefix.data-00000-of-00001" ] || fail "$prefix is not whole"
+    done
+}
+
+it_trains_evaluates_and_says_when_there_is_nothing_left_to_do() {
+    flights 2000 data
+    trains model --epochs 1 --batch-size 64
+    ends_with 0
+    prints "ended at step 25, model/model.ckpt-25"
+    is_whole model
+    trains model --epochs 1 --batch-size 64
+    ends_with 0
+    prints "The training in model has ended already, at step 25; there is nothing to do."
+    trains model --epochs 1 --batch-size 64 --json
+    prints '{"first_step":25,"last_step":25,"finished":true,"resumed":true,"loss":null,'
+    headrace evaluate "$flights_yaml" -d data -m model
+    ends_with 0
+    prints "auc "
+    prints "global_step                    25"
+    headrace evaluate "$flights_yaml" -d data -m model --json --at-least auc=0.1 --at-most auc=1
+    ends_with 0
+    prints '"global_step":25}'
+    headrace evaluate "$flights_yaml" -d data -m model --at-least auc=1.01
+    ends_with 1
+    prints "auc "
+    says "expected at least 1.01"
+    headrace predict "$flights_yaml" -d data -m model
+    ends_with 0
+    [ "$(printf '%s\n' "$out" | wc -l)" = "$("$HEADRACE" info --json 'data/test-*' | sed 's/.*"records":\([0-9]*\),"record_b.*/\1/')" ] ||
+        fail "a line for each record"
+}
+
+it_trains_each_kind_of_classifier() {
+    flights 1000 data
+    for kind in linear_classifier dnn_classifier; do
+        trains $kind --estimator $kind --epochs 1
+        ends_with 0
+        prints "ended at step 3"
+        headrace evaluate "$flights_yaml" -d data -m $kind --estimator $kind
+        ends_with 0
+        prints "log_loss"
+    done
+}
+
+it_goes_on_after_ctrl_c_as_if_nothing_had_happened() {
+    flights 20000 data
+    trains whole --epochs 1 --batch-size 64
+    ends_with 0
+    local wait stopped=0
+    for wait in 0 0.13 0.29 0.07 0.41 0.19; do
+        interrupts $wait parts --epochs 1 --batch-size 64
+        is_whole parts
+        [ "$code" = 0 ] && break
+        ends_with 130
+        prints "stopped at step"
+        prints "The same command goes on from there."
+        stopped=$((stopped + 1))
+    done
+    [ $stopped -gt 0 ] || fail "the training was never stopped"
+    trains parts --epochs 1 --batch-size 64
+    ends_with 0
+    judgement whole --batch-size 64 >whole.json
+    judgement parts --batch-size 64 >parts.json
+    same whole.json parts.json
+    "$HEADRACE" predict "$flights_yaml" -d data -m whole >whole.txt 2>"$scratch/err"
+    "$HEADRACE" predict "$flights_yaml" -d data -m parts >parts.txt 2>"$scratch/err"
+    same whole.txt parts.txt
+}
+
+it_goes_on_from_the_last_checkpoint_after_a_kill() {
+    flights 5000 data
+    sed 's/^  seed: 1$/  seed: 1\n  save_checkpoints_steps: 7/' "$flights_yaml" >often.yaml
+    headrace train often.yaml --data data --model-dir whole --epochs 2
+    ends_with 0
+    for wait in 0.05 0.1 0.2 0.3; do
+        start train often.yaml --data data --model-dir killed --epochs 2
+        sleep $wait
+        kill -KILL $pid 2>/dev/null
+        finish
+        [ ! -e killed/checkpoint ] || is_whole killed
+    done
+    headrace train often.yaml --data data --model-dir killed --epochs 2
+    ends_with 0
+    is_whole killed
+    judgement whole >whole.json
+    judgement killed >killed.json
+    same whole.json killed.json
+    find killed -name '.*.tmp' -delete # of the killed ones: hidden, and never read
+}
+
+it_refuses_to_go_on_with_another_config() {
+    flights 2000 data
+    interrupts 0 model --epochs 100000
+    ends_with 130
+    trains model --epochs 100000 --batch-size 64
+    refused 1 'it had "batch_size=256", this one has "batch_size=64"'
+    trains model --epochs 100000 --seed 5
+    refused 1 'it had "seed=1", this one has "seed=5"'
+    trains model --epochs 100000 --estimator linear_classifier
+    refused 1 'this one has "estimator=linear_classifier"'
+    sed 's/dnn_hidden_units: \[128, 64\]/dnn_hidden_units: [128, 32]/' "$flights_yaml" >other.yaml
+    headrace train other.yaml --data data --model-dir model --epochs 100000
+    refused 1 'model.dnn_hidden_units[1]=64'
+    says 'model.dnn_hidden_units[1]=32'
+}
+
+it_refuses_to_go_on_with_other_data() {
+    flights 2000 data
+    interrupts 0 model --epochs 100000
+    ends_with 130
+    cp -a data kept
+    cp data/train-00001-of-00004.tfrecord data/train-00002-of-00004.tfrecord
+    trains model --epochs 100000
+    refused 1 "file 'data/train-00002-of-00004.tfrecord' has changed"
+    rm data/train-00002-of-00004.tfrecord
+    trains model --epochs 100000
+    refused 1 "data/train-00002-of-00004.tfrecord"
+    rm -r data
+    mv kept data
+    interrupts 0 model --epochs 100000
+    ends_with 130
+    prints "resumed"
+}
+
+it_names_file_record_and_offset_of_damaged_data() {
+    flights 2000 data
+    trains model --epochs 1
+    local file=data/train-00002-of-00004.tfrecord
+    cp -a $file kept
+    printf '\x55\xaa' | dd of=$file bs=1 seek=20000 conv=notrunc 2>/dev/null
+    headrace train "$flights_yaml" --data data --model-dir other
+    refused 1 "$file:"
+    says "expected data checksum"
+    says "record "
+    headrace bench "$flights_yaml" --data data
+    refused 1 "$file:"
+    head -c 20000 kept >$file
+    headrace train "$flights_yaml" --data data --model-dir another
+    refused 1 "$file:"
+    says "the file is truncated"
+    cp data/test-00001-of-00004.tfrecord whole
+    head -c 3000 whole >data/test-00001-of-00004.tfrecord
+    headrace evaluate "$flights_yaml" --data data --model-dir model
+    refused 1 "data/test-00001-of-00004.tfrecord:"
+    absent model/eval
+}
+
+it_leaves_no_part_of_a_checkpoint_on_a_full_disk() {
+    flights 1000 data
+    code=0
+    (ulimit -f 256; trap '' XFSZ; exec "$HEADRACE" train "$flights_yaml" --data data --model-dir model --epochs 1) \
+        2>&1 >"$scratch/out" | cat >"$scratch/err"
+    code=${PIPESTATUS[0]}
+    read_results
+    refused 1 "model/model.ckpt-0"
+    says "cannot be written: File too large"
+    absent model/checkpoint
+    [ -z "$(find model -name '*.ckpt*')" ] || fail "left: $(find model -name '*.ckpt*')"
+    trains model --epochs 1
+    ends_with 0
+}
+
+it_refuses_a_model_folder_that_cannot_be_one() {
+    flights 500 data
+    : >file
+    trains file --epochs 1
+    refused 1 "file"
+    trains /proc/none --epochs 1
+    refused 1 "/proc/none"
+}
+
+it_leaves_nothing_of_an_evaluation_that_is_interrupted() {
+    flights 20000 data
+    trains model --epochs 1 --batch-size 1024
+    for wait in 0.02 0.06 0.12 0.25; do
+        start evaluate "$flights_yaml" --data data --model-dir model --batch-size 1
+        sleep $wait
+        kill -INT $pid 2>/dev/null
+        finish
+        if [ "$code" = 0 ]; then # it was faster
+            rm -r model/eval
+            continue
+        fi
+        ends_with 130
+        says "headrace evaluate: interrupted"
+        prints_nothing
+        absent model/eval
+    done
+    judgement model >now.json
+    [ -s now.json ] || fail "no evaluation afterwards"
+}
+
+it_measures_the_input_by_itself() {
+    flights 1000 data
+    headrace bench "$flights_yaml" --data data --batches 2 --json
+    ends_with 0
+    prints '{"rows":512,"batches":2,'
+}
+
+run_tests
