@@ -1,0 +1,84 @@
+"""The README's table of figures, from the JSON lines of bench/compare.
+
+    python3 bench/readme_table.py RESULTS [README.md]
+
+RESULTS holds headrace.jsonl and peers.jsonl of one run. With a README the table in it is replaced, between the lines
+<!-- figures --> and <!-- end of figures -->; otherwise it is printed.
+"""
+import json, os, platform, re, sys
+
+PEERS = {  # our work: (what it is, the peers' works that do the same job)
+    "read": ("read TFRecords, both checksums, in batches", ["read_batched"]),
+    "read_gzip": ("the same, GZIP", ["read_gzip"]),
+    "parse": ("parse tf.Example (40 features), batches of 512, from memory", ["parse_example_512"]),
+    "pipeline_1_thread": ("list, interleave, shuffle, batch, parse, prefetch: one thread", ["pipeline"]),
+    "pipeline": ("the same, two threads", ["pipeline"]),
+    "columns": ("parse, then 13 bucketized, 26 hashed, 2 crossed columns", ["parse_columns_512"]),
+    "csv": ("CSV (14 integers, 26 strings) to batches", ["csv_dataset"]),
+    "convert": ("CSV to TFRecord", ["convert_csv_to_tfrecord"]),
+    "train_linear": ("train a linear classifier from files", ["train_linear_ftrl"]),
+    "train_dnn": ("train a DNN 256-128-64 from files", ["train_dnn_256_128_64_adagrad"]),
+    "train_wide_deep": ("train wide & deep 256-128-64 from files", ["train_wide_deep_256_128_64"]),
+}
+
+
+def load(path):
+    with open(path) as f:
+        return [json.loads(line) for line in f if line.startswith("{")]
+
+
+def processor():
+    with open("/proc/cpuinfo") as f:
+        names = re.findall(r"model name\s*: (.*)", f.read())
+    return f"{len(names)} × {names[0]}" if names else platform.processor()
+
+
+def best(rows, works, key):
+    found = [r[key] for r in rows if r["work"] in works and r.get(key) is not None and r["peer"].startswith("tensorflow")]
+    return min(found) if found else None
+
+
+def number(x):
+    return "–" if x is None else f"{x:.3g}"
+
+
+def table(ours, peers):
+    out = ["| µs a row | Headrace | TensorFlow 2.15.1 | times |", "|---|---|---|---|"]
+    for work, (what, theirs) in PEERS.items():
+        mine = next((r["median_us_per_row"] for r in ours if r["work"] == work), None)
+        if mine is None:
+            continue
+        other = best(peers, theirs, "median_us_per_row")
+        out.append(f"| {what} | {number(mine)} | {number(other)} | {number(other / mine if other else None)} |")
+    state = next((r for r in ours if r["work"] == "state"), None)
+    start = next((r for r in ours if r["work"] == "start"), None)
+    if start:
+        other = best(peers, ["start"], "median_seconds")
+        out.append(f"| process start to first batch, ms | {start['median_seconds'] * 1e3:.3g} | "
+                   f"{number(other * 1e3 if other else None)} | {number(other / start['median_seconds'] if other else None)} |")
+    if state:
+        other = best(peers, ["state"], "bytes")
+        out.append(f"| a saved iterator with shuffle(10000), bytes | {state['bytes']:.0f} | {number(other)} | "
+                   f"{number(other / state['bytes'] if other else None)} |")
+    out.append("")
+    out.append(f"Criteo-like rows (730 B; 13 integers, 26 strings, a label), from the page cache, medians of at least five passes, both sides "
+               f"one after the other on {processor()}; TensorFlow's figure is its faster one, on one core or on two. "
+               "`bench/make-data DIR`, then `bench/compare DIR` makes this table.")
+    return "\n".join(out)
+
+
+def main():
+    folder = sys.argv[1]
+    text = table(load(os.path.join(folder, "headrace.jsonl")), load(os.path.join(folder, "peers.jsonl")))
+    if len(sys.argv) < 3:
+        print(text)
+        return
+    with open(sys.argv[2]) as f:
+        readme = f.read()
+    begin, end = "<!-- figures -->\n", "<!-- end of figures -->"
+    head, rest = readme.split(begin)
+    with open(sys.argv[2], "w") as f:
+        f.write(head + begin + text + "\n" + end + rest.split(end)[1])
+
+
+main()
