@@ -169,6 +169,9 @@ HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *u
 #define hr_interleave(...)                                                                                             \
     HR_CALL3_(hr_interleave_with, hr_interleave_opts, __VA_ARGS__, .struct_size = sizeof(hr_interleave_opts))
 
+/* All elements of fn(element), then all of the next one's: interleave with a cycle of one dataset. */
+HR_API hr_dataset *hr_flat_map(hr_dataset *in, hr_dataset_fn *fn, void *user);
+
 /* Draws at random from a buffer of `buffer_size` elements, at least 1; -2: of all elements. */
 typedef struct hr_shuffle_opts {
     size_t struct_size;
@@ -205,12 +208,36 @@ typedef struct hr_batch_opts {
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
 
+HR_API hr_dataset *hr_unbatch(hr_dataset *in); /* the parts of each batch become elements again */
+HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */
+#define hr_rebatch(...) HR_CALL2_(hr_rebatch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
+
 HR_API hr_dataset *hr_take(hr_dataset *in, int64_t count); /* the first `count`; a negative count: all */
 HR_API hr_dataset *hr_skip(hr_dataset *in,
                            int64_t count); /* all but the first `count`; a negative count: leaves none */
 
 /* One element of `num_shards`, beginning with number `index`. Best near the source: file names before they are opened. */
 HR_API hr_dataset *hr_shard(hr_dataset *in, int64_t num_shards, int64_t index);
+
+/* Passes elements until `fn` says false for the first time, then ends. `fn` is called on one thread at a time. */
+HR_API hr_dataset *hr_take_while(hr_dataset *in, hr_filter_fn *fn, void *user);
+
+/* Each value once, where it first comes; of one scalar component of int32, int64 or string. Keeps all values, and reads
+ * the input again after a restore. */
+HR_API hr_dataset *hr_unique(hr_dataset *in);
+
+/* The n-th elements of all inputs side by side; ends with the shortest. The lone component of input i is "i", others are
+ * "i/name". Takes all. Elements that are batches go together only where all inputs are batched alike: batch after zip. */
+HR_API hr_dataset *hr_zip(hr_dataset *const *in, int inputs);
+
+/* Puts the number of each element in front of it: component "0"; the element itself is "1", or "1/name". */
+typedef struct hr_enumerate_opts {
+    size_t struct_size;
+    int64_t start;
+} hr_enumerate_opts;
+HR_API hr_dataset *hr_enumerate_with(hr_dataset *in, const hr_enumerate_opts *opts);
+#define hr_enumerate(...)                                                                                              \
+    HR_CALL1_(hr_enumerate_with, hr_enumerate_opts, __VA_ARGS__, .struct_size = sizeof(hr_enumerate_opts))
 
 /* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
  * one's window. */

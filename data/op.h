@@ -192,7 +192,8 @@ typedef struct hr_element hr_element;
 
 /* The thread's own view of one element, for a user's function to read: borrows until the next call. NULL: no memory. */
 HR_API const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element);
-/* The same of the first element of a span of an own input of an operator with held_from, whose rows are there by then. */
+/* The same of the first element of a span of input 0, whose rows are there by then. Not for HR_GROUPS_ROWS: work below
+ * such an operator may be done above it. */
 HR_API const hr_element *hr_plan_element(hr_plan *p, hr_span span);
 /* Of zeros and empty strings (unknown dimensions are 0 long): what a function is called with to learn what it gives.
  * Gives it (hr_element_free). NULL: no memory. */

@@ -337,3 +337,8 @@ hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, co
     if (!copied) interleave_free(&spec);
     return ds;
 }
+
+hr_dataset *hr_flat_map(hr_dataset *in, hr_dataset_fn *fn, void *user)
+{
+    return hr_interleave(in, fn, user, .cycle_length = 1, .block_length = 1);
+}

@@ -148,6 +148,7 @@ typedef struct step {
     const cJSON *json;
     golden_notes *notes;
     hr_dataset *in; /* NULL: a source */
+    const char **missing;
 } step;
 
 static hr_dataset *build_range(const step *s)
@@ -210,6 +211,12 @@ static int64_t length(const cJSON *json, const char *key)
     return given && value == 0 ? -1 : value;
 }
 
+static hr_dataset *build_flat_map(const step *s)
+{
+    const cJSON *fn = golden_get(s->json, "fn");
+    return datasets_named(fn) ? hr_flat_map(s->in, datasets_named(fn), new_note(s->notes, fn)) : NULL;
+}
+
 static hr_dataset *build_interleave(const step *s)
 {
     const cJSON *fn = golden_get(s->json, "fn");
@@ -218,6 +225,43 @@ static hr_dataset *build_interleave(const step *s)
         return NULL;
     return hr_interleave(s->in, datasets_named(fn), new_note(s->notes, fn), .cycle_length = cycle,
                          .block_length = length(s->json, "block_length"));
+}
+
+static hr_dataset *build_take_while(const step *s)
+{
+    const cJSON *fn = golden_get(s->json, "fn");
+    return filter_named(fn) ? hr_take_while(s->in, filter_named(fn), new_note(s->notes, fn)) : NULL;
+}
+
+static hr_dataset *build_unbatch(const step *s) { return hr_unbatch(s->in); }
+static hr_dataset *build_unique(const step *s) { return hr_unique(s->in); }
+
+/* TensorFlow makes empty batches for ever of a size of 0: no pipeline of ours. */
+static hr_dataset *build_rebatch(const step *s)
+{
+    const int64_t size = golden_int(s->json, "batch_size", 0);
+    const bool drop = golden_bool(s->json, "drop_remainder", false);
+    return size == 0 ? NULL : hr_rebatch(s->in, size, .drop_remainder = drop);
+}
+
+static hr_dataset *build_enumerate(const step *s)
+{
+    return hr_enumerate(s->in, .start = golden_int(s->json, "start", 0));
+}
+
+static hr_dataset *build_zip(const step *s)
+{
+    hr_dataset *in[HR_MAX_INPUTS + 1] = {s->in};
+    const cJSON *other;
+    int inputs = 1;
+    cJSON_ArrayForEach(other, golden_get(s->json, "with"))
+    {
+        in[inputs] = inputs < HR_MAX_INPUTS ? golden_pipeline(other, s->notes, s->missing) : NULL;
+        if (in[inputs++]) continue;
+        for (int i = 1; i < inputs; i++) hr_dataset_unref(in[i]);
+        return NULL;
+    }
+    return hr_zip(in, inputs);
 }
 
 static hr_dataset *build_prefetch(const step *s)
@@ -243,35 +287,42 @@ static const struct {
     hr_dataset *(*build)(const step *s);
 } builders[] = {
     {"batch", build_batch},
+    {"enumerate", build_enumerate},
     {"filter", build_filter},
+    {"flat_map", build_flat_map},
     {"from_tensor_slices", build_from_tensor_slices},
     {"interleave", build_interleave},
     {"map", build_map},
     {"prefetch", build_prefetch},
     {"range", build_range},
+    {"rebatch", build_rebatch},
     {"repeat", build_repeat},
     {"shard", build_shard},
     {"shuffle", build_shuffle},
     {"shuffle_and_repeat", build_shuffle_and_repeat},
     {"skip", build_skip},
     {"take", build_take},
+    {"take_while", build_take_while},
+    {"unbatch", build_unbatch},
+    {"unique", build_unique},
+    {"zip", build_zip},
 };
 
-static hr_dataset *build_step(const step *s, const char **missing)
+static hr_dataset *build_step(const step *s)
 {
-    *missing = golden_text(s->json, "op", "?");
+    *s->missing = golden_text(s->json, "op", "?");
     for (size_t b = 0; b < sizeof builders / sizeof *builders; b++)
-        if (strcmp(builders[b].name, *missing) == 0) return builders[b].build(s);
+        if (strcmp(builders[b].name, *s->missing) == 0) return builders[b].build(s);
     return NULL;
 }
 
-hr_dataset *golden_pipeline(const cJSON *pipeline, golden_notes *notes, const char **missing)
+hr_dataset *golden_pipeline(const cJSON *steps, golden_notes *notes, const char **missing)
 {
     const cJSON *json;
     hr_dataset *ds = NULL;
-    cJSON_ArrayForEach(json, pipeline)
+    cJSON_ArrayForEach(json, steps)
     {
-        hr_dataset *next = build_step(&(step){json, notes, ds}, missing);
+        hr_dataset *next = build_step(&(step){json, notes, ds, missing});
         if (!next) {
             hr_dataset_unref(ds);
             return NULL;

@@ -1,0 +1,81 @@
+/* unbatch: what it takes apart, rebatch, and the conformance of a pipeline with it. */
+#include "tests/data/conformance.h"
+
+HR_SAMPLE(unbatch) { return hr_batch(hr_unbatch(hr_batch(hr_shuffle(hr_range(300), 40), 7)), 5); }
+HR_SAMPLE(unbatch_of_unbatch)
+{
+    return hr_shuffle(hr_unbatch(hr_unbatch(hr_batch(hr_batch(hr_range(160), 4), 3))), 20);
+}
+
+static hr_status draw(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    const hr_tensor *from = hr_get(in, "value");
+    int64_t *value = hr_set(out, "value");
+    for (int64_t i = 0; i < from->count; i++)
+        value[i] = ((const int64_t *)from->data)[i] * 1000 + (int64_t)(hr_call_random(call, (uint64_t)i) % 1000);
+    return HR_OK;
+}
+
+HR_SAMPLE(unbatch_between_maps)
+{
+    return hr_map(hr_unbatch(hr_map(hr_batch(hr_map(hr_range(200), draw, NULL), 6), draw, NULL)), draw, NULL);
+}
+
+static void unbatch_makes_the_parts_of_batches_elements(void **state)
+{
+    (void)state;
+    static run apart, never_together;
+    run_all(&apart, hr_unbatch(hr_batch(hr_range(7), 3)), (way){.unit_rows = 2});
+    run_all(&never_together, hr_range(7), (way){0});
+    assert_same_run(&never_together, &apart);
+}
+
+static void unbatch_takes_the_outermost_batch_apart(void **state)
+{
+    (void)state;
+    static run once, twice;
+    run_all(&twice, hr_unbatch(hr_batch(hr_batch(hr_range(24), 4), 3)), (way){.workers = 2});
+    run_all(&once, hr_batch(hr_range(24), 4), (way){0});
+    assert_same_run(&once, &twice);
+}
+
+static void operators_above_count_the_parts(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_take(hr_skip(hr_unbatch(hr_batch(hr_range(20), 6)), 4), 5), HR_I64(4, 5, 6, 7, 8), 5);
+}
+
+static void rebatch_makes_batches_of_another_size(void **state)
+{
+    (void)state;
+    static run anew, direct;
+    run_all(&anew, hr_rebatch(hr_batch(hr_range(17), 4), 3), (way){.workers = 2, .unit_rows = 5});
+    run_all(&direct, hr_batch(hr_range(17), 3), (way){0});
+    assert_same_run(&direct, &anew);
+    run_all(&anew, hr_rebatch(hr_batch(hr_range(17), 4), 3, .drop_remainder = true), (way){0});
+    assert_int_equal(anew.count, 5);
+}
+
+static void unbatch_refuses_what_is_no_batch(void **state)
+{
+    (void)state;
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(2, 2), HR_I64(1, 2, 3, 4));
+    assert_fails(hr_unbatch(hr_range(4)), HR_INVALID_ARGUMENT, "unbatch.scalar");
+    assert_fails(hr_unbatch(hr_from_tensor_slices(&t, NULL, 1)), HR_UNIMPLEMENTED, "unbatch.rows");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(unbatch),
+        HR_CONFORMANCE(unbatch_of_unbatch),
+        HR_CONFORMANCE(unbatch_between_maps),
+        cmocka_unit_test(unbatch_makes_the_parts_of_batches_elements),
+        cmocka_unit_test(unbatch_takes_the_outermost_batch_apart),
+        cmocka_unit_test(operators_above_count_the_parts),
+        cmocka_unit_test(rebatch_makes_batches_of_another_size),
+        cmocka_unit_test(unbatch_refuses_what_is_no_batch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
