@@ -214,7 +214,7 @@ static void view_raw(const plan *p, const hr_columns *before, hr_column_values *
             raw[i].count = raw[i].width * before->rows;
         } else {
             raw[i].splits = column->splits[0];
-            raw[i].count = column->splits[0][before->rows];
+            raw[i].count = column->splits[0] ? column->splits[0][before->rows] : 0; /* none where memory ran out below */
             raw[i].inner = column->inner;
             raw[i].dense_width = column->dense_width;
         }

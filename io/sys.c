@@ -82,3 +82,18 @@ bool hr__write_all(int fd, const void *from, size_t size)
     }
     return true;
 }
+
+hr_status hr__make_folders(const char *path, hr_error *err)
+{
+    char *part = hr_strdup(path);
+    if (!part) return hr_no_memory(err, "a path");
+    for (char *slash = part + (part[0] == '/'); (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(part, 0777); /* what is wrong with one shows at the last */
+        *slash = '/';
+    }
+    bool made = mkdir(part, 0777) == 0 || errno == EEXIST;
+    int number = errno;
+    hr_free(part);
+    return made ? HR_OK : hr__sys_fail(err, number, "file.open", path, "made");
+}

@@ -58,14 +58,14 @@ static bool exists(const char *path, bool as_pattern)
 }
 
 /* P.index of a V2 checkpoint, or P itself, as the first format had it. */
-static bool is_there(const char *prefix, bool as_pattern)
+static hr_status is_there(const char *prefix, bool as_pattern, bool *found, hr_error *err)
 {
     char *index = hr_malloc(strlen(prefix) + sizeof ".index");
-    if (!index) return false;
+    if (!index) return hr_no_memory(err, "a path");
     sprintf(index, "%s.index", prefix);
-    bool found = exists(index, as_pattern) || exists(prefix, as_pattern);
+    *found = exists(index, as_pattern) || exists(prefix, as_pattern);
     hr_free(index);
-    return found;
+    return HR_OK;
 }
 
 static hr_status find_latest(const char *folder, const char *path, bool as_pattern, char **prefix, hr_error *err)
@@ -84,7 +84,9 @@ static hr_status find_latest(const char *folder, const char *path, bool as_patte
         st = hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.state", "%s: it names no model_checkpoint_path", path);
     else if (!latest)
         st = hr_no_memory(err, "a path");
-    if (latest && is_there(latest, as_pattern))
+    bool found = false;
+    if (latest) st = is_there(latest, as_pattern, &found, err);
+    if (found)
         *prefix = latest;
     else
         hr_free(latest);

@@ -46,10 +46,11 @@ static bool read_piece(const char **at, char **to)
 }
 
 /* A string: pieces that follow each other are joined. NULL: it is none. Gives. */
-static char *read_string(const char **at)
+static char *read_string(hr__state *s, const char **at)
 {
     char *text = hr_malloc(strlen(*at) + 1), *to = text;
     bool good = text != NULL;
+    s->no_memory |= !good;
     do {
         good = good && read_piece(at, &to);
         if (good) *at = skip_blank(*at);
@@ -66,6 +67,7 @@ static bool add_path(hr__state *s, char *path)
 {
     char **grown = hr_realloc(s->all, ((size_t)s->count + 1) * sizeof *grown);
     if (!grown) {
+        s->no_memory = true;
         hr_free(path);
         return false;
     }
@@ -77,6 +79,7 @@ static bool add_path(hr__state *s, char *path)
 static bool add_time(hr__state *s, double time)
 {
     double *grown = hr_realloc(s->time, ((size_t)s->times + 1) * sizeof *grown);
+    s->no_memory |= !grown;
     if (!grown) return false;
     s->time = grown;
     s->time[s->times++] = time;
@@ -93,7 +96,7 @@ static bool read_field(hr__state *s, const char **at)
     bool latest = IS("model_checkpoint_path"), path = IS("all_model_checkpoint_paths");
     bool time = IS("all_model_checkpoint_timestamps"), preserved = IS("last_preserved_timestamp");
 #undef IS
-    char *end = NULL, *text = latest || path ? read_string(&value) : NULL;
+    char *end = NULL, *text = latest || path ? read_string(s, &value) : NULL;
     double number = time || preserved ? strtod(value, &end) : 0;
     if (latest && text) {
         hr_free(s->latest);
@@ -121,9 +124,12 @@ hr_status hr__state_read(const char *path, hr__state *out, hr_error *err)
         text[size] = '\0';
         for (const char *at = skip_blank(text); *at && st == HR_OK; at = skip_blank(at))
             if (!read_field(out, &at))
-                st = hr_fail(err, HR_DATA_LOSS, "checkpoint.state",
-                             "%s: expected fields such as model_checkpoint_path: \"model.ckpt-100\", found \"%.40s\"",
-                             path, at);
+                st = out->no_memory
+                         ? hr_no_memory(err, "a state file")
+                         : hr_fail(
+                               err, HR_DATA_LOSS, "checkpoint.state",
+                               "%s: expected fields such as model_checkpoint_path: \"model.ckpt-100\", found \"%.40s\"",
+                               path, at);
     }
     hr_free(text);
     hr_input_free(in);

@@ -9,6 +9,7 @@ typedef struct hr__state {
     char **all;
     double *time; /* one for each of `all`, if there are as many; otherwise NULL */
     int count, times;
+    bool no_memory; /* while it was read */
 } hr__state;
 
 /* HR_NOT_FOUND: no file. HR_DATA_LOSS: the text does not parse. */

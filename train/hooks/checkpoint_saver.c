@@ -1,9 +1,9 @@
 /* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. */
+#include "io/sys.h"
 #include "train/hooks/internal.h"
 #include <headrace/checkpoint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct checkpoint_saver {
     hr_timer timer;
@@ -63,7 +63,7 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
 {
     checkpoint_saver *s = state;
     int64_t step;
-    mkdir(s->dir, 0777); /* what is wrong with it is said by the first file written there */
+    HR_TRY(hr__make_folders(s->dir, err));
     HR_TRY(hr_monitored_step(m, &step, err));
     hr_saver_free(s->saver);
     s->saver = NULL;

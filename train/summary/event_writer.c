@@ -59,20 +59,6 @@ static hr_status write_values(hr_event_writer *w, proto_value **values, size_t c
 
 /* ---- the file ---- */
 
-static hr_status make_folders(const char *folder, hr_error *err)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *slash = path + 1; *slash; slash++) {
-        if (*slash != '/') continue;
-        *slash = '\0';
-        mkdir(path, 0777);
-        *slash = '/';
-    }
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return HR_OK;
-    return hr__sys_fail(err, errno, "file.open", folder, "made");
-}
-
 /* The second may be taken by another writer of this process: the next number behind the host's name is tried. */
 static hr_status open_file(hr_event_writer *w, const char *folder, hr_error *err)
 {
@@ -104,7 +90,7 @@ hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_err
     event.file_version = "brain.Event:2";
     source.writer = "headrace";
     event.source_metadata = &source;
-    hr_status st = make_folders(folder, err);
+    hr_status st = hr__make_folders(folder, err);
     if (st == HR_OK) st = open_file(w, folder, err);
     if (st == HR_OK) st = write_event(w, &event, err);
     if (st == HR_OK)
