@@ -51,6 +51,7 @@ flights() {
 }
 # The same in the background, as $pid, until `finish` waits for its end.
 start() {
+    : >"$scratch/err" # now, not when the process gets there: a test may look for its first line
     "$HEADRACE" "$@" >"$scratch/out" 2>"$scratch/err" &
     pid=$!
 }
