@@ -1,54 +1,596 @@
-/* Trainings from records to results. */
+/* Trainings from records to results: what they learn, what they leave behind, and that a stop leaves no trace in the numbers. */
 #include "tests/testing.h"
 #include "tests/train/estimator/trainings.h"
 #include <dirent.h>
 #include <headrace/checkpoint.h>
+#include <headrace/io.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- a hook that remembers every batch and loss, and may stop or fail ---- */
+
+enum { MAX_STEPS = 512 };
+typedef struct recorder {
+    uint64_t batch[MAX_STEPS];
+    float loss[MAX_STEPS];
+    int steps;
+    int stop_at, fail_at; /* runs seen; 0: never */
+} recorder;
+
+static hr_status recorder_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
+{
+    const recorder *r = *(recorder **)state;
+    int count;
+    hr_graph *g = hr_monitored_graph(m);
+    if (r->stop_at < 0 && r->steps + 1 == -r->stop_at) hr_request_stop(m); /* the run still happens */
+    HR_TRY(hr_request_fetch(request, hr_graph_node(g, "label"), err));
+    HR_TRY(hr_request_fetch(request, hr_graph_node(g, "town"), err));
+    return hr_request_fetch(request, hr_get_collection(g, "losses", &count)[0], err);
+}
+
+static hr_status recorder_after_run(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    recorder *r = *(recorder **)state;
+    uint64_t labels = hr_fingerprint64(results[0].data, (size_t)results[0].count * sizeof(int64_t));
+    uint64_t towns = hr_fingerprint64(results[1].data, (size_t)results[1].count * sizeof(int64_t));
+    r->batch[r->steps] = hr_fingerprint_cat64(labels, towns);
+    r->loss[r->steps++] = *(const float *)results[2].data;
+    if (r->steps == r->stop_at) hr_request_stop(m);
+    return r->steps == r->fail_at ? hr_fail(err, HR_ABORTED, "test.fail", "asked to fail") : HR_OK;
+}
+
+static const hr_hook_kind recorder_kind = {
+    .head = HR_HOOK_HEAD,
+    .name = "recorder",
+    .state_size = sizeof(recorder *),
+    .before_run = recorder_before_run,
+    .after_run = recorder_after_run,
+};
 
 /* ---- helpers ---- */
 
-static hr_status train_some(const classifier_spec *spec, test_input *in, int64_t steps, hr_train_result *result)
+/* One call of train with an estimator of its own. */
+static hr_status train_once(const classifier_spec *spec, test_input *in, hr_train_opts o, recorder *r, hr_error *err)
 {
-    hr_error err = {0};
     hr_estimator *e = new_test_classifier(spec);
-    hr_status st = hr_estimator_train(e, test_input_fn, in, .steps = steps, .result = result);
-    if (st != HR_OK) print_message("%s\n", hr_estimator_error(e)->text);
+    hr_hook *hook = r ? hr_hook_new(&recorder_kind, &r) : NULL;
+    o.hooks = r ? &hook : NULL;
+    o.hook_count = r ? 1 : 0;
+    hr_status st = hr_estimator_train_with(e, test_input_fn, in, &o);
+    if (st != HR_OK) *err = *hr_estimator_error(e);
     hr_estimator_free(e);
-    (void)err;
     return st;
 }
+
+static void train_well(const classifier_spec *spec, test_input *in, hr_train_opts o, recorder *r)
+{
+    hr_error err = {0};
+    assert_ok(train_once(spec, in, o, r, &err), &err);
+}
+
+static hr_bundle *open_latest(const char *folder)
+{
+    char *prefix;
+    hr_bundle *b;
+    hr_error err = {0};
+    assert_ok(hr_latest_checkpoint(folder, &prefix, &err), &err);
+    assert_non_null(prefix);
+    assert_ok(hr_bundle_open(prefix, &b, &err), &err);
+    hr_free(prefix);
+    return b;
+}
+
+/* All variables of both folders' latest checkpoints are the same, bit by bit. */
+static void assert_same_weights(const char *a, const char *b)
+{
+    hr_bundle *x = open_latest(a), *y = open_latest(b);
+    const hr_bundle_entry *entry;
+    int count, others;
+    hr_error err = {0};
+    assert_ok(hr_bundle_list(y, &entry, &others, &err), &err);
+    assert_ok(hr_bundle_list(x, &entry, &count, &err), &err);
+    assert_int_equal(count, others);
+    for (int i = 0; i < count; i++) {
+        hr_tensor u, v;
+        if (entry[i].dtype == HR_STRING) continue;
+        assert_ok(hr_bundle_read(x, entry[i].name, &u, &err), &err);
+        assert_ok(hr_bundle_read(y, entry[i].name, &v, &err), &err);
+        assert_int_equal(u.count, v.count);
+        if (memcmp(u.data, v.data, (size_t)u.count * hr_dtype_size(u.dtype)) != 0)
+            fail_msg("%s differs", entry[i].name);
+        hr_tensor_clear(&u);
+        hr_tensor_clear(&v);
+    }
+    hr_bundle_free(x);
+    hr_bundle_free(y);
+}
+
+static int files_with(const char *folder, const char *part)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) n += strstr(f->d_name, part) != NULL;
+    if (d) closedir(d);
+    return n;
+}
+
+static bool exists(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    if (f) fclose(f);
+    return f != NULL;
+}
+
+/* ---- learning ---- */
 
 static void every_kind_learns(void **state)
 {
     (void)state;
     write_rows("data", ROWS);
     for (which kind = LINEAR; kind <= COMBINED; kind++) {
-        hr_train_result first = {0}, last = {0};
+        static recorder r;
         test_input in = {.folder = "data", .epochs = -1, .batch = 20}, all = {.folder = "data", .batch = 50};
         classifier_spec spec = {.kind = kind, .model_dir = "learns"};
+        r = (recorder){0};
         remove_folder("learns");
-        assert_int_equal(train_some(&spec, &in, 1, &first), HR_OK);
-        assert_int_equal(train_some(&spec, &in, 300, &last), HR_OK);
-        assert_int_equal(last.first_step, 1);
-        assert_int_equal(last.last_step, 301);
-        assert_true(last.resumed && !last.finished);
+        train_well(&spec, &in, (hr_train_opts){.steps = 300}, &r);
+        float first = 0, last = 0;
+        for (int i = 0; i < 10; i++) first += r.loss[i], last += r.loss[r.steps - 1 - i];
+        assert_true(last < 0.75f * first);
         hr_estimator *e = new_test_classifier(&spec);
-        hr_status st = hr_estimator_evaluate(e, test_eval_fn, &all);
-        if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
-        for (int i = 0; i < hr_estimator_results(e); i++)
-            print_message("%s %g\n", hr_estimator_result_name(e, i),
-                          hr_estimator_result(e, hr_estimator_result_name(e, i)));
-        assert_true(hr_estimator_result(e, "auc") > 0.9);
+        if (hr_estimator_evaluate(e, test_eval_fn, &all) != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+        assert_true(hr_estimator_result(e, "auc") > 0.97);
+        assert_true(hr_estimator_result(e, "accuracy") > 0.9);
         hr_estimator_free(e);
     }
+}
+
+static void evaluation_gives_tensorflows_names_in_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"accuracy",     "accuracy_baseline", "auc",        "auc_precision_recall",
+                                        "average_loss", "global_step",       "label/mean", "loss",
+                                        "precision",    "prediction/mean",   "recall"};
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20}, all = {.folder = "data", .batch = 50};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "names"};
+    write_rows("data", ROWS);
+    remove_folder("names");
+    train_well(&spec, &in, (hr_train_opts){.steps = 5}, NULL);
+    hr_estimator *e = new_test_classifier(&spec);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
+    assert_int_equal(hr_estimator_results(e), sizeof names / sizeof *names);
+    for (int i = 0; i < hr_estimator_results(e); i++) {
+        assert_string_equal(hr_estimator_result_name(e, i), names[i]);
+        assert_false(isnan(hr_estimator_result(e, names[i])));
+    }
+    assert_true(hr_estimator_result(e, "global_step") == 5);
+    assert_true(isnan(hr_estimator_result(e, "nothing")));
+    assert_null(hr_estimator_result_name(e, 11));
+    assert_int_equal(files_with("names/eval", "tfevents"), 1);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all, .name = "other", .steps = 2), HR_OK);
+    assert_int_equal(files_with("names/eval_other", "tfevents"), 1);
+    hr_estimator_free(e);
+}
+
+static void a_training_leaves_checkpoints_and_events(void **state)
+{
+    (void)state;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20};
+    classifier_spec spec = {.kind = COMBINED, .model_dir = "deep/er/model", .save_steps = 4};
+    write_rows("data", ROWS);
+    remove_folder("deep");
+    train_well(&spec, &in, (hr_train_opts){.steps = 10}, NULL);
+    assert_int_equal(files_with("deep/er/model", "model.ckpt-"), 8); /* of steps 0, 4, 8, 10: two files each */
+    assert_int_equal(files_with("deep/er/model", "tfevents"), 1);
+    assert_true(exists("deep/er/model/model.ckpt-10.index") && exists("deep/er/model/checkpoint"));
+    hr_bundle *b = open_latest("deep/er/model");
+    static const char *const variables[] = {
+        "global_step",
+        "dnn/hiddenlayer_1/kernel",
+        "dnn/input_from_feature_columns/input_layer/town_embedding/embedding_weights",
+        "linear/linear_model/age_bucketized/weights",
+        "linear/linear_model/bias_weights",
+        "training/Adagrad/dnn/logits/bias/accumulator",
+        "training/Adagrad/learning_rate",
+        "training/Ftrl/iter",
+        "training/Ftrl/linear/linear_model/sex/weights/linear",
+        "headrace/iterator",
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (!hr_bundle_has(b, variables[i])) fail_msg("no %s", variables[i]);
+    hr_bundle_free(b);
+}
+
+/* ---- predicting ---- */
+
+typedef struct predictions {
+    int batches;
+    int64_t rows, ones;
+    int stop_after; /* batches; 0: never */
+} predictions;
+
+static hr_status count_predictions(const hr_element *element, const char *const *names, const hr_tensor *out, int count,
+                                   void *user, hr_error *err)
+{
+    predictions *p = user;
+    (void)err;
+    assert_int_equal(count, 4);
+    for (int i = 0; i < count; i++) assert_int_equal(out[i].shape.dims[0], out[0].shape.dims[0]);
+    assert_string_equal(names[0], "logits");
+    assert_string_equal(names[1], "logistic");
+    assert_string_equal(names[2], "probabilities");
+    assert_string_equal(names[3], "class_ids");
+    for (int64_t i = 0; i < out[1].count; i++) {
+        float yes = ((const float *)out[1].data)[i];
+        assert_true(fabsf(((const float *)out[2].data)[2 * i + 1] - yes) < 1e-6f);
+        assert_int_equal(((const int64_t *)out[3].data)[i], yes > 0.5f);
+        p->ones += yes > 0.5f;
+    }
+    assert_int_equal(hr_get(element, "label")->shape.dims[0], out[0].shape.dims[0]);
+    p->rows += out[0].shape.dims[0];
+    return ++p->batches == p->stop_after ? HR_END : HR_OK;
+}
+
+static void predict_gives_every_batch(void **state)
+{
+    (void)state;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20}, all = {.folder = "data", .batch = 50};
+    classifier_spec spec = {.kind = DNN, .model_dir = "predicts"};
+    write_rows("data", ROWS);
+    remove_folder("predicts");
+    train_well(&spec, &in, (hr_train_opts){.steps = 40}, NULL);
+    hr_estimator *e = new_test_classifier(&spec);
+    predictions p = {0}, two = {.stop_after = 2};
+    if (hr_estimator_predict(e, test_eval_fn, &all, count_predictions, &p) != HR_OK)
+        fail_msg("%s", hr_estimator_error(e)->text);
+    assert_int_equal(p.batches, 5);
+    assert_int_equal(p.rows, ROWS);
+    assert_true(p.ones > 0 && p.ones < ROWS);
+    assert_int_equal(hr_estimator_predict(e, test_eval_fn, &all, count_predictions, &two), HR_OK);
+    assert_int_equal(two.rows, 100);
+    hr_estimator_free(e);
+}
+
+/* ---- going on ---- */
+
+/* Trains `spec` in pieces: each ends where its recorder asks for it. Then compares with the training in one go. */
+static void compare_pieces(classifier_spec spec, test_input *in, const recorder *whole, const int *pieces, int count)
+{
+    static recorder r;
+    int done = 0;
+    spec.model_dir = "pieces";
+    remove_folder("pieces");
+    for (int i = 0; i <= count; i++) {
+        r = (recorder){.stop_at = i < count ? pieces[i] : 0};
+        hr_train_result result;
+        train_well(&spec, in, (hr_train_opts){.max_steps = whole->steps, .result = &result}, &r);
+        assert_int_equal(result.first_step, done);
+        assert_memory_equal(r.batch, whole->batch + done, (size_t)r.steps * sizeof *r.batch);
+        assert_memory_equal(r.loss, whole->loss + done, (size_t)r.steps * sizeof *r.loss);
+        done += r.steps;
+        assert_int_equal(result.last_step, done);
+    }
+    assert_int_equal(done, whole->steps);
+    assert_same_weights("whole", "pieces");
+}
+
+static void a_training_in_pieces_is_the_training_in_one_go(void **state)
+{
+    (void)state;
+    static recorder whole;
+    test_input in = {.folder = "data", .epochs = 3, .batch = 32};
+    write_rows("data", ROWS);
+    for (int workers = 0; workers <= 2; workers++)
+        for (which kind = LINEAR; kind <= COMBINED; kind++) {
+            classifier_spec spec = {.kind = kind, .model_dir = "whole", .workers = &workers};
+            whole = (recorder){0};
+            remove_folder("whole");
+            train_well(&spec, &in, (hr_train_opts){.max_steps = 20}, &whole);
+            assert_int_equal(whole.steps, 20);
+            compare_pieces(spec, &in, &whole, (int[]){12}, 1);
+            if (kind == COMBINED) compare_pieces(spec, &in, &whole, (int[]){1, 5, 8}, 3);
+        }
+}
+
+/* A stop that is asked for while a batch is under way does not lose it. */
+static void a_training_stopped_before_a_run_loses_no_batch(void **state)
+{
+    (void)state;
+    static recorder whole;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 16};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "whole"};
+    write_rows("data", ROWS);
+    whole = (recorder){0};
+    remove_folder("whole");
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 30}, &whole);
+    for (int k = 1; k < 12; k += 5) compare_pieces(spec, &in, &whole, (int[]){-k, -9}, 2);
+}
+
+static void a_training_goes_on_from_the_checkpoint_before_a_failure(void **state)
+{
+    (void)state;
+    static recorder whole, r;
+    hr_error err = {0};
+    hr_train_result result;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 16};
+    classifier_spec spec = {.kind = COMBINED, .model_dir = "whole", .save_steps = 5};
+    write_rows("data", ROWS);
+    whole = (recorder){0};
+    remove_folder("whole");
+    remove_folder("failed");
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 20}, &whole);
+    spec.model_dir = "failed";
+    r = (recorder){.fail_at = 13};
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 20}, &r, &err), HR_ABORTED);
+    assert_string_equal(err.kind, "test.fail");
+    r = (recorder){0};
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 20, .result = &result}, &r);
+    assert_int_equal(result.first_step, 10);
+    assert_memory_equal(r.batch, whole.batch + 10, 10 * sizeof *r.batch);
+    assert_same_weights("whole", "failed");
+}
+
+static void a_finished_training_does_nothing_and_says_so(void **state)
+{
+    (void)state;
+    hr_train_result result;
+    test_input in = {.folder = "data", .epochs = 2, .batch = 100};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "finished"};
+    write_rows("data", ROWS);
+    remove_folder("finished");
+    train_well(&spec, &in, (hr_train_opts){.result = &result}, NULL);
+    assert_true(result.finished && !result.resumed);
+    assert_int_equal(result.last_step, 5); /* 480 rows: batches run over the ends of epochs */
+    for (int i = 0; i < 2; i++) {
+        train_well(&spec, &in, (hr_train_opts){.result = &result}, NULL);
+        assert_true(result.finished && result.resumed);
+        assert_int_equal(result.first_step, 5);
+        assert_int_equal(result.last_step, 5);
+        assert_true(isnan(result.loss));
+    }
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 5, .result = &result}, NULL);
+    assert_true(result.finished && result.resumed);
+    train_well(&spec, &in, (hr_train_opts){.steps = 5, .result = &result}, NULL);
+    assert_true(result.finished);
+    assert_int_equal(result.last_step, 5);
+}
+
+static void max_steps_reached_leaves_the_folder_as_it_is(void **state)
+{
+    (void)state;
+    hr_train_result result;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20}, none = {.folder = "not there", .batch = 1};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "reached"};
+    write_rows("data", ROWS);
+    remove_folder("reached");
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 4, .result = &result}, NULL);
+    assert_true(result.finished);
+    int before = files_with("reached", "");
+    train_well(&spec, &none, (hr_train_opts){.max_steps = 4, .result = &result}, NULL); /* the input is not looked at */
+    assert_true(result.finished);
+    assert_int_equal(files_with("reached", ""), before);
+}
+
+/* ---- what is refused ---- */
+
+static void another_config_is_refused_with_the_line_that_differs(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "identity", .identity = "a=1\nrate=0.1\nz=2\n"};
+    write_rows("data", ROWS);
+    remove_folder("identity");
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 2}, NULL);
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 3}, NULL);
+    spec.identity = "a=1\nrate=0.2\nz=2\n";
+    for (int64_t max = 3; max < 5; max++) { /* finished or not */
+        assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = max}, NULL, &err), HR_FAILED_PRECONDITION);
+        assert_string_equal(err.kind, "estimator.config");
+        assert_non_null(strstr(err.text, "rate=0.1"));
+        assert_non_null(strstr(err.text, "rate=0.2"));
+        assert_non_null(strstr(err.text, "identity"));
+    }
+    spec.identity = "a=1\nrate=0.1\n";
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err), HR_FAILED_PRECONDITION);
+    assert_non_null(strstr(err.text, "z=2"));
+}
+
+static void changed_files_are_refused_and_nothing_is_written(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    test_input in = {.folder = "changing", .epochs = -1, .batch = 20};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "refuses"};
+    write_rows("changing", ROWS);
+    remove_folder("refuses");
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 7}, NULL);
+    int before = files_with("refuses", "");
+    write_rows("changing", ROWS + 8);
+    assert_true(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err) < 0);
+    assert_non_null(strstr(err.text, "changing/data-"));
+    assert_int_equal(files_with("refuses", ""), before);
+    write_rows("changing", ROWS);
+    in.batch = 21;
+    assert_true(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err) < 0);
+    assert_non_null(strstr(err.text, "batch"));
+    assert_int_equal(files_with("refuses", ""), before);
+}
+
+static void a_loss_of_nan_fails_and_keeps_the_last_checkpoint(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    test_input in = {.folder = "with_nan", .epochs = -1, .batch = ROWS};
+    classifier_spec spec = {.kind = DNN, .model_dir = "nan"};
+    write_rows_with_nan("with_nan", ROWS);
+    remove_folder("nan");
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 3}, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "hooks.nan");
+    assert_true(exists("nan/model.ckpt-0.index"));
+    assert_int_equal(files_with("nan", "model.ckpt-1"), 0);
+}
+
+static char logged[4096];
+static void keep_warnings(hr_level level, const char *text, void *user)
+{
+    (void)user;
+    if (level == HR_WARNING) snprintf(logged + strlen(logged), sizeof logged - strlen(logged), "%s\n", text);
+}
+
+static void an_input_without_rows_is_told(void **state)
+{
+    (void)state;
+    hr_train_result result;
+    test_input in = {.folder = "empty", .epochs = 2, .batch = 20}, all = {.folder = "empty", .batch = 50};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "made_no_step"};
+    write_rows("empty", 0);
+    remove_folder("made_no_step");
+    logged[0] = '\0';
+    hr_set_log(keep_warnings, NULL);
+    train_well(&spec, &in, (hr_train_opts){.result = &result}, NULL);
+    hr_set_log(NULL, NULL);
+    assert_true(result.finished && result.last_step == 0 && isnan(result.loss));
+    assert_non_null(strstr(logged, "no step"));
+    hr_estimator *e = new_test_classifier(&spec);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
+    assert_true(isnan(hr_estimator_result(e, "loss")));
+    hr_estimator_free(e);
+}
+
+static void what_cannot_be_done_is_said(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    test_input in = {.folder = "data", .epochs = 1, .batch = 20}, gone = {.folder = "gone", .epochs = 1, .batch = 20};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "untrained"}, homeless = {.kind = LINEAR};
+    hr_saver_listener listener = {0};
+    write_rows("data", ROWS);
+    remove_folder("untrained");
+    hr_estimator *e = new_test_classifier(&spec);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in), HR_NOT_FOUND);
+    assert_string_equal(hr_estimator_error(e)->kind, "estimator.checkpoint");
+    assert_int_equal(hr_estimator_predict(e, test_eval_fn, &in, count_predictions, NULL), HR_NOT_FOUND);
+    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in, .checkpoint_path = "untrained/model.ckpt-7"),
+                     HR_NOT_FOUND);
+    hr_estimator_free(e);
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 1, .max_steps = 2}, NULL, &err),
+                     HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "estimator.steps");
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = -1}, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(train_once(&homeless, &in, (hr_train_opts){.steps = 1}, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "estimator.model_dir");
+    spec.save_steps = -1;
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 1, .saving_listener = &listener}, NULL, &err),
+                     HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "estimator.listener");
+    assert_true(train_once(&spec, &gone, (hr_train_opts){.steps = 1}, NULL, &err) < 0);
+    assert_non_null(strstr(err.text, "gone"));
+}
+
+static void damaged_records_end_the_training_with_their_place(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    size_t size;
+    test_input in = {.folder = "damaged", .epochs = -1, .batch = 20};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "meets_damage"};
+    write_rows("damaged", ROWS);
+    char *bytes = read_whole_file("damaged/data-2.tfrecord", &size);
+    bytes[size / 2] ^= 1;
+    write_file("damaged/data-2.tfrecord", bytes, size);
+    free(bytes);
+    remove_folder("meets_damage");
+    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 100}, NULL, &err), HR_DATA_LOSS);
+    assert_non_null(strstr(err.file, "data-2.tfrecord"));
+    assert_true(err.record > 0);
+}
+
+/* ---- training and evaluating in turn ---- */
+
+static void evaluations_follow_checkpoints(void **state)
+{
+    (void)state;
+    char path[512];
+    test_input in = {.folder = "data", .epochs = -1, .batch = 20}, all = {.folder = "data", .batch = 50};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "in_turn", .save_steps = 3};
+    write_rows("data", ROWS);
+    for (int64_t throttle = 0; throttle <= 1000; throttle += 1000) {
+        remove_folder("in_turn");
+        hr_estimator *e = new_test_classifier(&spec);
+        hr_status st = hr_train_and_evaluate(
+            e, HR_TRAIN_SPEC(.input_fn = test_input_fn, .user = &in, .max_steps = 8),
+            HR_EVAL_SPEC(.input_fn = test_eval_fn, .user = &all, .throttle_secs = &throttle, .steps = HR_I64(2)));
+        if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+        assert_true(hr_estimator_result(e, "global_step") == 8);
+        /* steps 3, 6 and 8; or the first of them and the last */
+        assert_int_equal(files_with("in_turn/eval", "tfevents"), throttle == 0 ? 3 : 2);
+        hr_estimator_free(e);
+    }
+    snprintf(path, sizeof path, "in_turn/model.ckpt-8.index");
+    assert_true(exists(path));
+}
+
+/* ---- lack of memory ---- */
+
+static hr_status train_a_little(int64_t fail_at, int64_t *allocations)
+{
+    hr_error err = {0};
+    int none = 0;
+    test_input in = {.folder = "few", .epochs = 1, .batch = 8};
+    classifier_spec spec = {.kind = COMBINED, .model_dir = "memory", .workers = &none, .identity = "a=1\n"};
+    remove_folder("memory");
+    fail_allocation(fail_at);
+    hr_estimator *e = new_test_classifier(&spec);
+    hr_status st = HR_RESOURCE_EXHAUSTED;
+    if (e) {
+        st = hr_estimator_train(e, test_input_fn, &in, .steps = 2);
+        if (st == HR_OK) st = hr_estimator_evaluate(e, test_eval_fn, &in);
+        if (st != HR_OK) err = *hr_estimator_error(e);
+    }
+    *allocations = allocations_since();
+    hr_estimator_free(e);
+    if (st != HR_OK && st != HR_RESOURCE_EXHAUSTED) fail_msg("allocation %d: %s", (int)fail_at, err.text);
+    return st;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    int64_t count, some, failures = 0;
+    write_rows("few", 24);
+    assert_int_equal(train_a_little(-1, &count), HR_OK);
+    int64_t before = allocations_alive();
+    for (int64_t i = 0; i < count; i += 17) { /* a sample: there are thousands */
+        failures += train_a_little(i, &some) != HR_OK;
+        if (allocations_alive() != before)
+            fail_msg("allocation %d: %d are left", (int)i, (int)(allocations_alive() - before));
+    }
+    assert_true(failures > 20);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_learns),
+        cmocka_unit_test(evaluation_gives_tensorflows_names_in_order),
+        cmocka_unit_test(a_training_leaves_checkpoints_and_events),
+        cmocka_unit_test(predict_gives_every_batch),
+        cmocka_unit_test(a_training_in_pieces_is_the_training_in_one_go),
+        cmocka_unit_test(a_training_stopped_before_a_run_loses_no_batch),
+        cmocka_unit_test(a_training_goes_on_from_the_checkpoint_before_a_failure),
+        cmocka_unit_test(a_finished_training_does_nothing_and_says_so),
+        cmocka_unit_test(max_steps_reached_leaves_the_folder_as_it_is),
+        cmocka_unit_test(another_config_is_refused_with_the_line_that_differs),
+        cmocka_unit_test(changed_files_are_refused_and_nothing_is_written),
+        cmocka_unit_test(a_loss_of_nan_fails_and_keeps_the_last_checkpoint),
+        cmocka_unit_test(an_input_without_rows_is_told),
+        cmocka_unit_test(what_cannot_be_done_is_said),
+        cmocka_unit_test(damaged_records_end_the_training_with_their_place),
+        cmocka_unit_test(evaluations_follow_checkpoints),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

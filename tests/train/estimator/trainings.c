@@ -2,6 +2,7 @@
 #include "tests/train/estimator/trainings.h"
 #include "tests/testing.h"
 #include <headrace/io.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ void remove_folder(const char *folder)
     assert_int_equal(system(command), 0);
 }
 
-static void write_row(hr_record_writer *w, hr_example *example, int row)
+static void write_row(hr_record_writer *w, hr_example *example, int row, bool with_nan)
 {
     hr_error err = {0};
     hr_view bytes;
@@ -24,6 +25,7 @@ static void write_row(hr_record_writer *w, hr_example *example, int row)
     int64_t woman = hr_random_below(6, (uint64_t)row, 2), label = woman * 30 + (int64_t)age > 50;
     const char *name = towns[hr_random_below(7, (uint64_t)row, 5)];
     hr_view sex = {woman ? "f" : "m", 1}, town = {name, (int64_t)strlen(name)};
+    if (with_nan) age = NAN;
     hr_example_clear(example);
     hr_example_add_float(example, "age", &age, 1);
     hr_example_add_bytes(example, "sex", &sex, 1);
@@ -33,7 +35,7 @@ static void write_row(hr_record_writer *w, hr_example *example, int row)
     assert_ok(hr_record_write(w, bytes.data, (size_t)bytes.size, &err), &err);
 }
 
-void write_rows(const char *folder, int rows)
+static void write_files(const char *folder, int rows, int nan_row)
 {
     hr_example *example = hr_example_new();
     remove_folder(folder);
@@ -44,11 +46,14 @@ void write_rows(const char *folder, int rows)
         hr_error err = {0};
         snprintf(path, sizeof path, "%s/data-%d.tfrecord", folder, f);
         assert_ok(hr_record_writer_open(path, NULL, &w, &err), &err);
-        for (int row = f; row < rows; row += FILES) write_row(w, example, row);
+        for (int row = f; row < rows; row += FILES) write_row(w, example, row, row == nan_row);
         assert_ok(hr_record_writer_commit(w, &err), &err);
     }
     hr_example_free(example);
 }
+
+void write_rows(const char *folder, int rows) { write_files(folder, rows, -1); }
+void write_rows_with_nan(const char *folder, int rows) { write_files(folder, rows, rows / 2); }
 
 /* ---- models ---- */
 
@@ -104,18 +109,9 @@ static const hr_parse_spec *parse_spec(void)
     return &spec;
 }
 
-static hr_status scale_age(const hr_element *in, hr_builder *out, hr_call *call, void *user)
-{
-    (void)call;
-    *(float *)hr_set(out, "age") = *(const float *)hr_get(in, "age")->data * *(const float *)user;
-    return HR_OK;
-}
-
 static hr_dataset *parsed(hr_dataset *ds, const test_input *in)
 {
-    if (in->scale == 0) return hr_parse_example(hr_batch(ds, in->batch), parse_spec(), .label = "label");
-    ds = hr_parse_example(ds, parse_spec(), .label = "label");
-    return hr_batch(hr_map(ds, scale_age, (void *)&in->scale), in->batch);
+    return hr_parse_example(hr_batch(ds, in->batch), parse_spec(), .label = "label");
 }
 
 static hr_dataset *records(const test_input *in, bool shuffle)

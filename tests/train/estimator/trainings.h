@@ -9,6 +9,7 @@ enum { ROWS = 240, FILES = 4 };
 /* Writes data-0.tfrecord ... of examples {age float, sex and town strings, label int64} into `folder`, emptied before. The label
  * follows from age and sex. */
 void write_rows(const char *folder, int rows);
+void write_rows_with_nan(const char *folder, int rows); /* one age is no number */
 /* Removes the folder and all below it. */
 void remove_folder(const char *folder);
 
@@ -27,7 +28,6 @@ hr_estimator *new_test_classifier(const classifier_spec *spec);
 typedef struct test_input {
     const char *folder;
     int64_t epochs, batch;
-    float scale; /* of age: NaN gives a loss of NaN; 0 is 1 */
 } test_input;
 hr_dataset *test_input_fn(void *user);
 hr_dataset *test_eval_fn(void *user); /* in order, once */

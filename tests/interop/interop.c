@@ -1,0 +1,286 @@
+/* The side of Headrace in the tests against a real TensorFlow: writes files for it, reads and prints what it wrote. One subcommand
+ * a direction; lines of text that interop.py takes apart. Bytes are printed in hex. */
+#include "tests/train/estimator/trainings.h"
+#include "tests/train/summary/read_events.h"
+#include <headrace/checkpoint.h>
+#include <headrace/headrace.h>
+#include <headrace/summary.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(const hr_error *err)
+{
+    fprintf(stderr, "%s\n", err->text);
+    return 1;
+}
+
+static void print_hex(const void *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) printf("%02x", ((const unsigned char *)data)[i]);
+}
+
+/* ---- TFRecords of tf.Examples ---- */
+
+static hr_status write_example(hr_record_writer *w, hr_example *example, int64_t i, hr_error *err)
+{
+    float numbers[] = {(float)i / 3, -0.0f, INFINITY};
+    int64_t integers[] = {i, -i, INT64_MIN, INT64_MAX};
+    char text[64];
+    hr_view words[] = {{text, (int64_t)snprintf(text, sizeof text, "word %d", (int)i)}, {"\0\xff", 2}, {"", 0}}, bytes;
+    hr_example_clear(example);
+    hr_example_add_float(example, "numbers", numbers, 3);
+    hr_example_add_int64(example, "integers", integers, i % 5);
+    hr_example_add_bytes(example, "words", words, 3);
+    HR_TRY(hr_example_bytes(example, &bytes, err));
+    return hr_record_write(w, bytes.data, (size_t)bytes.size, err);
+}
+
+static hr_status write_records(const char *path, hr_compression compression, hr_error *err)
+{
+    hr_record_writer *w;
+    hr_example *example = hr_example_new();
+    hr_status st = hr_record_writer_open(path, &(hr_output_opts){.compression = compression}, &w, err);
+    if (st == HR_OK) {
+        for (int64_t i = 0; i < 1000 && st == HR_OK; i++) st = write_example(w, example, i, err);
+        if (st == HR_OK) st = hr_record_write(w, "", 0, err);
+        if (st == HR_OK)
+            st = hr_record_writer_commit(w, err);
+        else
+            hr_record_writer_discard(w);
+    }
+    hr_example_free(example);
+    return st;
+}
+
+static hr_compression compression_of(const char *name)
+{
+    return strcmp(name, "GZIP") == 0 ? HR_GZIP : strcmp(name, "ZLIB") == 0 ? HR_ZLIB : HR_NONE;
+}
+
+static int run_write_records(char **argument)
+{
+    hr_error err = {0};
+    return write_records(argument[0], compression_of(argument[1]), &err) == HR_OK ? 0 : fail(&err);
+}
+
+static int run_read_records(char **argument)
+{
+    hr_record_reader *reader;
+    hr_view record;
+    hr_error err = {0};
+    hr_status st =
+        hr_record_reader_open(argument[0], &(hr_input_opts){.compression = compression_of(argument[1])}, &reader, &err);
+    if (st != HR_OK) return fail(&err);
+    while ((st = hr_record_read(reader, &record, &err)) == HR_OK) {
+        print_hex(record.data, (size_t)record.size);
+        printf("\n");
+    }
+    hr_record_reader_free(reader);
+    return st == HR_END ? 0 : fail(&err);
+}
+
+/* ---- checkpoints ---- */
+
+static hr_status write_tensors(hr_bundle_writer *w, hr_error *err)
+{
+    static const float floats[] = {1.5f, -2, 3e38f, 1e-45f, 0, -0.0f};
+    static const double doubles[] = {0.1, -1e300};
+    static const int64_t longs[] = {INT64_MIN, -1, INT64_MAX};
+    static const int32_t ints[] = {-7, 7};
+    static const uint8_t bytes[] = {0, 255};
+    static const bool flags[] = {true, false, true};
+    static const uint16_t halves[] = {0x3c00, 0xc000}; /* 1, -2 */
+    const hr_view words[] = {{"a", 1}, {"", 0}, {"\0b\xff", 3}};
+    const int64_t step = 42;
+    const struct {
+        const char *name;
+        hr_tensor tensor;
+    } all[] = {
+        {"global_step", hr_tensor_of(HR_INT64, HR_SCALAR, &step)},
+        {"floats", hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), floats)},
+        {"empty", hr_tensor_of(HR_FLOAT, HR_SHAPE(0, 4), floats)},
+        {"deep/doubles", hr_tensor_of(HR_DOUBLE, HR_SHAPE(2), doubles)},
+        {"longs", hr_tensor_of(HR_INT64, HR_SHAPE(3), longs)},
+        {"ints", hr_tensor_of(HR_INT32, HR_SHAPE(2, 1), ints)},
+        {"bytes", hr_tensor_of(HR_UINT8, HR_SHAPE(2), bytes)},
+        {"flags", hr_tensor_of(HR_BOOL, HR_SHAPE(3), flags)},
+        {"halves", hr_tensor_of(HR_HALF, HR_SHAPE(2), halves)},
+        {"words", hr_tensor_of(HR_STRING, HR_SHAPE(3), words)},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) HR_TRY(hr_bundle_add(w, all[i].name, &all[i].tensor, err));
+    return HR_OK;
+}
+
+static int run_write_checkpoint(char **argument)
+{
+    hr_bundle_writer *w;
+    hr_error err = {0};
+    if (hr_bundle_writer_open(argument[0], &w, &err) != HR_OK) return fail(&err);
+    hr_status st = write_tensors(w, &err);
+    if (st == HR_OK)
+        st = hr_bundle_writer_commit(w, &err);
+    else
+        hr_bundle_writer_discard(w);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+static void print_tensor(const char *name, const hr_tensor *t)
+{
+    printf("%s %s ", name, hr_dtype_name(t->dtype));
+    for (int i = 0; i < t->shape.rank; i++) printf("%s%d", i ? "," : "", (int)t->shape.dims[i]);
+    printf(" ");
+    if (t->dtype != HR_STRING) print_hex(t->data, (size_t)t->count * hr_dtype_size(t->dtype));
+    for (int64_t i = 0; t->dtype == HR_STRING && i < t->count; i++) {
+        const hr_view *v = (const hr_view *)t->data + i;
+        if (i) printf(",");
+        print_hex(v->data, (size_t)v->size);
+    }
+    printf("\n");
+}
+
+static int run_read_checkpoint(char **argument)
+{
+    hr_bundle *b;
+    const hr_bundle_entry *entry;
+    hr_error err = {0};
+    int count;
+    if (hr_bundle_open(argument[0], &b, &err) != HR_OK) return fail(&err);
+    hr_status st = hr_bundle_list(b, &entry, &count, &err);
+    for (int i = 0; st == HR_OK && i < count; i++) {
+        hr_tensor t;
+        st = hr_bundle_read(b, entry[i].name, &t, &err);
+        if (st != HR_OK) break;
+        print_tensor(entry[i].name, &t);
+        hr_tensor_clear(&t);
+    }
+    hr_bundle_free(b);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+/* ---- event files ---- */
+
+static hr_status write_some(hr_event_writer *w, hr_error *err)
+{
+    float values[100];
+    for (int i = 0; i < 100; i++) values[i] = (float)(i * i % 17) - 5.5f;
+    hr_summary_value pair[] = {{.tag = "loss", .values = &values[3], .count = 1},
+                               {.tag = "accuracy", .values = &values[4], .count = 1}};
+    HR_TRY(hr_event_session(w, HR_SESSION_START, NULL, 1, err));
+    HR_TRY(hr_event_summary(w, pair, 2, 1, err));
+    HR_TRY(hr_event_histogram(w, "weights", values, 100, 2, err));
+    HR_TRY(hr_event_text(w, "note", "all is well", 3, err));
+    return hr_event_scalar(w, "loss", 0.25f, 1LL << 40, err);
+}
+
+static int run_write_events(char **argument)
+{
+    hr_event_writer *w;
+    hr_error err = {0};
+    if (hr_event_writer_open(argument[0], &w, &err) != HR_OK) return fail(&err);
+    hr_status st = write_some(w, &err);
+    hr_event_writer_free(w);
+    return st == HR_OK ? 0 : fail(&err);
+}
+
+static void print_value(int64_t step, const summary_value *v)
+{
+    printf("%lld %s ", (long long)step, v->tag);
+    if (v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_SIMPLE_VALUE)
+        printf("scalar %.9g\n", (double)v->simple_value);
+    else if (v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_HISTO)
+        printf("histogram %.17g %.17g %.17g %d\n", v->histo->min, v->histo->max, v->histo->num,
+               (int)v->histo->n_bucket);
+    else if (v->value_case == HEADRACE__PROTO__SUMMARY__VALUE__VALUE_TENSOR)
+        printf("tensor %d\n", (int)v->tensor->dtype);
+    else
+        printf("other\n");
+}
+
+static int run_read_events(char **argument)
+{
+    static event_list list;
+    hr_error err = {0};
+    if (read_events(argument[0], &list, &err) != HR_OK) return fail(&err);
+    for (int i = 0; i < list.count; i++) {
+        const event *e = list.event[i];
+        size_t values = e->what_case == HEADRACE__PROTO__EVENT__WHAT_SUMMARY ? e->summary->n_value : 0;
+        for (size_t k = 0; k < values; k++) print_value(e->step, e->summary->value[k]);
+    }
+    free_events(&list);
+    return 0;
+}
+
+/* ---- estimators ---- */
+
+static classifier_spec spec_of(const char *kind, const char *model_dir)
+{
+    return (classifier_spec){.kind = strcmp(kind, "linear") == 0 ? LINEAR
+                                     : strcmp(kind, "dnn") == 0  ? DNN
+                                                                 : COMBINED,
+                             .model_dir = model_dir};
+}
+
+static int run_write_rows(char **argument)
+{
+    write_rows(argument[0], ROWS);
+    return 0;
+}
+
+/* kind, records, model, steps: trains so many more. */
+static int run_train(char **argument)
+{
+    classifier_spec spec = spec_of(argument[0], argument[2]);
+    test_input in = {.folder = argument[1], .epochs = -1, .batch = 20};
+    hr_estimator *e = new_test_classifier(&spec);
+    hr_train_result result;
+    hr_status st = hr_estimator_train(e, test_input_fn, &in, .steps = atoi(argument[3]), .result = &result);
+    if (st == HR_OK)
+        printf("%d %d %d\n", (int)result.first_step, (int)result.last_step, result.resumed);
+    else
+        fail(hr_estimator_error(e));
+    hr_estimator_free(e);
+    return st != HR_OK;
+}
+
+/* kind, records, model: the results of the latest checkpoint. */
+static int run_evaluate(char **argument)
+{
+    classifier_spec spec = spec_of(argument[0], argument[2]);
+    test_input in = {.folder = argument[1], .batch = 50};
+    hr_estimator *e = new_test_classifier(&spec);
+    hr_status st = hr_estimator_evaluate(e, test_eval_fn, &in, .name = "headrace");
+    for (int i = 0; i < hr_estimator_results(e) && st == HR_OK; i++) {
+        const char *name = hr_estimator_result_name(e, i);
+        printf("%s %.9g\n", name, hr_estimator_result(e, name));
+    }
+    if (st != HR_OK) fail(hr_estimator_error(e));
+    hr_estimator_free(e);
+    return st != HR_OK;
+}
+
+static const struct {
+    const char *name;
+    int arguments;
+    int (*run)(char **argument);
+} commands[] = {
+    {"write_records", 2, run_write_records},
+    {"read_records", 2, run_read_records},
+    {"write_checkpoint", 1, run_write_checkpoint},
+    {"read_checkpoint", 1, run_read_checkpoint},
+    {"write_events", 1, run_write_events},
+    {"read_events", 1, run_read_events},
+    {"write_rows", 1, run_write_rows},
+    {"train", 4, run_train},
+    {"evaluate", 3, run_evaluate},
+};
+
+int main(int count, char **argument)
+{
+    for (size_t i = 0; count > 1 && i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, argument[1]) == 0 && count - 2 == commands[i].arguments)
+            return commands[i].run(argument + 2);
+    fprintf(stderr, "interop: no such subcommand, or not its number of arguments\n");
+    return 2;
+}

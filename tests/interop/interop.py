@@ -1,0 +1,247 @@
+"""Files between Headrace and a real TensorFlow 2.15.1, both ways. interop.py PROGRAM: the program is interop.c's."""
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+tf.compat.v1.logging.set_verbosity(tf.compat.v1.logging.ERROR)
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+COMPRESSIONS = ["", "GZIP", "ZLIB"]
+
+
+def headrace(*arguments):
+    """What the program prints, a line an item."""
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: {done.stderr}")
+    return done.stdout.splitlines()
+
+
+def examples(file):
+    return [tf.train.Example.FromString(r) for r in file]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+
+class Records(Case):
+    def test_tensorflow_reads_headraces(self):
+        for compression in COMPRESSIONS:
+            path = self.path("records" + compression)
+            headrace("write_records", path, compression)
+            read = [r.numpy() for r in tf.data.TFRecordDataset(path, compression)]
+            self.assertEqual(len(read), 1001)
+            self.assertEqual(read.pop(), b"")
+            for i, record in enumerate(read):
+                example = tf.train.Example.FromString(record)
+                feature = example.features.feature
+                np.testing.assert_array_equal(
+                    np.float32([np.float32(i) / np.float32(3), -0.0, np.inf]), np.float32(feature["numbers"].float_list.value))
+                integers = [i, -i, -(2**63), 2**63 - 1][: i % 5]
+                self.assertEqual(list(feature["integers"].int64_list.value), integers)
+                self.assertEqual(list(feature["words"].bytes_list.value), [b"word %d" % i, b"\0\xff", b""])
+                self.assertEqual(example.SerializeToString(deterministic=True), record)
+
+    def test_headrace_reads_tensorflows(self):
+        random = np.random.RandomState(1)
+        records = [random.bytes(n) for n in [0, 1, 11, 70000] + list(random.randint(0, 3000, 200))]
+        for compression in COMPRESSIONS:
+            path = self.path("records" + compression)
+            with tf.io.TFRecordWriter(path, compression) as writer:
+                for r in records:
+                    writer.write(r)
+            self.assertEqual([bytes.fromhex(line) for line in headrace("read_records", path, compression)], records)
+
+
+class Checkpoints(Case):
+    VALUES = {
+        "global_step": np.int64(42),
+        "floats": np.float32([[1.5, -2, 3e38], [1e-45, 0, -0.0]]),
+        "empty": np.zeros((0, 4), np.float32),
+        "deep/doubles": np.float64([0.1, -1e300]),
+        "longs": np.int64([-(2**63), -1, 2**63 - 1]),
+        "ints": np.int32([[-7], [7]]),
+        "bytes": np.uint8([0, 255]),
+        "flags": np.array([True, False, True]),
+        "halves": np.float16([1, -2]),
+        "words": np.array([b"a", b"", b"\0b\xff"], object),
+    }
+
+    def test_tensorflow_reads_headraces(self):
+        headrace("write_checkpoint", self.path("c"))
+        reader = tf.train.load_checkpoint(self.path("c"))
+        self.assertEqual(set(reader.get_variable_to_shape_map()), set(self.VALUES))
+        for name, value in self.VALUES.items():
+            got = reader.get_tensor(name)
+            self.assertEqual(np.shape(got), np.shape(value), name)
+            if value.dtype == object:
+                self.assertEqual(list(got), list(value))
+            else:
+                self.assertEqual(np.asarray(got).dtype, value.dtype, name)
+                self.assertEqual(np.asarray(got).tobytes(), value.tobytes(), name)
+
+    def test_headrace_reads_tensorflows(self):
+        names = sorted(self.VALUES)
+        tensors = [tf.constant(list(self.VALUES[n]) if self.VALUES[n].dtype == object else self.VALUES[n]) for n in names]
+        tf.raw_ops.SaveV2(prefix=self.path("t"), tensor_names=names, shape_and_slices=[""] * len(names), tensors=tensors)
+        lines = headrace("read_checkpoint", self.path("t"))
+        self.assertEqual([line.split(" ")[0] for line in lines], names)
+        for line in lines:
+            name, dtype, shape, data = line.split(" ")
+            value = self.VALUES[name]
+            self.assertEqual([int(d) for d in shape.split(",") if d], list(np.shape(value)), name)
+            if value.dtype == object:
+                self.assertEqual([bytes.fromhex(d) for d in data.split(",")], list(value))
+            else:
+                self.assertEqual(dtype, value.dtype.name)
+                self.assertEqual(bytes.fromhex(data), value.tobytes(), name)
+
+    def test_headraces_bytes_are_tensorflows(self):
+        names = sorted(self.VALUES)
+        tensors = [tf.constant(list(self.VALUES[n]) if self.VALUES[n].dtype == object else self.VALUES[n]) for n in names]
+        tf.raw_ops.SaveV2(prefix=self.path("t"), tensor_names=names, shape_and_slices=[""] * len(names), tensors=tensors)
+        headrace("write_checkpoint", self.path("c"))
+        shard = ".data-00000-of-00001"
+        with open(self.path("t") + shard, "rb") as theirs, open(self.path("c") + shard, "rb") as ours:
+            self.assertEqual(sorted(theirs.read()), sorted(ours.read()))  # the order of tensors is the writer's
+
+
+class Events(Case):
+    def test_tensorflow_reads_headraces(self):
+        headrace("write_events", self.folder.name)
+        (file,) = glob.glob(self.path("events.out.tfevents.*"))
+        events = list(tf.compat.v1.train.summary_iterator(file))
+        self.assertEqual(events[0].file_version, "brain.Event:2")
+        self.assertEqual(events[1].session_log.status, 1)
+        values = np.float32([i * i % 17 - 5.5 for i in range(100)])
+        self.assertEqual([(v.tag, v.simple_value) for v in events[2].summary.value], [("loss", values[3]), ("accuracy", values[4])])
+        histogram = events[3].summary.value[0].histo
+        self.assertEqual((histogram.num, histogram.min, histogram.max), (100, values.min(), values.max()))
+        self.assertEqual(histogram.sum, values.sum(dtype=np.float64))
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            summary = session.run(tf.compat.v1.summary.histogram("weights", values))
+        self.assertEqual(tf.compat.v1.Summary.FromString(summary).value[0].histo, histogram)
+        self.assertEqual(events[4].summary.value[0].tensor.string_val[0], b"all is well")
+        self.assertEqual((events[5].step, events[5].summary.value[0].simple_value), (2**40, 0.25))
+        self.assertEqual(len(events), 6)
+
+    def test_tensorboard_shows_headraces(self):
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+        headrace("write_events", self.folder.name)
+        shown = EventAccumulator(self.folder.name)
+        shown.Reload()
+        self.assertEqual([(e.step, e.value) for e in shown.Scalars("loss")], [(1, 3.5), (2**40, 0.25)])
+        self.assertEqual(shown.Histograms("weights")[0].histogram_value.num, 100)
+
+    def test_headrace_reads_tensorflows(self):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            writer = tf.compat.v1.summary.FileWriter(self.folder.name, tf.compat.v1.get_default_graph())
+            merged = tf.compat.v1.summary.merge(
+                [tf.compat.v1.summary.scalar("a", 1.25), tf.compat.v1.summary.histogram("h", [1.0, 2.0, -3.0])])
+            writer.add_summary(session.run(merged), 7)
+            writer.close()
+        (file,) = glob.glob(self.path("events.out.tfevents.*"))
+        self.assertEqual(headrace("read_events", file), ["7 a scalar 1.25", "7 h histogram -3 2 3 7"])
+
+
+def columns():
+    fc = tf.feature_column
+    sex = fc.categorical_column_with_vocabulary_list("sex", ["f", "m"])
+    town = fc.categorical_column_with_hash_bucket("town", 7)
+    age = fc.numeric_column("age")
+    wide = [sex, town, fc.bucketized_column(age, [20, 40, 60])]
+    deep = [age, fc.indicator_column(sex), fc.embedding_column(town, 3)]
+    return wide, deep
+
+
+class Estimators(Case):
+    def setUp(self):
+        super().setUp()
+        self.rows = self.path("rows")
+        headrace("write_rows", self.rows)
+
+    def input_fn(self, repeat=1):
+        spec = {
+            "age": tf.io.FixedLenFeature([1], tf.float32),
+            "sex": tf.io.VarLenFeature(tf.string),
+            "town": tf.io.VarLenFeature(tf.string),
+            "label": tf.io.FixedLenFeature([1], tf.int64),
+        }
+
+        def split(features):
+            label = features.pop("label")
+            return features, label
+
+        files = tf.data.Dataset.list_files(self.rows + "/*.tfrecord", shuffle=False)
+        ds = files.interleave(tf.data.TFRecordDataset, cycle_length=4, num_parallel_calls=None)
+        return ds.repeat(repeat).batch(50).map(lambda r: split(tf.io.parse_example(r, spec)))
+
+    def estimator(self, kind, folder):
+        wide, deep = columns()
+        config = tf.estimator.RunConfig(tf_random_seed=1)
+        adagrad = tf.keras.optimizers.legacy.Adagrad(0.05)
+        if kind == "linear":
+            return tf.estimator.LinearClassifier(wide, folder, config=config)
+        if kind == "dnn":
+            return tf.estimator.DNNClassifier([8, 4], deep, folder, optimizer=adagrad, config=config)
+        return tf.estimator.DNNLinearCombinedClassifier(
+            folder, linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[8, 4], dnn_optimizer=adagrad,
+            config=config)
+
+    def shapes(self, folder):
+        return {n: tuple(s) for n, s in tf.train.list_variables(folder) if not n.startswith("headrace/")}
+
+    def assert_same_results(self, theirs, ours):
+        self.assertEqual(set(theirs), set(ours))
+        for name, value in theirs.items():
+            self.assertAlmostEqual(float(value), ours[name], delta=2e-5, msg=name)
+
+    def both_ways(self, kind):
+        ours, theirs = self.path("headrace"), self.path("tensorflow")
+        headrace("train", kind, self.rows, ours, 40)
+        estimator = self.estimator(kind, theirs)
+        estimator.train(lambda: self.input_fn(-1), steps=10)
+        self.assertEqual(self.shapes(ours), self.shapes(theirs))
+
+        # TensorFlow's estimator on what Headrace trained, and the other way round.
+        evaluated = self.estimator(kind, ours).evaluate(self.input_fn)
+        self.assertGreater(evaluated["auc"], 0.6)
+        self.assert_same_results(evaluated, self.results(kind, ours))
+        self.assert_same_results(estimator.evaluate(self.input_fn), self.results(kind, theirs))
+
+        # Each goes on from the other's checkpoint.
+        self.assertEqual(headrace("train", kind, self.rows, theirs, 3), ["10 13 1"])
+        estimator = self.estimator(kind, ours)
+        estimator.train(lambda: self.input_fn(-1), steps=2)
+        self.assertEqual(estimator.get_variable_value("global_step"), 42)
+
+    def results(self, kind, folder):
+        lines = headrace("evaluate", kind, self.rows, folder)
+        return {name: float(value) for name, value in (line.split(" ") for line in lines)}
+
+    def test_linear_classifier(self):
+        self.both_ways("linear")
+
+    def test_dnn_classifier(self):
+        self.both_ways("dnn")
+
+    def test_combined_classifier(self):
+        self.both_ways("combined")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,20 @@
+/* The kinds of cases of the topic hooks. */
+#ifndef GOLDEN_HOOKS_H
+#define GOLDEN_HOOKS_H
+
+#include "tests/golden/golden.h"
+#include <headrace/hooks.h>
+#include <headrace/ops.h>
+
+golden_result run_session_case(golden_case *c);
+
+/* The graph of sessions and hooks: global_step, which `step_op` raises by steps_per_run. Begins at start_step. */
+typedef struct stepping {
+    hr_graph *graph;
+    hr_node step_op;
+    int64_t start;
+} stepping;
+void stepping_new(stepping *s, const cJSON *json);
+hr_status stepping_begin(hr_session *session, void *user, hr_error *err); /* an init_fn */
+
+#endif

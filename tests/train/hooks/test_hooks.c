@@ -1,0 +1,509 @@
+/* The monitored session and its hooks: order of calls, feeds and fetches, failures, saving and restoring. */
+#include "tests/testing.h"
+#include <dirent.h>
+#include <headrace/checkpoint.h>
+#include <headrace/hooks.h>
+#include <headrace/ops.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- a graph that counts ---- */
+
+typedef struct counting {
+    hr_graph *graph;
+    hr_node train, loss, total; /* total: a variable that grows by loss at each run */
+} counting;
+
+static counting new_counting(void)
+{
+    counting c = {.graph = hr_graph_new()};
+    hr_graph *g = c.graph;
+    if (!g) return c; /* no memory */
+    c.loss = hr_scalar(g, HR_FLOAT, 0.5);
+    c.total = hr_get_variable(g, "total", HR_FLOAT, HR_SCALAR, .initializer = hr_zeros());
+    hr_node both[] = {hr_assign_add(hr_global_step(g), hr_scalar(g, HR_INT64, 1)), hr_assign_add(c.total, c.loss)};
+    c.train = hr_group(g, both, 2, "train");
+    return c;
+}
+
+static hr_status run(hr_monitored_session *m, const counting *c, hr_error *err)
+{
+    return hr_monitored_run(m, NULL, 0, &c->train, 1, NULL, err);
+}
+
+static int64_t step_of(hr_monitored_session *m)
+{
+    int64_t step = -1;
+    hr_error err = {0};
+    assert_ok(hr_monitored_step(m, &step, &err), &err);
+    return step;
+}
+
+static void empty_folder(const char *folder)
+{
+    char command[512];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* ---- a hook that fetches `fetch`, fails where it is told to, and counts its calls ---- */
+
+typedef struct probe {
+    hr_node fetch;
+    float seen[8];
+    int begun, created, before, after, ended, released;
+    hr_status fail_before, fail_after;
+} probe;
+
+static hr_status probe_begin(void *state, hr_graph *g, hr_error *err)
+{
+    (void)g, (void)err;
+    (*(probe **)state)->begun++;
+    return HR_OK;
+}
+
+static hr_status probe_created(void *state, hr_monitored_session *m, hr_error *err)
+{
+    (void)m, (void)err;
+    (*(probe **)state)->created++;
+    return HR_OK;
+}
+
+static hr_status probe_before(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
+{
+    probe *p = *(probe **)state;
+    (void)m;
+    p->before++;
+    if (p->fail_before) return p->fail_before < 0 ? hr_fail(err, p->fail_before, "test.before", "no") : p->fail_before;
+    return hr_node_exists(p->fetch) ? hr_request_fetch(request, p->fetch, err) : HR_OK;
+}
+
+static hr_status probe_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    probe *p = *(probe **)state;
+    (void)m;
+    if (hr_node_exists(p->fetch)) p->seen[p->after % 8] = *(const float *)results[0].data;
+    p->after++;
+    if (p->fail_after) return p->fail_after < 0 ? hr_fail(err, p->fail_after, "test.after", "no") : p->fail_after;
+    return HR_OK;
+}
+
+static hr_status probe_end(void *state, hr_monitored_session *m, hr_error *err)
+{
+    (void)m, (void)err;
+    (*(probe **)state)->ended++;
+    return HR_OK;
+}
+
+static void probe_release(void *state) { (*(probe **)state)->released++; }
+
+static const hr_hook_kind probe_kind = {
+    .head = HR_HOOK_HEAD,
+    .name = "probe",
+    .state_size = sizeof(probe *),
+    .begin = probe_begin,
+    .after_create_session = probe_created,
+    .before_run = probe_before,
+    .after_run = probe_after,
+    .end = probe_end,
+    .release = probe_release,
+};
+
+static hr_hook *new_probe(probe *p) { return hr_hook_new(&probe_kind, &p); }
+
+/* ---- sessions ---- */
+
+static void hooks_see_each_run_and_are_released_once(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    probe p = {.fetch = c.loss};
+    hr_hook *hook = new_probe(&p);
+    assert_string_equal(hr_hook_name(hook), "probe");
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
+    assert_int_equal(step_of(m), 3);
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    assert_true(p.begun == 1 && p.created == 1 && p.before == 3 && p.after == 3 && p.ended == 1 && p.released == 1);
+    assert_true(p.seen[2] == 0.5f);
+    hr_graph_free(c.graph);
+}
+
+static void a_hundred_hooks_have_their_own_results(void **state)
+{
+    (void)state;
+    enum { HOOKS = 100 };
+    static probe p[HOOKS];
+    hr_hook *hook[HOOKS];
+    hr_error err = {0};
+    counting c = new_counting();
+    for (int i = 0; i < HOOKS; i++) {
+        p[i] = (probe){.fetch = i % 3 == 0 ? (hr_node){0} : hr_scalar(c.graph, HR_FLOAT, i)};
+        hook[i] = new_probe(&p[i]);
+    }
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, hook, HOOKS);
+    hr_tensor out[2] = {{0}};
+    const hr_node fetch[] = {c.loss, c.train};
+    assert_ok(hr_monitored_run(m, NULL, 0, fetch, 2, out, &err), &err);
+    assert_true(*(const float *)out[0].data == 0.5f);
+    hr_tensor_clear(&out[0]);
+    for (int i = 0; i < HOOKS; i++) assert_true(p[i].seen[0] == (i % 3 == 0 ? 0 : (float)i));
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+}
+
+static void a_failure_sticks_and_no_hook_ends(void **state)
+{
+    (void)state;
+    for (int where = 0; where < 2; where++) {
+        hr_error err = {0};
+        counting c = new_counting();
+        probe p = {.fail_before = where ? HR_OK : HR_DATA_LOSS, .fail_after = where ? HR_DATA_LOSS : HR_OK}, q = {0};
+        hr_hook *hook[] = {new_probe(&p), new_probe(&q)};
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, hook, 2);
+        assert_int_equal(run(m, &c, &err), HR_DATA_LOSS);
+        assert_string_equal(err.kind, where ? "test.after" : "test.before");
+        assert_true(hr_should_stop(m));
+        assert_int_equal(run(m, &c, &err), HR_DATA_LOSS);
+        assert_int_equal(p.before, 1);
+        assert_string_equal(hr_monitored_session_error(m)->kind, err.kind);
+        assert_int_equal(hr_monitored_session_close(m, false, &err), HR_DATA_LOSS);
+        assert_true(p.ended == 0 && q.ended == 0 && q.released == 1);
+        hr_graph_free(c.graph);
+    }
+}
+
+static void the_end_of_data_ends_hooks_well(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    probe p = {.fail_before = HR_END};
+    hr_hook *hook = new_probe(&p);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    assert_int_equal(run(m, &c, &err), HR_END);
+    assert_null(hr_monitored_session_error(m));
+    assert_true(hr_should_stop(m));
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    assert_int_equal(p.ended, 1);
+    hr_graph_free(c.graph);
+}
+
+static void a_request_to_stop_counts_when_it_is_asked_for(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, NULL, 0);
+    assert_false(hr_should_stop(m));
+    hr_request_stop(m);
+    assert_true(hr_stop_requested(m));
+    assert_ok(run(m, &c, &err), &err); /* its input may have been taken already */
+    assert_true(hr_should_stop(m));
+    assert_int_equal(run(m, &c, &err), HR_END);
+    assert_int_equal(step_of(m), 1);
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+}
+
+static void a_broken_graph_is_told_when_the_session_is_made(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    hr_add(c.loss, hr_scalar(c.graph, HR_INT32, 1));
+    probe p = {0};
+    hr_hook *hook = new_probe(&p);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    assert_non_null(hr_monitored_session_error(m));
+    assert_true(run(m, &c, &err) < 0);
+    assert_true(hr_monitored_session_close(m, false, &err) < 0);
+    assert_true(p.created == 0 && p.ended == 0 && p.released == 1);
+    hr_graph_free(c.graph);
+}
+
+/* ---- saving ---- */
+
+typedef struct note {
+    char text[64];
+    int64_t size; /* -2: never restored */
+} note;
+
+static hr_status save_note(void *user, void **data, size_t *size, hr_error *err)
+{
+    const note *n = user;
+    *size = strlen(n->text);
+    *data = *size ? hr_memdup(n->text, *size) : NULL;
+    return *data || !*size ? HR_OK : hr_no_memory(err, "a note");
+}
+
+static hr_status restore_note(void *user, hr_view data, hr_error *err)
+{
+    note *n = user;
+    (void)err;
+    n->size = data.size;
+    if (data.size > 0) memcpy(n->text, data.data, (size_t)data.size);
+    return HR_OK;
+}
+
+static void variables_and_extras_come_back(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    float total = 0;
+    note n = {.text = "where the input stands", .size = -2}, again = {.size = -2};
+    empty_folder("saved");
+    for (int round = 0; round < 2; round++) {
+        counting c = new_counting();
+        hr_checkpointed extra = {"test/note", save_note, restore_note, round ? &again : &n};
+        hr_hook *hook = hr_checkpoint_saver_hook("saved", .save_steps = 100);
+        hr_monitored_session *m =
+            hr_monitored_session_new(c.graph, &hook, 1, .checkpoint_dir = "saved", .extra = &extra, .extras = 1);
+        if (hr_monitored_session_error(m)) fail_msg("%s", hr_monitored_session_error(m)->text);
+        assert_int_equal(hr_monitored_restored(m), round);
+        assert_int_equal(step_of(m), round * 5);
+        for (int i = 0; i < 5; i++) assert_ok(run(m, &c, &err), &err);
+        hr_tensor value;
+        assert_ok(hr_session_get(hr_monitored_raw(m), c.total, &value, &err), &err);
+        total = *(const float *)value.data;
+        hr_tensor_clear(&value);
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+    }
+    assert_true(total == 5);
+    assert_int_equal(n.size, -1);
+    assert_string_equal(again.text, n.text);
+}
+
+static void a_checkpoint_of_another_model_is_refused_by_name(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    empty_folder("other");
+    hr_hook *hook = hr_checkpoint_saver_hook("other", .save_steps = 100);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+    for (int which = 0; which < 2; which++) {
+        c = new_counting();
+        if (which == 0) hr_get_variable(c.graph, "more", HR_FLOAT, HR_SHAPE(2));
+        m = hr_monitored_session_new(c.graph, NULL, 0,
+                                     .checkpoint_path = which ? "other/none-1" : "other/model.ckpt-0");
+        assert_int_equal(hr_monitored_session_error(m)->code, HR_NOT_FOUND);
+        assert_non_null(strstr(hr_monitored_session_error(m)->text, which ? "other/none-1" : "more"));
+        hr_monitored_session_close(m, true, NULL);
+        hr_graph_free(c.graph);
+    }
+}
+
+static hr_status count_saves(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    (void)m, (void)err;
+    *(int64_t *)user = *(int64_t *)user * 100 + step;
+    return HR_OK;
+}
+
+static hr_status stop_at_second(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    (void)user, (void)err;
+    if (step == 2) hr_request_stop(m);
+    return HR_OK;
+}
+
+static void listeners_hear_of_saves_and_may_stop(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    int64_t heard = 0;
+    int runs = 0;
+    counting c = new_counting();
+    hr_hook *hook = hr_checkpoint_saver_hook(
+        "heard", .save_steps = 2,
+        .listener = {.before_save = count_saves, .after_save = stop_at_second, .user = &heard});
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    while (!hr_should_stop(m) && runs++ < 10) assert_ok(run(m, &c, &err), &err);
+    assert_int_equal(runs, 2);
+    assert_int_equal(heard, 2); /* steps 0 and 2 */
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_graph_free(c.graph);
+}
+
+static void a_folder_that_cannot_be_written_ends_the_session(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    write_file("a_file", "x", 1);
+    hr_hook *hook = hr_checkpoint_saver_hook("a_file/model", .save_steps = 2);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    assert_non_null(hr_monitored_session_error(m));
+    assert_non_null(strstr(hr_monitored_session_error(m)->text, "a_file"));
+    assert_true(hr_monitored_session_close(m, false, &err) < 0);
+    hr_graph_free(c.graph);
+}
+
+/* ---- hooks ---- */
+
+static char logged[4096];
+static void keep(hr_level level, const char *text, void *user)
+{
+    (void)user;
+    if (level != HR_DEBUG) snprintf(logged + strlen(logged), sizeof logged - strlen(logged), "%s\n", text);
+}
+
+static double clock_of_tests(void *user) { return *(double *)user; }
+
+static void run_hook(hr_hook *hook, const counting *c, int runs)
+{
+    hr_error err = {0};
+    double now = 100;
+    logged[0] = '\0';
+    hr_set_log(keep, NULL);
+    hr_monitored_session *m = hr_monitored_session_new(c->graph, &hook, 1, .now = clock_of_tests, .user = &now);
+    for (int i = 0; i < runs && !hr_should_stop(m); i++, now += 0.5) assert_ok(run(m, c, &err), &err);
+    assert_ok(hr_monitored_session_close(m, false, &err), &err);
+    hr_set_log(NULL, NULL);
+}
+
+static void logging_prints_numbers_as_numpy_does(void **state)
+{
+    (void)state;
+    const double doubles[] = {0.1, 1e16, 123456789.125, -0.0001, 0.00001};
+    const bool flag = true;
+    counting c = new_counting();
+    hr_tensor d = hr_tensor_of(HR_DOUBLE, HR_SHAPE(5), doubles), b = hr_tensor_of(HR_BOOL, HR_SCALAR, &flag);
+    hr_logged what[] = {{"d", hr_const(c.graph, &d)},
+                        {"b", hr_const(c.graph, &b)},
+                        {"i", hr_scalar(c.graph, HR_INT32, -3)},
+                        {"f", hr_scalar(c.graph, HR_FLOAT, 16777216)}};
+    run_hook(hr_logging_tensor_hook(what, 4, .every_n_iter = 2), &c, 3);
+    assert_string_equal(logged, "d = [0.1 1e+16 123456789.125 -0.0001 1e-05], b = True, i = -3, f = 16777216.0\n"
+                                "d = [0.1 1e+16 123456789.125 -0.0001 1e-05], b = True, i = -3, f = 16777216.0 "
+                                "(1.000 sec)\n");
+    hr_graph_free(c.graph);
+}
+
+static void the_counter_logs_steps_a_second(void **state)
+{
+    (void)state;
+    counting c = new_counting();
+    run_hook(hr_step_counter_hook(.every_n_steps = 2), &c, 5);
+    assert_string_equal(logged, "global_step/sec: 2\nglobal_step/sec: 2\n");
+    hr_graph_free(c.graph);
+}
+
+static void intervals_are_checked(void **state)
+{
+    (void)state;
+    counting c = new_counting();
+    hr_summary_writer *w = hr_summary_writer_new("unused");
+    hr_logged what = {"loss", c.loss};
+    hr_summarised summary = {.tag = "loss", .node = c.loss};
+    hr_hook *hooks[] = {
+        hr_checkpoint_saver_hook("unused", .save_secs = 0),
+        hr_checkpoint_saver_hook("unused", .save_secs = 1, .save_steps = 1),
+        hr_checkpoint_saver_hook("unused", .save_steps = -1),
+        hr_logging_tensor_hook(&what, 1, .at_end = false),
+        hr_logging_tensor_hook(&what, 1, .every_n_iter = -2, .at_end = true),
+        hr_summary_saver_hook(w, &summary, 1, .save_steps = 0),
+        hr_step_counter_hook(.every_n_steps = 1, .every_n_secs = 1),
+        hr_stop_at_step_hook(.num_steps = 1, .last_step = 1),
+    };
+    hr_summary_writer_unref(w);
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, &hooks[i], 1);
+        assert_non_null(hr_monitored_session_error(m));
+        assert_int_equal(hr_monitored_session_error(m)->code, HR_INVALID_ARGUMENT);
+        hr_monitored_session_close(m, true, NULL);
+    }
+    struct stat about;
+    assert_int_not_equal(stat("unused", &about), 0);
+    hr_graph_free(c.graph);
+}
+
+static void summaries_must_be_floats(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    counting c = new_counting();
+    hr_summary_writer *w = hr_summary_writer_new("summaries");
+    hr_hook *hook = hr_summary_saver_hook(w, (&(hr_summarised){.tag = "step", .node = hr_scalar(c.graph, HR_INT64, 1)}),
+                                          1, .save_steps = 1);
+    hr_summary_writer_unref(w);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
+    assert_int_equal(run(m, &c, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "hooks.summary");
+    hr_monitored_session_close(m, true, NULL);
+    hr_graph_free(c.graph);
+}
+
+/* ---- lack of memory ---- */
+
+static hr_status use_everything(hr_error *err)
+{
+    counting c = new_counting();
+    if (!c.graph) return HR_RESOURCE_EXHAUSTED;
+    hr_logged what = {"loss", c.loss};
+    hr_summarised summary = {.tag = "loss", .node = c.loss};
+    hr_summary_writer *w = hr_summary_writer_new("memory");
+    hr_hook *hooks[] = {hr_step_counter_hook(.every_n_steps = 1, .writer = w),
+                        hr_summary_saver_hook(w, &summary, 1, .save_steps = 1),
+                        hr_checkpoint_saver_hook("memory", .save_steps = 1, .writer = w),
+                        hr_nan_tensor_hook(c.loss),
+                        hr_logging_tensor_hook(&what, 1, .every_n_iter = 1),
+                        hr_stop_at_step_hook(.num_steps = 2)};
+    hr_summary_writer_unref(w);
+    hr_monitored_session *m = hr_monitored_session_new(c.graph, hooks, 6, .checkpoint_dir = "memory");
+    hr_status st = m ? HR_OK : HR_RESOURCE_EXHAUSTED;
+    while (m && st == HR_OK && !hr_should_stop(m)) st = run(m, &c, err);
+    if (m) st = hr_monitored_session_close(m, false, err);
+    hr_graph_free(c.graph);
+    return st;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    empty_folder("memory");
+    fail_allocation(-1);
+    assert_ok(use_everything(&err), &err);
+    int64_t before = allocations_alive(), count = 1000, failures = 0;
+    for (int64_t i = 0; i < count; i += i < 60 ? 1 : 5) {
+        empty_folder("memory");
+        fail_allocation(i);
+        hr_status st = use_everything(&err);
+        count = allocations_since() > i ? count : i; /* it needs fewer than that */
+        if (st != HR_OK && st != HR_RESOURCE_EXHAUSTED) fail_msg("allocation %d: %s", (int)i, err.text);
+        failures += st != HR_OK;
+        if (allocations_alive() != before) fail_msg("allocation %d leaves memory behind", (int)i);
+    }
+    assert_true(failures > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hooks_see_each_run_and_are_released_once),
+        cmocka_unit_test(a_hundred_hooks_have_their_own_results),
+        cmocka_unit_test(a_failure_sticks_and_no_hook_ends),
+        cmocka_unit_test(the_end_of_data_ends_hooks_well),
+        cmocka_unit_test(a_request_to_stop_counts_when_it_is_asked_for),
+        cmocka_unit_test(a_broken_graph_is_told_when_the_session_is_made),
+        cmocka_unit_test(variables_and_extras_come_back),
+        cmocka_unit_test(a_checkpoint_of_another_model_is_refused_by_name),
+        cmocka_unit_test(listeners_hear_of_saves_and_may_stop),
+        cmocka_unit_test(a_folder_that_cannot_be_written_ends_the_session),
+        cmocka_unit_test(logging_prints_numbers_as_numpy_does),
+        cmocka_unit_test(the_counter_logs_steps_a_second),
+        cmocka_unit_test(intervals_are_checked),
+        cmocka_unit_test(summaries_must_be_floats),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
