@@ -1,20 +1,13 @@
 /* Datasets: an operator, its frozen arguments, its inputs. What is wrong with one sticks to it and passes through all
  * that is put on top. */
+#include "base/constructor.h"
 #include "data/dataset.h"
 #include <headrace/data.h>
 #include <string.h>
 
 /* What there is when there is no memory for a dataset: one for all, never freed. */
 static hr_dataset no_memory = {
-    .error = {.code = HR_RESOURCE_EXHAUSTED,
-              .kind = "memory",
-              .record = -1,
-              .line = -1,
-              .offset = -1,
-              .length = -1,
-              .compressed_offset = -1,
-              .column = -1,
-              .text = "no memory for a dataset"},
+    .error = HR__NO_MEMORY_FOR("a dataset"),
 };
 
 hr_dataset *hr_dataset_ref(hr_dataset *ds)

@@ -1,4 +1,5 @@
 /* Iterators: the user's end of a pipeline. The thread that calls hr_next works too while it waits. */
+#include "base/constructor.h"
 #include "data/iterator.h"
 #include <stdlib.h>
 
@@ -160,15 +161,7 @@ hr_status hr_next(hr_iterator *it, const hr_element **out)
 
 const hr_error *hr_iterator_error(const hr_iterator *it)
 {
-    static const hr_error error = {.code = HR_RESOURCE_EXHAUSTED,
-                                   .kind = "memory",
-                                   .record = -1,
-                                   .line = -1,
-                                   .offset = -1,
-                                   .length = -1,
-                                   .compressed_offset = -1,
-                                   .column = -1,
-                                   .text = "no memory for an iterator"};
+    static const hr_error error = HR__NO_MEMORY_FOR("an iterator");
     if (!it->open) return &error;
     return it->error.code ? &it->error : NULL;
 }

@@ -30,15 +30,7 @@ struct hr_column_builder {
 static hr_feature_column no_memory = {
     .refs = 1,
     .failed = true,
-    .error = {.code = HR_RESOURCE_EXHAUSTED,
-              .kind = "memory",
-              .record = -1,
-              .line = -1,
-              .offset = -1,
-              .length = -1,
-              .compressed_offset = -1,
-              .column = -1,
-              .text = "feature column: no memory"},
+    .error = HR__NO_MEMORY_FOR("a feature column"),
 };
 
 hr_feature_column *hr_feature_column_ref(hr_feature_column *column)
@@ -302,15 +294,6 @@ hr_feature_column *hr__failed_column(const hr_error *err)
 }
 
 /* ---- what constructors share ---- */
-
-void *hr__column_options(void *own, size_t size, const void *given)
-{
-    if (!given) return own;
-    size_t theirs;
-    memcpy(&theirs, given, sizeof theirs); /* struct_size is every options struct's first field */
-    memcpy(own, given, theirs > 0 && theirs < size ? theirs : size);
-    return own;
-}
 
 hr_status hr__check_key(const char *what, const char *key, hr_error *err)
 {

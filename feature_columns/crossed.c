@@ -378,7 +378,7 @@ hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucke
         .divisor = hr__divisor_of(hash_bucket_size < 1 ? 1 : (uint64_t)hash_bucket_size),
         .tf_compat = o.tf_compat,
     };
-    hr_feature_column *source[MAX_KEYS];
+    hr_feature_column *source[MAX_KEYS] = {NULL};
     int sources = 0;
     for (int i = 0; i < keys.count; i++) add_key(&spec, &keys.key[i], source, &sources);
     hr_feature_column *column = hr_feature_column_new(&hr_column_kind_crossed, &spec, source, sources);

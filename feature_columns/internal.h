@@ -2,6 +2,7 @@
 #ifndef HR__FEATURE_COLUMNS_H
 #define HR__FEATURE_COLUMNS_H
 
+#include "base/constructor.h"
 #include <headrace/column.h>
 #include <stdatomic.h>
 
@@ -15,10 +16,6 @@ extern "C" {
 
 /* Every kind, for tests that walk them; ends with NULL. */
 HR_API const hr_column_kind *const *hr__column_kinds(void);
-
-/* The options that a caller gave, in a struct of our size: what an older caller does not know is zero. */
-#define HR__OPTIONS(type, opts) (*(type *)hr__column_options(&(type){0}, sizeof(type), opts))
-void *hr__column_options(void *own, size_t size, const void *given);
 
 /* A feature of one type, dense or VarLen, that a constructor asks for. */
 hr_status hr__read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err);

@@ -2,6 +2,7 @@
  * datasets at a time. A slot whose dataset has ended takes the next input element when its turn comes again.
  *
  * It holds the elements of its open slots: a restored one reads them again and asks the user's function again. */
+#include "base/constructor.h"
 #include <headrace/data.h>
 #include <string.h>
 
@@ -322,7 +323,7 @@ static hr_dataset *ask_for_sample(interleave_spec *spec, const hr_schema *schema
 
 hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
 {
-    const hr_interleave_opts o = opts ? *opts : (hr_interleave_opts){0};
+    const hr_interleave_opts o = HR__OPTIONS(hr_interleave_opts, opts);
     bool copied = false;
     interleave_spec spec = {.fn = fn,
                             .user = user,

@@ -1,4 +1,5 @@
 /* Optimizers as objects: a kind, its parameters, a text that says both; by constructor or by name. */
+#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* What there is when there is no memory: immortal. */
 static hr_optimizer no_memory = {
     .references = 1,
-    .error = {.code = HR_RESOURCE_EXHAUSTED, .kind = "memory", .text = "no memory for an optimizer"},
+    .error = HR__NO_MEMORY_FOR("an optimizer"),
 };
 
 hr_optimizer *hr_optimizer_ref(hr_optimizer *optimizer)
