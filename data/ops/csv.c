@@ -3,8 +3,8 @@
  * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
  * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
  * line. No unit spans two files: each has its own header, and so its own order of columns. */
+#include "data/source_files.h"
 #include "io/csv.h"
-#include "io/match.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +19,7 @@ typedef struct csv_spec {
 typedef struct csv_state {
     int64_t list, file, record, line,
         offset; /* saved: which list of files; where the next row is, 0 and 0: at the top */
-    hr_file_list files;
-    int64_t list_now;
+    source_files files;
     hr__csv_format format; /* the spec's, in the mode of the pipeline; borrows all it points to */
     hr__csv_file *in;      /* the file at hand; NULL: to be opened */
     int32_t number;        /* its, for the rows' origin */
@@ -102,10 +101,8 @@ static hr_status csv_open(const void *spec, void *state, hr_plan *p, hr_error *e
 {
     const csv_spec *sp = spec;
     csv_state *st = state;
-    hr_status status =
-        sp->literal ? hr__one_file(sp->pattern, &st->files, err) : hr__source_files(sp->pattern, &st->files, err);
-    if (status != HR_OK) hr_error_prefix(err, "csv: ");
-    st->list = st->list_now = (int64_t)hr__file_list_identity(&st->files);
+    hr_status status = source_files_find(&st->files, "csv", sp->pattern, sp->literal, err);
+    st->list = st->files.identity;
     st->format = in_mode(sp->format, hr_plan_tf_compat(p));
     return status;
 }
@@ -114,24 +111,21 @@ static hr_status csv_load(const void *spec, void *state, hr_token_reader *token,
 {
     (void)token;
     const csv_state *st = state;
-    if (st->list == st->list_now && st->file >= 0 && st->file <= st->files.count) return HR_OK;
-    return hr_fail(err, HR_FAILED_PRECONDITION, "state.files",
-                   "csv: expected the files that \"%.200s\" matched when the state was saved, got others",
-                   ((const csv_spec *)spec)->pattern);
+    return source_files_check(&st->files, "csv", ((const csv_spec *)spec)->pattern, st->list, st->file, err);
 }
 
 static void csv_close(void *state)
 {
     csv_state *st = state;
     hr__csv_close(st->in);
-    hr_file_list_clear(&st->files);
+    hr_file_list_clear(&st->files.list);
 }
 
 /* Opens the file at hand where the next row is. HR_END: there is none. */
 static hr_status open_file(csv_state *st, hr_plan *p, hr_error *err)
 {
-    if (st->file >= st->files.count) return HR_END;
-    const char *path = st->files.path[st->file];
+    if (st->file >= st->files.list.count) return HR_END;
+    const char *path = st->files.list.path[st->file];
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "csv: a file's name");
     HR_TRY(hr__csv_open(&st->format, path, &st->in, err));
@@ -151,7 +145,7 @@ static void next_file(csv_state *st)
 static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block *block, csv_unit *unit, hr_error *err)
 {
     const hr__csv_layout *layout = hr__csv_file_layout(st->in);
-    const char *path = st->files.path[st->file];
+    const char *path = st->files.list.path[st->file];
     const size_t places = (size_t)(st->format.columns + layout->fields) * sizeof(int), name = strlen(path) + 1;
     hr_columns *rows = hr_unit_rows(p, block->rows);
     char *bytes = rows ? hr_unit_bytes(p, block->size) : NULL;

@@ -3,9 +3,9 @@
  * plan reads a piece of a file and frames it: whole records only, each length checked, since nothing behind a wrong one
  * can be trusted. A record cut by the piece's end is read again with the next piece. work checks the data. A compressed
  * file is inflated by plan, in order. No unit spans two files. */
+#include "data/source_files.h"
 #include "io/framing.h"
 #include "io/input.h"
-#include "io/match.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,7 @@ typedef struct tfrecord_spec {
 
 typedef struct tfrecord_state {
     int64_t list, file, record, offset; /* saved: which list of files; where the next record is */
-    hr_file_list files;
-    int64_t list_now;
+    source_files files;
     hr_input *in;    /* the file at hand; NULL: to be opened */
     int32_t number;  /* its, for the rows' origin */
     int64_t average; /* bytes a record, lately */
@@ -65,10 +64,8 @@ static hr_status tfrecord_open(const void *spec, void *state, hr_plan *p, hr_err
     (void)p;
     const tfrecord_spec *sp = spec;
     tfrecord_state *st = state;
-    hr_status status =
-        sp->literal ? hr__one_file(sp->pattern, &st->files, err) : hr__source_files(sp->pattern, &st->files, err);
-    if (status != HR_OK) hr_error_prefix(err, "tfrecord: ");
-    st->list = st->list_now = (int64_t)hr__file_list_identity(&st->files);
+    hr_status status = source_files_find(&st->files, "tfrecord", sp->pattern, sp->literal, err);
+    st->list = st->files.identity;
     return status;
 }
 
@@ -76,24 +73,21 @@ static hr_status tfrecord_load(const void *spec, void *state, hr_token_reader *t
 {
     (void)token;
     const tfrecord_state *st = state;
-    if (st->list == st->list_now && st->file >= 0 && st->file <= st->files.count) return HR_OK;
-    return hr_fail(err, HR_FAILED_PRECONDITION, "state.files",
-                   "tfrecord: expected the files that \"%.200s\" matched when the state was saved, got others",
-                   ((const tfrecord_spec *)spec)->pattern);
+    return source_files_check(&st->files, "tfrecord", ((const tfrecord_spec *)spec)->pattern, st->list, st->file, err);
 }
 
 static void tfrecord_close(void *state)
 {
     tfrecord_state *st = state;
     hr_input_free(st->in);
-    hr_file_list_clear(&st->files);
+    hr_file_list_clear(&st->files.list);
 }
 
 /* Opens the file at hand where the next record is. HR_END: there is none. */
 static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
 {
-    if (st->file >= st->files.count) return HR_END;
-    const char *path = st->files.path[st->file];
+    if (st->file >= st->files.list.count) return HR_END;
+    const char *path = st->files.list.path[st->file];
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->compression};
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "tfrecord: a file's name");
@@ -140,7 +134,7 @@ static hr_status read_stream(tfrecord_state *st, hr_plan *p, size_t size, piece 
 
 static hr__record_place here(const tfrecord_state *st)
 {
-    return (hr__record_place){st->files.path[st->file], st->record, st->offset};
+    return (hr__record_place){st->files.list.path[st->file], st->record, st->offset};
 }
 
 /* Adds the records of a piece to `rows` until it or they are full. What is left begins at st->offset; *needs is the size
@@ -233,11 +227,11 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
     if (!st->in) HR_TRY(open_file(sp, st, p, err));
 
     const int64_t room = rows_for(st, p);
-    const size_t name_size = strlen(st->files.path[st->file]) + 1;
+    const size_t name_size = strlen(st->files.list.path[st->file]) + 1;
     hr_columns *rows = hr_unit_rows(p, room);
     char *name = rows ? hr_unit_bytes(p, name_size) : NULL;
     if (!name) return hr_no_memory(err, "tfrecord: a unit of records");
-    memcpy(name, st->files.path[st->file], name_size);
+    memcpy(name, st->files.list.path[st->file], name_size);
 
     const int64_t first = st->record, from = st->offset;
     hr_status status = read_records(sp, st, p, piece_for(st, p, room), room, rows, err);
