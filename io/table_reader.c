@@ -180,7 +180,7 @@ static hr_status cursor_next(cursor *c, hr_error *err)
 
 static hr_status each_in_block(hr__table *t, handle h, hr__table_fn *fn, void *user, hr_error *err)
 {
-    hr_view contents;
+    hr_view contents = {NULL, 0};
     char *owned;
     cursor c;
     HR_TRY(load_block(t, h, &contents, &owned, err));

@@ -35,8 +35,15 @@ build() {
     local preset=$1
     shift
     say "building: $preset"
-    cmake --preset "$preset" "$@" >"build-$preset.log" 2>&1 || { tail -n 30 "build-$preset.log"; rm -f "build-$preset.log"; exit 1; }
-    rm -f "build-$preset.log"
-    cmake --build "build/$preset" -j "$cores" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\]|^ninja: ' || true
-    [ "${PIPESTATUS[0]}" = 0 ] || { echo "the build '$preset' failed" >&2; exit 1; }
+    local log
+    log=$(mktemp)
+    if ! { cmake --preset "$preset" "$@" && cmake --build "build/$preset" -j "$cores"; } >"$log" 2>&1; then
+        grep -E 'error|Error|FAILED' "$log" | head -n 20 >&2 || true
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        echo "the build '$preset' failed" >&2
+        exit 1
+    fi
+    grep '  built without' "$log" || true
+    rm -f "$log"
 }
