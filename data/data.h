@@ -208,6 +208,17 @@ typedef struct hr_batch_opts {
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
 
+/* Each run of `size` elements, .stride apart, as one element, as a batch would be; the next run begins .shift elements
+ * later. The last ones may be short. It is tf.data's window(...).flat_map(lambda w: w.batch(size)). */
+typedef struct hr_window_opts {
+    size_t struct_size;
+    int64_t shift;  /* default: size */
+    int64_t stride; /* default: 1 */
+    bool drop_remainder;
+} hr_window_opts;
+HR_API hr_dataset *hr_window_with(hr_dataset *in, int64_t size, const hr_window_opts *opts);
+#define hr_window(...) HR_CALL2_(hr_window_with, hr_window_opts, __VA_ARGS__, .struct_size = sizeof(hr_window_opts))
+
 HR_API hr_dataset *hr_unbatch(hr_dataset *in); /* the parts of each batch become elements again */
 HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */
 #define hr_rebatch(...) HR_CALL2_(hr_rebatch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))

@@ -23,6 +23,8 @@ static bool same_scalar(golden_case *c, const char *what, const hr_tensor *all, 
 
 static bool same_element(golden_case *c, const char *what, const cJSON *want, const hr_element *got)
 {
+    const cJSON *window = golden_get(golden_get(want, "dataset"), "scalars"); /* ours holds its elements as a batch */
+    if (window) return golden_equal_json(c, what, window, hr_get_at(got, 0));
     const cJSON *tuple = golden_get(want, "tuple");
     const int components = tuple ? cJSON_GetArraySize(tuple) : 1;
     if (hr_element_schema(got)->fields != components) {

@@ -264,6 +264,14 @@ static hr_dataset *build_zip(const step *s)
     return hr_zip(in, inputs);
 }
 
+static hr_dataset *build_window(const step *s)
+{
+    const cJSON *shift = golden_get(s->json, "shift");
+    return hr_window(s->in, golden_int(s->json, "size", 0), .shift = cJSON_IsNull(shift) ? 0 : length(s->json, "shift"),
+                     .stride = length(s->json, "stride"),
+                     .drop_remainder = golden_bool(s->json, "drop_remainder", false));
+}
+
 static hr_dataset *build_prefetch(const step *s)
 {
     return hr_prefetch(s->in, golden_int(s->json, "buffer_size", HR_AUTOTUNE));
@@ -305,6 +313,7 @@ static const struct {
     {"take_while", build_take_while},
     {"unbatch", build_unbatch},
     {"unique", build_unique},
+    {"window", build_window},
     {"zip", build_zip},
 };
 
