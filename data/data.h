@@ -331,6 +331,16 @@ HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *sp
 #define hr_parse_example(...)                                                                                          \
     HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))
 
+/* Parses each string as a tf.SequenceExample: its context by one spec (HR_FIXED_LEN, HR_VAR_LEN, HR_RAGGED_FEATURE), its
+ * feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE); NULL: none of them. A list adds a
+ * dimension to a feature: its rows. A sequence has also a component NAME/lengths, the number of them (int64); with
+ * .required its list must be there. The components are the context's, the lists', then the lengths. */
+HR_API hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *context,
+                                                  const hr_parse_spec *lists, const hr_parse_example_opts *opts);
+#define hr_parse_sequence_example(...)                                                                                 \
+    HR_CALL3_(hr_parse_sequence_example_with, hr_parse_example_opts, __VA_ARGS__,                                      \
+              .struct_size = sizeof(hr_parse_example_opts))
+
 #ifdef __cplusplus
 }
 #endif

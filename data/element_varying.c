@@ -144,7 +144,17 @@ static bool make_padded(const varying *v)
 
 /* ---- sparse ---- */
 
-/* The batch's own dimensions of a row, then the place in it; the outermost of each takes what is left. */
+/* The batch's own dimensions of a row; the outermost takes what is left. */
+static void write_row(const varying *v, int64_t *to, int64_t row)
+{
+    for (int d = v->rank - 1; d > 0; d--) {
+        to[d] = row % v->dims[d];
+        row /= v->dims[d];
+    }
+    if (v->rank > 0) to[0] = row;
+}
+
+/* The row, then the place in it. */
 static void write_index(const varying *v, int64_t *to, int64_t row, int64_t place)
 {
     const int own = v->f->shape.rank;
@@ -153,32 +163,67 @@ static void write_index(const varying *v, int64_t *to, int64_t row, int64_t plac
         place /= v->f->shape.dims[d];
     }
     to[v->rank] = place;
-    for (int d = v->rank - 1; d > 0; d--) {
-        to[d] = row % v->dims[d];
-        row /= v->dims[d];
+    write_row(v, to, row);
+}
+
+/* Values of a row one by one, or where a second level of splits divides them, as (step, position). */
+static void write_row_indices(const varying *v, int64_t *index, int64_t row)
+{
+    const int32_t *splits = v->from->splits[0], *steps = v->from->splits[1];
+    const int64_t first = splits[v->e->first + row], end = splits[v->e->first + row + 1];
+    const int rank = v->c->tensor.shape.rank;
+    for (int64_t i = first; i < end && !steps; i++, index += rank)
+        write_index(v, index, row, v->from->inner ? v->from->inner[i] : i - first);
+    for (int64_t s = first; s < end && steps; s++) {
+        for (int32_t i = steps[s]; i < steps[s + 1]; i++, index += rank) {
+            write_row(v, index, row);
+            index[v->rank] = s - first;
+            index[v->rank + 1] = i - steps[s];
+        }
     }
-    if (v->rank > 0) to[0] = row;
+}
+
+static int64_t longest_step(const varying *v)
+{
+    const int32_t *steps = v->from->splits[1];
+    int64_t longest = 0;
+    for (int64_t s = v->from->splits[0][v->e->first]; steps && s < v->from->splits[0][v->e->end]; s++)
+        if (steps[s + 1] - steps[s] > longest) longest = steps[s + 1] - steps[s];
+    return longest;
+}
+
+/* Where the values of each row begin, whatever divides them further; gives the run of all values. */
+static bool make_starts(const varying *v, int64_t *first, int64_t *end)
+{
+    hr_tensor *t = &v->c->tensor;
+    const int32_t *splits = v->from->splits[0] + v->e->first, *steps = v->from->splits[1];
+    const int64_t rows = v->e->end - v->e->first;
+    int32_t *to = component_splits(v->c, (size_t)rows + 1);
+    if (!to) return false;
+    *first = steps ? steps[splits[0]] : splits[0];
+    *end = steps ? steps[splits[rows]] : splits[rows];
+    for (int64_t r = 0; r <= rows; r++) to[r] = (steps ? steps[splits[r]] : splits[r]) - (int32_t)*first;
+    t->splits[0] = to;
+    return true;
 }
 
 static bool make_sparse(const varying *v)
 {
     hr_tensor *t = &v->c->tensor;
-    int64_t first = v->e->first, end = v->e->end, longest = longest_row(v);
-    const int64_t rows = end - first;
-    if (v->rank + v->f->shape.rank > HR_MAX_RANK || !make_splits(v, 0, &first, &end)) return false;
+    int64_t first, end;
+    if (v->rank + v->f->shape.rank > HR_MAX_RANK || !make_starts(v, &first, &end)) return false;
     add_dims(&t->shape, v->dims, v->rank);
     add_dims(&t->shape, v->f->shape.dims, v->f->shape.rank);
-    if (v->f->shape.dims[0] < 0) t->shape.dims[v->rank] = v->from->dense_width ? v->from->dense_width : longest;
+    if (v->f->shape.dims[0] < 0) t->shape.dims[v->rank] = v->from->dense_width ? v->from->dense_width : longest_row(v);
+    if (v->f->shape.rank > 1 && v->f->shape.dims[1] < 0) t->shape.dims[v->rank + 1] = longest_step(v);
     t->count = end - first;
     t->data = value_at(v, first);
-    t->ragged_rank = 0;
     const int rank = t->shape.rank;
     int64_t *index = component_memory(v->c, (size_t)t->count * (size_t)rank * sizeof *index + 1);
     if (!index) return false;
     t->indices = index;
-    for (int64_t r = 0; r < rows; r++)
-        for (int32_t i = t->splits[0][r]; i < t->splits[0][r + 1]; i++, index += rank)
-            write_index(v, index, r, v->from->inner ? v->from->inner[first + i] : i - t->splits[0][r]);
+    for (int64_t r = 0; r < v->e->end - v->e->first; r++)
+        write_row_indices(v, index + (size_t)t->splits[0][r] * (size_t)rank, r);
     return true;
 }
 

@@ -107,7 +107,7 @@ static int64_t end_of(const level *v, list l, int64_t i, int64_t n, int64_t *at)
 /* Rows one by one; one that does not fit fails, and stays empty. */
 static void divide_rows(level *v)
 {
-    const int64_t rows = v->u->rows->rows;
+    const int64_t rows = hr__parse_count(v->u);
     for (int64_t row = 0; row < rows && v->status == HR_OK; row++) {
         const int64_t first = v->units[row], n = v->units[row + 1] - first;
         const list l = list_of(v, row);
@@ -173,7 +173,7 @@ static void join_rowids(level *v, int64_t row, int64_t *end)
     list l = list_of(v, row);
     int64_t rows = 0;
     for (int64_t i = 0; i < l.count; i++) {
-        if (l.value[i] < 0 || l.value[i] > v->units[v->u->rows->rows] + SLACK) return;
+        if (l.value[i] < 0 || l.value[i] > v->units[hr__parse_count(v->u)] + SLACK) return;
         if (l.value[i] >= rows) rows = l.value[i] + 1;
     }
     int64_t *length = hr_row_bytes(v->u->work, v->u->rows, (size_t)(rows + 1) * sizeof *length);
@@ -213,7 +213,7 @@ static void divide_batches(level *v)
         [HR_ROW_SPLITS] = join_limits, [HR_ROW_LENGTHS] = join_lengths, [HR_ROW_STARTS] = join_starts,
         [HR_ROW_LIMITS] = join_limits, [HR_VALUE_ROWIDS] = join_rowids, [HR_UNIFORM_ROW_LENGTH] = join_uniform,
     };
-    int64_t element = 0, end = 0, rows = v->u->rows->rows;
+    int64_t element = 0, end = 0, rows = hr__parse_count(v->u);
     for (int64_t row = 0; row < rows && v->status == HR_OK;) {
         const int64_t stop = hr__parse_group(v->u, row, &element), made = v->made, first = row;
         end = v->units[row];
@@ -234,7 +234,7 @@ static void divide_batches(level *v)
 static void refuse_wild(level *v, int64_t units)
 {
     const int64_t most = v->u->plan->output[v->output].inner == 1 ? units + SLACK : units;
-    for (int64_t row = 0; row < v->u->rows->rows; row++) {
+    for (int64_t row = 0; row < hr__parse_count(v->u); row++) {
         const int32_t *s = v->splits + v->outer[row];
         const int64_t count = v->outer[row + 1] - v->outer[row];
         bool tame = s[0] <= s[count];
@@ -249,7 +249,7 @@ static void refuse_wild(level *v, int64_t units)
 
 static hr_status make_level(level *v)
 {
-    const int64_t rows = v->u->rows->rows;
+    const int64_t rows = hr__parse_count(v->u);
     v->outer = hr_row_bytes(v->u->work, v->u->rows, ((size_t)rows + 1) * sizeof *v->outer);
     if (!v->outer) return hr_no_memory(v->err, "row splits");
     v->outer[0] = 0;
@@ -268,7 +268,7 @@ static void check_inner(hr__parse_unit *u, int output, const int32_t *splits)
 {
     const int64_t inner = u->plan->output[output].inner;
     int64_t element = 0;
-    for (int64_t row = 0; inner > 1 && row < u->rows->rows;) {
+    for (int64_t row = 0; inner > 1 && row < hr__parse_count(u);) {
         const int64_t stop = hr__parse_group(u, row, &element), count = splits[stop] - splits[row];
         if (count % inner != 0)
             hr__parse_fail(u, output, row, "example.partition", "expected values that fill rows of %lld, found %lld",
@@ -301,11 +301,11 @@ static hr_status extend_splits(level *above, level *below)
 
 static hr_status extend_values(hr__parse_unit *u, int output, const level *innermost, hr_error *err)
 {
-    hr_column *c = &u->rows->column[output];
+    hr_column *c = &u->rows->column[u->first + output];
     const int64_t need = reach(innermost);
     const size_t size = hr_dtype_size(u->plan->field[output].dtype);
     if (need <= c->count) return HR_OK;
-    HR_TRY(hr_grow_column(u->work, u->rows, output, need, err));
+    HR_TRY(hr_grow_column(u->work, u->rows, u->first + output, need, err));
     memset((char *)c->values + (size_t)c->count * size, 0, (size_t)(need - c->count) * size);
     for (int64_t i = c->count; u->plan->field[output].dtype == HR_STRING && i < need; i++)
         ((hr_view *)c->values)[i].data = "";
@@ -317,9 +317,9 @@ static const int32_t *innermost_units(hr__parse_unit *u, const hr__parse_output 
 {
     const int32_t *values = u->slots.column[o->slot].splits;
     if (o->inner == 1) return values;
-    int32_t *units = hr_row_bytes(u->work, u->rows, ((size_t)u->rows->rows + 1) * sizeof *units);
+    int32_t *units = hr_row_bytes(u->work, u->rows, ((size_t)hr__parse_count(u) + 1) * sizeof *units);
     if (!units) hr_no_memory(err, "row splits");
-    for (int64_t i = 0; units && i <= u->rows->rows; i++) units[i] = (int32_t)(values[i] / o->inner);
+    for (int64_t i = 0; units && i <= hr__parse_count(u); i++) units[i] = (int32_t)(values[i] / o->inner);
     return units;
 }
 
@@ -332,7 +332,7 @@ static void count_values(level *innermost, int64_t inner)
 hr_status hr__parse_ragged(hr__parse_unit *u, int output, hr_error *err)
 {
     const hr__parse_output *o = &u->plan->output[output];
-    hr_column *c = &u->rows->column[output];
+    hr_column *c = &u->rows->column[u->first + output];
     level levels[HR_MAX_RAGGED];
     check_inner(u, output, u->slots.column[o->slot].splits);
     const int32_t *units = innermost_units(u, o, err);

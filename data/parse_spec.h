@@ -15,6 +15,9 @@ typedef struct hr__parse_partition {
     int64_t length;
 } hr__parse_partition;
 
+/* What a spec describes. Of feature lists a plan's rows are steps: those of the lists, each of which is a Feature. */
+typedef enum hr__parse_role { HR__PARSE_EXAMPLE, HR__PARSE_CONTEXT, HR__PARSE_LISTS } hr__parse_role;
+
 /* One component. */
 typedef struct hr__parse_output {
     hr_feature_kind kind;
@@ -32,6 +35,8 @@ typedef struct hr__parse_output {
 } hr__parse_output;
 
 typedef struct hr__parse_plan {
+    hr__parse_role role;
+    const char *who; /* begins messages */
     hr__example_parser *parser;
     int slots;
     int *home;                  /* of a slot: the output whose own it is; -1: none */
@@ -44,8 +49,10 @@ typedef struct hr__parse_plan {
     _Atomic(hr__example_order *) spare[HR__SPARE_ORDERS];
 } hr__parse_plan;
 
-/* Gives *out. HR_INVALID_ARGUMENT, kind parse_example.spec. Copies all it needs. `label` may be NULL. */
-hr_status hr__parse_plan_new(const hr_parse_spec *spec, const char *label, hr__parse_plan **out, hr_error *err);
+/* Gives *out. HR_INVALID_ARGUMENT, kind parse_example.spec. Copies all it needs. `label` may be NULL; so may `spec` but
+ * for an Example. */
+hr_status hr__parse_plan_new(const hr_parse_spec *spec, hr__parse_role role, const char *label, hr__parse_plan **out,
+                             hr_error *err);
 void hr__parse_plan_free(hr__parse_plan *plan); /* NULL: nothing */
 
 /* What threads have learned is passed on: takes one out of the cache or makes it; puts it back. */
@@ -58,9 +65,38 @@ typedef struct hr__parse_unit {
     const hr__parse_plan *plan;
     hr_work *work;
     hr_columns *rows;
+    int64_t count; /* of the plan's rows */
+    const int32_t
+        *steps; /* of a feature list: where the steps of each row begin, `count` in all; NULL: rows are rows */
+    int first;  /* column of the plan's first component */
     hr__example_rows slots;
     bool whole_batches; /* tf_compat: a feature's parts are held against each other over a batch, not row by row */
 } hr__parse_unit;
+
+/* The plan's rows. A failed row may cut off those behind it, so they are counted anew each time. */
+static inline int64_t hr__parse_count(const hr__parse_unit *u) { return u->steps ? u->count : u->rows->rows; }
+
+/* Columns and slots for the plan's components; before, the unit has its plan, work and rows. After the rows are parsed,
+ * closing makes of the slots what they are not yet. Not for feature lists. */
+hr_status hr__parse_open(hr__parse_unit *u, hr_error *err);
+hr_status hr__parse_close(hr__parse_unit *u, hr_error *err);
+/* Values of another component's slot. */
+hr_status hr__parse_copy_values(hr__parse_unit *u, int output, hr_error *err);
+/* Inner splits lie in the rows' bytes, which a shuffle above gives up once it has moved the strings: they are put
+ * behind the column's values, which stay. */
+hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err);
+/* An hr__example_rows.grow: values grow where they will lie in the end. Its user is the unit. */
+hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t room, hr_error *err);
+
+/* The component that holds the records; -1: there is none, or nobody said which (`name` NULL). */
+int hr__parse_source(const hr_schema *in, const char *name);
+hr_status hr__parse_no_source(const char *who, const char *name, hr_error *err);
+/* What a shuffle held has left the cache. All of it is asked for: the parser jumps about, which the hardware cannot
+ * foresee. */
+static inline void hr__parse_prefetch(hr_view record)
+{
+    for (int64_t at = 0; at < record.size; at += 64) __builtin_prefetch(record.data + at);
+}
 
 /* Components that are made of several slots, once all rows are parsed. Rows whose parts do not fit fail. */
 hr_status hr__parse_sparse(hr__parse_unit *u, int output, hr_error *err);
@@ -68,6 +104,7 @@ hr_status hr__parse_ragged(hr__parse_unit *u, int output, hr_error *err);
 
 /* The rows from `row` up to the result belong together. *element counts on from 0. */
 int64_t hr__parse_group(const hr__parse_unit *u, int64_t row, int64_t *element);
+/* The row, or of a list the row of that step, fails. */
 void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind, const char *format, ...)
     HR_PRINTF(5, 6);
 

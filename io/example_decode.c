@@ -131,7 +131,7 @@ static bool decode_list(hr__sink *sink, uint32_t kind, hr__scan list, const uint
 }
 
 /* Feature is a oneof: another member clears what was there, the same one again adds to it. */
-static bool decode_feature(hr__sink *sink, hr__scan feature, uint32_t *kind, const uint8_t **fault)
+bool hr__decode_feature(hr__sink *sink, hr__scan feature, uint32_t *kind, const uint8_t **fault)
 {
     while (feature.p < feature.end) {
         hr__field f;
@@ -153,7 +153,7 @@ bool hr__decode_entry(hr__sink *sink, hr__scan entry, uint32_t *kind, const uint
         *fault = entry.p;
         if (!hr__scan_field(&entry, &f)) return false;
         if (f.number != 2 || f.type != HR__WIRE_BYTES) continue;
-        if (!decode_feature(sink, f.bytes, kind, fault)) return false;
+        if (!hr__decode_feature(sink, f.bytes, kind, fault)) return false;
     }
     return true;
 }

@@ -158,6 +158,8 @@ typedef struct hr__walk {
 /* The value of a map entry into its slot, by protobuf's rules. *kind: the one that counts, HR__KIND_NONE if it has none.
  * False: malformed at *fault. */
 bool hr__decode_entry(hr__sink *sink, hr__scan entry, uint32_t *kind, const uint8_t **fault);
+/* The same of a Feature; *kind goes on from what it is. */
+bool hr__decode_feature(hr__sink *sink, hr__scan feature, uint32_t *kind, const uint8_t **fault);
 /* Finds the key of a well-formed entry, the last one if there are several. False: malformed at entry.p. */
 bool hr__entry_key(hr__scan *entry, hr__scan *key);
 
@@ -168,11 +170,15 @@ hr_status hr__example_tf(const hr__walk *walk);
 /* Rows begin: lists as long as splits[row] says, no slot seen. Rows end: splits, and what is missing. */
 void hr__example_begin(const hr__walk *walk);
 hr_status hr__example_finish(const hr__walk *walk);
+void hr__example_empty(const hr__walk *walk); /* a row of nothing, after a failure */
 
 /* Errors of a feature, and of the record's bytes. All return HR_INVALID_ARGUMENT. */
 hr_status hr__fail_wire(const hr__walk *walk, const uint8_t *at, int slot);
 hr_status hr__fail_kind(const hr__walk *walk, int slot, uint32_t kind);
 hr_status hr__fail_values(const hr__walk *walk, const hr__sink *sink);
+hr_status hr__fail_missing(const hr__walk *walk, int slot);
+/* Says in the error which feature it is about; returns `status`. */
+hr_status hr__name_feature(const hr__walk *walk, int slot, hr_status status);
 
 static inline void hr__set_seen(hr__example_order *order, int slot) { order->seen[slot >> 6] |= 1ull << (slot & 63); }
 static inline bool hr__is_seen(const hr__example_order *order, int slot)

@@ -209,7 +209,7 @@ void hr__example_order_free(hr__example_order *order)
 
 /* ---- errors ---- */
 
-static hr_status name_feature(const hr__walk *w, int slot, hr_status status)
+hr_status hr__name_feature(const hr__walk *w, int slot, hr_status status)
 {
     hr_view key = w->parser->slot[slot].f.key;
     if (!w->err) return status;
@@ -232,11 +232,12 @@ hr_status hr__fail_wire(const hr__walk *w, const uint8_t *at, int slot)
             "something else",
             place, size);
     const hr__example_feature *f = &w->parser->slot[slot].f;
-    return name_feature(w, slot,
-                        hr_fail(w->err, HR_INVALID_ARGUMENT, "example.wire",
-                                "feature '%.*s': expected a list of values, found bytes that are none at byte %lld of "
-                                "%lld; the record is damaged",
-                                key_length(f), f->key.data, place, size));
+    return hr__name_feature(
+        w, slot,
+        hr_fail(w->err, HR_INVALID_ARGUMENT, "example.wire",
+                "feature '%.*s': expected a list of values, found bytes that are none at byte %lld of "
+                "%lld; the record is damaged",
+                key_length(f), f->key.data, place, size));
 }
 
 hr_status hr__fail_kind(const hr__walk *w, int slot, uint32_t kind)
@@ -244,21 +245,22 @@ hr_status hr__fail_kind(const hr__walk *w, int slot, uint32_t kind)
     static const char *const names[] = {"nothing", "string", "float32", "int64"};
     const hr__slot *s = &w->parser->slot[slot];
     bool wider = kind == HR__KIND_INT64 && s->kind == HR__KIND_FLOAT;
-    return name_feature(w, slot,
-                        hr_fail(w->err, HR_INVALID_ARGUMENT, "example.kind",
-                                "feature '%.*s': expected %s values, found %s; %s", key_length(&s->f), s->f.key.data,
-                                hr_dtype_name(s->f.dtype), names[kind],
-                                wider ? "ask for int64, or set .widen" : "ask for the type that the record has"));
+    return hr__name_feature(w, slot,
+                            hr_fail(w->err, HR_INVALID_ARGUMENT, "example.kind",
+                                    "feature '%.*s': expected %s values, found %s; %s", key_length(&s->f),
+                                    s->f.key.data, hr_dtype_name(s->f.dtype), names[kind],
+                                    wider ? "ask for int64, or set .widen" : "ask for the type that the record has"));
 }
 
-static hr_status fail_missing(const hr__walk *w, int slot)
+hr_status hr__fail_missing(const hr__walk *w, int slot)
 {
     const hr__example_feature *f = &w->parser->slot[slot].f;
-    return name_feature(w, slot,
-                        hr_fail(w->err, HR_INVALID_ARGUMENT, "example.missing",
-                                "feature '%.*s': expected %s values, found none; give it a default value if it may be "
-                                "missing",
-                                key_length(f), f->key.data, hr_dtype_name(f->dtype)));
+    return hr__name_feature(
+        w, slot,
+        hr_fail(w->err, HR_INVALID_ARGUMENT, "example.missing",
+                "feature '%.*s': expected %s values, found none; give it a default value if it may be "
+                "missing",
+                key_length(f), f->key.data, hr_dtype_name(f->dtype)));
 }
 
 hr_status hr__fail_values(const hr__walk *w, const hr__sink *sink)
@@ -279,7 +281,7 @@ hr_status hr__fail_values(const hr__walk *w, const hr__sink *sink)
         status = hr_fail(w->err, HR_INVALID_ARGUMENT, "example.count",
                          "feature '%.*s': expected a multiple of %lld values, found %lld; change its shape",
                          key_length(f), f->key.data, (long long)f->group, found);
-    return name_feature(w, sink->number, status);
+    return hr__name_feature(w, sink->number, status);
 }
 
 /* ---- a record ---- */
@@ -321,7 +323,7 @@ hr_status hr__example_finish(const hr__walk *w)
     for (int word = 0; word < p->words; word++) {
         for (uint64_t absent = p->all[word] & ~w->order->seen[word]; absent; absent &= absent - 1) {
             int slot = 64 * word + __builtin_ctzll(absent);
-            if (p->slot[slot].f.required) return fail_missing(w, slot);
+            if (p->slot[slot].f.required) return hr__fail_missing(w, slot);
             fill_row(w, slot, p->slot[slot].f.default_value);
         }
     }
@@ -332,7 +334,7 @@ hr_status hr__example_finish(const hr__walk *w)
     return HR_OK;
 }
 
-static void empty_row(const hr__walk *w)
+void hr__example_empty(const hr__walk *w)
 {
     hr__example_begin(w);
     for (int slot = 0; slot < w->parser->slots; slot++) {
@@ -349,6 +351,6 @@ hr_status hr__example_parse(const hr__example_parser *parser, hr__example_order 
     const hr__walk walk = {parser, order, rows, row, record, err};
     if (!rows->generic_only && hr__example_fast(&walk)) return HR_OK;
     hr_status status = rows->tf_compat ? hr__example_tf(&walk) : hr__example_generic(&walk);
-    if (status != HR_OK) empty_row(&walk);
+    if (status != HR_OK) hr__example_empty(&walk);
     return status;
 }

@@ -1,75 +1,7 @@
 /* The walk over a tf.Example by TensorFlow's rules (ParseExampleV2's fast parser), for .tf_compat: what it accepts and
- * refuses, and what it passes over without a word, protobuf's rules or not. Nothing is written past a row.
- *
- * Its stream has a limit that only ever narrows: a length that reaches beyond the enclosing message is ignored, and reading
- * goes on to the end of that. So a cut record may parse as a shorter one. */
-#include "io/example_decode.h"
-
-enum { TAG_1 = 0x0a, TAG_2 = 0x12, TAG_3 = 0x1a, TAG_FLOAT = 0x0d, TAG_INT64 = 0x08 };
-
-/* ---- the stream ---- */
-
-/* Lengths are read as 64 bits and cut to 32. */
-static bool read_length(hr__scan *s, uint32_t *length)
-{
-    uint64_t v;
-    if (!hr__scan_varint(s, 10, &v)) return false;
-    *length = (uint32_t)v;
-    return true;
-}
-
-/* Only the tag's shortest form is recognised. */
-static bool expect_tag(hr__scan *s, uint8_t tag)
-{
-    if (s->p == s->end || *s->p != tag) return false;
-    s->p++;
-    return true;
-}
-
-/* The message of that length, or what is left of the one around it. */
-static hr__scan narrowed(const hr__scan *s, uint32_t length)
-{
-    hr__scan inner = *s;
-    if (length <= INT32_MAX && length < (uint64_t)(s->end - s->p)) inner.end = s->p + length;
-    return inner;
-}
-
-static bool skip(hr__scan *s, uint32_t count)
-{
-    if (count > INT32_MAX || count > (uint64_t)(s->end - s->p)) return false;
-    s->p += count;
-    return true;
-}
-
-static bool read_bytes(hr__scan *s, hr__scan *bytes)
-{
-    uint32_t length;
-    if (!read_length(s, &length)) return false;
-    bytes->p = s->p;
-    if (!skip(s, length)) return false;
-    bytes->end = s->p;
-    return true;
-}
-
-/* A field of Example that is not `features`. Groups are refused. */
-static bool skip_unknown(hr__scan *s)
-{
-    uint64_t tag, number;
-    uint32_t length;
-    if (!hr__scan_varint(s, 10, &tag)) return false;
-    switch (tag & 7) {
-    case HR__WIRE_VARINT:
-        return hr__scan_varint(s, 10, &number);
-    case HR__WIRE_64:
-        return skip(s, 8);
-    case HR__WIRE_BYTES:
-        return read_length(s, &length) && skip(s, length);
-    case HR__WIRE_32:
-        return skip(s, 4);
-    default:
-        return false;
-    }
-}
+ * refuses, and what it passes over without a word, protobuf's rules or not. Nothing is written past a row. A cut record may
+ * parse as a shorter one. */
+#include "io/example_stream.h"
 
 /* ---- lists ---- */
 
@@ -77,7 +9,7 @@ static bool read_strings(hr__sink *sink, hr__scan list)
 {
     while (list.p < list.end) {
         hr__scan bytes;
-        if (!expect_tag(&list, TAG_1) || !read_bytes(&list, &bytes)) return false;
+        if (!hr__stream_tag(&list, HR__TAG_1) || !hr__stream_bytes(&list, &bytes)) return false;
         hr__sink_bytes(sink, bytes.p, bytes.end - bytes.p);
     }
     return true;
@@ -87,7 +19,7 @@ static bool read_loose_floats(hr__sink *sink, hr__scan list)
 {
     while (list.p < list.end) {
         const uint8_t *value = list.p + 1;
-        if (!expect_tag(&list, TAG_FLOAT) || !skip(&list, 4)) return false;
+        if (!hr__stream_tag(&list, HR__TAG_FLOAT) || !hr__stream_skip(&list, 4)) return false;
         hr__sink_floats(sink, value, 1);
     }
     return true;
@@ -98,10 +30,10 @@ static bool read_floats(hr__sink *sink, hr__scan list)
 {
     uint32_t length;
     if (list.p == list.end) return true;
-    if (*list.p != TAG_1) return read_loose_floats(sink, list);
+    if (*list.p != HR__TAG_1) return read_loose_floats(sink, list);
     list.p++;
-    if (!read_length(&list, &length)) return false;
-    const hr__scan packed = narrowed(&list, length);
+    if (!hr__stream_length(&list, &length)) return false;
+    const hr__scan packed = hr__stream_narrowed(&list, length);
     if (length / 4 > (uint64_t)(packed.end - packed.p) / 4) return false;
     hr__sink_floats(sink, packed.p, length / 4);
     return true;
@@ -111,7 +43,7 @@ static bool read_loose_int64s(hr__sink *sink, hr__scan list)
 {
     while (list.p < list.end) {
         uint64_t v;
-        if (!expect_tag(&list, TAG_INT64) || !hr__scan_varint(&list, 10, &v)) return false;
+        if (!hr__stream_tag(&list, HR__TAG_INT64) || !hr__scan_varint(&list, 10, &v)) return false;
         hr__sink_int64(sink, v);
     }
     return true;
@@ -121,17 +53,17 @@ static bool read_int64s(hr__sink *sink, hr__scan list)
 {
     uint32_t length;
     if (list.p == list.end) return true;
-    if (*list.p != TAG_1) return read_loose_int64s(sink, list);
+    if (*list.p != HR__TAG_1) return read_loose_int64s(sink, list);
     list.p++;
-    return read_length(&list, &length) && hr__sink_varints(sink, narrowed(&list, length));
+    return hr__stream_length(&list, &length) && hr__sink_varints(sink, hr__stream_narrowed(&list, length));
 }
 
 /* Behind the byte that names the kind. What follows the first list is not looked at. */
 static bool read_list(hr__sink *sink, hr__scan feature, uint32_t kind)
 {
     uint32_t length;
-    if (!read_length(&feature, &length)) return false;
-    const hr__scan list = narrowed(&feature, length);
+    if (!hr__stream_length(&feature, &length)) return false;
+    const hr__scan list = hr__stream_narrowed(&feature, length);
     if (kind == HR__KIND_BYTES) return read_strings(sink, list);
     return kind == HR__KIND_FLOAT ? read_floats(sink, list) : read_int64s(sink, list);
 }
@@ -160,8 +92,8 @@ static bool read_entry(hr__scan *entry, hr__scan *key, hr__scan *feature)
         uint64_t tag;
         if (!hr__scan_varint(entry, 10, &tag)) return false;
         tag = (uint32_t)tag;
-        if (tag != TAG_1 && tag != TAG_2) return false;
-        if (!read_bytes(entry, tag == TAG_1 ? key : feature)) return false;
+        if (tag != HR__TAG_1 && tag != HR__TAG_2) return false;
+        if (!hr__stream_bytes(entry, tag == HR__TAG_1 ? key : feature)) return false;
     }
     return entry->p == entry->end;
 }
@@ -169,12 +101,13 @@ static bool read_entry(hr__scan *entry, hr__scan *key, hr__scan *feature)
 static hr_status read_features(const hr__walk *w, hr__scan *s)
 {
     uint32_t length;
-    if (!read_length(s, &length)) return hr__fail_wire(w, s->p, -1);
-    hr__scan features = narrowed(s, length);
+    if (!hr__stream_length(s, &length)) return hr__fail_wire(w, s->p, -1);
+    hr__scan features = hr__stream_narrowed(s, length);
     while (features.p < features.end) {
         hr__scan key, feature;
-        if (!expect_tag(&features, TAG_1) || !read_length(&features, &length)) return hr__fail_wire(w, features.p, -1);
-        hr__scan entry = narrowed(&features, length);
+        if (!hr__stream_tag(&features, HR__TAG_1) || !hr__stream_length(&features, &length))
+            return hr__fail_wire(w, features.p, -1);
+        hr__scan entry = hr__stream_narrowed(&features, length);
         if (!read_entry(&entry, &key, &feature)) return hr__fail_wire(w, entry.p, -1);
         features.p = entry.end;
         int slot = hr__find_slot(w->parser, key.p, (size_t)(key.end - key.p));
@@ -203,7 +136,7 @@ static hr_status decode_entry(const hr__walk *w, const hr__entry *e)
     uint32_t kind = HR__KIND_NONE;
     if (e->bytes.p < e->bytes.end) {
         const uint8_t tag = *e->bytes.p;
-        if (tag != TAG_1 && tag != TAG_2 && tag != TAG_3) return hr__fail_wire(w, e->bytes.p, e->slot);
+        if (tag != HR__TAG_1 && tag != HR__TAG_2 && tag != HR__TAG_3) return hr__fail_wire(w, e->bytes.p, e->slot);
         kind = tag >> 3;
     }
     const hr__example_feature *f = &w->parser->slot[e->slot].f;
@@ -219,9 +152,9 @@ hr_status hr__example_tf(const hr__walk *w)
     hr__example_begin(w);
     w->order->entries = 0;
     while (record.p < record.end) {
-        if (expect_tag(&record, TAG_1))
+        if (hr__stream_tag(&record, HR__TAG_1))
             HR_TRY(read_features(w, &record));
-        else if (!skip_unknown(&record))
+        else if (!hr__stream_unknown(&record))
             return hr__fail_wire(w, record.p, -1);
     }
     for (int i = w->order->entries; i-- > 0;) HR_TRY(decode_entry(w, &w->order->entry[i]));

@@ -1,79 +1,14 @@
 /* Golden topic example_parse: every case through hr_parse_example, in the default mode and in tf_compat. The batch form
  * is a batch of all records, the single form one record without a batch. */
-#include "tests/golden/golden.h"
-#include <headrace/data.h>
+#include "tests/data/golden_parse_spec.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FEATURES = 64, MOST_PARTS = 8 };
-
-/* A case's spec; what it points to lives as long. */
-typedef struct spec {
-    hr_feature feature[MOST_FEATURES];
-    hr_tensor default_value[MOST_FEATURES];
-    hr_partition partition[MOST_FEATURES][MOST_PARTS];
-    const char *index_key[MOST_FEATURES][MOST_PARTS];
-    int features;
-} spec;
-
-static hr_shape shape_of(const cJSON *json)
-{
-    hr_shape shape = {0};
-    const cJSON *n;
-    if (cJSON_IsNumber(json)) return HR_SHAPE(golden_number_int64(json));
-    cJSON_ArrayForEach(n, json) shape.dims[shape.rank++] = cJSON_IsNull(n) ? -1 : golden_number_int64(n);
-    return shape;
-}
-
-static void read_partitions(spec *s, int i, const cJSON *json)
-{
-    static const char *const kinds[] = {"row_splits", "row_lengths",  "row_starts",
-                                        "row_limits", "value_rowids", "uniform_row_length"};
-    const cJSON *p;
-    cJSON_ArrayForEach(p, json)
-    {
-        hr_partition *to = &s->partition[i][s->feature[i].partition_count++];
-        for (int k = 0; k < 6; k++)
-            if (strcmp(golden_text(p, "kind", ""), kinds[k]) == 0) to->kind = (hr_partition_kind)k;
-        to->key = golden_text(p, "key", NULL);
-        to->length = golden_int(p, "length", 0);
-    }
-    s->feature[i].partitions = s->partition[i];
-}
-
-static void read_index_keys(spec *s, int i, const cJSON *json)
-{
-    const cJSON *key;
-    int n = 0;
-    if (cJSON_IsString(json)) s->index_key[i][0] = json->valuestring;
-    cJSON_ArrayForEach(key, json) s->index_key[i][n++] = key->valuestring;
-    s->feature[i].index_keys = s->index_key[i];
-}
-
-static void read_feature(spec *s, const cJSON *json)
-{
-    static const char *const kinds[] = {"FixedLen", "FixedLenSequence", "VarLen", "Ragged", "Sparse"};
-    const int i = s->features++;
-    hr_feature *f = &s->feature[i];
-    f->name = json->string;
-    f->key = golden_text(json, "value_key", json->string);
-    f->dtype = hr_dtype_named(golden_text(json, "dtype", ""));
-    for (int k = 0; k < 5; k++)
-        if (strcmp(golden_text(json, "kind", ""), kinds[k]) == 0) f->kind = (hr_feature_kind)k;
-    f->shape = shape_of(golden_get(json, f->kind == HR_SPARSE_FEATURE ? "size" : "shape"));
-    f->required = f->kind == HR_FIXED_LEN_SEQUENCE && !golden_bool(json, "allow_missing", true);
-    f->already_sorted = golden_bool(json, "already_sorted", false);
-    f->validate = golden_bool(json, "validate", false);
-    read_index_keys(s, i, golden_get(json, "index_key"));
-    read_partitions(s, i, golden_get(json, "partitions"));
-    if (golden_tensor(golden_get(json, "default"), &s->default_value[i])) f->default_value = &s->default_value[i];
-}
-
 /* ---- the pipeline ---- */
 
 /* One value of any kind, behind 64 readable bytes, as records are. */
-static hr_dataset *dataset_of(const hr_tensor *serialized, const hr_tensor *names, const spec *s, bool single,
+static hr_dataset *dataset_of(const hr_tensor *serialized, const hr_tensor *names, const golden_spec *s, bool single,
                               bool tf_compat)
 {
     static const char *const component[] = {"serialized", "names"};
@@ -115,7 +50,7 @@ static golden_result judge(golden_case *c, const cJSON *expectation, hr_iterator
     return compare(c, expected ? expected : golden_get(c->json, "expect"), e);
 }
 
-static golden_result run_mode(golden_case *c, const spec *s, bool tf_compat)
+static golden_result run_mode(golden_case *c, const golden_spec *s, bool tf_compat)
 {
     hr_tensor serialized, names;
     const bool single = strcmp(golden_text(c->json, "op", ""), "parse_single_example") == 0;
@@ -133,17 +68,12 @@ static golden_result run_mode(golden_case *c, const spec *s, bool tf_compat)
 
 static golden_result run_case(golden_case *c)
 {
-    static spec s;
-    const cJSON *feature;
-    memset(&s, 0, sizeof s);
-    cJSON_ArrayForEach(feature, golden_get(c->json, "spec"))
-    {
-        if (s.features == MOST_FEATURES) return golden_differs(c, "more features than this test holds");
-        read_feature(&s, feature);
-    }
+    static golden_spec s;
+    if (!golden_spec_read(&s, golden_get(c->json, "spec"), ""))
+        return golden_differs(c, "more features than this test holds");
     golden_result result = run_mode(c, &s, false);
     if (result == GOLDEN_AGREES) result = run_mode(c, &s, true);
-    for (int i = 0; i < s.features; i++) golden_tensor_clear(&s.default_value[i]);
+    golden_spec_clear(&s);
     return result;
 }
 
