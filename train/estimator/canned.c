@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_LAYERS = 24 }; /* summaries are written of so many */
+
 typedef struct classifier {
     hr_column_list linear, dnn, all; /* own references; `all` is both, and borrows */
     int64_t *units;
@@ -15,17 +17,43 @@ typedef struct classifier {
     float dropout;
     hr_reduction reduction;
     bool has_linear, has_dnn;
-    char layer[MAX_NAMED][64]; /* names of summaries */
+    struct {
+        char fraction[64], activation[64];
+    } layer[MAX_LAYERS +
+            2]; /* tags of summaries: they live as long as any graph; logits and the linear half come last */
 } classifier;
 
 /* ---- logits ---- */
 
-static void summarise_layer(const hr_model_call *call, const char *scope, hr_node layer, char *fraction, size_t size)
+static hr_node zero_fraction(hr_node x) { return hr_reduce_mean(hr_cast_to(hr_equal(x, hr_zeros_like(x)), HR_FLOAT)); }
+
+static void summarise_layer(const hr_model_call *call, classifier *c, int i, const char *scope, hr_node layer)
 {
     if (call->mode != HR_MODE_TRAIN) return;
-    snprintf(fraction, size, "%s/fraction_of_zero_values", scope);
-    hr_node zeros = hr_cast_to(hr_equal(layer, hr_zeros_like(layer)), HR_FLOAT);
-    hr_spec_summary(call->spec, fraction, hr_reduce_mean(zeros), false);
+    snprintf(c->layer[i].fraction, sizeof c->layer[i].fraction, "%s/fraction_of_zero_values", scope);
+    snprintf(c->layer[i].activation, sizeof c->layer[i].activation, "%s/activation", scope);
+    hr_spec_summary(call->spec, c->layer[i].fraction, zero_fraction(layer), false);
+    hr_spec_summary(call->spec, c->layer[i].activation, layer, true);
+}
+
+/* Of all weights of the linear model together. */
+static void summarise_weights(const hr_model_call *call)
+{
+    static const char scope[] = "linear/linear_model/", bias[] = "linear/linear_model/bias_weights";
+    hr_graph *g = call->graph;
+    hr_node zeros = hr_scalar(g, HR_FLOAT, 0);
+    int64_t count = 0;
+    for (int i = 0; i < hr_graph_variables(g); i++) {
+        const hr_variable_info *v = hr_graph_variable(g, i);
+        if (strncmp(v->name, scope, sizeof scope - 1) != 0 || strcmp(v->name, bias) == 0) continue;
+        zeros = hr_add(zeros, hr_reduce_sum(hr_cast_to(hr_equal(v->read, hr_zeros_like(v->read)), HR_FLOAT)));
+        count += hr_shape_count(v->shape);
+    }
+    const hr_variable_info *b = hr_variable_named(g, bias);
+    if (b) hr_spec_summary(call->spec, "bias", hr_reduce_sum(b->read), false);
+    if (count)
+        hr_spec_summary(call->spec, "fraction_of_zero_weights", hr_div(zeros, hr_scalar(g, HR_FLOAT, (double)count)),
+                        false);
 }
 
 static hr_node dnn_logits(const hr_model_call *call, classifier *c)
@@ -41,9 +69,10 @@ static hr_node dnn_logits(const hr_model_call *call, classifier *c)
         snprintf(scope, sizeof scope, "dnn/%s", name);
         net = hr_dense(net, c->units[i], .name = name, .activation = c->activation);
         if (c->dropout > 0 && call->mode == HR_MODE_TRAIN) net = hr_dropout(net, c->dropout);
-        if (i < MAX_NAMED) summarise_layer(call, scope, net, c->layer[i], sizeof c->layer[i]);
+        if (i < MAX_LAYERS) summarise_layer(call, c, i, scope, net);
     }
     hr_node logits = hr_dense(net, 1, .name = "logits");
+    summarise_layer(call, c, MAX_LAYERS, "dnn/logits", logits);
     hr_scope_end(g);
     return logits;
 }
@@ -53,21 +82,42 @@ static hr_node linear_logits(const hr_model_call *call, classifier *c)
     hr_variable_scope(call->graph, "linear");
     hr_node logits = hr_linear_model(call->features, c->linear);
     hr_scope_end(call->graph);
+    if (c->has_dnn)
+        summarise_layer(call, c, MAX_LAYERS + 1, "linear", logits);
+    else if (call->mode == HR_MODE_TRAIN)
+        summarise_weights(call);
     return logits;
 }
 
 /* ---- the binary head ---- */
 
+/* [n, 2] of the two values, for a batch of n. */
+static hr_node for_each_row(hr_node pair, hr_node batch)
+{
+    hr_graph *g = pair.graph;
+    const int32_t one = 1, zero = 0;
+    hr_tensor first = hr_tensor_of(HR_INT32, HR_SHAPE(1), &zero), size = hr_tensor_of(HR_INT32, HR_SHAPE(1), &one);
+    hr_node rows = hr_slice(hr_shape_of(batch), hr_const(g, &first), hr_const(g, &size));
+    hr_node times[] = {rows, hr_const(g, &size)};
+    return hr_tile(hr_expand_dims(pair, hr_scalar(g, HR_INT32, 0)), hr_concat(times, 2, 0));
+}
+
 static void add_predictions(const hr_model_call *call, hr_node logits, hr_node logistic)
 {
     hr_graph *g = call->graph;
-    hr_node both[] = {hr_zeros_like(logits), logits};
+    const hr_view names[] = {{"0", 1}, {"1", 1}};
+    const int32_t ids[] = {0, 1};
+    hr_tensor name = hr_tensor_of(HR_STRING, HR_SHAPE(2), names), id = hr_tensor_of(HR_INT32, HR_SHAPE(2), ids);
+    hr_node both[] = {hr_zeros_like(logits), logits}, class_names = hr_const(g, &name);
     hr_node probabilities = hr_softmax(hr_concat(both, 2, 1), .name = "probabilities");
     hr_node class_ids = hr_expand_dims(hr_argmax(probabilities, 1), hr_scalar(g, HR_INT32, 1), .name = "class_ids");
     hr_spec_prediction(call->spec, "logits", logits);
     hr_spec_prediction(call->spec, "logistic", logistic);
     hr_spec_prediction(call->spec, "probabilities", probabilities);
     hr_spec_prediction(call->spec, "class_ids", class_ids);
+    hr_spec_prediction(call->spec, "classes", hr_gather(class_names, class_ids, 0));
+    hr_spec_prediction(call->spec, "all_class_ids", for_each_row(hr_const(g, &id), logits));
+    hr_spec_prediction(call->spec, "all_classes", for_each_row(class_names, logits));
 }
 
 static void add_metrics(const hr_model_call *call, hr_node labels, hr_node losses, hr_node logistic)
@@ -109,14 +159,13 @@ static hr_node minimize_part(const hr_optimizer *optimizer, hr_node loss, const 
                        .name_prefix = "training");
 }
 
-/* Both halves move by the same gradients, then the step is counted, once. */
+/* Both halves move by the same gradients; the step is counted once, by the first. */
 static void add_train_op(const hr_model_call *call, const classifier *c, hr_node loss)
 {
     hr_node part[2], step = hr_global_step(call->graph), none = {0};
     int parts = 0;
-    if (c->has_linear && c->has_dnn) part[parts++] = minimize_part(c->linear_optimizer, loss, "linear", none);
     if (c->has_dnn) part[parts++] = minimize_part(c->dnn_optimizer, loss, "dnn", step);
-    if (c->has_linear && !c->has_dnn) part[parts++] = minimize_part(c->linear_optimizer, loss, "linear", step);
+    if (c->has_linear) part[parts++] = minimize_part(c->linear_optimizer, loss, "linear", c->has_dnn ? none : step);
     hr_spec_train_op(call->spec, parts == 1 ? part[0] : hr_group(call->graph, part, parts, "train_op"));
 }
 

@@ -135,12 +135,14 @@ static void add_saver(hook_list *l, const hr_estimator *e, const hr_train_opts *
                                          .listener = o->saving_listener ? *o->saving_listener : none));
 }
 
-/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. */
+/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. But before all comes the
+ * look at the loss, so that no checkpoint is written of a step that made it NaN. */
 static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_summary_writer *w)
 {
     const hr_run_config *c = &t->model.e->config;
     hr_estimator_spec *s = &t->model.spec;
     int64_t log_steps = or_default(c->log_step_count_steps, 100);
+    add_hook(l, hr_nan_tensor_hook(s->loss));
     if (log_steps > 0) add_hook(l, hr_step_counter_hook(.every_n_steps = log_steps, .writer = w));
     if (c->save_summary_steps >= 0)
         add_hook(l, hr_summary_saver_hook(w, s->summary, s->summaries,
@@ -149,7 +151,6 @@ static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_summ
     for (int i = 0; i < o->hook_count; i++) add_hook(l, o->hooks[i]);
     if (o->steps > 0) add_hook(l, hr_stop_at_step_hook(.num_steps = o->steps));
     if (o->max_steps > 0) add_hook(l, hr_stop_at_step_hook(.last_step = o->max_steps));
-    add_hook(l, hr_nan_tensor_hook(s->loss));
     if (log_steps > 0) {
         hr_logged logged[] = {{"loss", s->loss}, {"step", hr_variable_named(t->model.graph, "global_step")->read}};
         add_hook(l, hr_logging_tensor_hook(logged, 2, .every_n_iter = log_steps));

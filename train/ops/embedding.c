@@ -211,6 +211,18 @@ static hr_status pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error
     return HR_OK;
 }
 
+/* TensorFlow looks up row 0 for a row without ids and then discards it: the optimizer sees row 0 with a gradient of zeros, at
+ * which Ftrl, for one, still moves it. */
+static bool has_empty_row(const lookup *l, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        int32_t i = l->splits[r];
+        while (i < l->splits[r + 1] && !counts(l, i)) i++;
+        if (i == l->splits[r + 1]) return true;
+    }
+    return false;
+}
+
 static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 {
     lookup l = {0};
@@ -226,11 +238,16 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
         if (l.ids[i] >= l.table.buckets)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
                            (long long)l.table.buckets, (long long)l.ids[i]);
-    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(kept, l.table.dimension), &values, err));
-    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(kept), &indices, err));
+    const bool empty = l.table.buckets > 0 && has_empty_row(&l, rows);
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(kept + empty, l.table.dimension), &values, err));
+    HR_TRY(hr_kernel_output(k, 1, HR_SHAPE(kept + empty), &indices, err));
     float *to = values->data;
     int64_t *at = indices->data;
     for (int64_t r = 0; r < rows; r++) spread_row(&l, r, k->input[1]->data, &to, &at);
+    if (empty) {
+        memset(to, 0, (size_t)l.table.dimension * sizeof *to);
+        *at = 0;
+    }
     return HR_OK;
 }
 

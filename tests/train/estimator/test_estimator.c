@@ -216,12 +216,11 @@ static hr_status count_predictions(const hr_element *element, const char *const 
 {
     predictions *p = user;
     (void)err;
-    assert_int_equal(count, 4);
+    static const char *const expected[] = {"logits",  "logistic",      "probabilities", "class_ids",
+                                           "classes", "all_class_ids", "all_classes"};
+    assert_int_equal(count, 7);
+    for (int i = 0; i < count; i++) assert_string_equal(names[i], expected[i]);
     for (int i = 0; i < count; i++) assert_int_equal(out[i].shape.dims[0], out[0].shape.dims[0]);
-    assert_string_equal(names[0], "logits");
-    assert_string_equal(names[1], "logistic");
-    assert_string_equal(names[2], "probabilities");
-    assert_string_equal(names[3], "class_ids");
     for (int64_t i = 0; i < out[1].count; i++) {
         float yes = ((const float *)out[1].data)[i];
         assert_true(fabsf(((const float *)out[2].data)[2 * i + 1] - yes) < 1e-6f);
