@@ -18,22 +18,43 @@ static hr_status take_while_check(const void *spec, const hr_schema *const *in, 
     return hr_fail(err, HR_INVALID_ARGUMENT, "take_while.fn", "take_while: expected a function, got NULL");
 }
 
-/* One element at a time: what is pulled and not used is lost to a restore. */
+/* How many elements of the span come before the first refusal; fewer than all: `over` is set. */
+static hr_status ask(const take_while_spec *sp, take_while_state *st, hr_plan *p, hr_span span, int32_t *passed,
+                     hr_error *err)
+{
+    for (*passed = 0; *passed < span.count && !st->over; *passed += !st->over) {
+        const hr_element *element = hr_plan_element(p, (hr_span){span.in, span.first + *passed, 1});
+        if (!element) return hr_no_memory(err, "take_while: an element");
+        st->over = !sp->fn(element, sp->user);
+    }
+    return HR_OK;
+}
+
+/* Of `asked` elements some may be at hand that no pull has given yet: nothing may be left there. */
+static void drop_rest(hr_plan *p, int64_t asked)
+{
+    hr_span span;
+    while (asked > 0 && hr_ready(p, 0) && hr_pull(p, 0, asked, &span) == HR_OK) {
+        asked -= span.count;
+        hr_span_drop(span);
+    }
+}
+
 static hr_status take_while_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    const take_while_spec *sp = spec;
     take_while_state *st = state;
     while (hr_room(p) > 0) {
         if (st->over) return HR_END;
         hr_span span;
-        HR_TRY(hr_pull(p, 0, 1, &span));
-        const hr_element *element = hr_plan_element(p, span);
-        st->over = !element || !sp->fn(element, sp->user);
-        if (st->over)
-            hr_span_drop(span);
-        else
-            hr_emit(p, span);
-        if (!element) return hr_no_memory(err, "take_while: an element");
+        int32_t passed;
+        const int64_t asked = hr_room(p);
+        HR_TRY(hr_pull(p, 0, asked, &span));
+        hr_status answered = ask(spec, st, p, span, &passed, err);
+        if (passed > 0) hr_emit(p, hr_span_share(span, 0, passed));
+        const int64_t left = asked - span.count;
+        hr_span_drop(span);
+        if (st->over) drop_rest(p, left);
+        if (answered != HR_OK) return answered;
     }
     return HR_OK;
 }

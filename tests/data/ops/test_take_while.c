@@ -21,6 +21,20 @@ HR_SAMPLE(take_while_in_epochs)
     return hr_shuffle(hr_repeat(ds, .count = HR_I64(4)), 10);
 }
 
+static hr_dataset *numbers_to(const hr_element *e, void *user)
+{
+    (void)user;
+    return hr_range(3 * *(const int64_t *)hr_get(e, "value")->data);
+}
+
+/* It ends in the middle of what was pulled: spans of other datasets are at hand behind it. */
+HR_SAMPLE(take_while_among_short_spans)
+{
+    static const int64_t bound = 12;
+    hr_dataset *ds = hr_interleave(hr_range(9), numbers_to, NULL, .cycle_length = 2, .block_length = 3);
+    return hr_repeat(hr_take_while(hr_take(ds, 50), less, (void *)(uintptr_t)&bound), .count = HR_I64(3));
+}
+
 static void take_while_ends_at_the_first_refusal(void **state)
 {
     (void)state;
@@ -49,6 +63,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(take_while),
         HR_CONFORMANCE(take_while_in_epochs),
+        HR_CONFORMANCE(take_while_among_short_spans),
         cmocka_unit_test(take_while_ends_at_the_first_refusal),
         cmocka_unit_test(take_while_asks_about_whole_batches),
         cmocka_unit_test(take_while_refuses_no_function),
