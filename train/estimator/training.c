@@ -67,8 +67,11 @@ static hr_status read_optimizer(const hr__node *model, const char *key, hr_optim
         const char *const *known = hr_optimizer_parameters(node->key[0]->text);
         if (known && !hr__node_is_null(options)) HR_TRY(hr__config_check_keys(options, known, err));
         for (int64_t i = 0; i < options->count && count < 16; i++) {
-            parameter[count].name = options->key[i]->text;
-            HR_TRY(hr__node_double(options->item[i], &parameter[count++].value, err));
+            hr_parameter *p = &parameter[count++];
+            p->name = options->key[i]->text;
+            HR_TRY(hr__node_double(options->item[i], &p->value, err));
+            if (strcmp(p->name, "learning_rate") == 0 && !(p->value > 0))
+                return hr__node_expected(options->item[i], "a learning rate above 0", err);
         }
         *out = hr_optimizer_named(node->key[0]->text, parameter, count, false);
     }
@@ -89,6 +92,13 @@ static hr_status read_units(hr__training *t, const hr__node *model, hr_error *er
     return HR_OK;
 }
 
+static hr_status read_dropout(hr__training *t, const hr__node *model, hr_error *err)
+{
+    HR_TRY(hr__config_double(model, "dnn_dropout", &t->dropout, err));
+    if (t->dropout >= 0 && t->dropout < 1) return HR_OK;
+    return hr__node_expected(hr__node_get(model, "dnn_dropout"), "a probability below 1", err);
+}
+
 static hr_status read_activation(hr__training *t, const hr__node *model, hr_error *err)
 {
     const char *names[32];
@@ -101,11 +111,29 @@ static hr_status read_activation(hr__training *t, const hr__node *model, hr_erro
     return HR_OK;
 }
 
-static hr_status read_list(hr__training *t, const hr__node *model, const char *key, hr_column_list *out, hr_error *err)
+/* What the layers would refuse later is refused here, at its place. */
+static hr_status check_columns(hr_column_list columns, bool dense, const hr__node *at, hr_error *err)
+{
+    hr_error refused;
+    const hr_feature_column **sorted = hr_calloc((size_t)columns.count + 1, sizeof *sorted);
+    if (!sorted) return hr_no_memory(err, "a list of columns");
+    hr_status st = hr_sort_columns(columns, dense, sorted, &refused);
+    hr_free(sorted);
+    if (st == HR_OK) return HR_OK;
+    return hr__node_fail(at, err, st, refused.kind, "%s", refused.text);
+}
+
+static hr_status read_list(hr__training *t, const hr__node *model, const char *key, bool dense, hr_column_list *out,
+                           hr_error *err)
 {
     const hr__node *list;
     HR_TRY(hr__node_need(model, key, &list, err));
-    return hr__column_list_from_config(t->columns, list, out, err);
+    HR_TRY(hr__column_list_from_config(t->columns, list, out, err));
+    for (int i = 0; i < out->count; i++) {
+        hr_column_list one = {out->column + i, 1};
+        HR_TRY(check_columns(one, dense, i < list->count ? list->item[i] : list, err));
+    }
+    return check_columns(*out, dense, list, err);
 }
 
 static hr_status read_model(hr__training *t, const hr__node *root, const hr__training_opts *o, hr_error *err)
@@ -125,14 +153,14 @@ static hr_status read_model(hr__training *t, const hr__node *root, const hr__tra
                            kinds[0], kinds[1], kinds[2], o->estimator);
     }
     if (t->kind != DNN) {
-        HR_TRY(read_list(t, model, "linear_feature_columns", &t->linear, err));
+        HR_TRY(read_list(t, model, "linear_feature_columns", false, &t->linear, err));
         HR_TRY(read_optimizer(model, "linear_optimizer", &t->linear_optimizer, err));
     }
     if (t->kind == LINEAR) return HR_OK;
-    HR_TRY(read_list(t, model, "dnn_feature_columns", &t->dnn, err));
+    HR_TRY(read_list(t, model, "dnn_feature_columns", true, &t->dnn, err));
     HR_TRY(read_optimizer(model, "dnn_optimizer", &t->dnn_optimizer, err));
     HR_TRY(read_units(t, model, err));
-    HR_TRY(hr__config_double(model, "dnn_dropout", &t->dropout, err));
+    HR_TRY(read_dropout(t, model, err));
     return read_activation(t, model, err);
 }
 
@@ -151,6 +179,7 @@ static hr_status read_numbers(hr__training *t, const hr__node *train, hr_error *
     hr_run_config *r = &t->run;
     HR_TRY(hr__config_int64(train, "batch_size", 1, 1 << 24, &t->batch_size, err));
     HR_TRY(hr__config_int64(train, "epochs", -1, INT64_MAX, &t->epochs, err));
+    if (t->epochs == 0) return hr__node_expected(hr__node_get(train, "epochs"), "at least 1, or -1: for ever", err);
     HR_TRY(hr__config_int64(train, "shuffle", 0, INT64_MAX / 2, &t->shuffle, err));
     HR_TRY(hr__config_int64(train, "cycle_length", 1, 4096, &t->cycle_length, err));
     HR_TRY(hr__config_int64(train, "max_steps", 1, INT64_MAX, &t->max_steps, err));
@@ -209,8 +238,8 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
 /* Where things lie and how often they are written changes no number. */
 static bool is_free(const char *path)
 {
-    static const char *const free_keys[] = {"train.data",  "train.model_dir", "train.eval_files",
-                                            "train.save_", "train.log_",      NULL};
+    static const char *const free_keys[] = {
+        "train.data", "train.model_dir", "train.eval_files", "train.max_steps", "train.save_", "train.log_", NULL};
     for (int i = 0; free_keys[i]; i++)
         if (strncmp(path, free_keys[i], strlen(free_keys[i])) == 0) return true;
     return false;
@@ -243,12 +272,15 @@ static hr_status make_identity(hr__training *t, const hr__node *root, hr_error *
 
 static hr_status make_spec(hr__training *t, hr_error *err)
 {
-    hr_feature_column *all[1024];
     int n = 0;
-    for (int i = 0; i < t->linear.count && n < 1024; i++) all[n++] = t->linear.column[i];
-    for (int i = 0; i < t->dnn.count && n < 1024; i++) all[n++] = t->dnn.column[i];
-    return hr_make_parse_example_spec(((hr_column_list){all, n}), &t->spec, err, .file = &t->schema,
-                                      .label = t->schema_file.field[t->schema_file.label].name);
+    hr_feature_column **all = hr_calloc((size_t)(t->linear.count + t->dnn.count) + 1, sizeof *all);
+    if (!all) return hr_no_memory(err, "a list of columns");
+    for (int i = 0; i < t->linear.count; i++) all[n++] = t->linear.column[i];
+    for (int i = 0; i < t->dnn.count; i++) all[n++] = t->dnn.column[i];
+    hr_status st = hr_make_parse_example_spec(((hr_column_list){all, n}), &t->spec, err, .file = &t->schema,
+                                              .label = t->schema_file.field[t->schema_file.label].name);
+    hr_free(all);
+    return st;
 }
 
 static hr_status read_all(hr__training *t, const char *path, const hr__training_opts *o, hr_error *err)

@@ -1,0 +1,233 @@
+/* Training files: every mistake has its line and column, and a way out. */
+#include "tests/testing.h"
+#include "train/estimator/training.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char schema[] = "schema:\n"
+                             "  int64: [late, hour]\n"
+                             "  float: [temp]\n"
+                             "  string: [origin]\n"
+                             "  label: late\n";
+static const char columns[] = "columns:\n"
+                              "  temp: {numeric: temp}\n"
+                              "  origin: {vocabulary_list: [A, B]}\n"
+                              "  hour: {identity: 24}\n";
+static const char model[] = "model:\n"
+                            "  estimator: dnn_linear_combined_classifier\n"
+                            "  linear_feature_columns: [origin, hour]\n"
+                            "  linear_optimizer: {ftrl: {learning_rate: 0.1}}\n"
+                            "  dnn_feature_columns: [temp, indicator origin]\n"
+                            "  dnn_optimizer: adagrad\n"
+                            "  dnn_hidden_units: [8, 4]\n";
+static const char train[] = "train:\n"
+                            "  files: train-*\n"
+                            "  eval_files: test-*\n"
+                            "  batch_size: 16\n"
+                            "  max_steps: 100\n";
+
+static const hr__training_opts no_opts;
+
+static hr_status open_text(const char *text, const hr__training_opts *o, hr__training **t, hr_error *err)
+{
+    write_file("training.yaml", text, strlen(text));
+    return hr__training_open("training.yaml", o, t, err);
+}
+
+/* The whole file with one part replaced. */
+static void with_part(char *to, size_t size, const char *part, const char *by)
+{
+    const char *all[] = {schema, columns, model, train};
+    size_t at = 0;
+    for (int i = 0; i < 4; i++) at += (size_t)snprintf(to + at, size - at, "%s", all[i] == part ? by : all[i]);
+}
+
+/* Replaces the first `from` of a part by `to`. */
+static void edited(char *out, size_t size, const char *part, const char *from, const char *to)
+{
+    char text[4096];
+    const char *at = strstr(part, from);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - part), part, to, at + strlen(from));
+    with_part(out, size, part, text);
+}
+
+static void a_whole_file_is_read(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr__training *t;
+    hr_error err = {0};
+    with_part(text, sizeof text, NULL, NULL);
+    assert_ok(open_text(text, &(hr__training_opts){.data = "some/where"}, &t, &err), &err);
+    assert_string_equal(hr__training_files(t), "some/where/train-*");
+    assert_string_equal(hr__training_eval_files(t), "some/where/test-*");
+    assert_string_equal(hr__training_model_dir(t), "some/where/model");
+    assert_int_equal(hr__training_batch_size(t), 16);
+    assert_int_equal(hr__training_max_steps(t), 100);
+    assert_int_equal(hr__training_epochs(t), 1);
+    hr_estimator *e = hr__training_estimator(t);
+    assert_non_null(e);
+    hr_estimator_free(e);
+    hr__training_free(t);
+}
+
+static void the_command_line_has_the_last_word(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr__training *t;
+    hr_error err = {0};
+    const int64_t seed = 7;
+    with_part(text, sizeof text, NULL, NULL);
+    hr__training_opts o = {.data = "d",
+                           .model_dir = "elsewhere",
+                           .estimator = "linear_classifier",
+                           .seed = &seed,
+                           .epochs = 3,
+                           .batch_size = 5};
+    assert_ok(open_text(text, &o, &t, &err), &err);
+    assert_string_equal(hr__training_model_dir(t), "elsewhere");
+    assert_int_equal(hr__training_batch_size(t), 5);
+    assert_int_equal(hr__training_epochs(t), 3);
+    assert_int_equal(hr__training_seed(t), 7);
+    hr__training_free(t);
+    o.estimator = "linear_clasifier";
+    assert_int_equal(open_text(text, &o, &t, &err), HR_INVALID_ARGUMENT);
+    assert_null(t);
+    assert_non_null(strstr(err.text, "linear_classifier"));
+}
+
+/* Every mistake: in which part, what is written in place of what, where it is found, what the error says. */
+typedef struct mistake {
+    const char *part, *from, *to;
+    int line, column;
+    const char *says;
+} mistake;
+
+static const mistake mistakes[] = {
+    {model, "model:", "modell:", 10, 1, "model"},
+    {model, "  dnn_optimizer:", "  dnn_optimiser:", 15, 3, "dnn_optimizer"},
+    {model, "dnn_linear_combined_classifier", "dnn_linear_combined_clasifier", 11, 14,
+     "dnn_linear_combined_classifier"},
+    {model, "estimator: dnn_linear_combined_classifier", "dnn_dropout: 0.5", 11, 3, "estimator"},
+    {model, "[origin, hour]", "[origin, houre]", 12, 36, "hour"},
+    {model, "[origin, hour]", "[]", 12, 27, ""},
+    {model, "[origin, hour]", "origin", 12, 27, ""},
+    {model, "  linear_feature_columns: [origin, hour]\n", "", 11, 3, "linear_feature_columns"},
+    {model, "ftrl:", "ftrll:", 13, 21, "ftrl"},
+    {model, "learning_rate", "learning_rat", 13, 29, "learning_rate"},
+    {model, "0.1", "fast", 13, 44, "fast"},
+    {model, "0.1", "-0.1", 13, 44, "-0.1"},
+    {model, "{ftrl: {learning_rate: 0.1}}", "[ftrl]", 13, 21, "optimizer"},
+    {model, "adagrad", "adagard", 15, 18, "adagrad"},
+    {model, "[temp, indicator origin]", "[temp, origin]", 14, 31, "origin"},
+    {model, "[temp, indicator origin]", "[temp, indicater origin]", 14, 31, "indicater origin"},
+    {model, "[8, 4]", "[8, 0]", 16, 25, "0"},
+    {model, "[8, 4]", "[8, four]", 16, 25, "four"},
+    {model, "[8, 4]", "8", 16, 21, ""},
+    {model, "  dnn_hidden_units: [8, 4]\n", "", 11, 3, "dnn_hidden_units"},
+    {model, "[8, 4]\n", "[8, 4]\n  dnn_dropout: often\n", 17, 16, "often"},
+    {model, "[8, 4]\n", "[8, 4]\n  dnn_dropout: 1.5\n", 17, 16, "1.5"},
+    {model, "[8, 4]\n", "[8, 4]\n  dnn_activation_fn: rellu\n", 17, 22, "relu"},
+    {train, "train:", "trian:", 17, 1, "train"},
+    {train, "  batch_size", "  batchsize", 20, 3, "batch_size"},
+    {train, "16", "0", 20, 15, "0"},
+    {train, "16", "many", 20, 15, "many"},
+    {train, "  files: train-*\n", "", 18, 3, "files"},
+    {train, "100", "-3", 21, 14, "-3"},
+    {train, "max_steps: 100", "epochs: 0", 21, 11, "0"},
+    {train, "max_steps: 100", "shuffle: -1", 21, 12, "-1"},
+    {train, "max_steps: 100", "seed: x", 21, 9, "x"},
+    {train, "max_steps: 100", "cycle_length: 0", 21, 17, "0"},
+    {train, "max_steps: 100", "save_checkpoints_secs: soon", 21, 26, "soon"},
+    {train, "max_steps: 100", "max_steps: 100\n  max_steps: 7", 22, 3, "max_steps"},
+    {model, "[origin, hour]", "[origin, origin]", 12, 27, "origin"},
+    {schema, "  label: late\n", "", 2, 3, "label"},
+};
+
+static void every_mistake_is_told_with_its_place_and_a_way_out(void **state)
+{
+    (void)state;
+    char text[8192], place[64];
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        const mistake *m = &mistakes[i];
+        hr__training *t = NULL;
+        hr_error err = {0};
+        edited(text, sizeof text, m->part, m->from, m->to);
+        hr_status st = open_text(text, &no_opts, &t, &err);
+        snprintf(place, sizeof place, "training.yaml:%d:%d:", m->line, m->column);
+        if (st != HR_INVALID_ARGUMENT || strncmp(err.text, place, strlen(place)) != 0 || !strstr(err.text, m->says)) {
+            print_message("\"%s\": expected %s ...%s..., got %s %s\n", m->to, place, m->says, hr_status_name(st),
+                          err.text);
+            wrong++;
+        }
+        hr__training_free(t);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void files_that_are_none_are_told(void **state)
+{
+    (void)state;
+    hr__training *t;
+    hr_error err = {0};
+    assert_int_equal(hr__training_open("nowhere.yaml", &no_opts, &t, &err), HR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "nowhere.yaml"));
+    assert_true(open_text("", &no_opts, &t, &err) < 0);
+    assert_true(open_text("model: [1, 2\n", &no_opts, &t, &err) < 0);
+    assert_non_null(strstr(err.text, "training.yaml:"));
+}
+
+static void the_example_is_read(void **state)
+{
+    (void)state;
+    hr__training *t;
+    hr_error err = {0};
+    assert_ok(hr__training_open(EXAMPLES "/flights.yaml", &no_opts, &t, &err), &err);
+    assert_int_equal(hr__training_batch_size(t), 256);
+    hr_estimator *e = hr__training_estimator(t);
+    assert_non_null(e);
+    hr_estimator_free(e);
+    hr__training_free(t);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr__training *t;
+    hr_error err = {0};
+    with_part(text, sizeof text, NULL, NULL);
+    write_file("training.yaml", text, strlen(text));
+    int64_t before = allocations_alive();
+    fail_allocation(-1);
+    assert_ok(hr__training_open("training.yaml", &no_opts, &t, &err), &err);
+    hr_estimator_free(hr__training_estimator(t));
+    hr__training_free(t);
+    int64_t count = allocations_since();
+    for (int64_t i = 0; i < count; i++) {
+        fail_allocation(i);
+        hr_status st = hr__training_open("training.yaml", &no_opts, &t, &err);
+        if (st == HR_OK) hr_estimator_free(hr__training_estimator(t));
+        hr__training_free(st == HR_OK ? t : NULL);
+        allocations_since();
+        if (st != HR_OK && st != HR_RESOURCE_EXHAUSTED) fail_msg("allocation %d: %s", (int)i, err.text);
+        if (allocations_alive() != before) fail_msg("allocation %d leaves memory behind", (int)i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_file_is_read),
+        cmocka_unit_test(the_command_line_has_the_last_word),
+        cmocka_unit_test(every_mistake_is_told_with_its_place_and_a_way_out),
+        cmocka_unit_test(files_that_are_none_are_told),
+        cmocka_unit_test(the_example_is_read),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
