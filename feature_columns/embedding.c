@@ -1,8 +1,9 @@
-/* embedding_column: rows of a table of weights, looked up by ids and combined. The pipeline passes the ids on; the
- * table and the lookup (hr_combine_rows) are the trainer's. */
+/* embedding_column and shared_embeddings: rows of a table of weights, looked up by ids and combined. The pipeline passes
+ * the ids on; the table and the lookup (hr_combine_rows) are the trainer's. */
 #include "feature_columns/config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct embedding_spec {
@@ -11,18 +12,23 @@ typedef struct embedding_spec {
     float mean, stddev, max_norm;
     bool has_stddev, trainable;
     const char *checkpoint, *tensor;
+    const char *shared_name; /* NULL: a table of this column alone */
 } embedding_spec;
 
 static hr_status embedding_copy(void *spec, hr_error *err)
 {
     embedding_spec *s = spec;
     bool both = s->checkpoint && s->tensor, none = !s->checkpoint && !s->tensor;
+    const char *shared_name = s->shared_name;
+    s->shared_name = hr_strdup(shared_name);
     s->checkpoint = both ? hr_strdup(s->checkpoint) : NULL;
     s->tensor = both ? hr_strdup(s->tensor) : NULL;
     if (!both && !none)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.checkpoint",
-                       "embedding_column: expected both ckpt_to_load_from and tensor_name_in_ckpt, or none, got one");
-    return none || (s->checkpoint && s->tensor) ? HR_OK : hr_no_memory(err, "embedding_column");
+                       "%s: expected both ckpt_to_load_from and tensor_name_in_ckpt, or none, got one",
+                       shared_name ? "shared_embeddings" : "embedding_column");
+    const bool copied = (none || (s->checkpoint && s->tensor)) && (s->shared_name || !shared_name);
+    return copied ? HR_OK : hr_no_memory(err, "embedding_column");
 }
 
 static void embedding_free(void *spec)
@@ -30,20 +36,23 @@ static void embedding_free(void *spec)
     embedding_spec *s = spec;
     hr_free((void *)(uintptr_t)s->checkpoint);
     hr_free((void *)(uintptr_t)s->tensor);
+    hr_free((void *)(uintptr_t)s->shared_name);
 }
+
+static const char *who(const embedding_spec *s) { return s->shared_name ? "shared_embeddings" : "embedding_column"; }
 
 static hr_status check_arguments(const embedding_spec *s, const char *name, hr_error *err)
 {
     if (s->dimension < 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dimension",
-                       "embedding_column of '%s': expected dimension > 0, got %lld", name, (long long)s->dimension);
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dimension", "%s of '%s': expected dimension > 0, got %lld",
+                       who(s), name, (long long)s->dimension);
     if (s->combiner != HR_MEAN && s->combiner != HR_SUM && s->combiner != HR_SQRTN)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.combiner",
-                       "embedding_column of '%s': expected combiner HR_MEAN, HR_SUM or HR_SQRTN, got %d", name,
+                       "%s of '%s': expected combiner HR_MEAN, HR_SUM or HR_SQRTN, got %d", who(s), name,
                        (int)s->combiner);
     if (!(s->max_norm >= 0) || (s->has_stddev && !(s->stddev >= 0)))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.embedding",
-                       "embedding_column of '%s': expected max_norm and stddev >= 0, got %g and %g", name,
+                       "%s of '%s': expected max_norm and stddev >= 0, got %g and %g", who(s), name,
                        (double)s->max_norm, (double)s->stddev);
     return HR_OK;
 }
@@ -52,10 +61,10 @@ static hr_status embedding_describe(const void *spec, const hr_feature_column *c
                                     hr_error *err)
 {
     const embedding_spec *s = spec;
-    HR_TRY(hr__check_categorical("embedding_column", source[0], err));
+    HR_TRY(hr__check_categorical(who(s), source[0], err));
     const hr_column_info *ids = hr_feature_column_info(source[0]);
     HR_TRY(check_arguments(s, ids->name, err));
-    HR_TRY(hr_column_name(out, err, "%s_embedding", ids->name));
+    HR_TRY(hr_column_name(out, err, s->shared_name ? "%s_shared_embedding" : "%s_embedding", ids->name));
     hr_column_info *info = hr_column_describe(out);
     info->categorical_column = source[0];
     info->dense = HR_COLUMN_LOOKUP;
@@ -68,6 +77,7 @@ static hr_status embedding_describe(const void *spec, const hr_feature_column *c
         .stddev = s->has_stddev ? s->stddev : (float)(1 / sqrt((double)s->dimension)),
         .max_norm = s->max_norm,
         .trainable = s->trainable,
+        .shared_name = s->shared_name,
         .ckpt_to_load_from = s->checkpoint,
         .tensor_name_in_ckpt = s->tensor,
     };
@@ -75,6 +85,7 @@ static hr_status embedding_describe(const void *spec, const hr_feature_column *c
     hr_column_mix(out, (float[]){s->mean, info->table.stddev, s->max_norm}, 3 * sizeof(float));
     hr_column_mix(out, s->checkpoint, s->checkpoint ? strlen(s->checkpoint) : 0);
     hr_column_mix(out, s->tensor, s->tensor ? strlen(s->tensor) : 0);
+    hr_column_mix(out, s->shared_name, s->shared_name ? strlen(s->shared_name) : 0);
     return HR_OK;
 }
 
@@ -87,23 +98,130 @@ const hr_column_kind hr_column_kind_embedding = {
     .describe = embedding_describe,
 };
 
+static embedding_spec spec_of(int64_t dimension, const hr_embedding_column_opts *o, const char *shared_name)
+{
+    return (embedding_spec){
+        .dimension = dimension,
+        .combiner = o->combiner,
+        .mean = o->mean,
+        .stddev = o->stddev ? *o->stddev : 0,
+        .max_norm = o->max_norm,
+        .has_stddev = o->stddev != NULL,
+        .trainable = !o->not_trainable,
+        .checkpoint = o->ckpt_to_load_from,
+        .tensor = o->tensor_name_in_ckpt,
+        .shared_name = shared_name,
+    };
+}
+
 hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int64_t dimension,
                                             const hr_embedding_column_opts *opts)
 {
-    hr_embedding_column_opts o = HR__OPTIONS(hr_embedding_column_opts, opts);
-    return hr_feature_column_new(&hr_column_kind_embedding,
-                                 &(embedding_spec){
-                                     .dimension = dimension,
-                                     .combiner = o.combiner,
-                                     .mean = o.mean,
-                                     .stddev = o.stddev ? *o.stddev : 0,
-                                     .max_norm = o.max_norm,
-                                     .has_stddev = o.stddev != NULL,
-                                     .trainable = !o.not_trainable,
-                                     .checkpoint = o.ckpt_to_load_from,
-                                     .tensor = o.tensor_name_in_ckpt,
-                                 },
-                                 &categorical, 1);
+    const hr_embedding_column_opts o = HR__OPTIONS(hr_embedding_column_opts, opts);
+    const embedding_spec spec = spec_of(dimension, &o, NULL);
+    return hr_feature_column_new(&hr_column_kind_embedding, &spec, &categorical, 1);
+}
+
+/* ---- one table for several columns ---- */
+
+static const hr_column_kind shared_kind = {
+    .head = HR_COLUMN_HEAD,
+    .name = "shared_embeddings",
+    .spec_size = sizeof(embedding_spec),
+    .spec_copy = embedding_copy,
+    .spec_free = embedding_free,
+    .describe = embedding_describe,
+};
+
+/* What a column is that gives ids, its weights aside. */
+static const char *kind_of_ids(const hr_feature_column *column)
+{
+    const hr_feature_column *own = column;
+    if (hr_feature_column_kind(column) == &hr_column_kind_weighted) own = hr_feature_column_source(column, 0);
+    return hr_feature_column_info(own)->kind;
+}
+
+/* The ids of one column must mean what those of another do. */
+static hr_status check_alike(hr_feature_column *const *categorical, int count, hr_error *err)
+{
+    for (int i = 0; i < count; i++) {
+        const hr_error *failed = hr_feature_column_error(categorical[i]);
+        if (failed) {
+            *err = *failed;
+            return failed->code;
+        }
+        HR_TRY(hr__check_categorical("shared_embeddings", categorical[i], err));
+        const hr_column_info *first = hr_feature_column_info(categorical[0]);
+        const hr_column_info *own = hr_feature_column_info(categorical[i]);
+        if (own->num_buckets != first->num_buckets)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
+                           "shared_embeddings: expected columns with equally many ids, got '%.60s' with %lld and "
+                           "'%.60s' with %lld",
+                           first->name, (long long)first->num_buckets, own->name, (long long)own->num_buckets);
+        if (strcmp(kind_of_ids(categorical[0]), kind_of_ids(categorical[i])) != 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
+                           "shared_embeddings: expected columns of one kind, got '%.60s', a %s, and '%.60s', a %s",
+                           first->name, kind_of_ids(categorical[0]), own->name, kind_of_ids(categorical[i]));
+    }
+    return HR_OK;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* The names of the columns, sorted, then what it is. Gives it (hr_free); NULL: no memory. */
+static char *name_of_table(hr_feature_column *const *categorical, int count)
+{
+    static const char tail[] = "shared_embedding";
+    const char **names = hr_malloc(((size_t)count + 1) * sizeof *names);
+    size_t size = sizeof tail;
+    for (int i = 0; names && i < count; i++) {
+        names[i] = hr_feature_column_info(categorical[i])->name;
+        size += strlen(names[i]) + 1;
+    }
+    char *name = names ? hr_malloc(size) : NULL;
+    char *at = name;
+    if (name) qsort(names, (size_t)count, sizeof *names, by_name);
+    for (int i = 0; name && i < count; i++) {
+        const size_t length = strlen(names[i]);
+        memcpy(at, names[i], length);
+        at[length] = '_';
+        at += length + 1;
+    }
+    if (name) memcpy(at, tail, sizeof tail);
+    hr_free(names);
+    return name;
+}
+
+void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
+                               hr_feature_column **out, const hr_shared_embeddings_opts *opts)
+{
+    const hr_shared_embeddings_opts o = HR__OPTIONS(hr_shared_embeddings_opts, opts);
+    hr_error err;
+    char *name = NULL;
+    hr_status status = check_alike(categorical, count, &err);
+    if (status == HR_OK)
+        name = o.shared_embedding_name ? hr_strdup(o.shared_embedding_name) : name_of_table(categorical, count);
+    if (status == HR_OK && !name) status = hr_no_memory(&err, "shared_embeddings");
+    const hr_embedding_column_opts table = {
+        .combiner = o.combiner,
+        .stddev = o.stddev,
+        .mean = o.mean,
+        .max_norm = o.max_norm,
+        .not_trainable = o.not_trainable,
+        .ckpt_to_load_from = o.ckpt_to_load_from,
+        .tensor_name_in_ckpt = o.tensor_name_in_ckpt,
+    };
+    const embedding_spec spec = spec_of(dimension, &table, name);
+    for (int i = 0; i < count; i++) {
+        if (status == HR_OK) {
+            out[i] = hr_feature_column_new(&shared_kind, &spec, &categorical[i], 1);
+        } else {
+            hr_feature_column *own = categorical[i];
+            out[i] = hr__failed_column(&err);
+            hr_feature_column_unref(own);
+        }
+    }
+    hr_free(name);
 }
 
 /* ---- {embedding: carrier, dimension: 8} ---- */

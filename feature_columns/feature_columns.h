@@ -186,6 +186,24 @@ HR_API hr_feature_column *hr_embedding_column_with(hr_feature_column *categorica
     HR_CALL2_(hr_embedding_column_with, hr_embedding_column_opts, __VA_ARGS__,                                         \
               .struct_size = sizeof(hr_embedding_column_opts))
 
+typedef struct hr_shared_embeddings_opts {
+    size_t struct_size;
+    hr_combiner combiner; /* these as of an embedding column */
+    const float *stddev;
+    float mean;
+    float max_norm;
+    bool not_trainable;
+    const char *ckpt_to_load_from, *tensor_name_in_ckpt;
+    const char *shared_embedding_name; /* of the table; default: the columns' names, sorted, and "shared_embedding" */
+} hr_shared_embeddings_opts;
+/* Columns that look up rows of one table: `count` categorical columns of one kind, with equally many ids. Takes them, and
+ * gives a column for each, in `out`, which may be the same array. */
+HR_API void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
+                                      hr_feature_column **out, const hr_shared_embeddings_opts *opts);
+#define hr_shared_embeddings(...)                                                                                      \
+    HR_CALL4_(hr_shared_embeddings_with, hr_shared_embeddings_opts, __VA_ARGS__,                                       \
+              .struct_size = sizeof(hr_shared_embeddings_opts))
+
 /* ---- what a column is ---- */
 
 /* How input_layer makes the column's part of the dense layer out of its component. */

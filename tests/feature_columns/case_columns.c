@@ -238,13 +238,33 @@ static hr_feature_column *build(case_columns *cc, const cJSON *json)
     return refused(kind);
 }
 
+/* The columns of one entry that share a table. */
+static void build_shared(case_columns *cc, const cJSON *json)
+{
+    const cJSON *max_norm = golden_get(json, "max_norm"), *each;
+    hr_feature_column **out = &cc->column[cc->columns];
+    int count = 0;
+    cJSON_ArrayForEach(each, golden_get(json, "categorical_columns")) out[count++] = build(cc, each);
+    cc->columns += count;
+    const float norm = max_norm && !cJSON_IsNull(max_norm) ? (float)golden_number_double(max_norm) : 0;
+    hr_shared_embeddings(out, count, golden_int(json, "dimension", 0), out,
+                         .combiner = combiner_of(json, "combiner", "mean"), .max_norm = norm,
+                         .shared_embedding_name = golden_text(json, "shared_embedding_collection_name", NULL));
+}
+
 void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat)
 {
     memset(cc, 0, sizeof *cc);
     cc->c = c;
     cc->tf_compat = tf_compat;
     const cJSON *json;
-    cJSON_ArrayForEach(json, golden_get(c->json, "columns")) cc->column[cc->columns++] = build(cc, json);
+    cJSON_ArrayForEach(json, golden_get(c->json, "columns"))
+    {
+        if (strcmp(golden_text(json, "kind", ""), "shared_embeddings") == 0)
+            build_shared(cc, json);
+        else
+            cc->column[cc->columns++] = build(cc, json);
+    }
 }
 
 hr_column_list case_columns_list(const case_columns *cc) { return (hr_column_list){cc->column, cc->columns}; }
@@ -422,9 +442,10 @@ hr_status case_dense(case_columns *cc, const hr_feature_column *column, const cJ
     } else if (info->dense == HR_COLUMN_COUNTS) {
         hr_count_ids(v->values, v->weights, v->splits, v->rows, info->num_buckets, *out, info->width);
     } else {
-        hr_lookup lookup = {case_table(cc, tables, info->name), info->num_buckets, info->width, info->table.combiner,
+        const char *table = info->table.shared_name ? info->table.shared_name : info->name;
+        hr_lookup lookup = {case_table(cc, tables, table), info->num_buckets, info->width, info->table.combiner,
                             info->table.max_norm};
-        if (!lookup.table) return hr_fail(err, HR_INTERNAL, "case", "no table for %s", info->name);
+        if (!lookup.table) return hr_fail(err, HR_INTERNAL, "case", "no table for %s", table);
         return hr_combine_rows(&lookup, v->values, v->weights, v->splits, v->rows, *out, err);
     }
     return HR_OK;

@@ -150,6 +150,31 @@ static void a_column_says_what_a_trainer_needs(void **state)
     assert_refused(hr_indicator_column(hr_numeric_column("a")), "column.source");
 }
 
+static void columns_that_share_a_table_name_it(void **state)
+{
+    (void)state;
+    hr_feature_column *shared[2],
+        *ids[] = {hr_categorical_column_with_identity("b", 7),
+                  hr_weighted_categorical_column(hr_categorical_column_with_identity("a", 7), "w")};
+    hr_shared_embeddings(ids, 2, 3, shared);
+    for (int i = 0; i < 2; i++) {
+        const hr_column_info *info = hr_feature_column_info(shared[i]);
+        assert_non_null(info);
+        assert_string_equal(info->name, i ? "a_weighted_by_w_shared_embedding" : "b_shared_embedding");
+        assert_string_equal(info->table.shared_name, "a_weighted_by_w_b_shared_embedding");
+        assert_int_equal(info->table.dimension, 3);
+        hr_feature_column_unref(shared[i]);
+    }
+    hr_feature_column *unlike[] = {hr_categorical_column_with_identity("b", 7),
+                                   hr_categorical_column_with_hash_bucket("a", 7)};
+    hr_shared_embeddings(unlike, 2, 3, unlike, .shared_embedding_name = "table");
+    for (int i = 0; i < 2; i++) assert_refused(unlike[i], "column.shared");
+    hr_feature_column *sizes[] = {hr_categorical_column_with_identity("b", 7),
+                                  hr_categorical_column_with_identity("a", 8)};
+    hr_shared_embeddings(sizes, 2, 3, sizes);
+    for (int i = 0; i < 2; i++) assert_refused(sizes[i], "column.shared");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +185,7 @@ int main(void)
         cmocka_unit_test(wide_rows_need_more_than_the_stack),
         cmocka_unit_test(counts_add_up_and_ignore_what_is_out_of_range),
         cmocka_unit_test(a_column_says_what_a_trainer_needs),
+        cmocka_unit_test(columns_that_share_a_table_name_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
