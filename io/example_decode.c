@@ -107,10 +107,25 @@ static bool decode_int64s(hr__sink *sink, hr__scan list, const uint8_t **fault)
     return true;
 }
 
+/* Field 1, of a length in one byte: as nearly every string lies there. */
+static bool plain_string(hr__scan *list, hr__scan *bytes)
+{
+    const uint8_t *p = list->p;
+    if (list->end - p < 2 || p[0] != (1 << 3 | HR__WIRE_BYTES) || p[1] >= 0x80 || p[1] > list->end - p - 2)
+        return false;
+    *bytes = (hr__scan){p + 2, p + 2 + p[1]};
+    list->p = bytes->end;
+    return true;
+}
+
 static bool decode_strings(hr__sink *sink, hr__scan list, const uint8_t **fault)
 {
     while (list.p < list.end) {
         hr__field f;
+        if (plain_string(&list, &f.bytes)) {
+            hr__sink_bytes(sink, f.bytes.p, f.bytes.end - f.bytes.p);
+            continue;
+        }
         *fault = list.p;
         if (!hr__scan_field(&list, &f)) return false;
         if (f.number == 1 && f.type == HR__WIRE_BYTES) hr__sink_bytes(sink, f.bytes.p, f.bytes.end - f.bytes.p);

@@ -107,8 +107,33 @@ void hr__sink_bytes(hr__sink *sink, const uint8_t *data, int64_t size)
     if (at) *at = (hr_view){(const char *)data, size};
 }
 
+/* A byte below 0x80 ends a number, so that so many numbers are there if all of it is well-formed. */
+static int64_t count_varints(hr__scan packed)
+{
+    int64_t count = 0;
+    for (const uint8_t *p = packed.p; p < packed.end; p++) count += *p < 0x80;
+    return count;
+}
+
+/* Into a list of int64, where room for all of them is made at once. */
+static bool sink_list(hr__sink *sink, hr__scan packed)
+{
+    int64_t n = count_varints(packed);
+    int64_t *at = n > 0 ? next_values(sink, &n) : NULL;
+    while (packed.p < packed.end) {
+        uint64_t v = *packed.p;
+        if (v < 0x80)
+            packed.p++;
+        else if (!hr__scan_varint(&packed, 10, &v))
+            return false;
+        if (at) *at++ = (int64_t)v;
+    }
+    return true;
+}
+
 bool hr__sink_varints(hr__sink *sink, hr__scan packed)
 {
+    if (sink->slot->f.count < 0 && sink->slot->f.dtype == HR_INT64) return sink_list(sink, packed);
     while (packed.p < packed.end) {
         uint64_t v;
         if (!hr__scan_varint(&packed, 10, &v)) return false;
