@@ -215,7 +215,7 @@ static hr_status read_bytes(hr_bundle *b, const hr_bundle_entry *e, char *to, hr
     char *path = hr_malloc(size);
     if (!path) return hr_no_memory(err, "a path");
     data_path(b, e, path, size);
-    hr_input *in;
+    hr_input *in = NULL;
     hr_status st = hr_input_open_with(path, &(hr_input_opts){.compression = HR_NONE}, &in, err);
     if (st == HR_OK && left) st = hr_input_seek(in, e->offset, err);
     while (st == HR_OK && left > 0) {
