@@ -98,7 +98,7 @@ static void build_columns(estimator_run *run, int which, case_columns *to, const
     const cJSON *columns = golden_get(golden_get(run->json, "columns"), argument);
     if (columns) cJSON_AddItemToObject(json, "columns", cJSON_Duplicate(columns, true));
     list.json = json;
-    case_columns_build(to, &list, golden_get(run->json, "tf_compat_only") != NULL);
+    case_columns_build(to, &list, false);
     to->c = run->c;
     run->lists[which] = json;
 }
@@ -133,6 +133,7 @@ static const char *what_is_missing(const cJSON *json, const cJSON *params)
         strcmp(class, "DNNLinearCombinedClassifier") != 0)
         return class;
     if (golden_get(json, "previous")) return "warm starts";
+    if (golden_get(json, "tf_compat_only")) return "estimators in tf_compat mode";
     cJSON_ArrayForEach(p, params)
     {
         size_t i = 0;
