@@ -237,6 +237,9 @@ HR_API hr_dataset *hr_take_while(hr_dataset *in, hr_filter_fn *fn, void *user);
  * the input again after a restore. */
 HR_API hr_dataset *hr_unique(hr_dataset *in);
 
+/* All elements of `in`, then all of `other`, which has the same components. Takes both. */
+HR_API hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other);
+
 /* The n-th elements of all inputs side by side; ends with the shortest. The lone component of input i is "i", others are
  * "i/name". Takes all. Elements that are batches go together only where all inputs are batched alike: batch after zip. */
 HR_API hr_dataset *hr_zip(hr_dataset *const *in, int inputs);

@@ -115,6 +115,10 @@ HR_API hr_status hr_schema_add(hr_schema_builder *out, hr_field field, hr_error 
 HR_API void hr_schema_clear(hr_schema_builder *out);     /* no fields; the levels stay */
 HR_API void hr_schema_add_level(hr_schema_builder *out); /* batch */
 
+/* Refuses inputs whose components differ from those of the first: for an operator that passes rows of all on. `in` ends
+ * with a NULL; `name` begins the message. */
+HR_API hr_status hr_schemas_agree(const char *name, const hr_schema *const *in, hr_error *err);
+
 extern HR_API const hr_schema hr_int64_schema, hr_string_schema; /* one scalar field, "value" */
 
 /* ---- for plan ---- */

@@ -1,5 +1,6 @@
 /* Schemas being built by an operator's check. A builder owns its fields and their names. */
 #include "data/dataset.h"
+#include <stdio.h>
 #include <string.h>
 
 static const hr_field int64_field = {.name = "value", .dtype = HR_INT64};
@@ -50,11 +51,43 @@ hr_status hr_schema_set(hr_schema_builder *out, const hr_schema *schema, hr_erro
 
 void hr_schema_add_level(hr_schema_builder *out) { out->schema.levels++; }
 
-bool hr__schema_equal(const hr_schema *a, const hr_schema *b)
+static bool same_field(const hr_field *a, const hr_field *b)
 {
-    bool same = a->levels == b->levels && a->fields == b->fields;
-    for (int i = 0; same && i < a->fields; i++)
-        same = a->field[i].dtype == b->field[i].dtype && a->field[i].layout == b->field[i].layout &&
-               hr_shape_equal(a->field[i].shape, b->field[i].shape) && strcmp(a->field[i].name, b->field[i].name) == 0;
-    return same;
+    return a->dtype == b->dtype && a->layout == b->layout && hr_shape_equal(a->shape, b->shape) &&
+           strcmp(a->name, b->name) == 0;
+}
+
+/* The first component in which they differ; -1: none. */
+static int first_difference(const hr_schema *a, const hr_schema *b)
+{
+    int i = 0;
+    if (a->levels != b->levels) return 0;
+    while (i < a->fields && i < b->fields && same_field(&a->field[i], &b->field[i])) i++;
+    return i == a->fields && i == b->fields ? -1 : i;
+}
+
+bool hr__schema_equal(const hr_schema *a, const hr_schema *b) { return first_difference(a, b) < 0; }
+
+/* "int64 'age'", or what else there is at that place. */
+static const char *describe(char *text, size_t size, const hr_schema *s, int i)
+{
+    if (i < s->fields)
+        snprintf(text, size, "%s '%.60s' of rank %d", hr_dtype_name(s->field[i].dtype), s->field[i].name,
+                 s->levels + s->field[i].shape.rank);
+    else
+        snprintf(text, size, "only %d components", s->fields);
+    return text;
+}
+
+hr_status hr_schemas_agree(const char *name, const hr_schema *const *in, hr_error *err)
+{
+    for (int n = 1; in[0] && in[n]; n++) {
+        char want[120], got[120];
+        const int i = first_difference(in[0], in[n]);
+        if (i >= 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "input.schema",
+                           "%s: expected the components of dataset 0 in dataset %d, got %s instead of %s", name, n,
+                           describe(got, sizeof got, in[n], i), describe(want, sizeof want, in[0], i));
+    }
+    return HR_OK;
 }

@@ -273,6 +273,7 @@ hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
 void hr__unit_clear(unit *u);
 void hr__plan_node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
 void hr__plan_node_no_memory(hr_plan *p);
+void hr__engine_note(engine *e, const hr_error *err); /* of a plan or a unit, as it fails; without the lock as well */
 hr_plan *hr__plan_node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
                            const hr_settings *settings);
 void hr__plan_node_free(hr_plan *p);

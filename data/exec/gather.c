@@ -149,9 +149,11 @@ static bool gather_origins(rows *r, const run *run, int64_t runs)
     return true;
 }
 
+/* Rows of several inputs may have none, some of them: then nobody above asks, or the stage numbers them itself. */
 static bool gather_numbers(rows *r, const run *run, int64_t runs)
 {
-    if (!run[0].in->number) return true;
+    for (int64_t i = 0; i < runs; i++)
+        if (!run[i].in->number) return true;
     int64_t *to = r->c.number = hr__rows_array(r, (size_t)r->c.rows * sizeof *to);
     if (!to) return false;
     for (int64_t i = 0; i < runs; i++) {

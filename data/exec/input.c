@@ -164,7 +164,7 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
             end_node(p, from);
             return HR_END;
         }
-        from->room = at_most;
+        from->room = at_most < MAX_UNIT_ROWS ? at_most : MAX_UNIT_ROWS; /* a source makes room for so many */
         if (hr__plan_node_run(from) == HR_WAIT && from->outs == 0) return HR_WAIT;
     }
     return HR_OK;

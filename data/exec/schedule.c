@@ -201,6 +201,13 @@ static void learn_size(stage *s, const unit *u, uint64_t ns)
     s->unit_elements = size < 1 ? 1 : size;
 }
 
+/* Lack of memory is said at once: what is lost to it must not look like the end of an input to those above, which would
+ * drain and go on. */
+void hr__engine_note(engine *e, const hr_error *err)
+{
+    if (err->code == HR_RESOURCE_EXHAUSTED && strcmp(err->kind, "memory") == 0) atomic_store(&e->no_memory, true);
+}
+
 /* The unit is there: works on it. The lock is held before and after. */
 static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t planned_at)
 {
@@ -214,6 +221,7 @@ static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t 
     hr__engine_stall(e);
     const uint64_t done = uv_hrtime();
     hr__engine_lock(e);
+    hr__engine_note(e, &u->error);
     u->ready = !engine_cancelled(e);
     note_times(s, u, planned_at - start, done - planned_at);
     learn_size(s, u, done - start);
@@ -259,6 +267,7 @@ static void plan_and_work(stage *s, hr_work *w)
             s->blocked_on = s->waits_for;
     }
     if (hr__stage_is_over(s)) tell_reader(s);
+    if (e->no_memory) wake_consumer(e);
     e->reserved -= reserved;
     s->busy--;
 }

@@ -65,12 +65,15 @@ void hr__plan_node_free(hr_plan *p)
 
 void hr__plan_node_fail(hr_plan *p, const hr_error *err)
 {
+    hr__engine_note(p->stage->engine, err);
     if (!p->error.code) p->error = *err;
 }
 
 void hr__plan_node_no_memory(hr_plan *p)
 {
-    if (!p->error.code) hr_no_memory(&p->error, "a plan");
+    hr_error err;
+    hr_no_memory(&err, "a plan");
+    hr__plan_node_fail(p, &err);
 }
 
 /* What stands between two operators that plan: prefetch and options change settings and nothing else. */

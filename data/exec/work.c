@@ -213,8 +213,8 @@ void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scra
 
 void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
 {
-    (void)w;
-    return hr__rows_bytes((rows *)c, bytes);
+    (void)w; /* not among the bytes of strings: these are given up when strings move into cells */
+    return hr__rows_array((rows *)c, bytes + STRING_SLACK);
 }
 
 uint64_t hr_row_key(const hr_work *w, const hr_columns *c, int64_t row, uint64_t seed)

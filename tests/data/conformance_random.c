@@ -34,6 +34,12 @@ static bool not_of_four(const hr_element *e, void *user)
     return hr_get(e, "value")->count == 0 || value_of(e) % 4 != 0;
 }
 
+static bool not_of_ninety_one(const hr_element *e, void *user)
+{
+    (void)user;
+    return hr_get(e, "value")->count == 0 || value_of(e) % 91 != 90;
+}
+
 static hr_dataset *few(const hr_element *e, void *user)
 {
     (void)user;
@@ -51,7 +57,7 @@ static int64_t throw(dice * d, int64_t sides) { return hr_random_below(d->key, d
 /* How many levels of batches there are decides what may come next. */
 static hr_dataset *grow(hr_dataset *ds, dice *d, int *levels)
 {
-    const int64_t kind = throw(d, 13), n = 1 + throw(d, 40);
+    const int64_t kind = throw(d, 18), n = 1 + throw(d, 40);
     switch (kind) {
     case 0:
         return hr_take(ds, 5 * n);
@@ -78,6 +84,18 @@ static hr_dataset *grow(hr_dataset *ds, dice *d, int *levels)
     case 11:
         if (*levels > 0) return ds;
         return hr_interleave(ds, few, NULL, .cycle_length = 1 + n % 6, .block_length = 1 + n % 4);
+    case 12:
+        return hr_shard(ds, 1 + n % 4, n % 2 ? 0 : n % 4);
+    case 13:
+        return hr_take_while(ds, not_of_ninety_one, NULL);
+    case 14:
+        return *levels > 0 ? ds : hr_unique(ds);
+    case 15:
+        return *levels > 0 ? ds : hr_concatenate(ds, hr_shuffle(hr_range(3 * n), n));
+    case 16:
+        if (*levels == 0) return ds;
+        --*levels;
+        return hr_unbatch(ds);
     default:
         if (*levels == 2) return ds;
         ++*levels;

@@ -244,6 +244,12 @@ static hr_dataset *build_rebatch(const step *s)
     return size == 0 ? NULL : hr_rebatch(s->in, size, .drop_remainder = drop);
 }
 
+static hr_dataset *build_concatenate(const step *s)
+{
+    hr_dataset *other = golden_pipeline(golden_get(s->json, "with"), s->notes, s->missing);
+    return other ? hr_concatenate(s->in, other) : NULL;
+}
+
 static hr_dataset *build_enumerate(const step *s)
 {
     return hr_enumerate(s->in, .start = golden_int(s->json, "start", 0));
@@ -295,6 +301,7 @@ static const struct {
     hr_dataset *(*build)(const step *s);
 } builders[] = {
     {"batch", build_batch},
+    {"concatenate", build_concatenate},
     {"enumerate", build_enumerate},
     {"filter", build_filter},
     {"flat_map", build_flat_map},

@@ -1,0 +1,54 @@
+/* concatenate: all elements of one dataset, then all of another. The second is opened when the first has ended. */
+#include <headrace/data.h>
+
+enum { PARTS = 2 };
+
+typedef struct concatenate_state {
+    int64_t at; /* saved: the input at hand */
+} concatenate_state;
+
+static hr_status concatenate_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)spec, (void)out;
+    return hr_schemas_agree("concatenate", in, err);
+}
+
+static hr_status concatenate_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)spec, (void)err;
+    concatenate_state *st = state;
+    while (hr_room(p) > 0) {
+        if (st->at >= PARTS) return HR_END;
+        hr_span span;
+        hr_status got = hr_pull(p, (int)st->at, hr_room(p), &span);
+        if (got == HR_END) {
+            st->at++;
+            continue;
+        }
+        if (got != HR_OK) return got;
+        hr_emit(p, span);
+    }
+    return HR_OK;
+}
+
+static hr_status concatenate_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)spec, (void)token;
+    if (((concatenate_state *)state)->at >= 0) return HR_OK;
+    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "concatenate: the saved state is damaged");
+}
+
+const hr_op hr_op_concatenate = {
+    .head = HR_OP_HEAD,
+    .name = "concatenate",
+    .state_size = sizeof(concatenate_state),
+    .saved = 1, /* at */
+    .check = concatenate_check,
+    .plan = concatenate_plan,
+    .load = concatenate_load,
+};
+
+hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other)
+{
+    return hr_dataset_new(&hr_op_concatenate, NULL, (hr_dataset *[]){in, other}, PARTS);
+}
