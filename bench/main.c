@@ -1,5 +1,6 @@
 /* headrace_bench DIR [WORK...]: one JSON line a work: best and median of its passes, after one to warm up. Works with two
  * thread counts run them in alternating rounds, each thread on a processor of its own. */
+#include "base/pool.h"
 #include "bench/bench.h"
 #include <dirent.h>
 #include <sched.h>
@@ -37,6 +38,20 @@ void add_extra(pass *p, const char *name, double value)
     p->extra[i].value = value;
 }
 
+static bool nothing_to_do(hr__client *client, int thread)
+{
+    (void)client, (void)thread;
+    return false;
+}
+
+/* The pool's threads are made when its first client comes: now, so that they can be pinned. */
+static void start_threads(int workers)
+{
+    hr__client client = {.run_one = nothing_to_do, .max_workers = -1};
+    hr_set_threads(workers);
+    if (hr__pool_join(&client, NULL) == HR_OK) hr__pool_leave(&client);
+}
+
 /* ---- threads on processors of their own: unpinned, two busy threads may share one ---- */
 
 static void pin_threads(int threads)
@@ -67,7 +82,7 @@ typedef struct series {
 static hr_status run_pass(const work *w, const char *folder, void *memory, series *s, bool counts)
 {
     pass p = {.folder = folder, .threads = s->threads};
-    hr_set_threads(s->threads - 1);
+    start_threads(s->threads - 1);
     pin_threads(s->threads);
     double start = bench_seconds();
     hr_status st = w->run(&p, memory);

@@ -219,6 +219,7 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
     t->epochs = 1;
     t->shuffle = 10000;
     t->cycle_length = 4;
+    t->run.log_step_count_steps = 1000; /* a line for people, not one for each hundred */
     HR_TRY(read_numbers(t, train, err));
     if (o->data) data = o->data;
     if (o->seed) t->seed = *o->seed;
