@@ -9,13 +9,13 @@ import json, os, platform, re, sys
 
 PEERS = {  # our work: (what it is, the peers' works that do the same job)
     "read": ("read TFRecords, both checksums, in batches", ["read_batched"]),
-    "read_gzip": ("the same, GZIP", ["read_gzip"]),
+    "read_gzip": ("the same, GZIP (TensorFlow: record by record)", ["read_gzip"]),
     "parse": ("parse tf.Example (40 features), batches of 512, from memory", ["parse_example_512"]),
     "pipeline_1_thread": ("list, interleave, shuffle, batch, parse, prefetch: one thread", ["pipeline"]),
     "pipeline": ("the same, two threads", ["pipeline"]),
     "columns": ("parse, then 13 bucketized, 26 hashed, 2 crossed columns", ["parse_columns_512"]),
     "csv": ("CSV (14 integers, 26 strings) to batches", ["csv_dataset"]),
-    "convert": ("CSV to TFRecord", ["convert_csv_to_tfrecord"]),
+    "convert": ("CSV to TFRecord (TensorFlow: a loop in Python)", ["convert_csv_to_tfrecord"]),
     "train_linear": ("train a linear classifier from files", ["train_linear_ftrl"]),
     "train_dnn": ("train a DNN 256-128-64 from files", ["train_dnn_256_128_64_adagrad"]),
     "train_wide_deep": ("train wide & deep 256-128-64 from files", ["train_wide_deep_256_128_64"]),
@@ -61,8 +61,9 @@ def table(ours, peers):
         out.append(f"| a saved iterator with shuffle(10000), bytes | {state['bytes']:.0f} | {number(other)} | "
                    f"{number(other / state['bytes'] if other else None)} |")
     out.append("")
-    out.append(f"Criteo-like rows (730 B; 13 integers, 26 strings, a label), from the page cache, medians of at least five passes, both sides "
-               f"one after the other on {processor()}; TensorFlow's figure is its faster one, on one core or on two. "
+    fewest = min(r["passes"] for r in ours + peers)
+    out.append(f"Criteo-like rows (730 B; 13 integers, 26 strings, a label), from the page cache, medians of at least {fewest} passes, both sides "
+               f"one after the other on {processor()}; where TensorFlow ran on one core and on two, its figure is the faster; –: not run. "
                "`bench/make-data DIR`, then `bench/compare DIR` makes this table.")
     return "\n".join(out)
 
