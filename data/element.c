@@ -29,13 +29,6 @@ static int64_t row_at(const hr_columns *c, int level, int64_t index)
     return index;
 }
 
-int64_t hr__elements(const hr_columns *c, int levels)
-{
-    int64_t count = c->elements;
-    for (int l = 0; l < level_of(c, levels); l++) count = c->splits[l][count];
-    return count;
-}
-
 int64_t hr__element_row(const hr_columns *c, int levels, int64_t index)
 {
     return row_at(c, level_of(c, levels), index);

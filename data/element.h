@@ -33,9 +33,6 @@ void hr__element_close(hr_element *e);
 /* Looks at element `index` of `columns` as an operator whose schema has `levels` levels counts them: rows, if 0. */
 void hr__element_set(hr_element *e, const hr_columns *columns, int levels, int64_t index);
 
-/* How many elements there are for such an operator. */
-int64_t hr__elements(const hr_columns *columns, int levels);
-
 /* The batch's dimensions of this element, outermost first; gives how many. */
 int hr__element_dims(const hr_element *e, int64_t *dims);
 

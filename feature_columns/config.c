@@ -83,12 +83,6 @@ static named_column *find(const hr__config_columns *c, const char *name)
     return NULL;
 }
 
-hr_feature_column *hr__config_column(const hr__config_columns *c, const char *name)
-{
-    const named_column *n = find(c, name);
-    return n ? n->column : NULL;
-}
-
 hr_status hr__config_named(hr__config_columns *c, const hr__node *node, const char *name, hr_feature_column **out,
                            hr_error *err)
 {

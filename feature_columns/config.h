@@ -26,7 +26,6 @@ typedef struct hr__config_columns hr__config_columns;
 HR_API hr_status hr__columns_from_config(const hr__node *columns, const hr_schema *schema, const hr__node *defaults,
                                          hr__config_columns **out, hr_error *err);
 HR_API void hr__config_columns_free(hr__config_columns *c);
-HR_API hr_feature_column *hr__config_column(const hr__config_columns *c, const char *name); /* borrows; NULL: none */
 
 /* A list such as dnn_feature_columns: names, `indicator NAME`, or mappings as in the section. Gives (hr__column_list_free). */
 HR_API hr_status hr__column_list_from_config(hr__config_columns *c, const hr__node *list, hr_column_list *out,

@@ -60,7 +60,6 @@ typedef struct hr__output {
 
 /* Shares the columns. Gives *out (hr__transformer_free). */
 HR_API hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_error *err);
-HR_API hr__transformer *hr__transformer_ref(hr__transformer *t);
 HR_API void hr__transformer_free(hr__transformer *t);
 HR_API int hr__transformer_raws(const hr__transformer *t);
 HR_API const char *hr__transformer_raw(const hr__transformer *t, int i); /* the component that raw input i reads */

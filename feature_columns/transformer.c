@@ -14,7 +14,6 @@ typedef struct node {
 } node;
 
 struct hr__transformer {
-    atomic_int refs;
     node *node;
     hr__output *output;
     int *input;
@@ -22,15 +21,9 @@ struct hr__transformer {
     int nodes, outputs, inputs, raws, most_inputs;
 };
 
-hr__transformer *hr__transformer_ref(hr__transformer *t)
-{
-    atomic_fetch_add(&t->refs, 1);
-    return t;
-}
-
 void hr__transformer_free(hr__transformer *t)
 {
-    if (!t || atomic_fetch_sub(&t->refs, 1) > 1) return;
+    if (!t) return;
     for (int i = 0; i < t->nodes; i++) hr_feature_column_unref(t->node[i].column);
     hr_free(t->node);
     hr_free(t->output);
@@ -168,7 +161,6 @@ hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_
     *out = NULL;
     hr__transformer *t = hr_calloc(1, sizeof *t);
     if (!t) return hr_no_memory(err, "feature columns");
-    atomic_init(&t->refs, 1);
     hr_status st = HR_OK;
     if (columns.count < 1)
         st = hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list", "feature columns: expected one or more, got none");

@@ -206,11 +206,3 @@ int64_t hr__input_file_size(const hr_input *in)
     struct stat about;
     return in->regular && fstat(in->fd, &about) == 0 ? (int64_t)about.st_size : -1;
 }
-
-uint64_t hr__input_identity(const hr_input *in)
-{
-    struct stat about;
-    if (!in->regular || fstat(in->fd, &about) != 0) return 0;
-    uint64_t key = hr_random((uint64_t)about.st_size, (uint64_t)about.st_mtim.tv_sec);
-    return hr_random(key, (uint64_t)about.st_mtim.tv_nsec) | 1;
-}

@@ -11,7 +11,5 @@ HR_API hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to,
                                    hr_error *err);
 /* Size of the file itself, as it is now; -1: not known (a pipe). */
 HR_API int64_t hr__input_file_size(const hr_input *in);
-/* A number that changes when the file is written again (its size and time); 0: not known. */
-HR_API uint64_t hr__input_identity(const hr_input *in);
 
 #endif

@@ -25,7 +25,6 @@ typedef struct hr__table hr__table;
  * HR_OUT_OF_RANGE for a block that lies beyond the file. Gives *out. */
 HR_API hr_status hr__table_open(const char *path, hr__table **out, hr_error *err);
 HR_API void hr__table_free(hr__table *t); /* NULL: nothing */
-HR_API int hr__table_blocks(const hr__table *t);
 /* Calls fn for each entry, in order. A damaged block ends it with HR_DATA_LOSS, a failure of fn with that. Key and value are borrowed
  * until fn returns. */
 typedef hr_status hr__table_fn(hr_view key, hr_view value, void *user, hr_error *err);

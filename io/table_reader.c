@@ -286,8 +286,6 @@ void hr__table_free(hr__table *t)
     hr_free(t);
 }
 
-int hr__table_blocks(const hr__table *t) { return t->blocks; }
-
 hr_status hr__table_each(hr__table *t, hr__table_fn *fn, void *user, hr_error *err)
 {
     hr_error own = {0};
