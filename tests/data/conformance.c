@@ -378,3 +378,21 @@ void assert_fails(hr_dataset *ds, hr_status code, const char *kind)
         fail_msg("ended with %s %s \"%s\", not with %s %s", hr_status_name(got.end),
                  got.error.kind ? got.error.kind : "", got.error.text, hr_status_name(code), kind);
 }
+
+void write_example_file(const char *path, hr_example *ex, void (*add)(hr_example *ex, int row), int rows)
+{
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts};
+    assert_non_null(ex);
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int r = 0; r < rows; r++) {
+        hr_view bytes;
+        hr_example_clear(ex);
+        add(ex, r);
+        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
+        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_example_free(ex);
+}

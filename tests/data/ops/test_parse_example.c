@@ -13,7 +13,6 @@ static void add_features(hr_example *ex, int r)
     const int64_t id = r, numbers[] = {r, 2 * r};
     const float score = (float)r / 2;
     for (int w = 0; w < 3; w++) word[w] = (hr_view){text[w], snprintf(text[w], sizeof text[w], "w%d-%d", r, w)};
-    hr_example_clear(ex);
     hr_example_add_int64(ex, "id", &id, 1);
     hr_example_add_bytes(ex, "words", word, r % 4);
     hr_example_add_int64(ex, "numbers", numbers, r % 3);
@@ -23,20 +22,7 @@ static void add_features(hr_example *ex, int r)
 static int write_examples(void **state)
 {
     (void)state;
-    hr_error err;
-    hr_record_writer *writer;
-    const hr_output_opts opts = {.struct_size = sizeof opts};
-    hr_example *ex = hr_example_new();
-    assert_non_null(ex);
-    assert_ok(hr_record_writer_open("examples.tfrecord", &opts, &writer, &err), &err);
-    for (int r = 0; r < ROWS; r++) {
-        hr_view bytes;
-        add_features(ex, r);
-        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
-        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
-    }
-    assert_ok(hr_record_writer_commit(writer, &err), &err);
-    hr_example_free(ex);
+    write_example_file("examples.tfrecord", hr_example_new(), add_features, ROWS);
     return 0;
 }
 

@@ -18,7 +18,6 @@ static void add_row(hr_example *ex, int r)
     hr_view own[4][3];
     char steps[4][3][24];
     for (int i = 0; i < 3; i++) word[i] = (hr_view){text[i], snprintf(text[i], sizeof text[i], "tag%d", r + i)};
-    hr_example_clear(ex);
     hr_example_add_int64(ex, "id", &id, 1);
     hr_example_add_bytes(ex, "tags", word, r % 3);
     for (int s = 0; s < 4; s++) {
@@ -36,20 +35,7 @@ static void add_row(hr_example *ex, int r)
 static int write_examples(void **state)
 {
     (void)state;
-    hr_error err;
-    hr_record_writer *writer;
-    const hr_output_opts opts = {.struct_size = sizeof opts};
-    hr_example *ex = hr_sequence_example_new();
-    assert_non_null(ex);
-    assert_ok(hr_record_writer_open("sequences.tfrecord", &opts, &writer, &err), &err);
-    for (int r = 0; r < ROWS; r++) {
-        hr_view bytes;
-        add_row(ex, r);
-        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
-        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
-    }
-    assert_ok(hr_record_writer_commit(writer, &err), &err);
-    hr_example_free(ex);
+    write_example_file("sequences.tfrecord", hr_sequence_example_new(), add_row, ROWS);
     return 0;
 }
 
