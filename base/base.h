@@ -243,7 +243,7 @@ typedef enum hr_level { HR_DEBUG, HR_INFO, HR_WARNING } hr_level;
  * which is the default. */
 typedef void hr_log_fn(hr_level level, const char *text, void *user);
 HR_API void hr_set_log(hr_log_fn *fn, void *user);
-HR_API void hr_log(hr_level level, const char *format, ...) HR_PRINTF(2, 3);
+HR_API void hr_log_message(hr_level level, const char *format, ...) HR_PRINTF(2, 3);
 
 #ifdef __cplusplus
 }

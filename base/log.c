@@ -13,7 +13,7 @@ void hr_set_log(hr_log_fn *fn, void *user)
     atomic_store(&current, fn);
 }
 
-void hr_log(hr_level level, const char *format, ...)
+void hr_log_message(hr_level level, const char *format, ...)
 {
     hr_log_fn *fn = atomic_load(&current);
     if (!fn) return;

@@ -198,8 +198,8 @@ static int64_t zeros_behind(tfrecord_state *st)
         return 0;
     int64_t zeros = hr_input_trailing_zeros(st->in);
     if (zeros > 0)
-        hr_log(HR_WARNING, "%s: %" PRId64 " zero bytes behind the compressed stream: passed over",
-               hr_input_path(st->in), zeros);
+        hr_log_message(HR_WARNING, "%s: %" PRId64 " zero bytes behind the compressed stream: passed over",
+                       hr_input_path(st->in), zeros);
     return zeros;
 }
 

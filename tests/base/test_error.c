@@ -83,11 +83,11 @@ static void messages_go_to_the_callback_and_nowhere_else(void **state)
 {
     (void)state;
     char kept[100] = "";
-    hr_log(HR_WARNING, "nobody hears");
+    hr_log_message(HR_WARNING, "nobody hears");
     hr_set_log(keep, kept);
-    hr_log(HR_WARNING, "%d rows skipped", 3);
+    hr_log_message(HR_WARNING, "%d rows skipped", 3);
     hr_set_log(NULL, NULL);
-    hr_log(HR_INFO, "nobody hears");
+    hr_log_message(HR_INFO, "nobody hears");
     assert_string_equal(kept, "23 rows skipped");
 }
 

@@ -73,7 +73,7 @@ static hr_status find_latest(const char *folder, const char *path, bool as_patte
     hr__state state;
     hr_error unread;
     hr_status st = hr__state_read(path, &state, &unread);
-    if (st == HR_DATA_LOSS) hr_log(HR_WARNING, "%s; it counts as no checkpoint", unread.text);
+    if (st == HR_DATA_LOSS) hr_log_message(HR_WARNING, "%s; it counts as no checkpoint", unread.text);
     if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) return HR_OK;
     if (st != HR_OK) {
         if (err) *err = unread;

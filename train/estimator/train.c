@@ -208,7 +208,7 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     HR_TRY(hr_monitored_step(m, &r->last_step, err));
     r->finished |= max_steps > 0 && r->last_step >= max_steps;
     if (r->finished && r->last_step == r->first_step && !r->resumed)
-        (hr_log)(HR_WARNING, "the training made no step: its input gave no batch"); /* the function, not the op */
+        hr_log_message(HR_WARNING, "the training made no step: its input gave no batch");
     return HR_OK;
 }
 

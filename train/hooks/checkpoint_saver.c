@@ -28,7 +28,7 @@ static hr_status note_checkpoint(const checkpoint_saver *s, int64_t step, hr_err
 static hr_status save_as(checkpoint_saver *s, hr_monitored_session *m, const char *prefix, int64_t step, hr_error *err)
 {
     const hr_saver_listener *l = &s->listener;
-    hr_log(HR_DEBUG, "saving %s", prefix);
+    hr_log_message(HR_DEBUG, "saving %s", prefix);
     if (l->before_save) HR_TRY(l->before_save(l->user, m, step, err));
     HR_TRY(hr_monitored_save(m, prefix, err));
     HR_TRY(hr_saver_saved(s->saver, prefix, err));

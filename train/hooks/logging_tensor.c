@@ -94,7 +94,7 @@ static hr_status log_values(logging_tensor *s, hr_monitored_session *m, const hr
     }
     if (again) hr__text_printf(&text, " (%.3f sec)", seconds);
     hr_status st = hr__text_status(&text, "a line of the log", err);
-    if (st == HR_OK) hr_log(HR_INFO, "%s", text.data ? text.data : "");
+    if (st == HR_OK) hr_log_message(HR_INFO, "%s", text.data ? text.data : "");
     hr__text_free(&text);
     return st;
 }

@@ -34,7 +34,7 @@ static hr_status nan_after_run(void *state, hr_monitored_session *m, const hr_te
         return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.nan",
                        "step %lld: the loss '%s' is not a number (NaN); a smaller learning rate may help",
                        (long long)step, hr_node_name(s->loss));
-    hr_log(HR_WARNING, "step %lld: the loss is not a number (NaN): stopping", (long long)step);
+    hr_log_message(HR_WARNING, "step %lld: the loss is not a number (NaN): stopping", (long long)step);
     hr_request_stop(m);
     return HR_OK;
 }

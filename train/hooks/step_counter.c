@@ -11,7 +11,7 @@ typedef struct step_counter {
 static hr_status record_rate(step_counter *s, double rate, int64_t step, hr_error *err)
 {
     hr_event_writer *events;
-    hr_log(HR_INFO, "global_step/sec: %g", rate);
+    hr_log_message(HR_INFO, "global_step/sec: %g", rate);
     if (!s->writer) return HR_OK;
     HR_TRY(hr__summary_writer_open(s->writer, &events, err));
     return hr_event_scalar(events, "global_step/sec", (float)rate, step, err);
@@ -25,8 +25,8 @@ static hr_status count_after_run(void *state, hr_monitored_session *m, const hr_
     (void)results;
     HR_TRY(hr_monitored_step(m, &step, err));
     if (step == s->last_step && s->warned++ < 5)
-        hr_log(HR_WARNING, "global_step has not risen, it is still %lld; give it to hr_minimize (.global_step)",
-               (long long)step);
+        hr_log_message(HR_WARNING, "global_step has not risen, it is still %lld; give it to hr_minimize (.global_step)",
+                       (long long)step);
     s->last_step = step;
     if (!hr_timer_due(&s->timer, step, now) || !hr_timer_update(&s->timer, step, now, &seconds, &steps)) return HR_OK;
     return record_rate(s, (double)steps / seconds, step, err);
