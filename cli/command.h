@@ -26,13 +26,13 @@ typedef struct flag {
     flag_kind kind;
     const char *name;  /* "shards" for --shards */
     char letter;       /* 'n' for -n; 0: none */
-    const char *value; /* its name in the help: "N" */
+    const char *value; /* its name in the help: "N". FILE, OUT, DIR and TYPE (of compression) are completed */
     const char *help;
 } flag;
 
 struct command {
-    const char *name;
-    const char *arguments; /* "FILE..." in the usage line */
+    const char *name;      /* "info"; of two words, "schema infer", it is one of a group */
+    const char *arguments; /* "FILE..." in the usage line; "bash": that word; "" for none */
     const char *summary;   /* a line of `headrace --help` */
     const char *text;      /* what it does, in paragraphs */
     const char *examples;  /* whole lines */
@@ -53,6 +53,7 @@ const char *flag_nth(const command_call *call, const char *name, int i);
 /* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such one,
  * which has been said. */
 bool flag_compression(const command_call *call, hr_compression *out);
+const char *compression_words(const char *between); /* "GZIP, ZLIB" for between ", ": all that are not none */
 /* The files that an argument means: "-" is standard input, a name that exists is itself, all else is a pattern. */
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);
 

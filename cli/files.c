@@ -23,17 +23,34 @@ hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
     return itself ? one_file(argument, out, err) : hr_match_files(argument, out, err);
 }
 
+/* The name on the command line of the nth compression, from 0; NULL: there are no more. */
+static const char *compression_word(int n)
+{
+    const hr_compression compression = (hr_compression)(HR_NONE + n);
+    const char *name = hr_compression_name(compression);
+    return compression == HR_NONE ? "none" : strcmp(name, "AUTO") == 0 ? NULL : name;
+}
+
+const char *compression_words(const char *between)
+{
+    static char words[128];
+    int used = 0;
+    const char *word;
+    for (int i = 1; (word = compression_word(i)) != NULL; i++)
+        used += snprintf(words + used, sizeof words - (size_t)used, "%s%s", i > 1 ? between : "", word);
+    return words;
+}
+
 bool flag_compression(const command_call *call, hr_compression *out)
 {
-    static const hr_compression all[] = {HR_NONE, HR_GZIP, HR_ZLIB};
-    const char *name = flag_text(call, "compression");
+    const char *name = flag_text(call, "compression"), *word;
     *out = HR_COMPRESSION_AUTO;
     if (!name) return true;
-    for (int i = 0; i < 3; i++) {
-        if (strcasecmp(name, all[i] == HR_NONE ? "none" : hr_compression_name(all[i])) != 0) continue;
-        *out = all[i];
+    for (int i = 0; (word = compression_word(i)) != NULL; i++) {
+        if (strcasecmp(name, word) != 0) continue;
+        *out = (hr_compression)(HR_NONE + i);
         return true;
     }
-    usage_error(call, "--compression: expected GZIP, ZLIB or none, found \"%s\"", name);
+    usage_error(call, "--compression: expected %s or none, found \"%s\"", compression_words(", "), name);
     return false;
 }

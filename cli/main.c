@@ -1,44 +1,40 @@
 /* headrace: finds the subcommand and runs it. */
 #include "base/config.h"
+#include "cli/commands.h"
 #include "cli/flags.h"
 #include <fcntl.h>
 #include <string.h>
 
-#define HR_COMMAND(name) extern const command command_##name;
-#include "cli/commands.def"
-#undef HR_COMMAND
-
-static const command *const commands[] = {
-#define HR_COMMAND(name) &command_##name,
-#include "cli/commands.def"
-#undef HR_COMMAND
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static void print_commands(FILE *to)
+static void print_commands(FILE *to, const char *group)
 {
-    fprintf(to, "Usage: headrace COMMAND [flags] ...\n\n"
-                "TensorFlow's input and training stack without TensorFlow: CSV and TFRecord in, trained models out.\n\n"
-                "Commands:\n");
-    for (int i = 0; i < COMMANDS; i++) fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "Usage: headrace %s%sCOMMAND [flags] ...\n\n", group ? group : "", group ? " " : "");
+    if (!group)
+        fprintf(
+            to,
+            "TensorFlow's input and training stack without TensorFlow: CSV and TFRecord in, trained models out.\n\n");
+    fprintf(to, "Commands:\n");
+    for (int i = 0; i < count_commands(); i++)
+        if (in_group(command_at(i), group)) fprintf(to, "  %-13s %s\n", command_at(i)->name, command_at(i)->summary);
     fprintf(to, "\n'headrace COMMAND --help' shows flags and examples. 'headrace --version' shows the version.\n");
 }
 
-static int unknown_command(const char *word)
+/* A group with another second word is unknown as both words together. */
+static int unknown_command(int count, char **word)
 {
-    const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
-    const char *near = hr__suggest(word, names, COMMANDS);
-    fprintf(stderr, "headrace: unknown command '%s'%s%s%s\nTry 'headrace --help'.\n", word,
+    enum { MOST = 128 };
+    const char *names[MOST];
+    char found[128];
+    int known = 0;
+    while (known < count_commands() && known < MOST) {
+        names[known] = command_at(known)->name;
+        known++;
+    }
+    const bool both = count > 1 && is_group(word[0]);
+    snprintf(found, sizeof found, "%s%s%s", word[0], both ? " " : "", both ? word[1] : "");
+    const char *near = hr__suggest(found, names, known);
+    fprintf(stderr, "headrace: unknown command '%s'%s%s%s\nTry 'headrace --help'.\n", found,
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return WRONG_USE;
-}
-
-static const command *command_named(const char *word)
-{
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(word, commands[i]->name) == 0) return commands[i];
-    return NULL;
 }
 
 static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
@@ -46,27 +42,34 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
-static int help(const char *word)
+static bool asks_for_help(const char *word) { return is_one_of(word, "help", "--help", "-h"); }
+
+/* `headrace help`, `headrace help schema`, `headrace help schema infer`. */
+static int help(int count, char **word)
 {
-    const command *c = word ? command_named(word) : NULL;
-    if (word && !c) return unknown_command(word);
-    c ? print_help(c) : print_commands(stdout);
+    int took;
+    const command *c = count ? command_named(count, word, &took) : NULL;
+    const bool group = count == 1 && is_group(word[0]);
+    if (count > 0 && !c && !group) return unknown_command(count, word);
+    c ? print_help(c) : print_commands(stdout, group ? word[0] : NULL);
     return WORKED;
 }
 
-static int run(int argc, char **argv)
+static int run(int count, char **word)
 {
-    if (argc < 2) {
-        print_commands(stderr);
+    int took;
+    if (count == 0 || (count == 1 && is_group(word[0]))) {
+        print_commands(stderr, count ? word[0] : NULL);
         return WRONG_USE;
     }
-    if (is_one_of(argv[1], "help", "--help", "-h")) return help(argc > 2 ? argv[2] : NULL);
-    if (is_one_of(argv[1], "version", "--version", "-V")) {
+    if (asks_for_help(word[0])) return help(count - 1, word + 1);
+    if (is_group(word[0]) && asks_for_help(word[1])) return help(1, word);
+    if (is_one_of(word[0], "version", "--version", "-V")) {
         printf("headrace %s\n", HR_VERSION);
         return WORKED;
     }
-    const command *c = command_named(argv[1]);
-    return c ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
+    const command *c = command_named(count, word, &took);
+    return c ? run_command(c, count - took, word + took) : unknown_command(count, word);
 }
 
 /* A stream that the caller closed must not become the number of a file that is opened next. What is written to it fails. */
@@ -81,7 +84,7 @@ int main(int argc, char **argv)
     hr_error err = {0};
     hold_standard_streams();
     hr_set_log(print_log, NULL);
-    int code = run(argc, argv);
+    int code = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (output_error(&err) == HR_OK || output_is_unwanted()) return code;
     if (code == WORKED) fprintf(stderr, "headrace: %s\n", err.text);
     return code == WORKED ? FAILED : code;

@@ -1,0 +1,66 @@
+/* All subcommands in one table, and how words name them. */
+#include "cli/commands.h"
+#include <string.h>
+
+#define HR_COMMAND(name) extern const command command_##name;
+#include "cli/commands.def"
+#undef HR_COMMAND
+
+static const command *const commands[] = {
+#define HR_COMMAND(name) &command_##name,
+#include "cli/commands.def"
+#undef HR_COMMAND
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int count_commands(void) { return COMMANDS; }
+const command *command_at(int i) { return commands[i]; }
+
+bool next_word(const char **at, word_view *word)
+{
+    *at += strspn(*at, " \n");
+    *word = (word_view){*at, (int)strcspn(*at, " \n")};
+    *at += word->size;
+    return word->size > 0;
+}
+
+/* How many words the name has if they are the first ones; 0: they are others. */
+static int words_of_name(const command *c, int count, char **word)
+{
+    word_view name;
+    int took = 0;
+    for (const char *at = c->name; next_word(&at, &name); took++) {
+        if (took >= count || strlen(word[took]) != (size_t)name.size) return 0;
+        if (strncmp(word[took], name.text, (size_t)name.size) != 0) return 0;
+    }
+    return took;
+}
+
+const command *command_named(int count, char **word, int *took)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if ((*took = words_of_name(commands[i], count, word)) > 0) return commands[i];
+    return NULL;
+}
+
+bool in_group(const command *c, const char *group)
+{
+    if (!group) return true;
+    const size_t size = strlen(group);
+    return strncmp(c->name, group, size) == 0 && c->name[size] == ' ';
+}
+
+bool is_group(const char *word)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (in_group(commands[i], word)) return true;
+    return false;
+}
+
+value_kind kind_of_value(const char *name)
+{
+    if (strncmp(name, "FILE", 4) == 0 || strncmp(name, "OUT", 3) == 0) return VALUE_FILE;
+    if (strncmp(name, "DIR", 3) == 0) return VALUE_FOLDER;
+    if (strcmp(name, "TYPE") == 0) return VALUE_COMPRESSION;
+    return *name >= 'a' && *name <= 'z' ? VALUE_WORD : VALUE_OTHER;
+}

@@ -1,0 +1,26 @@
+/* All subcommands, and how the words of the command line name them. A name of two words, "schema infer", is one of the
+ * group "schema". */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "cli/command.h"
+
+int count_commands(void);
+const command *command_at(int i); /* in the order of the help */
+/* The command that the first words name, and how many words that took. NULL: none. */
+const command *command_named(int count, char **word, int *took);
+bool in_group(const command *c, const char *group); /* NULL: every command is */
+bool is_group(const char *word);
+
+/* Goes over the words between blanks or newlines: "a b" gives "a", then "b", then false. Begin with *at at the text. */
+typedef struct word_view {
+    const char *text;
+    int size;
+} word_view;
+bool next_word(const char **at, word_view *word);
+
+/* What a value, or an argument, is by its name in the help. */
+typedef enum value_kind { VALUE_OTHER, VALUE_FILE, VALUE_FOLDER, VALUE_COMPRESSION, VALUE_WORD } value_kind;
+value_kind kind_of_value(const char *name);
+
+#endif

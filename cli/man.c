@@ -1,0 +1,101 @@
+/* headrace man: the manual page, in the language of troff, made from the same descriptors as the help. */
+#include "cli/commands.h"
+#include <string.h>
+
+/* Text of the help as troff takes it: a backslash and a hyphen are escaped, and what would begin a request is not one. */
+static void print_text(const char *text)
+{
+    bool begins = true;
+    for (; *text; text++) {
+        if (begins && (*text == '.' || *text == '\'')) fputs("\\&", stdout);
+        begins = *text == '\n';
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else if (*text == '\'' || *text == '`' || *text == '~' || *text == '^')
+            printf("\\(%s", *text == '\'' ? "aq" : *text == '`' ? "ga" : *text == '~' ? "ti" : "ha");
+        else
+            putchar(*text);
+    }
+}
+
+/* An empty line begins a paragraph, which troff wants to be told. */
+static void print_paragraphs(const char *text)
+{
+    for (const char *end; (end = strstr(text, "\n\n")); text = end + 2) {
+        char paragraph[2048];
+        snprintf(paragraph, sizeof paragraph, "%.*s", (int)(end - text), text);
+        print_text(paragraph);
+        puts("\n.PP");
+    }
+    print_text(text);
+    putchar('\n');
+}
+
+static void print_flag(const flag *f)
+{
+    puts(".TP");
+    if (f->letter) printf("\\fB\\-%c\\fR, ", f->letter);
+    fputs("\\fB\\-\\-", stdout);
+    print_text(f->name);
+    fputs("\\fR", stdout);
+    if (f->value) {
+        fputs(" \\fI", stdout);
+        print_text(f->value);
+        fputs("\\fR", stdout);
+    }
+    putchar('\n');
+    print_text(f->help);
+    putchar('\n');
+}
+
+static void print_command(const command *c)
+{
+    printf(".SS headrace %s\n\\fBheadrace %s\\fR [flags] \\fI", c->name, c->name);
+    print_text(c->arguments);
+    puts("\\fR\n.PP");
+    print_paragraphs(c->text);
+    for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) print_flag(f);
+    puts(".PP\nExamples:\n.PP\n.nf");
+    print_text(c->examples);
+    puts(".fi");
+}
+
+static void print_summary(const command *c)
+{
+    printf(".TP\n\\fB%s\\fR\n", c->name);
+    print_text(c->summary);
+    putchar('\n');
+}
+
+static int run(command_call *call)
+{
+    (void)call;
+    printf(".TH HEADRACE 1 \"\" \"headrace %s\" \"User Commands\"\n", HR_VERSION);
+    puts(".SH NAME\nheadrace \\- TFRecords, input pipelines and training without TensorFlow\n"
+         ".SH SYNOPSIS\n\\fBheadrace\\fR \\fICOMMAND\\fR [flags] ...\n.br\n\\fBheadrace help\\fR [\\fICOMMAND\\fR]\n"
+         ".SH DESCRIPTION\nTensorFlow\\(aqs input and training stack without TensorFlow: CSV and TFRecord in, trained\n"
+         "models out. What each command did goes to standard output, what is wrong to standard error.");
+    for (int i = 0; i < count_commands(); i++) print_summary(command_at(i));
+    puts(".SH COMMANDS");
+    for (int i = 0; i < count_commands(); i++) print_command(command_at(i));
+    puts(
+        ".SH EXIT STATUS\n0 it worked; 1 it failed, and the message says where and why; 2 the command line was wrong,\n"
+        "and nothing was begun; 130 Ctrl\\-C ended it.");
+    return WORKED;
+}
+
+static const flag flags[] = {{0}};
+
+const command command_man = {
+    .name = "man",
+    .arguments = "",
+    .summary = "prints the manual page of this command",
+    .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help.",
+    .examples = "  headrace man | man -l -\n",
+    .flags = flags,
+    .least_arguments = 0,
+    .most_arguments = 0,
+    .run = run,
+};

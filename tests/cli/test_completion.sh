@@ -1,0 +1,116 @@
+# completion and man: made from the descriptors, so that every command and flag of the help must be found there.
+source "$SOURCE/tests/cli/kit.sh"
+
+compopt() { :; } # outside of a completion it only complains
+
+# `completed headrace convert --sch`: what bash would offer for the last word. bash splits words at "=".
+completed() {
+    local words=() part
+    for part in "$@"; do
+        case $part in
+        --*=*) words+=("${part%%=*}" "=") && [ -n "${part#*=}" ] && words+=("${part#*=}") ;;
+        *) words+=("$part") ;;
+        esac
+    done
+    COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1)) COMPREPLY=()
+    _headrace
+    out="${COMPREPLY[*]}"
+}
+offers() { [ "$out" = "$1" ] || fail "expected to be offered: $1"; }
+completion() {
+    headrace completion bash
+    ends_with 0
+    says_nothing
+    source "$scratch/out"
+}
+all_commands() { "$HEADRACE" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  .*/\1/p' | sed 's/ *$//'; }
+
+it_completes_commands() {
+    completion
+    completed headrace conv
+    offers "convert"
+    completed headrace ev
+    offers "evaluate"
+    completed headrace ''
+    local names=$out
+    [ "$(all_commands | wc -l)" -ge 9 ] || fail "the commands of the help"
+    for name in $(all_commands | cut -d' ' -f1); do
+        case " $names " in *" $name "*) ;; *) fail "$name is not offered" ;; esac
+    done
+    completed headrace completion ''
+    offers "bash"
+}
+
+it_completes_every_flag_of_every_command() {
+    completion
+    all_commands >"$scratch/commands"
+    while read -r name; do
+        for flag in $("$HEADRACE" $name --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}\(--[a-z-]*\).*/\1/p'); do
+            completed headrace $name "$flag"
+            case " $out " in *" $flag "*) ;; *) fail "$flag of $name is not offered" ;; esac
+        done
+    done <"$scratch/commands"
+    completed headrace convert a.csv --sch
+    offers "--schema"
+    completed headrace convert --xyzzy
+    offers ""
+}
+
+it_completes_names_of_files_and_folders_where_they_belong() {
+    completion
+    touch 'the flights.csv' that.csv
+    mkdir there
+    completed headrace info th
+    [ "${#COMPREPLY[@]}" = 3 ] || fail "expected three names"
+    completed headrace info 'the '
+    offers "the flights.csv"
+    completed headrace convert that.csv --out th
+    offers "there"
+    completed headrace convert that.csv --out=th
+    offers "there"
+    completed headrace convert that.csv --out=
+    offers "there"
+    completed headrace convert that.csv --schema that
+    offers "that.csv"
+    completed headrace convert that.csv --prefix th
+    offers ""
+}
+
+it_completes_the_names_of_compressions() {
+    completion
+    completed headrace convert a.csv --compression G
+    offers "GZIP"
+    completed headrace convert a.csv --compression=n
+    offers "none"
+}
+
+it_is_taken_by_bash_as_a_completion() {
+    completion
+    [ "$(complete -p headrace)" = "complete -F _headrace headrace" ] || fail "complete -p headrace"
+    bash -n "$scratch/out" || fail "a mistake in the script"
+    headrace completion fish
+    refused 2 'expected bash, found "fish"'
+}
+
+it_prints_a_manual_page_of_all_commands_and_flags() {
+    headrace man
+    ends_with 0
+    says_nothing
+    cp "$scratch/out" headrace.1
+    all_commands >"$scratch/commands"
+    while read -r name; do
+        grep -qx "\.SS headrace $name" headrace.1 || fail "$name is not in the manual page"
+        for flag in $("$HEADRACE" $name --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}--\([a-z-]*\).*/\1/p' | grep -v help); do
+            sed -n "/^\.SS headrace $name\$/,/^\.SS/p" headrace.1 | sed 's/\\-/-/g' | grep -q -- "--.*$flag" ||
+                fail "--$flag of $name is not in the manual page"
+        done
+    done <"$scratch/commands"
+    grep -q '^[.][^A-Z\\a-z]' headrace.1 && fail "a line that troff takes for a request"
+    command -v groff >/dev/null || return 0
+    groff -man -ww -Tutf8 headrace.1 >page 2>warnings || fail "groff"
+    [ ! -s warnings ] || fail "groff: $(cat warnings)"
+    sed 's/.\x08//g; s/\x1b\[[0-9;]*m//g' page | grep -q "headrace convert flights.csv.gz --schema flights.yaml" ||
+        fail "an example in the page"
+}
+
+run_tests
