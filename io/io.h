@@ -161,6 +161,33 @@ typedef struct hr_csv_opts {
  * .columns say what they are; .select_cols which; there is no header. Gives the tensors: hr_tensor_clear each. */
 HR_API hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err);
 
+/* Writes CSV that hr_csv reads back as the same rows. Quotes stand only where they are needed: around a text with a
+ * delimiter, a quote or a line end in it, around the empty string and what looks like a missing value. Floats are written
+ * as the shortest text that reads back as the same bits, bools as true and false. */
+typedef struct hr_csv_writer hr_csv_writer;
+typedef struct hr_csv_writer_opts {
+    size_t struct_size;
+    bool no_header;
+    const char *delimiter; /* one byte, default "," */
+    const char *separator; /* one byte, between the values of a cell; default: more than one value is an error */
+    const char *na_value;  /* stands for a missing value; default: an empty field */
+    bool refuse_missing;   /* a missing value is an error */
+    bool quote_strings;    /* all of them */
+    bool crlf;             /* default: lines end with LF */
+    hr_output_opts output;
+} hr_csv_writer_opts;
+
+/* Gives *out. Copies the names of the columns, which are the header. NULL for `opts`: the defaults. */
+HR_API hr_status hr_csv_writer_open_with(const char *path, const char *const *names, int columns,
+                                         const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err);
+/* Adds rows: one tensor a column, of int32, int64, uint64, float32, float64, bool or string. A dense one is a row (a scalar)
+ * or has its rows as first dimension; of a ragged or sparse one of two dimensions, a row without values is missing and
+ * one with several is a list. Kinds: csv.write, csv.missing, csv.separator (a list that would read back as another). */
+HR_API hr_status hr_csv_write(hr_csv_writer *writer, const hr_tensor *columns, hr_error *err);
+HR_API int64_t hr_csv_writer_rows(const hr_csv_writer *writer); /* written so far, without the header */
+HR_API hr_status hr_csv_writer_commit(hr_csv_writer *writer, hr_error *err); /* takes it; as hr_output_commit */
+HR_API void hr_csv_writer_discard(hr_csv_writer *writer);                    /* takes it. NULL: nothing */
+
 #ifdef __cplusplus
 }
 #endif
