@@ -215,6 +215,9 @@ static hr_status finish(hr_feature_column *column, bool has_weights, hr_error *e
     column->scope = sanitised(column->name, &info->scope_is_legal);
     if (!column->scope) return hr_no_memory(err, "a feature column");
     if (info->categorical && !info->categorical_column) info->categorical_column = column;
+    if (info->categorical_column && info->categorical_column != column)
+        info->sequence = info->categorical_column->info.sequence;
+    if (info->dense == HR_COLUMN_VALUES && info->dtype == HR_INVALID_DTYPE) info->dtype = HR_FLOAT;
     HR_TRY(set_components(column, has_weights, err));
     info->kind = column->kind->name;
     info->name = column->name;
@@ -312,6 +315,8 @@ bool hr__is_integer(hr_dtype dtype)
     return dtype == HR_INT64 || dtype == HR_INT32 || dtype == HR_INT16 || dtype == HR_INT8 || dtype == HR_UINT8 ||
            dtype == HR_UINT16 || dtype == HR_UINT32 || dtype == HR_UINT64;
 }
+
+bool hr__is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
 
 int64_t hr__integer_at(const hr_column_values *in, int64_t i)
 {

@@ -29,6 +29,10 @@ typedef struct hr_column_values {
     const int64_t *inner; /* ragged: the place of each value in its row; NULL: 0, 1, 2, ... */
     int64_t dense_width;  /* ragged: last dimension of the dense shape; 0: the longest row */
     const float *weights; /* ids: one each; NULL: none */
+    /* A sequence: row r has the steps steps[r] .. steps[r + 1] - 1; NULL: no steps. Step s has the values
+     * step_splits[s] .. step_splits[s + 1] - 1; NULL: `width` values a step. */
+    const int32_t *steps, *step_splits;
+    int64_t dense_steps; /* the dense shape's number of steps, if rows have two dimensions; 0: the longest row's */
 } hr_column_values;
 
 typedef struct hr_column_head {
@@ -68,7 +72,7 @@ HR_API hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, cons
 HR_API hr_status hr_column_name(hr_column_builder *out, hr_error *err, const char *format, ...) HR_PRINTF(3, 4);
 /* One more feature to parse and read. Copies. */
 HR_API hr_status hr_column_read(hr_column_builder *out, const hr_feature *feature, hr_error *err);
-/* To fill in: kind, name, scope, component and weights are set by the kit. HR_COLUMN_COUNTS and HR_COLUMN_LOOKUP name
+/* To fill in: kind, name, scope, component, weights and, of what is made of ids, sequence are set by the kit. HR_COLUMN_COUNTS and HR_COLUMN_LOOKUP name
  * the categorical_column. */
 HR_API hr_column_info *hr_column_describe(hr_column_builder *out);
 HR_API void hr_column_has_weights(hr_column_builder *out);

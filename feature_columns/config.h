@@ -61,6 +61,8 @@ const char *hr__config_behind(const hr__node *node, const char *word);
 /* As hr__config_reference, for a name that is only part of the scalar. */
 hr_status hr__config_named(hr__config_columns *c, const hr__node *node, const char *name, hr_feature_column **out,
                            hr_error *err);
+/* A number, or a list of them, as a shape; NULL: *shape stays what it is. */
+hr_status hr__config_shape(const hr__node *node, hr_shape *shape, hr_error *err);
 /* A numeric column of a field, with the default that `map` or the section gives; `o` holds what else there is. */
 hr_status hr__config_numeric(const hr__config_columns *c, const hr__node *map, const hr__node *field,
                              hr_numeric_column_opts *o, hr_feature_column **out, hr_error *err);

@@ -90,7 +90,7 @@ static hr_status check_source(const hr_feature_column *source, hr_error *err)
     if (info->weights)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.cross_key",
                        "crossed_column: expected keys without weights, got the %s '%s'", info->kind, info->name);
-    return HR_OK;
+    return hr__refuse_sequence("crossed_column", source, err);
 }
 
 static hr_status check_arguments(const crossed_spec *s, hr_error *err)

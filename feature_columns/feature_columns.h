@@ -163,6 +163,36 @@ HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column 
     HR_CALL2_(hr_weighted_categorical_column_with, hr_weighted_column_opts, __VA_ARGS__,                               \
               .struct_size = sizeof(hr_weighted_column_opts))
 
+/* ---- sequences: what a row has a value of at every step ---- */
+
+/* The ids of `categorical` step by step: of a list of values each is a step, and of a SequenceExample's feature list what
+ * each of its features holds. For an indicator or embedding, in SequenceFeatures. Takes `categorical`, which must read a
+ * feature by itself: a column by identity, vocabulary or hash bucket. A row's length is that of its last step with a
+ * value. */
+HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical);
+#define hr_sequence_categorical_column_with_identity(...)                                                              \
+    hr_sequence_categorical_column(hr_categorical_column_with_identity(__VA_ARGS__))
+#define hr_sequence_categorical_column_with_vocabulary_list(...)                                                       \
+    hr_sequence_categorical_column(hr_categorical_column_with_vocabulary_list(__VA_ARGS__))
+#define hr_sequence_categorical_column_with_vocabulary_file(...)                                                       \
+    hr_sequence_categorical_column(hr_categorical_column_with_vocabulary_file(__VA_ARGS__))
+#define hr_sequence_categorical_column_with_hash_bucket(...)                                                           \
+    hr_sequence_categorical_column(hr_categorical_column_with_hash_bucket(__VA_ARGS__))
+
+typedef struct hr_sequence_numeric_column_opts {
+    size_t struct_size;
+    hr_shape shape;      /* of one step; default [1] */
+    float default_value; /* of what an incomplete step lacks, and of steps that a row does not have */
+    hr_dtype dtype;      /* of the feature and of the result; default HR_FLOAT. With a normalizer: HR_FLOAT */
+    hr_normalizer_fn *normalizer_fn; /* sees the values, not what is filled in */
+    void *user;
+} hr_sequence_numeric_column_opts;
+/* Numbers, so many a step. For SequenceFeatures. */
+HR_API hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts);
+#define hr_sequence_numeric_column(...)                                                                                \
+    HR_CALL1_(hr_sequence_numeric_column_with, hr_sequence_numeric_column_opts, __VA_ARGS__,                           \
+              .struct_size = sizeof(hr_sequence_numeric_column_opts))
+
 /* ---- dense forms of categories ---- */
 
 /* How often each id occurs in the row (multi-hot). Takes `categorical`. */
@@ -239,14 +269,24 @@ typedef struct hr_column_info {
     const char *weights;   /* component with a float32 weight for each id; NULL: none */
     const hr_feature_column *categorical_column; /* whose ids these are: of an indicator or embedding its source */
     hr_table_info table;                         /* of HR_COLUMN_LOOKUP */
+    /* A sequence: the ids are ragged in two levels, rows of steps of ids; HR_COLUMN_VALUES are ragged, rows of steps of
+     * `width` values. The dense form has a dimension more, [rows, steps, width]. */
+    bool sequence;
+    hr_dtype dtype; /* of HR_COLUMN_VALUES: HR_FLOAT, but of a sequence as declared */
+    float padding;  /* of HR_COLUMN_VALUES: the value of steps that a row does not have */
 } hr_column_info;
 /* NULL if the column failed. */
 HR_API const hr_column_info *hr_feature_column_info(const hr_feature_column *column);
 
+/* What takes columns: the sums of a linear model, the dense forms side by side, or those of sequences. */
+typedef enum hr_column_layer { HR_LINEAR_MODEL, HR_INPUT_LAYER, HR_SEQUENCE_FEATURES } hr_column_layer;
+
 /* The columns of a list in the order of their names, as every layer takes them. Refuses an empty list, a failed
- * column, two of one name; with `dense` also columns without a dense form and names that are no legal scope. `sorted`
- * has room for list.count and borrows from the list. */
-HR_API hr_status hr_sort_columns(hr_column_list list, bool dense, const hr_feature_column **sorted, hr_error *err);
+ * column, two of one name, sequences where there may be none and the other way round; of the two dense layers also
+ * columns without a dense form and names that are no legal scope. `sorted` has room for list.count and borrows from the
+ * list. */
+HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted,
+                                 hr_error *err);
 
 /* ---- from records to columns ---- */
 
@@ -296,6 +336,14 @@ HR_API hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, co
  * rows x buckets, its rows `stride` floats apart. */
 HR_API void hr_count_ids(const int64_t *ids, const float *weights, const int32_t *splits, int64_t rows, int64_t buckets,
                          float *out, int64_t stride);
+
+/* The lengths of sequences whose columns have the steps steps[c], rows + 1 entries each. HR_INVALID_ARGUMENT: the columns
+ * `name` disagree about a row's. */
+HR_API hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *name, int columns, int64_t rows,
+                                     int64_t *lengths, hr_error *err);
+/* Steps of `size` bytes each, as [rows, most, size]: a row's own, then `padding` (one step) up to `most`. */
+HR_API void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int64_t rows, int64_t most,
+                            const void *padding, void *out);
 
 #ifdef __cplusplus
 }

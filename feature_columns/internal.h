@@ -20,13 +20,25 @@ HR_API const hr_column_kind *const *hr__column_kinds(void);
 /* A feature of one type, dense or VarLen, that a constructor asks for. */
 hr_status hr__read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err);
 hr_status hr__check_categorical(const char *what, const hr_feature_column *source, hr_error *err);
+hr_status hr__refuse_sequence(const char *what, const hr_feature_column *source, hr_error *err);
 hr_status hr__check_key(const char *what, const char *key, hr_error *err);
 /* A column that only carries this error. */
 hr_feature_column *hr__failed_column(const hr_error *err);
 uint64_t hr__column_digest(const hr_feature_column *column);
 bool hr__is_integer(hr_dtype dtype);
+bool hr__is_number(hr_dtype dtype);
 /* Value `i` of an integer feature. */
 int64_t hr__integer_at(const hr_column_values *in, int64_t i);
+/* Any type of number as float32. */
+void hr__to_float(const void *from, hr_dtype dtype, float *to, int64_t n);
+hr_status hr__check_shape(const char *what, const char *key, hr_shape shape, hr_error *err);
+/* The place of value `i`, which is one of row `row`, in its row. */
+static inline int64_t hr__place_in_row(const hr_column_values *v, int64_t row, int64_t i)
+{
+    return v->inner ? v->inner[i] : i - v->splits[row];
+}
+/* One more than the last place of a row that has a value; -1: they are not in the order of their places. */
+int64_t hr__reach_of_row(const hr_column_values *v, int64_t row);
 /* Decimal text of `value`; gives its length. `text` has room for 24. */
 int hr__decimal(int64_t value, char *text);
 

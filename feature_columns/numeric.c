@@ -33,16 +33,19 @@ static void numeric_free(void *spec)
     hr_free((void *)(uintptr_t)s->default_value);
 }
 
-static bool is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
-
-static hr_status check_shape(const numeric_spec *s, hr_error *err)
+hr_status hr__check_shape(const char *what, const char *key, hr_shape shape, hr_error *err)
 {
     char text[128];
-    for (int i = 0; i < s->shape.rank; i++)
-        if (s->shape.dims[i] < 1)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shape",
-                           "numeric_column '%s': expected dimensions > 0, got shape %s", s->key,
-                           hr_shape_text(s->shape, text, sizeof text));
+    for (int i = 0; i < shape.rank; i++)
+        if (shape.dims[i] < 1)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shape", "%s '%s': expected dimensions > 0, got shape %s",
+                           what, key, hr_shape_text(shape, text, sizeof text));
+    return HR_OK;
+}
+
+static hr_status check_defaults(const numeric_spec *s, hr_error *err)
+{
+    char text[128];
     int64_t count = hr_shape_count(s->shape);
     if (s->default_value && s->default_values != 1 && s->default_values != count)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
@@ -93,7 +96,7 @@ static hr_status numeric_describe(const void *spec, const hr_feature_column *con
     (void)source;
     const numeric_spec *s = spec;
     HR_TRY(hr__check_key("numeric_column", s->key, err));
-    if (!is_number(s->dtype))
+    if (!hr__is_number(s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "numeric_column '%s': expected a dtype that converts to float, got %s", s->key,
                        hr_dtype_name(s->dtype));
@@ -101,7 +104,8 @@ static hr_status numeric_describe(const void *spec, const hr_feature_column *con
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.normalizer",
                        "numeric_column '%s': expected a finite mean and std > 0, got mean %g, std %g", s->key,
                        (double)s->mean, (double)s->std);
-    HR_TRY(check_shape(s, err));
+    HR_TRY(hr__check_shape("numeric_column", s->key, s->shape, err));
+    HR_TRY(check_defaults(s, err));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
     hr_feature feature = {.key = s->key, .kind = HR_FIXED_LEN, .dtype = s->dtype, .shape = s->shape};
     HR_TRY(s->default_value ? read_with_default(s, out, feature, err) : hr_column_read(out, &feature, err));
@@ -123,7 +127,7 @@ static hr_status numeric_accept(const void *spec, const hr_column_values *in, hr
                        "numeric_column '%s': expected a dense feature, got a ragged or sparse one; parse it with "
                        "a fixed length",
                        s->key);
-    if (!is_number(in->dtype) && in->dtype != HR_BOOL)
+    if (!hr__is_number(in->dtype) && in->dtype != HR_BOOL)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "numeric_column '%s': expected numbers, got %s",
                        s->key, hr_dtype_name(in->dtype));
     if (in->width != hr_shape_count(s->shape))
@@ -139,7 +143,7 @@ static hr_status numeric_accept(const void *spec, const hr_column_values *in, hr
         for (int64_t i_ = 0; i_ < n; i_++) to[i_] = (float)from_[i_];                                                  \
     } while (0)
 
-static void to_float(const void *from, hr_dtype dtype, float *to, int64_t n)
+void hr__to_float(const void *from, hr_dtype dtype, float *to, int64_t n)
 {
     switch (dtype) {
     case HR_FLOAT:
@@ -190,7 +194,7 @@ static hr_status numeric_transform(const void *spec, hr_column_work *w, const hr
     if (s->normalizer_fn) {
         s->normalizer_fn(in->values, in->dtype, values, n, s->user);
     } else {
-        to_float(in->values, in->dtype, values, n);
+        hr__to_float(in->values, in->dtype, values, n);
         if (s->std != 0)
             for (int64_t i = 0; i < n; i++) values[i] = (values[i] - s->mean) / s->std;
     }
@@ -230,7 +234,7 @@ hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_colu
 
 /* ---- {numeric: temp, mean: 57, std: 17.9} ---- */
 
-static hr_status read_shape(const hr__node *node, hr_shape *shape, hr_error *err)
+hr_status hr__config_shape(const hr__node *node, hr_shape *shape, hr_error *err)
 {
     if (!node) return HR_OK;
     HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
@@ -260,7 +264,7 @@ hr_status hr__config_numeric(const hr__config_columns *c, const hr__node *map, c
 {
     hr_dtype dtype;
     HR_TRY(hr__config_field(c, field, &dtype, err));
-    if (!is_number(dtype))
+    if (!hr__is_number(dtype))
         return hr__node_fail(field, err, HR_INVALID_ARGUMENT, "config.value",
                              "expected a field of numbers, found '%s' of %s", field->text, hr_dtype_name(dtype));
     float *values = NULL;
@@ -280,7 +284,7 @@ static hr_status read_numeric(hr__config_columns *c, const hr__node *map, const 
     (void)name;
     hr_numeric_column_opts o = {0};
     double mean = 0, std = 0;
-    HR_TRY(read_shape(hr__node_get(map, "shape"), &o.shape, err));
+    HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
     HR_TRY(hr__config_double(map, "mean", &mean, err));
     HR_TRY(hr__config_double(map, "std", &std, err));
     const hr__node *std_node = hr__node_get(map, "std");

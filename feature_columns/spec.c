@@ -149,14 +149,12 @@ static hr_dtype file_dtype(const hr_schema *file, const char *key, hr_dtype othe
     return otherwise;
 }
 
-static bool is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
-
 /* Numbers are parsed in the file's type. Strings and numbers do not turn into each other: that is left to fail where
  * the columns see what they read. */
 static hr_status add_read(owned_spec *own, const hr_feature *read, const hr_schema *file, hr_error *err)
 {
     hr_dtype dtype = file_dtype(file, read->key, read->dtype);
-    if (read->kind == HR_FIXED_LEN && is_number(dtype) != is_number(read->dtype))
+    if (read->kind == HR_FIXED_LEN && hr__is_number(dtype) != hr__is_number(read->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "feature '%s': expected %s, got %s in the file",
                        read->key, hr_dtype_name(read->dtype), hr_dtype_name(dtype));
     hr_feature *known = find(own, read->key);
@@ -188,7 +186,7 @@ static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o,
                        o->label);
     hr_feature feature = {.key = o->label, .kind = HR_FIXED_LEN, .dtype = dtype, .shape = HR_SHAPE(1)};
     hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(1), o->label_default);
-    if (o->label_default && is_number(dtype)) feature.default_value = &value;
+    if (o->label_default && hr__is_number(dtype)) feature.default_value = &value;
     return add_feature(own, &feature, dtype, err);
 }
 
@@ -228,22 +226,37 @@ static int by_name(const void *a, const void *b)
                   hr_feature_column_info(*(const hr_feature_column *const *)b)->name);
 }
 
-static hr_status check_dense(const hr_column_info *info, hr_error *err)
+static const char *const layer_names[] = {
+    [HR_LINEAR_MODEL] = "linear_model", [HR_INPUT_LAYER] = "input_layer", [HR_SEQUENCE_FEATURES] = "sequence_features"};
+
+static hr_status check_dense(const hr_column_info *info, hr_column_layer layer, hr_error *err)
 {
+    if (layer == HR_LINEAR_MODEL) return HR_OK;
     if (info->dense == HR_COLUMN_NOT_DENSE)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.not_dense",
-                       "input_layer: expected dense columns, got the %s '%s'; wrap it in an indicator_column or an "
+                       "%s: expected dense columns, got the %s '%s'; wrap it in an indicator_column or an "
                        "embedding_column",
-                       info->kind, info->name);
+                       layer_names[layer], info->kind, info->name);
     if (!info->scope_is_legal)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
-                       "input_layer: expected a column name of letters, digits and _ . - / >, got '%s', which is no "
+                       "%s: expected a column name of letters, digits and _ . - / >, got '%s', which is no "
                        "name for a variable scope; rename the feature",
-                       info->name);
+                       layer_names[layer], info->name);
     return HR_OK;
 }
 
-hr_status hr_sort_columns(hr_column_list list, bool dense, const hr_feature_column **sorted, hr_error *err)
+static hr_status check_sequence(const hr_column_info *info, hr_column_layer layer, hr_error *err)
+{
+    const bool wanted = layer == HR_SEQUENCE_FEATURES;
+    if (info->sequence == wanted) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.sequence", "%s: expected %s, got the %s '%s'; %s",
+                   layer_names[layer], wanted ? "columns of sequences" : "no columns of sequences", info->kind,
+                   info->name,
+                   wanted ? "make it of a sequence_categorical_column or a sequence_numeric_column"
+                          : "sequences go into SequenceFeatures");
+}
+
+hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted, hr_error *err)
 {
     if (list.count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list",
@@ -252,7 +265,8 @@ hr_status hr_sort_columns(hr_column_list list, bool dense, const hr_feature_colu
         const hr_error *failed = hr_feature_column_error(list.column[i]);
         if (failed && err) *err = *failed;
         if (failed) return failed->code;
-        if (dense) HR_TRY(check_dense(hr_feature_column_info(list.column[i]), err));
+        HR_TRY(check_dense(hr_feature_column_info(list.column[i]), layer, err));
+        HR_TRY(check_sequence(hr_feature_column_info(list.column[i]), layer, err));
         sorted[i] = list.column[i];
     }
     qsort(sorted, (size_t)list.count, sizeof *sorted, by_name);

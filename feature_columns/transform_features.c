@@ -88,10 +88,16 @@ static hr_status bind_features(plan *p, const hr_schema *schema, hr_error *err)
 static hr_status add_component(hr_schema_builder *out, const hr__output *o, hr_error *err)
 {
     const hr_column_info *info = o->info;
-    if (info->dense == HR_COLUMN_VALUES)
-        return hr_schema_add(
-            out, (hr_field){.name = info->component, .dtype = HR_FLOAT, .shape = HR_SHAPE(info->width)}, err);
+    if (info->dense == HR_COLUMN_VALUES) {
+        hr_field values = {.name = info->component, .dtype = info->dtype, .shape = HR_SHAPE(info->width)};
+        if (info->sequence) {
+            values.layout = HR_RAGGED;
+            values.shape = HR_SHAPE(-1, info->width);
+        }
+        return hr_schema_add(out, values, err);
+    }
     hr_field ids = {.name = info->component, .dtype = HR_INT64, .layout = HR_RAGGED, .shape = HR_SHAPE(-1)};
+    if (info->sequence) ids.shape = HR_SHAPE(-1, -1);
     HR_TRY(hr_schema_add(out, ids, err));
     if (!info->weights) return HR_OK;
     hr_field weights = {.name = info->weights, .dtype = HR_FLOAT, .layout = HR_RAGGED, .shape = HR_SHAPE(-1)};
@@ -202,8 +208,22 @@ static void target_fail_row(void *user, int64_t row, const hr_error *err)
     hr_fail_at(t->work, t->rows, row, err);
 }
 
-static void view_raw(const plan *p, const hr_columns *before, hr_column_values *raw)
+/* Values of a feature list: its splits of rows into values, on top of those of its steps. */
+static hr_status view_steps(target *t, const hr_column *column, hr_column_values *raw, hr_error *err)
 {
+    int32_t *splits = hr_row_bytes(t->work, t->rows, ((size_t)raw->rows + 1) * sizeof *splits);
+    if (!splits) return hr_no_memory(err, "transform_features");
+    raw->steps = column->splits[0];
+    raw->step_splits = column->splits[1];
+    for (int64_t r = 0; r <= raw->rows; r++) splits[r] = raw->step_splits[raw->steps[r]];
+    raw->splits = splits;
+    raw->count = splits[raw->rows];
+    return HR_OK;
+}
+
+static hr_status view_raw(target *t, const hr_columns *before, hr_column_values *raw, hr_error *err)
+{
+    const plan *p = t->plan;
     for (int i = 0; i < hr__transformer_raws(p->transformer); i++) {
         const hr_field *field = &before->schema->field[p->raw_field[i]];
         const hr_column *column = &before->column[p->raw_field[i]];
@@ -212,13 +232,18 @@ static void view_raw(const plan *p, const hr_columns *before, hr_column_values *
         if (field->layout == HR_DENSE) {
             raw[i].width = hr_shape_count(field->shape);
             raw[i].count = raw[i].width * before->rows;
+            raw[i].dense_steps = field->shape.rank > 1 ? field->shape.dims[0] : 0;
+        } else if (column->splits[1]) {
+            HR_TRY(view_steps(t, column, &raw[i], err));
         } else {
             raw[i].splits = column->splits[0];
-            raw[i].count = column->splits[0] ? column->splits[0][before->rows] : 0; /* none where memory ran out below */
+            raw[i].count =
+                column->splits[0] ? column->splits[0][before->rows] : 0; /* none where memory ran out below */
             raw[i].inner = column->inner;
             raw[i].dense_width = column->dense_width;
         }
     }
+    return HR_OK;
 }
 
 /* Rows of a text source may lack a value, and no default was filled in: they fail, rather than read as 0 or "". */
@@ -237,6 +262,16 @@ static void refuse_missing(target *t, const hr_columns *before, int64_t rows)
     }
 }
 
+/* Every row has as many values: there are no splits. */
+static bool is_fixed(const hr_field *f) { return f->layout == HR_DENSE && hr_shape_count(f->shape) >= 0; }
+
+/* The values of the first rows of a ragged column. */
+static int64_t values_before(const hr_column *column, int64_t rows)
+{
+    for (int level = 0; level < HR_MAX_RAGGED && column->splits[level]; level++) rows = column->splits[level][rows];
+    return rows;
+}
+
 static hr_status fill_ragged(target *t, int field, const void *values, int64_t count, const int32_t *splits,
                              int64_t rows, hr_error *err)
 {
@@ -249,9 +284,27 @@ static hr_status fill_ragged(target *t, int field, const void *values, int64_t c
     return HR_OK;
 }
 
+/* A second level of splits, of `count` entries and one more: beside the rows, since columns have room for one. */
+static hr_status fill_inner_splits(target *t, int field, int level, const int32_t *splits, int64_t count, hr_error *err)
+{
+    const size_t bytes = ((size_t)count + 1) * sizeof *splits;
+    int32_t *own = hr_row_bytes(t->work, t->rows, bytes);
+    if (!own) return hr_no_memory(err, "transform_features");
+    t->rows->column[field].splits[level] = memcpy(own, splits, bytes);
+    return HR_OK;
+}
+
+static hr_status fill_sequence(target *t, const hr__output *o, const hr_column_values *made, hr_error *err)
+{
+    if (!made->step_splits) return fill_ragged(t, o->field, made->values, made->count, made->splits, made->rows, err);
+    HR_TRY(fill_ragged(t, o->field, made->values, made->count, made->steps, made->rows, err));
+    return fill_inner_splits(t, o->field, 1, made->step_splits, made->steps[made->rows], err);
+}
+
 /* What a column made, into its components; mostly it lies there already. */
 static hr_status fill_components(target *t, const hr__output *o, const hr_column_values *made, hr_error *err)
 {
+    if (o->info->sequence) return fill_sequence(t, o, made, err);
     if (o->info->dense == HR_COLUMN_VALUES) {
         hr_column *column = &t->rows->column[o->field];
         if (made->values != column->values && made->count > 0)
@@ -269,13 +322,18 @@ static hr_status copy_passed(target *t, const hr_columns *before, int64_t rows, 
         const int field = t->plan->first_passed + i;
         const hr_column *from = &before->column[t->plan->passed[i]];
         const hr_field *what = &t->rows->schema->field[field];
-        if (what->layout == HR_DENSE) {
+        if (is_fixed(what)) {
             size_t bytes = (size_t)rows * hr_field_width(what);
             if (bytes > 0) memcpy(t->rows->column[field].values, from->values, bytes);
             continue;
         }
-        HR_TRY(fill_ragged(t, field, from->values, from->splits[0][rows], from->splits[0], rows, err));
+        HR_TRY(fill_ragged(t, field, from->values, values_before(from, rows), from->splits[0], rows, err));
         hr_column *to = &t->rows->column[field];
+        int64_t count = rows;
+        for (int level = 1; level < HR_MAX_RAGGED && from->splits[level]; level++) {
+            count = from->splits[level - 1][count];
+            HR_TRY(fill_inner_splits(t, field, level, from->splits[level], count, err));
+        }
         to->dense_width = from->dense_width;
         if (to->inner && from->inner && to->count > 0)
             memcpy(to->inner, from->inner, (size_t)to->count * sizeof *to->inner);
@@ -287,7 +345,7 @@ static hr_status copy_passed(target *t, const hr_columns *before, int64_t rows, 
 static void cut_values(hr_columns *rows)
 {
     for (int i = 0; i < rows->schema->fields; i++)
-        if (rows->schema->field[i].layout != HR_DENSE) rows->column[i].count = rows->column[i].splits[0][rows->rows];
+        if (!is_fixed(&rows->schema->field[i])) rows->column[i].count = values_before(&rows->column[i], rows->rows);
 }
 
 static hr_status features_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
@@ -303,7 +361,7 @@ static hr_status features_work(const void *spec, const void *unit, hr_work *w, h
     hr_column_values *raw = hr_row_bytes(w, rows, ((size_t)raws + (size_t)outputs + 1) * sizeof *raw);
     if (!raw) return hr_no_memory(err, "transform_features");
     hr_column_values *made = raw + raws;
-    view_raw(p, &before, raw);
+    HR_TRY(view_raw(&t, &before, raw, err));
     t.left = hr__transform_scratch(p->transformer, count, raw);
     t.scratch = hr_scratch(w, t.left);
     if (!t.scratch) return hr_no_memory(err, "transform_features");

@@ -26,6 +26,7 @@ hr_status hr__raw_field(const hr_field *field, hr_column_values *out, hr_error *
         return HR_OK;
     }
     out->width = hr_shape_count(field->shape);
+    out->dense_steps = field->shape.rank > 1 ? field->shape.dims[0] : 0;
     if (out->width >= 0) return HR_OK;
     char text[128];
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.layout", "feature '%s': expected a known shape of one row, got %s",

@@ -19,15 +19,14 @@ static hr_status weighted_copy(void *spec, hr_error *err)
 
 static void weighted_free(void *spec) { hr_free((void *)(uintptr_t)((weighted_spec *)spec)->key); }
 
-static bool is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
-
 static hr_status weighted_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
                                    hr_error *err)
 {
     const weighted_spec *s = spec;
     HR_TRY(hr__check_key("weighted_categorical_column", s->key, err));
     HR_TRY(hr__check_categorical("weighted_categorical_column", source[0], err));
-    if (!is_number(s->dtype))
+    HR_TRY(hr__refuse_sequence("weighted_categorical_column", source[0], err));
+    if (!hr__is_number(s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "weighted_categorical_column '%s': expected a dtype that converts to float, got %s", s->key,
                        hr_dtype_name(s->dtype));
@@ -58,17 +57,14 @@ static hr_status weighted_accept(const void *spec, const hr_column_values *in, h
                    hr_dtype_name(in->dtype));
 }
 
-static int64_t place(const hr_column_values *v, int64_t row, int64_t i)
-{
-    return v->inner ? v->inner[i] : i - v->splits[row];
-}
-
 static bool row_pairs(const hr_column_values *ids, const hr_column_values *weights, int64_t row)
 {
     int64_t count = ids->splits[row + 1] - ids->splits[row];
     if (weights->splits[row + 1] - weights->splits[row] != count) return false;
     for (int64_t i = 0; i < count && (ids->inner || weights->inner); i++)
-        if (place(ids, row, ids->splits[row] + i) != place(weights, row, weights->splits[row] + i)) return false;
+        if (hr__place_in_row(ids, row, ids->splits[row] + i) !=
+            hr__place_in_row(weights, row, weights->splits[row] + i))
+            return false;
     return true;
 }
 

@@ -64,34 +64,54 @@ static void *numbers(case_columns *cc, const cJSON *array, bool floats, int64_t 
     return out;
 }
 
+static hr_shape shape_of(case_columns *cc, const cJSON *json)
+{
+    hr_shape shape = {0};
+    int64_t count;
+    if (!golden_get(json, "shape")) return shape;
+    const int64_t *dims = numbers(cc, golden_get(json, "shape"), false, &count);
+    shape.rank = (int)count;
+    for (int i = 0; i < shape.rank; i++) shape.dims[i] = dims[i];
+    return shape;
+}
+
+static hr_normalizer_fn *normalizer_of(case_columns *cc, const cJSON *json, void **user)
+{
+    const cJSON *normalizer = golden_get(json, "normalizer");
+    if (!normalizer) return NULL;
+    case_normalizer *n = *user = &cc->normalizer[cc->normalizers++];
+    const cJSON *m = golden_get(normalizer, "multiply");
+    n->multiply = m ? golden_number_double(m) : 0;
+    if (!m) {
+        n->subtract = (float)golden_number_double(golden_get(normalizer, "subtract"));
+        n->divide = (float)golden_number_double(golden_get(normalizer, "divide"));
+    }
+    return normalize;
+}
+
 static hr_feature_column *build_numeric(case_columns *cc, const cJSON *json)
 {
     hr_numeric_column_opts o = {.struct_size = sizeof o, .dtype = dtype_of(json)};
-    int64_t count;
-    const cJSON *shape = golden_get(json, "shape"), *given = golden_get(json, "default_value");
-    if (shape) {
-        const int64_t *dims = numbers(cc, shape, false, &count);
-        o.shape.rank = (int)count;
-        for (int i = 0; i < o.shape.rank; i++) o.shape.dims[i] = dims[i];
-    }
+    const cJSON *given = golden_get(json, "default_value");
+    o.shape = shape_of(cc, json);
     if (cJSON_IsString(given)) return refused("a default that is a string");
     if (given && !cJSON_IsNull(given)) {
         o.default_value = numbers(cc, given, true, &o.default_values);
         if (!cJSON_IsArray(given)) o.default_values = 1;
     }
-    const cJSON *normalizer = golden_get(json, "normalizer");
-    if (normalizer) {
-        case_normalizer *n = &cc->normalizer[cc->normalizers++];
-        const cJSON *m = golden_get(normalizer, "multiply");
-        n->multiply = m ? golden_number_double(m) : 0;
-        if (!m) {
-            n->subtract = (float)golden_number_double(golden_get(normalizer, "subtract"));
-            n->divide = (float)golden_number_double(golden_get(normalizer, "divide"));
-        }
-        o.normalizer_fn = normalize;
-        o.user = n;
-    }
+    o.normalizer_fn = normalizer_of(cc, json, &o.user);
     return hr_numeric_column_with(key_of(json), &o);
+}
+
+static hr_feature_column *build_sequence_numeric(case_columns *cc, const cJSON *json)
+{
+    hr_sequence_numeric_column_opts o = {.struct_size = sizeof o, .dtype = dtype_of(json)};
+    const cJSON *missing = golden_get(json, "default_value");
+    if (missing && !cJSON_IsNumber(missing)) return refused("a default that is no number");
+    if (missing) o.default_value = (float)golden_number_double(missing);
+    o.shape = shape_of(cc, json);
+    o.normalizer_fn = normalizer_of(cc, json, &o.user);
+    return hr_sequence_numeric_column_with(key_of(json), &o);
 }
 
 static hr_feature_column *build_bucketized(case_columns *cc, const cJSON *json)
@@ -218,15 +238,15 @@ static const struct {
     {"categorical_column_with_vocabulary_list", build_vocabulary_list},
     {"categorical_column_with_vocabulary_file", build_vocabulary_file},
     {"categorical_column_with_hash_bucket", build_hash},
+    {"sequence_numeric_column", build_sequence_numeric},
     {"crossed_column", build_crossed},
     {"weighted_categorical_column", build_weighted},
     {"indicator_column", build_indicator},
     {"embedding_column", build_embedding},
 };
 
-static hr_feature_column *build(case_columns *cc, const cJSON *json)
+static hr_feature_column *build_kind(case_columns *cc, const cJSON *json, const char *kind)
 {
-    const char *kind = golden_text(json, "kind", "");
     for (size_t i = 0; i < sizeof builders / sizeof *builders; i++) {
         if (strcmp(kind, builders[i].kind) != 0) continue;
         hr_feature_column *column = builders[i].build(cc, json);
@@ -236,6 +256,17 @@ static hr_feature_column *build(case_columns *cc, const cJSON *json)
     }
     cc->not_built = kind;
     return refused(kind);
+}
+
+/* Of a sequence_categorical_column_with_* the ids are those of the column without steps. */
+static hr_feature_column *build(case_columns *cc, const cJSON *json)
+{
+    const char *kind = golden_text(json, "kind", "");
+    if (strncmp(kind, "sequence_categorical", 20) != 0) return build_kind(cc, json, kind);
+    hr_feature_column *plain = build_kind(cc, json, kind + strlen("sequence_"));
+    if (cc->categoricals > 0 && cc->categorical[cc->categoricals - 1] == plain)
+        hr_feature_column_unref(cc->categorical[--cc->categoricals]);
+    return hr_sequence_categorical_column(plain);
 }
 
 /* The columns of one entry that share a table. */
@@ -265,6 +296,7 @@ void case_columns_build(case_columns *cc, golden_case *c, bool tf_compat)
         else
             cc->column[cc->columns++] = build(cc, json);
     }
+    cJSON_ArrayForEach(json, golden_get(c->json, "context_columns")) cc->context[cc->contexts++] = build(cc, json);
 }
 
 hr_column_list case_columns_list(const case_columns *cc) { return (hr_column_list){cc->column, cc->columns}; }
@@ -272,6 +304,7 @@ hr_column_list case_columns_list(const case_columns *cc) { return (hr_column_lis
 void case_columns_free(case_columns *cc)
 {
     for (int i = 0; i < cc->columns; i++) hr_feature_column_unref(cc->column[i]);
+    for (int i = 0; i < cc->contexts; i++) hr_feature_column_unref(cc->context[i]);
     for (int i = 0; i < cc->categoricals; i++) hr_feature_column_unref(cc->categorical[i]);
     for (int i = 0; i < cc->features; i++)
         if (!cc->iterator) golden_tensor_clear(&cc->feature[i]);
@@ -289,6 +322,20 @@ static int64_t product(const int64_t *dims, int from, int to)
     return n;
 }
 
+/* The second dimension as steps, all that the dense shape has of them. */
+static void steps_of_sparse(case_columns *cc, const hr_tensor *t, hr_column_values *v)
+{
+    const int64_t each = t->shape.dims[1], count = v->rows * each;
+    int32_t *steps = case_memory(cc, ((size_t)v->rows + 1) * sizeof *steps);
+    int32_t *step_splits = case_memory(cc, ((size_t)count + 1) * sizeof *step_splits);
+    for (int64_t r = 0; r <= v->rows; r++) steps[r] = (int32_t)(r * each);
+    for (int64_t i = 0; i < t->count; i++)
+        step_splits[t->indices[i * t->shape.rank] * each + t->indices[i * t->shape.rank + 1] + 1]++;
+    for (int64_t s = 0; s < count; s++) step_splits[s + 1] += step_splits[s];
+    v->steps = steps;
+    v->step_splits = step_splits;
+}
+
 /* Rows of a sparse tensor; dimensions behind the first are flattened into places in the row. */
 static void from_sparse(case_columns *cc, const hr_tensor *t, hr_column_values *v)
 {
@@ -303,6 +350,7 @@ static void from_sparse(case_columns *cc, const hr_tensor *t, hr_column_values *
     v->splits = splits;
     v->inner = inner;
     v->dense_width = product(t->shape.dims, 1, rank);
+    if (rank > 2) steps_of_sparse(cc, t, v);
 }
 
 hr_status case_columns_values(case_columns *cc, int i, hr_error *err)
@@ -315,6 +363,7 @@ hr_status case_columns_values(case_columns *cc, int i, hr_error *err)
     *v = (hr_column_values){.dtype = t->dtype, .rows = t->shape.dims[0], .values = t->data, .count = t->count};
     v->rank = rank - 1;
     v->width = product(t->shape.dims, 1, rank);
+    v->dense_steps = rank > 2 ? t->shape.dims[1] : 0;
     cc->lists[i] = rank > 2 ? product(t->shape.dims, 1, rank - 1) : 1;
     if (t->layout == HR_SPARSE) from_sparse(cc, t, v);
     return HR_OK;
@@ -396,6 +445,7 @@ hr_status case_columns_transform(case_columns *cc, hr_error *err)
         }
         all[count++] = cc->column[i];
     }
+    for (int i = 0; i < cc->contexts; i++) all[count++] = cc->context[i];
     for (int i = 0; i < cc->categoricals; i++) all[count++] = cc->categorical[i];
     HR_TRY(hr__transformer_new((hr_column_list){all, count}, &cc->transformer, err));
     hr_column_values raw[MAX_FEATURES];
@@ -430,6 +480,21 @@ const float *case_table(case_columns *cc, const cJSON *tables, const char *name)
     return table;
 }
 
+/* What one list of ids each makes of a column: [lists, width]. */
+static hr_status dense_lists(case_columns *cc, const hr_column_info *info, const cJSON *tables,
+                             const hr_column_values *v, const int32_t *splits, int64_t lists, float *out, hr_error *err)
+{
+    if (info->dense == HR_COLUMN_COUNTS) {
+        hr_count_ids(v->values, v->weights, splits, lists, info->num_buckets, out, info->width);
+        return HR_OK;
+    }
+    const char *table = info->table.shared_name ? info->table.shared_name : info->name;
+    hr_lookup lookup = {case_table(cc, tables, table), info->num_buckets, info->width, info->table.combiner,
+                        info->table.max_norm};
+    if (!lookup.table) return hr_fail(err, HR_INTERNAL, "case", "no table for %s", table);
+    return hr_combine_rows(&lookup, v->values, v->weights, splits, lists, out, err);
+}
+
 hr_status case_dense(case_columns *cc, const hr_feature_column *column, const cJSON *tables, float **out, int64_t *rows,
                      hr_error *err)
 {
@@ -437,16 +502,37 @@ hr_status case_dense(case_columns *cc, const hr_feature_column *column, const cJ
     const hr_column_values *v = case_columns_result(cc, info->component);
     *rows = v->rows;
     *out = case_memory(cc, (size_t)(v->rows * info->width) * sizeof **out);
-    if (info->dense == HR_COLUMN_VALUES) {
-        memcpy(*out, v->values, (size_t)(v->rows * info->width) * sizeof **out);
-    } else if (info->dense == HR_COLUMN_COUNTS) {
-        hr_count_ids(v->values, v->weights, v->splits, v->rows, info->num_buckets, *out, info->width);
-    } else {
-        const char *table = info->table.shared_name ? info->table.shared_name : info->name;
-        hr_lookup lookup = {case_table(cc, tables, table), info->num_buckets, info->width, info->table.combiner,
-                            info->table.max_norm};
-        if (!lookup.table) return hr_fail(err, HR_INTERNAL, "case", "no table for %s", table);
-        return hr_combine_rows(&lookup, v->values, v->weights, v->splits, v->rows, *out, err);
+    if (info->dense != HR_COLUMN_VALUES) return dense_lists(cc, info, tables, v, v->splits, v->rows, *out, err);
+    memcpy(*out, v->values, (size_t)(v->rows * info->width) * sizeof **out);
+    return HR_OK;
+}
+
+hr_status case_sequence(case_columns *cc, const hr_feature_column *column, const cJSON *tables, hr_tensor *out,
+                        hr_error *err)
+{
+    const hr_column_info *info = hr_feature_column_info(column);
+    const hr_column_values *v = case_columns_result(cc, info->component);
+    const int64_t steps = v->steps[v->rows];
+    const hr_dtype dtype = info->dense == HR_COLUMN_VALUES ? info->dtype : HR_FLOAT;
+    const size_t size = (size_t)info->width * hr_dtype_size(dtype);
+    const void *values = v->values;
+    int64_t most = v->dense_steps;
+    for (int64_t r = 0; r < v->rows; r++)
+        if (v->steps[r + 1] - v->steps[r] > most) most = v->steps[r + 1] - v->steps[r];
+    if (info->dense != HR_COLUMN_VALUES) {
+        float *lists = case_memory(cc, (size_t)steps * size);
+        HR_TRY(dense_lists(cc, info, tables, v, v->step_splits, steps, lists, err));
+        values = lists;
     }
+    char *padding = case_memory(cc, size);
+    for (int64_t i = 0; i < info->width; i++) {
+        if (dtype == HR_FLOAT) ((float *)(void *)padding)[i] = info->padding;
+        if (dtype == HR_DOUBLE) ((double *)(void *)padding)[i] = (double)info->padding;
+        if (dtype == HR_INT64) ((int64_t *)(void *)padding)[i] = (int64_t)info->padding;
+        if (dtype == HR_INT32) ((int32_t *)(void *)padding)[i] = (int32_t)info->padding;
+    }
+    void *dense = case_memory(cc, (size_t)(v->rows * most) * size);
+    hr_pad_sequence(values, size, v->steps, v->rows, most, padding, dense);
+    *out = hr_tensor_of(dtype, HR_SHAPE(v->rows, most, info->width), dense);
     return HR_OK;
 }

@@ -18,6 +18,8 @@ typedef struct case_columns {
     bool tf_compat;
     hr_feature_column *column[MAX_COLUMNS];
     int columns;
+    hr_feature_column *context[MAX_COLUMNS]; /* beside sequences */
+    int contexts;
     hr_feature_column *categorical[MAX_COLUMNS * 4]; /* the categorical ones, also those inside of others */
     int categoricals;
     case_normalizer normalizer[MAX_COLUMNS];
@@ -59,5 +61,8 @@ const float *case_table(case_columns *cc, const cJSON *tables, const char *name)
 /* The dense form of a column: rows x width. */
 hr_status case_dense(case_columns *cc, const hr_feature_column *column, const cJSON *tables, float **out, int64_t *rows,
                      hr_error *err);
+/* The dense form of a column of sequences: rows x steps x width, in the column's type. */
+hr_status case_sequence(case_columns *cc, const hr_feature_column *column, const cJSON *tables, hr_tensor *out,
+                        hr_error *err);
 
 #endif

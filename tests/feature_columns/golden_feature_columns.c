@@ -132,13 +132,14 @@ static golden_result compare_columns(case_columns *cc, const cJSON *columns)
 
 /* ---- the input layer ---- */
 
-static hr_status input_layer(case_columns *cc, const hr_feature_column **sorted, hr_tensor *out, hr_error *err)
+static hr_status input_layer(case_columns *cc, const hr_feature_column *const *sorted, int columns, hr_tensor *out,
+                             hr_error *err)
 {
     const cJSON *tables = golden_get(cc->c->json, "embeddings");
     int64_t width = 0, rows = 0, at = 0;
-    for (int i = 0; i < cc->columns; i++) width += hr_feature_column_info(sorted[i])->width;
+    for (int i = 0; i < columns; i++) width += hr_feature_column_info(sorted[i])->width;
     float *whole = NULL;
-    for (int i = 0; i < cc->columns; i++) {
+    for (int i = 0; i < columns; i++) {
         float *part;
         int64_t own = hr_feature_column_info(sorted[i])->width;
         HR_TRY(case_dense(cc, sorted[i], tables, &part, &rows, err));
@@ -163,7 +164,97 @@ static golden_result compare_order(golden_case *c, const cJSON *order, const hr_
     return GOLDEN_AGREES;
 }
 
+/* ---- sequences ---- */
+
+/* Tensors of [rows, steps, own width] side by side. Their types and numbers of steps must agree. */
+static hr_status join(case_columns *cc, const hr_tensor *part, int parts, hr_tensor *out, hr_error *err)
+{
+    const size_t size = hr_dtype_size(part[0].dtype);
+    int64_t width = 0, at = 0;
+    for (int i = 0; i < parts; i++) {
+        if (part[i].dtype != part[0].dtype || part[i].shape.dims[1] != part[0].shape.dims[1])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "case", "parts of different types or lengths");
+        width += part[i].shape.dims[2];
+    }
+    const int64_t steps = part[0].shape.dims[0] * part[0].shape.dims[1];
+    char *whole = case_memory(cc, (size_t)(steps * width) * size);
+    for (int i = 0; i < parts; i++) {
+        const int64_t own = part[i].shape.dims[2];
+        for (int64_t s = 0; s < steps && own > 0; s++)
+            memcpy(whole + (size_t)(s * width + at) * size, (const char *)part[i].data + (size_t)(s * own) * size,
+                   (size_t)own * size);
+        at += own;
+    }
+    *out = hr_tensor_of(part[0].dtype, HR_SHAPE(part[0].shape.dims[0], part[0].shape.dims[1], width), whole);
+    return HR_OK;
+}
+
+/* The lengths, as one tensor. */
+static hr_status lengths_of(case_columns *cc, const hr_feature_column *const *sorted, hr_tensor *out, hr_error *err)
+{
+    const int32_t *steps[MAX_COLUMNS];
+    const char *name[MAX_COLUMNS];
+    int64_t rows = 0;
+    for (int i = 0; i < cc->columns; i++) {
+        const hr_column_info *info = hr_feature_column_info(sorted[i]);
+        const hr_column_values *v = case_columns_result(cc, info->component);
+        name[i] = info->name;
+        steps[i] = v->steps;
+        rows = v->rows;
+    }
+    int64_t *lengths = case_memory(cc, (size_t)rows * sizeof *lengths);
+    *out = hr_tensor_of(HR_INT64, HR_SHAPE(rows), lengths);
+    return hr_sequence_lengths(steps, name, cc->columns, rows, lengths, err);
+}
+
+/* The context at every step, behind what the sequence has there. */
+static hr_status with_context(case_columns *cc, const hr_tensor *sequence, hr_tensor *out, hr_error *err)
+{
+    const hr_feature_column *sorted[MAX_COLUMNS];
+    hr_tensor context;
+    HR_TRY(hr_sort_columns((hr_column_list){cc->context, cc->contexts}, HR_INPUT_LAYER, sorted, err));
+    HR_TRY(input_layer(cc, sorted, cc->contexts, &context, err));
+    const int64_t rows = sequence->shape.dims[0], steps = sequence->shape.dims[1], width = context.shape.dims[1];
+    float *tiled = case_memory(cc, (size_t)(rows * steps * width) * sizeof *tiled);
+    for (int64_t i = 0; i < rows * steps; i++)
+        memcpy(tiled + i * width, (const float *)context.data + i / steps * width, (size_t)width * sizeof *tiled);
+    const hr_tensor parts[] = {*sequence, hr_tensor_of(HR_FLOAT, HR_SHAPE(rows, steps, width), tiled)};
+    return join(cc, parts, 2, out, err);
+}
+
+static golden_result run_sequence(case_columns *cc, const cJSON *expect, const hr_feature_column **sorted,
+                                  hr_status *st, hr_error *err)
+{
+    golden_case *c = cc->c;
+    hr_tensor part[MAX_COLUMNS], output, lengths, concatenated;
+    *st = lengths_of(cc, sorted, &lengths, err);
+    for (int i = 0; i < cc->columns && *st == HR_OK; i++)
+        *st = case_sequence(cc, sorted[i], golden_get(c->json, "embeddings"), &part[i], err);
+    if (*st == HR_OK) *st = join(cc, part, cc->columns, &output, err);
+    if (*st == HR_OK && cc->contexts > 0) *st = with_context(cc, &output, &concatenated, err);
+    if (*st != HR_OK || !expect) return GOLDEN_AGREES;
+    golden_result result = compare_order(c, golden_get(expect, "column_order"), sorted, cc->columns);
+    if (result != GOLDEN_AGREES) return result;
+    const cJSON *joined = golden_get(expect, "concatenated");
+    bool equal = golden_equal_json(c, "sequence_output", golden_get(expect, "sequence_output"), &output) &&
+                 golden_equal_json(c, "sequence_length", golden_get(expect, "sequence_length"), &lengths) &&
+                 (!joined || golden_equal_json(c, "concatenated", joined, &concatenated));
+    return equal ? GOLDEN_AGREES : GOLDEN_DIFFERS;
+}
+
 /* ---- a case ---- */
+
+/* Which layer a case is about. Of errors only TensorFlow's text tells, if the columns do not. */
+static hr_column_layer layer_of(const case_columns *cc, const cJSON *expect, bool fails)
+{
+    const char *text = golden_text(golden_get(cc->c->json, "error"), "tf_message", "");
+    if (golden_get(expect, "sequence_output") || golden_get(golden_get(cc->c->json, "expect"), "sequence_output") ||
+        strstr(text, "to use SequenceFeatures") || strstr(text, "sequence_features/"))
+        return HR_SEQUENCE_FEATURES;
+    const hr_column_info *info = cc->columns > 0 ? hr_feature_column_info(cc->column[0]) : NULL;
+    if (fails && info && info->sequence && !strstr(text, "DenseFeatures")) return HR_SEQUENCE_FEATURES;
+    return fails || golden_get(expect, "output") ? HR_INPUT_LAYER : HR_LINEAR_MODEL;
+}
 
 /* What TensorFlow or we answer: a status, and if it is HR_OK, everything compared with `expect`. */
 static golden_result run(case_columns *cc, const cJSON *expect, bool fails, hr_status *st, hr_error *err)
@@ -182,26 +273,19 @@ static golden_result run(case_columns *cc, const cJSON *expect, bool fails, hr_s
     if (*st != HR_OK || result != GOLDEN_AGREES) return result;
 
     const hr_feature_column *sorted[MAX_COLUMNS];
-    bool dense = fails || golden_get(expect, "output");
-    *st = hr_sort_columns(case_columns_list(cc), dense, sorted, err);
+    const hr_column_layer layer = layer_of(cc, expect, fails);
+    *st = hr_sort_columns(case_columns_list(cc), layer, sorted, err);
     if (*st == HR_OK) *st = case_columns_transform(cc, err);
     if (*st != HR_OK) return GOLDEN_AGREES;
+    if (layer == HR_SEQUENCE_FEATURES) return run_sequence(cc, expect, sorted, st, err);
     result = compare_columns(cc, golden_get(expect, "columns"));
-    if (result != GOLDEN_AGREES || !dense) return result;
+    if (result != GOLDEN_AGREES || layer == HR_LINEAR_MODEL) return result;
     hr_tensor output;
-    *st = input_layer(cc, sorted, &output, err);
+    *st = input_layer(cc, sorted, cc->columns, &output, err);
     if (*st != HR_OK || fails) return GOLDEN_AGREES;
     result = compare_order(c, golden_get(expect, "column_order"), sorted, cc->columns);
     if (result != GOLDEN_AGREES) return result;
     return golden_equal_json(c, "output", golden_get(expect, "output"), &output) ? GOLDEN_AGREES : GOLDEN_DIFFERS;
-}
-
-/* Sequence layers do not exist yet. An error of theirs shows only in TensorFlow's text. */
-static bool needs_sequences(const cJSON *json, const cJSON *expect)
-{
-    const char *text = golden_text(golden_get(json, "error"), "tf_message", "");
-    return golden_get(json, "context_columns") || golden_get(expect, "sequence_output") ||
-           strstr(text, "to use SequenceFeatures");
 }
 
 static golden_result run_mode(golden_case *c, bool tf_compat)
@@ -215,9 +299,7 @@ static golden_result run_mode(golden_case *c, bool tf_compat)
     hr_status st = HR_OK;
     case_columns_build(cc, c, tf_compat);
     golden_result result;
-    if (needs_sequences(c->json, expect))
-        result = golden_not_built(c, "sequence columns");
-    else if (cc->not_built)
+    if (cc->not_built)
         result = golden_not_built(c, "%s", cc->not_built);
     else
         result = run(cc, error ? NULL : expect, error != NULL, &st, &err);

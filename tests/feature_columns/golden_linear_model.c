@@ -59,7 +59,7 @@ static hr_status run(case_columns *cc, hr_tensor *out, golden_result *result, hr
 {
     const hr_feature_column *sorted[MAX_COLUMNS];
     HR_TRY(case_columns_features(cc, golden_get(cc->c->json, "features"), err));
-    HR_TRY(hr_sort_columns(case_columns_list(cc), false, sorted, err));
+    HR_TRY(hr_sort_columns(case_columns_list(cc), HR_LINEAR_MODEL, sorted, err));
     if (sparse_combiner(cc->c) > HR_SQRTN) return hr_fail(err, HR_INVALID_ARGUMENT, "case", "no such combiner");
     HR_TRY(case_columns_transform(cc, err));
     return linear_model(cc, sorted, golden_int(cc->c->json, "units", 1), out, result, err);

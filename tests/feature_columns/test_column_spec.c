@@ -79,10 +79,10 @@ static void different_ways_to_parse_a_feature_are_refused(void **state)
     conflict(hr_numeric_column("a"), hr_numeric_column("b", .shape = HR_SHAPE(-2)), "column.shape");
 }
 
-static hr_status sorted_names(hr_column_list columns, bool dense, const char *first, hr_error *err)
+static hr_status sorted_names(hr_column_list columns, hr_column_layer layer, const char *first, hr_error *err)
 {
     const hr_feature_column *sorted[8];
-    hr_status st = hr_sort_columns(columns, dense, sorted, err);
+    hr_status st = hr_sort_columns(columns, layer, sorted, err);
     if (st == HR_OK) assert_string_equal(hr_feature_column_info(sorted[0])->name, first);
     unref_all(columns);
     return st;
@@ -95,15 +95,15 @@ static void lists_are_in_the_order_of_bytes(void **state)
     hr_feature_column *names[] = {hr_numeric_column("a"), hr_numeric_column("_"), hr_numeric_column("B"),
                                   hr_numeric_column("\xc3\xa9")};
     const hr_column_list four = {names, 4};
-    assert_ok(sorted_names(four, false, "B", &err), &err);
-    sorted_names(HR_COLUMNS(hr_numeric_column("a"), hr_numeric_column("a")), false, "", &err);
+    assert_ok(sorted_names(four, HR_LINEAR_MODEL, "B", &err), &err);
+    sorted_names(HR_COLUMNS(hr_numeric_column("a"), hr_numeric_column("a")), HR_LINEAR_MODEL, "", &err);
     assert_string_equal(err.kind, "column.duplicate_name");
-    sorted_names(HR_COLUMNS(hr_categorical_column_with_identity("a", 2)), true, "", &err);
+    sorted_names(HR_COLUMNS(hr_categorical_column_with_identity("a", 2)), HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.not_dense");
-    sorted_names(HR_COLUMNS(hr_numeric_column("a b")), true, "", &err);
+    sorted_names(HR_COLUMNS(hr_numeric_column("a b")), HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.scope");
     const hr_column_list none = {0};
-    sorted_names(none, true, "", &err);
+    sorted_names(none, HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.empty_list");
 }
 

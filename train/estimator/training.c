@@ -112,28 +112,28 @@ static hr_status read_activation(hr__training *t, const hr__node *model, hr_erro
 }
 
 /* What the layers would refuse later is refused here, at its place. */
-static hr_status check_columns(hr_column_list columns, bool dense, const hr__node *at, hr_error *err)
+static hr_status check_columns(hr_column_list columns, hr_column_layer layer, const hr__node *at, hr_error *err)
 {
     hr_error refused;
     const hr_feature_column **sorted = hr_calloc((size_t)columns.count + 1, sizeof *sorted);
     if (!sorted) return hr_no_memory(err, "a list of columns");
-    hr_status st = hr_sort_columns(columns, dense, sorted, &refused);
+    hr_status st = hr_sort_columns(columns, layer, sorted, &refused);
     hr_free(sorted);
     if (st == HR_OK) return HR_OK;
     return hr__node_fail(at, err, st, refused.kind, "%s", refused.text);
 }
 
-static hr_status read_list(hr__training *t, const hr__node *model, const char *key, bool dense, hr_column_list *out,
-                           hr_error *err)
+static hr_status read_list(hr__training *t, const hr__node *model, const char *key, hr_column_layer layer,
+                           hr_column_list *out, hr_error *err)
 {
     const hr__node *list;
     HR_TRY(hr__node_need(model, key, &list, err));
     HR_TRY(hr__column_list_from_config(t->columns, list, out, err));
     for (int i = 0; i < out->count; i++) {
         hr_column_list one = {out->column + i, 1};
-        HR_TRY(check_columns(one, dense, i < list->count ? list->item[i] : list, err));
+        HR_TRY(check_columns(one, layer, i < list->count ? list->item[i] : list, err));
     }
-    return check_columns(*out, dense, list, err);
+    return check_columns(*out, layer, list, err);
 }
 
 static hr_status read_model(hr__training *t, const hr__node *root, const hr__training_opts *o, hr_error *err)
@@ -153,11 +153,11 @@ static hr_status read_model(hr__training *t, const hr__node *root, const hr__tra
                            kinds[0], kinds[1], kinds[2], o->estimator);
     }
     if (t->kind != DNN) {
-        HR_TRY(read_list(t, model, "linear_feature_columns", false, &t->linear, err));
+        HR_TRY(read_list(t, model, "linear_feature_columns", HR_LINEAR_MODEL, &t->linear, err));
         HR_TRY(read_optimizer(model, "linear_optimizer", &t->linear_optimizer, err));
     }
     if (t->kind == LINEAR) return HR_OK;
-    HR_TRY(read_list(t, model, "dnn_feature_columns", true, &t->dnn, err));
+    HR_TRY(read_list(t, model, "dnn_feature_columns", HR_INPUT_LAYER, &t->dnn, err));
     HR_TRY(read_optimizer(model, "dnn_optimizer", &t->dnn_optimizer, err));
     HR_TRY(read_units(t, model, err));
     HR_TRY(read_dropout(t, model, err));

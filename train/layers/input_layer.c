@@ -99,7 +99,7 @@ hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
     if (!sorted) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an input layer");
     hr_node out;
-    if (hr_sort_columns(columns, true, sorted, &err) != HR_OK) {
+    if (hr_sort_columns(columns, HR_INPUT_LAYER, sorted, &err) != HR_OK) {
         out = hr_node_fail(g, err.code, err.kind, "input_layer: %s", err.text);
     } else {
         hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "input_layer", name));

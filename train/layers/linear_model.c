@@ -59,7 +59,7 @@ hr_node hr_linear_model_with(const hr_features *features, hr_column_list columns
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
     if (!sorted) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a linear model");
     hr_node out;
-    if (hr_sort_columns(columns, false, sorted, &err) != HR_OK) {
+    if (hr_sort_columns(columns, HR_LINEAR_MODEL, sorted, &err) != HR_OK) {
         out = hr_node_fail(g, err.code, err.kind, "linear_model: %s", err.text);
     } else {
         hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "linear_model", name));
