@@ -253,6 +253,18 @@ HR_API hr_dataset *hr_enumerate_with(hr_dataset *in, const hr_enumerate_opts *op
 #define hr_enumerate(...)                                                                                              \
     HR_CALL1_(hr_enumerate_with, hr_enumerate_opts, __VA_ARGS__, .struct_size = sizeof(hr_enumerate_opts))
 
+/* Keeps all elements, by column, as they are at that place: the first epoch passes them, every later one takes them from
+ * memory and opens nothing below. So it belongs below shuffle and repeat, and behind parsing:
+ *     hr_repeat(hr_shuffle(hr_cache(hr_parse_example(ds, spec)), 10000), .count = HR_I64(5))
+ * What is random below is the same in every epoch. An epoch that is not read to its end keeps nothing. Memory is not that
+ * of the pipeline's budget: .max_bytes limits it. */
+typedef struct hr_cache_opts {
+    size_t struct_size;
+    size_t max_bytes; /* more is HR_RESOURCE_EXHAUSTED, "cache.limit"; default: no limit */
+} hr_cache_opts;
+HR_API hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts);
+#define hr_cache(...) HR_CALL1_(hr_cache_with, hr_cache_opts, __VA_ARGS__, .struct_size = sizeof(hr_cache_opts))
+
 /* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
  * one's window. */
 enum { HR_AUTOTUNE = -1 };
@@ -298,11 +310,12 @@ typedef struct hr_feature {
     const char *key; /* in the Example */
     hr_feature_kind kind;
     hr_dtype dtype;
-    hr_shape shape;                 /* HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE: of one row */
-    const hr_tensor *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN); or what pads a sequence (zero) */
-    const char *name;               /* of the component; NULL: the key */
-    bool widen; /* int64 in the file may become int32 (if it fits), float or double (rounded), and float double */
-    bool required;                  /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
+    hr_shape shape; /* HR_FIXED_LEN, HR_FIXED_LEN_SEQUENCE: of one row */
+    const hr_tensor
+        *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN); or what pads a sequence (zero) */
+    const char *name;   /* of the component; NULL: the key */
+    bool widen;    /* int64 in the file may become int32 (if it fits), float or double (rounded), and float double */
+    bool required; /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
     const char *const *index_keys;  /* HR_SPARSE_FEATURE: one for each dimension of the shape */
     bool already_sorted;            /* HR_SPARSE_FEATURE: leave the order of the values alone */
     const hr_partition *partitions; /* HR_RAGGED_FEATURE: outermost first */

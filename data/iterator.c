@@ -87,7 +87,7 @@ static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
     hr__token_ref(it->input.before);
-    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
+    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), (opening){0}, it->input.before);
     it->input.known = true;
     return it->input.stage ? HR_OK : hr_no_memory(&it->error, "a pipeline");
 }
@@ -193,6 +193,11 @@ static void free_memory(engine *e)
         rows *next = e->free_rows->next;
         hr_free(e->free_rows);
         e->free_rows = next;
+    }
+    while (e->shared) {
+        shared *next = e->shared->next;
+        hr__shared_free(e->shared);
+        e->shared = next;
     }
     for (int32_t i = 0; i < e->files; i++) hr_free(e->file[i].name);
     hr_free(e->file);

@@ -28,11 +28,13 @@ enum { HR_OP_ABI = 1, HR_MAX_INPUTS = 64 /* those of the dataset itself */ };
 /* What the engine must know before the first call. */
 typedef enum hr_op_traits {
     HR_ROW_BY_ROW = 1, /* work makes each row of that row alone and drops none, so a batch may come first: map, parse */
-    HR_RANDOM_ROWS = 2,     /* work asks for hr_row_key */
-    HR_GROUPS_ROWS = 4,     /* plan passes every row on, in order, and closes elements over them unseen: batch */
-    HR_JOINS_ROWS = 8,      /* plan uses hr_pull_all and hr_emit_all: zip */
-    HR_IGNORES_ERRORS = 16, /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
-    HR_PASSES_ROWS = 32,    /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
+    HR_RANDOM_ROWS = 2,       /* work asks for hr_row_key */
+    HR_GROUPS_ROWS = 4,       /* plan passes every row on, in order, and closes elements over them unseen: batch */
+    HR_JOINS_ROWS = 8,        /* plan uses hr_pull_all and hr_emit_all: zip */
+    HR_IGNORES_ERRORS = 16,   /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
+    HR_PASSES_ROWS = 32,      /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
+    HR_OPENS_EPOCHS = 64,     /* the inputs that it opens are numbered by epochs: repeat */
+    HR_SAME_EACH_EPOCH = 128, /* what it opens draws the same random numbers in every epoch: cache */
 } hr_op_traits;
 
 typedef struct hr_op_head {
@@ -132,6 +134,7 @@ HR_API bool hr_ready(hr_plan *p, int input);
 
 HR_API void hr_emit(hr_plan *p, hr_span span); /* puts elements into the unit, in order; gives the span away */
 HR_API int64_t hr_room(const hr_plan *p);      /* elements that the unit still takes; return HR_OK at 0 */
+HR_API int64_t hr_emitted(const hr_plan *p);   /* elements in it so far */
 HR_API void hr_close_element(hr_plan *p);      /* HR_GROUPS_ROWS: what was emitted since the last call is one element */
 
 /* HR_JOINS_ROWS: as many elements of each input as all of them have at hand, to stand side by side, or none of any. */
@@ -152,7 +155,8 @@ HR_API void hr_input_close(hr_plan *p, int input);
 HR_API bool hr_input_ending(const hr_plan *p, int input); /* all of it is planned: time to open what comes next */
 
 /* For sources. The unit's rows are theirs to fill in: every dense column of the schema, and origin, have room for
- * `room` rows; rows->rows, at first 0, says how many are there, also when plan then fails. NULL: no memory. */
+ * `room` rows; rows->rows, at first 0, says how many are there, also when plan then fails. An operator whose elements are
+ * batches sets elements, levels and splits as well. They are a unit by themselves. NULL: no memory. */
 HR_API hr_columns *hr_unit_rows(hr_plan *p, int64_t room);
 /* Bytes that live as long as the rows (64 readable bytes follow), so that strings may point into them. NULL: no memory. */
 HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
@@ -165,6 +169,11 @@ HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, 
 /* Random key of this operator and `seed` (0: the pipeline's); of the epoch as well, unless all epochs are alike. */
 HR_API uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch);
 HR_API bool hr_plan_tf_compat(const hr_plan *p); /* hr_options(.tf_compat = true) stands above */
+HR_API bool hr_plan_cancelled(const hr_plan *p); /* for a plan that takes long: return HR_WAIT, nobody will come back */
+/* Memory that all openings of this operator in one place share, in whatever epoch: `size` zeroed bytes, made ready by
+ * `make` (false: no memory) when the first one asks, and given to `unmake` with the iterator. Openings may run side by
+ * side, so it guards itself. NULL: no memory. */
+HR_API void *hr_plan_shared(hr_plan *p, size_t size, bool (*make)(void *data), void (*unmake)(void *data));
 
 /* ---- for work: `rows` is its own, to change in place ---- */
 

@@ -144,6 +144,7 @@ struct hr_plan {
     int saves;
     bool opened, ended, top, groups;
     bool lost;             /* a span, for lack of memory */
+    bool cut;              /* it made rows of its own: they are a unit */
     bool partial;          /* the last element that it gave is short because of `error` */
     hr_error error;        /* follows what this node still gives; code 0: nothing */
     hr_element *element;   /* what a user's function looks at */
@@ -178,6 +179,7 @@ struct stage {
     bool cells;           /* the reader holds single rows: their strings move into cells */
     int64_t rows_planned; /* saved, if numbered */
     uint64_t path;        /* key of all randomness in this opening */
+    uint64_t lasting;     /* the same, but alike in all epochs of a repeat */
     token *from;          /* loaded: where to begin */
     hr_plan *top;
     returns *returns;
@@ -217,6 +219,14 @@ struct hr_work {
     uint64_t *failed;    /* a bit a row that did; NULL: none */
 };
 
+/* What all openings of an operator in one place share. */
+typedef struct shared {
+    struct shared *next;
+    uint64_t place;
+    void (*unmake)(void *data);
+    _Alignas(16) char data[];
+} shared;
+
 typedef struct noted_file {
     char *name;
     int64_t size, mtime; /* -1: could not be told */
@@ -247,6 +257,7 @@ struct engine {
     uint64_t seed, stall;
     size_t budget;
 
+    shared *shared;
     noted_file *file;
     int32_t files, file_room;
     hr_report_line report[MAX_REPORT];
@@ -265,8 +276,13 @@ struct engine {
     atomic_bool no_memory;
 };
 
+/* Keys of an opened input. */
+typedef struct opening {
+    uint64_t path, lasting; /* as in stage */
+} opening;
+
 /* stage.c */
-stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path,
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key,
                      token *from); /* takes ds, from; NULL: no memory */
 void hr__stage_free(stage *s);
 hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
@@ -288,6 +304,7 @@ const hr_dataset *hr__stage_shape(const stage *s);
 /* input.c */
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);
 noted_file hr__note_file(const char *name);
+void hr__shared_free(shared *s);
 
 /* work.c */
 void hr__unit_work(stage *s, unit *u, hr_work *w);

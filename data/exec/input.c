@@ -19,6 +19,12 @@ bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below)
 
 bool hr__input_is_node(const hr_plan *p, int i) { return hr__dataset_is_node(p->ds, own_dataset(p, i)); }
 
+/* The first one goes on with the keys of the stage. */
+static uint64_t own_key(const hr_plan *p, uint64_t path, int i)
+{
+    return hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
+}
+
 bool hr__input_open_own(hr_plan *p, int i)
 {
     input *in = p->in[i];
@@ -27,10 +33,10 @@ bool hr__input_open_own(hr_plan *p, int i)
         in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
         return in->node != NULL;
     }
-    uint64_t path = p->stage->path;
-    if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
+    opening key = {p->stage->path, p->stage->lasting};
+    if (i > 0) key = (opening){own_key(p, key.path, i), own_key(p, key.lasting, i)};
     hr__token_ref(in->before);
-    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), path, in->before);
+    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), key, in->before);
     return in->stage != NULL;
 }
 
@@ -132,11 +138,11 @@ hr_status hr__plan_node_run(hr_plan *p)
     rows *r = p->filling;
     p->filling = NULL;
     if (r) {
-        r->c.elements = r->c.rows;
+        if (r->c.levels == 0) r->c.elements = r->c.rows;
         p->fill_rows = r->c.rows >= r->room ? 2 * r->c.rows : r->c.rows + r->c.rows / 4 + 16;
     }
-    if (r && r->c.rows > 0)
-        hr_emit(p, (hr_span){&r->c, 0, (int32_t)r->c.rows});
+    if (r && r->c.elements > 0)
+        hr_emit(p, (hr_span){&r->c, 0, (int32_t)r->c.elements});
     else
         hr__rows_drop(r);
     if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", p->ds->op->name);
@@ -315,6 +321,8 @@ void hr_emit_all(hr_plan *p, const hr_span *part)
 }
 
 int64_t hr_room(const hr_plan *p) { return p->room; }
+int64_t hr_emitted(const hr_plan *p) { return p->emitted; }
+bool hr_plan_cancelled(const hr_plan *p) { return engine_cancelled(p->stage->engine); }
 
 void hr_close_element(hr_plan *p)
 {
@@ -351,6 +359,7 @@ hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
     r->c.origin = memset(origin, 0xff, (size_t)room * sizeof *origin);
     hr__rows_drop(p->filling);
     p->filling = r;
+    p->cut = true;
     return &r->c;
 }
 
@@ -428,6 +437,53 @@ uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch)
     return hr_random(hr_random(same_each_epoch ? 0 : p->stage->path, seed), (uint64_t)p->ds->place);
 }
 
+void hr__shared_free(shared *s)
+{
+    s->unmake(s->data);
+    hr_free(s);
+}
+
+static shared *find_shared(const engine *e, uint64_t place)
+{
+    shared *found = e->shared;
+    while (found && found->place != place) found = found->next;
+    return found;
+}
+
+static shared *shared_new(size_t size, uint64_t place, bool (*make)(void *), void (*unmake)(void *))
+{
+    shared *fresh = hr_calloc(1, sizeof *fresh + size);
+    if (!fresh) return NULL;
+    fresh->place = place;
+    fresh->unmake = unmake;
+    if (make(fresh->data)) return fresh;
+    hr_free(fresh);
+    return NULL;
+}
+
+/* Made outside the lock: of two at once one comes too late, and goes. */
+void *hr_plan_shared(hr_plan *p, size_t size, bool (*make)(void *), void (*unmake)(void *))
+{
+    engine *e = p->stage->engine;
+    const uint64_t place = hr_random(p->stage->lasting, (uint64_t)p->ds->place);
+    hr__engine_lock(e);
+    shared *found = find_shared(e, place);
+    hr__engine_unlock(e);
+    if (found) return found->data;
+
+    shared *fresh = shared_new(size, place, make, unmake);
+    if (!fresh) return NULL;
+    hr__engine_lock(e);
+    found = find_shared(e, place);
+    if (!found) {
+        fresh->next = e->shared;
+        e->shared = fresh;
+    }
+    hr__engine_unlock(e);
+    if (found) hr__shared_free(fresh);
+    return found ? found->data : fresh->data;
+}
+
 bool hr_plan_tf_compat(const hr_plan *p) { return p->settings.tf_compat; }
 
 /* ---- op.h: inputs that come and go ---- */
@@ -456,6 +512,16 @@ static input take_saved(hr_plan *p, int64_t number)
     return found;
 }
 
+static opening opened_key(const hr_plan *p, int64_t number)
+{
+    const uint64_t place = (uint64_t)p->ds->place, next = (uint64_t)number + 1;
+    opening key = {hr_random(hr_random(p->stage->path, place), next),
+                   hr_random(hr_random(p->stage->lasting, place), next)};
+    if (p->ds->op->traits & HR_OPENS_EPOCHS) key.lasting = p->stage->lasting;
+    if (p->ds->op->traits & HR_SAME_EACH_EPOCH) key.path = key.lasting;
+    return key;
+}
+
 /* A failed dataset becomes an input that ends with its error: when its turn comes, not when it happens to be opened. */
 static void open_input(hr_plan *p, int i, hr_dataset *ds)
 {
@@ -471,9 +537,8 @@ static void open_input(hr_plan *p, int i, hr_dataset *ds)
         hr_dataset_unref(ds);
         return;
     }
-    uint64_t path = hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), (uint64_t)in->number + 1);
     hr__token_ref(in->before);
-    in->stage = hr__stage_new(p, i, ds, path, in->before);
+    in->stage = hr__stage_new(p, i, ds, opened_key(p, in->number), in->before);
     if (!in->stage) hr_no_memory(&in->error, "a pipeline");
 }
 

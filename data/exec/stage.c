@@ -168,7 +168,7 @@ static bool add_stage(engine *e, stage *s)
     return done;
 }
 
-stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from)
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, token *from)
 {
     stage *reader = puller->stage, *s = hr_calloc(1, sizeof *s);
     if (!s) {
@@ -180,7 +180,8 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
                  .reader = reader,
                  .ds = ds,
                  .depth = reader->depth + 1,
-                 .path = path,
+                 .path = key.path,
+                 .lasting = key.lasting,
                  .from = from,
                  .cells = rows_are_held(puller, input)};
     s->ignores = reader->ignores && !(reader->top->ds->op->traits & HR_JOINS_ROWS); /* zip's inputs stay in step */
@@ -344,6 +345,7 @@ static void start_unit(stage *s, unit *u)
     u->started = true;
     u->cuts = 0;
     p->emitted = p->closed = 0;
+    p->cut = false;
     p->room = s->plan_room;
     u->parts = hr__parts_new(s->returns);
     if (u->parts && (p->ds->op->traits & HR_JOINS_ROWS)) u->parts->sides = p->ds->inputs;
@@ -363,7 +365,7 @@ hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
     if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
     while (p->room > 0 && !p->ended) {
         if (hr__plan_node_run(p) == HR_WAIT) return HR_WAIT;
-        if (p->ds->inputs == 0 && u->parts->count > 0) break; /* a source cuts its units by bytes */
+        if (p->cut && u->parts->count > 0) break; /* a source cuts its units by bytes */
     }
     finish_unit(s, u);
     if (u->rows || u->parts->count || u->error.code) return HR_OK;

@@ -80,6 +80,7 @@ const hr_op hr_op_repeat = {
     .spec_size = sizeof(repeat_spec),
     .state_size = sizeof(repeat_state),
     .saved = 2, /* epoch, given */
+    .traits = HR_OPENS_EPOCHS,
     .check = repeat_check,
     .plan = repeat_plan,
     .identity = repeat_identity,

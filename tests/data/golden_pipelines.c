@@ -278,6 +278,8 @@ static hr_dataset *build_window(const step *s)
                      .drop_remainder = golden_bool(s->json, "drop_remainder", false));
 }
 
+static hr_dataset *build_cache(const step *s) { return hr_cache(s->in); }
+
 static hr_dataset *build_prefetch(const step *s)
 {
     return hr_prefetch(s->in, golden_int(s->json, "buffer_size", HR_AUTOTUNE));
@@ -301,6 +303,7 @@ static const struct {
     hr_dataset *(*build)(const step *s);
 } builders[] = {
     {"batch", build_batch},
+    {"cache", build_cache},
     {"concatenate", build_concatenate},
     {"enumerate", build_enumerate},
     {"filter", build_filter},

@@ -1,0 +1,41 @@
+/* Rows in one piece of memory, column by column: what cache and snapshot keep. The same bytes lie in memory and, behind a
+ * checksum, in files, so they are checked when they are opened and then taken at their word. Numbers are little-endian. */
+#ifndef HR_PACKED_H
+#define HR_PACKED_H
+
+#include <headrace/op.h>
+
+typedef struct hr__packed_column {
+    int depth; /* of splits; 0: the same number of values in every row */
+    const int32_t *splits[HR_MAX_RAGGED];
+    const uint64_t *present; /* NULL: all */
+    const int64_t *inner;    /* NULL: 0, 1, 2, ... */
+    int64_t count, dense_width;
+    const char *values;   /* of strings: their bytes, one behind the other */
+    const uint32_t *ends; /* of strings: where each begins in them, and the end of the last one */
+} hr__packed_column;
+
+typedef struct hr__packed {
+    char *bytes;
+    size_t size;
+    int64_t elements, rows;
+    int levels;
+    const int32_t *splits[HR_MAX_LEVELS];
+    const hr_origin *origin; /* NULL: not kept */
+    hr__packed_column *column;
+} hr__packed;
+
+/* Copies all of `rows`, their origins as well if `origins`. Gives *out (hr__packed_clear). */
+hr_status hr__pack(const hr_columns *rows, bool origins, hr__packed *out, hr_error *err);
+/* Takes `bytes`, whoever wrote them: HR_DATA_LOSS if they are not rows of `schema`. */
+hr_status hr__packed_open(char *bytes, size_t size, const hr_schema *schema, hr__packed *out, hr_error *err);
+void hr__packed_clear(hr__packed *packed);
+
+int64_t hr__packed_rows(const hr__packed *packed, int64_t first, int64_t count); /* how many those elements have */
+/* For a plan: makes `rows`, with room for all of them, stand for elements first .. first + count - 1; no value is there
+ * yet. */
+void hr__packed_announce(const hr__packed *packed, int64_t first, int64_t count, hr_columns *rows);
+/* For its work: fills them in. Strings point into `packed`. */
+hr_status hr__packed_fill(const hr__packed *packed, int64_t first, hr_work *w, hr_columns *rows, hr_error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* cache: what it gives in each epoch, what it saves reading, its limit, and the conformance of pipelines with it. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <string.h>
+
+static hr_status as_text(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    char text[64];
+    const int64_t n = *(const int64_t *)hr_get(in, "value")->data;
+    const int size = snprintf(text, sizeof text, "%.*s%lld", (int)(n % 20), "abcdefghijklmnopqrstuvwxyz", (long long)n);
+    return hr_set_string(out, "value", text, n % 7 == 0 ? 0 : size);
+}
+
+static hr_status add_random(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    *(int64_t *)hr_set(out, "value") =
+        *(const int64_t *)hr_get(in, "value")->data + (int64_t)(hr_call_random(call, 0) % 1000);
+    return HR_OK;
+}
+
+HR_SAMPLE(cache)
+{
+    return hr_batch(hr_repeat(hr_shuffle(hr_cache(hr_shuffle(hr_range(70), 20)), 9), .count = HR_I64(4)), 5);
+}
+HR_SAMPLE(cache_of_strings)
+{
+    hr_dataset *ds = hr_map(hr_range(90), as_text, NULL, .output = &hr_string_schema);
+    return hr_repeat(hr_shuffle(hr_cache(ds), 11), .count = HR_I64(3));
+}
+HR_SAMPLE(cache_of_batches)
+{
+    return hr_repeat(hr_cache(hr_batch(hr_batch(hr_shuffle(hr_range(50), 7), 3), 2)), .count = HR_I64(3));
+}
+HR_SAMPLE(cache_that_is_not_read_to_its_end)
+{
+    hr_dataset *ds = hr_take(hr_cache(hr_map(hr_shuffle(hr_range(60), 20), add_random, NULL)), 23);
+    return hr_repeat(ds, .count = HR_I64(4));
+}
+HR_SAMPLE(random_map_above_cache)
+{
+    return hr_repeat(hr_map(hr_cache(hr_shuffle(hr_range(40), 5)), add_random, NULL), .count = HR_I64(3));
+}
+
+static hr_dataset *some_rows(const hr_element *element, void *user)
+{
+    (void)user;
+    const int64_t n = *(const int64_t *)hr_get(element, "value")->data;
+    return hr_cache(hr_shuffle(hr_range(5 * (n % 4) + 1), 4));
+}
+
+HR_SAMPLE(caches_that_are_opened)
+{
+    return hr_repeat(hr_interleave(hr_range(8), some_rows, NULL, .cycle_length = 3), .count = HR_I64(2));
+}
+HR_SAMPLE(two_of_one_cache)
+{
+    hr_dataset *ds = hr_cache(hr_shuffle(hr_range(30), 10));
+    return hr_repeat(hr_zip((hr_dataset *const[]){hr_dataset_ref(ds), ds}, 2), .count = HR_I64(3));
+}
+
+/* ---- what it gives ---- */
+
+static int calls;
+
+static hr_status counted(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+    *(int64_t *)hr_set(out, "value") = 2 * *(const int64_t *)hr_get(in, "value")->data;
+    return HR_OK;
+}
+
+static void cache_works_on_each_element_once(void **state)
+{
+    (void)state;
+    for (int workers = 0; workers <= 2; workers += 2) {
+        static run got;
+        calls = 0;
+        hr_dataset *ds = hr_repeat(hr_cache(hr_map(hr_range(1000), counted, NULL)), .count = HR_I64(5));
+        run_all(&got, ds, (way){.workers = workers});
+        assert_int_equal(got.end, HR_END);
+        assert_int_equal(got.count, 5000);
+        assert_int_equal(calls, 1000);
+    }
+}
+
+static void cache_gives_every_epoch_alike(void **state)
+{
+    (void)state;
+    int64_t value[60];
+    const int count =
+        int64_values(hr_repeat(hr_cache(hr_map(hr_shuffle(hr_range(20), 20), add_random, NULL)), .count = HR_I64(3)),
+                     (way){.unit_rows = 3}, value, 60);
+    assert_int_equal(count, 60);
+    assert_memory_equal(value, value + 20, 20 * sizeof *value);
+    assert_memory_equal(value, value + 40, 20 * sizeof *value);
+    assert_int64_values(hr_cache(hr_range(0)), NULL, 0);
+}
+
+static void cache_keeps_to_its_limit(void **state)
+{
+    (void)state;
+    assert_fails(hr_cache(hr_range(10000), .max_bytes = 4000), HR_RESOURCE_EXHAUSTED, "cache.limit");
+    assert_int64_values(hr_cache(hr_range(3), .max_bytes = 4000), HR_I64(0, 1, 2), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(cache),
+        HR_CONFORMANCE(cache_of_strings),
+        HR_CONFORMANCE(cache_of_batches),
+        HR_CONFORMANCE(cache_that_is_not_read_to_its_end),
+        HR_CONFORMANCE(random_map_above_cache),
+        HR_CONFORMANCE(caches_that_are_opened),
+        HR_CONFORMANCE(two_of_one_cache),
+        cmocka_unit_test(cache_works_on_each_element_once),
+        cmocka_unit_test(cache_gives_every_epoch_alike),
+        cmocka_unit_test(cache_keeps_to_its_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
