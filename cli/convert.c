@@ -25,10 +25,11 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     printf("%s rows read, %s written", with_commas(r->rows), with_commas(r->written));
     if (o->split_column)
         printf(" (%s to train, %s to test)", with_commas(r->written - r->written_test), with_commas(r->written_test));
+    if (r->resumed) printf(" (%s of them before)", with_commas(r->resumed));
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
     if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
     printf("\n%s of text to %s in %d file%s in %s\n", human_bytes((double)r->bytes_in),
-           human_bytes((double)r->bytes_out), r->files, r->files == 1 ? "" : "s", o->out);
+           human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", o->out);
     printf("%.2f s, %s rows/s\n\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
     printf("  %-24s %-8s %14s\n", "field", "type", "missing");
     for (int i = 0; i < o->schema->fields; i++)
@@ -42,11 +43,12 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
     cJSON_AddNumberToObject(top, "rows", (double)r->rows);
     cJSON_AddNumberToObject(top, "written", (double)r->written);
     cJSON_AddNumberToObject(top, "written_test", (double)r->written_test);
+    cJSON_AddNumberToObject(top, "resumed", (double)r->resumed);
     cJSON_AddNumberToObject(top, "dropped", (double)r->dropped);
     cJSON_AddNumberToObject(top, "blank_lines", (double)r->blank);
     cJSON_AddNumberToObject(top, "bytes_in", (double)r->bytes_in);
     cJSON_AddNumberToObject(top, "bytes_out", (double)r->bytes_out);
-    cJSON_AddNumberToObject(top, "files", r->files);
+    cJSON_AddNumberToObject(top, "files", (double)r->files);
     cJSON_AddNumberToObject(top, "seconds", r->seconds);
     cJSON *missing = cJSON_AddObjectToObject(top, "missing");
     for (int i = 0; i < o->schema->fields; i++)
@@ -60,12 +62,14 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
 static int read_flags(const command_call *call, hr__convert_opts *o, char **split, const char **require)
 {
     hr_error err = {0};
-    int64_t shards = flag_number(call, "shards", 1);
+    int64_t shards = flag_number(call, "shards", 0);
     const char *by = flag_text(call, "split"), *delimiter = flag_text(call, "delimiter");
     if (!flag_text(call, "schema"))
         return usage_error(call, "--schema is missing: a file with a schema: section, which gives the fields' types");
     if (!flag_text(call, "out")) return usage_error(call, "--out is missing: the folder for the shards");
     if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
+    if (shards && flag_given(call, "max-shard-bytes"))
+        return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");
     if (!flag_compression(call, &o->compression)) return WRONG_USE;
     if (delimiter && strlen(delimiter) != 1)
         return usage_error(call, "--delimiter: expected one byte, found \"%s\"", delimiter);
@@ -74,6 +78,8 @@ static int read_flags(const command_call *call, hr__convert_opts *o, char **spli
     o->input = call_argument(call, 0);
     o->out = flag_text(call, "out");
     o->shards = (int)shards;
+    o->max_shard_bytes = flag_number(call, "max-shard-bytes", 0);
+    o->resume = flag_given(call, "resume");
     o->prefix = flag_text(call, "prefix");
     o->split_column = *split;
     o->delimiter = delimiter;
@@ -123,6 +129,8 @@ static const flag flags[] = {
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
     {FLAG_TEXT, "out", 'o', "DIR", "folder for the shards, made if there is none"},
     {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
+    {FLAG_COUNT, "max-shard-bytes", 0, "N", "instead: as many files as it takes, filled one after the other"},
+    {FLAG_SWITCH, "resume", 0, NULL, "goes on behind the files that a stopped conversion has filled"},
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
@@ -140,7 +148,8 @@ const command command_convert = {
     .text =
         "Reads a CSV with a header line, plain or gzip, and writes the fields that the schema names as tf.Examples.\n"
         "FILE - is standard input. A field without a value is left out of its Example. Rows are dealt over the\n"
-        "shards in their order. All shards appear at the end, or none: not after an error, not after Ctrl-C.",
+        "shards in their order. All shards appear at the end, or none: not after an error, not after Ctrl-C. What was\n"
+        "stopped with --max-shard-bytes and --resume goes on when the same command is given again.",
     .examples =
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"
         "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"

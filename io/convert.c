@@ -4,16 +4,15 @@
 #include "io/convert.h"
 #include "base/number.h"
 #include "base/pool.h"
+#include "base/text.h"
 #include "io/convert_rows.h"
-#include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
+#include "io/shards.h"
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { PIECE = 256 * 1024, PIECE_ROWS = 16384, PIECES = 8, STAGES = 3, MAX_SHARDS = 10000 };
+enum { PIECE = 256 * 1024, PIECE_ROWS = 16384, PIECES = 8, STAGES = 3 };
 
 typedef struct batch {
     hr__convert_piece piece[PIECES];
@@ -23,25 +22,26 @@ typedef struct batch {
     hr_error err;
 } batch;
 
-typedef struct shard {
-    char *path;
-    hr_output *out;
-    bool committed;
+/* One of the places of a writer that may be written to at the same time: a shard, or the one that is being filled. */
+typedef struct lane {
+    hr_shard_writer *writer;
+    int number;
     hr_status status;
     hr_error err;
-} shard;
+} lane;
 
 typedef struct converter {
     hr__convert_plan plan;
     hr__csv_file *file;
-    shard *shard;
-    int shards, files;    /* of a split; of all */
-    int64_t dealt[2];     /* rows of a split so far */
-    batch *stage[STAGES]; /* being read, encoded, written; NULL: nothing */
+    hr_shard_writer *writer[2]; /* of a split each */
+    int writers;
+    lane *lane;
+    int lanes[2], all_lanes; /* of a split */
+    int64_t dealt[2];        /* rows of a split so far */
+    batch *stage[STAGES];    /* being read, encoded, written; NULL: nothing */
     batch memory[STAGES];
     hr__convert_result *result;
     int64_t total;
-    bool made_folder;
 } converter;
 
 /* ---- the plan ---- */
@@ -108,129 +108,67 @@ static hr_status plan_columns(converter *k, hr_error *err)
 
 /* ---- the shards ---- */
 
-static hr_status make_folder(converter *k, const char *path, hr_error *err)
-{
-    struct stat s;
-    if (stat(path, &s) == 0 && S_ISDIR(s.st_mode)) return HR_OK;
-    char *part = hr_strdup(path);
-    if (!part) return hr_no_memory(err, "convert");
-    bool good = true;
-    for (char *p = part + 1; good && *p; p++) {
-        if (*p != '/') continue;
-        *p = '\0';
-        good = mkdir(part, 0777) == 0 || errno == EEXIST;
-        *p = '/';
-    }
-    hr_free(part);
-    if (good && mkdir(path, 0777) == 0) {
-        k->made_folder = true;
-        return HR_OK;
-    }
-    if (good && errno == EEXIST && stat(path, &s) == 0 && S_ISDIR(s.st_mode)) return HR_OK;
-    hr_status st = hr_fail(err, errno == EACCES ? HR_PERMISSION_DENIED : HR_INVALID_ARGUMENT, "convert.folder",
-                           "%s: expected a folder or room for one, got: %s", path, strerror(errno));
-    hr_error_file(err, path);
-    return st;
-}
-
-static char *join(const char *folder, const char *prefix, int number, int count)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%05d-of-%05d.tfrecord", number, count);
-    const size_t size = strlen(folder) + strlen(prefix) + strlen(name) + 2;
-    char *path = hr_malloc(size);
-    if (path) snprintf(path, size, "%s/%s%s", folder, prefix, name);
-    return path;
-}
-
-/* The prefix of a split's files. */
-static const char *prefix_of(const hr__convert_opts *o, bool test)
-{
-    return o->split_column ? (test ? "test-" : "train-") : o->prefix ? o->prefix : "data-";
-}
-
-static bool is_ours(const converter *k, const char *name)
-{
-    for (int i = 0; i < k->files; i++)
-        if (strcmp(strrchr(k->shard[i].path, '/') + 1, name) == 0) return true;
-    return false;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* Shards of an earlier conversion into another number of files would be read along with ours. */
-static hr_status refuse_leftovers(const converter *k, hr_error *err)
+/* All that decides what the records are, so that no run goes on with another's. */
+static char *resume_key(const converter *k)
 {
     const hr__convert_opts *o = k->plan.opts;
-    DIR *folder = opendir(o->out);
-    hr_status st = HR_OK;
-    for (struct dirent *e; folder && st == HR_OK && (e = readdir(folder));) {
-        bool alike = ends_with(e->d_name, ".tfrecord") && strstr(e->d_name, "-of-");
-        bool read_along = false;
-        for (int test = 0; test < 2; test++)
-            read_along |= strncmp(e->d_name, prefix_of(o, test), strlen(prefix_of(o, test))) == 0;
-        if (!alike || !read_along || is_ours(k, e->d_name)) continue;
-        st =
-            hr_fail(err, HR_ALREADY_EXISTS, "convert.leftover",
-                    "%s: expected no shards of another conversion, found '%.80s'; remove them or choose another folder",
-                    o->out, e->d_name);
-        hr_error_file(err, o->out);
-    }
-    if (folder) closedir(folder);
+    hr__text key = {0};
+    struct stat s = {0};
+    stat(o->input, &s);
+    hr__text_printf(&key, "%s %" PRId64 " %" PRId64 " ", o->input, (int64_t)s.st_size, (int64_t)s.st_mtime);
+    hr__text_printf(&key, "%s:%" PRId64 " %s %s\n", o->split_column ? o->split_column : "", o->split_folds,
+                    o->delimiter ? o->delimiter : "", o->na_value ? o->na_value : "");
+    for (int i = 0; i < o->schema->fields; i++)
+        hr__text_printf(&key, "%s %s %d\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].stored),
+                        k->plan.require[i]);
+    return hr__text_take(&key);
+}
+
+static hr_status open_writer(converter *k, bool test, const hr_shard_writer_opts *opts, hr_error *err)
+{
+    const hr__convert_opts *o = k->plan.opts;
+    const char *prefix = o->split_column ? (test ? "test-" : "train-") : o->prefix ? o->prefix : "data-";
+    hr__text path = {0};
+    hr__text_printf(&path, "%s/%s", o->out, prefix);
+    hr_status st = hr__text_status(&path, "convert", err);
+    if (st == HR_OK) st = hr_shard_writer_open_with(path.data, opts, &k->writer[k->writers], err);
+    if (st == HR_OK) k->lanes[k->writers] = hr__shard_lanes(k->writer[k->writers]);
+    if (st == HR_OK) k->all_lanes += k->lanes[k->writers++];
+    hr__text_free(&path);
     return st;
 }
 
 static hr_status open_shards(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
-    const hr_output_opts opts = {
-        .struct_size = sizeof opts, .compression = o->compression ? o->compression : HR_NONE, .no_sync = o->no_sync};
-    k->shards = o->shards ? o->shards : 1;
-    if (k->shards < 1 || k->shards > MAX_SHARDS)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.shards", "convert: expected 1 to %d shards, got %d",
-                       MAX_SHARDS, k->shards);
-    k->files = k->shards * (o->split_column ? 2 : 1);
-    k->shard = hr_calloc((size_t)k->files, sizeof *k->shard);
-    if (!k->shard) {
-        k->files = 0;
-        return hr_no_memory(err, "convert");
+    char *key = resume_key(k);
+    if (!key) return hr_no_memory(err, "convert");
+    const hr_shard_writer_opts opts = {.struct_size = sizeof opts,
+                                       .shards = o->shards,
+                                       .max_shard_bytes = o->max_shard_bytes,
+                                       .compression = o->compression ? o->compression : HR_NONE,
+                                       .no_sync = o->no_sync,
+                                       .resume = o->resume,
+                                       .resume_key = key};
+    hr_status st = open_writer(k, false, &opts, err);
+    if (st == HR_OK && o->split_column) st = open_writer(k, true, &opts, err);
+    hr_free(key);
+    if (st != HR_OK) return st;
+    k->lane = hr_calloc((size_t)k->all_lanes, sizeof *k->lane);
+    if (!k->lane) return hr_no_memory(err, "convert");
+    for (int i = 0; i < k->all_lanes; i++) {
+        const bool second = i >= k->lanes[0];
+        k->lane[i] = (lane){.writer = k->writer[second], .number = i - (second ? k->lanes[0] : 0)};
     }
-    HR_TRY(make_folder(k, o->out, err));
-    for (int i = 0; i < k->files; i++)
-        if (!(k->shard[i].path = join(o->out, prefix_of(o, i >= k->shards), i % k->shards, k->shards)))
-            return hr_no_memory(err, "convert");
-    HR_TRY(refuse_leftovers(k, err));
-    for (int i = 0; i < k->files; i++) HR_TRY(hr_output_open_with(k->shard[i].path, &opts, &k->shard[i].out, err));
     return HR_OK;
 }
 
-/* When one cannot be finished, those that were are taken back. */
 static hr_status commit_shards(converter *k, hr_error *err)
 {
-    hr_status st = HR_OK;
-    for (int i = 0; st == HR_OK && i < k->files; i++) {
-        hr_output *out = k->shard[i].out;
-        k->shard[i].out = NULL;
-        st = hr_output_commit(out, err);
-        k->shard[i].committed = st == HR_OK;
-    }
-    for (int i = 0; st != HR_OK && i < k->files; i++)
-        if (k->shard[i].committed) unlink(k->shard[i].path);
+    for (int i = 0; i < k->writers; i++) k->result->resumed += hr_shard_writer_resumed(k->writer[i]);
+    hr_status st = hr__shards_commit(k->writer, k->writers, &k->result->files, err);
+    k->writers = 0;
     return st;
-}
-
-static void close_shards(converter *k, bool failed)
-{
-    for (int i = 0; i < k->files; i++) {
-        hr_output_discard(k->shard[i].out);
-        hr_free(k->shard[i].path);
-    }
-    hr_free(k->shard);
-    if (failed && k->made_folder) rmdir(k->plan.opts->out);
 }
 
 /* ---- a round ---- */
@@ -251,17 +189,17 @@ static void read_batch(converter *k, batch *b)
     }
 }
 
-static void write_shard(converter *k, const batch *b, int file)
+static void write_lane(lane *to, const batch *b, int number)
 {
-    shard *s = &k->shard[file];
-    for (int i = 0; i < b->count && s->status == HR_OK; i++) {
+    for (int i = 0; i < b->count && to->status == HR_OK; i++) {
         const hr__convert_piece *piece = &b->piece[i];
-        for (int32_t r = piece->first[file]; r >= 0 && s->status == HR_OK; r = piece->record[r].next)
-            s->status = hr_output_write(s->out, piece->out + piece->record[r].at, piece->record[r].size, &s->err);
+        for (int32_t r = piece->first[number]; r >= 0 && to->status == HR_OK; r = piece->record[r].next)
+            to->status = hr__shard_append(to->writer, to->number, piece->out + piece->record[r].at,
+                                          piece->record[r].size, &to->err);
     }
 }
 
-/* Task 0 reads, the next ones encode a piece each, the last ones write a shard each. */
+/* Task 0 reads, the next ones encode a piece each, the last ones write a lane each. */
 static void run_task(int64_t i, void *user)
 {
     converter *k = user;
@@ -272,25 +210,32 @@ static void run_task(int64_t i, void *user)
     } else if (i <= pieces) {
         hr__convert_piece_encode(&k->plan, &encoding->piece[i - 1]);
     } else {
-        write_shard(k, k->stage[2], (int)(i - 1 - pieces));
+        write_lane(&k->lane[i - 1 - pieces], k->stage[2], (int)(i - 1 - pieces));
     }
+}
+
+/* Row n of a split goes to lane n mod lanes, unless a run before has written it. */
+static void deal_record(converter *k, hr__convert_piece *piece, int32_t r)
+{
+    hr__convert_record *record = &piece->record[r];
+    const int test = record->test;
+    const int64_t n = k->dealt[test]++;
+    k->result->bytes_out += (int64_t)record->size;
+    record->next = -1;
+    if (n < hr_shard_writer_resumed(k->writer[test])) return;
+    const int to = test * k->lanes[0] + (int)(n % k->lanes[test]);
+    if (piece->last[to] >= 0)
+        piece->record[piece->last[to]].next = r;
+    else
+        piece->first[to] = r;
+    piece->last[to] = r;
 }
 
 static void deal_piece(converter *k, hr__convert_piece *piece)
 {
     hr__convert_result *result = k->result;
-    for (int i = 0; i < k->files; i++) piece->first[i] = piece->last[i] = -1;
-    for (int64_t r = 0; r < piece->records; r++) {
-        hr__convert_record *record = &piece->record[r];
-        const int test = record->test, file = test * k->shards + (int)(k->dealt[test]++ % k->shards);
-        record->next = -1;
-        if (piece->last[file] >= 0)
-            piece->record[piece->last[file]].next = (int32_t)r;
-        else
-            piece->first[file] = (int32_t)r;
-        piece->last[file] = (int32_t)r;
-        result->bytes_out += (int64_t)record->size;
-    }
+    for (int i = 0; i < k->all_lanes; i++) piece->first[i] = piece->last[i] = -1;
+    for (int32_t r = 0; r < piece->records; r++) deal_record(k, piece, r);
     result->rows += piece->block.rows;
     result->blank += piece->block.blank;
     result->written += piece->records;
@@ -302,10 +247,10 @@ static void deal_piece(converter *k, hr__convert_piece *piece)
 static hr_status check_round(converter *k, hr_error *err)
 {
     const batch *encoded = k->stage[1];
-    for (int i = 0; k->stage[2] && i < k->files; i++) {
-        if (k->shard[i].status == HR_OK) continue;
-        if (err) *err = k->shard[i].err;
-        return k->shard[i].status;
+    for (int i = 0; k->stage[2] && i < k->all_lanes; i++) {
+        if (k->lane[i].status == HR_OK) continue;
+        if (err) *err = k->lane[i].err;
+        return k->lane[i].status;
     }
     for (int i = 0; encoded && i < encoded->count; i++) {
         if (encoded->piece[i].status == HR_OK) continue;
@@ -334,7 +279,7 @@ static hr_status run(converter *k, hr_error *err)
 {
     k->stage[0] = &k->memory[0];
     for (int next = 1; k->stage[0] || k->stage[1] || k->stage[2]; next = (next + 1) % STAGES) {
-        const int64_t tasks = 1 + (k->stage[1] ? k->stage[1]->count : 0) + (k->stage[2] ? k->files : 0);
+        const int64_t tasks = 1 + (k->stage[1] ? k->stage[1]->count : 0) + (k->stage[2] ? k->all_lanes : 0);
         hr__parallel_for(tasks, run_task, k);
         HR_TRY(check_round(k, err));
         for (int i = 0; k->stage[1] && i < k->stage[1]->count; i++) deal_piece(k, &k->stage[1]->piece[i]);
@@ -373,15 +318,15 @@ static hr_status prepare(converter *k, hr_error *err)
     HR_TRY(open_shards(k, err));
     for (int b = 0; b < STAGES; b++)
         for (int i = 0; i < PIECES; i++)
-            HR_TRY(hr__convert_piece_make(&k->memory[b].piece[i], o->schema->fields, k->files, err));
+            HR_TRY(hr__convert_piece_make(&k->memory[b].piece[i], o->schema->fields, k->all_lanes, err));
     k->result->missing = hr_calloc((size_t)o->schema->fields, sizeof *k->result->missing);
-    k->result->files = k->files;
     return k->result->missing ? HR_OK : hr_no_memory(err, "convert");
 }
 
-static void clean_up(converter *k, bool failed)
+static void clean_up(converter *k)
 {
-    close_shards(k, failed);
+    while (k->writers > 0) hr_shard_writer_discard(k->writer[--k->writers]); /* the first made the folder */
+    hr_free(k->lane);
     hr__csv_close(k->file);
     for (int b = 0; b < STAGES; b++)
         for (int i = 0; i < PIECES; i++) hr__convert_piece_free(&k->memory[b].piece[i]);
@@ -403,7 +348,7 @@ hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, 
     if (st == HR_OK) st = run(k, err);
     if (st == HR_OK) st = commit_shards(k, err);
     result->written_test = k->dealt[1];
-    clean_up(k, st != HR_OK);
+    clean_up(k);
     result->seconds = now() - begin;
     return st;
 }

@@ -20,6 +20,8 @@ typedef struct hr__convert_opts {
     const hr__schema_file *schema;
     const char *out;            /* folder; made if there is none */
     int shards;                 /* of each split; default 1 */
+    int64_t max_shard_bytes;    /* instead, as hr_shard_writer_opts */
+    bool resume;                /* goes on behind the shards that a run before has filled */
     const char *prefix;         /* of the files, where rows are not split; default "data-" */
     hr_compression compression; /* of the shards; default: none */
     /* Rows whose splitmix64(this column) mod split_folds is 0 go to test-*, the others to train-*. NULL: no split. */
@@ -38,13 +40,14 @@ typedef struct hr__convert_result {
     int64_t written_test;                  /* of `written`, if rows are split */
     int64_t *missing;                      /* a field of the schema: written rows without it */
     int64_t bytes_in, bytes_out;           /* text; records with their frames, before compression */
-    int files;
+    int64_t files;
+    int64_t resumed; /* of `written`, by a run before */
     double seconds;
 } hr__convert_result;
 
 /* Converts all or leaves nothing behind. Types are the schema's; missing fields are left out of the Example. Rows are
  * dealt over the shards of their split in the order of the file, whatever the number of threads. hr__convert_clear also
- * after a failure. HR_CANCELLED: progress said so. HR_ALREADY_EXISTS: shards of another conversion lie in the folder. */
+ * after a failure. HR_CANCELLED: progress said so. HR_ALREADY_EXISTS: other shards lie in the folder. */
 HR_API hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, hr_error *err);
 HR_API void hr__convert_clear(hr__convert_result *result);
 

@@ -3,7 +3,7 @@
 #ifndef HR_FRAMING_H
 #define HR_FRAMING_H
 
-#include <headrace/base.h>
+#include <headrace/io.h>
 
 enum { HR__RECORD_HEADER = 12, HR__RECORD_FOOTER = 4, HR__RECORD_FRAME = 16 };
 #define HR__RECORD_LIMIT ((uint64_t)1 << 30) /* default of .max_record_bytes */
@@ -36,6 +36,9 @@ static inline bool hr__record_sound(const char *data, size_t size)
 
 HR_API void hr__record_header(char *header, uint64_t length);               /* fills it */
 HR_API void hr__record_footer(char *footer, const void *data, size_t size); /* fills it */
+
+/* Header, data, footer. */
+hr_status hr__record_put(hr_output *out, const void *data, size_t size, hr_error *err);
 
 /* Where a record begins, for messages. `file` may be "". */
 typedef struct hr__record_place {

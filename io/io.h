@@ -61,8 +61,9 @@ typedef struct hr_output hr_output;
 typedef struct hr_output_opts {
     size_t struct_size;
     hr_compression compression;
-    int level;    /* 1 to 9 as zlib's; default: the codec's, chosen for speed */
-    bool no_sync; /* default: synced before it is renamed */
+    int level;          /* 1 to 9 as zlib's; default: the codec's, chosen for speed */
+    bool no_sync;       /* default: synced before it is renamed */
+    size_t buffer_size; /* default 256 KiB */
 } hr_output_opts;
 
 HR_API hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **out, hr_error *err);
@@ -93,6 +94,43 @@ HR_API hr_status hr_record_write(hr_record_writer *writer, const void *data, siz
 HR_API hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err); /* takes it */
 HR_API void hr_record_writer_discard(hr_record_writer *writer);                    /* takes it. NULL: nothing */
 
+/* ---- records in shards: train-00000-of-00004.tfrecord ---- */
+
+typedef struct hr_shard_writer hr_shard_writer;
+
+typedef struct hr_shard_writer_opts {
+    size_t struct_size;
+    int shards; /* default 1, at most 10000. All are open at once; record i goes to shard i mod .shards */
+    /* Instead: shards are filled one after the other, each with as many records as fit into so many bytes (with their
+     * frames, before compression), at least one. How many shards there are shows at the end, and so do their names. */
+    int64_t max_shard_bytes;
+    const char *suffix;         /* default ".tfrecord" */
+    hr_compression compression; /* default: by the suffix, else none */
+    int level;                  /* as hr_output_opts */
+    bool no_sync;
+    /* Goes on where a writer stopped that was killed, or whose .resume was set, too: shards that it had filled stay, and
+     * hr_shard_writer_resumed says how many records they hold. Where there are none it begins anew. */
+    bool resume;
+    const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
+} hr_shard_writer_opts;
+
+/* Shards `prefix` + "00000-of-00004" + .suffix, "out/train-" for one; makes the folder if there is none. Until they are
+ * committed they have hidden names: whoever is killed leaves whole shards only. HR_ALREADY_EXISTS: shards of this prefix, but of another
+ * number, would be read along with these. */
+HR_API hr_status hr_shard_writer_open_with(const char *prefix, const hr_shard_writer_opts *opts, hr_shard_writer **out,
+                                           hr_error *err);
+/* How many records are there already: go on with this one, counted from 0. */
+HR_API int64_t hr_shard_writer_resumed(const hr_shard_writer *writer);
+HR_API hr_status hr_shard_write(hr_shard_writer *writer, const void *data, size_t size, hr_error *err);
+/* To the shard that the caller chooses of a fixed number. Several threads may write to different shards at a time. */
+HR_API hr_status hr_shard_write_to(hr_shard_writer *writer, int shard, const void *data, size_t size, hr_error *err);
+/* Flushes, syncs, renames all. Takes `writer`. On failure none of them is left. */
+HR_API hr_status hr_shard_writer_commit(hr_shard_writer *writer, hr_error *err);
+HR_API void
+hr_shard_writer_discard(hr_shard_writer *writer); /* takes it; leaves nothing, or what .resume needs. NULL: nothing */
+
+/* ---- reading records ---- */
+
 /* Reads records one by one, without a pipeline: for tools, and for event files and other small ones. */
 typedef struct hr_record_reader hr_record_reader;
 HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out,
@@ -103,9 +141,9 @@ HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_er
 /* Passes over `count` records: their lengths are checked and their bytes must be there, but nobody looks at the data.
  * HR_END: there were fewer. */
 HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
-HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
+HR_API int64_t hr_record_offset(const hr_record_reader *reader);         /* of the record given last */
 HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */
-HR_API void hr_record_reader_free(hr_record_reader *reader);     /* NULL: nothing */
+HR_API void hr_record_reader_free(hr_record_reader *reader);             /* NULL: nothing */
 
 /* ---- tf.Example: writing ---- */
 

@@ -1,5 +1,6 @@
 /* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. Whoever
  * is killed in between leaves the old file or the new one. Devices and pipes are written to directly. */
+#include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/sys.h"
 #include <errno.h>
@@ -21,25 +22,13 @@ struct hr_output {
     int64_t offset;
     const hr__codec *codec;
     void *encoder;
-    size_t used; /* of `bytes` */
+    size_t used, room; /* of `bytes` */
     char *bytes;
     hr_status status; /* the first failure; it sticks */
     hr_error error;
 };
 
 /* ---- names ---- */
-
-/* The folder of a path, with its slash: "" for a bare name. Gives. */
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    size_t size = slash ? (size_t)(slash - path) + 1 : 0;
-    char *folder = hr_malloc(size + 1);
-    if (!folder) return NULL;
-    if (size > 0) memcpy(folder, path, size);
-    folder[size] = '\0';
-    return folder;
-}
 
 /* A link stays a link: what it points to is replaced. */
 static char *target_of(const char *path)
@@ -53,7 +42,7 @@ static char *target_of(const char *path)
 /* ".model.bin.4711-0.tmp" beside the target. O_EXCL makes it this writer's alone. */
 static hr_status open_temporary(hr_output *out, mode_t mode, hr_error *err)
 {
-    char *folder = folder_of(out->target);
+    char *folder = hr__folder_of(out->target);
     size_t room = strlen(out->target) + 64;
     out->temporary = hr_malloc(room);
     if (!folder || !out->temporary) {
@@ -119,8 +108,8 @@ static hr_status sink(void *to, const void *data, size_t size, hr_error *err)
 {
     hr_output *out = to;
     (void)err;
-    if (size > BUFFER - out->used) HR_TRY(flush(out));
-    if (size >= BUFFER) {
+    if (size > out->room - out->used) HR_TRY(flush(out));
+    if (size >= out->room) {
         if (!hr__write_all(out->fd, data, size)) return fail(out, errno, "file.write", "written");
         return HR_OK;
     }
@@ -149,20 +138,25 @@ int64_t hr_output_offset(const hr_output *out) { return out->offset; }
 
 /* ---- from beginning to end ---- */
 
+static hr_status open_encoder(hr_output *out, const hr_output_opts *o, hr_error *err)
+{
+    HR_TRY(hr__codec_for_writing(o->compression, out->path, &out->codec, err));
+    if (o->level < 0 || o->level > 9)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "compression.level", "%s: expected .level from 1 to 9, got %d",
+                       out->path, o->level);
+    return out->codec->encode ? out->codec->encoder_new(o->level, &out->encoder, err) : HR_OK;
+}
+
 hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **result, hr_error *err)
 {
+    const hr_output_opts o = HR__OPTIONS(hr_output_opts, opts);
     hr_output *out = hr_calloc(1, sizeof *out);
     if (!out) return hr_no_memory(err, "writing a file");
-    *out = (hr_output){.fd = -1, .path = hr_strdup(path), .bytes = hr_malloc(BUFFER), .sync = !opts || !opts->no_sync};
-    hr_status status = HR_OK;
-    if (!out->path || !out->bytes) status = hr_no_memory(err, "writing a file");
-    if (status == HR_OK)
-        status = hr__codec_for_writing(opts ? opts->compression : HR_COMPRESSION_AUTO, path, &out->codec, err);
-    if (status == HR_OK && opts && (opts->level < 0 || opts->level > 9))
-        status = hr_fail(err, HR_INVALID_ARGUMENT, "compression.level", "%s: expected .level from 1 to 9, got %d", path,
-                         opts->level);
-    if (status == HR_OK && out->codec->encode)
-        status = out->codec->encoder_new(opts ? opts->level : 0, &out->encoder, err);
+    *out = (hr_output){.fd = -1, .path = hr_strdup(path), .sync = !o.no_sync};
+    out->room = o.buffer_size ? o.buffer_size : BUFFER;
+    out->bytes = hr_malloc(out->room);
+    hr_status status = out->path && out->bytes ? HR_OK : hr_no_memory(err, "writing a file");
+    if (status == HR_OK) status = open_encoder(out, &o, err);
     if (status == HR_OK) status = open_target(out, err);
     if (status == HR_OK)
         *result = out;
@@ -197,27 +191,15 @@ static hr_status close_file(hr_output *out)
     return closed ? HR_OK : fail(out, errno, "file.write", "closed");
 }
 
-/* The new name, too, is on the disk. Some file systems cannot sync a folder: EINVAL. */
-static hr_status sync_folder(hr_output *out)
-{
-    char *folder = folder_of(out->target);
-    if (!folder) return out->status = hr_no_memory(&out->error, "a file's name");
-    int fd = hr__open(folder[0] ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
-    hr_free(folder);
-    if (fd < 0) return HR_OK; /* a folder that may be written but not read */
-    bool synced = hr__sys_get()->fsync(fd) == 0 || errno == EINVAL;
-    int number = errno;
-    hr__sys_get()->close(fd);
-    return synced ? HR_OK : fail(out, number, "file.sync", "synced");
-}
-
+/* The new name, too, is on the disk. */
 static hr_status rename_file(hr_output *out)
 {
     if (!out->temporary) return HR_OK;
     if (hr__sys_get()->rename(out->temporary, out->target) != 0) return fail(out, errno, "file.rename", "renamed");
     hr_free(out->temporary);
     out->temporary = NULL;
-    return out->sync ? sync_folder(out) : HR_OK;
+    if (out->sync) out->status = hr__sync_folder(out->target, &out->error);
+    return out->status;
 }
 
 hr_status hr_output_commit(hr_output *out, hr_error *err)

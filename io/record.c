@@ -97,6 +97,16 @@ struct hr_record_writer {
     hr_output *out;
 };
 
+hr_status hr__record_put(hr_output *out, const void *data, size_t size, hr_error *err)
+{
+    char header[HR__RECORD_HEADER], footer[HR__RECORD_FOOTER];
+    hr__record_header(header, size);
+    hr__record_footer(footer, data, size);
+    HR_TRY(hr_output_write(out, header, sizeof header, err));
+    HR_TRY(hr_output_write(out, data, size, err));
+    return hr_output_write(out, footer, sizeof footer, err);
+}
+
 hr_status hr_record_writer_open(const char *path, const hr_output_opts *opts, hr_record_writer **out, hr_error *err)
 {
     hr_record_writer *writer = hr_calloc(1, sizeof *writer);
@@ -111,12 +121,7 @@ hr_status hr_record_writer_open(const char *path, const hr_output_opts *opts, hr
 
 hr_status hr_record_write(hr_record_writer *writer, const void *data, size_t size, hr_error *err)
 {
-    char header[HR__RECORD_HEADER], footer[HR__RECORD_FOOTER];
-    hr__record_header(header, size);
-    hr__record_footer(footer, data, size);
-    HR_TRY(hr_output_write(writer->out, header, sizeof header, err));
-    HR_TRY(hr_output_write(writer->out, data, size, err));
-    return hr_output_write(writer->out, footer, sizeof footer, err);
+    return hr__record_put(writer->out, data, size, err);
 }
 
 hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err)

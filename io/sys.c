@@ -83,6 +83,31 @@ bool hr__write_all(int fd, const void *from, size_t size)
     return true;
 }
 
+char *hr__folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = hr_malloc(size + 1);
+    if (!folder) return NULL;
+    if (size > 0) memcpy(folder, path, size);
+    folder[size] = '\0';
+    return folder;
+}
+
+/* Some file systems cannot sync a folder: EINVAL. */
+hr_status hr__sync_folder(const char *path, hr_error *err)
+{
+    char *folder = hr__folder_of(path);
+    if (!folder) return hr_no_memory(err, "a file's name");
+    int fd = hr__open(folder[0] ? folder : ".", O_RDONLY | O_DIRECTORY, 0);
+    hr_free(folder);
+    if (fd < 0) return HR_OK; /* a folder that may be written but not read */
+    bool synced = current->fsync(fd) == 0 || errno == EINVAL;
+    int number = errno;
+    current->close(fd);
+    return synced ? HR_OK : hr__sys_fail(err, number, "file.sync", path, "synced");
+}
+
 hr_status hr__make_folders(const char *path, hr_error *err)
 {
     char *part = hr_strdup(path);

@@ -30,6 +30,10 @@ HR_API int hr__open(const char *path, int flags, mode_t mode);
 /* Up to `size` bytes; offset -1: where the file stands. -1: errno says why. */
 HR_API ssize_t hr__read(int fd, void *to, size_t size, int64_t offset);
 HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errno says why */
+/* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
+HR_API char *hr__folder_of(const char *path);
+/* The names in this file's folder, too, are on the disk. */
+HR_API hr_status hr__sync_folder(const char *path, hr_error *err);
 /* Makes the folder and those above it, as far as they are not there. */
 HR_API hr_status hr__make_folders(const char *path, hr_error *err);
 

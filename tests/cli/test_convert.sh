@@ -164,10 +164,46 @@ it_mixes_no_two_conversions_in_a_folder() {
     headrace convert people.csv -s people.yaml -o out --shards 2
     ends_with 0
     headrace convert people.csv -s people.yaml -o out --shards 3
-    refused 1 "out: expected no shards of another conversion, found 'data-0000"
+    refused 1 "out: expected no shards of another run, found 'data-0000"
     holds out "data-00000-of-00002.tfrecord data-00001-of-00002.tfrecord "
     headrace convert people.csv -s people.yaml -o out --shards 2
     ends_with 0
+}
+
+it_fills_shards_up_to_a_size() {
+    people
+    headrace convert people.csv -s people.yaml -o out --max-shard-bytes 1 --shards 2
+    refused 2 "expected one of them, found both"
+    headrace convert people.csv -s people.yaml -o out --max-shard-bytes 1
+    ends_with 0
+    prints "in 3 files in out"
+    holds out "data-00000-of-00003.tfrecord data-00001-of-00003.tfrecord data-00002-of-00003.tfrecord "
+    headrace convert people.csv -s people.yaml -o out --max-shard-bytes 1000
+    refused 1 "out: expected no shards of another run"
+}
+
+it_goes_on_where_it_was_killed() {
+    gzip -dc "$flights_csv" 2>/dev/null | head -n 60001 >flights.csv
+    local flags="-s $flights_yaml --split row:5 --require late --max-shard-bytes 300000"
+    headrace convert flights.csv $flags -o whole
+    ends_with 0
+    for wait in 0.1 0.2 0.3 0.4; do
+        start convert flights.csv $flags -o out --resume
+        sleep $wait
+        kill -KILL $pid 2>/dev/null
+        finish
+        for file in out/*; do [ ! -e "$file" ] || [ "$code" = 0 ] || fail "$file is there already"; done
+        [ "$code" != 0 ] || break
+    done
+    if [ "$code" != 0 ]; then
+        headrace convert flights.csv $flags -o out --resume --na-value x
+        refused 1 "expected notes of the same records and options, got those of others"
+        headrace convert flights.csv $flags -o out --resume
+        ends_with 0
+    fi
+    rm -f out/.*.tmp
+    [ "$(names_in out)" = "$(names_in whole)" ] || fail "other files"
+    for file in whole/*; do same "$file" "out/${file#whole/}"; done
 }
 
 it_leaves_nothing_after_ctrl_c_at_any_time() {

@@ -217,7 +217,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     fails(o, HR_INVALID_ARGUMENT, "convert.field", "did you mean 'row'?");
     o = options();
     o.shards = 20000;
-    fails(o, HR_INVALID_ARGUMENT, "convert.shards", "got 20000");
+    fails(o, HR_INVALID_ARGUMENT, "shards.count", "got 20000");
     o = options();
     o.input = "none.csv";
     fails(o, HR_NOT_FOUND, "file.open", "none.csv");
@@ -234,7 +234,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     fails(o, HR_INVALID_ARGUMENT, "convert.split", "record 0");
     o = options();
     o.out = "in.csv/out";
-    fails(o, HR_INVALID_ARGUMENT, "convert.folder", "in.csv/out");
+    fails(o, HR_INVALID_ARGUMENT, "shards.folder", "in.csv/out");
 }
 
 static void shards_of_another_conversion_are_refused(void **state)
@@ -253,7 +253,7 @@ static void shards_of_another_conversion_are_refused(void **state)
     o.shards = 3;
     assert_int_equal(hr__convert(&o, &r, &err), HR_ALREADY_EXISTS);
     hr__convert_clear(&r);
-    assert_string_equal(err.kind, "convert.leftover");
+    assert_string_equal(err.kind, "shards.leftover");
     assert_int_equal(files_in("out"), 2);
     remove_folder("out");
 }

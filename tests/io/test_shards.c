@@ -1,0 +1,372 @@
+/* Shards: which record goes where, that only whole ones are seen whatever fails, and that a stopped writer's go on. */
+#include "io/shards.h"
+#include "tests/io/faults.h"
+#include "tests/testing.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { RECORDS = 100, FEW = 14 };
+
+/* Record i: its number, i % 30 + 1 times. */
+static void write_from(hr_shard_writer *w, int64_t first, int64_t count)
+{
+    hr_error err;
+    for (int64_t i = first; i < count; i++) {
+        char data[40];
+        memset(data, (int)i, sizeof data);
+        assert_ok(hr_shard_write(w, data, (size_t)i % 30 + 1, &err), &err);
+    }
+}
+
+static hr_shard_writer *open_writer(const char *prefix, hr_shard_writer_opts opts)
+{
+    hr_shard_writer *w = NULL;
+    hr_error err;
+    opts.struct_size = sizeof opts;
+    opts.no_sync = true;
+    assert_ok(hr_shard_writer_open_with(prefix, &opts, &w, &err), &err);
+    return w;
+}
+
+/* Reads a shard: its records must be first, first + step, ...; gives how many there are. */
+static int64_t read_shard(const char *prefix, int shard, int count, int64_t first, int64_t step)
+{
+    char path[256];
+    hr_record_reader *reader;
+    hr_error err;
+    hr_view record;
+    int64_t records = 0;
+    snprintf(path, sizeof path, "%s%05d-of-%05d.tfrecord", prefix, shard, count);
+    assert_ok(hr_record_reader_open(path, NULL, &reader, &err), &err);
+    for (; hr_record_read(reader, &record, &err) == HR_OK; records++) {
+        const int64_t i = first + records * step;
+        assert_int_equal(record.size, i % 30 + 1);
+        assert_int_equal((unsigned char)record.data[0], i);
+    }
+    hr_record_reader_free(reader);
+    return records;
+}
+
+static int files_in(const char *path, bool hidden)
+{
+    DIR *folder = opendir(path);
+    int count = 0;
+    for (struct dirent *e; folder && (e = readdir(folder));)
+        count += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && (hidden || e->d_name[0] != '.');
+    if (folder) closedir(folder);
+    return folder ? count : -1;
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        char name[600];
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        unlink(name);
+    }
+    if (folder) closedir(folder);
+    rmdir(path);
+}
+
+static void records_are_dealt_over_a_fixed_number_of_shards(void **state)
+{
+    (void)state;
+    static const hr_compression all[] = {HR_NONE, HR_GZIP, HR_ZLIB};
+    hr_error err;
+    for (int c = 0; c < 3; c++) {
+        hr_shard_writer *w = open_writer("out/deep/train-", (hr_shard_writer_opts){.shards = 3, .compression = all[c]});
+        write_from(w, 0, RECORDS);
+        assert_int_equal(hr_shard_writer_resumed(w), 0);
+        assert_int_equal(files_in("out/deep", false), 0);
+        assert_ok(hr_shard_writer_commit(w, &err), &err);
+        assert_int_equal(files_in("out/deep", true), 3);
+        for (int s = 0; s < 3; s++) assert_int_equal(read_shard("out/deep/train-", s, 3, s, 3), s == 0 ? 34 : 33);
+        remove_folder("out/deep");
+        remove_folder("out");
+    }
+}
+
+static void the_caller_may_choose_the_shard(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer *w = open_writer("out/x", (hr_shard_writer_opts){.shards = 2});
+    char data[2] = {0, 1};
+    assert_ok(hr_shard_write_to(w, 1, data, 1, &err), &err);
+    assert_ok(hr_shard_write_to(w, 1, data + 1, 1, &err), &err);
+    assert_int_equal(hr_shard_write_to(w, 2, data, 1, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "shards.shard");
+    hr_shard_writer_discard(w);
+    assert_int_equal(files_in("out", true), -1);
+    w = open_writer("out/x", (hr_shard_writer_opts){.max_shard_bytes = 20});
+    assert_int_equal(hr_shard_write_to(w, 0, data, 1, &err), HR_INVALID_ARGUMENT);
+    hr_shard_writer_discard(w);
+    hr_shard_writer_discard(NULL);
+}
+
+/* How many shards of at most `most` bytes the records need, by a loop of our own. */
+static int shards_needed(int64_t most, int64_t count, int64_t *records)
+{
+    int shards = 1;
+    int64_t bytes = 0;
+    records[0] = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t size = i % 30 + 1 + 16;
+        if (bytes > 0 && bytes + size > most) {
+            bytes = 0;
+            records[shards++] = 0;
+        }
+        bytes += size;
+        records[shards - 1]++;
+    }
+    return shards;
+}
+
+static void shards_are_filled_up_to_a_size(void **state)
+{
+    (void)state;
+    const int64_t sizes[] = {1, 17, 100, 333, 100000};
+    hr_error err;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t records[RECORDS], first = 0;
+        const int shards = shards_needed(sizes[i], RECORDS, records);
+        hr_shard_writer *w = open_writer("out/x-", (hr_shard_writer_opts){.max_shard_bytes = sizes[i]});
+        write_from(w, 0, RECORDS);
+        assert_int_equal(files_in("out", false), 0);
+        assert_ok(hr_shard_writer_commit(w, &err), &err);
+        assert_int_equal(files_in("out", true), shards);
+        for (int s = 0; s < shards; s++) {
+            assert_int_equal(read_shard("out/x-", s, shards, first, 1), records[s]);
+            first += records[s];
+        }
+        remove_folder("out");
+    }
+}
+
+static void no_records_are_one_empty_shard(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer *w = open_writer("out/x-", (hr_shard_writer_opts){.max_shard_bytes = 5});
+    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    assert_int_equal(read_shard("out/x-", 0, 1, 0, 1), 0);
+    remove_folder("out");
+}
+
+static void a_stopped_writer_goes_on_behind_its_full_shards(void **state)
+{
+    (void)state;
+    hr_error err;
+    int64_t records[RECORDS];
+    hr_shard_writer_opts opts = {.max_shard_bytes = 333, .resume = true, .resume_key = "these"};
+    const int shards = shards_needed(333, RECORDS, records);
+    hr_shard_writer *w = open_writer("out/x-", opts);
+    write_from(w, 0, 50);
+    hr_shard_writer_discard(w);
+    assert_int_equal(files_in("out", false), 0);
+    opts.resume_key = "others";
+    opts.struct_size = sizeof opts;
+    assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "shards.resume");
+    opts.resume_key = "these";
+    w = open_writer("out/x-", opts);
+    assert_in_range(hr_shard_writer_resumed(w), 30, 49);
+    write_from(w, hr_shard_writer_resumed(w), RECORDS);
+    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    assert_int_equal(files_in("out", true), shards);
+    int64_t first = 0;
+    for (int s = 0; s < shards; s++) first += read_shard("out/x-", s, shards, first, 1);
+    assert_int_equal(first, RECORDS);
+    remove_folder("out");
+}
+
+static void without_resume_nothing_is_left_and_all_begins_anew(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer_opts opts = {.max_shard_bytes = 333, .resume = true};
+    hr_shard_writer *w = open_writer("out/x-", opts);
+    write_from(w, 0, 50);
+    hr_shard_writer_discard(w);
+    opts.resume = false;
+    w = open_writer("out/x-", opts);
+    assert_int_equal(hr_shard_writer_resumed(w), 0);
+    write_from(w, 0, 50);
+    hr_shard_writer_discard(w);
+    assert_int_equal(files_in("out", true), 0);
+    write_file("out/.x-shards", "what?\n", 6);
+    opts.resume = true;
+    opts.struct_size = sizeof opts;
+    assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "shards.resume");
+    remove_folder("out");
+}
+
+static void other_shards_are_refused_and_the_same_replaced(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer *w = open_writer("out/x-", (hr_shard_writer_opts){.shards = 2});
+    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    w = open_writer("out/x-", (hr_shard_writer_opts){.shards = 2});
+    write_from(w, 0, 1);
+    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    assert_int_equal(read_shard("out/x-", 0, 2, 0, 1), 1);
+    const hr_shard_writer_opts three = {.struct_size = sizeof three, .shards = 3};
+    const hr_shard_writer_opts sized = {.struct_size = sizeof sized, .max_shard_bytes = 30};
+    assert_int_equal(hr_shard_writer_open_with("out/x-", &three, &w, &err), HR_ALREADY_EXISTS);
+    assert_string_equal(err.kind, "shards.leftover");
+    assert_int_equal(hr_shard_writer_open_with("out/x-", &sized, &w, &err), HR_ALREADY_EXISTS);
+    w = open_writer("out/y-", three); /* another name */
+    hr_shard_writer_discard(w);
+    remove_folder("out");
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        hr_shard_writer_opts opts;
+        const char *kind;
+    } wrong[] = {{{.shards = -1}, "shards.count"},
+                 {{.shards = 10001}, "shards.count"},
+                 {{.max_shard_bytes = -1}, "shards.max_bytes"},
+                 {{.max_shard_bytes = 1, .shards = 1}, "shards.max_bytes"},
+                 {{.level = 10}, "compression.level"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hr_shard_writer_opts opts = wrong[i].opts;
+        hr_shard_writer *w;
+        hr_error err;
+        opts.struct_size = sizeof opts;
+        assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_INVALID_ARGUMENT);
+        assert_string_equal(err.kind, wrong[i].kind);
+        assert_int_equal(files_in("out", true), -1);
+    }
+}
+
+/* Writes a few records, going on where a run before stopped. */
+static hr_status write_all(hr_error *err)
+{
+    const hr_shard_writer_opts opts = {.struct_size = sizeof opts, .max_shard_bytes = 150, .resume = true};
+    hr_shard_writer *w;
+    HR_TRY(hr_shard_writer_open_with("out/x-", &opts, &w, err));
+    hr_status st = HR_OK;
+    for (int64_t i = hr_shard_writer_resumed(w); st == HR_OK && i < FEW; i++) {
+        char data[40];
+        memset(data, (int)i, sizeof data);
+        st = hr_shard_write(w, data, (size_t)i % 30 + 1, err);
+    }
+    if (st == HR_OK) return hr_shard_writer_commit(w, err);
+    hr_shard_writer_discard(w);
+    return st;
+}
+
+static void all_is_there_in_order(int shards)
+{
+    int64_t first = 0;
+    for (int s = 0; s < shards; s++) first += read_shard("out/x-", s, shards, first, 1);
+    assert_int_equal(first, FEW);
+    assert_int_equal(files_in("out", false), shards);
+}
+
+static int calls_of_all(void)
+{
+    hr_error err;
+    faults count = {.call = -1};
+    use_faults(&count);
+    assert_ok(write_all(&err), &err);
+    use_faults(NULL);
+    remove_folder("out");
+    return count.calls;
+}
+
+static void killed_at_any_call_it_leaves_whole_shards_and_goes_on(void **state)
+{
+    (void)state;
+    int64_t records[RECORDS];
+    const int shards = shards_needed(150, FEW, records), calls = calls_of_all();
+    assert_in_range(calls, 20, 1000);
+    for (int call = 0; call < calls; call++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            faults f = {.call = call, .exits = true};
+            use_faults(&f);
+            write_all(NULL);
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(WEXITSTATUS(status), 9);
+        hr_error err;
+        hr_status st = write_all(&err);
+        if (st != HR_ALREADY_EXISTS) assert_ok(st, &err); /* it died behind the last name: nothing is missing */
+        all_is_there_in_order(shards);
+        remove_folder("out");
+    }
+}
+
+static void every_failing_call_is_reported_and_made_good_later(void **state)
+{
+    (void)state;
+    int64_t records[RECORDS];
+    const int shards = shards_needed(150, FEW, records), calls = calls_of_all();
+    for (int call = 0; call < calls; call++) {
+        hr_error err;
+        faults f = {.call = call, .number = ENOSPC};
+        use_faults(&f);
+        hr_status st = write_all(&err);
+        use_faults(NULL);
+        if (st != HR_OK) {
+            assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+            assert_int_equal(files_in("out", false) > 0, false);
+            assert_ok(write_all(&err), &err);
+        }
+        all_is_there_in_order(shards);
+        remove_folder("out");
+    }
+}
+
+static void a_lack_of_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    hr_error err;
+    fail_allocation(INT64_MAX);
+    assert_ok(write_all(&err), &err);
+    const int64_t count = allocations_since();
+    remove_folder("out");
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t alive = allocations_alive();
+        fail_allocation(n);
+        hr_status st = write_all(&err);
+        allocations_since();
+        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        assert_int_equal(allocations_alive(), alive);
+        remove_folder("out");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_dealt_over_a_fixed_number_of_shards),
+        cmocka_unit_test(the_caller_may_choose_the_shard),
+        cmocka_unit_test(shards_are_filled_up_to_a_size),
+        cmocka_unit_test(no_records_are_one_empty_shard),
+        cmocka_unit_test(a_stopped_writer_goes_on_behind_its_full_shards),
+        cmocka_unit_test(without_resume_nothing_is_left_and_all_begins_anew),
+        cmocka_unit_test(other_shards_are_refused_and_the_same_replaced),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(killed_at_any_call_it_leaves_whole_shards_and_goes_on),
+        cmocka_unit_test(every_failing_call_is_reported_and_made_good_later),
+        cmocka_unit_test(a_lack_of_memory_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
