@@ -62,6 +62,15 @@ HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
 /* HR_OK: *out is the next element, borrowed until the next call on `it`. HR_END: no more. Otherwise hr_iterator_error
  * says what; an error is final, every further call gives the same one. */
 HR_API hr_status hr_next(hr_iterator *it, const hr_element **out);
+/* hr_next for an event loop: `cb` is called on the loop's thread, once, by the loop and never from inside this call, with
+ * what hr_next would give; the element is borrowed until the next call on `it`, which `cb` may make. The loop stays alive
+ * until then. One call at a time: HR_FAILED_PRECONDITION while one is pending, and for another loop than that of the first
+ * call. hr_iterator_free, on the loop's thread, ends a pending one without calling `cb`; let the loop run once more before
+ * it is closed. Without workers the pipeline runs on the loop's thread, a unit at a time. */
+struct uv_loop_s;
+typedef void hr_next_cb(hr_iterator *it, hr_status status, const hr_element *element, void *user);
+HR_API hr_status hr_next_async(hr_iterator *it, struct uv_loop_s *loop, hr_next_cb *cb, void *user);
+
 HR_API const hr_error *hr_iterator_error(const hr_iterator *it); /* NULL: none. Borrows from `it` */
 HR_API void hr_cancel(hr_iterator *it);        /* any thread; hr_next then gives HR_CANCELLED. Waits for nothing */
 HR_API void hr_iterator_free(hr_iterator *it); /* waits for units that are running, no others. NULL: nothing */

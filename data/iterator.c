@@ -129,24 +129,21 @@ static void help(hr_iterator *it)
     hr__engine_unlock(e);
 }
 
-/* HR_OK: an element is at hand. */
+/* HR_OK: an element is at hand. HR_WAIT: there is none yet. */
 static hr_status find_next(hr_iterator *it)
 {
     hr_status none = HR_OK;
-    for (;;) {
-        if (engine_cancelled(&it->engine))
-            return hr_fail(&it->error, HR_CANCELLED, "cancelled", "the iterator was cancelled");
-        if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
-        if (hr__input_find(&it->node, &it->input, &none)) return HR_OK;
-        if (none != HR_WAIT) break;
-        help(it);
-    }
+    if (engine_cancelled(&it->engine))
+        return hr_fail(&it->error, HR_CANCELLED, "cancelled", "the iterator was cancelled");
+    if (it->engine.no_memory) return hr_no_memory(&it->error, "a pipeline");
+    if (hr__input_find(&it->node, &it->input, &none)) return HR_OK;
+    if (none == HR_WAIT) return HR_WAIT;
     if (it->node.error.code) return it->error = it->node.error, it->error.code;
     it->ended = true;
     return HR_END;
 }
 
-hr_status hr_next(hr_iterator *it, const hr_element **out)
+hr_status hr__iterator_try(hr_iterator *it, const hr_element **out)
 {
     input *in = &it->input;
     *out = NULL;
@@ -157,6 +154,13 @@ hr_status hr_next(hr_iterator *it, const hr_element **out)
     hr__element_set(&it->element, &in->head->rows->c, it->ds->out.schema.levels, in->next++);
     *out = &it->element;
     return HR_OK;
+}
+
+hr_status hr_next(hr_iterator *it, const hr_element **out)
+{
+    hr_status st;
+    while ((st = hr__iterator_try(it, out)) == HR_WAIT) help(it);
+    return st;
 }
 
 const hr_error *hr_iterator_error(const hr_iterator *it)
@@ -174,7 +178,7 @@ void hr_cancel(hr_iterator *it)
     if (!it->open) return;
     atomic_store(&e->cancelled, true);
     hr__engine_lock(e);
-    uv_cond_signal(&e->head_ready);
+    hr__engine_wake_consumer(e);
     hr__engine_unlock(e);
 }
 
@@ -211,6 +215,7 @@ void hr_iterator_free(hr_iterator *it)
     engine *e = &it->engine;
     atomic_store(&e->cancelled, true);
     if (e->max_workers > 0) hr__pool_leave(&e->client);
+    hr__listener_close(it);
     hr__element_close(&it->element);
     if (it->input.head) hr__unit_clear(it->input.head);
     hr__input_clear(&it->input);

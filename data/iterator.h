@@ -5,9 +5,11 @@
 #include "data/element.h"
 #include "data/exec/token.h"
 
+typedef struct listener listener; /* of hr_next_async */
+
 struct hr_iterator {
-    engine engine;
-    hr_plan node; /* the consumer's view of the last stage: input 0 */
+    engine engine; /* first */
+    hr_plan node;  /* the consumer's view of the last stage: input 0 */
     input input;
     input *inputs[1];
     hr_dataset *ds;
@@ -15,8 +17,14 @@ struct hr_iterator {
     hr_error error; /* final; code 0: none */
     bool open;      /* false: the one that stands for lack of memory */
     bool ended;
+    listener *listener;                    /* NULL: hr_next_async was never called */
     hr_report_line report[MAX_REPORT + 2]; /* as of the last hr_iterator_report */
 };
+
+/* hr_next without waiting: HR_WAIT if there is nothing yet. */
+hr_status hr__iterator_try(hr_iterator *it, const hr_element **out);
+
+void hr__listener_close(hr_iterator *it); /* when no worker is inside the engine any more */
 
 /* A saved state: where the consumer stands, whose pipeline it is, which files it read. */
 hr_status hr__state_load(hr_iterator *it, const void *state, size_t size, hr_error *err);

@@ -264,8 +264,10 @@ struct engine {
     int reports;
     line past[MAX_LINES]; /* of stages that were closed */
     int pasts;
-    bool severed; /* some stage is */
-    bool consumer_sleeps, wake_consumer, wake_worker;
+    bool severed;                                     /* some stage is */
+    bool consumer_sleeps, consumer_listens;           /* on head_ready; for `notify` */
+    bool wake_consumer, notify_consumer, wake_worker; /* asked for; done when the lock is given up */
+    void (*notify)(engine *e);
     atomic_bool cancelled, seed_told;
     uint64_t started;
     uint64_t consumer_waits, consumer_wait_ns;
@@ -337,6 +339,7 @@ bool hr__stage_is_over(const stage *s);
 void hr__engine_taken(stage *s); /* a unit of it was taken */
 void hr__engine_sever(stage *s); /* closes it and all below */
 void hr__engine_sweep(engine *e);
+void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 uint64_t hr__engine_seed(engine *e);
 void hr__engine_stall(engine *e);

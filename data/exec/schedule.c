@@ -12,18 +12,19 @@ void hr__engine_lock(engine *e) { uv_mutex_lock(&e->lock); }
 
 void hr__engine_unlock(engine *e)
 {
-    const bool worker = e->wake_worker, consumer = e->wake_consumer;
-    e->wake_worker = e->wake_consumer = false;
+    const bool worker = e->wake_worker, consumer = e->wake_consumer, listener = e->notify_consumer;
+    e->wake_worker = e->wake_consumer = e->notify_consumer = false;
     uv_mutex_unlock(&e->lock);
     if (worker) hr__pool_wake(&e->client);
     if (consumer) uv_cond_signal(&e->head_ready);
+    if (listener) e->notify(e);
 }
 
-static void wake_consumer(engine *e)
+void hr__engine_wake_consumer(engine *e)
 {
-    if (!e->consumer_sleeps) return;
-    e->consumer_sleeps = false;
-    e->wake_consumer = true;
+    e->wake_consumer |= e->consumer_sleeps;
+    e->notify_consumer |= e->consumer_listens;
+    e->consumer_sleeps = e->consumer_listens = false;
 }
 
 /* ---- the rings ---- */
@@ -58,14 +59,14 @@ void hr__engine_wake(engine *e)
     if (pool)
         e->wake_worker = true;
     else
-        wake_consumer(e);
+        hr__engine_wake_consumer(e);
 }
 
 static void tell_reader(stage *s)
 {
     stage *reader = s->reader;
     if (reader->blocked_on == s) reader->blocked_on = NULL;
-    if (reader == &s->engine->root) wake_consumer(s->engine);
+    if (reader == &s->engine->root) hr__engine_wake_consumer(s->engine);
 }
 
 /* A full ring opens again when it is half empty: one wake for half a window, not one for every unit. */
@@ -267,7 +268,7 @@ static void plan_and_work(stage *s, hr_work *w)
             s->blocked_on = s->waits_for;
     }
     if (hr__stage_is_over(s)) tell_reader(s);
-    if (e->no_memory) wake_consumer(e);
+    if (e->no_memory) hr__engine_wake_consumer(e);
     e->reserved -= reserved;
     s->busy--;
 }
@@ -278,7 +279,7 @@ bool hr__engine_run_one(engine *e, int thread)
     hr_work *w = s ? worker_of(e, thread) : NULL;
     if (s && !w) {
         e->no_memory = true;
-        wake_consumer(e);
+        hr__engine_wake_consumer(e);
     }
     if (!w) return false;
     plan_and_work(s, w);
