@@ -1,5 +1,5 @@
 /* Features: the nodes that a batch's components are fed into. A ragged component needs two, its values and where each
- * row of them begins. */
+ * row of them begins; a sequence's, where each step of a row begins, too. */
 #include "train/layers/internal.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 typedef struct feature {
     char *name;
-    hr_node values, row_splits;
+    hr_node values, row_splits, step_splits;
     bool label;
 } feature;
 
@@ -39,10 +39,10 @@ static const feature *find(const hr_features *features, const char *name)
     return NULL;
 }
 
-hr_status hr_features_add(hr_features *f, const char *name, hr_node values, hr_node row_splits, bool label)
+static hr_status add(hr_features *f, feature new)
 {
-    if (find(f, name)) {
-        hr_node_fail(f->g, HR_ALREADY_EXISTS, "layers.feature", "features: \"%.60s\" is there already", name);
+    if (find(f, new.name)) {
+        hr_node_fail(f->g, HR_ALREADY_EXISTS, "layers.feature", "features: \"%.60s\" is there already", new.name);
         return HR_ALREADY_EXISTS;
     }
     if (f->count == f->capacity) {
@@ -52,28 +52,54 @@ hr_status hr_features_add(hr_features *f, const char *name, hr_node values, hr_n
         f->feature = grown;
         f->capacity = capacity;
     }
-    char *copy = hr_strdup(name);
-    if (!copy) return HR_RESOURCE_EXHAUSTED;
-    f->feature[f->count++] = (feature){copy, values, row_splits, label};
+    new.name = hr_strdup(new.name);
+    if (!new.name) return HR_RESOURCE_EXHAUSTED;
+    f->feature[f->count++] = new;
     return HR_OK;
+}
+
+hr_status hr_features_add(hr_features *f, const char *name, hr_node values, hr_node row_splits, bool label)
+{
+    return add(f, (feature){.name = (char *)name, .values = values, .row_splits = row_splits, .label = label});
+}
+
+hr_status hr_features_add_sequence(hr_features *f, const char *name, hr_node values, hr_node row_splits,
+                                   hr_node step_splits)
+{
+    return add(f, (feature){(char *)name, values, row_splits, step_splits, false});
 }
 
 /* ---- from a schema ---- */
 
-static hr_status add_field(hr_features *f, const hr_field *field)
+/* Levels of splits of a field. Those of a sparse one say only where rows begin. */
+static int levels_of(const hr_field *field)
+{
+    int levels = 0;
+    if (field->layout == HR_SPARSE) return 1;
+    while (field->layout == HR_RAGGED && levels < field->shape.rank && field->shape.dims[levels] < 0) levels++;
+    return levels;
+}
+
+static hr_node splits_for(hr_features *f, const hr_field *field, const char *what)
 {
     char name[HR__NAME];
+    snprintf(name, sizeof name, "%.480s/%s", field->name, what);
+    return hr_placeholder(f->g, HR_INT32, HR_SHAPE(-1), .name = name);
+}
+
+static hr_status add_field(hr_features *f, const hr_field *field)
+{
+    const int levels = levels_of(field);
+    const int inner =
+        field->layout == HR_SPARSE ? field->shape.rank : levels; /* dimensions that the splits stand for */
     hr_shape shape = HR_SHAPE(-1);
-    hr_node splits = {0};
-    if (field->layout == HR_DENSE) {
-        for (int i = 0; i < field->shape.rank && shape.rank < HR_MAX_RANK; i++)
-            shape.dims[shape.rank++] = field->shape.dims[i];
-    } else {
-        snprintf(name, sizeof name, "%.480s/row_splits", field->name);
-        splits = hr_placeholder(f->g, HR_INT32, HR_SHAPE(-1), .name = name);
-    }
-    hr_node values = hr_placeholder(f->g, field->dtype, shape, .name = field->name);
-    return hr_features_add(f, field->name, values, splits, field->label);
+    feature new = {.name = (char *)field->name, .label = field->label};
+    for (int i = inner; i < field->shape.rank && shape.rank < HR_MAX_RANK; i++)
+        shape.dims[shape.rank++] = field->shape.dims[i];
+    if (levels > 0) new.row_splits = splits_for(f, field, "row_splits");
+    if (levels > 1) new.step_splits = splits_for(f, field, "step_splits");
+    new.values = hr_placeholder(f->g, field->dtype, shape, .name = field->name);
+    return add(f, new);
 }
 
 hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema)
@@ -114,6 +140,12 @@ hr_node hr_feature_row_splits(const hr_features *features, const char *name)
     return f ? f->row_splits : (hr_node){0};
 }
 
+hr_node hr_feature_step_splits(const hr_features *features, const char *name)
+{
+    const feature *f = find(features, name);
+    return f ? f->step_splits : (hr_node){0};
+}
+
 hr_node hr_label(const hr_features *features)
 {
     for (int i = 0; i < features->count; i++)
@@ -123,7 +155,7 @@ hr_node hr_label(const hr_features *features)
 
 /* ---- feeding ---- */
 
-int hr_features_feeds(const hr_features *features) { return 2 * features->count; }
+int hr_features_feeds(const hr_features *features) { return 3 * features->count; }
 
 static hr_tensor borrowed(hr_dtype dtype, hr_shape shape, int64_t count, const void *data)
 {
@@ -131,6 +163,22 @@ static hr_tensor borrowed(hr_dtype dtype, hr_shape shape, int64_t count, const v
     hr_tensor t = hr_tensor_of(dtype, shape, data ? data : &nothing);
     t.count = count;
     return t;
+}
+
+/* The values without what splits say of them: [count], or [count / inner, inner dimensions]. */
+static hr_tensor flat_values(const hr_tensor *t)
+{
+    hr_shape shape = HR_SHAPE(t->count);
+    for (int i = 1 + t->ragged_rank; t->layout == HR_RAGGED && i < t->shape.rank; i++) {
+        shape.dims[shape.rank++] = t->shape.dims[i];
+        shape.dims[0] = t->shape.dims[i] > 0 ? shape.dims[0] / t->shape.dims[i] : 0;
+    }
+    return borrowed(t->dtype, shape, t->count, t->data);
+}
+
+static hr_tensor splits_of(const int32_t *splits, int64_t count)
+{
+    return borrowed(HR_INT32, HR_SHAPE(count + 1), count + 1, splits);
 }
 
 static hr_status feed_component(const feature *f, const hr_tensor *t, hr_feed *feeds, int *count, hr_error *err)
@@ -142,15 +190,17 @@ static hr_status feed_component(const feature *f, const hr_tensor *t, hr_feed *f
         feeds[(*count)++] = (hr_feed){f->values, borrowed(t->dtype, t->shape, t->count, t->data)};
         return HR_OK;
     }
-    if (t->layout == HR_DENSE || !t->splits[0] || t->shape.rank < 1 || t->shape.dims[0] < 0)
+    if (t->layout == HR_DENSE || !t->splits[0] || t->shape.rank < 1 || t->shape.dims[0] < 0 ||
+        (f->step_splits.graph && !t->splits[1]))
         return hr_fail(
             err, HR_INVALID_ARGUMENT, "layers.batch",
             "feed: expected \"%.60s\" to have row splits, got a component of shape %s; put the elements into "
             "batches",
             f->name, hr_shape_text(t->shape, shape, sizeof shape));
-    const int64_t rows = t->shape.dims[0];
-    feeds[(*count)++] = (hr_feed){f->values, borrowed(t->dtype, HR_SHAPE(t->count), t->count, t->data)};
-    feeds[(*count)++] = (hr_feed){f->row_splits, borrowed(HR_INT32, HR_SHAPE(rows + 1), rows + 1, t->splits[0])};
+    feeds[(*count)++] = (hr_feed){f->values, flat_values(t)};
+    feeds[(*count)++] = (hr_feed){f->row_splits, splits_of(t->splits[0], t->shape.dims[0])};
+    if (f->step_splits.graph)
+        feeds[(*count)++] = (hr_feed){f->step_splits, splits_of(t->splits[1], t->splits[0][t->shape.dims[0]])};
     return HR_OK;
 }
 

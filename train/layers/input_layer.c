@@ -65,7 +65,8 @@ hr_node hr__dense_column(const hr_features *features, const hr_column_info *info
     hr_graph *g = hr_features_graph(features);
     if (info->dense == HR_COLUMN_VALUES) return values_form(features, info);
     hr_node ids = hr_feature_values(features, info->component);
-    hr_node splits = hr_feature_row_splits(features, info->component);
+    hr_node splits = info->sequence ? hr_feature_step_splits(features, info->component)
+                                    : hr_feature_row_splits(features, info->component);
     hr_node weights = info->weights ? hr_feature_values(features, info->weights) : (hr_node){0};
     if (!hr_node_exists(ids)) return ids;
     if (!splits.graph)

@@ -27,19 +27,23 @@ extern "C" {
 typedef struct hr_features hr_features;
 
 /* A placeholder for every component of the schema of batches (or of single elements, fed as a batch of one): "name",
- * [-1, shape of a row]; a ragged or sparse one has two, its values [-1] and "name/row_splits" int32 [-1]. Gives (hr_features_free);
- * NULL: no memory. Copies the names. */
+ * [-1, shape of a row]; a ragged or sparse one has two, its values [-1] and "name/row_splits" int32 [-1]; one that is
+ * ragged in two levels a third, "name/step_splits". Gives (hr_features_free); NULL: no memory. Copies the names. */
 HR_API hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema);
 HR_API hr_features *hr_features_new(hr_graph *g); /* empty. Gives; NULL: no memory */
 /* One more, made by hand. `row_splits`: none if dense. Copies the name. */
 HR_API hr_status hr_features_add(hr_features *features, const char *name, hr_node values, hr_node row_splits,
                                  bool label);
+/* One of a sequence, ragged in two levels: rows of steps, steps of values. */
+HR_API hr_status hr_features_add_sequence(hr_features *features, const char *name, hr_node values, hr_node row_splits,
+                                          hr_node step_splits);
 HR_API void hr_features_free(hr_features *features); /* NULL: nothing */
 
 HR_API hr_graph *hr_features_graph(const hr_features *features);
 HR_API bool hr_features_has(const hr_features *features, const char *name);
 HR_API hr_node hr_feature_values(const hr_features *features, const char *name); /* fails the graph if there is none */
-HR_API hr_node hr_feature_row_splits(const hr_features *features, const char *name); /* no node: dense */
+HR_API hr_node hr_feature_row_splits(const hr_features *features, const char *name);  /* no node: dense */
+HR_API hr_node hr_feature_step_splits(const hr_features *features, const char *name); /* no node: at most one level */
 HR_API int hr_features_count(const hr_features *features);
 HR_API const char *hr_features_name(const hr_features *features, int i); /* borrows from the features */
 HR_API hr_node hr_label(const hr_features *features);                    /* the first label; no node if there is none */
@@ -86,6 +90,17 @@ HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list c
                                    const hr_input_layer_opts *opts);
 #define hr_input_layer(...)                                                                                            \
     HR_CALL2_(hr_input_layer_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
+
+/* Columns of sequences, in the order of their names, side by side at every step: [n, most steps, sum of widths], float
+ * (or the one type of sequence_numeric columns); steps that a row does not have are zero, or a column's default.
+ * `sequence_length` (NULL: not asked for): int64 [n]. Columns that disagree about a row's length fail the run. The scope is
+ * "sequence_features", unless named. */
+HR_API hr_node hr_sequence_features_with(const hr_features *features, hr_column_list columns, hr_node *sequence_length,
+                                         const hr_input_layer_opts *opts);
+#define hr_sequence_features(...)                                                                                      \
+    HR_CALL3_(hr_sequence_features_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
+/* `context` [n, c] behind every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
+HR_API hr_node hr_concatenate_context_input(hr_node context, hr_node sequence);
 
 typedef struct hr_linear_model_opts {
     size_t struct_size;
