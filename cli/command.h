@@ -19,6 +19,7 @@ typedef enum flag_kind {
     FLAG_TEXT,
     FLAG_COUNT,  /* a whole number from 1 on */
     FLAG_NUMBER, /* from 0 on */
+    FLAG_BYTES,  /* from 1 on; K, M, G and T behind it are powers of 1024 */
     FLAG_REPEATED
 } flag_kind;
 
@@ -47,6 +48,7 @@ int call_arguments(const command_call *call);
 const char *call_argument(const command_call *call, int i);
 bool flag_given(const command_call *call, const char *name);
 const char *flag_text(const command_call *call, const char *name); /* NULL: not given */
+/* Of a FLAG_COUNT, FLAG_NUMBER, FLAG_BYTES. */
 int64_t flag_number(const command_call *call, const char *name, int64_t fallback);
 int flag_count(const command_call *call, const char *name); /* of a FLAG_REPEATED */
 const char *flag_nth(const command_call *call, const char *name, int i);
@@ -56,6 +58,8 @@ bool flag_compression(const command_call *call, hr_compression *out);
 const char *compression_words(const char *between); /* "GZIP, ZLIB" for between ", ": all that are not none */
 /* The files that an argument means: "-" is standard input, a name that exists is itself, all else is a pattern. */
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);
+/* Those of the first `count` arguments, one after the other. hr_file_list_clear also after a failure. */
+hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err);
 
 /* ---- saying what is wrong; all go to standard error ---- */
 

@@ -23,6 +23,29 @@ hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
     return itself ? one_file(argument, out, err) : hr_match_files(argument, out, err);
 }
 
+static hr_status append(hr_file_list *to, hr_file_list *from, hr_error *err)
+{
+    char **path = hr_realloc(to->path, (size_t)(to->count + from->count + 1) * sizeof *path);
+    if (!path) return hr_no_memory(err, "names of files");
+    to->path = path;
+    for (int64_t i = 0; i < from->count; i++) path[to->count++] = from->path[i];
+    from->count = 0; /* its names have moved */
+    return HR_OK;
+}
+
+hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err)
+{
+    hr_status st = HR_OK;
+    *out = (hr_file_list){0};
+    for (int i = 0; i < count && st == HR_OK; i++) {
+        hr_file_list found = {0};
+        st = match_argument(call_argument(call, i), &found, err);
+        if (st == HR_OK) st = append(out, &found, err);
+        hr_file_list_clear(&found);
+    }
+    return st;
+}
+
 /* The name on the command line of the nth compression, from 0; NULL: there are no more. */
 static const char *compression_word(int n)
 {

@@ -1,6 +1,7 @@
 /* The command line, read by a command's own list of flags; and the help, made from the same list. */
 #include "cli/flags.h"
 #include "base/config.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -55,14 +56,35 @@ static bool is_flag(const command *c, const char *word)
     return strncmp(word, "--", 2) == 0 && flag_named(c, word + 2, strcspn(word + 2, "="));
 }
 
+/* A whole number, of bytes perhaps with a unit behind it. False: it is none, or too large. */
+static bool read_number(flag_kind kind, const char *text, long long *number)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    if (end == text || errno != 0) return false;
+    const char *unit = kind == FLAG_BYTES && *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    if (!unit) return !*end;
+    const int shift = 10 * (int)(unit - units + 1);
+    if (end[1] || *number < 0 || *number > INT64_MAX >> shift) return false;
+    *number <<= shift;
+    return true;
+}
+
 static int check_number(const command_call *call, const flag *f, const char *text)
 {
-    char *end;
-    int least = f->kind == FLAG_COUNT;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (*text && !*end && errno == 0 && number >= least) return 0;
+    long long number;
+    const int least = f->kind != FLAG_NUMBER;
+    if (read_number(f->kind, text, &number) && number >= least) return 0;
+    if (f->kind == FLAG_BYTES)
+        return usage_error(call, "--%s: expected a number of bytes, as 1000000 or 64M, found \"%s\"", f->name, text);
     return usage_error(call, "--%s: expected a whole number from %d on, found \"%s\"", f->name, least, text);
+}
+
+static bool is_number(const flag *f)
+{
+    return f->kind == FLAG_COUNT || f->kind == FLAG_NUMBER || f->kind == FLAG_BYTES;
 }
 
 /* Takes one flag at argv[i], with its value: "--name value", "--name=value", "-n value", "-nvalue". Returns how many
@@ -88,7 +110,7 @@ static int take_flag(command_call *call, char **argv, int argc, int i)
         value = argv[i + 1];
         took = 2;
     }
-    if ((f->kind == FLAG_COUNT || f->kind == FLAG_NUMBER) && check_number(call, f, value) != 0) return -WRONG_USE;
+    if (is_number(f) && check_number(call, f, value) != 0) return -WRONG_USE;
     call->given[call->givens++] = (given_flag){f, value};
     return took;
 }
@@ -158,8 +180,11 @@ const char *flag_text(const command_call *call, const char *name)
 
 int64_t flag_number(const command_call *call, const char *name, int64_t fallback)
 {
-    const char *text = flag_text(call, name);
-    return text ? strtoll(text, NULL, 10) : fallback;
+    long long number = fallback;
+    for (int i = 0; i < call->givens; i++)
+        if (strcmp(call->given[i].flag->name, name) == 0)
+            read_number(call->given[i].flag->kind, call->given[i].value, &number);
+    return number;
 }
 
 int flag_count(const command_call *call, const char *name)

@@ -1,0 +1,36 @@
+/* headrace merge: records of several files into one, or into so many shards. The work is hr_merge_records. */
+#include "cli/records.h"
+
+static int run(command_call *call)
+{
+    hr_error err = {0};
+    records_run r;
+    const int last = call_arguments(call) - 1;
+    const char *out = call_argument(call, last);
+    int code = read_records_flags(call, &out, 1, &r);
+    if (code == 0) {
+        hr_status st = begin_records_run(call, last, "merging", &r, &err);
+        if (st == HR_OK) st = hr_merge_records(&r.files, r.out[0], &r.opts, &r.report, &err);
+        code = end_records_run(call, st, NULL, &r, &err);
+    }
+    clear_records_run(&r);
+    return code;
+}
+
+static const flag flags[] = {RECORDS_FLAGS, {0}};
+
+const command command_merge = {
+    .name = "merge",
+    .arguments = "FILE... OUT",
+    .summary = "joins TFRecord files into one, or into other shards",
+    .text =
+        "Writes the records of all files, in their order, to OUT. Each file may have a compression of its own; every\n"
+        "checksum is verified.\n\n" RECORDS_TEXT,
+    .examples = "  headrace merge monday.tfrecord tuesday.tfrecord.gz week.tfrecord\n"
+                "  headrace merge 'data/train-*' data/all --shards 16\n"
+                "  headrace merge 'logs/*.gz' logs/part --max-shard-bytes 256M --compression GZIP\n",
+    .flags = flags,
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .run = run,
+};
