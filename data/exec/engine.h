@@ -9,6 +9,7 @@
  *   stage.c     cutting the chain, a plan  log.c       where held elements were read
  *   input.c     pulling and emitting       flatten.c   a tree of tokens as bytes
  *   gather.c    spans into rows            schedule.c  who does what next; waking
+ *   records.c   rows that are held
  *   work.c      work on a unit             budget.c    what fits
  *   view.c      elements for functions     explain.c   what it was like */
 #ifndef HR_ENGINE_H
@@ -68,6 +69,9 @@ struct rows {
     parts *parts;
     cell *cell; /* one a row, once its strings have moved there; NULL: they have not */
     size_t cell_bytes;
+    char *record; /* all values of each row side by side, while rows are held; NULL: they are not */
+    uint32_t *record_at;
+    int32_t most_values; /* of one row in a column that varies */
     int64_t room, *value_room;
 };
 
@@ -316,6 +320,11 @@ bool hr__ignorable(const hr_error *err);
 
 /* view.c */
 void hr__element_drop(hr_element *e); /* NULL: nothing */
+
+/* records.c */
+bool hr__rows_to_records(rows *r, hr_work *w); /* false: no memory */
+bool hr__records_serve(const rows *r, const hr_span *span, int64_t spans);
+bool hr__gather_records(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* columns, origins */
 
 /* gather.c */
 bool hr__unit_gather(stage *s, unit *u, hr_work *w);

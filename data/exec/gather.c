@@ -176,7 +176,8 @@ static inline void ask_for_row(hr_span s)
     if (s.in->origin) __builtin_prefetch(&s.in->origin[s.first]);
 }
 
-static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, int sides, int *column, run *run)
+static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, int sides, int *column, run *run,
+                        hr_work *w)
 {
     const hr_columns *first = span[side].in;
     struct run *low = run + runs;
@@ -192,6 +193,7 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
     }
     if (side == 0) {
         r->c.rows = runs_length(run, runs);
+        if (sides == 1 && hr__records_serve(r, span, runs)) return hr__gather_records(r, span, runs, w);
         if (!hr__rows_columns(r, r->shape, r->c.rows) || !gather_origins(r, run, runs) || !gather_numbers(r, run, runs))
             return false;
     }
@@ -207,7 +209,7 @@ static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_wo
     int column = 0;
     run *run = hr__work_scratch(w, &w->runs, (size_t)runs * 2 * sizeof *run);
     bool done = run != NULL;
-    for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run);
+    for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run, w);
     return done;
 }
 
@@ -276,6 +278,7 @@ bool hr__unit_take_over(stage *s, unit *u)
     r->keeps = s->ds;
     r->shape = hr__stage_shape(s);
     r->c.schema = &r->shape->out.schema;
+    r->record = NULL; /* work may change what it was made of */
     u->rows = r;
     p->count = 0;
     return true;

@@ -198,7 +198,7 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
     if (!u->rows) return;
     if (s->numbered && u->first_row >= 0 && !number_rows(u)) no_memory(w, &u->rows->c);
     run_operators(s, u, w);
-    if (s->cells && !hr__rows_to_cells(u->rows, w)) no_memory(w, &u->rows->c);
+    if (s->cells && (!hr__rows_to_cells(u->rows, w) || !hr__rows_to_records(u->rows, w))) no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
         hr__parts_return(u->rows->parts);
         u->rows->parts = NULL;

@@ -19,9 +19,24 @@ static void add_features(hr_example *ex, int r)
     if (r % 2) hr_example_add_float(ex, "score", &score, 1);
 }
 
+/* Some rows with more values than a record of the engine counts, and more than it guesses. */
+static void add_many(hr_example *ex, int r)
+{
+    static int64_t value[304];
+    const float pair[] = {(float)r, -1};
+    const hr_view word = {"word", r % 5};
+    const int64_t counts[] = {1, r % 3, r == 77 ? 300 : r % 7, r == 30 ? 255 : 0};
+    char key[2] = "a";
+    for (int i = 0; i < 304; i++) value[i] = 1000 * r + i;
+    for (int i = 0; i < 4; i++, key[0]++) hr_example_add_int64(ex, key, value + i, counts[i]);
+    hr_example_add_bytes(ex, "word", &word, r % 2);
+    hr_example_add_float(ex, "pair", pair, 2);
+}
+
 static int write_examples(void **state)
 {
     (void)state;
+    write_example_file("many.tfrecord", hr_example_new(), add_many, ROWS);
     write_example_file("examples.tfrecord", hr_example_new(), add_features, ROWS);
     return 0;
 }
@@ -42,6 +57,29 @@ HR_SAMPLE(parse_example) { return parsed(hr_batch(hr_shuffle(records(), 30), 7))
 HR_SAMPLE(parse_then_batch) { return hr_batch(parsed(hr_shuffle(records(), 30)), 7); }
 HR_SAMPLE(parse_then_shuffle) { return hr_batch(hr_shuffle(parsed(records()), 30), 4); }
 HR_SAMPLE(parse_in_epochs) { return hr_repeat(hr_take(parsed(records()), 40), .count = HR_I64(3)); }
+
+static hr_dataset *parsed_many(hr_dataset *in)
+{
+    return hr_parse_example(in, HR_PARSE_SPEC({.key = "a", .dtype = HR_INT64},
+                                              {.key = "b", .kind = HR_VAR_LEN, .dtype = HR_INT64},
+                                              {.key = "c", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64},
+                                              {.key = "d", .kind = HR_VAR_LEN, .dtype = HR_INT64},
+                                              {.key = "word", .kind = HR_RAGGED_FEATURE, .dtype = HR_STRING},
+                                              {.key = "pair", .dtype = HR_FLOAT, .shape = HR_SHAPE(2)}));
+}
+
+static void what_a_shuffle_holds_comes_out_as_it_went_in(void **state)
+{
+    (void)state;
+    static run raw, held;
+    for (int64_t unit = 1; unit < 200; unit = 3 * unit + 1) {
+        const way w = {.workers = 2, .unit_rows = unit};
+        run_all(&raw, parsed_many(hr_shuffle(hr_tfrecord("many.tfrecord"), 40)), w);
+        run_all(&held, hr_shuffle(parsed_many(hr_tfrecord("many.tfrecord")), 40), w);
+        assert_int_equal(raw.count, ROWS);
+        assert_same_run(&raw, &held);
+    }
+}
 
 static void parsing_before_and_behind_a_batch_gives_the_same(void **state)
 {
@@ -94,6 +132,7 @@ int main(void)
         HR_CONFORMANCE(parse_then_batch),
         HR_CONFORMANCE(parse_then_shuffle),
         HR_CONFORMANCE(parse_in_epochs),
+        cmocka_unit_test(what_a_shuffle_holds_comes_out_as_it_went_in),
         cmocka_unit_test(parsing_before_and_behind_a_batch_gives_the_same),
         cmocka_unit_test(parse_example_gives_what_was_written),
         cmocka_unit_test(a_missing_feature_without_a_default_names_file_and_feature),
