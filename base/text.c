@@ -63,6 +63,16 @@ static size_t utf8_length(const unsigned char *p, size_t size)
     return point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : length;
 }
 
+bool hr__is_utf8(const char *data, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        size_t length = (unsigned char)data[i] < 0x80 ? 1 : utf8_length((const unsigned char *)data + i, size - i);
+        if (length == 0) return false;
+        i += length;
+    }
+    return true;
+}
+
 static void json_character(hr__text *text, const unsigned char *p, size_t length)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";

@@ -22,6 +22,7 @@ HR_API void hr__text_byte(hr__text *text, char byte);
 HR_API void hr__text_printf(hr__text *text, const char *format, ...) HR_PRINTF(2, 3);
 /* "..." as JSON writes it: control characters are escaped, and bytes that are not UTF-8 become U+FFFD. */
 HR_API void hr__text_json(hr__text *text, const char *data, size_t size);
+HR_API bool hr__is_utf8(const char *data, size_t size);
 /* Room for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
 HR_API char *hr__text_reserve(hr__text *text, size_t size);
 HR_API void hr__text_clear(hr__text *text); /* empties it, keeps the memory, forgets a failure */

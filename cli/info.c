@@ -2,8 +2,7 @@
  * of its checksums are verified. */
 #include "base/text.h"
 #include "cli/command.h"
-#include "io/example_walk.h"
-#include <headrace/io.h>
+#include <headrace/examples.h>
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -42,11 +41,11 @@ static feature_seen *feature_of(file_seen *s, hr_view key)
     return &s->feature[s->features++];
 }
 
-static void note_features(file_seen *s, const hr__walked_feature *feature, int count)
+static void note_features(file_seen *s, const hr_example_contents *contents)
 {
-    for (int i = 0; i < count; i++) {
-        feature_seen *f = feature_of(s, feature[i].key);
-        const hr_tensor *t = &feature[i].values;
+    for (int64_t i = 0; i < contents->features; i++) {
+        feature_seen *f = feature_of(s, contents->feature[i].key);
+        const hr_tensor *t = &contents->feature[i].values;
         if (!f || t->dtype == HR_INVALID_DTYPE) continue;
         f->mixed |= f->records > 0 && f->dtype != t->dtype;
         f->dtype = t->dtype;
@@ -55,21 +54,20 @@ static void note_features(file_seen *s, const hr__walked_feature *feature, int c
     }
 }
 
-static void note_record(file_seen *s, hr__example_walk *walk, hr_view record)
+static void note_record(file_seen *s, hr_example_walk *walk, hr_view record)
 {
-    const hr__walked_feature *feature;
-    int count;
+    hr_example_contents contents;
     if (s->records == 0 || record.size < s->smallest) s->smallest = record.size;
     if (record.size > s->largest) s->largest = record.size;
     s->records++;
     s->bytes += record.size;
-    if (hr__example_walk_record(walk, record, &feature, &count, NULL) == HR_OK)
-        note_features(s, feature, count);
+    if (hr_example_walk_record(walk, record, &contents, NULL) == HR_OK)
+        note_features(s, &contents);
     else
         s->no_examples++;
 }
 
-static hr_status read_file(const char *path, const hr_input_opts *opts, hr__example_walk *walk, file_seen *s,
+static hr_status read_file(const char *path, const hr_input_opts *opts, hr_example_walk *walk, file_seen *s,
                            progress *p, hr_error *err)
 {
     hr_record_reader *reader;
@@ -155,7 +153,7 @@ static hr_status read_all(const command_call *call, const hr_input_opts *opts, f
                           hr_error *err)
 {
     progress p;
-    hr__example_walk *walk = hr__example_walk_new();
+    hr_example_walk *walk = hr_example_walk_new();
     if (!walk) return hr_no_memory(err, "reading records");
     hr_status st = HR_OK;
     progress_start(&p, "reading");
@@ -167,7 +165,7 @@ static hr_status read_all(const command_call *call, const hr_input_opts *opts, f
         hr_file_list_clear(&list);
     }
     progress_end(&p);
-    hr__example_walk_free(walk);
+    hr_example_walk_free(walk);
     return st;
 }
 

@@ -97,6 +97,10 @@ void hr_example_add_list(hr_example *example, hr_view key, const hr_tensor *rows
     }
 }
 
+static bool repeats(const hr__wire_map *map) { return !map->sorted && map->kept < map->entries; }
+
+bool hr__example_repeats(const hr_example *example) { return repeats(&example->features) || repeats(&example->lists); }
+
 static hr_status refused(const hr_example *example, hr_error *err)
 {
     if (example->features.no_memory || example->lists.no_memory) return hr_no_memory(err, "example");

@@ -1,25 +1,58 @@
-/* Two passes over each feature: the values are counted, then stored, so that the memory of a walk grows to the largest
- * record and stays. */
-#include "io/example_walk.h"
+/* Three passes: the maps are cut into entries, of equal keys the last; each Feature's values are counted; then they are stored, in
+ * memory that grows to what the largest record needs and stays. */
+#include "base/fingerprint.h"
 #include "io/example_decode.h"
+#include <headrace/examples.h>
 #include <string.h>
 
-struct hr__example_walk {
-    hr__walked_feature *feature;
-    hr__scan *value; /* the bytes of each feature's message */
-    int count, room;
-    char *memory; /* values of all features */
-    size_t used, size;
+typedef struct entry {
+    hr_view key;
+    hr__scan value;
+} entry;
+
+/* The entries of a map, found by key. */
+typedef struct entries {
+    entry *entry;
+    uint32_t *bucket; /* 1 + the entry, by hash; 0: free */
+    size_t count, room, buckets;
+} entries;
+
+/* A Feature message: where the values of the kind that counts begin, and how many there are. */
+typedef struct found {
+    hr__scan from;
+    uint32_t kind;
+    int64_t count;
+} found;
+
+struct hr_example_walk {
+    entries features, lists;
+    found *found; /* the features', then every step's, list by list */
+    size_t founds, found_room;
+    hr_tensor *tensor; /* one each */
+    hr_example_feature *feature;
+    hr_example_list *list;
+    size_t tensor_room, feature_room, list_room, value_room;
+    char *value; /* values of all of them */
 };
 
-hr__example_walk *hr__example_walk_new(void) { return hr_calloc(1, sizeof(hr__example_walk)); }
+hr_example_walk *hr_example_walk_new(void) { return hr_calloc(1, sizeof(hr_example_walk)); }
 
-void hr__example_walk_free(hr__example_walk *walk)
+static void free_entries(entries *e)
+{
+    hr_free(e->entry);
+    hr_free(e->bucket);
+}
+
+void hr_example_walk_free(hr_example_walk *walk)
 {
     if (!walk) return;
+    free_entries(&walk->features);
+    free_entries(&walk->lists);
+    hr_free(walk->found);
+    hr_free(walk->tensor);
     hr_free(walk->feature);
+    hr_free(walk->list);
     hr_free(walk->value);
-    hr_free(walk->memory);
     hr_free(walk);
 }
 
@@ -28,48 +61,78 @@ static hr_status malformed(const char *what, hr_error *err)
     return hr_fail(err, HR_INVALID_ARGUMENT, "example.wire", "the record is no tf.Example: %s cannot be read", what);
 }
 
-static hr_status keep(hr__example_walk *w, hr_view key, hr__scan value, hr_error *err)
+/* The memory of an array with room for `count` things of `size` bytes; NULL: there is none, and the array stays as it is. */
+static void *with_room(void *array, size_t *room, size_t count, size_t size)
 {
-    for (int i = 0; i < w->count; i++) {
-        hr_view k = w->feature[i].key;
-        if (k.size != key.size || (key.size && memcmp(k.data, key.data, (size_t)key.size) != 0)) continue;
-        w->value[i] = value;
-        return HR_OK;
+    if (array && count <= *room) return array;
+    size_t more = *room * 2 > count ? *room * 2 : count + 16;
+    void *grown = hr_realloc(array, more * size);
+    if (grown) *room = more;
+    return grown;
+}
+
+/* ---- the maps ---- */
+
+/* The bucket of a key: its own, or the free one where it belongs. */
+static uint32_t *bucket_of(const entries *e, hr_view key)
+{
+    uint64_t hash = hr__fingerprint64_inline(key.data, (size_t)key.size);
+    for (size_t i = hash & (e->buckets - 1);; i = (i + 1) & (e->buckets - 1)) {
+        if (!e->bucket[i]) return &e->bucket[i];
+        hr_view k = e->entry[e->bucket[i] - 1].key;
+        if (k.size == key.size && (k.size == 0 || memcmp(k.data, key.data, (size_t)k.size) == 0)) return &e->bucket[i];
     }
-    if (w->count == w->room) {
-        int room = w->room ? 2 * w->room : 64;
-        void *features = hr_realloc(w->feature, (size_t)room * sizeof *w->feature);
-        if (features) w->feature = features;
-        void *values = features ? hr_realloc(w->value, (size_t)room * sizeof *w->value) : NULL;
-        if (!values) return hr_no_memory(err, "the features of a record");
-        w->value = values;
-        w->room = room;
-    }
-    w->feature[w->count] = (hr__walked_feature){.key = key};
-    w->value[w->count++] = value;
+}
+
+static bool rehash(entries *e)
+{
+    size_t buckets = e->buckets ? 2 * e->buckets : 64;
+    uint32_t *bucket = hr_calloc(buckets, sizeof *bucket);
+    if (!bucket) return false;
+    hr_free(e->bucket);
+    e->bucket = bucket;
+    e->buckets = buckets;
+    for (size_t i = 0; i < e->count; i++) *bucket_of(e, e->entry[i].key) = (uint32_t)i + 1;
+    return true;
+}
+
+static hr_status keep(entries *e, hr_view key, hr__scan value, hr_error *err)
+{
+    entry *grown = with_room(e->entry, &e->room, e->count + 1, sizeof *grown);
+    if (grown) e->entry = grown;
+    if (!grown || (2 * e->count >= e->buckets && !rehash(e))) return hr_no_memory(err, "the features of a record");
+    uint32_t *bucket = bucket_of(e, key);
+    if (!*bucket) *bucket = (uint32_t)++e->count;
+    e->entry[*bucket - 1] = (entry){key, value};
     return HR_OK;
 }
 
-static hr_status read_entry(hr__example_walk *w, hr__scan entry, hr_error *err)
+static void forget(entries *e)
+{
+    e->count = 0;
+    if (e->buckets) memset(e->bucket, 0, e->buckets * sizeof *e->bucket);
+}
+
+static hr_status read_entry(entries *e, hr__scan bytes, hr_error *err)
 {
     hr__field f;
     hr_view key = {"", 0};
-    hr__scan value = {entry.p, entry.p};
-    while (entry.p < entry.end) {
-        if (!hr__scan_field(&entry, &f)) return malformed("a feature", err);
+    hr__scan value = {bytes.p, bytes.p};
+    while (bytes.p < bytes.end) {
+        if (!hr__scan_field(&bytes, &f)) return malformed("a feature", err);
         if (f.type != HR__WIRE_BYTES) continue;
         if (f.number == 1) key = (hr_view){(const char *)f.bytes.p, f.bytes.end - f.bytes.p};
         if (f.number == 2) value = f.bytes;
     }
-    return keep(w, key, value, err);
+    return keep(e, key, value, err);
 }
 
-static hr_status read_features(hr__example_walk *w, hr__scan features, hr_error *err)
+static hr_status read_map(entries *e, hr__scan map, hr_error *err)
 {
     hr__field f;
-    while (features.p < features.end) {
-        if (!hr__scan_field(&features, &f)) return malformed("the map of features", err);
-        if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(read_entry(w, f.bytes, err));
+    while (map.p < map.end) {
+        if (!hr__scan_field(&map, &f)) return malformed("the map of features", err);
+        if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(read_entry(e, f.bytes, err));
     }
     return HR_OK;
 }
@@ -126,19 +189,46 @@ static bool read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
 }
 
 /* The member of the oneof that stands last; what has the same kind is joined. */
-static bool read_values(hr__scan feature, uint32_t *kind, void *to, int64_t *count)
+static bool count_values(hr__scan feature, found *out)
 {
     hr__field f;
-    *kind = HR__KIND_NONE;
-    *count = 0;
+    *out = (found){.from = feature, .kind = HR__KIND_NONE};
     while (feature.p < feature.end) {
+        hr__scan here = feature;
         if (!hr__scan_field(&feature, &f)) return false;
         if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 3) continue;
-        if (f.number != *kind) *count = 0;
-        *kind = f.number;
-        if (!read_list(f.bytes, *kind, to, count)) return false;
+        if (f.number != out->kind) *out = (found){.from = here, .kind = f.number};
+        if (!read_list(f.bytes, out->kind, NULL, &out->count)) return false;
     }
     return true;
+}
+
+static void store_values(const found *v, void *to)
+{
+    hr__field f;
+    hr__scan feature = v->from;
+    int64_t count = 0;
+    while (feature.p < feature.end && hr__scan_field(&feature, &f))
+        if (f.type == HR__WIRE_BYTES && f.number == v->kind) read_list(f.bytes, v->kind, to, &count);
+}
+
+static hr_status add_found(hr_example_walk *w, hr__scan feature, hr_error *err)
+{
+    found *grown = with_room(w->found, &w->found_room, w->founds + 1, sizeof *grown);
+    if (!grown) return hr_no_memory(err, "the features of a record");
+    w->found = grown;
+    return count_values(feature, &w->found[w->founds++]) ? HR_OK : malformed("a list of values", err);
+}
+
+/* The steps of a feature list. */
+static hr_status add_steps(hr_example_walk *w, hr__scan list, hr_error *err)
+{
+    hr__field f;
+    while (list.p < list.end) {
+        if (!hr__scan_field(&list, &f)) return malformed("a feature list", err);
+        if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(add_found(w, f.bytes, err));
+    }
+    return HR_OK;
 }
 
 static hr_dtype dtype_of(uint32_t kind)
@@ -147,43 +237,77 @@ static hr_dtype dtype_of(uint32_t kind)
     return dtype[kind];
 }
 
-/* Most values that a feature may meanwhile hold, so that lists of a kind that loses fit, too. */
-static size_t bytes_needed(hr__scan feature) { return ((size_t)(feature.end - feature.p) + 1) * sizeof(hr_view); }
+/* Whole words, so that every vector is aligned. */
+static size_t bytes_of(const found *v) { return ((size_t)v->count * hr_dtype_size(dtype_of(v->kind)) + 7) / 8 * 8; }
 
-static hr_status reserve(hr__example_walk *w, hr_error *err)
+static hr_status make_tensors(hr_example_walk *w, hr_error *err)
 {
     size_t size = 0;
-    for (int i = 0; i < w->count; i++) size += bytes_needed(w->value[i]);
-    if (size <= w->size) return HR_OK;
-    char *grown = hr_realloc(w->memory, size);
-    if (!grown) return hr_no_memory(err, "the values of a record");
-    w->memory = grown;
-    w->size = size;
+    for (size_t i = 0; i < w->founds; i++) size += bytes_of(&w->found[i]);
+    hr_tensor *tensor = with_room(w->tensor, &w->tensor_room, w->founds, sizeof *tensor);
+    if (tensor) w->tensor = tensor;
+    char *value = with_room(w->value, &w->value_room, size, 1);
+    if (value) w->value = value;
+    if (!tensor || !value) return hr_no_memory(err, "the values of a record");
+    size = 0;
+    for (size_t i = 0; i < w->founds; i++) {
+        const found *v = &w->found[i];
+        if (v->count > 0) store_values(v, value + size);
+        tensor[i] = hr_tensor_of(dtype_of(v->kind), HR_SHAPE(v->count), value + size);
+        size += bytes_of(v);
+    }
     return HR_OK;
 }
 
-hr_status hr__example_walk_record(hr__example_walk *w, hr_view record, const hr__walked_feature **features, int *count,
-                                  hr_error *err)
+/* ---- the record ---- */
+
+static hr_status read_maps(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
 {
     const uint8_t *bytes = (const uint8_t *)record.data;
     hr__scan example = {bytes, bytes + record.size};
     hr__field f;
-    w->count = 0;
-    w->used = 0;
     while (example.p < example.end) {
         if (!hr__scan_field(&example, &f)) return malformed("a field", err);
-        if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(read_features(w, f.bytes, err));
+        if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 2) continue;
+        *(f.number == 1 ? &out->has_features : &out->has_lists) = true;
+        HR_TRY(read_map(f.number == 1 ? &w->features : &w->lists, f.bytes, err));
     }
-    HR_TRY(reserve(w, err));
-    for (int i = 0; i < w->count; i++) {
-        uint32_t kind;
-        int64_t values;
-        void *to = w->memory + w->used;
-        if (!read_values(w->value[i], &kind, to, &values)) return malformed("a list of values", err);
-        w->feature[i].values = hr_tensor_of(dtype_of(kind), HR_SHAPE(values), to);
-        w->used += bytes_needed(w->value[i]);
+    return HR_OK;
+}
+
+/* Counts what every entry holds; a list's `steps` say how many were found. */
+static hr_status count_all(hr_example_walk *w, hr_error *err)
+{
+    w->founds = 0;
+    hr_example_feature *feature = with_room(w->feature, &w->feature_room, w->features.count, sizeof *feature);
+    if (feature) w->feature = feature;
+    hr_example_list *list = with_room(w->list, &w->list_room, w->lists.count, sizeof *list);
+    if (list) w->list = list;
+    if (!feature || !list) return hr_no_memory(err, "the features of a record");
+    for (size_t i = 0; i < w->features.count; i++) HR_TRY(add_found(w, w->features.entry[i].value, err));
+    for (size_t i = 0; i < w->lists.count; i++) {
+        const size_t before = w->founds;
+        HR_TRY(add_steps(w, w->lists.entry[i].value, err));
+        w->list[i] = (hr_example_list){.key = w->lists.entry[i].key, .steps = (int64_t)(w->founds - before)};
     }
-    *features = w->feature;
-    *count = w->count;
+    return HR_OK;
+}
+
+hr_status hr_example_walk_record(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
+{
+    *out = (hr_example_contents){0};
+    forget(&w->features);
+    forget(&w->lists);
+    HR_TRY(read_maps(w, record, out, err));
+    HR_TRY(count_all(w, err));
+    HR_TRY(make_tensors(w, err));
+    const hr_tensor *tensor = w->tensor;
+    for (size_t i = 0; i < w->features.count; i++)
+        w->feature[i] = (hr_example_feature){w->features.entry[i].key, *tensor++};
+    for (size_t i = 0; i < w->lists.count; tensor += w->list[i++].steps) w->list[i].step = tensor;
+    out->feature = w->feature;
+    out->features = (int64_t)w->features.count;
+    out->list = w->list;
+    out->lists = (int64_t)w->lists.count;
     return HR_OK;
 }

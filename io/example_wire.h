@@ -4,7 +4,7 @@
 #ifndef HR_EXAMPLE_WIRE_H
 #define HR_EXAMPLE_WIRE_H
 
-#include <headrace/base.h>
+#include <headrace/io.h>
 #include <string.h>
 
 /* Tags of tensorflow/core/example: all of them are one byte. */
@@ -64,5 +64,8 @@ char *hr__wire_map_add(hr__wire_map *map, hr_view key, size_t size);
 /* Sorts, keeps the last of equal keys; gives the size of all entries. */
 size_t hr__wire_map_sort(hr__wire_map *map);
 char *hr__put_wire_map(char *p, const hr__wire_map *map); /* after a sort */
+
+/* After hr_example_bytes: a key was added several times. */
+bool hr__example_repeats(const hr_example *example);
 
 #endif

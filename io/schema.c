@@ -1,5 +1,6 @@
 /* Reading of the schema section. Whatever is wrong is said with the line and column where it stands. */
 #include "io/schema.h"
+#include <headrace/examples.h>
 #include <string.h>
 
 static const struct {
@@ -140,4 +141,21 @@ void hr__schema_clear(hr__schema_file *schema)
     }
     hr_free(schema->field);
     *schema = (hr__schema_file){.label = -1};
+}
+
+hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err)
+{
+    *out = hr_calloc(1, sizeof **out);
+    if (!*out) return hr_no_memory(err, "a schema");
+    hr_status st = hr__schema_open(path, *out, err);
+    if (st == HR_OK) return HR_OK;
+    hr_schema_file_free(*out);
+    *out = NULL;
+    return st;
+}
+
+void hr_schema_file_free(hr_schema_file *schema)
+{
+    if (schema) hr__schema_clear(schema);
+    hr_free(schema);
 }

@@ -21,11 +21,28 @@ it_gives_json_whatever_bytes_the_values_are() {
     headrace convert people.csv -s people.yaml -o out
     headrace head out/data*
     ends_with 0
-    prints '{"late": 0, "name": {"bytes":"//4="}, "row": 4, "temp": 1}'
+    prints '{"late": 0, "name": {"$b64": "//4="}, "row": 4, "temp": 1.0}'
     prints '"name": "a\tbé"'
     if command -v python3 >/dev/null; then
         python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$scratch/out" || fail "not JSON"
     fi
+}
+
+it_shows_all_records_or_some_features_or_their_bytes() {
+    people
+    headrace convert people.csv -s people.yaml -o out
+    headrace show out/data*
+    ends_with 0
+    [ "$(wc -l <"$scratch/out")" = 3 ] || fail "expected three lines"
+    prints '{"late": 0, "name": "anna", "row": 1, "temp": 2.5}'
+    headrace show -n 1 --features row,temp out/data*
+    [ "$out" = '{"row": 1, "temp": 2.5}' ] || fail "expected the two features"
+    headrace show -n 1 --protobuf -f row out/data*
+    [ "$out" = '{"features": {"feature": {"row": {"int64List": {"value": ["1"]}}}}}' ] || fail "expected protobuf's form"
+    headrace head --raw -n 1 people.csv
+    refused 1 "is no TFRecord file"
+    headrace head --raw -n 1 out/data*
+    prints '{"record": 0, "offset": 0, "size": '
 }
 
 it_takes_an_empty_file_for_no_records() {

@@ -1,0 +1,20 @@
+/* headrace show: the records of files as lines of JSON. */
+#include "cli/show_records.h"
+
+static int run(command_call *call) { return show_records(call, INT64_MAX); }
+
+static const flag flags[] = {SHOW_FLAGS("so many records; default: all"), {0}};
+
+const command command_show = {
+    .name = "show",
+    .arguments = "FILE...",
+    .summary = "shows the records of TFRecord files as JSON lines",
+    .text = "Shows Examples and SequenceExamples, one a line.\n" SHOW_TEXT,
+    .examples = "  headrace show data/train-00000-of-00008.tfrecord | jq .tailnum\n"
+                "  headrace show -n 3 --features age,words 'data/train-*'\n"
+                "  headrace show people.tfrecord > people.jsonl\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .run = run,
+};
