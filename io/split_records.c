@@ -2,8 +2,8 @@
  * the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a part with the
  * probability of what that part still lacks. */
 #include "base/constructor.h"
-#include "io/example_walk.h"
 #include "io/records.h"
+#include <headrace/examples.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct splitter {
     int64_t left;    /* exact: in all */
     int64_t number;  /* of the next record */
     int64_t *count;  /* records of each part */
-    hr__example_walk *walk;
+    hr_example_walk *walk;
 } splitter;
 
 /* ---- by hash ---- */
@@ -44,14 +44,14 @@ static uint64_t hash_of_values(const hr_tensor *t)
 
 static hr_status hash_of_feature(const splitter *s, hr_view record, uint64_t *hash, hr_error *err)
 {
-    const hr__walked_feature *feature;
+    hr_example_contents contents;
     const size_t size = strlen(s->opts->by);
-    int count;
-    HR_TRY(hr__example_walk_record(s->walk, record, &feature, &count, err));
-    for (int i = 0; i < count; i++) {
-        if ((size_t)feature[i].key.size != size || memcmp(feature[i].key.data, s->opts->by, size) != 0) continue;
-        if (feature[i].values.count == 0) break;
-        *hash = hash_of_values(&feature[i].values);
+    HR_TRY(hr_example_walk_record(s->walk, record, &contents, err));
+    for (int64_t i = 0; i < contents.features; i++) {
+        const hr_example_feature *f = &contents.feature[i];
+        if ((size_t)f->key.size != size || memcmp(f->key.data, s->opts->by, size) != 0) continue;
+        if (f->values.count == 0) break;
+        *hash = hash_of_values(&f->values);
         return HR_OK;
     }
     return no_feature(s, err);
@@ -146,7 +146,7 @@ static hr_status plan_by_hash(splitter *s, const hr_split_part *part, hr_error *
         sum += part[p].share;
         s->below[p] = (uint64_t)fmin(ldexp(sum, 64), 18446744073709549568.0); /* the last double below 2^64 */
     }
-    s->walk = hr__example_walk_new();
+    s->walk = hr_example_walk_new();
     return s->walk ? HR_OK : hr_no_memory(err, "split");
 }
 
@@ -206,7 +206,7 @@ hr_status hr_split_records(const hr_file_list *files, hr_split_part *parts, int 
     HR_TRY(check_shares(parts, count, err));
     const hr_status st = split(&s, files, parts, report ? report : &counts, err);
     for (int p = 0; s.to && p < count; p++) hr__records_discard(&s.to[p]);
-    hr__example_walk_free(s.walk);
+    hr_example_walk_free(s.walk);
     hr_free(s.to);
     hr_free(s.below);
     hr_free(s.lack);
