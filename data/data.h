@@ -121,6 +121,8 @@ typedef struct hr_tfrecord_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
     size_t max_record_bytes;    /* a longer record is refused before memory is asked for; default 1 GiB */
+    hr_checks checks;
+    hr_policy policy; /* of damaged records; what is passed over is counted in hr_iterator_report */
 } hr_tfrecord_opts;
 HR_API hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts);
 #define hr_tfrecord(...)                                                                                               \

@@ -164,6 +164,9 @@ HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
 HR_API size_t hr_unit_size(const hr_plan *p);
 HR_API int32_t hr_file_number(hr_plan *p, const char *name); /* for hr_origin, within this iterator; -1: no memory */
 
+/* Counts something that was repaired, skipped or defaulted, for hr_iterator_report: `what` is a literal. */
+HR_API void hr_plan_count(hr_plan *p, const char *what, int64_t count);
+
 HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, for its work */
 
 /* Random key of this operator and `seed` (0: the pipeline's); of the epoch as well, unless all epochs are alike. */
@@ -193,8 +196,8 @@ HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits
 HR_API hr_status hr_new_columns(hr_work *w, hr_columns *rows, hr_columns *before, hr_error *err);
 /* Room for `count` values of a ragged or sparse column of `rows`, keeping those that are there. */
 HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
-/* Counts something that was repaired, skipped or defaulted, for hr_iterator_report: `what` is a literal. */
-HR_API void hr_work_count(hr_work *w, const char *what, int64_t count);
+/* As hr_plan_count. Gives how many there are by now. */
+HR_API int64_t hr_work_count(hr_work *w, const char *what, int64_t count);
 /* HR_RANDOM_ROWS: random key of this operator, `seed`, the epoch, and the row by its number as planned: no filter and no
  * batch in between makes a difference. Draw hr_random(key, 0), (key, 1), ... */
 HR_API uint64_t hr_row_key(const hr_work *w, const hr_columns *rows, int64_t row, uint64_t seed);

@@ -184,6 +184,54 @@ hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err)
     return read_on(in, offset, err);
 }
 
+/* ---- behind damage ---- */
+
+/* Where the next stream may begin; the file's end if nowhere. */
+static hr_status find_stream(hr_input *in, hr_error *err)
+{
+    enum { MAGIC = 64 };
+    const char *data;
+    size_t size;
+    for (;;) {
+        HR_TRY(hr__window_peek(&in->raw, HEAD, &data, &size, err));
+        const size_t end = size < HEAD ? size : HEAD - MAGIC;
+        for (size_t at = 0; at < end; at++) {
+            if (in->codec->bid((const unsigned char *)data + at, size - at < MAGIC ? size - at : MAGIC) <= 0) continue;
+            hr__window_consume(&in->raw, at);
+            return HR_OK;
+        }
+        hr__window_consume(&in->raw, end);
+        if (size < HEAD) return HR_END;
+    }
+}
+
+/* A damaged stream may have been read far into the next one. */
+static void go_into_stream(hr_input *in)
+{
+    const int64_t began = in->codec->began ? in->codec->began(in->decoder) : -1;
+    if (began < 0 || !in->regular) return;
+    in->position = began + 1;
+    hr__window_restart(&in->raw, in->position);
+}
+
+hr_status hr__input_resync(hr_input *in, hr_error *err)
+{
+    void *decoder;
+    if (!in->decoder || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
+        if (err) *err = in->window->error;
+        return in->window->status;
+    }
+    hr__window_restart(&in->inflated, in->inflated.offset + (int64_t)(in->inflated.end - in->inflated.begin));
+    go_into_stream(in);
+    hr_status status = find_stream(in, err);
+    if (status == HR_OK) status = in->codec->decoder_new(&decoder, err);
+    in->inflated.status = status;
+    if (status != HR_OK) return status;
+    in->codec->decoder_free(in->decoder);
+    in->decoder = decoder;
+    return HR_OK;
+}
+
 bool hr__input_has_places(const hr_input *in) { return in->regular && !in->decoder; }
 
 hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)

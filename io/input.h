@@ -12,4 +12,8 @@ HR_API hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to,
 /* Size of the file itself, as it is now; -1: not known (a pipe). */
 HR_API int64_t hr__input_file_size(const hr_input *in);
 
+/* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed those
+ * before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was something else. */
+HR_API hr_status hr__input_resync(hr_input *in, hr_error *err);
+
 #endif

@@ -73,6 +73,36 @@ HR_API int64_t hr_output_offset(const hr_output *out); /* bytes written, before 
 HR_API hr_status hr_output_commit(hr_output *out, hr_error *err);
 HR_API void hr_output_discard(hr_output *out); /* takes `out`; removes the temporary file. NULL: nothing */
 
+/* ---- damage: what becomes of bad records and rows ---- */
+
+typedef enum hr_on_error {
+    HR_FAIL,       /* all good ones before it are delivered, then the error comes and is final */
+    HR_SKIP,       /* a bad record or row is passed over where the next one is known; where it is not, as HR_FAIL */
+    HR_RESYNC,     /* where it is not known, as behind a broken length, the next sound one is looked for */
+    HR_QUARANTINE, /* as HR_RESYNC, and what is passed over goes to .quarantine_file */
+} hr_on_error;
+
+/* Told of damage that is passed over, and where it lies: `bytes` are error->length bytes at error->offset, borrowed for
+ * the call. What is longer than 1 MiB comes in several pieces. From any thread, one call at a time for each policy. */
+typedef void hr_damage_fn(const hr_error *error, hr_view bytes, void *user);
+
+/* What a source or a parser does with bad data. What is passed over is a function of the data only; how much it was is
+ * counted, never hidden.
+ *
+ * A quarantine file has a line of JSON for each piece: file, record, line, offset, length, column, feature, kind, reason,
+ * and the bytes as "text", or as "base64" if they are no UTF-8 (docs/formats.md). Lines are appended, by several sources at
+ * once if need be; what stands in it already, from an earlier epoch or before a restore, is not written again. */
+typedef struct hr_policy {
+    hr_on_error on_error;
+    const char *quarantine_file; /* with HR_QUARANTINE alone, which needs it */
+    /* What may be passed over by one dataset (each file of an interleave is one) before that is an error, too, "policy.budget".
+     * A share is taken of what was read so far, but of 1,000 at least until the end. */
+    int64_t max_errors;     /* default: any number */
+    double max_error_share; /* 0.001: one of a thousand; default: any share */
+    hr_damage_fn *on_damage;
+    void *user; /* of on_damage; outlives the dataset */
+} hr_policy;
+
 /* ---- file patterns ---- */
 
 typedef struct hr_file_list {
@@ -130,18 +160,41 @@ HR_API void
 hr_shard_writer_discard(hr_shard_writer *writer); /* takes it; leaves nothing, or what .resume needs. NULL: nothing */
 
 /* ---- reading records ---- */
+/* Which checksums are looked at. */
+typedef enum hr_checks {
+    HR_CHECKS_ALL,
+    HR_CHECKS_HEADER, /* of lengths: damaged data is delivered as if it were good */
+    HR_CHECKS_NONE,   /* none: only what cannot be is noticed */
+} hr_checks;
+
+typedef struct hr_record_opts {
+    size_t struct_size;
+    hr_compression compression;
+    size_t buffer_size;      /* as of hr_input_opts */
+    size_t max_record_bytes; /* a longer record is damage; default 1 GiB */
+    hr_checks checks;
+    hr_policy policy;
+} hr_record_opts;
 
 /* Reads records one by one, without a pipeline: for tools, and for event files and other small ones. */
 typedef struct hr_record_reader hr_record_reader;
 HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out,
                                        hr_error *err);
-/* HR_OK: the next record, borrowed until the next call; both checksums were right. HR_END: the file ended behind a
- * whole record. HR_DATA_LOSS otherwise, with record and offset; the next call gives the same. */
+HR_API hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opts, hr_record_reader **out,
+                                            hr_error *err);
+/* HR_OK: the next record, borrowed until the next call; its checksums were right. HR_END: the file ended behind a
+ * whole record, or its policy passed over the rest. HR_DATA_LOSS otherwise, with record and offset; the next call gives
+ * the same. */
 HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err);
 /* Passes over `count` records: their lengths are checked and their bytes must be there, but nobody looks at the data.
  * HR_END: there were fewer. */
 HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
-HR_API int64_t hr_record_offset(const hr_record_reader *reader);         /* of the record given last */
+HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
+/* How often something was passed over by its policy, and how many (inflated) bytes it was. */
+typedef struct hr_damage_count {
+    int64_t errors, bytes;
+} hr_damage_count;
+HR_API hr_damage_count hr_record_damage(const hr_record_reader *reader);
 HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */
 HR_API void hr_record_reader_free(hr_record_reader *reader);             /* NULL: nothing */
 

@@ -1,27 +1,47 @@
-/* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at; an end anywhere but
- * behind a whole record is an error, and an error is final. */
+/* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller says
+ * otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
 #include "io/framing.h"
-#include <headrace/io.h>
+#include "io/resync.h"
 
 struct hr_record_reader {
     hr_input *in;
-    size_t lent;         /* bytes to pass over at the next call */
+    uint64_t limit;
+    hr_checks checks;
+    hr__policy *policy;
+    hr_damage_count damage;
+    size_t lent;         /* bytes to go behind at the next call */
     int64_t record;      /* number of the next one */
     int64_t last_offset; /* of the one given last */
     hr_status status;    /* sticks when it is no longer HR_OK */
     hr_error error;
 };
 
-hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out, hr_error *err)
+hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opts, hr_record_reader **out,
+                                     hr_error *err)
 {
+    static const hr_record_opts defaults = {.struct_size = sizeof defaults};
+    if (!opts) opts = &defaults;
     hr_record_reader *reader = hr_calloc(1, sizeof *reader);
     if (!reader) return hr_no_memory(err, "reading records");
-    hr_status status = hr_input_open_with(path, opts, &reader->in, err);
+    const hr_input_opts how = {
+        .struct_size = sizeof how, .compression = opts->compression, .buffer_size = opts->buffer_size};
+    reader->checks = opts->checks;
+    reader->limit = opts->max_record_bytes ? opts->max_record_bytes : HR__RECORD_LIMIT;
+    hr_status status = hr__policy_new(&opts->policy, path, &reader->policy, err);
+    if (status == HR_OK) status = hr_input_open_with(path, &how, &reader->in, err);
     if (status == HR_OK)
         *out = reader;
     else
-        hr_free(reader);
+        hr_record_reader_free(reader);
     return status;
+}
+
+hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out, hr_error *err)
+{
+    const hr_record_opts records = {.struct_size = sizeof records,
+                                    .compression = opts ? opts->compression : HR_COMPRESSION_AUTO,
+                                    .buffer_size = opts ? opts->buffer_size : 0};
+    return hr_record_reader_open_with(path, &records, out, err);
 }
 
 /* The next frame, whole; its data's checksum is not looked at. */
@@ -35,8 +55,9 @@ static hr_status next_frame(hr_record_reader *r, hr__record_place at, hr_view *r
     if (size < HR__RECORD_HEADER) return hr__record_fail_truncated(at, NULL, size, err);
 
     uint64_t length;
-    if (!hr__record_length(data, &length)) return hr__record_fail_length_crc(at, data, err);
-    if (length > HR__RECORD_LIMIT) return hr__record_fail_limit(at, length, HR__RECORD_LIMIT, err);
+    if (!hr__record_length(data, &length) && r->checks != HR_CHECKS_NONE)
+        return hr__record_fail_length_crc(at, data, err);
+    if (length > r->limit) return hr__record_fail_limit(at, length, r->limit, err);
     size_t whole = (size_t)length + HR__RECORD_FRAME;
     if (size < whole) {
         status = hr_input_peek(r->in, whole, &data, &size, err);
@@ -47,6 +68,40 @@ static hr_status next_frame(hr_record_reader *r, hr__record_place at, hr_view *r
     return HR_OK;
 }
 
+static hr_status look(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
+{
+    HR_TRY(next_frame(r, at, record, &r->error));
+    if (!check || hr__record_sound(record->data, (size_t)record->size)) return HR_OK;
+    return hr__record_fail_data_crc(at, record->data, (size_t)record->size, &r->error);
+}
+
+/* At the end of the file, or at damage, which the policy may pass over: then HR_OK. */
+static hr_status meet(hr_record_reader *r, hr_status status)
+{
+    const hr_error damage = r->error;
+    const char *path = hr_input_path(r->in);
+    if (status < 0) {
+        status = hr__record_pass_over(r->in, r->policy, r->limit, &damage, &r->damage, &r->error);
+        if (status < 0) return status;
+        r->record++;
+    }
+    const bool end = status == HR_END;
+    HR_TRY(hr__policy_budget(r->policy, path, r->damage.errors, r->record, end ? NULL : &damage, &r->error));
+    return status;
+}
+
+/* The next record, behind all damage that is passed over. */
+static hr_status find(hr_record_reader *r, bool check, hr_view *record)
+{
+    for (;;) {
+        const hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
+        const hr_status status = look(r, at, check, record);
+        r->last_offset = at.offset;
+        if (status == HR_OK || (status < 0 && !r->policy)) return status;
+        HR_TRY(meet(r, status));
+    }
+}
+
 /* Goes behind the record that was lent, and lends the next one. */
 static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_error *err)
 {
@@ -54,13 +109,9 @@ static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_er
     if (r->status == HR_OK) {
         hr_input_consume(r->in, r->lent);
         r->lent = 0;
-        hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
-        r->status = next_frame(r, at, record, &r->error);
-        if (r->status == HR_OK && check && !hr__record_sound(record->data, (size_t)record->size))
-            r->status = hr__record_fail_data_crc(at, record->data, (size_t)record->size, &r->error);
+        r->status = find(r, check, record);
         if (r->status == HR_OK) {
             r->lent = (size_t)record->size + HR__RECORD_FRAME;
-            r->last_offset = at.offset;
             r->record++;
         }
     }
@@ -70,7 +121,7 @@ static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_er
 
 hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err)
 {
-    return advance(reader, true, record, err);
+    return advance(reader, reader->checks == HR_CHECKS_ALL, record, err);
 }
 
 hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err)
@@ -82,12 +133,15 @@ hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err)
 
 int64_t hr_record_offset(const hr_record_reader *reader) { return reader->last_offset; }
 
+hr_damage_count hr_record_damage(const hr_record_reader *reader) { return reader->damage; }
+
 int64_t hr_record_trailing_zeros(const hr_record_reader *reader) { return hr_input_trailing_zeros(reader->in); }
 
 void hr_record_reader_free(hr_record_reader *reader)
 {
     if (!reader) return;
     hr_input_free(reader->in);
+    hr__policy_free(reader->policy);
     hr_free(reader);
 }
 

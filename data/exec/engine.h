@@ -315,7 +315,7 @@ void hr__shared_free(shared *s);
 /* work.c */
 void hr__unit_work(stage *s, unit *u, hr_work *w);
 void *hr__work_scratch(hr_work *w, block **kept, size_t bytes);
-void hr__count(engine *e, const char *what, int64_t count);
+int64_t hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
 
 /* view.c */

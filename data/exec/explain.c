@@ -8,14 +8,16 @@
 
 /* ---- counters ---- */
 
-void hr__count(engine *e, const char *what, int64_t count)
+int64_t hr__count(engine *e, const char *what, int64_t count)
 {
+    int64_t now = 0;
     hr__engine_lock(e);
     int i = 0;
     while (i < e->reports && strcmp(e->report[i].what, what) != 0) i++;
     if (i == e->reports && i < MAX_REPORT) e->report[e->reports++] = (hr_report_line){what, 0};
-    if (i < e->reports) e->report[i].count += count;
+    if (i < e->reports) now = e->report[i].count += count;
     hr__engine_unlock(e);
+    return now;
 }
 
 const hr_report_line *hr_iterator_report(hr_iterator *it)

@@ -306,4 +306,5 @@ hr_status hr_grow_column(hr_work *w, hr_columns *c, int field, int64_t count, hr
     return HR_OK;
 }
 
-void hr_work_count(hr_work *w, const char *what, int64_t count) { hr__count(w->engine, what, count); }
+int64_t hr_work_count(hr_work *w, const char *what, int64_t count) { return hr__count(w->engine, what, count); }
+void hr_plan_count(hr_plan *p, const char *what, int64_t count) { hr__count(p->stage->engine, what, count); }

@@ -1,11 +1,13 @@
 /* tfrecord: the records of TFRecord files, one file after another.
  *
  * plan reads a piece of a file and frames it: whole records only, each length checked, since nothing behind a wrong one
- * can be trusted. A record cut by the piece's end is read again with the next piece. work checks the data. A compressed
- * file is inflated by plan, in order. No unit spans two files. */
+ * can be trusted. A record cut by the piece's end is read again with the next piece. work checks the data; but under a
+ * policy plan does, so that what is passed over, and how much of it may be, is settled in order. A compressed file is
+ * inflated by plan, in order. No unit spans two files. */
 #include "data/source_files.h"
 #include "io/framing.h"
 #include "io/input.h"
+#include "io/resync.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,10 +18,14 @@ typedef struct tfrecord_spec {
     bool literal; /* one file's name, whatever characters are in it */
     hr_compression compression;
     uint64_t max_record_bytes;
+    hr_checks checks;
+    hr_policy asked;    /* the caller's, until the spec is copied */
+    hr__policy *policy; /* NULL: damage is an error */
 } tfrecord_spec;
 
 typedef struct tfrecord_state {
-    int64_t list, file, record, offset; /* saved: which list of files; where the next record is */
+    int64_t list, file, record, offset; /* saved: which list of files; where the next record is; */
+    int64_t seen, errors;               /* records so far, and how many of them were passed over */
     source_files files;
     hr_input *in;    /* the file at hand; NULL: to be opened */
     int32_t number;  /* its, for the rows' origin */
@@ -37,12 +43,19 @@ typedef struct tfrecord_unit {
 static hr_status tfrecord_spec_copy(void *spec, hr_error *err)
 {
     tfrecord_spec *sp = spec;
-    if (!sp->pattern) return HR_OK;
-    sp->pattern = hr_strdup(sp->pattern);
-    return sp->pattern ? HR_OK : hr_no_memory(err, "tfrecord: the file pattern");
+    const char *pattern = sp->pattern;
+    sp->pattern = hr_strdup(pattern);
+    sp->policy = NULL;
+    if (pattern && !sp->pattern) return hr_no_memory(err, "tfrecord: the file pattern");
+    return hr__policy_new(&sp->asked, "tfrecord", &sp->policy, err);
 }
 
-static void tfrecord_spec_free(void *spec) { hr_free((char *)(uintptr_t)((tfrecord_spec *)spec)->pattern); }
+static void tfrecord_spec_free(void *spec)
+{
+    tfrecord_spec *sp = spec;
+    hr_free((char *)(uintptr_t)sp->pattern);
+    hr__policy_free(sp->policy);
+}
 
 static hr_status tfrecord_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
@@ -54,6 +67,9 @@ static hr_status tfrecord_check(const void *spec, const hr_schema *const *in, hr
     if (sp->compression != HR_COMPRESSION_AUTO && strcmp(hr_compression_name(sp->compression), "AUTO") == 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "compression.unknown",
                        "tfrecord: expected a compression of hr_compression, got %d", (int)sp->compression);
+    if (sp->checks < HR_CHECKS_ALL || sp->checks > HR_CHECKS_NONE)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "tfrecord.checks", "tfrecord: expected .checks of hr_checks, got %d",
+                       (int)sp->checks);
     return hr_schema_set(out, &hr_string_schema, err);
 }
 
@@ -92,7 +108,7 @@ static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan 
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "tfrecord: a file's name");
     HR_TRY(hr_input_open_with(path, &opts, &st->in, err));
-    return st->offset == 0 ? HR_OK : hr_input_seek(st->in, st->offset, err);
+    return st->offset == 0 ? HR_OK : hr__record_seek(st->in, sp->policy, st->offset, err);
 }
 
 static void next_file(tfrecord_state *st)
@@ -148,14 +164,18 @@ static hr_status frame(const tfrecord_spec *sp, tfrecord_state *st, const piece 
         uint64_t length;
         *needs = HR__RECORD_FRAME;
         if (end - at < HR__RECORD_HEADER) return HR_OK;
-        if (!hr__record_length(at, &length)) return hr__record_fail_length_crc(here(st), at, err);
+        if (!hr__record_length(at, &length) && sp->checks != HR_CHECKS_NONE)
+            return hr__record_fail_length_crc(here(st), at, err);
         if (length > sp->max_record_bytes) return hr__record_fail_limit(here(st), length, sp->max_record_bytes, err);
         *needs = (size_t)length + HR__RECORD_FRAME;
         if ((size_t)(end - at) < *needs) return HR_OK;
+        if (sp->policy && sp->checks == HR_CHECKS_ALL && !hr__record_sound(at + HR__RECORD_HEADER, (size_t)length))
+            return hr__record_fail_data_crc(here(st), at + HR__RECORD_HEADER, (size_t)length, err);
         view[rows->rows] = (hr_view){at + HR__RECORD_HEADER, (int64_t)length};
         rows->origin[rows->rows] = (hr_origin){st->number, st->offset};
         at += *needs;
         st->record++;
+        st->seen++;
         st->offset += (int64_t)*needs;
     }
     return HR_OK;
@@ -173,8 +193,8 @@ static hr_status beyond_piece(const tfrecord_state *st, const piece *piece, size
 }
 
 /* Adds records of the file at hand to `rows`; none: it is at its end. */
-static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, size_t size, int64_t room,
-                              hr_columns *rows, hr_error *err)
+static hr_status read_sound_records(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, size_t size, int64_t room,
+                                    hr_columns *rows, hr_error *err)
 {
     const bool plain = hr__input_has_places(st->in);
     for (size_t needs = 0;; size = needs) {
@@ -186,6 +206,38 @@ static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_pl
         if (status != HR_OK || rows->rows > 0) return status;
         if (piece.size == 0 && piece.damage == HR_OK) return HR_OK;
         HR_TRY(beyond_piece(st, &piece, size, needs, err));
+    }
+}
+
+/* Goes behind damage, if the policy passes over it. */
+static hr_status pass_over(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, const hr_error *damage,
+                           hr_error *err)
+{
+    hr_damage_count count = {0};
+    if (hr__input_has_places(st->in)) HR_TRY(hr_input_seek(st->in, st->offset, err));
+    const hr_status status = hr__record_pass_over(st->in, sp->policy, sp->max_record_bytes, damage, &count, err);
+    if (status < 0) return status;
+    hr_plan_count(p, "tfrecord: damaged records passed over", count.errors);
+    hr_plan_count(p, "tfrecord: bytes passed over", count.bytes);
+    st->offset = hr_input_offset(st->in);
+    st->record++;
+    st->seen++;
+    st->errors++;
+    return hr__policy_budget(sp->policy, "tfrecord", st->errors, st->seen, damage, err);
+}
+
+/* The same behind damage that is passed over. What comes before it is a unit of its own. */
+static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, size_t size, int64_t room,
+                              hr_columns *rows, hr_error *err)
+{
+    for (;;) {
+        hr_error damage;
+        const hr_status status = read_sound_records(sp, st, p, size, room, rows, &damage);
+        if (status >= 0) return status;
+        *err = damage;
+        if (!sp->policy) return status;
+        if (rows->rows > 0) return HR_OK; /* it is met again by the next unit */
+        HR_TRY(pass_over(sp, st, p, &damage, err));
     }
 }
 
@@ -224,7 +276,9 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
 {
     const tfrecord_spec *sp = spec;
     tfrecord_state *st = state;
-    if (!st->in) HR_TRY(open_file(sp, st, p, err));
+    hr_status status = st->in ? HR_OK : open_file(sp, st, p, err);
+    if (status == HR_END) HR_TRY(hr__policy_budget(sp->policy, "tfrecord", st->errors, st->seen, NULL, err));
+    HR_TRY(status);
 
     const int64_t room = rows_for(st, p);
     const size_t name_size = strlen(st->files.list.path[st->file]) + 1;
@@ -234,7 +288,7 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
     memcpy(name, st->files.list.path[st->file], name_size);
 
     const int64_t first = st->record, from = st->offset;
-    hr_status status = read_records(sp, st, p, piece_for(st, p, room), room, rows, err);
+    status = read_records(sp, st, p, piece_for(st, p, room), room, rows, err);
     if (rows->rows > 0) st->average = (st->offset - from) / rows->rows + 1;
     int64_t zeros = status == HR_OK ? zeros_behind(st) : 0;
     *(tfrecord_unit *)hr_unit(p) = (tfrecord_unit){first, name, zeros};
@@ -246,10 +300,12 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
 
 static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
 {
-    (void)spec, (void)err;
+    (void)err;
+    const tfrecord_spec *sp = spec;
     const tfrecord_unit *unit = unit_;
     const hr_view *view = rows->column[0].values;
-    for (int64_t r = 0; r < rows->rows; r++) {
+    const bool checked = sp->policy || sp->checks != HR_CHECKS_ALL;
+    for (int64_t r = 0; r < rows->rows && !checked; r++) {
         if (hr__record_sound(view[r].data, (size_t)view[r].size)) continue;
         hr_error bad;
         hr__record_place at = {unit->file, unit->first + r, rows->origin[r].offset};
@@ -265,6 +321,8 @@ static void tfrecord_identity(const void *spec, uint64_t *sum)
     const tfrecord_spec *sp = spec;
     hr_identify_text(sum, sp->pattern);
     hr_identify_i64(sum, sp->compression);
+    hr_identify_i64(sum, sp->checks);
+    hr_identify_i64(sum, hr__policy_on_error(sp->policy));
 }
 
 const hr_op hr_op_tfrecord = {
@@ -273,7 +331,7 @@ const hr_op hr_op_tfrecord = {
     .spec_size = sizeof(tfrecord_spec),
     .state_size = sizeof(tfrecord_state),
     .unit_size = sizeof(tfrecord_unit),
-    .saved = 4, /* list, file, record, offset */
+    .saved = 6, /* list, file, record, offset, seen, errors */
     .spec_copy = tfrecord_spec_copy,
     .spec_free = tfrecord_spec_free,
     .check = tfrecord_check,
@@ -288,7 +346,7 @@ const hr_op hr_op_tfrecord = {
 static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
 {
     tfrecord_spec spec = {.pattern = pattern, .literal = literal, .max_record_bytes = HR__RECORD_LIMIT};
-    if (opts) spec.compression = opts->compression;
+    if (opts) spec.compression = opts->compression, spec.checks = opts->checks, spec.asked = opts->policy;
     if (opts && opts->max_record_bytes) spec.max_record_bytes = opts->max_record_bytes;
     if (spec.max_record_bytes > INT64_MAX / 2) spec.max_record_bytes = INT64_MAX / 2;
     return hr_dataset_new(&hr_op_tfrecord, &spec, NULL, 0);

@@ -26,6 +26,8 @@ typedef struct hr__codec {
     hr_status (*decoder_new)(void **decoder, hr_error *err);
     hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
     int64_t (*zeros)(const void *decoder);
+    /* Where in the file the stream at hand began, for who looks for the next one behind damage; NULL: not known. */
+    int64_t (*began)(const void *decoder);
     void (*decoder_free)(void *decoder);
 
     /* Encoding: NULL as above. level 0: the codec's own choice. */

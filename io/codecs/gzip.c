@@ -86,6 +86,7 @@ const hr__codec hr__codec_gzip = {
     .decoder_new = gzip_decoder,
     .decode = hr__members_decode,
     .zeros = hr__members_zeros,
+    .began = hr__members_began,
     .decoder_free = hr__members_decoder_free,
     .encoder_new = gzip_encoder,
     .encode = hr__members_encode,

@@ -16,7 +16,8 @@ typedef struct decoder {
     uint32_t sum;    /* of the member at hand */
     uint64_t count;  /* its bytes so far */
     uint64_t total;  /* of all members */
-    int64_t padding; /* offset in the file of the zeros */
+    int64_t began;   /* offset in the file of the member at hand */
+    int64_t padding; /* and of the zeros */
     int64_t zeros;
 } decoder;
 
@@ -53,6 +54,7 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
     size_t size, want = 3; /* tells a further stream from other bytes, wherever the window ends */
     HR_TRY(look(raw, want, &bytes, &size, err));
     if (size == 0) return HR_END;
+    d->began = raw->offset;
     if (d->members > 0 && !d->form->accepts(bytes, size)) {
         d->padding = raw->offset;
         d->stage = PADDING;
@@ -153,6 +155,8 @@ hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t r
 }
 
 int64_t hr__members_zeros(const void *d) { return ((const decoder *)d)->zeros; }
+
+int64_t hr__members_began(const void *d) { return ((const decoder *)d)->began; }
 
 hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                   hr_error *err)

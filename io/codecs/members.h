@@ -26,6 +26,7 @@ HR_API hr_status hr__members_decoder_new(const hr__member_form *form, const hr__
                                          hr_error *err);
 HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
 HR_API int64_t hr__members_zeros(const void *decoder);
+HR_API int64_t hr__members_began(const void *decoder);
 HR_API void hr__members_decoder_free(void *decoder);
 
 HR_API hr_status hr__members_encoder_new(const hr__member_form *form, int level, void **out, hr_error *err);

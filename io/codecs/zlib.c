@@ -65,6 +65,7 @@ const hr__codec hr__codec_zlib = {
     .decoder_new = zlib_decoder,
     .decode = hr__members_decode,
     .zeros = hr__members_zeros,
+    .began = hr__members_began,
     .decoder_free = hr__members_decoder_free,
     .encoder_new = zlib_encoder,
     .encode = hr__members_encode,

@@ -12,6 +12,30 @@ static void require(bool holds)
     if (!holds) abort();
 }
 
+/* Whatever is damaged: all sound records come, and the bytes that are passed over are told one after another. */
+static void tell(const hr_error *error, hr_view bytes, void *user)
+{
+    int64_t *behind = user;
+    require(error->offset >= *behind && error->length == bytes.size);
+    *behind = error->offset + error->length;
+}
+
+static void read_on(const char *path, size_t buffer_size)
+{
+    hr_record_reader *reader;
+    hr_view record;
+    hr_status status;
+    int64_t behind = 0;
+    const hr_record_opts opts = {.struct_size = sizeof opts,
+                                 .buffer_size = buffer_size,
+                                 .policy = {.on_error = HR_RESYNC, .on_damage = tell, .user = &behind}};
+    if (hr_record_reader_open_with(path, &opts, &reader, NULL) != HR_OK) return;
+    while ((status = hr_record_read(reader, &record, NULL)) == HR_OK)
+        require(hr__record_sound(record.data, (size_t)record.size));
+    require(status == HR_END || status == HR_RESOURCE_EXHAUSTED);
+    hr_record_reader_free(reader);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
@@ -29,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         hr_record_reader_free(reader);
     }
     require(status == HR_END || (status < 0 && err.text[0] && err.file[0]));
+    read_on(path, opts.buffer_size);
     close(fd);
     return 0;
 }

@@ -42,6 +42,12 @@ static int write_all(void **state)
 HR_SAMPLE(tfrecord) { return hr_batch(hr_shuffle(hr_tfrecord("plain-*.tfrecord"), 30), 7); }
 HR_SAMPLE(tfrecord_zipped) { return hr_skip(hr_tfrecord("zipped-*.gz"), 20); }
 HR_SAMPLE(tfrecord_in_epochs) { return hr_repeat(hr_tfrecord("plain-[02].tfrecord"), .count = HR_I64(3)); }
+HR_SAMPLE(tfrecord_resynced)
+{
+    const hr_policy policy = {.on_error = HR_QUARANTINE, .quarantine_file = "quarantine.jsonl"};
+    return hr_batch(hr_shuffle(hr_tfrecord("bad-*", .policy = policy), 30), 7);
+}
+HR_SAMPLE(tfrecord_over_budget) { return hr_tfrecord("bad-*", .policy = {.on_error = HR_RESYNC, .max_errors = 3}); }
 HR_SAMPLE(tfrecord_damaged) { return hr_batch(hr_tfrecord("damaged.tfrecord"), 4); }
 
 static void assert_records(hr_dataset *ds, const int *file, int files)
@@ -80,8 +86,59 @@ static int damage(void **state)
     bytes[at] ^= 4;
     write_file("damaged.tfrecord", bytes, size);
     write_file("cut.tfrecord", bytes, at);
+    bytes[at + 20 * 16] ^= 4; /* in one of the next records, and two lengths */
+    bytes[0] ^= 4;
+    bytes[size - 100] ^= 4;
+    write_file("bad-0.tfrecord", bytes, size);
     free(bytes);
-    return 0;
+    bytes = read_whole_file("zipped-3.tfrecord.gz", &size); /* nothing follows a cut stream but the next file */
+    write_file("bad-1.tfrecord.gz", bytes, size - size / 3);
+    free(bytes);
+    return write_records("bad-2.tfrecord", 0, HR_NONE), 0;
+}
+
+static int64_t reported(hr_iterator *it, const char *what)
+{
+    int64_t count = 0;
+    for (const hr_report_line *line = hr_iterator_report(it); line->what; line++)
+        if (strcmp(line->what, what) == 0) count = line->count;
+    return count;
+}
+
+static void tfrecord_counts_what_its_policy_passes_over(void **state)
+{
+    (void)state;
+    static run all;
+    hr_iterator *it = iterate(hr_tfrecord("bad-*", .policy = {.on_error = HR_RESYNC}), (way){.workers = 2});
+    all.count = 0;
+    run_on(&all, it, MOST_ELEMENTS);
+    assert_int_equal(all.end, HR_END);
+    assert_true(all.count > 2 * RECORDS && all.count < 3 * RECORDS);
+    assert_int_equal(reported(it, "tfrecord: damaged records passed over"), 5);
+    assert_true(reported(it, "tfrecord: bytes passed over") > 100);
+    hr_iterator_free(it);
+}
+
+static void tfrecord_over_its_budget_says_so(void **state)
+{
+    (void)state;
+    assert_fails(hr_tfrecord("bad-*", .policy = {.on_error = HR_RESYNC, .max_errors = 4}), HR_DATA_LOSS,
+                 "policy.budget");
+    assert_fails(hr_tfrecord("bad-*", .policy = {.on_error = HR_SKIP}), HR_DATA_LOSS, "tfrecord.length_crc");
+    assert_fails(hr_tfrecord("bad-*", .policy = {.on_error = HR_QUARANTINE}), HR_INVALID_ARGUMENT,
+                 "policy.quarantine_file");
+    assert_fails(hr_tfrecord("bad-*", .checks = (hr_checks)3), HR_INVALID_ARGUMENT, "tfrecord.checks");
+}
+
+static void tfrecord_looks_at_the_checksums_that_are_asked_for(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_tfrecord("damaged.tfrecord", .checks = HR_CHECKS_HEADER), (way){.workers = 2});
+    assert_int_equal(got.end, HR_END);
+    assert_int_equal(got.count, RECORDS);
+    run_all(&got, hr_tfrecord("damaged.tfrecord", .checks = HR_CHECKS_NONE), (way){.workers = 2});
+    assert_int_equal(got.count, RECORDS);
 }
 
 static void tfrecord_names_file_record_and_offset_of_damage(void **state)
@@ -117,7 +174,12 @@ int main(void)
         HR_CONFORMANCE(tfrecord),
         HR_CONFORMANCE(tfrecord_zipped),
         HR_CONFORMANCE(tfrecord_in_epochs),
+        HR_CONFORMANCE(tfrecord_resynced),
+        HR_CONFORMANCE_OF_FAILURE(tfrecord_over_budget),
         HR_CONFORMANCE_OF_FAILURE(tfrecord_damaged),
+        cmocka_unit_test(tfrecord_counts_what_its_policy_passes_over),
+        cmocka_unit_test(tfrecord_over_its_budget_says_so),
+        cmocka_unit_test(tfrecord_looks_at_the_checksums_that_are_asked_for),
         cmocka_unit_test(tfrecord_reads_files_in_the_order_of_their_names),
         cmocka_unit_test(tfrecord_names_file_record_and_offset_of_damage),
         cmocka_unit_test(tfrecord_of_a_missing_file_fails),
