@@ -38,6 +38,7 @@ extern "C" {
 #define HR_CALL2_(fn, opts, a, b, ...) fn((a), (b), &(opts){__VA_ARGS__})
 #define HR_CALL3_(fn, opts, a, b, c, ...) fn((a), (b), (c), &(opts){__VA_ARGS__})
 #define HR_CALL4_(fn, opts, a, b, c, d, ...) fn((a), (b), (c), (d), &(opts){__VA_ARGS__})
+#define HR_CALL5_(fn, opts, a, b, c, d, e, ...) fn((a), (b), (c), (d), (e), &(opts){__VA_ARGS__})
 
 /* Values for options that are pointers because zero is a legal value beside another default: .beta1 = HR_F32(0). */
 #define HR_F32(...) ((const float[]){__VA_ARGS__})

@@ -17,7 +17,7 @@ typedef struct hr_field {
     hr_shape shape; /* of one row; -1 where it varies */
     bool label;     /* part of what a trainer takes as the label of (features, label) */
     /* HR_DENSE with a first dimension that varies: one value, which fills rows up to the longest of their batch; NULL:
-     * zeros, "". Lives as long as the dataset. */
+     * the rows of a batch must be equally long. Lives as long as the dataset. */
     const void *pad;
 } hr_field;
 

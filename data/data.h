@@ -103,6 +103,20 @@ HR_API hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts);
 /* Rows of tensors in memory: element i is row i of each. Copies. `names` may be NULL: "0", "1", ... */
 HR_API hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count);
 
+/* One element: the tensors, whole. Copies. `names` may be NULL: "0", "1", ... */
+HR_API hr_dataset *hr_from_tensors(const hr_tensor *tensors, const char *const *names, int count);
+
+/* Numbers from 0 to 2^32 - 1 at random, without an end: int64 "value". */
+typedef struct hr_random_dataset_opts {
+    size_t struct_size;
+    uint64_t seed;        /* default: the pipeline's */
+    bool same_each_epoch; /* default: new numbers every epoch */
+} hr_random_dataset_opts;
+HR_API hr_dataset *hr_random_dataset_with(const hr_random_dataset_opts *opts);
+#define hr_random_dataset(...)                                                                                         \
+    HR_CALL0_(hr_random_dataset_with, hr_random_dataset_opts, .struct_size = sizeof(hr_random_dataset_opts),           \
+              __VA_ARGS__)
+
 /* The files that a pattern matches (several patterns: separated by '\n'), sorted, as strings "value". No match is
  * an error: HR_INVALID_ARGUMENT, as in TensorFlow. */
 typedef struct hr_list_files_opts {
@@ -151,9 +165,38 @@ typedef bool hr_filter_fn(const hr_element *in, void *user);
 
 /* Where to write the component's values: of its shape, in the dtype of the schema. NULL: no such component. */
 HR_API void *hr_set(hr_builder *out, const char *name);
+/* The same of a component whose first dimension varies (shape [-1, ...]): this element has `count` of it. Zeroed; what an
+ * earlier call for it gave is no more. NULL: no such component, or no memory, which the function need not report. */
+HR_API void *hr_set_count(hr_builder *out, const char *name, int64_t count);
 HR_API hr_status hr_set_string(hr_builder *out, const char *name, const void *data, int64_t size); /* copies */
+HR_API hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const void *data, int64_t size);
 HR_API uint64_t hr_call_random(hr_call *call, uint64_t n); /* bits n of this element's own stream */
 HR_API hr_status hr_call_fail(hr_call *call, hr_status code, const char *format, ...) HR_PRINTF(3, 4);
+
+/* ---- elements that a function makes from nothing ---- */
+
+/* Makes element `number`: HR_OK; HR_END: there is none. `user`: what .open gave, or the caller's. */
+typedef hr_status hr_generator_fn(int64_t number, hr_builder *out, hr_call *call, void *user);
+
+/* Called for element 0, 1, ... by one thread at a time. After a restore of the pipeline it begins anew, and what was given
+ * before the save is made again and dropped, so it should give the same again: .by_number and .load save that. */
+typedef struct hr_from_generator_opts {
+    size_t struct_size;
+    const hr_schema *output;   /* required: what it makes. Copied */
+    const int64_t *count;      /* HR_I64(1000): asks for so many, negative: for ever; default: until it says HR_END */
+    bool by_number;            /* any element may be asked for, in any order: a function of its number */
+    bool thread_safe;          /* the same, by several threads at once: needs .count */
+    void *(*open)(void *user); /* a generator for each iterator and epoch; NULL from it is an error. Default: `user` */
+    void (*close)(void *generator);
+    void (*save)(const void *generator, hr_token_writer *to); /* with hr_write_i64; the two go together */
+    hr_status (*load)(void *generator, hr_token_reader *from, hr_error *err);
+    uint64_t seed;
+    void (*user_free)(void *user);
+} hr_from_generator_opts;
+HR_API hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_from_generator_opts *opts);
+#define hr_from_generator(...)                                                                                         \
+    HR_CALL2_(hr_from_generator_with, hr_from_generator_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_from_generator_opts))
 
 /* ---- operators: all take `in` ---- */
 
@@ -168,6 +211,20 @@ HR_API hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const 
 
 /* Keeps the elements for which `fn` says true. */
 HR_API hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user);
+
+/* One element to one element, with a state that goes from call to call: `size` bytes, at most 2048, without pointers, at
+ * first those of `initial` (copied). Each epoch begins with it again; a saved pipeline holds it. Called by one thread at
+ * a time, in order. `out` as in hr_map; of a batch one row is made, and .output is needed. */
+typedef hr_status hr_scan_fn(void *state, const hr_element *in, hr_builder *out, hr_call *call, void *user);
+typedef struct hr_scan_opts {
+    size_t struct_size;
+    const hr_schema *output; /* default: that of the input. Copied */
+    uint64_t seed;
+    void (*user_free)(void *user);
+} hr_scan_opts;
+HR_API hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_scan_fn *fn, void *user,
+                                const hr_scan_opts *opts);
+#define hr_scan(...) HR_CALL5_(hr_scan_with, hr_scan_opts, __VA_ARGS__, .struct_size = sizeof(hr_scan_opts))
 
 /* The elements of fn(element), `block_length` of each in turn, `cycle_length` datasets at a time. */
 typedef struct hr_interleave_opts {
@@ -219,6 +276,29 @@ typedef struct hr_batch_opts {
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
 
+/* hr_batch of rows that may differ in shape: each is padded to .padded_shapes, or where that says -1 to the longest row of
+ * its batch. A row that is longer than its shape is an error (HR_DATA_LOSS). */
+typedef struct hr_padded_batch_opts {
+    size_t struct_size;
+    const hr_shape *padded_shapes;   /* one a component; default: as they are, and what varies to the longest. Copied */
+    const hr_tensor *padding_values; /* one a component, of one value; default: zeros, "". Copied */
+    bool drop_remainder;
+} hr_padded_batch_opts;
+HR_API hr_dataset *hr_padded_batch_with(hr_dataset *in, int64_t batch_size, const hr_padded_batch_opts *opts);
+#define hr_padded_batch(...)                                                                                           \
+    HR_CALL2_(hr_padded_batch_with, hr_padded_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_padded_batch_opts))
+
+/* hr_batch in which components of varying length become ragged. */
+HR_API hr_dataset *hr_ragged_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
+#define hr_ragged_batch(...)                                                                                           \
+    HR_CALL2_(hr_ragged_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
+
+/* hr_batch in which the one component becomes sparse: rows up to `row_shape`, whose only dimension may be -1. */
+HR_API hr_dataset *hr_dense_to_sparse_batch_with(hr_dataset *in, int64_t batch_size, hr_shape row_shape,
+                                                 const hr_batch_opts *opts);
+#define hr_dense_to_sparse_batch(...)                                                                                  \
+    HR_CALL3_(hr_dense_to_sparse_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
+
 /* Each run of `size` elements, .stride apart, as one element, as a batch would be; the next run begins .shift elements
  * later. The last ones may be short. It is tf.data's window(...).flat_map(lambda w: w.batch(size)). */
 typedef struct hr_window_opts {
@@ -230,7 +310,8 @@ typedef struct hr_window_opts {
 HR_API hr_dataset *hr_window_with(hr_dataset *in, int64_t size, const hr_window_opts *opts);
 #define hr_window(...) HR_CALL2_(hr_window_with, hr_window_opts, __VA_ARGS__, .struct_size = sizeof(hr_window_opts))
 
-HR_API hr_dataset *hr_unbatch(hr_dataset *in); /* the parts of each batch become elements again */
+/* The parts of each element, of a batch or of dense rows, become elements. */
+HR_API hr_dataset *hr_unbatch(hr_dataset *in);
 HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */
 #define hr_rebatch(...) HR_CALL2_(hr_rebatch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
 
@@ -250,6 +331,34 @@ HR_API hr_dataset *hr_unique(hr_dataset *in);
 
 /* All elements of `in`, then all of `other`, which has the same components. Takes both. */
 HR_API hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other);
+
+/* Each number of `choice`, an int64 scalar, says which of `in` gives the next element; the end is where a dataset that has
+ * ended is chosen, or there are no more choices. Takes all. */
+typedef struct hr_choose_from_datasets_opts {
+    size_t struct_size;
+    bool go_on; /* a dataset that has ended is passed over: stop_on_empty_dataset=False */
+} hr_choose_from_datasets_opts;
+HR_API hr_dataset *hr_choose_from_datasets_with(hr_dataset *const *in, int datasets, hr_dataset *choice,
+                                                const hr_choose_from_datasets_opts *opts);
+#define hr_choose_from_datasets(...)                                                                                   \
+    HR_CALL3_(hr_choose_from_datasets_with, hr_choose_from_datasets_opts, __VA_ARGS__,                                 \
+              .struct_size = sizeof(hr_choose_from_datasets_opts))
+
+/* The next element is that of one of `in`, at random. One that has ended is passed over: that changes the mixture.
+ * Takes all. */
+typedef struct hr_sample_from_datasets_opts {
+    size_t struct_size;
+    const double *weights;      /* one a dataset, of any sum; default: all alike. Copied */
+    bool stop_on_empty_dataset; /* the end is where one that has ended is drawn */
+    bool exact_proportions;     /* not at random: each dataset as often as its weight says, as evenly as can be */
+    uint64_t seed;
+    bool same_each_epoch;
+} hr_sample_from_datasets_opts;
+HR_API hr_dataset *hr_sample_from_datasets_with(hr_dataset *const *in, int datasets,
+                                                const hr_sample_from_datasets_opts *opts);
+#define hr_sample_from_datasets(...)                                                                                   \
+    HR_CALL2_(hr_sample_from_datasets_with, hr_sample_from_datasets_opts, __VA_ARGS__,                                 \
+              .struct_size = sizeof(hr_sample_from_datasets_opts))
 
 /* The n-th elements of all inputs side by side; ends with the shortest. The lone component of input i is "i", others are
  * "i/name". Takes all. Elements that are batches go together only where all inputs are batched alike: batch after zip. */

@@ -111,6 +111,22 @@ hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const 
     return ds;
 }
 
+hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count)
+{
+    if (count < 0) count = 0;
+    hr_dataset **in = hr_calloc((size_t)count + 1, sizeof *in);
+    if (!in) {
+        hr_dataset_unref(first);
+        for (int i = 0; i < count; i++) hr_dataset_unref(rest[i]);
+        return &no_memory;
+    }
+    in[0] = first;
+    for (int i = 0; i < count; i++) in[i + 1] = rest[i];
+    hr_dataset *ds = hr_dataset_new(op, spec, in, count + 1);
+    hr_free(in);
+    return ds;
+}
+
 /* ---- identity ---- */
 
 /* FNV-1a, 64 bits: the same on every machine and in every process. */

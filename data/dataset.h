@@ -25,8 +25,14 @@ struct hr_dataset {
     hr_error error; /* code 0: sound */
 };
 
+/* hr_dataset_new of one input in front of several. Takes all. */
+hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count);
+
 /* The same dtypes, layouts and shapes, field by field: may stand for one another. */
 bool hr__schema_equal(const hr_schema *a, const hr_schema *b);
+
+/* One zero, or an empty string: lives for ever. */
+const void *hr__zero_value(hr_dtype dtype);
 
 /* Fixed width in memory: dense, and no dimension varies. */
 static inline bool hr__field_fixed(const hr_field *f)

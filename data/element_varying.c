@@ -102,11 +102,8 @@ static bool make_ragged(const varying *v)
 
 static void fill(char *to, const hr_field *f, int64_t count)
 {
-    static const uint64_t zeros[2];
-    static const char nothing[65];
-    const hr_view empty = {nothing, 0};
     const size_t size = hr_dtype_size(f->dtype);
-    const void *pad = f->pad ? f->pad : f->dtype == HR_STRING ? (const void *)&empty : zeros;
+    const void *pad = f->pad ? f->pad : hr__zero_value(f->dtype);
     for (int64_t i = 0; i < count; i++) memcpy(to + (size_t)i * size, pad, size);
 }
 

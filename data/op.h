@@ -184,6 +184,7 @@ HR_API void *hr_scratch(hr_work *w, size_t bytes); /* the thread's own, until wo
 HR_API void *hr_row_bytes(hr_work *w, hr_columns *rows, size_t bytes); /* lives as long as the rows; NULL: no memory */
 HR_API bool hr_work_cancelled(const hr_work *w);
 HR_API bool hr_work_tf_compat(const hr_work *w);
+HR_API bool hr_work_partial(const hr_work *w); /* the last element is short, because a row behind it failed */
 /* This row failed; go on with the next one below rows->rows. Mostly there is none: rows are cut off here, and `err`
  * follows those before, on every run alike. Below ignore_errors all rows stay until work returns, then the row's
  * element is dropped. Rows may fail in any order. An error without a file gets that of the row's origin. */
@@ -194,7 +195,9 @@ HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits
  * splits[0] of rows + 1 and no values yet. `before` has the old ones until work returns; the bytes that their strings
  * point to live as long as the rows. */
 HR_API hr_status hr_new_columns(hr_work *w, hr_columns *rows, hr_columns *before, hr_error *err);
-/* Room for `count` values of a ragged or sparse column of `rows`, keeping those that are there. */
+/* Gives `rows` this operator's schema, and leaves the columns as they are: for other names, layouts, paddings. */
+HR_API void hr_adopt_schema(hr_work *w, hr_columns *rows);
+/* Room for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a plan. */
 HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
 /* As hr_plan_count. Gives how many there are by now. */
 HR_API int64_t hr_work_count(hr_work *w, const char *what, int64_t count);

@@ -1,6 +1,7 @@
 /* Compiling a parsing spec. What contradicts itself is refused when the dataset is made, as TensorFlow refuses it: one key
  * with two types, or read both as a dense and as a sparse or ragged feature. */
 #include "data/parse_spec.h"
+#include "data/dataset.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -150,7 +151,7 @@ static hr_status add_sequence(target t, const hr_feature *f, hr_error *err)
                        t.plan->who, f->key, f->required ? "a required one" : "a shape that does not allow it");
     t.field->shape = (hr_shape){f->shape.rank + 1, {-1}};
     memcpy(t.field->shape.dims + 1, f->shape.dims, (size_t)f->shape.rank * sizeof f->shape.dims[0]);
-    t.field->pad = t.output->default_values;
+    t.field->pad = t.output->default_values ? t.output->default_values : hr__zero_value(f->dtype);
     hr__example_feature slot = list_of(f->key, f->dtype, f->widen);
     slot.group = count;
     slot.required = f->required;

@@ -8,6 +8,14 @@ static const hr_field string_field = {.name = "value", .dtype = HR_STRING};
 const hr_schema hr_int64_schema = {0, 1, &int64_field};
 const hr_schema hr_string_schema = {0, 1, &string_field};
 
+const void *hr__zero_value(hr_dtype dtype)
+{
+    static const uint64_t zeros[2];
+    static const char nothing[64]; /* 64 bytes behind a string may be read */
+    static const hr_view empty = {nothing, 0};
+    return dtype == HR_STRING ? (const void *)&empty : zeros;
+}
+
 void hr_schema_clear(hr_schema_builder *out)
 {
     for (int i = 0; i < out->schema.fields; i++) hr_free((char *)out->field[i].name);

@@ -111,6 +111,7 @@ static bool cut_stage(stage *s, hr_settings settings)
     settings.window = 0;
     const hr_settings own = settings;
     hr_dataset *below = ds->inputs ? ds->in[0] : NULL;
+    fits = fits && add_op(s, ds, &own);
     while (fits && (ds->op->traits & HR_GROUPS_ROWS) && !s->ignores) {
         hr_settings there = settings;
         hr_dataset *next = pass_settings(below, &there);
@@ -119,7 +120,6 @@ static bool cut_stage(stage *s, hr_settings settings)
         below = next->in[0];
         settings = there;
     }
-    fits = fits && add_op(s, ds, &own);
     s->top = fits ? hr__plan_node_new(s, NULL, 0, ds, below, &own) : NULL;
     if (!s->top) return false;
     s->top->top = true;

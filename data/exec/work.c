@@ -209,6 +209,7 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
 
 bool hr_work_cancelled(const hr_work *w) { return engine_cancelled(w->engine); }
 bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
+bool hr_work_partial(const hr_work *w) { return w->unit->partial; }
 void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scratch, bytes); }
 
 void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
@@ -277,6 +278,12 @@ hr_status hr_new_columns(hr_work *w, hr_columns *c, hr_columns *before, hr_error
     *before = *c;
     if (hr__rows_columns((rows *)c, w->op->ds, c->rows)) return HR_OK;
     return hr_no_memory(err, "columns");
+}
+
+void hr_adopt_schema(hr_work *w, hr_columns *c)
+{
+    ((rows *)c)->shape = w->op->ds;
+    c->schema = &w->op->ds->out.schema;
 }
 
 static bool grow_values(rows *r, hr_column *column, int64_t room, size_t width)

@@ -1,6 +1,6 @@
 /* batch: makes each run of `batch_size` elements one element of the next level. Moves no byte: it only says where
  * elements end; the rows are gathered in the work that follows. */
-#include <headrace/data.h>
+#include "data/batches.h"
 #include <inttypes.h>
 
 typedef struct batch_spec {
@@ -49,42 +49,10 @@ static hr_status batch_plan(const void *spec, void *state, hr_plan *p, hr_error 
     return HR_OK;
 }
 
-static int32_t length(const hr_columns *c, int level, int32_t i)
-{
-    return c->splits[level][i + 1] - c->splits[level][i];
-}
-
-/* The first element whose parts are not all of one size; all of `first`..`end` at `level` should be `size` long. */
-static bool same_lengths(const hr_columns *c, int level, int32_t first, int32_t end)
-{
-    for (int32_t i = first; i + 1 < end; i++)
-        if (length(c, level, i) != length(c, level, i + 1)) return false;
-    return true;
-}
-
-static bool is_rectangular(const hr_columns *c, int64_t element)
-{
-    int32_t first = c->splits[0][element], end = c->splits[0][element + 1];
-    for (int l = 1; l < c->levels; l++) {
-        if (!same_lengths(c, l, first, end)) return false;
-        first = c->splits[l][first];
-        end = c->splits[l][end];
-    }
-    return true;
-}
-
-/* A batch of batches is a tensor only if those are equally large. */
 static hr_status batch_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec, (void)unit, (void)err;
-    for (int64_t e = 0; rows->levels > 1 && e < rows->elements; e++) {
-        if (is_rectangular(rows, e)) continue;
-        hr_error uneven;
-        hr_fail(&uneven, HR_INVALID_ARGUMENT, "batch.uneven",
-                "batch: expected batches of one size in a batch of them, got a shorter one; set .drop_remainder on the "
-                "batch below");
-        hr_fail_at(w, rows, hr_first_row(rows, e), &uneven);
-    }
+    hr__batches_check("batch", w, rows);
     return HR_OK;
 }
 

@@ -8,6 +8,7 @@ typedef struct slices_spec {
     const hr_tensor *tensor; /* borrowed until spec_copy */
     const char *const *name; /* NULL, also for one of them: its number */
     int count;
+    bool no_memory, wide; /* of hr_from_tensors: there was none; a tensor has too many dimensions */
     hr_tensor *own;
     char **own_name;
 } slices_spec;
@@ -41,6 +42,10 @@ static hr_status copy_name(const slices_spec *sp, int i, hr_error *err)
 static hr_status slices_copy(void *spec, hr_error *err)
 {
     slices_spec *sp = spec;
+    if (sp->no_memory) return hr_no_memory(err, "from_tensors");
+    if (sp->wide)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.shape",
+                       "from_tensors: expected tensors of at most %d dimensions", HR_MAX_RANK - 1);
     if (sp->count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.count",
                        "from_tensor_slices: expected at least one tensor, got %d", sp->count);
@@ -153,4 +158,27 @@ hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *n
 {
     slices_spec spec = {.tensor = tensors, .name = names, .count = count};
     return hr_dataset_new(&hr_op_from_tensor_slices, &spec, NULL, 0);
+}
+
+/* ---- from_tensors: the slice of tensors with one more dimension of 1 in front ---- */
+
+static bool in_one_row(const hr_tensor *from, hr_tensor *row)
+{
+    const int rank = from->shape.rank;
+    *row = *from;
+    if (rank >= HR_MAX_RANK) return false;
+    row->shape = (hr_shape){rank + 1, {1}};
+    memcpy(row->shape.dims + 1, from->shape.dims, (size_t)(rank > 0 ? rank : 0) * sizeof *from->shape.dims);
+    return true;
+}
+
+hr_dataset *hr_from_tensors(const hr_tensor *tensors, const char *const *names, int count)
+{
+    hr_tensor *row = hr_calloc((size_t)(count > 0 ? count : 0) + 1, sizeof *row);
+    int rows = 0;
+    while (row && rows < count && in_one_row(&tensors[rows], &row[rows])) rows++;
+    slices_spec spec = {.tensor = row, .name = names, .count = rows, .no_memory = !row, .wide = rows < count};
+    hr_dataset *ds = hr_dataset_new(&hr_op_from_tensor_slices, &spec, NULL, 0);
+    hr_free(row);
+    return ds;
 }

@@ -1,28 +1,118 @@
-/* unbatch: makes the parts of each batch elements again. Moves no byte: it drops the outermost level of splits, so what
- * a batch holds, dense, ragged or sparse, does not matter.
+/* unbatch: makes the parts of each element elements again. Moves no byte: of a batch it drops the outermost level of
+ * splits, so what is in it, dense, ragged or sparse, does not matter; of single elements it counts the first dimension of
+ * their values as rows.
  *
  * rebatch is batch over unbatch: a function, no operator of its own. */
+#include "data/dataset.h"
 #include <headrace/data.h>
+#include <inttypes.h>
 #include <string.h>
+
+/* ---- the schema ---- */
+
+static hr_status drop_dimension(hr_field *f, hr_error *err)
+{
+    if (f->layout == HR_DENSE && f->shape.rank == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "unbatch.scalar",
+                       "unbatch: component '%.60s': expected batches, got a scalar; put a batch below", f->name);
+    if (f->layout == HR_SPARSE || (f->layout == HR_RAGGED && f->shape.rank > 1) || f->shape.rank < 1)
+        return hr_fail(err, HR_UNIMPLEMENTED, "unbatch.rows",
+                       "unbatch: component '%.60s': expected dense rows, got ragged or sparse ones that no batch below "
+                       "has made",
+                       f->name);
+    f->layout = HR_DENSE;
+    f->pad = NULL;
+    memmove(f->shape.dims, f->shape.dims + 1, (size_t)--f->shape.rank * sizeof *f->shape.dims);
+    return HR_OK;
+}
 
 static hr_status unbatch_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     (void)spec;
     hr_schema parts = *in[0];
     if (parts.levels-- > 0) return hr_schema_set(out, &parts, err);
-    for (int i = 0; i < parts.fields; i++)
-        if (parts.field[i].shape.rank == 0 && parts.field[i].layout == HR_DENSE)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "unbatch.scalar",
-                           "unbatch: component '%.60s': expected batches, got a scalar; put a batch below",
-                           parts.field[i].name);
-    return hr_fail(err, HR_UNIMPLEMENTED, "unbatch.rows",
-                   "unbatch: expected batches that a batch below has made, got single elements; hr_from_tensor_slices "
-                   "takes tensors apart");
+    hr_schema_clear(out);
+    for (int i = 0; i < parts.fields; i++) {
+        hr_field field = parts.field[i];
+        HR_TRY(drop_dimension(&field, err));
+        HR_TRY(hr_schema_add(out, field, err));
+    }
+    return HR_OK;
 }
+
+/* ---- single elements ---- */
+
+static int64_t parts_of(const hr_columns *rows, int field, int64_t row)
+{
+    const hr_field *f = &rows->schema->field[field];
+    if (hr__field_fixed(f)) return f->shape.dims[0];
+    int64_t inner = 1;
+    for (int d = 1; d < f->shape.rank; d++) inner *= f->shape.dims[d];
+    const int32_t *splits = rows->column[field].splits[0];
+    return inner ? (splits[row + 1] - splits[row]) / inner : 0;
+}
+
+/* How many parts all rows have together; *uneven is the first row whose components differ, or behind the last. */
+static int64_t count_parts(const hr_columns *rows, int64_t *uneven)
+{
+    int64_t total = 0;
+    for (*uneven = 0; *uneven < rows->rows; ++*uneven) {
+        const int64_t parts = parts_of(rows, 0, *uneven);
+        for (int i = 1; i < rows->schema->fields; i++)
+            if (parts_of(rows, i, *uneven) != parts) return total;
+        total += parts;
+    }
+    return total;
+}
+
+/* Rows are cut off there, even below ignore_errors: what follows cannot be told apart. */
+static hr_status refuse_uneven(hr_work *w, hr_columns *rows, int64_t row, hr_error *err)
+{
+    hr_fail(err, HR_INVALID_ARGUMENT, "unbatch.uneven",
+            "unbatch: expected as many parts of every component of an element as of the first one, %" PRId64,
+            parts_of(rows, 0, row));
+    hr_fail_at(w, rows, row, err);
+    return rows->rows > row ? err->code : HR_OK;
+}
+
+/* Where each part was read, and its number: a random draw above must not be the same for all parts of an element. */
+static hr_status copy_heads(hr_work *w, hr_columns *rows, int64_t total, hr_error *err)
+{
+    hr_origin *origin = rows->origin ? hr_row_bytes(w, rows, (size_t)total * sizeof *origin) : NULL;
+    int64_t *number = rows->number ? hr_row_bytes(w, rows, (size_t)total * sizeof *number) : NULL;
+    if ((rows->origin && !origin) || (rows->number && !number)) return hr_no_memory(err, "unbatch");
+    for (int64_t r = 0, n = 0; r < rows->rows; r++) {
+        const int64_t parts = parts_of(rows, 0, r);
+        for (int64_t i = 0; i < parts; i++, n++) {
+            if (origin) origin[n] = rows->origin[r];
+            if (number) number[n] = (int64_t)hr_random((uint64_t)rows->number[r], (uint64_t)i);
+        }
+    }
+    rows->origin = origin;
+    rows->number = number;
+    return HR_OK;
+}
+
+static hr_status unbatch_rows(hr_work *w, hr_columns *rows, hr_error *err)
+{
+    int64_t uneven;
+    const int64_t total = count_parts(rows, &uneven);
+    if (uneven < rows->rows) HR_TRY(refuse_uneven(w, rows, uneven, err));
+    if (total > INT32_MAX)
+        return hr_fail(err, HR_OUT_OF_RANGE, "unbatch.rows", "unbatch: a unit of %" PRId64 " rows is too large", total);
+    HR_TRY(copy_heads(w, rows, total, err));
+    hr_adopt_schema(w, rows);
+    for (int i = 0; i < rows->schema->fields; i++) rows->column[i].splits[0] = NULL;
+    rows->rows = rows->elements = total;
+    return HR_OK;
+}
+
+/* ---- batches ---- */
 
 static hr_status unbatch_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
-    (void)spec, (void)unit, (void)w, (void)err;
+    (void)spec, (void)unit;
+    if (rows->levels == 0) return unbatch_rows(w, rows, err);
     rows->elements = rows->splits[0][rows->elements];
     rows->levels--;
     memmove(rows->splits, rows->splits + 1, (size_t)rows->levels * sizeof *rows->splits);

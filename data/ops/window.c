@@ -2,7 +2,7 @@
  * `shift` elements later: they may overlap. Moves no byte. Window k has the elements k * shift + j * stride, so how many
  * windows were given is all there is to save; the elements that later windows need again are held as spans. */
 #include "base/constructor.h"
-#include <headrace/data.h>
+#include "data/batches.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -118,6 +118,13 @@ static hr_status window_plan(const void *spec, void *state, hr_plan *p, hr_error
     return HR_OK;
 }
 
+static hr_status window_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)spec, (void)unit, (void)err;
+    hr__batches_check("window", w, rows);
+    return HR_OK;
+}
+
 /* ---- resume ---- */
 
 static int64_t window_held_from(const void *spec, const void *state)
@@ -151,6 +158,7 @@ const hr_op hr_op_window = {
     .traits = HR_GROUPS_ROWS,
     .check = window_check,
     .plan = window_plan,
+    .work = window_work,
     .close = window_close,
     .load = window_load,
     .held_from = window_held_from,

@@ -74,6 +74,31 @@ static hr_status pair(const hr_element *in, hr_builder *out, hr_call *call, void
     return HR_OK;
 }
 
+static hr_status copies(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call;
+    const int64_t mod = golden_int(((note *)user)->fn, "mod", 1), rest = values_of(in)[0] % mod;
+    const int64_t count = rest < 0 ? rest + mod : rest;
+    int64_t *value = hr_set_count(out, "value", count);
+    for (int64_t i = 0; i < count; i++) value[i] = values_of(in)[0];
+    return HR_OK;
+}
+
+static hr_status cumsum(void *state, const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    *(int64_t *)hr_set(out, name_of(in)) = *(int64_t *)state += values_of(in)[0];
+    return HR_OK;
+}
+
+static hr_status difference(void *state, const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    *(int64_t *)hr_set(out, name_of(in)) = values_of(in)[0] - *(int64_t *)state;
+    *(int64_t *)state = values_of(in)[0];
+    return HR_OK;
+}
+
 static bool mod_eq(const hr_element *in, void *user)
 {
     const cJSON *fn = ((note *)user)->fn;
@@ -130,6 +155,7 @@ static hr_map_fn *map_named(const cJSON *fn)
            : is(fn, "mul")           ? mul
            : is(fn, "pair")          ? pair
            : is(fn, "fail_if_equal") ? fail_if_equal
+           : is(fn, "copies")        ? copies
                                      : NULL;
 }
 
@@ -168,6 +194,36 @@ static hr_dataset *build_from_tensor_slices(const step *s)
     return ds;
 }
 
+static hr_dataset *build_from_tensors(const step *s)
+{
+    hr_tensor t;
+    if (!golden_tensor(golden_get(s->json, "tensor"), &t)) return NULL;
+    hr_dataset *ds = hr_from_tensors(&t, (const char *const[]){"value"}, 1);
+    golden_tensor_clear(&t);
+    return ds;
+}
+
+static const hr_field vector_field = {.name = "value", .dtype = HR_INT64, .shape = {1, {-1}}};
+static const hr_schema vector_schema = {.levels = 0, .fields = 1, .field = &vector_field};
+
+static hr_status row_number(int64_t number, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call;
+    const cJSON *row = cJSON_GetArrayItem(golden_get(((note *)user)->fn, "rows"), (int)number);
+    if (!row) return HR_END;
+    const int count = cJSON_GetArraySize(row);
+    int64_t *value = hr_set_count(out, "value", count);
+    for (int i = 0; value && i < count; i++) value[i] = golden_number_int64(cJSON_GetArrayItem(row, i));
+    return HR_OK;
+}
+
+static hr_dataset *build_from_rows(const step *s)
+{
+    const int64_t count = cJSON_GetArraySize(golden_get(s->json, "rows"));
+    return hr_from_generator(row_number, new_note(s->notes, s->json), .output = &vector_schema, .count = &count,
+                             .by_number = true);
+}
+
 static hr_dataset *build_take(const step *s) { return hr_take(s->in, golden_int(s->json, "count", 0)); }
 static hr_dataset *build_skip(const step *s) { return hr_skip(s->in, golden_int(s->json, "count", 0)); }
 
@@ -189,12 +245,47 @@ static hr_dataset *build_batch(const step *s)
                     .drop_remainder = golden_bool(s->json, "drop_remainder", false));
 }
 
+/* Shapes of at most one component: null where a dimension is the longest of its batch. */
+static hr_shape padded_shape(const cJSON *dims)
+{
+    const cJSON *dim;
+    hr_shape shape = {0};
+    cJSON_ArrayForEach(dim, dims) shape.dims[shape.rank++] = cJSON_IsNull(dim) ? -1 : golden_number_int64(dim);
+    return shape;
+}
+
+static hr_dataset *build_padded_batch(const step *s)
+{
+    const cJSON *dims = golden_get(s->json, "padded_shapes"), *given = golden_get(s->json, "padding_values");
+    const int64_t value = golden_int(s->json, "padding_values", 0);
+    const hr_shape shape = padded_shape(dims);
+    const hr_tensor pad = hr_tensor_of(HR_INT64, HR_SCALAR, &value);
+    return hr_padded_batch(s->in, golden_int(s->json, "batch_size", 0), .padded_shapes = dims ? &shape : NULL,
+                           .padding_values = given ? &pad : NULL,
+                           .drop_remainder = golden_bool(s->json, "drop_remainder", false));
+}
+
+static hr_dataset *build_ragged_batch(const step *s)
+{
+    return hr_ragged_batch(s->in, golden_int(s->json, "batch_size", 0),
+                           .drop_remainder = golden_bool(s->json, "drop_remainder", false));
+}
+
 static hr_dataset *build_map(const step *s)
 {
     const cJSON *fn = golden_get(s->json, "fn");
     hr_map_fn *named = map_named(fn);
     if (!named) return NULL;
-    return hr_map(s->in, named, new_note(s->notes, fn), .output = named == pair ? &pair_schema : NULL);
+    const hr_schema *output = named == pair ? &pair_schema : named == copies ? &vector_schema : NULL;
+    return hr_map(s->in, named, new_note(s->notes, fn), .output = output);
+}
+
+static hr_dataset *build_scan(const step *s)
+{
+    const cJSON *fn = golden_get(s->json, "fn");
+    const int64_t initial = golden_int(s->json, "initial", 0);
+    hr_scan_fn *named = is(fn, "cumsum") ? cumsum : is(fn, "difference") ? difference : NULL;
+    return named ? hr_scan(s->in, &initial, sizeof initial, named, NULL) : NULL;
 }
 
 static hr_dataset *build_filter(const step *s)
@@ -255,19 +346,39 @@ static hr_dataset *build_enumerate(const step *s)
     return hr_enumerate(s->in, .start = golden_int(s->json, "start", 0));
 }
 
+/* The pipelines of a list behind those that are there already. False: one is not built, and all are dropped. */
+static bool add_inputs(const step *s, const char *key, hr_dataset **in, int *inputs)
+{
+    const cJSON *other;
+    const int first = *inputs;
+    cJSON_ArrayForEach(other, golden_get(s->json, key))
+    {
+        in[*inputs] = *inputs < HR_MAX_INPUTS ? golden_pipeline(other, s->notes, s->missing) : NULL;
+        if (in[(*inputs)++]) continue;
+        for (int i = first; i < *inputs; i++) hr_dataset_unref(in[i]);
+        return false;
+    }
+    return true;
+}
+
 static hr_dataset *build_zip(const step *s)
 {
     hr_dataset *in[HR_MAX_INPUTS + 1] = {s->in};
-    const cJSON *other;
     int inputs = 1;
-    cJSON_ArrayForEach(other, golden_get(s->json, "with"))
-    {
-        in[inputs] = inputs < HR_MAX_INPUTS ? golden_pipeline(other, s->notes, s->missing) : NULL;
-        if (in[inputs++]) continue;
-        for (int i = 1; i < inputs; i++) hr_dataset_unref(in[i]);
-        return NULL;
-    }
-    return hr_zip(in, inputs);
+    return add_inputs(s, "with", in, &inputs) ? hr_zip(in, inputs) : NULL;
+}
+
+static hr_dataset *build_choose_from_datasets(const step *s)
+{
+    hr_dataset *in[HR_MAX_INPUTS + 1];
+    int inputs = 0;
+    if (!add_inputs(s, "inputs", in, &inputs)) return NULL;
+    hr_dataset *choice = golden_pipeline(golden_get(s->json, "choice"), s->notes, s->missing);
+    if (choice)
+        return hr_choose_from_datasets(in, inputs, choice,
+                                       .go_on = !golden_bool(s->json, "stop_on_empty_dataset", true));
+    for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
+    return NULL;
 }
 
 static hr_dataset *build_window(const step *s)
@@ -304,17 +415,23 @@ static const struct {
 } builders[] = {
     {"batch", build_batch},
     {"cache", build_cache},
+    {"choose_from_datasets", build_choose_from_datasets},
     {"concatenate", build_concatenate},
     {"enumerate", build_enumerate},
     {"filter", build_filter},
     {"flat_map", build_flat_map},
+    {"from_rows", build_from_rows},
     {"from_tensor_slices", build_from_tensor_slices},
+    {"from_tensors", build_from_tensors},
     {"interleave", build_interleave},
     {"map", build_map},
+    {"padded_batch", build_padded_batch},
     {"prefetch", build_prefetch},
+    {"ragged_batch", build_ragged_batch},
     {"range", build_range},
     {"rebatch", build_rebatch},
     {"repeat", build_repeat},
+    {"scan", build_scan},
     {"shard", build_shard},
     {"shuffle", build_shuffle},
     {"shuffle_and_repeat", build_shuffle_and_repeat},

@@ -1,5 +1,5 @@
 /* unbatch: what it takes apart, rebatch, and the conformance of a pipeline with it. */
-#include "tests/data/conformance.h"
+#include "tests/data/ops/vectors.h"
 
 HR_SAMPLE(unbatch) { return hr_batch(hr_unbatch(hr_batch(hr_shuffle(hr_range(300), 40), 7)), 5); }
 HR_SAMPLE(unbatch_of_unbatch)
@@ -21,6 +21,8 @@ HR_SAMPLE(unbatch_between_maps)
 {
     return hr_map(hr_unbatch(hr_map(hr_batch(hr_map(hr_range(200), draw, NULL), 6), draw, NULL)), draw, NULL);
 }
+
+HR_SAMPLE(unbatch_of_rows) { return hr_batch(hr_unbatch(vectors(hr_shuffle(hr_range(90), 20))), 7); }
 
 static void unbatch_makes_the_parts_of_batches_elements(void **state)
 {
@@ -57,12 +59,25 @@ static void rebatch_makes_batches_of_another_size(void **state)
     assert_int_equal(anew.count, 5);
 }
 
-static void unbatch_refuses_what_is_no_batch(void **state)
+static void single_elements_give_their_rows(void **state)
 {
     (void)state;
     const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(2, 2), HR_I64(1, 2, 3, 4));
+    assert_int64_values(hr_unbatch(hr_from_tensor_slices(&t, (const char *const[]){"value"}, 1)), HR_I64(1, 2, 3, 4),
+                        4);
+    assert_int64_values(hr_unbatch(vectors(hr_range(4))), HR_I64(1, 2, 2, 3, 3, 3), 6);
+    assert_int64_values(hr_unbatch(hr_take(vectors(hr_range(1)), 1)), NULL, 0);
+}
+
+static void unbatch_refuses_what_is_no_batch(void **state)
+{
+    (void)state;
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(1, 3), HR_I64(1, 2, 3));
     assert_fails(hr_unbatch(hr_range(4)), HR_INVALID_ARGUMENT, "unbatch.scalar");
-    assert_fails(hr_unbatch(hr_from_tensor_slices(&t, NULL, 1)), HR_UNIMPLEMENTED, "unbatch.rows");
+    assert_fails(hr_unbatch(hr_zip((hr_dataset *[]){hr_from_tensor_slices(&t, NULL, 1), vectors(hr_range(4))}, 2)),
+                 HR_INVALID_ARGUMENT, "unbatch.uneven");
+    hr_dataset *ds = hr_dense_to_sparse_batch(vectors(hr_range(4)), 2, HR_SHAPE(4));
+    assert_fails(hr_unbatch(hr_unbatch(ds)), HR_UNIMPLEMENTED, "unbatch.rows");
 }
 
 int main(void)
@@ -71,10 +86,12 @@ int main(void)
         HR_CONFORMANCE(unbatch),
         HR_CONFORMANCE(unbatch_of_unbatch),
         HR_CONFORMANCE(unbatch_between_maps),
+        HR_CONFORMANCE(unbatch_of_rows),
         cmocka_unit_test(unbatch_makes_the_parts_of_batches_elements),
         cmocka_unit_test(unbatch_takes_the_outermost_batch_apart),
         cmocka_unit_test(operators_above_count_the_parts),
         cmocka_unit_test(rebatch_makes_batches_of_another_size),
+        cmocka_unit_test(single_elements_give_their_rows),
         cmocka_unit_test(unbatch_refuses_what_is_no_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

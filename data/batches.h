@@ -1,0 +1,11 @@
+/* What every operator that makes batches asks of them: parts that stack to a tensor. */
+#ifndef HR_BATCHES_H
+#define HR_BATCHES_H
+
+#include <headrace/data.h>
+
+/* Fails elements whose parts do not: batches of unequal sizes in a batch of them, rows of unequal lengths that nothing
+ * pads. `name` begins the message. For work, once the rows are in their batches. */
+void hr__batches_check(const char *name, hr_work *w, hr_columns *rows);
+
+#endif

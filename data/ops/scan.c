@@ -1,0 +1,182 @@
+/* scan: one element of the input to one of the output, by the user's function and a state of his that it changes. So the
+ * function is called in the plan, one element after the other; what must not wait for others belongs in a map. */
+#include "base/constructor.h"
+#include "data/builder.h"
+
+enum { LARGEST_STATE = 2048 }; /* a saved state stays small */
+
+typedef struct scan_spec {
+    hr_scan_fn *fn;
+    void *user;
+    const void *initial; /* borrowed until spec_copy */
+    size_t size;
+    void *own; /* a copy of `initial` */
+    uint64_t seed;
+    void (*user_free)(void *user);
+    const hr_schema *output; /* borrowed: read in check only. NULL: that of the input */
+    bool *taken;             /* of the constructor: the dataset has `user` now */
+} scan_spec;
+
+typedef struct scan_state {
+    int64_t number; /* saved: of the element that comes next */
+    uint64_t key;
+    void *state;
+    size_t size;
+} scan_state;
+
+static hr_status scan_copy(void *spec, hr_error *err)
+{
+    scan_spec *sp = spec;
+    *sp->taken = true;
+    sp->taken = NULL;
+    sp->own = hr_malloc(sp->size + 1);
+    if (!sp->own) return hr_no_memory(err, "scan: the initial state");
+    if (sp->initial && sp->size <= LARGEST_STATE) memcpy(sp->own, sp->initial, sp->size);
+    return HR_OK;
+}
+
+static void scan_free(void *spec)
+{
+    const scan_spec *sp = spec;
+    hr_free(sp->own);
+    if (sp->user_free) sp->user_free(sp->user);
+}
+
+static hr_status scan_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    const scan_spec *sp = spec;
+    if (!sp->fn || !sp->initial)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "scan.function",
+                       "scan: expected a function and an initial state, got NULL");
+    if (sp->size > LARGEST_STATE)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "scan.state", "scan: expected a state of at most %d bytes, got %zu",
+                       LARGEST_STATE, sp->size);
+    if (in[0]->levels > 0 && !sp->output)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "scan.output",
+                       "scan: name what the function makes of a batch in .output: it is one row of its own");
+    HR_TRY(hr__builder_check("scan", "scan.output", sp->output ? sp->output : in[0], err));
+    if (!sp->output) return HR_OK;
+    HR_TRY(hr_schema_set(out, &(hr_schema){0}, err));
+    return hr__builder_schema(sp->output, out, err);
+}
+
+/* ---- one iterator ---- */
+
+static hr_status scan_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const scan_spec *sp = spec;
+    scan_state *st = state;
+    st->key = hr_plan_key(p, sp->seed, false);
+    st->size = sp->size;
+    st->state = hr_malloc(sp->size + 1);
+    if (!st->state) return hr_no_memory(err, "scan: a state");
+    memcpy(st->state, sp->own, sp->size);
+    return HR_OK;
+}
+
+static void scan_close(void *state) { hr_free(((scan_state *)state)->state); }
+
+static hr_status call_function(const scan_spec *sp, scan_state *st, const hr_element *in, hr_builder *out,
+                               hr_error *err)
+{
+    hr_call call = {.kind = "scan.function", .key = hr_random(st->key, (uint64_t)st->number++)};
+    hr__builder_zero(out->rows, out->first, out->end);
+    hr__builder_begin(out);
+    const hr_status made = hr__builder_status(out, &call, "scan", sp->fn(st->state, in, out, &call, sp->user));
+    if (made < 0) *err = call.err;
+    return made;
+}
+
+static hr_status scan_span(const scan_spec *sp, scan_state *st, hr_plan *p, hr_span span, hr_error *err)
+{
+    hr_columns *rows = hr_unit_rows(p, span.count);
+    if (!rows) return hr_no_memory(err, "scan: rows");
+    rows->origin = NULL;
+    for (int32_t i = 0; i < span.count; i++, rows->rows++) {
+        const hr_element *in = hr_plan_element(p, (hr_span){span.in, span.first + i, 1});
+        if (!in) return hr_no_memory(err, "scan: an element");
+        hr_builder out = {.plan = p, .rows = rows, .first = i, .end = i + 1};
+        const hr_status made = call_function(sp, st, in, &out, err);
+        if (made < 0) return made;
+    }
+    return HR_OK;
+}
+
+static hr_status scan_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    hr_span span;
+    if (hr_room(p) <= 0) return HR_OK;
+    HR_TRY(hr_pull(p, 0, hr_room(p), &span));
+    const hr_status made = scan_span(spec, state, p, span, err);
+    hr_span_drop(span);
+    return made;
+}
+
+/* ---- resume: the user's bytes, eight at a time ---- */
+
+static void scan_save(const void *state, hr_token_writer *token)
+{
+    const scan_state *st = state;
+    for (size_t at = 0; at < st->size; at += sizeof(int64_t)) {
+        int64_t value = 0;
+        const size_t left = st->size - at;
+        memcpy(&value, (const char *)st->state + at, left < sizeof value ? left : sizeof value);
+        hr_write_i64(token, value);
+    }
+}
+
+static hr_status scan_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)spec;
+    scan_state *st = state;
+    for (size_t at = 0; at < st->size; at += sizeof(int64_t)) {
+        int64_t value;
+        const size_t left = st->size - at;
+        HR_TRY(hr_read_i64(token, &value, err));
+        memcpy((char *)st->state + at, &value, left < sizeof value ? left : sizeof value);
+    }
+    return HR_OK;
+}
+
+static void scan_identity(const void *spec, uint64_t *sum)
+{
+    const scan_spec *sp = spec;
+    hr_identify_i64(sum, (int64_t)sp->size);
+    hr_identify(sum, sp->own, sp->size);
+    hr_identify_i64(sum, (int64_t)sp->seed);
+}
+
+const hr_op hr_op_scan = {
+    .head = HR_OP_HEAD,
+    .name = "scan",
+    .spec_size = sizeof(scan_spec),
+    .state_size = sizeof(scan_state),
+    .saved = 1, /* number */
+    .spec_copy = scan_copy,
+    .spec_free = scan_free,
+    .check = scan_check,
+    .open = scan_open,
+    .plan = scan_plan,
+    .close = scan_close,
+    .save = scan_save,
+    .load = scan_load,
+    .identity = scan_identity,
+};
+
+hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_scan_fn *fn, void *user,
+                         const hr_scan_opts *opts)
+{
+    const hr_scan_opts o = HR__OPTIONS(hr_scan_opts, opts);
+    bool taken = false;
+    scan_spec spec = {.fn = fn,
+                      .user = user,
+                      .initial = initial,
+                      .size = size,
+                      .seed = o.seed,
+                      .user_free = o.user_free,
+                      .output = o.output,
+                      .taken = &taken};
+    hr_dataset *ds = hr_dataset_new(&hr_op_scan, &spec, &in, 1);
+    if (!taken) scan_free(&spec);
+    return ds;
+}
