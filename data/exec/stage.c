@@ -365,7 +365,7 @@ hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
     if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
     while (p->room > 0 && !p->ended) {
         if (hr__plan_node_run(p) == HR_WAIT) return HR_WAIT;
-        if (p->cut && u->parts->count > 0) break; /* a source cuts its units by bytes */
+        if (p->cut && u->parts->count > 0 && all_used(p)) break; /* a source cuts its units by bytes */
     }
     finish_unit(s, u);
     if (u->rows || u->parts->count || u->error.code) return HR_OK;

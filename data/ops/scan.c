@@ -87,29 +87,34 @@ static hr_status call_function(const scan_spec *sp, scan_state *st, const hr_ele
     return made;
 }
 
-static hr_status scan_span(const scan_spec *sp, scan_state *st, hr_plan *p, hr_span span, hr_error *err)
+static hr_status scan_span(const scan_spec *sp, scan_state *st, hr_plan *p, hr_columns *rows, hr_span span,
+                           hr_error *err)
 {
-    hr_columns *rows = hr_unit_rows(p, span.count);
-    if (!rows) return hr_no_memory(err, "scan: rows");
-    rows->origin = NULL;
     for (int32_t i = 0; i < span.count; i++, rows->rows++) {
         const hr_element *in = hr_plan_element(p, (hr_span){span.in, span.first + i, 1});
         if (!in) return hr_no_memory(err, "scan: an element");
-        hr_builder out = {.plan = p, .rows = rows, .first = i, .end = i + 1};
+        hr_builder out = {.plan = p, .rows = rows, .first = rows->rows, .end = rows->rows + 1};
         const hr_status made = call_function(sp, st, in, &out, err);
         if (made < 0) return made;
     }
     return HR_OK;
 }
 
+/* What is made before the input has to be waited for, or ends, goes into the unit all the same. */
 static hr_status scan_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    hr_span span;
-    if (hr_room(p) <= 0) return HR_OK;
-    HR_TRY(hr_pull(p, 0, hr_room(p), &span));
-    const hr_status made = scan_span(spec, state, p, span, err);
-    hr_span_drop(span);
-    return made;
+    const int64_t room = hr_room(p);
+    hr_columns *rows = hr_unit_rows(p, room > 0 ? room : 1);
+    if (!rows) return hr_no_memory(err, "scan: rows");
+    rows->origin = NULL;
+    while (rows->rows < room) {
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, room - rows->rows, &span));
+        const hr_status made = scan_span(spec, state, p, rows, span, err);
+        hr_span_drop(span);
+        if (made < 0) return made;
+    }
+    return HR_OK;
 }
 
 /* ---- resume: the user's bytes, eight at a time ---- */
