@@ -53,10 +53,12 @@ typedef struct hr_numeric_column_opts {
     hr_dtype dtype;             /* of the feature; default HR_FLOAT */
     float mean;                 /* (x - mean) / std in float32, if std is not 0 */
     float std;
-    hr_normalizer_fn *normalizer_fn; /* in place of mean and std */
+    hr_normalizer_fn *normalizer_fn; /* in place of mean, std and those below */
     void *user;
+    bool log1p;     /* log(1 + x), before the others */
+    float min, max; /* (x - min) / (max - min), if they differ; in place of mean and std */
 } hr_numeric_column_opts;
-/* Numbers as they are, cast to float32 after the normalizer. */
+/* Numbers cast to float32, then normalized; a normalizer_fn casts by itself. */
 HR_API hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts);
 #define hr_numeric_column(...)                                                                                         \
     HR_CALL1_(hr_numeric_column_with, hr_numeric_column_opts, __VA_ARGS__,                                             \
@@ -181,11 +183,13 @@ HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *cate
 
 typedef struct hr_sequence_numeric_column_opts {
     size_t struct_size;
-    hr_shape shape;      /* of one step; default [1] */
-    float default_value; /* of what an incomplete step lacks, and of steps that a row does not have */
-    hr_dtype dtype;      /* of the feature and of the result; default HR_FLOAT. With a normalizer: HR_FLOAT */
-    hr_normalizer_fn *normalizer_fn; /* sees the values, not what is filled in */
+    hr_shape shape;                  /* of one step; default [1] */
+    float default_value;             /* of what an incomplete step lacks, and of steps that a row does not have */
+    hr_dtype dtype;                  /* of the feature and of the result; default HR_FLOAT. Normalized: HR_FLOAT */
+    hr_normalizer_fn *normalizer_fn; /* these as of a numeric column; what is filled in is not normalized */
     void *user;
+    bool log1p;
+    float mean, std, min, max;
 } hr_sequence_numeric_column_opts;
 /* Numbers, so many a step. For SequenceFeatures. */
 HR_API hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts);

@@ -1,5 +1,6 @@
 /* numeric_column: numbers as they are. The normalizer sees the type that was parsed; the result is float32. */
 #include "feature_columns/config.h"
+#include "feature_columns/normalize.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,9 +11,7 @@ typedef struct numeric_spec {
     const float *default_value;
     int64_t default_values;
     hr_dtype dtype;
-    float mean, std;
-    hr_normalizer_fn *normalizer_fn;
-    void *user;
+    hr__normalize normalize;
 } numeric_spec;
 
 static hr_status numeric_copy(void *spec, hr_error *err)
@@ -100,19 +99,14 @@ static hr_status numeric_describe(const void *spec, const hr_feature_column *con
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "numeric_column '%s': expected a dtype that converts to float, got %s", s->key,
                        hr_dtype_name(s->dtype));
-    if (!(s->std >= 0) || !isfinite(s->std) || !isfinite(s->mean))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "column.normalizer",
-                       "numeric_column '%s': expected a finite mean and std > 0, got mean %g, std %g", s->key,
-                       (double)s->mean, (double)s->std);
+    HR_TRY(hr__normalize_check(&s->normalize, "numeric_column", s->key, err));
     HR_TRY(hr__check_shape("numeric_column", s->key, s->shape, err));
     HR_TRY(check_defaults(s, err));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
     hr_feature feature = {.key = s->key, .kind = HR_FIXED_LEN, .dtype = s->dtype, .shape = s->shape};
     HR_TRY(s->default_value ? read_with_default(s, out, feature, err) : hr_column_read(out, &feature, err));
 
-    hr_column_mix(out, (float[]){s->mean, s->std}, 2 * sizeof(float));
-    hr_column_mix(out, &s->normalizer_fn, sizeof s->normalizer_fn);
-    hr_column_mix(out, &s->user, sizeof s->user);
+    hr__normalize_mix(&s->normalize, out);
     hr_column_info *info = hr_column_describe(out);
     info->dense = HR_COLUMN_VALUES;
     info->width = hr_shape_count(s->shape);
@@ -191,13 +185,7 @@ static hr_status numeric_transform(const void *spec, hr_column_work *w, const hr
     int64_t n = in->rows * in->width;
     float *values = hr_column_floats(w, n);
     if (!values) return hr_no_memory(err, "numeric_column");
-    if (s->normalizer_fn) {
-        s->normalizer_fn(in->values, in->dtype, values, n, s->user);
-    } else {
-        hr__to_float(in->values, in->dtype, values, n);
-        if (s->std != 0)
-            for (int64_t i = 0; i < n; i++) values[i] = (values[i] - s->mean) / s->std;
-    }
+    hr__normalize_run(&s->normalize, in->values, in->dtype, values, n);
     *out = (hr_column_values){
         .dtype = HR_FLOAT, .rows = in->rows, .values = values, .count = n, .width = in->width, .rank = in->rank};
     return HR_OK;
@@ -224,10 +212,7 @@ hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_colu
                                      .default_value = o.default_value,
                                      .default_values = o.default_values,
                                      .dtype = o.dtype == HR_INVALID_DTYPE ? HR_FLOAT : o.dtype,
-                                     .mean = o.mean,
-                                     .std = o.std,
-                                     .normalizer_fn = o.normalizer_fn,
-                                     .user = o.user,
+                                     .normalize = {o.normalizer_fn, o.user, o.log1p, o.mean, o.std, o.min, o.max},
                                  },
                                  NULL, 0);
 }
@@ -283,19 +268,19 @@ static hr_status read_numeric(hr__config_columns *c, const hr__node *map, const 
 {
     (void)name;
     hr_numeric_column_opts o = {0};
-    double mean = 0, std = 0;
+    hr__normalize n = {0};
     HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
-    HR_TRY(hr__config_double(map, "mean", &mean, err));
-    HR_TRY(hr__config_double(map, "std", &std, err));
-    const hr__node *std_node = hr__node_get(map, "std");
-    if ((std_node || mean != 0) && !(std > 0)) return hr__node_expected(std_node ? std_node : map, "a std > 0", err);
-    o.mean = (float)mean;
-    o.std = (float)std;
+    HR_TRY(hr__normalize_read(map, &n, err));
+    o.log1p = n.log1p;
+    o.mean = n.mean;
+    o.std = n.std;
+    o.min = n.min;
+    o.max = n.max;
     return hr__config_numeric(c, map, hr__node_get(map, "numeric"), &o, out, err);
 }
 
 const hr__column_config hr__column_config_numeric = {
     .word = "numeric",
-    .keys = (const char *const[]){"numeric", "mean", "std", "shape", "default", NULL},
+    .keys = (const char *const[]){"numeric", "shape", "default", HR__NORMALIZE_KEYS, NULL},
     .read = read_numeric,
 };

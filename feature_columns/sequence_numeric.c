@@ -1,6 +1,7 @@
 /* sequence_numeric_column: so many numbers a step, out of a list. The last step of a row may be incomplete: the default
  * fills it, as it fills the steps that a row does not have. The result has the declared type. */
 #include "feature_columns/config.h"
+#include "feature_columns/normalize.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,8 +11,7 @@ typedef struct sequence_spec {
     hr_shape shape;
     float default_value;
     hr_dtype dtype;
-    hr_normalizer_fn *normalizer_fn;
-    void *user;
+    hr__normalize normalize;
 } sequence_spec;
 
 static const char who[] = "sequence_numeric_column";
@@ -25,12 +25,13 @@ static hr_status sequence_copy(void *spec, hr_error *err)
 
 static void sequence_free(void *spec) { hr_free((void *)(uintptr_t)((sequence_spec *)spec)->key); }
 
-static hr_dtype result_dtype(const sequence_spec *s) { return s->normalizer_fn ? HR_FLOAT : s->dtype; }
+static hr_dtype result_dtype(const sequence_spec *s) { return hr__normalizes(&s->normalize) ? HR_FLOAT : s->dtype; }
 
 static hr_status check_arguments(const sequence_spec *s, hr_error *err)
 {
     HR_TRY(hr__check_key(who, s->key, err));
     HR_TRY(hr__check_shape(who, s->key, s->shape, err));
+    HR_TRY(hr__normalize_check(&s->normalize, who, s->key, err));
     if (s->dtype != HR_FLOAT && s->dtype != HR_DOUBLE && s->dtype != HR_INT64 && s->dtype != HR_INT32)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "%s '%s': expected dtype float32, float64, int64 or int32, got %s", who, s->key,
@@ -52,8 +53,7 @@ static hr_status sequence_describe(const void *spec, const hr_feature_column *co
     HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
     hr_column_mix(out, s->shape.dims, (size_t)s->shape.rank * sizeof *s->shape.dims);
     hr_column_mix(out, &s->default_value, sizeof s->default_value);
-    hr_column_mix(out, &s->normalizer_fn, sizeof s->normalizer_fn);
-    hr_column_mix(out, &s->user, sizeof s->user);
+    hr__normalize_mix(&s->normalize, out);
     hr_column_info *info = hr_column_describe(out);
     info->dense = HR_COLUMN_VALUES;
     info->width = hr_shape_count(s->shape);
@@ -91,10 +91,8 @@ static double number_at(const hr_column_values *in, int64_t i)
 
 static void convert(const sequence_spec *s, const hr_column_values *in, void *to)
 {
-    if (s->normalizer_fn) {
-        s->normalizer_fn(in->values, in->dtype, to, in->count, s->user);
-    } else if (s->dtype == HR_FLOAT) {
-        hr__to_float(in->values, in->dtype, to, in->count);
+    if (hr__normalizes(&s->normalize) || s->dtype == HR_FLOAT) {
+        hr__normalize_run(&s->normalize, in->values, in->dtype, to, in->count);
     } else if (s->dtype == in->dtype) {
         if (in->count > 0) memcpy(to, in->values, (size_t)in->count * hr_dtype_size(s->dtype));
     } else if (s->dtype == HR_DOUBLE) {
@@ -226,8 +224,7 @@ hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_seq
                                      .shape = o.shape.rank == 0 ? HR_SHAPE(1) : o.shape,
                                      .default_value = o.default_value,
                                      .dtype = o.dtype == HR_INVALID_DTYPE ? HR_FLOAT : o.dtype,
-                                     .normalizer_fn = o.normalizer_fn,
-                                     .user = o.user,
+                                     .normalize = {o.normalizer_fn, o.user, o.log1p, o.mean, o.std, o.min, o.max},
                                  },
                                  NULL, 0);
 }
@@ -245,13 +242,20 @@ static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const
     HR_TRY(hr__config_field(c, field, &dtype, err));
     HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
     HR_TRY(hr__config_double(map, "default", &missing, err));
+    hr__normalize n = {0};
+    HR_TRY(hr__normalize_read(map, &n, err));
     o.default_value = (float)missing;
+    o.log1p = n.log1p;
+    o.mean = n.mean;
+    o.std = n.std;
+    o.min = n.min;
+    o.max = n.max;
     *out = hr_sequence_numeric_column_with(field->text, &o);
     return HR_OK;
 }
 
 const hr__column_config hr__column_config_sequence_numeric = {
     .word = "sequence_numeric",
-    .keys = (const char *const[]){"sequence_numeric", "shape", "default", NULL},
+    .keys = (const char *const[]){"sequence_numeric", "shape", "default", HR__NORMALIZE_KEYS, NULL},
     .read = read_sequence,
 };

@@ -28,6 +28,19 @@ static void mean_and_std_are_applied_in_float32(void **state)
     outcome_free(&o);
 }
 
+static void log1p_comes_before_min_and_max(void **state)
+{
+    (void)state;
+    outcome o = {0};
+    run_columns(&o, HR_COLUMNS(hr_numeric_column("a", .log1p = true, .min = 1, .max = 3)),
+                (feature[]){{"a", INTS(0, 19, -1)}}, 1);
+    const float *v = o.result[0].values;
+    assert_true(v[0] == -0.5f && v[1] == (log1pf(19) - 1) / 2 && v[2] == -INFINITY);
+    outcome_free(&o);
+    assert_refused(hr_numeric_column("a", .min = 3, .max = 1), "column.normalizer");
+    assert_refused(hr_numeric_column("a", .max = 1, .std = 1), "column.normalizer");
+}
+
 static void times(const void *in, hr_dtype dtype, float *out, int64_t count, void *user)
 {
     assert_int_equal(dtype, HR_INT64);
@@ -146,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_any_type_become_float32),
         cmocka_unit_test(mean_and_std_are_applied_in_float32),
+        cmocka_unit_test(log1p_comes_before_min_and_max),
         cmocka_unit_test(normalizer_sees_the_parsed_type),
         cmocka_unit_test(ragged_strings_and_wrong_widths_are_refused),
         cmocka_unit_test(bad_arguments_are_refused_when_the_column_is_made),

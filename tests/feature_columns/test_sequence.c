@@ -107,6 +107,23 @@ static void integers_stay_integers(void **state)
     outcome_free(&o);
 }
 
+static void what_is_filled_in_is_not_normalized(void **state)
+{
+    (void)state;
+    const int64_t value[] = {10, 20, 30};
+    const feature f = {"x", {.dtype = HR_INT64, .rows = 2, .values = value, .count = 3, .splits = SPLITS(0, 1, 3)}};
+    outcome o = {0};
+    run_columns(&o,
+                HR_COLUMNS(hr_sequence_numeric_column("x", .dtype = HR_INT64, .shape = HR_SHAPE(2), .default_value = -1,
+                                                      .mean = 10, .std = 10)),
+                &f, 1);
+    assert_ok(o.status, &o.err);
+    assert_int_equal(o.result[0].dtype, HR_FLOAT);
+    static const float expected[] = {0, -1, 1, 2};
+    assert_memory_equal(o.result[0].values, expected, sizeof expected);
+    outcome_free(&o);
+}
+
 static void steps_of_too_many_numbers_fail_their_row(void **state)
 {
     (void)state;
@@ -319,6 +336,7 @@ int main(void)
         cmocka_unit_test(values_out_of_the_order_of_steps_fail_their_row),
         cmocka_unit_test(numbers_fill_whole_steps_with_the_default),
         cmocka_unit_test(integers_stay_integers),
+        cmocka_unit_test(what_is_filled_in_is_not_normalized),
         cmocka_unit_test(steps_of_too_many_numbers_fail_their_row),
         cmocka_unit_test(sequences_are_refused_where_there_are_no_steps),
         cmocka_unit_test(layers_tell_sequences_from_other_columns),
