@@ -1,8 +1,15 @@
 /* Open addressing with linear steps, at most 5/8 full. A slot is a piece of the hash and the number of an entry; entries
  * lie in the order of adding; long keys in chunks that never move. */
+#if !defined(_GNU_SOURCE) && defined(__linux__)
+#define _GNU_SOURCE
+#endif
 #include "base/map.h"
 
-enum { CHUNK = 1 << 16, LEAST_SLOTS = 16 };
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+enum { CHUNK = 1 << 16, LEAST_SLOTS = 16, LINE = 64, HUGE = 2 << 20 };
 
 struct hr__map_chunk {
     struct hr__map_chunk *next;
@@ -27,6 +34,20 @@ static char *keep_bytes(hr__map *map, const char *key, size_t size)
     return copy;
 }
 
+/* Lookups in large tables touch pages at random: with pages of 2 MiB few of them miss the address cache. An advice only,
+ * best given before the memory is touched. */
+static void ask_for_huge_pages(void *memory, size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t first = ((uintptr_t)memory + HUGE - 1) / HUGE * HUGE,
+                    end = ((uintptr_t)memory + size) / HUGE * HUGE;
+    if (end > first) (void)madvise((char *)memory + (first - (uintptr_t)memory), end - first, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
 static void place(hr__map *map, uint64_t hash, uint32_t entry)
 {
     uint64_t i = hash & map->mask;
@@ -38,6 +59,7 @@ static bool grow_slots(hr__map *map, uint64_t slots)
 {
     hr__map_slot *fresh = hr_calloc(slots, sizeof *fresh);
     if (!fresh) return false;
+    ask_for_huge_pages(fresh, slots * sizeof *fresh);
     hr_free(map->slots);
     map->slots = fresh;
     map->mask = slots - 1;
@@ -48,15 +70,25 @@ static bool grow_slots(hr__map *map, uint64_t slots)
     return true;
 }
 
+static bool grow_entries(hr__map *map, uint32_t count)
+{
+    const size_t size = (size_t)count * sizeof *map->entries + LINE;
+    char *memory = hr_malloc(size);
+    if (!memory) return false;
+    ask_for_huge_pages(memory, size);
+    char *aligned = memory + (LINE - (uintptr_t)memory % LINE) % LINE;
+    if (map->count > 0) memcpy(aligned, map->entries, (size_t)map->count * sizeof *map->entries);
+    hr_free(map->entry_memory);
+    map->entry_memory = memory;
+    map->entries = (hr__map_entry *)(void *)aligned;
+    map->capacity = count;
+    return true;
+}
+
 hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err)
 {
     if (count == UINT32_MAX) return hr_no_memory(err, "a map of 2^32 keys");
-    if (count > map->capacity) {
-        hr__map_entry *entries = hr_realloc(map->entries, (size_t)count * sizeof *entries);
-        if (!entries) return hr_no_memory(err, "the keys of a map");
-        map->entries = entries;
-        map->capacity = count;
-    }
+    if (count > map->capacity && !grow_entries(map, count)) return hr_no_memory(err, "the keys of a map");
     uint64_t slots = map->mask ? map->mask + 1 : LEAST_SLOTS;
     while (slots / 8 * 5 < count) slots *= 2;
     if (slots != map->mask + 1 && !grow_slots(map, slots)) return hr_no_memory(err, "the slots of a map");
@@ -87,7 +119,11 @@ static hr_status append(hr__map *map, uint64_t hash, const char *key, size_t siz
 
 hr_status hr__map_add(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err)
 {
-    uint64_t hash = hr__map_hash(key, size);
+    return hr__map_add_hashed(map, hr__map_hash(key, size), key, size, value, err);
+}
+
+hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value, hr_error *err)
+{
     if (hr__map_find_hashed(map, hash, key, size)) return HR_ALREADY_EXISTS;
     return append(map, hash, key, size, value, err);
 }
@@ -109,6 +145,6 @@ void hr__map_free(hr__map *map)
         map->chunks = next;
     }
     hr_free(map->slots);
-    hr_free(map->entries);
+    hr_free(map->entry_memory);
     *map = (hr__map){0};
 }

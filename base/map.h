@@ -30,8 +30,9 @@ typedef struct hr__map_entry {
 /* Begin with {0}. */
 typedef struct hr__map {
     hr__map_slot *slots;
-    uint64_t mask; /* slots - 1; 0: none yet */
-    hr__map_entry *entries;
+    uint64_t mask;          /* slots - 1; 0: none yet */
+    hr__map_entry *entries; /* two a cache line: aligned within entry_memory */
+    void *entry_memory;
     uint32_t count, capacity;
     struct hr__map_chunk *chunks; /* the bytes of long keys */
     size_t chunk_left;
@@ -39,6 +40,9 @@ typedef struct hr__map {
 
 /* Adds a key (copied) with its value. HR_ALREADY_EXISTS, with nothing in `err`: it is there; it keeps its value. */
 HR_API hr_status hr__map_add(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err);
+/* The same with the key's hash, where it is at hand. */
+HR_API hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value,
+                                    hr_error *err);
 /* Adds or changes. */
 HR_API hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err);
 /* Room for `count` entries in all, so that adding them moves nothing. */
@@ -52,12 +56,49 @@ static inline hr_view hr__map_key(const hr__map *map, uint32_t i)
     return (hr_view){e->size > HR__MAP_INLINE ? e->key.far : e->key.bytes, (int64_t)e->size};
 }
 
-/* For many keys at once, and for whoever needs the hash, too: hashes first, with a prefetch each, then the lookups. */
+/* For many keys at once, and for whoever needs the hash, too: the hashes of some keys first, with a prefetch each; then
+ * the entry that each most likely is, with a prefetch; then the lookups. */
 static inline uint64_t hr__map_hash(const char *key, size_t size) { return hr__fingerprint64_inline(key, size); }
 
 static inline void hr__map_prefetch(const hr__map *map, uint64_t hash)
 {
     if (map->mask) __builtin_prefetch(&map->slots[hash & map->mask]);
+}
+
+/* The first entry with the hash's upper half, which is nearly always that of the key, if it is there; NULL: it is not. */
+static inline hr__map_entry *hr__map_candidate(const hr__map *map, uint64_t hash)
+{
+    if (!map->mask) return NULL;
+    const uint32_t tag = (uint32_t)(hash >> 32);
+    for (uint64_t i = hash & map->mask;; i = (i + 1) & map->mask) {
+        const hr__map_slot slot = map->slots[i];
+        if (!slot.entry) return NULL;
+        if (slot.tag != tag) continue;
+        __builtin_prefetch(&map->entries[slot.entry - 1]);
+        return &map->entries[slot.entry - 1];
+    }
+}
+
+/* Bytes of keys that lie in entries are compared by words that overlap: no call, and nothing behind them is read. */
+static inline bool hr__map_entry_is(const hr__map_entry *e, const char *key, size_t size)
+{
+    if (e->size != size) return false;
+    if (size > HR__MAP_INLINE) return memcmp(e->key.far, key, size) == 0;
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    if (size >= 8) {
+        memcpy(&a, key, 8);
+        memcpy(&b, e->key.bytes, 8);
+        memcpy(&c, key + size - 8, 8);
+        memcpy(&d, e->key.bytes + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(&a, key, 4);
+        memcpy(&b, e->key.bytes, 4);
+        memcpy(&c, key + size - 4, 4);
+        memcpy(&d, e->key.bytes + size - 4, 4);
+    } else {
+        return size == 0 || memcmp(e->key.bytes, key, size) == 0;
+    }
+    return ((a ^ b) | (c ^ d)) == 0;
 }
 
 /* The value, or NULL; valid until the next addition. `hash` is hr__map_hash of the key. */
@@ -70,8 +111,7 @@ static inline int64_t *hr__map_find_hashed(const hr__map *map, uint64_t hash, co
         if (!slot.entry) return NULL;
         if (slot.tag != tag) continue;
         hr__map_entry *e = &map->entries[slot.entry - 1];
-        if (e->size != size) continue;
-        if (size == 0 || memcmp(size > HR__MAP_INLINE ? e->key.far : e->key.bytes, key, size) == 0) return &e->value;
+        if (hr__map_entry_is(e, key, size)) return &e->value;
     }
 }
 

@@ -1,4 +1,4 @@
-/* Words to ids. The map's hash is Fingerprint64, which the buckets for unknown words need as well: each word is hashed
+/* Columns of words. The map's hash is Fingerprint64, which the buckets for unknown words need as well: each word is hashed
  * once. Integers are looked up by their 8 bytes; in those buckets they count as decimal text. */
 #include "feature_columns/vocabulary.h"
 
@@ -6,41 +6,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 32 };
-
-static hr_status repeated(const hr__vocabulary_spec *s, const char *word, size_t size, hr_error *err)
-{
-    int shown = size < 60 ? (int)size : 60;
-    return hr_fail(err, s->file ? HR_FAILED_PRECONDITION : HR_INVALID_ARGUMENT, "column.vocabulary",
-                   "vocabulary of '%s': expected different words, got \"%.*s\" again as number %lld", s->key, shown,
-                   word, (long long)s->size);
-}
-
-static hr_status add(hr__vocabulary_spec *s, const char *key, size_t size, bool *again, hr_error *err)
-{
-    hr_status st = hr__map_add(&s->ids, key, size, s->size, err);
-    *again = st == HR_ALREADY_EXISTS;
-    if (st != HR_OK) return *again ? HR_OK : st;
-    s->size++;
-    s->digest = hr_fingerprint_cat64(s->digest, hr__map_hash(key, size));
-    return HR_OK;
-}
-
-hr_status hr__vocabulary_add(hr__vocabulary_spec *s, const char *word, size_t size, hr_error *err)
-{
-    bool again;
-    HR_TRY(add(s, word, size, &again, err));
-    return again ? repeated(s, word, size, err) : HR_OK;
-}
-
-hr_status hr__vocabulary_add_int(hr__vocabulary_spec *s, int64_t word, hr_error *err)
-{
-    char bytes[sizeof word], text[24];
-    memcpy(bytes, &word, sizeof word);
-    bool again;
-    HR_TRY(add(s, bytes, sizeof bytes, &again, err));
-    return again ? repeated(s, text, (size_t)hr__decimal(word, text), err) : HR_OK;
-}
+enum { BLOCK = 64 };
 
 /* ---- the column ---- */
 
@@ -94,7 +60,7 @@ void hr__vocabulary_free(void *spec)
     hr__vocabulary_spec *s = spec;
     hr_free((void *)(uintptr_t)s->key);
     hr_free((void *)(uintptr_t)s->file);
-    hr__map_free(&s->ids);
+    hr__words_unref(s->words);
 }
 
 hr_status hr__vocabulary_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
@@ -102,16 +68,16 @@ hr_status hr__vocabulary_describe(const void *spec, const hr_feature_column *con
 {
     (void)source;
     const hr__vocabulary_spec *s = spec;
-    if (s->size < 1)
+    if (!s->words || s->words->size < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary", "vocabulary of '%s': expected words, got none",
                        s->key);
     HR_TRY(hr_column_name(out, err, "%s", s->key));
     HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
-    hr_column_mix(out, &s->digest, sizeof s->digest);
-    hr_column_mix(out, (int64_t[]){s->size, s->default_value, s->oov}, 3 * sizeof(int64_t));
+    hr_column_mix(out, &s->words->digest, sizeof s->words->digest);
+    hr_column_mix(out, (int64_t[]){s->words->size, s->default_value, s->oov}, 3 * sizeof(int64_t));
     hr_column_info *info = hr_column_describe(out);
     info->categorical = true;
-    info->num_buckets = s->size + s->oov;
+    info->num_buckets = s->words->size + s->oov;
     return HR_OK;
 }
 
@@ -126,23 +92,31 @@ hr_status hr__vocabulary_accept(const void *spec, const hr_column_values *in, hr
 
 static int64_t unknown_word(const hr__vocabulary_spec *s, uint64_t hash)
 {
-    return s->oov > 0 ? s->size + (int64_t)hr__remainder(s->buckets, hash) : s->default_value;
+    return s->oov > 0 ? s->words->size + (int64_t)hr__remainder(s->buckets, hash) : s->default_value;
 }
 
-/* Hashes and prefetches of a block first, so that misses of the cache overlap. */
-static void look_up_strings(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
+/* All of a block take each step together, so that misses of the cache overlap. */
+static void look_up_block(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
 {
     uint64_t hash[BLOCK];
-    for (int64_t at = 0; at < n; at += BLOCK) {
-        int64_t block = n - at < BLOCK ? n - at : BLOCK;
-        hr__fingerprint_many(words + at, block, hash);
-        for (int64_t i = 0; i < block; i++) hr__map_prefetch(&s->ids, hash[i]);
-        for (int64_t i = 0; i < block; i++) {
-            const hr_view *word = &words[at + i];
-            const int64_t *id = hr__map_find_hashed(&s->ids, hash[i], word->data, (size_t)word->size);
-            ids[at + i] = id ? *id : unknown_word(s, hash[i]);
+    const hr__map_entry *likely[BLOCK];
+    hr__fingerprint_many(words, n, hash);
+    for (int64_t i = 0; i < n; i++) hr__map_prefetch(&s->words->ids, hash[i]);
+    for (int64_t i = 0; i < n; i++) likely[i] = hr__map_candidate(&s->words->ids, hash[i]);
+    for (int64_t i = 0; i < n; i++) {
+        const size_t size = (size_t)words[i].size;
+        if (likely[i] && hr__map_entry_is(likely[i], words[i].data, size)) {
+            ids[i] = likely[i]->value;
+            continue;
         }
+        const int64_t *id = likely[i] ? hr__map_find_hashed(&s->words->ids, hash[i], words[i].data, size) : NULL;
+        ids[i] = id ? *id : unknown_word(s, hash[i]);
     }
+}
+
+static void look_up_strings(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
+{
+    for (int64_t at = 0; at < n; at += BLOCK) look_up_block(s, words + at, n - at < BLOCK ? n - at : BLOCK, ids + at);
 }
 
 static void look_up_integers(const hr__vocabulary_spec *s, const hr_column_values *in, int64_t *ids)
@@ -151,7 +125,7 @@ static void look_up_integers(const hr__vocabulary_spec *s, const hr_column_value
         char bytes[sizeof(int64_t)], text[24];
         int64_t word = hr__integer_at(in, i);
         memcpy(bytes, &word, sizeof word);
-        const int64_t *id = hr__map_find(&s->ids, bytes, sizeof bytes);
+        const int64_t *id = hr__map_find(&s->words->ids, bytes, sizeof bytes);
         if (id)
             ids[i] = *id;
         else

@@ -3,8 +3,8 @@
 #ifndef HR__VOCABULARY_H
 #define HR__VOCABULARY_H
 
-#include "base/map.h"
 #include "feature_columns/config.h"
+#include "feature_columns/words.h"
 
 typedef struct hr__vocabulary_spec {
     const char *key;
@@ -14,17 +14,11 @@ typedef struct hr__vocabulary_spec {
     hr_dtype dtype;
     int64_t default_value, oov;
     bool has_default;
-    hr__map ids; /* words, or the 8 bytes of integers, to ids */
-    int64_t size;
-    uint64_t digest;     /* of the words in their order */
+    hr__words *words;
     hr__divisor buckets; /* oov */
 } hr__vocabulary_spec;
 
-/* Adds the next word. Kind of a repeated one: column.vocabulary. */
-hr_status hr__vocabulary_add(hr__vocabulary_spec *s, const char *word, size_t size, hr_error *err);
-hr_status hr__vocabulary_add_int(hr__vocabulary_spec *s, int64_t word, hr_error *err);
-
-/* The descriptor's functions. copy takes over key, and fills in the words by `read`. */
+/* The descriptor's functions. copy takes over key, and gets the words by `read`. */
 hr_status hr__vocabulary_copy(hr__vocabulary_spec *s, hr_status (*read)(hr__vocabulary_spec *s, hr_error *err),
                               hr_error *err);
 void hr__vocabulary_free(void *spec);

@@ -6,13 +6,16 @@
 static hr_status read_list(hr__vocabulary_spec *s, hr_error *err)
 {
     const hr_vocabulary *v = &s->given;
+    const hr__words_of of = {.key = s->key};
+    s->words = hr__words_new();
+    if (!s->words) return hr_no_memory(err, "a vocabulary");
     for (int64_t i = 0; i < v->count; i++) {
         if (v->ints)
-            HR_TRY(hr__vocabulary_add_int(s, v->ints[i], err));
+            HR_TRY(hr__words_add_int(s->words, of, v->ints[i], err));
         else if (v->views)
-            HR_TRY(hr__vocabulary_add(s, v->views[i].data, (size_t)v->views[i].size, err));
+            HR_TRY(hr__words_add(s->words, of, v->views[i].data, (size_t)v->views[i].size, err));
         else if (v->strings && v->strings[i])
-            HR_TRY(hr__vocabulary_add(s, v->strings[i], strlen(v->strings[i]), err));
+            HR_TRY(hr__words_add(s->words, of, v->strings[i], strlen(v->strings[i]), err));
         else
             return hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary",
                            "vocabulary of '%s': expected a word, got NULL as number %lld", s->key, (long long)i);
