@@ -134,7 +134,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB or none; default none"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default none"},
     {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row; default ,"},
     {FLAG_TEXT, "na-value", 0, "TEXT", "counts as missing, besides an empty field"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},

@@ -1,5 +1,6 @@
 /* Names on the command line: which files they mean, and in which compression. */
 #include "cli/command.h"
+#include "io/codecs/codec.h"
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -66,14 +67,15 @@ const char *compression_words(const char *between)
 
 bool flag_compression(const command_call *call, hr_compression *out)
 {
-    const char *name = flag_text(call, "compression"), *word;
+    const char *name = flag_text(call, "compression");
     *out = HR_COMPRESSION_AUTO;
     if (!name) return true;
-    for (int i = 0; (word = compression_word(i)) != NULL; i++) {
-        if (strcasecmp(name, word) != 0) continue;
-        *out = (hr_compression)(HR_NONE + i);
+    for (int i = 0; i < hr__codec_count(); i++) {
+        const hr__codec *codec = hr__codec_at(i);
+        if (strcasecmp(name, codec->id == HR_NONE ? codec->name : codec->tf_name) != 0) continue;
+        *out = codec->id;
         return true;
     }
-    usage_error(call, "--compression: expected %s or none, found \"%s\"", compression_words(", "), name);
+    usage_error(call, "--compression: expected GZIP, ZLIB, LZ4, ZSTD or none, found \"%s\"", name);
     return false;
 }

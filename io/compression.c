@@ -30,6 +30,10 @@ const char *hr_compression_name(hr_compression compression)
     return codec ? codec->tf_name : "AUTO";
 }
 
+int hr__codec_count(void) { return CODECS; }
+
+const hr__codec *hr__codec_at(int i) { return codecs[i]; }
+
 const hr__codec *hr__codec_of(hr_compression id)
 {
     for (int i = 0; i < CODECS; i++)

@@ -126,7 +126,10 @@ int64_t hr_input_offset(const hr_input *in) { return in->window->offset; }
 
 int64_t hr_input_compressed_offset(const hr_input *in) { return in->decoder ? in->raw.offset : -1; }
 
-int64_t hr_input_trailing_zeros(const hr_input *in) { return in->decoder ? in->codec->zeros(in->decoder) : 0; }
+int64_t hr_input_trailing_zeros(const hr_input *in)
+{
+    return in->decoder && in->codec->zeros ? in->codec->zeros(in->decoder) : 0;
+}
 
 const char *hr_input_path(const hr_input *in) { return in->path; }
 

@@ -14,15 +14,18 @@ extern "C" {
 
 /* ---- compression ---- */
 
-/* A codec is one file of io/codecs/, a line of codecs.def. Several gzip members or zlib streams in one file are read to the end. */
+/* A codec is one file of io/codecs/, a line of codecs.def. Several gzip members, zlib streams or frames in one file are
+ * read to the end. */
 typedef enum hr_compression {
-    HR_COMPRESSION_AUTO, /* reading: by magic bytes; writing: by the file name (.gz, .zlib), else none */
+    HR_COMPRESSION_AUTO, /* reading: by magic bytes; writing: by the file name (.gz, .zlib, .lz4, .zst), else none */
     HR_NONE,
     HR_GZIP,
     HR_ZLIB,
+    HR_LZ4,  /* frames of 256 KiB, which an index can begin at; so are the next ones */
+    HR_ZSTD, /* HR_UNIMPLEMENTED where the library was built without libzstd */
 } hr_compression;
 
-/* TensorFlow's compression_type: "" (none), "GZIP", "ZLIB", exactly so. False: there is no such one. */
+/* TensorFlow's compression_type: "" (none), "GZIP", "ZLIB", exactly so; our own "LZ4", "ZSTD". False: no such one. */
 HR_API bool hr_compression_named(const char *name, hr_compression *out);
 HR_API const char *hr_compression_name(hr_compression compression); /* the same, or "AUTO" */
 

@@ -9,6 +9,9 @@
 /* Takes all of the bytes. */
 typedef hr_status hr__sink_fn(void *sink, const void *data, size_t size, hr_error *err);
 
+/* Told where a part of the file begins that can be decoded by itself, and which byte of what is made comes first in it. */
+typedef void hr__begin_fn(void *user, int64_t offset, int64_t made);
+
 typedef struct hr__codec {
     hr_compression id;
     const char *name;      /* for people: "gzip" */
@@ -25,9 +28,12 @@ typedef struct hr__codec {
      * otherwise; `zeros` counts the padding that it passed over. */
     hr_status (*decoder_new)(void **decoder, hr_error *err);
     hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
-    int64_t (*zeros)(const void *decoder);
+    int64_t (*zeros)(const void *decoder); /* NULL: it passes over none */
     /* Where in the file the stream at hand began, for who looks for the next one behind damage; NULL: not known. */
     int64_t (*began)(const void *decoder);
+    /* Both NULL: it can only be decoded from its beginning. `go_on` tells a new decoder that it begins at such a part. */
+    void (*watch)(void *decoder, hr__begin_fn *begins, void *user);
+    void (*go_on)(void *decoder, int64_t made);
     void (*decoder_free)(void *decoder);
 
     /* Encoding: NULL as above. level 0: the codec's own choice. */
@@ -37,6 +43,17 @@ typedef struct hr__codec {
     void (*encoder_free)(void *encoder);
 } hr__codec;
 
+/* Where a decoder stands: byte `offset` of the file, in stream (or frame) `number`, behind `made` bytes of its own. */
+typedef struct hr__codec_place {
+    const char *name, *unit;
+    int64_t number, offset;
+    uint64_t made;
+} hr__codec_place;
+/* HR_DATA_LOSS: "byte 17 (40 inflated): gzip stream 0: what". */
+hr_status hr__codec_damaged(hr__codec_place at, const char *kind, hr_error *err, const char *what);
+
+HR_API int hr__codec_count(void);
+HR_API const hr__codec *hr__codec_at(int i);             /* in the order of codecs.def */
 HR_API const hr__codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMPRESSION_AUTO, too) */
 /* The codec of a file to read that begins with `head`: the one asked for, or what name and bytes say. HR_DATA_LOSS if
  * they disagree. */

@@ -2,7 +2,6 @@
  * ends nothing, a trailer must be there and right, only zeros may follow the last one. What was inflated before a
  * damage is handed out before the error. */
 #include "io/codecs/members.h"
-#include <inttypes.h>
 #include <string.h>
 
 enum { MAX_TRAILER = 8, ENCODER_ROOM = 64 * 1024 };
@@ -19,16 +18,15 @@ typedef struct decoder {
     int64_t began;   /* offset in the file of the member at hand */
     int64_t padding; /* and of the zeros */
     int64_t zeros;
+    hr__begin_fn *begins;
+    void *user;
 } decoder;
 
 /* ---- what can be wrong ---- */
 
 static hr_status damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
 {
-    hr_fail(err, HR_DATA_LOSS, kind, "byte %" PRId64 " (%" PRIu64 " inflated): %s stream %" PRId64 ": %s", at, d->total,
-            d->form->name, d->members, what);
-    if (err) err->compressed_offset = at;
-    return HR_DATA_LOSS;
+    return hr__codec_damaged((hr__codec_place){d->form->name, "stream", d->members, at, d->total}, kind, err, what);
 }
 
 static hr_status cut(const decoder *d, const hr__window *raw, hr_error *err)
@@ -65,6 +63,7 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
         int64_t used = d->form->header(bytes, size, &why);
         if (used < 0) return damaged(d, raw->offset, "stream.corrupt", err, why);
         if (used > 0) {
+            if (d->begins) d->begins(d->user, raw->offset, (int64_t)d->total);
             hr__window_consume(raw, (size_t)used);
             d->engine->inflate_reset(d->inflate);
             d->stage = BODY;
@@ -157,6 +156,15 @@ hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t r
 int64_t hr__members_zeros(const void *d) { return ((const decoder *)d)->zeros; }
 
 int64_t hr__members_began(const void *d) { return ((const decoder *)d)->began; }
+
+void hr__members_watch(void *decoder_, hr__begin_fn *begins, void *user)
+{
+    decoder *d = decoder_;
+    d->begins = begins;
+    d->user = user;
+}
+
+void hr__members_go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->total = (uint64_t)made; }
 
 hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                   hr_error *err)

@@ -27,6 +27,8 @@ HR_API hr_status hr__members_decoder_new(const hr__member_form *form, const hr__
 HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
 HR_API int64_t hr__members_zeros(const void *decoder);
 HR_API int64_t hr__members_began(const void *decoder);
+void hr__members_watch(void *decoder, hr__begin_fn *begins, void *user);
+void hr__members_go_on(void *decoder, int64_t made);
 HR_API void hr__members_decoder_free(void *decoder);
 
 HR_API hr_status hr__members_encoder_new(const hr__member_form *form, int level, void **out, hr_error *err);

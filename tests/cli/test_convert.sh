@@ -39,6 +39,23 @@ it_reads_standard_input_and_writes_compressed_shards() {
     prints "2 records in 1 file"
 }
 
+it_writes_and_reads_what_the_tools_of_lz4_and_zstd_do() {
+    people
+    headrace convert people.csv -s people.yaml -o plain
+    for tool in lz4 zstd; do
+        command -v $tool >/dev/null || continue
+        headrace convert people.csv -s people.yaml -o $tool --compression $tool
+        ends_with 0
+        $tool -dcq <$tool/data-00000-of-00001.tfrecord >$tool.tfrecord || fail "$tool cannot read it"
+        same $tool.tfrecord plain/data-00000-of-00001.tfrecord
+        $tool -cq -9 <plain/data-00000-of-00001.tfrecord >$tool/again
+        headrace head $tool/again -n 1
+        prints '"name": "anna"'
+        headrace info $tool/again --compression gzip
+        refused 1 "$tool/again: expected compression gzip, got a $tool file"
+    done
+}
+
 it_takes_names_of_any_bytes() {
     people
     local name=$'n\xff\xfe.csv' folder=$'o\xff[1]*'

@@ -1,0 +1,49 @@
+/* Files of frames behind each other, each with its own header and checksum, made and read by a library: what lz4.c and
+ * zstd.c share. Each frame stands alone, so that an index can begin at any of them. */
+#ifndef HR_FRAMES_H
+#define HR_FRAMES_H
+
+#include "io/codecs/codec.h"
+#include "io/codecs/deflate.h"
+
+typedef enum hr__framed { HR__FRAME_MORE, HR__FRAME_DONE, HR__FRAME_CORRUPT, HR__FRAME_CHECKSUM } hr__framed;
+
+typedef struct hr__frame_form {
+    const char *name; /* "lz4" */
+    bool (*accepts)(const unsigned char *head, size_t size);
+
+    void *(*decoder_new)(void); /* NULL: no memory */
+    void (*decoder_reset)(void *decoder);
+    /* Good bytes come out before a fault, which *why then names. DONE: the frame, with its checksum, is whole. */
+    hr__framed (*decode)(void *decoder, hr__flow *flow, const char **why);
+    void (*decoder_free)(void *decoder);
+
+    void *(*encoder_new)(int level);
+    size_t (*bound)(size_t size); /* of a frame of so many bytes */
+    /* A whole frame: its size; 0: no memory. */
+    size_t (*encode)(void *encoder, const void *data, size_t size, void *to, size_t room);
+    void (*encoder_free)(void *encoder);
+} hr__frame_form;
+
+/* One of the frames that every such format has for others' notes, and which every reader passes over. */
+static inline bool hr__frame_is_skippable(const unsigned char *head, size_t size)
+{
+    if (size > 0 && (head[0] & 0xf0) != 0x50) return false;
+    if (size > 1 && head[1] != 0x2a) return false;
+    if (size > 2 && head[2] != 0x4d) return false;
+    return size < 4 || head[3] == 0x18;
+}
+
+HR_API hr_status hr__frames_decoder_new(const hr__frame_form *form, void **out, hr_error *err);
+HR_API hr_status hr__frames_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
+int64_t hr__frames_began(const void *decoder);
+void hr__frames_watch(void *decoder, hr__begin_fn *begins, void *user);
+void hr__frames_go_on(void *decoder, int64_t made);
+HR_API void hr__frames_decoder_free(void *decoder);
+
+hr_status hr__frames_encoder_new(const hr__frame_form *form, int level, void **out, hr_error *err);
+hr_status hr__frames_encode(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                            hr_error *err);
+void hr__frames_encoder_free(void *encoder);
+
+#endif

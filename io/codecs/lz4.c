@@ -1,0 +1,112 @@
+/* LZ4 frames, as `lz4` reads and writes them. The library's stable interface allocates by malloc alone. */
+#include "io/codecs/frames.h"
+#include <lz4frame.h>
+#include <string.h>
+
+static bool lz4_accepts(const unsigned char *head, size_t size)
+{
+    return memcmp(head, "\x04\x22\x4d\x18", size < 4 ? size : 4) == 0 || hr__frame_is_skippable(head, size);
+}
+
+static int lz4_bid(const unsigned char *head, size_t size)
+{
+    return size >= 4 && memcmp(head, "\x04\x22\x4d\x18", 4) == 0 ? 2 : 0;
+}
+
+/* ---- decoding ---- */
+
+static void *decoder_new(void)
+{
+    LZ4F_dctx *d = NULL;
+    return LZ4F_isError(LZ4F_createDecompressionContext(&d, LZ4F_VERSION)) ? NULL : d;
+}
+
+static void decoder_reset(void *decoder) { LZ4F_resetDecompressionContext(decoder); }
+
+static hr__framed decode(void *decoder, hr__flow *flow, const char **why)
+{
+    size_t made = flow->room, used = flow->in_size;
+    const size_t left = LZ4F_decompress(decoder, flow->out, &made, flow->in, &used, NULL);
+    if (LZ4F_isError(left)) {
+        *why = LZ4F_getErrorName(left);
+        return strstr(*why, "hecksum") ? HR__FRAME_CHECKSUM : HR__FRAME_CORRUPT;
+    }
+    flow->in += used;
+    flow->in_size -= used;
+    flow->out += made;
+    flow->room -= made;
+    return left == 0 ? HR__FRAME_DONE : HR__FRAME_MORE;
+}
+
+static void decoder_free(void *decoder) { LZ4F_freeDecompressionContext(decoder); }
+
+/* ---- encoding ---- */
+
+static LZ4F_preferences_t preferences(int level)
+{
+    LZ4F_preferences_t p;
+    memset(&p, 0, sizeof p);
+    p.frameInfo.blockSizeID = LZ4F_max256KB;
+    p.frameInfo.blockMode = LZ4F_blockIndependent;
+    p.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+    p.compressionLevel = level;
+    return p;
+}
+
+static void *encoder_new(int level)
+{
+    LZ4F_preferences_t p = preferences(level);
+    return hr_memdup(&p, sizeof p);
+}
+
+static size_t bound(size_t size)
+{
+    LZ4F_preferences_t p = preferences(0);
+    return LZ4F_compressFrameBound(size, &p) + 8; /* the size of the content, which the bound may leave out */
+}
+
+static size_t encode(void *encoder, const void *data, size_t size, void *to, size_t room)
+{
+    LZ4F_preferences_t p = *(const LZ4F_preferences_t *)encoder;
+    p.frameInfo.contentSize = size;
+    const size_t made = LZ4F_compressFrame(to, room, data, size, &p);
+    return LZ4F_isError(made) ? 0 : made;
+}
+
+static const hr__frame_form form = {
+    .name = "lz4",
+    .accepts = lz4_accepts,
+    .decoder_new = decoder_new,
+    .decoder_reset = decoder_reset,
+    .decode = decode,
+    .decoder_free = decoder_free,
+    .encoder_new = encoder_new,
+    .bound = bound,
+    .encode = encode,
+    .encoder_free = hr_free,
+};
+
+static hr_status lz4_decoder(void **out, hr_error *err) { return hr__frames_decoder_new(&form, out, err); }
+
+static hr_status lz4_encoder(int level, void **out, hr_error *err)
+{
+    return hr__frames_encoder_new(&form, level, out, err);
+}
+
+const hr__codec hr__codec_lz4 = {
+    .id = HR_LZ4,
+    .name = "lz4",
+    .tf_name = "LZ4",
+    .extension = ".lz4",
+    .bid = lz4_bid,
+    .accepts = lz4_accepts,
+    .decoder_new = lz4_decoder,
+    .decode = hr__frames_decode,
+    .began = hr__frames_began,
+    .watch = hr__frames_watch,
+    .go_on = hr__frames_go_on,
+    .decoder_free = hr__frames_decoder_free,
+    .encoder_new = lz4_encoder,
+    .encode = hr__frames_encode,
+    .encoder_free = hr__frames_encoder_free,
+};

@@ -1,0 +1,60 @@
+/* Any bytes as a file of every codec: whatever they are, decoding ends, and says the same in pieces of any size. */
+#include "io/codecs/codec.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 20 };
+
+typedef struct bytes {
+    const uint8_t *data;
+    size_t size, at, piece;
+} bytes;
+
+static hr_status give(void *source, char *to, size_t room, size_t *got, hr_error *err)
+{
+    (void)err;
+    bytes *b = source;
+    size_t size = b->size - b->at;
+    if (size > room) size = room;
+    if (size > b->piece) size = b->piece;
+    if (size > 0) memcpy(to, b->data + b->at, size);
+    b->at += size;
+    *got = size;
+    return size > 0 ? HR_OK : HR_END;
+}
+
+static size_t decode_all(const hr__codec *codec, const uint8_t *data, size_t size, size_t piece, size_t step, char *out,
+                         hr_status *status)
+{
+    void *decoder;
+    size_t got = 0;
+    hr_error err;
+    bytes b = {data, size, 0, piece};
+    hr__window raw = {.fill = give, .source = &b, .piece = piece};
+    *status = codec->decoder_new(&decoder, &err);
+    if (*status != HR_OK) return 0;
+    while (*status == HR_OK && got < MOST) {
+        size_t some = 0;
+        *status = codec->decode(decoder, &raw, out + got, MOST - got < step ? MOST - got : step, &some, &err);
+        got += some;
+    }
+    codec->decoder_free(decoder);
+    hr__window_clear(&raw);
+    return got;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char out[2][MOST];
+    for (int i = 0; i < hr__codec_count(); i++) {
+        const hr__codec *codec = hr__codec_at(i);
+        if (!codec->decode) continue;
+        hr_status status[2];
+        const size_t a = decode_all(codec, data, size, 1 + size % 97, 1 + size % 1009, out[0], &status[0]);
+        const size_t b = decode_all(codec, data, size, 1 << 16, MOST, out[1], &status[1]);
+        if (memcmp(out[0], out[1], a < b ? a : b) != 0) abort();
+        if ((status[0] == HR_END) != (status[1] == HR_END)) abort();
+        if (status[0] == HR_END && a != b) abort();
+    }
+    return 0;
+}
