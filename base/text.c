@@ -63,15 +63,21 @@ static size_t utf8_length(const unsigned char *p, size_t size)
     return point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : length;
 }
 
-bool hr__is_utf8(const char *data, size_t size)
+size_t hr__utf8_sound(const char *text, size_t size)
 {
-    for (size_t i = 0; i < size;) {
-        size_t length = (unsigned char)data[i] < 0x80 ? 1 : utf8_length((const unsigned char *)data + i, size - i);
-        if (length == 0) return false;
-        i += length;
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    size_t at = 0;
+    while (at < size) {
+        uint64_t eight = high;
+        if (size - at >= 8) memcpy(&eight, text + at, 8);
+        size_t length = eight & high ? utf8_length((const unsigned char *)text + at, size - at) : 8;
+        if (length == 0) break;
+        at += length;
     }
-    return true;
+    return at;
 }
+
+bool hr__is_utf8(const char *data, size_t size) { return hr__utf8_sound(data, size) == size; }
 
 static void json_character(hr__text *text, const unsigned char *p, size_t length)
 {

@@ -22,6 +22,9 @@ HR_API void hr__text_byte(hr__text *text, char byte);
 HR_API void hr__text_printf(hr__text *text, const char *format, ...) HR_PRINTF(2, 3);
 /* "..." as JSON writes it: control characters are escaped, and bytes that are not UTF-8 become U+FFFD. */
 HR_API void hr__text_json(hr__text *text, const char *data, size_t size);
+/* How many bytes at the beginning of the text are whole UTF-8 characters: all, if it is UTF-8. Overlong forms and
+ * surrogates are none. */
+HR_API size_t hr__utf8_sound(const char *text, size_t size);
 HR_API bool hr__is_utf8(const char *data, size_t size);
 /* Room for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
 HR_API char *hr__text_reserve(hr__text *text, size_t size);

@@ -8,11 +8,19 @@
 
 /* How text is cut into fields. */
 typedef struct hr__csv_dialect {
-    char delimiter;
-    bool quotes;     /* a quote at the beginning of a field is special */
-    bool tf_compat;  /* behind a fault in a quoted field: go on within the quotes, instead of ending the row */
-    bool exact_only; /* the delimiter is a quote or a line end, which only TensorFlow allows: no masks */
+    char delimiter, quote, escape;
+    bool quotes;         /* a quote at the beginning of a field is special */
+    bool escapes;        /* there is an escape byte */
+    bool tf_compat;      /* behind a fault in a quoted field: go on within the quotes, instead of ending the row */
+    bool exact_only;     /* no masks: the delimiter is a quote or a line end, which only TensorFlow allows, or there are
+                        escapes or comments */
+    const char *comment; /* lines that begin with it are no rows; the format's */
+    size_t comment_size; /* 0: none */
 } hr__csv_dialect;
+
+hr_status hr__csv_dialect_make(const hr_csv_opts *opts, hr__csv_dialect *out, hr_error *err); /* csv_dialect.c */
+/* The byte that an option gives, or `otherwise`. */
+hr_status hr__csv_one_byte(const char *option, const char *text, char otherwise, char *out, hr_error *err);
 
 /* ---- exact scanning: one field at a time, the meaning of everything (csv_scan.c) ---- */
 
@@ -21,31 +29,38 @@ typedef enum hr__csv_fault {
     HR__CSV_QUOTE_INSIDE,   /* neither doubled nor closing */
     HR__CSV_QUOTE_UNQUOTED, /* in a field that does not begin with one */
     HR__CSV_UNTERMINATED,   /* the data ends within quotes */
+    HR__CSV_DANGLING,       /* the data ends behind an escape */
 } hr__csv_fault;
 
 typedef struct hr__csv_field {
-    size_t begin, end; /* the content; of a quoted field without its quotes, doubled ones within */
-    size_t next;       /* where the next field, or the next row, begins */
-    bool quoted, doubled;
-    bool last;   /* of its row */
-    bool closed; /* a delimiter or a line end was seen, not only the end of the data */
+    size_t begin, end;    /* the content; of a quoted field without its quotes, doubled ones within */
+    size_t next;          /* where the next field, or the next row, begins */
+    bool quoted, doubled; /* doubled: hr__csv_unquote makes another text of it */
+    bool last;            /* of its row */
+    bool closed;          /* a delimiter or a line end was seen, not only the end of the data */
     hr__csv_fault fault;
 } hr__csv_field;
 
 void hr__csv_scan_field(const hr__csv_dialect *d, const char *data, size_t size, size_t at, hr__csv_field *field);
 /* Where the row at `at` ends; *closed as above. */
 size_t hr__csv_scan_row(const hr__csv_dialect *d, const char *data, size_t size, size_t at, bool *closed);
+
+typedef enum hr__csv_line { HR__CSV_ROW, HR__CSV_BLANK, HR__CSV_COMMENT } hr__csv_line;
+/* What begins at `at`, and where it ends. */
+hr__csv_line hr__csv_scan_line(const hr__csv_dialect *d, const char *data, size_t size, size_t at, bool skip_blank,
+                               size_t *end, bool *closed);
 /* Line ends in the bytes: LF, CR, CRLF. */
 int64_t hr__csv_count_lines(const char *data, size_t size);
-size_t hr__csv_unquote(const char *from, size_t size, char *to); /* halves doubled quotes; gives the size */
+/* Halves doubled quotes, takes escapes off; gives the size. */
+size_t hr__csv_unquote(const hr__csv_dialect *d, const char *from, size_t size, char *to);
 
 /* ---- masks: 64 bytes at a time (csv_kernels.c) ---- */
 
 /* Rows at the beginning of data that begins with a row. Both kernels stop before the row in which quotes are not as
  * they should be (fault), which hr__csv_scan_field then judges. */
 typedef struct hr__csv_count {
-    int64_t rows, blank, lines; /* whole rows; those of them that are empty lines; line ends in them */
-    size_t size;                /* bytes of these rows */
+    int64_t rows, blank, comments, lines; /* whole rows; those that are none; line ends in them */
+    size_t size;                          /* bytes of these rows */
     bool fault;
 } hr__csv_count;
 
@@ -67,30 +82,39 @@ typedef struct hr__csv_tokens {
 /* Adds tokens of whole rows from `from` on, which is the beginning of a row. 64 bytes behind `size` can be read. */
 void hr__csv_tokenise(const hr__csv_dialect *d, const char *data, size_t size, size_t from, hr__csv_tokens *out);
 
-/* ---- values (csv_value.c) ---- */
-
-/* Numbers as CSV has them: white space around is allowed. By default also a leading +, hexadecimal floats, nan(...), any
- * length; tf_compat: as TensorFlow 2.15. False: none, or out of range. `out` is of the dtype. */
-bool hr__csv_parse_value(hr_dtype dtype, bool tf_compat, const char *text, size_t size, void *out);
-
 /* ---- format (csv_format.c) ---- */
 
 typedef struct hr__csv_column {
     char *name;
     hr_dtype dtype;
     size_t width;
+    hr_csv_time time;
+    char separator; /* 0: the field is one value */
     bool has_default;
     char fill[sizeof(hr_view)]; /* the default value, or zero, as it lies in memory */
     char *text;                 /* bytes of a string's */
 } hr__csv_column;
 
+/* Texts that mean something. */
+typedef struct hr__csv_words {
+    hr_view *word;
+    int count;
+    uint64_t sizes; /* bit n: one of them has n bytes, or n + 64, ...: few texts are looked at twice */
+} hr__csv_words;
+
+hr_status hr__csv_words_add(hr__csv_words *words, const char *const *text, int count, hr_error *err);
+bool hr__csv_words_have(const hr__csv_words *words, const char *text, size_t size);
+void hr__csv_words_clear(hr__csv_words *words);
+
 typedef struct hr__csv_format {
     hr__csv_dialect dialect;
     hr__csv_column *column;
     int columns;
-    char *na;
-    size_t na_size;
-    bool header, by_name, keep_missing, tf_compat;
+    hr__csv_words na, yes, no; /* beside the empty text; of bools, no words: the default ones */
+    bool header, by_name, keep_missing, keep_blank, quoted_never_missing, strings_never_missing, check_utf8, tf_compat;
+    bool lists; /* a column has a separator */
+    int64_t skip_lines, skip_rows;
+    char *comment;         /* what the dialect borrows */
     int *select, *exclude; /* places in the file, NULL: none given */
     int selects, excludes;
     hr_compression compression;
@@ -100,6 +124,17 @@ hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_e
 void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
 /* Names all columns after the header of `path`, as strings, where no column was given. */
 hr_status hr__csv_format_from_header(hr__csv_format *format, const char *path, hr_error *err);
+
+/* ---- values (csv_value.c, csv_time.c) ---- */
+
+/* A column's value as CSV has them: white space around numbers is allowed. By default also a leading +, hexadecimal
+ * floats, nan(...), any length; tf_compat: as TensorFlow 2.15. False: none, or out of range. `out` is of the dtype. */
+bool hr__csv_parse_value(const hr__csv_format *f, const hr__csv_column *column, const char *text, size_t size,
+                         void *out);
+/* The text, or no text, stands for a value that is not there. */
+bool hr__csv_is_missing(const hr__csv_format *f, const hr__csv_column *column, const char *text, size_t size,
+                        bool quoted);
+bool hr__csv_parse_time(hr_csv_time unit, const char *text, size_t size, int64_t *out);
 
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {
@@ -121,7 +156,7 @@ typedef struct hr__csv_block {
     const char *data; /* whole rows; 64 readable bytes follow */
     size_t size;
     int64_t rows; /* without blank lines that are none */
-    int64_t blank;
+    int64_t blank, comments;
     int64_t offset, line, record; /* of the first row; line from 1 */
 } hr__csv_block;
 
@@ -149,6 +184,8 @@ typedef struct hr__csv_sink {
     hr_origin *origin;                       /* NULL, or room for all rows */
     int32_t file;                            /* for origin */
     void *(*bytes)(size_t size, void *user); /* memory that lives as long as the rows; NULL: none */
+    /* Columns with a separator have splits of all rows + 1 and ask for room for `count` values. False: no memory. */
+    bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
     void *user;
 } hr__csv_sink;

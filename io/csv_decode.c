@@ -38,7 +38,7 @@ static hr_status put_text(const decode *d, int c, void *to, const char *text, si
         memcpy(to, &view, sizeof view);
         return HR_OK;
     }
-    if (hr__csv_parse_value(d->f->column[c].dtype, d->f->tf_compat, text, size, to)) return HR_OK;
+    if (hr__csv_parse_value(d->f, &d->f->column[c], text, size, to)) return HR_OK;
     snprintf(what, sizeof what, "expected %s, got \"%.*s\"; if it means missing, add it to .na_value",
              hr_dtype_name(d->f->column[c].dtype), size > 60 ? 60 : (int)size, text);
     return wrong(d, "csv.value", c, what);
@@ -48,8 +48,7 @@ static hr_status put_field(const decode *d, int c, const char *text, size_t size
 {
     const hr__csv_column *column = &d->f->column[c];
     char *to = (char *)d->out[c].data + (size_t)d->record * column->width;
-    if (size > 0 && !(size == d->f->na_size && memcmp(text, d->f->na, size) == 0))
-        return put_text(d, c, to, text, size);
+    if (!hr__csv_is_missing(d->f, column, text, size, false)) return put_text(d, c, to, text, size);
     memcpy(to, column->fill, column->width);
     return column->has_default ? HR_OK
                                : wrong(d, "csv.missing", c,
@@ -68,7 +67,7 @@ static hr_status scan_unquoted(const decode *d, cursor *in, const char **text, s
     const hr__csv_dialect *dialect = &d->f->dialect;
     *text = in->at;
     for (; in->at < in->end && *in->at != dialect->delimiter; in->at++)
-        if (*in->at == '\n' || *in->at == '\r' || (*in->at == '"' && dialect->quotes))
+        if (*in->at == '\n' || *in->at == '\r' || (*in->at == dialect->quote && dialect->quotes))
             return wrong(d, "csv.quote", -1, "expected no quote and no line end in an unquoted field; quote it");
     *size = (size_t)(in->at - *text);
     return HR_OK;
@@ -77,30 +76,30 @@ static hr_status scan_unquoted(const decode *d, cursor *in, const char **text, s
 /* Behind the opening quote. */
 static hr_status scan_quoted(const decode *d, cursor *in, const char **text, size_t *size)
 {
-    const char *begin = in->at;
+    const char *begin = in->at, quote = d->f->dialect.quote;
     bool doubled = false;
-    while (in->end - in->at > 1 && !(in->at[0] == '"' && in->at[1] == d->f->dialect.delimiter)) {
-        if (in->at[0] == '"' && in->at[1] != '"')
+    while (in->end - in->at > 1 && !(in->at[0] == quote && in->at[1] == d->f->dialect.delimiter)) {
+        if (in->at[0] == quote && in->at[1] != quote)
             return wrong(d, "csv.quote", -1,
                          "expected a delimiter behind the closing quote; double a quote that belongs "
                          "to the text");
-        doubled |= in->at[0] == '"';
-        in->at += in->at[0] == '"' ? 2 : 1;
+        doubled |= in->at[0] == quote;
+        in->at += in->at[0] == quote ? 2 : 1;
     }
-    if (in->at >= in->end || *in->at != '"')
+    if (in->at >= in->end || *in->at != quote)
         return wrong(d, "csv.quote", -1, "expected a closing quote, found the end of the record");
     *text = begin;
     *size = (size_t)(in->at - begin);
     in->at++;
     if (!doubled) return HR_OK;
-    *size = hr__csv_unquote(begin, *size, d->scratch);
+    *size = hr__csv_unquote(&d->f->dialect, begin, *size, d->scratch);
     *text = d->scratch;
     return HR_OK;
 }
 
 static hr_status scan_field(const decode *d, cursor *in, const char **text, size_t *size)
 {
-    if (*in->at != '"' || !d->f->dialect.quotes) return scan_unquoted(d, in, text, size);
+    if (*in->at != d->f->dialect.quote || !d->f->dialect.quotes) return scan_unquoted(d, in, text, size);
     in->at++;
     return scan_quoted(d, in, text, size);
 }
@@ -184,8 +183,15 @@ static hr_status check_arguments(const hr_tensor *records, const hr__csv_format 
         if (f->select[i] <= f->select[i - 1])
             return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select",
                            "decode_csv: .select_cols: expected rising places, got %d", f->select[i]);
-    if (!f->exclude) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select", "decode_csv: .exclude_cols is for files; give .select_cols");
+    if (f->exclude)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select",
+                       "decode_csv: .exclude_cols is for files; give .select_cols");
+    if (!f->dialect.escapes && !f->dialect.comment_size && !f->lists && !f->skip_lines && !f->quoted_never_missing &&
+        !f->check_utf8)
+        return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "csv.records",
+                   "decode_csv: .escape, .comment, .skip_lines, .separator, .quoted_never_missing and .check_utf8 are "
+                   "for files: use hr_csv");
 }
 
 hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err)

@@ -4,23 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static hr_status check_delimiter(const hr_csv_opts *o, hr__csv_dialect *d, hr_error *err)
-{
-    const char *text = o->delimiter ? o->delimiter : ",";
-    if (strlen(text) != 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
-                       "csv: expected a delimiter of one byte, got \"%.20s\"; give .delimiter = \";\" or another one",
-                       text);
-    *d = (hr__csv_dialect){.delimiter = *text, .quotes = !o->no_quotes, .tf_compat = o->tf_compat};
-    d->exact_only = *text == '\n' || *text == '\r' || (*text == '"' && d->quotes);
-    if (d->exact_only && !o->tf_compat)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
-                       "csv: expected a delimiter that is no quote and no line end, got '\\x%02x'; "
-                       ".no_quotes allows the quote",
-                       (unsigned char)*text);
-    return HR_OK;
-}
-
 static const char *dtypes = "int32, int64, uint64, float32, float64, bool or string";
 
 static bool is_csv_dtype(hr_dtype d)
@@ -50,6 +33,22 @@ static hr_status copy_default(const hr_csv_column *from, hr__csv_column *to, hr_
     return HR_OK;
 }
 
+static hr_status check_meaning(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
+{
+    const char *name = from->name ? from->name : "";
+    to->time = from->time;
+    if (from->time != HR_CSV_NUMBER && (from->dtype != HR_INT64 || from->time > HR_CSV_NANOSECONDS))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.dtype",
+                       "csv: column '%.60s': expected .time of hr_csv_time and int64, got %d and %s", name,
+                       (int)from->time, hr_dtype_name(from->dtype));
+    if (from->separator && from->default_value)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.default",
+                       "csv: column '%.60s': expected a default or a .separator, got both; an empty field is an empty "
+                       "list",
+                       name);
+    return hr__csv_one_byte("separator", from->separator, 0, &to->separator, err);
+}
+
 static hr_status copy_column(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
 {
     if (!is_csv_dtype(from->dtype))
@@ -58,6 +57,7 @@ static hr_status copy_column(const hr_csv_column *from, hr__csv_column *to, hr_e
     to->dtype = from->dtype;
     to->width = hr_dtype_size(from->dtype);
     if (from->dtype == HR_STRING) memcpy(to->fill, &(hr_view){"", 0}, sizeof(hr_view));
+    HR_TRY(check_meaning(from, to, err));
     if (from->name && !(to->name = hr_strdup(from->name))) return hr_no_memory(err, "csv");
     return copy_default(from, to, err);
 }
@@ -115,23 +115,74 @@ static hr_status check_names(const hr__csv_format *f, hr_error *err)
     return HR_OK;
 }
 
-static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
+static hr_status copy_columns(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
 {
-    HR_TRY(check_delimiter(o, &f->dialect, err));
-    f->header = !o->no_header;
-    f->keep_missing = o->keep_missing;
-    f->tf_compat = o->tf_compat;
-    f->compression = o->compression;
-    f->na_size = o->na_value ? strlen(o->na_value) : 0;
-    f->na = hr_strdup(o->na_value ? o->na_value : "");
     f->column = hr_calloc((size_t)o->column_count + 1, sizeof *f->column);
-    if (!f->na || !f->column) return hr_no_memory(err, "csv");
+    if (!f->column) return hr_no_memory(err, "csv");
     for (; f->columns < o->column_count; f->columns++) {
-        hr_status st = copy_column(&o->columns[f->columns], &f->column[f->columns], err);
+        hr__csv_column *column = &f->column[f->columns];
+        hr_status st = copy_column(&o->columns[f->columns], column, err);
+        f->lists |= column->separator != 0;
         if (st == HR_OK) continue;
         f->columns++; /* half made: free it, too */
         return st;
     }
+    return HR_OK;
+}
+
+static hr_status copy_words(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
+{
+    HR_TRY(hr__csv_words_add(&f->na, &o->na_value, o->na_value && *o->na_value, err));
+    HR_TRY(hr__csv_words_add(&f->na, o->na_values, o->na_value_count, err));
+    HR_TRY(hr__csv_words_add(&f->yes, o->true_values, o->true_value_count, err));
+    HR_TRY(hr__csv_words_add(&f->no, o->false_values, o->false_value_count, err));
+    for (int i = 0; i < f->yes.count; i++)
+        if (hr__csv_words_have(&f->no, f->yes.word[i].data, (size_t)f->yes.word[i].size))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.words",
+                           "csv: expected other .true_values than .false_values, got \"%.60s\" in both",
+                           f->yes.word[i].data);
+    return HR_OK;
+}
+
+static hr_status copy_dialect(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
+{
+    HR_TRY(hr__csv_dialect_make(o, &f->dialect, err));
+    for (int i = 0; i < f->columns; i++)
+        if (f->column[i].separator && f->column[i].separator == f->dialect.delimiter)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
+                           "csv: expected a .separator other than the delimiter, got '%c' for both",
+                           f->dialect.delimiter);
+    if (!o->comment) return HR_OK;
+    f->dialect.comment = f->comment = hr_strdup(o->comment);
+    return f->comment ? HR_OK : hr_no_memory(err, "csv");
+}
+
+static hr_status check_skips(const hr_csv_opts *o, hr_error *err)
+{
+    if (o->skip_lines < 0 || o->skip_rows < 0)
+        return refuse_places(err, "skip_lines, .skip_rows", "a number from 0 on",
+                             o->skip_lines < 0 ? o->skip_lines : o->skip_rows);
+    if (o->skip_rows > 0 && o->no_header)
+        return refuse_places(err, "skip_rows", "a header to count from; .skip_lines counts from the top", o->skip_rows);
+    return HR_OK;
+}
+
+static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
+{
+    f->header = !o->no_header;
+    f->keep_missing = o->keep_missing;
+    f->keep_blank = o->keep_blank_lines;
+    f->quoted_never_missing = o->quoted_never_missing;
+    f->strings_never_missing = o->strings_never_missing;
+    f->check_utf8 = o->check_utf8;
+    f->skip_lines = o->skip_lines;
+    f->skip_rows = o->skip_rows;
+    f->tf_compat = o->tf_compat;
+    f->compression = o->compression;
+    HR_TRY(check_skips(o, err));
+    HR_TRY(copy_columns(o, f, err));
+    HR_TRY(copy_dialect(o, f, err));
+    HR_TRY(copy_words(o, f, err));
     HR_TRY(copy_selection(o, f, err));
     f->by_name = f->header && !o->select_cols && !o->exclude_cols && f->columns > 0 && f->column[0].name;
     return check_names(f, err);
@@ -159,7 +210,10 @@ void hr__csv_format_free(hr__csv_format *f)
         hr_free(f->column[i].text);
     }
     hr_free(f->column);
-    hr_free(f->na);
+    hr__csv_words_clear(&f->na);
+    hr__csv_words_clear(&f->yes);
+    hr__csv_words_clear(&f->no);
+    hr_free(f->comment);
     hr_free(f->select);
     hr_free(f->exclude);
     hr_free(f);
@@ -209,7 +263,7 @@ static hr_status read_names(const hr__csv_dialect *d, const char *file, const ch
         out->name[i] = text;
         size_t length = field.end - field.begin;
         if (field.doubled)
-            length = hr__csv_unquote(header + field.begin, length, text);
+            length = hr__csv_unquote(d, header + field.begin, length, text);
         else if (length > 0)
             memcpy(text, header + field.begin, length);
         text += length + 1;
@@ -254,7 +308,8 @@ static hr_status columns_from_names(const names *n, hr__csv_format *f, hr_error 
     f->column = hr_calloc((size_t)n->count, sizeof *f->column);
     if (!f->column) return hr_no_memory(err, "csv");
     for (; f->columns < n->count; f->columns++) {
-        HR_TRY(copy_column(&(hr_csv_column){n->name[f->columns], HR_STRING, NULL}, &f->column[f->columns], err));
+        HR_TRY(copy_column(&(hr_csv_column){.name = n->name[f->columns], .dtype = HR_STRING}, &f->column[f->columns],
+                           err));
         f->column[f->columns].has_default = true;
     }
     f->by_name = true;
@@ -350,7 +405,7 @@ hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const c
         if (header) HR_TRY(check_header(&f->dialect, file, header, size, err));
         HR_TRY(layout_by_place(f, out, err));
     }
-    out->skip_blank = !f->tf_compat && (out->fields > 1 || !out->exact);
+    out->skip_blank = !f->tf_compat && !f->keep_blank && (out->fields > 1 || !out->exact);
     return HR_OK;
 }
 

@@ -7,6 +7,12 @@
 #include <immintrin.h>
 #endif
 
+/* What of a dialect the loops look at: by value, or every store to the tokens might change it. */
+typedef struct csv_special {
+    char delimiter, quote;
+    bool quotes;
+} csv_special;
+
 typedef struct csv_masks {
     uint64_t delim, lf, cr, quote;
 } csv_masks;
@@ -43,15 +49,15 @@ static inline uint64_t load_bytes(const char *p)
     return v;
 }
 
-static inline csv_masks classify_portable(const char *p, char delimiter)
+static inline csv_masks classify_portable(const char *p, csv_special s)
 {
     csv_masks m = {0};
     for (int i = 0; i < 8; i++) {
         uint64_t v = load_bytes(p + 8 * i);
-        m.delim |= gather_high_bits(equal_bytes(v, delimiter)) << 8 * i;
+        m.delim |= gather_high_bits(equal_bytes(v, s.delimiter)) << 8 * i;
         m.lf |= gather_high_bits(equal_bytes(v, '\n')) << 8 * i;
         m.cr |= gather_high_bits(equal_bytes(v, '\r')) << 8 * i;
-        m.quote |= gather_high_bits(equal_bytes(v, '"')) << 8 * i;
+        m.quote |= gather_high_bits(equal_bytes(v, s.quote)) << 8 * i;
     }
     return m;
 }
@@ -96,12 +102,12 @@ TARGET static inline uint64_t equal_mask_avx2(__m256i a, __m256i b, char c)
            (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, v)) << 32;
 }
 
-TARGET static inline csv_masks classify_avx2(const char *p, char delimiter)
+TARGET static inline csv_masks classify_avx2(const char *p, csv_special s)
 {
     const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
     const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-    return (csv_masks){equal_mask_avx2(a, b, delimiter), equal_mask_avx2(a, b, '\n'), equal_mask_avx2(a, b, '\r'),
-                       equal_mask_avx2(a, b, '"')};
+    return (csv_masks){equal_mask_avx2(a, b, s.delimiter), equal_mask_avx2(a, b, '\n'), equal_mask_avx2(a, b, '\r'),
+                       equal_mask_avx2(a, b, s.quote)};
 }
 
 TARGET static inline uint64_t prefix_xor_avx2(uint64_t m)
@@ -133,12 +139,12 @@ TARGET static inline void put_bits_avx2(uint32_t *to, uint64_t bits, uint32_t ba
 #define PREFIX_XOR prefix_xor_avx512
 #define PUT_BITS put_bits_avx512
 
-TARGET static inline csv_masks classify_avx512(const char *p, char delimiter)
+TARGET static inline csv_masks classify_avx512(const char *p, csv_special s)
 {
     const __m512i v = _mm512_loadu_si512(p);
     return (csv_masks){
-        _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(delimiter)), _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\n')),
-        _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\r')), _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"'))};
+        _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(s.delimiter)), _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\n')),
+        _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\r')), _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(s.quote))};
 }
 
 TARGET static inline uint64_t prefix_xor_avx512(uint64_t m)

@@ -94,20 +94,60 @@ static hr_status skip_mark(hr__csv_file *file, hr_error *err)
     return HR_OK;
 }
 
-/* Lends the header row. */
-static hr_status read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
+/* Lends the next row; length 0: the file is at its end. */
+static hr_status read_row(hr__csv_file *file, const hr__csv_dialect *d, const char **data, size_t *length,
+                          hr__csv_line *is, hr_error *err)
 {
-    const hr__csv_dialect *d = &file->format->dialect;
     for (size_t want = 65536;; want *= 2) {
         size_t size;
         bool at_end, closed = false;
         hr_status damage;
         look(file, want, data, &size, &at_end, &damage, err);
-        *length = hr__csv_scan_row(d, *data, size, 0, &closed);
+        *length = 0;
+        *is = HR__CSV_ROW;
+        if (size > 0) *is = hr__csv_scan_line(d, *data, size, 0, false, length, &closed);
         if (closed || (at_end && damage == HR_OK)) return HR_OK;
         if (damage != HR_OK) return damage;
         if (want > LONGEST_ROW) return row_too_long(file, err);
     }
+}
+
+static void pass(hr__csv_file *file, const char *data, size_t length)
+{
+    file->line += hr__csv_count_lines(data, length);
+    file->offset += (int64_t)length;
+    consume(file, length);
+}
+
+/* Passes over `count` rows of this dialect, and the comments in front of what follows. */
+static hr_status pass_rows(hr__csv_file *file, const hr__csv_dialect *d, int64_t count, hr_error *err)
+{
+    while (count > 0 || d->comment_size > 0) {
+        const char *data;
+        size_t length;
+        hr__csv_line is;
+        HR_TRY(read_row(file, d, &data, &length, &is, err));
+        if (length == 0 || (count == 0 && is != HR__CSV_COMMENT)) return HR_OK;
+        if (is != HR__CSV_COMMENT) count--;
+        pass(file, data, length);
+    }
+    return HR_OK;
+}
+
+/* To the header, or to the first row. */
+static hr_status pass_front(hr__csv_file *file, hr_error *err)
+{
+    static const hr__csv_dialect lines = {.delimiter = ','};
+    HR_TRY(pass_rows(file, &lines, file->format->skip_lines, err));
+    return file->format->header ? pass_rows(file, &file->format->dialect, 0, err) : HR_OK;
+}
+
+/* Lends the header row. */
+static hr_status read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
+{
+    hr__csv_line is;
+    HR_TRY(pass_front(file, err));
+    return read_row(file, &file->format->dialect, data, length, &is, err);
 }
 
 static hr_status no_header(hr__csv_file *file, hr_error *err)
@@ -127,10 +167,8 @@ static hr_status take_header(hr__csv_file *file, hr_error *err)
     HR_TRY(read_header(file, &data, &length, err));
     if (length == 0) return no_header(file, err);
     HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
-    file->line += hr__csv_count_lines(data, length);
-    file->offset += (int64_t)length;
-    consume(file, length);
-    return HR_OK;
+    pass(file, data, length);
+    return file->format->skip_rows > 0 ? pass_rows(file, &file->format->dialect, file->format->skip_rows, err) : HR_OK;
 }
 
 static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
@@ -163,6 +201,7 @@ static hr_status begin(hr__csv_file *file, const char *path, hr_error *err)
     const hr__csv_format *f = file->format;
     HR_TRY(open_input(file, path, err));
     if (f->header) return take_header(file, err);
+    HR_TRY(pass_front(file, err));
     return hr__csv_layout_make(f, path, NULL, 0, &file->layout, err);
 }
 
@@ -201,22 +240,17 @@ int64_t hr__csv_compressed_offset(const hr__csv_file *file)
 
 /* ---- cutting ---- */
 
-static bool is_blank(const hr__csv_file *file, const char *row, size_t size)
-{
-    return file->layout.skip_blank &&
-           (row[0] == '\n' || (row[0] == '\r' && (size == 1 || (size == 2 && row[1] == '\n'))));
-}
-
 /* Adds one row, read exactly. False: it is not whole yet. */
 static bool add_row(const hr__csv_file *file, const char *data, size_t size, bool at_end, hr__csv_count *sum)
 {
     bool closed;
-    size_t end = hr__csv_scan_row(&file->format->dialect, data, size, sum->size, &closed);
+    size_t end;
+    const hr__csv_line is =
+        hr__csv_scan_line(&file->format->dialect, data, size, sum->size, file->layout.skip_blank, &end, &closed);
     if (!closed && !at_end) return false;
-    if (is_blank(file, data + sum->size, end - sum->size))
-        sum->blank++;
-    else
-        sum->rows++;
+    sum->rows += is == HR__CSV_ROW;
+    sum->blank += is == HR__CSV_BLANK;
+    sum->comments += is == HR__CSV_COMMENT;
     sum->lines += hr__csv_count_lines(data + sum->size, end - sum->size);
     sum->size = end;
     return true;
@@ -252,6 +286,7 @@ static void cut(const hr__csv_file *file, const char *data, size_t size, bool at
 static void give(hr__csv_file *file, const char *data, const hr__csv_count *sum, hr__csv_block *block)
 {
     *block = (hr__csv_block){.data = data, .size = sum->size, .rows = sum->rows, .blank = sum->blank};
+    block->comments = sum->comments;
     block->offset = file->offset;
     block->line = file->line;
     block->record = file->record;

@@ -1,6 +1,7 @@
 /* Rows of a block into typed columns. The tokens of some hundred rows at a time are found by masks, then each column is
  * converted in a loop of its own: no branch depends on what kind of column it is. Rows that are not as they should be
  * are only marked there; they are read again, exactly, to say what is wrong with them. */
+#include "base/text.h"
 #include "io/csv.h"
 #include "io/csv_number.h"
 #include <inttypes.h>
@@ -40,12 +41,7 @@ typedef struct parse {
 
 /* ---- one value, exactly ---- */
 
-typedef enum verdict { GOOD, MISSING, INVALID } verdict;
-
-static bool is_missing(const hr__csv_format *f, const char *text, size_t size)
-{
-    return size == 0 || (size == f->na_size && memcmp(text, f->na, size) == 0);
-}
+typedef enum verdict { GOOD, MISSING, INVALID, NOT_UTF8 } verdict;
 
 static void mark_missing(parse *p, hr_column *column, int64_t row)
 {
@@ -69,32 +65,64 @@ static verdict put_missing(parse *p, int c, int64_t row)
     return p->f->keep_missing || column->has_default ? GOOD : MISSING;
 }
 
-/* A string without doubled quotes lies in the block as it is. Room is for every string twice: a bad row is read again. */
+/* A string without doubled quotes or escapes lies in the block as it is. Room is for every string twice: a bad row is read again. */
 static hr_view unquote(parse *p, const char *text, size_t size)
 {
-    if (!memchr(text, '"', size)) return (hr_view){text, (int64_t)size};
+    const hr__csv_dialect *d = &p->f->dialect;
+    if (!memchr(text, d->quote, size) && !(d->escapes && memchr(text, d->escape, size)))
+        return (hr_view){text, (int64_t)size};
     if (!p->unquoted) p->unquoted = p->sink->bytes(2 * p->block->size, p->sink->user);
     if (!p->unquoted) {
         p->no_memory = true;
         return (hr_view){"", 0};
     }
-    hr_view view = {p->unquoted, (int64_t)hr__csv_unquote(text, size, p->unquoted)};
+    hr_view view = {p->unquoted, (int64_t)hr__csv_unquote(d, text, size, p->unquoted)};
     p->unquoted += view.size;
     return view;
+}
+
+static verdict put_one(const parse *p, const hr__csv_column *column, hr_view view, char *to)
+{
+    if (column->dtype == HR_STRING) {
+        memcpy(to, &view, sizeof view);
+        return GOOD;
+    }
+    return hr__csv_parse_value(p->f, column, view.data, (size_t)view.size, to) ? GOOD : INVALID;
+}
+
+/* A list, behind those of the rows before: lists are only read row by row. */
+static verdict put_list(parse *p, int c, int64_t row, hr_view view)
+{
+    const hr__csv_column *column = &p->f->column[c];
+    hr_column *to = &p->sink->column[c];
+    int64_t at = to->splits[0][row], count = 1;
+    for (int64_t i = 0; i < view.size; i++) count += view.data[i] == column->separator;
+    if (!p->sink->grow(c, at + count, p->sink->user)) {
+        p->no_memory = true;
+        return GOOD;
+    }
+    for (const char *begin = view.data, *end = view.data + view.size; count > 0; count--, at++) {
+        const char *next = memchr(begin, column->separator, (size_t)(end - begin));
+        hr_view one = {begin, (next ? next : end) - begin};
+        verdict v = put_one(p, column, one, (char *)to->values + (size_t)at * column->width);
+        if (v != GOOD) return v;
+        if (next) begin = next + 1;
+    }
+    to->count = at;
+    return GOOD;
 }
 
 /* The content of a field, its quotes taken off. */
 static verdict put_value(parse *p, int c, int64_t row, const char *text, size_t size, bool quoted)
 {
     const hr__csv_column *column = &p->f->column[c];
-    hr_view view = quoted && size > 0 ? unquote(p, text, size) : (hr_view){text, (int64_t)size};
-    if (is_missing(p->f, view.data, (size_t)view.size)) return put_missing(p, c, row);
-    char *to = (char *)p->sink->column[c].values + (size_t)row * column->width;
-    if (column->dtype == HR_STRING) {
-        memcpy(to, &view, sizeof view);
-        return GOOD;
-    }
-    return hr__csv_parse_value(column->dtype, p->f->tf_compat, view.data, (size_t)view.size, to) ? GOOD : INVALID;
+    if (column->dtype == HR_STRING && p->f->check_utf8 && hr__utf8_sound(text, size) < size) return NOT_UTF8;
+    const bool as_is = size == 0 || !(quoted || p->f->dialect.escapes);
+    hr_view view = as_is ? (hr_view){text, (int64_t)size} : unquote(p, text, size);
+    const bool missing = hr__csv_is_missing(p->f, column, view.data, (size_t)view.size, quoted);
+    if (column->separator) return missing || view.size == 0 ? GOOD : put_list(p, c, row, view);
+    if (missing) return put_missing(p, c, row);
+    return put_one(p, column, view, (char *)p->sink->column[c].values + (size_t)row * column->width);
 }
 
 /* ---- columns: quick where the text is plain, else as above ---- */
@@ -107,7 +135,7 @@ static void put_slow(parse *p, int c, int64_t r, uint32_t begin, uint32_t end)
 {
     const char *text = p->block->data + begin;
     size_t size = end - begin;
-    bool quoted = p->f->dialect.quotes && size >= 2 && *text == '"';
+    bool quoted = p->f->dialect.quotes && size >= 2 && *text == p->f->dialect.quote;
     if (is_bad(p->s, r)) return;
     if (quoted) text++, size -= 2;
     if (put_value(p, c, p->done + r, text, size, quoted) != GOOD) set_bad(p->s, r);
@@ -119,78 +147,71 @@ static inline uint32_t trim_cr(const char *data, uint32_t begin, uint32_t end)
     return end > begin && data[end] == '\n' && data[end - 1] == '\r' ? end - 1 : end;
 }
 
-/* The loop over the fields of column `c`: quick(text, size, &value) converts plain ones. */
+/* The loop over the fields of column `c`: `quick` converts a plain one, `text` of `size` bytes, into out[r]. */
 #define FOR_FIELDS(type, quick)                                                                                        \
     const scratch *s = p->s;                                                                                           \
-    const char *data = p->block->data, *na = p->f->na;                                                                 \
-    const size_t na_size = p->f->na_size ? p->f->na_size : SIZE_MAX;                                                   \
+    const char *data = p->block->data;                                                                                 \
+    const uint64_t na_sizes = p->f->na.sizes;                                                                          \
     const uint32_t *token = s->token + p->layout->place[c];                                                            \
     const bool last = p->layout->place[c] + 1 == p->layout->fields;                                                    \
     type *out = (type *)p->sink->column[c].values + p->done;                                                           \
     for (int64_t r = 0; r < p->rows; r++) {                                                                            \
         uint32_t begin = token[s->first[r]] + 1, end = token[s->first[r] + 1];                                         \
         if (last) end = trim_cr(data, begin, end);                                                                     \
+        const char *text = data + begin;                                                                               \
         const size_t size = end - begin;                                                                               \
-        if ((size == na_size && memcmp(data + begin, na, size) == 0) || !quick(data + begin, size, out + r))           \
+        if (!(quick) || ((na_sizes >> (size & 63) & 1) && hr__csv_words_have(&p->f->na, text, size)))                  \
             put_slow(p, c, r, begin, end);                                                                             \
     }
 
-static void put_int32s(parse *p, int c) { FOR_FIELDS(int32_t, hr__quick_int32) }
-static void put_int64s(parse *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64) }
-static void put_floats(parse *p, int c) { FOR_FIELDS(float, hr__quick_float) }
-static void put_doubles(parse *p, int c) { FOR_FIELDS(double, hr__quick_double) }
-
-static inline bool never_quick(const char *text, size_t size, void *out)
-{
-    (void)text, (void)size, (void)out;
-    return false;
-}
-static void put_uint64s(parse *p, int c) { FOR_FIELDS(uint64_t, never_quick) }
-static void put_bools(parse *p, int c) { FOR_FIELDS(bool, never_quick) }
+static void put_int32s(parse *p, int c) { FOR_FIELDS(int32_t, hr__quick_int32(text, size, out + r)) }
+static void put_int64s(parse *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64(text, size, out + r)) }
+static void put_floats(parse *p, int c) { FOR_FIELDS(float, hr__quick_float(text, size, out + r)) }
+static void put_doubles(parse *p, int c) { FOR_FIELDS(double, hr__quick_double(text, size, out + r)) }
 
 static inline bool quick_string(const char *text, size_t size, hr_view *out)
-{
-    *out = (hr_view){text, (int64_t)size};
-    return size > 0 && *text != '"';
-}
-
-static inline bool quick_unquoted_string(const char *text, size_t size, hr_view *out)
 {
     *out = (hr_view){text, (int64_t)size};
     return size > 0;
 }
 
 /* Where there are no quotes, strings are not looked at at all. */
-static void put_unquoted_strings(parse *p, int c) { FOR_FIELDS(hr_view, quick_unquoted_string) }
-static void put_quoted_strings(parse *p, int c) { FOR_FIELDS(hr_view, quick_string) }
+static void put_unquoted_strings(parse *p, int c) { FOR_FIELDS(hr_view, quick_string(text, size, out + r)) }
+
+static void put_quoted_strings(parse *p, int c)
+{
+    const char quote = p->f->dialect.quote;
+    FOR_FIELDS(hr_view, quick_string(text, size, out + r) && *text != quote)
+}
+
+/* What there is no quick way for. */
+static void put_slowly(parse *p, int c)
+{
+    const bool last = p->layout->place[c] + 1 == p->layout->fields;
+    const uint32_t *token = p->s->token + p->layout->place[c];
+    for (int64_t r = 0; r < p->rows; r++) {
+        uint32_t begin = token[p->s->first[r]] + 1, end = token[p->s->first[r] + 1];
+        put_slow(p, c, r, begin, last ? trim_cr(p->block->data, begin, end) : end);
+    }
+}
 
 static void put_column(parse *p, int c)
 {
-    switch (p->f->column[c].dtype) {
-    case HR_INT32:
-        put_int32s(p, c);
-        break;
-    case HR_INT64:
+    const hr__csv_column *column = &p->f->column[c];
+    if (column->dtype == HR_INT64 && column->time == HR_CSV_NUMBER)
         put_int64s(p, c);
-        break;
-    case HR_FLOAT:
+    else if (column->dtype == HR_STRING && !p->quotes)
+        put_unquoted_strings(p, c);
+    else if (column->dtype == HR_STRING)
+        put_quoted_strings(p, c);
+    else if (column->dtype == HR_FLOAT)
         put_floats(p, c);
-        break;
-    case HR_DOUBLE:
+    else if (column->dtype == HR_INT32)
+        put_int32s(p, c);
+    else if (column->dtype == HR_DOUBLE)
         put_doubles(p, c);
-        break;
-    case HR_UINT64:
-        put_uint64s(p, c);
-        break;
-    case HR_BOOL:
-        put_bools(p, c);
-        break;
-    default:
-        if (p->quotes)
-            put_quoted_strings(p, c);
-        else
-            put_unquoted_strings(p, c);
-    }
+    else
+        put_slowly(p, c);
 }
 
 /* ---- what is wrong with a row ---- */
@@ -201,17 +222,31 @@ typedef struct wrong {
     char text[200];
 } wrong;
 
+/* What the text of a column stands for. */
+static const char *meaning(const hr__csv_column *column)
+{
+    if (column->time == HR_CSV_DATE) return "a date (2024-02-29)";
+    return column->time == HR_CSV_NUMBER ? hr_dtype_name(column->dtype) : "a time (2024-02-29T23:59:59Z)";
+}
+
 static void say_value(const parse *p, int c, verdict v, const char *text, size_t size, wrong *w)
 {
-    const char *dtype = hr_dtype_name(p->f->column[c].dtype);
+    const char *dtype = meaning(&p->f->column[c]);
     w->column = c;
     if (v == MISSING) {
         w->kind = "csv.missing";
         snprintf(w->text, sizeof w->text, "expected %s, got an empty field; give the column a default_value", dtype);
         if (size > 0)
             snprintf(w->text, sizeof w->text,
-                     "expected %s, got \"%.60s\", which means missing; give the column a default_value", dtype,
-                     p->f->na);
+                     "expected %s, got \"%.*s\", which means missing; give the column a default_value", dtype,
+                     size > 60 ? 60 : (int)size, text);
+        return;
+    }
+    if (v == NOT_UTF8) {
+        const size_t sound = hr__utf8_sound(text, size);
+        w->kind = "csv.utf8";
+        snprintf(w->text, sizeof w->text, "expected UTF-8, got the byte 0x%02x at offset %" PRId64,
+                 (unsigned char)text[sound], p->block->offset + (text - p->block->data) + (int64_t)sound);
         return;
     }
     w->kind = "csv.value";
@@ -227,6 +262,7 @@ static void say_fault(hr__csv_fault fault, wrong *w)
         [HR__CSV_QUOTE_UNQUOTED] = "expected no quote in a field that does not begin with one; quote the field and "
                                    "double the quote, or set .no_quotes",
         [HR__CSV_UNTERMINATED] = "expected a closing quote, found the end of the file",
+        [HR__CSV_DANGLING] = "expected a byte behind the escape, found the end of the file",
     };
     w->kind = "csv.quote";
     snprintf(w->text, sizeof w->text, "%s", said[fault]);
@@ -291,11 +327,24 @@ static void report(const parse *p, size_t at, size_t end, int64_t row, const wro
     p->sink->failed(row, &error, p->sink->user);
 }
 
+/* Row `row` of the lists: what its fields added, or nothing if it is no row. */
+static void close_lists(parse *p, int64_t row, bool good)
+{
+    for (int c = 0; p->f->lists && c < p->f->columns; c++) {
+        hr_column *column = &p->sink->column[c];
+        if (!p->f->column[c].separator) continue;
+        if (!good) column->count = column->splits[0][row];
+        column->splits[0][row + 1] = (int32_t)column->count;
+    }
+}
+
 static void put_row_or_report(parse *p, size_t at, int64_t row)
 {
     wrong w;
     size_t end;
-    if (!put_row(p, at, row, &end, &w)) report(p, at, end, row, &w);
+    const bool good = put_row(p, at, row, &end, &w);
+    close_lists(p, row, good);
+    if (!good) report(p, at, end, row, &w);
 }
 
 /* ---- batches of rows ---- */
@@ -392,8 +441,9 @@ static void put_rows_exactly(parse *p)
     const hr__csv_block *b = p->block;
     bool closed;
     for (size_t at = 0, end; at < b->size && p->done < b->rows; at = end) {
-        end = hr__csv_scan_row(&p->f->dialect, b->data, b->size, at, &closed);
-        if (p->layout->skip_blank && (b->data[at] == '\n' || b->data[at] == '\r')) continue;
+        if (hr__csv_scan_line(&p->f->dialect, b->data, b->size, at, p->layout->skip_blank, &end, &closed) !=
+            HR__CSV_ROW)
+            continue;
         if (p->sink->origin) p->sink->origin[p->done] = (hr_origin){p->sink->file, b->offset + (int64_t)at};
         put_row_or_report(p, at, p->done++);
     }
@@ -403,7 +453,8 @@ hr_status hr__csv_parse(const hr__csv_format *f, const hr__csv_layout *layout, c
                         const hr__csv_block *block, void *scratch_memory, hr__csv_sink *sink, hr_error *err)
 {
     parse p = {.f = f, .layout = layout, .path = path, .block = block, .s = scratch_memory, .sink = sink};
-    if (f->dialect.exact_only || layout->fields >= WIDEST)
+    const bool exactly = f->dialect.exact_only || f->lists || layout->fields >= WIDEST;
+    if (exactly || (f->check_utf8 && hr__utf8_sound(block->data, block->size) < block->size))
         put_rows_exactly(&p);
     else
         for (size_t at = 0; at < block->size;) {

@@ -20,11 +20,21 @@ static void close_field(const hr__csv_dialect *d, const char *data, size_t size,
 
 static bool ends_field(const hr__csv_dialect *d, char c) { return c == d->delimiter || is_line_end(c); }
 
+/* An escape takes the byte behind it along. */
+static bool escape_at(const hr__csv_dialect *d, const char *data, size_t size, size_t p, hr__csv_field *f)
+{
+    if (!d->escapes || data[p] != d->escape) return false;
+    f->doubled = true;
+    if (p + 1 < size) return true;
+    f->fault = HR__CSV_DANGLING;
+    return false;
+}
+
 static void scan_unquoted(const hr__csv_dialect *d, const char *data, size_t size, size_t p, hr__csv_field *f)
 {
     while (p < size && !ends_field(d, data[p])) {
-        if (data[p] == '"' && d->quotes) f->fault = HR__CSV_QUOTE_UNQUOTED;
-        p++;
+        if (data[p] == d->quote && d->quotes) f->fault = HR__CSV_QUOTE_UNQUOTED;
+        p += escape_at(d, data, size, p, f) ? 2 : 1;
     }
     f->end = p;
     close_field(d, data, size, p, f);
@@ -44,14 +54,18 @@ static void scan_quoted(const hr__csv_dialect *d, const char *data, size_t size,
 {
     f->quoted = true;
     for (f->begin = p; p < size; p++) {
-        if (data[p] != '"') continue;
+        if (escape_at(d, data, size, p, f)) {
+            p++;
+            continue;
+        }
+        if (data[p] != d->quote) continue;
         if (p + 1 == size || ends_field(d, data[p + 1])) {
             f->end = p;
             close_field(d, data, size, p + 1, f);
             return;
         }
         p++;
-        if (data[p] == '"') {
+        if (data[p] == d->quote) {
             f->doubled = true;
             continue;
         }
@@ -69,7 +83,7 @@ static void scan_quoted(const hr__csv_dialect *d, const char *data, size_t size,
 void hr__csv_scan_field(const hr__csv_dialect *d, const char *data, size_t size, size_t at, hr__csv_field *field)
 {
     *field = (hr__csv_field){.begin = at};
-    if (d->quotes && at < size && data[at] == '"')
+    if (d->quotes && at < size && data[at] == d->quote)
         scan_quoted(d, data, size, at + 1, field);
     else
         scan_unquoted(d, data, size, at, field);
@@ -86,6 +100,25 @@ size_t hr__csv_scan_row(const hr__csv_dialect *d, const char *data, size_t size,
     return at;
 }
 
+/* The text goes on as the prefix of a comment does, as far as it goes. */
+static bool may_be_comment(const hr__csv_dialect *d, const char *text, size_t size)
+{
+    return d->comment_size > 0 && size > 0 &&
+           memcmp(text, d->comment, size < d->comment_size ? size : d->comment_size) == 0;
+}
+
+hr__csv_line hr__csv_scan_line(const hr__csv_dialect *d, const char *data, size_t size, size_t at, bool skip_blank,
+                               size_t *end, bool *closed)
+{
+    static const hr__csv_dialect lines = {.delimiter = ','};
+    if (may_be_comment(d, data + at, size - at) && size - at >= d->comment_size) {
+        *end = hr__csv_scan_row(&lines, data, size, at, closed);
+        return HR__CSV_COMMENT;
+    }
+    *end = hr__csv_scan_row(d, data, size, at, closed);
+    return skip_blank && (data[at] == '\n' || data[at] == '\r') ? HR__CSV_BLANK : HR__CSV_ROW;
+}
+
 int64_t hr__csv_count_lines(const char *data, size_t size)
 {
     int64_t lines = 0;
@@ -94,12 +127,16 @@ int64_t hr__csv_count_lines(const char *data, size_t size)
     return lines;
 }
 
-size_t hr__csv_unquote(const char *from, size_t size, char *to)
+size_t hr__csv_unquote(const hr__csv_dialect *d, const char *from, size_t size, char *to)
 {
     size_t out = 0;
     for (size_t i = 0; i < size; i++) {
+        const bool more = i + 1 < size;
+        if (more && d->escapes && from[i] == d->escape)
+            i++;
+        else if (more && d->quotes && from[i] == d->quote && from[i + 1] == d->quote)
+            i++;
         to[out++] = from[i];
-        if (from[i] == '"' && i + 1 < size && from[i + 1] == '"') i++;
     }
     return out;
 }

@@ -226,14 +226,31 @@ HR_API hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *e
 
 /* ---- CSV ---- */
 
+/* What an int64 column makes of a point in time in the text, ISO 8601: 2024-02-29, 2024-02-29T23:59:59.5+01:00 (a blank
+ * may stand for the T, seconds and what is behind them may lack; without a zone it is UTC). It counts from the beginning of
+ * 1970, UTC. A day that is none, a leap second, and what the unit cannot hold (more digits, a year too far) are errors. */
+typedef enum hr_csv_time {
+    HR_CSV_NUMBER, /* none: a number */
+    HR_CSV_DATE,   /* days; the text is a date alone */
+    HR_CSV_SECONDS,
+    HR_CSV_MILLISECONDS,
+    HR_CSV_MICROSECONDS,
+    HR_CSV_NANOSECONDS,
+} hr_csv_time;
+
 typedef struct hr_csv_column {
     const char *name;
     hr_dtype dtype;                 /* int32, int64, uint64, float32, float64, bool, string */
     const hr_tensor *default_value; /* one value, for an empty field; NULL: it is an error, unless .keep_missing */
+    hr_csv_time time;               /* of an int64 */
+    /* One byte: the field is a list of values with this between them, the component ragged; an empty field is an empty
+     * list, and there is no default. */
+    const char *separator;
 } hr_csv_column;
 
 /* Fields may be quoted, quotes within are doubled, lines end with LF, CRLF or CR. A file begins with a header, by which
- * columns are found. Blank lines (but of files with one column) and a byte order mark are passed over. */
+ * columns are found. Blank lines (but of files with one column) and a byte order mark are passed over. Files with
+ * .escape, .comment or a column with .separator are read by a general path, some times slower than the usual one. */
 typedef struct hr_csv_opts {
     size_t struct_size;
     const hr_csv_column *columns; /* the columns that are wanted, in any order */
@@ -249,6 +266,21 @@ typedef struct hr_csv_opts {
      * are not wanted. */
     const int *select_cols, *exclude_cols;
     int select_count, exclude_count;
+    const char *quote;            /* one byte, default "\"" */
+    const char *escape;           /* one byte: the byte behind it, in quotes or not, means itself; default: none */
+    const char *comment;          /* lines that begin so are passed over, and counted; default: none */
+    int64_t skip_lines;           /* lines in front of the header, or of the first row where there is none */
+    int64_t skip_rows;            /* rows behind the header; not to be used without one */
+    bool keep_blank_lines;        /* a blank line is a row of one empty field */
+    const char *const *na_values; /* count as missing, too */
+    int na_value_count;
+    bool quoted_never_missing;  /* "" is an empty string and "NA" is NA; default: missing without the quotes or with */
+    bool strings_never_missing; /* an empty field of a string column is the empty string, NA is NA */
+    const char *const *true_values;  /* of bool columns; default: true and 1, in any case. Given: these, exactly */
+    const char *const *false_values; /* default: false and 0 */
+    int true_value_count, false_value_count;
+    bool
+        check_utf8; /* a string that is not UTF-8 is an error with the place of its first bad byte; default: any bytes */
 } hr_csv_opts;
 
 /* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like `records`.

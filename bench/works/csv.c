@@ -12,7 +12,8 @@ static hr_dataset *text_rows(const char *folder)
     none = hr_tensor_of(HR_INT64, HR_SCALAR, &zero);
     for (int i = 0; i < 40; i++) {
         const hr_feature *f = &spec->feature[i];
-        column[i] = (hr_csv_column){f->key, f->dtype, f->default_value ? f->default_value : &none};
+        column[i] = (hr_csv_column){
+            .name = f->key, .dtype = f->dtype, .default_value = f->default_value ? f->default_value : &none};
     }
     snprintf(pattern, sizeof pattern, "%s/criteo-*.csv", folder);
     return hr_csv(pattern, .columns = column, .column_count = 40);

@@ -30,7 +30,7 @@ typedef struct csv_unit {
     hr__csv_layout layout;
     const char *path;
     int32_t number;
-    int64_t blank;
+    int64_t blank, comments; /* lines that are no rows */
 } csv_unit;
 
 /* ---- the arguments ---- */
@@ -82,7 +82,9 @@ static hr_status csv_check(const void *spec, const hr_schema *const *in, hr_sche
         const hr__csv_column *column = &sp->format->column[c];
         snprintf(place, sizeof place, "%d", c);
         const char *name = column->name ? column->name : place;
-        HR_TRY(hr_schema_add(out, (hr_field){.name = name, .dtype = column->dtype, .shape = HR_SCALAR}, err));
+        hr_field field = {.name = name, .dtype = column->dtype, .shape = HR_SCALAR};
+        if (column->separator) field.layout = HR_RAGGED, field.shape = HR_SHAPE(-1);
+        HR_TRY(hr_schema_add(out, field, err));
     }
     return HR_OK;
 }
@@ -155,7 +157,12 @@ static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block 
     memcpy(bytes, block->data, block->size);
     memcpy(copy, path, name);
     if (places > 0) memcpy(place, layout->place, places);
-    *unit = (csv_unit){.block = *block, .layout = *layout, .path = copy, .number = st->number, .blank = unit->blank};
+    *unit = (csv_unit){.block = *block,
+                       .layout = *layout,
+                       .path = copy,
+                       .number = st->number,
+                       .blank = unit->blank,
+                       .comments = unit->comments};
     unit->block.data = bytes;
     unit->layout.place = place;
     unit->layout.column_at = place + st->format.columns;
@@ -169,16 +176,17 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     csv_state *st = state;
     csv_unit *unit = hr_unit(p);
     hr__csv_block block = {0};
-    unit->blank = 0;
+    unit->blank = unit->comments = 0;
     while (block.rows == 0) {
         if (!st->in) HR_TRY(open_file(st, p, err));
         hr_status status = hr__csv_read(st->in, hr_unit_size(p), hr_room(p), &block, err);
-        if (status == HR_END)
+        if (status == HR_END) {
             next_file(st);
-        else if (status != HR_OK)
-            return status;
-        else
-            unit->blank += block.blank;
+            continue;
+        }
+        if (status != HR_OK) return status;
+        unit->blank += block.blank;
+        unit->comments += block.comments;
     }
     HR_TRY(fill_unit(st, p, &block, unit, err));
     hr__csv_tell(st->in, &st->offset, &st->line, &st->record);
@@ -198,6 +206,12 @@ static void *row_bytes(size_t size, void *user)
     return hr_row_bytes(t->w, t->rows, size);
 }
 
+static bool grow_list(int column, int64_t count, void *user)
+{
+    const target *t = user;
+    return count <= INT32_MAX && hr_grow_column(t->w, t->rows, column, count, NULL) == HR_OK;
+}
+
 static void fail_row(int64_t row, const hr_error *error, void *user)
 {
     const target *t = user;
@@ -210,19 +224,28 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     const hr__csv_format format = in_mode(((const csv_spec *)spec)->format, hr_work_tf_compat(w));
     void *scratch = hr_scratch(w, hr__csv_scratch_size());
     if (!scratch) return hr_no_memory(err, "csv: places of fields");
+    hr_columns before; /* dense columns are there already, lists are not */
+    if (format.lists) HR_TRY(hr_new_columns(w, rows, &before, err));
     target t = {w, rows};
     hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
     sink.bytes = row_bytes;
+    sink.grow = grow_list;
     sink.failed = fail_row;
     sink.user = &t;
     if (unit->blank > 0) hr_work_count(w, "csv: blank lines", unit->blank);
+    if (unit->comments > 0) hr_work_count(w, "csv: comment lines", unit->comments);
     return hr__csv_parse(&format, &unit->layout, unit->path, &unit->block, scratch, &sink, err);
 }
 
 static void csv_identity(const void *spec, uint64_t *sum)
 {
     const csv_spec *sp = spec;
+    const hr__csv_dialect *d = sp->format ? &sp->format->dialect : NULL;
     hr_identify_text(sum, sp->pattern);
+    if (!d) return;
+    const char bytes[] = {d->delimiter, d->quote, d->escape, d->quotes, d->escapes, sp->format->keep_blank};
+    hr_identify(sum, bytes, sizeof bytes);
+    hr_identify_text(sum, d->comment);
 }
 
 const hr_op hr_op_csv = {

@@ -464,7 +464,9 @@ static bool number_mode(golden_case *c, bool tf_compat)
         char raw[16] = {0};
         hr_view text = ((hr_view *)texts.data)[i];
         const cJSON *expected = number_result(c->json, i, tf_compat), *value = golden_get(expected, "value");
-        bool parsed = hr__csv_parse_value(dtype, tf_compat, text.data, (size_t)text.size, raw);
+        const hr__csv_format format = {.tf_compat = tf_compat};
+        const hr__csv_column column = {.dtype = dtype};
+        bool parsed = hr__csv_parse_value(&format, &column, text.data, (size_t)text.size, raw);
         cJSON *got = value_json(dtype, raw);
         good = parsed == !!value && (!value || same_value(dtype, value, got));
         if (!good)

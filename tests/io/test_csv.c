@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { TEXT = 1 << 16 };
+enum { TEXT = 1 << 16, MOST_VALUES = 256 };
 
 /* ---- a file as one text: a line a row, its values separated by '|', or its error ---- */
 
@@ -18,7 +19,8 @@ typedef struct dump {
     void *bytes[64];
     int pieces;
     hr_status status;
-    int64_t blank;
+    int64_t blank, comments;
+    hr_column *column; /* of the block at hand */
 } dump;
 
 static void add(dump *d, const char *text, size_t size)
@@ -33,6 +35,13 @@ static void *bytes(size_t size, void *user)
 {
     dump *d = user;
     return d->pieces == 64 ? NULL : (d->bytes[d->pieces++] = malloc(size + 64));
+}
+
+/* Lists of a test are short: their room is made at once. */
+static bool grow(int column, int64_t count, void *user)
+{
+    (void)column, (void)user;
+    return count <= MOST_VALUES;
 }
 
 static void failed(int64_t row, const hr_error *error, void *user)
@@ -68,19 +77,39 @@ static void add_value(dump *d, const hr__csv_column *c, const char *at)
     }
 }
 
+static void add_list(dump *d, const hr__csv_column *c, const hr_column *column, int64_t r)
+{
+    add(d, "[", 1);
+    for (int32_t i = column->splits[0][r]; i < column->splits[0][r + 1]; i++) {
+        if (i > column->splits[0][r]) add(d, ";", 1);
+        add_value(d, c, (const char *)column->values + (size_t)i * c->width);
+    }
+    add(d, "]", 1);
+}
+
 static void add_block(dump *d, const hr__csv_format *f, const hr__csv_layout *layout, const hr__csv_block *block)
 {
     hr_column column[8] = {0};
+    int32_t splits[8][65] = {{0}};
     void *scratch = malloc(hr__csv_scratch_size());
-    hr__csv_sink sink = {.column = column, .bytes = bytes, .failed = failed, .user = d};
+    hr__csv_sink sink = {.column = column, .bytes = bytes, .grow = grow, .failed = failed};
     hr_error err;
-    for (int c = 0; c < f->columns; c++) column[c].values = malloc((size_t)block->rows * f->column[c].width + 1);
+    sink.user = d;
+    for (int c = 0; c < f->columns; c++) {
+        const size_t values = f->column[c].separator ? MOST_VALUES : (size_t)block->rows;
+        column[c].values = malloc(values * f->column[c].width + 1);
+        column[c].splits[0] = splits[c];
+    }
     assert_ok(hr__csv_parse(f, layout, "t.csv", block, scratch, &sink, &err), &err);
     for (int64_t r = 0; r < block->rows; r++) {
         char *error = d->failed[r % 64];
         if (error) add(d, error, strlen(error));
         for (int c = 0; !error && c < f->columns; c++) {
             if (c) add(d, "|", 1);
+            if (f->column[c].separator) {
+                add_list(d, &f->column[c], &column[c], r);
+                continue;
+            }
             const bool there = !column[c].present || column[c].present[r / 64] >> r % 64 & 1;
             if (there)
                 add_value(d, &f->column[c], (char *)column[c].values + (size_t)r * f->column[c].width);
@@ -110,7 +139,8 @@ static void read_all(dump *d, const char *text, size_t size, const hr_csv_opts *
         hr_error err;
         d->status = hr__csv_read(file, block_bytes, 63, &block, &err);
         if (d->status != HR_OK && d->status != HR_END) d->last = err;
-        if (d->status == HR_OK) add_block(d, f, hr__csv_file_layout(file), &block), d->blank += block.blank;
+        if (d->status == HR_OK)
+            add_block(d, f, hr__csv_file_layout(file), &block), d->blank += block.blank, d->comments += block.comments;
     }
     hr__csv_close(file);
     hr__csv_format_free(f);
@@ -133,14 +163,14 @@ static void reads_as(const char *text, const hr_csv_opts *opts, const char *want
     .columns = (const hr_csv_column[]){__VA_ARGS__},                                                                   \
     .column_count = sizeof((hr_csv_column[]){__VA_ARGS__}) / sizeof(hr_csv_column)
 
-#define ID_AND_NAME COLUMNS({"id", HR_INT64, NULL}, {"name", HR_STRING, NULL})
+#define ID_AND_NAME COLUMNS({.name = "id", .dtype = HR_INT64}, {.name = "name", .dtype = HR_STRING})
 
 /* ---- what is read ---- */
 
 static void columns_are_found_by_name_in_any_order(void **state)
 {
     (void)state;
-    hr_csv_opts opts = {COLUMNS({"c", HR_FLOAT, NULL}, {"a", HR_INT32, NULL})};
+    hr_csv_opts opts = {COLUMNS({.name = "c", .dtype = HR_FLOAT}, {.name = "a", .dtype = HR_INT32})};
     reads_as("a,b,c\n1,x,2.5\n-3,\"y,\nz\",1e3\n", &opts, "2.5|1\n1000|-3\n");
     reads_as("\xef\xbb\xbf\"a\",\"b\",c\r\n1,x,2.5\r\n", &opts, "2.5|1\n");
     hr_csv_opts all = {0};
@@ -150,9 +180,10 @@ static void columns_are_found_by_name_in_any_order(void **state)
 static void every_dtype_is_read(void **state)
 {
     (void)state;
-    hr_csv_opts opts = {COLUMNS({"a", HR_INT32, NULL}, {"b", HR_INT64, NULL}, {"c", HR_UINT64, NULL},
-                                {"d", HR_FLOAT, NULL}, {"e", HR_DOUBLE, NULL}, {"f", HR_BOOL, NULL},
-                                {"g", HR_STRING, NULL})};
+    hr_csv_opts opts = {COLUMNS({.name = "a", .dtype = HR_INT32}, {.name = "b", .dtype = HR_INT64},
+                                {.name = "c", .dtype = HR_UINT64}, {.name = "d", .dtype = HR_FLOAT},
+                                {.name = "e", .dtype = HR_DOUBLE}, {.name = "f", .dtype = HR_BOOL},
+                                {.name = "g", .dtype = HR_STRING})};
     reads_as("a,b,c,d,e,f,g\n"
              "-2147483648,-9223372036854775808,18446744073709551615,0.1,0.1,True,x\n"
              "+7, 12345678901234567 ,0,-inf,.5e-3,0,\"\"\"\"\n",
@@ -169,7 +200,7 @@ static void line_ends_and_blank_lines_make_no_difference(void **state)
     static dump d;
     read_all(&d, "id,name\n\n1,a\n\r\n\r2,b\n", 20, &opts, 5);
     assert_int_equal(d.blank, 3);
-    hr_csv_opts one = {COLUMNS({"id", HR_STRING, NULL}), .keep_missing = true};
+    hr_csv_opts one = {COLUMNS({.name = "id", .dtype = HR_STRING}), .keep_missing = true};
     reads_as("id\n\nx\n\n", &one, "~\nx\n~\n");
 }
 
@@ -178,7 +209,9 @@ static void missing_fields_take_the_default_or_are_marked(void **state)
     (void)state;
     const hr_tensor seven = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(7));
     const hr_tensor none = hr_tensor_of(HR_STRING, HR_SCALAR, (const hr_view[]){{"none", 4}});
-    hr_csv_opts opts = {COLUMNS({"id", HR_INT64, &seven}, {"name", HR_STRING, &none}), .na_value = "NA"};
+    hr_csv_opts opts = {COLUMNS({.name = "id", .dtype = HR_INT64, .default_value = &seven},
+                                {.name = "name", .dtype = HR_STRING, .default_value = &none}),
+                        .na_value = "NA"};
     reads_as("id,name\n,\nNA,\"NA\"\n1,\"\"\n", &opts, "7|none\n7|none\n1|none\n");
     hr_csv_opts keep = {ID_AND_NAME, .keep_missing = true, .na_value = "0"};
     reads_as("id,name\n,a\n0,b\n1,0\n2,c\n", &keep, "~|a\n~|b\n1|~\n2|c\n");
@@ -193,6 +226,158 @@ static void other_dialects_are_read(void **state)
     reads_as("x,y,z\na,b,1\nc,d,2,more\n", &places, "1|a\n2|c\n");
     hr_csv_opts without = {ID_AND_NAME, .exclude_cols = (int[]){1}, .exclude_count = 1, .no_header = true};
     reads_as("1,b,a\n2,d,c\n", &without, "1|a\n2|c\n");
+}
+
+static void quote_and_escape_may_be_any_byte(void **state)
+{
+    (void)state;
+    hr_csv_opts single = {ID_AND_NAME, .quote = "'"};
+    reads_as("id,name\n1,'it''s, \"so\"'\n'2',\"b\n", &single, "1|it's, \"so\"\n2|\"b\n");
+    hr_csv_opts escape = {ID_AND_NAME, .escape = "\\"};
+    reads_as("id,name\n1,\"say \\\"hi\\\", \\\\\"\n2,a\\,b\\\nc\n3,\"d\"\"e\"\n", &escape,
+             "1|say \"hi\", \\\n2|a,b\nc\n3|d\"e\n");
+    reads_as("id,name\n1,a\\", &escape,
+             "t.csv:2: column 'name' (field 1): expected a byte behind the escape, found the end of the file\n");
+}
+
+static void comments_and_lines_in_front_are_passed_over_and_counted(void **state)
+{
+    (void)state;
+    static dump d;
+    hr_csv_opts opts = {ID_AND_NAME, .comment = "//", .skip_lines = 2, .skip_rows = 1};
+    const char *text = "made, \"by hand\n\n// c\nid,name\n// \"d\n9,\"not\nread\"\n1,a\n//2,b\n3,/c\n//";
+    reads_as(text, &opts, "1|a\n3|/c\n");
+    read_all(&d, text, strlen(text), &opts, 65536);
+    assert_int_equal(d.comments, 2); /* behind the first row */
+    hr_csv_opts bare = {ID_AND_NAME, .no_header = true, .skip_lines = 1};
+    reads_as("\xef\xbb\xbfx\r\n1,a\r\nb,c\r\n", &bare,
+             "1|a\nt.csv:3: column 'id' (field 0): expected int64, got \"b\"; if it means missing, add it to "
+             ".na_value\n");
+    hr_csv_opts past = {ID_AND_NAME, .no_header = true, .skip_lines = 5};
+    reads_as("1,a\n2,b\n", &past, "");
+}
+
+static void any_of_several_texts_means_missing_but_perhaps_not_in_quotes(void **state)
+{
+    (void)state;
+    static const char *const na[] = {"NULL", "n/a"};
+    static const char text[] = "id,name\nNULL,n/a\n1,\"NULL\"\n-,\"\"\n2,\n";
+    hr_csv_opts opts = {ID_AND_NAME, .keep_missing = true, .na_value = "-", .na_values = na, .na_value_count = 2};
+    reads_as(text, &opts, "~|~\n1|~\n~|~\n2|~\n");
+    opts.quoted_never_missing = true;
+    reads_as(text, &opts, "~|~\n1|NULL\n~|\n2|~\n");
+    opts.strings_never_missing = true;
+    reads_as(text, &opts, "~|n/a\n1|NULL\n~|\n2|\n");
+}
+
+static void bools_have_the_words_that_are_given(void **state)
+{
+    (void)state;
+    static const char *const yes[] = {"Y", "yes"}, *const no[] = {"N"};
+    hr_csv_opts opts = {COLUMNS({.name = "a", .dtype = HR_BOOL}),
+                        .true_values = yes,
+                        .true_value_count = 2,
+                        .false_values = no,
+                        .false_value_count = 1,
+                        .no_header = true};
+    reads_as("Y\n N \nyes\ntrue\n", &opts,
+             "1\n0\n1\nt.csv:4: column 'a' (field 0): expected bool, got \"true\"; if it means missing, add it to "
+             ".na_value\n");
+}
+
+static void blank_lines_may_be_rows(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {ID_AND_NAME, .keep_blank_lines = true, .keep_missing = true};
+    reads_as("id,name\n1,a\n\n2,b\n", &opts, "1|a\nt.csv:3: expected 2 fields, found 1\n2|b\n");
+}
+
+static void what_is_not_utf8_is_named_with_the_place_of_its_byte(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {ID_AND_NAME, .check_utf8 = true};
+    reads_as("id,name\n1,gr\xc3\xbc\xc3\x9f\n2,\"a\"\"\xff\"\n3,\xe2\x82\xac\xf0\x9f\x98\x80\n4,b\xc3\n", &opts,
+             "1|gr\xc3\xbc\xc3\x9f\n"
+             "t.csv:3: column 'name' (field 1): expected UTF-8, got the byte 0xff at offset 23\n"
+             "3|\xe2\x82\xac\xf0\x9f\x98\x80\n"
+             "t.csv:5: column 'name' (field 1): expected UTF-8, got the byte 0xc3 at offset 39\n");
+    hr_csv_opts bytes = {ID_AND_NAME};
+    reads_as("id,name\n2,\xff\n", &bytes, "2|\xff\n");
+}
+
+static void times_are_numbers_since_1970(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {COLUMNS({.name = "d", .dtype = HR_INT64, .time = HR_CSV_DATE},
+                                {.name = "s", .dtype = HR_INT64, .time = HR_CSV_SECONDS},
+                                {.name = "ms", .dtype = HR_INT64, .time = HR_CSV_MILLISECONDS},
+                                {.name = "ns", .dtype = HR_INT64, .time = HR_CSV_NANOSECONDS}),
+                        .no_header = true};
+    reads_as("1970-01-01,1970-01-01T00:00:00Z,1970-01-01 00:00:00.001,1970-01-01T00:00:00.000000001+00:00\n"
+             "2024-02-29, 2024-02-29T23:59:59+01:00 ,1969-12-31T23:59:59.5,2024-02-29\n"
+             "0001-01-01,9999-12-31T23:59Z,2000-01-01T00:00:00.1230-0530,1677-09-21T00:12:44\n",
+             &opts,
+             "0|0|1|1\n"
+             "19782|1709247599|-500|1709164800000000000\n"
+             "-719162|253402300740|946704600123|-9223372036000000000\n");
+}
+
+static void a_time_that_is_none_is_an_error(void **state)
+{
+    (void)state;
+    static const char *const date[] = {"2023-02-29", "2023-13-01", "2023-1-1",         "1900-02-29", "20230101",
+                                       "2023-01-00", "0000-01-01", "2023-01-01T00:00", "x",          "2023-01-01x"};
+    static const char *const time[] = {"2023-01-01T24:00:00",
+                                       "2023-01-01T23:59:60",
+                                       "2023-01-01T1:00",
+                                       "2023-01-01T01",
+                                       "2023-01-01T01:00:",
+                                       "2023-01-01T01:00:00.",
+                                       "2023-01-01T01:00:00.1234",
+                                       "2023-01-01T01:00+1",
+                                       "2023-01-01T01:00+24:00",
+                                       "2023-01-01T01:00ZZ",
+                                       "2023-01-01T",
+                                       "1700000000"};
+    int64_t value;
+    for (size_t i = 0; i < sizeof date / sizeof *date; i++)
+        if (hr__csv_parse_time(HR_CSV_DATE, date[i], strlen(date[i]), &value)) fail_msg("a date: %s", date[i]);
+    for (size_t i = 0; i < sizeof time / sizeof *time; i++)
+        if (hr__csv_parse_time(HR_CSV_MILLISECONDS, time[i], strlen(time[i]), &value)) fail_msg("a time: %s", time[i]);
+    assert_false(hr__csv_parse_time(HR_CSV_NANOSECONDS, "2262-04-12", 10, &value));
+    hr_csv_opts opts = {COLUMNS({.name = "d", .dtype = HR_INT64, .time = HR_CSV_DATE}), .no_header = true};
+    reads_as("2023-02-29\n", &opts,
+             "t.csv:1: column 'd' (field 0): expected a date (2024-02-29), got \"2023-02-29\"; if it means missing, "
+             "add it to .na_value\n");
+}
+
+/* Every day of 800 years, against the calendar of the C library. */
+static void days_are_those_of_the_calendar(void **state)
+{
+    (void)state;
+    for (int64_t day = -146097; day <= 146097; day++) {
+        const time_t seconds = (time_t)(day * 86400);
+        struct tm at;
+        char text[32];
+        int64_t got;
+        gmtime_r(&seconds, &at);
+        size_t size = strftime(text, sizeof text, "%Y-%m-%d", &at);
+        assert_true(hr__csv_parse_time(HR_CSV_DATE, text, size, &got));
+        assert_int_equal(got, day);
+    }
+}
+
+static void fields_with_a_separator_are_lists(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {COLUMNS({.name = "t", .dtype = HR_STRING, .separator = ";"}, {.name = "id", .dtype = HR_INT64},
+                                {.name = "n", .dtype = HR_INT32, .separator = " "})};
+    reads_as("id,t,n\n1,a;b,1 2 3\n2,,4\n3,\"c,;;\",\nx,d,5 6\n4,e,7\n5,f,8 g\n6,h,9\n", &opts,
+             "[a;b]|1|[1;2;3]\n[]|2|[4]\n[c,;;]|3|[]\n"
+             "t.csv:5: column 'id' (field 0): expected int64, got \"x\"; if it means missing, add it to .na_value\n"
+             "[e]|4|[7]\n"
+             "t.csv:7: column 'n' (field 2): expected int32, got \"8 g\"; if it means missing, add it to .na_value\n"
+             "[h]|6|[9]\n");
 }
 
 /* ---- what is wrong ---- */
@@ -282,15 +467,32 @@ static void wrong_options_and_headers_are_refused(void **state)
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = ",,"}, "csv.delimiter", "one byte, got \",,\"");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = "\n"}, "csv.delimiter", "'\\x0a'");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = "\""}, "csv.delimiter", "no_quotes allows the quote");
-    refuses(text, &(hr_csv_opts){COLUMNS({"id", HR_HALF, NULL})}, "csv.dtype", "got float16");
-    refuses(text, &(hr_csv_opts){COLUMNS({"id", HR_INT64, &wrong})}, "csv.default",
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_HALF})}, "csv.dtype", "got float16");
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_INT64, .default_value = &wrong})}, "csv.default",
             "one int64 value, got 1 of float32");
-    refuses(text, &(hr_csv_opts){COLUMNS({"id", HR_INT64, NULL}, {"id", HR_INT64, NULL})}, "csv.columns", "twice");
-    refuses(text, &(hr_csv_opts){COLUMNS({"nam", HR_STRING, NULL})}, "csv.column", "did you mean 'name'?");
-    refuses("id,id\n", &(hr_csv_opts){COLUMNS({"id", HR_INT64, NULL})}, "csv.column", "twice, as fields 0 and 1");
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_INT64}, {.name = "id", .dtype = HR_INT64})},
+            "csv.columns", "twice");
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "nam", .dtype = HR_STRING})}, "csv.column", "did you mean 'name'?");
+    refuses("id,id\n", &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_INT64})}, "csv.column",
+            "twice, as fields 0 and 1");
     refuses("id,\"na\"me\n", &(hr_csv_opts){ID_AND_NAME}, "csv.quote", "t.csv:1: header");
     refuses("", &(hr_csv_opts){0}, "csv.header", "found an empty file");
     refuses("", &(hr_csv_opts){ID_AND_NAME, .tf_compat = true}, "csv.header", "found an empty file");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .quote = "''"}, "csv.delimiter", "quote of one byte");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .escape = ","}, "csv.delimiter", "escape other than the delimiter");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .comment = "#\n"}, "csv.delimiter", "without a line end");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .skip_lines = -1}, "csv.select", "got -1");
+    refuses(text, &(hr_csv_opts){ID_AND_NAME, .skip_rows = 1, .no_header = true}, "csv.select", "a header to count");
+    refuses(text,
+            &(hr_csv_opts){ID_AND_NAME, .true_values = (const char *[]){"a"}, .true_value_count = 1,
+                           .false_values = (const char *[]){"a"}, .false_value_count = 1},
+            "csv.words", "got \"a\" in both");
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_INT32, .time = HR_CSV_DATE})}, "csv.dtype",
+            "int64");
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_INT32, .separator = ","})}, "csv.delimiter",
+            "separator other than the delimiter");
+    refuses(text, &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_FLOAT, .separator = ";", .default_value = &wrong})},
+            "csv.default", "got both");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .select_cols = (int[]){1}, .select_count = 1}, "csv.select", "got 1");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .select_cols = (int[]){1, 1}, .select_count = 2}, "csv.select", "once");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .select_cols = (int[]){1, -1}, .select_count = 2}, "csv.select",
@@ -345,8 +547,9 @@ static void all_kernels_read_the_same_of_random_text(void **state)
                                         "abc", "\"q,\"", "\"a\"\"b\"", "\"", "\"\n\"", "1234567", "\r",  " "};
     static dump want, got;
     static char text[4000];
-    hr_csv_opts opts = {COLUMNS({"a", HR_STRING, NULL}, {"b", HR_INT64, NULL}, {"c", HR_DOUBLE, NULL}),
-                        .keep_missing = true, .no_header = true};
+    hr_csv_opts opts = {
+        COLUMNS({.name = "a", .dtype = HR_STRING}, {.name = "b", .dtype = HR_INT64}, {.name = "c", .dtype = HR_DOUBLE}),
+        .keep_missing = true, .no_header = true};
     for (uint64_t seed = 0; seed < 150; seed++) {
         size_t size = 0;
         for (uint64_t i = 0; size < 2000; i++) {
@@ -366,7 +569,7 @@ static void a_lack_of_memory_is_said_and_leaks_nothing(void **state)
 {
     (void)state;
     static dump d;
-    hr_csv_opts opts = {COLUMNS({"name", HR_STRING, NULL})};
+    hr_csv_opts opts = {COLUMNS({.name = "name", .dtype = HR_STRING})};
     const char *text = "id,name\n1,\"a\"\"b\"\n";
     const int64_t alive = allocations_alive();
     for (int64_t n = 0; n < 40; n++) {
@@ -388,6 +591,16 @@ int main(void)
         cmocka_unit_test(line_ends_and_blank_lines_make_no_difference),
         cmocka_unit_test(missing_fields_take_the_default_or_are_marked),
         cmocka_unit_test(other_dialects_are_read),
+        cmocka_unit_test(quote_and_escape_may_be_any_byte),
+        cmocka_unit_test(comments_and_lines_in_front_are_passed_over_and_counted),
+        cmocka_unit_test(any_of_several_texts_means_missing_but_perhaps_not_in_quotes),
+        cmocka_unit_test(bools_have_the_words_that_are_given),
+        cmocka_unit_test(blank_lines_may_be_rows),
+        cmocka_unit_test(what_is_not_utf8_is_named_with_the_place_of_its_byte),
+        cmocka_unit_test(times_are_numbers_since_1970),
+        cmocka_unit_test(a_time_that_is_none_is_an_error),
+        cmocka_unit_test(days_are_those_of_the_calendar),
+        cmocka_unit_test(fields_with_a_separator_are_lists),
         cmocka_unit_test(a_wrong_row_is_named_with_its_place_and_the_next_one_is_read),
         cmocka_unit_test(an_open_quote_reports_all_bytes_that_it_swallows),
         cmocka_unit_test(wrong_options_and_headers_are_refused),

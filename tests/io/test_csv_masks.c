@@ -70,7 +70,7 @@ static void all_kernels_find_the_fields_that_the_exact_scanner_finds(void **stat
     static char text[SIZE + 200];
     static answer a[KERNELS];
     for (uint64_t seed = 0; seed < 600; seed++) {
-        const hr__csv_dialect d = {.delimiter = ',', .quotes = seed % 5 != 4};
+        const hr__csv_dialect d = {.delimiter = ',', .quote = '"', .quotes = seed % 5 != 4};
         const size_t whole = random_text(seed, text, (int)(seed % 4) * 2), step = seed < 60 ? 1 : 97;
         for (size_t size = 1; size <= whole; size += step) {
             for (int k = 0; k < KERNELS; k++) {
@@ -111,7 +111,7 @@ static void all_kernels_count_the_rows_that_the_exact_scanner_counts(void **stat
     (void)state;
     static char text[SIZE + 200];
     for (uint64_t seed = 0; seed < 2000; seed++) {
-        const hr__csv_dialect d = {.delimiter = ',', .quotes = true};
+        const hr__csv_dialect d = {.delimiter = ',', .quote = '"', .quotes = true};
         const bool skip = seed % 2;
         const int64_t most = seed % 3 ? INT64_MAX : 1 + (int64_t)seed % 20;
         const size_t size = random_text(seed, text, (int)(seed % 4) * 2);

@@ -18,6 +18,13 @@ static int write_rows(void **state)
         snprintf(path, sizeof path, "good-%d.csv", f);
         write_file(path, text, used);
     }
+    size_t lists = (size_t)sprintf(text, "# made by a test\nid,tags\n");
+    for (int r = 0; r < ROWS; r++)
+        lists += (size_t)sprintf(text + lists, "%s%d,%s\n", r % 9 ? "" : "# a comment\n", r,
+                                 r % 3 == 0   ? ""
+                                 : r % 3 == 1 ? "one"
+                                              : "two;th\\,ree;\\#");
+    write_file("lists.csv", text, lists);
     const size_t used = (size_t)sprintf(text, "id,score,a name\n1,2,x\n2,3,y\nthree,4,z\n");
     write_file("bad.csv", text, used);
     return 0;
@@ -25,12 +32,20 @@ static int write_rows(void **state)
 
 static hr_dataset *rows(const char *pattern)
 {
-    static const hr_csv_column columns[] = {{"id", HR_INT64, NULL}, {"a name", HR_STRING, NULL}};
+    static const hr_csv_column columns[] = {{.name = "id", .dtype = HR_INT64}, {.name = "a name", .dtype = HR_STRING}};
     return hr_csv(pattern, .columns = columns, .column_count = 2);
 }
 
 HR_SAMPLE(csv) { return hr_batch(hr_shuffle(rows("good-*.csv"), 30), 7); }
 HR_SAMPLE(csv_in_epochs) { return hr_repeat(hr_skip(rows("good-1.csv"), 200), .count = HR_I64(3)); }
+/* The general path: lists, comments, escapes. */
+HR_SAMPLE(csv_lists)
+{
+    static const hr_csv_column columns[] = {{.name = "tags", .dtype = HR_STRING, .separator = ";"},
+                                            {.name = "id", .dtype = HR_INT64}};
+    hr_dataset *ds = hr_csv("lists.csv", .columns = columns, .column_count = 2, .comment = "#", .escape = "\\");
+    return hr_batch(hr_shuffle(ds, 30), 7);
+}
 HR_SAMPLE(csv_fails) { return rows("bad.csv"); }
 
 static void csv_gives_the_rows_of_all_files(void **state)
@@ -50,6 +65,115 @@ static void csv_gives_the_rows_of_all_files(void **state)
     hr_iterator_free(it);
 }
 
+static void csv_gives_lists_as_ragged_components(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    static const int32_t splits[] = {0, 0, 1, 4};
+    static const hr_csv_column columns[] = {{.name = "tags", .dtype = HR_STRING, .separator = ";"}};
+    hr_iterator *it = iterate(hr_batch(hr_csv("lists.csv", .columns = columns, .column_count = 1, .comment = "#",
+                                              .escape = "\\", .select_cols = (const int[]){1}, .select_count = 1),
+                                       3),
+                              (way){.workers = 2});
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    const hr_tensor *tags = hr_get(e, "tags");
+    assert_int_equal(tags->layout, HR_RAGGED);
+    assert_int_equal(tags->count, 4);
+    assert_memory_equal(tags->splits[0], splits, sizeof splits);
+    const hr_view *view = tags->data;
+    assert_int_equal(view[2].size, 6);
+    assert_memory_equal(view[2].data, "th,ree", 6);
+    int comments = 0;
+    while (hr_next(it, &e) == HR_OK) continue;
+    for (const hr_report_line *line = hr_iterator_report(it); line->what; line++)
+        if (strcmp(line->what, "csv: comment lines") == 0) comments = (int)line->count;
+    assert_int_equal(comments, (ROWS + 8) / 9);
+    hr_iterator_free(it);
+}
+
+/* ---- what hr_csv_writer writes is read back ---- */
+
+enum { BACK = 500 };
+
+typedef struct table {
+    int64_t whole[BACK];
+    uint64_t big[BACK];
+    float single[BACK];
+    double real[BACK];
+    bool flag[BACK];
+    hr_view text[BACK];
+    char bytes[BACK][12];
+} table;
+
+static void fill_table(table *t, uint64_t seed)
+{
+    static const char special[] = {',', '"', '\n', '\r', ';', ' ', 'a', 'N', 'A', '#', '\xef', '0'};
+    for (int r = 0; r < BACK; r++) {
+        const uint64_t n = (uint64_t)r * 100;
+        const uint32_t bits = (uint32_t)hr_random(seed, n) & 0x7f7fffff;
+        const uint64_t wide = hr_random(seed, n + 1) & UINT64_C(0xffefffffffffffff);
+        t->whole[r] = (int64_t)hr_random(seed, n + 2);
+        t->big[r] = hr_random(seed, n + 3);
+        memcpy(&t->single[r], &bits, sizeof bits);
+        memcpy(&t->real[r], &wide, sizeof wide);
+        t->flag[r] = hr_random(seed, n + 4) & 1;
+        const int64_t size = hr_random_below(seed, n + 5, 12);
+        for (int64_t i = 0; i < size; i++)
+            t->bytes[r][i] = special[hr_random_below(seed, n + 6 + (uint64_t)i, sizeof special)];
+        t->text[r] = (hr_view){t->bytes[r], size};
+    }
+}
+
+static void write_table(const table *t)
+{
+    static const char *const names[] = {"whole", "big", "single", "real", "flag", "text"};
+    hr_csv_writer *w;
+    hr_error err;
+    const hr_tensor columns[] = {
+        hr_tensor_of(HR_INT64, HR_SHAPE(BACK), t->whole),  hr_tensor_of(HR_UINT64, HR_SHAPE(BACK), t->big),
+        hr_tensor_of(HR_FLOAT, HR_SHAPE(BACK), t->single), hr_tensor_of(HR_DOUBLE, HR_SHAPE(BACK), t->real),
+        hr_tensor_of(HR_BOOL, HR_SHAPE(BACK), t->flag),    hr_tensor_of(HR_STRING, HR_SHAPE(BACK), t->text),
+    };
+    assert_ok(hr_csv_writer_open_with("back.csv", names, 6, NULL, &w, &err), &err);
+    assert_ok(hr_csv_write(w, columns, &err), &err);
+    assert_ok(hr_csv_writer_commit(w, &err), &err);
+}
+
+static void assert_reads_back(const table *t)
+{
+    static const hr_csv_column columns[] = {
+        {.name = "whole", .dtype = HR_INT64},  {.name = "big", .dtype = HR_UINT64},
+        {.name = "single", .dtype = HR_FLOAT}, {.name = "real", .dtype = HR_DOUBLE},
+        {.name = "flag", .dtype = HR_BOOL},    {.name = "text", .dtype = HR_STRING}};
+    const hr_element *e;
+    hr_iterator *it = iterate(
+        hr_batch(hr_csv("back.csv", .columns = columns, .column_count = 6, .quoted_never_missing = true), BACK + 1),
+        (way){0});
+    if (hr_next(it, &e) != HR_OK) fail_msg("%s", hr_iterator_error(it)->text);
+    assert_memory_equal(hr_get(e, "whole")->data, t->whole, sizeof t->whole);
+    assert_memory_equal(hr_get(e, "big")->data, t->big, sizeof t->big);
+    assert_memory_equal(hr_get(e, "single")->data, t->single, sizeof t->single);
+    assert_memory_equal(hr_get(e, "real")->data, t->real, sizeof t->real);
+    assert_memory_equal(hr_get(e, "flag")->data, t->flag, sizeof t->flag);
+    const hr_view *text = hr_get(e, "text")->data;
+    for (int r = 0; r < BACK; r++) {
+        assert_int_equal(text[r].size, t->text[r].size);
+        if (text[r].size > 0) assert_memory_equal(text[r].data, t->text[r].data, (size_t)text[r].size);
+    }
+    hr_iterator_free(it);
+}
+
+static void csv_reads_back_what_the_writer_wrote(void **state)
+{
+    (void)state;
+    static table t;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        fill_table(&t, seed);
+        write_table(&t);
+        assert_reads_back(&t);
+    }
+}
+
 static void csv_names_file_line_and_column_of_a_wrong_field(void **state)
 {
     (void)state;
@@ -67,8 +191,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(csv),
         HR_CONFORMANCE(csv_in_epochs),
+        HR_CONFORMANCE(csv_lists),
         HR_CONFORMANCE_OF_FAILURE(csv_fails),
         cmocka_unit_test(csv_gives_the_rows_of_all_files),
+        cmocka_unit_test(csv_gives_lists_as_ragged_components),
+        cmocka_unit_test(csv_reads_back_what_the_writer_wrote),
         cmocka_unit_test(csv_names_file_line_and_column_of_a_wrong_field),
     };
     return cmocka_run_group_tests(tests, write_rows, NULL);
