@@ -329,6 +329,19 @@ HR_API hr_dataset *hr_take_while(hr_dataset *in, hr_filter_fn *fn, void *user);
  * the input again after a restore. */
 HR_API hr_dataset *hr_unique(hr_dataset *in);
 
+/* Leaves out what fails below: an element whose work fails, alone, and behind an error that ends an input, as a damaged
+ * file does, all the rest of that input; its .policy passes over less. How many there were is "ignored" in hr_iterator_report. In a
+ * batch the rows that are left out leave no gap. Lack of memory is never ignored. */
+typedef struct hr_ignore_errors_opts {
+    size_t struct_size;
+    hr_damage_fn *on_error; /* told of each, without bytes; on any thread, but one call at a time, in no order */
+    void *user;
+    bool log_warning; /* a line for each by hr_set_log */
+} hr_ignore_errors_opts;
+HR_API hr_dataset *hr_ignore_errors_with(hr_dataset *in, const hr_ignore_errors_opts *opts);
+#define hr_ignore_errors(...)                                                                                          \
+    HR_CALL1_(hr_ignore_errors_with, hr_ignore_errors_opts, __VA_ARGS__, .struct_size = sizeof(hr_ignore_errors_opts))
+
 /* All elements of `in`, then all of `other`, which has the same components. Takes both. */
 HR_API hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other);
 
@@ -459,6 +472,9 @@ typedef struct hr_parse_example_opts {
     const char *label;  /* the component that is the label */
     const char *source; /* the string component that is parsed; default: the only one */
     bool tf_compat;     /* refuse what TensorFlow's parser refuses */
+    /* Of records that do not parse: their rows are left out, of a batch, too, which is short then; HR_RESYNC is as HR_SKIP. A budget ends the
+     * pipeline as soon as all threads together have seen more: which rows came before then depends on their timing. */
+    hr_policy policy;
 } hr_parse_example_opts;
 
 /* Parses each string as a tf.Example into the features' components. Before batch or after: the cost is the same. Copies

@@ -90,6 +90,8 @@ typedef struct hr_op {
     /* What arguments make another pipeline of it, told by hr_identify: a saved state is refused by a pipeline whose
      * operators or arguments differ. NULL: the name alone. */
     void (*identity)(const void *spec, uint64_t *sum);
+    /* HR_IGNORES_ERRORS: told of each error that is dropped, on any thread. */
+    void (*ignored)(const void *spec, const hr_error *err);
     /* HR_PASSES_ROWS: changes what holds for all that stands below. */
     void (*settings)(const void *spec, hr_settings *below);
 } hr_op;
@@ -189,6 +191,8 @@ HR_API bool hr_work_partial(const hr_work *w); /* the last element is short, bec
  * follows those before, on every run alike. Below ignore_errors all rows stay until work returns, then the row's
  * element is dropped. Rows may fail in any order. An error without a file gets that of the row's origin. */
 HR_API void hr_fail_at(hr_work *w, hr_columns *rows, int64_t row, const hr_error *err);
+/* Names the row's file and offset in an error that names no file, as hr_fail_at does. */
+HR_API void hr_row_place(hr_work *w, const hr_columns *rows, int64_t row, hr_error *err);
 HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits,
                               hr_error *err); /* a bit a row; levels 0 only */
 /* Gives `rows` new columns of this operator's schema: dense ones with room for all rows, ragged and sparse ones with

@@ -3,6 +3,7 @@
 #ifndef HR_PARSE_SPEC_H
 #define HR_PARSE_SPEC_H
 
+#include "data/damaged_rows.h"
 #include "io/example_reader.h"
 #include <headrace/data.h>
 #include <stdatomic.h>
@@ -70,6 +71,8 @@ typedef struct hr__parse_unit {
         *steps; /* of a feature list: where the steps of each row begin, `count` in all; NULL: rows are rows */
     int first;  /* column of the plan's first component */
     hr__example_rows slots;
+    const hr_view *record; /* what each row is read from */
+    hr__damaged_rows *damaged;
     bool whole_batches; /* tf_compat: a feature's parts are held against each other over a batch, not row by row */
 } hr__parse_unit;
 
@@ -104,6 +107,8 @@ hr_status hr__parse_ragged(hr__parse_unit *u, int output, hr_error *err);
 
 /* The rows from `row` up to the result belong together. *element counts on from 0. */
 int64_t hr__parse_group(const hr__parse_unit *u, int64_t row, int64_t *element);
+/* The row fails, or its policy leaves it out. */
+void hr__parse_row_failed(hr__parse_unit *u, int64_t row, const hr_error *err);
 /* The row, or of a list the row of that step, fails. */
 void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind, const char *format, ...)
     HR_PRINTF(5, 6);

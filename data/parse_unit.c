@@ -45,6 +45,11 @@ static int64_t row_of(const hr__parse_unit *u, int64_t step)
     return row;
 }
 
+void hr__parse_row_failed(hr__parse_unit *u, int64_t row, const hr_error *err)
+{
+    hr__damaged_row(u->damaged, row, err, u->record[row]);
+}
+
 void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind, const char *format, ...)
 {
     const char *name = u->plan->output[output].name;
@@ -56,7 +61,7 @@ void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind
     va_end(args);
     hr_fail(&err, HR_INVALID_ARGUMENT, kind, "feature '%.60s': %s", name, what);
     snprintf(err.feature, sizeof err.feature, "%s", name);
-    hr_fail_at(u->work, u->rows, row_of(u, row), &err);
+    hr__parse_row_failed(u, row_of(u, row), &err);
 }
 
 /* A list grows where its values will lie in the end, or beside the rows if they are only a part of something.

@@ -15,6 +15,8 @@ HR_API bool hr__policy_covers(const hr__policy *policy, const hr_error *damage);
 HR_API hr_on_error hr__policy_on_error(const hr__policy *policy);                /* NULL: HR_FAIL */
 /* Tells of bytes that are passed over, in pieces: they lie at damage->offset. Fails if they cannot be kept. */
 HR_API hr_status hr__policy_take(hr__policy *policy, const hr_error *damage, hr_view bytes, hr_error *err);
+/* Tells of an error without bytes of its own. */
+HR_API void hr__policy_tell(hr__policy *policy, const hr_error *error);
 /* Fails if `errors` of `count` records are more than may be. `last`: the latest, NULL: the end was reached. */
 HR_API hr_status hr__policy_budget(const hr__policy *policy, const char *who, int64_t errors, int64_t count,
                                    const hr_error *last, hr_error *err);

@@ -164,6 +164,7 @@ struct hr_plan {
 typedef struct applied {
     hr_dataset *ds;
     hr_settings settings;
+    const hr_dataset *ignores; /* the ignore_errors above it, which drops its errors; NULL: none */
 } applied;
 
 typedef struct stage_times {
@@ -177,14 +178,13 @@ struct stage {
     hr_dataset *ds;
     applied work[MAX_WORKS];
     int works, depth;
-    int ignored;          /* so many of `work` are below an ignore_errors */
-    bool ignores;         /* so is plan, and all stages below */
-    bool numbered;        /* rows carry their planned numbers */
-    bool cells;           /* the reader holds single rows: their strings move into cells */
-    int64_t rows_planned; /* saved, if numbered */
-    uint64_t path;        /* key of all randomness in this opening */
-    uint64_t lasting;     /* the same, but alike in all epochs of a repeat */
-    token *from;          /* loaded: where to begin */
+    const hr_dataset *ignores; /* the ignore_errors above plan, and above all stages below; NULL: none */
+    bool numbered;             /* rows carry their planned numbers */
+    bool cells;                /* the reader holds single rows: their strings move into cells */
+    int64_t rows_planned;      /* saved, if numbered */
+    uint64_t path;             /* key of all randomness in this opening */
+    uint64_t lasting;          /* the same, but alike in all epochs of a repeat */
+    token *from;               /* loaded: where to begin */
     hr_plan *top;
     returns *returns;
     unit *ring;
@@ -219,7 +219,6 @@ struct hr_work {
     unit *unit;
     hr_element *element; /* what a user's function looks at */
     const applied *op;   /* the operator at work */
-    bool ignores;        /* its errors are dropped */
     uint64_t *failed;    /* a bit a row that did; NULL: none */
 };
 
@@ -317,6 +316,7 @@ void hr__unit_work(stage *s, unit *u, hr_work *w);
 void *hr__work_scratch(hr_work *w, block **kept, size_t bytes);
 int64_t hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
+void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
 
 /* view.c */
 void hr__element_drop(hr_element *e); /* NULL: nothing */

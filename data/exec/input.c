@@ -534,6 +534,7 @@ static void open_input(hr_plan *p, int i, hr_dataset *ds)
                 p->ds->op->name, in->number);
     if (in->error.code) {
         if (p->stage->ignores) hr__count(p->stage->engine, "ignored", 1);
+        if (p->stage->ignores) hr__tell_ignored(p->stage->ignores, &in->error);
         hr_dataset_unref(ds);
         return;
     }

@@ -89,13 +89,12 @@ static hr_dataset *pass_settings(hr_dataset *ds, hr_settings *settings)
 /* From an operator that ignores errors downwards they end here; above it, work fails as ever. */
 static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
 {
-    s->ignores |= (ds->op->traits & HR_IGNORES_ERRORS) != 0;
+    if (ds->op->traits & HR_IGNORES_ERRORS) s->ignores = ds;
     s->numbered |= (ds->op->traits & HR_RANDOM_ROWS) != 0;
     if (!ds->op->work) return true;
     if (s->works == MAX_WORKS) return false;
     memmove(s->work + 1, s->work, (size_t)s->works++ * sizeof *s->work);
-    s->work[0] = (applied){ds, *settings};
-    s->ignored += s->ignores;
+    s->work[0] = (applied){ds, *settings, s->ignores};
     return true;
 }
 
@@ -184,7 +183,8 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, to
                  .lasting = key.lasting,
                  .from = from,
                  .cells = rows_are_held(puller, input)};
-    s->ignores = reader->ignores && !(reader->top->ds->op->traits & HR_JOINS_ROWS); /* zip's inputs stay in step */
+    const bool joined = reader->ignores && reader->top->ds->op->traits & HR_JOINS_ROWS;
+    s->ignores = joined ? NULL : reader->ignores; /* zip's inputs stay in step */
     s->returns = hr__returns_new(s->engine);
     s->writer = hr__token_writer_new();
     bool done = s->returns && s->writer && cut_stage(s, puller->below_settings) &&
@@ -285,6 +285,7 @@ static void finish_unit(stage *s, unit *u)
         u->partial = p->partial;
         if (s->ignores && u->error.code && hr__ignorable(&u->error)) {
             hr__count(s->engine, "ignored", 1);
+            hr__tell_ignored(s->ignores, &u->error);
             u->error.code = HR_OK;
         }
         return;

@@ -38,15 +38,9 @@ static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
 
 bool hr__ignorable(const hr_error *err) { return err->code != HR_RESOURCE_EXHAUSTED && err->code != HR_CANCELLED; }
 
-void hr_fail_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
+void hr__tell_ignored(const hr_dataset *by, const hr_error *err)
 {
-    if (row >= c->rows) return; /* behind one that failed: cut off already */
-    const size_t words = (size_t)(c->rows + 63) / 64;
-    if (w->ignores && hr__ignorable(err) && !w->failed) w->failed = hr_calloc(words, sizeof *w->failed);
-    if (w->ignores && hr__ignorable(err) && w->failed)
-        w->failed[row / 64] |= UINT64_C(1) << row % 64;
-    else
-        cut_at(w, c, row, err);
+    if (by->op->ignored) by->op->ignored(by->spec, err);
 }
 
 static void no_memory(hr_work *w, hr_columns *c)
@@ -57,6 +51,29 @@ static void no_memory(hr_work *w, hr_columns *c)
         cut_at(w, c, 0, &err);
     else
         w->unit->error = err;
+}
+
+/* Without memory to note it, it must not end the unit as an error of its own: that might be ignored above. */
+static void ignore_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
+{
+    hr_error placed = *err;
+    if (!w->failed) w->failed = hr_calloc((size_t)(c->rows + 63) / 64, sizeof *w->failed);
+    if (!w->failed) {
+        no_memory(w, c);
+        return;
+    }
+    name_place(w->engine, c, row, &placed);
+    w->failed[row / 64] |= UINT64_C(1) << row % 64;
+    hr__tell_ignored(w->op->ignores, &placed);
+}
+
+void hr_fail_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
+{
+    if (row >= c->rows) return; /* behind one that failed: cut off already */
+    if (w->op && w->op->ignores && hr__ignorable(err))
+        ignore_at(w, c, row, err);
+    else
+        cut_at(w, c, row, err);
 }
 
 static void drop_failed(hr_work *w)
@@ -180,7 +197,6 @@ static void run_operators(stage *s, unit *u, hr_work *w)
         hr_error err = {0};
         const hr_op *op = s->work[i].ds->op;
         w->op = &s->work[i];
-        w->ignores = i < s->ignored;
         const void *blob = s->work[i].ds == s->top->ds ? u->blob : NULL;
         hr_status st = op->work(s->work[i].ds->spec, blob, w, &u->rows->c, &err);
         if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", op->name);
@@ -211,6 +227,8 @@ bool hr_work_cancelled(const hr_work *w) { return engine_cancelled(w->engine); }
 bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
 bool hr_work_partial(const hr_work *w) { return w->unit->partial; }
 void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scratch, bytes); }
+
+void hr_row_place(hr_work *w, const hr_columns *c, int64_t row, hr_error *err) { name_place(w->engine, c, row, err); }
 
 void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
 {

@@ -8,7 +8,9 @@ typedef struct parse_spec {
     const hr_parse_spec *features; /* the caller's; NULL once the plan is made */
     const char *label, *source;
     bool tf_compat;
-    bool single; /* no batch below: the elements are records */
+    bool single;     /* no batch below: the elements are records */
+    hr_policy asked; /* the caller's, until the spec is copied */
+    hr__policy *policy;
     hr__parse_plan *plan;
 } parse_spec;
 
@@ -18,11 +20,12 @@ static hr_status parse_spec_copy(void *spec, hr_error *err)
     const char *source = s->source, *label = s->label;
     s->source = hr_strdup(source);
     s->plan = NULL;
+    s->policy = NULL;
     if (source && !s->source) return hr_no_memory(err, "parse_example");
     HR_TRY(hr__parse_plan_new(s->features, HR__PARSE_EXAMPLE, label, &s->plan, err));
     s->features = NULL;
     s->label = NULL;
-    return HR_OK;
+    return hr__policy_new(&s->asked, "parse_example", &s->policy, err);
 }
 
 static void parse_spec_free(void *spec)
@@ -30,20 +33,23 @@ static void parse_spec_free(void *spec)
     parse_spec *s = spec;
     hr_free((char *)s->source);
     hr__parse_plan_free(s->plan);
+    hr__policy_free(s->policy);
 }
 
 static hr_status parse_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     const parse_spec *s = spec;
     if (hr__parse_source(in[0], s->source) < 0) return hr__parse_no_source("parse_example", s->source, err);
+    HR_TRY(hr__damaged_rows_check(s->policy, "parse_example", in[0]->levels, err));
     hr_schema_clear(out);
     for (int i = 0; i < s->plan->outputs; i++) HR_TRY(hr_schema_add(out, s->plan->field[i], err));
     return HR_OK;
 }
 
-static hr_status parse_rows(hr__parse_unit *u, const hr_view *record, hr__example_order *order, hr_error *err)
+static hr_status parse_rows(hr__parse_unit *u, hr__example_order *order, hr_error *err)
 {
     enum { AHEAD = 4 };
+    const hr_view *record = u->record;
     hr_error failed;
     for (int64_t row = 0; row < u->rows->rows; row++) {
         if (row + AHEAD < u->rows->rows) hr__parse_prefetch(record[row + AHEAD]);
@@ -53,7 +59,7 @@ static hr_status parse_rows(hr__parse_unit *u, const hr_view *record, hr__exampl
             if (err) *err = failed;
             return status;
         }
-        hr_fail_at(u->work, u->rows, row, &failed);
+        hr__parse_row_failed(u, row, &failed);
     }
     return HR_OK;
 }
@@ -71,15 +77,26 @@ static hr_status parse_work(const void *spec, const void *unit, hr_work *w, hr_c
             "parse_example: expected no feature with .widen, since tf_compat is set; ask for the types that the "
             "records have");
     HR_TRY(hr_new_columns(w, rows, &before, err));
+    hr__damaged_rows damaged = {.policy = s->policy,
+                                .who = "parse_example",
+                                .passed = "parse_example: rows passed over",
+                                .seen = "parse_example: rows",
+                                .work = w,
+                                .rows = rows};
     hr__parse_unit u = {.plan = s->plan, .work = w, .rows = rows, .whole_batches = tf_compat && !s->single};
+    u.record = before.column[source].values;
+    u.damaged = &damaged;
     u.slots.tf_compat = tf_compat;
     u.slots.single = s->single;
+    if (s->policy) hr_work_count(w, damaged.seen, rows->rows);
     HR_TRY(hr__parse_open(&u, err));
     hr__example_order *order = hr__parse_plan_order(s->plan);
     if (!order) return hr_no_memory(err, "parse_example");
-    hr_status status = parse_rows(&u, before.column[source].values, order, err);
+    hr_status status = parse_rows(&u, order, err);
     hr__parse_plan_spare(s->plan, order);
-    return status == HR_OK ? hr__parse_close(&u, err) : status;
+    if (status == HR_OK) status = hr__parse_close(&u, err);
+    const hr_status dropped = hr__damaged_rows_drop(&damaged, status == HR_OK ? err : NULL);
+    return status == HR_OK ? dropped : status;
 }
 
 static void parse_example_identity(const void *spec, uint64_t *sum)
@@ -87,19 +104,19 @@ static void parse_example_identity(const void *spec, uint64_t *sum)
     const parse_spec *sp = spec;
     hr_identify_text(sum, sp->source);
     hr_identify_i64(sum, sp->tf_compat);
+    hr_identify_i64(sum, hr__policy_on_error(sp->policy));
 }
 
-const hr_op hr_op_parse_example = {
-    .head = HR_OP_HEAD,
-    .name = "parse_example",
-    .spec_size = sizeof(parse_spec),
-    .traits = HR_ROW_BY_ROW,
-    .spec_copy = parse_spec_copy,
-    .spec_free = parse_spec_free,
-    .check = parse_check,
-    .work = parse_work,
-    .identity = parse_example_identity,
-};
+#define PARSE_EXAMPLE(traits_)                                                                                         \
+    {                                                                                                                  \
+        .head = HR_OP_HEAD, .name = "parse_example", .spec_size = sizeof(parse_spec), .traits = (traits_),             \
+        .spec_copy = parse_spec_copy, .spec_free = parse_spec_free, .check = parse_check, .work = parse_work,          \
+        .identity = parse_example_identity,                                                                            \
+    }
+
+const hr_op hr_op_parse_example = PARSE_EXAMPLE(HR_ROW_BY_ROW);
+/* Rows are left out, so they are before they are batched. */
+static const hr_op parse_with_policy = PARSE_EXAMPLE(0);
 
 hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts)
 {
@@ -110,6 +127,8 @@ hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, con
         .source = opts ? opts->source : NULL,
         .tf_compat = opts && opts->tf_compat,
         .single = !schema || schema->levels == 0,
+        .asked = opts ? opts->policy : (hr_policy){0},
     };
-    return hr_dataset_new(&hr_op_parse_example, &own, &in, 1);
+    const bool drops = own.asked.on_error != HR_FAIL;
+    return hr_dataset_new(drops ? &parse_with_policy : &hr_op_parse_example, &own, &in, 1);
 }

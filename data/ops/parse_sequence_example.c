@@ -15,6 +15,8 @@ typedef struct sequence_spec {
     bool tf_compat;
     bool single; /* no batch below: the elements are records */
     hr__parse_plan *context, *lists;
+    hr_policy asked; /* the caller's, until the spec is copied */
+    hr__policy *policy;
 } sequence_spec;
 
 /* ---- making it ---- */
@@ -37,6 +39,7 @@ static hr_status sequence_spec_copy(void *spec, hr_error *err)
     s->source = hr_strdup(source);
     s->label = NULL;
     s->context = s->lists = NULL;
+    s->policy = NULL;
     if (source && !s->source) return hr_no_memory(err, "parse_sequence_example");
     if (features_of(s->context_features) + features_of(s->list_features) < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.spec",
@@ -49,7 +52,7 @@ static hr_status sequence_spec_copy(void *spec, hr_error *err)
     if (!found)
         return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.spec",
                        "parse_sequence_example: no feature is called '%.60s', the label", label);
-    return HR_OK;
+    return hr__policy_new(&s->asked, "parse_sequence_example", &s->policy, err);
 }
 
 static void sequence_spec_free(void *spec)
@@ -58,6 +61,7 @@ static void sequence_spec_free(void *spec)
     hr_free((char *)s->source);
     hr__parse_plan_free(s->context);
     hr__parse_plan_free(s->lists);
+    hr__policy_free(s->policy);
 }
 
 /* A sequence's lengths are a component of their own, behind all others. */
@@ -80,6 +84,7 @@ static hr_status sequence_check(const void *spec, const hr_schema *const *in, hr
 {
     const sequence_spec *s = spec;
     if (hr__parse_source(in[0], s->source) < 0) return hr__parse_no_source("parse_sequence_example", s->source, err);
+    HR_TRY(hr__damaged_rows_check(s->policy, "parse_sequence_example", in[0]->levels, err));
     hr_schema_clear(out);
     for (int i = 0; i < s->context->outputs; i++) HR_TRY(hr_schema_add(out, s->context->field[i], err));
     for (int i = 0; i < s->lists->outputs; i++) HR_TRY(hr_schema_add(out, s->lists->field[i], err));
@@ -166,9 +171,10 @@ static hr_status parse_row(unit *u, const hr__sequence_reader *reader, int64_t r
     return HR_OK;
 }
 
-static hr_status parse_rows(unit *u, const hr_view *record, const hr__sequence_reader *reader, hr_error *err)
+static hr_status parse_rows(unit *u, const hr__sequence_reader *reader, hr_error *err)
 {
     enum { AHEAD = 4 };
+    const hr_view *record = u->lists.record;
     hr_columns *rows = u->lists.rows;
     hr_error failed;
     for (int64_t row = 0; row < rows->rows; row++) {
@@ -179,12 +185,12 @@ static hr_status parse_rows(unit *u, const hr_view *record, const hr__sequence_r
             if (err) *err = failed;
             return status;
         }
-        hr_fail_at(u->lists.work, rows, row, &failed);
+        hr__parse_row_failed(&u->lists, row, &failed);
     }
     return HR_OK;
 }
 
-static hr_status read_unit(unit *u, const sequence_spec *s, const hr_view *record, hr_error *err)
+static hr_status read_unit(unit *u, const sequence_spec *s, hr_error *err)
 {
     const hr__sequence_reader reader = {
         .context = s->context->parser,
@@ -193,7 +199,7 @@ static hr_status read_unit(unit *u, const sequence_spec *s, const hr_view *recor
         .lists_order = hr__parse_plan_order(s->lists),
     };
     const bool have = reader.context_order && reader.lists_order;
-    const hr_status status = have ? parse_rows(u, record, &reader, err) : hr_no_memory(err, "parse_sequence_example");
+    const hr_status status = have ? parse_rows(u, &reader, err) : hr_no_memory(err, "parse_sequence_example");
     if (reader.context_order) hr__parse_plan_spare(s->context, reader.context_order);
     if (reader.lists_order) hr__parse_plan_spare(s->lists, reader.lists_order);
     return status;
@@ -244,6 +250,15 @@ static hr_status close_lists(unit *u, hr_error *err)
     return HR_OK;
 }
 
+static hr_status parse_unit(unit *u, const sequence_spec *s, hr_error *err)
+{
+    HR_TRY(open_unit(u, err));
+    HR_TRY(read_unit(u, s, err));
+    u->context.slots = u->rows.context;
+    HR_TRY(hr__parse_close(&u->context, err));
+    return close_lists(u, err);
+}
+
 static hr_status sequence_work(const void *spec, const void *planned, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)planned;
@@ -256,17 +271,23 @@ static hr_status sequence_work(const void *spec, const void *planned, hr_work *w
                        "parse_sequence_example: expected no feature with .widen, since tf_compat is set; ask for the "
                        "types that the records have");
     HR_TRY(hr_new_columns(w, rows, &before, err));
+    hr__damaged_rows damaged = {.policy = s->policy,
+                                .who = "parse_sequence_example",
+                                .passed = "parse_sequence_example: rows passed over",
+                                .seen = "parse_sequence_example: rows",
+                                .work = w,
+                                .rows = rows};
     unit u = {
-        .context = {.plan = s->context, .work = w, .rows = rows},
-        .lists = {.plan = s->lists, .work = w, .rows = rows, .first = s->context->outputs},
+        .context = {.plan = s->context, .work = w, .rows = rows, .damaged = &damaged},
+        .lists = {.plan = s->lists, .work = w, .rows = rows, .damaged = &damaged, .first = s->context->outputs},
         .rows = {.tf_compat = tf_compat},
     };
+    u.context.record = u.lists.record = before.column[source].values;
     u.context.whole_batches = tf_compat && !s->single;
-    HR_TRY(open_unit(&u, err));
-    HR_TRY(read_unit(&u, s, before.column[source].values, err));
-    u.context.slots = u.rows.context;
-    HR_TRY(hr__parse_close(&u.context, err));
-    return close_lists(&u, err);
+    if (s->policy) hr_work_count(w, damaged.seen, rows->rows);
+    const hr_status status = parse_unit(&u, s, err);
+    const hr_status dropped = hr__damaged_rows_drop(&damaged, status == HR_OK ? err : NULL);
+    return status == HR_OK ? dropped : status;
 }
 
 static void sequence_identity(const void *spec, uint64_t *sum)
@@ -274,19 +295,19 @@ static void sequence_identity(const void *spec, uint64_t *sum)
     const sequence_spec *s = spec;
     hr_identify_text(sum, s->source);
     hr_identify_i64(sum, s->tf_compat);
+    hr_identify_i64(sum, hr__policy_on_error(s->policy));
 }
 
-const hr_op hr_op_parse_sequence_example = {
-    .head = HR_OP_HEAD,
-    .name = "parse_sequence_example",
-    .spec_size = sizeof(sequence_spec),
-    .traits = HR_ROW_BY_ROW,
-    .spec_copy = sequence_spec_copy,
-    .spec_free = sequence_spec_free,
-    .check = sequence_check,
-    .work = sequence_work,
-    .identity = sequence_identity,
-};
+#define PARSE_SEQUENCE(traits_)                                                                                        \
+    {                                                                                                                  \
+        .head = HR_OP_HEAD, .name = "parse_sequence_example", .spec_size = sizeof(sequence_spec), .traits = (traits_), \
+        .spec_copy = sequence_spec_copy, .spec_free = sequence_spec_free, .check = sequence_check,                     \
+        .work = sequence_work, .identity = sequence_identity,                                                          \
+    }
+
+const hr_op hr_op_parse_sequence_example = PARSE_SEQUENCE(HR_ROW_BY_ROW);
+/* Rows are left out, so they are before they are batched. */
+static const hr_op sequence_with_policy = PARSE_SEQUENCE(0);
 
 hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *context, const hr_parse_spec *lists,
                                            const hr_parse_example_opts *opts)
@@ -299,6 +320,8 @@ hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *
         .source = opts ? opts->source : NULL,
         .tf_compat = opts && opts->tf_compat,
         .single = !schema || schema->levels == 0,
+        .asked = opts ? opts->policy : (hr_policy){0},
     };
-    return hr_dataset_new(&hr_op_parse_sequence_example, &own, &in, 1);
+    const bool drops = own.asked.on_error != HR_FAIL;
+    return hr_dataset_new(drops ? &sequence_with_policy : &hr_op_parse_sequence_example, &own, &in, 1);
 }

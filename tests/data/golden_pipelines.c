@@ -324,6 +324,7 @@ static hr_dataset *build_take_while(const step *s)
     return filter_named(fn) ? hr_take_while(s->in, filter_named(fn), new_note(s->notes, fn)) : NULL;
 }
 
+static hr_dataset *build_ignore_errors(const step *s) { return hr_ignore_errors(s->in); }
 static hr_dataset *build_unbatch(const step *s) { return hr_unbatch(s->in); }
 static hr_dataset *build_unique(const step *s) { return hr_unique(s->in); }
 
@@ -423,6 +424,7 @@ static const struct {
     {"from_rows", build_from_rows},
     {"from_tensor_slices", build_from_tensor_slices},
     {"from_tensors", build_from_tensors},
+    {"ignore_errors", build_ignore_errors},
     {"interleave", build_interleave},
     {"map", build_map},
     {"padded_batch", build_padded_batch},

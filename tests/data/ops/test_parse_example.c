@@ -1,6 +1,7 @@
 /* parse_example: dense, sparse and ragged components, before a batch and behind it. */
 #include "tests/data/conformance.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 150 };
@@ -33,9 +34,29 @@ static void add_many(hr_example *ex, int r)
     hr_example_add_float(ex, "pair", pair, 2);
 }
 
+/* The examples, but of ten records one has no id, one is no message, and of 100 records all of ten are none. */
+static void write_bad_examples(const char *path)
+{
+    hr_record_writer *writer;
+    hr_error err;
+    hr_example *ex = hr_example_new();
+    assert_ok(hr_record_writer_open(path, &(hr_output_opts){.struct_size = sizeof(hr_output_opts)}, &writer, &err),
+              &err);
+    for (int r = 0; r < ROWS; r++) {
+        hr_view bytes = {"\xff\xff no message", 12};
+        hr_example_clear(ex);
+        if (r % 10 != 3) add_features(ex, r);
+        if (r % 10 != 7 && r / 10 != 5) assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
+        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_example_free(ex);
+}
+
 static int write_examples(void **state)
 {
     (void)state;
+    write_bad_examples("bad.tfrecord");
     write_example_file("many.tfrecord", hr_example_new(), add_many, ROWS);
     write_example_file("examples.tfrecord", hr_example_new(), add_features, ROWS);
     return 0;
@@ -49,6 +70,24 @@ static hr_dataset *parsed(hr_dataset *in)
                                               {.key = "words", .kind = HR_VAR_LEN, .dtype = HR_STRING},
                                               {.key = "numbers", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64},
                                               {.key = "score", .dtype = HR_FLOAT, .default_value = &missing}));
+}
+
+static hr_dataset *parsed_with(hr_dataset *in, hr_policy policy)
+{
+    return hr_parse_example(in,
+                            HR_PARSE_SPEC({.key = "id", .kind = HR_FIXED_LEN, .dtype = HR_INT64},
+                                          {.key = "words", .kind = HR_VAR_LEN, .dtype = HR_STRING},
+                                          {.key = "numbers", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64}),
+                            .policy = policy);
+}
+
+static const hr_policy skip = {.on_error = HR_SKIP};
+
+HR_SAMPLE(parse_bad_then_batch) { return hr_batch(parsed_with(hr_tfrecord("bad.tfrecord"), skip), 7); }
+HR_SAMPLE(parse_bad_batches) { return parsed_with(hr_batch(hr_tfrecord("bad.tfrecord"), 4), skip); }
+HR_SAMPLE(parse_bad_batches_then_shuffle)
+{
+    return hr_shuffle(parsed_with(hr_batch(hr_shuffle(hr_tfrecord("bad.tfrecord"), 20), 4), skip), 6);
 }
 
 static hr_dataset *records(void) { return hr_tfrecord("examples.tfrecord"); }
@@ -125,6 +164,72 @@ static void a_missing_feature_without_a_default_names_file_and_feature(void **st
     assert_string_equal(got.error.file, "examples.tfrecord");
 }
 
+/* The ids that are good, in order. */
+static int good_ids(int64_t *id)
+{
+    int count = 0;
+    for (int r = 0; r < ROWS; r++)
+        if (r % 10 != 3 && r % 10 != 7 && r / 10 != 5) id[count++] = r;
+    return count;
+}
+
+static void assert_ids(hr_dataset *ds)
+{
+    int64_t want[ROWS];
+    const int count = good_ids(want);
+    const hr_element *e;
+    hr_status st;
+    int seen = 0;
+    hr_iterator *it = iterate(ds, (way){.workers = 2, .unit_rows = 16});
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const hr_tensor *id = hr_get(e, "id");
+        assert_true(id->count > 0);
+        for (int64_t i = 0; i < id->count; i++) assert_int_equal(((const int64_t *)id->data)[i], want[seen++]);
+    }
+    assert_int_equal(st, HR_END);
+    assert_int_equal(seen, count);
+    hr_iterator_free(it);
+}
+
+static void rows_that_do_not_parse_are_left_out_by_a_policy(void **state)
+{
+    (void)state;
+    assert_ids(parsed_with(hr_tfrecord("bad.tfrecord"), skip));
+    assert_ids(hr_batch(parsed_with(hr_tfrecord("bad.tfrecord"), skip), 7));
+    assert_ids(parsed_with(hr_batch(hr_tfrecord("bad.tfrecord"), 7), skip)); /* whole batches of them, too */
+    assert_fails(parsed_with(hr_batch(hr_batch(hr_tfrecord("bad.tfrecord"), 3), 2), skip), HR_INVALID_ARGUMENT,
+                 "policy.batches");
+    assert_ids(hr_unbatch(parsed_with(hr_batch(hr_tfrecord("bad.tfrecord"), 9), skip)));
+}
+
+static void records_that_do_not_parse_are_kept_in_quarantine(void **state)
+{
+    (void)state;
+    const hr_policy keep = {.on_error = HR_QUARANTINE, .quarantine_file = "quarantine.jsonl"};
+    for (int epoch = 0; epoch < 2; epoch++) {
+        size_t size;
+        int lines = 0;
+        assert_ids(parsed_with(hr_batch(hr_tfrecord("bad.tfrecord"), 7), keep));
+        char *text = read_whole_file("quarantine.jsonl", &size);
+        for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
+        int64_t id[ROWS];
+        assert_int_equal(lines, ROWS - good_ids(id));
+        assert_memory_equal(text, "{\"file\":\"bad.tfrecord\",\"offset\":", 32);
+        free(text);
+    }
+}
+
+static void a_budget_of_rows_ends_the_pipeline(void **state)
+{
+    (void)state;
+    const hr_policy few = {.on_error = HR_SKIP, .max_errors = 20},
+                    share = {.on_error = HR_SKIP, .max_error_share = 0.01};
+    assert_fails(parsed_with(hr_tfrecord("bad.tfrecord"), few), HR_DATA_LOSS, "policy.budget");
+    assert_fails(parsed_with(hr_tfrecord("bad.tfrecord"), share), HR_DATA_LOSS, "policy.budget");
+    assert_fails(parsed_with(hr_tfrecord("bad.tfrecord"), (hr_policy){.max_errors = -1}), HR_INVALID_ARGUMENT,
+                 "policy.limit");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +237,12 @@ int main(void)
         HR_CONFORMANCE(parse_then_batch),
         HR_CONFORMANCE(parse_then_shuffle),
         HR_CONFORMANCE(parse_in_epochs),
+        HR_CONFORMANCE(parse_bad_then_batch),
+        HR_CONFORMANCE(parse_bad_batches),
+        HR_CONFORMANCE(parse_bad_batches_then_shuffle),
+        cmocka_unit_test(rows_that_do_not_parse_are_left_out_by_a_policy),
+        cmocka_unit_test(records_that_do_not_parse_are_kept_in_quarantine),
+        cmocka_unit_test(a_budget_of_rows_ends_the_pipeline),
         cmocka_unit_test(what_a_shuffle_holds_comes_out_as_it_went_in),
         cmocka_unit_test(parsing_before_and_behind_a_batch_gives_the_same),
         cmocka_unit_test(parse_example_gives_what_was_written),

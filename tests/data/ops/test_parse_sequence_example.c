@@ -32,9 +32,28 @@ static void add_row(hr_example *ex, int r)
     if (r % 2) hr_example_add_list(ex, (hr_view){"words", 5}, words, r % 4);
 }
 
+/* Every fourth one is cut. */
+static void write_bad_examples(void)
+{
+    hr_record_writer *writer;
+    hr_error err;
+    hr_view bytes;
+    hr_example *ex = hr_sequence_example_new();
+    assert_ok(hr_record_writer_open("bad.tfrecord", NULL, &writer, &err), &err);
+    for (int r = 0; r < ROWS; r++) {
+        hr_example_clear(ex);
+        add_row(ex, r);
+        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
+        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size - (r % 4 == 1), &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_example_free(ex);
+}
+
 static int write_examples(void **state)
 {
     (void)state;
+    write_bad_examples();
     write_example_file("sequences.tfrecord", hr_sequence_example_new(), add_row, ROWS);
     return 0;
 }
@@ -184,11 +203,40 @@ static void a_spec_that_contradicts_itself_is_refused_when_it_is_made(void **sta
                  HR_INVALID_ARGUMENT, "schema.duplicate");
 }
 
+static hr_dataset *parsed_bad(hr_dataset *in)
+{
+    return hr_parse_sequence_example(
+        in, HR_PARSE_SPEC({.key = "id", .kind = HR_FIXED_LEN, .dtype = HR_INT64}),
+        HR_PARSE_SPEC({.key = "words", .kind = HR_RAGGED_FEATURE, .dtype = HR_STRING},
+                      {.key = "pairs", .kind = HR_FIXED_LEN_SEQUENCE, .dtype = HR_INT64, .shape = {1, {2}}}),
+        .policy = {.on_error = HR_SKIP});
+}
+
+HR_SAMPLE(parse_bad_then_batch) { return hr_batch(parsed_bad(hr_tfrecord("bad.tfrecord")), 5); }
+HR_SAMPLE(parse_bad_batches) { return hr_shuffle(parsed_bad(hr_batch(hr_tfrecord("bad.tfrecord"), 5)), 4); }
+
+static void sequences_that_do_not_parse_are_left_out_by_a_policy(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(parsed_bad(hr_tfrecord("bad.tfrecord")), (way){.workers = 2});
+    for (int r = 0; r < ROWS; r++) {
+        if (r % 4 == 1) continue;
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_int_equal(*(const int64_t *)hr_get(e, "id")->data, r);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(parse_sequence_example),
         HR_CONFORMANCE(parse_then_batch),
+        HR_CONFORMANCE(parse_bad_then_batch),
+        HR_CONFORMANCE(parse_bad_batches),
+        cmocka_unit_test(sequences_that_do_not_parse_are_left_out_by_a_policy),
         HR_CONFORMANCE(parse_then_shuffle),
         HR_CONFORMANCE_OF_FAILURE(parse_what_fails),
         cmocka_unit_test(parsing_before_and_behind_a_batch_gives_the_same),

@@ -1,0 +1,44 @@
+/* ignore_errors: what fails below it is left out and counted; elements that are good pass. The engine does it: this says
+ * where, and tells of what was left out. */
+#include "io/policy.h"
+#include <headrace/data.h>
+
+typedef struct ignore_spec {
+    hr_damage_fn *on_error; /* NULL: nobody asks */
+    void *user;
+    bool log_warning;
+    hr__policy *telling; /* serialises the calls */
+} ignore_spec;
+
+static hr_status ignore_spec_copy(void *spec, hr_error *err)
+{
+    ignore_spec *sp = spec;
+    const hr_policy policy = {.on_error = HR_SKIP, .on_damage = sp->on_error, .user = sp->user};
+    return hr__policy_new(&policy, "ignore_errors", &sp->telling, err);
+}
+
+static void ignore_spec_free(void *spec) { hr__policy_free(((ignore_spec *)spec)->telling); }
+
+static void ignore_ignored(const void *spec, const hr_error *error)
+{
+    const ignore_spec *sp = spec;
+    if (sp->log_warning) hr_log_message(HR_WARNING, "ignored: %s", error->text);
+    hr__policy_tell(sp->telling, error);
+}
+
+const hr_op hr_op_ignore_errors = {
+    .head = HR_OP_HEAD,
+    .name = "ignore_errors",
+    .spec_size = sizeof(ignore_spec),
+    .traits = HR_IGNORES_ERRORS,
+    .spec_copy = ignore_spec_copy,
+    .spec_free = ignore_spec_free,
+    .ignored = ignore_ignored,
+};
+
+hr_dataset *hr_ignore_errors_with(hr_dataset *in, const hr_ignore_errors_opts *opts)
+{
+    ignore_spec spec = {0};
+    if (opts) spec = (ignore_spec){.on_error = opts->on_error, .user = opts->user, .log_warning = opts->log_warning};
+    return hr_dataset_new(&hr_op_ignore_errors, &spec, &in, 1);
+}

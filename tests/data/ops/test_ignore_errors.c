@@ -1,0 +1,105 @@
+/* ignore_errors: elements that fail are left out and told of, the good ones around them are not; inputs that end early. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <string.h>
+
+static hr_status fail_of_seven(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    const int64_t value = *(const int64_t *)hr_get(in, "value")->data;
+    if (value % 7 == 3) return hr_call_fail(call, HR_INVALID_ARGUMENT, "seven: %d", (int)value);
+    *(int64_t *)hr_set(out, "value") = value;
+    return HR_OK;
+}
+
+static hr_dataset *failing(int64_t count) { return hr_map(hr_range(count), fail_of_seven, NULL); }
+
+static hr_dataset *ranges(const hr_element *in, void *user)
+{
+    (void)user;
+    const int64_t value = *(const int64_t *)hr_get_at(in, 0)->data;
+    return value == 2 ? hr_range(-1, .step = 0) : hr_range(value, .start = value - 2);
+}
+
+HR_SAMPLE(ignore_errors) { return hr_batch(hr_shuffle(hr_ignore_errors(failing(300)), 30), 7); }
+HR_SAMPLE(ignore_errors_above_batch) { return hr_shuffle(hr_ignore_errors(hr_batch(failing(300), 8)), 6); }
+HR_SAMPLE(ignore_errors_of_inputs)
+{
+    return hr_ignore_errors(hr_interleave(hr_range(40), ranges, NULL, .cycle_length = 3));
+}
+
+static void ignore_errors_leaves_out_what_fails_alone(void **state)
+{
+    (void)state;
+    assert_int64_values(hr_ignore_errors(failing(8)), HR_I64(0, 1, 2, 4, 5, 6, 7), 7);
+    assert_int64_values(hr_ignore_errors(hr_batch(failing(8), 3)), HR_I64(0, 1, 2, 4, 5, 6, 7), 7);
+    assert_fails(hr_map(hr_ignore_errors(hr_range(8)), fail_of_seven, NULL), HR_INVALID_ARGUMENT, "map.function");
+}
+
+typedef struct told {
+    int calls;
+    int64_t sum;
+} told;
+
+static void tell(const hr_error *error, hr_view bytes, void *user)
+{
+    told *t = user;
+    int value = 0;
+    assert_int_equal(bytes.size, 0);
+    assert_non_null(strstr(error->text, "seven: "));
+    if (sscanf(strstr(error->text, "seven: "), "seven: %d", &value) == 1) t->sum += value;
+    t->calls++;
+}
+
+static int lines;
+static void count_line(hr_level level, const char *text, void *user)
+{
+    (void)user;
+    lines += level == HR_WARNING && strstr(text, "ignored: ") != NULL;
+}
+
+static void ignore_errors_counts_and_tells(void **state)
+{
+    (void)state;
+    static run got;
+    told t = {0};
+    lines = 0;
+    hr_set_log(count_line, NULL);
+    hr_dataset *ds = hr_ignore_errors(failing(700), .on_error = tell, .user = &t, .log_warning = true);
+    hr_iterator *it = iterate(ds, (way){.workers = 2});
+    got.count = 0;
+    run_on(&got, it, MOST_ELEMENTS);
+    assert_int_equal(got.end, HR_END);
+    assert_int_equal(got.count, 600);
+    assert_int_equal(t.calls, 100);
+    assert_int_equal(t.sum, 100 * 3 + 7 * 99 * 100 / 2);
+    assert_int_equal(lines, 100);
+    int64_t ignored = 0;
+    for (const hr_report_line *line = hr_iterator_report(it); line->what; line++)
+        if (strcmp(line->what, "ignored") == 0) ignored = line->count;
+    assert_int_equal(ignored, 100);
+    hr_iterator_free(it);
+    hr_set_log(NULL, NULL);
+}
+
+static void ignore_errors_ends_where_its_input_cannot_go_on(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_ignore_errors(hr_tfrecord("missing")), (way){0});
+    assert_int_equal(got.end, HR_END);
+    assert_int_equal(got.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(ignore_errors),
+        HR_CONFORMANCE(ignore_errors_above_batch),
+        HR_CONFORMANCE(ignore_errors_of_inputs),
+        cmocka_unit_test(ignore_errors_leaves_out_what_fails_alone),
+        cmocka_unit_test(ignore_errors_counts_and_tells),
+        cmocka_unit_test(ignore_errors_ends_where_its_input_cannot_go_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
