@@ -96,6 +96,60 @@ HR_API int64_t hr_json_reader_line(const hr_json_reader *reader);   /* from 1: w
 HR_API int64_t hr_json_reader_offset(const hr_json_reader *reader); /* of the same */
 HR_API void hr_json_reader_free(hr_json_reader *reader);            /* NULL: nothing */
 
+/* ---- going over whole files ---- */
+
+/* By the name, .gz and the like aside: .csv and .tsv, .json, .jsonl and .ndjson; all others are TFRecords. */
+typedef enum hr_file_format { HR_FORMAT_BY_NAME, HR_FORMAT_TFRECORD, HR_FORMAT_JSON, HR_FORMAT_CSV } hr_file_format;
+
+typedef struct hr_survey_opts {
+    size_t struct_size;
+    hr_file_format format;
+    hr_compression compression;
+    const hr_schema_file
+        *schema;           /* types of JSON rows and CSV fields; only what it names is looked at. NULL: as they are */
+    const char *delimiter; /* of CSV; default "," ("\t" of .tsv) */
+    const char *na_value;  /* of CSV: counts as missing, beside the empty field */
+    /* Bytes read so far, of all that the files have on the disk (-1: not known). False: stop, with HR_CANCELLED. From the calling
+     * thread. */
+    bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);
+    void *user;
+} hr_survey_opts;
+
+/* ---- schemas from data ---- */
+
+/* Finds the type of every field by looking at every record: gives *out. CSV: int64 if all values are whole numbers, else float if all are
+ * numbers, else string; numbers with zeros in front and such that int64 cannot hold are text. Empty fields say nothing. */
+HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
+                                      hr_error *err);
+#define hr_infer_schema(files, out, err, ...)                                                                          \
+    hr_infer_schema_with((files), &(hr_survey_opts){.struct_size = sizeof(hr_survey_opts), __VA_ARGS__}, (out), (err))
+
+/* The section as text that hr_schema_file_open reads, a field a line; behind an inferred one, as a comment, which record decided its
+ * type. Gives *text (hr_free). */
+HR_API hr_status hr_schema_file_text(const hr_schema_file *schema, char **text, hr_error *err);
+
+/* Field number i, NULL behind the last one. Borrowed. */
+typedef struct hr_schema_file_field {
+    const char *name;
+    hr_dtype dtype;   /* in a tf.Example: HR_INT64, HR_FLOAT, HR_STRING */
+    const char *note; /* how it was inferred; "" */
+    bool conflict;    /* inferred, but records hold several kinds: `note` names one of each */
+} hr_schema_file_field;
+HR_API int hr_schema_file_count(const hr_schema_file *schema);
+HR_API hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i);
+
+/* What differs, told one by one: "- float age" (only in a), "+ int64 age" (only in b), "~ age: float, int64". Gives how many. */
+HR_API int hr_schema_file_diff(const hr_schema_file *a, const hr_schema_file *b,
+                               void (*tell)(const char *difference, void *user), void *user);
+
+/* A record that does not fit: the error has file, record, feature. False: no more of them. */
+typedef bool hr_deviation_fn(const hr_error *deviation, void *user);
+/* Holds every record against the schema. Deviations are values of another type, features that the schema does not name (told once each),
+ * and fields that no record has; missing values are none. They are told in an order that the files alone decide. *count: how many. */
+HR_API hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *schema,
+                                      const hr_survey_opts *opts, hr_deviation_fn *tell, void *user, int64_t *count,
+                                      hr_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -137,6 +137,7 @@ void hr__schema_clear(hr__schema_file *schema)
 {
     for (int i = 0; i < schema->fields; i++) {
         hr_free(schema->field[i].name);
+        hr_free(schema->field[i].note);
         hr_free((char *)schema->field[i].default_string.data);
     }
     hr_free(schema->field);

@@ -27,12 +27,15 @@ typedef struct hr__schema_field {
     float default_float;
     hr_view default_string;
     int line, column; /* where the field stands in its file */
+    char *note;       /* NULL, or a comment: how its type was found */
+    bool conflict;    /* records hold several kinds */
 } hr__schema_field;
 
 typedef struct hr__schema_file {
     hr__schema_field *field; /* in the order of the file */
     int fields;
-    int label; /* index of the label, -1: none */
+    int label;       /* index of the label, -1: none */
+    int64_t records; /* that it was inferred from */
 } hr__schema_file;
 
 /* Reads the section; hr__schema_clear also after a failure. Kinds: schema.field, schema.empty, and those of config.h. */
@@ -40,6 +43,7 @@ HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, 
 /* The same from a file: its `schema:` section, or, if it has none, the whole of it. */
 HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);
+void hr__schema_sort(hr__schema_file *schema);                               /* by name; there is no label */
 HR_API int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */
 
 #ifdef __cplusplus

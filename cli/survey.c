@@ -1,0 +1,79 @@
+/* Going over whole files: which, how they are read, and the bar. */
+#include "cli/survey.h"
+#include <string.h>
+#include <strings.h>
+
+static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
+{
+    progress *bar = user;
+    char detail[64];
+    if (progress_due(bar)) {
+        snprintf(detail, sizeof detail, "%s records", with_commas(records));
+        progress_show(bar, total > 0 ? (double)bytes / (double)total : -1, detail);
+    }
+    return !interrupted();
+}
+
+static bool read_format(const command_call *call, hr_file_format *out)
+{
+    static const char *const words[] = {"tfrecord", "json", "csv"};
+    const char *name = flag_text(call, "format");
+    *out = HR_FORMAT_BY_NAME;
+    for (int i = 0; name && i < 3; i++)
+        if (strcasecmp(name, words[i]) == 0) *out = (hr_file_format)(HR_FORMAT_TFRECORD + i);
+    if (!name || *out) return true;
+    usage_error(call, "--format: expected tfrecord, json or csv, found \"%s\"", name);
+    return false;
+}
+
+int read_survey_flags(const command_call *call, survey_run *run)
+{
+    hr_survey_opts *o = &run->opts;
+    *run = (survey_run){.opts = {.struct_size = sizeof *o}};
+    o->delimiter = flag_text(call, "delimiter");
+    o->na_value = flag_text(call, "na-value");
+    if (o->delimiter && strcmp(o->delimiter, "\\t") == 0) o->delimiter = "\t";
+    if (o->delimiter && strlen(o->delimiter) != 1)
+        return usage_error(call, "--delimiter: expected one byte, found \"%s\"", o->delimiter);
+    if (!read_format(call, &o->format) || !flag_compression(call, &o->compression)) return WRONG_USE;
+    return 0;
+}
+
+static void begin_bar(survey_run *run)
+{
+    catch_interrupt();
+    progress_start(&run->bar, "reading");
+    run->opts.progress = show_bar;
+    run->opts.user = &run->bar;
+}
+
+hr_status begin_survey(const command_call *call, survey_run *run, hr_error *err)
+{
+    HR_TRY(match_arguments(call, call_arguments(call), &run->files, err));
+    begin_bar(run);
+    return HR_OK;
+}
+
+void end_survey(survey_run *run)
+{
+    if (run->opts.progress) progress_end(&run->bar);
+    run->opts.progress = NULL;
+    hr_file_list_clear(&run->files);
+}
+
+static bool is_schema(const char *path)
+{
+    const size_t size = strlen(path);
+    return (size > 5 && strcmp(path + size - 5, ".yaml") == 0) || (size > 4 && strcmp(path + size - 4, ".yml") == 0);
+}
+
+hr_status schema_of(const char *path, survey_run *run, hr_schema_file **out, hr_error *err)
+{
+    *out = NULL;
+    if (is_schema(path)) return hr_schema_file_open(path, out, err);
+    hr_status st = match_argument(path, &run->files, err);
+    begin_bar(run);
+    if (st == HR_OK) st = hr_infer_schema_with(&run->files, &run->opts, out, err);
+    end_survey(run);
+    return st;
+}

@@ -1,0 +1,35 @@
+/* What the commands share that go over whole files: flags, the bar. */
+#ifndef SURVEY_COMMAND_H
+#define SURVEY_COMMAND_H
+
+#include "cli/command.h"
+#include <headrace/examples.h>
+
+#define SURVEY_FLAGS                                                                                                   \
+    {FLAG_TEXT, "format", 0, "FORMAT", "tfrecord, json or csv; default: by the files' names"},                         \
+        {FLAG_TEXT, "compression", 0, "TYPE", "of the files; default: by their first bytes"},                          \
+        {FLAG_TEXT, "delimiter", 0, "C", "of CSV: between the fields of a row; default ,"},                            \
+    {                                                                                                                  \
+        FLAG_TEXT, "na-value", 0, "TEXT", "of CSV: counts as missing, besides an empty field"                          \
+    }
+
+#define SURVEY_TEXT                                                                                                    \
+    "Files are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV with a header (.csv, .tsv), "       \
+    "plain\n"                                                                                                          \
+    "or compressed. A FILE may be a pattern in quotes; - is standard input."
+
+typedef struct survey_run {
+    hr_survey_opts opts;
+    hr_file_list files;
+    progress bar;
+} survey_run;
+
+/* Reads the flags above. 0, or the exit code of a wrong command line. */
+int read_survey_flags(const command_call *call, survey_run *run);
+/* Finds the files of all arguments and begins: the bar is drawn, Ctrl-C asks for an end. end_survey also after a failure. */
+hr_status begin_survey(const command_call *call, survey_run *run, hr_error *err);
+void end_survey(survey_run *run);
+/* A schema file, or the schema of a data file, by the name: .yaml and .yml are schemas. Gives *out. */
+hr_status schema_of(const char *path, survey_run *run, hr_schema_file **out, hr_error *err);
+
+#endif

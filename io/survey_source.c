@@ -1,0 +1,286 @@
+/* A file in pieces of some hundred kilobytes, and the records of a piece as contents of Examples: TFRecords and JSON as they
+ * are, a row of CSV as an Example of one value a field. */
+#include "io/survey.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { PIECE = 512 * 1024, PIECE_ROWS = 8192, PAD = 64 };
+
+struct hr__survey_source {
+    const hr__survey *survey;
+    hr__survey_place place; /* of the next record */
+    hr_record_reader *records;
+    hr_json_reader *json;
+    hr__csv_file *csv;
+    hr__csv_format *format;
+    int64_t bytes;
+};
+
+struct hr__survey_bytes {
+    struct hr__survey_bytes *next;
+    char data[];
+};
+
+/* ---- reading ---- */
+
+static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
+
+static const char *delimiter_of(const char *path, const hr_survey_opts *o)
+{
+    return o->delimiter ? o->delimiter : strstr(path, ".tsv") ? "\t" : NULL;
+}
+
+hr_status hr__survey_header(const char *path, const hr_survey_opts *o, hr__csv_format **out, hr_error *err)
+{
+    const hr_csv_opts csv = {
+        .struct_size = sizeof csv, .delimiter = delimiter_of(path, o), .compression = o->compression};
+    HR_TRY(hr__csv_format_new(&csv, out, err));
+    hr_status st = hr__csv_format_from_header(*out, path, err);
+    if (st == HR_OK) return HR_OK;
+    hr__csv_format_free(*out);
+    *out = NULL;
+    return st;
+}
+
+static hr_status open_csv(hr__survey_source *s, hr_error *err)
+{
+    const hr_survey_opts *o = s->survey->opts;
+    const hr__schema_file *schema = s->survey->as_read ? NULL : o->schema;
+    const int count = schema ? schema->fields : 0;
+    hr_csv_column *column = hr_calloc((size_t)count + 1, sizeof *column);
+    if (!column) return hr_no_memory(err, "the columns of a CSV");
+    for (int i = 0; i < count; i++)
+        column[i] = (hr_csv_column){.name = schema->field[i].name, .dtype = read_as(&schema->field[i])};
+    const hr_csv_opts csv = {.struct_size = sizeof csv,
+                             .columns = column,
+                             .column_count = count,
+                             .keep_missing = true,
+                             .delimiter = delimiter_of(s->place.path, o),
+                             .na_value = o->na_value,
+                             .compression = o->compression};
+    hr_status st = hr__csv_format_new(&csv, &s->format, err);
+    hr_free(column);
+    if (st == HR_OK && count == 0) st = hr__csv_format_from_header(s->format, s->place.path, err);
+    return st == HR_OK ? hr__csv_open(s->format, s->place.path, &s->csv, err) : st;
+}
+
+hr_status hr__survey_open(const hr__survey *survey, int file, hr__survey_source **out, hr_error *err)
+{
+    const hr_survey_opts *o = survey->opts;
+    hr__survey_source *s = *out = hr_calloc(1, sizeof *s);
+    if (!s) return hr_no_memory(err, "a survey");
+    s->survey = survey;
+    s->place = (hr__survey_place){.file = file, .path = survey->files->path[file], .line = -1};
+    const hr_file_format format = hr__file_format(s->place.path, o->format);
+    s->place.csv = format == HR_FORMAT_CSV;
+    const hr_input_opts in = {.struct_size = sizeof in, .compression = o->compression};
+    const hr_json_reader_opts json = {
+        .struct_size = sizeof json, .schema = survey->as_read ? NULL : o->schema, .compression = o->compression};
+    hr_status st = format == HR_FORMAT_CSV    ? open_csv(s, err)
+                   : format == HR_FORMAT_JSON ? hr_json_reader_open_with(s->place.path, &json, &s->json, err)
+                                              : hr_record_reader_open(s->place.path, &in, &s->records, err);
+    if (st == HR_OK) return HR_OK;
+    hr__survey_close(s);
+    *out = NULL;
+    return st;
+}
+
+void hr__survey_close(hr__survey_source *s)
+{
+    hr_record_reader_free(s->records);
+    hr_json_reader_free(s->json);
+    hr__csv_close(s->csv);
+    hr__csv_format_free(s->format);
+    hr_free(s);
+}
+
+int64_t hr__survey_bytes(const hr__survey_source *source) { return source->bytes; }
+
+static hr_status room_for_record(hr__survey_piece *p, hr_error *err)
+{
+    if (p->records < p->room) return HR_OK;
+    const size_t room = 2 * p->room + 256;
+    size_t *end = hr_realloc(p->end, room * sizeof *end);
+    if (end) p->end = end;
+    int64_t *line = end ? hr_realloc(p->line, room * sizeof *line) : NULL;
+    if (!line) return hr_no_memory(err, "a piece of a file");
+    p->line = line;
+    p->room = room;
+    return HR_OK;
+}
+
+static hr_status read_csv(hr__survey_source *s, hr__survey_piece *p, hr_error *err)
+{
+    int64_t line, record;
+    HR_TRY(hr__csv_read(s->csv, PIECE, PIECE_ROWS, &p->block, err));
+    hr__text_bytes(&p->bytes, p->block.data, p->block.size);
+    for (int i = 0; i < PAD; i++) hr__text_byte(&p->bytes, 0);
+    HR_TRY(hr__text_status(&p->bytes, "a piece of a file", err));
+    p->block.data = p->bytes.data;
+    p->records = (size_t)p->block.rows;
+    p->format = s->format;
+    p->layout = hr__csv_file_layout(s->csv);
+    const int64_t compressed = hr__csv_compressed_offset(s->csv);
+    hr__csv_tell(s->csv, &s->bytes, &line, &record);
+    if (compressed >= 0) s->bytes = compressed;
+    return HR_OK;
+}
+
+static hr_status read_record(hr__survey_source *s, hr_view *record, hr_error *err)
+{
+    if (!s->json) return hr_record_read(s->records, record, err);
+    return hr_json_read(s->json, record, err);
+}
+
+hr_status hr__survey_read(hr__survey_source *s, hr__survey_piece *p, hr_error *err)
+{
+    hr_view record;
+    hr_status st = HR_OK;
+    hr__text_clear(&p->bytes);
+    p->records = 0;
+    p->place = s->place;
+    p->format = NULL;
+    if (s->csv) return read_csv(s, p, err);
+    while (p->bytes.size < PIECE && p->records < PIECE_ROWS) {
+        HR_TRY(room_for_record(p, err));
+        if ((st = read_record(s, &record, err)) != HR_OK) break;
+        hr__text_bytes(&p->bytes, record.data, (size_t)record.size);
+        p->end[p->records] = p->bytes.size;
+        p->line[p->records++] = s->json ? hr_json_reader_line(s->json) : -1;
+        s->place.record++;
+    }
+    s->bytes = s->json ? hr_json_reader_offset(s->json) : hr_record_offset(s->records);
+    for (int i = 0; i < PAD; i++) hr__text_byte(&p->bytes, 0);
+    HR_TRY(hr__text_status(&p->bytes, "a piece of a file", err));
+    return p->records > 0 ? HR_OK : st;
+}
+
+void hr__survey_piece_free(hr__survey_piece *p)
+{
+    hr__text_free(&p->bytes);
+    hr_free(p->end);
+    hr_free(p->line);
+}
+
+/* ---- looking ---- */
+
+static void free_memory(hr__survey_scratch *s)
+{
+    for (struct hr__survey_bytes *b; (b = s->memory);) {
+        s->memory = b->next;
+        hr_free(b);
+    }
+}
+
+void hr__survey_scratch_free(hr__survey_scratch *s)
+{
+    hr_example_walk_free(s->walk);
+    hr_free(s->csv);
+    free_memory(s);
+}
+
+typedef struct csv_look {
+    hr__survey_scratch *scratch;
+    hr_status status;
+    hr_error *err;
+} csv_look;
+
+static void *more_memory(size_t size, void *user)
+{
+    hr__survey_scratch *s = ((csv_look *)user)->scratch;
+    struct hr__survey_bytes *b = hr_malloc(sizeof *b + size + PAD);
+    if (!b) return NULL;
+    b->next = s->memory;
+    s->memory = b;
+    return b->data;
+}
+
+static void note_failure(int64_t row, const hr_error *error, void *user)
+{
+    csv_look *look = user;
+    (void)row;
+    if (look->status != HR_OK) return;
+    look->status = error->code;
+    if (look->err) *look->err = *error;
+}
+
+/* A value of a column as an Example has it: bools and int32 as int64, in *wide. */
+static hr_tensor value_of(hr_dtype dtype, const hr_column *column, int64_t row, int64_t *wide)
+{
+    const void *v = (const char *)column->values + (size_t)row * hr_dtype_size(dtype);
+    if (dtype == HR_BOOL) *wide = *(const bool *)v;
+    if (dtype == HR_INT32) *wide = *(const int32_t *)v;
+    if (dtype == HR_BOOL || dtype == HR_INT32) return hr_tensor_of(HR_INT64, HR_SHAPE(1), wide);
+    return hr_tensor_of(dtype, HR_SHAPE(1), v);
+}
+
+static hr_status note_rows(const hr__survey *survey, int slot, const hr__survey_piece *p, const hr_column *column,
+                           hr_example_feature *feature, int64_t *wide, hr_error *err)
+{
+    const hr__csv_format *f = p->format;
+    hr__survey_place place = p->place;
+    for (int64_t r = 0; r < p->block.rows; r++) {
+        hr_example_contents contents = {.feature = feature, .has_features = true};
+        for (int c = 0; c < f->columns; c++) {
+            if (column[c].present && !(column[c].present[r / 64] >> r % 64 & 1)) continue;
+            const hr_view key = {f->column[c].name, (int64_t)strlen(f->column[c].name)};
+            const hr_tensor value = value_of(f->column[c].dtype, &column[c], r, &wide[c]);
+            feature[contents.features++] = (hr_example_feature){key, value};
+        }
+        place.record = p->block.record + r;
+        HR_TRY(survey->note(survey->slot[slot], &place, &contents, err));
+    }
+    return HR_OK;
+}
+
+static hr_status look_at_csv(const hr__survey *survey, int slot, hr__survey_scratch *s, const hr__survey_piece *p,
+                             hr_error *err)
+{
+    csv_look look = {.scratch = s, .err = err};
+    const size_t columns = (size_t)p->format->columns, rows = (size_t)p->block.rows;
+    if (!s->csv) s->csv = hr_malloc(hr__csv_scratch_size());
+    hr_column *column = more_memory(columns * sizeof *column, &look);
+    hr_example_feature *feature = more_memory(columns * sizeof *feature, &look);
+    int64_t *wide = more_memory(columns * sizeof *wide, &look);
+    if (!s->csv || !column || !feature || !wide) return hr_no_memory(err, "rows of a CSV");
+    memset(column, 0, columns * sizeof *column);
+    for (size_t c = 0; c < columns; c++)
+        if (!(column[c].values = more_memory(rows * p->format->column[c].width + PAD, &look)))
+            return hr_no_memory(err, "rows of a CSV");
+    hr__csv_sink sink = {.column = column, .bytes = more_memory, .failed = note_failure, .user = &look};
+    HR_TRY(hr__csv_parse(p->format, p->layout, p->place.path, &p->block, s->csv, &sink, err));
+    if (look.status != HR_OK) return look.status;
+    return note_rows(survey, slot, p, column, feature, wide, err);
+}
+
+static hr_status look_at_records(const hr__survey *survey, int slot, hr__survey_scratch *s, const hr__survey_piece *p,
+                                 hr_error *err)
+{
+    hr__survey_place place = p->place;
+    if (!s->walk && !(s->walk = hr_example_walk_new())) return hr_no_memory(err, "records");
+    for (size_t i = 0; i < p->records; i++, place.record++) {
+        hr_example_contents contents;
+        const size_t from = i ? p->end[i - 1] : 0;
+        place.line = p->line[i];
+        const hr_view record = {p->bytes.data + from, (int64_t)(p->end[i] - from)};
+        hr_status st = hr_example_walk_record(s->walk, record, &contents, err);
+        if (st == HR_OK) st = survey->note(survey->slot[slot], &place, &contents, err);
+        if (st == HR_OK) continue;
+        if (err && !err->file[0] && st != HR_RESOURCE_EXHAUSTED) {
+            hr_error_prefix(err, "%s: record %" PRId64 ": ", place.path, place.record);
+            hr_error_file(err, place.path);
+            err->record = place.record;
+        }
+        return st;
+    }
+    return HR_OK;
+}
+
+hr_status hr__survey_look(const hr__survey *survey, int slot, hr__survey_scratch *scratch,
+                          const hr__survey_piece *piece, hr_error *err)
+{
+    if (!piece->format) return look_at_records(survey, slot, scratch, piece, err);
+    hr_status st = look_at_csv(survey, slot, scratch, piece, err);
+    free_memory(scratch);
+    return st;
+}

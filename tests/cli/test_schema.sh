@@ -1,0 +1,65 @@
+# schema infer, check, diff: what is found is what convert takes, and every deviation has its record and field.
+source "$SOURCE/tests/cli/kit.sh"
+
+it_infers_a_schema_that_convert_takes() {
+    people
+    headrace schema infer people.csv -o found.yaml
+    ends_with 0
+    prints_nothing
+    headrace convert people.csv -s found.yaml -o out
+    ends_with 0
+    headrace schema infer 'out/data-*'
+    prints 'temp  # float first in record 0: "2.5"; missing in 1 of 3'
+    headrace schema diff found.yaml 'out/data-*'
+    ends_with 0
+    prints_nothing
+    headrace schema check -s found.yaml 'out/data-*'
+    ends_with 0
+    prints "all records fit the schema"
+    headrace show 'out/data-*'
+    cp "$scratch/out" people.jsonl
+    headrace schema diff found.yaml people.jsonl
+    ends_with 0
+}
+
+it_says_what_does_not_fit() {
+    people
+    printf 'row,late,temp,name\n1,0,2.5,anna\nx,0,warm,\n' >other.csv
+    headrace schema check -s people.yaml other.csv
+    ends_with 1
+    prints "other.csv: record 1: feature 'row': expected int64, found text \"x\""
+    prints "other.csv: record 1: feature 'temp': expected float32, found text \"warm\""
+    prints "2 deviations"
+    headrace schema check -n 0 -s people.yaml other.csv
+    [ "$out" = "2 deviations" ] || fail "expected the count alone"
+    headrace schema diff people.yaml other.csv
+    ends_with 1
+    [ "$out" = "~ row: int64, string
+~ temp: float, string" ] || fail "expected two differences"
+}
+
+it_refuses_a_wrong_command_line() {
+    headrace schema infer
+    refused 2 "expected FILE..., found nothing"
+    headrace schema check people.csv
+    refused 2 "--schema is missing"
+    headrace schema diff a.yaml
+    refused 2 "expected A B"
+    headrace schema infer --format xml people.csv
+    refused 2 'expected tfrecord, json or csv, found "xml"'
+    headrace schema infer none.csv
+    refused 1 'expected files that match "none.csv", got none'
+    printf '{"a": 1}\n{"a": }\n' >bad.jsonl
+    headrace schema infer bad.jsonl
+    refused 1 "bad.jsonl:2:7: expected a value, found '}'"
+}
+
+it_fails_when_records_contradict_one_another() {
+    printf '{"a": 1}\n{"a": "x"}\n' >a.jsonl
+    headrace schema infer a.jsonl
+    ends_with 1
+    prints "- a  # CONFLICT: "
+    says "feature 'a' has several types"
+}
+
+run_tests
