@@ -8,4 +8,7 @@
  * pads. `name` begins the message. For work, once the rows are in their batches. */
 void hr__batches_check(const char *name, hr_work *w, hr_columns *rows);
 
+/* Rows as padded_batch makes them, without the batch: see hr_padded_batch_opts. Takes `in`. */
+hr_dataset *hr__padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const hr_tensor *padding_values);
+
 #endif

@@ -310,6 +310,67 @@ typedef struct hr_window_opts {
 HR_API hr_dataset *hr_window_with(hr_dataset *in, int64_t size, const hr_window_opts *opts);
 #define hr_window(...) HR_CALL2_(hr_window_with, hr_window_opts, __VA_ARGS__, .struct_size = sizeof(hr_window_opts))
 
+/* The key that an element is grouped by; how many elements of a key make a window. Both pure; `key` is called by one
+ * thread at a time. */
+typedef int64_t hr_key_fn(const hr_element *element, void *user);
+typedef int64_t hr_window_size_fn(int64_t key, void *user);
+typedef hr_status hr_window_check_fn(int64_t key, void *user, hr_error *err);
+
+/* Elements of one key, `window_size` of them, leave together, as one batch or several; at the end what is left over, by
+ * rising key. tf.data's reduce_func is the batch, and whatever is put on top of it. */
+typedef struct hr_group_by_window_opts {
+    size_t struct_size;
+    hr_window_size_fn *window_size_fn; /* in the place of `window_size`, which is 0 then */
+    int64_t batch_size;                /* default: of the whole window */
+    bool drop_remainder;               /* no batch that is shorter */
+    hr_window_check_fn *check;         /* may refuse a window that is about to leave: that is the end */
+    void (*user_free)(void *user);
+} hr_group_by_window_opts;
+HR_API hr_dataset *hr_group_by_window_with(hr_dataset *in, hr_key_fn *key, void *user, int64_t window_size,
+                                           const hr_group_by_window_opts *opts);
+#define hr_group_by_window(...)                                                                                        \
+    HR_CALL4_(hr_group_by_window_with, hr_group_by_window_opts, __VA_ARGS__,                                           \
+              .struct_size = sizeof(hr_group_by_window_opts))
+
+/* One element a key, by rising key, once the input has ended: `reduce` puts an element into the key's state, `finalize`
+ * makes an element of it. States are bytes without pointers. A restored pipeline reads its input again. */
+typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
+typedef hr_status hr_finalize_fn(int64_t key, const void *state, hr_builder *out, hr_call *call, void *user);
+typedef struct hr_group_by_reducer_opts {
+    size_t struct_size;
+    hr_reduce_fn *reduce; /* required, as the next two */
+    hr_finalize_fn *finalize;
+    const hr_schema *output; /* what finalize makes. Copied */
+    size_t state_size;
+    const void *initial; /* the state of a key that is new: state_size bytes. Copied. Default: zeros */
+    uint64_t seed;
+    void (*user_free)(void *user);
+} hr_group_by_reducer_opts;
+HR_API hr_dataset *hr_group_by_reducer_with(hr_dataset *in, hr_key_fn *key, void *user,
+                                            const hr_group_by_reducer_opts *opts);
+#define hr_group_by_reducer(...)                                                                                       \
+    HR_CALL3_(hr_group_by_reducer_with, hr_group_by_reducer_opts, __VA_ARGS__,                                         \
+              .struct_size = sizeof(hr_group_by_reducer_opts))
+
+/* Batches of elements of like length: bucket i has those of at least boundaries[i - 1] and less than boundaries[i], so
+ * there is one more than boundaries. A bucket leaves when it is full, the rest at the end by rising length. */
+typedef int64_t hr_length_fn(const hr_element *element, void *user);
+typedef struct hr_bucket_by_sequence_length_opts {
+    size_t struct_size;
+    const int64_t *batch_sizes;    /* required: `count` + 1 of them. Copied */
+    const hr_shape *padded_shapes; /* as those of hr_padded_batch */
+    const hr_tensor *padding_values;
+    bool pad_to_bucket_boundary; /* to one less than the boundary; longer elements than the last one are refused */
+    bool no_padding;             /* rows of a batch must be equally long */
+    bool drop_remainder;
+} hr_bucket_by_sequence_length_opts;
+HR_API hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_fn *length, void *user,
+                                                     const int64_t *boundaries, int count,
+                                                     const hr_bucket_by_sequence_length_opts *opts);
+#define hr_bucket_by_sequence_length(...)                                                                              \
+    HR_CALL5_(hr_bucket_by_sequence_length_with, hr_bucket_by_sequence_length_opts, __VA_ARGS__,                       \
+              .struct_size = sizeof(hr_bucket_by_sequence_length_opts))
+
 /* The parts of each element, of a batch or of dense rows, become elements. */
 HR_API hr_dataset *hr_unbatch(hr_dataset *in);
 HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */

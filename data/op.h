@@ -35,6 +35,7 @@ typedef enum hr_op_traits {
     HR_PASSES_ROWS = 32,      /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
     HR_OPENS_EPOCHS = 64,     /* the inputs that it opens are numbered by epochs: repeat */
     HR_SAME_EACH_EPOCH = 128, /* what it opens draws the same random numbers in every epoch: cache */
+    HR_SEES_ROWS = 256,       /* with HR_GROUPS_ROWS: plan looks at them by hr_plan_element: group_by_window */
 } hr_op_traits;
 
 typedef struct hr_op_head {
@@ -215,8 +216,8 @@ typedef struct hr_element hr_element;
 
 /* The thread's own view of one element, for a user's function to read: borrows until the next call. NULL: no memory. */
 HR_API const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element);
-/* The same of the first element of a span of input 0, whose rows are there by then. Not for HR_GROUPS_ROWS: work below
- * such an operator may be done above it. */
+/* The same of the first element of a span of input 0, whose rows are there by then. With HR_GROUPS_ROWS only if
+ * HR_SEES_ROWS says so: else work below may be done above. */
 HR_API const hr_element *hr_plan_element(hr_plan *p, hr_span span);
 /* Of zeros and empty strings (unknown dimensions are 0 long): what a function is called with to learn what it gives.
  * Gives it (hr_element_free). NULL: no memory. */

@@ -111,7 +111,7 @@ static bool cut_stage(stage *s, hr_settings settings)
     const hr_settings own = settings;
     hr_dataset *below = ds->inputs ? ds->in[0] : NULL;
     fits = fits && add_op(s, ds, &own);
-    while (fits && (ds->op->traits & HR_GROUPS_ROWS) && !s->ignores) {
+    while (fits && (ds->op->traits & (HR_GROUPS_ROWS | HR_SEES_ROWS)) == HR_GROUPS_ROWS && !s->ignores) {
         hr_settings there = settings;
         hr_dataset *next = pass_settings(below, &there);
         if (next->op->plan || !(next->op->traits & HR_ROW_BY_ROW)) break;

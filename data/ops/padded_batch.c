@@ -1,8 +1,8 @@
 /* padded_batch: a batch of rows that are padded to one shape. Here each row gets its width, where that is known, and what
  * else is padded gets its value; a batch on top then pads to its longest row. */
 #include "base/constructor.h"
+#include "data/batches.h"
 #include "data/dataset.h"
-#include <headrace/data.h>
 #include <inttypes.h>
 
 typedef struct padded_spec {
@@ -239,15 +239,20 @@ const hr_op hr_op_padded_batch = {
     .identity = padded_identity,
 };
 
+hr_dataset *hr__padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const hr_tensor *padding_values)
+{
+    const hr_schema *schema = hr_dataset_schema(in);
+    const int components = schema ? schema->fields : 0;
+    const padded_spec spec = {.shape = padded_shapes,
+                              .value = padding_values,
+                              .shapes = padded_shapes ? components : 0,
+                              .values = padding_values ? components : 0};
+    return hr_dataset_new(&hr_op_padded_batch, &spec, &in, 1);
+}
+
 hr_dataset *hr_padded_batch_with(hr_dataset *in, int64_t batch_size, const hr_padded_batch_opts *opts)
 {
     const hr_padded_batch_opts o = HR__OPTIONS(hr_padded_batch_opts, opts);
-    const hr_schema *schema = hr_dataset_schema(in);
-    const int components = schema ? schema->fields : 0;
-    const padded_spec spec = {.shape = o.padded_shapes,
-                              .value = o.padding_values,
-                              .shapes = o.padded_shapes ? components : 0,
-                              .values = o.padding_values ? components : 0};
-    hr_dataset *padded = hr_dataset_new(&hr_op_padded_batch, &spec, &in, 1);
-    return hr_batch(padded, batch_size, .drop_remainder = o.drop_remainder);
+    return hr_batch(hr__padded_rows(in, o.padded_shapes, o.padding_values), batch_size,
+                    .drop_remainder = o.drop_remainder);
 }

@@ -271,6 +271,56 @@ static hr_dataset *build_ragged_batch(const step *s)
                            .drop_remainder = golden_bool(s->json, "drop_remainder", false));
 }
 
+static int64_t key_mod(const hr_element *e, void *user)
+{
+    const int64_t mod = golden_int(((note *)user)->fn, "key_mod", 1), rest = values_of(e)[0] % mod;
+    return rest < 0 ? rest + mod : rest;
+}
+
+static int64_t key_plus(int64_t key, void *user)
+{
+    return key + golden_int(((note *)user)->fn, "window_size_is_key_plus", 0);
+}
+
+static hr_dataset *build_group_by_window(const step *s)
+{
+    const bool function = golden_get(s->json, "window_size_is_key_plus") != NULL;
+    return hr_group_by_window(s->in, key_mod, new_note(s->notes, s->json), golden_int(s->json, "window_size", 0),
+                              .window_size_fn = function ? key_plus : NULL,
+                              .batch_size = golden_int(s->json, "reduce_batch", 0));
+}
+
+static int64_t vector_length(const hr_element *e, void *user)
+{
+    (void)user;
+    return hr_get_at(e, 0)->count;
+}
+
+enum { MOST_BUCKETS = 64 };
+
+static int numbers(const cJSON *list, int64_t *number)
+{
+    const cJSON *item;
+    int count = 0;
+    cJSON_ArrayForEach(item, list) if (count < MOST_BUCKETS) number[count++] = golden_number_int64(item);
+    return count;
+}
+
+static hr_dataset *build_bucket_by_sequence_length(const step *s)
+{
+    int64_t boundary[MOST_BUCKETS], size[MOST_BUCKETS];
+    const int boundaries = numbers(golden_get(s->json, "bucket_boundaries"), boundary);
+    const int sizes = numbers(golden_get(s->json, "bucket_batch_sizes"), size);
+    const int64_t value = golden_int(s->json, "padding_values", 0);
+    const hr_tensor pad = hr_tensor_of(HR_INT64, HR_SCALAR, &value);
+    return hr_bucket_by_sequence_length(s->in, vector_length, NULL, boundary, boundaries,
+                                        .batch_sizes = sizes == boundaries + 1 ? size : NULL,
+                                        .padding_values = golden_get(s->json, "padding_values") ? &pad : NULL,
+                                        .pad_to_bucket_boundary = golden_bool(s->json, "pad_to_bucket_boundary", false),
+                                        .no_padding = golden_bool(s->json, "no_padding", false),
+                                        .drop_remainder = golden_bool(s->json, "drop_remainder", false));
+}
+
 static hr_dataset *build_map(const step *s)
 {
     const cJSON *fn = golden_get(s->json, "fn");
@@ -415,6 +465,7 @@ static const struct {
     hr_dataset *(*build)(const step *s);
 } builders[] = {
     {"batch", build_batch},
+    {"bucket_by_sequence_length", build_bucket_by_sequence_length},
     {"cache", build_cache},
     {"choose_from_datasets", build_choose_from_datasets},
     {"concatenate", build_concatenate},
@@ -425,6 +476,7 @@ static const struct {
     {"from_tensor_slices", build_from_tensor_slices},
     {"from_tensors", build_from_tensors},
     {"ignore_errors", build_ignore_errors},
+    {"group_by_window", build_group_by_window},
     {"interleave", build_interleave},
     {"map", build_map},
     {"padded_batch", build_padded_batch},
