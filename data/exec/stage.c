@@ -4,7 +4,7 @@
 #include "data/exec/token.h"
 #include <string.h>
 
-/* What a unit is at first, until there is something to measure. */
+/* What a unit is at first, until there is something to measure; of batches, it is one. */
 enum { FIRST_ELEMENTS = 256, FIRST_BYTES = 64 << 10 };
 
 /* ---- cutting ---- */
@@ -191,7 +191,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, to
                 make_ring(s, puller->ds && input >= puller->ds->inputs);
     if (done) {
         s->numbered |= reader->numbered && reader->top->groups;
-        s->unit_elements = s->top->groups ? 1 : FIRST_ELEMENTS;
+        s->unit_elements = s->top->groups || s->top->ds->out.schema.levels > 0 ? 1 : FIRST_ELEMENTS;
         s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;
         done = add_stage(s->engine, s);
     }
