@@ -1,6 +1,7 @@
 /* Worker threads that go round their clients and sleep when a whole round had nothing to do. A wake that comes during
  * the round is not lost: it moves `calls`, which a worker compares before it sleeps. */
 #include "base/pool.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -34,13 +35,31 @@ static int default_workers(void)
 
 static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MOST_WORKERS ? MOST_WORKERS : workers; }
 
-static void start_pool(void)
+static void make_locks(void)
 {
     uv_mutex_init(&pool.lock);
     uv_cond_init(&pool.work);
     uv_cond_init(&pool.resume);
     uv_cond_init(&pool.left);
+}
+
+/* ---- fork: a child has none of the threads, so its pool begins anew; the clients it inherits are its parent's ---- */
+
+static void before_fork(void) { uv_mutex_lock(&pool.lock); }
+static void after_fork(void) { uv_mutex_unlock(&pool.lock); }
+
+static void after_fork_in_child(void)
+{
+    make_locks();
+    pool.first = NULL;
+    pool.started = pool.tokens = pool.parked = pool.sleeping = 0;
+}
+
+static void start_pool(void)
+{
+    make_locks();
     pool.wanted = within_bounds(default_workers());
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 /* ---- workers ---- */

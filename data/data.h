@@ -15,7 +15,10 @@
  * return NULL: what is wrong sticks to the dataset and comes out of hr_next. Datasets are immutable and may be shared
  * between threads; an iterator belongs to one thread at a time, except for hr_cancel.
  *
- * The order of elements is a function of (data, seed, epoch), never of threads, timing or buffer sizes. */
+ * The order of elements is a function of (data, seed, epoch), never of threads, timing or buffer sizes.
+ *
+ * A child made by fork may open iterators of its own, and gets workers of its own; those it inherits are its parent's:
+ * it calls nothing on them, nor frees them. */
 #ifndef HR_DATA_H
 #define HR_DATA_H
 
@@ -72,7 +75,8 @@ typedef void hr_next_cb(hr_iterator *it, hr_status status, const hr_element *ele
 HR_API hr_status hr_next_async(hr_iterator *it, struct uv_loop_s *loop, hr_next_cb *cb, void *user);
 
 HR_API const hr_error *hr_iterator_error(const hr_iterator *it); /* NULL: none. Borrows from `it` */
-HR_API void hr_cancel(hr_iterator *it);        /* any thread; hr_next then gives HR_CANCELLED. Waits for nothing */
+/* Any thread; hr_next then gives HR_CANCELLED. Waits for nothing: no further unit is begun, a wait for a pipe ends. */
+HR_API void hr_cancel(hr_iterator *it);
 HR_API void hr_iterator_free(hr_iterator *it); /* waits for units that are running, no others. NULL: nothing */
 
 /* Where `it` stands, behind the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its own

@@ -174,12 +174,7 @@ const hr_error *hr_iterator_error(const hr_iterator *it)
 
 void hr_cancel(hr_iterator *it)
 {
-    engine *e = &it->engine;
-    if (!it->open) return;
-    atomic_store(&e->cancelled, true);
-    hr__engine_lock(e);
-    hr__engine_wake_consumer(e);
-    hr__engine_unlock(e);
+    if (it->open) hr__engine_cancel(&it->engine);
 }
 
 static void free_memory(engine *e)
@@ -213,7 +208,7 @@ void hr_iterator_free(hr_iterator *it)
 {
     if (!it || !it->open) return;
     engine *e = &it->engine;
-    atomic_store(&e->cancelled, true);
+    hr__engine_cancel(e);
     if (e->max_workers > 0) hr__pool_leave(&e->client);
     hr__listener_close(it);
     hr__element_close(&it->element);
@@ -221,6 +216,7 @@ void hr_iterator_free(hr_iterator *it)
     hr__input_clear(&it->input);
     for (int i = 0; i < e->stages; i++) hr__stage_free(e->stage[i]);
     free_memory(e);
+    hr__engine_close_wake(e);
     uv_cond_destroy(&e->head_ready);
     uv_mutex_destroy(&e->lock);
     hr_dataset_unref(it->ds);

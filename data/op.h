@@ -176,6 +176,8 @@ HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, 
 HR_API uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch);
 HR_API bool hr_plan_tf_compat(const hr_plan *p); /* hr_options(.tf_compat = true) stands above */
 HR_API bool hr_plan_cancelled(const hr_plan *p); /* for a plan that takes long: return HR_WAIT, nobody will come back */
+/* For hr_input_opts: a descriptor with something to read once the iterator is cancelled. NULL: the system gives none. */
+HR_API const int *hr_plan_wake(hr_plan *p);
 /* Memory that all openings of this operator in one place share, in whatever epoch: `size` zeroed bytes, made ready by
  * `make` (false: no memory) when the first one asks, and given to `unmake` with the iterator. Openings may run side by
  * side, so it guards itself. NULL: no memory. */

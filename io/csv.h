@@ -118,6 +118,7 @@ typedef struct hr__csv_format {
     int *select, *exclude; /* places in the file, NULL: none given */
     int selects, excludes;
     hr_compression compression;
+    const int *wake; /* as in hr_input_opts. Borrowed */
 } hr__csv_format;
 
 hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err); /* gives */

@@ -174,7 +174,7 @@ static hr_status take_header(hr__csv_file *file, hr_error *err)
 static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
 {
     const hr__csv_format *f = file->format;
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression};
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression, .wake = f->wake};
     if (!(file->path = hr_strdup(path))) return hr_no_memory(err, "csv");
     if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && strcmp(path, "-") != 0)
         HR_TRY(hr__tf_input_open(path, f->compression, &file->tf, err));

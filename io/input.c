@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ enum { PIECE = 256 * 1024, HEAD = 4096 /* enough to tell what kind of file it is
 
 struct hr_input {
     char *path;
-    int fd;
+    int fd, wake; /* wake: -1: none */
     bool standard, regular;
     int64_t position; /* in the file, of the next byte to read */
     const hr__codec *codec;
@@ -26,10 +27,35 @@ struct hr_input {
 
 /* ---- filling the windows ---- */
 
+/* Whatever else poll may say of the file, reading it says better. */
+static hr_status wait_for_bytes(const hr_input *in, hr_error *err)
+{
+    struct pollfd waits[2] = {{.fd = in->fd, .events = POLLIN}, {.fd = in->wake, .events = POLLIN}};
+    int ready;
+    do ready = poll(waits, 2, -1);
+    while (ready < 0 && errno == EINTR);
+    if (ready < 0 || !waits[1].revents) return HR_OK;
+    hr_fail(err, HR_CANCELLED, "cancelled", "%s: cancelled while waiting for its next bytes", in->path);
+    hr_error_file(err, in->path);
+    return HR_CANCELLED;
+}
+
+/* A pipe is silent for as long as its writer likes: who has something to wake by does not wait in read. */
+static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, hr_error *err)
+{
+    const bool waits = in->wake >= 0 && !in->regular;
+    do {
+        if (waits) HR_TRY(wait_for_bytes(in, err));
+        *count = hr__read(in->fd, to, room, in->regular ? in->position : -1);
+    } while (waits && *count < 0 && errno == EAGAIN);
+    return HR_OK;
+}
+
 static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
-    ssize_t count = hr__read(in->fd, to, room, in->regular ? in->position : -1);
+    ssize_t count = 0;
+    HR_TRY(read_some(in, to, room, &count, err));
     if (count < 0) {
         hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
         if (err) *(in->decoder ? &err->compressed_offset : &err->offset) = in->position;
@@ -57,7 +83,8 @@ static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_err
 static hr_status open_file(hr_input *in, hr_error *err)
 {
     in->standard = strcmp(in->path, "-") == 0;
-    in->fd = in->standard ? STDIN_FILENO : hr__open(in->path, O_RDONLY, 0);
+    const int flags = in->wake >= 0 ? O_RDONLY | O_NONBLOCK : O_RDONLY; /* of a pipe, opening waits for its writer */
+    in->fd = in->standard ? STDIN_FILENO : hr__open(in->path, flags, 0);
     struct stat about;
     if (in->fd < 0 || fstat(in->fd, &about) != 0) return hr__sys_fail(err, errno, "file.open", in->path, "opened");
     if (S_ISDIR(about.st_mode)) {
@@ -84,7 +111,7 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
 hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
 {
     hr_input *in = hr_calloc(1, sizeof *in);
-    if (in) *in = (hr_input){.fd = -1, .path = hr_strdup(path)};
+    if (in) *in = (hr_input){.fd = -1, .wake = opts && opts->wake ? *opts->wake : -1, .path = hr_strdup(path)};
     if (!in || !in->path) {
         hr_free(in);
         return hr_no_memory(err, "opening a file");

@@ -37,6 +37,7 @@ typedef struct hr_input_opts {
     size_t struct_size;
     hr_compression compression;
     size_t buffer_size; /* default 256 KiB */
+    const int *wake;    /* a descriptor: something to read there ends a wait for a pipe's next bytes (HR_CANCELLED) */
 } hr_input_opts;
 
 /* Opens `path`; "-" is standard input. Gives *out. HR_NOT_FOUND, HR_PERMISSION_DENIED, HR_INVALID_ARGUMENT for a folder. */

@@ -11,7 +11,8 @@
  *   gather.c    spans into rows            schedule.c  who does what next; waking
  *   records.c   rows that are held
  *   work.c      work on a unit             budget.c    what fits
- *   view.c      elements for functions     explain.c   what it was like */
+ *   view.c      elements for functions     explain.c   what it was like
+ *   cancel.c    calling it off */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
@@ -271,6 +272,8 @@ struct engine {
     bool consumer_sleeps, consumer_listens;           /* on head_ready; for `notify` */
     bool wake_consumer, notify_consumer, wake_worker; /* asked for; done when the lock is given up */
     void (*notify)(engine *e);
+    bool has_wake;
+    uv_file wake[2]; /* a pipe that has something in it once cancelled */
     atomic_bool cancelled, seed_told;
     uint64_t started;
     uint64_t consumer_waits, consumer_wait_ns;
@@ -352,6 +355,10 @@ void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 uint64_t hr__engine_seed(engine *e);
 void hr__engine_stall(engine *e);
+
+/* cancel.c */
+void hr__engine_cancel(engine *e); /* from any thread; waits for nothing */
+void hr__engine_close_wake(engine *e);
 
 /* explain.c. With the lock held. */
 void hr__explain_remember(const stage *s); /* it will be closed */

@@ -165,6 +165,7 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
         from->ended = true;
     }
     while (from->taken == from->outs) {
+        if (engine_cancelled(p->stage->engine)) return HR_WAIT; /* which may be in the middle of a long skip */
         from->taken = from->outs = 0;
         if (from->ended) {
             end_node(p, from);

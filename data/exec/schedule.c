@@ -264,7 +264,8 @@ static void plan_and_work(stage *s, hr_work *w)
     } else {
         s->times.plan_ns += planned_at - start;
         s->times.waits += planned == HR_WAIT;
-        if (planned == HR_WAIT && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for))
+        const bool waits = planned == HR_WAIT && !engine_cancelled(e);
+        if (waits && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for))
             s->blocked_on = s->waits_for;
     }
     if (hr__stage_is_over(s)) tell_reader(s);

@@ -130,6 +130,7 @@ static hr_status open_file(csv_state *st, hr_plan *p, hr_error *err)
     const char *path = st->files.list.path[st->file];
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "csv: a file's name");
+    st->format.wake = hr_plan_wake(p);
     HR_TRY(hr__csv_open(&st->format, path, &st->in, err));
     if (hr__csv_lacks_header(st->in)) hr_log_message(HR_WARNING, "%s: an empty file: expected a header", path);
     return st->line == 0 ? HR_OK : hr__csv_seek(st->in, st->offset, st->line, st->record, err);

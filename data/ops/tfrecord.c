@@ -104,7 +104,7 @@ static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan 
 {
     if (st->file >= st->files.list.count) return HR_END;
     const char *path = st->files.list.path[st->file];
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->compression};
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->compression, .wake = hr_plan_wake(p)};
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "tfrecord: a file's name");
     HR_TRY(hr_input_open_with(path, &opts, &st->in, err));

@@ -23,7 +23,7 @@ static hr_input *open_input(const char *path, hr_compression compression, size_t
 {
     hr_input *in = NULL;
     hr_error err;
-    const hr_input_opts opts = {sizeof opts, compression, buffer};
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = compression, .buffer_size = buffer};
     assert_ok(hr_input_open_with(path, &opts, &in, &err), &err);
     return in;
 }
