@@ -1,4 +1,4 @@
-/* headrace convert: CSV to shards of TFRecords of tf.Example. The work is io/convert.c's; here are flags, the bar, the summary. */
+/* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the summary. */
 #include "cli/command.h"
 #include "io/convert.h"
 #include <cjson/cJSON.h>
@@ -28,11 +28,11 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     if (r->resumed) printf(" (%s of them before)", with_commas(r->resumed));
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
     if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
-    printf("\n%s of text to %s in %d file%s in %s\n", human_bytes((double)r->bytes_in),
+    printf("\n%s read, %s as tf.Examples, in %d file%s in %s\n", human_bytes((double)r->bytes_in),
            human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", o->out);
-    printf("%.2f s, %s rows/s\n\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
-    printf("  %-24s %-8s %14s\n", "field", "type", "missing");
-    for (int i = 0; i < o->schema->fields; i++)
+    printf("%.2f s, %s rows/s\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
+    if (o->schema) printf("\n  %-24s %-8s %14s\n", "field", "type", "missing");
+    for (int i = 0; o->schema && i < o->schema->fields; i++)
         printf("  %-24s %-8s %14s\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].stored),
                with_commas(r->missing[i]));
 }
@@ -51,111 +51,164 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
     cJSON_AddNumberToObject(top, "files", (double)r->files);
     cJSON_AddNumberToObject(top, "seconds", r->seconds);
     cJSON *missing = cJSON_AddObjectToObject(top, "missing");
-    for (int i = 0; i < o->schema->fields; i++)
+    for (int i = 0; o->schema && i < o->schema->fields; i++)
         cJSON_AddNumberToObject(missing, o->schema->field[i].name, (double)r->missing[i]);
     print_json(top);
 }
 
 /* ---- flags ---- */
 
+enum { REQUIRED = 64 };
+
+/* What the options borrow. */
+typedef struct conversion {
+    hr__convert_opts opts;
+    hr__schema_file schema;
+    char *split;
+    const char *require[REQUIRED];
+    progress bar;
+} conversion;
+
 /* 0, or the exit code of a wrong command line. */
-static int read_flags(const command_call *call, hr__convert_opts *o, char **split, const char **require)
+static int read_split(const command_call *call, conversion *c)
 {
     hr_error err = {0};
-    int64_t shards = flag_number(call, "shards", 0);
-    const char *by = flag_text(call, "split"), *delimiter = flag_text(call, "delimiter");
-    if (!flag_text(call, "schema"))
-        return usage_error(call, "--schema is missing: a file with a schema: section, which gives the fields' types");
-    if (!flag_text(call, "out")) return usage_error(call, "--out is missing: the folder for the shards");
+    const char *by = flag_text(call, "split");
+    if (by && hr__convert_parse_split(by, &c->split, &c->opts.split_folds, &err) != HR_OK)
+        return usage_error(call, "--%s", err.text); /* which begins with "split: " */
+    c->opts.split_column = c->split;
+    c->opts.require_count = flag_count(call, "require");
+    if (c->opts.require_count > REQUIRED) return usage_error(call, "--require: at most %d of them", REQUIRED);
+    for (int i = 0; i < c->opts.require_count; i++) c->require[i] = flag_nth(call, "require", i);
+    c->opts.require = c->require;
+    return 0;
+}
+
+static int read_output(const command_call *call, hr__convert_opts *o)
+{
+    const int64_t shards = flag_number(call, "shards", 0);
+    o->out = flag_text(call, "out");
+    if (!o->out) return usage_error(call, "--out is missing: the folder for the shards, or one file");
     if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
     if (shards && flag_given(call, "max-shard-bytes"))
         return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");
-    if (!flag_compression(call, &o->compression)) return WRONG_USE;
-    if (delimiter && strlen(delimiter) != 1)
-        return usage_error(call, "--delimiter: expected one byte, found \"%s\"", delimiter);
-    if (by && hr__convert_parse_split(by, split, &o->split_folds, &err) != HR_OK)
-        return usage_error(call, "--%s", err.text); /* which begins with "split: " */
-    o->input = call_argument(call, 0);
-    o->out = flag_text(call, "out");
     o->shards = (int)shards;
     o->max_shard_bytes = flag_number(call, "max-shard-bytes", 0);
     o->resume = flag_given(call, "resume");
     o->prefix = flag_text(call, "prefix");
-    o->split_column = *split;
-    o->delimiter = delimiter;
-    o->na_value = flag_text(call, "na-value");
-    o->require_count = flag_count(call, "require");
-    for (int i = 0; i < o->require_count; i++) require[i] = flag_nth(call, "require", i);
-    o->require = require;
-    return 0;
+    return flag_compression(call, &o->compression) ? 0 : WRONG_USE;
 }
 
-static int convert(const command_call *call, hr__convert_opts *o)
+/* A format's flag must name one, for which the library says what there is. */
+static int read_flags(const command_call *call, conversion *c)
+{
+    static const char *const bytes[] = {"delimiter", "separator"};
+    hr__convert_opts *o = &c->opts;
+    for (int i = 0; i < 2; i++) {
+        const char *text = flag_text(call, bytes[i]);
+        if (text && strlen(text) != 1)
+            return usage_error(call, "--%s: expected one byte, found \"%s\"", bytes[i], text);
+    }
+    o->from = flag_text(call, "from");
+    o->to = flag_text(call, "to");
+    o->delimiter = flag_text(call, "delimiter");
+    o->separator = flag_text(call, "separator");
+    o->na_value = flag_text(call, "na-value");
+    const int code = read_output(call, o);
+    return code ? code : read_split(call, c);
+}
+
+static hr_status open_schema(const command_call *call, conversion *c, hr_error *err)
+{
+    const char *path = flag_text(call, "schema"), *types = flag_text(call, "types");
+    if (!path) return HR_OK;
+    HR_TRY(hr__schema_open(path, &c->schema, err));
+    c->opts.schema = &c->schema;
+    return types ? hr__schema_set_types(&c->schema, types, err) : HR_OK;
+}
+
+static int convert(const command_call *call, conversion *c)
 {
     hr_error err = {0};
     hr__convert_result result = {0};
-    hr__schema_file schema = {0};
-    progress bar;
-    hr_status st = hr__schema_open(flag_text(call, "schema"), &schema, &err);
-    o->schema = &schema;
-    o->progress = show_progress;
-    o->user = &bar;
+    c->opts.progress = show_progress;
+    c->opts.user = &c->bar;
     catch_interrupt();
-    progress_start(&bar, "converting");
-    if (st == HR_OK) st = hr__convert(o, &result, &err);
-    progress_end(&bar);
-    if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(o, &result);
-    else if (st == HR_OK)
-        print_summary(o, &result);
+    progress_start(&c->bar, "converting");
+    hr_status st = open_schema(call, c, &err);
+    if (st == HR_OK) st = match_arguments(call, call_arguments(call), &c->opts.inputs, &err);
+    if (st == HR_OK) st = hr__convert(&c->opts, &result, &err);
+    progress_end(&c->bar);
+    const bool to_output = strcmp(c->opts.out, "-") == 0; /* the rows are there: no word between them */
+    if (st == HR_OK && !to_output && flag_given(call, "json"))
+        print_as_json(&c->opts, &result);
+    else if (st == HR_OK && !to_output)
+        print_summary(&c->opts, &result);
     hr__convert_clear(&result);
-    hr__schema_clear(&schema);
-    return st == HR_OK ? 0 : failed(call, &err);
+    if (st != HR_OK && strcmp(err.kind, "convert.schema") == 0)
+        return usage_error(call, "--schema is missing: a file with a schema: section, which gives the fields' types");
+    return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static int run(command_call *call)
 {
-    hr__convert_opts o = {0};
-    char *split = NULL;
-    const char *require[64];
-    if (flag_count(call, "require") > 64) return usage_error(call, "--require: at most 64 of them");
-    int code = read_flags(call, &o, &split, require);
-    if (code == 0) code = convert(call, &o);
-    hr_free(split);
+    conversion c = {.split = NULL};
+    int code = read_flags(call, &c);
+    if (code == 0 && flag_given(call, "types") && !flag_given(call, "schema"))
+        code = usage_error(call, "--schema is missing: --types changes types of its fields");
+    if (code == 0) code = convert(call, &c);
+    hr_free(c.split);
+    hr_file_list_clear(&c.opts.inputs);
+    hr__schema_clear(&c.schema);
     return code;
 }
 
 static const flag flags[] = {
+    {FLAG_TEXT, "out", 'o', "OUT", "a folder for shards, made if there is none, or one file, or -"},
+    {FLAG_TEXT, "from", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the first FILE's name, else csv"},
+    {FLAG_TEXT, "to", 0, "FORMAT", "the same; default: by the name of the one file, else tfrecord"},
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
-    {FLAG_TEXT, "out", 'o', "DIR", "folder for the shards, made if there is none"},
+    {FLAG_TEXT, "types", 0, "F=T,...", "other types for some fields, as row=int64,temp=float"},
     {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
-    {FLAG_COUNT, "max-shard-bytes", 0, "N", "instead: as many files as it takes, filled one after the other"},
+    {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead: as many files as it takes, filled one after the other"},
     {FLAG_SWITCH, "resume", 0, NULL, "goes on behind the files that a stopped conversion has filled"},
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default none"},
-    {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row; default ,"},
-    {FLAG_TEXT, "na-value", 0, "TEXT", "counts as missing, besides an empty field"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: none, of one file by its name"},
+    {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row of CSV; default ,"},
+    {FLAG_TEXT, "separator", 0, "C", "between several values in a field of CSV that is written"},
+    {FLAG_TEXT, "na-value", 0, "TEXT", "counts as missing in a CSV, besides an empty field"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
     {0},
 };
 
 const command command_convert = {
     .name = "convert",
-    .arguments = "FILE.csv",
-    .summary = "turns a CSV into shards of TFRecords of tf.Example",
-    .text =
-        "Reads a CSV with a header line, plain or gzip, and writes the fields that the schema names as tf.Examples.\n"
-        "FILE - is standard input. A field without a value is left out of its Example. Rows are dealt over the\n"
-        "shards in their order. All shards appear at the end, or none: not after an error, not after Ctrl-C. What was\n"
-        "stopped with --max-shard-bytes and --resume goes on when the same command is given again.",
+    .arguments = "FILE...",
+    .summary = "turns CSV, JSON lines and TFRecords of tf.Example into each other",
+    .text = "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
+            "order:\n"
+            "CSV with a header line, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
+            "tf.Example.\n"
+            "A CSV needs a schema, which names the fields and their types; otherwise a schema chooses features, and "
+            "without\n"
+            "one all of them are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
+            "OUT is a folder for shards, OUT/data-00000-of-00001.tfrecord, over which rows are dealt in their order; "
+            "or one\n"
+            "file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz behind it; or -. "
+            "All that\n"
+            "is written appears at the end, or nothing: not after an error, not after Ctrl-C. What was stopped with\n"
+            "--max-shard-bytes and --resume goes on when the same command is given again.",
     .examples =
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"
         "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"
+        "  headrace convert 'data/train-*' --out - --to jsonl | jq .age\n"
+        "  headrace convert 'logs/*.jsonl.gz' --out logs --max-shard-bytes 256M --resume\n"
+        "  headrace convert people.tfrecord -s people.yaml -o people.csv --separator ';'\n"
         "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
     .flags = flags,
     .least_arguments = 1,
-    .most_arguments = 1,
+    .most_arguments = -1,
     .run = run,
 };

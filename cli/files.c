@@ -20,7 +20,8 @@ static hr_status one_file(const char *path, hr_file_list *out, hr_error *err)
 
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
 {
-    bool itself = strcmp(argument, "-") == 0 || access(argument, F_OK) == 0;
+    const bool is_pattern = strpbrk(argument, "*?[{\\\n") || argument[0] == '@';
+    const bool itself = !is_pattern || access(argument, F_OK) == 0;
     return itself ? one_file(argument, out, err) : hr_match_files(argument, out, err);
 }
 

@@ -228,7 +228,7 @@ static size_t copy_as_flag(const command *c, const char *text, char *to, size_t 
 static void print_as_flags(const command *c, const char *text)
 {
     char name[64];
-    for (char before = '\0'; *text;) {
+    for (char before = ' '; *text;) {
         size_t took = before == ' ' && *text == '.' ? copy_as_flag(c, text, name, sizeof name) : 0;
         if (took)
             fputs(name, stderr);

@@ -2,17 +2,16 @@
  * it tasks of one parallel loop; between rounds, in order, rows are dealt over the shards. So the files are the same for
  * any number of threads. Shards get their names only when all is done. */
 #include "io/convert.h"
+#include "base/config.h"
 #include "base/number.h"
 #include "base/pool.h"
-#include "base/text.h"
-#include "io/convert_rows.h"
-#include "io/shards.h"
-#include <inttypes.h>
+#include "io/convert/format.h"
+#include "io/convert/lanes.h"
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-enum { PIECE = 256 * 1024, PIECE_ROWS = 16384, PIECES = 8, STAGES = 3 };
+enum { PIECES = 8, STAGES = 3 };
 
 typedef struct batch {
     hr__convert_piece piece[PIECES];
@@ -22,37 +21,53 @@ typedef struct batch {
     hr_error err;
 } batch;
 
-/* One of the places of a writer that may be written to at the same time: a shard, or the one that is being filled. */
-typedef struct lane {
-    hr_shard_writer *writer;
-    int number;
-    hr_status status;
-    hr_error err;
-} lane;
-
 typedef struct converter {
     hr__convert_plan plan;
-    hr__csv_file *file;
-    hr_shard_writer *writer[2]; /* of a split each */
-    int writers;
-    lane *lane;
-    int lanes[2], all_lanes; /* of a split */
-    int64_t dealt[2];        /* rows of a split so far */
-    batch *stage[STAGES];    /* being read, encoded, written; NULL: nothing */
+    const char *path; /* the file at hand */
+    void *source;
+    hr__lanes lanes;
+    int64_t dealt[2];     /* rows of a split so far */
+    batch *stage[STAGES]; /* being read, encoded, written; NULL: nothing */
     batch memory[STAGES];
     hr__convert_result *result;
-    int64_t total;
+    int64_t before, total; /* bytes of the files before this one; of all on the disk, -1: not known */
 } converter;
 
 /* ---- the plan ---- */
 
-static hr_status need_field(const hr__schema_file *schema, const char *name, const char *what, int *index,
-                            hr_error *err)
+bool hr__convert_is_file(const char *out)
+{
+    struct stat about;
+    if (strcmp(out, "-") == 0) return true;
+    return hr__format_of(out) && !(stat(out, &about) == 0 && S_ISDIR(about.st_mode));
+}
+
+static hr_status need_format(const char *name, const char *what, const hr__format *otherwise, const hr__format **out,
+                             hr_error *err)
+{
+    char names[128];
+    *out = name ? hr__format_named(name) : otherwise;
+    if (*out) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "convert.format", "convert: .%s: expected %s, got \"%.40s\"", what,
+                   hr__format_names(names, sizeof names), name);
+}
+
+static hr_status plan_formats(converter *k, hr_error *err)
+{
+    const hr__convert_opts *o = k->plan.opts;
+    if (o->inputs.count < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.inputs", "convert: expected files to read, got none");
+    const hr__format *from = hr__format_of(o->inputs.path[0]);
+    const hr__format *to = hr__convert_is_file(o->out) ? hr__format_of(o->out) : NULL;
+    HR_TRY(need_format(o->from, "from", from ? from : hr__format_named("csv"), &k->plan.from, err));
+    return need_format(o->to, "to", to ? to : hr__format_named("tfrecord"), &k->plan.to, err);
+}
+
+static hr_status need_field(const hr__schema_file *schema, const char *name, const char *what, hr_error *err)
 {
     const char *names[512];
+    if (!schema || hr__schema_find(schema, name) >= 0) return HR_OK;
     int count = schema->fields < 512 ? schema->fields : 512;
-    *index = hr__schema_find(schema, name);
-    if (*index >= 0) return HR_OK;
     for (int i = 0; i < count; i++) names[i] = schema->field[i].name;
     const char *near = hr__suggest(name, names, count);
     return hr_fail(err, HR_INVALID_ARGUMENT, "convert.field",
@@ -60,115 +75,14 @@ static hr_status need_field(const hr__schema_file *schema, const char *name, con
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static hr_status plan_rows(converter *k, hr_error *err)
+static hr_status plan_rows(const hr__convert_opts *o, hr_error *err)
 {
-    const hr__convert_opts *o = k->plan.opts;
-    k->plan.split = -1;
-    if (o->split_column) {
-        HR_TRY(need_field(o->schema, o->split_column, "split", &k->plan.split, err));
-        if (o->schema->field[k->plan.split].dtype != HR_INT64 || o->split_folds < 2)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.split",
-                           "convert: split: expected an int64 field and 2 folds or more, got '%.60s' of %s and %lld",
-                           o->split_column, hr_dtype_name(o->schema->field[k->plan.split].dtype),
-                           (long long)o->split_folds);
-    }
-    k->plan.require = hr_calloc((size_t)o->schema->fields, sizeof *k->plan.require);
-    if (!k->plan.require) return hr_no_memory(err, "convert");
-    for (int i = 0; i < o->require_count; i++) {
-        int index;
-        HR_TRY(need_field(o->schema, o->require[i], "require", &index, err));
-        k->plan.require[index] = true;
-    }
+    if (o->split_column) HR_TRY(need_field(o->schema, o->split_column, "split", err));
+    if (o->split_column && o->split_folds < 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.split", "convert: split: expected 2 folds or more, got %lld",
+                       (long long)o->split_folds);
+    for (int i = 0; i < o->require_count; i++) HR_TRY(need_field(o->schema, o->require[i], "require", err));
     return HR_OK;
-}
-
-/* A float64 of the schema is stored as float32, so it is read as one: rounded once. */
-static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
-
-static hr_status plan_columns(converter *k, hr_error *err)
-{
-    const hr__convert_opts *o = k->plan.opts;
-    const size_t count = (size_t)o->schema->fields;
-    hr_csv_column *column = hr_calloc(count, sizeof *column);
-    hr_field *field = hr_calloc(count, sizeof *field);
-    hr_status st = column && field ? HR_OK : hr_no_memory(err, "convert");
-    for (size_t i = 0; st == HR_OK && i < count; i++) {
-        column[i] = (hr_csv_column){.name = o->schema->field[i].name, .dtype = read_as(&o->schema->field[i])};
-        field[i] = (hr_field){.name = column[i].name, .dtype = column[i].dtype};
-    }
-    hr_csv_opts csv = {.struct_size = sizeof csv, .columns = column, .column_count = (int)count, .keep_missing = true};
-    csv.delimiter = o->delimiter;
-    csv.na_value = o->na_value;
-    if (st == HR_OK) st = hr__csv_format_new(&csv, &k->plan.format, err);
-    if (st == HR_OK) st = hr__row_writer_new(field, (int)count, &k->plan.writer, err);
-    hr_free(column);
-    hr_free(field);
-    return st;
-}
-
-/* ---- the shards ---- */
-
-/* All that decides what the records are, so that no run goes on with another's. */
-static char *resume_key(const converter *k)
-{
-    const hr__convert_opts *o = k->plan.opts;
-    hr__text key = {0};
-    struct stat s = {0};
-    stat(o->input, &s);
-    hr__text_printf(&key, "%s %" PRId64 " %" PRId64 " ", o->input, (int64_t)s.st_size, (int64_t)s.st_mtime);
-    hr__text_printf(&key, "%s:%" PRId64 " %s %s\n", o->split_column ? o->split_column : "", o->split_folds,
-                    o->delimiter ? o->delimiter : "", o->na_value ? o->na_value : "");
-    for (int i = 0; i < o->schema->fields; i++)
-        hr__text_printf(&key, "%s %s %d\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].stored),
-                        k->plan.require[i]);
-    return hr__text_take(&key);
-}
-
-static hr_status open_writer(converter *k, bool test, const hr_shard_writer_opts *opts, hr_error *err)
-{
-    const hr__convert_opts *o = k->plan.opts;
-    const char *prefix = o->split_column ? (test ? "test-" : "train-") : o->prefix ? o->prefix : "data-";
-    hr__text path = {0};
-    hr__text_printf(&path, "%s/%s", o->out, prefix);
-    hr_status st = hr__text_status(&path, "convert", err);
-    if (st == HR_OK) st = hr_shard_writer_open_with(path.data, opts, &k->writer[k->writers], err);
-    if (st == HR_OK) k->lanes[k->writers] = hr__shard_lanes(k->writer[k->writers]);
-    if (st == HR_OK) k->all_lanes += k->lanes[k->writers++];
-    hr__text_free(&path);
-    return st;
-}
-
-static hr_status open_shards(converter *k, hr_error *err)
-{
-    const hr__convert_opts *o = k->plan.opts;
-    char *key = resume_key(k);
-    if (!key) return hr_no_memory(err, "convert");
-    const hr_shard_writer_opts opts = {.struct_size = sizeof opts,
-                                       .shards = o->shards,
-                                       .max_shard_bytes = o->max_shard_bytes,
-                                       .compression = o->compression ? o->compression : HR_NONE,
-                                       .no_sync = o->no_sync,
-                                       .resume = o->resume,
-                                       .resume_key = key};
-    hr_status st = open_writer(k, false, &opts, err);
-    if (st == HR_OK && o->split_column) st = open_writer(k, true, &opts, err);
-    hr_free(key);
-    if (st != HR_OK) return st;
-    k->lane = hr_calloc((size_t)k->all_lanes, sizeof *k->lane);
-    if (!k->lane) return hr_no_memory(err, "convert");
-    for (int i = 0; i < k->all_lanes; i++) {
-        const bool second = i >= k->lanes[0];
-        k->lane[i] = (lane){.writer = k->writer[second], .number = i - (second ? k->lanes[0] : 0)};
-    }
-    return HR_OK;
-}
-
-static hr_status commit_shards(converter *k, hr_error *err)
-{
-    for (int i = 0; i < k->writers; i++) k->result->resumed += hr_shard_writer_resumed(k->writer[i]);
-    hr_status st = hr__shards_commit(k->writer, k->writers, &k->result->files, err);
-    k->writers = 0;
-    return st;
 }
 
 /* ---- a round ---- */
@@ -176,12 +90,13 @@ static hr_status commit_shards(converter *k, hr_error *err)
 static void read_batch(converter *k, batch *b)
 {
     b->count = 0;
+    b->last = false;
     b->status = HR_OK;
     while (b->count < PIECES && b->status == HR_OK && !b->last) {
-        hr__csv_block block;
-        hr_status st = hr__csv_read(k->file, PIECE, PIECE_ROWS, &block, &b->err);
+        hr__convert_piece *piece = &b->piece[b->count];
+        const hr_status st = k->plan.from->read(k->source, piece, &b->err);
+        piece->source = k->source;
         b->last = st == HR_END;
-        if (st == HR_OK) st = hr__convert_piece_take(&b->piece[b->count], &block, &b->err);
         if (st == HR_OK)
             b->count++;
         else if (st != HR_END)
@@ -189,13 +104,25 @@ static void read_batch(converter *k, batch *b)
     }
 }
 
-static void write_lane(lane *to, const batch *b, int number)
+static void encode_piece(const converter *k, hr__convert_piece *piece)
 {
-    for (int i = 0; i < b->count && to->status == HR_OK; i++) {
+    piece->records = piece->dropped = 0;
+    piece->out_used = 0;
+    piece->status = HR_OK;
+    for (int i = 0; k->result->missing && i < k->plan.opts->schema->fields; i++) piece->missing[i] = 0;
+    k->plan.from->encode(&k->plan, piece);
+}
+
+static void write_lane(const converter *k, hr__lane *lane, const batch *b, int number)
+{
+    for (int i = 0; i < b->count && lane->status == HR_OK; i++) {
         const hr__convert_piece *piece = &b->piece[i];
-        for (int32_t r = piece->first[number]; r >= 0 && to->status == HR_OK; r = piece->record[r].next)
-            to->status = hr__shard_append(to->writer, to->number, piece->out + piece->record[r].at,
-                                          piece->record[r].size, &to->err);
+        for (int32_t r = piece->head[number]; r >= 0 && lane->status == HR_OK; r = piece->record[r].next) {
+            hr__lane_write(lane, piece->out + piece->record[r].at, piece->record[r].size);
+            if (lane->status == HR_OK || lane->err.file[0]) continue;
+            hr_error_prefix(&lane->err, "%s: ", k->path); /* what cannot be said in the other format */
+            hr_error_file(&lane->err, k->path);
+        }
     }
 }
 
@@ -208,9 +135,9 @@ static void run_task(int64_t i, void *user)
     if (i == 0) {
         if (k->stage[0]) read_batch(k, k->stage[0]);
     } else if (i <= pieces) {
-        hr__convert_piece_encode(&k->plan, &encoding->piece[i - 1]);
+        encode_piece(k, &encoding->piece[i - 1]);
     } else {
-        write_lane(&k->lane[i - 1 - pieces], k->stage[2], (int)(i - 1 - pieces));
+        write_lane(k, &k->lanes.lane[i - 1 - pieces], k->stage[2], (int)(i - 1 - pieces));
     }
 }
 
@@ -222,35 +149,35 @@ static void deal_record(converter *k, hr__convert_piece *piece, int32_t r)
     const int64_t n = k->dealt[test]++;
     k->result->bytes_out += (int64_t)record->size;
     record->next = -1;
-    if (n < hr_shard_writer_resumed(k->writer[test])) return;
-    const int to = test * k->lanes[0] + (int)(n % k->lanes[test]);
-    if (piece->last[to] >= 0)
-        piece->record[piece->last[to]].next = r;
+    if (n < hr__lanes_resumed(&k->lanes, test)) return;
+    const int to = test * k->lanes.count[0] + (int)(n % k->lanes.count[test]);
+    if (piece->tail[to] >= 0)
+        piece->record[piece->tail[to]].next = r;
     else
-        piece->first[to] = r;
-    piece->last[to] = r;
+        piece->head[to] = r;
+    piece->tail[to] = r;
 }
 
 static void deal_piece(converter *k, hr__convert_piece *piece)
 {
     hr__convert_result *result = k->result;
-    for (int i = 0; i < k->all_lanes; i++) piece->first[i] = piece->last[i] = -1;
+    for (int i = 0; i < k->lanes.all; i++) piece->head[i] = piece->tail[i] = -1;
     for (int32_t r = 0; r < piece->records; r++) deal_record(k, piece, r);
-    result->rows += piece->block.rows;
-    result->blank += piece->block.blank;
+    result->rows += piece->rows;
+    result->blank += piece->blank;
     result->written += piece->records;
     result->dropped += piece->dropped;
-    for (int c = 0; c < k->plan.format->columns; c++) result->missing[c] += piece->missing[c];
+    for (int c = 0; result->missing && c < k->plan.opts->schema->fields; c++) result->missing[c] += piece->missing[c];
 }
 
 /* The first thing that failed, in the order of the file. */
 static hr_status check_round(converter *k, hr_error *err)
 {
     const batch *encoded = k->stage[1];
-    for (int i = 0; k->stage[2] && i < k->all_lanes; i++) {
-        if (k->lane[i].status == HR_OK) continue;
-        if (err) *err = k->lane[i].err;
-        return k->lane[i].status;
+    for (int i = 0; k->stage[2] && i < k->lanes.all; i++) {
+        if (k->lanes.lane[i].status == HR_OK) continue;
+        if (err) *err = k->lanes.lane[i].err;
+        return k->lanes.lane[i].status;
     }
     for (int i = 0; encoded && i < encoded->count; i++) {
         if (encoded->piece[i].status == HR_OK) continue;
@@ -265,11 +192,8 @@ static hr_status check_round(converter *k, hr_error *err)
 static hr_status tell(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
-    int64_t line, record;
-    hr__csv_tell(k->file, &k->result->bytes_in, &line, &record);
     if (!o->progress) return HR_OK;
-    const int64_t compressed = hr__csv_compressed_offset(k->file);
-    hr__convert_progress p = {compressed >= 0 ? compressed : k->result->bytes_in, k->total, k->result->rows};
+    const hr__convert_progress p = {k->before + k->plan.from->place(k->source), k->total, k->result->rows};
     if (o->progress(&p, o->user)) return HR_OK;
     return hr_fail(err, HR_CANCELLED, "cancelled", "convert: cancelled after %lld rows; nothing was written",
                    (long long)p.rows);
@@ -279,7 +203,7 @@ static hr_status run(converter *k, hr_error *err)
 {
     k->stage[0] = &k->memory[0];
     for (int next = 1; k->stage[0] || k->stage[1] || k->stage[2]; next = (next + 1) % STAGES) {
-        const int64_t tasks = 1 + (k->stage[1] ? k->stage[1]->count : 0) + (k->stage[2] ? k->all_lanes : 0);
+        const int64_t tasks = 1 + (k->stage[1] ? k->stage[1]->count : 0) + (k->stage[2] ? k->lanes.all : 0);
         hr__parallel_for(tasks, run_task, k);
         HR_TRY(check_round(k, err));
         for (int i = 0; k->stage[1] && i < k->stage[1]->count; i++) deal_piece(k, &k->stage[1]->piece[i]);
@@ -301,38 +225,79 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static int64_t size_of(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode) ? s.st_size : -1;
+}
+
+static hr_status make_piece(const converter *k, hr__convert_piece *piece, hr_error *err)
+{
+    const hr__schema_file *schema = k->plan.opts->schema;
+    piece->missing = hr_calloc(schema ? (size_t)schema->fields : 1, sizeof *piece->missing);
+    piece->head = hr_calloc((size_t)k->lanes.all, sizeof *piece->head);
+    piece->tail = hr_calloc((size_t)k->lanes.all, sizeof *piece->tail);
+    return piece->missing && piece->head && piece->tail ? HR_OK : hr_no_memory(err, "convert");
+}
+
+static hr_status open_input(converter *k, int64_t i, hr_error *err)
+{
+    k->path = k->plan.opts->inputs.path[i];
+    return k->plan.from->open(&k->plan, k->path, &k->source, err);
+}
+
+/* The first file is opened before anything is made. */
 static hr_status prepare(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
-    struct stat s;
-    k->total = stat(o->input, &s) == 0 && S_ISREG(s.st_mode) ? s.st_size : -1;
-    HR_TRY(plan_rows(k, err));
-    HR_TRY(plan_columns(k, err));
-    HR_TRY(hr__csv_open(k->plan.format, o->input, &k->file, err));
-    k->plan.layout = hr__csv_file_layout(k->file);
-    if (hr__csv_lacks_header(k->file)) {
-        hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", o->input);
-        hr_error_file(err, o->input);
-        return HR_INVALID_ARGUMENT;
+    HR_TRY(plan_formats(k, err));
+    HR_TRY(plan_rows(o, err));
+    for (int64_t i = 0; i < o->inputs.count && k->total >= 0; i++) {
+        const int64_t size = size_of(o->inputs.path[i]);
+        k->total = size < 0 ? -1 : k->total + size;
     }
-    HR_TRY(open_shards(k, err));
+    HR_TRY(open_input(k, 0, err));
+    HR_TRY(hr__lanes_open(&k->plan, &k->lanes, err));
     for (int b = 0; b < STAGES; b++)
-        for (int i = 0; i < PIECES; i++)
-            HR_TRY(hr__convert_piece_make(&k->memory[b].piece[i], o->schema->fields, k->all_lanes, err));
-    k->result->missing = hr_calloc((size_t)o->schema->fields, sizeof *k->result->missing);
-    return k->result->missing ? HR_OK : hr_no_memory(err, "convert");
+        for (int i = 0; i < PIECES; i++) HR_TRY(make_piece(k, &k->memory[b].piece[i], err));
+    if (o->schema) k->result->missing = hr_calloc((size_t)o->schema->fields, sizeof *k->result->missing);
+    return !o->schema || k->result->missing ? HR_OK : hr_no_memory(err, "convert");
+}
+
+static void close_input(converter *k)
+{
+    if (!k->source) return;
+    const int64_t size = size_of(k->path);
+    k->result->bytes_in += k->plan.from->bytes(k->source);
+    k->plan.from->close(k->source);
+    k->source = NULL;
+    if (size > 0) k->before += size;
+}
+
+static hr_status run_all(converter *k, hr_error *err)
+{
+    for (int64_t i = 0; i < k->plan.opts->inputs.count; i++) {
+        if (i > 0) HR_TRY(open_input(k, i, err));
+        HR_TRY(run(k, err));
+        close_input(k);
+    }
+    return HR_OK;
 }
 
 static void clean_up(converter *k)
 {
-    while (k->writers > 0) hr_shard_writer_discard(k->writer[--k->writers]); /* the first made the folder */
-    hr_free(k->lane);
-    hr__csv_close(k->file);
+    close_input(k);
+    hr__lanes_close(&k->lanes);
     for (int b = 0; b < STAGES; b++)
-        for (int i = 0; i < PIECES; i++) hr__convert_piece_free(&k->memory[b].piece[i]);
-    hr__row_writer_free(k->plan.writer);
-    hr__csv_format_free(k->plan.format);
-    hr_free(k->plan.require);
+        for (int i = 0; i < PIECES; i++) {
+            hr__convert_piece *piece = &k->memory[b].piece[i];
+            if (piece->own) k->plan.from->piece_free(piece->own);
+            hr_free(piece->out);
+            hr_free(piece->record);
+            hr_free(piece->missing);
+            hr_free(piece->head);
+            hr_free(piece->tail);
+        }
     hr_free(k);
 }
 
@@ -345,8 +310,8 @@ hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, 
     k->plan.opts = opts;
     k->result = result;
     hr_status st = prepare(k, err);
-    if (st == HR_OK) st = run(k, err);
-    if (st == HR_OK) st = commit_shards(k, err);
+    if (st == HR_OK) st = run_all(k, err);
+    if (st == HR_OK) st = hr__lanes_commit(&k->lanes, result, err);
     result->written_test = k->dealt[1];
     clean_up(k);
     result->seconds = now() - begin;

@@ -2,7 +2,7 @@
  * same bits, a missing value told from an empty string by its quotes. What cannot be said in CSV is refused. */
 #include "base/number.h"
 #include "base/text.h"
-#include <headrace/io.h>
+#include "io/csv_writer.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -189,15 +189,39 @@ static hr_status flush(hr_csv_writer *w, hr_error *err)
     return st;
 }
 
+static hr_status check_columns(const hr_csv_writer *w, const hr_tensor *columns, int64_t *rows, hr_error *err)
+{
+    *rows = rows_of(&columns[0]);
+    for (int c = 0; c < w->columns; c++) HR_TRY(check_column(w, c, &columns[c], *rows, err));
+    return HR_OK;
+}
+
 hr_status hr_csv_write(hr_csv_writer *w, const hr_tensor *columns, hr_error *err)
 {
-    const int64_t rows = rows_of(&columns[0]);
-    for (int c = 0; c < w->columns; c++) HR_TRY(check_column(w, c, &columns[c], rows, err));
+    int64_t rows;
+    HR_TRY(check_columns(w, columns, &rows, err));
     for (int64_t r = 0; r < rows; r++) {
         HR_TRY(put_row(w, columns, rows, r, err));
         if (w->text.size >= FLUSH) HR_TRY(flush(w, err));
     }
     return HR_OK;
+}
+
+static hr_status lend_text(const hr_csv_writer *w, hr_view *bytes, hr_error *err)
+{
+    *bytes = (hr_view){w->text.data, (int64_t)w->text.size};
+    return hr__text_status(&w->text, "CSV rows", err);
+}
+
+hr_status hr__csv_text_header(hr_csv_writer *w, hr_view *bytes, hr_error *err) { return lend_text(w, bytes, err); }
+
+hr_status hr__csv_text_rows(hr_csv_writer *w, const hr_tensor *columns, hr_view *bytes, hr_error *err)
+{
+    int64_t rows;
+    hr__text_clear(&w->text);
+    HR_TRY(check_columns(w, columns, &rows, err));
+    for (int64_t r = 0; r < rows; r++) HR_TRY(put_row(w, columns, rows, r, err));
+    return lend_text(w, bytes, err);
 }
 
 /* ---- opening and closing ---- */
@@ -263,28 +287,39 @@ static void close_writer(hr_csv_writer *w)
     hr_free(w);
 }
 
-static hr_status open_writer(hr_csv_writer *w, const char *path, const char *const *names, int columns,
+static hr_status fill_writer(hr_csv_writer *w, const char *path, const char *const *names, int columns,
                              const hr_csv_writer_opts *o, hr_error *err)
 {
     if (!(w->path = hr_strdup(path))) return hr_no_memory(err, "csv_writer");
     HR_TRY(copy_options(w, o, err));
     HR_TRY(copy_names(w, names, columns, err));
     if (!o->no_header) put_header(w);
-    return hr_output_open_with(path, &o->output, &w->out, err);
+    return HR_OK;
 }
 
-hr_status hr_csv_writer_open_with(const char *path, const char *const *names, int columns,
-                                  const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err)
+hr_status hr__csv_text_new(const char *name, const char *const *names, int columns, const hr_csv_writer_opts *opts,
+                           hr_csv_writer **out, hr_error *err)
 {
     static const hr_csv_writer_opts none = {.struct_size = sizeof none};
     *out = NULL;
     hr_csv_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "csv_writer");
-    hr_status st = open_writer(w, path, names, columns, opts ? opts : &none, err);
+    hr_status st = fill_writer(w, name, names, columns, opts ? opts : &none, err);
     if (st == HR_OK)
         *out = w;
     else
         close_writer(w);
+    return st;
+}
+
+hr_status hr_csv_writer_open_with(const char *path, const char *const *names, int columns,
+                                  const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err)
+{
+    HR_TRY(hr__csv_text_new(path, names, columns, opts, out, err));
+    hr_status st = hr_output_open_with(path, opts ? &opts->output : NULL, &(*out)->out, err);
+    if (st == HR_OK) return HR_OK;
+    close_writer(*out);
+    *out = NULL;
     return st;
 }
 

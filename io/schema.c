@@ -133,6 +133,35 @@ hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err)
     return st;
 }
 
+static hr_status set_type(hr__schema_file *schema, const char *text, size_t size, hr_error *err)
+{
+    const char *equal = memchr(text, '=', size);
+    const size_t name = equal ? (size_t)(equal - text) : size, type = equal ? size - name - 1 : 0;
+    for (int i = 0; i < schema->fields; i++)
+        for (int t = 0; t < TYPES; t++) {
+            hr__schema_field *f = &schema->field[i];
+            if (strlen(f->name) != name || memcmp(f->name, text, name) != 0) continue;
+            if (strlen(types[t].key) != type || memcmp(types[t].key, equal + 1, type) != 0) continue;
+            f->has_default &= f->stored == types[t].stored; /* it was read as the other type */
+            f->dtype = types[t].dtype;
+            f->stored = types[t].stored;
+            return HR_OK;
+        }
+    return hr_fail(err, HR_INVALID_ARGUMENT, "schema.types",
+                   "types: expected a field of the schema and a type, as row=int64, got \"%.*s\"",
+                   size < 60 ? (int)size : 60, text);
+}
+
+hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err)
+{
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        const size_t size = strcspn(at, ",");
+        HR_TRY(set_type(schema, at, size, err));
+        at += size;
+    }
+    return HR_OK;
+}
+
 void hr__schema_clear(hr__schema_file *schema)
 {
     for (int i = 0; i < schema->fields; i++) {

@@ -42,6 +42,8 @@ typedef struct hr__schema_file {
 HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, hr_error *err);
 /* The same from a file: its `schema:` section, or, if it has none, the whole of it. */
 HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
+/* Other types for some of its fields: "row=int64,temp=float". Kinds: schema.types. */
+HR_API hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);
 void hr__schema_sort(hr__schema_file *schema);                               /* by name; there is no label */
 HR_API int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */

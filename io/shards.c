@@ -223,6 +223,12 @@ static hr_status finish_shard(hr_shard_writer *w, hr_error *err)
     return hr__shard_notes_write(w, false, err);
 }
 
+static hr_status write_head(const hr_shard_writer *w, hr__shard *s, hr_error *err)
+{
+    s->bytes += (int64_t)w->head_size;
+    return w->head_size ? hr_output_write(s->out, w->head, w->head_size, err) : HR_OK;
+}
+
 static hr_status next_shard(hr_shard_writer *w, hr_error *err)
 {
     if (w->count > w->full) HR_TRY(finish_shard(w, err));
@@ -230,7 +236,7 @@ static hr_status next_shard(hr_shard_writer *w, hr_error *err)
     HR_TRY(open_shard(w, w->count, err));
     w->count++;
     w->complete = false;
-    return HR_OK;
+    return write_head(w, &w->shard[w->count - 1], err);
 }
 
 /* The shard that a record of this size belongs into: opened, if there is none with room for it. */
@@ -253,6 +259,16 @@ hr_status hr__shard_append(hr_shard_writer *w, int lane, const void *frame, size
     hr__shard *s;
     HR_TRY(shard_for(w, lane, size, &s, err));
     return hr_output_write(s->out, frame, size, err);
+}
+
+hr_status hr__shard_begin(hr_shard_writer *w, int lane, hr_view head, hr_error *err)
+{
+    if (!w->head) {
+        w->head = hr_memdup(head.data, (size_t)head.size);
+        w->head_size = (size_t)head.size;
+    }
+    if (!w->head) return hr_no_memory(err, "shards");
+    return w->max_bytes ? HR_OK : write_head(w, &w->shard[lane], err);
 }
 
 int hr__shard_lanes(const hr_shard_writer *w) { return w->max_bytes ? 1 : (int)w->count; }
@@ -341,6 +357,7 @@ static void free_writer(hr_shard_writer *w)
     hr_free(w->folder);
     hr_free(w->base);
     hr_free(w->suffix);
+    hr_free(w->head);
     hr_free(w);
 }
 

@@ -26,6 +26,8 @@ struct hr_shard_writer {
     int64_t full;        /* those that are filled and synced, if the number is not fixed */
     bool complete;       /* a run before has filled all: only names are missing */
     int64_t written, resumed;
+    char *head; /* what each shard begins with */
+    size_t head_size;
 };
 
 /* Gives; NULL: no memory. */
@@ -42,6 +44,8 @@ hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err);
 
 /* Records that have their frames already: to one of hr__shard_lanes() places, each by one thread at a time. */
 HR_API hr_status hr__shard_append(hr_shard_writer *w, int lane, const void *frame, size_t size, hr_error *err);
+/* Before the first record of a lane: its shards begin with these bytes, which are copied. */
+HR_API hr_status hr__shard_begin(hr_shard_writer *w, int lane, hr_view head, hr_error *err);
 HR_API int hr__shard_lanes(const hr_shard_writer *w);
 /* Commits several writers, all of them or none, and says how many shards there are. Takes them. */
 HR_API hr_status hr__shards_commit(hr_shard_writer **writers, int count, int64_t *shards, hr_error *err);

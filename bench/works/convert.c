@@ -86,7 +86,7 @@ static hr_status run_convert(pass *p, void *memory)
     double start = bench_seconds();
     if (st == HR_OK)
         st = hr__convert(
-            &(hr__convert_opts){.input = files.path[0], .schema = &schema, .out = out, .shards = 4, .no_sync = true},
+            &(hr__convert_opts){.inputs = {files.path, 1}, .schema = &schema, .out = out, .shards = 4, .no_sync = true},
             &result, &p->error);
     p->seconds = bench_seconds() - start;
     p->rows = result.written;

@@ -64,11 +64,11 @@ it_completes_names_of_files_and_folders_where_they_belong() {
     [ "${#COMPREPLY[@]}" = 3 ] || fail "expected three names"
     completed headrace info 'the '
     offers "the flights.csv"
-    completed headrace convert that.csv --out th
+    completed headrace shuffle that.csv --temp th
     offers "there"
-    completed headrace convert that.csv --out=th
+    completed headrace shuffle that.csv --temp=th
     offers "there"
-    completed headrace convert that.csv --out=
+    completed headrace shuffle that.csv --temp=
     offers "there"
     completed headrace convert that.csv --schema that
     offers "that.csv"

@@ -23,6 +23,71 @@ it_gives_its_summary_as_json() {
     if command -v python3 >/dev/null; then printf %s "$out" | python3 -m json.tool >/dev/null || fail "not JSON"; fi
 }
 
+it_converts_in_any_direction() {
+    people
+    headrace convert people.csv -s people.yaml -o people.tfrecord
+    ends_with 0
+    prints "in 1 file in people.tfrecord"
+    headrace convert people.tfrecord --out people.jsonl.gz
+    ends_with 0
+    gzip -t people.jsonl.gz || fail "not gzip"
+    headrace convert people.jsonl.gz -s people.yaml --out back.csv
+    ends_with 0
+    sed 's/-1e3/-1000/' people.csv >same.csv
+    headrace convert same.csv -s people.yaml --out - --to csv
+    ends_with 0
+    says_nothing
+    cp "$scratch/out" through.csv
+    same back.csv through.csv
+    headrace convert people.tfrecord people.tfrecord --out - --to jsonl
+    ends_with 0
+    [ "$(printf '%s\n' "$out" | wc -l)" = 6 ] || fail "six lines"
+    headrace convert people.jsonl.gz --to jsonl --out shards --max-shard-bytes 60
+    ends_with 0
+    holds shards "data-00000-of-00003.jsonl data-00001-of-00003.jsonl data-00002-of-00003.jsonl "
+    headrace convert people.jsonl.gz --to jsonl --out zipped --compression gzip --shards 1
+    holds zipped "data-00000-of-00001.jsonl.gz "
+}
+
+it_takes_other_types_and_names_formats() {
+    people
+    headrace convert people.csv -s people.yaml --types row=string,late=float -o people.jsonl
+    ends_with 0
+    prints "row                      string"
+    headrace convert people.csv -s people.yaml --types rwo=string -o people.jsonl
+    refused 1 'types: expected a field of the schema and a type, as row=int64, got "rwo=string"'
+    headrace convert people.csv -s people.yaml --to xml -o out
+    refused 1 '--to: expected csv, jsonl or tfrecord, got "xml"'
+    headrace convert people.csv -s people.yaml --shards 2 -o people.csv
+    refused 1 "got one file, 'people.csv'"
+    headrace convert people.jsonl -o people2.csv
+    refused 2 "--schema is missing"
+    printf '{"row": 1, "temp": [1.5, 2.5]}\n' >lists.jsonl
+    headrace convert lists.jsonl -s people.yaml -o lists.csv
+    refused 1 "column 'temp': expected one value, found 2; give a --separator to write lists"
+    absent lists.csv
+    headrace convert lists.jsonl -s people.yaml -o lists.csv --separator ';'
+    grep -q '1.5;2.5' lists.csv || fail "a list in a cell"
+}
+
+it_goes_on_with_text_where_it_was_killed() {
+    seq 1 60000 | sed 's/.*/{"row": &, "temp": 0.5, "name": "somebody &"}/' >rows.jsonl
+    people
+    headrace convert rows.jsonl -s people.yaml --to csv -o whole --max-shard-bytes 300K
+    ends_with 0
+    for wait in 0.1 0.3 0.6 1; do
+        start convert rows.jsonl -s people.yaml --to csv -o out --max-shard-bytes 300K --resume
+        sleep $wait
+        kill -KILL $pid 2>/dev/null
+        finish
+    done
+    headrace convert rows.jsonl -s people.yaml --to csv -o out --max-shard-bytes 300K --resume
+    ends_with 0
+    rm -f out/.*.tmp # of the killed ones: hidden, and never read
+    for file in $(cd whole && ls); do same "whole/$file" "out/$file"; done
+    [ "$(names_in out)" = "$(names_in whole)" ] || fail "other shards: $(names_in out)"
+}
+
 it_reads_standard_input_and_writes_compressed_shards() {
     people
     code=0
@@ -204,7 +269,7 @@ it_goes_on_where_it_was_killed() {
     local flags="-s $flights_yaml --split row:5 --require late --max-shard-bytes 300000"
     headrace convert flights.csv $flags -o whole
     ends_with 0
-    for wait in 0.1 0.2 0.3 0.4; do
+    for wait in 0.1 0.2 0.3 0.4 0.8 1.6; do
         start convert flights.csv $flags -o out --resume
         sleep $wait
         kill -KILL $pid 2>/dev/null
@@ -212,9 +277,11 @@ it_goes_on_where_it_was_killed() {
         for file in out/*; do [ ! -e "$file" ] || [ "$code" = 0 ] || fail "$file is there already"; done
         [ "$code" != 0 ] || break
     done
-    if [ "$code" != 0 ]; then
+    if [ -e out/.train-shards ]; then # the machine was fast enough for one, and not too fast
         headrace convert flights.csv $flags -o out --resume --na-value x
         refused 1 "expected notes of the same records and options, got those of others"
+    fi
+    if [ "$code" != 0 ]; then
         headrace convert flights.csv $flags -o out --resume
         ends_with 0
     fi

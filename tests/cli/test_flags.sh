@@ -51,8 +51,11 @@ it_suggests_the_flag_that_was_meant() {
 
 it_asks_for_what_is_missing() {
     headrace convert
-    refused 2 "expected FILE.csv, found nothing"
+    refused 2 "expected FILE..., found nothing"
+    : >a.csv
     headrace convert a.csv --out d
+    refused 2 "--schema is missing"
+    headrace convert a.jsonl --out d --types a=int64
     refused 2 "--schema is missing"
     headrace convert a.csv --schema s.yaml
     refused 2 "--out is missing"

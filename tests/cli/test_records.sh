@@ -60,7 +60,7 @@ it_refuses_missing_files_folders_and_other_formats() {
     mkdir folder
     for command in info head; do
         headrace $command none.tfrecord
-        refused 1 'expected files that match "none.tfrecord", got none'
+        refused 1 "none.tfrecord: cannot be opened: No such file or directory"
         headrace $command 'none-*'
         refused 1 'expected files that match "none-*", got none'
         headrace $command folder

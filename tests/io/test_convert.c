@@ -48,7 +48,8 @@ static void remove_folder(const char *path)
 
 static hr__convert_opts options(void)
 {
-    return (hr__convert_opts){.input = "in.csv", .schema = &schema, .out = "out", .no_sync = true};
+    static char *input[] = {"in.csv"};
+    return (hr__convert_opts){.inputs = {input, 1}, .schema = &schema, .out = "out", .no_sync = true};
 }
 
 /* The next record of a shard is what a builder makes of these values; NULL: the field is missing. */
@@ -219,7 +220,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     o.shards = 20000;
     fails(o, HR_INVALID_ARGUMENT, "shards.count", "got 20000");
     o = options();
-    o.input = "none.csv";
+    o.inputs.path = (char *[]){"none.csv"};
     fails(o, HR_NOT_FOUND, "file.open", "none.csv");
     const char *bad = "row,late,temp,name\n0,1,1,x\n1,1,high,x\n2,one,1,x\n";
     write_file("in.csv", bad, strlen(bad));

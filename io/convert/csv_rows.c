@@ -1,0 +1,194 @@
+/* A piece of CSV text becomes framed records: a function of the text alone. */
+#include "io/convert/csv_rows.h"
+#include "io/framing.h"
+#include <string.h>
+
+enum { PAD = 64 };
+
+struct more_bytes {
+    struct more_bytes *next;
+    char data[];
+};
+
+/* What a piece keeps from file to file. */
+typedef struct csv_piece {
+    char *text;
+    size_t text_room;
+    hr__csv_block block;
+    hr_column *column;
+    char *values;
+    size_t values_room;
+    void *scratch;
+    struct more_bytes *bytes; /* what the parser asked for */
+    hr__convert_piece *piece;
+} csv_piece;
+
+static bool grow(void *pointer, size_t *room, size_t size)
+{
+    void *p;
+    memcpy(&p, pointer, sizeof p);
+    if (size <= *room) return true;
+    hr_free(p); /* what was in it is not needed any more */
+    p = hr_malloc(size + size / 4);
+    *room = p ? size + size / 4 : 0;
+    memcpy(pointer, &p, sizeof p);
+    return p != NULL;
+}
+
+static void free_bytes(csv_piece *own)
+{
+    for (struct more_bytes *next; own->bytes; own->bytes = next) {
+        next = own->bytes->next;
+        hr_free(own->bytes);
+    }
+}
+
+void hr__csv_piece_free(void *memory)
+{
+    csv_piece *own = memory;
+    if (!own) return;
+    free_bytes(own);
+    hr_free(own->text);
+    hr_free(own->column);
+    hr_free(own->values);
+    hr_free(own->scratch);
+    hr_free(own);
+}
+
+static hr_status make(const hr__csv_source *source, hr__convert_piece *piece, hr_error *err)
+{
+    csv_piece *own = piece->own = hr_calloc(1, sizeof *own);
+    if (!own) return hr_no_memory(err, "convert");
+    own->piece = piece;
+    own->column = hr_calloc((size_t)source->format->columns + 1, sizeof *own->column);
+    own->scratch = hr_malloc(hr__csv_scratch_size());
+    return own->column && own->scratch ? HR_OK : hr_no_memory(err, "convert");
+}
+
+hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *piece, const hr__csv_block *block,
+                             hr_error *err)
+{
+    if (!piece->own) HR_TRY(make(source, piece, err));
+    csv_piece *own = piece->own;
+    if (!grow(&own->text, &own->text_room, block->size + PAD)) return hr_no_memory(err, "convert: a piece of text");
+    memcpy(own->text, block->data, block->size);
+    memset(own->text + block->size, 0, PAD);
+    own->block = *block;
+    own->block.data = own->text;
+    piece->first = block->record;
+    piece->rows = block->rows;
+    piece->blank = block->blank;
+    return HR_OK;
+}
+
+/* ---- parsing ---- */
+
+static void *more_bytes(size_t size, void *user)
+{
+    csv_piece *own = user;
+    struct more_bytes *bytes = hr_malloc(sizeof *bytes + size + PAD);
+    if (!bytes) return NULL;
+    bytes->next = own->bytes;
+    own->bytes = bytes;
+    return bytes->data;
+}
+
+static void note_failure(int64_t row, const hr_error *error, void *user)
+{
+    hr__convert_piece *piece = ((csv_piece *)user)->piece;
+    (void)row;
+    if (piece->status != HR_OK) return;
+    piece->status = error->code;
+    piece->err = *error;
+}
+
+/* A column starts a cache line behind where the one before ends, so that columns never lie a multiple of 4096 apart by
+ * themselves. */
+static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, hr_error *err)
+{
+    const size_t rows = (size_t)own->block.rows;
+    size_t size = 0;
+    for (int c = 0; c < source->format->columns; c++)
+        size += (rows * source->format->column[c].width + 2 * PAD) / PAD * PAD;
+    if (!grow(&own->values, &own->values_room, size)) return hr_no_memory(err, "convert: rows");
+    size = 0;
+    for (int c = 0; c < source->format->columns; c++) {
+        own->column[c] = (hr_column){.values = own->values + size, .count = own->block.rows};
+        size += (rows * source->format->column[c].width + 2 * PAD) / PAD * PAD;
+    }
+    return HR_OK;
+}
+
+static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
+{
+    csv_piece *own = piece->own;
+    hr__csv_sink sink = {.column = own->column, .bytes = more_bytes, .failed = note_failure, .user = own};
+    HR_TRY(lay_out_columns(source, own, &piece->err));
+    HR_TRY(hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err));
+    return piece->status;
+}
+
+/* ---- encoding ---- */
+
+static bool is_there(const hr_column *column, int64_t row)
+{
+    return !column->present || column->present[row / 64] >> row % 64 & 1;
+}
+
+static bool is_dropped(const hr__csv_source *source, const csv_piece *own, int64_t row)
+{
+    for (int c = 0; c < source->format->columns; c++)
+        if (source->require[c] && !is_there(&own->column[c], row)) return true;
+    return false;
+}
+
+static hr_status find_split(const hr__convert_plan *plan, hr__convert_piece *piece, int64_t row, bool *test)
+{
+    const hr__csv_source *source = piece->source;
+    *test = false;
+    if (source->split < 0) return HR_OK;
+    const hr_column *column = &((csv_piece *)piece->own)->column[source->split];
+    if (!is_there(column, row)) return hr__convert_no_split(plan->opts, source->path, piece, row);
+    *test = hr__convert_is_test(plan->opts, ((const int64_t *)column->values)[row]);
+    return HR_OK;
+}
+
+static void frame(const hr__csv_source *source, hr__convert_piece *piece, int64_t row, bool test)
+{
+    const csv_piece *own = piece->own;
+    char *to = piece->out + piece->out_used, *data = to + HR__RECORD_HEADER;
+    char *end = hr__write_row(source->writer, own->column, row, data);
+    hr__record_header(to, (uint64_t)(end - data));
+    hr__record_footer(end, data, (size_t)(end - data));
+    const size_t size = (size_t)(end + HR__RECORD_FOOTER - to);
+    piece->record[piece->records++] = (hr__convert_record){.at = piece->out_used, .size = size, .test = test};
+    piece->out_used += size;
+}
+
+static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
+{
+    const hr__csv_source *source = piece->source;
+    const csv_piece *own = piece->own;
+    const size_t rows = (size_t)own->block.rows;
+    const size_t room = rows * (hr__row_writer_room(source->writer) + HR__RECORD_FRAME) + own->block.size;
+    HR_TRY(hr__piece_reserve(piece, room, rows, &piece->err));
+    for (int64_t r = 0; r < own->block.rows; r++) {
+        bool test;
+        if (is_dropped(source, own, r)) {
+            piece->dropped++;
+            continue;
+        }
+        HR_TRY(find_split(plan, piece, r, &test));
+        frame(source, piece, r, test);
+        for (int c = 0; c < source->format->columns; c++) piece->missing[c] += !is_there(&own->column[c], r);
+    }
+    return HR_OK;
+}
+
+void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
+{
+    hr_status st = parse(piece->source, piece);
+    if (st == HR_OK) st = encode(plan, piece);
+    piece->status = st;
+    free_bytes(piece->own);
+}

@@ -1,0 +1,82 @@
+/* A format that convert reads and writes: one file of this folder that ends in a descriptor, and a line in formats.def.
+ * Between any two of them travel serialized tf.Examples, in pieces. Not a public header. */
+#ifndef HR_CONVERT_FORMAT_H
+#define HR_CONVERT_FORMAT_H
+
+#include "io/convert.h"
+#include <headrace/examples.h>
+
+typedef struct hr__format hr__format;
+
+typedef struct hr__convert_plan {
+    const hr__convert_opts *opts;
+    const hr__format *from, *to;
+} hr__convert_plan;
+
+/* A framed record, and the next one of its shard in the same piece. */
+typedef struct hr__convert_record {
+    size_t at, size;
+    bool test;
+    int32_t next; /* -1: none */
+} hr__convert_record;
+
+/* Some rows of one file on their way: read in order, encoded on any thread, written in order. Its memory is used again
+ * and again. */
+typedef struct hr__convert_piece {
+    void *source; /* what it was read from */
+    void *own;    /* what the source's format keeps in a piece */
+    int64_t first, rows, blank;
+    char *out; /* framed records */
+    size_t out_room, out_used;
+    hr__convert_record *record;
+    size_t record_room;
+    int64_t records, dropped;
+    int64_t *missing;     /* a field of the schema */
+    int32_t *head, *tail; /* a lane: its records here */
+    hr_status status;
+    hr_error err;
+} hr__convert_piece;
+
+struct hr__format {
+    const char *name;
+    const char *extensions; /* ".csv .tsv"; shards end in the first one */
+    bool is_text;           /* so a compression shows in the names of its shards */
+
+    /* Reading: a source is one file. */
+    hr_status (*open)(const hr__convert_plan *plan, const char *path, void **source, hr_error *err);
+    /* The next rows, in the order of the file, one thread at a time: sets first, rows, blank. HR_END: there are none. */
+    hr_status (*read)(void *source, hr__convert_piece *piece, hr_error *err);
+    /* Makes framed records of them, counts, sets status: on any thread. */
+    void (*encode)(const hr__convert_plan *plan, hr__convert_piece *piece);
+    int64_t (*place)(const void *source); /* bytes read of the file as it lies on the disk */
+    int64_t (*bytes)(const void *source); /* of its text or records, inflated */
+    void (*close)(void *source);
+    void (*piece_free)(void *own);
+
+    /* Writing: one writer a lane. `head` is what each file begins with, and lives as long as the writer. */
+    hr_status (*writer_new)(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err);
+    /* What a file has for a tf.Example, borrowed until the next call. NULL: its frame. */
+    hr_status (*write)(void *writer, hr_view example, hr_view *bytes, hr_error *err);
+    void (*writer_free)(void *writer);
+};
+
+const hr__format *hr__format_named(const char *name); /* NULL: there is none */
+/* By the extension of a file's name, behind which a compression's may stand; NULL: it is none of a format. */
+const hr__format *hr__format_of(const char *path);
+/* "csv, jsonl or tfrecord" */
+const char *hr__format_names(char *text, size_t size);
+
+/* ---- pieces ---- */
+
+/* Room for so many bytes and records more; what is there stays. */
+hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err);
+/* Adds a record with its frame; room was reserved: its size and HR__RECORD_FRAME. */
+void hr__piece_add(hr__convert_piece *piece, hr_view example, bool test);
+/* The values of a feature; NULL: there is none of that name. */
+const hr_tensor *hr__convert_values(const hr_example_contents *contents, const char *name);
+/* Whether splitmix64(number) says that a row goes to the test files. */
+bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number);
+/* "FILE: record N: expected a value of 'row', by which rows are split, got none", as piece->err. */
+hr_status hr__convert_no_split(const hr__convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row);
+
+#endif

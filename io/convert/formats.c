@@ -1,0 +1,128 @@
+/* All formats in one table, which one a name means, and what their pieces share. */
+#include "io/codecs/codec.h"
+#include "io/convert/format.h"
+#include "io/framing.h"
+#include <stdio.h>
+#include <string.h>
+
+#define HR_FORMAT(name) extern const hr__format hr__format_##name;
+#include "io/convert/formats.def"
+#undef HR_FORMAT
+
+static const hr__format *const formats[] = {
+#define HR_FORMAT(name) &hr__format_##name,
+#include "io/convert/formats.def"
+#undef HR_FORMAT
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+const hr__format *hr__format_named(const char *name)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i]->name, name) == 0) return formats[i];
+    return NULL;
+}
+
+const char *hr__format_names(char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < FORMATS && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0            ? ""
+                                 : i < FORMATS - 1 ? ", "
+                                                   : " or ",
+                                 formats[i]->name);
+    return text;
+}
+
+/* Without what a compression has put behind the name. */
+static size_t plain_size(const char *path)
+{
+    const size_t size = strlen(path);
+    const hr__codec *codec;
+    for (int id = HR_NONE; (codec = hr__codec_of((hr_compression)id)) != NULL; id++) {
+        const size_t n = codec->extension ? strlen(codec->extension) : 0;
+        if (n > 0 && size > n && strcmp(path + size - n, codec->extension) == 0) return size - n;
+    }
+    return size;
+}
+
+static bool ends_in_one_of(const char *path, size_t size, const char *extensions)
+{
+    for (const char *at = extensions; *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        if (size > n && memcmp(path + size - n, at, n) == 0) return true;
+        at += n;
+    }
+    return false;
+}
+
+const hr__format *hr__format_of(const char *path)
+{
+    const size_t size = plain_size(path);
+    for (int i = 0; i < FORMATS; i++)
+        if (ends_in_one_of(path, size, formats[i]->extensions)) return formats[i];
+    return NULL;
+}
+
+/* ---- pieces ---- */
+
+static bool grow(void *pointer, size_t *room, size_t count, size_t each)
+{
+    void *p;
+    memcpy(&p, pointer, sizeof p);
+    if (count <= *room) return true;
+    p = hr_realloc(p, (count + count / 4) * each);
+    if (!p) return false;
+    *room = count + count / 4;
+    memcpy(pointer, &p, sizeof p);
+    return true;
+}
+
+hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err)
+{
+    const bool good =
+        grow(&piece->out, &piece->out_room, piece->out_used + bytes, 1) &&
+        grow(&piece->record, &piece->record_room, (size_t)piece->records + records + 1, sizeof *piece->record);
+    return good ? HR_OK : hr_no_memory(err, "convert: records");
+}
+
+void hr__piece_add(hr__convert_piece *piece, hr_view example, bool test)
+{
+    const size_t size = (size_t)example.size;
+    char *to = piece->out + piece->out_used;
+    hr__record_header(to, size);
+    if (size > 0) memcpy(to + HR__RECORD_HEADER, example.data, size);
+    hr__record_footer(to + HR__RECORD_HEADER + size, example.data, size);
+    piece->record[piece->records++] =
+        (hr__convert_record){.at = piece->out_used, .size = size + HR__RECORD_FRAME, .test = test};
+    piece->out_used += size + HR__RECORD_FRAME;
+}
+
+const hr_tensor *hr__convert_values(const hr_example_contents *c, const char *name)
+{
+    const size_t size = strlen(name);
+    for (int64_t i = 0; i < c->features; i++) {
+        const hr_example_feature *f = &c->feature[i];
+        if ((size_t)f->key.size == size && memcmp(f->key.data, name, size) == 0) return &f->values;
+    }
+    return NULL;
+}
+
+bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number)
+{
+    uint64_t x = (uint64_t)number + UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (x ^ x >> 31) % (uint64_t)opts->split_folds == 0;
+}
+
+hr_status hr__convert_no_split(const hr__convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row)
+{
+    hr_fail(&piece->err, HR_INVALID_ARGUMENT, "convert.split",
+            "%s: record %lld: expected a whole number in '%.60s', by which rows are split, got none", path,
+            (long long)(piece->first + row), opts->split_column);
+    hr_error_file(&piece->err, path);
+    piece->err.record = piece->first + row;
+    return HR_INVALID_ARGUMENT;
+}

@@ -1,0 +1,158 @@
+/* Shards of one or two splits, or one file; each lane writes by a writer of its own. */
+#include "io/convert/lanes.h"
+#include "base/text.h"
+#include "io/codecs/codec.h"
+#include "io/framing.h"
+#include "io/shards.h"
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- opening ---- */
+
+/* All that decides what the rows are, so that no run goes on with another's. */
+static char *resume_key(const hr__convert_plan *plan)
+{
+    const hr__convert_opts *o = plan->opts;
+    hr__text key = {0};
+    for (int64_t i = 0; i < o->inputs.count; i++) {
+        struct stat s = {0};
+        stat(o->inputs.path[i], &s);
+        hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", o->inputs.path[i], (int64_t)s.st_size,
+                        (int64_t)s.st_mtime);
+    }
+    hr__text_printf(&key, "%s %s %s:%" PRId64 " %s %s %s\n", plan->from->name, plan->to->name,
+                    o->split_column ? o->split_column : "", o->split_folds, o->delimiter ? o->delimiter : "",
+                    o->na_value ? o->na_value : "", o->separator ? o->separator : "");
+    for (int i = 0; o->schema && i < o->schema->fields; i++)
+        hr__text_printf(&key, "%s %s\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].dtype));
+    for (int i = 0; i < o->require_count; i++) hr__text_printf(&key, "require %s\n", o->require[i]);
+    return hr__text_take(&key);
+}
+
+/* ".tfrecord", ".csv.gz": a TFRecord's name has never told its compression. Gives. */
+static char *suffix_of(const hr__convert_plan *plan, hr_compression compression)
+{
+    const char *extensions = plan->to->extensions;
+    const hr__codec *codec = hr__codec_of(compression);
+    hr__text suffix = {0};
+    hr__text_bytes(&suffix, extensions, strcspn(extensions, " "));
+    if (plan->to->is_text && codec && codec->extension) hr__text_add(&suffix, codec->extension);
+    return hr__text_take(&suffix);
+}
+
+static hr_status open_shards(const hr__convert_plan *plan, hr__lanes *l, bool test, const hr_shard_writer_opts *opts,
+                             hr_error *err)
+{
+    const hr__convert_opts *o = plan->opts;
+    const char *prefix = o->split_column ? (test ? "test-" : "train-") : o->prefix ? o->prefix : "data-";
+    hr__text path = {0};
+    hr__text_printf(&path, "%s/%s", o->out, prefix);
+    hr_status st = hr__text_status(&path, "convert", err);
+    if (st == HR_OK) st = hr_shard_writer_open_with(path.data, opts, &l->shards[l->writers], err);
+    if (st == HR_OK) l->count[l->writers] = hr__shard_lanes(l->shards[l->writers]);
+    if (st == HR_OK) l->all += l->count[l->writers++];
+    hr__text_free(&path);
+    return st;
+}
+
+static hr_status open_all_shards(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
+{
+    const hr__convert_opts *o = plan->opts;
+    hr_shard_writer_opts opts = {.struct_size = sizeof opts,
+                                 .shards = o->shards,
+                                 .max_shard_bytes = o->max_shard_bytes,
+                                 .compression = o->compression ? o->compression : HR_NONE,
+                                 .no_sync = o->no_sync,
+                                 .resume = o->resume};
+    char *key = resume_key(plan), *suffix = suffix_of(plan, opts.compression);
+    opts.resume_key = key;
+    opts.suffix = suffix;
+    hr_status st = key && suffix ? HR_OK : hr_no_memory(err, "convert");
+    if (st == HR_OK) st = open_shards(plan, l, false, &opts, err);
+    if (st == HR_OK && o->split_column) st = open_shards(plan, l, true, &opts, err);
+    hr_free(key);
+    hr_free(suffix);
+    return st;
+}
+
+static hr_status open_file(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
+{
+    const hr__convert_opts *o = plan->opts;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = o->compression, .no_sync = o->no_sync};
+    if (o->shards > 1 || o->max_shard_bytes || o->resume || o->split_column || o->prefix)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
+                       "convert: expected a folder for shards, splits, .prefix and .resume, got one file, '%.80s'",
+                       o->out);
+    l->count[0] = l->all = 1;
+    return hr_output_open_with(o->out, &opts, &l->file, err);
+}
+
+static hr_status open_lane(const hr__convert_plan *plan, hr__lanes *l, int i, hr_error *err)
+{
+    const bool second = i >= l->count[0];
+    hr__lane *lane = &l->lane[i];
+    hr_view head = {0};
+    *lane = (hr__lane){
+        .shards = l->shards[second], .number = i - (second ? l->count[0] : 0), .file = l->file, .to = plan->to};
+    if (!plan->to->write) return HR_OK;
+    HR_TRY(plan->to->writer_new(plan, &lane->writer, &head, err));
+    if (head.size == 0) return HR_OK;
+    if (lane->file) return hr_output_write(lane->file, head.data, (size_t)head.size, err);
+    return hr__shard_begin(lane->shards, lane->number, head, err);
+}
+
+hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
+{
+    *l = (hr__lanes){0};
+    const bool one = hr__convert_is_file(plan->opts->out);
+    HR_TRY(one ? open_file(plan, l, err) : open_all_shards(plan, l, err));
+    l->lane = hr_calloc((size_t)l->all, sizeof *l->lane);
+    if (!l->lane) return hr_no_memory(err, "convert");
+    for (int i = 0; i < l->all; i++) HR_TRY(open_lane(plan, l, i, err));
+    return HR_OK;
+}
+
+int64_t hr__lanes_resumed(const hr__lanes *l, int split)
+{
+    return l->file ? 0 : hr_shard_writer_resumed(l->shards[split]);
+}
+
+/* ---- writing ---- */
+
+void hr__lane_write(hr__lane *lane, const char *frame, size_t size)
+{
+    hr_view bytes = {frame, (int64_t)size};
+    if (lane->to->write) {
+        const hr_view example = {frame + HR__RECORD_HEADER, (int64_t)(size - HR__RECORD_FRAME)};
+        lane->status = lane->to->write(lane->writer, example, &bytes, &lane->err);
+        if (lane->status != HR_OK) return;
+    }
+    lane->status = lane->file
+                       ? hr_output_write(lane->file, bytes.data, (size_t)bytes.size, &lane->err)
+                       : hr__shard_append(lane->shards, lane->number, bytes.data, (size_t)bytes.size, &lane->err);
+}
+
+hr_status hr__lanes_commit(hr__lanes *l, hr__convert_result *result, hr_error *err)
+{
+    if (l->file) {
+        hr_output *file = l->file;
+        l->file = NULL;
+        result->files = 1;
+        return hr_output_commit(file, err);
+    }
+    const int writers = l->writers;
+    for (int i = 0; i < writers; i++) result->resumed += hr_shard_writer_resumed(l->shards[i]);
+    l->writers = 0;
+    return hr__shards_commit(l->shards, writers, &result->files, err);
+}
+
+void hr__lanes_close(hr__lanes *l)
+{
+    for (int i = 0; l->lane && i < l->all; i++)
+        if (l->lane[i].writer) l->lane[i].to->writer_free(l->lane[i].writer);
+    hr_output_discard(l->file);
+    for (int i = l->writers - 1; i >= 0; i--) hr_shard_writer_discard(l->shards[i]); /* the first made the folder */
+    hr_free(l->lane);
+    *l = (hr__lanes){0};
+}

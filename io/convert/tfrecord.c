@@ -1,0 +1,58 @@
+/* TFRecords of tf.Examples, in and out: records are their own form. */
+#include "io/convert/examples.h"
+
+typedef struct tfrecord_source {
+    const char *path;
+    hr_record_reader *reader;
+    int64_t number; /* of the next record */
+    int64_t bytes;
+} tfrecord_source;
+
+static hr_status read_record(void *source, hr_view *example, hr_error *err)
+{
+    tfrecord_source *s = source;
+    HR_TRY(hr_record_read(s->reader, example, err));
+    s->bytes += example->size;
+    return HR_OK;
+}
+
+static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
+{
+    tfrecord_source *s = source;
+    return hr__examples_read(read_record, s, s->path, piece, &s->number, err);
+}
+
+static void close_source(void *source)
+{
+    hr_record_reader_free(((tfrecord_source *)source)->reader);
+    hr_free(source);
+}
+
+static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = plan->opts->input_compression};
+    tfrecord_source *s = hr_calloc(1, sizeof *s);
+    if (!s) return hr_no_memory(err, "convert");
+    s->path = path;
+    hr_status st = hr_record_reader_open(path, &opts, &s->reader, err);
+    if (st == HR_OK)
+        *source = s;
+    else
+        hr_free(s);
+    return st;
+}
+
+static int64_t place_of(const void *source) { return hr_record_offset(((const tfrecord_source *)source)->reader); }
+static int64_t bytes_of(const void *source) { return ((const tfrecord_source *)source)->bytes; }
+
+const hr__format hr__format_tfrecord = {
+    .name = "tfrecord",
+    .extensions = ".tfrecord .tfrecords .tfr",
+    .open = open_source,
+    .read = read_piece,
+    .encode = hr__examples_encode,
+    .place = place_of,
+    .bytes = bytes_of,
+    .close = close_source,
+    .piece_free = hr__examples_free,
+};
