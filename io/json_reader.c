@@ -153,7 +153,7 @@ static hr_status read_unit(hr__json_reader *r, uint32_t *unit, hr_error *err)
 {
     *unit = 0;
     for (int i = 0; i < 4; i++) {
-        char c;
+        char c = 0;
         HR_TRY(next_byte(r, &c, err));
         const char *digits = "0123456789abcdef", *at = strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
         if (!c || !at) {
@@ -196,7 +196,7 @@ static hr_status read_point(hr__json_reader *r, hr_error *err)
 static hr_status read_escape(hr__json_reader *r, hr_error *err)
 {
     static const char letter[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    char c;
+    char c = 0;
     HR_TRY(next_byte(r, &c, err));
     if (c == 'u') return read_point(r, err);
     const char *at = c ? strchr(letter, c) : NULL;
@@ -218,7 +218,7 @@ static hr_status gather_string(hr__json_reader *r, hr_view *out, hr_error *err)
         hr__text_bytes(&r->scratch, from, (size_t)(r->p - from));
         if (r->scratch.size > HR__JSON_STRING_LIMIT)
             return hr__json_fail(r, err, "json.limit", "expected strings of up to 1 GiB, found a longer one");
-        char c;
+        char c = 0;
         HR_TRY(next_byte(r, &c, err));
         if (c == '"') break;
         if (c == '\\') {
