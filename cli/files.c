@@ -48,21 +48,14 @@ hr_status match_arguments(const command_call *call, int count, hr_file_list *out
     return st;
 }
 
-/* The name on the command line of the nth compression, from 0; NULL: there are no more. */
-static const char *compression_word(int n)
-{
-    const hr_compression compression = (hr_compression)(HR_NONE + n);
-    const char *name = hr_compression_name(compression);
-    return compression == HR_NONE ? "none" : strcmp(name, "AUTO") == 0 ? NULL : name;
-}
-
 const char *compression_words(const char *between)
 {
     static char words[128];
     int used = 0;
-    const char *word;
-    for (int i = 1; (word = compression_word(i)) != NULL; i++)
-        used += snprintf(words + used, sizeof words - (size_t)used, "%s%s", i > 1 ? between : "", word);
+    for (int i = 0; i < hr__codec_count(); i++)
+        if (hr__codec_at(i)->id != HR_NONE)
+            used += snprintf(words + used, sizeof words - (size_t)used, "%s%s", used ? between : "",
+                             hr__codec_at(i)->tf_name);
     return words;
 }
 
@@ -77,6 +70,6 @@ bool flag_compression(const command_call *call, hr_compression *out)
         *out = codec->id;
         return true;
     }
-    usage_error(call, "--compression: expected GZIP, ZLIB, LZ4, ZSTD or none, found \"%s\"", name);
+    usage_error(call, "--compression: expected %s or none, found \"%s\"", compression_words(", "), name);
     return false;
 }

@@ -39,10 +39,10 @@ const char *hr__format_names(char *text, size_t size)
 static size_t plain_size(const char *path)
 {
     const size_t size = strlen(path);
-    const hr__codec *codec;
-    for (int id = HR_NONE; (codec = hr__codec_of((hr_compression)id)) != NULL; id++) {
-        const size_t n = codec->extension ? strlen(codec->extension) : 0;
-        if (n > 0 && size > n && strcmp(path + size - n, codec->extension) == 0) return size - n;
+    for (int i = 0; i < hr__codec_count(); i++) {
+        const char *extension = hr__codec_at(i)->extension;
+        const size_t n = extension ? strlen(extension) : 0;
+        if (n > 0 && size > n && strcmp(path + size - n, extension) == 0) return size - n;
     }
     return size;
 }
