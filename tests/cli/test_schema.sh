@@ -48,7 +48,7 @@ it_refuses_a_wrong_command_line() {
     headrace schema infer --format xml people.csv
     refused 2 'expected tfrecord, json or csv, found "xml"'
     headrace schema infer none.csv
-    refused 1 'expected files that match "none.csv", got none'
+    refused 1 'none.csv: cannot be opened'
     printf '{"a": 1}\n{"a": }\n' >bad.jsonl
     headrace schema infer bad.jsonl
     refused 1 "bad.jsonl:2:7: expected a value, found '}'"
