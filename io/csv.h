@@ -112,7 +112,8 @@ typedef struct hr__csv_format {
     int columns;
     hr__csv_words na, yes, no; /* beside the empty text; of bools, no words: the default ones */
     bool header, by_name, keep_missing, keep_blank, quoted_never_missing, strings_never_missing, check_utf8, tf_compat;
-    bool lists; /* a column has a separator */
+    bool fill_short, cut_long; /* rows of another number of fields */
+    bool lists;                /* a column has a separator */
     int64_t skip_lines, skip_rows;
     char *comment;         /* what the dialect borrows */
     int *select, *exclude; /* places in the file, NULL: none given */
@@ -189,6 +190,7 @@ typedef struct hr__csv_sink {
     bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
     void *user;
+    int64_t filled, cut; /* rows that were too short, too long: counted by the parser */
 } hr__csv_sink;
 
 size_t hr__csv_scratch_size(void);

@@ -171,6 +171,8 @@ static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error 
 {
     f->header = !o->no_header;
     f->keep_missing = o->keep_missing;
+    f->fill_short = o->fill_short_rows;
+    f->cut_long = o->cut_long_rows;
     f->keep_blank = o->keep_blank_lines;
     f->quoted_never_missing = o->quoted_never_missing;
     f->strings_never_missing = o->strings_never_missing;

@@ -275,6 +275,22 @@ static void say_count(const hr__csv_layout *l, int fields, wrong *w)
     snprintf(w->text, sizeof w->text, "expected %s%d fields, found %d", l->exact ? "" : "at least ", l->fields, fields);
 }
 
+/* The fields that a short row lacks: from number `n` on. */
+static bool fill_row(parse *p, int n, int64_t row, wrong *w)
+{
+    const hr__csv_layout *l = p->layout;
+    for (; n < l->fields; n++) {
+        const int c = l->column_at[n];
+        const verdict v = c >= 0 ? put_value(p, c, row, "", 0, false) : GOOD;
+        if (v == GOOD) continue;
+        *w = (wrong){.field = n, .column = c};
+        say_value(p, c, v, "", 0, w);
+        return false;
+    }
+    p->sink->filled++;
+    return true;
+}
+
 /* Reads the row at `at` exactly into row `row`: true if it is good; otherwise the first thing that is wrong. */
 static bool put_row(parse *p, size_t at, int64_t row, size_t *end, wrong *w)
 {
@@ -300,6 +316,8 @@ static bool put_row(parse *p, size_t at, int64_t row, size_t *end, wrong *w)
     }
     *end = at;
     if (!good || n == l->fields || (n > l->fields && !l->exact)) return good;
+    if (n < l->fields && p->f->fill_short) return fill_row(p, n, row, w);
+    if (n > l->fields && p->f->cut_long) return p->sink->cut++, true;
     say_count(l, n, w);
     return false;
 }

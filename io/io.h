@@ -282,6 +282,12 @@ typedef struct hr_csv_opts {
     int true_value_count, false_value_count;
     bool
         check_utf8; /* a string that is not UTF-8 is an error with the place of its first bad byte; default: any bytes */
+    bool fill_short_rows; /* fields that a row lacks are missing; default: too few are an error */
+    bool
+        cut_long_rows; /* fields beyond those of the header are passed over; default: too many are an error. Both are counted */
+    /* hr_csv only: of rows that are wrong, which are left out; HR_RESYNC is as HR_SKIP. A quarantine file holds their text, line,
+     * column and reason. A budget ends the pipeline as soon as all threads together have seen more. */
+    hr_policy policy;
 } hr_csv_opts;
 
 /* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like `records`.

@@ -3,6 +3,7 @@
  * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
  * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
  * line. No unit spans two files: each has its own header, and so its own order of columns. */
+#include "data/damaged_rows.h"
 #include "data/source_files.h"
 #include "io/csv.h"
 #include <headrace/data.h>
@@ -14,6 +15,7 @@ typedef struct csv_spec {
     bool literal;            /* one file's name, whatever characters are in it */
     const hr_csv_opts *opts; /* the caller's, until the spec is copied */
     hr__csv_format *format;
+    hr__policy *policy;
 } csv_spec;
 
 typedef struct csv_state {
@@ -56,9 +58,11 @@ static hr_status csv_spec_copy(void *spec, hr_error *err)
     const char *pattern = sp->pattern;
     sp->opts = NULL;
     sp->format = NULL;
+    sp->policy = NULL;
     if (!pattern) return HR_OK;
     sp->pattern = hr_strdup(pattern);
     if (!sp->pattern) return hr_no_memory(err, "csv: the file pattern");
+    HR_TRY(hr__policy_new(&opts->policy, "csv", &sp->policy, err));
     HR_TRY(hr__csv_format_new(opts, &sp->format, err));
     return opts->column_count == 0 ? columns_from_first_file(sp, err) : HR_OK;
 }
@@ -68,6 +72,7 @@ static void csv_spec_free(void *spec)
     csv_spec *sp = spec;
     hr_free((char *)(uintptr_t)sp->pattern);
     hr__csv_format_free(sp->format);
+    hr__policy_free(sp->policy);
 }
 
 static hr_status csv_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -199,6 +204,8 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
 typedef struct target {
     hr_work *w;
     hr_columns *rows;
+    const hr__csv_block *block;
+    hr__damaged_rows damaged;
 } target;
 
 static void *row_bytes(size_t size, void *user)
@@ -215,19 +222,28 @@ static bool grow_list(int column, int64_t count, void *user)
 
 static void fail_row(int64_t row, const hr_error *error, void *user)
 {
-    const target *t = user;
-    hr_fail_at(t->w, t->rows, row, error);
+    target *t = user;
+    const hr_view text = {t->block->data + (error->offset - t->block->offset), error->length};
+    hr__damaged_row(&t->damaged, row, error, text);
 }
 
 static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
 {
+    const csv_spec *sp = spec;
     const csv_unit *unit = unit_;
-    const hr__csv_format format = in_mode(((const csv_spec *)spec)->format, hr_work_tf_compat(w));
+    const hr__csv_format format = in_mode(sp->format, hr_work_tf_compat(w));
     void *scratch = hr_scratch(w, hr__csv_scratch_size());
     if (!scratch) return hr_no_memory(err, "csv: places of fields");
     hr_columns before; /* dense columns are there already, lists are not */
     if (format.lists) HR_TRY(hr_new_columns(w, rows, &before, err));
-    target t = {w, rows};
+    target t = {.w = w, .rows = rows, .block = &unit->block};
+    t.damaged = (hr__damaged_rows){.policy = sp->policy,
+                                   .who = "csv",
+                                   .passed = "csv: rows passed over",
+                                   .seen = "csv: rows",
+                                   .work = w,
+                                   .rows = rows};
+    if (sp->policy) hr_work_count(w, t.damaged.seen, rows->rows);
     hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
     sink.bytes = row_bytes;
     sink.grow = grow_list;
@@ -235,7 +251,11 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     sink.user = &t;
     if (unit->blank > 0) hr_work_count(w, "csv: blank lines", unit->blank);
     if (unit->comments > 0) hr_work_count(w, "csv: comment lines", unit->comments);
-    return hr__csv_parse(&format, &unit->layout, unit->path, &unit->block, scratch, &sink, err);
+    const hr_status status = hr__csv_parse(&format, &unit->layout, unit->path, &unit->block, scratch, &sink, err);
+    if (sink.filled > 0) hr_work_count(w, "csv: short rows filled", sink.filled);
+    if (sink.cut > 0) hr_work_count(w, "csv: long rows cut", sink.cut);
+    const hr_status dropped = hr__damaged_rows_drop(&t.damaged, status == HR_OK ? err : NULL);
+    return status == HR_OK ? dropped : status;
 }
 
 static void csv_identity(const void *spec, uint64_t *sum)
@@ -247,6 +267,7 @@ static void csv_identity(const void *spec, uint64_t *sum)
     const char bytes[] = {d->delimiter, d->quote, d->escape, d->quotes, d->escapes, sp->format->keep_blank};
     hr_identify(sum, bytes, sizeof bytes);
     hr_identify_text(sum, d->comment);
+    hr_identify_i64(sum, hr__policy_on_error(sp->policy));
 }
 
 const hr_op hr_op_csv = {

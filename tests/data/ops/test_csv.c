@@ -1,6 +1,7 @@
 /* csv: the source's conformance, and what its errors name. */
 #include "tests/data/conformance.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 300 };
@@ -27,6 +28,16 @@ static int write_rows(void **state)
     write_file("lists.csv", text, lists);
     const size_t used = (size_t)sprintf(text, "id,score,a name\n1,2,x\n2,3,y\nthree,4,z\n");
     write_file("bad.csv", text, used);
+    size_t many = (size_t)sprintf(text, "id,score,a name\n");
+    for (int r = 0; r < ROWS; r++) {
+        const char *row = r % 10 == 3   ? "%d,1\n"
+                          : r % 10 == 5 ? "%d,1,name,more,more\n"
+                          : r % 10 == 7 ? "x%d,1,name\n"
+                          : r % 10 == 9 ? "%d,1,\"na\"me\"\n"
+                                        : "%d,1,name\n";
+        many += (size_t)sprintf(text + many, row, r);
+    }
+    write_file("uneven.csv", text, many);
     return 0;
 }
 
@@ -45,6 +56,20 @@ HR_SAMPLE(csv_lists)
                                             {.name = "id", .dtype = HR_INT64}};
     hr_dataset *ds = hr_csv("lists.csv", .columns = columns, .column_count = 2, .comment = "#", .escape = "\\");
     return hr_batch(hr_shuffle(ds, 30), 7);
+}
+static hr_dataset *uneven(bool fill, bool cut, hr_policy policy)
+{
+    hr_view text = {"none", 4};
+    const hr_tensor none = hr_tensor_of(HR_STRING, HR_SCALAR, &text);
+    const hr_csv_column columns[] = {{.name = "id", .dtype = HR_INT64},
+                                     {.name = "a name", .dtype = HR_STRING, .default_value = &none}};
+    return hr_csv("uneven.csv", .columns = columns, .column_count = 2, .fill_short_rows = fill, .cut_long_rows = cut,
+                  .policy = policy);
+}
+
+HR_SAMPLE(csv_with_rejects)
+{
+    return hr_batch(hr_shuffle(uneven(true, false, (hr_policy){.on_error = HR_SKIP}), 30), 7);
 }
 HR_SAMPLE(csv_fails) { return rows("bad.csv"); }
 
@@ -186,13 +211,68 @@ static void csv_names_file_line_and_column_of_a_wrong_field(void **state)
     assert_int_equal(got.error.column, 0);
 }
 
+/* Of ten rows, number 3 is short, 5 long, 7 no number, 9 has a wrong quote. */
+static void assert_rows_but(hr_dataset *ds, const bool *left_out)
+{
+    const hr_element *e;
+    hr_iterator *it = iterate(ds, (way){.workers = 2, .unit_rows = 40});
+    for (int r = 0; r < ROWS; r++) {
+        if (left_out[r % 10]) continue;
+        if (hr_next(it, &e) != HR_OK) fail_msg("row %d: %s", r, hr_iterator_error(it)->text);
+        assert_int_equal(*(const int64_t *)hr_get(e, "id")->data, r);
+        const hr_view *name = hr_get(e, "a name")->data;
+        assert_int_equal(name->size, 4);
+        assert_memory_equal(name->data, r % 10 == 3 ? "none" : "name", 4);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    int64_t passed = 0;
+    for (const hr_report_line *line = hr_iterator_report(it); line->what; line++)
+        if (strcmp(line->what, "csv: rows passed over") == 0) passed = line->count;
+    assert_int_equal(passed, ROWS / 10 * (left_out[3] + left_out[5] + left_out[7] + left_out[9]));
+    hr_iterator_free(it);
+}
+
+static void csv_leaves_out_wrong_rows_by_a_policy(void **state)
+{
+    (void)state;
+    const hr_policy skip = {.on_error = HR_SKIP};
+    assert_rows_but(uneven(false, false, skip), (const bool[10]){[3] = true, [5] = true, [7] = true, [9] = true});
+    assert_rows_but(uneven(true, false, skip), (const bool[10]){[5] = true, [7] = true, [9] = true});
+    assert_rows_but(uneven(false, true, skip), (const bool[10]){[3] = true, [7] = true, [9] = true});
+    assert_rows_but(uneven(true, true, skip), (const bool[10]){[7] = true, [9] = true});
+    assert_fails(uneven(true, true, (hr_policy){.on_error = HR_SKIP, .max_errors = 30}), HR_DATA_LOSS, "policy.budget");
+}
+
+static void csv_keeps_rejects_with_their_place_and_text(void **state)
+{
+    (void)state;
+    const hr_policy keep = {.on_error = HR_QUARANTINE, .quarantine_file = "rejects.jsonl"};
+    for (int epoch = 0; epoch < 2; epoch++) {
+        size_t size;
+        int lines = 0;
+        assert_rows_but(uneven(true, true, keep), (const bool[10]){[7] = true, [9] = true});
+        char *text = read_whole_file("rejects.jsonl", &size);
+        for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
+        text[size - 1] = '\0';
+        assert_int_equal(lines, ROWS / 5);
+        assert_non_null(strstr(text, "{\"file\":\"uneven.csv\",\"record\":7,\"line\":9,\"offset\":"));
+        assert_non_null(
+            strstr(text, "\"column\":0,\"feature\":\"id\",\"kind\":\"csv.value\",\"reason\":\"uneven.csv:9: "));
+        assert_non_null(strstr(text, "\"text\":\"x7,1,name\\n\"}"));
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(csv),
         HR_CONFORMANCE(csv_in_epochs),
         HR_CONFORMANCE(csv_lists),
+        HR_CONFORMANCE(csv_with_rejects),
         HR_CONFORMANCE_OF_FAILURE(csv_fails),
+        cmocka_unit_test(csv_leaves_out_wrong_rows_by_a_policy),
+        cmocka_unit_test(csv_keeps_rejects_with_their_place_and_text),
         cmocka_unit_test(csv_gives_the_rows_of_all_files),
         cmocka_unit_test(csv_gives_lists_as_ragged_components),
         cmocka_unit_test(csv_reads_back_what_the_writer_wrote),
