@@ -1,7 +1,7 @@
 /* bucketized_column: how many boundaries lie at or below each component of a numeric column. Ids of component i are
  * those of its bucket plus i times the number of buckets, so that their one-hot is the dense form. */
 #include "feature_columns/bucketize.h"
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 
 #include <math.h>
 
@@ -132,8 +132,17 @@ static hr_status read_bucketized(hr__config_columns *c, const hr__node *map, con
     return st;
 }
 
+static void write_bucketized(hr__column_writer *w, const hr_feature_column *column)
+{
+    const bucketized_spec *s = hr_feature_column_spec(column);
+    hr__write_source(w, "bucketized", hr_feature_column_source(column, 0));
+    hr__write_floats(w, "boundaries", s->boundaries, s->count);
+}
+
 const hr__column_config hr__column_config_bucketized = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_bucketized, NULL},
     .word = "bucketized",
     .keys = (const char *const[]){"bucketized", "boundaries", "default", NULL},
     .read = read_bucketized,
+    .write = write_bucketized,
 };

@@ -13,6 +13,7 @@ typedef struct named_column {
 } named_column;
 
 struct hr__config_columns {
+    hr_feature_column **listed; /* the named ones again, as a list */
     const hr_schema *schema;
     const hr__node *defaults;
     named_column *named;
@@ -26,6 +27,14 @@ static const hr__column_config *const kinds[] = {
 #undef HR_COLUMN_KIND
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const hr__column_config *hr__config_of_kind(const hr_column_kind *kind)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; kinds[k]->kinds[i]; i++)
+            if (kinds[k]->kinds[i] == kind) return kinds[k];
+    return NULL;
+}
 
 /* ---- one column ---- */
 
@@ -153,6 +162,18 @@ hr_status hr__config_own_field(const hr__config_columns *c, const hr__node *map,
                          *field);
 }
 
+hr_status hr__config_dtype(const hr__node *map, hr_dtype *dtype, hr_error *err)
+{
+    const hr__node *node = hr__node_get(map, "dtype");
+    const char *text;
+    if (!node) return HR_OK;
+    HR_TRY(hr__node_text(node, &text, err));
+    const hr_dtype named = hr_dtype_named(text);
+    if (named == HR_INVALID_DTYPE) return hr__node_expected(node, "a type, such as int64, float32 or string", err);
+    *dtype = named;
+    return HR_OK;
+}
+
 const hr__node *hr__config_field_default(const hr__config_columns *c, const char *field)
 {
     return c->defaults ? hr__node_get(c->defaults, field) : NULL;
@@ -165,7 +186,8 @@ static hr_status collect_names(hr__config_columns *c, const hr__node *columns, h
     c->count = columns ? columns->count : 0;
     c->named = hr_calloc((size_t)c->count + 1, sizeof *c->named);
     c->names = hr_calloc((size_t)c->count + (size_t)c->schema->fields + 1, sizeof *c->names);
-    if (!c->named || !c->names) return hr_no_memory(err, "the columns of a config file");
+    c->listed = hr_calloc((size_t)c->count + 1, sizeof *c->listed);
+    if (!c->named || !c->names || !c->listed) return hr_no_memory(err, "the columns of a config file");
     for (int64_t i = 0; i < c->count; i++) {
         c->named[i] = (named_column){.key = columns->key[i], .map = columns->item[i]};
         c->names[i] = columns->key[i]->text;
@@ -184,7 +206,10 @@ hr_status hr__columns_from_config(const hr__node *columns, const hr_schema *sche
     c->schema = schema;
     c->defaults = defaults;
     hr_status st = collect_names(c, columns, err);
-    for (int64_t i = 0; i < c->count && st == HR_OK; i++) st = make(c, &c->named[i], c->named[i].key, err);
+    for (int64_t i = 0; i < c->count && st == HR_OK; i++) {
+        st = make(c, &c->named[i], c->named[i].key, err);
+        c->listed[i] = c->named[i].column;
+    }
     if (st != HR_OK) {
         hr__config_columns_free(c);
         return st;
@@ -199,8 +224,16 @@ void hr__config_columns_free(hr__config_columns *c)
     for (int64_t i = 0; c->named && i < c->count; i++) hr_feature_column_unref(c->named[i].column);
     hr_free(c->named);
     hr_free(c->names);
+    hr_free(c->listed);
     hr_free(c);
 }
+
+hr_column_list hr__config_columns_list(const hr__config_columns *c)
+{
+    return (hr_column_list){c->listed, (int)c->count};
+}
+
+const char *const *hr__config_columns_names(const hr__config_columns *c) { return c->names; }
 
 /* ---- lists ---- */
 

@@ -32,16 +32,31 @@ HR_API hr_status hr__column_list_from_config(hr__config_columns *c, const hr__no
                                              hr_error *err);
 HR_API void hr__column_list_free(hr_column_list *list);
 
+/* All columns of the section in the order of the file, and their names there. Borrow from `c`. */
+HR_API hr_column_list hr__config_columns_list(const hr__config_columns *c);
+HR_API const char *const *hr__config_columns_names(const hr__config_columns *c);
+
+/* The columns, and those that they are made of, as the sections `schema:` and `columns:`. `names` in the section (NULL:
+ * TensorFlow's), `schema` (NULL: the columns' own types). Gives *yaml (hr_free). Kind: column.write. */
+HR_API hr_status hr__columns_write(hr_column_list columns, const char *const *names, const hr_schema *schema,
+                                   char **yaml, hr_error *err);
+
 /* ---- for the kinds ---- */
 
+typedef struct hr__column_writer hr__column_writer; /* feature_columns/config_write.h */
+
 /* `read` makes a column of a mapping that has the key `word`. `name` is the column's name in the file, NULL in a list.
- * Gives *out, which may have failed. */
+ * Gives *out, which may have failed. `write` says, pair by pair, the mapping that makes the column. */
 typedef struct hr__column_config {
+    const hr_column_kind *const *kinds; /* that it makes; ends with NULL */
     const char *word;
     const char *const *keys; /* all that the mapping may have; ends with NULL */
     hr_status (*read)(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
                       hr_error *err);
+    void (*write)(hr__column_writer *w, const hr_feature_column *column);
 } hr__column_config;
+
+const hr__column_config *hr__config_of_kind(const hr_column_kind *kind); /* NULL: it has none */
 
 #define HR_COLUMN_KIND(name) extern const hr__column_config hr__column_config_##name;
 #include "feature_columns/columns.def"
@@ -61,6 +76,8 @@ const char *hr__config_behind(const hr__node *node, const char *word);
 /* As hr__config_reference, for a name that is only part of the scalar. */
 hr_status hr__config_named(hr__config_columns *c, const hr__node *node, const char *name, hr_feature_column **out,
                            hr_error *err);
+/* The type named by `dtype`; otherwise *dtype stays what it is. */
+hr_status hr__config_dtype(const hr__node *map, hr_dtype *dtype, hr_error *err);
 /* A number, or a list of them, as a shape; NULL: *shape stays what it is. */
 hr_status hr__config_shape(const hr__node *node, hr_shape *shape, hr_error *err);
 /* A numeric column of a field, with the default that `map` or the section gives; `o` holds what else there is. */

@@ -2,7 +2,7 @@
  * dense ones, each in the order of the keys; the last input varies fastest; the hash is a chain of FingerprintCat64
  * that begins with hash_key. A cross among the keys stands for its own keys. */
 #include "base/fingerprint.h"
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 #include "feature_columns/hash_many.h"
 
 #include <stdlib.h>
@@ -388,14 +388,14 @@ hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucke
 
 /* ---- {crossed: [origin, column hour], hash_bucket_size: 256}: fields, and with `column` a column's ids ---- */
 
-static hr_status read_key(hr__config_columns *c, const hr__node *node, hr_cross_key *key, hr_error *err)
+static hr_status read_key(hr__config_columns *c, const hr__node *node, bool tf_compat, hr_cross_key *key, hr_error *err)
 {
     HR_TRY(hr__node_text(node, &key->key, err));
     const char *column = hr__config_behind(node, "column");
     if (column) return hr__config_named(c, node, column, &key->column, err);
     hr_dtype dtype;
     HR_TRY(hr__config_field(c, node, &dtype, err));
-    if (!is_float(dtype)) return HR_OK;
+    if (tf_compat || !is_float(dtype)) return HR_OK;
     return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.value",
                          "expected a field of strings or integers, found '%s' of %s; cross a bucketized column of it",
                          node->text, hr_dtype_name(dtype));
@@ -413,9 +413,10 @@ static hr_status read_crossed(hr__config_columns *c, const hr__node *map, const 
     HR_TRY(hr__node_need(map, "hash_bucket_size", &node, err));
     HR_TRY(hr__node_int64(node, 1, INT64_MAX, &size, err));
     HR_TRY(hr__config_uint64(map, "hash_key", &o.hash_key, err));
+    HR_TRY(hr__config_bool(map, "tf_compat", &o.tf_compat, err));
     hr_cross_key key[MAX_KEYS] = {{0}};
     hr_status st = HR_OK;
-    for (int64_t i = 0; i < list->count && st == HR_OK; i++) st = read_key(c, list->item[i], &key[i], err);
+    for (int64_t i = 0; i < list->count && st == HR_OK; i++) st = read_key(c, list->item[i], o.tf_compat, &key[i], err);
     if (st == HR_OK) {
         *out = hr_crossed_column_with((hr_cross_keys){key, (int)list->count}, size, &o);
     } else {
@@ -424,8 +425,29 @@ static hr_status read_crossed(hr__config_columns *c, const hr__node *map, const 
     return st;
 }
 
+static void write_crossed(hr__column_writer *w, const hr_feature_column *column)
+{
+    const crossed_spec *s = hr_feature_column_spec(column);
+    hr__write_begin_list(w, "crossed");
+    for (int i = 0; i < s->leaves; i++) {
+        const cross_leaf *leaf = &s->leaf[i];
+        if (!leaf->key)
+            hr__write_item_column(w, hr_feature_column_source(column, leaf->source));
+        else if (strncmp(leaf->key, "column ", strlen("column ")) == 0)
+            hr__write_impossible(w, "a feature whose name reads as a column's");
+        else
+            hr__write_item_text(w, (hr_view){leaf->key, (int64_t)strlen(leaf->key)});
+    }
+    hr__write_end_list(w);
+    hr__write_int(w, "hash_bucket_size", s->size);
+    if (s->hash_key != DEFAULT_HASH_KEY) hr__write_uint(w, "hash_key", s->hash_key);
+    if (s->tf_compat) hr__write_true(w, "tf_compat");
+}
+
 const hr__column_config hr__column_config_crossed = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_crossed, NULL},
     .word = "crossed",
-    .keys = (const char *const[]){"crossed", "hash_bucket_size", "hash_key", NULL},
+    .keys = (const char *const[]){"crossed", "hash_bucket_size", "hash_key", "tf_compat", NULL},
     .read = read_crossed,
+    .write = write_crossed,
 };

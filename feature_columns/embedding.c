@@ -1,6 +1,6 @@
 /* embedding_column and shared_embeddings: rows of a table of weights, looked up by ids and combined. The pipeline passes
  * the ids on; the table and the lookup (hr_combine_rows) are the trainer's. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -224,16 +224,17 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
     hr_free(name);
 }
 
-/* ---- {embedding: carrier, dimension: 8} ---- */
+/* ---- {embedding: carrier, dimension: 8}; shared_embedding_name: the table that several of them look up ---- */
+
+static const char *const combiners[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
 
 static hr_status read_options(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
 {
-    static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
     int64_t combiner = HR_MEAN;
     double max_norm = 0, mean = 0, deviation = -1;
     bool trainable = true;
     const hr__node *node = hr__node_get(map, "combiner");
-    if (node) HR_TRY(hr__node_choice(node, "combiner", names, 3, &combiner, err));
+    if (node) HR_TRY(hr__node_choice(node, "combiner", combiners, 3, &combiner, err));
     HR_TRY(hr__config_double(map, "max_norm", &max_norm, err));
     HR_TRY(hr__config_double(map, "mean", &mean, err));
     HR_TRY(hr__config_double(map, "stddev", &deviation, err));
@@ -244,6 +245,8 @@ static hr_status read_options(const hr__node *map, hr_embedding_column_opts *o, 
     o->mean = (float)mean;
     o->stddev = hr__node_get(map, "stddev") ? stddev : NULL;
     o->not_trainable = !trainable;
+    HR_TRY(hr__config_text(map, "ckpt_to_load_from", &o->ckpt_to_load_from, err));
+    HR_TRY(hr__config_text(map, "tensor_name_in_ckpt", &o->tensor_name_in_ckpt, err));
     return HR_OK;
 }
 
@@ -254,18 +257,38 @@ static hr_status read_embedding(hr__config_columns *c, const hr__node *map, cons
     const hr__node *node;
     int64_t dimension;
     float stddev;
+    const char *shared_name = NULL;
     hr_embedding_column_opts o = {.struct_size = sizeof o};
     HR_TRY(hr__node_need(map, "dimension", &node, err));
     HR_TRY(hr__node_int64(node, 1, INT32_MAX, &dimension, err));
     HR_TRY(read_options(map, &o, &stddev, err));
+    HR_TRY(hr__config_text(map, "shared_embedding_name", &shared_name, err));
     HR_TRY(hr__config_reference(c, hr__node_get(map, "embedding"), out, err));
-    *out = hr_embedding_column_with(*out, dimension, &o);
+    const embedding_spec spec = spec_of(dimension, &o, shared_name);
+    *out = hr_feature_column_new(shared_name ? &shared_kind : &hr_column_kind_embedding, &spec, out, 1);
     return HR_OK;
 }
 
+static void write_embedding(hr__column_writer *w, const hr_feature_column *column)
+{
+    const embedding_spec *s = hr_feature_column_spec(column);
+    hr__write_column(w, "embedding", hr_feature_column_source(column, 0));
+    hr__write_int(w, "dimension", s->dimension);
+    if (s->combiner != HR_MEAN) hr__write_text(w, "combiner", combiners[s->combiner]);
+    if (s->max_norm > 0) hr__write_float(w, "max_norm", s->max_norm);
+    if (s->mean != 0) hr__write_float(w, "mean", s->mean);
+    if (s->has_stddev) hr__write_float(w, "stddev", s->stddev);
+    if (!s->trainable) hr__write_false(w, "trainable");
+    if (s->checkpoint) hr__write_text(w, "ckpt_to_load_from", s->checkpoint);
+    if (s->tensor) hr__write_text(w, "tensor_name_in_ckpt", s->tensor);
+    if (s->shared_name) hr__write_text(w, "shared_embedding_name", s->shared_name);
+}
+
 const hr__column_config hr__column_config_embedding = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_embedding, &shared_kind, NULL},
     .word = "embedding",
-    .keys =
-        (const char *const[]){"embedding", "dimension", "combiner", "max_norm", "mean", "stddev", "trainable", NULL},
+    .keys = (const char *const[]){"embedding", "dimension", "combiner", "max_norm", "mean", "stddev", "trainable",
+                                  "ckpt_to_load_from", "tensor_name_in_ckpt", "shared_embedding_name", NULL},
     .read = read_embedding,
+    .write = write_embedding,
 };

@@ -292,6 +292,27 @@ typedef enum hr_column_layer { HR_LINEAR_MODEL, HR_INPUT_LAYER, HR_SEQUENCE_FEAT
 HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted,
                                  hr_error *err);
 
+/* ---- columns in a file for people ---- */
+
+/* The sections `schema:` and `columns:` of a config file (docs/formats.md): columns by names of the file's own. */
+typedef struct hr_column_set hr_column_set;
+
+/* Gives *out (hr_column_set_free); errors name the line and column of the mistake. */
+HR_API hr_status hr_column_set_open(const char *path, hr_column_set **out, hr_error *err);
+HR_API hr_status hr_column_set_parse(const char *name, const char *yaml, size_t size, hr_column_set **out,
+                                     hr_error *err); /* `name` stands in errors */
+HR_API void hr_column_set_free(hr_column_set *set);  /* NULL: nothing */
+/* All columns in the order of the file, also those that others are made of. Borrows from the set. */
+HR_API hr_column_list hr_column_set_columns(const hr_column_set *set);
+/* The column of that name in the file; NULL: there is none. Borrows. */
+HR_API hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name);
+HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* what the records hold. Borrows */
+
+/* The text that makes these columns, and those that they are made of: what it says can be read back to equal columns. Gives
+ * *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot say it (a normalizer_fn, a kind from outside). */
+HR_API hr_status hr_column_set_to_yaml(const hr_column_set *set, char **yaml, hr_error *err);
+HR_API hr_status hr_columns_to_yaml(hr_column_list columns, char **yaml, hr_error *err);
+
 /* ---- from records to columns ---- */
 
 typedef struct hr_parse_example_spec_opts {

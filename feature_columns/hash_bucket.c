@@ -1,7 +1,7 @@
 /* categorical_column_with_hash_bucket: Fingerprint64 of the bytes, or of an integer's decimal text, modulo the number
  * of buckets. Strings are hashed where they lie. */
 #include "base/fingerprint.h"
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 #include "feature_columns/hash_many.h"
 
 enum { BLOCK = 64 };
@@ -126,13 +126,24 @@ static hr_status read_hash_bucket(hr__config_columns *c, const hr__node *map, co
     hr_dtype dtype;
     int64_t size;
     HR_TRY(hr__config_own_field(c, map, name, &field, &dtype, err));
+    HR_TRY(hr__config_dtype(map, &dtype, err));
     HR_TRY(hr__node_int64(hr__node_get(map, "hash_bucket"), 1, INT64_MAX, &size, err));
     *out = hr_categorical_column_with_hash_bucket(field, size, .dtype = dtype);
     return HR_OK;
 }
 
+static void write_hash_bucket(hr__column_writer *w, const hr_feature_column *column)
+{
+    const hash_spec *s = hr_feature_column_spec(column);
+    hr__write_int(w, "hash_bucket", s->size);
+    hr__write_own_field(w, s->key);
+    hr__write_dtype(w, s->dtype);
+}
+
 const hr__column_config hr__column_config_hash_bucket = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_hash_bucket, NULL},
     .word = "hash_bucket",
-    .keys = (const char *const[]){"hash_bucket", "field", NULL},
+    .keys = (const char *const[]){"hash_bucket", "field", "dtype", NULL},
     .read = read_hash_bucket,
+    .write = write_hash_bucket,
 };

@@ -1,6 +1,6 @@
 /* categorical_column_with_identity: integers that are ids already. One out of range is an error that names its record,
  * unless there is a default for it. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 
 #include <string.h>
 
@@ -130,18 +130,32 @@ static hr_status read_identity(hr__config_columns *c, const hr__node *map, const
     const char *field;
     hr_dtype dtype;
     int64_t buckets, missing = -1;
+    bool tf_compat = false;
     HR_TRY(hr__config_own_field(c, map, name, &field, &dtype, err));
     if (!hr__is_integer(dtype))
         return hr__node_fail(map, err, HR_INVALID_ARGUMENT, "config.value",
                              "expected a field of integers, found '%s' of %s", field, hr_dtype_name(dtype));
     HR_TRY(hr__node_int64(hr__node_get(map, "identity"), 1, INT64_MAX, &buckets, err));
     HR_TRY(hr__config_int64(map, "default", 0, buckets - 1, &missing, err));
-    *out = hr_categorical_column_with_identity(field, buckets, .default_value = missing >= 0 ? &missing : NULL);
+    HR_TRY(hr__config_bool(map, "tf_compat", &tf_compat, err));
+    *out = hr_categorical_column_with_identity(field, buckets, .default_value = missing >= 0 ? &missing : NULL,
+                                               .tf_compat = tf_compat);
     return HR_OK;
 }
 
+static void write_identity(hr__column_writer *w, const hr_feature_column *column)
+{
+    const identity_spec *s = hr_feature_column_spec(column);
+    hr__write_int(w, "identity", s->num_buckets);
+    hr__write_own_field(w, s->key);
+    if (s->has_default) hr__write_int(w, "default", s->default_value);
+    if (s->tf_compat) hr__write_true(w, "tf_compat");
+}
+
 const hr__column_config hr__column_config_identity = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_identity, NULL},
     .word = "identity",
-    .keys = (const char *const[]){"identity", "field", "default", NULL},
+    .keys = (const char *const[]){"identity", "field", "default", "tf_compat", NULL},
     .read = read_identity,
+    .write = write_identity,
 };

@@ -1,6 +1,6 @@
 /* indicator_column: how often each id of a categorical column occurs in a row. It has no work of its own in a pipeline:
  * the ids are passed on, since they are far smaller than the counts. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 
 hr_status hr__check_categorical(const char *what, const hr_feature_column *source, hr_error *err)
 {
@@ -46,8 +46,15 @@ static hr_status read_indicator(hr__config_columns *c, const hr__node *map, cons
     return HR_OK;
 }
 
+static void write_indicator(hr__column_writer *w, const hr_feature_column *column)
+{
+    hr__write_column(w, "indicator", hr_feature_column_source(column, 0));
+}
+
 const hr__column_config hr__column_config_indicator = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_indicator, NULL},
     .word = "indicator",
     .keys = (const char *const[]){"indicator", NULL},
     .read = read_indicator,
+    .write = write_indicator,
 };

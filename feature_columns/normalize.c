@@ -70,3 +70,17 @@ hr_status hr__normalize_read(const hr__node *map, hr__normalize *out, hr_error *
         return hr__node_expected(max ? max : map, "a max above min", err);
     return HR_OK;
 }
+
+void hr__normalize_write(hr__column_writer *w, const hr__normalize *n)
+{
+    if (n->fn) hr__write_impossible(w, "a normalizer_fn");
+    if (n->log1p) hr__write_true(w, "log1p");
+    if (n->std != 0) {
+        hr__write_float(w, "mean", n->mean);
+        hr__write_float(w, "std", n->std);
+    }
+    if (n->max != n->min) {
+        hr__write_float(w, "min", n->min);
+        hr__write_float(w, "max", n->max);
+    }
+}

@@ -1,5 +1,5 @@
 /* numeric_column: numbers as they are. The normalizer sees the type that was parsed; the result is float32. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 #include "feature_columns/normalize.h"
 
 #include <math.h>
@@ -271,6 +271,7 @@ static hr_status read_numeric(hr__config_columns *c, const hr__node *map, const 
     hr__normalize n = {0};
     HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
     HR_TRY(hr__normalize_read(map, &n, err));
+    HR_TRY(hr__config_dtype(map, &o.dtype, err));
     o.log1p = n.log1p;
     o.mean = n.mean;
     o.std = n.std;
@@ -279,8 +280,21 @@ static hr_status read_numeric(hr__config_columns *c, const hr__node *map, const 
     return hr__config_numeric(c, map, hr__node_get(map, "numeric"), &o, out, err);
 }
 
+static void write_numeric(hr__column_writer *w, const hr_feature_column *column)
+{
+    const numeric_spec *s = hr_feature_column_spec(column);
+    hr__write_text(w, "numeric", s->key);
+    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
+    if (s->default_value && s->default_values == 1) hr__write_float(w, "default", s->default_value[0]);
+    if (s->default_value && s->default_values > 1) hr__write_floats(w, "default", s->default_value, s->default_values);
+    hr__normalize_write(w, &s->normalize);
+    if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
+}
+
 const hr__column_config hr__column_config_numeric = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_numeric, NULL},
     .word = "numeric",
-    .keys = (const char *const[]){"numeric", "shape", "default", HR__NORMALIZE_KEYS, NULL},
+    .keys = (const char *const[]){"numeric", "shape", "default", HR__NORMALIZE_KEYS, "dtype", NULL},
     .read = read_numeric,
+    .write = write_numeric,
 };

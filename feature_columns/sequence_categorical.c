@@ -1,7 +1,7 @@
 /* sequence_categorical_column_with_*: the ids of a column, by steps. The steps are those of a feature list; of a plain
  * list every place is a step, also one without a value, as a sparse or dense feature may have it. Steps behind the last
  * value of a row do not count, as in TensorFlow. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 
 #include <string.h>
 
@@ -138,8 +138,15 @@ static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const
     return HR_OK;
 }
 
+static void write_sequence(hr__column_writer *w, const hr_feature_column *column)
+{
+    hr__write_column(w, "sequence_categorical", hr_feature_column_source(column, 0));
+}
+
 const hr__column_config hr__column_config_sequence_categorical = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_sequence_categorical, NULL},
     .word = "sequence_categorical",
     .keys = (const char *const[]){"sequence_categorical", NULL},
     .read = read_sequence,
+    .write = write_sequence,
 };

@@ -1,6 +1,6 @@
 /* sequence_numeric_column: so many numbers a step, out of a list. The last step of a row may be incomplete: the default
  * fills it, as it fills the steps that a row does not have. The result has the declared type. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 #include "feature_columns/normalize.h"
 
 #include <math.h>
@@ -244,6 +244,7 @@ static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const
     HR_TRY(hr__config_double(map, "default", &missing, err));
     hr__normalize n = {0};
     HR_TRY(hr__normalize_read(map, &n, err));
+    HR_TRY(hr__config_dtype(map, &o.dtype, err));
     o.default_value = (float)missing;
     o.log1p = n.log1p;
     o.mean = n.mean;
@@ -254,8 +255,20 @@ static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const
     return HR_OK;
 }
 
+static void write_sequence(hr__column_writer *w, const hr_feature_column *column)
+{
+    const sequence_spec *s = hr_feature_column_spec(column);
+    hr__write_text(w, "sequence_numeric", s->key);
+    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
+    if (s->default_value != 0) hr__write_float(w, "default", s->default_value);
+    hr__normalize_write(w, &s->normalize);
+    if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
+}
+
 const hr__column_config hr__column_config_sequence_numeric = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_sequence_numeric, NULL},
     .word = "sequence_numeric",
-    .keys = (const char *const[]){"sequence_numeric", "shape", "default", HR__NORMALIZE_KEYS, NULL},
+    .keys = (const char *const[]){"sequence_numeric", "shape", "default", HR__NORMALIZE_KEYS, "dtype", NULL},
     .read = read_sequence,
+    .write = write_sequence,
 };

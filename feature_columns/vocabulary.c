@@ -2,6 +2,7 @@
  * once. Integers are looked up by their 8 bytes; in those buckets they count as decimal text. */
 #include "feature_columns/vocabulary.h"
 
+#include "feature_columns/config_write.h"
 #include "feature_columns/hash_many.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_colu
     return (hr__vocabulary_spec){
         .key = key ? key : "",
         .vocabulary_size = opts->vocabulary_size,
+        .given_size = opts->vocabulary_size ? *opts->vocabulary_size : 0,
         .dtype = opts->dtype == HR_INVALID_DTYPE ? HR_STRING : opts->dtype,
         .default_value = opts->default_value ? *opts->default_value : -1,
         .oov = opts->num_oov_buckets,
@@ -158,8 +160,17 @@ hr_status hr__vocabulary_read_options(const hr__node *map, hr_dtype dtype, int64
 {
     o->struct_size = sizeof *o;
     o->dtype = dtype;
+    HR_TRY(hr__config_dtype(map, &o->dtype, err));
     HR_TRY(hr__config_int64(map, "default", -1, INT64_MAX, missing, err));
     HR_TRY(hr__config_int64(map, "num_oov_buckets", 0, INT64_MAX, &o->num_oov_buckets, err));
     if (hr__node_get(map, "default")) o->default_value = missing;
     return HR_OK;
+}
+
+void hr__vocabulary_write_options(hr__column_writer *w, const hr__vocabulary_spec *s)
+{
+    hr__write_own_field(w, s->key);
+    if (s->has_default) hr__write_int(w, "default", s->default_value);
+    if (s->oov > 0) hr__write_int(w, "num_oov_buckets", s->oov);
+    hr__write_dtype(w, s->dtype);
 }

@@ -8,9 +8,10 @@
 
 typedef struct hr__vocabulary_spec {
     const char *key;
-    const char *file;    /* NULL: a list */
-    hr_vocabulary given; /* of a list, borrowed until the copy is made */
-    const int64_t *vocabulary_size;
+    const char *file;               /* NULL: a list */
+    hr_vocabulary given;            /* of a list, borrowed until the copy is made */
+    const int64_t *vocabulary_size; /* borrowed as well */
+    int64_t given_size;             /* the same, 0: none */
     hr_dtype dtype;
     int64_t default_value, oov;
     bool has_default;
@@ -31,5 +32,6 @@ hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_colu
 
 hr_status hr__vocabulary_read_options(const hr__node *map, hr_dtype dtype, int64_t *missing,
                                       hr_vocabulary_column_opts *o, hr_error *err);
+void hr__vocabulary_write_options(hr__column_writer *w, const hr__vocabulary_spec *s);
 
 #endif

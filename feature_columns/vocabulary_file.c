@@ -1,5 +1,6 @@
 /* categorical_column_with_vocabulary_file: a word's id is the number of its line. Lines end at '\n', with one '\r' in
  * front of it dropped; blanks belong to the word; an empty line is refused. Read when the column is made. */
+#include "feature_columns/config_write.h"
 #include "feature_columns/vocabulary.h"
 
 static hr_status read_file(hr__vocabulary_spec *s, hr_error *err)
@@ -53,8 +54,19 @@ static hr_status read_vocabulary_file(hr__config_columns *c, const hr__node *map
     return HR_OK;
 }
 
+static void write_vocabulary_file(hr__column_writer *w, const hr_feature_column *column)
+{
+    const hr__vocabulary_spec *s = hr_feature_column_spec(column);
+    hr__write_text(w, "vocabulary_file", s->file);
+    if (s->given_size > 0) hr__write_int(w, "vocabulary_size", s->given_size);
+    hr__vocabulary_write_options(w, s);
+}
+
 const hr__column_config hr__column_config_vocabulary_file = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_vocabulary_file, NULL},
     .word = "vocabulary_file",
-    .keys = (const char *const[]){"vocabulary_file", "field", "default", "num_oov_buckets", "vocabulary_size", NULL},
+    .keys = (const char *const[]){"vocabulary_file", "field", "default", "num_oov_buckets", "vocabulary_size", "dtype",
+                                  NULL},
     .read = read_vocabulary_file,
+    .write = write_vocabulary_file,
 };

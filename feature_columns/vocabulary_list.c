@@ -1,4 +1,5 @@
 /* categorical_column_with_vocabulary_list: a word's id is its place in the list. */
+#include "feature_columns/config_write.h"
 #include "feature_columns/vocabulary.h"
 
 #include <string.h>
@@ -93,8 +94,26 @@ static hr_status read_vocabulary_list(hr__config_columns *c, const hr__node *map
     return st;
 }
 
+static void write_vocabulary_list(hr__column_writer *w, const hr_feature_column *column)
+{
+    const hr__vocabulary_spec *s = hr_feature_column_spec(column);
+    hr__write_begin_list(w, "vocabulary_list");
+    for (int64_t i = 0; i < s->words->size; i++) {
+        const hr_view word = hr__map_key(&s->words->ids, (uint32_t)i);
+        int64_t integer;
+        if (s->dtype == HR_STRING)
+            hr__write_item_text(w, word);
+        else
+            hr__write_item_int(w, *(int64_t *)memcpy(&integer, word.data, sizeof integer));
+    }
+    hr__write_end_list(w);
+    hr__vocabulary_write_options(w, s);
+}
+
 const hr__column_config hr__column_config_vocabulary_list = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_vocabulary_list, NULL},
     .word = "vocabulary_list",
-    .keys = (const char *const[]){"vocabulary_list", "field", "default", "num_oov_buckets", NULL},
+    .keys = (const char *const[]){"vocabulary_list", "field", "default", "num_oov_buckets", "dtype", NULL},
     .read = read_vocabulary_list,
+    .write = write_vocabulary_list,
 };

@@ -1,6 +1,6 @@
 /* weighted_categorical_column: ids of one column, a weight for each from another feature. They pair by their places in
  * the row; TensorFlow pairs by order alone and does not notice when the two differ. */
-#include "feature_columns/config.h"
+#include "feature_columns/config_write.h"
 
 #include <string.h>
 
@@ -158,15 +158,29 @@ static hr_status read_weighted(hr__config_columns *c, const hr__node *map, const
     (void)name;
     const hr__node *weights;
     hr_dtype dtype;
+    bool tf_compat = false;
     HR_TRY(hr__node_need(map, "weights", &weights, err));
     HR_TRY(hr__config_field(c, weights, &dtype, err));
+    HR_TRY(hr__config_dtype(map, &dtype, err));
+    HR_TRY(hr__config_bool(map, "tf_compat", &tf_compat, err));
     HR_TRY(hr__config_reference(c, hr__node_get(map, "weighted"), out, err));
-    *out = hr_weighted_categorical_column(*out, weights->text, .dtype = dtype);
+    *out = hr_weighted_categorical_column(*out, weights->text, .dtype = dtype, .tf_compat = tf_compat);
     return HR_OK;
 }
 
+static void write_weighted(hr__column_writer *w, const hr_feature_column *column)
+{
+    const weighted_spec *s = hr_feature_column_spec(column);
+    hr__write_column(w, "weighted", hr_feature_column_source(column, 0));
+    hr__write_text(w, "weights", s->key);
+    hr__write_dtype(w, s->dtype);
+    if (s->tf_compat) hr__write_true(w, "tf_compat");
+}
+
 const hr__column_config hr__column_config_weighted = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_weighted, NULL},
     .word = "weighted",
-    .keys = (const char *const[]){"weighted", "weights", NULL},
+    .keys = (const char *const[]){"weighted", "weights", "dtype", "tf_compat", NULL},
     .read = read_weighted,
+    .write = write_weighted,
 };

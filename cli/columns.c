@@ -1,0 +1,33 @@
+/* headrace columns: the columns of a config file, checked, and printed as the text that makes them again. */
+#include "cli/command.h"
+#include <headrace/feature_columns.h>
+
+static int run(command_call *call)
+{
+    hr_error err = {0};
+    hr_column_set *set;
+    char *yaml = NULL;
+    hr_status st = hr_column_set_open(call_argument(call, 0), &set, &err);
+    if (st == HR_OK) st = hr_column_set_to_yaml(set, &yaml, &err);
+    if (st == HR_OK) fputs(yaml, stdout);
+    hr_free(yaml);
+    hr_column_set_free(set);
+    return st == HR_OK ? WORKED : failed(call, &err);
+}
+
+static const flag flags[] = {{0}};
+
+const command command_columns = {
+    .name = "columns",
+    .arguments = "FILE",
+    .summary = "checks the columns of a config file and prints them",
+    .text = "Reads the sections schema: and columns: of FILE, makes every column (which reads vocabulary files), and "
+            "prints\n"
+            "both sections again: without comments, every column on a line of its own with the options that are not\n"
+            "default. What it prints reads back to equal columns. A mistake is named with its line and column.",
+    .examples = "  headrace columns flights.yaml\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .run = run,
+};
