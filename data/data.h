@@ -455,13 +455,26 @@ HR_API hr_dataset *hr_enumerate_with(hr_dataset *in, const hr_enumerate_opts *op
  * memory and opens nothing below. So it belongs below shuffle and repeat, and behind parsing:
  *     hr_repeat(hr_shuffle(hr_cache(hr_parse_example(ds, spec)), 10000), .count = HR_I64(5))
  * What is random below is the same in every epoch. An epoch that is not read to its end keeps nothing. Memory is not that
- * of the pipeline's budget: .max_bytes limits it. */
+ * of the pipeline's budget: .max_bytes limits it. What a later epoch takes from a file is not named by errors as the file
+ * that its rows were read from. */
 typedef struct hr_cache_opts {
     size_t struct_size;
+    const char *
+        file; /* kept there, for later runs as well; its folder is made. Refused if another pipeline made it, or the files
+                         that it was made from have changed since. Default: in memory */
     size_t max_bytes; /* more is HR_RESOURCE_EXHAUSTED, "cache.limit"; default: no limit */
 } hr_cache_opts;
 HR_API hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts);
 #define hr_cache(...) HR_CALL1_(hr_cache_with, hr_cache_opts, __VA_ARGS__, .struct_size = sizeof(hr_cache_opts))
+
+/* A cache in a file of `folder` that is named by the pipeline below: operators, arguments, components; what a user's function
+ * does is not seen. So a changed pipeline keeps a snapshot of its own. */
+HR_API hr_dataset *hr_snapshot(hr_dataset *in, const char *folder);
+
+/* Runs `ds` (takes it) and writes its elements to a file, whole or not at all; hr_load gives them again, in this order. */
+HR_API hr_status hr_save(hr_dataset *ds, const char *file, hr_error *err);
+/* The elements of a file that hr_save wrote, or a cache. Its components are read at once, when the dataset is made. */
+HR_API hr_dataset *hr_load(const char *file);
 
 /* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
  * one's window. */

@@ -27,6 +27,8 @@ struct hr_dataset {
 
 /* hr_dataset_new of one input in front of several. Takes all. */
 hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count);
+/* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
+uint64_t hr__dataset_identity(const hr_dataset *ds);
 
 /* The same dtypes, layouts and shapes, field by field: may stand for one another. */
 bool hr__schema_equal(const hr_schema *a, const hr_schema *b);

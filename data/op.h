@@ -170,11 +170,23 @@ HR_API int32_t hr_file_number(hr_plan *p, const char *name); /* for hr_origin, w
 /* Counts something that was repaired, skipped or defaulted, for hr_iterator_report: `what` is a literal. */
 HR_API void hr_plan_count(hr_plan *p, const char *what, int64_t count);
 
+/* The files that hr_file_number knows, 0, 1, ..., as they were then: the size -1 could not be told. The name lives as long as
+ * the iterator. */
+typedef struct hr_known_file {
+    const char *name;
+    int64_t size, mtime; /* bytes; nanoseconds since 1970 */
+} hr_known_file;
+HR_API int32_t hr_files_known(hr_plan *p);
+HR_API hr_known_file hr_file_at(hr_plan *p, int32_t number);
+
 HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, for its work */
 
 /* Random key of this operator and `seed` (0: the pipeline's); of the epoch as well, unless all epochs are alike. */
 HR_API uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch);
-HR_API bool hr_plan_tf_compat(const hr_plan *p); /* hr_options(.tf_compat = true) stands above */
+HR_API bool hr_plan_tf_compat(const hr_plan *p);          /* hr_options(.tf_compat = true) stands above */
+HR_API const hr_schema *hr_plan_schema(const hr_plan *p); /* of this operator */
+HR_API uint64_t hr_plan_identity(const hr_plan *p);       /* of what stands below: operators, arguments, components */
+HR_API bool hr_plan_failed(const hr_plan *p);    /* behind an HR_END of hr_pull: that input ended with an error */
 HR_API bool hr_plan_cancelled(const hr_plan *p); /* for a plan that takes long: return HR_WAIT, nobody will come back */
 /* For hr_input_opts: a descriptor with something to read once the iterator is cancelled. NULL: the system gives none. */
 HR_API const int *hr_plan_wake(hr_plan *p);

@@ -3,7 +3,14 @@
 #include <string.h>
 
 /* Everything begins on a multiple of so many bytes. */
-enum { GRAIN = 8, HAS_ORIGINS = 1, HAS_PRESENT = 1, HAS_INNER = 2, PACKED_VERSION = 1 };
+enum {
+    GRAIN = 8,
+    SLACK = 64 /* behind strings */,
+    HAS_ORIGINS = 1,
+    HAS_PRESENT = 1,
+    HAS_INNER = 2,
+    PACKED_VERSION = 1
+};
 
 typedef struct head {
     uint32_t version, flags;
@@ -149,11 +156,16 @@ hr_status hr__pack(const hr_columns *rows, bool origins, hr__packed *out, hr_err
                        "cache: %" PRId64 " elements hold more than 4 GiB of strings together; keep smaller ones",
                        rows->elements);
     put_rows(&p, rows, origins);
-    p.to = hr_malloc(p.size);
-    if (!p.to) return hr_no_memory(err, "rows to keep");
-    p.size = 0;
+    const size_t columns = grains((size_t)rows->schema->fields * sizeof(hr__packed_column));
+    char *own = hr_malloc(columns + p.size + SLACK);
+    if (!own) return hr_no_memory(err, "rows to keep");
+    p = (packer){.to = own + columns};
     put_rows(&p, rows, origins);
-    return hr__packed_open(p.to, p.size, rows->schema, out, err);
+    memset(p.to + p.size, 0, SLACK);
+    hr_status st = hr__packed_open(p.to, p.size, rows->schema, (hr__packed_column *)(void *)own, out, err);
+    out->own = own;
+    if (st != HR_OK) hr__packed_clear(out);
+    return st;
 }
 
 /* ---- opening: nothing is believed ---- */
@@ -233,51 +245,34 @@ static void take_rows(opener *o, const hr_schema *schema, hr__packed *out)
     o->damaged |= o->at != o->end;
 }
 
-hr_status hr__packed_open(char *bytes, size_t size, const hr_schema *schema, hr__packed *out, hr_error *err)
+hr_status hr__packed_open(const char *bytes, size_t size, const hr_schema *schema, hr__packed_column *column,
+                          hr__packed *out, hr_error *err)
 {
     opener o = {bytes, bytes + size, false};
-    *out = (hr__packed){.bytes = bytes, .size = size};
-    out->column = hr_calloc((size_t)schema->fields + 1, sizeof *out->column);
-    if (out->column) take_rows(&o, schema, out);
-    if (out->column && !o.damaged) return HR_OK;
-    const bool memory = out->column == NULL;
-    hr__packed_clear(out);
-    if (memory) return hr_no_memory(err, "rows to keep");
+    *out = (hr__packed){.bytes = bytes, .size = size, .column = column};
+    take_rows(&o, schema, out);
+    if (!o.damaged) return HR_OK;
     return hr_fail(err, HR_DATA_LOSS, "packed.damaged",
                    "expected %zu bytes of rows with the pipeline's components, got others", size);
 }
 
 void hr__packed_clear(hr__packed *packed)
 {
-    hr_free(packed->bytes);
-    hr_free(packed->column);
+    hr_free(packed->own);
     *packed = (hr__packed){0};
 }
 
 /* ---- rows of a unit ---- */
 
-static range rows_of(const hr__packed *packed, int64_t first, int64_t count)
+int32_t *hr__packed_first_rows(const hr__packed *packed)
 {
-    range r = {first, first + count};
-    for (int l = 0; l < packed->levels; l++) r = below(packed->splits[l], r);
-    return r;
-}
-
-int64_t hr__packed_rows(const hr__packed *packed, int64_t first, int64_t count)
-{
-    const range r = rows_of(packed, first, count);
-    return r.end - r.first;
-}
-
-/* Splits are those of `packed` until work makes its own: only differences count before. */
-void hr__packed_announce(const hr__packed *packed, int64_t first, int64_t count, hr_columns *rows)
-{
-    rows->elements = count;
-    rows->rows = hr__packed_rows(packed, first, count);
-    rows->levels = packed->levels;
-    rows->origin = packed->origin ? rows->origin : NULL;
-    for (int l = 0; l < packed->levels; l++)
-        rows->splits[l] = (int32_t *)(uintptr_t)(packed->splits[l] + (l == 0 ? first : 0));
+    int32_t *first = hr_malloc(((size_t)packed->elements + 1) * sizeof *first);
+    for (int64_t e = 0; first && e <= packed->elements; e++) {
+        int64_t at = e;
+        for (int l = 0; l < packed->levels; l++) at = packed->splits[l][at];
+        first[e] = (int32_t)at;
+    }
+    return first;
 }
 
 static int32_t *own_splits(const int32_t *splits, range r, hr_work *w, hr_columns *rows)

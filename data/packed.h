@@ -16,7 +16,8 @@ typedef struct hr__packed_column {
 } hr__packed_column;
 
 typedef struct hr__packed {
-    char *bytes;
+    void *own; /* NULL: its memory is somebody else's */
+    const char *bytes;
     size_t size;
     int64_t elements, rows;
     int levels;
@@ -27,15 +28,14 @@ typedef struct hr__packed {
 
 /* Copies all of `rows`, their origins as well if `origins`. Gives *out (hr__packed_clear). */
 hr_status hr__pack(const hr_columns *rows, bool origins, hr__packed *out, hr_error *err);
-/* Takes `bytes`, whoever wrote them: HR_DATA_LOSS if they are not rows of `schema`. */
-hr_status hr__packed_open(char *bytes, size_t size, const hr_schema *schema, hr__packed *out, hr_error *err);
+/* Borrows `bytes`, whoever wrote them, and `column`, one for each field: HR_DATA_LOSS if they are not rows of `schema`. */
+hr_status hr__packed_open(const char *bytes, size_t size, const hr_schema *schema, hr__packed_column *column,
+                          hr__packed *out, hr_error *err);
 void hr__packed_clear(hr__packed *packed);
 
-int64_t hr__packed_rows(const hr__packed *packed, int64_t first, int64_t count); /* how many those elements have */
-/* For a plan: makes `rows`, with room for all of them, stand for elements first .. first + count - 1; no value is there
- * yet. */
-void hr__packed_announce(const hr__packed *packed, int64_t first, int64_t count, hr_columns *rows);
-/* For its work: fills them in. Strings point into `packed`. */
+/* Where the rows of each element begin, and the last one's end: gives elements + 1 numbers (hr_free). NULL: no memory. */
+int32_t *hr__packed_first_rows(const hr__packed *packed);
+/* For work: fills in the elements from `first` on, as many as `rows` has. Strings point into what was packed. */
 hr_status hr__packed_fill(const hr__packed *packed, int64_t first, hr_work *w, hr_columns *rows, hr_error *err);
 
 #endif

@@ -99,6 +99,15 @@ static uint32_t arguments_of(const hr_dataset *ds)
     return (uint32_t)(sum ^ sum >> 32);
 }
 
+uint64_t hr__dataset_identity(const hr_dataset *ds)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    hr_identify_text(&sum, ds->op->name);
+    hr_identify_i64(&sum, arguments_of(ds));
+    for (int i = 0; i < ds->inputs; i++) hr_identify_i64(&sum, (int64_t)hr__dataset_identity(ds->in[i]));
+    return sum;
+}
+
 static uint64_t count_operators(const hr_dataset *ds)
 {
     uint64_t count = 1;

@@ -323,6 +323,9 @@ void hr_emit_all(hr_plan *p, const hr_span *part)
 
 int64_t hr_room(const hr_plan *p) { return p->room; }
 int64_t hr_emitted(const hr_plan *p) { return p->emitted; }
+const hr_schema *hr_plan_schema(const hr_plan *p) { return &p->ds->out.schema; }
+uint64_t hr_plan_identity(const hr_plan *p) { return p->below ? hr__dataset_identity(p->below) : 0; }
+bool hr_plan_failed(const hr_plan *p) { return p->error.code != HR_OK; }
 bool hr_plan_cancelled(const hr_plan *p) { return engine_cancelled(p->stage->engine); }
 
 void hr_close_element(hr_plan *p)
@@ -426,6 +429,24 @@ int32_t hr_file_number(hr_plan *p, const char *name)
     hr__engine_unlock(e);
     if (known || n < 0) hr_free(file.name);
     return n;
+}
+
+int32_t hr_files_known(hr_plan *p)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    const int32_t files = e->files;
+    hr__engine_unlock(e);
+    return files;
+}
+
+hr_known_file hr_file_at(hr_plan *p, int32_t number)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    const noted_file file = e->file[number];
+    hr__engine_unlock(e);
+    return (hr_known_file){file.name, file.size, file.mtime};
 }
 
 /* ---- op.h: randomness, options ---- */

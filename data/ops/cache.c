@@ -5,11 +5,16 @@
  * So it does not matter to the order when the cache is whole, or whether it is: an opening that is stopped before the
  * end keeps nothing, and one that goes on from a saved state only passes rows on; the next whole one keeps them. */
 #include "base/constructor.h"
+#include "base/text.h"
+#include "data/dataset.h"
 #include "data/kept.h"
 #include <headrace/data.h>
+#include <inttypes.h>
 
 typedef struct cache_spec {
+    const char *file; /* NULL: in memory */
     size_t max_bytes;
+    bool anew; /* a file that is there is replaced */
 } cache_spec;
 
 typedef enum cache_mode { UNDECIDED, PASSES, FILLS, TAKES } cache_mode;
@@ -19,26 +24,35 @@ typedef struct cache_state {
     cache_mode mode;
     hr__kept *kept;
     int input;
-    int64_t piece, before; /* the piece at hand, and how many elements lie before it */
-    int64_t skip;          /* elements of the input that were given before */
+    hr__kept_place place;
+    int64_t skip; /* elements of the input that were given before */
 } cache_state;
 
 typedef struct cache_unit {
     cache_mode mode;
-    hr__kept *kept;
-    int64_t piece, first; /* first: its element that the unit begins with */
+    hr__kept_part part;
 } cache_unit;
+
+static hr_status cache_spec_copy(void *spec, hr_error *err)
+{
+    cache_spec *sp = spec;
+    if (!sp->file) return HR_OK;
+    sp->file = hr_strdup(sp->file);
+    return sp->file ? HR_OK : hr_no_memory(err, "cache: the name of its file");
+}
+
+static void cache_spec_free(void *spec) { hr_free((char *)(uintptr_t)((cache_spec *)spec)->file); }
 
 static bool make_kept(void *data) { return hr__kept_open(data); }
 static void unmake_kept(void *data) { hr__kept_close(data); }
 
 static hr_status cache_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
+    const cache_spec *sp = spec;
     cache_state *st = state;
     st->kept = hr_plan_shared(p, sizeof *st->kept, make_kept, unmake_kept);
     if (!st->kept) return hr_no_memory(err, "a cache");
-    st->kept->limit = ((const cache_spec *)spec)->max_bytes;
-    return HR_OK;
+    return hr__kept_set(st->kept, sp->file, sp->anew, sp->max_bytes, err);
 }
 
 static void cache_close(void *state)
@@ -48,14 +62,17 @@ static void cache_close(void *state)
 }
 
 /* One who begins in the middle cannot fill. */
-static void decide(cache_state *st, hr_plan *p)
+static hr_status decide(cache_state *st, hr_plan *p, hr_error *err)
 {
-    const hr__kept_use use = st->reading ? HR__KEPT_NEITHER : hr__kept_enter(st->kept, p, st->given == 0);
+    hr__kept_use use = HR__KEPT_NEITHER;
+    if (!st->reading) HR_TRY(hr__kept_enter(st->kept, p, st->given == 0, &use, err));
     st->mode = use == HR__KEPT_TAKE ? TAKES : use == HR__KEPT_FILL ? FILLS : PASSES;
-    if (st->mode == TAKES) return;
+    st->place.given = st->given;
+    if (st->mode == TAKES) return HR_OK;
     st->skip = st->reading ? 0 : st->given;
     st->reading = 1;
     st->input = hr_input_open(p, NULL, 0);
+    return HR_OK;
 }
 
 /* ---- from the input ---- */
@@ -74,9 +91,9 @@ static hr_status pass_over(cache_state *st, hr_plan *p)
 /* A unit that is kept is a piece. */
 static hr_status begin_piece(cache_state *st, cache_unit *unit, hr_error *err)
 {
-    *unit = (cache_unit){.mode = st->mode, .kept = st->kept};
-    if (st->mode == FILLS) unit->piece = hr__kept_begin(st->kept);
-    return unit->piece < 0 ? hr_no_memory(err, "cached rows") : HR_OK;
+    *unit = (cache_unit){st->mode, {.kept = st->kept}};
+    if (st->mode == FILLS) unit->part.piece = hr__kept_begin(st->kept);
+    return unit->part.piece < 0 ? hr_no_memory(err, "cached rows") : HR_OK;
 }
 
 static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
@@ -85,7 +102,7 @@ static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
     while (hr_room(p) > 0) {
         hr_span span;
         const hr_status got = hr_pull(p, st->input, hr_room(p), &span);
-        if (got == HR_END && st->mode == FILLS) hr__kept_end(st->kept);
+        if (got == HR_END && st->mode == FILLS && !hr_plan_failed(p)) HR_TRY(hr__kept_end(st->kept, p, err));
         if (got != HR_OK) return got;
         const hr_status begun = hr_emitted(p) > 0 ? HR_OK : begin_piece(st, hr_unit(p), err);
         if (begun != HR_OK) return hr_span_drop(span), begun;
@@ -99,27 +116,18 @@ static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
 
 static hr_status plan_kept(cache_state *st, hr_plan *p, hr_error *err)
 {
-    const hr__kept *kept = st->kept;
-    while (st->piece < kept->pieces && st->given >= st->before + kept->piece[st->piece].elements)
-        st->before += kept->piece[st->piece++].elements;
-    if (st->piece == kept->pieces) return HR_END;
-
-    const hr__packed *packed = &kept->piece[st->piece];
-    const int64_t first = st->given - st->before, left = packed->elements - first;
-    const int64_t count = left < hr_room(p) ? left : hr_room(p);
-    hr_columns *rows = hr_unit_rows(p, hr__packed_rows(packed, first, count));
-    if (!rows) return hr_no_memory(err, "cached rows");
-    hr__packed_announce(packed, first, count, rows);
-    *(cache_unit *)hr_unit(p) = (cache_unit){TAKES, st->kept, st->piece, first};
-    st->given += count;
-    return HR_OK;
+    cache_unit *unit = hr_unit(p);
+    unit->mode = TAKES;
+    const hr_status planned = hr__kept_plan(st->kept, &st->place, p, &unit->part, err);
+    st->given = st->place.given;
+    return planned;
 }
 
 static hr_status cache_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     (void)spec;
     cache_state *st = state;
-    if (st->mode == UNDECIDED) decide(st, p);
+    if (st->mode == UNDECIDED) HR_TRY(decide(st, p, err));
     return st->mode == TAKES ? plan_kept(st, p, err) : plan_input(st, p, err);
 }
 
@@ -127,8 +135,8 @@ static hr_status cache_work(const void *spec, const void *unit_, hr_work *w, hr_
 {
     (void)spec;
     const cache_unit *unit = unit_;
-    if (unit->mode == FILLS) return hr__kept_put(unit->kept, unit->piece, rows, err);
-    if (unit->mode == TAKES) return hr__packed_fill(&unit->kept->piece[unit->piece], unit->first, w, rows, err);
+    if (unit->mode == FILLS) return hr__kept_put(unit->part.kept, unit->part.piece, rows, err);
+    if (unit->mode == TAKES) return hr__kept_work(&unit->part, w, rows, err);
     return HR_OK;
 }
 
@@ -140,6 +148,8 @@ const hr_op hr_op_cache = {
     .unit_size = sizeof(cache_unit),
     .saved = 2, /* given, reading */
     .traits = HR_SAME_EACH_EPOCH,
+    .spec_copy = cache_spec_copy,
+    .spec_free = cache_spec_free,
     .open = cache_open,
     .plan = cache_plan,
     .work = cache_work,
@@ -148,6 +158,25 @@ const hr_op hr_op_cache = {
 
 hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts)
 {
-    const cache_spec spec = {.max_bytes = opts ? opts->max_bytes : 0};
+    cache_spec spec = {0};
+    if (opts) spec = (cache_spec){opts->file, opts->max_bytes, false};
     return hr_dataset_new(&hr_op_cache, &spec, &in, 1);
+}
+
+hr_dataset *hr__cache_anew(hr_dataset *in, const char *file)
+{
+    const cache_spec spec = {.file = file ? file : "", .anew = true};
+    return hr_dataset_new(&hr_op_cache, &spec, &in, 1);
+}
+
+/* Its name says whose rows they are: another pipeline keeps its own beside it. */
+hr_dataset *hr_snapshot(hr_dataset *in, const char *folder)
+{
+    hr__text file = {0};
+    if (hr_dataset_error(in)) return in;
+    hr__text_printf(&file, "%s/%016" PRIx64 ".rows", folder ? folder : "", hr__dataset_identity(in));
+    const cache_spec spec = {.file = file.failed ? "" : file.data};
+    hr_dataset *ds = hr_dataset_new(&hr_op_cache, &spec, &in, 1);
+    hr__text_free(&file);
+    return ds;
 }

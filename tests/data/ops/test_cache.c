@@ -60,6 +60,20 @@ HR_SAMPLE(two_of_one_cache)
     return hr_repeat(hr_zip((hr_dataset *const[]){hr_dataset_ref(ds), ds}, 2), .count = HR_I64(3));
 }
 
+/* ---- in files: each build of the sample finds none, and later ones that of the first ---- */
+
+static hr_dataset *wide(hr_dataset *ds) { return hr_batch(hr_map(ds, as_text, NULL, .output = &hr_string_schema), 3); }
+
+HR_SAMPLE(cache_in_a_file)
+{
+    remove("cache.rows");
+    return hr_repeat(hr_cache(wide(hr_shuffle(hr_range(80), 9)), .file = "cache.rows"), .count = HR_I64(3));
+}
+HR_SAMPLE(cache_in_a_file_that_is_there)
+{
+    return hr_shuffle(hr_cache(wide(hr_shuffle(hr_range(80), 9)), .file = "there.rows"), 7);
+}
+
 /* ---- what it gives ---- */
 
 static int calls;
@@ -106,8 +120,87 @@ static void cache_keeps_to_its_limit(void **state)
     assert_int64_values(hr_cache(hr_range(3), .max_bytes = 4000), HR_I64(0, 1, 2), 3);
 }
 
+static void a_cache_in_a_file_serves_later_runs(void **state)
+{
+    (void)state;
+    static run first, second;
+    remove("once.rows");
+    for (int i = 0; i < 3; i++) {
+        calls = 0;
+        hr_dataset *ds = hr_cache(hr_map(hr_range(1000), counted, NULL), .file = "once.rows");
+        run_all(i ? &second : &first, ds, (way){.workers = i, .unit_rows = 7 * i});
+        assert_int_equal(calls, i ? 0 : 1000);
+        if (i) assert_same_run(&first, &second);
+    }
+}
+
+static void a_cache_in_a_file_refuses_another_pipeline(void **state)
+{
+    (void)state;
+    static run got;
+    remove("other.rows");
+    run_all(&got, hr_cache(hr_take(hr_range(10), 5), .file = "other.rows"), (way){0});
+    assert_int_equal(got.count, 5);
+    assert_fails(hr_cache(hr_take(hr_range(10), 6), .file = "other.rows"), HR_FAILED_PRECONDITION,
+                 "cache.other_pipeline");
+    assert_fails(hr_cache(hr_range(5), .file = "other.rows"), HR_FAILED_PRECONDITION, "cache.other_pipeline");
+}
+
+static void add_row(hr_example *ex, int row)
+{
+    const int64_t value = row;
+    hr_example_add_int64(ex, "value", &value, 1);
+}
+
+static void a_cache_in_a_file_refuses_changed_data(void **state)
+{
+    (void)state;
+    static run got;
+    remove("data.rows");
+    for (int rows = 5; rows < 7; rows++) {
+        write_example_file("data.tfrecord", hr_example_new(), add_row, rows);
+        hr_dataset *ds = hr_cache(hr_tfrecord("data.tfrecord"), .file = "data.rows");
+        if (rows > 5) {
+            assert_fails(ds, HR_FAILED_PRECONDITION, "cache.source_changed");
+            continue;
+        }
+        run_all(&got, ds, (way){0});
+        assert_int_equal(got.count, 5);
+    }
+    remove("data.tfrecord"); /* gone is not changed */
+    run_all(&got, hr_cache(hr_tfrecord("data.tfrecord"), .file = "data.rows"), (way){0});
+    assert_int_equal(got.count, 5);
+}
+
+static void an_epoch_that_stops_leaves_no_file(void **state)
+{
+    (void)state;
+    static run got;
+    remove("half.rows");
+    hr_iterator *it = iterate(hr_cache(hr_range(100000), .file = "half.rows"), (way){.unit_rows = 10});
+    run_on(&got, it, 30);
+    hr_iterator_free(it);
+    assert_null(fopen("half.rows", "rb"));
+}
+
+static void snapshots_of_two_pipelines_lie_side_by_side(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int64_values(hr_snapshot(hr_take(hr_range(10), 2), "snapshots"), HR_I64(0, 1), 2);
+        assert_int64_values(hr_snapshot(hr_take(hr_range(10), 3), "snapshots"), HR_I64(0, 1, 2), 3);
+    }
+    hr_file_list files;
+    assert_int_equal(hr_match_files("snapshots/*.rows", &files, NULL), HR_OK);
+    assert_int_equal(files.count, 2);
+    for (int64_t i = 0; i < files.count; i++) remove(files.path[i]);
+    hr_file_list_clear(&files);
+}
+
 int main(void)
 {
+    static run first;
+    run_all(&first, hr_cache(wide(hr_shuffle(hr_range(80), 9)), .file = "there.rows"), (way){0});
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(cache),
         HR_CONFORMANCE(cache_of_strings),
@@ -116,6 +209,13 @@ int main(void)
         HR_CONFORMANCE(random_map_above_cache),
         HR_CONFORMANCE(caches_that_are_opened),
         HR_CONFORMANCE(two_of_one_cache),
+        HR_CONFORMANCE(cache_in_a_file),
+        HR_CONFORMANCE(cache_in_a_file_that_is_there),
+        cmocka_unit_test(a_cache_in_a_file_serves_later_runs),
+        cmocka_unit_test(a_cache_in_a_file_refuses_another_pipeline),
+        cmocka_unit_test(a_cache_in_a_file_refuses_changed_data),
+        cmocka_unit_test(an_epoch_that_stops_leaves_no_file),
+        cmocka_unit_test(snapshots_of_two_pipelines_lie_side_by_side),
         cmocka_unit_test(cache_works_on_each_element_once),
         cmocka_unit_test(cache_gives_every_epoch_alike),
         cmocka_unit_test(cache_keeps_to_its_limit),

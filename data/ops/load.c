@@ -1,0 +1,100 @@
+/* load: the elements of a file of rows, as hr_save or a cache wrote it. plan finds the next ones, work reads them. */
+#include "data/kept.h"
+#include <headrace/data.h>
+
+typedef struct load_spec {
+    const char *file;
+    hr__rows_head head; /* read when the dataset is made */
+} load_spec;
+
+typedef struct load_state {
+    hr__kept_place place; /* saved: its first number */
+    hr__kept *kept;
+} load_state;
+
+static hr_status load_copy(void *spec, hr_error *err)
+{
+    load_spec *sp = spec;
+    if (!sp->file) return hr_fail(err, HR_INVALID_ARGUMENT, "load.file", "load: expected the name of a file, got none");
+    sp->file = hr_strdup(sp->file);
+    return sp->file ? hr__rows_head_read(sp->file, &sp->head, err) : hr_no_memory(err, "load: the name of its file");
+}
+
+static void load_free(void *spec)
+{
+    load_spec *sp = spec;
+    hr_free((char *)(uintptr_t)sp->file);
+    hr__rows_head_clear(&sp->head);
+}
+
+static hr_status load_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in;
+    return hr_schema_set(out, &((const load_spec *)spec)->head.schema, err);
+}
+
+static bool make_kept(void *data) { return hr__kept_open(data); }
+static void unmake_kept(void *data) { hr__kept_close(data); }
+
+static hr_status load_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const load_spec *sp = spec;
+    load_state *st = state;
+    st->kept = hr_plan_shared(p, sizeof *st->kept, make_kept, unmake_kept);
+    if (!st->kept) return hr_no_memory(err, "load");
+    if (hr_file_number(p, sp->file) < 0) return hr_no_memory(err, "load: a file's name");
+    HR_TRY(hr__kept_set(st->kept, sp->file, false, 0, err));
+    return hr__kept_load(st->kept, p, err);
+}
+
+static hr_status load_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)spec;
+    load_state *st = state;
+    return hr__kept_plan(st->kept, &st->place, p, hr_unit(p), err);
+}
+
+static hr_status load_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)spec;
+    return hr__kept_work(unit, w, rows, err);
+}
+
+static void load_identity(const void *spec, uint64_t *sum) { hr_identify_text(sum, ((const load_spec *)spec)->file); }
+
+const hr_op hr_op_load = {
+    .head = HR_OP_HEAD,
+    .name = "load",
+    .spec_size = sizeof(load_spec),
+    .state_size = sizeof(load_state),
+    .unit_size = sizeof(hr__kept_part),
+    .saved = 1, /* place.given */
+    .spec_copy = load_copy,
+    .spec_free = load_free,
+    .check = load_check,
+    .open = load_open,
+    .plan = load_plan,
+    .work = load_work,
+    .identity = load_identity,
+};
+
+hr_dataset *hr_load(const char *file)
+{
+    const load_spec spec = {.file = file};
+    return hr_dataset_new(&hr_op_load, &spec, NULL, 0);
+}
+
+/* ---- saving ---- */
+
+/* A cache writes the file as it passes the elements; a file of that name is replaced. */
+hr_status hr_save(hr_dataset *ds, const char *file, hr_error *err)
+{
+    const hr_element *e;
+    hr_iterator *it = hr_iterate(hr__cache_anew(ds, file));
+    hr_status st;
+    do st = hr_next(it, &e);
+    while (st == HR_OK);
+    if (st != HR_END && err) *err = *hr_iterator_error(it);
+    hr_iterator_free(it);
+    return st == HR_END ? HR_OK : st;
+}
