@@ -150,6 +150,91 @@ HR_API hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema
                                       const hr_survey_opts *opts, hr_deviation_fn *tell, void *user, int64_t *count,
                                       hr_error *err);
 
+/* ---- statistics ---- */
+
+enum { HR_STATS_QUANTILES = 7, HR_STATS_TOP = 10 };
+/* The shares of hr_feature_stats.quantile: 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99. */
+HR_API extern const double hr_stats_share[HR_STATS_QUANTILES];
+
+typedef struct hr_top_value {
+    hr_view text;  /* of a number, as it is written; of a string its first 64 bytes */
+    int64_t count; /* at least; at most top_error more */
+} hr_top_value;
+
+/* What is known of a feature, or of a feature list over all its steps. Numbers are NaN where there is nothing to say. */
+typedef struct hr_feature_stats {
+    hr_view key;
+    hr_dtype
+        dtype; /* HR_INT64, HR_FLOAT (also int64 and float32 mixed, as in JSON), HR_STRING; HR_INVALID_DTYPE: no kind */
+    bool mixed;               /* numbers and strings; what follows is of the kind of `dtype` */
+    int64_t records, missing; /* that have it, that do not */
+    int64_t values;
+    int64_t least_values, most_values; /* of a record (a step) */
+    int64_t zeros;                     /* or empty strings */
+    int64_t nans, infinite;            /* of floats; they are left out of what follows */
+    double min, max, mean, std;        /* std: of all values, not of a sample of them */
+    double log1p_mean, log1p_std;      /* of log(1 + value); NaN if a value is -1 or less */
+    double quantile[HR_STATS_QUANTILES];
+    int64_t least_bytes, most_bytes; /* of strings */
+    double mean_bytes;
+    double distinct; /* about, within some percent; exactly if distinct_exact */
+    bool distinct_exact;
+    hr_top_value top[HR_STATS_TOP]; /* the most frequent values, as far as they are surely such */
+    int tops;
+    int64_t top_error;
+} hr_feature_stats;
+
+/* One pass over all records, in memory that depends on the features, not on the records. CSV without a schema takes one pass more for its
+ * types. The figures depend on the files alone, never on threads. Gives *out. */
+typedef struct hr_stats hr_stats;
+HR_API hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts *opts, hr_stats **out,
+                                       hr_error *err);
+#define hr_compute_stats(files, out, err, ...)                                                                         \
+    hr_compute_stats_with((files), &(hr_survey_opts){.struct_size = sizeof(hr_survey_opts), __VA_ARGS__}, (out), (err))
+HR_API int64_t hr_stats_records(const hr_stats *stats);
+HR_API int64_t hr_stats_features(const hr_stats *stats);
+HR_API const hr_feature_stats *hr_stats_feature(const hr_stats *stats, int64_t i); /* sorted by key; borrowed */
+HR_API void hr_stats_free(hr_stats *stats);                                        /* NULL: nothing */
+
+/* How a numeric column normalizes: by mean and std, by min and max, or by log1p and then its mean and std. */
+typedef enum hr_normalization { HR_NORMALIZE_MEAN_STD, HR_NORMALIZE_MIN_MAX, HR_NORMALIZE_LOG1P } hr_normalization;
+/* The `columns:` section of a config file with a numeric column for each feature of numbers, one value a record, with these constants.
+ * Features of one value alone, or without any, get none. Gives *text (hr_free). */
+HR_API hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, char **text, hr_error *err);
+
+/* ---- vocabularies ---- */
+
+typedef struct hr_count_vocabulary_opts {
+    size_t struct_size;
+    int64_t top_k;     /* only so many words, the most frequent; default: all */
+    int64_t min_count; /* only words that occur so often; default: all */
+    hr_survey_opts survey;
+} hr_count_vocabulary_opts;
+
+typedef struct hr_vocabulary_word {
+    hr_view word; /* an int64 as its decimal digits */
+    int64_t count;
+} hr_vocabulary_word;
+
+/* Counts the values of a feature (or feature list) of strings or int64 over all records, exactly: memory holds every different one. Words
+ * come by falling counts, those of one count by their bytes. Gives *out. vocabulary.feature: no record has it; vocabulary.type: it holds
+ * floats. */
+typedef struct hr_vocabulary hr_vocabulary;
+HR_API hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature,
+                                          const hr_count_vocabulary_opts *opts, hr_vocabulary **out, hr_error *err);
+#define hr_count_vocabulary(files, feature, out, err, ...)                                                             \
+    hr_count_vocabulary_with(                                                                                          \
+        (files), (feature), &(hr_count_vocabulary_opts){.struct_size = sizeof(hr_count_vocabulary_opts), __VA_ARGS__}, \
+        (out), (err))
+HR_API int64_t hr_vocabulary_size(const hr_vocabulary *vocabulary);
+HR_API hr_vocabulary_word hr_vocabulary_at(const hr_vocabulary *vocabulary, int64_t i); /* borrowed */
+HR_API int64_t hr_vocabulary_distinct(const hr_vocabulary *vocabulary); /* with those that were left out */
+/* A word a line, as categorical_column_with_vocabulary_file reads it. vocabulary.word: one that is empty, holds a line end, or ends
+ * in '\r', so that no such file can hold it; nothing is written. */
+HR_API hr_status hr_vocabulary_write(const hr_vocabulary *vocabulary, const char *path, hr_error *err);
+HR_API hr_status hr_vocabulary_check(const hr_vocabulary *vocabulary, hr_error *err); /* the same, without writing */
+HR_API void hr_vocabulary_free(hr_vocabulary *vocabulary);                            /* NULL: nothing */
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 #define HR_SCHEMA_H
 
 #include "base/config.h"
+#include "base/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +46,8 @@ HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_erro
 /* Other types for some of its fields: "row=int64,temp=float". Kinds: schema.types. */
 HR_API hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);
+/* A name as YAML has it: in quotes where it would mean something else. */
+void hr__schema_put_name(hr__text *to, hr_view name);
 void hr__schema_sort(hr__schema_file *schema);                               /* by name; there is no label */
 HR_API int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */
 

@@ -29,25 +29,32 @@ hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i)
 /* ---- text ---- */
 
 /* Words that YAML takes for something else than text. */
-static bool is_special(const char *name)
+static bool is_special(hr_view name)
 {
     static const char *const words[] = {"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE",
                                         "yes",  "Yes",  "YES",  "no",   "No",   "NO",   "on",    "On",    "ON",
                                         "off",  "Off",  "OFF",  "y",    "Y",    "n",    "N"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], name) == 0) return true;
+        if (strlen(words[i]) == (size_t)name.size && memcmp(words[i], name.data, (size_t)name.size) == 0) return true;
     return false;
+}
+
+void hr__schema_put_name(hr__text *to, hr_view name)
+{
+    const char *c = name.data, *end = c + name.size;
+    bool plain = c < end && ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_');
+    for (; plain && c < end; c++)
+        plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                (*c && strchr("_-./", *c));
+    if (plain && !is_special(name))
+        hr__text_bytes(to, name.data, (size_t)name.size);
+    else
+        hr__text_json(to, name.data, (size_t)name.size);
 }
 
 static void put_text(hr__text *to, const char *name)
 {
-    bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') || *name == '_';
-    for (const char *c = name; *c; c++)
-        plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("_-./", *c);
-    if (plain && !is_special(name))
-        hr__text_add(to, name);
-    else
-        hr__text_json(to, name, strlen(name));
+    hr__schema_put_name(to, (hr_view){name, (int64_t)strlen(name)});
 }
 
 static const char *word_of(hr_dtype dtype)

@@ -1,0 +1,258 @@
+/* headrace stats: what the features of files hold. */
+#include "base/text.h"
+#include "cli/survey.h"
+#include "io/json_writer.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- JSON ---- */
+
+static void put_count(hr__json_writer *w, const char *key, int64_t value)
+{
+    hr__json_key(w, key);
+    hr__json_int64(w, value);
+}
+
+static void put_number(hr__json_writer *w, const char *key, double value)
+{
+    hr__json_key(w, key);
+    isnan(value) ? hr__json_literal(w, "null") : hr__json_double(w, value);
+}
+
+static void put_numbers(hr__json_writer *w, const hr_feature_stats *f)
+{
+    put_count(w, "zeros", f->zeros);
+    put_count(w, "nans", f->nans);
+    put_count(w, "infinite", f->infinite);
+    put_number(w, "min", f->min);
+    put_number(w, "max", f->max);
+    put_number(w, "mean", f->mean);
+    put_number(w, "std", f->std);
+    put_number(w, "log1p_mean", f->log1p_mean);
+    put_number(w, "log1p_std", f->log1p_std);
+    hr__json_key(w, "quantiles");
+    hr__json_begin(w, '{');
+    for (int q = 0; q < HR_STATS_QUANTILES; q++) {
+        char share[32];
+        snprintf(share, sizeof share, "%g", hr_stats_share[q]);
+        put_number(w, share, f->quantile[q]);
+    }
+    hr__json_end(w, '}');
+}
+
+static void put_feature(hr__json_writer *w, const hr_feature_stats *f)
+{
+    hr__json_begin(w, '{');
+    hr__json_key(w, "feature");
+    hr__json_string(w, f->key);
+    hr__json_key(w, "type");
+    hr__json_literal(w, f->dtype == HR_INT64    ? "\"int64\""
+                        : f->dtype == HR_FLOAT  ? "\"float32\""
+                        : f->dtype == HR_STRING ? "\"string\""
+                                                : "null");
+    hr__json_key(w, "mixed");
+    hr__json_literal(w, f->mixed ? "true" : "false");
+    put_count(w, "records", f->records);
+    put_count(w, "missing", f->missing);
+    put_count(w, "values", f->values);
+    put_count(w, "least_values", f->least_values);
+    put_count(w, "most_values", f->most_values);
+    if (f->dtype == HR_STRING) {
+        put_count(w, "empty", f->zeros);
+        put_count(w, "least_bytes", f->least_bytes);
+        put_count(w, "most_bytes", f->most_bytes);
+        put_number(w, "mean_bytes", f->mean_bytes);
+    } else {
+        put_numbers(w, f);
+    }
+    put_count(w, "distinct", (int64_t)llround(f->distinct));
+    hr__json_key(w, "distinct_exact");
+    hr__json_literal(w, f->distinct_exact ? "true" : "false");
+    hr__json_key(w, "top");
+    hr__json_begin(w, '[');
+    for (int i = 0; i < f->tops; i++) {
+        hr__json_begin(w, '{');
+        hr__json_key(w, "value");
+        hr__json_string(w, f->top[i].text);
+        put_count(w, "count", f->top[i].count);
+        hr__json_end(w, '}');
+    }
+    hr__json_end(w, ']');
+    put_count(w, "top_error", f->top_error);
+    hr__json_end(w, '}');
+}
+
+static hr_status print_as_json(const hr_stats *stats, hr_error *err)
+{
+    hr__text line = {0};
+    hr__json_writer w = {.to = &line};
+    hr__json_begin(&w, '{');
+    put_count(&w, "records", hr_stats_records(stats));
+    hr__json_key(&w, "features");
+    hr__json_begin(&w, '[');
+    for (int64_t i = 0; i < hr_stats_features(stats); i++) put_feature(&w, hr_stats_feature(stats, i));
+    hr__json_end(&w, ']');
+    hr__json_end(&w, '}');
+    hr_status st = hr__text_status(&line, "statistics", err);
+    if (st == HR_OK) puts(line.data);
+    hr__text_free(&line);
+    return st;
+}
+
+/* ---- text ---- */
+
+/* As it stands if it is plain, else as JSON has it. */
+static void print_word(const char *format, hr_view v)
+{
+    hr__text shown = {0};
+    bool plain = v.size > 0;
+    for (int64_t i = 0; i < v.size; i++) plain &= v.data[i] > ' ' && v.data[i] < 127 && v.data[i] != '"';
+    if (plain)
+        hr__text_bytes(&shown, v.data, (size_t)v.size);
+    else
+        hr__text_json(&shown, v.data, (size_t)v.size);
+    printf(format, shown.failed ? "?" : shown.data);
+    hr__text_free(&shown);
+}
+
+static void print_common(const hr_feature_stats *f)
+{
+    char values[48];
+    print_word("  %-22s", f->key);
+    if (f->least_values == f->most_values)
+        snprintf(values, sizeof values, "%" PRId64, f->most_values);
+    else
+        snprintf(values, sizeof values, "%" PRId64 "-%" PRId64, f->least_values, f->most_values);
+    printf(" %-8s %11s %11s %8s %11s",
+           f->mixed   ? "mixed"
+           : f->dtype ? hr_dtype_name(f->dtype)
+                      : "none",
+           with_commas(f->records), with_commas(f->missing), values, with_commas(f->zeros));
+}
+
+static void print_number_row(const hr_feature_stats *f)
+{
+    print_common(f);
+    printf(" %10.6g %10.6g %10.6g %10.6g %10.6g %11.6g %11.6g %s%s\n", f->min, f->quantile[2], f->quantile[3],
+           f->quantile[4], f->max, f->mean, f->std, f->distinct_exact ? "" : "~",
+           with_commas((int64_t)llround(f->distinct)));
+}
+
+static void print_string_row(const hr_feature_stats *f)
+{
+    char bytes[64];
+    snprintf(bytes, sizeof bytes, "%" PRId64 "-%" PRId64, f->least_bytes, f->most_bytes);
+    print_common(f);
+    printf(" %10s %9s%s ", bytes, f->distinct_exact ? "" : "~", with_commas((int64_t)llround(f->distinct)));
+    for (int i = 0; i < f->tops && i < 4; i++) {
+        print_word(i ? ", %s" : " %s", f->top[i].text);
+        printf(" %s", with_commas(f->top[i].count));
+    }
+    printf("\n");
+}
+
+static void print_rows(const hr_stats *stats, bool strings, const char *head)
+{
+    bool any = false;
+    for (int64_t i = 0; i < hr_stats_features(stats); i++) {
+        const hr_feature_stats *f = hr_stats_feature(stats, i);
+        if ((f->dtype == HR_STRING) != strings) continue;
+        if (!any) printf("\n%s\n", head);
+        any = true;
+        strings ? print_string_row(f) : print_number_row(f);
+    }
+}
+
+static void print_text(const hr_stats *stats, int64_t files, double seconds)
+{
+    printf("%s records in %" PRId64 " file%s, read in %.2f s\n", with_commas(hr_stats_records(stats)), files,
+           files == 1 ? "" : "s", seconds);
+    char head[256];
+    const char *common = "  %-22s %-8s %11s %11s %8s %11s";
+    int used = snprintf(head, sizeof head, common, "feature", "type", "records", "missing", "values", "zeros");
+    snprintf(head + used, sizeof head - (size_t)used, " %10s %10s %10s %10s %10s %11s %11s %s", "min", "25%", "median",
+             "75%", "max", "mean", "std", "distinct");
+    print_rows(stats, false, head);
+    used = snprintf(head, sizeof head, common, "feature", "type", "records", "missing", "values", "empty");
+    snprintf(head + used, sizeof head - (size_t)used, " %10s %9s  %s", "bytes", "distinct", "most frequent");
+    print_rows(stats, true, head);
+}
+
+static hr_status print_columns(const hr_stats *stats, hr_normalization how, hr_error *err)
+{
+    char *text;
+    HR_TRY(hr_stats_columns_text(stats, how, &text, err));
+    fputs(text, stdout);
+    hr_free(text);
+    return HR_OK;
+}
+
+/* ---- the command ---- */
+
+static bool read_columns(const command_call *call, hr_normalization *out)
+{
+    static const char *const words[] = {"mean_std", "min_max", "log1p"};
+    const char *name = flag_text(call, "columns");
+    for (int i = 0; name && i < 3; i++)
+        if (strcmp(name, words[i]) == 0) {
+            *out = (hr_normalization)i;
+            return true;
+        }
+    if (name) usage_error(call, "--columns: expected mean_std, min_max or log1p, found \"%s\"", name);
+    return !name;
+}
+
+static int run(command_call *call)
+{
+    survey_run survey;
+    hr_stats *stats = NULL;
+    hr_schema_file *schema = NULL;
+    hr_normalization how = HR_NORMALIZE_MEAN_STD;
+    hr_error err = {0};
+    const double start = now_seconds();
+    int code = read_survey_flags(call, &survey);
+    if (code != 0 || !read_columns(call, &how)) return WRONG_USE;
+    hr_status st = HR_OK;
+    if (flag_given(call, "schema")) st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
+    survey.opts.schema = schema;
+    if (st == HR_OK) st = begin_survey(call, &survey, &err);
+    if (st == HR_OK) st = hr_compute_stats_with(&survey.files, &survey.opts, &stats, &err);
+    const int64_t files = survey.files.count;
+    end_survey(&survey);
+    if (st == HR_OK && flag_given(call, "columns"))
+        st = print_columns(stats, how, &err);
+    else if (st == HR_OK && flag_given(call, "json"))
+        st = print_as_json(stats, &err);
+    else if (st == HR_OK)
+        print_text(stats, files, now_seconds() - start);
+    hr_stats_free(stats);
+    hr_schema_file_free(schema);
+    return st == HR_OK ? WORKED : failed(call, &err);
+}
+
+static const flag flags[] = {
+    {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: found in a pass before"},
+    {FLAG_TEXT, "columns", 0, "HOW", "print numeric columns for a config file: mean_std, min_max or log1p"},
+    {FLAG_SWITCH, "json", 0, NULL, "all figures as one line of JSON"},
+    SURVEY_FLAGS,
+    {0},
+};
+
+const command command_stats = {
+    .name = "stats",
+    .arguments = "FILE...",
+    .summary = "says what the features hold: ranges, means, quantiles, distinct values",
+    .text =
+        "Looks at every record once. Counts, ranges, means and standard deviations are exact, quantiles within 0.4 %;\n"
+        "~ in front of a number of distinct values means within some percent. The figures are the same for any number\n"
+        "of threads. --columns prints the columns: section with the constants that normalize each "
+        "feature.\n" SURVEY_TEXT,
+    .examples = "  headrace stats 'data/train-*.tfrecord'\n"
+                "  headrace stats flights.csv.gz --columns mean_std >> flights.yaml\n"
+                "  headrace stats --json clicks.jsonl | jq '.features[] | {feature, distinct}'\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .run = run,
+};

@@ -1,0 +1,66 @@
+/* Summaries of many values in little memory, which merge and never depend on the order of what is merged but for the last: how many
+ * distinct ones there are (HyperLogLog), quantiles (counts by the upper half of a float's bits), and the most frequent values
+ * (Misra and Gries). Not a public header. */
+#ifndef HR_SKETCH_H
+#define HR_SKETCH_H
+
+#include <headrace/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- distinct values, by their 64-bit hashes: within 2 % mostly ---- */
+
+enum { HR__DISTINCT_BITS = 12, HR__DISTINCT_CELLS = 1 << HR__DISTINCT_BITS };
+typedef struct hr__distinct {
+    uint8_t cell[HR__DISTINCT_CELLS];
+} hr__distinct;
+static inline void hr__distinct_add(hr__distinct *d, uint64_t hash)
+{
+    const uint64_t rest = hash << HR__DISTINCT_BITS | UINT64_C(1) << (HR__DISTINCT_BITS - 1);
+    const uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
+    uint8_t *cell = &d->cell[hash >> (64 - HR__DISTINCT_BITS)];
+    if (rank > *cell) *cell = rank;
+}
+HR_API void hr__distinct_merge(hr__distinct *to, const hr__distinct *from);
+HR_API double hr__distinct_count(const hr__distinct *d);
+
+/* ---- quantiles of floats that are not NaN: within 0.4 % of the value; whole numbers up to 256 exactly ---- */
+
+enum { HR__QUANTILE_PAGES = 512, HR__QUANTILE_BINS = 128 };
+typedef struct hr__quantiles {
+    int64_t *page[HR__QUANTILE_PAGES]; /* by sign and exponent; NULL: none of these */
+    int64_t count;
+} hr__quantiles;
+HR_API hr_status hr__quantiles_add(hr__quantiles *q, float value, hr_error *err);
+HR_API hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_error *err);
+/* The value below or at which `share` of all lie; `whole`: they are whole numbers. NaN of none. */
+HR_API double hr__quantiles_at(const hr__quantiles *q, double share, bool whole);
+HR_API void hr__quantiles_free(hr__quantiles *q);
+
+/* ---- frequent values ---- */
+
+enum { HR__FREQUENT_SLOTS = 512, HR__FREQUENT_MOST = 384, HR__FREQUENT_KEPT = 192, HR__FREQUENT_TEXT = 64 };
+typedef struct hr__frequent_value {
+    uint64_t hash;
+    int64_t count; /* 0: the slot is free. The true count is at most `error` more */
+    uint64_t bits; /* of a number */
+    char *text;    /* the first bytes of a string; NULL: a number */
+    int size;
+} hr__frequent_value;
+typedef struct hr__frequent {
+    hr__frequent_value slot[HR__FREQUENT_SLOTS];
+    int values;
+    int64_t error; /* 0: all values are here, with their true counts */
+} hr__frequent;
+/* `text.data` NULL: a number. */
+HR_API hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_view text, int64_t count,
+                                  hr_error *err);
+HR_API hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err);
+HR_API void hr__frequent_free(hr__frequent *f);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

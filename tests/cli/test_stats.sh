@@ -1,0 +1,59 @@
+# stats and vocab: their figures, the columns that a training takes, the words that a vocabulary file holds.
+source "$SOURCE/tests/cli/kit.sh"
+
+it_says_what_the_features_hold() {
+    people
+    headrace stats people.csv
+    ends_with 0
+    prints "3 records in 1 file"
+    prints "temp                   float32            2           1        1           0      -1000"
+    headrace convert people.csv -s people.yaml -o out
+    headrace stats --json out/data-*
+    ends_with 0
+    prints '"feature": "late", "type": "int64", "mixed": false, "records": 2, "missing": 1'
+    if command -v python3 >/dev/null; then
+        python3 -c 'import json, sys; json.load(sys.stdin)' <"$scratch/out" || fail "not JSON"
+    fi
+}
+
+it_prints_columns_that_a_training_takes() {
+    flights 2000 data
+    headrace stats --columns log1p 'data/train-*' -s "$flights_yaml"
+    ends_with 0
+    prints "  distance: {numeric: distance, log1p: true, mean: "
+    headrace stats --columns mean_std 'data/train-*'
+    local line
+    line=$(printf '%s\n' "$out" | grep '^  dewp:')
+    sed "s/^  dewp: .*/$line/" "$flights_yaml" >f.yaml
+    grep -q "$line" f.yaml || fail "expected a column of dewp"
+    headrace train f.yaml --data none --model-dir model
+    refused 1 'expected files that match "none/train-*.tfrecord", got none'
+}
+
+it_writes_a_vocabulary_that_a_column_reads() {
+    flights 2000 data
+    headrace vocab 'data/train-*' --feature origin --counts
+    ends_with 0
+    [ "$(wc -l <"$scratch/out")" = 3 ] || fail "expected three airports"
+    headrace vocab 'data/train-*' -f origin -k 2 -o origin.txt
+    prints "2 words of 3 written to origin.txt"
+    headrace vocab 'data/train-*' -f origin -k 2
+    same origin.txt "$scratch/out"
+    sed "s|^  origin: .*|  origin: {vocabulary_file: $PWD/origin.txt, num_oov_buckets: 1}|" "$flights_yaml" >f.yaml
+    headrace train f.yaml --data none --model-dir model
+    refused 1 'expected files that match "none/train-*.tfrecord", got none'
+    headrace vocab 'data/train-*' -f temp
+    refused 1 "expected strings or int64, found float32"
+    headrace vocab 'data/train-*' -f orign
+    refused 1 "expected a feature 'orign', found it in no record"
+    headrace vocab 'data/train-*'
+    refused 2 "--feature is missing"
+    printf '{"w": "a\\nb"}\n' >w.jsonl
+    headrace vocab w.jsonl -f w -o w.txt
+    refused 1 "expected words that a line can hold"
+    absent w.txt
+    headrace vocab w.jsonl -f w --json
+    [ "$out" = '{"word": "a\nb", "count": 1}' ] || fail "expected the word"
+}
+
+run_tests
