@@ -51,7 +51,7 @@ extern "C" {
 typedef enum hr_status {
     HR_OK = 0,
     HR_END = 1,  /* no more elements: not an error */
-    HR_WAIT = 2, /* operators only: the input has nothing yet; return it and keep what you have */
+    HR_WAIT = 2, /* nothing yet. To an operator, of its input: return it and keep what you have */
     HR_CANCELLED = -1,
     HR_UNKNOWN = -2,
     HR_INVALID_ARGUMENT = -3,

@@ -38,6 +38,9 @@ HR_API void hr_dataset_unref(hr_dataset *ds);                    /* NULL: nothin
 HR_API const hr_error *hr_dataset_error(const hr_dataset *ds);   /* NULL: sound. Borrows from `ds` */
 HR_API const hr_schema *hr_dataset_schema(const hr_dataset *ds); /* borrows from `ds`; NULL if it failed */
 
+/* How many elements it has, as far as its operators tell: HR_INFINITE_CARDINALITY, HR_UNKNOWN_CARDINALITY. Opens nothing. */
+HR_API int64_t hr_cardinality(const hr_dataset *ds);
+
 /* ---- elements ---- */
 
 /* A component by name or place: NULL if there is none. Borrows until the next hr_next. Dense components have the
@@ -78,6 +81,30 @@ HR_API const hr_error *hr_iterator_error(const hr_iterator *it); /* NULL: none. 
 /* Any thread; hr_next then gives HR_CANCELLED. Waits for nothing: no further unit is begun, a wait for a pipe ends. */
 HR_API void hr_cancel(hr_iterator *it);
 HR_API void hr_iterator_free(hr_iterator *it); /* waits for units that are running, no others. NULL: nothing */
+
+/* hr_next that leaves the element where it is: the next call gives it again, and a saved state does not know of it. */
+HR_API hr_status hr_peek(hr_iterator *it, const hr_element **out);
+/* hr_next that waits no longer than `ns` nanoseconds and then gives HR_WAIT: nothing is lost, ask again. A unit of work
+ * that it has begun itself is ended first; 0 takes what is there, or does one unit. */
+HR_API hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element **out);
+/* TensorFlow's iterators: one-shot is hr_iterate. Initializable and reinitializable is this. Feedable is a variable of the
+ * caller's that holds one hr_iterator * or another: each keeps its place.
+ *
+ * Begins anew, or with another dataset of the same components (NULL: the same one, in a new run): whoever has `it` goes on
+ * with it. Takes `ds`. Options as for hr_iterate. What was borrowed from it is no more. An error of the old run is gone. */
+HR_API hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts);
+#define hr_iterator_reset(...)                                                                                         \
+    HR_CALL2_(hr_iterator_reset_with, hr_iterate_opts, __VA_ARGS__, .struct_size = sizeof(hr_iterate_opts))
+
+/* ---- a whole dataset at once. All take it; HR_OK or what its iterator said, in `err` as well ---- */
+
+typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
+HR_API hr_status hr_count(hr_dataset *ds, int64_t *count, hr_error *err);
+/* Calls `fn` for one element after the other, with a state that is the caller's. What it returns below 0 ends it. */
+HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *user, hr_error *err);
+/* Gives an iterator (hr_iterator_free) and lends its only element; NULL if there is none or are more, which is an error of
+ * that iterator (HR_INVALID_ARGUMENT). */
+HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out);
 
 /* Where `it` stands, behind the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its own
  * pipeline only: hr_iterate refuses another, or changed files, and says which. */
@@ -338,7 +365,6 @@ HR_API hr_dataset *hr_group_by_window_with(hr_dataset *in, hr_key_fn *key, void 
 
 /* One element a key, by rising key, once the input has ended: `reduce` puts an element into the key's state, `finalize`
  * makes an element of it. States are bytes without pointers. A restored pipeline reads its input again. */
-typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
 typedef hr_status hr_finalize_fn(int64_t key, const void *state, hr_builder *out, hr_call *call, void *user);
 typedef struct hr_group_by_reducer_opts {
     size_t struct_size;
@@ -475,6 +501,14 @@ HR_API hr_dataset *hr_snapshot(hr_dataset *in, const char *folder);
 HR_API hr_status hr_save(hr_dataset *ds, const char *file, hr_error *err);
 /* The elements of a file that hr_save wrote, or a cache. Its components are read at once, when the dataset is made. */
 HR_API hr_dataset *hr_load(const char *file);
+
+/* Passes all elements, and says that there are `cardinality` of them (or an infinite or unknown number): any other number
+ * is an error (HR_FAILED_PRECONDITION), where it shows. */
+HR_API hr_dataset *hr_assert_cardinality(hr_dataset *in, int64_t cardinality);
+
+/* fn(in, user): an operator put together by a function, for chains. */
+typedef hr_dataset *hr_apply_fn(hr_dataset *in, void *user);
+HR_API hr_dataset *hr_apply(hr_dataset *in, hr_apply_fn *fn, void *user);
 
 /* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
  * one's window. */

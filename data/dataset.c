@@ -127,6 +127,23 @@ hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *firs
     return ds;
 }
 
+/* ---- cardinality ---- */
+
+int64_t hr_cardinality_of_input(const void *spec, const int64_t *in)
+{
+    (void)spec;
+    return in[0];
+}
+
+int64_t hr_cardinality(const hr_dataset *ds)
+{
+    int64_t in[HR_MAX_INPUTS + 1] = {HR_UNKNOWN_CARDINALITY};
+    if (ds->error.code) return HR_UNKNOWN_CARDINALITY;
+    for (int i = 0; i < ds->inputs; i++) in[i] = hr_cardinality(ds->in[i]);
+    if (ds->op->cardinality) return ds->op->cardinality(ds->spec, in);
+    return ds->op->traits & (HR_PASSES_ROWS | HR_ROW_BY_ROW) ? in[0] : HR_UNKNOWN_CARDINALITY;
+}
+
 /* ---- identity ---- */
 
 /* FNV-1a, 64 bits: the same on every machine and in every process. */

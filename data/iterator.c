@@ -2,6 +2,7 @@
 #include "base/constructor.h"
 #include "data/iterator.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_UNIT_SIZE = 256 << 10, SMALLEST_UNIT_SIZE = 4 << 10 };
 static const size_t DEFAULT_BUDGET = (size_t)1 << 30;
@@ -108,25 +109,42 @@ hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
 
 /* ---- the next element ---- */
 
-/* Works until there is a unit or nothing more; sleeps only when others have all that can be done. */
-static void help(hr_iterator *it)
+static bool nothing_yet(const hr_iterator *it)
+{
+    const engine *e = &it->engine;
+    const stage *s = it->input.stage;
+    return !hr__stage_head_ready(s) && !hr__stage_is_over(s) && !engine_cancelled(e) && !e->no_memory;
+}
+
+static void sleep_until(engine *e, uint64_t deadline)
+{
+    const uint64_t from = uv_hrtime();
+    if (from >= deadline) return;
+    e->consumer_sleeps = true;
+    if (deadline == UINT64_MAX)
+        uv_cond_wait(&e->head_ready, &e->lock);
+    else
+        uv_cond_timedwait(&e->head_ready, &e->lock, deadline - from);
+    e->consumer_sleeps = false;
+    e->consumer_waits++;
+    e->consumer_wait_ns += uv_hrtime() - from;
+}
+
+/* Works until there is a unit or nothing more; sleeps only when others have all that can be done. False: the deadline, a
+ * time of uv_hrtime, has passed. */
+static bool help(hr_iterator *it, uint64_t deadline)
 {
     engine *e = &it->engine;
-    stage *s = it->input.stage;
+    bool late = false;
     hr__engine_lock(e);
-    if (!hr__stage_head_ready(s)) e->root.blocked_on = s;
-    while (!hr__stage_head_ready(s) && !hr__stage_is_over(s) && !engine_cancelled(e) && !e->no_memory) {
-        if (hr__engine_run_one(e, 0)) continue;
-        if (hr__stage_head_ready(s) || hr__stage_is_over(s) || e->no_memory) break;
-        const uint64_t from = uv_hrtime();
-        e->consumer_sleeps = true;
-        uv_cond_wait(&e->head_ready, &e->lock);
-        e->consumer_sleeps = false;
-        e->consumer_waits++;
-        e->consumer_wait_ns += uv_hrtime() - from;
+    if (!hr__stage_head_ready(it->input.stage)) e->root.blocked_on = it->input.stage;
+    while (nothing_yet(it) && !late) {
+        if (!hr__engine_run_one(e, 0) && nothing_yet(it)) sleep_until(e, deadline);
+        late = uv_hrtime() >= deadline;
     }
     e->root.blocked_on = NULL;
     hr__engine_unlock(e);
+    return !late;
 }
 
 /* HR_OK: an element is at hand. HR_WAIT: there is none yet. */
@@ -159,7 +177,26 @@ hr_status hr__iterator_try(hr_iterator *it, const hr_element **out)
 hr_status hr_next(hr_iterator *it, const hr_element **out)
 {
     hr_status st;
-    while ((st = hr__iterator_try(it, out)) == HR_WAIT) help(it);
+    while ((st = hr__iterator_try(it, out)) == HR_WAIT) help(it, UINT64_MAX);
+    return st;
+}
+
+hr_status hr_peek(hr_iterator *it, const hr_element **out)
+{
+    const hr_status st = hr_next(it, out);
+    if (st == HR_OK) it->input.next--;
+    return st;
+}
+
+hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element **out)
+{
+    const uint64_t now = uv_hrtime(), deadline = ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
+    hr_status st = hr__iterator_try(it, out);
+    while (st == HR_WAIT) {
+        const bool in_time = help(it, deadline);
+        st = hr__iterator_try(it, out);
+        if (!in_time) break;
+    }
     return st;
 }
 
@@ -204,9 +241,8 @@ static void free_memory(engine *e)
     hr__store_close(&e->store);
 }
 
-void hr_iterator_free(hr_iterator *it)
+static void close_run(hr_iterator *it)
 {
-    if (!it || !it->open) return;
     engine *e = &it->engine;
     hr__engine_cancel(e);
     if (e->max_workers > 0) hr__pool_leave(&e->client);
@@ -220,5 +256,35 @@ void hr_iterator_free(hr_iterator *it)
     uv_cond_destroy(&e->head_ready);
     uv_mutex_destroy(&e->lock);
     hr_dataset_unref(it->ds);
+}
+
+void hr_iterator_free(hr_iterator *it)
+{
+    if (!it || it == &no_memory) return;
+    if (it->open) close_run(it);
     hr_free(it);
+}
+
+/* ---- again ---- */
+
+static bool fits(const hr_dataset *old, const hr_dataset *ds)
+{
+    return old->error.code || ds->error.code || hr__schema_equal(&old->out.schema, &ds->out.schema);
+}
+
+hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts)
+{
+    static const hr_iterate_opts defaults = {0};
+    if (!it->open) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
+    if (ds && !fits(it->ds, ds)) {
+        hr_dataset_unref(ds);
+        return hr_fail(&it->error, HR_INVALID_ARGUMENT, "iterator.schema",
+                       "iterator: expected a dataset of the same components as the one before");
+    }
+    if (!ds) ds = hr_dataset_ref(it->ds);
+    close_run(it);
+    memset(it, 0, sizeof *it);
+    it->ds = ds;
+    if (!open_engine(it, opts ? opts : &defaults)) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
+    return start(it, opts ? opts : &defaults);
 }

@@ -95,7 +95,14 @@ typedef struct hr_op {
     void (*ignored)(const void *spec, const hr_error *err);
     /* HR_PASSES_ROWS: changes what holds for all that stands below. */
     void (*settings)(const void *spec, hr_settings *below);
+
+    /* How many elements come out, if the inputs have `in`: both may be HR_INFINITE_CARDINALITY or HR_UNKNOWN_CARDINALITY. NULL: as many as come in
+     * if it passes rows or goes row by row, else nobody knows. */
+    int64_t (*cardinality)(const void *spec, const int64_t *in);
 } hr_op;
+
+enum { HR_INFINITE_CARDINALITY = -1, HR_UNKNOWN_CARDINALITY = -2 };
+HR_API int64_t hr_cardinality_of_input(const void *spec, const int64_t *in); /* in[0]: for `cardinality` */
 
 /* Adds to an operator's identity. */
 HR_API void hr_identify(uint64_t *sum, const void *bytes, size_t size);

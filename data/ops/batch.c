@@ -63,6 +63,13 @@ static void batch_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->drop_remainder);
 }
 
+static int64_t batch_cardinality(const void *spec, const int64_t *in)
+{
+    const batch_spec *sp = spec;
+    if (in[0] < 0) return in[0];
+    return in[0] / sp->size + (!sp->drop_remainder && in[0] % sp->size != 0);
+}
+
 const hr_op hr_op_batch = {
     .head = HR_OP_HEAD,
     .name = "batch",
@@ -73,6 +80,7 @@ const hr_op hr_op_batch = {
     .plan = batch_plan,
     .work = batch_work,
     .identity = batch_identity,
+    .cardinality = batch_cardinality,
 };
 
 hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts)

@@ -154,6 +154,7 @@ const hr_op hr_op_cache = {
     .plan = cache_plan,
     .work = cache_work,
     .close = cache_close,
+    .cardinality = hr_cardinality_of_input,
 };
 
 hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts)

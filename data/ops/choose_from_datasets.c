@@ -125,6 +125,13 @@ static void choose_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->go_on);
 }
 
+static int64_t choose_cardinality(const void *spec, const int64_t *in)
+{
+    for (int i = 0; i <= ((const choose_spec *)spec)->datasets; i++)
+        if (in[i] != HR_INFINITE_CARDINALITY) return HR_UNKNOWN_CARDINALITY;
+    return HR_INFINITE_CARDINALITY;
+}
+
 const hr_op hr_op_choose_from_datasets = {
     .head = HR_OP_HEAD,
     .name = "choose_from_datasets",
@@ -136,6 +143,7 @@ const hr_op hr_op_choose_from_datasets = {
     .plan = choose_plan,
     .close = choose_close,
     .identity = choose_identity,
+    .cardinality = choose_cardinality,
 };
 
 hr_dataset *hr_choose_from_datasets_with(hr_dataset *const *in, int datasets, hr_dataset *choice,

@@ -38,6 +38,13 @@ static hr_status concatenate_load(const void *spec, void *state, hr_token_reader
     return hr_fail(err, HR_DATA_LOSS, "state.damaged", "concatenate: the saved state is damaged");
 }
 
+static int64_t concatenate_cardinality(const void *spec, const int64_t *in)
+{
+    (void)spec;
+    if (in[0] == HR_INFINITE_CARDINALITY || in[1] == HR_INFINITE_CARDINALITY) return HR_INFINITE_CARDINALITY;
+    return in[0] < 0 || in[1] < 0 || in[0] > INT64_MAX - in[1] ? HR_UNKNOWN_CARDINALITY : in[0] + in[1];
+}
+
 const hr_op hr_op_concatenate = {
     .head = HR_OP_HEAD,
     .name = "concatenate",
@@ -46,6 +53,7 @@ const hr_op hr_op_concatenate = {
     .check = concatenate_check,
     .plan = concatenate_plan,
     .load = concatenate_load,
+    .cardinality = concatenate_cardinality,
 };
 
 hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other)

@@ -179,6 +179,15 @@ static void generator_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, (int64_t)sp->o.seed);
 }
 
+static int64_t generator_cardinality(const void *spec, const int64_t *in)
+{
+    (void)in;
+    const generator_spec *sp = spec;
+    if (sp->count >= 0)
+        return sp->o.by_number || sp->o.thread_safe ? sp->count : HR_UNKNOWN_CARDINALITY; /* it may say HR_END before */
+    return sp->o.count ? HR_INFINITE_CARDINALITY : HR_UNKNOWN_CARDINALITY;
+}
+
 const hr_op hr_op_from_generator = {
     .head = HR_OP_HEAD,
     .name = "from_generator",
@@ -196,6 +205,7 @@ const hr_op hr_op_from_generator = {
     .save = generator_save,
     .load = generator_load,
     .identity = generator_identity,
+    .cardinality = generator_cardinality,
 };
 
 hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_from_generator_opts *opts)

@@ -141,6 +141,12 @@ static void slices_identity(const void *spec, uint64_t *sum)
     }
 }
 
+static int64_t slices_cardinality(const void *spec, const int64_t *in)
+{
+    (void)in;
+    return ((const slices_spec *)spec)->own[0].shape.dims[0];
+}
+
 const hr_op hr_op_from_tensor_slices = {
     .head = HR_OP_HEAD,
     .name = "from_tensor_slices",
@@ -152,6 +158,7 @@ const hr_op hr_op_from_tensor_slices = {
     .check = slices_check,
     .plan = slices_plan,
     .identity = slices_identity,
+    .cardinality = slices_cardinality,
 };
 
 hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count)

@@ -46,6 +46,12 @@ static void random_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->same_each_epoch);
 }
 
+static int64_t random_cardinality(const void *spec, const int64_t *in)
+{
+    (void)spec, (void)in;
+    return HR_INFINITE_CARDINALITY;
+}
+
 const hr_op hr_op_random = {
     .head = HR_OP_HEAD,
     .name = "random",
@@ -56,6 +62,7 @@ const hr_op hr_op_random = {
     .open = random_open,
     .plan = random_plan,
     .identity = random_identity,
+    .cardinality = random_cardinality,
 };
 
 hr_dataset *hr_random_dataset_with(const hr_random_dataset_opts *opts)

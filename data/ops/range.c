@@ -42,6 +42,12 @@ static void range_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->count);
 }
 
+static int64_t range_cardinality(const void *spec, const int64_t *in)
+{
+    (void)in;
+    return ((const range_spec *)spec)->count;
+}
+
 const hr_op hr_op_range = {
     .head = HR_OP_HEAD,
     .name = "range",
@@ -51,6 +57,7 @@ const hr_op hr_op_range = {
     .check = range_check,
     .plan = range_plan,
     .identity = range_identity,
+    .cardinality = range_cardinality,
 };
 
 /* In unsigned arithmetic, where the distance between any two integers fits. */

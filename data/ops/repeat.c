@@ -74,6 +74,15 @@ static void repeat_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->count);
 }
 
+/* For ever is infinite even if nothing is known below, and for shuffle_and_repeat if nothing is there: as in TensorFlow. */
+static int64_t repeat_cardinality(const void *spec, const int64_t *in)
+{
+    const repeat_spec *sp = spec;
+    if (sp->count < 0 && (sp->strict || in[0] != 0)) return HR_INFINITE_CARDINALITY;
+    if (sp->count == 0 || in[0] == 0) return 0;
+    return in[0] < 0 ? in[0] : in[0] > INT64_MAX / sp->count ? HR_UNKNOWN_CARDINALITY : in[0] * sp->count;
+}
+
 const hr_op hr_op_repeat = {
     .head = HR_OP_HEAD,
     .name = "repeat",
@@ -84,6 +93,7 @@ const hr_op hr_op_repeat = {
     .check = repeat_check,
     .plan = repeat_plan,
     .identity = repeat_identity,
+    .cardinality = repeat_cardinality,
 };
 
 hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts)

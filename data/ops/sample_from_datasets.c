@@ -146,6 +146,13 @@ static void sample_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->same_each_epoch);
 }
 
+static int64_t sample_cardinality(const void *spec, const int64_t *in)
+{
+    for (int i = 0; i < ((const sample_spec *)spec)->datasets; i++)
+        if (in[i] != HR_INFINITE_CARDINALITY) return HR_UNKNOWN_CARDINALITY;
+    return HR_INFINITE_CARDINALITY;
+}
+
 const hr_op hr_op_sample_from_datasets = {
     .head = HR_OP_HEAD,
     .name = "sample_from_datasets",
@@ -158,6 +165,7 @@ const hr_op hr_op_sample_from_datasets = {
     .open = sample_open,
     .plan = sample_plan,
     .identity = sample_identity,
+    .cardinality = sample_cardinality,
 };
 
 hr_dataset *hr_sample_from_datasets_with(hr_dataset *const *in, int datasets, const hr_sample_from_datasets_opts *opts)

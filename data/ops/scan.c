@@ -166,6 +166,7 @@ const hr_op hr_op_scan = {
     .save = scan_save,
     .load = scan_load,
     .identity = scan_identity,
+    .cardinality = hr_cardinality_of_input,
 };
 
 hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_scan_fn *fn, void *user,

@@ -57,6 +57,12 @@ static void shard_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->index);
 }
 
+static int64_t shard_cardinality(const void *spec, const int64_t *in)
+{
+    const shard_spec *sp = spec;
+    return in[0] < 0 ? in[0] : in[0] / sp->num_shards + (sp->index < in[0] % sp->num_shards);
+}
+
 const hr_op hr_op_shard = {
     .head = HR_OP_HEAD,
     .name = "shard",
@@ -66,6 +72,7 @@ const hr_op hr_op_shard = {
     .check = shard_check,
     .plan = shard_plan,
     .identity = shard_identity,
+    .cardinality = shard_cardinality,
 };
 
 hr_dataset *hr_shard(hr_dataset *in, int64_t num_shards, int64_t index)

@@ -313,6 +313,7 @@ const hr_op hr_op_shuffle = {
     .close = shuffle_close,
     .held_from = shuffle_held_from,
     .identity = shuffle_identity,
+    .cardinality = hr_cardinality_of_input,
 };
 
 static int64_t slots_for(int64_t buffer_size)

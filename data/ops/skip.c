@@ -41,6 +41,13 @@ static void skip_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->count);
 }
 
+static int64_t skip_cardinality(const void *spec, const int64_t *in)
+{
+    const int64_t count = ((const skip_spec *)spec)->count;
+    if (count < 0) return 0;
+    return in[0] < 0 ? in[0] : in[0] > count ? in[0] - count : 0;
+}
+
 const hr_op hr_op_skip = {
     .head = HR_OP_HEAD,
     .name = "skip",
@@ -49,6 +56,7 @@ const hr_op hr_op_skip = {
     .saved = 1, /* skipped */
     .plan = skip_plan,
     .identity = skip_identity,
+    .cardinality = skip_cardinality,
 };
 
 hr_dataset *hr_skip(hr_dataset *in, int64_t count)

@@ -29,6 +29,13 @@ static hr_status take_plan(const void *spec, void *state, hr_plan *p, hr_error *
 
 static void take_identity(const void *spec, uint64_t *sum) { hr_identify_i64(sum, ((const take_spec *)spec)->count); }
 
+static int64_t take_cardinality(const void *spec, const int64_t *in)
+{
+    const int64_t count = ((const take_spec *)spec)->count;
+    if (count < 0 || (in[0] >= 0 && in[0] < count)) return in[0];
+    return in[0] == HR_UNKNOWN_CARDINALITY ? HR_UNKNOWN_CARDINALITY : count;
+}
+
 const hr_op hr_op_take = {
     .head = HR_OP_HEAD,
     .name = "take",
@@ -37,6 +44,7 @@ const hr_op hr_op_take = {
     .saved = 1, /* passed */
     .plan = take_plan,
     .identity = take_identity,
+    .cardinality = take_cardinality,
 };
 
 hr_dataset *hr_take(hr_dataset *in, int64_t count)

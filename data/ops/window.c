@@ -149,6 +149,15 @@ static void window_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->drop_remainder);
 }
 
+static int64_t window_cardinality(const void *spec, const int64_t *in)
+{
+    const window_spec *sp = spec;
+    const int64_t more = (sp->size - 1) * sp->stride;
+    if (in[0] < 0) return in[0];
+    if (!sp->drop_remainder) return in[0] / sp->shift + (in[0] % sp->shift != 0);
+    return in[0] > more ? (in[0] - more - 1) / sp->shift + 1 : 0;
+}
+
 const hr_op hr_op_window = {
     .head = HR_OP_HEAD,
     .name = "window",
@@ -163,6 +172,7 @@ const hr_op hr_op_window = {
     .load = window_load,
     .held_from = window_held_from,
     .identity = window_identity,
+    .cardinality = window_cardinality,
 };
 
 hr_dataset *hr_window_with(hr_dataset *in, int64_t size, const hr_window_opts *opts)

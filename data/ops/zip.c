@@ -50,6 +50,16 @@ static hr_status zip_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     return HR_OK;
 }
 
+static int64_t zip_cardinality(const void *spec, const int64_t *in)
+{
+    int64_t shortest = HR_INFINITE_CARDINALITY;
+    for (int i = 0; i < ((const zip_spec *)spec)->inputs; i++) {
+        if (in[i] == HR_UNKNOWN_CARDINALITY) return HR_UNKNOWN_CARDINALITY;
+        if (in[i] >= 0 && (shortest < 0 || in[i] < shortest)) shortest = in[i];
+    }
+    return shortest;
+}
+
 const hr_op hr_op_zip = {
     .head = HR_OP_HEAD,
     .name = "zip",
@@ -57,6 +67,7 @@ const hr_op hr_op_zip = {
     .traits = HR_JOINS_ROWS,
     .check = zip_check,
     .plan = zip_plan,
+    .cardinality = zip_cardinality,
 };
 
 hr_dataset *hr_zip(hr_dataset *const *in, int inputs)

@@ -254,6 +254,11 @@ static hr_shape padded_shape(const cJSON *dims)
     return shape;
 }
 
+static hr_dataset *build_assert_cardinality(const step *s)
+{
+    return hr_assert_cardinality(s->in, golden_int(s->json, "count", 0));
+}
+
 static hr_dataset *build_padded_batch(const step *s)
 {
     const cJSON *dims = golden_get(s->json, "padded_shapes"), *given = golden_get(s->json, "padding_values");
@@ -464,6 +469,7 @@ static const struct {
     const char *name;
     hr_dataset *(*build)(const step *s);
 } builders[] = {
+    {"assert_cardinality", build_assert_cardinality},
     {"batch", build_batch},
     {"bucket_by_sequence_length", build_bucket_by_sequence_length},
     {"cache", build_cache},

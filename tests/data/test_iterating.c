@@ -1,0 +1,167 @@
+/* Looking ahead, not waiting for ever, beginning anew, and whole datasets at once. */
+#include "tests/data/conformance.h"
+
+static int64_t value_of(const hr_element *e) { return *(const int64_t *)hr_get(e, "value")->data; }
+
+static void assert_gives(hr_iterator *it, int64_t want)
+{
+    const hr_element *e;
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_int_equal(value_of(e), want);
+}
+
+static void peek_leaves_the_element_where_it_is(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_range(3), (way){.unit_rows = 1});
+    for (int64_t i = 0; i < 3; i++) {
+        assert_int_equal(hr_peek(it, &e), HR_OK);
+        assert_int_equal(hr_peek(it, &e), HR_OK);
+        assert_int_equal(value_of(e), i);
+        assert_gives(it, i);
+    }
+    assert_int_equal(hr_peek(it, &e), HR_END);
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void a_saved_state_does_not_know_what_was_peeked(void **state)
+{
+    (void)state;
+    void *saved;
+    size_t size;
+    const hr_element *e;
+    hr_error err;
+    hr_dataset *ds = hr_shuffle(hr_range(20), 5);
+    hr_iterator *it = iterate(hr_dataset_ref(ds), (way){0});
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_int_equal(hr_peek(it, &e), HR_OK);
+    const int64_t second = value_of(e);
+    assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+    hr_iterator_free(it);
+    it = iterate(ds, (way){.state = saved, .state_size = size});
+    assert_gives(it, second);
+    hr_iterator_free(it);
+    hr_free(saved);
+}
+
+static void without_workers_next_within_does_a_unit_at_a_time(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_shuffle(hr_unbatch(hr_batch(hr_range(900), 3)), 800), (way){.unit_rows = 100});
+    int waits = 0;
+    hr_status st;
+    while ((st = hr_next_within(it, 0, &e)) == HR_WAIT) waits++;
+    assert_int_equal(st, HR_OK);
+    assert_true(waits > 0); /* the unit that it did was for others */
+    int64_t seen = 1;
+    while ((st = hr_next_within(it, 1, &e)) != HR_END) seen += st == HR_OK;
+    assert_int_equal(seen, 900);
+    assert_int_equal(hr_next_within(it, UINT64_MAX, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void an_iterator_begins_anew_with_another_dataset(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_range(2), (way){0});
+    assert_gives(it, 0);
+    assert_int_equal(hr_iterator_reset(it, NULL), HR_OK);
+    assert_gives(it, 0);
+    assert_gives(it, 1);
+    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_int_equal(hr_iterator_reset(it, hr_range(9, .start = 7)), HR_OK);
+    assert_gives(it, 7);
+    assert_int_equal(hr_iterator_reset(it, hr_batch(hr_range(3), 0)), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "batch.size");
+    assert_int_equal(hr_iterator_reset(it, hr_range(1)), HR_OK);
+    assert_null(hr_iterator_error(it));
+    assert_gives(it, 0);
+    assert_int_equal(hr_iterator_reset(it, hr_enumerate(hr_range(1))), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "iterator.schema");
+    hr_iterator_free(it);
+}
+
+static void a_reset_leaks_nothing_whatever_fails(void **state)
+{
+    (void)state;
+    for (int64_t n = 0; n < 60; n++) {
+        hr_iterator *it = iterate(hr_range(5), (way){0});
+        const hr_element *e;
+        hr_next(it, &e);
+        fail_allocation(n);
+        hr_iterator_reset(it, NULL, .seed = 7);
+        while (hr_next(it, &e) == HR_OK) continue;
+        allocations_since();
+        hr_iterator_free(it);
+    }
+}
+
+static hr_status add_up(void *state, const hr_element *in, void *user)
+{
+    if (user && value_of(in) == 3) return HR_ABORTED;
+    *(int64_t *)state += value_of(in);
+    return HR_OK;
+}
+
+static void whole_datasets_are_counted_and_reduced(void **state)
+{
+    (void)state;
+    hr_error err;
+    int64_t count, sum = 100;
+    assert_ok(hr_count(hr_batch(hr_range(9), 2), &count, &err), &err);
+    assert_int_equal(count, 5);
+    assert_ok(hr_reduce(hr_range(5), &sum, add_up, NULL, &err), &err);
+    assert_int_equal(sum, 110);
+    assert_int_equal(hr_reduce(hr_range(5), &sum, add_up, &sum, &err), HR_ABORTED);
+    assert_string_equal(err.kind, "reduce.function");
+    assert_int_equal(hr_count(hr_batch(hr_range(9), 0), &count, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "batch.size");
+}
+
+static void a_single_element_is_the_only_one(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = hr_get_single_element(hr_range(8, .start = 7), &e);
+    assert_int_equal(value_of(e), 7);
+    hr_iterator_free(it);
+    const int64_t wrong[] = {0, 2, 9};
+    for (int i = 0; i < 3; i++) {
+        it = hr_get_single_element(hr_range(wrong[i]), &e);
+        assert_null(e);
+        assert_string_equal(hr_iterator_error(it)->kind, "single_element.count");
+        hr_iterator_free(it);
+    }
+    it = hr_get_single_element(hr_batch(hr_range(3), 0), &e);
+    assert_null(e);
+    assert_string_equal(hr_iterator_error(it)->kind, "batch.size");
+    hr_iterator_free(it);
+}
+
+static hr_dataset *last_of(hr_dataset *in, void *user) { return hr_skip(in, *(const int64_t *)user); }
+
+static void apply_puts_a_function_into_a_chain(void **state)
+{
+    (void)state;
+    int64_t two = 2;
+    assert_int64_values(hr_apply(hr_range(4), last_of, &two), HR_I64(2, 3), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(peek_leaves_the_element_where_it_is),
+        cmocka_unit_test(a_saved_state_does_not_know_what_was_peeked),
+        cmocka_unit_test(without_workers_next_within_does_a_unit_at_a_time),
+        cmocka_unit_test(an_iterator_begins_anew_with_another_dataset),
+        cmocka_unit_test(a_reset_leaks_nothing_whatever_fails),
+        cmocka_unit_test(whole_datasets_are_counted_and_reduced),
+        cmocka_unit_test(a_single_element_is_the_only_one),
+        cmocka_unit_test(apply_puts_a_function_into_a_chain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
