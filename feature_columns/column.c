@@ -260,11 +260,29 @@ static hr_feature_column *failed_source(hr_feature_column *const *source, int so
     return NULL;
 }
 
+/* The descriptor is of this library's version of the kit. */
+static hr_status check_kind(const hr_column_kind *kind, hr_error *err)
+{
+    if (kind->head.abi_version != HR_COLUMN_ABI || kind->head.struct_size != sizeof *kind)
+        return hr_fail(err, HR_INTERNAL, "column.kind",
+                       "feature column: expected a kind made for version %d of the column kit, got version %u; compile "
+                       "it with this library's headers",
+                       HR_COLUMN_ABI, kind->head.abi_version);
+    if (!kind->name || !kind->describe)
+        return hr_fail(err, HR_INTERNAL, "column.kind", "feature column: expected a kind with name and describe");
+    return HR_OK;
+}
+
 hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, const void *spec, hr_feature_column *const *source,
                                          int sources)
 {
     hr_feature_column *failed = failed_source(source, sources);
     if (failed) return failed;
+    hr_error wrong;
+    if (check_kind(kind, &wrong) != HR_OK) {
+        drop_sources(source, sources);
+        return hr__failed_column(&wrong);
+    }
     hr_feature_column *column = hr_calloc(1, sizeof *column + kind->spec_size);
     hr_feature_column **own = hr_calloc((size_t)sources + 1, sizeof(hr_feature_column *));
     if (!column || !own) {

@@ -1,0 +1,85 @@
+/* A kind of feature column of one's own: the hour of a time in seconds since 1970, as an id from 0 to 23. It is made of
+ * the public kit alone; what it gives can be crossed, embedded, counted, put into sequences like the library's own.
+ *
+ *     hr_feature_column *hour = hour_of_day_column("pickup_time", -5 * 3600);
+ */
+#include "examples/hour_of_day.h"
+
+#include <string.h>
+
+typedef struct hour_spec {
+    const char *key;
+    int64_t seconds_east;
+} hour_spec;
+
+/* The caller's string is only lent: the column keeps a copy, which is freed with it. */
+static hr_status hour_copy(void *spec, hr_error *err)
+{
+    hour_spec *s = spec;
+    s->key = hr_strdup(s->key);
+    return s->key ? HR_OK : hr_no_memory(err, "hour_of_day");
+}
+
+static void hour_free(void *spec) { hr_free((void *)(uintptr_t)((hour_spec *)spec)->key); }
+
+static hr_status hour_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                               hr_error *err)
+{
+    (void)source;
+    const hour_spec *s = spec;
+    if (s->seconds_east <= -86400 || s->seconds_east >= 86400)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "hour.zone",
+                       "hour_of_day '%s': expected less than a day of seconds, got %lld", s->key,
+                       (long long)s->seconds_east);
+    HR_TRY(hr_column_name(out, err, "%s_hour", s->key));
+    HR_TRY(hr_column_read(out, &(hr_feature){.key = s->key, .kind = HR_VAR_LEN, .dtype = HR_INT64}, err));
+    hr_column_mix(out, &s->seconds_east, sizeof s->seconds_east);
+    hr_column_info *info = hr_column_describe(out);
+    info->categorical = true;
+    info->num_buckets = 24;
+    return HR_OK;
+}
+
+static hr_status hour_accept(const void *spec, const hr_column_values *in, hr_error *err)
+{
+    if (in->dtype == HR_INT64) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "hour.dtype", "hour_of_day '%s': expected int64, got %s",
+                   ((const hour_spec *)spec)->key, hr_dtype_name(in->dtype));
+}
+
+static hr_status hour_transform(const void *spec, hr_column_work *w, const hr_column_values *in, hr_column_values *out,
+                                hr_error *err)
+{
+    const hour_spec *s = spec;
+    HR_TRY(hr_column_present(w, in, out, err)); /* without missing values, as every categorical column */
+    const int64_t *second = out->values;
+    int64_t *id = hr_column_ids(w, out->count);
+    if (!id) return hr_no_memory(err, "hour_of_day");
+    for (int64_t i = 0; i < out->count; i++) {
+        if (second[i] < 0) {
+            hr_error wrong;
+            hr_fail(&wrong, HR_INVALID_ARGUMENT, "hour.before_1970", "expected a time from 1970 on, got %lld",
+                    (long long)second[i]);
+            hr_column_fail_row(w, hr_column_row_of(out, i), &wrong);
+        }
+        id[i] = second[i] < 0 ? 0 : (second[i] % 86400 + s->seconds_east + 86400) % 86400 / 3600;
+    }
+    out->values = id;
+    return HR_OK;
+}
+
+static const hr_column_kind hour_of_day = {
+    .head = HR_COLUMN_HEAD,
+    .name = "hour_of_day_column",
+    .spec_size = sizeof(hour_spec),
+    .spec_copy = hour_copy,
+    .spec_free = hour_free,
+    .describe = hour_describe,
+    .accept = hour_accept,
+    .transform = hour_transform,
+};
+
+hr_feature_column *hour_of_day_column(const char *key, int64_t seconds_east)
+{
+    return hr_feature_column_new(&hour_of_day, &(hour_spec){key, seconds_east}, NULL, 0);
+}
