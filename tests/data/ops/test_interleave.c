@@ -170,6 +170,25 @@ static void interleave_frees_its_user_once(void **state)
     assert_int_equal(freed, 3);
 }
 
+/* The function that opens CSV files is made to be handed over, with its options. */
+static void interleave_opens_csv_files_by_their_own_function(void **state)
+{
+    (void)state;
+    write_file("a.csv", "n\n1\n2\n", 6);
+    write_file("b.csv", "n\n3\n", 4);
+    const hr_csv_column column = {.name = "n", .dtype = HR_INT64};
+    const hr_csv_opts opts = {.struct_size = sizeof opts, .columns = &column, .column_count = 1};
+    hr_dataset *ds = hr_interleave(hr_list_files("?.csv"), hr_csv_fn, (void *)(uintptr_t)&opts);
+    hr_iterator *it = hr_iterate(ds);
+    const hr_element *e;
+    hr_status st;
+    int64_t sum = 0;
+    while ((st = hr_next(it, &e)) == HR_OK) sum = 10 * sum + *(const int64_t *)hr_get(e, "n")->data;
+    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
+    assert_int_equal(sum, 132);
+    hr_iterator_free(it);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +204,7 @@ int main(void)
         cmocka_unit_test(interleave_refuses_what_its_function_may_not_give),
         cmocka_unit_test(interleave_refuses_bad_lengths_without_a_call),
         cmocka_unit_test(interleave_frees_its_user_once),
+        cmocka_unit_test(interleave_opens_csv_files_by_their_own_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

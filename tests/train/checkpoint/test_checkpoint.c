@@ -33,6 +33,7 @@ static void checkpoint_gives_back_what_was_written(void **state)
     hr_tensor t;
     assert_ok(write_sample("m-7", &err), &err);
     assert_ok(hr_bundle_open("m-7", &b, &err), &err);
+    assert_int_equal(hr_bundle_shards(b), 1);
     assert_ok(hr_bundle_read(b, "z/kernel", &t, &err), &err);
     assert_memory_equal(t.data, weights, sizeof weights);
     assert_int_equal(t.shape.dims[0], 3);

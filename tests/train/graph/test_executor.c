@@ -141,6 +141,42 @@ static void a_long_run_can_be_cancelled_from_another_thread(void **state)
     hr_graph_free(g);
 }
 
+/* Never ends by itself. */
+static hr_status spin_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    while (!hr_kernel_cancelled(k)) uv_sleep(1);
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    *(float *)out->data = 0;
+    return HR_OK;
+}
+
+static const hr_graph_op spin = {
+    .head = HR_GRAPH_OP_HEAD,
+    .name = "Test>Spin",
+    .inputs = "",
+    .outputs = "y:float",
+    .traits = HR_STATEFUL,
+    .shape = hr_infer_scalar,
+    .compute = spin_compute,
+};
+
+static void a_kernel_sees_that_its_run_is_cancelled(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    uv_thread_t other;
+    hr_graph *g = hr_graph_new();
+    hr_graph_use(g, &spin);
+    const hr_node target = hr_target(hr_new_node(g, "Test>Spin", .input_count = 0));
+    hr_session *s = hr_session_new(g);
+    assert_int_equal(uv_thread_create(&other, cancel_soon, s), 0);
+    assert_int_equal(hr_session_run(s, NULL, 0, &target, 1, NULL, &err), HR_CANCELLED);
+    uv_thread_join(&other);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 /* The update waits for something slow, the read for nothing; and yet it comes second, as it was made second. */
 static void uses_of_a_variable_run_in_the_order_in_which_they_were_made(void **state)
 {
@@ -195,6 +231,7 @@ int main(void)
         cmocka_unit_test(results_are_the_same_bits_for_any_number_of_workers),
         cmocka_unit_test(a_wide_graph_runs_on_all_workers),
         cmocka_unit_test(an_error_on_any_thread_ends_the_run_and_is_told),
+        cmocka_unit_test(a_kernel_sees_that_its_run_is_cancelled),
         cmocka_unit_test(a_long_run_can_be_cancelled_from_another_thread),
         cmocka_unit_test(uses_of_a_variable_run_in_the_order_in_which_they_were_made),
         cmocka_unit_test(two_sessions_of_one_graph_have_values_of_their_own),

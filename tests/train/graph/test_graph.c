@@ -205,6 +205,25 @@ static void nodes_of_two_graphs_do_not_mix(void **state)
     hr_graph_free(other);
 }
 
+static void nodes_and_their_attributes_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(hr_graph_size(g), 0);
+    const hr_node a = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 3)), b = hr_placeholder(g, HR_FLOAT, HR_SHAPE(2, 4));
+    const hr_node product = hr_matmul(a, b, .transpose_a = true);
+    assert_int_equal(hr_graph_size(g), 3);
+    const int count = hr_node_attrs(product);
+    bool found = false;
+    for (int i = 0; i < count; i++) {
+        const hr_attr *attr = hr_node_attr_at(product, i);
+        assert_ptr_equal(attr, hr_node_attr(product, attr->name));
+        found |= strcmp(attr->name, "transpose_a") == 0 && attr->kind == HR_ATTR_BOOL && attr->b;
+    }
+    assert_true(found && count >= 3); /* T, transpose_a, transpose_b */
+    assert_null(hr_node_attr_at(product, count));
+    assert_null(hr_node_attr_at(product, -1));
+}
+
 /* ---- an op from outside ---- */
 
 static hr_status twice_compute(hr_kernel *k, hr_error *err)
@@ -307,6 +326,7 @@ int main(void)
         TEST(mixed_types_are_refused),
         TEST(unknown_ops_and_attributes_are_refused),
         TEST(nodes_of_two_graphs_do_not_mix),
+        TEST(nodes_and_their_attributes_are_counted),
         TEST(an_op_from_outside_works_as_the_built_in_ones),
         TEST(every_built_in_op_has_a_sound_signature),
         TEST(collections_keep_their_order),

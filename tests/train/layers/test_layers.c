@@ -131,6 +131,43 @@ static void input_layer_puts_columns_side_by_side_by_name(void **state)
     toy_end(&t);
 }
 
+static void features_are_counted_and_named(void **state)
+{
+    (void)state;
+    toy t;
+    toy_begin(&t);
+    const int count = hr_features_count(t.features);
+    assert_int_equal(count, 4); /* the ids of word, which three columns share, size and its buckets, the label */
+    for (int i = 0; i < count; i++) assert_true(hr_features_has(t.features, hr_features_name(t.features, i)));
+    assert_string_equal(hr_features_name(t.features, count - 1), "late");
+    assert_null(hr_features_name(t.features, count));
+    assert_null(hr_features_name(t.features, -1));
+    assert_false(hr_features_has(t.features, "weight"));
+    toy_end(&t);
+}
+
+static void the_total_loss_is_all_of_them_and_an_error_without_any(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_tensor out;
+    hr_graph *g = hr_graph_new();
+    hr_add_to_collection(g, "losses", hr_scalar(g, HR_FLOAT, 1.5));
+    hr_add_to_collection(g, "losses", hr_scalar(g, HR_FLOAT, 2));
+    hr_add_to_collection(g, "regularization_losses", hr_scalar(g, HR_FLOAT, 0.25));
+    const hr_node total = hr_get_total_loss(g);
+    hr_session *s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &total, 1, &out, &err), &err);
+    assert_true(*(const float *)out.data == 3.75f);
+    hr_tensor_clear(&out);
+    hr_session_free(s);
+    hr_graph_free(g);
+    g = hr_graph_new();
+    assert_false(hr_node_exists(hr_get_total_loss(g)));
+    assert_non_null(hr_graph_error(g));
+    hr_graph_free(g);
+}
+
 static void feeds_borrow_the_batch(void **state)
 {
     (void)state;
@@ -220,6 +257,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_model_adds_weights_by_name_order),
         cmocka_unit_test(input_layer_puts_columns_side_by_side_by_name),
+        cmocka_unit_test(features_are_counted_and_named),
+        cmocka_unit_test(the_total_loss_is_all_of_them_and_an_error_without_any),
         cmocka_unit_test(feeds_borrow_the_batch),
         cmocka_unit_test(a_wide_and_deep_model_learns_the_toy),
         cmocka_unit_test(a_column_without_its_component_is_named),

@@ -1,0 +1,70 @@
+/* An estimator of a model function of one's own: the hooks that it asks for are called while it trains, and only then. */
+#include "tests/testing.h"
+#include "tests/train/estimator/trainings.h"
+
+#include <headrace/layers.h>
+#include <headrace/optimizers.h>
+
+typedef struct counter {
+    int runs, releases;
+} counter;
+
+static hr_status count_run(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    (void)m, (void)results, (void)err;
+    (*(counter **)state)->runs++;
+    return HR_OK;
+}
+
+static void count_release(void *state) { (*(counter **)state)->releases++; }
+
+static const hr_hook_kind counting = {
+    .head = HR_HOOK_HEAD,
+    .name = "counting",
+    .state_size = sizeof(counter *),
+    .after_run = count_run,
+    .release = count_release,
+};
+
+/* One bias for all: the labels' mean is what it learns. */
+static hr_status model(const hr_model_call *call, void *user, hr_error *err)
+{
+    (void)err;
+    counter *c = user;
+    hr_graph *g = call->graph;
+    const hr_node bias = hr_get_variable(g, "bias", HR_FLOAT, HR_SHAPE(1), .initializer = hr_zeros());
+    if (call->mode == HR_MODE_PREDICT) return HR_OK;
+    const hr_node label = hr_cast_to(hr_label(call->features), HR_FLOAT);
+    const hr_node loss = hr_reduce_mean(hr_squared_difference(label, bias));
+    hr_spec_loss(call->spec, loss);
+    if (call->mode != HR_MODE_TRAIN) return HR_OK;
+    hr_spec_train_op(call->spec, hr_minimize(hr_sgd(0.1f), loss, .global_step = hr_global_step(g)));
+    hr_spec_hook(call->spec, hr_hook_new(&counting, &c));
+    return HR_OK;
+}
+
+static void a_models_own_hook_is_called_while_it_trains(void **state)
+{
+    (void)state;
+    counter c = {0};
+    test_input in = {"data", 1, 48};
+    write_rows("data", ROWS);
+    remove_folder("own");
+    hr_estimator *e = hr_estimator_new(model, &c, .model_dir = "own");
+    hr_status st = hr_estimator_train(e, test_input_fn, &in, .steps = 3);
+    if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+    assert_int_equal(c.runs, 3);
+    st = hr_estimator_evaluate(e, test_eval_fn, &in, .steps = 1);
+    if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
+    assert_int_equal(c.runs, 3);
+    hr_estimator_free(e);
+    assert_int_equal(c.releases, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_models_own_hook_is_called_while_it_trains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* What ops give that no golden case calls by its constructor: hand-made values, and what random ones keep to. */
+#include "tests/testing.h"
+
+#include <headrace/graph.h>
+#include <headrace/ops.h>
+#include <math.h>
+
+static hr_graph *g;
+static hr_session *s;
+
+static int make_graph(void **state)
+{
+    (void)state;
+    g = hr_graph_new();
+    return g ? 0 : -1;
+}
+
+static int free_graph(void **state)
+{
+    (void)state;
+    hr_session_free(s);
+    hr_graph_free(g);
+    s = NULL;
+    return 0;
+}
+
+/* Runs the node in the graph's one session; gives the value (hr_tensor_clear). */
+static hr_tensor value_of(hr_node node)
+{
+    hr_error err;
+    hr_tensor out;
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    if (!s) s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &node, 1, &out, &err), &err);
+    return out;
+}
+
+static hr_node table(void)
+{
+    static const float values[] = {3, 1, 1, -1, 5, -1};
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), values);
+    return hr_const(g, &t);
+}
+
+static void expect_int64(hr_node node, int64_t count, const int64_t *expected)
+{
+    hr_tensor out = value_of(node);
+    assert_int_equal(out.dtype, HR_INT64);
+    assert_int_equal(out.count, count);
+    assert_memory_equal(out.data, expected, (size_t)count * sizeof *expected);
+    hr_tensor_clear(&out);
+}
+
+static void argmin_is_the_first_of_the_least(void **state)
+{
+    (void)state;
+    const hr_node rows = hr_argmin(table(), 1), columns = hr_argmin(table(), 0);
+    expect_int64(rows, 2, (const int64_t[]){1, 0});
+    expect_int64(columns, 3, (const int64_t[]){1, 0, 1});
+}
+
+static void one_hot_leaves_out_what_is_out_of_range(void **state)
+{
+    (void)state;
+    static const int64_t ids[] = {2, -1, 0, 3};
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(4), ids);
+    hr_tensor out = value_of(hr_one_hot(hr_const(g, &t), 3));
+    static const float expected[4][3] = {{0, 0, 1}, {0, 0, 0}, {1, 0, 0}, {0, 0, 0}};
+    assert_true(hr_shape_equal(out.shape, HR_SHAPE(4, 3)));
+    assert_memory_equal(out.data, expected, sizeof expected);
+    hr_tensor_clear(&out);
+}
+
+/* Mean, deviation and the largest size of 20000 values. */
+static void measure(hr_node values, double *mean, double *deviation, double *most)
+{
+    hr_tensor out = value_of(values);
+    double sum = 0, squares = 0;
+    *most = 0;
+    for (int64_t i = 0; i < out.count; i++) {
+        const double x = (double)((const float *)out.data)[i];
+        sum += x;
+        squares += x * x;
+        *most = fmax(*most, fabs(x));
+    }
+    assert_int_equal(out.count, 20000);
+    *mean = sum / (double)out.count;
+    *deviation = sqrt(squares / (double)out.count - *mean * *mean);
+    hr_tensor_clear(&out);
+}
+
+static void normal_values_have_mean_0_and_deviation_1(void **state)
+{
+    (void)state;
+    double mean, deviation, most;
+    measure(hr_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &most);
+    assert_true(fabs(mean) < 0.03 && fabs(deviation - 1) < 0.03 && most > 2.5);
+}
+
+static void truncated_ones_lie_within_two_deviations(void **state)
+{
+    (void)state;
+    double mean, deviation, most;
+    measure(hr_truncated_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &most);
+    assert_true(fabs(mean) < 0.03 && fabs(deviation - 0.88) < 0.03 && most <= 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_graph, free_graph)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(argmin_is_the_first_of_the_least),
+        TEST(one_hot_leaves_out_what_is_out_of_range),
+        TEST(normal_values_have_mean_0_and_deviation_1),
+        TEST(truncated_ones_lie_within_two_deviations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
