@@ -16,13 +16,13 @@ static void show(progress *p, const figures *f, double seconds)
     progress_show(p, -1, detail);
 }
 
-static hr_status drain(hr_dataset *ds, int64_t most, uint64_t seed, figures *f, hr_error *err)
+static hr_status drain(hr_dataset *ds, int64_t most, const hr_iterate_opts *opts, figures *f, hr_error *err)
 {
     const hr_element *e;
     hr_status st = HR_OK;
     progress p;
     progress_start(&p, "reading");
-    hr_iterator *it = hr_iterate(ds, .seed = seed);
+    hr_iterator *it = hr_iterate_with(ds, opts);
     while (!interrupted() && (most <= 0 || f->batches < most) && (st = hr_next(it, &e)) == HR_OK) {
         const hr_tensor *first = hr_get_at(e, 0);
         f->rows += first && first->shape.rank > 0 ? first->shape.dims[0] : 1;
@@ -67,7 +67,9 @@ static int run(command_call *call)
     catch_interrupt();
     int code = open_training(call, &t);
     if (code != 0) return code;
-    hr_status st = drain(hr__training_input(t), flag_number(call, "batches", 0), hr__training_seed(t), &f, &err);
+    const hr_iterate_opts opts = {
+        .struct_size = sizeof opts, .seed = hr__training_seed(t), .trace = flag_text(call, "trace")};
+    hr_status st = drain(hr__training_input(t), flag_number(call, "batches", 0), &opts, &f, &err);
     if (st != HR_OK)
         code = failed(call, &err);
     else if (flag_given(call, "json"))
@@ -83,6 +85,7 @@ static const flag flags[] = {
     TRAINING_FLAGS,
     {FLAG_COUNT, "batches", 'n', "N", "stop after so many"},
     {FLAG_SWITCH, "explain", 0, NULL, "what each stage did, and what the bottleneck was"},
+    {FLAG_TEXT, "trace", 0, "OUT", "every unit of work as a span of time, for chrome://tracing or Perfetto"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON"},
     {0},
 };

@@ -60,6 +60,8 @@ typedef struct hr_iterate_opts {
     uint64_t seed;      /* the pipeline's seed, for operators without one; default: drawn, and logged */
     const void *state;  /* of hr_iterator_save: go on there. Borrowed for the call */
     size_t state_size;
+    const char *trace; /* a file that hr_iterator_free writes: every unit as a span of time of its thread, for
+                          chrome://tracing or Perfetto. What cannot be written is said in the log */
 } hr_iterate_opts;
 /* Gives an iterator, also for a failed dataset, whose error then comes out of hr_next. Takes `ds`. */
 HR_API hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts);
@@ -117,8 +119,12 @@ typedef struct hr_report_line {
 } hr_report_line;
 HR_API const hr_report_line *hr_iterator_report(hr_iterator *it);
 
-/* Stages, their operators, time, share, waits, queue depth, bytes, and a sentence that names the bottleneck. Gives. */
+/* Stages, their operators, time, share, waits, queue depth, bytes, errors, and a sentence that names the bottleneck and
+ * what may be done about it. Gives. */
 HR_API char *hr_explain(hr_iterator *it);
+/* What a pipeline will do, before it runs: the stages it is cut into, from the consumer down, what each gives, how many elements if that is known, and what is
+ * done in another place than it was written. Opens nothing. Gives; NULL: no memory. */
+HR_API char *hr_explain_dataset(hr_dataset *ds);
 
 /* ---- sources ---- */
 

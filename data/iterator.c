@@ -84,6 +84,7 @@ static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
     if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
+    if (opts->trace && !(e->trace = hr__trace_new(opts->trace, e->started))) return hr_no_memory(&it->error, "a trace");
     HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
@@ -126,8 +127,10 @@ static void sleep_until(engine *e, uint64_t deadline)
     else
         uv_cond_timedwait(&e->head_ready, &e->lock, deadline - from);
     e->consumer_sleeps = false;
+    const uint64_t to = uv_hrtime();
     e->consumer_waits++;
-    e->consumer_wait_ns += uv_hrtime() - from;
+    e->consumer_wait_ns += to - from;
+    if (e->trace) hr__trace_wait(e->trace, from, to);
 }
 
 /* Works until there is a unit or nothing more; sleeps only when others have all that can be done. False: the deadline, a
@@ -251,6 +254,7 @@ static void close_run(hr_iterator *it)
     if (it->input.head) hr__unit_clear(it->input.head);
     hr__input_clear(&it->input);
     for (int i = 0; i < e->stages; i++) hr__stage_free(e->stage[i]);
+    hr__trace_close(e->trace);
     free_memory(e);
     hr__engine_close_wake(e);
     uv_cond_destroy(&e->head_ready);

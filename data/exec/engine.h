@@ -12,13 +12,15 @@
  *   records.c   rows that are held
  *   work.c      work on a unit             budget.c    what fits
  *   view.c      elements for functions     explain.c   what it was like
- *   cancel.c    calling it off */
+ *   cancel.c    calling it off             explain_dataset.c  what it will be like
+ *   trace.c     every unit, for a viewer */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
 #include "base/pool.h"
 #include "data/dataset.h"
 #include "data/exec/store.h"
+#include "data/exec/trace.h"
 #include <headrace/data.h>
 
 enum {
@@ -170,7 +172,7 @@ typedef struct applied {
 
 typedef struct stage_times {
     _Atomic uint64_t plan_ns, work_ns;
-    _Atomic int64_t units, elements, rows, waits;
+    _Atomic int64_t units, elements, rows, waits, errors;
 } stage_times;
 
 struct stage {
@@ -240,7 +242,7 @@ typedef struct noted_file {
 typedef struct line {
     char name[120];
     int depth, stages, window;
-    int64_t units, elements, rows, waits, queued;
+    int64_t units, elements, rows, waits, queued, errors;
     uint64_t plan_ns, work_ns;
     size_t unit_bytes;
 } line;
@@ -272,6 +274,7 @@ struct engine {
     bool consumer_sleeps, consumer_listens;           /* on head_ready; for `notify` */
     bool wake_consumer, notify_consumer, wake_worker; /* asked for; done when the lock is given up */
     void (*notify)(engine *e);
+    trace *trace; /* NULL: none was asked for */
     bool has_wake;
     uv_file wake[2]; /* a pipe that has something in it once cancelled */
     atomic_bool cancelled, seed_told;
@@ -293,6 +296,7 @@ typedef struct opening {
 stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key,
                      token *from); /* takes ds, from; NULL: no memory */
 void hr__stage_free(stage *s);
+bool hr__stage_cut(stage *s, hr_settings settings); /* s->ds: into its top and its works. False: no memory */
 hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
 void hr__unit_clear(unit *u);
 void hr__plan_node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
@@ -362,6 +366,7 @@ void hr__engine_close_wake(engine *e);
 
 /* explain.c. With the lock held. */
 void hr__explain_remember(const stage *s); /* it will be closed */
+line hr__line_of(const stage *s);
 
 /* budget.c. With the lock held. */
 bool hr__budget_fits(engine *e, const stage *s);

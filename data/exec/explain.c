@@ -1,8 +1,8 @@
 /* What a run was like: counters of what was skipped or repaired, and a table of the stages with a verdict. */
+#include "base/text.h"
 #include "data/exec/engine.h"
 #include "data/iterator.h"
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,32 +33,6 @@ const hr_report_line *hr_iterator_report(hr_iterator *it)
     return it->report;
 }
 
-/* ---- text that grows ---- */
-
-typedef struct text {
-    char *data;
-    size_t size, room;
-} text;
-
-static void add(text *t, const char *format, ...)
-{
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    const int size = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (size < 0) return;
-    const size_t length = (size_t)size < sizeof line ? (size_t)size : sizeof line - 1;
-    if (t->size + length + 1 > t->room) {
-        char *grown = hr_realloc(t->data, 2 * t->room + length + 256);
-        if (!grown) return;
-        t->data = grown;
-        t->room = 2 * t->room + length + 256;
-    }
-    memcpy(t->data + t->size, line, length + 1);
-    t->size += length;
-}
-
 /* ---- stages ---- */
 
 static void add_name(line *l, const char *name)
@@ -74,7 +48,7 @@ static void name_nodes(line *l, const hr_dataset *ds, const hr_dataset *below)
     add_name(l, ds->op->name);
 }
 
-static line line_of(const stage *s)
+line hr__line_of(const stage *s)
 {
     line l = {.depth = s->depth, .stages = 1, .window = s->window, .unit_bytes = s->unit_bytes};
     name_nodes(&l, s->top->ds, s->top->below);
@@ -82,6 +56,7 @@ static line line_of(const stage *s)
         if (s->work[i].ds != s->top->ds) add_name(&l, s->work[i].ds->op->name);
     l.units = s->times.units, l.elements = s->times.elements, l.rows = s->times.rows, l.waits = s->times.waits;
     l.plan_ns = s->times.plan_ns, l.work_ns = s->times.work_ns;
+    l.errors = s->times.errors;
     l.queued = s->planned - s->taken;
     return l;
 }
@@ -91,6 +66,7 @@ static void merge(line *into, const line *l)
     into->stages += l->stages;
     into->units += l->units, into->elements += l->elements, into->rows += l->rows, into->waits += l->waits;
     into->queued += l->queued;
+    into->errors += l->errors;
     into->plan_ns += l->plan_ns, into->work_ns += l->work_ns;
     if (l->unit_bytes > into->unit_bytes) into->unit_bytes = l->unit_bytes;
 }
@@ -109,7 +85,7 @@ static int add_line(line *lines, int count, const line *l)
 
 void hr__explain_remember(const stage *s)
 {
-    line l = line_of(s);
+    line l = hr__line_of(s);
     l.queued = l.stages = 0;
     s->engine->pasts = add_line(s->engine->past, s->engine->pasts, &l);
 }
@@ -120,7 +96,7 @@ static int collect(const engine *e, line *lines)
     int count = e->pasts;
     memcpy(lines, e->past, sizeof e->past);
     for (int i = 0; i < e->stages; i++) {
-        const line l = line_of(e->stage[i]);
+        const line l = hr__line_of(e->stage[i]);
         count = add_line(lines, count, &l);
     }
     return count;
@@ -128,57 +104,70 @@ static int collect(const engine *e, line *lines)
 
 /* ---- the verdict ---- */
 
-static void write_verdict(text *t, const engine *e, const line *lines, int count, uint64_t total, double seconds)
+static void write_verdict(hr__text *t, const engine *e, const line *lines, int count, uint64_t total, double seconds)
 {
     const line *slowest = lines;
     for (int i = 1; i < count; i++)
         if (lines[i].plan_ns + lines[i].work_ns > slowest->plan_ns + slowest->work_ns) slowest = &lines[i];
     if (count == 0 || total == 0) {
-        add(t, "Nothing has run yet.\n");
+        hr__text_printf(t, "Nothing has run yet.\n");
         return;
     }
     const double busy = (double)total / 1e9 / (seconds * (e->max_workers + 1));
     const double share = 100.0 * (double)(slowest->plan_ns + slowest->work_ns) / (double)total;
     if (busy < 0.5)
-        add(t, "The consumer is the bottleneck: the pipeline was at work for %.0f %% of its threads' time.\n",
+        hr__text_printf(
+            t,
+            "The consumer is the bottleneck: the pipeline was at work for %.0f %% of its threads' time; it has "
+            "more to give than is asked of it.\n",
             100 * busy);
     else if (slowest->plan_ns > slowest->work_ns)
-        add(t, "The bottleneck is planning %s (%.0f %% of the time), which one thread does at a time.\n", slowest->name,
-            share);
+        hr__text_printf(
+            t,
+            "The bottleneck is planning %s (%.0f %% of the time), which one thread does at a time; read more "
+            "files side by side, or leave less to plan.\n",
+            slowest->name, share);
     else
-        add(t, "The bottleneck is the work of %s (%.0f %% of the time); more threads would help.\n", slowest->name,
-            share);
+        hr__text_printf(t,
+                        "The bottleneck is the work of %s (%.0f %% of the time); more threads would help, or a cache "
+                        "behind it.\n",
+                        slowest->name, share);
 }
 
-static void write_line(text *t, const line *l, uint64_t total)
+static void write_line(hr__text *t, const line *l, uint64_t total)
 {
     const double busy = (double)(l->plan_ns + l->work_ns);
-    add(t, "%8" PRId64 " %10" PRId64 " %9.1f %9.1f %5.1f%% %7" PRId64 " %5" PRId64 "/%-3d %8.1f  %s\n", l->units,
-        l->rows, (double)l->plan_ns / 1e6, (double)l->work_ns / 1e6, total ? 100 * busy / (double)total : 0, l->waits,
-        l->queued, l->window * l->stages, (double)l->unit_bytes / 1024, l->name);
+    hr__text_printf(
+        t, "%8" PRId64 " %10" PRId64 " %9.1f %9.1f %5.1f%% %7" PRId64 " %5" PRId64 "/%-3d %8.1f %6" PRId64 "  %s\n",
+        l->units, l->rows, (double)l->plan_ns / 1e6, (double)l->work_ns / 1e6, total ? 100 * busy / (double)total : 0,
+        l->waits, l->queued, l->window * l->stages, (double)l->unit_bytes / 1024, l->errors, l->name);
 }
 
 char *hr_explain(hr_iterator *it)
 {
     engine *e = &it->engine;
-    text t = {0};
+    hr__text t = {0};
     line lines[MAX_LINES];
     if (!it->open) return hr_strdup("no memory for an iterator\n");
     hr__engine_lock(e);
     const int count = collect(e, lines);
     const double held = (double)atomic_load(&e->store.held) / (1 << 20), peak = (double)atomic_load(&e->store.peak);
     const uint64_t waits = e->consumer_waits, wait_ns = e->consumer_wait_ns;
+    const size_t over = e->over_budget;
     hr__engine_unlock(e);
     uint64_t total = 0;
     for (int i = 0; i < count; i++) total += lines[i].plan_ns + lines[i].work_ns;
     const double seconds = (double)(uv_hrtime() - e->started) / 1e9;
-    add(&t, "%8s %10s %9s %9s %6s %7s %9s %8s  %s\n", "units", "rows", "plan ms", "work ms", "share", "waits", "queue",
-        "unit KiB", "stage");
+    hr__text_printf(&t, "%8s %10s %9s %9s %6s %7s %9s %8s %6s  %s\n", "units", "rows", "plan ms", "work ms", "share",
+                    "waits", "queue", "unit KiB", "errors", "stage");
     for (int i = 0; i < count; i++) write_line(&t, &lines[i], total);
-    add(&t, "%d workers and the caller, %.3f s; the caller waited %" PRIu64 " times, %.1f ms\n", e->max_workers,
-        seconds, waits, (double)wait_ns / 1e6);
-    add(&t, "%.1f MiB held, %.1f at most, of a budget of %.1f MiB\n", held, peak / (1 << 20),
-        (double)e->budget / (1 << 20));
+    hr__text_printf(&t, "%d workers and the caller, %.3f s; the caller waited %" PRIu64 " times, %.1f ms\n",
+                    e->max_workers, seconds, waits, (double)wait_ns / 1e6);
+    hr__text_printf(&t, "%.1f MiB held, %.1f at most, of a budget of %.1f MiB\n", held, peak / (1 << 20),
+                    (double)e->budget / (1 << 20));
+    if (over > 0)
+        hr__text_printf(&t, "The budget is too small: %.1f MiB more were needed at once; set .budget.\n",
+                        (double)over / (1 << 20));
     write_verdict(&t, e, lines, count, total, seconds);
-    return t.data;
+    return hr__text_take(&t);
 }

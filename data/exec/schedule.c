@@ -169,6 +169,7 @@ static void note_times(stage *s, const unit *u, uint64_t plan, uint64_t work)
     t->plan_ns += plan;
     t->work_ns += work;
     t->units++;
+    t->errors += u->error.code != HR_OK;
     if (!u->rows) return;
     t->elements += u->rows->c.elements;
     t->rows += u->rows->c.rows;
@@ -209,12 +210,21 @@ void hr__engine_note(engine *e, const hr_error *err)
     if (err->code == HR_RESOURCE_EXHAUSTED && strcmp(err->kind, "memory") == 0) atomic_store(&e->no_memory, true);
 }
 
+static void note_trace(const stage *s, const unit *u, int64_t number, trace_unit t)
+{
+    const line l = hr__line_of(s);
+    t.stage = l.name;
+    t.number = number;
+    t.rows = u->rows ? u->rows->c.rows : 0;
+    hr__trace_unit(s->engine->trace, &t);
+}
+
 /* The unit is there: works on it. The lock is held before and after. */
 static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t planned_at)
 {
     engine *e = s->engine;
+    const int64_t number = s->planned++;
     u->ready = false;
-    s->planned++;
     s->full = in_flight(s) >= s->window;
     hr__engine_wake(e);
     hr__engine_unlock(e);
@@ -225,6 +235,9 @@ static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t 
     hr__engine_note(e, &u->error);
     u->ready = !engine_cancelled(e);
     note_times(s, u, planned_at - start, done - planned_at);
+    if (e->trace)
+        note_trace(s, u, number,
+                   (trace_unit){.thread = w->thread, .start = start, .planned = planned_at, .done = done});
     learn_size(s, u, done - start);
     hr__budget_learn(s, u);
     if (u->ready && hr__stage_head_ready(s)) tell_reader(s);

@@ -101,7 +101,7 @@ static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
 /* A stage is the work operators from `ds` down to the first plan operator, and that one. If it only groups rows, work
  * below it that goes row by row is done above it instead: map-then-batch runs as batch-then-map; not where errors are
  * ignored, since then a row that fails is to leave no gap in its batch. */
-static bool cut_stage(stage *s, hr_settings settings)
+bool hr__stage_cut(stage *s, hr_settings settings)
 {
     hr_dataset *ds = pass_settings(s->ds, &settings);
     bool fits = true;
@@ -187,7 +187,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, to
     s->ignores = joined ? NULL : reader->ignores; /* zip's inputs stay in step */
     s->returns = hr__returns_new(s->engine);
     s->writer = hr__token_writer_new();
-    bool done = s->returns && s->writer && cut_stage(s, puller->below_settings) &&
+    bool done = s->returns && s->writer && hr__stage_cut(s, puller->below_settings) &&
                 make_ring(s, puller->ds && input >= puller->ds->inputs);
     if (done) {
         s->numbered |= reader->numbered && reader->top->groups;

@@ -4,7 +4,7 @@ source "$SOURCE/tests/cli/kit.sh"
 it_shows_all_commands_and_ends_with_2_where_none_is_named() {
     headrace
     refused 2 "Commands:"
-    for name in convert info head train evaluate predict bench completion man; do says "  $name "; done
+    for name in convert info head train evaluate predict bench explain completion man; do says "  $name "; done
 }
 
 it_shows_help_on_standard_output() {

@@ -212,11 +212,21 @@ it_leaves_nothing_of_an_evaluation_that_is_interrupted() {
     [ -s now.json ] || fail "no evaluation afterwards"
 }
 
+it_explains_the_input_without_running_it() {
+    headrace explain "$flights_yaml" --data nowhere
+    ends_with 0
+    prints "list_files > interleave > shuffle > repeat > batch > parse_example"
+    prints "  gives carrier: string"
+}
+
 it_measures_the_input_by_itself() {
     flights 1000 data
     headrace bench "$flights_yaml" --data data --batches 2 --json
     ends_with 0
     prints '{"rows":512,"batches":2,'
+    headrace bench "$flights_yaml" --data data --batches 2 --trace trace.json
+    ends_with 0
+    grep -q '"name":"work"' trace.json || fail "no work in the trace"
 }
 
 run_tests

@@ -1,5 +1,6 @@
 /* The engine as its user meets it: what conformance cannot ask of every operator. */
 #include "tests/data/conformance.h"
+#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -448,6 +449,89 @@ static void explain_names_the_operators_and_the_bottleneck(void **state)
     hr_iterator_free(it);
 }
 
+static void assert_says(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("\"%s\" is not in:\n%s", part, text);
+}
+
+static void explain_counts_errors(void **state)
+{
+    (void)state;
+    int64_t count;
+    hr_iterator *it = start(hr_map(hr_range(1000), fail_at_500, NULL), 0);
+    assert_int_equal(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
+    char *text = hr_explain(it);
+    assert_says(text, "errors");
+    assert_says(text, " 1  range > map");
+    hr_free(text);
+    hr_iterator_free(it);
+}
+
+static void a_dataset_is_explained_before_it_runs(void **state)
+{
+    (void)state;
+    hr_dataset *ds = hr_interleave(hr_list_files("nowhere-*"), hr_tfrecord_fn, NULL);
+    ds = hr_batch(hr_parse_example(hr_shuffle(ds, 100), HR_PARSE_SPEC({.key = "age", .dtype = HR_INT64})), 8);
+    char *text = hr_explain_dataset(ds);
+    assert_says(text, "list_files > interleave > shuffle > batch > parse_example\n");
+    assert_says(text, "gives age: int64 [?]");
+    assert_says(text, "rewritten: parse_example is written below batch and done above it");
+    hr_free(text);
+    ds = hr_take(ds, 3);
+    text = hr_explain_dataset(ds);
+    assert_says(text, "take\n  gives");
+    hr_free(text);
+    hr_dataset_unref(ds);
+    ds = hr_batch(hr_range(9), 2);
+    text = hr_explain_dataset(ds);
+    assert_says(text, "; 5 elements\n");
+    hr_free(text);
+    hr_dataset_unref(ds);
+    ds = hr_batch(hr_range(9), 0);
+    text = hr_explain_dataset(ds);
+    assert_says(text, "cannot run: batch: ");
+    hr_free(text);
+    hr_dataset_unref(ds);
+}
+
+/* ---- trace ---- */
+
+static int64_t check_trace(const cJSON *top)
+{
+    int64_t rows = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(top, "traceEvents"))
+    {
+        const char *phase = cJSON_GetStringValue(cJSON_GetObjectItem(event, "ph"));
+        if (strcmp(phase, "X") != 0) continue;
+        assert_true(cJSON_GetObjectItem(event, "dur")->valuedouble >= 0);
+        const cJSON *args = cJSON_GetObjectItem(event, "args");
+        const char *stage = cJSON_GetStringValue(cJSON_GetObjectItem(args, "stage"));
+        const bool work = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(event, "name")), "work") == 0;
+        if (work && strcmp(stage, "range > batch > map") == 0) rows += cJSON_GetObjectItem(args, "rows")->valueint;
+    }
+    return rows;
+}
+
+static void a_trace_has_every_unit(void **state)
+{
+    (void)state;
+    for (int workers = 0; workers < 3; workers++) {
+        int64_t count;
+        hr_iterator *it =
+            hr_iterate(hr_batch(hr_map(hr_range(5000), twice, NULL), 10), .workers = &workers, .trace = "trace.json");
+        assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+        hr_iterator_free(it);
+        size_t size;
+        char *text = read_whole_file("trace.json", &size);
+        cJSON *top = cJSON_ParseWithLength(text, size);
+        assert_non_null(top);
+        assert_int_equal(check_trace(top), 5000);
+        cJSON_Delete(top);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +552,9 @@ int main(void)
         cmocka_unit_test(a_map_over_batches_sees_whole_ones),
         cmocka_unit_test(a_batch_of_unequal_batches_is_refused),
         cmocka_unit_test(explain_names_the_operators_and_the_bottleneck),
+        cmocka_unit_test(explain_counts_errors),
+        cmocka_unit_test(a_dataset_is_explained_before_it_runs),
+        cmocka_unit_test(a_trace_has_every_unit),
     };
     return cmocka_run_group_tests(tests, write_files, NULL);
 }

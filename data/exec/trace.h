@@ -1,0 +1,23 @@
+/* The trace of a run, see trace.c. */
+#ifndef HR_TRACE_H
+#define HR_TRACE_H
+
+#include <stdint.h>
+
+typedef struct trace trace;
+
+/* A unit's way through its stage, in nanoseconds of uv_hrtime. */
+typedef struct trace_unit {
+    const char *stage;
+    int thread;
+    int64_t number, rows;
+    uint64_t start, planned, done;
+} trace_unit;
+
+trace *hr__trace_new(const char *path, uint64_t started); /* NULL: no memory */
+/* Both with the engine's lock held. */
+void hr__trace_unit(trace *t, const trace_unit *u);
+void hr__trace_wait(trace *t, uint64_t from, uint64_t to);
+void hr__trace_close(trace *t); /* writes the file; says in the log if it cannot. NULL: nothing */
+
+#endif
