@@ -95,6 +95,7 @@ static int read_output(const command_call *call, hr__convert_opts *o)
     o->shards = (int)shards;
     o->max_shard_bytes = flag_number(call, "max-shard-bytes", 0);
     o->resume = flag_given(call, "resume");
+    o->index = flag_given(call, "index");
     o->prefix = flag_text(call, "prefix");
     return flag_compression(call, &o->compression) ? 0 : WRONG_USE;
 }
@@ -171,6 +172,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "types", 0, "F=T,...", "other types for some fields, as row=int64,temp=float"},
     {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
     {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead: as many files as it takes, filled one after the other"},
+    {FLAG_SWITCH, "index", 0, NULL, "writes an index, FILE.hridx, beside each shard"},
     {FLAG_SWITCH, "resume", 0, NULL, "goes on behind the files that a stopped conversion has filled"},
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},

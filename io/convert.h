@@ -26,6 +26,7 @@ typedef struct hr__convert_opts {
     const char *out;         /* folder for shards, made if there is none; or one file, if hr__convert_is_file says so */
     int shards;              /* of each split; default 1 */
     int64_t max_shard_bytes; /* instead, as hr_shard_writer_opts */
+    bool index;              /* FILE.hridx beside each shard */
     bool resume;             /* goes on behind the shards that a run before has filled */
     const char *prefix;      /* of the files, where rows are not split; default "data-" */
     hr_compression compression; /* of the shards; default: none; of one file: by its name */

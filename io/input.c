@@ -162,18 +162,24 @@ const char *hr_input_path(const hr_input *in) { return in->path; }
 
 /* ---- going elsewhere ---- */
 
-static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
+hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err)
 {
     if (in->decoder) {
         void *decoder;
         HR_TRY(in->codec->decoder_new(&decoder, err));
         in->codec->decoder_free(in->decoder);
         in->decoder = decoder;
-        hr__window_restart(&in->inflated, 0);
+        if (in->codec->go_on) in->codec->go_on(decoder, made);
+        hr__window_restart(&in->inflated, made);
     }
-    in->position = in->decoder ? 0 : offset;
-    hr__window_restart(&in->raw, in->position);
+    in->position = offset;
+    hr__window_restart(&in->raw, offset);
     return HR_OK;
+}
+
+static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
+{
+    return in->decoder ? hr__input_begin_at(in, 0, 0, err) : hr__input_begin_at(in, offset, offset, err);
 }
 
 static hr_status beyond(const hr_input *in, int64_t offset, hr_error *err)
@@ -259,6 +265,24 @@ hr_status hr__input_resync(hr_input *in, hr_error *err)
     if (status != HR_OK) return status;
     in->codec->decoder_free(in->decoder);
     in->decoder = decoder;
+    return HR_OK;
+}
+
+void hr__input_watch(hr_input *in, hr__begin_fn *begins, void *user)
+{
+    if (in->decoder && in->codec->watch) in->codec->watch(in->decoder, begins, user);
+}
+
+hr_compression hr__input_compression(const hr_input *in) { return in->codec->id; }
+
+hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err)
+{
+    struct stat about;
+    if (!in->regular || fstat(in->fd, &about) != 0)
+        return hr_fail(err, HR_FAILED_PRECONDITION, "file.seek",
+                       "%s: expected a file with a size, got a pipe or a device; copy it to a file", in->path);
+    *size = about.st_size;
+    *changed = (int64_t)about.st_mtim.tv_sec * 1000000000 + about.st_mtim.tv_nsec;
     return HR_OK;
 }
 

@@ -142,6 +142,7 @@ typedef struct hr_shard_writer_opts {
     hr_compression compression; /* default: by the suffix, else none */
     int level;                  /* as hr_output_opts */
     bool no_sync;
+    bool index; /* FILE.hridx beside each shard: see hr_record_index */
     /* Goes on where a writer stopped that was killed, or whose .resume was set, too: shards that it had filled stay, and
      * hr_shard_writer_resumed says how many records they hold. Where there are none it begins anew. */
     bool resume;
@@ -201,6 +202,44 @@ typedef struct hr_damage_count {
 HR_API hr_damage_count hr_record_damage(const hr_record_reader *reader);
 HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */
 HR_API void hr_record_reader_free(hr_record_reader *reader);             /* NULL: nothing */
+
+/* ---- the index of a file: how many records, and where ---- */
+
+/* Made by one pass that looks at lengths alone, and kept beside the file, as FILE.hridx: the number of records, and where
+ * each 64th of them begins; in files of several gzip members, zlib streams or LZ4 and ZSTD frames also where those begin,
+ * so that nothing in front of them need be decoded. Immutable: threads may share it. */
+typedef struct hr_record_index hr_record_index;
+
+typedef struct hr_record_index_opts {
+    size_t struct_size;
+    hr_compression compression; /* of the files */
+    bool anew;                  /* makes it even where FILE.hridx is valid */
+    bool keep;                  /* writes FILE.hridx where it was made */
+} hr_record_index_opts;
+
+/* FILE.hridx if it is there and valid, else made by a pass over the file. Gives. Damage is an error as hr_record_skip's. */
+HR_API hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts *opts, hr_record_index **out,
+                                           hr_error *err);
+/* The same of many files at a time, by all threads; `out` has room for all. The first failure in their order, and none. */
+HR_API hr_status hr_record_index_open_all(const hr_file_list *files, const hr_record_index_opts *opts,
+                                          hr_record_index **out, hr_error *err);
+/* FILE.hridx. HR_NOT_FOUND: there is none. HR_FAILED_PRECONDITION: the file is another since. HR_DATA_LOSS: damaged. */
+HR_API hr_status hr_record_index_read(const char *path, hr_record_index **out, hr_error *err);
+HR_API hr_status hr_record_index_write(const hr_record_index *index,
+                                       hr_error *err); /* as FILE.hridx, whole or not at all */
+/* The text form of other tools: a line "OFFSET SIZE" a record, with its frame, of a file that is not compressed. Written
+ * by a pass over the file; what is read is held against the file's headers as far as the index samples them. */
+HR_API hr_status hr_record_index_write_text(const hr_record_index *index, const char *to, hr_error *err);
+HR_API hr_status hr_record_index_read_text(const char *path, const char *from, hr_record_index **out, hr_error *err);
+HR_API int64_t hr_record_index_count(const hr_record_index *index);
+HR_API int64_t hr_record_index_bytes(const hr_record_index *index); /* of records and frames, inflated */
+HR_API bool hr_record_index_was_made(const hr_record_index *index); /* by a pass over the file; false: it was read */
+HR_API void hr_record_index_free(hr_record_index *index);           /* NULL: nothing */
+
+/* From now on the reader gives records `first` to `first + count - 1`, then HR_END; count -1: all from `first` on. The
+ * index is of its file; NULL: records in front are skipped. HR_OUT_OF_RANGE: there are not that many. */
+HR_API hr_status hr_record_reader_range(hr_record_reader *reader, const hr_record_index *index, int64_t first,
+                                        int64_t count, hr_error *err);
 
 /* ---- tf.Example: writing ---- */
 

@@ -1,6 +1,7 @@
 /* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller says
  * otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
 #include "io/framing.h"
+#include "io/record_index.h"
 #include "io/resync.h"
 
 struct hr_record_reader {
@@ -11,6 +12,7 @@ struct hr_record_reader {
     hr_damage_count damage;
     size_t lent;         /* bytes to go behind at the next call */
     int64_t record;      /* number of the next one */
+    int64_t end;         /* number of the first one that is not wanted; -1: all are */
     int64_t last_offset; /* of the one given last */
     hr_status status;    /* sticks when it is no longer HR_OK */
     hr_error error;
@@ -26,6 +28,7 @@ hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opt
     const hr_input_opts how = {
         .struct_size = sizeof how, .compression = opts->compression, .buffer_size = opts->buffer_size};
     reader->checks = opts->checks;
+    reader->end = -1;
     reader->limit = opts->max_record_bytes ? opts->max_record_bytes : HR__RECORD_LIMIT;
     hr_status status = hr__policy_new(&opts->policy, path, &reader->policy, err);
     if (status == HR_OK) status = hr_input_open_with(path, &how, &reader->in, err);
@@ -109,7 +112,7 @@ static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_er
     if (r->status == HR_OK) {
         hr_input_consume(r->in, r->lent);
         r->lent = 0;
-        r->status = find(r, check, record);
+        r->status = r->record == r->end ? HR_END : find(r, check, record);
         if (r->status == HR_OK) {
             r->lent = (size_t)record->size + HR__RECORD_FRAME;
             r->record++;
@@ -129,6 +132,22 @@ hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err)
     hr_view record;
     for (int64_t i = 0; i < count; i++) HR_TRY(advance(reader, false, &record, err));
     return HR_OK;
+}
+
+hr_status hr_record_reader_range(hr_record_reader *r, const hr_record_index *index, int64_t first, int64_t count,
+                                 hr_error *err)
+{
+    int64_t near = 0;
+    r->lent = 0;
+    r->end = -1;
+    r->status = hr__record_index_seek(index, r->in, first, count, &near, &r->error);
+    r->record = near;
+    hr_status st = r->status == HR_OK ? hr_record_skip(r, first - near, err) : HR_OK;
+    if (st == HR_END) /* without an index */
+        r->status = hr__record_index_beyond(hr_input_path(r->in), first, count, r->record, &r->error);
+    if (r->status < 0 && err) *err = r->error;
+    if (count >= 0) r->end = first + count;
+    return r->status;
 }
 
 int64_t hr_record_offset(const hr_record_reader *reader) { return reader->last_offset; }

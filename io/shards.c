@@ -5,6 +5,7 @@
 #include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/framing.h"
+#include "io/record_index.h"
 #include "io/sys.h"
 #include <dirent.h>
 #include <errno.h>
@@ -141,6 +142,7 @@ static hr_status describe(hr_shard_writer *w, const char *prefix, const hr_shard
     w->output.buffer_size = each > MOST_BUFFER ? MOST_BUFFER : each < LEAST_BUFFER ? LEAST_BUFFER : each;
     w->max_bytes = o->max_shard_bytes;
     w->resume = o->resume;
+    w->index = o->index;
     w->key = key_of(o);
     return HR_OK;
 }
@@ -332,9 +334,23 @@ static hr_status name_shard(hr_shard_writer *w, int64_t shard, hr_error *err)
     return st;
 }
 
+static hr_status index_shard(const hr_shard_writer *w, int64_t shard, hr_error *err)
+{
+    const hr_record_index_opts opts = {
+        .struct_size = sizeof opts, .compression = w->output.compression, .anew = true, .keep = true};
+    hr_record_index *index;
+    char *name = hr__shard_name(w, shard, w->count);
+    if (!name) return hr_no_memory(err, "shards");
+    hr_status st = hr_record_index_open_with(name, &opts, &index, err);
+    if (st == HR_OK) hr_record_index_free(index);
+    hr_free(name);
+    return st;
+}
+
 static hr_status name_all(hr_shard_writer *w, hr_error *err)
 {
     for (int64_t i = 0; i < w->count; i++) HR_TRY(name_shard(w, i, err));
+    for (int64_t i = 0; w->index && i < w->count; i++) HR_TRY(index_shard(w, i, err));
     return w->max_bytes && !w->output.no_sync ? hr__sync_folder(w->folder, err) : HR_OK;
 }
 
@@ -343,8 +359,11 @@ static void take_back(const hr_shard_writer *w)
     for (int64_t i = 0; i < w->count; i++) {
         if (!w->shard[i].named) continue;
         char *name = hr__shard_name(w, i, w->count), *part = w->max_bytes ? hr__shard_part_name(w, i) : NULL;
+        char *index = w->index && name ? hr__record_index_name(name) : NULL;
+        if (index) hr__sys_get()->unlink(index);
         if (name && part) hr__sys_get()->rename(name, part);
         if (name && !part) hr__sys_get()->unlink(name);
+        hr_free(index);
         hr_free(name);
         hr_free(part);
     }

@@ -19,7 +19,7 @@ struct hr_shard_writer {
     char *folder, *base, *suffix; /* of the names: "out/", "train-", ".tfrecord" */
     hr_output_opts output;
     int64_t max_bytes; /* 0: the number of shards is fixed */
-    bool resume, made_folder;
+    bool resume, index, made_folder;
     uint64_t key; /* of what is written; who goes on must have the same */
     hr__shard *shard;
     int64_t count, room; /* shards that are there so far */

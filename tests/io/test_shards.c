@@ -150,6 +150,32 @@ static void shards_are_filled_up_to_a_size(void **state)
     }
 }
 
+static void each_shard_may_have_its_index(void **state)
+{
+    (void)state;
+    hr_error err;
+    for (int sized = 0; sized < 2; sized++) {
+        hr_shard_writer_opts opts = {.index = true, .compression = HR_LZ4, .shards = sized ? 0 : 4};
+        if (sized) opts.max_shard_bytes = 1000;
+        hr_shard_writer *w = open_writer("out/x-", opts);
+        write_from(w, 0, RECORDS);
+        assert_ok(hr_shard_writer_commit(w, &err), &err);
+        hr_file_list files;
+        int64_t records = 0;
+        assert_ok(hr_match_files("out/*.tfrecord", &files, &err), &err);
+        for (int64_t i = 0; i < files.count; i++) {
+            hr_record_index *index;
+            assert_ok(hr_record_index_read(files.path[i], &index, &err), &err);
+            records += hr_record_index_count(index);
+            hr_record_index_free(index);
+        }
+        assert_int_equal(records, RECORDS);
+        assert_int_equal(files_in("out", true), 2 * files.count);
+        hr_file_list_clear(&files);
+        remove_folder("out");
+    }
+}
+
 static void no_records_are_one_empty_shard(void **state)
 {
     (void)state;
@@ -359,6 +385,7 @@ int main(void)
         cmocka_unit_test(records_are_dealt_over_a_fixed_number_of_shards),
         cmocka_unit_test(the_caller_may_choose_the_shard),
         cmocka_unit_test(shards_are_filled_up_to_a_size),
+        cmocka_unit_test(each_shard_may_have_its_index),
         cmocka_unit_test(no_records_are_one_empty_shard),
         cmocka_unit_test(a_stopped_writer_goes_on_behind_its_full_shards),
         cmocka_unit_test(without_resume_nothing_is_left_and_all_begins_anew),

@@ -1,0 +1,64 @@
+/* What the parts of the index share, and what the record reader asks of it. Not a public header. */
+#ifndef HR_RECORD_INDEX_H
+#define HR_RECORD_INDEX_H
+
+#include <headrace/io.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    HR__INDEX_EVERY = 64 /* records between two samples */,
+    HR__INDEX_PROBES = 16,
+    HR__INDEX_PROBE = 16 /* bytes */
+};
+
+/* Where decoding can begin: byte `offset` of the file, where the `made`th byte is the next. */
+typedef struct hr__index_place {
+    int64_t offset, made;
+} hr__index_place;
+
+/* Bytes of the file at headers of records, or of frames: another file hardly has the same ones there. */
+typedef struct hr__index_probe {
+    int64_t offset;
+    unsigned char bytes[HR__INDEX_PROBE];
+} hr__index_probe;
+
+struct hr_record_index {
+    char *path;
+    hr_compression compression;
+    int64_t size, changed; /* of the file */
+    int64_t records, bytes;
+    int64_t *sample; /* inflated offset of record 0, 64, ... */
+    int64_t samples, sample_room;
+    hr__index_place *place; /* none where the file is plain */
+    int64_t places, place_room;
+    hr__index_probe probe[HR__INDEX_PROBES];
+    int probes;
+    bool made, failed; /* failed: no memory for a sample or a place */
+};
+
+HR_API hr_record_index *hr__record_index_new(const char *path); /* NULL: no memory */
+void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t size);
+void hr__record_index_add_place(hr_record_index *index, int64_t offset, int64_t made);
+/* Calls `found` for each record, in order; looks at lengths alone. */
+typedef void hr__record_fn(void *user, int64_t offset, int64_t size);
+hr_status hr__record_scan(hr_input *in, hr__record_fn *found, void *user, int64_t *records, hr_error *err);
+/* Takes the probes from the file; or compares them: false in *same. */
+hr_status hr__record_index_probe(hr_record_index *index, const hr_input *in, hr_error *err);
+hr_status hr__record_index_same(const hr_record_index *index, const hr_input *in, bool *same, hr_error *err);
+char *hr__record_index_name(const char *path); /* FILE.hridx: gives; NULL: no memory */
+/* The bytes of FILE.hridx. HR_DATA_LOSS, HR_FAILED_PRECONDITION: another version. `name` is for messages. */
+HR_API hr_status hr__record_index_parse(const char *name, const char *bytes, size_t size, hr_record_index *index,
+                                        hr_error *err);
+
+/* Brings the input to the record before `first` that is nearest in the index, number *near. */
+hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int64_t first, int64_t count, int64_t *near,
+                                hr_error *err);
+hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

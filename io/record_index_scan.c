@@ -1,0 +1,107 @@
+/* The pass over a file that looks at nothing but lengths: from header to header. Of a plain file only the pieces are read
+ * in which a header lies. */
+#include "io/framing.h"
+#include "io/input.h"
+#include "io/record_index.h"
+
+enum { PIECE = 256 * 1024, SMALL = 4096 /* read at a time where records are large */, LARGE = 64 * 1024 };
+
+/* What there is to say of a header, whose record must end within `file_size` bytes; -1: nobody knows. */
+static hr_status check_header(hr__record_place at, const char *header, size_t size, int64_t file_size, int64_t *whole,
+                              hr_error *err)
+{
+    uint64_t length;
+    if (size < HR__RECORD_HEADER) return hr__record_fail_truncated(at, NULL, size, err);
+    if (!hr__record_length(header, &length)) return hr__record_fail_length_crc(at, header, err);
+    if (length > HR__RECORD_LIMIT) return hr__record_fail_limit(at, length, HR__RECORD_LIMIT, err);
+    *whole = (int64_t)length + HR__RECORD_FRAME;
+    if (file_size >= 0 && *whole > file_size - at.offset)
+        return hr__record_fail_truncated(at, header, (uint64_t)(file_size - at.offset), err);
+    return HR_OK;
+}
+
+/* ---- plain files ---- */
+
+typedef struct piece {
+    char bytes[PIECE];
+    int64_t begin;
+    size_t size;
+} piece;
+
+/* The header at `offset`, read together with what is likely to follow. */
+static hr_status look(const hr_input *in, piece *p, int64_t offset, bool large, size_t *size, hr_error *err)
+{
+    if (offset + HR__RECORD_HEADER > p->begin + (int64_t)p->size) {
+        p->begin = offset;
+        HR_TRY(hr__input_read_at(in, offset, p->bytes, large ? SMALL : PIECE, &p->size, err));
+    }
+    *size = (size_t)(p->begin + (int64_t)p->size - offset);
+    return HR_OK;
+}
+
+static hr_status scan_places(const hr_input *in, piece *p, hr__record_fn *found, void *user, int64_t *records,
+                             hr_error *err)
+{
+    const int64_t file_size = hr__input_file_size(in);
+    hr__record_place at = {hr_input_path(in), 0, 0};
+    for (; at.offset < file_size; at.record++) {
+        size_t size;
+        int64_t whole;
+        const bool large = at.record > 0 && at.offset / at.record > LARGE;
+        HR_TRY(look(in, p, at.offset, large, &size, err));
+        HR_TRY(check_header(at, p->bytes + (at.offset - p->begin), size, file_size, &whole, err));
+        found(user, at.offset, whole);
+        at.offset += whole;
+        *records = at.record + 1;
+    }
+    return HR_OK;
+}
+
+/* ---- all others ---- */
+
+static hr_status pass(hr_input *in, hr__record_place at, int64_t whole, hr_error *err)
+{
+    const char *data;
+    size_t size;
+    for (int64_t left = whole; left > 0; left -= (int64_t)size) {
+        hr_status st = hr_input_peek(in, 1, &data, &size, err);
+        if (st != HR_OK) return hr__record_fail_below(at, st, err);
+        if (size == 0) {
+            char header[HR__RECORD_HEADER];
+            hr__record_header(header, (uint64_t)(whole - HR__RECORD_FRAME));
+            return hr__record_fail_truncated(at, header, (uint64_t)(whole - left), err);
+        }
+        if ((int64_t)size > left) size = (size_t)left;
+        hr_input_consume(in, size);
+    }
+    return HR_OK;
+}
+
+static hr_status scan_stream(hr_input *in, hr__record_fn *found, void *user, int64_t *records, hr_error *err)
+{
+    for (;; ++*records) {
+        const char *data;
+        size_t size;
+        int64_t whole;
+        const hr__record_place at = {hr_input_path(in), *records, hr_input_offset(in)};
+        hr_status st = hr_input_peek(in, HR__RECORD_HEADER, &data, &size, err);
+        if (st != HR_OK) return hr__record_fail_below(at, st, err);
+        if (size == 0) return HR_OK;
+        HR_TRY(check_header(at, data, size, -1, &whole, err));
+        HR_TRY(pass(in, at, whole, err));
+        found(user, at.offset, whole);
+    }
+}
+
+hr_status hr__record_scan(hr_input *in, hr__record_fn *found, void *user, int64_t *records, hr_error *err)
+{
+    *records = 0;
+    if (!hr__input_has_places(in)) return scan_stream(in, found, user, records, err);
+    piece *p = hr_malloc(sizeof *p);
+    if (!p) return hr_no_memory(err, "an index");
+    p->begin = 0;
+    p->size = 0;
+    hr_status st = scan_places(in, p, found, user, records, err);
+    hr_free(p);
+    return st;
+}
