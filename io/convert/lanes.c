@@ -64,6 +64,7 @@ static hr_status open_all_shards(const hr__convert_plan *plan, hr__lanes *l, hr_
                                  .max_shard_bytes = o->max_shard_bytes,
                                  .compression = o->compression ? o->compression : HR_NONE,
                                  .no_sync = o->no_sync,
+                                 .index = o->index,
                                  .resume = o->resume};
     char *key = resume_key(plan), *suffix = suffix_of(plan, opts.compression);
     opts.resume_key = key;
