@@ -160,7 +160,27 @@ hr_status hr_set_string(hr_builder *out, const char *name, const void *data, int
 
 uint64_t hr_call_random(hr_call *call, uint64_t n)
 {
-    return hr_random(call->work ? hr_row_key(call->work, call->rows, call->row, call->seed) : call->key, n);
+    if (call->work) return hr_call_random_of(call, call->row < 0 ? 0 : call->row, n);
+    return hr_random(call->key, n);
+}
+
+uint64_t hr_call_random_of(hr_call *call, int64_t row, uint64_t n)
+{
+    return hr_random(hr_row_key(call->work, call->rows, row, call->seed), n);
+}
+
+/* What was refused before, in a row behind this one, is no more: the first one counts. */
+hr_status hr_call_fail_row(hr_call *call, int64_t row, hr_status code, const char *format, ...)
+{
+    hr_error err;
+    char text[sizeof err.text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    hr_fail(&err, code < 0 ? code : HR_UNKNOWN, call->kind, "%s", text);
+    hr_fail_at(call->work, call->rows, row, &err);
+    return HR_OK;
 }
 
 hr_status hr_call_fail(hr_call *call, hr_status code, const char *format, ...)

@@ -16,8 +16,8 @@ struct hr_builder {
 struct hr_call {
     const char *kind; /* of its error, unless it has its own */
     hr_work *work;    /* the random key is that of a row; or */
-    const hr_columns *rows;
-    int64_t row;
+    hr_columns *rows;
+    int64_t row; /* -1: all of them in one call */
     uint64_t seed;
     uint64_t key; /* this one, if `work` is NULL */
     hr_error err;

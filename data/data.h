@@ -208,6 +208,9 @@ HR_API void *hr_set_count(hr_builder *out, const char *name, int64_t count);
 HR_API hr_status hr_set_string(hr_builder *out, const char *name, const void *data, int64_t size); /* copies */
 HR_API hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const void *data, int64_t size);
 HR_API uint64_t hr_call_random(hr_call *call, uint64_t n); /* bits n of this element's own stream */
+/* In a call for many rows: bits n of the stream of one of them; this row failed, and with it what is behind it. */
+HR_API uint64_t hr_call_random_of(hr_call *call, int64_t row, uint64_t n);
+HR_API hr_status hr_call_fail_row(hr_call *call, int64_t row, hr_status code, const char *format, ...) HR_PRINTF(4, 5);
 HR_API hr_status hr_call_fail(hr_call *call, hr_status code, const char *format, ...) HR_PRINTF(3, 4);
 
 /* ---- elements that a function makes from nothing ---- */
@@ -240,6 +243,9 @@ HR_API hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const
 typedef struct hr_map_opts {
     size_t struct_size;
     const hr_schema *output; /* default: that of the input. Copied */
+    /* The function gets many rows in one call, side by side as if they were a batch, and hr_set gives the place of all of
+     * them: how many there are is the engine's choice, and what it makes of one must not depend on the others. */
+    bool vectorized;
     uint64_t seed;
     void (*user_free)(void *user);
 } hr_map_opts;
@@ -262,6 +268,18 @@ typedef struct hr_scan_opts {
 HR_API hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_scan_fn *fn, void *user,
                                 const hr_scan_opts *opts);
 #define hr_scan(...) HR_CALL5_(hr_scan_with, hr_scan_opts, __VA_ARGS__, .struct_size = sizeof(hr_scan_opts))
+
+/* The same for many elements in one call, side by side as if they were a batch: sets keep[i] for those that stay (false
+ * at first). How many there are is the engine's choice. Random bits: hr_call_random_of. */
+typedef void hr_filter_rows_fn(const hr_element *rows, bool *keep, hr_call *call, void *user);
+typedef struct hr_filter_rows_opts {
+    size_t struct_size;
+    uint64_t seed;
+} hr_filter_rows_opts;
+HR_API hr_dataset *hr_filter_rows_with(hr_dataset *in, hr_filter_rows_fn *fn, void *user,
+                                       const hr_filter_rows_opts *opts);
+#define hr_filter_rows(...)                                                                                            \
+    HR_CALL3_(hr_filter_rows_with, hr_filter_rows_opts, __VA_ARGS__, .struct_size = sizeof(hr_filter_rows_opts))
 
 /* The elements of fn(element), `block_length` of each in turn, `cycle_length` datasets at a time. */
 typedef struct hr_interleave_opts {

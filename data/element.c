@@ -39,8 +39,19 @@ void hr__element_set(hr_element *e, const hr_columns *columns, int levels, int64
     e->columns = columns;
     e->level = level_of(columns, levels);
     e->index = index;
+    e->run = false;
     e->first = row_at(columns, e->level, index);
     e->end = row_at(columns, e->level, index + 1);
+    e->view++;
+}
+
+void hr__element_set_rows(hr_element *e, const hr_columns *columns, int64_t first, int64_t end)
+{
+    e->columns = columns;
+    e->level = columns->levels;
+    e->index = e->first = first;
+    e->end = end;
+    e->run = true;
     e->view++;
 }
 
@@ -54,6 +65,7 @@ int hr__element_dims(const hr_element *e, int64_t *dims)
     const hr_columns *c = e->columns;
     int64_t first = e->index;
     int rank = 0;
+    if (e->run) dims[rank++] = e->end - e->first;
     for (int l = e->level; l < c->levels && rank < HR_MAX_RANK; l++) {
         dims[rank++] = c->splits[l][first + 1] - c->splits[l][first];
         first = c->splits[l][first];

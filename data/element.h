@@ -21,6 +21,7 @@ struct hr_element {
     int64_t first, end; /* rows */
     int level;          /* the columns' level of splits whose elements these are; columns->levels: rows */
     int64_t index;      /* at that level */
+    bool run;           /* no element: rows side by side, as if they were a batch */
     uint64_t view;      /* counts hr__element_set: what was made for another one is stale */
     int hint;           /* the component after the one asked for last: users ask in order */
     hr__component *component;
@@ -32,6 +33,9 @@ void hr__element_close(hr_element *e);
 
 /* Looks at element `index` of `columns` as an operator whose schema has `levels` levels counts them: rows, if 0. */
 void hr__element_set(hr_element *e, const hr_columns *columns, int levels, int64_t index);
+
+/* Looks at rows first..end side by side, whatever elements they belong to. */
+void hr__element_set_rows(hr_element *e, const hr_columns *columns, int64_t first, int64_t end);
 
 /* The batch's dimensions of this element, outermost first; gives how many. */
 int hr__element_dims(const hr_element *e, int64_t *dims);

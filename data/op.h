@@ -237,6 +237,8 @@ typedef struct hr_element hr_element;
 
 /* The thread's own view of one element, for a user's function to read: borrows until the next call. NULL: no memory. */
 HR_API const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element);
+/* All rows side by side, as if they were one batch. */
+HR_API const hr_element *hr_work_rows(hr_work *w, const hr_columns *rows);
 /* The same of the first element of a span of input 0, whose rows are there by then. With HR_GROUPS_ROWS only if
  * HR_SEES_ROWS says so: else work below may be done above. */
 HR_API const hr_element *hr_plan_element(hr_plan *p, hr_span span);

@@ -4,12 +4,16 @@
 #include <string.h>
 
 /* The view fits one schema; threads and plans see the same one for long stretches. */
+static hr_element *fit(hr_element *e, const hr_schema *schema)
+{
+    if (e->component && e->schema == schema) return e;
+    hr__element_close(e);
+    return hr__element_open(e, schema, NULL) == HR_OK ? e : NULL;
+}
+
 static const hr_element *look(hr_element *e, const hr_schema *schema, const hr_columns *rows, int64_t element)
 {
-    if (!e->component || e->schema != schema) {
-        hr__element_close(e);
-        if (hr__element_open(e, schema, NULL) != HR_OK) return NULL;
-    }
+    if (!fit(e, schema)) return NULL;
     hr__element_set(e, rows, schema->levels, element);
     return e;
 }
@@ -27,6 +31,14 @@ const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t el
 {
     if (!w->element) w->element = hr_calloc(1, sizeof *w->element);
     return w->element ? look(w->element, seen_schema(w), rows, element) : NULL;
+}
+
+const hr_element *hr_work_rows(hr_work *w, const hr_columns *rows)
+{
+    if (!w->element) w->element = hr_calloc(1, sizeof *w->element);
+    hr_element *e = w->element ? fit(w->element, seen_schema(w)) : NULL;
+    if (e) hr__element_set_rows(e, rows, 0, rows->rows);
+    return e;
 }
 
 const hr_element *hr_plan_element(hr_plan *p, hr_span span)

@@ -1,19 +1,25 @@
 /* filter: keeps the elements for which the user's function says true. After a batch an element is the whole batch, and
  * goes or stays whole. */
-#include <headrace/data.h>
+#include "base/constructor.h"
+#include "data/builder.h"
 #include <string.h>
 
 typedef struct filter_spec {
     hr_filter_fn *fn;
+    hr_filter_rows_fn *rows_fn; /* in its place: asked about many elements at once, which are single rows */
     void *user;
+    uint64_t seed;
 } filter_spec;
 
 static hr_status filter_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
-    (void)in, (void)out;
-    if (!((const filter_spec *)spec)->fn)
+    (void)out;
+    const filter_spec *sp = spec;
+    if (!sp->fn && !sp->rows_fn)
         return hr_fail(err, HR_INVALID_ARGUMENT, "filter.fn", "filter: expected a function, got NULL");
-    return HR_OK;
+    if (sp->fn || in[0]->levels == 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "filter.batched",
+                   "filter_rows: expected single elements, got batches; filter before batch");
 }
 
 static bool is_set(const uint64_t *bits, int64_t i) { return bits[i / 64] >> i % 64 & 1; }
@@ -29,6 +35,20 @@ static hr_status ask(const filter_spec *sp, hr_work *w, const hr_columns *rows, 
         if (!element) return hr_no_memory(err, "filter: an element");
         if (sp->fn(element, sp->user)) set(keep, i);
     }
+    return HR_OK;
+}
+
+static hr_status ask_rows(const filter_spec *sp, hr_work *w, hr_columns *rows, uint64_t *keep, hr_error *err)
+{
+    const hr_element *in = hr_work_rows(w, rows);
+    bool *answer = hr_row_bytes(w, rows, (size_t)rows->rows + 1);
+    if (!in || !answer) return hr_no_memory(err, "filter: an answer a row");
+    memset(answer, 0, (size_t)rows->rows);
+    hr_call call = {.kind = "filter.fn", .work = w, .rows = rows, .row = -1, .seed = sp->seed};
+    const int64_t count = rows->rows;
+    sp->rows_fn(in, answer, &call, sp->user);
+    for (int64_t r = 0; r < count; r++)
+        if (answer[r]) set(keep, r);
     return HR_OK;
 }
 
@@ -100,7 +120,8 @@ static hr_status filter_work(const void *spec, const void *unit, hr_work *w, hr_
     uint64_t *bits = hr_scratch(w, (size_t)words * 2 * sizeof *bits);
     if (!bits) return hr_no_memory(err, "filter: a bit a row");
     memset(bits, 0, (size_t)words * sizeof *bits);
-    HR_TRY(ask(spec, w, rows, bits, err));
+    const filter_spec *sp = spec;
+    HR_TRY(sp->fn ? ask(sp, w, rows, bits, err) : ask_rows(sp, w, rows, bits, err));
     return rows->levels ? keep_batches(w, rows, bits, words, err) : hr_keep_rows(w, rows, bits, err);
 }
 
@@ -115,4 +136,26 @@ const hr_op hr_op_filter = {
 hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user)
 {
     return hr_dataset_new(&hr_op_filter, &(filter_spec){.fn = fn, .user = user}, &in, 1);
+}
+
+static void filter_identity(const void *spec, uint64_t *sum)
+{
+    hr_identify_i64(sum, (int64_t)((const filter_spec *)spec)->seed);
+}
+
+/* Its rows have numbers to draw by, which hr_filter's need not. */
+static const hr_op filter_rows_op = {
+    .head = HR_OP_HEAD,
+    .name = "filter",
+    .spec_size = sizeof(filter_spec),
+    .traits = HR_RANDOM_ROWS,
+    .check = filter_check,
+    .work = filter_work,
+    .identity = filter_identity,
+};
+
+hr_dataset *hr_filter_rows_with(hr_dataset *in, hr_filter_rows_fn *fn, void *user, const hr_filter_rows_opts *opts)
+{
+    const hr_filter_rows_opts o = HR__OPTIONS(hr_filter_rows_opts, opts);
+    return hr_dataset_new(&filter_rows_op, &(filter_spec){.rows_fn = fn, .user = user, .seed = o.seed}, &in, 1);
 }

@@ -1,23 +1,55 @@
 /* map: one element of the input to one of the output, by the user's function. What it makes is written straight into
  * the columns of the output. */
+#include "base/constructor.h"
 #include "data/builder.h"
+#include "data/dataset.h"
 #include "data/element.h"
 
 typedef struct map_spec {
     hr_map_fn *fn;
     void *user;
     uint64_t seed;
+    bool vectorized;
     void (*user_free)(void *user);
     const hr_schema *output; /* borrowed: read in check only. NULL: that of the input */
     bool *taken;             /* of the constructor: the dataset has `user` now */
 } map_spec;
 
+static hr_status check_vectorized(const hr_schema *made, hr_error *err)
+{
+    for (int i = 0; i < made->fields; i++)
+        if (!hr__field_fixed(&made->field[i]))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "map.output",
+                           "map: component '%.60s': expected a known shape, since the function is vectorized",
+                           made->field[i].name);
+    return HR_OK;
+}
+
 static hr_status map_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     const map_spec *sp = spec;
     if (!sp->fn) return hr_fail(err, HR_INVALID_ARGUMENT, "map.function", "map: expected a function, got NULL");
+    if (sp->vectorized) HR_TRY(check_vectorized(sp->output ? sp->output : in[0], err));
     HR_TRY(hr__builder_check("map", "map.output", sp->output ? sp->output : in[0], err));
     return sp->output ? hr__builder_schema(sp->output, out, err) : HR_OK;
+}
+
+static void call_function(const map_spec *sp, const hr_element *in, hr_builder *out, int64_t row)
+{
+    hr_call call = {.kind = "map.function", .work = out->work, .rows = out->rows, .row = row, .seed = sp->seed};
+    hr__builder_begin(out);
+    const hr_status st = hr__builder_status(out, &call, "map", sp->fn(in, out, &call, sp->user));
+    if (st < 0) hr_fail_at(out->work, out->rows, out->first, &call.err);
+}
+
+/* One call for all rows, whatever elements they belong to. */
+static hr_status map_rows(const map_spec *sp, hr_work *w, hr_columns *rows, const hr_columns *before, hr_error *err)
+{
+    const hr_element *in = hr_work_rows(w, before);
+    if (!in) return hr_no_memory(err, "an element");
+    hr_builder out = {.work = w, .rows = rows, .first = 0, .end = rows->rows};
+    if (rows->rows > 0) call_function(sp, in, &out, -1);
+    return HR_OK;
 }
 
 static hr_status map_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
@@ -28,15 +60,13 @@ static hr_status map_work(const void *spec, const void *unit, hr_work *w, hr_col
     const int levels = hr__work_levels(w);
     HR_TRY(hr_new_columns(w, rows, &before, err));
     hr__builder_zero(rows, 0, rows->rows);
+    if (sp->vectorized) return map_rows(sp, w, rows, &before, err);
     for (int64_t e = 0; hr__element_row(&before, levels, e) < rows->rows; e++) {
         if (hr_work_cancelled(w)) break; /* the user's function may be slow, and nobody reads this unit */
         const hr_element *in = hr_work_element(w, &before, e);
         if (!in) return hr_no_memory(err, "an element");
         hr_builder out = {.work = w, .rows = rows, .first = in->first, .end = in->end};
-        hr__builder_begin(&out);
-        hr_call call = {.kind = "map.function", .work = w, .rows = rows, .row = in->first, .seed = sp->seed};
-        const hr_status st = hr__builder_status(&out, &call, "map", sp->fn(in, &out, &call, sp->user));
-        if (st < 0) hr_fail_at(w, rows, in->first, &call.err);
+        call_function(sp, in, &out, in->first);
     }
     return HR_OK;
 }
@@ -76,12 +106,14 @@ const hr_op hr_op_map = {
 hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts)
 {
     bool taken = false;
-    map_spec spec = {.fn = fn, .user = user, .taken = &taken};
-    if (opts) {
-        spec.seed = opts->seed;
-        spec.user_free = opts->user_free;
-        spec.output = opts->output;
-    }
+    const hr_map_opts o = HR__OPTIONS(hr_map_opts, opts);
+    map_spec spec = {.fn = fn,
+                     .user = user,
+                     .seed = o.seed,
+                     .vectorized = o.vectorized,
+                     .user_free = o.user_free,
+                     .output = o.output,
+                     .taken = &taken};
     hr_dataset *ds = hr_dataset_new(&hr_op_map, &spec, &in, 1);
     if (!taken) map_free(&spec);
     return ds;

@@ -75,9 +75,36 @@ static void filter_needs_a_function(void **state)
     assert_fails(hr_filter(hr_range(5), NULL, NULL), HR_INVALID_ARGUMENT, "filter.fn");
 }
 
+static void keep_half(const hr_element *rows, bool *keep, hr_call *call, void *user)
+{
+    (void)user;
+    for (int64_t i = 0; i < hr_get(rows, "value")->count; i++) keep[i] = hr_call_random_of(call, i, 0) % 2;
+}
+
+static void keep_multiples(const hr_element *rows, bool *keep, hr_call *call, void *user)
+{
+    (void)call;
+    const hr_tensor *t = hr_get(rows, "value");
+    for (int64_t i = 0; i < t->count; i++) keep[i] = ((const int64_t *)t->data)[i] % *(const int64_t *)user == 0;
+}
+
+HR_SAMPLE(filter_rows) { return hr_batch(hr_filter_rows(hr_shuffle(hr_range(300), 40), keep_half, NULL), 7); }
+
+static void many_rows_are_asked_about_in_one_call(void **state)
+{
+    (void)state;
+    int64_t three = 3;
+    assert_int64_values(hr_filter_rows(hr_range(8), keep_multiples, &three), HR_I64(0, 3, 6), 3);
+    assert_fails(hr_filter_rows(hr_batch(hr_range(8), 2), keep_multiples, &three), HR_INVALID_ARGUMENT,
+                 "filter.batched");
+    assert_fails(hr_filter_rows(hr_range(8), NULL, NULL), HR_INVALID_ARGUMENT, "filter.fn");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(filter_rows),
+        cmocka_unit_test(many_rows_are_asked_about_in_one_call),
         HR_CONFORMANCE(filter),
         HR_CONFORMANCE(filter_of_batches),
         HR_CONFORMANCE(filter_then_take),

@@ -103,6 +103,71 @@ static void map_fails_behind_the_elements_before(void **state)
     assert_int_equal(got.end, HR_INVALID_ARGUMENT);
 }
 
+/* ---- vectorized ---- */
+
+static int calls;
+
+static hr_status draw_rows(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    const hr_tensor *t = hr_get(in, "value");
+    int64_t *value = hr_set(out, "value");
+    calls++;
+    for (int64_t i = 0; i < t->count; i++)
+        value[i] = ((const int64_t *)t->data)[i] * 1000 + (int64_t)(hr_call_random_of(call, i, 0) % 1000);
+    return HR_OK;
+}
+
+static hr_status refuse_rows(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    const hr_tensor *t = hr_get(in, "value");
+    const int64_t *from = t->data;
+    int64_t *value = hr_set(out, "value");
+    for (int64_t i = 0; i < t->count; i++) value[i] = from[i];
+    for (int64_t i = t->count - 1; i >= 0; i--)
+        if (from[i] % 100 == 88) hr_call_fail_row(call, i, HR_INVALID_ARGUMENT, "refused %lld", (long long)from[i]);
+    return HR_OK;
+}
+
+HR_SAMPLE(vectorized_map)
+{
+    return hr_batch(hr_map(hr_shuffle(hr_range(300), 40), draw_rows, NULL, .vectorized = true), 7);
+}
+HR_SAMPLE(vectorized_map_of_batches)
+{
+    return hr_shuffle(hr_map(hr_batch(hr_shuffle(hr_range(300), 40), 7), draw_rows, NULL, .vectorized = true), 5);
+}
+HR_SAMPLE(vectorized_map_fails)
+{
+    return hr_batch(hr_map(hr_shuffle(hr_range(300), 30), refuse_rows, NULL, .vectorized = true), 4);
+}
+
+static void a_vectorized_function_makes_the_same_in_fewer_calls(void **state)
+{
+    (void)state;
+    int64_t one[1000], many[1000];
+    assert_int_equal(int64_values(hr_map(hr_range(1000), draw, NULL), (way){0}, one, 1000), 1000);
+    calls = 0;
+    hr_dataset *ds = hr_batch(hr_map(hr_range(1000), draw_rows, NULL, .vectorized = true), 8);
+    assert_int_equal(int64_values(ds, (way){0}, many, 1000), 1000);
+    assert_memory_equal(one, many, sizeof one);
+    assert_true(calls < 200);
+}
+
+static void a_vectorized_function_says_which_row_failed(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_map(hr_range(300), refuse_rows, NULL, .vectorized = true), (way){.unit_rows = 1000});
+    assert_int_equal(got.count, 88);
+    assert_non_null(strstr(got.error.text, "refused 88"));
+    static const hr_field vector = {.name = "value", .dtype = HR_INT64, .shape = {1, {-1}}};
+    assert_fails(hr_map(hr_range(3), refuse_rows, NULL, .vectorized = true,
+                        .output = &(hr_schema){.fields = 1, .field = &vector}),
+                 HR_INVALID_ARGUMENT, "map.output");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +176,11 @@ int main(void)
         HR_CONFORMANCE(map_to_text),
         HR_CONFORMANCE(random_map),
         HR_CONFORMANCE_OF_FAILURE(map_fails),
+        HR_CONFORMANCE(vectorized_map),
+        HR_CONFORMANCE(vectorized_map_of_batches),
+        HR_CONFORMANCE_OF_FAILURE(vectorized_map_fails),
+        cmocka_unit_test(a_vectorized_function_makes_the_same_in_fewer_calls),
+        cmocka_unit_test(a_vectorized_function_says_which_row_failed),
         cmocka_unit_test(map_gives_what_its_function_sets),
         cmocka_unit_test(map_changes_the_schema),
         cmocka_unit_test(map_draws_the_same_before_and_behind_other_work),
