@@ -322,12 +322,27 @@ typedef struct hr_parse_example_spec_opts {
     const char *label;     /* one more feature, as classifier_parse_example_spec adds it */
     hr_dtype label_dtype;  /* default: that of `file`, or HR_INT64 */
     const float *label_default;
+    int64_t label_dimension;   /* values of a label; default 1 */
+    const char *weight_column; /* one more feature, a float for each row, which no column reads; default: none */
 } hr_parse_example_spec_opts;
 /* What hr_parse_example has to parse for these columns. Gives *spec (hr_parse_spec_free). */
 HR_API hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
                                                  const hr_parse_example_spec_opts *opts);
 #define hr_make_parse_example_spec(...)                                                                                \
     HR_CALL3_(hr_make_parse_example_spec_with, hr_parse_example_spec_opts, __VA_ARGS__,                                \
+              .struct_size = sizeof(hr_parse_example_spec_opts))
+/* The same for a classifier, whose label is int64 unless said otherwise, and for a regressor, whose label is float. */
+HR_API hr_status hr_classifier_parse_example_spec_with(hr_column_list columns, const char *label_key,
+                                                       hr_parse_spec **spec, hr_error *err,
+                                                       const hr_parse_example_spec_opts *opts);
+HR_API hr_status hr_regressor_parse_example_spec_with(hr_column_list columns, const char *label_key,
+                                                      hr_parse_spec **spec, hr_error *err,
+                                                      const hr_parse_example_spec_opts *opts);
+#define hr_classifier_parse_example_spec(...)                                                                          \
+    HR_CALL4_(hr_classifier_parse_example_spec_with, hr_parse_example_spec_opts, __VA_ARGS__,                          \
+              .struct_size = sizeof(hr_parse_example_spec_opts))
+#define hr_regressor_parse_example_spec(...)                                                                           \
+    HR_CALL4_(hr_regressor_parse_example_spec_with, hr_parse_example_spec_opts, __VA_ARGS__,                           \
               .struct_size = sizeof(hr_parse_example_spec_opts))
 HR_API void hr_parse_spec_free(hr_parse_spec *spec); /* NULL: nothing */
 

@@ -1,5 +1,5 @@
 /* What the parser is asked for: the union of what the columns read. Features of one key must agree; a file's type may
- * differ from the column's, which then widens. Also the order of a column list, which every layer shares. */
+ * differ from the column's, which then widens. */
 #include "feature_columns/internal.h"
 
 #include <math.h>
@@ -184,10 +184,32 @@ static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o,
                        "feature columns: expected a label that no column reads, got '%s'; a model that sees its label "
                        "learns nothing",
                        o->label);
-    hr_feature feature = {.key = o->label, .kind = HR_FIXED_LEN, .dtype = dtype, .shape = HR_SHAPE(1)};
-    hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(1), o->label_default);
-    if (o->label_default && hr__is_number(dtype)) feature.default_value = &value;
-    return add_feature(own, &feature, dtype, err);
+    const int64_t dimension = o->label_dimension ? o->label_dimension : 1;
+    if (dimension < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.label",
+                       "feature columns: label '%s': expected label_dimension > 0, got %lld", o->label,
+                       (long long)dimension);
+    hr_feature feature = {.key = o->label, .kind = HR_FIXED_LEN, .dtype = dtype, .shape = HR_SHAPE(dimension)};
+    if (!o->label_default || !hr__is_number(dtype)) return add_feature(own, &feature, dtype, err);
+    hr_tensor value;
+    HR_TRY(hr_tensor_new(&value, HR_FLOAT, HR_SHAPE(dimension), err));
+    for (int64_t i = 0; i < dimension; i++) ((float *)value.data)[i] = *o->label_default;
+    feature.default_value = &value;
+    hr_status st = add_feature(own, &feature, dtype, err);
+    hr_tensor_clear(&value);
+    return st;
+}
+
+static hr_status add_weight(owned_spec *own, const hr_parse_example_spec_opts *o, hr_error *err)
+{
+    const char *key = o->weight_column;
+    if (!key) return HR_OK;
+    if (find(own, key))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.label",
+                       "feature columns: expected a weight_column that is neither a feature nor the label, got '%s'",
+                       key);
+    const hr_feature feature = {.key = key, .kind = HR_FIXED_LEN, .dtype = HR_FLOAT, .shape = HR_SHAPE(1)};
+    return add_feature(own, &feature, file_dtype(o->file, key, HR_FLOAT), err);
 }
 
 static int by_key(const void *a, const void *b)
@@ -209,6 +231,7 @@ hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec 
         st = failed ? failed->code : add_column(own, columns.column[i], o.file, err);
     }
     if (st == HR_OK) st = add_label(own, &o, err);
+    if (st == HR_OK) st = add_weight(own, &o, err);
     if (st != HR_OK) {
         hr_parse_spec_free(&own->spec);
         return st;
@@ -218,63 +241,27 @@ hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec 
     return HR_OK;
 }
 
-/* ---- the order of a list ---- */
-
-static int by_name(const void *a, const void *b)
+/* With a label that is asked for: its type, unless the options have one or the file tells. */
+static hr_status with_label(hr_column_list columns, const char *label, hr_dtype dtype, hr_parse_spec **spec,
+                            hr_error *err, const hr_parse_example_spec_opts *opts)
 {
-    return strcmp(hr_feature_column_info(*(const hr_feature_column *const *)a)->name,
-                  hr_feature_column_info(*(const hr_feature_column *const *)b)->name);
+    hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
+    *spec = NULL;
+    HR_TRY(hr__check_key("label_key", label, err));
+    o.struct_size = sizeof o;
+    o.label = label;
+    if (!o.label_dtype) o.label_dtype = file_dtype(o.file, label, dtype);
+    return hr_make_parse_example_spec_with(columns, spec, err, &o);
 }
 
-static const char *const layer_names[] = {
-    [HR_LINEAR_MODEL] = "linear_model", [HR_INPUT_LAYER] = "input_layer", [HR_SEQUENCE_FEATURES] = "sequence_features"};
-
-static hr_status check_dense(const hr_column_info *info, hr_column_layer layer, hr_error *err)
+hr_status hr_classifier_parse_example_spec_with(hr_column_list columns, const char *label_key, hr_parse_spec **spec,
+                                                hr_error *err, const hr_parse_example_spec_opts *opts)
 {
-    if (layer == HR_LINEAR_MODEL) return HR_OK;
-    if (info->dense == HR_COLUMN_NOT_DENSE)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "column.not_dense",
-                       "%s: expected dense columns, got the %s '%s'; wrap it in an indicator_column or an "
-                       "embedding_column",
-                       layer_names[layer], info->kind, info->name);
-    if (!info->scope_is_legal)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
-                       "%s: expected a column name of letters, digits and _ . - / >, got '%s', which is no "
-                       "name for a variable scope; rename the feature",
-                       layer_names[layer], info->name);
-    return HR_OK;
+    return with_label(columns, label_key, HR_INT64, spec, err, opts);
 }
 
-static hr_status check_sequence(const hr_column_info *info, hr_column_layer layer, hr_error *err)
+hr_status hr_regressor_parse_example_spec_with(hr_column_list columns, const char *label_key, hr_parse_spec **spec,
+                                               hr_error *err, const hr_parse_example_spec_opts *opts)
 {
-    const bool wanted = layer == HR_SEQUENCE_FEATURES;
-    if (info->sequence == wanted) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "column.sequence", "%s: expected %s, got the %s '%s'; %s",
-                   layer_names[layer], wanted ? "columns of sequences" : "no columns of sequences", info->kind,
-                   info->name,
-                   wanted ? "make it of a sequence_categorical_column or a sequence_numeric_column"
-                          : "sequences go into SequenceFeatures");
-}
-
-hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted, hr_error *err)
-{
-    if (list.count < 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list",
-                       "feature columns: expected one or more, got none");
-    for (int i = 0; i < list.count; i++) {
-        const hr_error *failed = hr_feature_column_error(list.column[i]);
-        if (failed && err) *err = *failed;
-        if (failed) return failed->code;
-        HR_TRY(check_dense(hr_feature_column_info(list.column[i]), layer, err));
-        HR_TRY(check_sequence(hr_feature_column_info(list.column[i]), layer, err));
-        sorted[i] = list.column[i];
-    }
-    qsort(sorted, (size_t)list.count, sizeof *sorted, by_name);
-    for (int i = 1; i < list.count; i++) {
-        const hr_column_info *info = hr_feature_column_info(sorted[i]);
-        if (strcmp(hr_feature_column_info(sorted[i - 1])->name, info->name) == 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.duplicate_name",
-                           "feature columns: expected different names, got '%s' twice", info->name);
-    }
-    return HR_OK;
+    return with_label(columns, label_key, HR_FLOAT, spec, err, opts);
 }

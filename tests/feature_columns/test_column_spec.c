@@ -79,6 +79,41 @@ static void different_ways_to_parse_a_feature_are_refused(void **state)
     conflict(hr_numeric_column("a"), hr_numeric_column("b", .shape = HR_SHAPE(-2)), "column.shape");
 }
 
+static void classifiers_and_regressors_have_labels_and_weights(void **state)
+{
+    (void)state;
+    hr_parse_spec *spec;
+    hr_error err;
+    hr_feature_column *age = hr_numeric_column("age");
+    const hr_column_list columns = HR_COLUMNS(age);
+    assert_ok(hr_classifier_parse_example_spec(columns, "late", &spec, &err, .weight_column = "weight"), &err);
+    assert_int_equal(spec->features, 3);
+    assert_int_equal(feature_named(spec, "late")->dtype, HR_INT64);
+    assert_true(hr_shape_equal(feature_named(spec, "late")->shape, HR_SHAPE(1)));
+    assert_int_equal(feature_named(spec, "weight")->dtype, HR_FLOAT);
+    assert_int_equal(feature_named(spec, "weight")->kind, HR_FIXED_LEN);
+    hr_parse_spec_free(spec);
+
+    assert_ok(
+        hr_regressor_parse_example_spec(columns, "y", &spec, &err, .label_dimension = 2, .label_default = HR_F32(0.5f)),
+        &err);
+    const hr_feature *y = feature_named(spec, "y");
+    assert_int_equal(y->dtype, HR_FLOAT);
+    assert_true(hr_shape_equal(y->shape, HR_SHAPE(2)));
+    assert_true(((const float *)y->default_value->data)[1] == 0.5f);
+    hr_parse_spec_free(spec);
+
+    assert_int_equal(hr_classifier_parse_example_spec(columns, "age", &spec, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_classifier_parse_example_spec(columns, "y", &spec, &err, .weight_column = "y"),
+                     HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "column.label");
+    assert_int_equal(hr_regressor_parse_example_spec(columns, "", &spec, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_regressor_parse_example_spec(columns, "y", &spec, &err, .label_dimension = -1),
+                     HR_INVALID_ARGUMENT);
+    assert_null(spec);
+    hr_feature_column_unref(age);
+}
+
 static hr_status sorted_names(hr_column_list columns, hr_column_layer layer, const char *first, hr_error *err)
 {
     const hr_feature_column *sorted[8];
@@ -92,7 +127,7 @@ static void lists_are_in_the_order_of_bytes(void **state)
 {
     (void)state;
     hr_error err;
-    hr_feature_column *names[] = {hr_numeric_column("a"), hr_numeric_column("_"), hr_numeric_column("B"),
+    hr_feature_column *names[] = {hr_numeric_column("a"), hr_numeric_column("_x"), hr_numeric_column("B"),
                                   hr_numeric_column("\xc3\xa9")};
     const hr_column_list four = {names, 4};
     assert_ok(sorted_names(four, HR_LINEAR_MODEL, "B", &err), &err);
@@ -102,6 +137,14 @@ static void lists_are_in_the_order_of_bytes(void **state)
     assert_string_equal(err.kind, "column.not_dense");
     sorted_names(HR_COLUMNS(hr_numeric_column("a b")), HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.scope");
+    sorted_names(HR_COLUMNS(hr_numeric_column("a b"), hr_numeric_column("a:b")), HR_LINEAR_MODEL, "", &err);
+    assert_string_equal(err.kind, "column.scope");
+    hr_feature_column *one = hr_categorical_column_with_identity("a", 2),
+                      *other = hr_categorical_column_with_identity("b", 3);
+    hr_shared_embeddings(&one, 1, 4, &one, .shared_embedding_name = "t");
+    hr_shared_embeddings(&other, 1, 4, &other, .shared_embedding_name = "t");
+    sorted_names(HR_COLUMNS(one, other), HR_INPUT_LAYER, "", &err);
+    assert_string_equal(err.kind, "column.shared");
     const hr_column_list none = {0};
     sorted_names(none, HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.empty_list");
@@ -113,6 +156,7 @@ int main(void)
         cmocka_unit_test(columns_share_the_features_that_they_read),
         cmocka_unit_test(a_feature_is_parsed_in_the_type_that_the_file_has),
         cmocka_unit_test(different_ways_to_parse_a_feature_are_refused),
+        cmocka_unit_test(classifiers_and_regressors_have_labels_and_weights),
         cmocka_unit_test(lists_are_in_the_order_of_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
