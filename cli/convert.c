@@ -1,6 +1,7 @@
 /* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the summary. */
 #include "cli/command.h"
 #include "io/convert.h"
+#include <headrace/examples.h>
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ enum { REQUIRED = 64 };
 /* What the options borrow. */
 typedef struct conversion {
     hr__convert_opts opts;
-    hr__schema_file schema;
+    hr_schema_file *schema;
     char *split;
     const char *require[REQUIRED];
     progress bar;
@@ -119,13 +120,50 @@ static int read_flags(const command_call *call, conversion *c)
     return code ? code : read_split(call, c);
 }
 
-static hr_status open_schema(const command_call *call, conversion *c, hr_error *err)
+static bool show_survey(int64_t bytes, int64_t total, int64_t records, void *user)
 {
-    const char *path = flag_text(call, "schema"), *types = flag_text(call, "types");
-    if (!path) return HR_OK;
-    HR_TRY(hr__schema_open(path, &c->schema, err));
-    c->opts.schema = &c->schema;
-    return types ? hr__schema_set_types(&c->schema, types, err) : HR_OK;
+    return show_progress(&(hr__convert_progress){bytes, total, records}, user);
+}
+
+/* Of fields whose records hold several types only --types can say which one is meant. */
+static hr_status refuse_conflicts(const hr_schema_file *schema, hr_error *err)
+{
+    for (int i = 0; schema && i < hr_schema_file_count(schema); i++) {
+        const hr_schema_file_field f = hr_schema_file_at(schema, i);
+        if (f.conflict)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
+                           "feature '%.60s' has several types: %.120s; give --types or --schema", f.name, f.note);
+    }
+    return HR_OK;
+}
+
+/* A CSV says no types, and which columns it shall have: without a schema, that is what all rows are found to be. */
+static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
+{
+    hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
+    o.format = strcmp(from, "csv") == 0     ? HR_FORMAT_CSV
+               : strcmp(from, "jsonl") == 0 ? HR_FORMAT_JSON
+                                            : HR_FORMAT_TFRECORD;
+    o.delimiter = c->opts.delimiter;
+    o.na_value = c->opts.na_value;
+    for (int64_t i = 0; i < c->opts.inputs.count; i++)
+        if (strcmp(c->opts.inputs.path[i], "-") == 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.schema",
+                           "expected a schema for standard input, which cannot be read twice");
+    return hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
+}
+
+static hr_status find_schema(const command_call *call, conversion *c, hr_error *err)
+{
+    const char *path = flag_text(call, "schema"), *types = flag_text(call, "types"), *from, *to;
+    HR_TRY(hr__convert_formats(&c->opts, &from, &to, err));
+    if (path)
+        HR_TRY(hr_schema_file_open(path, &c->schema, err));
+    else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
+        HR_TRY(infer_schema(c, from, err));
+    if (types) HR_TRY(hr__schema_set_types(c->schema, types, err));
+    c->opts.schema = c->schema;
+    return refuse_conflicts(c->schema, err);
 }
 
 static int convert(const command_call *call, conversion *c)
@@ -136,8 +174,8 @@ static int convert(const command_call *call, conversion *c)
     c->opts.user = &c->bar;
     catch_interrupt();
     progress_start(&c->bar, "converting");
-    hr_status st = open_schema(call, c, &err);
-    if (st == HR_OK) st = match_arguments(call, call_arguments(call), &c->opts.inputs, &err);
+    hr_status st = match_arguments(call, call_arguments(call), &c->opts.inputs, &err);
+    if (st == HR_OK) st = find_schema(call, c, &err);
     if (st == HR_OK) st = hr__convert(&c->opts, &result, &err);
     progress_end(&c->bar);
     const bool to_output = strcmp(c->opts.out, "-") == 0; /* the rows are there: no word between them */
@@ -155,12 +193,10 @@ static int run(command_call *call)
 {
     conversion c = {.split = NULL};
     int code = read_flags(call, &c);
-    if (code == 0 && flag_given(call, "types") && !flag_given(call, "schema"))
-        code = usage_error(call, "--schema is missing: --types changes types of its fields");
     if (code == 0) code = convert(call, &c);
     hr_free(c.split);
     hr_file_list_clear(&c.opts.inputs);
-    hr__schema_clear(&c.schema);
+    hr_schema_file_free(c.schema);
     return code;
 }
 
@@ -169,7 +205,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "from", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the first FILE's name, else csv"},
     {FLAG_TEXT, "to", 0, "FORMAT", "the same; default: by the name of the one file, else tfrecord"},
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
-    {FLAG_TEXT, "types", 0, "F=T,...", "other types for some fields, as row=int64,temp=float"},
+    {FLAG_TEXT, "types", 0, "F=T,...", "types of some fields, as row=int64,temp=float, whatever the schema says"},
     {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
     {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead: as many files as it takes, filled one after the other"},
     {FLAG_SWITCH, "index", 0, NULL, "writes an index, FILE.hridx, beside each shard"},
@@ -203,11 +239,12 @@ const command command_convert = {
             "is written appears at the end, or nothing: not after an error, not after Ctrl-C. What was stopped with\n"
             "--max-shard-bytes and --resume goes on when the same command is given again.",
     .examples =
+        "  headrace convert people.csv --out people.tfrecord\n"
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"
         "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"
         "  headrace convert 'data/train-*' --out - --to jsonl | jq .age\n"
         "  headrace convert 'logs/*.jsonl.gz' --out logs --max-shard-bytes 256M --resume\n"
-        "  headrace convert people.tfrecord -s people.yaml -o people.csv --separator ';'\n"
+        "  headrace convert people.tfrecord -o people.csv --separator ';'\n"
         "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
     .flags = flags,
     .least_arguments = 1,

@@ -39,7 +39,9 @@ bool hr__convert_is_file(const char *out)
 {
     struct stat about;
     if (strcmp(out, "-") == 0) return true;
-    return hr__format_of(out) && !(stat(out, &about) == 0 && S_ISDIR(about.st_mode));
+    const bool exists = stat(out, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode)) return !S_ISDIR(about.st_mode);
+    return hr__format_of(out) != NULL;
 }
 
 static hr_status need_format(const char *name, const char *what, const hr__format *otherwise, const hr__format **out,
@@ -52,15 +54,24 @@ static hr_status need_format(const char *name, const char *what, const hr__forma
                    hr__format_names(names, sizeof names), name);
 }
 
-static hr_status plan_formats(converter *k, hr_error *err)
+static hr_status plan_formats(hr__convert_plan *plan, hr_error *err)
 {
-    const hr__convert_opts *o = k->plan.opts;
+    const hr__convert_opts *o = plan->opts;
     if (o->inputs.count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.inputs", "convert: expected files to read, got none");
     const hr__format *from = hr__format_of(o->inputs.path[0]);
     const hr__format *to = hr__convert_is_file(o->out) ? hr__format_of(o->out) : NULL;
-    HR_TRY(need_format(o->from, "from", from ? from : hr__format_named("csv"), &k->plan.from, err));
-    return need_format(o->to, "to", to ? to : hr__format_named("tfrecord"), &k->plan.to, err);
+    HR_TRY(need_format(o->from, "from", from ? from : hr__format_named("csv"), &plan->from, err));
+    return need_format(o->to, "to", to ? to : hr__format_named("tfrecord"), &plan->to, err);
+}
+
+hr_status hr__convert_formats(const hr__convert_opts *opts, const char **from, const char **to, hr_error *err)
+{
+    hr__convert_plan plan = {.opts = opts};
+    HR_TRY(plan_formats(&plan, err));
+    *from = plan.from->name;
+    *to = plan.to->name;
+    return HR_OK;
 }
 
 static hr_status need_field(const hr__schema_file *schema, const char *name, const char *what, hr_error *err)
@@ -250,7 +261,7 @@ static hr_status open_input(converter *k, int64_t i, hr_error *err)
 static hr_status prepare(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
-    HR_TRY(plan_formats(k, err));
+    HR_TRY(plan_formats(&k->plan, err));
     HR_TRY(plan_rows(o, err));
     for (int64_t i = 0; i < o->inputs.count && k->total >= 0; i++) {
         const int64_t size = size_of(o->inputs.path[i]);

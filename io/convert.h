@@ -58,7 +58,9 @@ typedef struct hr__convert_result {
 HR_API hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, hr_error *err);
 HR_API void hr__convert_clear(hr__convert_result *result);
 
-/* "-" and a name that ends in a format's extension mean one file, not a folder. */
+/* What .from and .to come to: "csv", "jsonl", "tfrecord". */
+HR_API hr_status hr__convert_formats(const hr__convert_opts *opts, const char **from, const char **to, hr_error *err);
+/* "-", a device, and a name that ends in a format's extension mean one file, not a folder. */
 HR_API bool hr__convert_is_file(const char *out);
 
 /* "row:5" as split_column ("row", hr_free it) and split_folds. */

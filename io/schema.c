@@ -145,6 +145,7 @@ static hr_status set_type(hr__schema_file *schema, const char *text, size_t size
             f->has_default &= f->stored == types[t].stored; /* it was read as the other type */
             f->dtype = types[t].dtype;
             f->stored = types[t].stored;
+            f->conflict = false;
             return HR_OK;
         }
     return hr_fail(err, HR_INVALID_ARGUMENT, "schema.types",

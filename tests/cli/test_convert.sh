@@ -60,14 +60,35 @@ it_takes_other_types_and_names_formats() {
     refused 1 '--to: expected csv, jsonl or tfrecord, got "xml"'
     headrace convert people.csv -s people.yaml --shards 2 -o people.csv
     refused 1 "got one file, 'people.csv'"
-    headrace convert people.jsonl -o people2.csv
-    refused 2 "--schema is missing"
     printf '{"row": 1, "temp": [1.5, 2.5]}\n' >lists.jsonl
     headrace convert lists.jsonl -s people.yaml -o lists.csv
     refused 1 "column 'temp': expected one value, found 2; give a --separator to write lists"
     absent lists.csv
     headrace convert lists.jsonl -s people.yaml -o lists.csv --separator ';'
     grep -q '1.5;2.5' lists.csv || fail "a list in a cell"
+}
+
+it_finds_types_and_columns_where_there_is_no_schema() {
+    people
+    headrace convert people.csv -s people.yaml -o given.tfrecord
+    headrace convert people.csv -o found.tfrecord
+    ends_with 0
+    prints "temp                     float32"
+    [ "$("$HEADRACE" show found.tfrecord)" = "$("$HEADRACE" show given.tfrecord)" ] || fail "other rows"
+    headrace convert people.csv -o texts.tfrecord --types row=string
+    "$HEADRACE" show texts.tfrecord | grep -q '"row": \?"1"' || fail "row is no text"
+    headrace convert found.tfrecord -o back.csv
+    ends_with 0
+    [ "$(head -n 1 back.csv | tr , '\n' | sort | tr '\n' ' ')" = "late name row temp " ] || fail "the columns"
+    tr , '\t' <people.csv | sed 's/"b.*"/b/' >people.tsv
+    headrace convert people.tsv -o tabs.jsonl
+    ends_with 0
+    grep -q anna tabs.jsonl || fail "a field behind a tab"
+    printf '{"a": 1}\n{"a": "x"}\n' >mixed.jsonl
+    headrace convert mixed.jsonl -o mixed.csv
+    refused 1 "feature 'a' has several types"
+    headrace convert mixed.jsonl -o mixed.tfrecord
+    ends_with 0
 }
 
 it_goes_on_with_text_where_it_was_killed() {

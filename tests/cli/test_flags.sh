@@ -52,10 +52,7 @@ it_suggests_the_flag_that_was_meant() {
 it_asks_for_what_is_missing() {
     headrace convert
     refused 2 "expected FILE..., found nothing"
-    : >a.csv
-    headrace convert a.csv --out d
-    refused 2 "--schema is missing"
-    headrace convert a.jsonl --out d --types a=int64
+    headrace convert - --out d
     refused 2 "--schema is missing"
     headrace convert a.csv --schema s.yaml
     refused 2 "--out is missing"

@@ -222,6 +222,7 @@ static void names_tell_one_file_from_a_folder(void **state)
 {
     (void)state;
     assert_true(hr__convert_is_file("-"));
+    assert_true(hr__convert_is_file("/dev/null"));
     assert_true(hr__convert_is_file("a/b.csv"));
     assert_true(hr__convert_is_file("a/b.jsonl.gz"));
     assert_true(hr__convert_is_file("b.tfrecord"));
