@@ -161,6 +161,8 @@ typedef struct hr_list_files_opts {
     bool shuffle; /* default: sorted. (TensorFlow shuffles unless told not to) */
     uint64_t seed;
     bool same_each_epoch;
+    bool
+        extended; /* hr_match_files_extended: ranges, braces, **, exclusion, manifests. Default: TensorFlow's patterns */
 } hr_list_files_opts;
 HR_API hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *opts);
 #define hr_list_files(...)                                                                                             \
@@ -179,6 +181,38 @@ HR_API hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts 
 #define hr_tfrecord(...)                                                                                               \
     HR_CALL1_(hr_tfrecord_with, hr_tfrecord_opts, __VA_ARGS__, .struct_size = sizeof(hr_tfrecord_opts))
 
+/* The lines of text files, without their ends (LF or CRLF): string "value" (TensorFlow's TextLineDataset, which drops every
+ * CR; so does .tf_compat). `pattern` as in hr_tfrecord; "-" is standard input. */
+typedef struct hr_text_lines_opts {
+    size_t struct_size;
+    hr_compression compression; /* default: by magic bytes and file name */
+} hr_text_lines_opts;
+HR_API hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_opts *opts);
+#define hr_text_lines(...)                                                                                             \
+    HR_CALL1_(hr_text_lines_with, hr_text_lines_opts, __VA_ARGS__, .struct_size = sizeof(hr_text_lines_opts))
+
+/* Files of records of `record_bytes` each: string "value" (TensorFlow's FixedLengthRecordDataset). Left-over bytes are an
+ * error, HR_DATA_LOSS fixed.size: before the first record of a plain file, behind the last whole one of another. */
+typedef struct hr_fixed_length_records_opts {
+    size_t struct_size;
+    int64_t header_bytes, footer_bytes; /* of each file, passed over */
+    hr_compression compression;         /* default: by magic bytes and file name; they count inflated bytes */
+} hr_fixed_length_records_opts;
+HR_API hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t record_bytes,
+                                                const hr_fixed_length_records_opts *opts);
+#define hr_fixed_length_records(...)                                                                                   \
+    HR_CALL2_(hr_fixed_length_records_with, hr_fixed_length_records_opts, __VA_ARGS__,                                 \
+              .struct_size = sizeof(hr_fixed_length_records_opts))
+
+/* The items of IDX files (MNIST's format): "value" of uint8, int8, int16, int32, float32 or float64, shaped as the first
+ * file says, which is looked at when the dataset is made. Images and their labels: hr_zip of two. */
+typedef struct hr_idx_opts {
+    size_t struct_size;
+    hr_compression compression; /* default: by magic bytes and file name */
+} hr_idx_opts;
+HR_API hr_dataset *hr_idx_with(const char *pattern, const hr_idx_opts *opts);
+#define hr_idx(...) HR_CALL1_(hr_idx_with, hr_idx_opts, __VA_ARGS__, .struct_size = sizeof(hr_idx_opts))
+
 /* Rows of CSV files, one component a selected column: see hr_csv_opts in io.h. `pattern` as in hr_list_files. */
 HR_API hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts);
 #define hr_csv(...) HR_CALL1_(hr_csv_with, hr_csv_opts, __VA_ARGS__, .struct_size = sizeof(hr_csv_opts))
@@ -191,6 +225,8 @@ typedef hr_dataset *hr_dataset_fn(const hr_element *element, void *user);
 
 HR_API hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user); /* user: const hr_tfrecord_opts *, or NULL */
 HR_API hr_dataset *hr_csv_fn(const hr_element *element, void *user);      /* user: const hr_csv_opts * */
+HR_API hr_dataset *hr_text_lines_fn(const hr_element *element,
+                                    void *user); /* user: const hr_text_lines_opts *, or NULL */
 
 typedef struct hr_builder hr_builder; /* the element that a map's function makes */
 typedef struct hr_call hr_call;       /* one call of it: randomness, the error */
@@ -548,6 +584,27 @@ typedef struct hr_options_opts {
 HR_API hr_dataset *hr_options_with(hr_dataset *in, const hr_options_opts *opts);
 #define hr_options(...) HR_CALL1_(hr_options_with, hr_options_opts, __VA_ARGS__, .struct_size = sizeof(hr_options_opts))
 
+/* Options of the whole pipelines below. */
+typedef struct hr_make_opts {
+    size_t struct_size;
+    const char *label;              /* the component that is the label */
+    int64_t num_epochs;             /* default: for ever, and then the last short batch is dropped */
+    bool no_shuffle;                /* default: files and rows are shuffled */
+    int64_t shuffle_buffer_size;    /* default 10000 rows */
+    uint64_t seed;                  /* of both; default: the pipeline's */
+    int64_t num_parallel_reads;     /* files that take turns, row by row; default 1 */
+    bool drop_final_batch;          /* default: the last batch may be short, if there is a last one */
+    int64_t num_rows_for_inference; /* make_csv_dataset without columns; default 100 */
+} hr_make_opts;
+
+/* TensorFlow's make_csv_dataset: list_files, interleave, shuffle, repeat, batch, prefetch over rows of CSV. Without columns
+ * in `csv` (which may be NULL) all of the first file's header, each of the narrowest type of int32, int64, float32, float64,
+ * string that holds its first rows, an empty field being 0 or "". Columns come as they are given, and are found by name. */
+HR_API hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
+                                            const hr_make_opts *opts);
+#define hr_make_csv_dataset(...)                                                                                       \
+    HR_CALL3_(hr_make_csv_dataset_with, hr_make_opts, __VA_ARGS__, .struct_size = sizeof(hr_make_opts))
+
 /* ---- parsing tf.Example ---- */
 
 typedef enum hr_feature_kind {
@@ -618,6 +675,12 @@ typedef struct hr_parse_example_opts {
 HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts);
 #define hr_parse_example(...)                                                                                          \
     HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))
+
+/* TensorFlow's make_batched_features_dataset, the same of TFRecords: each batch is parsed by `spec`. */
+HR_API hr_dataset *hr_make_batched_features_dataset_with(const char *pattern, int64_t batch_size,
+                                                         const hr_parse_spec *spec, const hr_make_opts *opts);
+#define hr_make_batched_features_dataset(...)                                                                          \
+    HR_CALL3_(hr_make_batched_features_dataset_with, hr_make_opts, __VA_ARGS__, .struct_size = sizeof(hr_make_opts))
 
 /* Parses each string as a tf.SequenceExample: its context by one spec (HR_FIXED_LEN, HR_VAR_LEN, HR_RAGGED_FEATURE), its
  * feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE); NULL: none of them. A list adds a

@@ -32,6 +32,15 @@ const hr_error *hr_dataset_error(const hr_dataset *ds) { return ds->error.code ?
 
 const hr_schema *hr_dataset_schema(const hr_dataset *ds) { return ds->error.code ? NULL : &ds->out.schema; }
 
+hr_dataset *hr__dataset_failed(const hr_error *error)
+{
+    hr_dataset *ds = hr_calloc(1, sizeof *ds);
+    if (!ds) return &no_memory;
+    atomic_init(&ds->refs, 1);
+    ds->error = *error;
+    return ds;
+}
+
 /* Takes all inputs; gives the first that failed, or NULL: then they are not taken. */
 static hr_dataset *first_failed(hr_dataset *const *in, int inputs)
 {

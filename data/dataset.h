@@ -30,6 +30,9 @@ hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *firs
 /* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
 uint64_t hr__dataset_identity(const hr_dataset *ds);
 
+/* A dataset with nothing but this error. */
+hr_dataset *hr__dataset_failed(const hr_error *error);
+
 /* The same dtypes, layouts and shapes, field by field: may stand for one another. */
 bool hr__schema_equal(const hr_schema *a, const hr_schema *b);
 

@@ -185,6 +185,9 @@ typedef struct hr_known_file {
 } hr_known_file;
 HR_API int32_t hr_files_known(hr_plan *p);
 HR_API hr_known_file hr_file_at(hr_plan *p, int32_t number);
+/* True once for each file of this iterator, its repetitions included: what can be read but once, such as a pipe, is refused
+ * where this says false. */
+HR_API bool hr_file_first_opening(hr_plan *p, int32_t number);
 
 HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, for its work */
 

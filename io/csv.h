@@ -116,6 +116,7 @@ typedef struct hr__csv_format {
     bool lists;                /* a column has a separator */
     int64_t skip_lines, skip_rows;
     char *comment;         /* what the dialect borrows */
+    char *label;           /* name of the component that is the label; NULL: none */
     int *select, *exclude; /* places in the file, NULL: none given */
     int selects, excludes;
     hr_compression compression;

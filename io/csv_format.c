@@ -181,6 +181,7 @@ static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error 
     f->skip_rows = o->skip_rows;
     f->tf_compat = o->tf_compat;
     f->compression = o->compression;
+    if (o->label && !(f->label = hr_strdup(o->label))) return hr_no_memory(err, "csv");
     HR_TRY(check_skips(o, err));
     HR_TRY(copy_columns(o, f, err));
     HR_TRY(copy_dialect(o, f, err));
@@ -216,6 +217,7 @@ void hr__csv_format_free(hr__csv_format *f)
     hr__csv_words_clear(&f->yes);
     hr__csv_words_clear(&f->no);
     hr_free(f->comment);
+    hr_free(f->label);
     hr_free(f->select);
     hr_free(f->exclude);
     hr_free(f);

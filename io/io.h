@@ -117,6 +117,13 @@ typedef struct hr_file_list {
  * crosses no slash and matches hidden names, folders match as files do. Several patterns are separated by '\n': one list,
  * sorted, with what several match as often. HR_NOT_FOUND if nothing matches. */
 HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err);
+/* The same with more than TensorFlow knows, where these characters stand for themselves:
+ *     part-{000..127}.csv    numbers, as many digits as given; {a,b}: either; braces may be nested, \ before one that is none
+ *     data/ ** /part-*       (without the blanks) in data and in all folders below, files only, links to folders not followed
+ *     !*.tmp                 not these: a pattern without a slash is held against the last name, another against the path
+ *     @names.txt             the files named in this one, a line each, from its own folder; # begins a comment
+ * A name without stars, also one made by braces or in a manifest, must be there: HR_NOT_FOUND. */
+HR_API hr_status hr_match_files_extended(const char *pattern, hr_file_list *out, hr_error *err);
 HR_API void hr_file_list_clear(hr_file_list *list);
 
 /* ---- TFRecord ---- */
@@ -319,11 +326,11 @@ typedef struct hr_csv_opts {
     const char *const *true_values;  /* of bool columns; default: true and 1, in any case. Given: these, exactly */
     const char *const *false_values; /* default: false and 0 */
     int true_value_count, false_value_count;
-    bool
-        check_utf8; /* a string that is not UTF-8 is an error with the place of its first bad byte; default: any bytes */
+    bool check_utf8; /* a string that is no UTF-8 is an error that names the place of the byte; default: any bytes */
     bool fill_short_rows; /* fields that a row lacks are missing; default: too few are an error */
     bool
-        cut_long_rows; /* fields beyond those of the header are passed over; default: too many are an error. Both are counted */
+        cut_long_rows; /* fields beyond the header's are passed over; default: too many are an error. Both are counted */
+    const char *label; /* of a dataset: the column that is a trainer's label */
     /* hr_csv only: of rows that are wrong, which are left out; HR_RESYNC is as HR_SKIP. A quarantine file holds their text, line,
      * column and reason. A budget ends the pipeline as soon as all threads together have seen more. */
     hr_policy policy;

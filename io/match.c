@@ -200,6 +200,20 @@ static hr_status match(const char *pattern, bool literal, hr_file_list *out, hr_
     return status;
 }
 
+hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err)
+{
+    return match(pattern, false, out, err);
+}
+
+hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err)
+{
+    hr_status status = HR_OK;
+    put(list, path, &status, err);
+    return status;
+}
+
+void hr__file_list_sort(hr_file_list *list) { sort(list, 0); }
+
 /* Adds the files of all patterns, which '\n' separates. */
 static hr_status match_all(const char *patterns, bool source, hr_file_list *out, hr_error *err)
 {

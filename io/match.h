@@ -12,6 +12,10 @@ HR_API bool hr__glob_matches(const char *pattern, const char *name);
 HR_API hr_status hr__source_files(const char *pattern, hr_file_list *out, hr_error *err);
 /* The list of this one name. */
 HR_API hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err);
+/* Adds what one pattern matches, in no order: perhaps nothing. */
+hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err);
+hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err); /* copies the name */
+void hr__file_list_sort(hr_file_list *list);
 /* A number for the names in the list: a saved state asks whether they are still the same. */
 HR_API uint64_t hr__file_list_identity(const hr_file_list *list);
 

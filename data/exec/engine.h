@@ -236,6 +236,7 @@ typedef struct shared {
 typedef struct noted_file {
     char *name;
     int64_t size, mtime; /* -1: could not be told */
+    bool opened;         /* by this iterator */
 } noted_file;
 
 /* A line of hr_explain: a stage, or all that are alike, such as files read side by side. */

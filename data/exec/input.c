@@ -408,8 +408,8 @@ static bool add_file(engine *e, noted_file file)
 noted_file hr__note_file(const char *name)
 {
     struct stat st;
-    if (stat(name, &st) != 0) return (noted_file){NULL, -1, -1};
-    return (noted_file){NULL, st.st_size, (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+    if (stat(name, &st) != 0) return (noted_file){.size = -1, .mtime = -1};
+    return (noted_file){.size = st.st_size, .mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
 }
 
 int32_t hr_file_number(hr_plan *p, const char *name)
@@ -447,6 +447,16 @@ hr_known_file hr_file_at(hr_plan *p, int32_t number)
     const noted_file file = e->file[number];
     hr__engine_unlock(e);
     return (hr_known_file){file.name, file.size, file.mtime};
+}
+
+bool hr_file_first_opening(hr_plan *p, int32_t number)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    const bool first = !e->file[number].opened;
+    e->file[number].opened = true;
+    hr__engine_unlock(e);
+    return first;
 }
 
 /* ---- op.h: randomness, options ---- */

@@ -3,9 +3,9 @@
  * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
  * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
  * line. No unit spans two files: each has its own header, and so its own order of columns. */
+#include "data/csv_source.h"
 #include "data/damaged_rows.h"
 #include "data/source_files.h"
-#include "io/csv.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +16,7 @@ typedef struct csv_spec {
     const hr_csv_opts *opts; /* the caller's, until the spec is copied */
     hr__csv_format *format;
     hr__policy *policy;
+    bool borrowed; /* the format is another's, which outlives this */
 } csv_spec;
 
 typedef struct csv_state {
@@ -45,6 +46,9 @@ static hr_status columns_from_first_file(const csv_spec *sp, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: expected .columns, which %s, got none",
                        sp->literal ? "the dataset of a function needs" : "a file without a header needs");
     hr_status st = hr__source_files(sp->pattern, &files, err);
+    if (st == HR_OK && source_reads_once(files.path[0]))
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
+                     "csv: expected .columns, which a pipe needs, since its header can be read but once");
     if (st == HR_OK) st = hr__csv_format_from_header(sp->format, files.path[0], err);
     hr_file_list_clear(&files);
     return st;
@@ -57,12 +61,14 @@ static hr_status csv_spec_copy(void *spec, hr_error *err)
     const hr_csv_opts *opts = sp->opts ? sp->opts : &none;
     const char *pattern = sp->pattern;
     sp->opts = NULL;
-    sp->format = NULL;
+    if (!sp->borrowed) sp->format = NULL;
     sp->policy = NULL;
+    sp->pattern = NULL;
     if (!pattern) return HR_OK;
     sp->pattern = hr_strdup(pattern);
     if (!sp->pattern) return hr_no_memory(err, "csv: the file pattern");
     HR_TRY(hr__policy_new(&opts->policy, "csv", &sp->policy, err));
+    if (sp->borrowed) return HR_OK;
     HR_TRY(hr__csv_format_new(opts, &sp->format, err));
     return opts->column_count == 0 ? columns_from_first_file(sp, err) : HR_OK;
 }
@@ -71,7 +77,7 @@ static void csv_spec_free(void *spec)
 {
     csv_spec *sp = spec;
     hr_free((char *)(uintptr_t)sp->pattern);
-    hr__csv_format_free(sp->format);
+    if (!sp->borrowed) hr__csv_format_free(sp->format);
     hr__policy_free(sp->policy);
 }
 
@@ -82,16 +88,21 @@ static hr_status csv_check(const void *spec, const hr_schema *const *in, hr_sche
     if (!sp->pattern)
         return hr_fail(err, HR_INVALID_ARGUMENT, "csv.pattern",
                        "csv: expected the name of a file or a pattern, got none that can be one");
+    bool labelled = !sp->format->label;
     for (int c = 0; c < sp->format->columns; c++) {
         char place[16];
         const hr__csv_column *column = &sp->format->column[c];
         snprintf(place, sizeof place, "%d", c);
         const char *name = column->name ? column->name : place;
         hr_field field = {.name = name, .dtype = column->dtype, .shape = HR_SCALAR};
+        field.label = sp->format->label && strcmp(sp->format->label, name) == 0;
+        labelled |= field.label;
         if (column->separator) field.layout = HR_RAGGED, field.shape = HR_SHAPE(-1);
         HR_TRY(hr_schema_add(out, field, err));
     }
-    return HR_OK;
+    if (labelled) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
+                   "csv: expected a .label that is one of the columns, got '%.60s'", sp->format->label);
 }
 
 /* ---- plan ---- */
@@ -135,6 +146,7 @@ static hr_status open_file(csv_state *st, hr_plan *p, hr_error *err)
     const char *path = st->files.list.path[st->file];
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "csv: a file's name");
+    HR_TRY(source_files_once("csv", path, p, st->number, err));
     st->format.wake = hr_plan_wake(p);
     HR_TRY(hr__csv_open(&st->format, path, &st->in, err));
     if (hr__csv_lacks_header(st->in)) hr_log_message(HR_WARNING, "%s: an empty file: expected a header", path);
@@ -294,6 +306,12 @@ static hr_dataset *make(const char *pattern, bool literal, const hr_csv_opts *op
 }
 
 hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts) { return make(pattern, false, opts); }
+
+hr_dataset *hr__csv_of_format(const char *path, hr__csv_format *format, const hr_csv_opts *opts)
+{
+    const csv_spec spec = {.pattern = path, .literal = true, .opts = opts, .format = format, .borrowed = true};
+    return hr_dataset_new(&hr_op_csv, &spec, NULL, 0);
+}
 
 hr_dataset *hr_csv_fn(const hr_element *element, void *user)
 {

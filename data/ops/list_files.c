@@ -7,7 +7,7 @@
 
 typedef struct list_files_spec {
     const char *pattern;
-    bool shuffle, same_each_epoch;
+    bool shuffle, same_each_epoch, extended;
     uint64_t seed;
 } list_files_spec;
 
@@ -50,8 +50,8 @@ static hr_status list_files_open(const void *spec, void *state, hr_plan *p, hr_e
 {
     const list_files_spec *sp = spec;
     list_files_state *st = state;
-    hr_status status = hr_match_files(sp->pattern, &st->files, err);
-    if (status == HR_NOT_FOUND) /* TensorFlow's class for it, and its words */
+    hr_status status = (sp->extended ? hr_match_files_extended : hr_match_files)(sp->pattern, &st->files, err);
+    if (status == HR_NOT_FOUND && !sp->extended) /* TensorFlow's class for it, and its words */
         status = hr_fail(err, HR_INVALID_ARGUMENT, "list_files.no_match",
                          "list_files: No files matched pattern: %.200s; look for a wrong folder or a missing star",
                          sp->pattern);
@@ -101,6 +101,7 @@ static void list_files_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->shuffle);
     hr_identify_i64(sum, (int64_t)sp->seed);
     hr_identify_i64(sum, sp->same_each_epoch);
+    hr_identify_i64(sum, sp->extended);
 }
 
 const hr_op hr_op_list_files = {
@@ -123,6 +124,7 @@ hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *op
 {
     list_files_spec spec = {.pattern = pattern};
     if (opts) spec.shuffle = opts->shuffle;
+    if (opts) spec.extended = opts->extended;
     if (opts) spec.same_each_epoch = opts->same_each_epoch;
     if (opts) spec.seed = opts->seed;
     return hr_dataset_new(&hr_op_list_files, &spec, NULL, 0);

@@ -107,6 +107,7 @@ static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan 
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->compression, .wake = hr_plan_wake(p)};
     st->number = hr_file_number(p, path);
     if (st->number < 0) return hr_no_memory(err, "tfrecord: a file's name");
+    HR_TRY(source_files_once("tfrecord", path, p, st->number, err));
     HR_TRY(hr_input_open_with(path, &opts, &st->in, err));
     return st->offset == 0 ? HR_OK : hr__record_seek(st->in, sp->policy, st->offset, err);
 }

@@ -48,6 +48,17 @@ static void list_files_sorts_unless_told_to_shuffle(void **state)
     for (int f = 0; f < FILES; f++) assert_string_equal(sorted[f], mixed[f]);
 }
 
+static void list_files_knows_ranges_when_told(void **state)
+{
+    (void)state;
+    char name[8][16];
+    assert_int_equal(names(hr_list_files("f-{3..5}.txt\n!*4.txt", .extended = true), (way){0}, name, 8), 2);
+    assert_string_equal(name[0], "f-3.txt");
+    assert_string_equal(name[1], "f-5.txt");
+    assert_fails(hr_list_files("f-{39..40}.txt", .extended = true), HR_NOT_FOUND, "file.no_match");
+    assert_fails(hr_list_files("f-{3..5}.txt"), HR_INVALID_ARGUMENT, "list_files.no_match");
+}
+
 static void list_files_shuffles_anew_in_each_epoch_unless_told(void **state)
 {
     (void)state;
@@ -96,6 +107,7 @@ int main(void)
         HR_CONFORMANCE(list_files),
         HR_CONFORMANCE(list_files_in_epochs),
         cmocka_unit_test(list_files_sorts_unless_told_to_shuffle),
+        cmocka_unit_test(list_files_knows_ranges_when_told),
         cmocka_unit_test(list_files_shuffles_anew_in_each_epoch_unless_told),
         cmocka_unit_test(list_files_refuses_a_state_of_other_files),
         cmocka_unit_test(list_files_without_a_match_fails),

@@ -1,0 +1,11 @@
+/* The csv operator over a format that is made already. */
+#ifndef HR_CSV_SOURCE_H
+#define HR_CSV_SOURCE_H
+
+#include "io/csv.h"
+#include <headrace/op.h>
+
+/* The rows of one file. Borrows the format, which outlives the dataset; of the options only the policy counts. */
+hr_dataset *hr__csv_of_format(const char *path, hr__csv_format *format, const hr_csv_opts *opts);
+
+#endif

@@ -1,0 +1,196 @@
+/* Whole input pipelines in one call, as TensorFlow's make_csv_dataset and make_batched_features_dataset put them together:
+ * files, rows, shuffle, repeat, batch, prefetch. */
+#include "base/number.h"
+#include "data/byte_source.h"
+#include "data/csv_source.h"
+#include "data/dataset.h"
+#include <headrace/data.h>
+#include <string.h>
+
+/* ---- what both share ---- */
+
+static hr_dataset *files_of(const char *pattern, const hr_make_opts *o)
+{
+    return hr_list_files(pattern, .shuffle = !o->no_shuffle, .seed = o->seed);
+}
+
+static hr_dataset *shuffled_batches(hr_dataset *ds, int64_t batch_size, const hr_make_opts *o)
+{
+    const int64_t buffer = o->shuffle_buffer_size ? o->shuffle_buffer_size : 10000;
+    if (!o->no_shuffle) ds = hr_shuffle(ds, buffer, .seed = o->seed);
+    if (o->num_epochs != 1) ds = hr_repeat(ds, .count = HR_I64(o->num_epochs ? o->num_epochs : -1));
+    return hr_batch(ds, batch_size, .drop_remainder = o->drop_final_batch || o->num_epochs == 0);
+}
+
+static int64_t readers(const hr_make_opts *o) { return o->num_parallel_reads ? o->num_parallel_reads : 1; }
+
+/* ---- tf.Example ---- */
+
+hr_dataset *hr_make_batched_features_dataset_with(const char *pattern, int64_t batch_size, const hr_parse_spec *spec,
+                                                  const hr_make_opts *opts)
+{
+    hr_dataset *ds = hr_interleave(files_of(pattern, opts), hr_tfrecord_fn, NULL, .cycle_length = readers(opts));
+    ds = hr_parse_example(shuffled_batches(ds, batch_size, opts), spec, .label = opts->label);
+    return hr_prefetch(ds, HR_AUTOTUNE);
+}
+
+/* ---- CSV: the types of columns, by their first rows ---- */
+
+enum { ROWS_FOR_INFERENCE = 100 };
+
+/* In the order in which a column may widen. */
+static const hr_dtype widening[] = {HR_INT32, HR_INT64, HR_FLOAT, HR_DOUBLE, HR_STRING};
+
+/* TensorFlow's float test is value < inf: "inf" and "nan" are strings, "-inf" is a number. */
+static int narrowest(hr_view text)
+{
+    int32_t small;
+    int64_t whole;
+    float single;
+    double real;
+    const size_t size = (size_t)text.size;
+    if (hr__parse_int32(text.data, size, HR__NUMBER_DEFAULT, &small) == HR__PARSED) return 0;
+    if (hr__parse_int64(text.data, size, HR__NUMBER_DEFAULT, &whole) == HR__PARSED) return 1;
+    const bool is_float = hr__parse_float(text.data, size, HR__NUMBER_DEFAULT, &single) == HR__PARSED;
+    if (is_float && single < __builtin_huge_valf()) return 2;
+    const bool is_double = hr__parse_double(text.data, size, HR__NUMBER_DEFAULT, &real) == HR__PARSED;
+    return is_double && real < __builtin_huge_val() ? 3 : 4;
+}
+
+static bool is_null(const hr_csv_opts *o, hr_view text)
+{
+    if (text.size == 0) return true;
+    return o->na_value && (size_t)text.size == strlen(o->na_value) &&
+           memcmp(text.data, o->na_value, (size_t)text.size) == 0;
+}
+
+/* Columns that nobody described: those of the header, by what the first rows hold. */
+typedef struct inference {
+    hr_dataset *probe; /* all columns as strings; it has their names */
+    int columns;
+    int *kind; /* an index of `widening`; -1 as long as nothing was seen but nulls */
+    hr_csv_column *column;
+    hr_tensor *fill; /* their defaults */
+} inference;
+
+static hr_status begin_inference(inference *in, const char *pattern, const hr_csv_opts *o, hr_error *err)
+{
+    in->probe = hr_csv_with(pattern, o);
+    const hr_error *wrong = hr_dataset_error(in->probe);
+    if (wrong && err) *err = *wrong;
+    if (wrong) return wrong->code;
+    in->columns = hr_dataset_schema(in->probe)->fields;
+    in->kind = hr_calloc((size_t)in->columns, sizeof *in->kind);
+    in->column = hr_calloc((size_t)in->columns, sizeof *in->column);
+    in->fill = hr_calloc((size_t)in->columns, sizeof *in->fill);
+    return in->kind && in->column && in->fill ? HR_OK : hr_no_memory(err, "make_csv_dataset");
+}
+
+static void end_inference(inference *in)
+{
+    hr_dataset_unref(in->probe);
+    hr_free(in->kind);
+    hr_free(in->column);
+    hr_free(in->fill);
+}
+
+static hr_status look_at_rows(inference *in, const hr_csv_opts *o, int64_t rows, hr_error *err)
+{
+    const hr_element *e;
+    hr_status st;
+    for (int c = 0; c < in->columns; c++) in->kind[c] = -1;
+    hr_iterator *it = hr_iterate(hr_take(hr_dataset_ref(in->probe), rows), .workers = &(int){0});
+    while ((st = hr_next(it, &e)) == HR_OK)
+        for (int c = 0; c < in->columns; c++) {
+            const hr_view text = *(const hr_view *)hr_get_at(e, c)->data;
+            const int wanted = is_null(o, text) ? -1 : narrowest(text);
+            if (wanted > in->kind[c]) in->kind[c] = wanted;
+        }
+    if (st != HR_END && err) *err = *hr_iterator_error(it);
+    hr_iterator_free(it);
+    return st == HR_END ? HR_OK : st;
+}
+
+/* A column of nulls is a string; an empty field is 0 or "". */
+static void describe_columns(inference *in)
+{
+    static const int64_t zero = 0;
+    static const hr_view empty = {"", 0};
+    for (int c = 0; c < in->columns; c++) {
+        const hr_dtype dtype = widening[in->kind[c] < 0 ? 4 : in->kind[c]];
+        const void *none = dtype == HR_STRING ? (const void *)&empty : (const void *)&zero;
+        in->fill[c] = hr_tensor_of(dtype, HR_SCALAR, none);
+        in->column[c] = (hr_csv_column){.dtype = dtype, .default_value = &in->fill[c]};
+        in->column[c].name = hr_dataset_schema(in->probe)->field[c].name;
+    }
+}
+
+static hr_status infer_format(const char *pattern, const hr_csv_opts *o, int64_t rows, hr__csv_format **out,
+                              hr_error *err)
+{
+    inference in = {0};
+    hr_csv_opts found = *o;
+    hr_status st = begin_inference(&in, pattern, o, err);
+    if (st == HR_OK) st = look_at_rows(&in, o, rows ? rows : ROWS_FOR_INFERENCE, err);
+    if (st == HR_OK) {
+        describe_columns(&in);
+        found.columns = in.column;
+        found.column_count = in.columns;
+        st = hr__csv_format_new(&found, out, err);
+    }
+    end_inference(&in);
+    return st;
+}
+
+/* ---- CSV ---- */
+
+/* What all files are read by. */
+typedef struct reader {
+    hr__csv_format *format;
+    hr_csv_opts opts; /* their policy alone */
+    char *quarantine_file;
+} reader;
+
+static void free_reader(void *user)
+{
+    reader *r = user;
+    hr__csv_format_free(r->format);
+    hr_free(r->quarantine_file);
+    hr_free(r);
+}
+
+static hr_dataset *rows_of(const hr_element *element, void *user)
+{
+    char path[4096];
+    const reader *r = user;
+    return hr__csv_of_format(hr__byte_source_name(element, path, sizeof path), r->format, &r->opts);
+}
+
+static hr_status fill_reader(reader *r, const char *pattern, const hr_csv_opts *o, int64_t rows, hr_error *err)
+{
+    const char *file = o->policy.quarantine_file;
+    if (file && !(r->quarantine_file = hr_strdup(file))) return hr_no_memory(err, "make_csv_dataset");
+    r->opts = (hr_csv_opts){.struct_size = sizeof r->opts, .policy = o->policy};
+    r->opts.policy.quarantine_file = r->quarantine_file;
+    return o->column_count > 0 ? hr__csv_format_new(o, &r->format, err)
+                               : infer_format(pattern, o, rows, &r->format, err);
+}
+
+hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
+                                     const hr_make_opts *opts)
+{
+    static const hr_csv_opts none = {.struct_size = sizeof none};
+    hr_error err;
+    hr_csv_opts o = csv ? *csv : none;
+    if (opts->label) o.label = opts->label;
+    reader *r = hr_calloc(1, sizeof *r);
+    hr_status st =
+        r ? fill_reader(r, pattern, &o, opts->num_rows_for_inference, &err) : hr_no_memory(&err, "make_csv_dataset");
+    if (st != HR_OK) {
+        if (r) free_reader(r);
+        return hr__dataset_failed(&err);
+    }
+    hr_dataset *ds =
+        hr_interleave(files_of(pattern, opts), rows_of, r, .cycle_length = readers(opts), .user_free = free_reader);
+    return hr_prefetch(shuffled_batches(ds, batch_size, opts), HR_AUTOTUNE);
+}

@@ -1,0 +1,147 @@
+/* text_lines: the lines of text files, one file after another, without their ends.
+ *
+ * A line ends with LF or CRLF, or where the file ends. plan finds the ends; there is nothing left to work on. */
+#include "data/byte_source.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum { LONGEST_LINE = 1 << 30 };
+
+static hr_status text_lines_spec_copy(void *spec, hr_error *err) { return hr__byte_source_copy(spec, err); }
+
+static void text_lines_spec_free(void *spec) { hr__byte_source_free_spec(spec); }
+
+static hr_status text_lines_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in;
+    HR_TRY(hr__byte_source_check(spec, "text_lines", err));
+    return hr_schema_set(out, &hr_string_schema, err);
+}
+
+static hr_status text_lines_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)p;
+    return hr__byte_source_open(state, spec, "text_lines", err);
+}
+
+static hr_status text_lines_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    return hr__byte_source_load(state, spec, "text_lines", err);
+}
+
+static hr_status line_too_long(const byte_source *s, hr_error *err)
+{
+    const char *path = hr__byte_source_path(s);
+    hr_fail(err, HR_INVALID_ARGUMENT, "text.line_size",
+            "%s:%" PRId64 ": expected a line of at most %d bytes, found a longer one; is this a text?", path,
+            s->record + 1, LONGEST_LINE);
+    hr_error_file(err, path);
+    if (!err) return HR_INVALID_ARGUMENT;
+    err->line = s->record + 1;
+    err->record = s->record;
+    err->offset = s->offset;
+    return HR_INVALID_ARGUMENT;
+}
+
+/* TensorFlow drops every CR; here it is part of the line unless it stands before the LF. */
+static int64_t drop_crs(char *line, int64_t size)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < size; i++)
+        if (line[i] != '\r') line[kept++] = line[i];
+    return kept;
+}
+
+/* Adds the lines of the bytes to `rows`; gives how many bytes they take with their ends. */
+static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool last, bool tf_compat, int64_t room,
+                        hr_columns *rows)
+{
+    size_t at = 0;
+    for (hr_view *view = rows->column[0].values; rows->rows < room && at < size; rows->rows++) {
+        char *line = bytes + at, *end = memchr(line, '\n', size - at);
+        if (!end && !last) break;
+        int64_t length = end ? end - line : (int64_t)(size - at);
+        rows->origin[rows->rows] = (hr_origin){s->number, s->offset + (int64_t)at};
+        at += (size_t)length + (end != NULL);
+        if (tf_compat)
+            length = drop_crs(line, length);
+        else if (end && length > 0 && line[length - 1] == '\r')
+            length--;
+        view[rows->rows] = (hr_view){line, length};
+    }
+    return at;
+}
+
+/* The next bytes, at least one line of them, copied so that they live as long as the rows. */
+static hr_status read_lines(byte_source *s, hr_plan *p, int64_t room, hr_columns *rows, hr_error *err)
+{
+    for (size_t want = hr_unit_size(p);; want *= 2) {
+        const char *data;
+        size_t size;
+        hr_status damage = hr_input_peek(s->in, want, &data, &size, err);
+        const bool last = damage == HR_OK && size < want;
+        if (size > want) size = want;
+        char *bytes = hr_unit_bytes(p, size + 1);
+        if (!bytes) return hr_no_memory(err, "text_lines: a piece of a file");
+        if (size > 0) memcpy(bytes, data, size);
+        size_t used = cut_lines(s, bytes, size, last, hr_plan_tf_compat(p), room, rows);
+        hr__byte_source_pass(s, rows->rows, used);
+        if (rows->rows > 0) return HR_OK;
+        if (damage != HR_OK || last) return damage;
+        if (want > LONGEST_LINE) return line_too_long(s, err);
+    }
+}
+
+static hr_status text_lines_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    byte_source *s = state;
+    HR_TRY(hr__byte_source_file(s, spec, "text_lines", p, err));
+    const int64_t most = (int64_t)hr_unit_size(p) / 8 + 64, room = hr_room(p) < most ? hr_room(p) : most;
+    hr_columns *rows = hr_unit_rows(p, room);
+    if (!rows) return hr_no_memory(err, "text_lines: a unit of lines");
+    HR_TRY(read_lines(s, p, room, rows, err));
+    if (rows->rows == 0) hr__byte_source_next(s);
+    return HR_OK;
+}
+
+static void text_lines_close(void *state) { hr__byte_source_close(state); }
+
+static void text_lines_identity(const void *spec, uint64_t *sum)
+{
+    hr_identify_text(sum, ((const byte_source_spec *)spec)->pattern);
+}
+
+const hr_op hr_op_text_lines = {
+    .head = HR_OP_HEAD,
+    .name = "text_lines",
+    .spec_size = sizeof(byte_source_spec),
+    .state_size = sizeof(byte_source),
+    .saved = BYTE_SOURCE_SAVED,
+    .spec_copy = text_lines_spec_copy,
+    .spec_free = text_lines_spec_free,
+    .check = text_lines_check,
+    .open = text_lines_open,
+    .plan = text_lines_plan,
+    .load = text_lines_load,
+    .close = text_lines_close,
+    .identity = text_lines_identity,
+};
+
+static hr_dataset *make(const char *pattern, bool literal, const hr_text_lines_opts *opts)
+{
+    byte_source_spec spec = {.pattern = pattern, .literal = literal};
+    if (opts) spec.compression = opts->compression;
+    return hr_dataset_new(&hr_op_text_lines, &spec, NULL, 0);
+}
+
+hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_opts *opts)
+{
+    return make(pattern, false, opts);
+}
+
+hr_dataset *hr_text_lines_fn(const hr_element *element, void *user)
+{
+    char path[4096];
+    return make(hr__byte_source_name(element, path, sizeof path), true, user);
+}

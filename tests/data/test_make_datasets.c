@@ -1,0 +1,119 @@
+/* Whole pipelines in one call: the types that the first rows ask for, labels, epochs, shuffling. */
+#include "tests/data/strings.h"
+
+static int write_inputs(void **state)
+{
+    (void)state;
+    char text[4096];
+    for (int f = 0; f < 2; f++) {
+        char path[32];
+        size_t size = (size_t)sprintf(text, "small,big,single,nan,none,late\n");
+        for (int r = 0; r < 10; r++)
+            size += (size_t)sprintf(text + size, "%d,%d00000000000,%s,%s,,%d\n", f * 10 + r, r, r == 3 ? "" : "0.5",
+                                    r == 5 ? "nan" : "1", r % 2);
+        snprintf(path, sizeof path, "t-%d.csv", f);
+        write_file(path, text, size);
+    }
+    return 0;
+}
+
+static void add_label(hr_example *ex, int row) { hr_example_add_int64(ex, "late", &(int64_t){row}, 1); }
+
+static void make_csv_dataset_finds_the_types_of_columns(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    static const hr_dtype want[] = {HR_INT32, HR_INT64, HR_FLOAT, HR_STRING, HR_STRING, HR_INT32};
+    hr_dataset *ds = hr_make_csv_dataset("t-*.csv", 8, NULL, .label = "late", .num_epochs = 1, .no_shuffle = true);
+    const hr_schema *schema = hr_dataset_schema(ds);
+    if (!schema) fail_msg("%s", hr_dataset_error(ds)->text);
+    assert_int_equal(schema->fields, 6);
+    for (int c = 0; c < 6; c++) {
+        assert_int_equal(schema->field[c].dtype, want[c]);
+        assert_int_equal(schema->field[c].label, c == 5);
+    }
+    hr_iterator *it = iterate(ds, (way){.workers = 2});
+    for (int row = 0, batch = 0; batch < 3; batch++) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        const hr_tensor *small = hr_get(e, "small");
+        assert_int_equal(small->count, batch < 2 ? 8 : 4);
+        for (int64_t i = 0; i < small->count; i++, row++) assert_int_equal(((const int32_t *)small->data)[i], row);
+        if (batch == 0) assert_true(((const float *)hr_get(e, "single")->data)[3] == 0.0f);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void without_epochs_it_goes_on_for_ever_in_full_batches(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    static const hr_csv_column columns[] = {{.name = "late", .dtype = HR_FLOAT}, {.name = "small", .dtype = HR_INT64}};
+    const hr_csv_opts csv = {.struct_size = sizeof csv, .columns = columns, .column_count = 2};
+    hr_iterator *it = iterate(hr_make_csv_dataset("t-*.csv", 8, &csv, .seed = 3, .num_parallel_reads = 2), (way){0});
+    int sum = 0;
+    for (int batch = 0; batch < 5; batch++) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_int_equal(hr_get(e, "small")->count, 8);
+        for (int i = 0; i < 8; i++) sum += (int)((const int64_t *)hr_get(e, "small")->data)[i];
+    }
+    assert_int_equal(sum, 2 * 190); /* two epochs of 20 rows, whatever their order */
+    hr_iterator_free(it);
+}
+
+static void what_is_wrong_sticks_to_the_dataset(void **state)
+{
+    (void)state;
+    const hr_csv_opts csv = {.struct_size = sizeof csv, .delimiter = "::"};
+    assert_fails(hr_make_csv_dataset("t-*.csv", 8, &csv), HR_INVALID_ARGUMENT, "csv.delimiter");
+    assert_fails(hr_make_csv_dataset("t-*.csv", 8, NULL, .label = "q"), HR_INVALID_ARGUMENT, "csv.column");
+    assert_fails(hr_make_csv_dataset("none-*.csv", 8, NULL), HR_NOT_FOUND, "file.no_match");
+    write_file("bad.csv", "a,b\n1,2\n3\n", 10);
+    assert_fails(hr_make_csv_dataset("bad.csv", 8, NULL), HR_INVALID_ARGUMENT, "csv.fields");
+}
+
+static void a_lack_of_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    const int64_t alive = allocations_alive();
+    hr_status st = HR_OUT_OF_RANGE;
+    for (int64_t n = 0; st != HR_OK; n++) {
+        fail_allocation(n);
+        hr_dataset *ds = hr_make_csv_dataset("t-*.csv", 8, NULL);
+        allocations_since();
+        st = hr_dataset_error(ds) ? hr_dataset_error(ds)->code : HR_OK;
+        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        hr_dataset_unref(ds);
+        assert_int_equal(allocations_alive(), alive);
+    }
+}
+
+static void make_batched_features_dataset_parses_batches(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    write_example_file("e.tfrecord", hr_example_new(), add_label, 20);
+    hr_dataset *ds =
+        hr_make_batched_features_dataset("e.tfrecord", 6, HR_PARSE_SPEC({.key = "late", .dtype = HR_INT64}),
+                                         .label = "late", .num_epochs = 1, .drop_final_batch = true);
+    assert_true(hr_dataset_schema(ds)->field[0].label);
+    hr_iterator *it = iterate(ds, (way){0});
+    int64_t rows = 0;
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) rows += hr_get(e, "late")->count;
+    assert_int_equal(st, HR_END);
+    assert_int_equal(rows, 18);
+    hr_iterator_free(it);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(make_csv_dataset_finds_the_types_of_columns),
+        cmocka_unit_test(without_epochs_it_goes_on_for_ever_in_full_batches),
+        cmocka_unit_test(what_is_wrong_sticks_to_the_dataset),
+        cmocka_unit_test(a_lack_of_memory_leaks_nothing),
+        cmocka_unit_test(make_batched_features_dataset_parses_batches),
+    };
+    return cmocka_run_group_tests(tests, write_inputs, NULL);
+}
