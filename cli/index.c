@@ -1,0 +1,137 @@
+/* headrace index: writes, checks and exports the indexes of TFRecord files. */
+#include "cli/command.h"
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct indexes {
+    hr_file_list files;
+    hr_record_index **index;
+} indexes;
+
+static hr_status open_all(const command_call *call, hr_compression compression, indexes *x, hr_error *err)
+{
+    const hr_record_index_opts opts = {.struct_size = sizeof opts,
+                                       .compression = compression,
+                                       .anew = flag_given(call, "anew"),
+                                       .keep = !flag_given(call, "text")};
+    HR_TRY(match_arguments(call, call_arguments(call), &x->files, err));
+    x->index = calloc((size_t)x->files.count + 1, sizeof(hr_record_index *));
+    if (!x->index) return hr_no_memory(err, "indexes");
+    return hr_record_index_open_all(&x->files, &opts, x->index, err);
+}
+
+static void clear(indexes *x)
+{
+    for (int64_t i = 0; x->index && i < x->files.count; i++) hr_record_index_free(x->index[i]);
+    free(x->index);
+    hr_file_list_clear(&x->files);
+}
+
+static hr_status write_texts(const indexes *x, hr_error *err)
+{
+    hr_status st = HR_OK;
+    for (int64_t i = 0; st == HR_OK && i < x->files.count; i++) {
+        const size_t size = strlen(x->files.path[i]) + 5;
+        char *name = hr_malloc(size);
+        if (!name) return hr_no_memory(err, "a file's name");
+        snprintf(name, size, "%s.idx", x->files.path[i]);
+        st = hr_record_index_write_text(x->index[i], name, err);
+        hr_free(name);
+    }
+    return st;
+}
+
+static void print_files(const indexes *x, const char *extension)
+{
+    for (int64_t i = 0; i < x->files.count; i++)
+        printf("%s%s: %s records%s\n", x->files.path[i], extension, with_commas(hr_record_index_count(x->index[i])),
+               hr_record_index_was_made(x->index[i]) ? "" : ", was valid");
+}
+
+static void print_as_json(const indexes *x)
+{
+    cJSON *top = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(top, "files");
+    for (int64_t i = 0; i < x->files.count; i++) {
+        cJSON *file = cJSON_CreateObject();
+        add_text(file, "file", x->files.path[i], strlen(x->files.path[i]));
+        cJSON_AddNumberToObject(file, "records", (double)hr_record_index_count(x->index[i]));
+        cJSON_AddBoolToObject(file, "made", hr_record_index_was_made(x->index[i]));
+        cJSON_AddItemToArray(list, file);
+    }
+    print_json(top);
+}
+
+static int make(const command_call *call, hr_compression compression)
+{
+    hr_error err = {0};
+    indexes x = {{0}, NULL};
+    const bool text = flag_given(call, "text");
+    hr_status st = open_all(call, compression, &x, &err);
+    if (st == HR_OK && text) st = write_texts(&x, &err);
+    if (st == HR_OK && flag_given(call, "json"))
+        print_as_json(&x);
+    else if (st == HR_OK)
+        print_files(&x, text ? ".idx" : ".hridx");
+    clear(&x);
+    return st == HR_OK ? WORKED : failed(call, &err);
+}
+
+/* Says of each file what is wrong with its index. */
+static int check(const command_call *call)
+{
+    hr_error err = {0};
+    hr_file_list files = {0};
+    int code = WORKED;
+    if (match_arguments(call, call_arguments(call), &files, &err) != HR_OK) code = failed(call, &err);
+    for (int64_t i = 0; i < files.count; i++) {
+        hr_record_index *index;
+        if (hr_record_index_read(files.path[i], &index, &err) != HR_OK) {
+            code = failed(call, &err);
+            continue;
+        }
+        printf("%s.hridx: valid, %s records\n", files.path[i], with_commas(hr_record_index_count(index)));
+        hr_record_index_free(index);
+    }
+    hr_file_list_clear(&files);
+    return code;
+}
+
+static int run(command_call *call)
+{
+    hr_compression compression;
+    if (!flag_compression(call, &compression)) return WRONG_USE;
+    if (flag_given(call, "check") && (flag_given(call, "text") || flag_given(call, "anew")))
+        return usage_error(call, "--check makes no index: expected it without --text and --anew");
+    return flag_given(call, "check") ? check(call) : make(call, compression);
+}
+
+static const flag flags[] = {
+    {FLAG_SWITCH, "check", 0, NULL, "only says whether the indexes are valid, and why not; exit code 1 if one is not"},
+    {FLAG_SWITCH, "anew", 0, NULL, "makes also those that are valid"},
+    {FLAG_SWITCH, "text", 0, NULL, "writes FILE.idx instead, a line OFFSET SIZE a record, as other tools read it"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: by the files' first bytes"},
+    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON"},
+    {0},
+};
+
+const command command_index = {
+    .name = "index",
+    .arguments = "FILE...",
+    .summary = "writes an index beside each TFRecord file",
+    .text = "Writes FILE.hridx: how many records the file holds and where they begin, so that counting them takes no "
+            "time and\n"
+            "any of them can be gone to. One pass over the records' lengths makes it, several files at a time. A file "
+            "that\n"
+            "has changed since is noticed by its size, its time of change, and the bytes at sampled headers. A FILE "
+            "may be a\n"
+            "pattern in quotes.",
+    .examples = "  headrace index 'data/train-*.tfrecord'\n"
+                "  headrace index data/*.tfrecord --check\n"
+                "  headrace index data/*.tfrecord --text\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .run = run,
+};
