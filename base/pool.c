@@ -52,7 +52,8 @@ static void after_fork_in_child(void)
 {
     make_locks();
     pool.first = NULL;
-    pool.started = pool.tokens = pool.parked = pool.sleeping = 0;
+    pool.started = pool.tokens = pool.parked = 0;
+    pool.sleeping = 0;
 }
 
 static void start_pool(void)

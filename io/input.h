@@ -9,6 +9,8 @@ HR_API bool hr__input_has_places(const hr_input *in);
 /* Reads `size` bytes at `offset` (*got says how many; fewer only at the end), without moving `in`. */
 HR_API hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got,
                                    hr_error *err);
+/* How it is compressed, as it was asked for or found: never HR_COMPRESSION_AUTO. */
+HR_API hr_compression hr__input_compression(const hr_input *in);
 /* Size of the file itself, as it is now; -1: not known (a pipe). */
 HR_API int64_t hr__input_file_size(const hr_input *in);
 
@@ -18,7 +20,6 @@ HR_API void hr__input_watch(hr_input *in, void (*begins)(void *user, int64_t off
 HR_API hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err);
 /* Size and time of change (nanoseconds since 1970) of the file, as they are now. HR_FAILED_PRECONDITION: no regular file. */
 HR_API hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err);
-HR_API hr_compression hr__input_compression(const hr_input *in);
 
 /* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed those
  * before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was something else. */

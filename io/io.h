@@ -247,6 +247,29 @@ HR_API void hr_record_index_free(hr_record_index *index);           /* NULL: not
  * index is of its file; NULL: records in front are skipped. HR_OUT_OF_RANGE: there are not that many. */
 HR_API hr_status hr_record_reader_range(hr_record_reader *reader, const hr_record_index *index, int64_t first,
                                         int64_t count, hr_error *err);
+/* What was good of damaged files. */
+typedef struct hr_repair_opts {
+    size_t struct_size;
+    hr_compression compression;     /* of the file that is read */
+    hr_compression out_compression; /* default: by the new name; in place, as it was */
+    size_t max_record_bytes;        /* a longer record is damage; default 1 GiB */
+    /* Where what is lost is kept; default: nowhere. */
+    const char *quarantine_file;
+    hr_damage_fn *on_damage; /* told of what is lost */
+    bool (*progress)(int64_t records,
+                     void *user); /* now and then; false ends it: HR_CANCELLED, and nothing is written */
+    void *user;                   /* of both */
+} hr_repair_opts;
+
+typedef struct hr_repair_report {
+    int64_t records; /* good ones */
+    hr_damage_count lost;
+} hr_repair_report;
+
+/* Writes all good records of `path` to `out`, as HR_RESYNC finds them; whole or not at all. `out` NULL is in place: an
+ * undamaged file is left alone. HR_INVALID_ARGUMENT, kind "repair.out": `out` is the same file by name. */
+HR_API hr_status hr_repair_records_with(const char *path, const char *out, const hr_repair_opts *opts,
+                                        hr_repair_report *report, hr_error *err);
 
 /* ---- tf.Example: writing ---- */
 

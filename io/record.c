@@ -2,6 +2,7 @@
  * otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
 #include "io/framing.h"
 #include "io/record_index.h"
+#include "io/record_input.h"
 #include "io/resync.h"
 
 struct hr_record_reader {
@@ -151,6 +152,8 @@ hr_status hr_record_reader_range(hr_record_reader *r, const hr_record_index *ind
 }
 
 int64_t hr_record_offset(const hr_record_reader *reader) { return reader->last_offset; }
+
+hr_input *hr__record_input(const hr_record_reader *reader) { return reader->in; }
 
 hr_damage_count hr_record_damage(const hr_record_reader *reader) { return reader->damage; }
 

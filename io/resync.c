@@ -94,6 +94,11 @@ static hr_status pass_rest(passing *p, hr_error *err)
     }
 }
 
+static hr_status go_on(passing *p, bool resyncs, hr_error *err)
+{
+    return resyncs ? resync(p, 1, err) : pass_rest(p, err);
+}
+
 hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit, const hr_error *damage,
                                hr_damage_count *count, hr_error *err)
 {
@@ -105,10 +110,15 @@ hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit,
         if (err) *err = *damage;
         return damage->code;
     }
+    const int64_t before = count->bytes;
     count->errors++;
-    if (data_alone && (!resyncs || length_is_right(in, (size_t)damage->length)))
-        return pass(&p, (size_t)damage->length, err);
-    return resyncs ? resync(&p, 1, err) : pass_rest(&p, err);
+    const hr_status status = data_alone && (!resyncs || length_is_right(in, (size_t)damage->length))
+                                 ? pass(&p, (size_t)damage->length, err)
+                                 : go_on(&p, resyncs, err);
+    if (status < 0 || count->bytes > before) return status;
+    HR_TRY(
+        hr__policy_take(policy, damage, (hr_view){"", 0}, err)); /* a stream that is cut behind a record loses none */
+    return status;
 }
 
 hr_status hr__record_seek(hr_input *in, const hr__policy *policy, int64_t offset, hr_error *err)

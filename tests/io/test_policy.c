@@ -368,6 +368,53 @@ static void every_allocation_may_fail(void **state)
     assert_int_equal(lines_in("kept"), 2);
 }
 
+/* ---- repairing ---- */
+
+static bool call_off(int64_t records, void *user)
+{
+    (void)user;
+    return records < 4096;
+}
+
+static void repairing_saves_what_is_good(void **state)
+{
+    (void)state;
+    hr_error err;
+    told t = {0};
+    hr_repair_report report;
+    write_damaged("f", (const int[]){3 * FRAME + 2, -1});
+    const hr_repair_opts opts = {.struct_size = sizeof opts, .on_damage = tell, .user = &t};
+    assert_ok(hr_repair_records_with("f", "good", &opts, &report, &err), &err);
+    assert_int_equal(report.records, RECORDS - 1);
+    assert_int_equal(report.lost.errors, 1);
+    assert_int_equal(report.lost.bytes, FRAME);
+    assert_int_equal(t.bytes, FRAME);
+    assert_read("good", (hr_policy){0}, without_3, 0, 0);
+    assert_int_equal(hr_repair_records_with("f", "f", NULL, &report, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "repair.out");
+    assert_ok(hr_repair_records_with("f", NULL, NULL, &report, &err), &err);
+    assert_read("f", (hr_policy){0}, without_3, 0, 0);
+}
+
+static void repairing_that_is_called_off_leaves_the_old_file(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_repair_report report;
+    size_t size, after;
+    const hr_repair_opts opts = {.struct_size = sizeof opts, .progress = call_off};
+    write_records("f", 0, 5000);
+    char *before = read_whole_file("f", &size);
+    before[size - 1] ^= 1;
+    write_file("f", before, size);
+    assert_int_equal(hr_repair_records_with("f", NULL, &opts, &report, &err), HR_CANCELLED);
+    char *now = read_whole_file("f", &after);
+    assert_int_equal(after, size);
+    assert_memory_equal(now, before, size);
+    free(before);
+    free(now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +431,8 @@ int main(void)
         cmocka_unit_test(quarantine_writes_text_as_text),
         cmocka_unit_test(a_quarantine_that_cannot_be_written_is_an_error),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(repairing_saves_what_is_good),
+        cmocka_unit_test(repairing_that_is_called_off_leaves_the_old_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,18 @@
+/* What verify and repair share: damage, told as it is found. */
+#ifndef DAMAGE_H
+#define DAMAGE_H
+
+#include "cli/command.h"
+
+/* Begin with {.json = ...}. The pieces of one damage are put together, so the last one waits for damage_end. */
+typedef struct damage {
+    bool json; /* a line of JSON for each, else of text */
+    int64_t errors, bytes;
+    bool waits;
+    hr_error last;
+} damage;
+
+void damage_tell(const hr_error *error, hr_view bytes, void *user); /* an hr_damage_fn; user: a damage */
+void damage_end(damage *d);                                         /* of a file */
+
+#endif

@@ -1,0 +1,90 @@
+/* headrace repair: the good records of a damaged file into a new one. The work is hr_repair_records_with. */
+#include "cli/damage.h"
+#include <cjson/cJSON.h>
+
+typedef struct repairing {
+    damage lost; /* first: the user of both callbacks */
+    progress bar;
+} repairing;
+
+static bool show_progress(int64_t records, void *user)
+{
+    repairing *r = user;
+    char detail[64];
+    snprintf(detail, sizeof detail, "%s records", with_commas(records));
+    if (progress_due(&r->bar)) progress_show(&r->bar, -1, detail);
+    return !interrupted();
+}
+
+static void print_summary(const damage *lost, const hr_repair_report *report, const char *out)
+{
+    if (lost->json) {
+        cJSON *line = cJSON_CreateObject();
+        cJSON_AddNumberToObject(line, "records", (double)report->records);
+        cJSON_AddNumberToObject(line, "errors", (double)report->lost.errors);
+        cJSON_AddNumberToObject(line, "lost_bytes", (double)report->lost.bytes);
+        print_json(line);
+        return;
+    }
+    if (!report->lost.errors)
+        printf("%s records; nothing is damaged", with_commas(report->records));
+    else
+        printf("%s records saved, %s damaged place%s with %s bytes lost", with_commas(report->records),
+               with_commas(report->lost.errors), report->lost.errors == 1 ? "" : "s", with_commas(report->lost.bytes));
+    printf("%s%s\n", out ? ", written to " : "", out ? out : "");
+}
+
+static int repair(const command_call *call, const char *out, hr_repair_opts *opts)
+{
+    hr_error err = {0};
+    hr_repair_report report;
+    repairing r = {.lost.json = flag_given(call, "json")};
+    opts->quarantine_file = flag_text(call, "quarantine");
+    opts->on_damage = damage_tell;
+    opts->progress = show_progress;
+    opts->user = &r;
+    catch_interrupt();
+    progress_start(&r.bar, "repairing");
+    const hr_status st = hr_repair_records_with(call_argument(call, 0), out, opts, &report, &err);
+    progress_end(&r.bar);
+    damage_end(&r.lost);
+    if (st != HR_OK) return failed(call, &err);
+    print_summary(&r.lost, &report, out);
+    return WORKED;
+}
+
+static int run(command_call *call)
+{
+    hr_repair_opts opts = {.struct_size = sizeof opts};
+    const bool in_place = flag_given(call, "in-place");
+    if (in_place == (call_arguments(call) == 2))
+        return usage_error(call, in_place ? "--in-place: expected one FILE, found an OUT as well"
+                                          : "OUT is missing: the file for the good records; or give --in-place");
+    if (!flag_compression(call, &opts.out_compression)) return WRONG_USE;
+    return repair(call, in_place ? NULL : call_argument(call, 1), &opts);
+}
+
+static const flag flags[] = {
+    {FLAG_TEXT, "quarantine", 0, "FILE", "lines of JSON with what is lost are added to it, bytes and all"},
+    {FLAG_SWITCH, "in-place", 0, NULL, "the repaired file takes the place of the damaged one"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "of OUT: GZIP, ZLIB, LZ4, ZSTD or none; default: by its name"},
+    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON for each damage, and one for all"},
+    {0},
+};
+
+const command command_repair = {
+    .name = "repair",
+    .arguments = "FILE [OUT]",
+    .summary = "saves the good records of a damaged TFRecord file",
+    .text = "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and "
+            "why. Behind\n"
+            "a broken length it looks for the next sound record; behind a damaged gzip member, for the next member. "
+            "OUT appears\n"
+            "when it is whole. With --in-place FILE itself is replaced then, if anything was damaged.",
+    .examples = "  headrace repair broken.tfrecord good.tfrecord\n"
+                "  headrace repair --in-place --quarantine lost.jsonl train-00003.tfrecord.gz\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = 2,
+    .run = run,
+};
