@@ -9,8 +9,9 @@
 typedef struct embedding_spec {
     int64_t dimension;
     hr_combiner combiner;
-    float mean, stddev, max_norm;
-    bool has_stddev, trainable;
+    float mean, stddev, max_norm, minval, maxval;
+    hr_table_initializer initializer;
+    bool has_stddev, trainable, v1;
     const char *checkpoint, *tensor;
     const char *shared_name; /* NULL: a table of this column alone */
 } embedding_spec;
@@ -50,6 +51,12 @@ static hr_status check_arguments(const embedding_spec *s, const char *name, hr_e
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.combiner",
                        "%s of '%s': expected combiner HR_MEAN, HR_SUM or HR_SQRTN, got %d", who(s), name,
                        (int)s->combiner);
+    if ((unsigned)s->initializer > HR_TABLE_CONSTANT ||
+        (s->initializer == HR_TABLE_RANDOM_UNIFORM && !(s->minval < s->maxval)))
+        return hr_fail(
+            err, HR_INVALID_ARGUMENT, "column.embedding",
+            "%s of '%s': expected an initializer, of the uniform one minval < maxval, got number %d, %g and %g", who(s),
+            name, (int)s->initializer, (double)s->minval, (double)s->maxval);
     if (!(s->max_norm >= 0) || (s->has_stddev && !(s->stddev >= 0)))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.embedding",
                        "%s of '%s': expected max_norm and stddev >= 0, got %g and %g", who(s), name,
@@ -73,6 +80,10 @@ static hr_status embedding_describe(const void *spec, const hr_feature_column *c
     info->table = (hr_table_info){
         .dimension = s->dimension,
         .combiner = s->combiner,
+        .initializer = s->initializer,
+        .minval = s->minval,
+        .maxval = s->maxval,
+        .v1 = s->v1,
         .mean = s->mean,
         .stddev = s->has_stddev ? s->stddev : (float)(1 / sqrt((double)s->dimension)),
         .max_norm = s->max_norm,
@@ -81,8 +92,9 @@ static hr_status embedding_describe(const void *spec, const hr_feature_column *c
         .ckpt_to_load_from = s->checkpoint,
         .tensor_name_in_ckpt = s->tensor,
     };
-    hr_column_mix(out, (int64_t[]){s->dimension, s->combiner, s->trainable}, 3 * sizeof(int64_t));
-    hr_column_mix(out, (float[]){s->mean, info->table.stddev, s->max_norm}, 3 * sizeof(float));
+    hr_column_mix(out, (int64_t[]){s->dimension, s->combiner, s->trainable, s->initializer, s->v1},
+                  5 * sizeof(int64_t));
+    hr_column_mix(out, (float[]){s->mean, info->table.stddev, s->max_norm, s->minval, s->maxval}, 5 * sizeof(float));
     hr_column_mix(out, s->checkpoint, s->checkpoint ? strlen(s->checkpoint) : 0);
     hr_column_mix(out, s->tensor, s->tensor ? strlen(s->tensor) : 0);
     hr_column_mix(out, s->shared_name, s->shared_name ? strlen(s->shared_name) : 0);
@@ -106,6 +118,9 @@ static embedding_spec spec_of(int64_t dimension, const hr_embedding_column_opts 
         .mean = o->mean,
         .stddev = o->stddev ? *o->stddev : 0,
         .max_norm = o->max_norm,
+        .minval = o->minval,
+        .maxval = o->maxval,
+        .initializer = o->initializer,
         .has_stddev = o->stddev != NULL,
         .trainable = !o->not_trainable,
         .checkpoint = o->ckpt_to_load_from,
@@ -210,8 +225,12 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
         .not_trainable = o.not_trainable,
         .ckpt_to_load_from = o.ckpt_to_load_from,
         .tensor_name_in_ckpt = o.tensor_name_in_ckpt,
+        .initializer = o.initializer,
+        .minval = o.minval,
+        .maxval = o.maxval,
     };
-    const embedding_spec spec = spec_of(dimension, &table, name);
+    embedding_spec spec = spec_of(dimension, &table, name);
+    spec.v1 = o.v1;
     for (int i = 0; i < count; i++) {
         if (status == HR_OK) {
             out[i] = hr_feature_column_new(&shared_kind, &spec, &categorical[i], 1);
@@ -227,6 +246,25 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
 /* ---- {embedding: carrier, dimension: 8}; shared_embedding_name: the table that several of them look up ---- */
 
 static const char *const combiners[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
+
+static const char *const initializers[] = {[HR_TABLE_TRUNCATED_NORMAL] = "truncated_normal",
+                                           [HR_TABLE_RANDOM_NORMAL] = "random_normal",
+                                           [HR_TABLE_RANDOM_UNIFORM] = "random_uniform",
+                                           [HR_TABLE_CONSTANT] = "constant"};
+
+static hr_status read_initializer(const hr__node *map, hr_embedding_column_opts *o, hr_error *err)
+{
+    int64_t initializer = HR_TABLE_TRUNCATED_NORMAL;
+    double minval = 0, maxval = 0;
+    const hr__node *node = hr__node_get(map, "initializer");
+    if (node) HR_TRY(hr__node_choice(node, "initializer", initializers, 4, &initializer, err));
+    HR_TRY(hr__config_double(map, "minval", &minval, err));
+    HR_TRY(hr__config_double(map, "maxval", &maxval, err));
+    o->initializer = (hr_table_initializer)initializer;
+    o->minval = (float)minval;
+    o->maxval = (float)maxval;
+    return HR_OK;
+}
 
 static hr_status read_options(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
 {
@@ -258,13 +296,17 @@ static hr_status read_embedding(hr__config_columns *c, const hr__node *map, cons
     int64_t dimension;
     float stddev;
     const char *shared_name = NULL;
+    bool v1 = false;
     hr_embedding_column_opts o = {.struct_size = sizeof o};
     HR_TRY(hr__node_need(map, "dimension", &node, err));
     HR_TRY(hr__node_int64(node, 1, INT32_MAX, &dimension, err));
     HR_TRY(read_options(map, &o, &stddev, err));
+    HR_TRY(read_initializer(map, &o, err));
+    HR_TRY(hr__config_bool(map, "v1", &v1, err));
     HR_TRY(hr__config_text(map, "shared_embedding_name", &shared_name, err));
     HR_TRY(hr__config_reference(c, hr__node_get(map, "embedding"), out, err));
-    const embedding_spec spec = spec_of(dimension, &o, shared_name);
+    embedding_spec spec = spec_of(dimension, &o, shared_name);
+    spec.v1 = v1;
     *out = hr_feature_column_new(shared_name ? &shared_kind : &hr_column_kind_embedding, &spec, out, 1);
     return HR_OK;
 }
@@ -282,13 +324,20 @@ static void write_embedding(hr__column_writer *w, const hr_feature_column *colum
     if (s->checkpoint) hr__write_text(w, "ckpt_to_load_from", s->checkpoint);
     if (s->tensor) hr__write_text(w, "tensor_name_in_ckpt", s->tensor);
     if (s->shared_name) hr__write_text(w, "shared_embedding_name", s->shared_name);
+    if (s->v1) hr__write_true(w, "v1");
+    if (s->initializer == HR_TABLE_TRUNCATED_NORMAL) return;
+    hr__write_text(w, "initializer", initializers[s->initializer]);
+    if (s->initializer != HR_TABLE_RANDOM_UNIFORM) return;
+    hr__write_float(w, "minval", s->minval);
+    hr__write_float(w, "maxval", s->maxval);
 }
 
 const hr__column_config hr__column_config_embedding = {
     .kinds = (const hr_column_kind *const[]){&hr_column_kind_embedding, &shared_kind, NULL},
     .word = "embedding",
     .keys = (const char *const[]){"embedding", "dimension", "combiner", "max_norm", "mean", "stddev", "trainable",
-                                  "ckpt_to_load_from", "tensor_name_in_ckpt", "shared_embedding_name", NULL},
+                                  "ckpt_to_load_from", "tensor_name_in_ckpt", "shared_embedding_name", "v1",
+                                  "initializer", "minval", "maxval", NULL},
     .read = read_embedding,
     .write = write_embedding,
 };

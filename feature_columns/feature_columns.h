@@ -204,14 +204,24 @@ HR_API hr_feature_column *hr_indicator_column(hr_feature_column *categorical);
 
 typedef enum hr_combiner { HR_MEAN, HR_SUM, HR_SQRTN } hr_combiner; /* mean is an embedding's default */
 
+/* What the values of a table are drawn from. */
+typedef enum hr_table_initializer {
+    HR_TABLE_TRUNCATED_NORMAL, /* mean and stddev, redrawn beyond two of them */
+    HR_TABLE_RANDOM_NORMAL,    /* mean and stddev */
+    HR_TABLE_RANDOM_UNIFORM,   /* minval up to maxval */
+    HR_TABLE_CONSTANT,         /* mean, everywhere */
+} hr_table_initializer;
+
 typedef struct hr_embedding_column_opts {
     size_t struct_size;
     hr_combiner combiner;
-    const float *stddev; /* of the truncated normal initializer; default 1 / sqrt(dimension) */
+    const float *stddev; /* of the initializer; default 1 / sqrt(dimension) */
     float mean;          /* of the initializer */
     float max_norm;      /* rows are scaled down to this norm when they are looked up; default: not */
     bool not_trainable;
     const char *ckpt_to_load_from, *tensor_name_in_ckpt; /* where the table's first values come from: both or none */
+    hr_table_initializer initializer;                    /* default: truncated normal */
+    float minval, maxval;                                /* of HR_TABLE_RANDOM_UNIFORM */
 } hr_embedding_column_opts;
 /* Rows of a table of weights, combined. Takes `categorical`. */
 HR_API hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int64_t dimension,
@@ -229,6 +239,9 @@ typedef struct hr_shared_embeddings_opts {
     bool not_trainable;
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
     const char *shared_embedding_name; /* of the table; default: the columns' names, sorted, and "shared_embedding" */
+    hr_table_initializer initializer;
+    float minval, maxval;
+    bool v1; /* variables as of tf.feature_column.shared_embedding_columns: NAME/embedding_weights */
 } hr_shared_embeddings_opts;
 /* Columns that look up rows of one table: `count` categorical columns of one kind, with equally many ids. Takes them, and
  * gives a column for each, in `out`, which may be the same array. */
@@ -251,11 +264,13 @@ typedef enum hr_column_form {
 typedef struct hr_table_info {
     int64_t dimension;
     hr_combiner combiner;
-    float mean, stddev; /* of the truncated normal that it begins with */
-    float max_norm;     /* 0: none */
+    hr_table_initializer initializer;
+    float mean, stddev, minval, maxval; /* what it begins with */
+    float max_norm;                     /* 0: none */
     bool trainable;
     const char *shared_name; /* NULL: a table of this column alone */
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
+    bool v1; /* of a shared one: TensorFlow 1's names */
 } hr_table_info;
 
 /* What the trainer's layers need to know. Borrowed from the column. */

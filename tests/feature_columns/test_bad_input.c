@@ -76,6 +76,7 @@ static void arguments_are_refused_when_the_column_is_made(void **state)
         {hr_embedding_column(hr_numeric_column("x"), 2), "column.source"},
         {hr_embedding_column(word(), 0), "column.dimension"},
         {hr_embedding_column(word(), 2, .max_norm = -1), "column.embedding"},
+        {hr_embedding_column(word(), 2, .initializer = HR_TABLE_RANDOM_UNIFORM), "column.embedding"},
         {hr_embedding_column(word(), 2, .combiner = (hr_combiner)9), "column.combiner"},
         {hr_embedding_column(word(), 2, .ckpt_to_load_from = "c"), "column.checkpoint"},
         /* The first mistake goes through whatever is made of the column. */

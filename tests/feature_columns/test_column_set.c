@@ -78,6 +78,12 @@ static hr_column_list every_kind(hr_feature_column **list)
     hr_shared_embeddings(both, 2, 3, both, .combiner = HR_SUM);
     list[n++] = both[0];
     list[n++] = both[1];
+    hr_feature_column *old = word();
+    hr_shared_embeddings(&old, 1, 3, &old, .v1 = true, .shared_embedding_name = "old");
+    list[n++] = old;
+    list[n++] = hr_embedding_column(word(), 5, .initializer = HR_TABLE_RANDOM_UNIFORM, .minval = -0.05f, .maxval = 1);
+    list[n++] = hr_embedding_column(word(), 5, .initializer = HR_TABLE_CONSTANT, .mean = 3);
+    list[n++] = hr_embedding_column(word(), 5, .initializer = HR_TABLE_RANDOM_NORMAL);
     list[n++] = hr_embedding_column(hr_sequence_categorical_column_with_identity("steps", 6), 2);
     list[n++] = hr_sequence_numeric_column("speed");
     list[n++] = hr_sequence_numeric_column("way", .shape = HR_SHAPE(2), .default_value = -1, .mean = 1, .std = 2);

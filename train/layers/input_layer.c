@@ -21,12 +21,20 @@ static hr_status read_table(const hr_column_info *info, hr_tensor *value, hr_err
     return st;
 }
 
+static hr_initializer initializer_of(const hr_table_info *t)
+{
+    if (t->initializer == HR_TABLE_CONSTANT) return hr_constant_value((double)t->mean);
+    if (t->initializer == HR_TABLE_RANDOM_UNIFORM) return hr_random_uniform((double)t->minval, (double)t->maxval, 0);
+    if (t->initializer == HR_TABLE_RANDOM_NORMAL) return hr_random_normal((double)t->mean, (double)t->stddev, 0);
+    return hr_truncated_normal((double)t->mean, (double)t->stddev, 0);
+}
+
 static hr_node new_table(hr_graph *g, const hr_column_info *info, const char *name, bool not_trainable)
 {
     const hr_table_info *t = &info->table;
     hr_tensor value = {0};
     hr_error err;
-    hr_initializer initializer = hr_truncated_normal((double)t->mean, (double)t->stddev, 0);
+    hr_initializer initializer = initializer_of(t);
     if (t->ckpt_to_load_from) {
         if (read_table(info, &value, &err) != HR_OK) return refuse_table(g, info, &err);
         initializer = hr_initial_value(&value);
@@ -37,7 +45,8 @@ static hr_node new_table(hr_graph *g, const hr_column_info *info, const char *na
     return table;
 }
 
-/* A shared table has its name for itself in the scope around the layer's columns, and is made once. */
+/* A shared table has its name for itself in the scope around the layer's columns, and is made once; of TensorFlow 1's it
+ * is the name of a scope. */
 static hr_node find_table(hr_graph *g, const hr_column_info *info, bool not_trainable)
 {
     char full[2 * HR__NAME];
@@ -47,9 +56,13 @@ static hr_node find_table(hr_graph *g, const hr_column_info *info, bool not_trai
         hr_scope_end(g);
         return table;
     }
-    snprintf(full, sizeof full, "%.500s%.500s", hr_variable_scope_name(g), info->table.shared_name);
+    const char *name = info->table.v1 ? "embedding_weights" : info->table.shared_name;
+    if (info->table.v1) hr_variable_scope(g, info->table.shared_name);
+    snprintf(full, sizeof full, "%.500s%.500s", hr_variable_scope_name(g), name);
     const hr_variable_info *made = hr_variable_named(g, full);
-    return made ? made->handle : new_table(g, info, info->table.shared_name, not_trainable);
+    hr_node table = made ? made->handle : new_table(g, info, name, not_trainable);
+    if (info->table.v1) hr_scope_end(g);
+    return table;
 }
 
 static hr_node values_form(const hr_features *features, const hr_column_info *info)

@@ -131,6 +131,30 @@ static void input_layer_puts_columns_side_by_side_by_name(void **state)
     toy_end(&t);
 }
 
+static void shared_tables_have_the_names_of_their_generation(void **state)
+{
+    (void)state;
+    for (int v1 = 0; v1 < 2; v1++) {
+        toy t;
+        toy_begin(&t);
+        hr_feature_column *shared[] = {hr_feature_column_ref(t.word), hr_feature_column_ref(t.word)};
+        hr_shared_embeddings(shared, 1, 3, shared, .shared_embedding_name = "s", .v1 = v1,
+                             .initializer = HR_TABLE_CONSTANT, .mean = 2);
+        hr_node net = hr_input_layer(t.features, HR_COLUMNS(shared[0]));
+        hr_linear_model(t.features, HR_COLUMNS(shared[0]));
+        const char *const names[][2] = {{"input_layer/s", "linear_model/word_shared_embedding/weights"},
+                                        {"input_layer/s/embedding_weights", "linear_model/s/weights"}};
+        for (int i = 0; i < 2; i++)
+            if (!hr_variable_named(t.g, names[v1][i])) fail_msg("no variable %s", names[v1][i]);
+        hr_session *s = started(&t);
+        expect(&t, s, net, (const float[]){2, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0, 0}, ROWS * 3);
+        hr_session_free(s);
+        hr_feature_column_unref(shared[0]);
+        hr_feature_column_unref(shared[1]);
+        toy_end(&t);
+    }
+}
+
 static void features_are_counted_and_named(void **state)
 {
     (void)state;
@@ -257,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_model_adds_weights_by_name_order),
         cmocka_unit_test(input_layer_puts_columns_side_by_side_by_name),
+        cmocka_unit_test(shared_tables_have_the_names_of_their_generation),
         cmocka_unit_test(features_are_counted_and_named),
         cmocka_unit_test(the_total_loss_is_all_of_them_and_an_error_without_any),
         cmocka_unit_test(feeds_borrow_the_batch),
