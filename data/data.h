@@ -461,6 +461,22 @@ HR_API hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_f
     HR_CALL5_(hr_bucket_by_sequence_length_with, hr_bucket_by_sequence_length_opts, __VA_ARGS__,                       \
               .struct_size = sizeof(hr_bucket_by_sequence_length_opts))
 
+/* Drops elements at random so that those that pass have classes in the proportions of `target_dist`, `classes` weights of
+ * any sum. Component "0" is the class, which `class` says (0 .. classes - 1; pure); the element is "1", or "1/name". */
+typedef int64_t hr_class_fn(const hr_element *element, void *user);
+typedef struct hr_rejection_resample_opts {
+    size_t struct_size;
+    const double *initial_dist; /* the proportions of the input; default: counted as it passes. Copied */
+    uint64_t seed;
+    void (*user_free)(void *user);
+} hr_rejection_resample_opts;
+HR_API hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, void *user,
+                                              const double *target_dist, int classes,
+                                              const hr_rejection_resample_opts *opts);
+#define hr_rejection_resample(...)                                                                                     \
+    HR_CALL5_(hr_rejection_resample_with, hr_rejection_resample_opts, __VA_ARGS__,                                     \
+              .struct_size = sizeof(hr_rejection_resample_opts))
+
 /* The parts of each element, of a batch or of dense rows, become elements. */
 HR_API hr_dataset *hr_unbatch(hr_dataset *in);
 HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */

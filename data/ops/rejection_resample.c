@@ -1,0 +1,236 @@
+/* rejection_resample: drops elements so that those that pass have classes in the proportions asked for. The class of each
+ * element is put in front of it by work; the plan then draws. Draw n is that of input element n, so what passes follows from
+ * (seed, epoch, data).
+ *
+ * Where the proportions of the input are not given they are counted as it passes, and the counts are saved. */
+#include "base/constructor.h"
+#include <headrace/data.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MOST_CLASSES = 1024 };
+
+/* ---- the class in front of its element ---- */
+
+typedef struct class_spec {
+    hr_class_fn *fn;
+    void *user;
+    int classes;
+    void (*user_free)(void *user);
+    bool *taken; /* of the constructor: the dataset has `user` now */
+} class_spec;
+
+static hr_status class_copy(void *spec, hr_error *err)
+{
+    (void)err;
+    class_spec *sp = spec;
+    *sp->taken = true;
+    sp->taken = NULL;
+    return HR_OK;
+}
+
+static void class_free(void *spec)
+{
+    const class_spec *sp = spec;
+    if (sp->user_free) sp->user_free(sp->user);
+}
+
+/* Named as zip names them. */
+static hr_status class_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    const class_spec *sp = spec;
+    if (!sp->fn || sp->classes < 1 || sp->classes > MOST_CLASSES || in[0]->levels > 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "rejection_resample.classes",
+                       "rejection_resample: expected a function from a single element to one of 1 to %d classes",
+                       MOST_CLASSES);
+    hr_schema_clear(out);
+    HR_TRY(hr_schema_add(out, (hr_field){.name = "0", .dtype = HR_INT64}, err));
+    for (int i = 0; i < in[0]->fields; i++) {
+        char name[512];
+        hr_field field = in[0]->field[i];
+        const bool lone = in[0]->fields == 1 && strcmp(field.name, "value") == 0;
+        snprintf(name, sizeof name, lone ? "1" : "1/%.500s", field.name);
+        field.name = name;
+        HR_TRY(hr_schema_add(out, field, err));
+    }
+    return HR_OK;
+}
+
+static void refuse_class(hr_work *w, hr_columns *rows, int64_t row, int classes, int64_t got)
+{
+    hr_error err;
+    hr_fail(&err, HR_INVALID_ARGUMENT, "rejection_resample.class",
+            "rejection_resample: expected a class from 0 to %d, got %" PRId64, classes - 1, got);
+    hr_fail_at(w, rows, row, &err);
+}
+
+static hr_status class_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)unit;
+    hr_columns before;
+    const class_spec *sp = spec;
+    HR_TRY(hr_new_columns(w, rows, &before, err));
+    for (int i = 1; i < rows->schema->fields; i++) rows->column[i] = before.column[i - 1];
+    int64_t *class = rows->column[0].values;
+    for (int64_t r = 0; r < rows->rows && !hr_work_cancelled(w); r++) {
+        const hr_element *element = hr_work_element(w, &before, r);
+        if (!element) return hr_no_memory(err, "rejection_resample: an element");
+        const int64_t got = sp->fn(element, sp->user);
+        class[r] = got;
+        if (got < 0 || got >= sp->classes) refuse_class(w, rows, r, sp->classes, got);
+    }
+    return HR_OK;
+}
+
+static const hr_op class_op = {
+    .head = HR_OP_HEAD,
+    .name = "rejection_resample.class",
+    .spec_size = sizeof(class_spec),
+    .traits = HR_ROW_BY_ROW,
+    .spec_copy = class_copy,
+    .spec_free = class_free,
+    .check = class_check,
+    .work = class_work,
+};
+
+/* ---- which elements pass ---- */
+
+typedef struct resample_spec {
+    const double *target, *initial; /* borrowed until spec_copy */
+    int classes;
+    uint64_t seed;
+    double *own; /* the target's weights, then the input's if they are given */
+} resample_spec;
+
+typedef struct resample_state {
+    int64_t seen; /* saved: elements of the input */
+    uint64_t key;
+    int classes;
+    int64_t *count; /* of each class; NULL: the proportions are given */
+} resample_state;
+
+static hr_status resample_copy(void *spec, hr_error *err)
+{
+    resample_spec *sp = spec;
+    const size_t classes = sp->classes > 0 ? (size_t)sp->classes : 0;
+    sp->own = hr_calloc(2 * classes + 1, sizeof *sp->own);
+    if (!sp->own) return hr_no_memory(err, "rejection_resample");
+    if (sp->target && classes) memcpy(sp->own, sp->target, classes * sizeof *sp->own);
+    if (sp->initial && classes) memcpy(sp->own + classes, sp->initial, classes * sizeof *sp->own);
+    return HR_OK;
+}
+
+static void resample_free(void *spec) { hr_free(((resample_spec *)spec)->own); }
+
+static hr_status resample_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)in, (void)out;
+    const resample_spec *sp = spec;
+    double sum = 0;
+    bool sound = sp->target != NULL;
+    for (int c = 0; sound && c < sp->classes; c++) {
+        sound = sp->own[c] >= 0 && (!sp->initial || sp->own[sp->classes + c] >= 0);
+        sound = sound && !(sp->initial && sp->own[c] > 0 && !(sp->own[sp->classes + c] > 0));
+        sum += sp->own[c];
+    }
+    if (sound && sum > 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "rejection_resample.dist",
+                   "rejection_resample: expected a target_dist of weights >= 0, and an initial_dist above 0 where the "
+                   "target is");
+}
+
+static hr_status resample_open(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    const resample_spec *sp = spec;
+    resample_state *st = state;
+    st->key = hr_plan_key(p, sp->seed, false);
+    st->classes = sp->classes;
+    if (sp->initial) return HR_OK;
+    st->count = hr_calloc((size_t)sp->classes, sizeof *st->count);
+    return st->count ? HR_OK : hr_no_memory(err, "rejection_resample: the counts");
+}
+
+static void resample_close(void *state) { hr_free(((resample_state *)state)->count); }
+
+/* How much rarer than in the target the class is in the input. One of each is taken as seen beforehand. */
+static double ratio_of(const resample_spec *sp, const resample_state *st, int64_t class)
+{
+    const double share = st->count ? (double)st->count[class] + 1 : sp->own[sp->classes + class];
+    return sp->own[class] > 0 ? sp->own[class] / share : 0;
+}
+
+/* The class that is rarest, compared with the target, always passes. */
+static bool passes(const resample_spec *sp, resample_state *st, int64_t class)
+{
+    if (st->count) st->count[class]++;
+    double most = 0;
+    for (int c = 0; c < sp->classes; c++)
+        if (ratio_of(sp, st, c) > most) most = ratio_of(sp, st, c);
+    const double draw = (double)(hr_random(st->key, (uint64_t)st->seen++) >> 11) / 9007199254740992.0;
+    return draw * most < ratio_of(sp, st, class);
+}
+
+static hr_status resample_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    resample_state *st = state;
+    while (hr_room(p) > 0) {
+        hr_span span;
+        HR_TRY(hr_pull(p, 0, hr_room(p), &span));
+        const int64_t *class = (const int64_t *)span.in->column[0].values + span.first;
+        for (int32_t i = 0; i < span.count; i++)
+            if (passes(spec, st, class[i])) hr_emit(p, hr_span_share(span, i, 1));
+        hr_span_drop(span);
+    }
+    return HR_OK;
+}
+
+static void resample_save(const void *state, hr_token_writer *token)
+{
+    const resample_state *st = state;
+    for (int c = 0; st->count && c < st->classes; c++) hr_write_i64(token, st->count[c]);
+}
+
+static hr_status resample_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)spec;
+    resample_state *st = state;
+    for (int c = 0; st->count && c < st->classes; c++) HR_TRY(hr_read_i64(token, &st->count[c], err));
+    return HR_OK;
+}
+
+static void resample_identity(const void *spec, uint64_t *sum)
+{
+    const resample_spec *sp = spec;
+    hr_identify(sum, sp->own, 2 * (size_t)sp->classes * sizeof *sp->own);
+    hr_identify_i64(sum, (int64_t)sp->seed);
+}
+
+const hr_op hr_op_rejection_resample = {
+    .head = HR_OP_HEAD,
+    .name = "rejection_resample",
+    .spec_size = sizeof(resample_spec),
+    .state_size = sizeof(resample_state),
+    .saved = 1, /* seen */
+    .spec_copy = resample_copy,
+    .spec_free = resample_free,
+    .check = resample_check,
+    .open = resample_open,
+    .plan = resample_plan,
+    .close = resample_close,
+    .save = resample_save,
+    .load = resample_load,
+    .identity = resample_identity,
+};
+
+hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, void *user, const double *target_dist,
+                                       int classes, const hr_rejection_resample_opts *opts)
+{
+    const hr_rejection_resample_opts o = HR__OPTIONS(hr_rejection_resample_opts, opts);
+    bool taken = false;
+    class_spec classed = {.fn = class_fn, .user = user, .classes = classes, .user_free = o.user_free, .taken = &taken};
+    hr_dataset *ds = hr_dataset_new(&class_op, &classed, &in, 1);
+    if (!taken) class_free(&classed);
+    const resample_spec spec = {.target = target_dist, .initial = o.initial_dist, .classes = classes, .seed = o.seed};
+    return hr_dataset_new(&hr_op_rejection_resample, &spec, &ds, 1);
+}

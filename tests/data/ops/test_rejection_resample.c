@@ -1,0 +1,67 @@
+/* rejection_resample: the proportions of what passes, and the conformance of a pipeline with it. */
+#include "tests/data/conformance.h"
+
+static const double target[] = {1, 1, 2}, input[] = {0.5, 0.25, 0.25};
+
+/* Half of the numbers are of class 0, a quarter each of the others. */
+static int64_t class_of(const hr_element *e, void *user)
+{
+    (void)user;
+    const int64_t value = *(const int64_t *)hr_get(e, "value")->data;
+    return value == 777777 ? 9 : value % 4 < 2 ? 0 : value % 4 - 1;
+}
+
+static hr_dataset *resampled(hr_dataset *in, const double *initial)
+{
+    return hr_rejection_resample(in, class_of, NULL, target, 3, .initial_dist = initial, .seed = 5);
+}
+
+HR_SAMPLE(rejection_resample) { return hr_batch(resampled(hr_shuffle(hr_range(400), 30), NULL), 4); }
+HR_SAMPLE(resample_of_known_classes) { return hr_shuffle(resampled(hr_range(400), input), 20); }
+
+static void assert_proportions(hr_dataset *ds)
+{
+    const hr_element *e;
+    int found[3] = {0}, all = 0;
+    hr_iterator *it = iterate(ds, (way){0});
+    for (; hr_next(it, &e) == HR_OK; all++) {
+        const int64_t class = *(const int64_t *)hr_get(e, "0")->data, value = *(const int64_t *)hr_get(e, "1")->data;
+        assert_int_equal(class, value % 4 < 2 ? 0 : value % 4 - 1);
+        found[class]++;
+    }
+    hr_iterator_free(it);
+    assert_true(all > 3500 && all < 4500); /* half of 8000: all of class 2, half of 1, a quarter of 0 */
+    for (int c = 0; c < 3; c++)
+        assert_in_range(found[c], (uintmax_t)all * (uintmax_t)target[c] / 4 - 160,
+                        (uintmax_t)all * (uintmax_t)target[c] / 4 + 160);
+}
+
+static void classes_pass_in_the_proportions_asked_for(void **state)
+{
+    (void)state;
+    assert_proportions(resampled(hr_range(8000), input));
+    assert_proportions(resampled(hr_range(8000), NULL));
+}
+
+static void what_has_no_class_is_refused(void **state)
+{
+    (void)state;
+    const double none[] = {1, 0, 1};
+    assert_fails(resampled(hr_range(777778, .start = 777777), input), HR_INVALID_ARGUMENT, "rejection_resample.class");
+    assert_fails(resampled(hr_range(9), none), HR_INVALID_ARGUMENT, "rejection_resample.dist");
+    assert_fails(hr_rejection_resample(hr_range(9), class_of, NULL, target, 0), HR_INVALID_ARGUMENT,
+                 "rejection_resample.classes");
+    assert_fails(hr_rejection_resample(hr_batch(hr_range(9), 2), class_of, NULL, target, 3), HR_INVALID_ARGUMENT,
+                 "rejection_resample.classes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(rejection_resample),
+        HR_CONFORMANCE(resample_of_known_classes),
+        cmocka_unit_test(classes_pass_in_the_proportions_asked_for),
+        cmocka_unit_test(what_has_no_class_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
