@@ -94,7 +94,7 @@ static hr_status state_of(const reducer_spec *sp, reducer_state *st, int64_t key
 static hr_status reduce_span(const reducer_spec *sp, reducer_state *st, hr_plan *p, hr_span span, hr_error *err)
 {
     for (int32_t i = 0; i < span.count; i++) {
-        void *state;
+        void *state = NULL;
         const hr_element *element = hr_plan_element(p, (hr_span){span.in, span.first + i, 1});
         if (!element) return hr_no_memory(err, "group_by_reducer: an element");
         HR_TRY(state_of(sp, st, sp->key(element, sp->user), &state, err));

@@ -159,7 +159,7 @@ static hr_status give(const group_spec *sp, group_state *st, int64_t number, hr_
 static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p, hr_span span, int64_t number,
                                hr_error *err)
 {
-    group *g;
+    group *g = NULL;
     const hr_element *element = hr_plan_element(p, span);
     if (!element) return no_memory(err);
     const int64_t key = sp->key(element, sp->user);
@@ -249,7 +249,7 @@ static hr_status group_load(const void *spec, void *state, hr_token_reader *toke
     int64_t groups = 0;
     HR_TRY(hr_read_i64(token, &groups, err));
     for (int64_t i = 0; i < groups; i++) {
-        group *g;
+        group *g = NULL;
         int64_t key, behind;
         HR_TRY(hr_read_i64(token, &key, err));
         HR_TRY(hr_read_i64(token, &behind, err));
