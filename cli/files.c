@@ -35,11 +35,11 @@ static hr_status append(hr_file_list *to, hr_file_list *from, hr_error *err)
     return HR_OK;
 }
 
-hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err)
+hr_status match_arguments(const command_call *call, int first, int end, hr_file_list *out, hr_error *err)
 {
     hr_status st = HR_OK;
     *out = (hr_file_list){0};
-    for (int i = 0; i < count && st == HR_OK; i++) {
+    for (int i = first; i < end && st == HR_OK; i++) {
         hr_file_list found = {0};
         st = match_argument(call_argument(call, i), &found, err);
         if (st == HR_OK) st = append(out, &found, err);

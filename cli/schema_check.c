@@ -25,7 +25,7 @@ static int run(command_call *call)
     int code = read_survey_flags(call, &survey);
     if (code != 0) return code;
     hr_status st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
-    if (st == HR_OK) st = begin_survey(call, &survey, &err);
+    if (st == HR_OK) st = begin_survey(call, 0, &survey, &err);
     if (st == HR_OK) st = hr_check_schema_with(&survey.files, schema, &survey.opts, print_deviation, &p, &count, &err);
     end_survey(&survey);
     hr_schema_file_free(schema);

@@ -36,7 +36,7 @@ static int run(command_call *call)
     char *text = NULL;
     int code = read_survey_flags(call, &survey);
     if (code != 0) return code;
-    hr_status st = begin_survey(call, &survey, &err);
+    hr_status st = begin_survey(call, 0, &survey, &err);
     if (st == HR_OK) st = hr_infer_schema_with(&survey.files, &survey.opts, &schema, &err);
     end_survey(&survey);
     if (st == HR_OK) st = hr_schema_file_text(schema, &text, &err);

@@ -216,7 +216,7 @@ static int run(command_call *call)
     hr_status st = HR_OK;
     if (flag_given(call, "schema")) st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
     survey.opts.schema = schema;
-    if (st == HR_OK) st = begin_survey(call, &survey, &err);
+    if (st == HR_OK) st = begin_survey(call, 0, &survey, &err);
     if (st == HR_OK) st = hr_compute_stats_with(&survey.files, &survey.opts, &stats, &err);
     const int64_t files = survey.files.count;
     end_survey(&survey);

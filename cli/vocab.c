@@ -71,7 +71,7 @@ static int run(command_call *call)
     hr_status st = HR_OK;
     if (flag_given(call, "schema")) st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
     survey.opts.schema = schema;
-    if (st == HR_OK) st = begin_survey(call, &survey, &err);
+    if (st == HR_OK) st = begin_survey(call, 0, &survey, &err);
     const hr_count_vocabulary_opts opts = {.struct_size = sizeof opts,
                                            .top_k = flag_number(call, "top-k", 0),
                                            .min_count = flag_number(call, "min-count", 0),

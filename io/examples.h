@@ -44,6 +44,23 @@ HR_API void hr_example_walk_free(hr_example_walk *walk); /* NULL: nothing */
  * `record`. example.wire: the bytes are none. */
 HR_API hr_status hr_example_walk_record(hr_example_walk *walk, hr_view record, hr_example_contents *out, hr_error *err);
 
+/* ---- choosing records by their features ---- */
+
+/* Conditions on features, all of which must hold:
+ *
+ *     age=3   age!=3   age<30   age<=30   age>30   age>=2.5   age=18..65   name~^ann   age   !age
+ *
+ * One value that fits is enough; != and !age are the opposites of = and age, so that they hold where the feature is missing. Numbers
+ * are compared as numbers, with float32 features as float32; strings by their bytes. ~ is an extended regular expression (POSIX) that must
+ * be found in a string. A backslash in front of one of =!<>~ makes it a part of the name. Steps of a feature list count as values. */
+typedef struct hr_example_filter hr_example_filter;
+/* Gives *out. filter.condition: a condition that cannot be read. */
+HR_API hr_status hr_example_filter_new(const char *const *conditions, int count, hr_example_filter **out,
+                                       hr_error *err);
+/* Whether all conditions hold for a serialized Example or SequenceExample. One call at a time. */
+HR_API hr_status hr_example_filter_holds(hr_example_filter *filter, hr_view record, bool *holds, hr_error *err);
+HR_API void hr_example_filter_free(hr_example_filter *filter); /* NULL: nothing */
+
 /* ---- types of fields ---- */
 
 /* The `schema:` section of a config file, or a file that is this section alone: names and types of fields (docs/formats.md). */

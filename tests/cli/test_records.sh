@@ -45,6 +45,37 @@ it_shows_all_records_or_some_features_or_their_bytes() {
     prints '{"record": 0, "offset": 0, "size": '
 }
 
+it_finds_records_by_their_features() {
+    people
+    headrace convert people.csv -s people.yaml -o out
+    headrace grep 'name~^b, "b' 'out/data-*' -f row
+    ends_with 0
+    [ "$out" = '{"row": 2}' ] || fail "expected the second row"
+    headrace grep 'row=1..2' out/data-* -e late=0 -f row
+    [ "$out" = '{"row": 1}' ] || fail "expected the first row"
+    headrace grep '!temp' out/data-* --count
+    [ "$out" = 1 ] || fail "expected one"
+    headrace grep temp out/data-* -v -c
+    [ "$out" = 1 ] || fail "expected one"
+    headrace grep 'row>=2' out/data-* -o found.tfrecord
+    prints "2 of 3 records written"
+    headrace show found.tfrecord -f row
+    [ "$out" = '{"row": 2}
+{"row": 3}' ] || fail "expected two rows"
+    cp "$scratch/out" found.jsonl
+    headrace grep 'row=3' found.jsonl
+    [ "$out" = '{"row": 3}' ] || fail "expected the third row"
+    headrace grep -n 1 row out/data-* -f row
+    [ "$out" = '{"row": 1}' ] || fail "expected one row"
+    headrace grep 'name~(' out/data-*
+    refused 1 'condition "name~(": expected FEATURE'
+    headrace grep row
+    refused 2 "expected CONDITION FILE..., found too few"
+    headrace grep row none.tfrecord -o none
+    refused 1 "none.tfrecord"
+    absent none
+}
+
 it_takes_an_empty_file_for_no_records() {
     : >empty.tfrecord
     headrace info empty.tfrecord

@@ -1,0 +1,163 @@
+/* headrace grep: the records whose features are as asked, as JSON lines or into a file. */
+#include "cli/survey.h"
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct search {
+    hr_example_filter *filter;
+    hr_json_writer *json;
+    hr_record_writer *out; /* NULL: JSON lines on standard output */
+    bool invert, count_only;
+    int64_t left, found, records;
+} search;
+
+/* A file of records, TFRecords or JSON lines. */
+typedef struct source {
+    hr_record_reader *records;
+    hr_json_reader *json;
+} source;
+
+static hr_status open_source(source *s, const char *path, const hr_survey_opts *o, hr_error *err)
+{
+    const hr_input_opts in = {.struct_size = sizeof in, .compression = o->compression};
+    const hr_json_reader_opts json = {.struct_size = sizeof json, .compression = o->compression};
+    const size_t size = strlen(path);
+    const bool is_json = o->format == HR_FORMAT_JSON ||
+                         (o->format == HR_FORMAT_BY_NAME && (strstr(path, ".json") || strstr(path, ".ndjson")) && size);
+    *s = (source){0};
+    return is_json ? hr_json_reader_open_with(path, &json, &s->json, err)
+                   : hr_record_reader_open(path, &in, &s->records, err);
+}
+
+static hr_status keep(search *s, hr_view record, hr_error *err)
+{
+    hr_view line;
+    s->found++;
+    s->left--;
+    if (s->count_only) return HR_OK;
+    if (s->out) return hr_record_write(s->out, record.data, (size_t)record.size, err);
+    HR_TRY(hr_example_to_json(s->json, record, &line, err));
+    const bool good = fwrite(line.data, 1, (size_t)line.size, stdout) == (size_t)line.size && putchar('\n') != EOF;
+    return good ? HR_OK : output_error(err);
+}
+
+static hr_status look(search *s, const char *path, hr_view record, int64_t number, hr_error *err)
+{
+    bool holds;
+    hr_status st = hr_example_filter_holds(s->filter, record, &holds, err);
+    if (st == HR_OK && holds != s->invert) st = keep(s, record, err);
+    if (st != HR_OK && !err->file[0]) hr_error_prefix(err, "%s: record %" PRId64 ": ", path, number);
+    return st;
+}
+
+static hr_status search_file(search *s, const char *path, survey_run *survey, hr_error *err)
+{
+    source from;
+    hr_view record;
+    hr_status st;
+    HR_TRY(open_source(&from, path, &survey->opts, err));
+    for (int64_t n = 0; s->left > 0; n++) {
+        st = from.json ? hr_json_read(from.json, &record, err) : hr_record_read(from.records, &record, err);
+        if (st == HR_OK) st = look(s, path, record, n, err);
+        if (st != HR_OK) break;
+        if (++s->records % 1024 == 0 && !survey->opts.progress(0, -1, s->records, survey->opts.user))
+            st = hr_fail(err, HR_CANCELLED, "cancelled", "cancelled");
+        if (st != HR_OK) break;
+    }
+    hr_record_reader_free(from.records);
+    hr_json_reader_free(from.json);
+    return s->left <= 0 || st == HR_END ? HR_OK : st;
+}
+
+/* ---- the command ---- */
+
+static hr_status make_filter(const command_call *call, search *s, hr_error *err)
+{
+    const char *conditions[64];
+    int count = 0;
+    conditions[count++] = call_argument(call, 0);
+    for (int i = 0; i < flag_count(call, "and") && count < 64; i++) conditions[count++] = flag_nth(call, "and", i);
+    return hr_example_filter_new(conditions, count, &s->filter, err);
+}
+
+static hr_status open_output(const command_call *call, search *s, hr_error *err)
+{
+    const char *feature[256];
+    char *names = hr_strdup(flag_given(call, "features") ? flag_text(call, "features") : "");
+    if (!names) return hr_no_memory(err, "names of features");
+    hr_json_writer_opts json = {.struct_size = sizeof json, .features = feature};
+    for (char *at = names, *word; (word = strsep(&at, ",")) && json.feature_count < 256;)
+        if (*word) feature[json.feature_count++] = word;
+    hr_status st = hr_json_writer_new_with(&json, &s->json, err);
+    hr_free(names);
+    const hr_output_opts out = {.struct_size = sizeof out};
+    if (st != HR_OK || !flag_given(call, "output")) return st;
+    return hr_record_writer_open(flag_text(call, "output"), &out, &s->out, err);
+}
+
+static hr_status run_search(const command_call *call, search *s, survey_run *survey, hr_error *err)
+{
+    HR_TRY(make_filter(call, s, err));
+    HR_TRY(open_output(call, s, err));
+    HR_TRY(begin_survey(call, 1, survey, err));
+    for (int64_t f = 0; f < survey->files.count && s->left > 0; f++)
+        HR_TRY(search_file(s, survey->files.path[f], survey, err));
+    hr_record_writer *out = s->out;
+    s->out = NULL;
+    return out ? hr_record_writer_commit(out, err) : HR_OK;
+}
+
+static int run(command_call *call)
+{
+    survey_run survey;
+    hr_error err = {0};
+    search s = {.invert = flag_given(call, "invert"), .count_only = flag_given(call, "count")};
+    s.left = flag_number(call, "lines", INT64_MAX);
+    if (flag_count(call, "and") > 63) return usage_error(call, "--and: at most 63 of them");
+    int code = read_survey_flags(call, &survey);
+    if (code == 0 && survey.opts.format == HR_FORMAT_CSV)
+        code = usage_error(call, "--format: expected tfrecord or json, found \"csv\"; convert it first");
+    if (code != 0) return code;
+    const bool writes = flag_given(call, "output");
+    hr_status st = run_search(call, &s, &survey, &err);
+    end_survey(&survey);
+    hr_record_writer_discard(s.out);
+    hr_json_writer_free(s.json);
+    hr_example_filter_free(s.filter);
+    if (st != HR_OK) return failed(call, &err);
+    if (s.count_only) printf("%" PRId64 "\n", s.found);
+    if (writes && !s.count_only) printf("%s of %s records written\n", with_commas(s.found), with_commas(s.records));
+    return WORKED;
+}
+
+static const flag flags[] = {
+    {FLAG_REPEATED, "and", 'e', "CONDITION", "a further condition, which must hold as well"},
+    {FLAG_SWITCH, "invert", 'v', NULL, "the records for which the conditions do not hold"},
+    {FLAG_SWITCH, "count", 'c', NULL, "only say how many there are"},
+    {FLAG_NUMBER, "lines", 'n', "N", "stop behind so many; default: all"},
+    {FLAG_TEXT, "features", 'f', "NAMES", "show only these: age,words"},
+    {FLAG_TEXT, "output", 'o', "FILE", "write the records there, as they are, instead of showing them"},
+    {FLAG_TEXT, "format", 0, "FORMAT", "tfrecord or json; default: by the files' names"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "of the files; default: by their first bytes"},
+    {0},
+};
+
+const command command_grep = {
+    .name = "grep",
+    .arguments = "CONDITION FILE...",
+    .summary = "finds records by their features",
+    .text =
+        "A CONDITION is FEATURE=VALUE, FEATURE!=VALUE, FEATURE<VALUE (and <=, >, >=), FEATURE=FROM..TO, FEATURE~REGEX\n"
+        "(an extended regular expression, found in a string), FEATURE (it is there) or !FEATURE (it is not). One "
+        "value\n"
+        "of a feature that fits is enough; numbers are compared as numbers. Records are shown as show does, or "
+        "written\n"
+        "with --output. Files are TFRecords or JSON lines; a FILE may be a pattern in quotes; - is standard input.",
+    .examples = "  headrace grep 'tailnum~^N14' 'data/train-*' -f tailnum,dest\n"
+                "  headrace grep 'temp=80..90' 'data/*' -e late=1 --count\n"
+                "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n",
+    .flags = flags,
+    .least_arguments = 2,
+    .most_arguments = -1,
+    .run = run,
+};
