@@ -218,6 +218,7 @@ static bool can_alias(const stage *s, const unit *u)
 {
     if (s->works > 0 || u->parts->count != 1 || u->parts->span[0].in->levels > 0 || s->numbered) return false;
     const hr_dataset *shape = hr__stage_shape(s);
+    if (s->cells && shape->strings) return false; /* whose columns are changed, and outlive the ones they came from */
     for (int i = 0; i < shape->out.schema.fields; i++)
         if (!shape->width[i] || u->parts->span[0].in->column[i].present) return false;
     return true;

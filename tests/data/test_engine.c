@@ -78,22 +78,29 @@ static void check_record(const hr_view *v)
     assert_memory_equal(v->data, want, (size_t)v->size);
 }
 
+static void check_records(hr_iterator *it, int64_t records)
+{
+    const hr_element *e;
+    int64_t rows = 0;
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const hr_tensor *t = hr_get(e, "value");
+        for (int64_t i = 0; i < t->count; i++) check_record((const hr_view *)t->data + i);
+        rows += t->count;
+    }
+    assert_int_equal(st, HR_END);
+    assert_int_equal(rows, records);
+    hr_iterator_free(it);
+}
+
 static void strings_of_every_length_live_until_the_next_element(void **state)
 {
     (void)state;
     for (int workers = 0; workers < 3; workers++) {
-        hr_iterator *it = start(hr_batch(hr_shuffle(records(), 500), 32), workers);
-        const hr_element *e;
-        int64_t rows = 0;
-        hr_status st;
-        while ((st = hr_next(it, &e)) == HR_OK) {
-            const hr_tensor *t = hr_get(e, "value");
-            for (int64_t i = 0; i < t->count; i++) check_record((const hr_view *)t->data + i);
-            rows += t->count;
-        }
-        assert_int_equal(st, HR_END);
-        assert_int_equal(rows, FILES * RECORDS);
-        hr_iterator_free(it);
+        check_records(start(hr_batch(hr_shuffle(records(), 500), 32), workers), FILES * RECORDS);
+        hr_dataset *runs = hr_repeat(hr_flat_map(hr_list_files("engine-*.tfrecord"), hr_tfrecord_fn, NULL),
+                                     .count = HR_I64(2)); /* whole units pass, without a copy */
+        check_records(start(hr_batch(hr_shuffle(runs, 500), 32), workers), 2 * FILES * RECORDS);
     }
 }
 
