@@ -121,6 +121,7 @@ static void sleep_until(engine *e, uint64_t deadline)
 {
     const uint64_t from = uv_hrtime();
     if (from >= deadline) return;
+    hr__stage_starves(e->root.blocked_on);
     e->consumer_sleeps = true;
     if (deadline == UINT64_MAX)
         uv_cond_wait(&e->head_ready, &e->lock);

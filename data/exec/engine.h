@@ -191,7 +191,7 @@ struct stage {
     hr_plan *top;
     returns *returns;
     unit *ring;
-    int window;
+    int ring_units;   /* how many it has; those beyond the window are there for it to grow */
     stage *waits_for; /* set by the plan, read after it */
     hr_work *planner; /* the thread that plans now */
     unit *current;    /* what it plans */
@@ -201,9 +201,10 @@ struct stage {
 
     /* Guarded by the engine's lock. */
     int64_t planned, taken;
-    bool planning, ended, closed, full;
-    bool severed; /* closed as the top of what goes with it */
-    int busy;     /* threads inside plan or work */
+    int window, grown;                            /* how many units it may be ahead; how often that was made more */
+    bool planning, ended, closed, full, was_full; /* was_full: since its reader last found nothing */
+    bool severed;                                 /* closed as the top of what goes with it */
+    int busy;                                     /* threads inside plan or work */
     size_t unit_bytes;
     int64_t unit_elements; /* how many make a unit of a good size */
     int64_t element_rows;  /* how many rows one has, lately */
@@ -242,7 +243,7 @@ typedef struct noted_file {
 /* A line of hr_explain: a stage, or all that are alike, such as files read side by side. */
 typedef struct line {
     char name[120];
-    int depth, stages, window;
+    int depth, stages, window, grown;
     int64_t units, elements, rows, waits, queued, errors;
     uint64_t plan_ns, work_ns;
     size_t unit_bytes;
@@ -353,8 +354,9 @@ void hr__engine_unlock(engine *e);              /* and sends the wakes that were
 bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
 bool hr__stage_head_ready(const stage *s);
 bool hr__stage_is_over(const stage *s);
-void hr__engine_taken(stage *s); /* a unit of it was taken */
-void hr__engine_sever(stage *s); /* closes it and all below */
+void hr__engine_taken(stage *s);  /* a unit of it was taken */
+void hr__stage_starves(stage *s); /* its reader found nothing */
+void hr__engine_sever(stage *s);  /* closes it and all below */
 void hr__engine_sweep(engine *e);
 void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
@@ -372,7 +374,8 @@ line hr__line_of(const stage *s);
 /* budget.c. With the lock held. */
 bool hr__budget_fits(engine *e, const stage *s);
 void hr__budget_learn(stage *s, const unit *u); /* how large its units are */
-size_t hr__rows_size(const rows *r);
+size_t hr__rows_size(const rows *r);            /* what they hold themselves */
+size_t hr__strings_size(const rows *r);         /* what their strings take, whoever holds them: about */
 
 static inline bool engine_cancelled(const engine *e)
 {

@@ -57,6 +57,7 @@ line hr__line_of(const stage *s)
     l.units = s->times.units, l.elements = s->times.elements, l.rows = s->times.rows, l.waits = s->times.waits;
     l.plan_ns = s->times.plan_ns, l.work_ns = s->times.work_ns;
     l.errors = s->times.errors;
+    l.grown = s->grown;
     l.queued = s->planned - s->taken;
     return l;
 }
@@ -66,7 +67,7 @@ static void merge(line *into, const line *l)
     into->stages += l->stages;
     into->units += l->units, into->elements += l->elements, into->rows += l->rows, into->waits += l->waits;
     into->queued += l->queued;
-    into->errors += l->errors;
+    into->errors += l->errors, into->grown += l->grown;
     into->plan_ns += l->plan_ns, into->work_ns += l->work_ns;
     if (l->unit_bytes > into->unit_bytes) into->unit_bytes = l->unit_bytes;
 }
@@ -143,6 +144,14 @@ static void write_line(hr__text *t, const line *l, uint64_t total)
         l->waits, l->queued, l->window * l->stages, (double)l->unit_bytes / 1024, l->errors, l->name);
 }
 
+static void write_growth(hr__text *t, const line *l)
+{
+    if (l->grown == 0) return;
+    hr__text_printf(t,
+                    "%s runs further ahead than at first (%d times more): it was found empty after it had been full.\n",
+                    l->name, l->grown);
+}
+
 char *hr_explain(hr_iterator *it)
 {
     engine *e = &it->engine;
@@ -165,6 +174,7 @@ char *hr_explain(hr_iterator *it)
                     e->max_workers, seconds, waits, (double)wait_ns / 1e6);
     hr__text_printf(&t, "%.1f MiB held, %.1f at most, of a budget of %.1f MiB\n", held, peak / (1 << 20),
                     (double)e->budget / (1 << 20));
+    for (int i = 0; i < count; i++) write_growth(&t, &lines[i]);
     if (over > 0)
         hr__text_printf(&t, "The budget is too small: %.1f MiB more were needed at once; set .budget.\n",
                         (double)over / (1 << 20));

@@ -30,7 +30,7 @@ void hr__engine_wake_consumer(engine *e)
 /* ---- the rings ---- */
 
 static int64_t in_flight(const stage *s) { return s->planned - s->taken; }
-bool hr__stage_head_ready(const stage *s) { return s->taken < s->planned && s->ring[s->taken % s->window].ready; }
+bool hr__stage_head_ready(const stage *s) { return s->taken < s->planned && s->ring[s->taken % s->ring_units].ready; }
 bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->planned; }
 
 static bool can_plan(engine *e, const stage *s)
@@ -75,6 +75,19 @@ void hr__engine_taken(stage *s)
     s->taken++;
     if (in_flight(s) <= s->window / 2) s->full = false;
     hr__engine_wake(s->engine);
+}
+
+/* ---- windows: they start small, and grow where that was too small: its reader finds nothing, though the stage had to
+ * stop for a full ring since. So units come in bursts, and more of them ahead bridge the gaps. The budget holds for any
+ * window. ---- */
+
+void hr__stage_starves(stage *s)
+{
+    if (!s->was_full) return;
+    s->was_full = false;
+    if (s->window == s->ring_units) return;
+    s->window = 2 * s->window < s->ring_units ? 2 * s->window : s->ring_units;
+    s->grown++;
 }
 
 /* ---- closing: a closed input's stages go when no thread is inside any of them ---- */
@@ -191,12 +204,22 @@ static int64_t good_size(const stage *s, int64_t elements, uint64_t ns)
     return want < now / 3 ? power_below(now / 2) : now;
 }
 
+/* A unit of large records is small, so that several fit into the budget: those that others read, or wait in a ring. */
+static int64_t most_by_bytes(const engine *e, const rows *r)
+{
+    enum { UNITS = 16 };
+    const size_t element = (hr__rows_size(r) + hr__strings_size(r)) / (size_t)r->c.elements + 1;
+    return (int64_t)(e->budget / UNITS / element) + 1;
+}
+
 static void learn_size(stage *s, const unit *u, uint64_t ns)
 {
     const engine *e = s->engine;
     if (u->elements == 0 || !u->rows || u->rows->c.elements == 0) return;
     s->element_rows = (u->rows->c.rows + u->rows->c.elements - 1) / u->rows->c.elements;
     int64_t size = good_size(s, u->elements, ns), most = MAX_UNIT_ROWS;
+    const int64_t fit = most_by_bytes(e, u->rows);
+    if (fit < most) most = fit;
     if (e->unit_rows) size = most = e->unit_rows;
     if (s->top->groups && s->element_rows > 0) most = power_below(most / s->element_rows);
     if (size > most) size = most;
@@ -226,6 +249,7 @@ static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t 
     const int64_t number = s->planned++;
     u->ready = false;
     s->full = in_flight(s) >= s->window;
+    s->was_full |= s->full;
     hr__engine_wake(e);
     hr__engine_unlock(e);
     if (!engine_cancelled(e)) hr__unit_work(s, u, w);
@@ -238,7 +262,7 @@ static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t 
     if (e->trace)
         note_trace(s, u, number,
                    (trace_unit){.thread = w->thread, .start = start, .planned = planned_at, .done = done});
-    learn_size(s, u, done - start);
+    if (u->ready && !u->error.code) learn_size(s, u, done - start); /* else not all of its rows may be filled in */
     hr__budget_learn(s, u);
     if (u->ready && hr__stage_head_ready(s)) tell_reader(s);
 }
@@ -257,7 +281,7 @@ static parts *begin(stage *s, hr_work *w)
 static void plan_and_work(stage *s, hr_work *w)
 {
     engine *e = s->engine;
-    unit *u = &s->ring[s->planned % s->window];
+    unit *u = &s->ring[s->planned % s->ring_units];
     parts *returned = begin(s, w);
     const size_t reserved = s->unit_bytes;
     e->reserved += reserved;
@@ -278,8 +302,10 @@ static void plan_and_work(stage *s, hr_work *w)
         s->times.plan_ns += planned_at - start;
         s->times.waits += planned == HR_WAIT;
         const bool waits = planned == HR_WAIT && !engine_cancelled(e);
-        if (waits && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for))
+        if (waits && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for)) {
             s->blocked_on = s->waits_for;
+            hr__stage_starves(s->waits_for);
+        }
     }
     if (hr__stage_is_over(s)) tell_reader(s);
     if (e->no_memory) hr__engine_wake_consumer(e);

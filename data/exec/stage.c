@@ -5,7 +5,9 @@
 #include <string.h>
 
 /* What a unit is at first, until there is something to measure; of batches, it is one. */
-enum { FIRST_ELEMENTS = 256, FIRST_BYTES = 64 << 10 };
+enum { FIRST_ELEMENTS = 16, FIRST_BYTES = 64 << 10 };
+
+enum { GROWTH = 4 /* a window that is the engine's choice may become so many times its first size */ };
 
 /* ---- cutting ---- */
 
@@ -131,11 +133,13 @@ static bool make_ring(stage *s, bool opened)
 {
     const engine *e = s->engine;
     if (e->window) s->window = e->window;
-    if (s->window <= 0) s->window = opened && !s->top->ds->inputs ? 3 : 2 * (e->max_workers + 1) + 2;
+    const bool tuned = s->window <= 0;
+    if (tuned) s->window = opened && !s->top->ds->inputs ? 3 : 2 * (e->max_workers + 1) + 2;
     if (s->window > MAX_WINDOW) s->window = MAX_WINDOW;
-    s->ring = hr_calloc((size_t)s->window, sizeof *s->ring);
+    s->ring_units = tuned && s->window < MAX_WINDOW / GROWTH ? GROWTH * s->window : s->window;
+    s->ring = hr_calloc((size_t)s->ring_units, sizeof *s->ring);
     bool done = s->ring != NULL;
-    for (int i = 0; done && i < s->window; i++)
+    for (int i = 0; done && i < s->ring_units; i++)
         done = (s->ring[i].blob = hr_calloc(1, s->top->ds->op->unit_size + 1)) != NULL;
     return done;
 }
@@ -217,7 +221,7 @@ void hr__unit_clear(unit *u)
 void hr__stage_free(stage *s)
 {
     hr__plan_node_free(s->top);
-    for (int i = 0; s->ring && i < s->window; i++) {
+    for (int i = 0; s->ring && i < s->ring_units; i++) {
         hr__unit_clear(&s->ring[i]);
         hr_free(s->ring[i].blob);
         hr_free(s->ring[i].cut);

@@ -1,0 +1,161 @@
+/* What a pipeline holds stays within its budget, whatever it holds it in; and how far it runs ahead follows from need. */
+#include "data/iterator.h"
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+enum { FILES = 16, RECORDS = 60, LARGE = 50000, MIB = 1 << 20 };
+
+static void write_one(const char *path)
+{
+    static char record[LARGE];
+    hr_error err;
+    hr_record_writer *writer;
+    memset(record, 'x', sizeof record);
+    assert_ok(hr_record_writer_open(path, NULL, &writer, &err), &err);
+    for (int i = 0; i < RECORDS; i++) assert_ok(hr_record_write(writer, record, sizeof record, &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+static int write_files(void **state)
+{
+    (void)state;
+    hr_set_threads(4);
+    for (int f = 0; f < FILES; f++) {
+        char path[32];
+        snprintf(path, sizeof path, "large-%02d.tfrecord", f % 100);
+        write_one(path);
+    }
+    return 0;
+}
+
+static hr_dataset *side_by_side(int64_t cycle)
+{
+    return hr_interleave(hr_list_files("large-*.tfrecord"), hr_tfrecord_fn, NULL, .cycle_length = cycle);
+}
+
+static int64_t drain(hr_iterator *it, int pause_every)
+{
+    const hr_element *e;
+    int64_t rows = 0, elements = 0;
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        rows += hr_get_at(e, 0)->count;
+        if (pause_every && ++elements % pause_every == 0) uv_sleep(1);
+    }
+    assert_int_equal(st, HR_END);
+    return rows;
+}
+
+/* The most that was held at once, of a run within `budget`. */
+static size_t peak_of(hr_dataset *ds, size_t budget, int pause_every)
+{
+    hr_iterator *it = iterate(ds, (way){.workers = 3, .budget = budget});
+    assert_int_equal(drain(it, pause_every), FILES * RECORDS);
+    const size_t peak = it->engine.store.peak;
+    hr_iterator_free(it);
+    return peak;
+}
+
+static void assert_stays_within(hr_dataset *ds, size_t budget, int pause_every)
+{
+    const size_t peak = peak_of(ds, budget, pause_every);
+    if (peak > budget) fail_msg("%zu bytes were held of a budget of %zu", peak, budget);
+}
+
+static void a_shuffle_of_large_records_stays_within_the_budget(void **state)
+{
+    (void)state;
+    assert_stays_within(hr_batch(hr_shuffle(side_by_side(2), 60), 4), 16 * MIB, 0);
+}
+
+static void a_wide_interleave_stays_within_the_budget(void **state)
+{
+    (void)state;
+    assert_true(peak_of(side_by_side(16), 0, 0) > 12 * MIB);
+    assert_stays_within(side_by_side(16), 12 * MIB, 0);
+}
+
+static void a_slow_consumer_lets_the_pipeline_hold_no_more(void **state)
+{
+    (void)state;
+    assert_stays_within(hr_batch(side_by_side(4), 8), 8 * MIB, 4);
+}
+
+static void a_budget_too_small_for_one_unit_works_and_is_told(void **state)
+{
+    (void)state;
+    for (int workers = 0; workers < 4; workers++) {
+        hr_iterator *it = iterate(hr_batch(hr_shuffle(side_by_side(3), 20), 4), (way){.workers = workers, .budget = 1});
+        assert_int_equal(drain(it, 0), FILES * RECORDS);
+        char *text = hr_explain(it);
+        assert_non_null(strstr(text, "The budget is too small"));
+        hr_free(text);
+        hr_iterator_free(it);
+    }
+}
+
+/* ---- windows ---- */
+
+static stage *find_stage(hr_iterator *it, const char *name)
+{
+    for (int i = 0; i < it->engine.stages; i++)
+        if (strcmp(it->engine.stage[i]->top->ds->op->name, name) == 0) return it->engine.stage[i];
+    fail_msg("no stage of %s", name);
+    return NULL;
+}
+
+static void a_window_grows_when_what_was_full_is_found_empty(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_batch(hr_range(1 << 20), 16), (way){.workers = 2});
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    hr__engine_lock(&it->engine);
+    stage *s = find_stage(it, "batch");
+    const int first = s->window;
+    s->was_full = false;
+    hr__stage_starves(s); /* it never was full */
+    assert_int_equal(s->window, first);
+    for (int i = 0; i < 10; i++) {
+        s->was_full = true;
+        hr__stage_starves(s);
+    }
+    assert_int_equal(s->window, s->ring_units);
+    assert_true(s->window > first);
+    hr__engine_unlock(&it->engine);
+    char *text = hr_explain(it);
+    assert_non_null(strstr(text, "runs further ahead than at first"));
+    hr_free(text);
+    hr_iterator_free(it);
+}
+
+static void a_window_that_was_asked_for_stays(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_prefetch(hr_batch(hr_range(1 << 20), 16), 5), (way){.workers = 2});
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    hr__engine_lock(&it->engine);
+    stage *s = find_stage(it, "batch");
+    s->was_full = true;
+    hr__stage_starves(s);
+    assert_int_equal(s->window, 5);
+    hr__engine_unlock(&it->engine);
+    hr_iterator_free(it);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shuffle_of_large_records_stays_within_the_budget),
+        cmocka_unit_test(a_wide_interleave_stays_within_the_budget),
+        cmocka_unit_test(a_slow_consumer_lets_the_pipeline_hold_no_more),
+        cmocka_unit_test(a_budget_too_small_for_one_unit_works_and_is_told),
+        cmocka_unit_test(a_window_grows_when_what_was_full_is_found_empty),
+        cmocka_unit_test(a_window_that_was_asked_for_stays),
+    };
+    return cmocka_run_group_tests(tests, write_files, NULL);
+}
