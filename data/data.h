@@ -477,6 +477,19 @@ HR_API hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class
     HR_CALL5_(hr_rejection_resample_with, hr_rejection_resample_opts, __VA_ARGS__,                                     \
               .struct_size = sizeof(hr_rejection_resample_opts))
 
+/* Vectors of varying length, several in each row of `length` values. Each goes into the first open row that has room for
+ * the first component; a row leaves when one more must be opened. Component NAME becomes NAME, padded with zeros,
+ * NAME/segment_ids (int64, from 1, 0 is padding: which sequence of the row) and NAME/positions (in it, from 0). The
+ * components of an element should be equally long; a longer one than `length` is an error. */
+typedef struct hr_pack_sequences_opts {
+    size_t struct_size;
+    int64_t open_rows; /* default 8. More means less padding; 1 keeps the order of the input */
+} hr_pack_sequences_opts;
+HR_API hr_dataset *hr_pack_sequences_with(hr_dataset *in, int64_t length, const hr_pack_sequences_opts *opts);
+#define hr_pack_sequences(...)                                                                                         \
+    HR_CALL2_(hr_pack_sequences_with, hr_pack_sequences_opts, __VA_ARGS__,                                             \
+              .struct_size = sizeof(hr_pack_sequences_opts))
+
 /* The parts of each element, of a batch or of dense rows, become elements. */
 HR_API hr_dataset *hr_unbatch(hr_dataset *in);
 HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */
