@@ -172,6 +172,12 @@ const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
 /* The next rows, about `bytes` of them, at most `max_rows`. HR_END: there are no more. Lends the bytes until the next
  * call. Rows before damage come first, then the error. A block may have blank lines and no row. */
 hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err);
+/* The bytes are the file's own: hr__csv_read_into may be used, and hr__csv_read no more. */
+bool hr__csv_is_plain(const hr__csv_file *file);
+/* The whole rows in the next `size` bytes, read straight into the caller's memory. None (block->size 0): the first one is
+ * longer; give more room. */
+hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t max_rows, hr__csv_block *block,
+                            hr_error *err);
 /* Goes to where a row begins, as some block said, or hr__csv_tell. */
 hr_status hr__csv_seek(hr__csv_file *file, int64_t offset, int64_t line, int64_t record, hr_error *err);
 void hr__csv_tell(const hr__csv_file *file, int64_t *offset, int64_t *line, int64_t *record);

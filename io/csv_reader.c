@@ -2,6 +2,7 @@
  * do not. Damage of the file below comes behind the last whole row before it. */
 #include "io/csv.h"
 #include "io/csv_tf_input.h"
+#include "io/input.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -317,6 +318,23 @@ hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__c
         if (at_end) return HR_END;
         if (want > LONGEST_ROW) return row_too_long(file, err);
     }
+}
+
+bool hr__csv_is_plain(const hr__csv_file *file) { return file->in && hr__input_has_places(file->in); }
+
+hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t max_rows, hr__csv_block *block,
+                            hr_error *err)
+{
+    size_t got;
+    hr__csv_count sum;
+    hr_status damage = hr__input_read_at(file->in, file->offset, to, size, &got, err);
+    if (got == 0) return damage == HR_OK ? HR_END : damage;
+    cut(file, to, got, damage == HR_OK && got < size, max_rows, &sum);
+    if (sum.size == 0 && damage != HR_OK) return damage;
+    if (sum.size == 0 && size > LONGEST_ROW) return row_too_long(file, err);
+    give(file, to, &sum, block);
+    file->lent = 0;
+    return HR_OK;
 }
 
 hr_status hr__csv_seek(hr__csv_file *file, int64_t offset, int64_t line, int64_t record, hr_error *err)

@@ -26,6 +26,7 @@ typedef struct csv_state {
     hr__csv_format format; /* the spec's, in the mode of the pipeline; borrows all it points to */
     hr__csv_file *in;      /* the file at hand; NULL: to be opened */
     int32_t number;        /* its, for the rows' origin */
+    int64_t average;       /* bytes a row, lately */
 } csv_state;
 
 typedef struct csv_unit {
@@ -162,17 +163,15 @@ static void next_file(csv_state *st)
 }
 
 /* What work needs of the block lives as long as the unit's rows: the bytes, the layout, the file's name. */
-static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block *block, csv_unit *unit, hr_error *err)
+static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block *block, hr_columns *rows,
+                           csv_unit *unit, hr_error *err)
 {
     const hr__csv_layout *layout = hr__csv_file_layout(st->in);
     const char *path = st->files.list.path[st->file];
     const size_t places = (size_t)(st->format.columns + layout->fields) * sizeof(int), name = strlen(path) + 1;
-    hr_columns *rows = hr_unit_rows(p, block->rows);
-    char *bytes = rows ? hr_unit_bytes(p, block->size) : NULL;
-    int *place = bytes ? hr_unit_bytes(p, places + 1) : NULL;
+    int *place = hr_unit_bytes(p, places + 1);
     char *copy = place ? hr_unit_bytes(p, name) : NULL;
     if (!copy) return hr_no_memory(err, "csv: a unit of rows");
-    memcpy(bytes, block->data, block->size);
     memcpy(copy, path, name);
     if (places > 0) memcpy(place, layout->place, places);
     *unit = (csv_unit){.block = *block,
@@ -181,10 +180,60 @@ static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block 
                        .number = st->number,
                        .blank = unit->blank,
                        .comments = unit->comments};
-    unit->block.data = bytes;
     unit->layout.place = place;
     unit->layout.column_at = place + st->format.columns;
     rows->rows = block->rows;
+    return HR_OK;
+}
+
+/* Bytes a row; at first a guess. */
+static int64_t average_row(const csv_state *st) { return st->average ? st->average : 8 * (st->format.columns + 1); }
+
+/* Rows to make room for: what the unit takes, but not many more than a piece of the file can hold. */
+static int64_t rows_for(const csv_state *st, const hr_plan *p)
+{
+    const int64_t whole = (int64_t)hr_unit_size(p) / average_row(st), most = whole + whole / 4 + 64;
+    return hr_room(p) < most ? hr_room(p) : most;
+}
+
+/* How much to read for `room` rows: not a whole piece if a few bytes will do. */
+static size_t piece_for(const csv_state *st, const hr_plan *p, int64_t room)
+{
+    const size_t whole = hr_unit_size(p);
+    const int64_t average = average_row(st);
+    const size_t wanted = (size_t)(room < (int64_t)whole / average ? (room + 1) * average : (int64_t)whole);
+    return wanted < whole ? wanted : whole;
+}
+
+typedef struct piece {
+    char *bytes; /* the unit's */
+    size_t size;
+} piece;
+
+/* Rows of a plain file, straight into the unit; where the last piece had none, over it. */
+static hr_status read_plain(csv_state *st, hr_plan *p, int64_t room, piece *piece, hr__csv_block *block, hr_error *err)
+{
+    size_t size = piece->bytes ? piece->size : piece_for(st, p, room);
+    do {
+        if (size > piece->size && !(piece->bytes = hr_unit_bytes(p, size)))
+            return hr_no_memory(err, "csv: a piece of a file");
+        piece->size = size;
+        HR_TRY(hr__csv_read_into(st->in, piece->bytes, size, room, block, err));
+        size *= 2;
+    } while (block->size == 0);
+    if (block->rows > 0) st->average = (int64_t)block->size / block->rows + 1;
+    return HR_OK;
+}
+
+/* The same of a compressed file or a pipe: a copy lives as long as the unit's rows. */
+static hr_status read_stream(csv_state *st, hr_plan *p, int64_t room, hr__csv_block *block, hr_error *err)
+{
+    HR_TRY(hr__csv_read(st->in, hr_unit_size(p), room, block, err));
+    if (block->rows == 0) return HR_OK;
+    char *bytes = hr_unit_bytes(p, block->size);
+    if (!bytes) return hr_no_memory(err, "csv: a piece of a file");
+    memcpy(bytes, block->data, block->size);
+    block->data = bytes;
     return HR_OK;
 }
 
@@ -194,10 +243,15 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     csv_state *st = state;
     csv_unit *unit = hr_unit(p);
     hr__csv_block block = {0};
+    piece piece = {0};
+    const int64_t room = rows_for(st, p);
+    hr_columns *rows = hr_unit_rows(p, room);
+    if (!rows) return hr_no_memory(err, "csv: a unit of rows");
     unit->blank = unit->comments = 0;
     while (block.rows == 0) {
         if (!st->in) HR_TRY(open_file(st, p, err));
-        hr_status status = hr__csv_read(st->in, hr_unit_size(p), hr_room(p), &block, err);
+        hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, room, &piece, &block, err)
+                                                    : read_stream(st, p, room, &block, err);
         if (status == HR_END) {
             next_file(st);
             continue;
@@ -206,7 +260,7 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
         unit->blank += block.blank;
         unit->comments += block.comments;
     }
-    HR_TRY(fill_unit(st, p, &block, unit, err));
+    HR_TRY(fill_unit(st, p, &block, rows, unit, err));
     hr__csv_tell(st->in, &st->offset, &st->line, &st->record);
     return HR_OK;
 }
