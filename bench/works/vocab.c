@@ -118,6 +118,7 @@ static hr_status run_lookup(pass *p, void *user)
         p->rows += BATCH;
     }
     p->seconds = bench_seconds() - start;
+    (void)sum;
     add_extra(p, "cpu_ns_per_word", (cpu_seconds() - cpu) * 1e9 / (double)p->rows);
     return HR_OK;
 }

@@ -146,9 +146,34 @@ static void a_failure_of_a_text_sticks_until_the_end(void **state)
     assert_int_equal(allocations_alive(), before);
 }
 
+/* Keys are compared by words that overlap: every byte of every length must count. */
+static void every_byte_of_a_key_counts(void **state)
+{
+    (void)state;
+    hr__map map = {0};
+    char key[41];
+    memset(key, 'k', sizeof key);
+    for (size_t size = 0; size <= 40; size++) {
+        assert_int_equal(hr__map_add(&map, key, size, (int64_t)size, NULL), HR_OK);
+        const hr__map_entry *e = hr__map_candidate(&map, hr__map_hash(key, size));
+        assert_non_null(e);
+        assert_true(hr__map_entry_is(e, key, size));
+        assert_false(hr__map_entry_is(e, key, size + 1));
+        for (size_t i = 0; i < size; i++) {
+            key[i] = 'x';
+            assert_false(hr__map_entry_is(e, key, size));
+            key[i] = 'k';
+        }
+    }
+    assert_null(hr__map_candidate(&map, 12345));
+    hr__map_free(&map);
+    assert_null(hr__map_candidate(&map, 12345));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_byte_of_a_key_counts),
         cmocka_unit_test(what_was_added_is_found_and_nothing_else),
         cmocka_unit_test(a_second_key_is_told_and_changes_nothing_unless_asked),
         cmocka_unit_test(a_map_without_memory_stays_whole),
