@@ -2,6 +2,7 @@
  * of it where it is compressed; a plain file needs the first only. */
 #include "io/input.h"
 #include "io/codecs/codec.h"
+#include "io/file_system.h"
 #include "io/sys.h"
 #include "io/window.h"
 #include <errno.h>
@@ -16,7 +17,8 @@ enum { PIECE = 256 * 1024, HEAD = 4096 /* enough to tell what kind of file it is
 
 struct hr_input {
     char *path;
-    int fd, wake; /* wake: -1: none */
+    int fd, wake;             /* wake: -1: none */
+    hr__foreign_file foreign; /* instead of fd */
     bool standard, regular;
     int64_t position; /* in the file, of the next byte to read */
     const hr__codec *codec;
@@ -55,6 +57,11 @@ static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_
 {
     hr_input *in = source;
     ssize_t count = 0;
+    if (in->foreign.system) {
+        HR_TRY(hr__foreign_read(&in->foreign, in->path, in->position, to, room, got, err));
+        in->position += (int64_t)*got;
+        return *got > 0 ? HR_OK : HR_END;
+    }
     HR_TRY(read_some(in, to, room, &count, err));
     if (count < 0) {
         hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
@@ -80,19 +87,32 @@ static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_err
 
 /* ---- opening ---- */
 
+static hr_status refuse_folder(const hr_input *in, hr_error *err)
+{
+    hr_fail(err, HR_INVALID_ARGUMENT, "file.folder", "%s: expected a file, got a folder; name the files in it",
+            in->path);
+    hr_error_file(err, in->path);
+    return HR_INVALID_ARGUMENT;
+}
+
+static hr_status open_foreign(hr_input *in, const hr_file_system *system, hr_error *err)
+{
+    hr_file_about about;
+    if (hr__path_about(in->path, &about) && about.is_folder) return refuse_folder(in, err);
+    in->regular = true;
+    return hr__foreign_open(system, in->path, &in->foreign, err);
+}
+
 static hr_status open_file(hr_input *in, hr_error *err)
 {
+    const hr_file_system *system = hr__file_system_of(in->path);
+    if (system) return open_foreign(in, system, err);
     in->standard = strcmp(in->path, "-") == 0;
     const int flags = in->wake >= 0 ? O_RDONLY | O_NONBLOCK : O_RDONLY; /* of a pipe, opening waits for its writer */
     in->fd = in->standard ? STDIN_FILENO : hr__open(in->path, flags, 0);
     struct stat about;
     if (in->fd < 0 || fstat(in->fd, &about) != 0) return hr__sys_fail(err, errno, "file.open", in->path, "opened");
-    if (S_ISDIR(about.st_mode)) {
-        hr_fail(err, HR_INVALID_ARGUMENT, "file.folder", "%s: expected a file, got a folder; name the files in it",
-                in->path);
-        hr_error_file(err, in->path);
-        return HR_INVALID_ARGUMENT;
-    }
+    if (S_ISDIR(about.st_mode)) return refuse_folder(in, err);
     in->regular = S_ISREG(about.st_mode) && !in->standard;
     return HR_OK;
 }
@@ -134,6 +154,7 @@ void hr_input_free(hr_input *in)
     if (!in) return;
     if (in->decoder) in->codec->decoder_free(in->decoder);
     if (in->fd >= 0 && !in->standard) hr__sys_get()->close(in->fd);
+    hr__foreign_close(&in->foreign);
     hr__window_clear(&in->raw);
     hr__window_clear(&in->inflated);
     hr_free(in->path);
@@ -277,8 +298,14 @@ hr_compression hr__input_compression(const hr_input *in) { return in->codec->id;
 
 hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err)
 {
+    hr_file_about foreign;
     struct stat about;
-    if (!in->regular || fstat(in->fd, &about) != 0)
+    if (in->foreign.system && hr__path_about(in->path, &foreign)) {
+        *size = foreign.size;
+        *changed = foreign.changed;
+        return HR_OK;
+    }
+    if (!in->regular || in->fd < 0 || fstat(in->fd, &about) != 0)
         return hr_fail(err, HR_FAILED_PRECONDITION, "file.seek",
                        "%s: expected a file with a size, got a pipe or a device; copy it to a file", in->path);
     *size = about.st_size;
@@ -290,6 +317,7 @@ bool hr__input_has_places(const hr_input *in) { return in->regular && !in->decod
 
 hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)
 {
+    if (in->foreign.system) return hr__foreign_read(&in->foreign, in->path, offset, to, size, got, err);
     for (*got = 0; *got < size;) {
         ssize_t count = hr__read(in->fd, (char *)to + *got, size - *got, offset + (int64_t)*got);
         if (count == 0) break;
@@ -305,6 +333,6 @@ hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t
 
 int64_t hr__input_file_size(const hr_input *in)
 {
-    struct stat about;
-    return in->regular && fstat(in->fd, &about) == 0 ? (int64_t)about.st_size : -1;
+    int64_t size, changed;
+    return hr__input_about(in, &size, &changed, NULL) == HR_OK ? size : -1;
 }

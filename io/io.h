@@ -107,6 +107,34 @@ typedef struct hr_policy {
     void *user; /* of on_damage; outlives the dataset */
 } hr_policy;
 
+/* ---- other file systems ---- */
+
+typedef struct hr_file_about {
+    int64_t size, changed; /* changed: nanoseconds since 1970, or any number that is another when the file is */
+    bool is_folder;
+} hr_file_about;
+
+/* Where files of a scheme come from: "mem://a/b" goes to the one registered as "mem", with its whole name. Functions are
+ * called from any thread, several at a time; they fail by a status, and may fill `err`, which may be NULL. */
+typedef struct hr_file_system {
+    size_t struct_size;
+    const char *scheme;
+    void *user; /* for open, about and list */
+    hr_status (*open)(const char *path, void *user, void **file, hr_error *err);
+    /* Up to `size` bytes at `offset`; *got 0: the file ends there. Several threads may read one file. */
+    hr_status (*read)(void *file, int64_t offset, void *to, size_t size, size_t *got, hr_error *err);
+    void (*close)(void *file);
+    hr_status (*about)(const char *path, void *user, hr_file_about *about,
+                       hr_error *err); /* HR_NOT_FOUND: no such file */
+    /* Calls `found` with the bare name of all that lies in a folder; HR_NOT_FOUND: there is no such folder. */
+    hr_status (*list)(const char *folder, void *user, void (*found)(const char *name, void *to), void *to,
+                      hr_error *err);
+} hr_file_system;
+
+/* For the whole process, for good; copies. From then on all that reads files or matches patterns reads these, too. They are
+ * not written to. HR_ALREADY_EXISTS: the scheme has one. */
+HR_API hr_status hr_register_file_system(const hr_file_system *system, hr_error *err);
+
 /* ---- file patterns ---- */
 
 typedef struct hr_file_list {

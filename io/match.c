@@ -1,13 +1,13 @@
 /* File patterns as TensorFlow expands them: level by level from the first one with a special character, folders only in
  * between; hidden names match as others do; a pattern that begins with a special character gives "./name". */
 #include "io/match.h"
+#include "io/file_system.h"
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char special[] = "*?[\\";
 
@@ -114,13 +114,48 @@ uint64_t hr__file_list_identity(const hr_file_list *list)
 
 static bool is_folder(const char *path)
 {
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    hr_file_about about;
+    return hr__path_about(path, &about) && about.is_folder;
+}
+
+/* What a folder's children are looked for with. */
+typedef struct looking {
+    const char *folder, *slash, *pattern;
+    bool last; /* otherwise only folders count */
+    hr_file_list *out;
+    hr_status status;
+    hr_error *err;
+} looking;
+
+static void look_at(const char *name, void *user)
+{
+    looking *l = user;
+    char path[4096 + 256];
+    if (l->status != HR_OK || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return;
+    const int size = snprintf(path, sizeof path, "%s%s%s", l->folder, l->slash, name);
+    if (size < 0 || (size_t)size >= sizeof path || !hr__glob_matches(l->pattern, path)) return;
+    if (l->last || is_folder(path)) put(l->out, path, &l->status, l->err);
+}
+
+static hr_status list_foreign(const hr_file_system *system, looking *l, hr_error *err)
+{
+    hr_error why = {0};
+    hr_status st = system->list(l->folder, system->user, look_at, l, &why);
+    if (st == HR_NOT_FOUND) return HR_OK;
+    if (st < 0 && !why.text[0])
+        hr_fail(&why, st, "file.list", "%s: cannot be listed: %s", l->folder, hr_status_name(st));
+    if (st < 0 && err) *err = why;
+    return st < 0 ? st : l->status;
 }
 
 /* The children of a folder whose whole path matches `pattern`; only folders if there are further levels. */
 static hr_status children(const char *folder, const char *pattern, bool last, hr_file_list *out, hr_error *err)
 {
+    const size_t length = strlen(folder);
+    const bool ends = length > 0 && folder[length - 1] == '/' && (length < 2 || folder[length - 2] != ':');
+    looking l = {folder, ends ? "" : "/", pattern, last, out, HR_OK, err};
+    const hr_file_system *system = hr__file_system_of(folder);
+    if (system) return list_foreign(system, &l, err);
     DIR *dir = opendir(folder);
     if (!dir && (errno == ENOENT || errno == ENOTDIR)) return HR_OK;
     if (!dir && errno == EACCES) {
@@ -128,18 +163,9 @@ static hr_status children(const char *folder, const char *pattern, bool last, hr
         return HR_OK;
     }
     if (!dir) return hr_fail(err, HR_UNKNOWN, "file.list", "%s: cannot be listed (error %d)", folder, errno);
-    hr_status status = HR_OK;
-    size_t length = strlen(folder);
-    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
-    for (const struct dirent *entry; status == HR_OK && (entry = readdir(dir));) {
-        char path[4096 + 256];
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        int size = snprintf(path, sizeof path, "%s%s%s", folder, slash, entry->d_name);
-        if (size < 0 || (size_t)size >= sizeof path || !hr__glob_matches(pattern, path)) continue;
-        if (last || is_folder(path)) put(out, path, &status, err);
-    }
+    for (const struct dirent *entry; l.status == HR_OK && (entry = readdir(dir));) look_at(entry->d_name, &l);
     closedir(dir);
-    return status;
+    return l.status;
 }
 
 /* The end of the first `level` names of a path: "a//b/c" has 3. */
@@ -181,11 +207,11 @@ static hr_status expand(char *pattern, size_t fixed, hr_file_list *out, hr_error
 static hr_status match(const char *pattern, bool literal, hr_file_list *out, hr_error *err)
 {
     hr_status status = HR_OK;
-    struct stat about;
+    hr_file_about about;
     size_t size = strlen(pattern), plain = strcspn(pattern, special);
     if (size == 0) return HR_OK;
     if (plain == size) {
-        if (literal || stat(pattern, &about) == 0) put(out, pattern, &status, err);
+        if (literal || hr__path_about(pattern, &about)) put(out, pattern, &status, err);
         return status;
     }
     char *path = hr_malloc(size + 3);

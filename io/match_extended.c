@@ -3,6 +3,7 @@
  * braces or in a manifest, must be there: nothing is missed silently. */
 #include "base/text.h"
 #include "io/match.h"
+#include "io/file_system.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,15 +145,17 @@ static void add_literally(hr__text *text, const char *name)
 
 static bool is_file(const char *path)
 {
-    struct stat about;
-    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+    hr_file_about about;
+    return hr__path_about(path, &about) && !about.is_folder;
 }
 
 /* A link is not followed: it may lead back. */
 static bool is_own_folder(const char *path)
 {
-    struct stat about;
-    return lstat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    struct stat own;
+    hr_file_about about;
+    if (hr__file_system_of(path)) return hr__path_about(path, &about) && about.is_folder;
+    return lstat(path, &own) == 0 && S_ISDIR(own.st_mode);
 }
 
 static hr_status match_in(const char *folder, const char *rest, hr_file_list *out, hr_error *err)
@@ -254,13 +257,13 @@ static hr_status exclude_pattern(const char *pattern, void *user, hr_error *err)
 /* A name in a manifest: from the manifest's folder, unless it begins with a slash. */
 static hr_status add_name(const char *manifest, const char *name, size_t size, hr_file_list *out, hr_error *err)
 {
-    struct stat about;
+    hr_file_about about;
     hr__text path = {0};
     const char *slash = strrchr(manifest, '/');
     if (*name != '/' && slash) hr__text_bytes(&path, manifest, (size_t)(slash - manifest) + 1);
     hr__text_bytes(&path, name, size);
     hr_status st = hr__text_status(&path, "a name in a manifest", err);
-    if (st == HR_OK && stat(path.data, &about) != 0) st = is_missing(path.data, manifest, err);
+    if (st == HR_OK && !hr__path_about(path.data, &about)) st = is_missing(path.data, manifest, err);
     if (st == HR_OK) st = hr__file_list_add(out, path.data, err);
     hr__text_free(&path);
     return st;

@@ -1,9 +1,9 @@
 /* The operator kit for plan: pulling from inputs, emitting into the unit, inputs that come and go. */
 #include "data/exec/engine.h"
+#include "io/file_system.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- the dataset's own inputs ---- */
 
@@ -407,9 +407,9 @@ static bool add_file(engine *e, noted_file file)
 
 noted_file hr__note_file(const char *name)
 {
-    struct stat st;
-    if (stat(name, &st) != 0) return (noted_file){.size = -1, .mtime = -1};
-    return (noted_file){.size = st.st_size, .mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+    hr_file_about about;
+    if (!hr__path_about(name, &about)) return (noted_file){.size = -1, .mtime = -1};
+    return (noted_file){.size = about.size, .mtime = about.changed};
 }
 
 int32_t hr_file_number(hr_plan *p, const char *name)
