@@ -322,11 +322,28 @@ typedef struct hr_interleave_opts {
     size_t struct_size;
     int64_t cycle_length; /* default 4. It decides the order */
     int64_t block_length; /* default 1 */
+    bool unordered;       /* a dataset that has nothing yet is passed over: the order is then one of many */
     void (*user_free)(void *user);
 } hr_interleave_opts;
 HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts);
 #define hr_interleave(...)                                                                                             \
     HR_CALL3_(hr_interleave_with, hr_interleave_opts, __VA_ARGS__, .struct_size = sizeof(hr_interleave_opts))
+
+/* tf.data.experimental's older interleave, whose order differs where datasets end: the first `cycle_length` are opened at the
+ * start, one that has ended is replaced at once, and at the end the rest of a block is the next dataset's. */
+typedef struct hr_parallel_interleave_opts {
+    size_t struct_size;
+    int64_t cycle_length;            /* default 4 */
+    int64_t block_length;            /* default 1 */
+    bool sloppy;                     /* as .unordered of hr_interleave */
+    int64_t prefetch_input_elements; /* datasets opened before their turn, at most 8, which is the default */
+    void (*user_free)(void *user);
+} hr_parallel_interleave_opts;
+HR_API hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user,
+                                               const hr_parallel_interleave_opts *opts);
+#define hr_parallel_interleave(...)                                                                                    \
+    HR_CALL3_(hr_parallel_interleave_with, hr_parallel_interleave_opts, __VA_ARGS__,                                   \
+              .struct_size = sizeof(hr_parallel_interleave_opts))
 
 /* All elements of fn(element), then all of the next one's: interleave with a cycle of one dataset. */
 HR_API hr_dataset *hr_flat_map(hr_dataset *in, hr_dataset_fn *fn, void *user);

@@ -1,7 +1,11 @@
 /* interleave: makes a dataset of each input element, and passes `block_length` elements of each in turn, `cycle_length`
  * datasets at a time. A slot whose dataset has ended takes the next input element when its turn comes again.
  *
- * It holds the elements of its open slots: a restored one reads them again and asks the user's function again. */
+ * It holds the elements of its open slots: a restored one reads them again and asks the user's function again.
+ *
+ * parallel_interleave is TensorFlow's older one, with another order: all slots have their first datasets at the start, a
+ * slot whose dataset has ended takes the next one at once, and when there is none left, the next slot only goes on with
+ * the block that was begun. */
 #include "base/constructor.h"
 #include <headrace/data.h>
 #include <string.h>
@@ -13,6 +17,9 @@ typedef struct interleave_spec {
     void *user;
     void (*user_free)(void *user);
     int64_t cycle_length, block_length;
+    int64_t ahead;            /* datasets opened before their turn, at most */
+    bool unordered;           /* a slot that has nothing yet may be passed over */
+    bool older;               /* parallel_interleave's order */
     const hr_dataset *sample; /* what the function gives for zeros. Read in check only */
     bool asked;               /* the function was called for it */
     bool *copied;             /* tells the constructor that the dataset has taken over `user` */
@@ -144,17 +151,25 @@ static hr_status reopen(const interleave_spec *sp, interleave_state *st, hr_plan
     return HR_OK;
 }
 
-/* Gives the slot whose turn it is the dataset that was opened ahead, or the next element's. */
-static hr_status fill_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+/* The dataset that was opened ahead, or the next element's. */
+static hr_status next_opened(const interleave_spec *sp, interleave_state *st, hr_plan *p, slot *opened, hr_error *err)
 {
-    slot opened = EMPTY;
+    *opened = EMPTY;
     if (st->aheads == 0) {
-        HR_TRY(open_next(sp, p, &opened, err));
+        HR_TRY(open_next(sp, p, opened, err));
     } else {
-        opened = st->ahead[0];
+        *opened = st->ahead[0];
         memmove(st->ahead, st->ahead + 1, (size_t)--st->aheads * sizeof *st->ahead);
     }
-    st->next = opened.element + 1;
+    st->next = opened->element + 1;
+    return HR_OK;
+}
+
+/* Gives the slot whose turn it is its dataset. */
+static hr_status fill_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    slot opened;
+    HR_TRY(next_opened(sp, st, p, &opened, err));
     if (st->turn == st->slots) return add_slot(st, opened, err);
     st->slot[st->turn] = opened;
     st->used++;
@@ -165,7 +180,7 @@ static hr_status fill_slot(const interleave_spec *sp, interleave_state *st, hr_p
 static hr_status open_ahead(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
 {
     const int64_t empty = sp->cycle_length - st->used;
-    while (st->aheads < MOST_AHEAD && st->aheads <= empty && !st->exhausted && hr_ready(p, 0)) {
+    while (st->aheads < sp->ahead && st->aheads <= empty && !st->exhausted && hr_ready(p, 0)) {
         slot opened = EMPTY;
         hr_status got = open_next(sp, p, &opened, err);
         if (got < 0) return got;
@@ -196,6 +211,59 @@ static void empty_slot(const interleave_spec *sp, interleave_state *st, hr_plan 
     next_turn(sp, st);
 }
 
+/* ---- parallel_interleave ---- */
+
+static hr_status fill_all(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    while (st->slots < sp->cycle_length && !st->exhausted) {
+        slot opened;
+        const hr_status got = next_opened(sp, st, p, &opened, err);
+        st->exhausted = got == HR_END;
+        if (got != HR_OK) return got == HR_END ? HR_OK : got;
+        HR_TRY(add_slot(st, opened, err));
+    }
+    return HR_OK;
+}
+
+/* What is left of a block is for the next slot. */
+static void pass_turn(const interleave_spec *sp, interleave_state *st)
+{
+    const int64_t in_block = st->in_block;
+    next_turn(sp, st);
+    if (sp->older) st->in_block = in_block;
+}
+
+/* The slot stays as it is while the next element has to be waited for: then it ends once more. */
+static hr_status refill_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    slot opened = EMPTY;
+    const hr_status got = st->exhausted && st->aheads == 0 ? HR_END : next_opened(sp, st, p, &opened, err);
+    if (got != HR_OK && got != HR_END) return got;
+    hr_input_close(p, st->slot[st->turn].input);
+    st->slot[st->turn] = opened;
+    st->exhausted |= got == HR_END;
+    st->used -= got == HR_END;
+    if (got == HR_END)
+        pass_turn(sp, st);
+    else
+        next_turn(sp, st);
+    return HR_OK;
+}
+
+/* ---- a block ---- */
+
+static bool turn_to_ready(interleave_state *st, hr_plan *p)
+{
+    for (int64_t k = 1; k < st->slots; k++) {
+        const int64_t i = (st->turn + k) % st->slots;
+        if (st->slot[i].input < 0 || !hr_ready(p, st->slot[i].input)) continue;
+        st->turn = i;
+        st->in_block = 0;
+        return true;
+    }
+    return false;
+}
+
 static hr_status state_damaged(hr_error *err)
 {
     return hr_fail(err, HR_DATA_LOSS, "state.damaged", "interleave: the saved state is damaged");
@@ -207,7 +275,9 @@ static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_
     hr_span span;
     const int64_t block = sp->block_length - st->in_block, room = hr_room(p);
     hr_status got = hr_pull(p, st->slot[st->turn].input, block < room ? block : room, &span);
+    if (got == HR_END && sp->older) return refill_slot(sp, st, p, err);
     if (got == HR_END) empty_slot(sp, st, p);
+    if (got == HR_WAIT && sp->unordered && turn_to_ready(st, p)) return HR_OK;
     if (got != HR_OK) return got == HR_END ? HR_OK : got;
     st->in_block += span.count;
     if (st->in_block == sp->block_length) next_turn(sp, st);
@@ -225,7 +295,7 @@ static hr_status take_turn(const interleave_spec *sp, interleave_state *st, hr_p
         if (filled == HR_END) {
             st->exhausted = true;
             if (st->used == 0) return HR_END;
-            next_turn(sp, st);
+            pass_turn(sp, st);
             return HR_OK;
         }
         if (filled != HR_OK) return filled;
@@ -238,6 +308,7 @@ static hr_status interleave_plan(const void *spec, void *state, hr_plan *p, hr_e
 {
     interleave_state *st = state;
     HR_TRY(reopen(spec, st, p, err));
+    if (((const interleave_spec *)spec)->older) HR_TRY(fill_all(spec, st, p, err));
     while (hr_room(p) > 0) HR_TRY(take_turn(spec, st, p, err));
     return HR_OK;
 }
@@ -289,6 +360,7 @@ static void interleave_identity(const void *spec, uint64_t *sum)
     const interleave_spec *sp = spec;
     hr_identify_i64(sum, sp->cycle_length);
     hr_identify_i64(sum, sp->block_length);
+    hr_identify_i64(sum, sp->older);
 }
 
 const hr_op hr_op_interleave = {
@@ -321,22 +393,44 @@ static hr_dataset *ask_for_sample(interleave_spec *spec, const hr_schema *schema
     return sample;
 }
 
-hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
+static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
 {
-    const hr_interleave_opts o = HR__OPTIONS(hr_interleave_opts, opts);
     bool copied = false;
-    interleave_spec spec = {.fn = fn,
-                            .user = user,
-                            .user_free = o.user_free,
-                            .cycle_length = o.cycle_length ? o.cycle_length : DEFAULT_CYCLE,
-                            .block_length = o.block_length ? o.block_length : DEFAULT_BLOCK,
-                            .copied = &copied};
-    const bool sound = fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
+    spec.copied = &copied;
+    if (spec.cycle_length == 0) spec.cycle_length = DEFAULT_CYCLE;
+    if (spec.block_length == 0) spec.block_length = DEFAULT_BLOCK;
+    if (spec.ahead <= 0 || spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
+    const bool sound = spec.fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
     hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;
     hr_dataset *ds = hr_dataset_new(&hr_op_interleave, &spec, &in, 1);
     hr_dataset_unref(sample);
     if (!copied) interleave_free(&spec);
     return ds;
+}
+
+hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
+{
+    const hr_interleave_opts o = HR__OPTIONS(hr_interleave_opts, opts);
+    return interleave_new(in, (interleave_spec){.fn = fn,
+                                                .user = user,
+                                                .user_free = o.user_free,
+                                                .cycle_length = o.cycle_length,
+                                                .block_length = o.block_length,
+                                                .unordered = o.unordered});
+}
+
+hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user,
+                                        const hr_parallel_interleave_opts *opts)
+{
+    const hr_parallel_interleave_opts o = HR__OPTIONS(hr_parallel_interleave_opts, opts);
+    return interleave_new(in, (interleave_spec){.fn = fn,
+                                                .user = user,
+                                                .user_free = o.user_free,
+                                                .cycle_length = o.cycle_length,
+                                                .block_length = o.block_length,
+                                                .ahead = o.prefetch_input_elements,
+                                                .unordered = o.sloppy,
+                                                .older = true});
 }
 
 hr_dataset *hr_flat_map(hr_dataset *in, hr_dataset_fn *fn, void *user)

@@ -189,10 +189,56 @@ static void interleave_opens_csv_files_by_their_own_function(void **state)
     hr_iterator_free(it);
 }
 
+/* ---- parallel_interleave, and any order ---- */
+
+static hr_dataset *copies_of(const hr_element *e, void *user)
+{
+    (void)user;
+    const int64_t n = value_of(e);
+    return hr_repeat(hr_range(n + 1, .start = n), .count = &n);
+}
+
+static hr_dataset *older(hr_dataset *in, int64_t cycle, int64_t block)
+{
+    return hr_parallel_interleave(in, some_numbers, NULL, .cycle_length = cycle, .block_length = block,
+                                  .prefetch_input_elements = 2);
+}
+
+HR_SAMPLE(parallel_interleave) { return hr_batch(older(hr_shuffle(hr_range(60), 8), 4, 3), 2); }
+HR_SAMPLE(parallel_interleave_of_few) { return hr_repeat(older(hr_range(10), 1000, 2), .count = HR_I64(2)); }
+
+static void parallel_interleave_replaces_an_ended_dataset_at_once(void **state)
+{
+    (void)state;
+    hr_dataset *in = hr_range(6, .start = 1);
+    assert_int64_values(hr_parallel_interleave(in, copies_of, NULL, .cycle_length = 3, .block_length = 2),
+                        HR_I64(1, 2, 2, 3, 3, 4, 4, 3, 4, 5, 5, 4, 5, 5, 5), 15);
+    assert_int64_values(hr_interleave(hr_range(6, .start = 1), copies_of, NULL, .cycle_length = 3, .block_length = 2),
+                        HR_I64(1, 2, 2, 3, 3, 4, 4, 3, 4, 4, 5, 5, 5, 5, 5), 15);
+}
+
+static void without_an_order_nothing_is_lost(void **state)
+{
+    (void)state;
+    int64_t value[400], sum = 0;
+    for (int sloppy = 0; sloppy < 2; sloppy++) {
+        hr_dataset *in = hr_range(20);
+        in = sloppy ? hr_parallel_interleave(in, copies_of, NULL, .sloppy = true)
+                    : hr_interleave(in, copies_of, NULL, .unordered = true);
+        assert_int_equal(int64_values(in, (way){.workers = 2, .unit_rows = 2}, value, 400), 190);
+        for (int i = 0; i < 190; i++) sum += value[i];
+    }
+    assert_int_equal(sum, 2 * 2470); /* the squares below 20 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(interleave),
+        HR_CONFORMANCE(parallel_interleave),
+        HR_CONFORMANCE(parallel_interleave_of_few),
+        cmocka_unit_test(parallel_interleave_replaces_an_ended_dataset_at_once),
+        cmocka_unit_test(without_an_order_nothing_is_lost),
         HR_CONFORMANCE(interleave_of_one_at_a_time),
         HR_CONFORMANCE(interleave_of_more_slots_than_inputs),
         HR_CONFORMANCE(interleave_below_shuffle_and_repeat),
