@@ -21,6 +21,7 @@ struct hr_input {
     hr__foreign_file foreign; /* instead of fd */
     bool standard, regular;
     int64_t position; /* in the file, of the next byte to read */
+    int64_t opened;   /* its size when it was opened, 0: not known */
     const hr__codec *codec;
     void *decoder;
     hr__window raw, inflated;
@@ -53,6 +54,17 @@ static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, 
     return HR_OK;
 }
 
+/* What ends at `end` was longer: bytes are gone, even if they were cut off just behind a record. */
+static hr_status check_end(const hr_input *in, int64_t end, hr_error *err)
+{
+    if (end >= in->opened) return HR_END;
+    hr_fail(err, HR_DATA_LOSS, "file.shrunk",
+            "%s: expected %" PRId64 " bytes, as when it was opened, got %" PRId64 "; somebody cuts or rewrites it",
+            in->path, in->opened, end);
+    hr_error_file(err, in->path);
+    return HR_DATA_LOSS;
+}
+
 static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
@@ -70,7 +82,7 @@ static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_
     }
     *got = (size_t)count;
     in->position += count;
-    return count > 0 ? HR_OK : HR_END;
+    return count > 0 ? HR_OK : check_end(in, in->position, err);
 }
 
 static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
@@ -114,6 +126,7 @@ static hr_status open_file(hr_input *in, hr_error *err)
     if (in->fd < 0 || fstat(in->fd, &about) != 0) return hr__sys_fail(err, errno, "file.open", in->path, "opened");
     if (S_ISDIR(about.st_mode)) return refuse_folder(in, err);
     in->regular = S_ISREG(about.st_mode) && !in->standard;
+    in->opened = in->regular ? (int64_t)about.st_size : 0;
     return HR_OK;
 }
 
@@ -320,7 +333,10 @@ hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t
     if (in->foreign.system) return hr__foreign_read(&in->foreign, in->path, offset, to, size, got, err);
     for (*got = 0; *got < size;) {
         ssize_t count = hr__read(in->fd, (char *)to + *got, size - *got, offset + (int64_t)*got);
-        if (count == 0) break;
+        if (count == 0) {
+            const hr_status status = check_end(in, offset + (int64_t)*got, err);
+            return status == HR_END ? HR_OK : status;
+        }
         if (count < 0) {
             hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
             if (err) err->offset = offset + (int64_t)*got;
