@@ -102,6 +102,7 @@ typedef struct hr_vocabulary_column_opts {
     const int64_t *default_value;   /* id of what is not in the vocabulary; default -1: counts for nothing */
     int64_t num_oov_buckets;        /* or else ids behind the vocabulary, by hash */
     const int64_t *vocabulary_size; /* of a file: use so many lines; default: all of them */
+    bool tfrecord_gzip;             /* the file holds a word a TFRecord, compressed by GZIP; default: a word a line */
 } hr_vocabulary_column_opts;
 HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key, hr_vocabulary vocabulary,
                                                                           const hr_vocabulary_column_opts *opts);

@@ -16,6 +16,7 @@ hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_colu
     return (hr__vocabulary_spec){
         .key = key ? key : "",
         .vocabulary_size = opts->vocabulary_size,
+        .records = opts->tfrecord_gzip,
         .given_size = opts->vocabulary_size ? *opts->vocabulary_size : 0,
         .dtype = opts->dtype == HR_INVALID_DTYPE ? HR_STRING : opts->dtype,
         .default_value = opts->default_value ? *opts->default_value : -1,

@@ -12,6 +12,7 @@ typedef struct hr__vocabulary_spec {
     hr_vocabulary given;            /* of a list, borrowed until the copy is made */
     const int64_t *vocabulary_size; /* borrowed as well */
     int64_t given_size;             /* the same, 0: none */
+    bool records;                   /* of the file: a word a TFRecord */
     hr_dtype dtype;
     int64_t default_value, oov;
     bool has_default;

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "feature_columns/internal.h"
 #include <errno.h>
+#include <headrace/io.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct hr__words_file {
     off_t size;
     struct timespec changed;
     int64_t wanted;
-    bool integers;
+    bool records, integers;
     hr__words *words;
     struct hr__words_file *next;
 } words_file;
@@ -127,15 +128,19 @@ static hr_status wrong_line(const reading *r, const char *expected, const char *
     return st;
 }
 
-static hr_status add_line(const reading *r, const char *line, size_t size, hr_error *err)
+static hr_status add_word(const reading *r, const char *line, size_t size, hr_error *err)
 {
-    if (size > 0 && line[size - 1] == '\r') size--;
     if (size == 0) return wrong_line(r, "a word", line, size, err);
     if (!r->integers) return hr__words_add(r->words, r->of, line, size, err);
     int64_t value;
     if (hr__parse_int64(line, size, HR__NUMBER_TF_COMPAT, &value) != HR__PARSED)
         return wrong_line(r, "a decimal integer", line, size, err);
     return hr__words_add_int(r->words, r->of, value, err);
+}
+
+static hr_status add_line(const reading *r, const char *line, size_t size, hr_error *err)
+{
+    return add_word(r, line, size > 0 && line[size - 1] == '\r' ? size - 1 : size, err);
 }
 
 static bool enough(const reading *r) { return r->wanted >= 0 && r->words->size == r->wanted; }
@@ -186,6 +191,22 @@ static hr_status read_lines(const reading *r, FILE *f, off_t file_size, hr_error
     return st;
 }
 
+/* A word a record. */
+static hr_status read_records(const reading *r, hr_error *err)
+{
+    hr_record_reader *reader;
+    hr_view record;
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_GZIP};
+    HR_TRY(hr_record_reader_open(r->of.file, &opts, &reader, err));
+    hr_status st = HR_OK;
+    while (st == HR_OK && !enough(r)) {
+        st = hr_record_read(reader, &record, err);
+        if (st == HR_OK) st = add_word(r, record.data, (size_t)record.size, err);
+    }
+    hr_record_reader_free(reader);
+    return st == HR_END ? HR_OK : st;
+}
+
 static hr_status check_count(const reading *r, hr_error *err)
 {
     if (r->wanted < 0 || enough(r)) return HR_OK;
@@ -201,7 +222,7 @@ static hr__words *find_file(const words_file *file)
     for (const words_file *at = in_use; at; at = at->next)
         if (at->device == file->device && at->inode == file->inode && at->size == file->size &&
             at->changed.tv_sec == file->changed.tv_sec && at->changed.tv_nsec == file->changed.tv_nsec &&
-            at->wanted == file->wanted && at->integers == file->integers)
+            at->wanted == file->wanted && at->integers == file->integers && at->records == file->records)
             return at->words;
     return NULL;
 }
@@ -218,7 +239,7 @@ static hr_status read_file(hr__words_of of, const words_file *file, FILE *f, hr_
     const reading r = {.words = words, .of = of, .integers = file->integers, .wanted = file->wanted};
     words->file = own;
     own->words = words;
-    hr_status st = read_lines(&r, f, file->size, err);
+    hr_status st = file->records ? read_records(&r, err) : read_lines(&r, f, file->size, err);
     if (st == HR_OK) st = check_count(&r, err);
     if (st != HR_OK) {
         free_words(words);
@@ -230,7 +251,8 @@ static hr_status read_file(hr__words_of of, const words_file *file, FILE *f, hr_
     return HR_OK;
 }
 
-hr_status hr__words_of_file(hr__words_of of, bool integers, int64_t wanted, hr__words **out, hr_error *err)
+hr_status hr__words_of_file(hr__words_of of, bool records, bool integers, int64_t wanted, hr__words **out,
+                            hr_error *err)
 {
     struct stat about;
     *out = NULL;
@@ -245,6 +267,7 @@ hr_status hr__words_of_file(hr__words_of of, bool integers, int64_t wanted, hr__
                              .size = about.st_size,
                              .changed = about.st_mtim,
                              .wanted = wanted,
+                             .records = records,
                              .integers = integers};
     pthread_mutex_lock(&lock);
     *out = find_file(&file);

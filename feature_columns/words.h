@@ -24,8 +24,9 @@ hr__words *hr__words_new(void); /* empty. Gives; NULL: no memory */
 /* Adds the next word; while nobody else has the words. Kind of a repeated one: column.vocabulary. */
 hr_status hr__words_add(hr__words *words, hr__words_of of, const char *word, size_t size, hr_error *err);
 hr_status hr__words_add_int(hr__words *words, hr__words_of of, int64_t word, hr_error *err);
-/* The lines of of.file, `wanted` of them (-1: all), as words or as integers. Gives a reference. */
-hr_status hr__words_of_file(hr__words_of of, bool integers, int64_t wanted, hr__words **out, hr_error *err);
+/* The lines of of.file, or its records, `wanted` of them (-1: all), as words or as integers. Gives a reference. */
+hr_status hr__words_of_file(hr__words_of of, bool records, bool integers, int64_t wanted, hr__words **out,
+                            hr_error *err);
 void hr__words_unref(hr__words *words); /* NULL: nothing */
 
 #endif

@@ -2,6 +2,7 @@
 #include "feature_columns/config.h"
 #include "tests/feature_columns/columns_testing.h"
 
+#include <headrace/io.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +43,23 @@ static void there_and_back(hr_column_list columns)
 
 static hr_feature_column *word(void) { return hr_categorical_column_with_identity("word", 9); }
 
+static void write_record(const char *path, const char *word)
+{
+    hr_record_writer *writer;
+    hr_error err;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = HR_GZIP};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    assert_ok(hr_record_write(writer, word, strlen(word), &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
 /* At least one column of every kind, and of each without options and with all of them. */
 static hr_column_list every_kind(hr_feature_column **list)
 {
     int n = 0;
     const int64_t two = 2;
     write_file("words.txt", "a\nb\nc\n", 6);
+    write_record("words.gz", "a");
     list[n++] = hr_numeric_column("temp");
     list[n++] = hr_numeric_column("size", .shape = HR_SHAPE(2, 3), .default_value = HR_F32(0.1f), .log1p = true,
                                   .mean = 1.5f, .std = 1 / 3.0f);
@@ -63,6 +75,7 @@ static hr_column_list every_kind(hr_feature_column **list)
     list[n++] =
         hr_categorical_column_with_vocabulary_list("vi", HR_VOCABULARY_INTS(5, -3, INT64_MIN), .default_value = &two);
     list[n++] = hr_categorical_column_with_vocabulary_file("vf", "words.txt", .vocabulary_size = &two);
+    list[n++] = hr_categorical_column_with_vocabulary_file("vr", "words.gz", .tfrecord_gzip = true);
     list[n++] = hr_categorical_column_with_hash_bucket("h", 100);
     list[n++] = hr_categorical_column_with_hash_bucket("hi", 100, .dtype = HR_INT32);
     list[n++] = hr_crossed_column(HR_CROSS({.key = "a"}, {.column = word()}, {.key = "b c"}), 50);

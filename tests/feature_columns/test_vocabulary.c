@@ -2,6 +2,7 @@
 #include "feature_columns/vocabulary.h"
 #include "tests/feature_columns/columns_testing.h"
 
+#include <headrace/io.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,42 @@ static void lines_are_whole_wherever_blocks_end(void **state)
     hr_feature_column_unref(column);
 }
 
+static void write_records(const char *path, const char *const *words, int count)
+{
+    hr_record_writer *writer;
+    hr_error err;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = HR_GZIP};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int i = 0; i < count; i++) assert_ok(hr_record_write(writer, words[i], strlen(words[i]), &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+static void words_may_be_records(void **state)
+{
+    (void)state;
+    const int64_t two = 2, four = 4;
+    const char *const some[] = {"a", "line\nbreak", "c\r"}, *const empty[] = {"a", ""};
+    write_records("v.gz", some, 3);
+    write_records("e.gz", empty, 2);
+    hr_feature_column *all = hr_categorical_column_with_vocabulary_file("a", "v.gz", .tfrecord_gzip = true);
+    if (hr_feature_column_error(all)) fail_msg("%s", hr_feature_column_error(all)->text);
+    assert_int_equal(words_of(all)->size, 3);
+    assert_int_equal(hr__map_key(&words_of(all)->ids, 2).size, 2);
+    hr_feature_column *less =
+        hr_categorical_column_with_vocabulary_file("a", "v.gz", .tfrecord_gzip = true, .vocabulary_size = &two);
+    assert_int_equal(words_of(less)->size, 2);
+    hr_feature_column_unref(all);
+    hr_feature_column_unref(less);
+    assert_refused(
+        hr_categorical_column_with_vocabulary_file("a", "v.gz", .tfrecord_gzip = true, .vocabulary_size = &four),
+        "column.vocabulary_size");
+    assert_refused(hr_categorical_column_with_vocabulary_file("a", "e.gz", .tfrecord_gzip = true), "column.vocabulary");
+    write_file("t.txt", "a\nb\n", 4);
+    hr_feature_column *text = hr_categorical_column_with_vocabulary_file("a", "t.txt", .tfrecord_gzip = true);
+    assert_non_null(hr_feature_column_error(text));
+    hr_feature_column_unref(text);
+}
+
 static void *make_and_drop(void *user)
 {
     (void)user;
@@ -122,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_of_one_file_share_its_words),
         cmocka_unit_test(lines_are_whole_wherever_blocks_end),
+        cmocka_unit_test(words_may_be_records),
         cmocka_unit_test(any_thread_makes_and_drops_them),
         cmocka_unit_test(no_allocation_failure_leaks_or_leaves_half_a_file),
     };
