@@ -1,5 +1,5 @@
 /* csv: the source's conformance, and what its errors name. */
-#include "tests/data/conformance.h"
+#include "tests/data/strings.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@ static int write_rows(void **state)
                 (size_t)sprintf(text + used, "%d,%g,%s\n", f * ROWS + r, r / 4.0, r % 5 ? "plain" : "\"two\nlines\"");
         snprintf(path, sizeof path, "good-%d.csv", f);
         write_file(path, text, used);
+        if (f == 1) write_gzip("zipped.csv.gz", text, used);
     }
     size_t lists = (size_t)sprintf(text, "# made by a test\nid,tags\n");
     for (int r = 0; r < ROWS; r++)
@@ -71,6 +72,7 @@ HR_SAMPLE(csv_with_rejects)
 {
     return hr_batch(hr_shuffle(uneven(true, false, (hr_policy){.on_error = HR_SKIP}), 30), 7);
 }
+HR_SAMPLE(csv_gzip) { return hr_batch(hr_shuffle(rows("zipped.csv.gz"), 30), 7); }
 HR_SAMPLE(csv_fails) { return rows("bad.csv"); }
 
 static void csv_gives_the_rows_of_all_files(void **state)
@@ -199,6 +201,19 @@ static void csv_reads_back_what_the_writer_wrote(void **state)
     }
 }
 
+static void csv_reads_a_pipe_but_once(void **state)
+{
+    (void)state;
+    static run got;
+    static const char text[] = "id,a name\n1,x\n2,y\n";
+    int saved = give_input(text, sizeof text - 1);
+    assert_fails(hr_csv("-"), HR_INVALID_ARGUMENT, "csv.columns");
+    run_all(&got, hr_repeat(rows("-"), .count = HR_I64(2)), (way){0});
+    take_input_back(saved);
+    assert_int_equal(got.count, 2);
+    assert_string_equal(got.error.kind, "source.once");
+}
+
 static void csv_names_file_line_and_column_of_a_wrong_field(void **state)
 {
     (void)state;
@@ -269,6 +284,7 @@ int main(void)
         HR_CONFORMANCE(csv),
         HR_CONFORMANCE(csv_in_epochs),
         HR_CONFORMANCE(csv_lists),
+        HR_CONFORMANCE(csv_gzip),
         HR_CONFORMANCE(csv_with_rejects),
         HR_CONFORMANCE_OF_FAILURE(csv_fails),
         cmocka_unit_test(csv_leaves_out_wrong_rows_by_a_policy),
@@ -276,6 +292,7 @@ int main(void)
         cmocka_unit_test(csv_gives_the_rows_of_all_files),
         cmocka_unit_test(csv_gives_lists_as_ragged_components),
         cmocka_unit_test(csv_reads_back_what_the_writer_wrote),
+        cmocka_unit_test(csv_reads_a_pipe_but_once),
         cmocka_unit_test(csv_names_file_line_and_column_of_a_wrong_field),
     };
     return cmocka_run_group_tests(tests, write_rows, NULL);
