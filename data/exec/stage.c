@@ -7,7 +7,8 @@
 /* What a unit is at first, until there is something to measure; of batches, it is one. */
 enum { FIRST_ELEMENTS = 16, FIRST_BYTES = 64 << 10 };
 
-enum { GROWTH = 4 /* a window that is the engine's choice may become so many times its first size */ };
+/* A window of the engine's choice may become so many times its first size: more takes memory, and leaves the cache. */
+enum { GROWTH = 2 };
 
 /* ---- cutting ---- */
 
