@@ -59,7 +59,8 @@ const char *compression_words(const char *between); /* "GZIP, ZLIB" for between 
 /* The files that an argument means: "-" is standard input, a name that exists or is no pattern is itself. */
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);
 /* Those of the arguments from number `first` up to `end`, one after the other. hr_file_list_clear also after a failure. */
-hr_status match_arguments(const command_call *call, int first, int end, hr_file_list *out, hr_error *err);
+hr_status match_arguments_from(const command_call *call, int first, int end, hr_file_list *out, hr_error *err);
+hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err); /* from 0 on */
 
 /* ---- saying what is wrong; all go to standard error ---- */
 

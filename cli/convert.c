@@ -174,7 +174,7 @@ static int convert(const command_call *call, conversion *c)
     c->opts.user = &c->bar;
     catch_interrupt();
     progress_start(&c->bar, "converting");
-    hr_status st = match_arguments(call, 0, call_arguments(call), &c->opts.inputs, &err);
+    hr_status st = match_arguments(call, call_arguments(call), &c->opts.inputs, &err);
     if (st == HR_OK) st = find_schema(call, c, &err);
     if (st == HR_OK) st = hr__convert(&c->opts, &result, &err);
     progress_end(&c->bar);

@@ -35,7 +35,7 @@ static hr_status append(hr_file_list *to, hr_file_list *from, hr_error *err)
     return HR_OK;
 }
 
-hr_status match_arguments(const command_call *call, int first, int end, hr_file_list *out, hr_error *err)
+hr_status match_arguments_from(const command_call *call, int first, int end, hr_file_list *out, hr_error *err)
 {
     hr_status st = HR_OK;
     *out = (hr_file_list){0};
@@ -46,6 +46,11 @@ hr_status match_arguments(const command_call *call, int first, int end, hr_file_
         hr_file_list_clear(&found);
     }
     return st;
+}
+
+hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err)
+{
+    return match_arguments_from(call, 0, count, out, err);
 }
 
 const char *compression_words(const char *between)

@@ -73,7 +73,7 @@ int show_records(command_call *call, int64_t lines)
     hr_file_list files = {0};
     show s = {.raw = flag_given(call, "raw"), .left = flag_number(call, "lines", lines)};
     hr_status st = make_writer(call, &s, &err);
-    if (st == HR_OK) st = match_arguments(call, 0, call_arguments(call), &files, &err);
+    if (st == HR_OK) st = match_arguments(call, call_arguments(call), &files, &err);
     for (int64_t f = 0; f < files.count && st == HR_OK && s.left > 0; f++) st = show_file(&s, files.path[f], &err);
     hr_file_list_clear(&files);
     hr_json_writer_free(s.writer);

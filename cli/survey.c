@@ -49,7 +49,7 @@ static void begin_bar(survey_run *run)
 
 hr_status begin_survey(const command_call *call, int first, survey_run *run, hr_error *err)
 {
-    HR_TRY(match_arguments(call, first, call_arguments(call), &run->files, err));
+    HR_TRY(match_arguments_from(call, first, call_arguments(call), &run->files, err));
     begin_bar(run);
     return HR_OK;
 }

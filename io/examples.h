@@ -138,8 +138,6 @@ typedef struct hr_survey_opts {
  * numbers, else string; numbers with zeros in front and such that int64 cannot hold are text. Empty fields say nothing. */
 HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
                                       hr_error *err);
-#define hr_infer_schema(files, out, err, ...)                                                                          \
-    hr_infer_schema_with((files), &(hr_survey_opts){.struct_size = sizeof(hr_survey_opts), __VA_ARGS__}, (out), (err))
 
 /* The section as text that hr_schema_file_open reads, a field a line; behind an inferred one, as a comment, which record decided its
  * type. Gives *text (hr_free). */
@@ -206,8 +204,6 @@ typedef struct hr_feature_stats {
 typedef struct hr_stats hr_stats;
 HR_API hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts *opts, hr_stats **out,
                                        hr_error *err);
-#define hr_compute_stats(files, out, err, ...)                                                                         \
-    hr_compute_stats_with((files), &(hr_survey_opts){.struct_size = sizeof(hr_survey_opts), __VA_ARGS__}, (out), (err))
 HR_API int64_t hr_stats_records(const hr_stats *stats);
 HR_API int64_t hr_stats_features(const hr_stats *stats);
 HR_API const hr_feature_stats *hr_stats_feature(const hr_stats *stats, int64_t i); /* sorted by key; borrowed */
@@ -239,10 +235,6 @@ typedef struct hr_vocabulary_word {
 typedef struct hr_vocabulary hr_vocabulary;
 HR_API hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature,
                                           const hr_count_vocabulary_opts *opts, hr_vocabulary **out, hr_error *err);
-#define hr_count_vocabulary(files, feature, out, err, ...)                                                             \
-    hr_count_vocabulary_with(                                                                                          \
-        (files), (feature), &(hr_count_vocabulary_opts){.struct_size = sizeof(hr_count_vocabulary_opts), __VA_ARGS__}, \
-        (out), (err))
 HR_API int64_t hr_vocabulary_size(const hr_vocabulary *vocabulary);
 HR_API hr_vocabulary_word hr_vocabulary_at(const hr_vocabulary *vocabulary, int64_t i); /* borrowed */
 HR_API int64_t hr_vocabulary_distinct(const hr_vocabulary *vocabulary); /* with those that were left out */

@@ -25,8 +25,7 @@ static void encodings_of_one_meaning_are_read_alike(void **state)
         "0a0c0a0a12051a030a01050a0161",                         /* the value before the key */
         "0a180a0a0a016112051a030a01010a0a0a016112051a030a0105", /* the key twice: the last one counts */
         "0a110a0f0a0161120a0a030a01781a030a0105",               /* two kinds: the last one counts */
-        "1a0100"
-        "0a0c0a0a0a016112051a030a0105", /* an unknown field in front */
+        "1a01000a0c0a0a0a016112051a030a0105",                   /* an unknown field in front */
     };
     hr_example_walk *walk = hr_example_walk_new();
     hr_example_contents c;

@@ -31,7 +31,7 @@ static void small_files_are_described_exactly(void **state)
     write_string("a.jsonl",
                  "{\"i\": 5, \"x\": 0.5, \"s\": \"ab\"}\n{\"i\": [0, 5], \"x\": {\"$float\": \"NaN\"}, \"s\": \"\"}\n"
                  "{\"i\": -3, \"x\": {\"$float\": \"Infinity\"}, \"s\": \"ab\"}\n{\"x\": -1.5, \"n\": null}\n");
-    assert_ok(hr_compute_stats(&files, &stats, &err), &err);
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
     assert_int_equal(hr_stats_records(stats), 4);
     assert_int_equal(hr_stats_features(stats), 4);
     const hr_feature_stats *i = find(stats, "i"), *x = find(stats, "x"), *s = find(stats, "s");
@@ -89,7 +89,7 @@ static void many_records_are_described_alike_by_any_number_of_threads(void **sta
         hr_error err;
         char *text;
         hr_set_threads(threads);
-        assert_ok(hr_compute_stats(&files, &stats, &err), &err);
+        assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
         const hr_feature_stats *x = find(stats, "x"), *id = find(stats, "id"), *w = find(stats, "w");
         assert_true(fabs(x->mean - 1006) < 0.02 && fabs(x->std - 1) < 0.02);
         assert_true(fabs(x->quantile[3] - 1006) < 4.1 && x->quantile[0] >= x->min && x->quantile[6] <= x->max);
@@ -121,7 +121,7 @@ static void columns_have_the_constants_of_the_way_to_normalize(void **state)
         "columns:\n  \"a b\": {numeric: \"a b\", log1p: true, mean: 1.0397208, std: 0.3465736}\n",
     };
     write_string("a.csv", "a b,same,s\n1,2,x\n3,2,y\n");
-    assert_ok(hr_compute_stats(&files, &stats, &err), &err);
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
     for (int how = 0; how < 3; how++) {
         assert_ok(hr_stats_columns_text(stats, (hr_normalization)how, &text, &err), &err);
         assert_string_equal(text, expected[how]);
@@ -198,7 +198,8 @@ static void words_come_by_counts_then_bytes(void **state)
         "a.jsonl",
         "{\"w\": [\"b\", \"a\", \"b\"], \"i\": 7, \"x\": 1.5}\n{\"w\": [\"ab\", \"c\", \"c\"], \"i\": [-1, 7]}\n{}\n");
     static const char *const expected[] = {"b", "c", "a", "ab"};
-    assert_ok(hr_count_vocabulary(&files, "w", &v, &err, .top_k = 0), &err);
+    const hr_count_vocabulary_opts few = {.struct_size = sizeof few, .min_count = 2, .top_k = 1};
+    assert_ok(hr_count_vocabulary_with(&files, "w", NULL, &v, &err), &err);
     assert_int_equal(hr_vocabulary_size(v), 4);
     for (int i = 0; i < 4; i++) {
         const hr_vocabulary_word w = hr_vocabulary_at(v, i);
@@ -213,16 +214,16 @@ static void words_come_by_counts_then_bytes(void **state)
     assert_memory_equal(text, "b\nc\na\nab\n", 9);
     free(text);
     hr_vocabulary_free(v);
-    assert_ok(hr_count_vocabulary(&files, "w", &v, &err, .min_count = 2, .top_k = 1), &err);
+    assert_ok(hr_count_vocabulary_with(&files, "w", &few, &v, &err), &err);
     assert_int_equal(hr_vocabulary_size(v), 1);
     assert_int_equal(hr_vocabulary_distinct(v), 4);
     hr_vocabulary_free(v);
-    assert_ok(hr_count_vocabulary(&files, "i", &v, &err, .top_k = 0), &err);
+    assert_ok(hr_count_vocabulary_with(&files, "i", NULL, &v, &err), &err);
     assert_memory_equal(hr_vocabulary_at(v, 1).word.data, "-1", 2);
     hr_vocabulary_free(v);
-    assert_int_equal(hr_count_vocabulary(&files, "x", &v, &err, .top_k = 0), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_count_vocabulary_with(&files, "x", NULL, &v, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "vocabulary.type");
-    assert_int_equal(hr_count_vocabulary(&files, "y", &v, &err, .top_k = 0), HR_NOT_FOUND);
+    assert_int_equal(hr_count_vocabulary_with(&files, "y", NULL, &v, &err), HR_NOT_FOUND);
     assert_string_equal(err.kind, "vocabulary.feature");
 }
 
@@ -237,7 +238,7 @@ static void words_that_no_line_can_hold_are_refused(void **state)
         const hr_file_list files = files_of(&path, 1);
         snprintf(text, sizeof text, "{\"w\": \"%s\"}\n", words[i]);
         write_string("a.jsonl", text);
-        assert_ok(hr_count_vocabulary(&files, "w", &v, &err, .top_k = 0), &err);
+        assert_ok(hr_count_vocabulary_with(&files, "w", NULL, &v, &err), &err);
         assert_int_equal(hr_vocabulary_check(v, &err), HR_INVALID_ARGUMENT);
         assert_int_equal(hr_vocabulary_write(v, "none.txt", &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "vocabulary.word");
@@ -262,8 +263,8 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             char *text = NULL;
             fail_allocation(n);
             if (which)
-                st = hr_count_vocabulary(&files, "s", &v, NULL, .top_k = 0);
-            else if ((st = hr_compute_stats(&files, &stats, NULL)) == HR_OK)
+                st = hr_count_vocabulary_with(&files, "s", NULL, &v, NULL);
+            else if ((st = hr_compute_stats_with(&files, NULL, &stats, NULL)) == HR_OK)
                 st = hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, &text, NULL);
             allocations_since();
             hr_free(text);

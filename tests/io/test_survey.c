@@ -12,7 +12,7 @@ static char *infer(char **path, int count, hr_schema_file **schema)
     hr_error err;
     char *text;
     const hr_file_list files = files_of(path, count);
-    assert_ok(hr_infer_schema(&files, schema, &err), &err);
+    assert_ok(hr_infer_schema_with(&files, NULL, schema, &err), &err);
     assert_ok(hr_schema_file_text(*schema, &text, &err), &err);
     return text;
 }
@@ -32,7 +32,7 @@ static void every_csv_value_counts_and_empty_ones_say_nothing(void **state)
 {
     (void)state;
     write_string("a.csv",
-               "id,x,s,zip,big,none\n1,,a,01,9223372036854775807,\n2,3,,2,9223372036854775808,\n,2.5,7,3,1,\n");
+                 "id,x,s,zip,big,none\n1,,a,01,9223372036854775807,\n2,3,,2,9223372036854775808,\n,2.5,7,3,1,\n");
     assert_schema("a.csv", "schema:\n"
                            "  int64:\n"
                            "    - id  # int64 first in record 0: \"1\"; missing in 1 of 3\n"
@@ -202,7 +202,7 @@ static void damage_is_an_error_with_its_place(void **state)
     bytes[size - 30] ^= 1;
     write_file("a.tfrecord", bytes, size);
     free(bytes);
-    assert_int_equal(hr_infer_schema(&files, &schema, &err), HR_DATA_LOSS);
+    assert_int_equal(hr_infer_schema_with(&files, NULL, &schema, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.data_crc");
     assert_int_equal(err.record, 19999);
     assert_null(schema);
@@ -210,7 +210,7 @@ static void damage_is_an_error_with_its_place(void **state)
     assert_ok(hr_record_writer_open("a.tfrecord", NULL, &w, &err), &err);
     assert_ok(hr_record_write(w, "\x0a\x7f", 2, &err), &err);
     assert_ok(hr_record_writer_commit(w, &err), &err);
-    assert_int_equal(hr_infer_schema(&files, &schema, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_infer_schema_with(&files, NULL, &schema, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.wire");
     assert_int_equal(err.record, 0);
     assert_string_equal(err.file, "a.tfrecord");
@@ -227,12 +227,13 @@ static void progress_can_stop_it(void **state)
 {
     (void)state;
     int calls = 0;
+    const hr_survey_opts opts = {.struct_size = sizeof opts, .progress = stop, .user = &calls};
     hr_schema_file *schema;
     hr_error err;
     char *path = "a.tfrecord";
     const hr_file_list files = files_of(&path, 1);
     write_rows("a.tfrecord", 100000, -1);
-    assert_int_equal(hr_infer_schema(&files, &schema, &err, .progress = stop, .user = &calls), HR_CANCELLED);
+    assert_int_equal(hr_infer_schema_with(&files, &opts, &schema, &err), HR_CANCELLED);
     assert_int_equal(calls, 2);
 }
 
@@ -252,7 +253,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             char *text = NULL;
             hr_error err;
             fail_allocation(n);
-            st = hr_infer_schema(&files, &schema, &err);
+            st = hr_infer_schema_with(&files, NULL, &schema, &err);
             if (st == HR_OK) st = hr_schema_file_text(schema, &text, &err);
             allocations_since();
             hr_free(text);
