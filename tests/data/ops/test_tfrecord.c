@@ -119,6 +119,33 @@ static void tfrecord_counts_what_its_policy_passes_over(void **state)
     hr_iterator_free(it);
 }
 
+/* Stopped anywhere, saved and gone on: what is read a second time is not kept a second time. */
+static void tfrecord_keeps_what_it_passes_over_once(void **state)
+{
+    (void)state;
+    static run part;
+    const hr_policy policy = {.on_error = HR_QUARANTINE, .quarantine_file = "once.jsonl"};
+    for (int stop = 1; stop < 2 * RECORDS; stop += 7) {
+        hr_error err;
+        void *saved;
+        size_t size;
+        int lines = 0;
+        hr_iterator *it = iterate(hr_shuffle(hr_tfrecord("bad-*", .policy = policy), 20), (way){.workers = 2});
+        part.count = 0;
+        run_on(&part, it, stop);
+        assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+        hr_iterator_free(it);
+        run_all(&part, hr_shuffle(hr_tfrecord("bad-*", .policy = policy), 20),
+                (way){.state = saved, .state_size = size});
+        assert_int_equal(part.end, HR_END);
+        hr_free(saved);
+        char *text = read_whole_file("once.jsonl", &size);
+        for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
+        free(text);
+        assert_int_equal(lines, 5); /* as tfrecord_counts_what_its_policy_passes_over says */
+    }
+}
+
 static void tfrecord_over_its_budget_says_so(void **state)
 {
     (void)state;
@@ -178,6 +205,7 @@ int main(void)
         HR_CONFORMANCE_OF_FAILURE(tfrecord_over_budget),
         HR_CONFORMANCE_OF_FAILURE(tfrecord_damaged),
         cmocka_unit_test(tfrecord_counts_what_its_policy_passes_over),
+        cmocka_unit_test(tfrecord_keeps_what_it_passes_over_once),
         cmocka_unit_test(tfrecord_over_its_budget_says_so),
         cmocka_unit_test(tfrecord_looks_at_the_checksums_that_are_asked_for),
         cmocka_unit_test(tfrecord_reads_files_in_the_order_of_their_names),
