@@ -1,5 +1,6 @@
 /* from_generator: called again, called from the number, called by several threads, loaded; and what it may not do. */
 #include "tests/data/ops/vectors.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,18 +11,18 @@ typedef struct counter {
     int64_t next;
 } counter;
 
-static int alive; /* counters */
+static atomic_int alive; /* counters */
 
 static void *open_counter(void *user)
 {
     (void)user;
-    alive++;
+    atomic_fetch_add(&alive, 1);
     return calloc(1, sizeof(counter));
 }
 
 static void close_counter(void *generator)
 {
-    alive--;
+    atomic_fetch_sub(&alive, 1);
     free(generator);
 }
 
@@ -105,7 +106,7 @@ static void each_iterator_has_a_generator_of_its_own(void **state)
     hr_dataset *ds = hr_take(counters(false), 3);
     assert_int64_values(hr_dataset_ref(ds), HR_I64(0, 1, 4), 3);
     assert_int64_values(ds, HR_I64(0, 1, 4), 3);
-    assert_int_equal(alive, 0);
+    assert_int_equal(atomic_load(&alive), 0);
 }
 
 static void *no_generator(void *user)
