@@ -27,6 +27,7 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     if (o->split_column)
         printf(" (%s to train, %s to test)", with_commas(r->written - r->written_test), with_commas(r->written_test));
     if (r->resumed) printf(" (%s of them before)", with_commas(r->resumed));
+    if (r->rejected) printf(", %s rejected", with_commas(r->rejected));
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
     if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
     printf("\n%s read, %s as tf.Examples, in %d file%s in %s\n", human_bytes((double)r->bytes_in),
@@ -46,6 +47,7 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
     cJSON_AddNumberToObject(top, "written_test", (double)r->written_test);
     cJSON_AddNumberToObject(top, "resumed", (double)r->resumed);
     cJSON_AddNumberToObject(top, "dropped", (double)r->dropped);
+    cJSON_AddNumberToObject(top, "rejected", (double)r->rejected);
     cJSON_AddNumberToObject(top, "blank_lines", (double)r->blank);
     cJSON_AddNumberToObject(top, "bytes_in", (double)r->bytes_in);
     cJSON_AddNumberToObject(top, "bytes_out", (double)r->bytes_out);
@@ -101,6 +103,20 @@ static int read_output(const command_call *call, hr__convert_opts *o)
     return flag_compression(call, &o->compression) ? 0 : WRONG_USE;
 }
 
+static int read_policy(const command_call *call, hr_policy *policy)
+{
+    const char *word = flag_text(call, "on-error");
+    if (word && strcmp(word, "fail") != 0 && strcmp(word, "skip") != 0)
+        return usage_error(call, "--on-error: expected fail or skip, found \"%s\"", word);
+    policy->quarantine_file = flag_text(call, "rejects");
+    policy->on_error = policy->quarantine_file ? HR_QUARANTINE : word && strcmp(word, "skip") == 0 ? HR_SKIP : HR_FAIL;
+    policy->max_errors = flag_number(call, "max-errors", 0);
+    if (word && policy->quarantine_file) return usage_error(call, "--on-error and --rejects: expected one, found both");
+    if (policy->max_errors && policy->on_error == HR_FAIL)
+        return usage_error(call, "--max-errors: expected --rejects or --on-error skip with it");
+    return 0;
+}
+
 /* A format's flag must name one, for which the library says what there is. */
 static int read_flags(const command_call *call, conversion *c)
 {
@@ -116,7 +132,8 @@ static int read_flags(const command_call *call, conversion *c)
     o->delimiter = flag_text(call, "delimiter");
     o->separator = flag_text(call, "separator");
     o->na_value = flag_text(call, "na-value");
-    const int code = read_output(call, o);
+    int code = read_policy(call, &o->policy);
+    if (code == 0) code = read_output(call, o);
     return code ? code : read_split(call, c);
 }
 
@@ -217,6 +234,9 @@ static const flag flags[] = {
     {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row of CSV; default ,"},
     {FLAG_TEXT, "separator", 0, "C", "between several values in a field of CSV that is written"},
     {FLAG_TEXT, "na-value", 0, "TEXT", "counts as missing in a CSV, besides an empty field"},
+    {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
+    {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},
+    {FLAG_COUNT, "max-errors", 0, "N", "end with an error if more than N are skipped"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
     {0},
 };

@@ -117,7 +117,7 @@ static void read_batch(converter *k, batch *b)
 
 static void encode_piece(const converter *k, hr__convert_piece *piece)
 {
-    piece->records = piece->dropped = 0;
+    piece->records = piece->dropped = piece->rejected = 0;
     piece->out_used = 0;
     piece->status = HR_OK;
     for (int i = 0; k->result->missing && i < k->plan.opts->schema->fields; i++) piece->missing[i] = 0;
@@ -178,6 +178,7 @@ static void deal_piece(converter *k, hr__convert_piece *piece)
     result->blank += piece->blank;
     result->written += piece->records;
     result->dropped += piece->dropped;
+    result->rejected += piece->rejected;
     for (int c = 0; result->missing && c < k->plan.opts->schema->fields; c++) result->missing[c] += piece->missing[c];
 }
 
@@ -210,6 +211,11 @@ static hr_status tell(converter *k, hr_error *err)
                    (long long)p.rows);
 }
 
+static hr_status check_budget(const converter *k, const hr_error *last, hr_error *err)
+{
+    return hr__policy_budget(k->plan.policy, "convert", k->result->rejected, k->result->rows, last, err);
+}
+
 static hr_status run(converter *k, hr_error *err)
 {
     k->stage[0] = &k->memory[0];
@@ -217,7 +223,11 @@ static hr_status run(converter *k, hr_error *err)
         const int64_t tasks = 1 + (k->stage[1] ? k->stage[1]->count : 0) + (k->stage[2] ? k->lanes.all : 0);
         hr__parallel_for(tasks, run_task, k);
         HR_TRY(check_round(k, err));
-        for (int i = 0; k->stage[1] && i < k->stage[1]->count; i++) deal_piece(k, &k->stage[1]->piece[i]);
+        for (int i = 0; k->stage[1] && i < k->stage[1]->count; i++) {
+            hr__convert_piece *piece = &k->stage[1]->piece[i];
+            deal_piece(k, piece);
+            if (piece->rejected) HR_TRY(check_budget(k, &piece->err, err));
+        }
         HR_TRY(tell(k, err));
         const bool more = k->stage[0] && !k->stage[0]->last && k->stage[0]->status == HR_OK;
         k->stage[2] = k->stage[1];
@@ -263,6 +273,7 @@ static hr_status prepare(converter *k, hr_error *err)
     const hr__convert_opts *o = k->plan.opts;
     HR_TRY(plan_formats(&k->plan, err));
     HR_TRY(plan_rows(o, err));
+    HR_TRY(hr__policy_new(&o->policy, "convert", &k->plan.policy, err));
     for (int64_t i = 0; i < o->inputs.count && k->total >= 0; i++) {
         const int64_t size = size_of(o->inputs.path[i]);
         k->total = size < 0 ? -1 : k->total + size;
@@ -280,6 +291,7 @@ static void close_input(converter *k)
     if (!k->source) return;
     const int64_t size = size_of(k->path);
     k->result->bytes_in += k->plan.from->bytes(k->source);
+    if (k->plan.from->damaged) k->result->rejected += k->plan.from->damaged(k->source);
     k->plan.from->close(k->source);
     k->source = NULL;
     if (size > 0) k->before += size;
@@ -292,13 +304,14 @@ static hr_status run_all(converter *k, hr_error *err)
         HR_TRY(run(k, err));
         close_input(k);
     }
-    return HR_OK;
+    return check_budget(k, NULL, err);
 }
 
 static void clean_up(converter *k)
 {
     close_input(k);
     hr__lanes_close(&k->lanes);
+    hr__policy_free(k->plan.policy);
     for (int b = 0; b < STAGES; b++)
         for (int i = 0; i < PIECES; i++) {
             hr__convert_piece *piece = &k->memory[b].piece[i];

@@ -37,6 +37,9 @@ typedef struct hr__convert_opts {
     int require_count;
     const char *delimiter, *na_value; /* of a CSV, in or out, as hr_csv_opts */
     const char *separator;            /* between the values of a cell of a CSV that is written; as hr_csv_writer_opts */
+    /* What becomes of rows that cannot be read or are not as the schema says, and of damaged TFRecords. JSON lines end at
+     * the first mistake whatever it says. */
+    hr_policy policy;
     bool no_sync;
     bool (*progress)(const hr__convert_progress *p, void *user); /* false: stop; from the calling thread */
     void *user;
@@ -44,6 +47,7 @@ typedef struct hr__convert_opts {
 
 typedef struct hr__convert_result {
     int64_t rows, written, dropped, blank; /* blank: lines that were no rows */
+    int64_t rejected;                      /* rows and damaged records that .policy passed over */
     int64_t written_test;                  /* of `written`, if rows are split */
     int64_t *missing;                      /* a field of the schema: written rows without it */
     int64_t bytes_in, bytes_out;           /* text or records; as tf.Examples with their frames, before compression */

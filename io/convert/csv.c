@@ -86,6 +86,7 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
     hr__csv_source *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "convert");
     s->path = path;
+    s->policy = plan->policy;
     hr_status st = prepare(s, plan->opts, err);
     if (st == HR_OK)
         *source = s;

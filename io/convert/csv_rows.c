@@ -19,6 +19,8 @@ typedef struct csv_piece {
     char *values;
     size_t values_room;
     void *scratch;
+    uint64_t *rejected; /* a bit a row, if there is a policy */
+    size_t rejected_room;
     struct more_bytes *bytes; /* what the parser asked for */
     hr__convert_piece *piece;
 } csv_piece;
@@ -52,6 +54,7 @@ void hr__csv_piece_free(void *memory)
     hr_free(own->column);
     hr_free(own->values);
     hr_free(own->scratch);
+    hr_free(own->rejected);
     hr_free(own);
 }
 
@@ -93,13 +96,36 @@ static void *more_bytes(size_t size, void *user)
     return bytes->data;
 }
 
+/* A row that the policy passes over, or the failure that ends all. */
 static void note_failure(int64_t row, const hr_error *error, void *user)
 {
-    hr__convert_piece *piece = ((csv_piece *)user)->piece;
-    (void)row;
+    csv_piece *own = user;
+    hr__convert_piece *piece = own->piece;
+    hr__policy *policy = ((const hr__csv_source *)piece->source)->policy;
     if (piece->status != HR_OK) return;
-    piece->status = error->code;
     piece->err = *error;
+    if (!hr__policy_covers(policy, error)) {
+        piece->status = error->code;
+        return;
+    }
+    const hr_view text = {own->block.data + (error->offset - own->block.offset), error->length};
+    own->rejected[row / 64] |= UINT64_C(1) << row % 64;
+    piece->rejected++;
+    piece->status = hr__policy_take(policy, error, text, &piece->err);
+}
+
+static hr_status clear_rejected(const hr__csv_source *source, csv_piece *own, hr_error *err)
+{
+    const size_t size = ((size_t)own->block.rows / 64 + 1) * sizeof *own->rejected;
+    if (!source->policy) return HR_OK;
+    if (!grow(&own->rejected, &own->rejected_room, size)) return hr_no_memory(err, "convert: rows");
+    memset(own->rejected, 0, size);
+    return HR_OK;
+}
+
+static bool is_rejected(const csv_piece *own, int64_t row)
+{
+    return own->rejected && own->rejected[row / 64] >> row % 64 & 1;
 }
 
 /* A column starts a cache line behind where the one before ends, so that columns never lie a multiple of 4096 apart by
@@ -124,6 +150,7 @@ static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
     csv_piece *own = piece->own;
     hr__csv_sink sink = {.column = own->column, .bytes = more_bytes, .failed = note_failure, .user = own};
     HR_TRY(lay_out_columns(source, own, &piece->err));
+    HR_TRY(clear_rejected(source, own, &piece->err));
     HR_TRY(hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err));
     return piece->status;
 }
@@ -174,6 +201,7 @@ static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
     HR_TRY(hr__piece_reserve(piece, room, rows, &piece->err));
     for (int64_t r = 0; r < own->block.rows; r++) {
         bool test;
+        if (is_rejected(own, r)) continue;
         if (is_dropped(source, own, r)) {
             piece->dropped++;
             continue;

@@ -13,8 +13,9 @@ typedef struct hr__csv_source {
     hr__row_writer *writer;
     hr__csv_file *file;
     const hr__csv_layout *layout;
-    int split;     /* the column by which rows are split, -1: they are not */
-    bool *require; /* a column of the schema */
+    int split;          /* the column by which rows are split, -1: they are not */
+    bool *require;      /* a column of the schema */
+    hr__policy *policy; /* of the plan */
 } hr__csv_source;
 
 /* Copies the rows of a block into the piece. */

@@ -86,11 +86,15 @@ static hr_status keep(const hr__schema_file *schema, examples *own, const hr_exa
                        "expected a tf.Example, whose features a schema can name, found a SequenceExample");
     hr_example_clear(own->kept);
     for (int i = 0; i < schema->fields; i++) {
+        const hr_tensor *values = hr__convert_values(c, schema->field[i].name);
+        const bool fits = is_missing(values) || values->dtype == schema->field[i].stored;
+        if (!fits) return wrong_type(&schema->field[i], values, err);
+    }
+    for (int i = 0; i < schema->fields; i++) {
         const hr__schema_field *field = &schema->field[i];
         const hr_tensor *values = hr__convert_values(c, field->name);
         missing[i] += is_missing(values);
         if (is_missing(values)) continue;
-        if (values->dtype != field->stored) return wrong_type(field, values, err);
         hr_example_add(own->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);
     }
     return hr_example_bytes(own->kept, example, err);
@@ -127,6 +131,15 @@ static hr_status encode_row(const hr__convert_opts *o, hr__convert_piece *piece,
     return HR_OK;
 }
 
+/* A record that the policy passes over is told of with its bytes. */
+static hr_status reject(const hr__convert_plan *plan, hr__convert_piece *piece, hr_view example)
+{
+    if (!hr__policy_covers(plan->policy, &piece->err)) return piece->status;
+    const hr_error why = piece->err;
+    piece->rejected++;
+    return hr__policy_take(plan->policy, &why, example, &piece->err);
+}
+
 void hr__examples_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
     const examples *own = piece->own;
@@ -135,6 +148,7 @@ void hr__examples_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
     for (int i = 0; i < own->count && piece->status == HR_OK; i++) {
         const hr_view example = {own->bytes.data + begin, (int64_t)(own->end[i] - begin)};
         piece->status = encode_row(plan->opts, piece, i, example);
+        if (piece->status != HR_OK) piece->status = reject(plan, piece, example);
         begin = own->end[i];
     }
 }

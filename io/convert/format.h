@@ -4,6 +4,7 @@
 #define HR_CONVERT_FORMAT_H
 
 #include "io/convert.h"
+#include "io/policy.h"
 #include <headrace/examples.h>
 
 typedef struct hr__format hr__format;
@@ -11,6 +12,7 @@ typedef struct hr__format hr__format;
 typedef struct hr__convert_plan {
     const hr__convert_opts *opts;
     const hr__format *from, *to;
+    hr__policy *policy; /* NULL: nothing is passed over */
 } hr__convert_plan;
 
 /* A framed record, and the next one of its shard in the same piece. */
@@ -30,11 +32,11 @@ typedef struct hr__convert_piece {
     size_t out_room, out_used;
     hr__convert_record *record;
     size_t record_room;
-    int64_t records, dropped;
+    int64_t records, dropped, rejected;
     int64_t *missing;     /* a field of the schema */
     int32_t *head, *tail; /* a lane: its records here */
     hr_status status;
-    hr_error err;
+    hr_error err; /* also of the row that was rejected last */
 } hr__convert_piece;
 
 struct hr__format {
@@ -48,8 +50,9 @@ struct hr__format {
     hr_status (*read)(void *source, hr__convert_piece *piece, hr_error *err);
     /* Makes framed records of them, counts, sets status: on any thread. */
     void (*encode)(const hr__convert_plan *plan, hr__convert_piece *piece);
-    int64_t (*place)(const void *source); /* bytes read of the file as it lies on the disk */
-    int64_t (*bytes)(const void *source); /* of its text or records, inflated */
+    int64_t (*place)(const void *source);   /* bytes read of the file as it lies on the disk */
+    int64_t (*bytes)(const void *source);   /* of its text or records, inflated */
+    int64_t (*damaged)(const void *source); /* records that were passed over below; NULL: there are none such */
     void (*close)(void *source);
     void (*piece_free)(void *own);
 

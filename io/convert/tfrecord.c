@@ -30,11 +30,12 @@ static void close_source(void *source)
 
 static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
 {
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = plan->opts->input_compression};
+    const hr_record_opts opts = {
+        .struct_size = sizeof opts, .compression = plan->opts->input_compression, .policy = plan->opts->policy};
     tfrecord_source *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "convert");
     s->path = path;
-    hr_status st = hr_record_reader_open(path, &opts, &s->reader, err);
+    hr_status st = hr_record_reader_open_with(path, &opts, &s->reader, err);
     if (st == HR_OK)
         *source = s;
     else
@@ -45,6 +46,11 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
 static int64_t place_of(const void *source) { return hr_record_offset(((const tfrecord_source *)source)->reader); }
 static int64_t bytes_of(const void *source) { return ((const tfrecord_source *)source)->bytes; }
 
+static int64_t damaged(const void *source)
+{
+    return hr_record_damage(((const tfrecord_source *)source)->reader).errors;
+}
+
 const hr__format hr__format_tfrecord = {
     .name = "tfrecord",
     .extensions = ".tfrecord .tfrecords .tfr",
@@ -53,6 +59,7 @@ const hr__format hr__format_tfrecord = {
     .encode = hr__examples_encode,
     .place = place_of,
     .bytes = bytes_of,
+    .damaged = damaged,
     .close = close_source,
     .piece_free = hr__examples_free,
 };

@@ -91,6 +91,35 @@ it_finds_types_and_columns_where_there_is_no_schema() {
     ends_with 0
 }
 
+it_passes_over_bad_rows_and_keeps_them() {
+    people
+    printf '4,0,warm,x\n5,0,1\n6,1,0.5,last\n' >>people.csv
+    headrace convert people.csv -s people.yaml -o out.jsonl --rejects bad.jsonl
+    ends_with 0
+    prints "6 rows read, 4 written, 2 rejected"
+    [ "$(wc -l <bad.jsonl)" = 2 ] || fail "two rejected rows"
+    grep -q '"file": \?"people.csv".*"line": \?5.*warm' bad.jsonl || fail "the place of the first"
+    grep -q '"row": \?6' out.jsonl || fail "the row behind them"
+    headrace convert people.csv -s people.yaml -o out.jsonl --on-error skip --json
+    ends_with 0
+    prints '"rejected":2'
+    headrace convert people.csv -s people.yaml -o none.jsonl --on-error skip --max-errors 1
+    refused 1 "expected at most 1 errors, got 2"
+    absent none.jsonl
+    headrace convert people.csv -s people.yaml -o none.jsonl --on-error ignore
+    refused 2 '--on-error: expected fail or skip, found "ignore"'
+    printf '{"row": 1}\n{"row": "x"}\n{"row": 2}\n' >mixed.jsonl
+    headrace convert mixed.jsonl -o mixed.tfrecord
+    headrace convert mixed.tfrecord -s people.yaml -o kept.tfrecord --rejects types.jsonl
+    ends_with 0
+    prints "3 rows read, 2 written, 1 rejected"
+    grep -q "expected int64" types.jsonl || fail "the reason"
+    dd if=/dev/urandom of=mixed.tfrecord bs=1 seek=20 count=2 conv=notrunc 2>/dev/null
+    headrace convert mixed.tfrecord -o sound.tfrecord --on-error skip
+    ends_with 0
+    prints "2 written, 1 rejected"
+}
+
 it_goes_on_with_text_where_it_was_killed() {
     seq 1 60000 | sed 's/.*/{"row": &, "temp": 0.5, "name": "somebody &"}/' >rows.jsonl
     people
