@@ -3,9 +3,9 @@
  * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
  * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
  * line. No unit spans two files: each has its own header, and so its own order of columns. */
+#include "data/byte_source.h"
 #include "data/csv_source.h"
 #include "data/damaged_rows.h"
-#include "data/source_files.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <string.h>
@@ -370,10 +370,5 @@ hr_dataset *hr__csv_of_format(const char *path, hr__csv_format *format, const hr
 hr_dataset *hr_csv_fn(const hr_element *element, void *user)
 {
     char path[4096];
-    const hr_tensor *name = hr_get_at(element, 0);
-    bool text = name && name->dtype == HR_STRING && name->count == 1;
-    hr_view view = text ? *(const hr_view *)name->data : (hr_view){0};
-    text = text && view.size < (int64_t)sizeof path && !(view.size && memchr(view.data, 0, (size_t)view.size));
-    snprintf(path, sizeof path, "%.*s", text ? (int)view.size : 0, view.size ? view.data : "");
-    return make(text ? path : NULL, true, user);
+    return make(hr__byte_source_name(element, path, sizeof path), true, user);
 }

@@ -4,7 +4,7 @@
  * can be trusted. A record cut by the piece's end is read again with the next piece. work checks the data; but under a
  * policy plan does, so that what is passed over, and how much of it may be, is settled in order. A compressed file is
  * inflated by plan, in order. No unit spans two files. */
-#include "data/source_files.h"
+#include "data/byte_source.h"
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/resync.h"
@@ -358,10 +358,5 @@ hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts) 
 hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user)
 {
     char path[4096];
-    const hr_tensor *name = hr_get_at(element, 0);
-    bool text = name && name->dtype == HR_STRING && name->count == 1;
-    hr_view view = text ? *(const hr_view *)name->data : (hr_view){0};
-    text = text && view.size < (int64_t)sizeof path && !(view.size && memchr(view.data, 0, (size_t)view.size));
-    snprintf(path, sizeof path, "%.*s", text ? (int)view.size : 0, view.size ? view.data : "");
-    return make(text ? path : NULL, true, user);
+    return make(hr__byte_source_name(element, path, sizeof path), true, user);
 }
