@@ -2,6 +2,7 @@
  * of its checksums are verified. */
 #include "base/text.h"
 #include "cli/command.h"
+#include "io/framing.h"
 #include <headrace/examples.h>
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@ typedef struct feature_seen {
 
 typedef struct file_seen {
     int64_t records, bytes, disk_bytes, smallest, largest, no_examples, trailing_zeros;
+    int64_t indexed, stale; /* files with a valid index, and with one that is not */
     feature_seen feature[MAX_FEATURES];
     int features;
     bool too_many;
@@ -67,6 +69,16 @@ static void note_record(file_seen *s, hr_example_walk *walk, hr_view record)
         s->no_examples++;
 }
 
+static void note_index(file_seen *s, const char *path)
+{
+    hr_record_index *index;
+    hr_error why;
+    const hr_status st = hr_record_index_read(path, &index, &why);
+    s->indexed += st == HR_OK;
+    s->stale += st != HR_OK && st != HR_NOT_FOUND;
+    if (st == HR_OK) hr_record_index_free(index);
+}
+
 static hr_status read_file(const char *path, const hr_input_opts *opts, hr_example_walk *walk, file_seen *s,
                            progress *p, hr_error *err)
 {
@@ -85,6 +97,7 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr_examp
     s->trailing_zeros += hr_record_trailing_zeros(reader);
     hr_record_reader_free(reader);
     s->disk_bytes += stat(path, &about) == 0 ? about.st_size : 0;
+    note_index(s, path);
     return st == HR_END ? HR_OK : st;
 }
 
@@ -112,6 +125,18 @@ static void print_feature(const feature_seen *f)
     hr__text_free(&name);
 }
 
+static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * HR__RECORD_FRAME; }
+
+static void print_files(const file_seen *s, int64_t files)
+{
+    const double inflated = (double)inflated_bytes(s);
+    if (s->disk_bytes && inflated > (double)s->disk_bytes)
+        printf("compressed: %s inflated, %.2f times what is on disk\n", human_bytes(inflated),
+               inflated / (double)s->disk_bytes);
+    if (s->indexed) printf("%" PRId64 " of %" PRId64 " files have an index\n", s->indexed, files);
+    if (s->stale) printf("%" PRId64 " indexes are not of their files; 'headrace index' makes them anew\n", s->stale);
+}
+
 static void print_text(const file_seen *s, int64_t files, double seconds)
 {
     printf("%s record%s in %" PRId64 " file%s, %s on disk", with_commas(s->records), s->records == 1 ? "" : "s", files,
@@ -121,6 +146,7 @@ static void print_text(const file_seen *s, int64_t files, double seconds)
                with_commas(s->bytes / s->records));
     printf("\nall checksums are right; read in %.2f s, %s records/s\n", seconds,
            with_commas((int64_t)((double)s->records / (seconds > 0 ? seconds : 1e-9))));
+    print_files(s, files);
     if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
     if (s->trailing_zeros) printf("%s zero bytes behind compressed data\n", with_commas(s->trailing_zeros));
     if (s->too_many) printf("only the first %d names of features are counted\n", MAX_FEATURES);
@@ -135,6 +161,9 @@ static void print_as_json(const file_seen *s, int64_t files)
     cJSON_AddNumberToObject(top, "records", (double)s->records);
     cJSON_AddNumberToObject(top, "record_bytes", (double)s->bytes);
     cJSON_AddNumberToObject(top, "disk_bytes", (double)s->disk_bytes);
+    cJSON_AddNumberToObject(top, "inflated_bytes", (double)inflated_bytes(s));
+    cJSON_AddNumberToObject(top, "indexed_files", (double)s->indexed);
+    cJSON_AddNumberToObject(top, "stale_indexes", (double)s->stale);
     cJSON_AddNumberToObject(top, "not_examples", (double)s->no_examples);
     cJSON_AddNumberToObject(top, "trailing_zeros", (double)s->trailing_zeros);
     cJSON *list = cJSON_AddArrayToObject(top, "features");

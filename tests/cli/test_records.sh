@@ -136,4 +136,24 @@ it_names_record_and_offset_of_a_cut_or_flipped_record() {
     ends_with 0
 }
 
+it_says_what_compression_and_indexes_there_are() {
+    people
+    headrace convert people.csv -s people.yaml -o out
+    headrace index out/data*.tfrecord
+    headrace info out/data*.tfrecord
+    prints "1 of 1 files have an index"
+    headrace info --json out/data*.tfrecord
+    prints '"indexed_files":1,"stale_indexes":0'
+    sed 1d people.csv | tr '123' '234' >>people.csv
+    mv out/data-00000-of-00001.tfrecord.hridx kept
+    headrace convert people.csv -s people.yaml -o out
+    mv kept out/data-00000-of-00001.tfrecord.hridx
+    headrace info out/data*.tfrecord
+    prints "1 indexes are not of their files; 'headrace index' makes them anew"
+    for i in 1 2 3 4 5 6; do sed 1d people.csv >more && cat more >>people.csv; done
+    headrace convert people.csv -s people.yaml -o out.tfrecord.gz
+    headrace info out.tfrecord.gz
+    prints "times what is on disk"
+}
+
 run_tests
