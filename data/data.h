@@ -721,6 +721,8 @@ typedef struct hr_parse_example_opts {
 HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, const hr_parse_example_opts *opts);
 #define hr_parse_example(...)                                                                                          \
     HR_CALL2_(hr_parse_example_with, hr_parse_example_opts, __VA_ARGS__, .struct_size = sizeof(hr_parse_example_opts))
+/* TensorFlow's name for it in front of a batch. It is the same: a batch that follows is made first. */
+#define hr_parse_single_example(...) hr_parse_example(__VA_ARGS__)
 
 /* TensorFlow's make_batched_features_dataset, the same of TFRecords: each batch is parsed by `spec`. */
 HR_API hr_dataset *hr_make_batched_features_dataset_with(const char *pattern, int64_t batch_size,

@@ -157,7 +157,7 @@ static void a_missing_feature_without_a_default_names_file_and_feature(void **st
     (void)state;
     static run got;
     hr_dataset *ds = hr_shuffle(records(), 10);
-    ds = hr_parse_example(ds, HR_PARSE_SPEC({.key = "score", .kind = HR_FIXED_LEN, .dtype = HR_FLOAT}));
+    ds = hr_parse_single_example(ds, HR_PARSE_SPEC({.key = "score", .kind = HR_FIXED_LEN, .dtype = HR_FLOAT}));
     run_all(&got, ds, (way){.workers = 2});
     assert_int_equal(got.end, HR_INVALID_ARGUMENT);
     assert_string_equal(got.error.feature, "score");
