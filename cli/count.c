@@ -48,7 +48,7 @@ static hr_status count_files(const command_call *call, hr_compression compressio
 {
     hr_file_list files = {0};
     const hr_record_index_opts opts = {.struct_size = sizeof opts, .compression = compression};
-    hr_status st = match_arguments(call, 0, call_arguments(call), &files, err);
+    hr_status st = match_arguments(call, call_arguments(call), &files, err);
     hr_record_index **index = calloc((size_t)files.count + 1, sizeof(hr_record_index *));
     if (st == HR_OK && !index) st = hr_no_memory(err, "count");
     if (st == HR_OK) st = hr_record_index_open_all(&files, &opts, index, err);

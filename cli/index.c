@@ -16,7 +16,7 @@ static hr_status open_all(const command_call *call, hr_compression compression, 
                                        .compression = compression,
                                        .anew = flag_given(call, "anew"),
                                        .keep = !flag_given(call, "text")};
-    HR_TRY(match_arguments(call, 0, call_arguments(call), &x->files, err));
+    HR_TRY(match_arguments(call, call_arguments(call), &x->files, err));
     x->index = calloc((size_t)x->files.count + 1, sizeof(hr_record_index *));
     if (!x->index) return hr_no_memory(err, "indexes");
     return hr_record_index_open_all(&x->files, &opts, x->index, err);
@@ -84,7 +84,7 @@ static int check(const command_call *call)
     hr_error err = {0};
     hr_file_list files = {0};
     int code = WORKED;
-    if (match_arguments(call, 0, call_arguments(call), &files, &err) != HR_OK) code = failed(call, &err);
+    if (match_arguments(call, call_arguments(call), &files, &err) != HR_OK) code = failed(call, &err);
     for (int64_t i = 0; i < files.count; i++) {
         hr_record_index *index;
         if (hr_record_index_read(files.path[i], &index, &err) != HR_OK) {

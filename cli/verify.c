@@ -78,7 +78,7 @@ static hr_status verify_files(const command_call *call, const hr__schema_file *s
                               verified *v, hr_error *err)
 {
     hr_file_list files = {0};
-    hr_status st = match_arguments(call, 0, call_arguments(call), &files, err);
+    hr_status st = match_arguments(call, call_arguments(call), &files, err);
     for (; v->files < files.count && st == HR_OK; v->files++) {
         const char *path = files.path[v->files];
         st = schema ? verify_csv(path, compression, schema, v, err) : verify_records(path, compression, v, err);
