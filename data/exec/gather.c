@@ -330,12 +330,12 @@ bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w)
     return done;
 }
 
-/* Leaves `rows` rows; the last element at each level may be short then. */
+/* Leaves `rows` rows; the last element at each level may be short then. Of none there need be no splits yet. */
 bool hr__rows_cut(hr_columns *c, int64_t rows)
 {
     bool partial = false;
     c->rows = c->elements = rows;
-    for (int l = c->levels - 1; l >= 0; l--) {
+    for (int l = c->levels - 1; l >= 0 && rows > 0; l--) {
         int64_t n = 0, end = c->elements;
         while (c->splits[l][n] < end) n++;
         partial |= c->splits[l][n] != end;
