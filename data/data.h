@@ -109,7 +109,8 @@ HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *
 HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out);
 
 /* Where `it` stands, behind the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its own
- * pipeline only: hr_iterate refuses another, or changed files, and says which. */
+ * pipeline only: hr_iterate refuses another, or changed files, and says which. A file is the same if its size is and its
+ * time of change, or a sample of its first and last bytes: so a copy is. States are bytes in one order: any machine's. */
 HR_API hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err);
 
 /* How often something was skipped, repaired, defaulted or ignored. Borrows until the next call; ends with what == NULL. */

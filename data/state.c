@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { VERSION = 1, HEADER = 8, FOOTER = 4, MOST_FILES = 64 };
+enum { VERSION = 2, HEADER = 8, FOOTER = 4, MOST_FILES = 64 };
 static const char MAGIC[4] = {'H', 'R', 'I', 'T'};
 
 /* ---- bytes ---- */
@@ -166,15 +166,16 @@ static void put_files(bytes *b, engine *e)
         put_text(b, f->name + same, strlen(f->name + same));
         put_number(b, (uint64_t)f->size);
         put_number(b, (uint64_t)f->mtime);
+        put_number(b, f->sample);
         before = f->name;
     }
     hr__engine_unlock(e);
 }
 
-static hr_status check_file(const char *name, uint64_t size, uint64_t mtime, hr_error *err)
+static hr_status check_file(const char *name, const noted_file *then, hr_error *err)
 {
     const noted_file now = hr__note_file(name);
-    if ((uint64_t)now.size == size && (uint64_t)now.mtime == mtime) return HR_OK;
+    if (hr__same_file(then, &now)) return HR_OK;
     hr_fail(err, HR_FAILED_PRECONDITION, "state.file_changed",
             now.size < 0 ? "saved state: file '%.200s' is gone since the state was saved; bring it back, or begin anew"
                          : "saved state: file '%.200s' has changed since the state was saved; bring it back, or begin "
@@ -188,11 +189,12 @@ static hr_status check_one_file(reader *r, char **before, hr_error *err)
 {
     const char *rest = "";
     size_t length = 0;
-    uint64_t same, size, mtime;
+    uint64_t same, size, mtime, sample;
     HR_TRY(get_number(r, &same, err));
     HR_TRY(get_text(r, &rest, &length, err));
     HR_TRY(get_number(r, &size, err));
     HR_TRY(get_number(r, &mtime, err));
+    HR_TRY(get_number(r, &sample, err));
     if (same > (*before ? strlen(*before) : 0)) return hr__state_damaged(err);
     char *name = hr_malloc((size_t)same + length + 1);
     if (!name) return hr_no_memory(err, "a saved state");
@@ -201,7 +203,8 @@ static hr_status check_one_file(reader *r, char **before, hr_error *err)
     name[same + length] = '\0';
     hr_free(*before);
     *before = name;
-    return check_file(name, size, mtime, err);
+    const noted_file then = {.size = (int64_t)size, .mtime = (int64_t)mtime, .sample = (uint32_t)sample};
+    return check_file(name, &then, err);
 }
 
 static hr_status check_files(reader *r, hr_error *err)

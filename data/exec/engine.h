@@ -13,7 +13,7 @@
  *   work.c      work on a unit             budget.c    what fits
  *   view.c      elements for functions     explain.c   what it was like
  *   cancel.c    calling it off             explain_dataset.c  what it will be like
- *   trace.c     every unit, for a viewer */
+ *   trace.c     every unit, for a viewer   noted.c     the files that were read */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
@@ -237,6 +237,7 @@ typedef struct shared {
 typedef struct noted_file {
     char *name;
     int64_t size, mtime; /* -1: could not be told */
+    uint32_t sample;     /* of its bytes; 0: none */
     bool opened;         /* by this iterator */
 } noted_file;
 
@@ -317,7 +318,11 @@ const hr_dataset *hr__stage_shape(const stage *s);
 
 /* input.c */
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);
+
+/* noted.c */
 noted_file hr__note_file(const char *name);
+/* A copy is the same: another time of change does no harm where size and a sample of the bytes agree. */
+bool hr__same_file(const noted_file *then, const noted_file *now);
 void hr__shared_free(shared *s);
 
 /* work.c */

@@ -405,13 +405,6 @@ static bool add_file(engine *e, noted_file file)
     return true;
 }
 
-noted_file hr__note_file(const char *name)
-{
-    hr_file_about about;
-    if (!hr__path_about(name, &about)) return (noted_file){.size = -1, .mtime = -1};
-    return (noted_file){.size = about.size, .mtime = about.changed};
-}
-
 int32_t hr_file_number(hr_plan *p, const char *name)
 {
     engine *e = p->stage->engine;

@@ -221,6 +221,26 @@ static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **sta
     write_records();
 }
 
+static void a_state_fits_a_copy_of_its_files_and_no_other_bytes_of_their_size(void **state)
+{
+    (void)state;
+    size_t size, bytes;
+    int64_t count;
+    void *saved = state_after(hr_batch(records(), 8), 5, &size);
+    char *copy = read_whole_file("engine-2.tfrecord", &bytes);
+    assert_int_equal(remove("engine-2.tfrecord"), 0);
+    write_file("engine-2.tfrecord", copy, bytes);
+    hr_iterator *it = iterate(hr_batch(records(), 8), (way){.state = saved, .state_size = size});
+    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+    hr_iterator_free(it);
+    copy[bytes - 1] ^= 1;
+    write_file("engine-2.tfrecord", copy, bytes);
+    assert_refused(hr_batch(records(), 8), saved, size, "state.file_changed", "engine-2.tfrecord");
+    free(copy);
+    hr_free(saved);
+    write_records();
+}
+
 static int64_t first_value(const hr_element *e) { return *(const int64_t *)hr_get_at(e, 0)->data; }
 
 static void a_seed_that_was_drawn_goes_on_from_the_state(void **state)
@@ -548,6 +568,7 @@ int main(void)
         cmocka_unit_test(the_state_of_interleaved_files_in_a_shuffle_is_below_a_kibibyte),
         cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
         cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
+        cmocka_unit_test(a_state_fits_a_copy_of_its_files_and_no_other_bytes_of_their_size),
         cmocka_unit_test(a_seed_that_was_drawn_goes_on_from_the_state),
         cmocka_unit_test(an_error_behind_a_shuffle_names_file_and_offset_of_its_record),
         cmocka_unit_test(rows_before_an_error_are_delivered_in_a_short_batch),
