@@ -148,7 +148,8 @@ hr_status hr__plan_node_run(hr_plan *p)
     if (st < 0 && err.code >= 0) hr_fail(&err, st, "op.failed", "%s: failed without an error", p->ds->op->name);
     if (st < 0) hr__plan_node_fail(p, &err);
     notice_partial(p);
-    p->ended = (st != HR_OK && st != HR_WAIT) || p->error.code;
+    /* Not with the error of an input: what the operator holds comes first, in as many units as it takes. */
+    p->ended = (st != HR_OK && st != HR_WAIT) || p->lost || (p->partial && !p->ds->op->held_from);
     return p->ended ? HR_END : st;
 }
 

@@ -277,9 +277,10 @@ static void number_unit(stage *s, unit *u)
 static void finish_unit(stage *s, unit *u)
 {
     hr_plan *p = s->top;
-    if (!all_used(p) && !p->error.code)
-        hr_fail(&p->error, HR_INTERNAL, "op.pull", "%s: pulled more than it used", p->ds->op->name);
-    if (p->error.code) p->ended = true;
+    if (!all_used(p)) {
+        if (!p->error.code) hr_fail(&p->error, HR_INTERNAL, "op.pull", "%s: pulled more than it used", p->ds->op->name);
+        p->ended = true;
+    }
     if (p->groups) drop_remainder(p, u->parts);
     u->elements = p->groups ? u->cuts : p->emitted;
     number_unit(s, u);

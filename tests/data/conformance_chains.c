@@ -141,6 +141,36 @@ HR_SAMPLE(a_map_fails_behind_a_shuffle)
     return hr_batch(ds, 4);
 }
 
+static hr_status refuse_90(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    *(int64_t *)hr_set(out, "value") = value_of(in);
+    return value_of(in) == 90 ? hr_call_fail(call, HR_INVALID_ARGUMENT, "refused 90") : HR_OK;
+}
+
+static hr_dataset *failing(void) { return hr_map(hr_range(150), refuse_90, NULL); }
+static int64_t of_five(const hr_element *e, void *user) { return (void)user, value_of(e) % 5; }
+
+HR_SAMPLE(a_shuffle_gives_what_it_holds_before_a_failure) { return hr_shuffle(failing(), 13); }
+HR_SAMPLE(a_shuffle_of_batches_before_a_failure) { return hr_shuffle(hr_batch(hr_batch(failing(), 4), 2), 10); }
+HR_SAMPLE(groups_before_a_failure) { return hr_group_by_window(failing(), of_five, NULL, 7); }
+HR_SAMPLE(epochs_before_a_failure)
+{
+    return hr_batch(hr_repeat(hr_shuffle(hr_repeat(hr_shuffle(failing(), 50)), 20)), 8);
+}
+HR_SAMPLE(datasets_side_by_side_before_a_failure) { return hr_shuffle(hr_concatenate(hr_range(20), failing()), 30); }
+
+static void nothing_held_is_lost_to_a_failure(void **state)
+{
+    (void)state;
+    static run got;
+    run_all(&got, hr_shuffle(failing(), 13), (way){0});
+    assert_int_equal(got.count, 90);
+    run_all(&got, hr_shuffle(failing(), -2), (way){.workers = 2, .unit_rows = 4});
+    assert_int_equal(got.count, 90);
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+}
+
 static void map_then_batch_is_batch_then_map(void **state)
 {
     (void)state;
@@ -268,6 +298,12 @@ int main(void)
         HR_CONFORMANCE(batches_shuffled_and_batched),
         HR_CONFORMANCE(take_skip_take_skip),
         HR_CONFORMANCE_OF_FAILURE(a_map_fails_behind_a_shuffle),
+        HR_CONFORMANCE_OF_FAILURE(a_shuffle_gives_what_it_holds_before_a_failure),
+        HR_CONFORMANCE_OF_FAILURE(a_shuffle_of_batches_before_a_failure),
+        HR_CONFORMANCE_OF_FAILURE(groups_before_a_failure),
+        HR_CONFORMANCE_OF_FAILURE(epochs_before_a_failure),
+        HR_CONFORMANCE_OF_FAILURE(datasets_side_by_side_before_a_failure),
+        cmocka_unit_test(nothing_held_is_lost_to_a_failure),
         cmocka_unit_test(map_then_batch_is_batch_then_map),
         cmocka_unit_test(nothing_is_planned_behind_a_cancel),
         cmocka_unit_test(another_thread_can_cancel),
