@@ -57,6 +57,16 @@ static size_t splits_needed(const varying *v, int level, int64_t first, int64_t 
     return needed;
 }
 
+/* One level of splits as the element has it: the column's own where they begin at 0 and count what they should. */
+static const int32_t *level_splits(const int32_t *of, int64_t count, int32_t unit, int32_t **memory)
+{
+    if (of[0] == 0 && unit == 1) return of;
+    int32_t *to = *memory;
+    for (int64_t i = 0; i <= count; i++) to[i] = (of[i] - of[0]) / unit;
+    *memory += count + 1;
+    return to;
+}
+
 /* Splits from `level` on, for its entries first..end; gives the run of values below them. */
 static bool make_splits(const varying *v, int level, int64_t *first, int64_t *end)
 {
@@ -64,11 +74,10 @@ static bool make_splits(const varying *v, int level, int64_t *first, int64_t *en
     int32_t *to = component_splits(v->c, splits_needed(v, level, *first, *end));
     if (!to) return false;
     for (int l = level; l < v->depth; l++) {
-        const int32_t *of = v->from->splits[l], base = of[*first];
+        const int32_t *of = v->from->splits[l];
         const int32_t unit = l == v->depth - 1 ? (int32_t)v->inner : 1;
-        t->splits[t->ragged_rank++] = to;
-        for (int64_t i = *first; i <= *end; i++) *to++ = (of[i] - base) / unit;
-        *first = base;
+        t->splits[t->ragged_rank++] = level_splits(of + *first, *end - *first, unit, &to);
+        *first = of[*first];
         *end = of[*end];
     }
     return true;

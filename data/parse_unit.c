@@ -71,6 +71,7 @@ hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t room, hr_err
     hr__parse_unit *u = slots->user;
     hr__example_column *c = &slots->column[slot];
     const int home = u->plan->home[slot];
+    if (room < hr__parse_count(u)) room = hr__parse_count(u); /* most lists have a value or more a row */
     if (home >= 0) {
         u->rows->column[u->first + home].count = c->count;
         HR_TRY(hr_grow_column(u->work, u->rows, u->first + home, room, err));

@@ -54,7 +54,7 @@ bool hr__scan_field(hr__scan *s, hr__field *field);
 enum { HR__KIND_NONE = 0, HR__KIND_BYTES = 1, HR__KIND_FLOAT = 2, HR__KIND_INT64 = 3 };
 
 /* What to do with the payload behind a template. */
-typedef enum hr__way { HR__WAY_ANY, HR__WAY_INT64, HR__WAY_FLOAT, HR__WAY_STRING } hr__way;
+typedef enum hr__way { HR__WAY_ANY, HR__WAY_INT64, HR__WAY_FLOAT, HR__WAY_STRING, HR__WAY_STRINGS } hr__way;
 
 enum { HR__BLOCK = 32 };
 

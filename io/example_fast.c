@@ -70,6 +70,14 @@ static bool take_any(const hr__walk *w, int slot, const uint8_t *payload, uint32
     return sink.status == HR_OK && hr__sink_fits(&sink);
 }
 
+/* The template has met one string, which is all of the list. False: there is no room. */
+static inline bool take_listed(hr__example_column *c, const uint8_t *payload, uint32_t size)
+{
+    if (c->count == c->room) return false;
+    ((hr_view *)c->values)[c->count++] = (hr_view){(const char *)payload, size};
+    return true;
+}
+
 static inline __attribute__((always_inline)) bool take(const hr__walk *w, int slot, const uint8_t *payload,
                                                        uint32_t size)
 {
@@ -80,6 +88,8 @@ static inline __attribute__((always_inline)) bool take(const hr__walk *w, int sl
     case HR__WAY_STRING:
         ((hr_view *)values)[w->row] = (hr_view){(const char *)payload, size};
         return true;
+    case HR__WAY_STRINGS:
+        return take_listed(&w->rows->column[slot], payload, size) || take_any(w, slot, payload, size, HR__KIND_BYTES);
     case HR__WAY_INT64:
         if (!whole_varint(payload, size, &number)) return take_any(w, slot, payload, size, HR__KIND_INT64);
         ((int64_t *)values)[w->row] = (int64_t)number;

@@ -52,7 +52,7 @@ static void set_template(hr__slot *s)
     for (int i = 0; i < k; i++) set_byte(s, 4 + i, (uint8_t)s->f.key.data[i], EXACT);
     for (int i = 0; i < 6; i++) set_byte(s, 4 + k + i, (uint8_t)(after[i][0] & after[i][1]), after[i][1]);
     s->payload_at = (uint8_t)(k + AROUND_KEY);
-    s->way = HR__WAY_ANY;
+    s->way = s->f.count < 0 && s->f.group <= 1 && s->f.dtype == HR_STRING ? HR__WAY_STRINGS : HR__WAY_ANY;
     if (s->f.count != 1 || s->kinds & (s->kinds - 1)) return;
     if (s->f.dtype == HR_INT64) s->way = HR__WAY_INT64;
     if (s->f.dtype == HR_FLOAT) s->way = HR__WAY_FLOAT;

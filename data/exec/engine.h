@@ -79,6 +79,9 @@ struct rows {
 };
 
 rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
+/* Bytes of a column, rounded up to odd multiples of a cache line: no two of 64 neighbours lie a multiple of 4096 bytes
+ * apart, where writing rows would have all of them in one set of the cache. */
+size_t hr__column_stride(size_t width, int64_t room);
 void *hr__rows_array(rows *r, size_t size);                               /* on a cache line; NULL: no memory */
 void *hr__rows_bytes(rows *r, size_t size);                               /* for strings */
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room);    /* new columns; sets room */

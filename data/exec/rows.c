@@ -62,18 +62,18 @@ void *hr__rows_bytes(rows *r, size_t size)
     return take_bytes(r, &r->bytes, &r->byte_at, &r->byte_left, (size + 15) & ~(size_t)15);
 }
 
-/* Odd multiples of a cache line: no two of 64 neighbouring columns lie a multiple of 4096 bytes apart. */
-static size_t column_stride(size_t width, int64_t room) { return (((size_t)room * width + 63) / 64 | 1) * 64; }
+size_t hr__column_stride(size_t width, int64_t room) { return (((size_t)room * width + 63) / 64 | 1) * 64; }
 
 static size_t field_bytes(const hr_dataset *shape, int i, int64_t room)
 {
-    return shape->width[i] ? column_stride(shape->width[i], room) : column_stride(sizeof(int32_t), room + 1);
+    return shape->width[i] ? hr__column_stride(shape->width[i], room) : hr__column_stride(sizeof(int32_t), room + 1);
 }
 
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room)
 {
     const int fields = shape->out.schema.fields;
-    const size_t heads = column_stride(sizeof(hr_column), fields), rooms = column_stride(sizeof(int64_t), fields);
+    const size_t heads = hr__column_stride(sizeof(hr_column), fields),
+                 rooms = hr__column_stride(sizeof(int64_t), fields);
     size_t total = heads + rooms;
     for (int i = 0; i < fields; i++) total += field_bytes(shape, i, room);
     char *at = hr__rows_array(r, total);

@@ -306,7 +306,7 @@ void hr_adopt_schema(hr_work *w, hr_columns *c)
 
 static bool grow_values(rows *r, hr_column *column, int64_t room, size_t width)
 {
-    char *values = hr__rows_array(r, (size_t)room * width);
+    char *values = hr__rows_array(r, hr__column_stride(width, room));
     if (!values) return false;
     if (column->count) memcpy(values, column->values, (size_t)column->count * width);
     column->values = values;
