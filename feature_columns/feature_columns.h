@@ -385,6 +385,7 @@ typedef struct hr_lookup {
     int64_t buckets, dimension;
     hr_combiner combiner;
     float max_norm; /* 0: none */
+    int64_t stride; /* floats from one row of `out` to the next, for a part of a wider matrix; 0: dimension */
 } hr_lookup;
 HR_API hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const float *weights,
                                  const int32_t *splits, int64_t rows, float *out, hr_error *err);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STACK_FLOATS = 1024, AHEAD = 8 };
+enum { STACK_FLOATS = 1024, AHEAD = 24 };
 
 /* One row of ids, and memory for a clipped table row and for a block's sum. */
 typedef struct segment {
@@ -153,7 +153,8 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
     if (dimension > STACK_FLOATS / 2) memory = hr_calloc((size_t)dimension, 2 * sizeof *memory);
     if (!memory) return hr_no_memory(err, "an embedding lookup");
     segment s = {lookup, ids, weights, 0, 0, memory, memory + dimension};
-    for (int64_t r = 0; r < rows; r++, out += dimension) {
+    const int64_t stride = lookup->stride ? lookup->stride : dimension;
+    for (int64_t r = 0; r < rows; r++, out += stride) {
         s.next = splits[r];
         s.end = splits[r + 1];
         prefetch_row(lookup, ids, s.next + AHEAD, splits[rows]);

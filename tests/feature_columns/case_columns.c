@@ -490,7 +490,7 @@ static hr_status dense_lists(case_columns *cc, const hr_column_info *info, const
     }
     const char *table = info->table.shared_name ? info->table.shared_name : info->name;
     hr_lookup lookup = {case_table(cc, tables, table), info->num_buckets, info->width, info->table.combiner,
-                        info->table.max_norm};
+                        .max_norm = info->table.max_norm};
     if (!lookup.table) return hr_fail(err, HR_INTERNAL, "case", "no table for %s", table);
     return hr_combine_rows(&lookup, v->values, v->weights, splits, lists, out, err);
 }

@@ -20,7 +20,7 @@ static hr_status column_sum(case_columns *cc, const hr_feature_column *column, i
     if (!weights) return hr_fail(err, HR_INTERNAL, "case", "no weights for %s", info->name);
     if (info->categorical) {
         const hr_column_values *v = case_columns_result(cc, info->component);
-        hr_lookup lookup = {weights, info->num_buckets, units, sparse_combiner(cc->c), 0};
+        hr_lookup lookup = {weights, info->num_buckets, units, .combiner = sparse_combiner(cc->c)};
         return hr_combine_rows(&lookup, v->values, v->weights, v->splits, v->rows, sum, err);
     }
     float *dense;

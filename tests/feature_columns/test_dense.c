@@ -37,7 +37,7 @@ static void sums_have_the_order_of_tensorflow(void **state)
         int32_t splits[2] = {0, n};
         for (int i = 0; i < n; i++) ids[i] = hr_random_below(9, (uint64_t)(n * 64 + i), BUCKETS);
         for (int combiner = HR_MEAN; combiner <= HR_SQRTN; combiner++) {
-            hr_lookup lookup = {table, BUCKETS, DIM, (hr_combiner)combiner, 0};
+            hr_lookup lookup = {table, BUCKETS, DIM, .combiner = (hr_combiner)combiner};
             assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits, 1, out, NULL), HR_OK);
             for (int d = 0; d < DIM; d++) {
                 float x[64];
@@ -61,7 +61,7 @@ static void what_counts_for_nothing_is_left_out(void **state)
     const float weights[] = {1, 9, -1, 0, 2, 9};
     const int32_t splits[] = {0, 3, 5, 6, 6};
     float out[4];
-    hr_lookup mean = {table, 4, 1, HR_MEAN, 0}, sum = {table, 4, 1, HR_SUM, 0};
+    hr_lookup mean = {table, 4, 1, .combiner = HR_MEAN}, sum = {table, 4, 1, .combiner = HR_SUM};
     hr_combine_rows(&mean, ids, NULL, splits, 4, out, NULL);
     assert_true(out[0] == 1.5f && out[1] == 6 && out[2] == 0 && out[3] == 0);
     hr_combine_rows(&mean, ids, weights, splits, 4, out, NULL);
@@ -77,16 +77,27 @@ static void max_norm_scales_rows_before_they_are_weighted(void **state)
     const int64_t ids[] = {0, 1};
     const int32_t splits[] = {0, 1, 2};
     float out[4];
-    hr_lookup lookup = {table, 2, 2, HR_SUM, 1};
+    hr_lookup lookup = {table, 2, 2, HR_SUM, .max_norm = 1};
     hr_combine_rows(&lookup, ids, NULL, splits, 2, out, NULL);
     assert_true(out[0] == 3.0f / 5 && out[1] == 4.0f / 5 && out[2] == .3f && out[3] == .4f);
+}
+
+static void rows_can_be_a_part_of_a_wider_matrix(void **state)
+{
+    (void)state;
+    const float table[] = {1, 2, 3, 4};
+    const int64_t ids[] = {1, 0, 1};
+    float out[] = {9, 9, 9, 9, 9, 9, 9, 9, 9};
+    hr_lookup lookup = {table, 2, 2, .combiner = HR_SUM, .stride = 3};
+    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 1, 1, 3), 3, out, NULL), HR_OK);
+    assert_memory_equal(out, ((float[]){3, 4, 9, 0, 0, 9, 4, 6, 9}), sizeof out);
 }
 
 static void an_id_behind_the_table_is_an_error(void **state)
 {
     (void)state;
     const float table[] = {1};
-    hr_lookup lookup = {table, 1, 1, HR_SUM, 0};
+    hr_lookup lookup = {table, 1, 1, .combiner = HR_SUM};
     hr_error err;
     float out;
     assert_int_equal(hr_combine_rows(&lookup, HR_I64(1), NULL, SPLITS(0, 1), 1, &out, &err), HR_INVALID_ARGUMENT);
@@ -99,7 +110,7 @@ static void wide_rows_need_more_than_the_stack(void **state)
     enum { WIDE = 3000 };
     float *table = calloc(WIDE, 4 * sizeof *table), *out = calloc(WIDE, sizeof *out);
     fill(table, WIDE * 4);
-    hr_lookup lookup = {table, 4, WIDE, HR_SUM, 0};
+    hr_lookup lookup = {table, 4, WIDE, .combiner = HR_SUM};
     const int64_t ids[12] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
     assert_int_equal(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 12), 1, out, NULL), HR_OK);
     float x[12];
@@ -181,6 +192,7 @@ int main(void)
         cmocka_unit_test(sums_have_the_order_of_tensorflow),
         cmocka_unit_test(what_counts_for_nothing_is_left_out),
         cmocka_unit_test(max_norm_scales_rows_before_they_are_weighted),
+        cmocka_unit_test(rows_can_be_a_part_of_a_wider_matrix),
         cmocka_unit_test(an_id_behind_the_table_is_an_error),
         cmocka_unit_test(wide_rows_need_more_than_the_stack),
         cmocka_unit_test(counts_add_up_and_ignore_what_is_out_of_range),

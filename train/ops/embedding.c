@@ -97,10 +97,11 @@ static hr_status describe(hr_kernel *k, int offset, lookup *l, hr_error *err)
     if (table->shape.rank != 2 || table->dtype != HR_FLOAT)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a table of float32 [buckets, dim]");
     HR_TRY(hr__check_splits(ids, splits, weights, err));
-    *l = (lookup){.table = {table->data, table->shape.dims[0], table->shape.dims[1], st->combiner, st->max_norm},
-                  .ids = ids->data,
-                  .splits = splits->data,
-                  .weights = weights ? weights->data : NULL};
+    *l = (lookup){
+        .table = {table->data, table->shape.dims[0], table->shape.dims[1], st->combiner, .max_norm = st->max_norm},
+        .ids = ids->data,
+        .splits = splits->data,
+        .weights = weights ? weights->data : NULL};
     return HR_OK;
 }
 
