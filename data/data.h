@@ -177,6 +177,10 @@ typedef struct hr_tfrecord_opts {
     size_t max_record_bytes;    /* a longer record is refused before memory is asked for; default 1 GiB */
     hr_checks checks;
     hr_policy policy; /* of damaged records; what is passed over is counted in hr_iterator_report */
+    /* A range of the records of all files, as one list, damaged ones counted: default all. Found by the files' indexes,
+     * which are made in each epoch anew where there is no valid FILE.hridx. HR_OUT_OF_RANGE: there are not so many. */
+    int64_t first;
+    const int64_t *count; /* HR_I64(1000); default: to the end */
 } hr_tfrecord_opts;
 HR_API hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts);
 #define hr_tfrecord(...)                                                                                               \

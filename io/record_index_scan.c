@@ -77,19 +77,34 @@ static hr_status pass(hr_input *in, hr__record_place at, int64_t whole, hr_error
     return HR_OK;
 }
 
+/* Goes behind record `number`, whose frame has *whole bytes. HR_END: the file ends in front of it. */
+static hr_status pass_record(hr_input *in, int64_t number, int64_t *whole, hr_error *err)
+{
+    const char *data;
+    size_t size;
+    const hr__record_place at = {hr_input_path(in), number, hr_input_offset(in)};
+    hr_status st = hr_input_peek(in, HR__RECORD_HEADER, &data, &size, err);
+    if (st != HR_OK) return hr__record_fail_below(at, st, err);
+    if (size == 0) return HR_END;
+    HR_TRY(check_header(at, data, size, -1, whole, err));
+    return pass(in, at, *whole, err);
+}
+
+hr_status hr__record_pass(hr_input *in, int64_t number, int64_t count, hr_error *err)
+{
+    int64_t whole;
+    for (int64_t i = 0; i < count; i++) HR_TRY(pass_record(in, number + i, &whole, err));
+    return HR_OK;
+}
+
 static hr_status scan_stream(hr_input *in, hr__record_fn *found, void *user, int64_t *records, hr_error *err)
 {
     for (;; ++*records) {
-        const char *data;
-        size_t size;
         int64_t whole;
-        const hr__record_place at = {hr_input_path(in), *records, hr_input_offset(in)};
-        hr_status st = hr_input_peek(in, HR__RECORD_HEADER, &data, &size, err);
-        if (st != HR_OK) return hr__record_fail_below(at, st, err);
-        if (size == 0) return HR_OK;
-        HR_TRY(check_header(at, data, size, -1, &whole, err));
-        HR_TRY(pass(in, at, whole, err));
-        found(user, at.offset, whole);
+        const int64_t offset = hr_input_offset(in);
+        const hr_status st = pass_record(in, *records, &whole, err);
+        if (st != HR_OK) return st == HR_END ? HR_OK : st;
+        found(user, offset, whole);
     }
 }
 

@@ -4,9 +4,11 @@
  * can be trusted. A record cut by the piece's end is read again with the next piece. work checks the data; but under a
  * policy plan does, so that what is passed over, and how much of it may be, is settled in order. A compressed file is
  * inflated by plan, in order. No unit spans two files. */
+#include "base/constructor.h"
 #include "data/byte_source.h"
 #include "io/framing.h"
 #include "io/input.h"
+#include "io/record_range.h"
 #include "io/resync.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -19,13 +21,15 @@ typedef struct tfrecord_spec {
     hr_compression compression;
     uint64_t max_record_bytes;
     hr_checks checks;
-    hr_policy asked;    /* the caller's, until the spec is copied */
-    hr__policy *policy; /* NULL: damage is an error */
+    int64_t first, count; /* the range that is read; count INT64_MAX: to the end */
+    hr_policy asked;      /* the caller's, until the spec is copied */
+    hr__policy *policy;   /* NULL: damage is an error */
 } tfrecord_spec;
 
 typedef struct tfrecord_state {
     int64_t list, file, record, offset; /* saved: which list of files; where the next record is; */
     int64_t seen, errors;               /* records so far, and how many of them were passed over */
+    int64_t begun;                      /* the range's first record was found */
     source_files files;
     hr_input *in;    /* the file at hand; NULL: to be opened */
     int32_t number;  /* its, for the rows' origin */
@@ -70,6 +74,10 @@ static hr_status tfrecord_check(const void *spec, const hr_schema *const *in, hr
     if (sp->checks < HR_CHECKS_ALL || sp->checks > HR_CHECKS_NONE)
         return hr_fail(err, HR_INVALID_ARGUMENT, "tfrecord.checks", "tfrecord: expected .checks of hr_checks, got %d",
                        (int)sp->checks);
+    if (sp->first < 0 || sp->count < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "tfrecord.range",
+                       "tfrecord: expected .first and .count of 0 or more, got %" PRId64 " and %" PRId64, sp->first,
+                       sp->count);
     return hr_schema_set(out, &hr_string_schema, err);
 }
 
@@ -110,6 +118,41 @@ static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan 
     HR_TRY(source_files_once("tfrecord", path, p, st->number, err));
     HR_TRY(hr_input_open_with(path, &opts, &st->in, err));
     return st->offset == 0 ? HR_OK : hr__record_seek(st->in, sp->policy, st->offset, err);
+}
+
+static hr_status go_to_range(tfrecord_state *st, const hr__range_begin *begin, hr_error *err)
+{
+    HR_TRY(hr__record_range_go(begin, st->in, err));
+    st->record = begin->record;
+    st->offset = hr_input_offset(st->in);
+    return HR_OK;
+}
+
+static hr_status begin_range(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
+{
+    hr__range_begin begin;
+    hr_status status = hr__record_range_find(&st->files.list, sp->compression, sp->first, sp->count, &begin, err);
+    if (status == HR_OK) {
+        st->begun = 1;
+        st->file = begin.file;
+        status = open_file(sp, st, p, err);
+    }
+    if (status == HR_OK) status = go_to_range(st, &begin, err);
+    if (status < 0) hr_error_prefix(err, "tfrecord: ");
+    hr_record_index_free(begin.index);
+    return status;
+}
+
+/* Records of the range that are still to be read. */
+static int64_t left_of(const tfrecord_spec *sp, const tfrecord_state *st) { return sp->count - st->seen; }
+
+/* The file in which the next record is is open. HR_END: there is none. */
+static hr_status find_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
+{
+    const bool all = sp->first == 0 && sp->count == INT64_MAX;
+    if (!all && !st->begun) HR_TRY(begin_range(sp, st, p, err));
+    if (left_of(sp, st) == 0) return HR_END;
+    return st->in ? HR_OK : open_file(sp, st, p, err);
 }
 
 static void next_file(tfrecord_state *st)
@@ -233,7 +276,9 @@ static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_pl
 {
     for (;;) {
         hr_error damage;
-        const hr_status status = read_sound_records(sp, st, p, size, room, rows, &damage);
+        const int64_t left = left_of(sp, st);
+        if (left == 0) return HR_OK;
+        const hr_status status = read_sound_records(sp, st, p, size, left < room ? left : room, rows, &damage);
         if (status >= 0) return status;
         *err = damage;
         if (!sp->policy) return status;
@@ -257,11 +302,12 @@ static int64_t zeros_behind(tfrecord_state *st)
 }
 
 /* Rows to make room for: what the unit takes, but not many more than a piece of the file can hold. */
-static int64_t rows_for(const tfrecord_state *st, const hr_plan *p)
+static int64_t rows_for(const tfrecord_spec *sp, const tfrecord_state *st, const hr_plan *p)
 {
     const int64_t average = st->average ? st->average : 64;
     const int64_t most = 2 * ((int64_t)hr_unit_size(p) / average) + 64;
-    return hr_room(p) < most ? hr_room(p) : most;
+    const int64_t wanted = hr_room(p) < left_of(sp, st) ? hr_room(p) : left_of(sp, st);
+    return wanted < most ? wanted : most;
 }
 
 /* How much to read for `room` records: not a whole piece if a few bytes will do. */
@@ -277,11 +323,11 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
 {
     const tfrecord_spec *sp = spec;
     tfrecord_state *st = state;
-    hr_status status = st->in ? HR_OK : open_file(sp, st, p, err);
+    hr_status status = find_file(sp, st, p, err);
     if (status == HR_END) HR_TRY(hr__policy_budget(sp->policy, "tfrecord", st->errors, st->seen, NULL, err));
     HR_TRY(status);
 
-    const int64_t room = rows_for(st, p);
+    const int64_t room = rows_for(sp, st, p);
     const size_t name_size = strlen(st->files.list.path[st->file]) + 1;
     hr_columns *rows = hr_unit_rows(p, room);
     char *name = rows ? hr_unit_bytes(p, name_size) : NULL;
@@ -324,6 +370,15 @@ static void tfrecord_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->compression);
     hr_identify_i64(sum, sp->checks);
     hr_identify_i64(sum, hr__policy_on_error(sp->policy));
+    hr_identify_i64(sum, sp->first);
+    hr_identify_i64(sum, sp->count);
+}
+
+static int64_t tfrecord_cardinality(const void *spec, const int64_t *in)
+{
+    (void)in;
+    const tfrecord_spec *sp = spec;
+    return sp->count < INT64_MAX && !sp->policy ? sp->count : HR_UNKNOWN_CARDINALITY;
 }
 
 const hr_op hr_op_tfrecord = {
@@ -332,7 +387,7 @@ const hr_op hr_op_tfrecord = {
     .spec_size = sizeof(tfrecord_spec),
     .state_size = sizeof(tfrecord_state),
     .unit_size = sizeof(tfrecord_unit),
-    .saved = 6, /* list, file, record, offset, seen, errors */
+    .saved = 7, /* list, file, record, offset, seen, errors, begun */
     .spec_copy = tfrecord_spec_copy,
     .spec_free = tfrecord_spec_free,
     .check = tfrecord_check,
@@ -342,14 +397,21 @@ const hr_op hr_op_tfrecord = {
     .load = tfrecord_load,
     .close = tfrecord_close,
     .identity = tfrecord_identity,
+    .cardinality = tfrecord_cardinality,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
 {
-    tfrecord_spec spec = {.pattern = pattern, .literal = literal, .max_record_bytes = HR__RECORD_LIMIT};
-    if (opts) spec.compression = opts->compression, spec.checks = opts->checks, spec.asked = opts->policy;
-    if (opts && opts->max_record_bytes) spec.max_record_bytes = opts->max_record_bytes;
-    if (spec.max_record_bytes > INT64_MAX / 2) spec.max_record_bytes = INT64_MAX / 2;
+    const hr_tfrecord_opts o = HR__OPTIONS(hr_tfrecord_opts, opts);
+    const uint64_t limit = o.max_record_bytes ? o.max_record_bytes : HR__RECORD_LIMIT;
+    const tfrecord_spec spec = {.pattern = pattern,
+                                .literal = literal,
+                                .compression = o.compression,
+                                .max_record_bytes = limit < INT64_MAX / 2 ? limit : INT64_MAX / 2,
+                                .checks = o.checks,
+                                .first = o.first,
+                                .count = o.count ? *o.count : INT64_MAX,
+                                .asked = o.policy};
     return hr_dataset_new(&hr_op_tfrecord, &spec, NULL, 0);
 }
 

@@ -48,7 +48,90 @@ HR_SAMPLE(tfrecord_resynced)
     return hr_batch(hr_shuffle(hr_tfrecord("bad-*", .policy = policy), 30), 7);
 }
 HR_SAMPLE(tfrecord_over_budget) { return hr_tfrecord("bad-*", .policy = {.on_error = HR_RESYNC, .max_errors = 3}); }
+HR_SAMPLE(tfrecord_range)
+{
+    return hr_batch(hr_shuffle(hr_tfrecord("plain-*.tfrecord", .first = 70, .count = HR_I64(90)), 30), 7);
+}
+HR_SAMPLE(tfrecord_zipped_range) { return hr_repeat(hr_tfrecord("zipped-*.gz", .first = 170), .count = HR_I64(2)); }
+HR_SAMPLE(tfrecord_damaged_range)
+{
+    return hr_batch(hr_tfrecord("damaged.tfrecord", .first = 10, .count = HR_I64(20), .policy = {.on_error = HR_SKIP}),
+                    4);
+}
 HR_SAMPLE(tfrecord_damaged) { return hr_batch(hr_tfrecord("damaged.tfrecord"), 4); }
+
+/* Records `first` on of all files as one list. */
+static void assert_range(hr_dataset *ds, int first, int count)
+{
+    static char want[700000];
+    const hr_element *e;
+    hr_iterator *it = iterate(ds, (way){.workers = 2});
+    for (int n = first; n < first + count; n++) {
+        const size_t size = make_record(want, n / RECORDS, n % RECORDS);
+        if (hr_next(it, &e) != HR_OK) fail_msg("record %d: %s", n, hr_iterator_error(it)->text);
+        const hr_view *got = hr_get(e, "value")->data;
+        assert_int_equal(got->size, size);
+        assert_memory_equal(got->data, want, size);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+static void tfrecord_reads_exact_ranges_of_all_files(void **state)
+{
+    (void)state;
+    static const int from[] = {0, 1, 49, 50, 51, 80, 99, 120, 199, 200}, of[] = {0, 1, 2, 49, 50, 51, 100, 200};
+    const int all = FILES * RECORDS;
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        assert_range(hr_tfrecord("plain-*.tfrecord", .first = from[i]), from[i], all - from[i]);
+        for (size_t c = 0; c < sizeof of / sizeof *of && from[i] + of[c] <= all; c++) {
+            assert_range(hr_tfrecord("plain-*.tfrecord", .first = from[i], .count = HR_I64(of[c])), from[i], of[c]);
+            assert_range(hr_tfrecord("zipped-*", .first = from[i], .count = HR_I64(of[c])), from[i], of[c]);
+        }
+    }
+    hr_dataset *ds = hr_tfrecord("plain-*.tfrecord", .first = 3, .count = HR_I64(20));
+    assert_int_equal(hr_cardinality(ds), 20);
+    hr_dataset_unref(ds);
+}
+
+/* The index says how many; a file without one is counted. */
+static void tfrecord_uses_the_index_beside_a_file(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_record_index *index;
+    write_records("beside.tfrecord", 0, HR_NONE);
+    assert_ok(hr_record_index_open_with("beside.tfrecord", NULL, &index, &err), &err);
+    assert_ok(hr_record_index_write(index, &err), &err);
+    hr_record_index_free(index);
+    assert_range(hr_tfrecord("beside.tfrecord", .first = 20, .count = HR_I64(10)), 20, 10);
+    write_records("beside.tfrecord", 1, HR_NONE); /* a stale one is not believed */
+    assert_range(hr_tfrecord("beside.tfrecord", .first = 20, .count = HR_I64(0)), 20, 0);
+    assert_int_equal(remove("beside.tfrecord.hridx"), 0);
+}
+
+static void tfrecord_counts_damaged_records_of_a_range(void **state)
+{
+    (void)state;
+    static run got;
+    const hr_policy skip = {.on_error = HR_SKIP};
+    run_all(&got, hr_tfrecord("damaged.tfrecord", .first = 15, .count = HR_I64(6), .policy = skip),
+            (way){.workers = 2});
+    assert_int_equal(got.end, HR_END);
+    assert_int_equal(got.count, 5); /* without record 20 */
+}
+
+static void tfrecord_refuses_ranges_that_are_not_there(void **state)
+{
+    (void)state;
+    assert_fails(hr_tfrecord("plain-*.tfrecord", .first = 201), HR_OUT_OF_RANGE, "index.range");
+    assert_fails(hr_tfrecord("plain-*.tfrecord", .first = 150, .count = HR_I64(51)), HR_OUT_OF_RANGE, "index.range");
+    assert_fails(hr_tfrecord("plain-*.tfrecord", .first = 1, .count = HR_I64(INT64_MAX - 1)), HR_OUT_OF_RANGE,
+                 "index.range");
+    assert_fails(hr_tfrecord("plain-*.tfrecord", .first = -1), HR_INVALID_ARGUMENT, "tfrecord.range");
+    assert_fails(hr_tfrecord("plain-*.tfrecord", .count = HR_I64(-1)), HR_INVALID_ARGUMENT, "tfrecord.range");
+    assert_fails(hr_tfrecord("cut.tfrecord", .first = 1), HR_DATA_LOSS, "tfrecord.truncated");
+}
 
 static void assert_records(hr_dataset *ds, const int *file, int files)
 {
@@ -202,6 +285,9 @@ int main(void)
         HR_CONFORMANCE(tfrecord_zipped),
         HR_CONFORMANCE(tfrecord_in_epochs),
         HR_CONFORMANCE(tfrecord_resynced),
+        HR_CONFORMANCE(tfrecord_range),
+        HR_CONFORMANCE(tfrecord_zipped_range),
+        HR_CONFORMANCE(tfrecord_damaged_range),
         HR_CONFORMANCE_OF_FAILURE(tfrecord_over_budget),
         HR_CONFORMANCE_OF_FAILURE(tfrecord_damaged),
         cmocka_unit_test(tfrecord_counts_what_its_policy_passes_over),
@@ -209,6 +295,10 @@ int main(void)
         cmocka_unit_test(tfrecord_over_its_budget_says_so),
         cmocka_unit_test(tfrecord_looks_at_the_checksums_that_are_asked_for),
         cmocka_unit_test(tfrecord_reads_files_in_the_order_of_their_names),
+        cmocka_unit_test(tfrecord_reads_exact_ranges_of_all_files),
+        cmocka_unit_test(tfrecord_uses_the_index_beside_a_file),
+        cmocka_unit_test(tfrecord_counts_damaged_records_of_a_range),
+        cmocka_unit_test(tfrecord_refuses_ranges_that_are_not_there),
         cmocka_unit_test(tfrecord_names_file_record_and_offset_of_damage),
         cmocka_unit_test(tfrecord_of_a_missing_file_fails),
     };
