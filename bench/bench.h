@@ -32,6 +32,7 @@ typedef struct work {
     int threads;      /* default 1 */
     int also_threads; /* a second line with so many, in alternating rounds; 0: none */
     bool per_run;     /* us_per_row is null: start, state */
+    bool once;        /* a single pass, without one to warm up: it has rounds of its own */
 } work;
 
 double bench_seconds(void); /* monotonic */

@@ -99,9 +99,10 @@ static hr_status run_pass(const work *w, const char *folder, void *memory, serie
 }
 
 /* At least five; as many as fill a second where one takes less than a tenth. */
-static bool enough(const series *s)
+static bool enough(const work *w, const series *s)
 {
     double sum = 0;
+    if (w->once) return s->passes == 1;
     for (int i = 0; i < s->passes; i++) sum += s->seconds[i];
     return s->passes == MAX_PASSES || (s->passes >= PASSES && (s->best.seconds >= 0.1 || sum >= 1));
 }
@@ -159,8 +160,8 @@ static int run_work(const work *w, const char *folder)
         two[k].passes = 0;
     }
     hr_status st = HR_OK;
-    for (int k = 0; k < kinds && st == HR_OK; k++) st = run_pass(w, folder, memory, &two[k], false);
-    while (st == HR_OK && !(enough(&two[0]) && (kinds == 1 || enough(&two[1]))))
+    for (int k = 0; !w->once && k < kinds && st == HR_OK; k++) st = run_pass(w, folder, memory, &two[k], false);
+    while (st == HR_OK && !(enough(w, &two[0]) && (kinds == 1 || enough(w, &two[1]))))
         for (int k = 0; k < kinds && st == HR_OK; k++) st = run_pass(w, folder, memory, &two[k], true);
     for (int k = 0; k < kinds && st == HR_OK; k++) print_line(w, &two[k], k == 0);
     if (w->release) w->release(memory);
