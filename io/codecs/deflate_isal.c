@@ -6,8 +6,8 @@
 #include <string.h>
 
 typedef struct isal_inflate_state {
-    struct inflate_state z;
-    size_t held;
+    struct inflate_state z, before; /* before: as it was when it was last given input */
+    size_t held, most;              /* most: input to give at once */
     bool bad;
 } isal_inflate_state;
 
@@ -20,6 +20,7 @@ static void inflate_again(void *state)
     isal_inflate_state *s = state;
     isal_inflate_reset(&s->z);
     s->held = 0;
+    s->most = INT_MAX;
     s->bad = false;
 }
 
@@ -31,6 +32,39 @@ static void *inflate_new(void)
     s->z.crc_flag = ISAL_DEFLATE;
     inflate_again(s);
     return s;
+}
+
+static void move_on(isal_inflate_state *s, hr__flow *flow)
+{
+    const struct inflate_state *z = &s->z;
+    s->held = z->read_in_length > 0 ? (size_t)z->read_in_length / 8 : 0; /* less: it failed for lack of bits */
+    size_t used = (size_t)(z->next_in - flow->in) - s->held;
+    flow->in += used;
+    flow->in_size -= used;
+    flow->room -= (size_t)(z->next_out - flow->out);
+    flow->out = z->next_out;
+}
+
+/* Far from the end of its input, ISA-L moves its place in the output behind a match before it finds that there is none:
+ * up to 258 bytes that nobody wrote. Near the end it looks first. So what fails is done again from where it began, with
+ * half of the input, until a single byte is wrong. */
+static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)
+{
+    struct inflate_state *z = &s->z;
+    s->before = *z;
+    for (;;) {
+        size_t given = flow->in_size - s->held;
+        if (given > s->most) given = s->most;
+        z->next_in = writable(flow->in + s->held);
+        z->avail_in = (uint32_t)given;
+        z->next_out = flow->out;
+        z->avail_out = clipped(flow->room);
+        s->bad = isal_inflate(z) < 0;
+        if (!s->bad || given <= 1) break;
+        *z = s->before;
+        s->most = given / 2;
+    }
+    move_on(s, flow);
 }
 
 /* After an error ISA-L forgets what it had decoded into its own buffer and not handed out yet. */
@@ -48,19 +82,7 @@ static hr__inflated inflate_some(void *state, hr__flow *flow)
 {
     isal_inflate_state *s = state;
     struct inflate_state *z = &s->z;
-    if (!s->bad) {
-        z->next_in = writable(flow->in + s->held);
-        z->avail_in = clipped(flow->in_size - s->held);
-        z->next_out = flow->out;
-        z->avail_out = clipped(flow->room);
-        s->bad = isal_inflate(z) < 0;
-        s->held = (size_t)z->read_in_length / 8;
-        size_t used = (size_t)(z->next_in - flow->in) - s->held;
-        flow->in += used;
-        flow->in_size -= used;
-        flow->room -= (size_t)(z->next_out - flow->out);
-        flow->out = z->next_out;
-    }
+    if (!s->bad) inflate_carefully(s, flow);
     if (!s->bad) return z->block_state == ISAL_BLOCK_FINISH ? HR__INFLATE_DONE : HR__INFLATE_MORE;
     hand_out_rest(z, flow);
     return z->tmp_out_valid > z->tmp_out_processed ? HR__INFLATE_MORE : HR__INFLATE_BAD;

@@ -68,7 +68,7 @@ const hr__member_form hr__gzip_form = {
 
 static hr_status gzip_decoder(void **out, hr_error *err)
 {
-    return hr__members_decoder_new(&hr__gzip_form, HR__DEFLATE_FASTEST, out, err);
+    return hr__members_decoder_new(&hr__gzip_form, hr__deflate_fastest, out, err);
 }
 
 static hr_status gzip_encoder(int level, void **out, hr_error *err)

@@ -6,6 +6,12 @@
 
 enum { MAX_TRAILER = 8, ENCODER_ROOM = 64 * 1024 };
 
+#ifdef HR_HAVE_ISAL
+const hr__deflate_engine *const hr__deflate_fastest = &hr__deflate_by_isal;
+#else
+const hr__deflate_engine *const hr__deflate_fastest = &hr__deflate_by_zlib;
+#endif
+
 typedef struct decoder {
     const hr__member_form *form;
     const hr__deflate_engine *engine;
@@ -205,7 +211,7 @@ hr_status hr__members_encoder_new(const hr__member_form *form, int level, void *
     encoder *e = hr_malloc(sizeof *e);
     if (!e) return hr_no_memory(err, "deflating");
     e->form = form;
-    e->engine = level ? &hr__deflate_by_zlib : HR__DEFLATE_FASTEST; /* levels are zlib's */
+    e->engine = level ? &hr__deflate_by_zlib : hr__deflate_fastest; /* levels are zlib's */
     e->deflate = e->engine->deflate_new(level);
     e->begun = false;
     e->sum = form->sum;

@@ -47,7 +47,7 @@ const hr__member_form hr__zlib_form = {
 
 static hr_status zlib_decoder(void **out, hr_error *err)
 {
-    return hr__members_decoder_new(&hr__zlib_form, HR__DEFLATE_FASTEST, out, err);
+    return hr__members_decoder_new(&hr__zlib_form, hr__deflate_fastest, out, err);
 }
 
 static hr_status zlib_encoder(int level, void **out, hr_error *err)
