@@ -5,6 +5,7 @@
  * from the number of draws, and at the end the number of elements: nothing else is saved. See held_elements. */
 #include <headrace/data.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WHOLE_INPUT = -2 };                       /* as buffer_size: TensorFlow's UNKNOWN_CARDINALITY */
 static const int64_t LARGEST = INT64_C(1) << 59; /* a buffer that no memory holds, and no sum overflows */
@@ -30,6 +31,7 @@ typedef struct shuffle_state {
     bool ended;            /* the input was seen to end */
     wanted *wanted;        /* after a load, while filling: what the slots held, in the order of the input */
     int64_t wants, found;
+    uint64_t *met; /* a bit a slot, for oldest_of_all: asked for again and again, so it has memory of its own */
 } shuffle_state;
 
 static hr_status shuffle_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -59,6 +61,7 @@ static void shuffle_close(void *state)
     for (int64_t s = 0; s < st->slots; s++) hr_span_drop(st->slot[s]);
     hr_free(st->slot);
     hr_free(st->wanted);
+    hr_free(st->met);
 }
 
 static hr_status no_memory(hr_error *err) { return hr_no_memory(err, "shuffle: the buffer"); }
@@ -101,12 +104,29 @@ static int64_t held_elements(const shuffle_spec *sp, const shuffle_state *st, in
     return filled;
 }
 
+/* While the input lasts: the slot that is met last on the way back, or never, holds the oldest element of all. */
+static int64_t oldest_of_all(const shuffle_state *st)
+{
+    int64_t missing = st->filled, never = 0;
+    memset(st->met, 0, ((size_t)st->filled / 64 + 1) * sizeof *st->met);
+    for (int64_t i = st->draws - 1; i >= 0; i--) {
+        const int64_t s = hr_random_below(st->key, (uint64_t)i, st->filled);
+        const uint64_t bit = UINT64_C(1) << s % 64;
+        if (st->met[s / 64] & bit) continue;
+        st->met[s / 64] |= bit;
+        if (--missing == 0) return st->filled + i;
+    }
+    while (st->met[never / 64] >> never % 64 & 1) never++;
+    return never;
+}
+
 /* Where nothing is known the start is never wrong, only far. */
 static int64_t shuffle_held_from(const void *spec, const void *state)
 {
     const shuffle_spec *sp = spec;
     const shuffle_state *st = state;
     if (!is_possible(st) || st->draws == 0) return 0;
+    if (st->met && st->total < 0) return oldest_of_all(st);
     int64_t *element = hr_calloc((size_t)slots_filled(sp, st) + 1, sizeof *element);
     if (!element) return 0;
 
@@ -215,8 +235,9 @@ static hr_status fill(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_
 {
     if (st->full) return HR_OK;
     HR_TRY(st->draws == 0 && st->total < 0 ? fill_anew(sp, st, p, err) : fill_again(sp, st, p, err));
-    st->full = true;
-    return HR_OK;
+    st->met = hr_calloc((size_t)st->filled / 64 + 1, sizeof *st->met);
+    st->full = st->met != NULL;
+    return st->full ? HR_OK : no_memory(err);
 }
 
 /* ---- drawing: the slots of the next draws are known beforehand, so their memory can be on its way ---- */
