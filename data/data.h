@@ -711,6 +711,27 @@ typedef struct hr_parse_spec {
 #define HR_PARSE_SPEC(...)                                                                                             \
     (&(hr_parse_spec){(const hr_feature[]){__VA_ARGS__}, sizeof((hr_feature[]){__VA_ARGS__}) / sizeof(hr_feature)})
 
+/* Rows from another library's memory, by Arrow's C data interface (arrow.h has its structs): a struct array, whose children
+ * are the components. Numbers, booleans and strings (both sizes of offsets) come as they are, lists of them ragged, lists
+ * of a fixed size dense. Takes what both structs hold, as a move does: they are released with the dataset, or at once if
+ * it fails. Values are copied a batch at a time.
+ *
+ * With a spec, for example that of hr_make_parse_example_spec, the components are what hr_parse_example would give for it
+ * (HR_FIXED_LEN, HR_VAR_LEN and HR_RAGGED_FEATURE without partitions), so that hr_transform_features goes on with them:
+ * a null is a missing feature, integers become int32 (if they fit), int64, float or double, float becomes double
+ * and the reverse (rounded). Without one a null is an empty list, and elsewhere an error of its row. */
+struct ArrowArray;
+struct ArrowSchema;
+typedef struct hr_from_arrow_opts {
+    size_t struct_size;
+    const hr_parse_spec *spec; /* default: all children as they are. Copied */
+    const char *label;         /* the component that is the label */
+} hr_from_arrow_opts;
+HR_API hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSchema *schema,
+                                      const hr_from_arrow_opts *opts);
+#define hr_from_arrow(...)                                                                                             \
+    HR_CALL2_(hr_from_arrow_with, hr_from_arrow_opts, __VA_ARGS__, .struct_size = sizeof(hr_from_arrow_opts))
+
 typedef struct hr_parse_example_opts {
     size_t struct_size;
     const char *label;  /* the component that is the label */
