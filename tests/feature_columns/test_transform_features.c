@@ -1,6 +1,7 @@
 /* The operator in a pipeline: the same rows for any number of workers and unit sizes, labels passed, wrong rows named. */
 #include "tests/feature_columns/columns_testing.h"
 
+#include <headrace/arrow.h>
 #include <headrace/data.h>
 
 #include <stdio.h>
@@ -89,6 +90,48 @@ static void results_do_not_depend_on_workers_units_or_the_place_of_batch(void **
     }
 }
 
+static void forget_schema(struct ArrowSchema *schema) { schema->release = NULL; }
+static void forget_array(struct ArrowArray *array) { array->release = NULL; }
+
+/* The rows of source() as Arrow arrays that live for ever. */
+static hr_dataset *arrow_source(const hr_parse_spec *spec)
+{
+    static const char *const airports[] = {"EWR", "JFK", "LGA", "SFO", ""};
+    static int64_t hour[ROWS];
+    static double temp[ROWS];
+    static int32_t offset[ROWS + 1];
+    static char text[3 * ROWS + 1];
+    for (int i = 0; i < ROWS; i++) {
+        hour[i] = (i * 7) % 24;
+        temp[i] = i % 40;
+        offset[i + 1] = (int32_t)(stpcpy(text + offset[i], airports[i % 5]) - text);
+    }
+    static struct ArrowSchema type[] = {
+        {.format = "l", .name = "hour"}, {.format = "g", .name = "temp"}, {.format = "u", .name = "origin"}};
+    static const void *buffer[][3] = {{NULL, hour}, {NULL, temp}, {NULL, offset, text}}, *none[] = {NULL};
+    static struct ArrowArray array[3];
+    static struct ArrowSchema *types[] = {&type[0], &type[1], &type[2]};
+    static struct ArrowArray *arrays[] = {&array[0], &array[1], &array[2]};
+    for (int i = 0; i < 3; i++)
+        array[i] = (struct ArrowArray){.length = ROWS, .n_buffers = i < 2 ? 2 : 3, .buffers = buffer[i]};
+    struct ArrowSchema rows_type = {.format = "+s", .n_children = 3, .children = types, .release = forget_schema};
+    struct ArrowArray rows = {.length = ROWS, .n_buffers = 1, .buffers = none, .n_children = 3};
+    rows.children = arrays;
+    rows.release = forget_array;
+    return hr_from_arrow(&rows, &rows_type, .spec = spec);
+}
+
+static void arrow_rows_go_through_the_same_columns(void **state)
+{
+    (void)state;
+    const hr_parse_spec *spec = HR_PARSE_SPEC({.key = "hour", .dtype = HR_INT64}, {.key = "origin", .dtype = HR_STRING},
+                                              {.key = "temp", .dtype = HR_FLOAT});
+    int64_t rows;
+    const uint64_t want = digest(transformed(hr_batch(source(-1), 32), NULL), 0, 0, &rows);
+    assert_int_equal(digest(transformed(hr_batch(arrow_source(spec), 32), NULL), 0, 0, &rows), want);
+    assert_int_equal(rows, ROWS);
+}
+
 static void only_columns_labels_and_what_is_kept_come_out(void **state)
 {
     (void)state;
@@ -165,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_do_not_depend_on_workers_units_or_the_place_of_batch),
+        cmocka_unit_test(arrow_rows_go_through_the_same_columns),
         cmocka_unit_test(only_columns_labels_and_what_is_kept_come_out),
         cmocka_unit_test(rows_before_a_wrong_one_are_delivered),
         cmocka_unit_test(mistakes_stick_to_the_dataset),
