@@ -1,5 +1,5 @@
 /* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the summary. */
-#include "cli/command.h"
+#include "cli/csv_flags.h"
 #include "io/convert.h"
 #include <headrace/examples.h>
 #include <cjson/cJSON.h>
@@ -66,6 +66,7 @@ enum { REQUIRED = 64 };
 /* What the options borrow. */
 typedef struct conversion {
     hr__convert_opts opts;
+    csv_flags csv;
     hr_schema_file *schema;
     char *split;
     const char *require[REQUIRED];
@@ -120,19 +121,15 @@ static int read_policy(const command_call *call, hr_policy *policy)
 /* A format's flag must name one, for which the library says what there is. */
 static int read_flags(const command_call *call, conversion *c)
 {
-    static const char *const bytes[] = {"delimiter", "separator"};
     hr__convert_opts *o = &c->opts;
-    for (int i = 0; i < 2; i++) {
-        const char *text = flag_text(call, bytes[i]);
-        if (text && strlen(text) != 1)
-            return usage_error(call, "--%s: expected one byte, found \"%s\"", bytes[i], text);
-    }
+    o->separator = flag_text(call, "separator");
+    if (o->separator && strlen(o->separator) != 1)
+        return usage_error(call, "--separator: expected one byte, found \"%s\"", o->separator);
     o->from = flag_text(call, "from");
     o->to = flag_text(call, "to");
-    o->delimiter = flag_text(call, "delimiter");
-    o->separator = flag_text(call, "separator");
-    o->na_value = flag_text(call, "na-value");
-    int code = read_policy(call, &o->policy);
+    o->csv = &c->csv.opts;
+    int code = read_csv_flags(call, &c->csv);
+    if (code == 0) code = read_policy(call, &o->policy);
     if (code == 0) code = read_output(call, o);
     return code ? code : read_split(call, c);
 }
@@ -158,11 +155,8 @@ static hr_status refuse_conflicts(const hr_schema_file *schema, hr_error *err)
 static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
 {
     hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
-    o.format = strcmp(from, "csv") == 0     ? HR_FORMAT_CSV
-               : strcmp(from, "jsonl") == 0 ? HR_FORMAT_JSON
-                                            : HR_FORMAT_TFRECORD;
-    o.delimiter = c->opts.delimiter;
-    o.na_value = c->opts.na_value;
+    o.format = hr__convert_format_id(from);
+    o.csv = c->opts.csv;
     for (int64_t i = 0; i < c->opts.inputs.count; i++)
         if (strcmp(c->opts.inputs.path[i], "-") == 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "convert.schema",
@@ -231,9 +225,8 @@ static const flag flags[] = {
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
     {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: none, of one file by its name"},
-    {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row of CSV; default ,"},
     {FLAG_TEXT, "separator", 0, "C", "between several values in a field of CSV that is written"},
-    {FLAG_TEXT, "na-value", 0, "TEXT", "counts as missing in a CSV, besides an empty field"},
+    CSV_FLAGS,
     {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
     {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},
     {FLAG_COUNT, "max-errors", 0, "N", "end with an error if more than N are skipped"},

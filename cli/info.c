@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "io/framing.h"
+#include "io/input.h"
+#include "io/record_input.h"
 #include <headrace/examples.h>
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -10,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_FEATURES = 4096 };
+enum { MAX_FEATURES = 4096, COMPRESSIONS = 16 /* room for all of hr_compression */ };
 
 typedef struct feature_seen {
     char *key; /* any bytes */
@@ -22,7 +24,8 @@ typedef struct feature_seen {
 
 typedef struct file_seen {
     int64_t records, bytes, disk_bytes, smallest, largest, no_examples, trailing_zeros;
-    int64_t indexed, stale; /* files with a valid index, and with one that is not */
+    int64_t files_of[COMPRESSIONS]; /* files of each compression */
+    int64_t indexed, stale;         /* files with a valid index, and with one that is not */
     feature_seen feature[MAX_FEATURES];
     int features;
     bool too_many;
@@ -95,6 +98,7 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr_examp
         progress_show(p, -1, detail);
     }
     s->trailing_zeros += hr_record_trailing_zeros(reader);
+    s->files_of[hr__input_compression(hr__record_input(reader))]++;
     hr_record_reader_free(reader);
     s->disk_bytes += stat(path, &about) == 0 ? about.st_size : 0;
     note_index(s, path);
@@ -127,8 +131,23 @@ static void print_feature(const feature_seen *f)
 
 static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * HR__RECORD_FRAME; }
 
+static const char *compression_word(int i) { return i == HR_NONE ? "none" : hr_compression_name((hr_compression)i); }
+
+static void print_compressions(const file_seen *s)
+{
+    const char *before = "compression: ";
+    for (int i = 0; i < COMPRESSIONS; i++) {
+        if (s->files_of[i] == 0) continue;
+        printf("%s%s of %" PRId64 " file%s", before, compression_word(i), s->files_of[i],
+               s->files_of[i] == 1 ? "" : "s");
+        before = ", ";
+    }
+    puts("");
+}
+
 static void print_files(const file_seen *s, int64_t files)
 {
+    if (files > 0) print_compressions(s);
     const double inflated = (double)inflated_bytes(s);
     if (s->disk_bytes && inflated > (double)s->disk_bytes)
         printf("compressed: %s inflated, %.2f times what is on disk\n", human_bytes(inflated),
@@ -162,6 +181,9 @@ static void print_as_json(const file_seen *s, int64_t files)
     cJSON_AddNumberToObject(top, "record_bytes", (double)s->bytes);
     cJSON_AddNumberToObject(top, "disk_bytes", (double)s->disk_bytes);
     cJSON_AddNumberToObject(top, "inflated_bytes", (double)inflated_bytes(s));
+    cJSON *compressions = cJSON_AddObjectToObject(top, "compressions");
+    for (int i = 0; i < COMPRESSIONS; i++)
+        if (s->files_of[i] > 0) cJSON_AddNumberToObject(compressions, compression_word(i), (double)s->files_of[i]);
     cJSON_AddNumberToObject(top, "indexed_files", (double)s->indexed);
     cJSON_AddNumberToObject(top, "stale_indexes", (double)s->stale);
     cJSON_AddNumberToObject(top, "not_examples", (double)s->no_examples);

@@ -1,7 +1,7 @@
 /* Going over whole files: which, how they are read, and the bar. */
 #include "cli/survey.h"
+#include "io/convert.h"
 #include <string.h>
-#include <strings.h>
 
 static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
 {
@@ -16,27 +16,20 @@ static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
 
 static bool read_format(const command_call *call, hr_file_format *out)
 {
-    static const char *const words[] = {"tfrecord", "json", "csv"};
     const char *name = flag_text(call, "format");
-    *out = HR_FORMAT_BY_NAME;
-    for (int i = 0; name && i < 3; i++)
-        if (strcasecmp(name, words[i]) == 0) *out = (hr_file_format)(HR_FORMAT_TFRECORD + i);
+    *out = name ? hr__convert_format_id(name) : HR_FORMAT_BY_NAME;
     if (!name || *out) return true;
-    usage_error(call, "--format: expected tfrecord, json or csv, found \"%s\"", name);
+    usage_error(call, "--format: expected csv, jsonl or tfrecord, found \"%s\"", name);
     return false;
 }
 
 int read_survey_flags(const command_call *call, survey_run *run)
 {
     hr_survey_opts *o = &run->opts;
-    *run = (survey_run){.opts = {.struct_size = sizeof *o}};
-    o->delimiter = flag_text(call, "delimiter");
-    o->na_value = flag_text(call, "na-value");
-    if (o->delimiter && strcmp(o->delimiter, "\\t") == 0) o->delimiter = "\t";
-    if (o->delimiter && strlen(o->delimiter) != 1)
-        return usage_error(call, "--delimiter: expected one byte, found \"%s\"", o->delimiter);
-    if (!read_format(call, &o->format) || !flag_compression(call, &o->compression)) return WRONG_USE;
-    return 0;
+    *run = (survey_run){.opts = {.struct_size = sizeof *o, .csv = &run->csv.opts}};
+    const int code = read_csv_flags(call, &run->csv);
+    if (code != 0) return code;
+    return read_format(call, &o->format) && flag_compression(call, &o->compression) ? 0 : WRONG_USE;
 }
 
 static void begin_bar(survey_run *run)

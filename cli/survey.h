@@ -2,16 +2,12 @@
 #ifndef SURVEY_COMMAND_H
 #define SURVEY_COMMAND_H
 
-#include "cli/command.h"
+#include "cli/csv_flags.h"
 #include <headrace/examples.h>
 
 #define SURVEY_FLAGS                                                                                                   \
-    {FLAG_TEXT, "format", 0, "FORMAT", "tfrecord, json or csv; default: by the files' names"},                         \
-        {FLAG_TEXT, "compression", 0, "TYPE", "of the files; default: by their first bytes"},                          \
-        {FLAG_TEXT, "delimiter", 0, "C", "of CSV: between the fields of a row; default ,"},                            \
-    {                                                                                                                  \
-        FLAG_TEXT, "na-value", 0, "TEXT", "of CSV: counts as missing, besides an empty field"                          \
-    }
+    {FLAG_TEXT, "format", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the files' names"},                        \
+        {FLAG_TEXT, "compression", 0, "TYPE", "of the files; default: by their first bytes"}, CSV_FLAGS
 
 #define SURVEY_TEXT                                                                                                    \
     "Files are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV with a header (.csv, .tsv), "       \
@@ -20,6 +16,7 @@
 
 typedef struct survey_run {
     hr_survey_opts opts;
+    csv_flags csv; /* which they borrow */
     hr_file_list files;
     progress bar;
 } survey_run;

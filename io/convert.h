@@ -3,6 +3,7 @@
 #ifndef HR_CONVERT_H
 #define HR_CONVERT_H
 
+#include "io/examples.h"
 #include "io/io.h"
 #include "io/schema.h"
 
@@ -35,8 +36,10 @@ typedef struct hr__convert_opts {
     int64_t split_folds;
     const char *const *require; /* rows without a value in one of these are dropped */
     int require_count;
-    const char *delimiter, *na_value; /* of a CSV, in or out, as hr_csv_opts */
-    const char *separator;            /* between the values of a cell of a CSV that is written; as hr_csv_writer_opts */
+    /* How a CSV is to be read, but for its columns; .delimiter and .na_value are those of one that is written, too.
+     * Default: hr_csv's. */
+    const hr_csv_opts *csv;
+    const char *separator; /* between the values of a cell of a CSV that is written; as hr_csv_writer_opts */
     /* What becomes of rows that cannot be read or are not as the schema says, and of damaged TFRecords. JSON lines end at
      * the first mistake whatever it says. */
     hr_policy policy;
@@ -64,6 +67,8 @@ HR_API void hr__convert_clear(hr__convert_result *result);
 
 /* What .from and .to come to: "csv", "jsonl", "tfrecord". */
 HR_API hr_status hr__convert_formats(const hr__convert_opts *opts, const char **from, const char **to, hr_error *err);
+/* Which format a name means: one of .from, or an extension, in any case of letters. HR_FORMAT_BY_NAME: none. */
+HR_API hr_file_format hr__convert_format_id(const char *name);
 /* "-", a device, and a name that ends in a format's extension mean one file, not a folder. */
 HR_API bool hr__convert_is_file(const char *out);
 

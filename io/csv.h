@@ -19,6 +19,8 @@ typedef struct hr__csv_dialect {
 } hr__csv_dialect;
 
 hr_status hr__csv_dialect_make(const hr_csv_opts *opts, hr__csv_dialect *out, hr_error *err); /* csv_dialect.c */
+/* How a file is to be read whose columns others choose: as `how` says (NULL: by default) of its text, but .tsv has tabs. */
+hr_csv_opts hr__csv_opts_of(const char *path, const hr_csv_opts *how);
 /* The byte that an option gives, or `otherwise`. */
 hr_status hr__csv_one_byte(const char *option, const char *text, char otherwise, char *out, hr_error *err);
 

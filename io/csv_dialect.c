@@ -1,6 +1,14 @@
 /* How the options say that text is cut into fields; checked once, so that nothing behind it doubts a byte. */
 #include "io/csv.h"
+#include "base/constructor.h"
 #include <string.h>
+
+hr_csv_opts hr__csv_opts_of(const char *path, const hr_csv_opts *how)
+{
+    hr_csv_opts o = HR__OPTIONS(hr_csv_opts, how);
+    if (!o.delimiter && strstr(path, ".tsv")) o.delimiter = "\t";
+    return o;
+}
 
 hr_status hr__csv_one_byte(const char *option, const char *text, char otherwise, char *out, hr_error *err)
 {

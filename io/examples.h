@@ -126,6 +126,9 @@ typedef struct hr_survey_opts {
         *schema;           /* types of JSON rows and CSV fields; only what it names is looked at. NULL: as they are */
     const char *delimiter; /* of CSV; default "," ("\t" of .tsv) */
     const char *na_value;  /* of CSV: counts as missing, beside the empty field */
+    const hr_csv_opts
+        *csv; /* how else CSV is to be read: quotes, escapes, comments, skipped lines, missing values, short
+                             * and long rows, UTF-8. What the options above say goes before it */
     /* Bytes read so far, of all that the files have on the disk (-1: not known). False: stop, with HR_CANCELLED. From the calling
      * thread. */
     bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);

@@ -2,9 +2,9 @@
  * each is inflated by another thread. */
 #include "io/survey.h"
 #include "base/pool.h"
+#include "io/convert/format.h"
 #include <stdatomic.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <uv.h>
 
@@ -12,22 +12,11 @@ enum { SLOTS = HR__SURVEY_SLOTS };
 
 /* ---- names ---- */
 
-static bool ends(const char *path, size_t size, const char *end)
-{
-    const size_t n = strlen(end);
-    return size >= n && strncasecmp(path + size - n, end, n) == 0;
-}
-
 hr_file_format hr__file_format(const char *path, hr_file_format asked)
 {
     if (asked != HR_FORMAT_BY_NAME) return asked;
-    static const char *const packed[] = {".gz", ".zlib", ".lz4", ".zst"};
-    size_t size = strlen(path);
-    for (int i = 0; i < 4; i++)
-        if (ends(path, size, packed[i])) size -= strlen(packed[i]);
-    if (ends(path, size, ".csv") || ends(path, size, ".tsv")) return HR_FORMAT_CSV;
-    bool json = ends(path, size, ".json") || ends(path, size, ".jsonl") || ends(path, size, ".ndjson");
-    return json ? HR_FORMAT_JSON : HR_FORMAT_TFRECORD;
+    const hr__format *format = hr__format_of(path);
+    return format ? format->id : HR_FORMAT_TFRECORD;
 }
 
 hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts)

@@ -25,15 +25,18 @@ struct hr__survey_bytes {
 
 static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
 
-static const char *delimiter_of(const char *path, const hr_survey_opts *o)
+static hr_csv_opts csv_opts(const char *path, const hr_survey_opts *o)
 {
-    return o->delimiter ? o->delimiter : strstr(path, ".tsv") ? "\t" : NULL;
+    hr_csv_opts csv = hr__csv_opts_of(path, o->csv);
+    if (o->delimiter) csv.delimiter = o->delimiter;
+    if (o->na_value) csv.na_value = o->na_value;
+    csv.compression = o->compression;
+    return csv;
 }
 
 hr_status hr__survey_header(const char *path, const hr_survey_opts *o, hr__csv_format **out, hr_error *err)
 {
-    const hr_csv_opts csv = {
-        .struct_size = sizeof csv, .delimiter = delimiter_of(path, o), .compression = o->compression};
+    const hr_csv_opts csv = csv_opts(path, o);
     HR_TRY(hr__csv_format_new(&csv, out, err));
     hr_status st = hr__csv_format_from_header(*out, path, err);
     if (st == HR_OK) return HR_OK;
@@ -51,13 +54,10 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     if (!column) return hr_no_memory(err, "the columns of a CSV");
     for (int i = 0; i < count; i++)
         column[i] = (hr_csv_column){.name = schema->field[i].name, .dtype = read_as(&schema->field[i])};
-    const hr_csv_opts csv = {.struct_size = sizeof csv,
-                             .columns = column,
-                             .column_count = count,
-                             .keep_missing = true,
-                             .delimiter = delimiter_of(s->place.path, o),
-                             .na_value = o->na_value,
-                             .compression = o->compression};
+    hr_csv_opts csv = csv_opts(s->place.path, o);
+    csv.columns = column;
+    csv.column_count = count;
+    csv.keep_missing = true;
     hr_status st = hr__csv_format_new(&csv, &s->format, err);
     hr_free(column);
     if (st == HR_OK && count == 0) st = hr__csv_format_from_header(s->format, s->place.path, err);

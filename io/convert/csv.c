@@ -12,11 +12,6 @@ enum { PIECE = 256 * 1024, PIECE_ROWS = 16384 };
 /* A float64 of the schema is stored as float32, so it is read as one: rounded once. */
 static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
 
-static const char *delimiter_of(const hr__convert_opts *o, const char *path)
-{
-    return o->delimiter ? o->delimiter : strstr(path, ".tsv") ? "\t" : NULL;
-}
-
 static hr_status make_columns(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
 {
     const size_t count = (size_t)o->schema->fields;
@@ -27,9 +22,10 @@ static hr_status make_columns(hr__csv_source *s, const hr__convert_opts *o, hr_e
         column[i] = (hr_csv_column){.name = o->schema->field[i].name, .dtype = read_as(&o->schema->field[i])};
         field[i] = (hr_field){.name = column[i].name, .dtype = column[i].dtype};
     }
-    hr_csv_opts csv = {.struct_size = sizeof csv, .columns = column, .column_count = (int)count, .keep_missing = true};
-    csv.delimiter = delimiter_of(o, s->path);
-    csv.na_value = o->na_value;
+    hr_csv_opts csv = hr__csv_opts_of(s->path, o->csv);
+    csv.columns = column;
+    csv.column_count = (int)count;
+    csv.keep_missing = true;
     csv.compression = o->input_compression;
     if (st == HR_OK) st = hr__csv_format_new(&csv, &s->format, err);
     if (st == HR_OK) st = hr__row_writer_new(field, (int)count, &s->writer, err);
@@ -141,10 +137,9 @@ static void free_writer(void *writer)
 static hr_status open_text(csv_out *w, const hr__convert_opts *o, hr_view *head, hr_error *err)
 {
     const size_t fields = (size_t)w->schema->fields;
-    const hr_csv_writer_opts opts = {.struct_size = sizeof opts,
-                                     .delimiter = delimiter_of(o, o->out),
-                                     .separator = o->separator,
-                                     .na_value = o->na_value};
+    const hr_csv_opts csv = hr__csv_opts_of(o->out, o->csv);
+    const hr_csv_writer_opts opts = {
+        .struct_size = sizeof opts, .delimiter = csv.delimiter, .separator = o->separator, .na_value = csv.na_value};
     const char **name = hr_calloc(fields, sizeof *name);
     w->cell = hr_calloc(fields, sizeof *w->cell);
     w->split = hr_calloc(fields, sizeof *w->split);
@@ -196,6 +191,7 @@ static hr_status write_row(void *writer, hr_view example, hr_view *bytes, hr_err
 
 const hr__format hr__format_csv = {
     .name = "csv",
+    .id = HR_FORMAT_CSV,
     .extensions = ".csv .tsv",
     .is_text = true,
     .open = open_source,

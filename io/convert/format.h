@@ -41,6 +41,7 @@ typedef struct hr__convert_piece {
 
 struct hr__format {
     const char *name;
+    hr_file_format id;      /* what a survey calls it */
     const char *extensions; /* ".csv .tsv"; shards end in the first one */
     bool is_text;           /* so a compression shows in the names of its shards */
 

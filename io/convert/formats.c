@@ -4,6 +4,7 @@
 #include "io/framing.h"
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define HR_FORMAT(name) extern const hr__format hr__format_##name;
 #include "io/convert/formats.def"
@@ -35,6 +36,8 @@ const char *hr__format_names(char *text, size_t size)
     return text;
 }
 
+static bool same(const char *a, const char *b, size_t size) { return strncasecmp(a, b, size) == 0; }
+
 /* Without what a compression has put behind the name. */
 static size_t plain_size(const char *path)
 {
@@ -42,7 +45,7 @@ static size_t plain_size(const char *path)
     for (int i = 0; i < hr__codec_count(); i++) {
         const char *extension = hr__codec_at(i)->extension;
         const size_t n = extension ? strlen(extension) : 0;
-        if (n > 0 && size > n && strcmp(path + size - n, extension) == 0) return size - n;
+        if (n > 0 && size > n && same(path + size - n, extension, n)) return size - n;
     }
     return size;
 }
@@ -51,7 +54,7 @@ static bool ends_in_one_of(const char *path, size_t size, const char *extensions
 {
     for (const char *at = extensions; *at; at += strspn(at, " ")) {
         const size_t n = strcspn(at, " ");
-        if (size > n && memcmp(path + size - n, at, n) == 0) return true;
+        if (size > n && same(path + size - n, at, n)) return true;
         at += n;
     }
     return false;
@@ -63,6 +66,16 @@ const hr__format *hr__format_of(const char *path)
     for (int i = 0; i < FORMATS; i++)
         if (ends_in_one_of(path, size, formats[i]->extensions)) return formats[i];
     return NULL;
+}
+
+hr_file_format hr__convert_format_id(const char *name)
+{
+    char path[32];
+    for (int i = 0; i < FORMATS; i++)
+        if (strcasecmp(formats[i]->name, name) == 0) return formats[i]->id;
+    snprintf(path, sizeof path, "x.%s", name);
+    const hr__format *format = hr__format_of(path);
+    return format ? format->id : HR_FORMAT_BY_NAME;
 }
 
 /* ---- pieces ---- */

@@ -88,6 +88,7 @@ static hr_status write_line(void *writer, hr_view example, hr_view *bytes, hr_er
 
 const hr__format hr__format_jsonl = {
     .name = "jsonl",
+    .id = HR_FORMAT_JSON,
     .extensions = ".jsonl .ndjson .json",
     .is_text = true,
     .open = open_source,

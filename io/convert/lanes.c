@@ -1,5 +1,6 @@
 /* Shards of one or two splits, or one file; each lane writes by a writer of its own. */
 #include "io/convert/lanes.h"
+#include "base/constructor.h"
 #include "base/text.h"
 #include "io/codecs/codec.h"
 #include "io/framing.h"
@@ -9,6 +10,17 @@
 #include <sys/stat.h>
 
 /* ---- opening ---- */
+
+static const char *text_of(const char *option) { return option ? option : ""; }
+
+static void add_csv(hr__text *key, const hr_csv_opts *how)
+{
+    const hr_csv_opts o = HR__OPTIONS(hr_csv_opts, how);
+    hr__text_printf(key, "%s %s %s %s %s %" PRId64 " %d %d %d\n", text_of(o.delimiter), text_of(o.na_value),
+                    o.no_quotes ? "none" : text_of(o.quote), text_of(o.escape), text_of(o.comment), o.skip_lines,
+                    o.fill_short_rows, o.cut_long_rows, o.check_utf8);
+    for (int i = 0; i < o.na_value_count; i++) hr__text_printf(key, "missing %s\n", o.na_values[i]);
+}
 
 /* All that decides what the rows are, so that no run goes on with another's. */
 static char *resume_key(const hr__convert_plan *plan)
@@ -21,9 +33,9 @@ static char *resume_key(const hr__convert_plan *plan)
         hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", o->inputs.path[i], (int64_t)s.st_size,
                         (int64_t)s.st_mtime);
     }
-    hr__text_printf(&key, "%s %s %s:%" PRId64 " %s %s %s\n", plan->from->name, plan->to->name,
-                    o->split_column ? o->split_column : "", o->split_folds, o->delimiter ? o->delimiter : "",
-                    o->na_value ? o->na_value : "", o->separator ? o->separator : "");
+    hr__text_printf(&key, "%s %s %s:%" PRId64 " %s\n", plan->from->name, plan->to->name, text_of(o->split_column),
+                    o->split_folds, text_of(o->separator));
+    if (o->csv) add_csv(&key, o->csv);
     for (int i = 0; o->schema && i < o->schema->fields; i++)
         hr__text_printf(&key, "%s %s\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].dtype));
     for (int i = 0; i < o->require_count; i++) hr__text_printf(&key, "require %s\n", o->require[i]);

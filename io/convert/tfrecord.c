@@ -53,6 +53,7 @@ static int64_t damaged(const void *source)
 
 const hr__format hr__format_tfrecord = {
     .name = "tfrecord",
+    .id = HR_FORMAT_TFRECORD,
     .extensions = ".tfrecord .tfrecords .tfr",
     .open = open_source,
     .read = read_piece,

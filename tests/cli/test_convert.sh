@@ -225,6 +225,43 @@ it_names_line_column_and_text_of_a_wrong_value() {
     ends_with 0
 }
 
+it_reads_csv_of_any_dialect() {
+    people
+    headrace convert people.csv -s people.yaml -o people.jsonl
+    cat >other.csv <<'CSV'
+a line of a report
+another
+row;late;temp;name
+# a remark
+1;0;2.5;'anna'
+2;1;NA;b, "bo\b"
+3;?;-1e3;;;
+CSV
+    local dialect="--delimiter ; --quote ' --escape \\ --comment # --skip-lines 2 --na-value NA --na-value ? --cut-long-rows"
+    headrace convert other.csv -s people.yaml -o other.jsonl $dialect
+    ends_with 0
+    same other.jsonl people.jsonl
+    headrace schema infer other.csv $dialect -o other.yaml
+    ends_with 0
+    headrace convert other.csv -s other.yaml -o inferred.jsonl $dialect
+    same inferred.jsonl people.jsonl
+    headrace stats other.csv $dialect
+    ends_with 0
+    prints "temp                   float32            2           1"
+    headrace schema check -s people.yaml other.csv $dialect
+    ends_with 0
+    headrace convert other.csv -s people.yaml -o out --quote ab
+    refused 2 '--quote: expected one byte, found "ab"'
+    absent out
+    printf 'row,name\n1,\xff\n2\n' >short.csv
+    headrace convert short.csv -o short.jsonl --fill-short-rows
+    ends_with 0
+    headrace convert short.csv -o checked.jsonl --fill-short-rows --check-utf8
+    refused 1 "short.csv:2: column 'name'"
+    headrace convert people.csv -s people.yaml -o ends.csv --no-quotes
+    refused 1 "people.csv:3: expected 4 fields, found 5"
+}
+
 it_names_the_line_of_a_row_of_another_length_and_of_an_open_quote() {
     people
     printf '4,0,1\n' >>people.csv

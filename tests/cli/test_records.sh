@@ -7,12 +7,17 @@ it_says_what_is_in_a_file() {
     headrace info 'out/data-*'
     ends_with 0
     prints "3 records in 2 files"
+    prints "compression: none of 2 files"
     prints "all checksums are right"
     prints "row                      int64                 3              1"
     prints "temp                     float32               2              1"
     headrace info --json 'out/data-*'
     prints '{"files":2,"records":3,'
+    prints '"compressions":{"none":2}'
     prints '{"name":"temp","type":"float32","records":2,"values":2}'
+    headrace convert people.csv -s people.yaml -o zipped --compression LZ4
+    headrace info out/data-* zipped/data-*
+    prints "compression: none of 2 files, LZ4 of 1 file"
 }
 
 it_gives_json_whatever_bytes_the_values_are() {
