@@ -143,9 +143,15 @@ HR_API int64_t hr_pulled(const hr_plan *p, int input); /* number of the element 
 HR_API bool hr_ready(hr_plan *p, int input);
 
 HR_API void hr_emit(hr_plan *p, hr_span span); /* puts elements into the unit, in order; gives the span away */
-HR_API int64_t hr_room(const hr_plan *p);      /* elements that the unit still takes; return HR_OK at 0 */
-HR_API int64_t hr_emitted(const hr_plan *p);   /* elements in it so far */
-HR_API void hr_close_element(hr_plan *p);      /* HR_GROUPS_ROWS: what was emitted since the last call is one element */
+HR_API void hr_emit_spans(hr_plan *p, const hr_span *span, int64_t spans); /* hr_emit of each */
+/* hr_pull and hr_emit of what is at hand: at least 1 element, at most `at_most`; *passed says how many. */
+HR_API hr_status hr_pass(hr_plan *p, int input, int64_t at_most, int64_t *passed);
+/* Whole rounds of `block` elements of each of these inputs in turn, which all have been pulled from: as many as they have at
+ * hand and the unit has room for. Gives the number of rounds; 0: go on by hr_pull, which says why. */
+HR_API int64_t hr_emit_rounds(hr_plan *p, const int *input, int64_t inputs, int64_t block);
+HR_API int64_t hr_room(const hr_plan *p);    /* elements that the unit still takes; return HR_OK at 0 */
+HR_API int64_t hr_emitted(const hr_plan *p); /* elements in it so far */
+HR_API void hr_close_element(hr_plan *p);    /* HR_GROUPS_ROWS: what was emitted since the last call is one element */
 
 /* HR_JOINS_ROWS: as many elements of each input as all of them have at hand, to stand side by side, or none of any. */
 HR_API hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part);

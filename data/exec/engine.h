@@ -82,13 +82,25 @@ rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
 /* Bytes of a column, rounded up to odd multiples of a cache line: no two of 64 neighbours lie a multiple of 4096 bytes
  * apart, where writing rows would have all of them in one set of the cache. */
 size_t hr__column_stride(size_t width, int64_t room);
-void *hr__rows_array(rows *r, size_t size);                               /* on a cache line; NULL: no memory */
-void *hr__rows_bytes(rows *r, size_t size);                               /* for strings */
-bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room);    /* new columns; sets room */
-void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t more); /* counts the elements' cells */
+void *hr__rows_array(rows *r, size_t size);                                /* on a cache line; NULL: no memory */
+void *hr__rows_bytes(rows *r, size_t size);                                /* for strings */
+bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room);     /* new columns; sets room */
+void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together; counts their cells */
 void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
 bool hr__rows_to_cells(rows *r, hr_work *w);
 int64_t hr__span_rows(hr_span span);
+
+/* Neighbours become one again: a unit that is a whole run of another need not be copied. */
+static inline bool span_joins(hr_span *last, hr_span span)
+{
+    if (last->in != span.in || last->first + last->count != span.first) return false;
+    ((rows *)span.in)->refs--;
+    last->count += span.count;
+    return true;
+}
+
+/* Makes an array longer and gives the first of `more` new ones, to be filled in; NULL: no memory, and it is as it was. */
+hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *room, int64_t more);
 
 parts *hr__parts_new(returns *home);
 bool hr__parts_add(parts *p, hr_span span);      /* takes the span if there is memory */

@@ -286,15 +286,9 @@ hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
 static bool push_out(hr_plan *p, hr_span span)
 {
     if (p->top) return p->stage->current->parts && hr__parts_add(p->stage->current->parts, span);
-    if (p->outs == p->out_room) {
-        const int64_t room = p->out_room ? 2 * p->out_room : 16;
-        hr_span *grown = hr_realloc(p->out, (size_t)room * sizeof *grown);
-        if (!grown) return false;
-        p->out = grown;
-        p->out_room = room;
-    }
-    p->out[p->outs++] = span;
-    return true;
+    hr_span *to = hr__spans_add(&p->out, &p->outs, &p->out_room, 1);
+    if (to) *to = span;
+    return to != NULL;
 }
 
 /* Once one span is lost for lack of memory, none behind it may pass. */

@@ -119,12 +119,12 @@ static void bin_add(cell_bin *bin, cell *c)
     if (bin->count == BIN) bin_empty(bin);
 }
 
-void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t more)
+void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans)
 {
-    r->refs += more;
+    r->refs += spans;
     if (!r->cell) return;
     const int64_t end = hr_first_row(&r->c, first + count);
-    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) r->cell[row].spans += more;
+    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) r->cell[row].spans++;
 }
 
 static void drop_cells(rows *r, int64_t first, int64_t count, cell_bin *bin)
@@ -134,7 +134,7 @@ static void drop_cells(rows *r, int64_t first, int64_t count, cell_bin *bin)
         if (--r->cell[row].spans == 0) bin_add(bin, &r->cell[row]);
 }
 
-static void drop_span(hr_span span, cell_bin *bin)
+static inline void drop_span(hr_span span, cell_bin *bin)
 {
     rows *r = (rows *)span.in;
     if (r->cell) drop_cells(r, span.first, span.count, bin);
@@ -197,24 +197,26 @@ parts *hr__parts_new(returns *home)
     return p;
 }
 
-/* Neighbours become one again: a unit that is a whole run of another need not be copied. */
+hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *room, int64_t more)
+{
+    if (*count + more > *room) {
+        const int64_t wanted = *count + more > 2 * *room ? *count + more + 15 : 2 * *room;
+        hr_span *grown = hr_realloc(*span, (size_t)wanted * sizeof *grown);
+        if (!grown) return NULL;
+        *span = grown;
+        *room = wanted;
+    }
+    *count += more;
+    return *span + (*count - more);
+}
+
 bool hr__parts_add(parts *p, hr_span span)
 {
     hr_span *last = p->count ? &p->span[p->count - 1] : NULL;
-    if (last && p->sides == 1 && last->in == span.in && last->first + last->count == span.first) {
-        ((rows *)span.in)->refs--;
-        last->count += span.count;
-        return true;
-    }
-    if (p->count == p->room) {
-        int64_t room = p->room ? 2 * p->room : 16;
-        hr_span *grown = hr_realloc(p->span, (size_t)room * sizeof *grown);
-        if (!grown) return false;
-        p->span = grown;
-        p->room = room;
-    }
-    p->span[p->count++] = span;
-    return true;
+    if (last && p->sides == 1 && span_joins(last, span)) return true;
+    hr_span *to = hr__spans_add(&p->span, &p->count, &p->room, 1);
+    if (to) *to = span;
+    return to != NULL;
 }
 
 static inline void ask_for_cell(hr_span span)

@@ -37,13 +37,12 @@ static hr_status batch_plan(const void *spec, void *state, hr_plan *p, hr_error 
     const batch_spec *sp = spec;
     batch_state *st = state;
     while (hr_room(p) > 0) {
-        hr_span span;
-        hr_status got = hr_pull(p, 0, sp->size - st->filled, &span);
+        int64_t passed = 0;
+        const hr_status got = hr_pass(p, 0, sp->size - st->filled, &passed);
         if (got == HR_END && st->filled > 0 && !sp->drop_remainder) close_batch(st, p);
         if (got != HR_OK) return got;
 
-        st->filled += span.count;
-        hr_emit(p, span);
+        st->filled += passed;
         if (st->filled == sp->size) close_batch(st, p);
     }
     return HR_OK;

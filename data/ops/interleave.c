@@ -34,6 +34,7 @@ typedef struct interleave_state {
     int64_t turn, in_block; /* whose turn it is, how many elements of its block have passed. Saved */
     int64_t next;           /* the first input element that never had a slot. Saved */
     slot *slot;             /* their elements are saved. As many as ever had one: the others cost nothing */
+    int *round;             /* the inputs of a round. As much room as slots */
     int64_t slots, room, used;
     slot ahead[MOST_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
     int64_t aheads;
@@ -87,17 +88,28 @@ static hr_status interleave_check(const void *spec, const hr_schema *const *in, 
 
 /* ---- one iterator ---- */
 
-static void interleave_close(void *state) { hr_free(((interleave_state *)state)->slot); }
+static void interleave_close(void *state)
+{
+    interleave_state *st = state;
+    hr_free(st->slot);
+    hr_free(st->round);
+}
+
+static hr_status more_slots(interleave_state *st, hr_error *err)
+{
+    const int64_t room = st->room ? 2 * st->room : DEFAULT_CYCLE;
+    slot *slots = hr_realloc(st->slot, (size_t)room * sizeof *slots);
+    if (slots) st->slot = slots;
+    int *round = slots ? hr_realloc(st->round, (size_t)room * sizeof *round) : NULL;
+    if (!round) return hr_no_memory(err, "interleave: the slots");
+    st->round = round;
+    st->room = room;
+    return HR_OK;
+}
 
 static hr_status add_slot(interleave_state *st, slot s, hr_error *err)
 {
-    if (st->slots == st->room) {
-        const int64_t room = st->room ? 2 * st->room : DEFAULT_CYCLE;
-        slot *grown = hr_realloc(st->slot, (size_t)room * sizeof *grown);
-        if (!grown) return hr_no_memory(err, "interleave: the slots");
-        st->slot = grown;
-        st->room = room;
-    }
+    if (st->slots == st->room) HR_TRY(more_slots(st, err));
     st->slot[st->slots++] = s;
     st->used += s.element >= 0;
     return HR_OK;
@@ -285,6 +297,17 @@ static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_
     return HR_OK;
 }
 
+/* From the first slot on, while none of them is to be given another dataset. */
+static bool pass_rounds(const interleave_spec *sp, interleave_state *st, hr_plan *p)
+{
+    const bool no_more = st->exhausted && st->aheads == 0;
+    if (st->turn > 0 || st->in_block > 0 || st->used < 2 || (st->used < sp->cycle_length && !no_more)) return false;
+    int64_t inputs = 0;
+    for (int64_t i = 0; i < st->slots; i++)
+        if (st->slot[i].input >= 0) st->round[inputs++] = st->slot[i].input;
+    return hr_emit_rounds(p, st->round, inputs, sp->block_length) > 0;
+}
+
 static bool has_dataset(const interleave_state *st) { return st->turn < st->slots && st->slot[st->turn].element >= 0; }
 
 /* One turn: of an empty slot without an element to come, only its passing. */
@@ -301,7 +324,7 @@ static hr_status take_turn(const interleave_spec *sp, interleave_state *st, hr_p
         if (filled != HR_OK) return filled;
     }
     HR_TRY(open_ahead(sp, st, p, err));
-    return pass_block(sp, st, p, err);
+    return pass_rounds(sp, st, p) ? HR_OK : pass_block(sp, st, p, err);
 }
 
 static hr_status interleave_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
@@ -399,6 +422,7 @@ static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
     spec.copied = &copied;
     if (spec.cycle_length == 0) spec.cycle_length = DEFAULT_CYCLE;
     if (spec.block_length == 0) spec.block_length = DEFAULT_BLOCK;
+    if (spec.cycle_length == 1 && spec.block_length > 0) spec.block_length = INT64_MAX; /* any is the same */
     if (spec.ahead <= 0 || spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
     const bool sound = spec.fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
     hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;

@@ -260,11 +260,13 @@ static void draw_and_refill(shuffle_state *st, hr_plan *p, hr_span fresh)
 {
     for (int32_t used = 0; used < fresh.count;) {
         int64_t s[CHUNK];
+        hr_span drawn[CHUNK];
         const int64_t n = next_slots(st, fresh.count - used, 0, s);
         for (int64_t i = 0; i < n; i++) {
-            hr_emit(p, st->slot[s[i]]);
+            drawn[i] = st->slot[s[i]];
             st->slot[s[i]] = hr_span_share(fresh, used++, 1);
         }
+        hr_emit_spans(p, drawn, n);
         st->draws += n;
     }
     hr_span_drop(fresh);

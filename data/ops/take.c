@@ -19,10 +19,9 @@ static hr_status take_plan(const void *spec, void *state, hr_plan *p, hr_error *
         if (count >= 0 && count - st->passed < want) want = count - st->passed;
         if (want == 0) return HR_END;
 
-        hr_span span;
-        HR_TRY(hr_pull(p, 0, want, &span));
-        st->passed += span.count;
-        hr_emit(p, span);
+        int64_t passed;
+        HR_TRY(hr_pass(p, 0, want, &passed));
+        st->passed += passed;
     }
     return HR_OK;
 }
