@@ -44,7 +44,9 @@ void add_extra(pass *p, const char *name, double value);
 hr_status bench_files(const char *folder, const char *ext, hr_file_list *out, hr_error *err);
 /* label, I1..I13 (default 0), C1..C26 (default ""); static. */
 const hr_parse_spec *bench_spec(void);
-/* list_files > interleave(4) > shuffle(10000, seed 7) > batch(512) > parse > prefetch. */
+/* list_files > interleave(4) > shuffle(10000, seed 7). */
+hr_dataset *bench_shuffled(const char *folder);
+/* The same > batch(512) > parse > prefetch. */
 hr_dataset *bench_pipeline(const char *folder);
 /* Options of one iterator with p->threads. */
 hr_iterator *bench_iterate(hr_dataset *ds, const pass *p);

@@ -32,14 +32,18 @@ const hr_parse_spec *bench_spec(void)
     return &spec;
 }
 
-hr_dataset *bench_pipeline(const char *folder)
+hr_dataset *bench_shuffled(const char *folder)
 {
     char pattern[1024];
     snprintf(pattern, sizeof pattern, "%s/criteo-*.tfrecord", folder);
     hr_dataset *ds = hr_list_files(pattern, .shuffle = true, .seed = 7);
     ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 4);
-    ds = hr_shuffle(ds, 10000, .seed = 7);
-    ds = hr_batch(ds, 512);
+    return hr_shuffle(ds, 10000, .seed = 7);
+}
+
+hr_dataset *bench_pipeline(const char *folder)
+{
+    hr_dataset *ds = hr_batch(bench_shuffled(folder), 512);
     ds = hr_parse_example(ds, bench_spec(), .label = "label");
     return hr_prefetch(ds, HR_AUTOTUNE);
 }

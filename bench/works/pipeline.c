@@ -6,13 +6,33 @@
 #include <string.h>
 #include <unistd.h>
 
-static hr_status run_pipeline(pass *p, void *memory)
+/* Takes `ds`. */
+static hr_status drain(hr_dataset *ds, pass *p)
 {
-    (void)memory;
-    hr_iterator *it = bench_iterate(bench_pipeline(p->folder), p);
+    hr_iterator *it = bench_iterate(ds, p);
     hr_status st = bench_drain(it, p);
     hr_iterator_free(it);
     return st;
+}
+
+static hr_status run_pipeline(pass *p, void *memory)
+{
+    (void)memory;
+    return drain(bench_pipeline(p->folder), p);
+}
+
+static hr_status run_map_then_batch(pass *p, void *memory)
+{
+    (void)memory;
+    hr_dataset *ds = hr_parse_single_example(bench_shuffled(p->folder), bench_spec(), .label = "label");
+    return drain(hr_prefetch(hr_batch(ds, 512), HR_AUTOTUNE), p);
+}
+
+static hr_status run_records(pass *p, void *memory)
+{
+    (void)memory;
+    hr_dataset *ds = hr_parse_single_example(bench_shuffled(p->folder), bench_spec(), .label = "label");
+    return drain(hr_prefetch(ds, HR_AUTOTUNE), p);
 }
 
 /* ---- the bare loop ---- */
@@ -156,5 +176,7 @@ static hr_status run_bare(pass *p, void *user)
 const work work_pipeline[] = {
     {.name = "pipeline_bare", .run = run_bare, .prepare = prepare, .release = release},
     {.name = "pipeline", .run = run_pipeline, .threads = 2, .also_threads = 1},
+    {.name = "pipeline_map_then_batch", .run = run_map_then_batch, .threads = 2},
+    {.name = "pipeline_records", .run = run_records, .threads = 2},
     {0},
 };
