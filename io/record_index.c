@@ -241,6 +241,12 @@ static hr_status go_to_offset(const hr_record_index *index, hr_input *in, int64_
     return hr_input_seek(in, offset, err);
 }
 
+int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int64_t *near)
+{
+    *near = record / HR__INDEX_EVERY * HR__INDEX_EVERY;
+    return index->sample[record / HR__INDEX_EVERY];
+}
+
 hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int64_t first, int64_t count, int64_t *near,
                                 hr_error *err)
 {
@@ -254,6 +260,5 @@ hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int6
         *near = first;
         return go_to_offset(index, in, index->bytes, err);
     }
-    *near = first / HR__INDEX_EVERY * HR__INDEX_EVERY;
-    return go_to_offset(index, in, index->sample[first / HR__INDEX_EVERY], err);
+    return go_to_offset(index, in, hr__record_index_near(index, first, near), err);
 }

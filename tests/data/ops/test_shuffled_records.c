@@ -1,0 +1,210 @@
+/* shuffled_records: every record once, in an order that is random over all files; damage named with its place. */
+#include "data/permutation.h"
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES = 3, RECORDS = 150, ALL = FILES * RECORDS };
+
+/* Its number over all files in four digits, and more; one is longer than what is read at a time. */
+static size_t make_record(char *text, int number)
+{
+    const size_t used = (size_t)sprintf(text, "%04d ", number);
+    const size_t more = number == 170 ? 40000 : (size_t)(number * 37 % 300);
+    memset(text + used, 'x', more);
+    return used + more;
+}
+
+static void write_records(const char *path, int first, int count, hr_compression compression)
+{
+    static char text[50000];
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = compression, .no_sync = true};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int r = 0; r < count; r++) assert_ok(hr_record_write(writer, text, make_record(text, first + r), &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+static int write_all(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FILES; f++) {
+        char path[32];
+        snprintf(path, sizeof path, "plain-%d.tfrecord", 2 * f);
+        write_records(path, f * RECORDS, RECORDS, HR_NONE);
+    }
+    write_records("plain-1.tfrecord", 0, 0, HR_NONE); /* empty, between others */
+    write_records("zipped.tfrecord.gz", 0, 10, HR_GZIP);
+    write_records("damaged.tfrecord", 0, 100, HR_NONE);
+    hr_record_index *index;
+    hr_error err;
+    assert_ok(hr_record_index_open_with("damaged.tfrecord", NULL, &index, &err), &err);
+    hr_record_index_free(index);
+    FILE *f = fopen("damaged.tfrecord", "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 14, SEEK_SET), 0); /* in the first record's data */
+    fputc('#', f);
+    fclose(f);
+    return 0;
+}
+
+HR_SAMPLE(shuffled_records) { return hr_batch(hr_shuffled_records("plain-*.tfrecord", .seed = 3), 7); }
+HR_SAMPLE(shuffled_records_in_epochs)
+{
+    return hr_repeat(hr_take(hr_shuffled_records("plain-[02].tfrecord"), 60), .count = HR_I64(3));
+}
+HR_SAMPLE(shuffled_records_damaged) { return hr_shuffled_records("damaged.tfrecord"); }
+
+/* The numbers of the records, each of which must be whole. Takes `ds`. */
+static int numbers(hr_dataset *ds, way w, int *number)
+{
+    static char want[50000];
+    const hr_element *e;
+    hr_iterator *it = iterate(ds, w);
+    int count = 0;
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const hr_view record = *(const hr_view *)hr_get(e, "value")->data;
+        assert_true(record.size >= 5 && count < 3 * ALL);
+        number[count] = atoi(record.data);
+        const size_t size = make_record(want, number[count++]);
+        assert_int_equal(record.size, size);
+        assert_memory_equal(record.data, want, size);
+    }
+    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
+    hr_iterator_free(it);
+    return count;
+}
+
+static void assert_each_once(const int *number)
+{
+    bool seen[ALL] = {false};
+    for (int i = 0; i < ALL; i++) {
+        assert_true(number[i] >= 0 && number[i] < ALL && !seen[number[i]]);
+        seen[number[i]] = true;
+    }
+}
+
+static void every_record_comes_once_in_another_order_each_epoch(void **state)
+{
+    (void)state;
+    static int number[3 * ALL];
+    hr_dataset *ds = hr_repeat(hr_shuffled_records("plain-*.tfrecord"), .count = HR_I64(2));
+    assert_int_equal(numbers(ds, (way){.workers = 2}, number), 2 * ALL);
+    assert_each_once(number);
+    assert_each_once(number + ALL);
+    assert_memory_not_equal(number, number + ALL, ALL * sizeof *number);
+}
+
+static void order_may_be_the_same_each_epoch(void **state)
+{
+    (void)state;
+    static int number[3 * ALL];
+    hr_dataset *ds = hr_shuffled_records("plain-*.tfrecord", .seed = 5, .same_each_epoch = true);
+    assert_int_equal(numbers(hr_repeat(ds, .count = HR_I64(2)), (way){0}, number), 2 * ALL);
+    assert_memory_equal(number, number + ALL, ALL * sizeof *number);
+}
+
+/* A buffer's first element is one of its first size; here it is any. */
+static void first_record_is_from_anywhere(void **state)
+{
+    (void)state;
+    static int number[3 * ALL];
+    int in_part[5] = {0};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        numbers(hr_take(hr_shuffled_records("plain-*.tfrecord", .seed = seed), 1), (way){0}, number);
+        in_part[number[0] * 5 / ALL]++;
+    }
+    for (int i = 0; i < 5; i++) assert_in_range(in_part[i], 8, 35);
+}
+
+static void permutation_is_one_of_every_size(void **state)
+{
+    (void)state;
+    for (int64_t count = 1; count < 300; count++) {
+        const permutation p = permutation_of((uint64_t)count * 77, count);
+        bool seen[300] = {false};
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t at = permutation_at(&p, i);
+            assert_true(at >= 0 && at < count && !seen[at]);
+            seen[at] = true;
+        }
+    }
+    const permutation huge = permutation_of(1, INT64_C(1) << 60);
+    assert_true(permutation_at(&huge, 0) != permutation_at(&huge, (INT64_C(1) << 60) - 1));
+}
+
+/* All orders of 4, each about as often. */
+static void permutations_are_alike_likely(void **state)
+{
+    (void)state;
+    int often[256] = {0}, kinds = 0;
+    for (uint64_t key = 0; key < 4800; key++) {
+        const permutation p = permutation_of(hr_random(9, key), 4);
+        int code = 0;
+        for (int64_t i = 0; i < 4; i++) code = code * 4 + (int)permutation_at(&p, i);
+        kinds += often[code]++ == 0;
+    }
+    assert_int_equal(kinds, 24);
+    for (int i = 0; i < 256; i++)
+        if (often[i]) assert_in_range(often[i], 100, 320);
+}
+
+static void index_is_kept_where_asked_for(void **state)
+{
+    (void)state;
+    static int number[3 * ALL];
+    hr_record_index *index;
+    hr_error err;
+    write_records("kept.tfrecord", 0, 70, HR_NONE);
+    assert_int_equal(hr_record_index_read("kept.tfrecord", &index, &err), HR_NOT_FOUND);
+    assert_int_equal(numbers(hr_shuffled_records("kept.tfrecord", .keep_index = true), (way){0}, number), 70);
+    assert_ok(hr_record_index_read("kept.tfrecord", &index, &err), &err);
+    hr_record_index_free(index);
+}
+
+static void damage_is_named_with_its_place(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    hr_iterator *it = iterate(hr_shuffled_records("damaged.tfrecord"), (way){0});
+    while (hr_next(it, &e) == HR_OK) assert_non_null(hr_get(e, "value"));
+    const hr_error *err = hr_iterator_error(it);
+    assert_non_null(err);
+    assert_string_equal(err->kind, "tfrecord.data_crc");
+    assert_string_equal(err->file, "damaged.tfrecord");
+    assert_int_equal(err->record, 0);
+    hr_iterator_free(it);
+    int64_t sound = 0;
+    hr_error none;
+    assert_ok(hr_count(hr_ignore_errors(hr_shuffled_records("damaged.tfrecord")), &sound, &none), &none);
+    assert_int_equal(sound, 99);
+}
+
+static void refuses_what_it_cannot_read_in_any_order(void **state)
+{
+    (void)state;
+    assert_fails(hr_shuffled_records("zipped.tfrecord.gz"), HR_INVALID_ARGUMENT, "shuffled_records.compressed");
+    assert_fails(hr_shuffled_records(NULL), HR_INVALID_ARGUMENT, "source.pattern");
+    assert_fails(hr_shuffled_records_with("missing.tfrecord", NULL), HR_NOT_FOUND, "file.open");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HR_CONFORMANCE(shuffled_records),
+        HR_CONFORMANCE(shuffled_records_in_epochs),
+        HR_CONFORMANCE_OF_FAILURE(shuffled_records_damaged),
+        cmocka_unit_test(every_record_comes_once_in_another_order_each_epoch),
+        cmocka_unit_test(order_may_be_the_same_each_epoch),
+        cmocka_unit_test(first_record_is_from_anywhere),
+        cmocka_unit_test(permutation_is_one_of_every_size),
+        cmocka_unit_test(permutations_are_alike_likely),
+        cmocka_unit_test(index_is_kept_where_asked_for),
+        cmocka_unit_test(damage_is_named_with_its_place),
+        cmocka_unit_test(refuses_what_it_cannot_read_in_any_order),
+    };
+    return cmocka_run_group_tests(tests, write_all, NULL);
+}

@@ -1,0 +1,155 @@
+/* sharded_records: for any number of ranks equally long shares, which together are all records once; what is said of them. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALL = 29, MOST = 64 };
+
+static void write_records(const char *path, int first, int count)
+{
+    char text[16];
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .no_sync = true};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int r = first; r < first + count; r++)
+        assert_ok(hr_record_write(writer, text, (size_t)sprintf(text, "%d ", r), &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+static int write_all(void **state)
+{
+    (void)state;
+    write_records("uneven-0.tfrecord", 0, 10);
+    write_records("uneven-1.tfrecord", 10, 0);
+    write_records("uneven-2.tfrecord", 10, 17);
+    write_records("uneven-3.tfrecord", 27, 2);
+    for (int f = 0; f < 4; f++) {
+        char path[32];
+        snprintf(path, sizeof path, "even-%d.tfrecord", f);
+        write_records(path, 6 * f, 6);
+    }
+    write_records("none.tfrecord", 0, 0);
+    return 0;
+}
+
+/* The numbers of the records. Takes `ds`. */
+static int numbers(hr_dataset *ds, int *number)
+{
+    const hr_element *e;
+    hr_iterator *it = iterate(ds, (way){.workers = 1});
+    int count = 0;
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        assert_true(count < MOST);
+        number[count++] = atoi(((const hr_view *)hr_get(e, "value")->data)->data);
+    }
+    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
+    hr_iterator_free(it);
+    return count;
+}
+
+/* How often each record is read by all ranks together; gives how many one rank reads. */
+static int read_by_all(int ranks, hr_uneven uneven, int *times)
+{
+    int number[MOST], first = -1;
+    memset(times, 0, ALL * sizeof *times);
+    for (int rank = 0; rank < ranks; rank++) {
+        const int count = numbers(hr_sharded_records("uneven-*.tfrecord", ranks, rank, .uneven = uneven), number);
+        assert_true(first < 0 || count == first);
+        first = count;
+        for (int i = 0; i < count; i++) times[number[i]]++;
+    }
+    return first;
+}
+
+static void every_rank_reads_as_many_and_the_last_are_dropped(void **state)
+{
+    (void)state;
+    int times[ALL];
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        assert_int_equal(read_by_all(ranks, HR_UNEVEN_DROP, times), ALL / ranks);
+        for (int i = 0; i < ALL; i++) assert_int_equal(times[i], i < ALL / ranks * ranks);
+    }
+}
+
+static void every_rank_reads_as_many_and_the_first_are_read_again(void **state)
+{
+    (void)state;
+    int times[ALL];
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        const int each = (ALL + ranks - 1) / ranks;
+        assert_int_equal(read_by_all(ranks, HR_UNEVEN_PAD, times), each);
+        for (int i = 0; i < ALL; i++) assert_int_equal(times[i], 1 + (i < each * ranks - ALL));
+    }
+    assert_int_equal(read_by_all(50, HR_UNEVEN_PAD, times), 1); /* more ranks than records */
+    for (int i = 0; i < ALL; i++) assert_int_equal(times[i], 1 + (i < 50 - ALL));
+    assert_int_equal(read_by_all(50, HR_UNEVEN_DROP, times), 0);
+}
+
+static void files_that_go_round_are_read_whole(void **state)
+{
+    (void)state;
+    int number[MOST];
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(numbers(hr_sharded_records("even-*.tfrecord", 2, rank), number), 12);
+        for (int i = 0; i < 12; i++) assert_int_equal(number[i], 12 * rank + i);
+    }
+}
+
+static void what_does_not_go_round_is_an_error_unless_said(void **state)
+{
+    (void)state;
+    int number[MOST];
+    assert_fails(hr_sharded_records("uneven-*.tfrecord", 2, 0), HR_FAILED_PRECONDITION, "sharded_records.uneven");
+    assert_int_equal(numbers(hr_sharded_records("uneven-*.tfrecord", 1, 0), number), ALL);
+    assert_int_equal(numbers(hr_sharded_records("none.tfrecord", 3, 1, .uneven = HR_UNEVEN_PAD), number), 0);
+    assert_fails(hr_sharded_records("even-*.tfrecord", 0, 0), HR_INVALID_ARGUMENT, "shard.num_shards");
+    assert_fails(hr_sharded_records("even-*.tfrecord", 2, 2), HR_INVALID_ARGUMENT, "shard.index");
+    assert_fails(hr_sharded_records("even-*.tfrecord", 2, 1, .uneven = (hr_uneven)7), HR_INVALID_ARGUMENT,
+                 "sharded_records.uneven");
+    assert_fails(hr_sharded_records_with(NULL, 2, 1, NULL), HR_INVALID_ARGUMENT, "source.pattern");
+    assert_fails(hr_sharded_records("missing.tfrecord", 2, 1), HR_NOT_FOUND, "file.open");
+}
+
+static void keep_text(hr_level level, const char *text, void *user)
+{
+    if (level == HR_INFO && strstr(text, "sharded_records")) snprintf(user, 400, "%s", text);
+}
+
+static void a_rank_says_what_it_will_read(void **state)
+{
+    (void)state;
+    char text[400] = "";
+    hr_set_log(keep_text, text);
+    hr_dataset_unref(hr_sharded_records("uneven-*.tfrecord", 2, 1, .uneven = HR_UNEVEN_PAD));
+    hr_set_log(NULL, NULL);
+    assert_string_equal(text,
+                        "sharded_records: shard 1 of 2 reads 15 of 29 records: from ./uneven-2.tfrecord, record 5, to "
+                        "./uneven-0.tfrecord, record 0, beginning again behind the last one");
+}
+
+static void index_is_kept_where_asked_for(void **state)
+{
+    (void)state;
+    hr_record_index *index;
+    hr_error err;
+    hr_dataset_unref(hr_sharded_records("even-3.tfrecord", 2, 1, .keep_index = true));
+    assert_ok(hr_record_index_read("even-3.tfrecord", &index, &err), &err);
+    assert_int_equal(hr_record_index_count(index), 6);
+    hr_record_index_free(index);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rank_reads_as_many_and_the_last_are_dropped),
+        cmocka_unit_test(every_rank_reads_as_many_and_the_first_are_read_again),
+        cmocka_unit_test(files_that_go_round_are_read_whole),
+        cmocka_unit_test(what_does_not_go_round_is_an_error_unless_said),
+        cmocka_unit_test(a_rank_says_what_it_will_read),
+        cmocka_unit_test(index_is_kept_where_asked_for),
+    };
+    return cmocka_run_group_tests(tests, write_all, NULL);
+}
