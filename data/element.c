@@ -83,12 +83,19 @@ static bool make_dense(const hr_element *e, const hr_field *f, const hr_column *
     return true;
 }
 
+static bool is_one_row(const hr_element *e) { return !e->run && e->level >= e->columns->levels; }
+
 static bool make_tensor(const hr_element *e, int i)
 {
     const hr_field *f = &e->schema->field[i];
-    hr_tensor *t = &e->component[i].tensor;
-    *t = (hr_tensor){.dtype = f->dtype, .layout = f->layout};
-    return hr__field_fixed(f) ? make_dense(e, f, &e->columns->column[i], t) : hr__element_varying(e, i);
+    hr__component *c = &e->component[i];
+    if (c->row && is_one_row(e)) {
+        c->tensor.data = (char *)e->columns->column[i].values + (size_t)e->first * c->row;
+        return true;
+    }
+    c->tensor = (hr_tensor){.dtype = f->dtype, .layout = f->layout};
+    c->row = hr__field_fixed(f) && is_one_row(e) ? hr_field_width(f) : 0;
+    return hr__field_fixed(f) ? make_dense(e, f, &e->columns->column[i], &c->tensor) : hr__element_varying(e, i);
 }
 
 /* ---- what users ask for ---- */

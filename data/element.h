@@ -9,6 +9,7 @@
 typedef struct hr__component {
     hr_tensor tensor;
     uint64_t made; /* the view it belongs to */
+    size_t row;    /* made of one row without a batch, of so many bytes: of the next such row only `data` differs */
     void *memory;  /* indices, or padded values */
     size_t room;
     int32_t *splits;

@@ -93,10 +93,53 @@ static hr_status decode_step(const hr__sequence_walk *w, int slot, hr__scan feat
     return hr__step_close(w, &sink);
 }
 
+/* Appends the values of a packed list or a string; gives how many, -1: not plain, or no room, and nothing counts. */
+static int64_t take_values(const hr__slot *slot, hr__example_column *c, const uint8_t *payload, int64_t size)
+{
+    const int64_t room = c->room - c->count;
+    if (slot->f.dtype == HR_STRING && room > 0) {
+        ((hr_view *)c->values)[c->count] = (hr_view){(const char *)payload, size};
+        return 1;
+    }
+    if (slot->f.dtype == HR_FLOAT && size % 4 == 0 && size / 4 <= room) {
+        if (size) memcpy((float *)c->values + c->count, payload, (size_t)size);
+        return size / 4;
+    }
+    if (slot->f.dtype != HR_INT64 || size > room) return -1;
+    hr__scan numbers = {payload, payload + size};
+    int64_t *to = (int64_t *)c->values + c->count, count = 0;
+    for (uint64_t value; numbers.p < numbers.end; to[count++] = (int64_t)value)
+        if (!hr__scan_varint(&numbers, 10, &value)) return -1;
+    return count;
+}
+
+/* A step as nearly every writer makes it, with all lengths in one byte: 0a ? kind ? 0a ? values. False: the rules decide
+ * about it, from its beginning. */
+static bool take_plain_step(const hr__sequence_walk *w, int slot, hr__scan *list)
+{
+    enum { HEAD = 6, LONGEST = 0x7f - 4 };
+    const hr__slot *s = &w->lists.parser->slot[slot];
+    hr__example_column *c = &w->rows->lists.column[slot];
+    hr__sequence_steps *steps = &w->rows->steps[slot];
+    const uint8_t *p = list->p;
+    if (list->end - p < HEAD || steps->count == steps->room || p[5] > LONGEST || list->end - p < HEAD + p[5])
+        return false;
+    const int size = p[5];
+    if (p[0] != 0x0a || p[1] != size + 4 || p[2] != (s->kind << 3 | 2) || p[3] != size + 2 || p[4] != 0x0a)
+        return false;
+    const int64_t count = take_values(s, c, p + HEAD, size);
+    if (count < 0 || (s->f.group > 0 && count != s->f.group)) return false;
+    c->count += count;
+    c->splits[++steps->count] = (int32_t)c->count;
+    list->p = p + HEAD + size;
+    return true;
+}
+
 static hr_status decode_steps(const hr__sequence_walk *w, int slot, hr__scan list, bool replaced)
 {
     hr__field f;
     while (list.p < list.end) {
+        if (!replaced && take_plain_step(w, slot, &list)) continue;
         if (!hr__scan_field(&list, &f)) return hr__fail_wire(&w->lists, list.p, slot);
         if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(decode_step(w, slot, f.bytes, replaced));
     }
