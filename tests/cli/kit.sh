@@ -55,6 +55,9 @@ start() {
     "$HEADRACE" "$@" >"$scratch/out" 2>"$scratch/err" &
     pid=$!
 }
+# Waits until a command says yes, or what `start` began has ended by itself: however busy the machine is, a test that kills
+# does so where it means to.
+wait_until() { until "$@" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done; }
 finish() {
     code=0
     wait "$pid" 2>/dev/null || code=$?
