@@ -1,7 +1,9 @@
 /* convert: rows into shards, the same for any number of threads; nothing left behind when it fails. */
 #include "io/convert.h"
+#include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +240,30 @@ static void a_failure_leaves_nothing_behind(void **state)
     fails(o, HR_INVALID_ARGUMENT, "shards.folder", "in.csv/out");
 }
 
+/* Whichever call fails, of reading, writing or giving files their names. */
+static void a_full_disk_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    hr__convert_opts o = options();
+    write_many();
+    o.shards = 3;
+    for (int call = 0;; call++) {
+        hr__convert_result r;
+        hr_error err;
+        faults f = {.call = call, .number = ENOSPC};
+        use_faults(&f);
+        const hr_status st = hr__convert(&o, &r, &err);
+        use_faults(NULL);
+        hr__convert_clear(&r);
+        if (f.calls <= call) break;
+        assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        assert_memory_equal(err.kind, "file.", 5);
+        assert_int_equal(files_in("out"), -1);
+    }
+    assert_int_equal(files_in("out"), 3);
+    remove_folder("out");
+}
+
 static void shards_of_another_conversion_are_refused(void **state)
 {
     (void)state;
@@ -306,6 +332,7 @@ int main(void)
         cmocka_unit_test(rows_are_split_by_hash_and_dealt_in_order_and_dropped_without_a_required_field),
         cmocka_unit_test(files_are_the_same_for_any_number_of_threads),
         cmocka_unit_test(a_failure_leaves_nothing_behind),
+        cmocka_unit_test(a_full_disk_leaves_nothing_behind),
         cmocka_unit_test(shards_of_another_conversion_are_refused),
         cmocka_unit_test(split_texts_are_read),
         cmocka_unit_test(a_lack_of_memory_leaves_nothing_behind),

@@ -2,12 +2,15 @@
 #include "io/framing.h"
 #include "io/policy.h"
 #include "io/quarantine.h"
+#include "tests/io/faults.h"
 #include "tests/testing.h"
+#include <errno.h>
 #include <headrace/io.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RECORDS = 20, SIZE = 50, FRAME = SIZE + HR__RECORD_FRAME };
 
@@ -162,47 +165,62 @@ static void long_damage_is_told_in_pieces(void **state)
     free(more);
 }
 
-/* Two gzip members, the first of them damaged in its middle. */
-static void resync_goes_on_with_the_next_member(void **state)
+/* Reads all that a resync finds: numbers only grow. Gives how many of them are from 3000 on. */
+static int resync_through(const char *path, int64_t *errors)
 {
-    (void)state;
-    size_t first, second;
-    write_records("a.gz", 0, 3000);
-    write_records("b.gz", 3000, 3);
-    char *a = read_whole_file("a.gz", &first), *b = read_whole_file("b.gz", &second);
-    char *both = malloc(first + second);
-    assert_non_null(both);
-    memcpy(both, a, first);
-    memcpy(both + first, b, second);
-    for (size_t i = 0; i < 40; i++) both[first / 2 + i] ^= (char)0xff;
-    write_file("both.gz", both, first + second);
-
     hr_record_reader *reader;
     hr_error err;
     hr_view record;
     hr_status status;
     int last = -1, from_second = 0;
     const hr_record_opts opts = {.struct_size = sizeof opts, .policy = {.on_error = HR_RESYNC}};
-    assert_ok(hr_record_reader_open_with("both.gz", &opts, &reader, &err), &err);
+    assert_ok(hr_record_reader_open_with(path, &opts, &reader, &err), &err);
     while ((status = hr_record_read(reader, &record, &err)) == HR_OK) {
         assert_true(atoi(record.data) > last);
         last = atoi(record.data);
         from_second += last >= 3000;
     }
     assert_int_equal(status, HR_END);
-    assert_int_equal(from_second, 3);
-    assert_true(hr_record_damage(reader).errors >= 1);
+    *errors = hr_record_damage(reader).errors;
     hr_record_reader_free(reader);
+    return from_second;
+}
 
-    write_file("cut.gz", a, first - 20); /* nothing follows */
-    assert_ok(hr_record_reader_open_with("cut.gz", &opts, &reader, &err), &err);
-    while ((status = hr_record_read(reader, &record, &err)) == HR_OK) {}
-    assert_int_equal(status, HR_END);
-    assert_int_equal(hr_record_damage(reader).errors, 1);
-    hr_record_reader_free(reader);
+/* Two members, streams or frames, the first of them damaged in its middle. */
+static void resync_goes_on_with_the_next_part(const char *extension)
+{
+    char path[3][32];
+    static const char *const names[] = {"a", "b", "both"};
+    size_t first, second;
+    int64_t errors;
+    for (int i = 0; i < 3; i++) snprintf(path[i], sizeof path[i], "%s.%s", names[i], extension);
+    write_records(path[0], 0, 3000);
+    write_records(path[1], 3000, 3);
+    char *a = read_whole_file(path[0], &first), *b = read_whole_file(path[1], &second);
+    char *both = malloc(first + second);
+    assert_non_null(both);
+    memcpy(both, a, first);
+    memcpy(both + first, b, second);
+    for (size_t i = 0; i < 40; i++) both[first / 2 + i] ^= (char)0xff;
+    write_file(path[2], both, first + second);
+    assert_int_equal(resync_through(path[2], &errors), 3);
+    assert_true(errors >= 1);
+
+    write_file(path[2], a, first - 20); /* nothing follows */
+    assert_int_equal(resync_through(path[2], &errors), 0);
+    assert_int_equal(errors, 1);
     free(a);
     free(b);
     free(both);
+}
+
+static void resync_goes_on_with_the_next_member(void **state)
+{
+    (void)state;
+    resync_goes_on_with_the_next_part("gz");
+    resync_goes_on_with_the_next_part("zlib");
+    resync_goes_on_with_the_next_part("lz4");
+    resync_goes_on_with_the_next_part("zst");
 }
 
 static void checks_say_what_is_looked_at(void **state)
@@ -348,6 +366,28 @@ static void a_quarantine_that_cannot_be_written_is_an_error(void **state)
     assert_string_equal(err.kind, "file.open");
 }
 
+/* Whichever call finds no room, nobody goes on as if the damage were kept. */
+static void a_full_disk_ends_a_quarantine(void **state)
+{
+    (void)state;
+    char text[2000];
+    write_damaged("f", (const int[]){3 * FRAME + 30, 5 * FRAME + 2, -1});
+    const hr_record_opts opts = {.struct_size = sizeof opts,
+                                 .policy = {.on_error = HR_QUARANTINE, .quarantine_file = "full.jsonl"}};
+    for (int call = 0;; call++) {
+        hr_error err;
+        faults f = {.call = call, .number = ENOSPC};
+        unlink("full.jsonl");
+        use_faults(&f);
+        const hr_status status = read_numbers("f", &opts, text, NULL, &err);
+        use_faults(NULL);
+        if (f.calls <= call) break;
+        assert_int_equal(status, HR_RESOURCE_EXHAUSTED);
+        assert_memory_equal(err.kind, "file.", 5);
+    }
+    assert_int_equal(lines_in("full.jsonl"), 2);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -430,6 +470,7 @@ int main(void)
         cmocka_unit_test(quarantine_keeps_bytes_and_place_once),
         cmocka_unit_test(quarantine_writes_text_as_text),
         cmocka_unit_test(a_quarantine_that_cannot_be_written_is_an_error),
+        cmocka_unit_test(a_full_disk_ends_a_quarantine),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(repairing_saves_what_is_good),
         cmocka_unit_test(repairing_that_is_called_off_leaves_the_old_file),
