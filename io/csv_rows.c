@@ -147,22 +147,44 @@ static inline uint32_t trim_cr(const char *data, uint32_t begin, uint32_t end)
     return end > begin && data[end] == '\n' && data[end - 1] == '\r' ? end - 1 : end;
 }
 
-/* The loop over the fields of column `c`: `quick` converts a plain one, `text` of `size` bytes, into out[r]. */
+static inline uint32_t trim_nothing(const char *data, uint32_t begin, uint32_t end)
+{
+    (void)data, (void)begin;
+    return end;
+}
+
+/* Whether an empty field is the default value, and nothing else is to be done. */
+static bool fills_empty(const hr__csv_format *f, const hr__csv_column *column)
+{
+    return column->has_default && !f->keep_missing && !(column->dtype == HR_STRING && f->strings_never_missing);
+}
+
+/* An empty field is `fill`, if it `fills`, without a call: it is as common as any. */
+#define FOR_ROWS(trim, quick)                                                                                          \
+    for (int64_t r = 0; r < rows; r++) {                                                                               \
+        const uint32_t begin = token[s->first[r]] + 1, end = trim(data, begin, token[s->first[r] + 1]);                \
+        const char *text = data + begin;                                                                               \
+        const size_t size = end - begin;                                                                               \
+        if (size == 0) out[r] = fill;                                                                                  \
+        if (!(size == 0 ? fills : (quick)) ||                                                                          \
+            ((na_sizes >> (size & 63) & 1) && hr__csv_words_have(&p->f->na, text, size)))                              \
+            put_slow(p, c, r, begin, end);                                                                             \
+    }
+
+/* The loop over the fields of column `c`: `quick` converts a plain one, `text` of `size` bytes, 1 at least, into out[r]. */
 #define FOR_FIELDS(type, quick)                                                                                        \
     const scratch *s = p->s;                                                                                           \
     const char *data = p->block->data;                                                                                 \
     const uint64_t na_sizes = p->f->na.sizes;                                                                          \
+    const int64_t rows = p->rows;                                                                                      \
     const uint32_t *token = s->token + p->layout->place[c];                                                            \
-    const bool last = p->layout->place[c] + 1 == p->layout->fields;                                                    \
-    type *out = (type *)p->sink->column[c].values + p->done;                                                           \
-    for (int64_t r = 0; r < p->rows; r++) {                                                                            \
-        uint32_t begin = token[s->first[r]] + 1, end = token[s->first[r] + 1];                                         \
-        if (last) end = trim_cr(data, begin, end);                                                                     \
-        const char *text = data + begin;                                                                               \
-        const size_t size = end - begin;                                                                               \
-        if (!(quick) || ((na_sizes >> (size & 63) & 1) && hr__csv_words_have(&p->f->na, text, size)))                  \
-            put_slow(p, c, r, begin, end);                                                                             \
-    }
+    const bool fills = fills_empty(p->f, &p->f->column[c]);                                                            \
+    type fill, *out = (type *)p->sink->column[c].values + p->done;                                                     \
+    memcpy(&fill, p->f->column[c].fill, sizeof fill);                                                                  \
+    if (p->layout->place[c] + 1 == p->layout->fields)                                                                  \
+        FOR_ROWS(trim_cr, quick)                                                                                       \
+    else                                                                                                               \
+        FOR_ROWS(trim_nothing, quick)
 
 static void put_int32s(parse *p, int c) { FOR_FIELDS(int32_t, hr__quick_int32(text, size, out + r)) }
 static void put_int64s(parse *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64(text, size, out + r)) }
@@ -172,7 +194,7 @@ static void put_doubles(parse *p, int c) { FOR_FIELDS(double, hr__quick_double(t
 static inline bool quick_string(const char *text, size_t size, hr_view *out)
 {
     *out = (hr_view){text, (int64_t)size};
-    return size > 0;
+    return true;
 }
 
 /* Where there are no quotes, strings are not looked at at all. */
@@ -195,23 +217,25 @@ static void put_slowly(parse *p, int c)
     }
 }
 
-static void put_column(parse *p, int c)
+typedef void put_fields(parse *p, int c);
+
+static put_fields *way_to_put(const parse *p, const hr__csv_column *column)
 {
-    const hr__csv_column *column = &p->f->column[c];
-    if (column->dtype == HR_INT64 && column->time == HR_CSV_NUMBER)
-        put_int64s(p, c);
-    else if (column->dtype == HR_STRING && !p->quotes)
-        put_unquoted_strings(p, c);
-    else if (column->dtype == HR_STRING)
-        put_quoted_strings(p, c);
-    else if (column->dtype == HR_FLOAT)
-        put_floats(p, c);
-    else if (column->dtype == HR_INT32)
-        put_int32s(p, c);
-    else if (column->dtype == HR_DOUBLE)
-        put_doubles(p, c);
-    else
-        put_slowly(p, c);
+    if (column->time != HR_CSV_NUMBER) return put_slowly;
+    switch (column->dtype) {
+    case HR_INT64:
+        return put_int64s;
+    case HR_STRING:
+        return p->quotes ? put_quoted_strings : put_unquoted_strings;
+    case HR_FLOAT:
+        return put_floats;
+    case HR_INT32:
+        return put_int32s;
+    case HR_DOUBLE:
+        return put_doubles;
+    default:
+        return put_slowly;
+    }
 }
 
 /* ---- what is wrong with a row ---- */
@@ -444,7 +468,7 @@ static void put_origins(parse *p)
 
 static void put_batch(parse *p)
 {
-    for (int c = 0; c < p->f->columns; c++) put_column(p, c);
+    for (int c = 0; c < p->f->columns; c++) way_to_put(p, &p->f->column[c])(p, c);
     put_origins(p);
     for (int64_t w = 0; w < ROWS / 64; w++)
         for (uint64_t bits = p->s->bad[w]; bits; bits &= bits - 1) {
