@@ -141,6 +141,21 @@ bool hr__csv_is_missing(const hr__csv_format *f, const hr__csv_column *column, c
                         bool quoted);
 bool hr__csv_parse_time(hr_csv_time unit, const char *text, size_t size, int64_t *out);
 
+/* ---- columns of integers (csv_integers.c) ---- */
+
+/* One field of each row: row r's lies between token[first[r]] and token[first[r] + 1]. 64 bytes behind can be read. */
+typedef struct hr__csv_fields {
+    const char *data;
+    const uint32_t *token, *first;
+    int64_t rows;
+} hr__csv_fields;
+
+/* Puts row r's integer into out[r] and sets bit r of `plain`, where the field has 1 to 8 digits and nothing else, or is
+ * empty: *empty (NULL: then it is not plain). What is put where it is not plain means nothing. */
+void hr__csv_put_integers(const hr__csv_fields *f, const int64_t *empty, int64_t *out, uint64_t *plain);
+
+/* ---- layout (csv_format.c) ---- */
+
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {
     int fields;      /* of a row: exactly, or, if columns were selected, at least */

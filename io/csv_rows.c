@@ -187,9 +187,42 @@ static bool fills_empty(const hr__csv_format *f, const hr__csv_column *column)
         FOR_ROWS(trim_nothing, quick)
 
 static void put_int32s(parse *p, int c) { FOR_FIELDS(int32_t, hr__quick_int32(text, size, out + r)) }
-static void put_int64s(parse *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64(text, size, out + r)) }
+static void put_int64s_singly(parse *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64(text, size, out + r)) }
 static void put_floats(parse *p, int c) { FOR_FIELDS(float, hr__quick_float(text, size, out + r)) }
 static void put_doubles(parse *p, int c) { FOR_FIELDS(double, hr__quick_double(text, size, out + r)) }
+
+/* Of a batch's rows, those whose integer is not plain. */
+static void put_other_int64s(parse *p, int c, const hr__csv_fields *f, const uint64_t *plain)
+{
+    int64_t *out = (int64_t *)p->sink->column[c].values + p->done;
+    for (int64_t w = 0; w * 64 < f->rows; w++) {
+        const int64_t rows = f->rows - w * 64;
+        const uint64_t all = rows < 64 ? (UINT64_C(1) << rows) - 1 : ~UINT64_C(0);
+        for (uint64_t bits = all & ~plain[w]; bits; bits &= bits - 1) {
+            const int64_t r = w * 64 + __builtin_ctzll(bits);
+            const uint32_t begin = f->token[f->first[r]] + 1, end = f->token[f->first[r] + 1];
+            if (end == begin || !hr__quick_int64(f->data + begin, end - begin, out + r)) put_slow(p, c, r, begin, end);
+        }
+    }
+}
+
+/* Side by side, but where a field may end in a CR, or a number may mean that it is missing. */
+static void put_int64s(parse *p, int c)
+{
+    const hr__csv_column *column = &p->f->column[c];
+    const int place = p->layout->place[c];
+    if (place + 1 == p->layout->fields || p->f->na.count > 0) {
+        put_int64s_singly(p, c);
+        return;
+    }
+    uint64_t plain[ROWS / 64];
+    int64_t fill;
+    memcpy(&fill, column->fill, sizeof fill);
+    const hr__csv_fields f = {p->block->data, p->s->token + place, p->s->first, p->rows};
+    hr__csv_put_integers(&f, fills_empty(p->f, column) ? &fill : NULL, (int64_t *)p->sink->column[c].values + p->done,
+                         plain);
+    put_other_int64s(p, c, &f, plain);
+}
 
 static inline bool quick_string(const char *text, size_t size, hr_view *out)
 {
