@@ -133,7 +133,7 @@ hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shards, int
     const hr_sharded_records_opts o = HR__OPTIONS(hr_sharded_records_opts, opts);
     hr_error err;
     layout all = {0};
-    part mine;
+    part mine = {0};
     hr_status st = check(pattern, num_shards, index, o.uneven, &err);
     if (st == HR_OK) st = look_at_files(&all, pattern, &o, &err);
     if (st == HR_OK) st = share(all.records, num_shards, index, o.uneven, &mine, &err);
