@@ -1,4 +1,4 @@
-/* Records one by one to their tensors, and SequenceExamples to batches of ragged lists: both through the public operators,
+/* Records one by one to their tensors, and SequenceExamples to batches of padded lists: both through the public operators,
  * parsing on the clock, which starts when the first element is asked for. */
 #include "bench/parse.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* Looking ahead, not waiting for ever, beginning anew, and whole datasets at once. */
+#include "data/element.h"
 #include "tests/data/conformance.h"
 
 static int64_t value_of(const hr_element *e) { return *(const int64_t *)hr_get(e, "value")->data; }
@@ -151,6 +152,40 @@ static void apply_puts_a_function_into_a_chain(void **state)
     assert_int64_values(hr_apply(hr_range(4), last_of, &two), HR_I64(2, 3), 2);
 }
 
+static void assert_looks_at(const hr_element *e, int rank, int64_t first, int64_t count)
+{
+    const hr_tensor *tensor = hr_get_at(e, 0);
+    assert_int_equal(tensor->shape.rank, rank);
+    assert_int_equal(tensor->count, count);
+    assert_int_equal(*(const int64_t *)tensor->data, first);
+}
+
+/* One row's tensor is renewed where it lies, but only by another single row's. */
+static void an_element_looks_at_rows_one_by_one_and_side_by_side(void **state)
+{
+    (void)state;
+    int64_t number[] = {10, 11, 12, 13};
+    int32_t batch[] = {0, 1, 4};
+    hr_column column = {.values = number};
+    hr_columns rows = {.schema = &hr_int64_schema, .elements = 4, .rows = 4, .column = &column};
+    hr_element e;
+    assert_int_equal(hr__element_open(&e, &hr_int64_schema, NULL), HR_OK);
+    hr__element_set(&e, &rows, 0, 1);
+    assert_looks_at(&e, 0, 11, 1);
+    hr__element_set(&e, &rows, 0, 3);
+    assert_looks_at(&e, 0, 13, 1);
+    hr__element_set_rows(&e, &rows, 1, 4);
+    assert_looks_at(&e, 1, 11, 3);
+    hr__element_set(&e, &rows, 0, 2);
+    assert_looks_at(&e, 0, 12, 1);
+    rows.levels = 1;
+    rows.elements = 2;
+    rows.splits[0] = batch;
+    hr__element_set(&e, &rows, 1, 0);
+    assert_looks_at(&e, 1, 10, 1);
+    hr__element_close(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_reset_leaks_nothing_whatever_fails),
         cmocka_unit_test(whole_datasets_are_counted_and_reduced),
         cmocka_unit_test(a_single_element_is_the_only_one),
+        cmocka_unit_test(an_element_looks_at_rows_one_by_one_and_side_by_side),
         cmocka_unit_test(apply_puts_a_function_into_a_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
