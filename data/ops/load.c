@@ -62,6 +62,15 @@ static hr_status load_work(const void *spec, const void *unit, hr_work *w, hr_co
 
 static void load_identity(const void *spec, uint64_t *sum) { hr_identify_text(sum, ((const load_spec *)spec)->file); }
 
+static int64_t load_cardinality(const void *spec, const int64_t *in)
+{
+    (void)in;
+    const hr__rows_head *head = &((const load_spec *)spec)->head;
+    int64_t elements = 0;
+    for (int64_t i = 0; i < head->pieces; i++) elements += head->piece[i].elements;
+    return elements;
+}
+
 const hr_op hr_op_load = {
     .head = HR_OP_HEAD,
     .name = "load",
@@ -76,6 +85,7 @@ const hr_op hr_op_load = {
     .plan = load_plan,
     .work = load_work,
     .identity = load_identity,
+    .cardinality = load_cardinality,
 };
 
 hr_dataset *hr_load(const char *file)
