@@ -1,14 +1,14 @@
 /* crossed_column: every combination of one value of each key, hashed. What decides the ids: ragged inputs come before
  * dense ones, each in the order of the keys; the last input varies fastest; the hash is a chain of FingerprintCat64
  * that begins with hash_key. A cross among the keys stands for its own keys. */
-#include "base/fingerprint.h"
 #include "feature_columns/config_write.h"
+#include "feature_columns/cross.h"
 #include "feature_columns/hash_many.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KEYS = 32 };
+enum { MAX_KEYS = HR__MAX_CROSS };
 #define DEFAULT_HASH_KEY UINT64_C(0xDECAFCAFFE)
 
 /* One leaf key: a raw feature, or source number `source`. */
@@ -150,13 +150,6 @@ static hr_status crossed_accept(const void *spec, const hr_column_values *in, hr
     return HR_OK;
 }
 
-/* An input of the cross: for each value what enters the chain of hashes. */
-typedef struct cross_input {
-    const uint64_t *hashes;
-    const int32_t *splits; /* NULL: `width` a row */
-    int64_t width;
-} cross_input;
-
 /* As TensorFlow casts: towards zero, and what does not fit becomes the least integer. */
 static uint64_t truncated(double value)
 {
@@ -174,9 +167,9 @@ static hr_status refuse_floats(const crossed_spec *s, hr_column_work *w, const c
 }
 
 static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cross_leaf *leaf, const hr_column_values *v,
-                            cross_input *out, hr_error *err)
+                            hr__cross_input *out, hr_error *err)
 {
-    *out = (cross_input){.splits = v->splits, .width = v->width};
+    *out = (hr__cross_input){.splits = v->splits, .width = v->width};
     if (v->dtype == HR_INT64 || v->dtype == HR_UINT64) {
         out->hashes = v->values; /* ids enter as they are */
         return HR_OK;
@@ -198,98 +191,18 @@ static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cros
 }
 
 /* Ragged inputs first, then the dense ones. */
-static hr_status order_inputs(const crossed_spec *s, hr_column_work *w, const hr_column_values *in, cross_input *input,
+static hr_status order_inputs(const crossed_spec *s, hr_column_work *w, const hr_column_values *in, hr__cross *cross,
                               hr_error *err)
 {
-    int n = 0;
     for (int dense = 0; dense < 2; dense++) {
         for (int i = 0, raw = 0; i < s->leaves; i++) {
             const cross_leaf *leaf = &s->leaf[i];
             const hr_column_values *v = leaf->key ? &in[raw++] : &in[s->raws + leaf->source];
-            if ((v->splits == NULL) == (dense == 1)) HR_TRY(hash_input(s, w, leaf, v, &input[n++], err));
+            if ((v->splits == NULL) == (dense == 1))
+                HR_TRY(hash_input(s, w, leaf, v, &cross->input[cross->inputs++], err));
         }
     }
     return HR_OK;
-}
-
-static int64_t features_in_row(const cross_input *input, int64_t row)
-{
-    return input->splits ? input->splits[row + 1] - input->splits[row] : input->width;
-}
-
-static int64_t first_of_row(const cross_input *input, int64_t row)
-{
-    return input->splits ? input->splits[row] : row * input->width;
-}
-
-/* Splits of the result. More combinations than splits can count fail their row. */
-static int64_t count_crosses(const crossed_spec *s, hr_column_work *w, const cross_input *input, int64_t rows,
-                             int32_t *splits)
-{
-    int64_t total = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t crosses = 1;
-        for (int i = 0; i < s->leaves && crosses > 0 && crosses <= INT32_MAX; i++)
-            crosses *= features_in_row(&input[i], r);
-        if (crosses > INT32_MAX - total) {
-            hr_error err;
-            hr_fail(&err, HR_INVALID_ARGUMENT, "column.cross_count",
-                    "crossed_column: expected at most %d combinations in a batch, got more", INT32_MAX);
-            hr_column_fail_row(w, r, &err);
-            crosses = 0;
-        }
-        total += crosses;
-        splits[r + 1] = (int32_t)total;
-    }
-    return total;
-}
-
-/* One row whose inputs have several features: the last one varies fastest. */
-static void cross_row(const crossed_spec *s, const cross_input *input, int64_t row, int64_t count, int64_t *ids)
-{
-    int64_t at[MAX_KEYS] = {0};
-    for (int64_t c = 0; c < count; c++) {
-        uint64_t hash = s->hash_key;
-        for (int i = 0; i < s->leaves; i++)
-            hash = hr__fingerprint_cat64_inline(hash, input[i].hashes[first_of_row(&input[i], row) + at[i]]);
-        ids[c] = (int64_t)hr__remainder(s->divisor, hash);
-        for (int i = s->leaves - 1; i >= 0; i--) {
-            if (++at[i] < features_in_row(&input[i], row)) break;
-            at[i] = 0;
-        }
-    }
-}
-
-/* Every input has exactly one feature a row: no places to work out. */
-static void cross_single(const crossed_spec *s, const cross_input *input, int64_t rows, int64_t *ids)
-{
-    if (s->leaves == 2) {
-        const uint64_t *a = input[0].hashes, *b = input[1].hashes;
-        for (int64_t r = 0; r < rows; r++) {
-            uint64_t hash = hr__fingerprint_cat64_inline(hr__fingerprint_cat64_inline(s->hash_key, a[r]), b[r]);
-            ids[r] = (int64_t)hr__remainder(s->divisor, hash);
-        }
-        return;
-    }
-    for (int64_t r = 0; r < rows; r++) {
-        uint64_t hash = s->hash_key;
-        for (int i = 0; i < s->leaves; i++) hash = hr__fingerprint_cat64_inline(hash, input[i].hashes[r]);
-        ids[r] = (int64_t)hr__remainder(s->divisor, hash);
-    }
-}
-
-static bool all_single(const crossed_spec *s, const cross_input *input, int64_t rows)
-{
-    for (int i = 0; i < s->leaves; i++) {
-        if (!input[i].splits) {
-            if (input[i].width != 1) return false;
-            continue;
-        }
-        int32_t other = 0;
-        for (int64_t r = 0; r <= rows; r++) other |= input[i].splits[r] ^ (int32_t)r;
-        if (other != 0) return false;
-    }
-    return true;
 }
 
 static hr_status crossed_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
@@ -297,18 +210,14 @@ static hr_status crossed_transform(const void *spec, hr_column_work *w, const hr
 {
     const crossed_spec *s = spec;
     const int64_t rows = in[0].rows;
-    cross_input input[MAX_KEYS];
-    HR_TRY(order_inputs(s, w, in, input, err));
+    hr__cross cross = {.hash_key = s->hash_key, .divisor = s->divisor};
+    HR_TRY(order_inputs(s, w, in, &cross, err));
     int32_t *splits = hr_column_splits(w);
     if (!splits) return hr_no_memory(err, "crossed_column");
-    int64_t total = count_crosses(s, w, input, rows, splits);
+    const int64_t total = hr__cross_count(&cross, w, rows, splits);
     int64_t *ids = hr_column_ids(w, total);
     if (!ids) return hr_no_memory(err, "crossed_column");
-    if (all_single(s, input, rows)) {
-        cross_single(s, input, rows, ids);
-    } else {
-        for (int64_t r = 0; r < rows; r++) cross_row(s, input, r, splits[r + 1] - splits[r], ids + splits[r]);
-    }
+    hr__cross_ids(&cross, rows, splits, ids);
     *out = (hr_column_values){.dtype = HR_INT64, .rows = rows, .values = ids, .count = total, .splits = splits};
     return HR_OK;
 }
