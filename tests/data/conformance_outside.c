@@ -121,6 +121,57 @@ static const hr_op op_squares = {
     .work = squares_work,
 };
 
+/* ---- two_in_turn: some elements of one input, as many of the other, until one ends. Many spans in one call ---- */
+
+typedef struct turns_state {
+    int64_t turn, in_block; /* saved */
+} turns_state;
+
+/* As two spans, where hr_pass would give one. */
+static hr_status pass_halves(hr_plan *p, int64_t at_most, int64_t *passed)
+{
+    hr_span span;
+    HR_TRY(hr_pull(p, 1, at_most, &span));
+    *passed = span.count;
+    if (span.count == 1) {
+        hr_emit_spans(p, &span, 1);
+        return HR_OK;
+    }
+    const int32_t half = span.count / 2;
+    const hr_span both[] = {hr_span_share(span, 0, half), hr_span_share(span, half, span.count - half)};
+    hr_emit_spans(p, both, 2);
+    hr_span_drop(span);
+    return HR_OK;
+}
+
+static hr_status turns_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)err;
+    static const int inputs[] = {0, 1};
+    const int64_t block = *(const int64_t *)spec;
+    turns_state *st = state;
+    while (hr_room(p) > 0) {
+        if (st->turn == 0 && st->in_block == 0 && hr_emit_rounds(p, inputs, 2, block) > 0) continue;
+        int64_t passed = 0;
+        const int64_t wanted = block - st->in_block < hr_room(p) ? block - st->in_block : hr_room(p);
+        HR_TRY(st->turn == 0 ? hr_pass(p, 0, wanted, &passed) : pass_halves(p, wanted, &passed));
+        st->in_block += passed;
+        if (st->in_block < block) continue;
+        st->turn = 1 - st->turn;
+        st->in_block = 0;
+    }
+    return HR_OK;
+}
+
+static const hr_op op_two_in_turn = {
+    .head = HR_OP_HEAD,
+    .name = "two_in_turn",
+    .spec_size = sizeof(int64_t),
+    .state_size = sizeof(turns_state),
+    .saved = 2,
+    .plan = turns_plan,
+};
+
 /* ---- the tests, which use the rest of the library ---- */
 
 #include "tests/data/conformance.h"
@@ -133,9 +184,16 @@ static hr_dataset *add(hr_dataset *in, int64_t n) { return hr_dataset_new(&op_ad
 static hr_dataset *strict(hr_dataset *in) { return hr_dataset_new(&op_strict, NULL, &in, 1); }
 static hr_dataset *squares(int64_t stop) { return hr_dataset_new(&op_squares, &stop, NULL, 0); }
 
+static hr_dataset *two_in_turn(hr_dataset *a, hr_dataset *b, int64_t block)
+{
+    return hr_dataset_new(&op_two_in_turn, &block, (hr_dataset *[]){a, b}, 2);
+}
+
 HR_SAMPLE(every_nth) { return hr_batch(every_nth(hr_shuffle(hr_range(300), 40), 3), 7); }
 HR_SAMPLE(add) { return hr_batch(add(hr_shuffle(hr_range(300), 40), 5), 7); }
 HR_SAMPLE(squares) { return hr_batch(hr_shuffle(every_nth(squares(300), 2), 40), 7); }
+HR_SAMPLE(two_in_turn) { return hr_batch(two_in_turn(hr_shuffle(hr_range(150), 20), squares(140), 1), 7); }
+HR_SAMPLE(two_in_turn_by_threes) { return hr_shuffle(two_in_turn(squares(150), hr_range(200), 3), 20); }
 HR_SAMPLE(all_together)
 {
     return add(hr_batch(hr_repeat(every_nth(add(squares(40), 2), 3), .count = HR_I64(4)), 3), 1);
@@ -149,6 +207,7 @@ static void operators_from_outside_give_their_values(void **state)
     assert_int64_values(every_nth(hr_range(8), 3), HR_I64(0, 3, 6), 3);
     assert_int64_values(add(hr_range(3), 5), HR_I64(5, 6, 7), 3);
     assert_int64_values(squares(4), HR_I64(0, 1, 4, 9), 4);
+    assert_int64_values(two_in_turn(hr_range(5), squares(9), 2), HR_I64(0, 1, 0, 1, 2, 3, 4, 9, 4), 9);
     assert_int64_values(add(hr_batch(squares(4), 3), 1), HR_I64(1, 2, 5, 10), 4);
     assert_fails(hr_batch(every_nth(hr_range(8), 0), 3), HR_INVALID_ARGUMENT, "nth.n");
 }
@@ -210,6 +269,8 @@ int main(void)
         HR_CONFORMANCE(every_nth),
         HR_CONFORMANCE(add),
         HR_CONFORMANCE(squares),
+        HR_CONFORMANCE(two_in_turn),
+        HR_CONFORMANCE(two_in_turn_by_threes),
         HR_CONFORMANCE(all_together),
         HR_CONFORMANCE_OF_FAILURE(strict),
         HR_CONFORMANCE_OF_FAILURE(strict_behind_a_shuffle),
