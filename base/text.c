@@ -131,3 +131,12 @@ void hr__text_free(hr__text *text)
     hr_free(text->data);
     *text = (hr__text){0};
 }
+
+char *hr__path_in(const char *folder, const char *name)
+{
+    if (!name || name[0] == '/' || !folder || !folder[0]) return hr_strdup(name);
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = hr_malloc(size);
+    if (path) snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}

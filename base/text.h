@@ -35,6 +35,9 @@ HR_API hr_status hr__text_status(const hr__text *text, const char *what, hr_erro
 HR_API char *hr__text_take(hr__text *text);
 HR_API void hr__text_free(hr__text *text);
 
+/* "folder/name", or the name itself if it is absolute or there is no folder. Gives; NULL: no memory, or no name. */
+HR_API char *hr__path_in(const char *folder, const char *name);
+
 #ifdef __cplusplus
 }
 #endif

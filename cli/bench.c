@@ -1,4 +1,4 @@
-/* headrace bench: how fast the input of a training file is by itself, without a model behind it. */
+/* headrace bench: how fast an input is by itself, without a model behind it: that of a training file, or a pipeline. */
 #include "cli/training.h"
 #include <cjson/cJSON.h>
 
@@ -61,15 +61,14 @@ static void print_text(const figures *f, bool explain)
 
 static int run(command_call *call)
 {
-    hr__training *t;
+    input in;
     hr_error err = {0};
     figures f = {0};
     catch_interrupt();
-    int code = open_training(call, &t);
+    int code = open_input(call, &in);
     if (code != 0) return code;
-    const hr_iterate_opts opts = {
-        .struct_size = sizeof opts, .seed = hr__training_seed(t), .trace = flag_text(call, "trace")};
-    hr_status st = drain(hr__training_input(t), flag_number(call, "batches", 0), &opts, &f, &err);
+    const hr_iterate_opts opts = {.struct_size = sizeof opts, .seed = in.seed, .trace = flag_text(call, "trace")};
+    hr_status st = drain(in.dataset, flag_number(call, "batches", 0), &opts, &f, &err);
     if (st != HR_OK)
         code = failed(call, &err);
     else if (flag_given(call, "json"))
@@ -77,11 +76,12 @@ static int run(command_call *call)
     else
         print_text(&f, flag_given(call, "explain"));
     hr_free(f.explain);
-    hr__training_free(t);
+    close_input(&in);
     return code == WORKED && interrupted() ? INTERRUPTED : code;
 }
 
 static const flag flags[] = {
+    PIPELINE_FLAG,
     TRAINING_FLAGS,
     {FLAG_COUNT, "batches", 'n', "N", "stop after so many"},
     {FLAG_SWITCH, "explain", 0, NULL, "what each stage did, and what the bottleneck was"},
@@ -93,12 +93,15 @@ static const flag flags[] = {
 const command command_bench = {
     .name = "bench",
     .arguments = "FILE.yaml",
-    .summary = "measures the input of a training by itself",
+    .summary = "measures an input by itself: of a training, or a pipeline in a file",
     .text =
         "Runs the pipeline that `headrace train` would be fed by (list_files, interleave, shuffle_and_repeat, batch,\n"
-        "parse_example, prefetch), and nothing else: what the training could reach at best.",
+        "parse_example, prefetch), and nothing else: what the training could reach at best.\n"
+        "With --pipeline, or if the file has no training: its section pipeline:, a list of operators from the files "
+        "up.",
     .examples = "  headrace bench flights.yaml --data data --explain\n"
-                "  headrace bench flights.yaml -d data -n 1000 --json\n",
+                "  headrace bench flights.yaml -d data -n 1000 --json\n"
+                "  headrace bench --pipeline flights.yaml -d data\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,

@@ -1,5 +1,7 @@
 /* See training.h. */
 #include "cli/training.h"
+#include "base/config.h"
+#include "feature_columns/pipeline_config.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -28,3 +30,41 @@ int lacks_eval_files(const command_call *call, const char *verb)
             call_argument(call, 0), verb);
     return failed(call, &err);
 }
+
+/* A file that cannot be read is left to whoever reads it next, and says why. */
+static bool describes_pipeline_alone(const char *path)
+{
+    hr_error err;
+    hr__config *config;
+    if (hr__config_open(path, &config, &err) != HR_OK) return false;
+    const hr__node *root = hr__config_root(config);
+    const bool alone = hr__node_get(root, "pipeline") && !hr__node_get(root, "train");
+    hr__config_free(config);
+    return alone;
+}
+
+static int open_pipeline(const command_call *call, input *out)
+{
+    static const char *const of_training[] = {"model-dir", "estimator", "epochs", "batch-size"};
+    hr_error err = {0};
+    for (size_t i = 0; i < sizeof of_training / sizeof *of_training; i++)
+        if (flag_given(call, of_training[i]))
+            return usage_error(call, "--%s: expected it of a training, found a pipeline; change the file",
+                               of_training[i]);
+    *out = (input){.seed = (uint64_t)flag_number(call, "seed", 0)};
+    const hr_status st = hr__pipeline_open(call_argument(call, 0), flag_text(call, "data"), &out->dataset, &err);
+    return st == HR_OK ? 0 : failed(call, &err);
+}
+
+int open_input(const command_call *call, input *out)
+{
+    hr__training *t;
+    if (flag_given(call, "pipeline") || describes_pipeline_alone(call_argument(call, 0)))
+        return open_pipeline(call, out);
+    const int code = open_training(call, &t);
+    if (code != 0) return code;
+    *out = (input){.dataset = hr__training_input(t), .seed = hr__training_seed(t), .training = t};
+    return 0;
+}
+
+void close_input(input *in) { hr__training_free(in->training); }

@@ -17,6 +17,19 @@
 
 /* Opens the file that the first argument names. 0, or the exit code. */
 int open_training(const command_call *call, hr__training **out);
+/* What bench and explain look at: the input of a training, or the file's own `pipeline:`. */
+#define PIPELINE_FLAG                                                                                                  \
+    {                                                                                                                  \
+        FLAG_SWITCH, "pipeline", 0, NULL, "the file's section pipeline:, instead of its training"                      \
+    }
+typedef struct input {
+    hr_dataset *dataset; /* whoever iterates takes it */
+    uint64_t seed;
+    hr__training *training; /* NULL: a pipeline */
+} input;
+/* Opens the pipeline if --pipeline asks for it, or if the file describes nothing else. 0, or the exit code. */
+int open_input(const command_call *call, input *out);
+void close_input(input *in); /* when the dataset is gone */
 /* Says that the file names no rows to `verb`; gives the exit code. */
 int lacks_eval_files(const command_call *call, const char *verb);
 

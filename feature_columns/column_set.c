@@ -14,12 +14,7 @@ struct hr_column_set {
 static hr_status read_schema(hr_column_set *set, const hr__node *section, hr_error *err)
 {
     HR_TRY(hr__schema_read(section, &set->file, err));
-    hr_field *field = hr_calloc((size_t)set->file.fields + 1, sizeof *field);
-    if (!field) return hr_no_memory(err, "a schema");
-    for (int i = 0; i < set->file.fields; i++)
-        field[i] = (hr_field){.name = set->file.field[i].name, .dtype = set->file.field[i].stored};
-    set->schema = (hr_schema){.fields = set->file.fields, .field = field};
-    return HR_OK;
+    return hr__schema_stored(&set->file, &set->schema, err);
 }
 
 static hr_status read_set(hr_column_set *set, hr_error *err)

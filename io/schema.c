@@ -190,3 +190,13 @@ void hr_schema_file_free(hr_schema_file *schema)
     if (schema) hr__schema_clear(schema);
     hr_free(schema);
 }
+
+hr_status hr__schema_stored(const hr__schema_file *schema, hr_schema *out, hr_error *err)
+{
+    hr_field *field = hr_calloc((size_t)schema->fields + 1, sizeof *field);
+    if (!field) return hr_no_memory(err, "a schema");
+    for (int i = 0; i < schema->fields; i++)
+        field[i] = (hr_field){.name = schema->field[i].name, .dtype = schema->field[i].stored};
+    *out = (hr_schema){.fields = schema->fields, .field = field};
+    return HR_OK;
+}

@@ -14,6 +14,7 @@
 
 #include "base/config.h"
 #include "base/text.h"
+#include <headrace/columns.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +44,8 @@ typedef struct hr__schema_file {
 HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, hr_error *err);
 /* The same from a file: its `schema:` section, or, if it has none, the whole of it. */
 HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
+/* The fields as records hold them: gives out->field (hr_free), whose names are borrowed. */
+HR_API hr_status hr__schema_stored(const hr__schema_file *schema, hr_schema *out, hr_error *err);
 /* Other types for some of its fields: "row=int64,temp=float". Kinds: schema.types. */
 HR_API hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "feature_columns/config.h"
 #include "io/schema.h"
-#include <stdio.h>
 #include <string.h>
 
 static const char *const kinds[] = {"linear_classifier", "dnn_classifier", "dnn_linear_combined_classifier"};
@@ -34,11 +33,7 @@ static hr_status read_schema(hr__training *t, const hr__node *root, hr_error *er
     const hr__node *section;
     HR_TRY(hr__node_need(root, "schema", &section, err));
     HR_TRY(hr__schema_read(section, &t->schema_file, err));
-    hr_field *field = hr_calloc((size_t)t->schema_file.fields + 1, sizeof *field);
-    if (!field) return hr_no_memory(err, "a schema");
-    for (int i = 0; i < t->schema_file.fields; i++)
-        field[i] = (hr_field){.name = t->schema_file.field[i].name, .dtype = t->schema_file.field[i].stored};
-    t->schema = (hr_schema){.fields = t->schema_file.fields, .field = field};
+    HR_TRY(hr__schema_stored(&t->schema_file, &t->schema, err));
     if (t->schema_file.label >= 0) return HR_OK;
     return hr__node_fail(section, err, HR_INVALID_ARGUMENT, "training.label",
                          "expected a label: the field that the model learns to predict");
@@ -164,16 +159,6 @@ static hr_status read_model(hr__training *t, const hr__node *root, const hr__tra
     return read_activation(t, model, err);
 }
 
-/* "data/name", or a name that is absolute. Gives. */
-static char *in_folder(const char *folder, const char *name)
-{
-    if (!name || name[0] == '/' || !folder || !folder[0]) return hr_strdup(name);
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = hr_malloc(size);
-    if (path) snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
 static hr_status read_numbers(hr__training *t, const hr__node *train, hr_error *err)
 {
     hr_run_config *r = &t->run;
@@ -228,9 +213,9 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
     if (!files)
         return hr__node_fail(train, err, HR_INVALID_ARGUMENT, "config.missing_key",
                              "expected a key 'files': a pattern of TFRecord files");
-    t->files = in_folder(data, files);
-    t->eval_files = in_folder(data, eval_files);
-    t->model_dir = o->model_dir ? hr_strdup(o->model_dir) : in_folder(data, model_dir);
+    t->files = hr__path_in(data, files);
+    t->eval_files = hr__path_in(data, eval_files);
+    t->model_dir = o->model_dir ? hr_strdup(o->model_dir) : hr__path_in(data, model_dir);
     return t->files && t->model_dir && (t->eval_files || !eval_files) ? HR_OK : hr_no_memory(err, "a training");
 }
 
@@ -239,8 +224,8 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
 /* Where things lie and how often they are written changes no number. */
 static bool is_free(const char *path)
 {
-    static const char *const free_keys[] = {
-        "train.data", "train.model_dir", "train.eval_files", "train.max_steps", "train.save_", "train.log_", NULL};
+    static const char *const free_keys[] = {"pipeline",        "train.data",  "train.model_dir", "train.eval_files",
+                                            "train.max_steps", "train.save_", "train.log_",      NULL};
     for (int i = 0; free_keys[i]; i++)
         if (strncmp(path, free_keys[i], strlen(free_keys[i])) == 0) return true;
     return false;
@@ -286,7 +271,7 @@ static hr_status make_spec(hr__training *t, hr_error *err)
 
 static hr_status read_all(hr__training *t, const char *path, const hr__training_opts *o, hr_error *err)
 {
-    static const char *const keys[] = {"schema", "columns", "model", "train", NULL};
+    static const char *const keys[] = {"schema", "columns", "model", "pipeline", "train", NULL};
     HR_TRY(hr__config_open(path, &t->config, err));
     const hr__node *root = hr__config_root(t->config);
     HR_TRY(hr__config_check_keys(root, keys, err));
