@@ -144,16 +144,46 @@ static void combine_row(segment *s, float *out)
         combine_plain(s, count, out);
 }
 
+/* Every row has one id that counts, and its table row is the result. */
+static bool is_gather(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
+                      int64_t rows)
+{
+    if (weights || lookup->max_norm > 0 || rows < 1) return false;
+    int32_t other = 0;
+    for (int64_t r = 0; r <= rows; r++) other |= (splits[r] - splits[0]) ^ (int32_t)r;
+    if (other != 0) return false;
+    bool outside = false;
+    for (int64_t i = splits[0]; i < splits[rows]; i++) outside |= (uint64_t)ids[i] >= (uint64_t)lookup->buckets;
+    return !outside;
+}
+
+/* Blocks of a size that the compiler knows: dimensions are mostly multiples of it. */
+static void gather(const hr_lookup *lookup, const int64_t *ids, int64_t rows, float *out, int64_t stride)
+{
+    enum { BLOCK = 16 };
+    const int64_t dimension = lookup->dimension;
+    for (int64_t r = 0; r < rows; r++, out += stride) {
+        const float *row = lookup->table + ids[r] * dimension;
+        int64_t d = 0;
+        prefetch_row(lookup, ids, r + AHEAD, rows);
+        for (; d + BLOCK <= dimension; d += BLOCK) memcpy(out + d, row + d, BLOCK * sizeof *out);
+        for (; d < dimension; d++) out[d] = row[d];
+    }
+}
+
 hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
                           int64_t rows, float *out, hr_error *err)
 {
-    const int64_t dimension = lookup->dimension;
+    const int64_t dimension = lookup->dimension, stride = lookup->stride ? lookup->stride : dimension;
+    if (is_gather(lookup, ids, weights, splits, rows)) {
+        gather(lookup, ids + splits[0], rows, out, stride);
+        return HR_OK;
+    }
     HR_TRY(check_ids(lookup, ids, splits, rows, err));
     float stack[STACK_FLOATS], *memory = stack;
     if (dimension > STACK_FLOATS / 2) memory = hr_calloc((size_t)dimension, 2 * sizeof *memory);
     if (!memory) return hr_no_memory(err, "an embedding lookup");
     segment s = {lookup, ids, weights, 0, 0, memory, memory + dimension};
-    const int64_t stride = lookup->stride ? lookup->stride : dimension;
     for (int64_t r = 0; r < rows; r++, out += stride) {
         s.next = splits[r];
         s.end = splits[r + 1];

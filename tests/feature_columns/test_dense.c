@@ -93,6 +93,29 @@ static void rows_can_be_a_part_of_a_wider_matrix(void **state)
     assert_memory_equal(out, ((float[]){3, 4, 9, 0, 0, 9, 4, 6, 9}), sizeof out);
 }
 
+/* One id a row is copied, in blocks and what is left; a row without ids among them takes the general way. */
+static void rows_of_one_id_are_those_of_the_table(void **state)
+{
+    (void)state;
+    enum { WIDTH = 21, BUCKETS = 40, COUNT = 100 };
+    static float table[BUCKETS * WIDTH], out[COUNT * WIDTH], again[(COUNT + 1) * WIDTH];
+    static int64_t ids[COUNT];
+    static int32_t splits[COUNT + 2];
+    fill(table, BUCKETS * WIDTH);
+    for (int i = 0; i < COUNT; i++) ids[i] = i * 7 % BUCKETS;
+    for (int i = 0; i <= COUNT; i++) splits[i] = i;
+    splits[COUNT + 1] = COUNT;
+    hr_lookup lookup = {table, BUCKETS, WIDTH, .combiner = HR_SQRTN};
+    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits + 3, COUNT - 3, out, NULL), HR_OK);
+    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits + 3, COUNT - 2, again, NULL), HR_OK);
+    for (int i = 3; i < COUNT; i++)
+        assert_memory_equal(out + (i - 3) * WIDTH, table + ids[i] * WIDTH, WIDTH * sizeof *out);
+    assert_memory_equal(again, out, (COUNT - 3) * WIDTH * sizeof *out);
+    ids[50] = -1;
+    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits, COUNT, out, NULL), HR_OK);
+    for (int d = 0; d < WIDTH; d++) assert_true(out[50 * WIDTH + d] == 0);
+}
+
 static void an_id_behind_the_table_is_an_error(void **state)
 {
     (void)state;
@@ -193,6 +216,7 @@ int main(void)
         cmocka_unit_test(what_counts_for_nothing_is_left_out),
         cmocka_unit_test(max_norm_scales_rows_before_they_are_weighted),
         cmocka_unit_test(rows_can_be_a_part_of_a_wider_matrix),
+        cmocka_unit_test(rows_of_one_id_are_those_of_the_table),
         cmocka_unit_test(an_id_behind_the_table_is_an_error),
         cmocka_unit_test(wide_rows_need_more_than_the_stack),
         cmocka_unit_test(counts_add_up_and_ignore_what_is_out_of_range),
