@@ -40,8 +40,8 @@ typedef struct hr__convert_opts {
      * Default: hr_csv's. */
     const hr_csv_opts *csv;
     const char *separator; /* between the values of a cell of a CSV that is written; as hr_csv_writer_opts */
-    /* What becomes of rows that cannot be read or are not as the schema says, and of damaged TFRecords. JSON lines end at
-     * the first mistake whatever it says. */
+    /* What becomes of rows that cannot be read or are not as the schema says, and of damaged TFRecords. Under
+     * one that is not HR_FAIL each line of JSON lines stands for itself: an object may not go on in the next. */
     hr_policy policy;
     bool no_sync;
     bool (*progress)(const hr__convert_progress *p, void *user); /* false: stop; from the calling thread */

@@ -60,6 +60,15 @@ hr_status hr_json_reader_text_with(const char *name, hr_view text, const hr_json
     return made(st, out);
 }
 
+void hr__json_reader_line(hr_json_reader *r, hr_view text, int64_t line, int64_t offset)
+{
+    hr__json_begin_text(&r->json, r->name, text);
+    r->json.line = line - 1;
+    r->json.bol = offset;
+    r->json.before += offset;
+    r->status = HR_OK;
+}
+
 int64_t hr_json_reader_line(const hr_json_reader *reader) { return reader->line; }
 
 int64_t hr_json_reader_offset(const hr_json_reader *reader) { return reader->offset; }

@@ -29,6 +29,10 @@ struct hr_json_reader {
     hr_error error;
 };
 
+/* Reads a line of a file from now on, which is borrowed: number `line` of it, from 1, at `offset`. What was wrong with the one
+ * before is forgotten. */
+void hr__json_reader_line(hr_json_reader *r, hr_view text, int64_t line, int64_t offset);
+
 /* What a value must be: HR_INVALID_DTYPE is what its literal says, or what the values before it are. */
 typedef struct hr__json_want {
     hr_dtype dtype, stored;

@@ -1,7 +1,8 @@
 /* JSON lines, in and out: an object a record, as hr_json_read and hr_example_to_json have it. */
 #include "base/text.h"
 #include "io/convert/examples.h"
-#include <headrace/examples.h>
+#include "io/json_examples.h"
+#include <string.h>
 
 /* ---- in ---- */
 
@@ -9,11 +10,64 @@ typedef struct jsonl_source {
     const char *path;
     hr_json_reader *reader;
     int64_t number;
+    /* With a policy the file is read line by line, so that what is wrong ends with its line. */
+    hr__policy *policy;
+    hr_input *in;
+    hr_view line; /* lent by `in`, with its end */
+    int64_t lines, rejected;
 } jsonl_source;
+
+/* Bytes up to the end of the line at hand. HR_END: there are none. */
+static hr_status peek_line(hr_input *in, hr_view *line, hr_error *err)
+{
+    const char *data, *end = NULL;
+    size_t size = 0;
+    for (size_t seen = 0, wanted = 1; !end; seen = size, wanted = size + 1) {
+        HR_TRY(hr_input_peek(in, wanted, &data, &size, err));
+        if (size > seen) end = memchr(data + seen, '\n', size - seen);
+        if (size < wanted) break;
+    }
+    *line = (hr_view){data, end ? end + 1 - data : (int64_t)size};
+    return size > 0 ? HR_OK : HR_END;
+}
+
+static hr_status next_line(jsonl_source *s, hr_error *err)
+{
+    hr_input_consume(s->in, (size_t)s->line.size);
+    s->line.size = 0;
+    hr__json_reader_line(s->reader, s->line, s->lines, hr_input_offset(s->in)); /* an end comes again and again */
+    HR_TRY(peek_line(s->in, &s->line, err));
+    const bool ended = s->line.data[s->line.size - 1] == '\n';
+    const hr_view text = {s->line.data, s->line.size - ended};
+    hr__json_reader_line(s->reader, text, ++s->lines, hr_input_offset(s->in));
+    return HR_OK;
+}
+
+/* Tells of the line at hand, which is left out, if the policy says so. */
+static hr_status reject(jsonl_source *s, hr_error *err)
+{
+    if (!hr__policy_covers(s->policy, err)) return err->code;
+    hr_error why = *err;
+    why.offset = hr_input_offset(s->in);
+    why.length = s->line.size;
+    s->rejected++;
+    return hr__policy_take(s->policy, &why, s->line, err);
+}
+
+static hr_status read_from_lines(jsonl_source *s, hr_view *example, hr_error *err)
+{
+    for (;;) {
+        const hr_status st = hr_json_read(s->reader, example, err);
+        if (st == HR_OK) return HR_OK;
+        if (st < 0) HR_TRY(reject(s, err));
+        HR_TRY(next_line(s, err));
+    }
+}
 
 static hr_status read_record(void *source, hr_view *example, hr_error *err)
 {
-    return hr_json_read(((jsonl_source *)source)->reader, example, err);
+    jsonl_source *s = source;
+    return s->policy ? read_from_lines(s, example, err) : hr_json_read(s->reader, example, err);
 }
 
 static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
@@ -24,24 +78,37 @@ static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *er
 
 static void close_source(void *source)
 {
-    hr_json_reader_free(((jsonl_source *)source)->reader);
-    hr_free(source);
+    jsonl_source *s = source;
+    hr_json_reader_free(s->reader);
+    hr_input_free(s->in);
+    hr_free(s);
+}
+
+static hr_status open_files(jsonl_source *s, const hr__convert_opts *o, hr_error *err)
+{
+    const hr_json_reader_opts json = {
+        .struct_size = sizeof json, .schema = o->schema, .compression = o->input_compression};
+    if (!s->policy) return hr_json_reader_open_with(s->path, &json, &s->reader, err);
+    const hr_input_opts in = {.struct_size = sizeof in, .compression = o->input_compression};
+    HR_TRY(hr_input_open_with(s->path, &in, &s->in, err));
+    return hr_json_reader_text_with(s->path, (hr_view){NULL, 0}, &json, &s->reader, err);
 }
 
 static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
 {
-    const hr_json_reader_opts opts = {
-        .struct_size = sizeof opts, .schema = plan->opts->schema, .compression = plan->opts->input_compression};
     jsonl_source *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "convert");
     s->path = path;
-    hr_status st = hr_json_reader_open_with(path, &opts, &s->reader, err);
+    s->policy = plan->policy;
+    const hr_status st = open_files(s, plan->opts, err);
     if (st == HR_OK)
         *source = s;
     else
-        hr_free(s);
+        close_source(s);
     return st;
 }
+
+static int64_t rejected(const void *source) { return ((const jsonl_source *)source)->rejected; }
 
 static int64_t bytes_of(const void *source) { return hr_json_reader_offset(((const jsonl_source *)source)->reader); }
 
@@ -96,6 +163,7 @@ const hr__format hr__format_jsonl = {
     .encode = hr__examples_encode,
     .place = bytes_of,
     .bytes = bytes_of,
+    .damaged = rejected,
     .close = close_source,
     .piece_free = hr__examples_free,
     .writer_new = new_writer,

@@ -114,6 +114,21 @@ it_passes_over_bad_rows_and_keeps_them() {
     ends_with 0
     prints "3 rows read, 2 written, 1 rejected"
     grep -q "expected int64" types.jsonl || fail "the reason"
+    printf '{"row": 1}\n{"row": 2\n\n{"row": "x"} {"row": 3}\n\xff\n{"row": 4} {"row": 5}\n{"row":' >broken.jsonl
+    headrace convert broken.jsonl -s people.yaml -o whole.jsonl --rejects lines.jsonl
+    ends_with 0
+    prints "3 rows read, 3 written, 4 rejected"
+    [ "$(cat whole.jsonl)" = '{"row": 1}
+{"row": 4}
+{"row": 5}' ] || fail "expected three rows"
+    grep -q '"line": \?2,"offset": \?11,"length": \?10,.*"text": \?"{\\"row\\": 2\\n"' lines.jsonl || fail "the place of the first"
+    grep -q '"line": \?4,"offset": \?22,.*broken.jsonl:4:9: ' lines.jsonl || fail "the place of the second"
+    headrace convert broken.jsonl -s people.yaml -o none.jsonl --on-error skip --max-errors 3
+    refused 1 "expected at most 3 errors, got 4"
+    absent none.jsonl
+    headrace convert broken.jsonl -s people.yaml -o none.jsonl
+    refused 1 "broken.jsonl:"
+    absent none.jsonl
     dd if=/dev/urandom of=mixed.tfrecord bs=1 seek=20 count=2 conv=notrunc 2>/dev/null
     headrace convert mixed.tfrecord -o sound.tfrecord --on-error skip
     ends_with 0

@@ -247,7 +247,7 @@ static void a_full_disk_leaves_nothing_behind(void **state)
     hr__convert_opts o = options();
     write_many();
     o.shards = 3;
-    for (int call = 0;; call++) {
+    for (int call = 0;; call += call < 10 ? 1 : 7) {
         hr__convert_result r;
         hr_error err;
         faults f = {.call = call, .number = ENOSPC};
