@@ -65,7 +65,8 @@ static hr_status check_operators(hr__wire *from, const hr_dataset *ds, hr_error 
     if (arguments != arguments_of(ds))
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.other_arguments",
                        "saved state: operator '%s' has other arguments or components than when the state was saved; "
-                       "give it the same ones, or begin anew",
+                       "give it the same ones, or begin anew; names of files are among them: where a folder was moved, "
+                       "make a symbolic link of its old name",
                        ds->op->name);
     for (int i = 0; i < ds->inputs; i++) HR_TRY(check_operators(from, ds->in[i], err));
     return HR_OK;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <uv.h>
 
 enum { FILES = 4, RECORDS = 3000, LONGEST = 100000 };
@@ -239,6 +241,31 @@ static void a_state_fits_a_copy_of_its_files_and_no_other_bytes_of_their_size(vo
     free(copy);
     hr_free(saved);
     write_records();
+}
+
+static hr_dataset *records_in(const char *pattern)
+{
+    return hr_batch(hr_interleave(hr_list_files(pattern), hr_tfrecord_fn, NULL), 8);
+}
+
+static void a_state_fits_a_folder_that_was_moved_by_a_link_of_its_old_name(void **state)
+{
+    (void)state;
+    size_t size, bytes;
+    int64_t count;
+    char *copy = read_whole_file("engine-2.tfrecord", &bytes);
+    assert_int_equal(mkdir("here", 0777), 0);
+    write_file("here/engine.tfrecord", copy, bytes);
+    void *saved = state_after(records_in("here/*.tfrecord"), 5, &size);
+    assert_int_equal(rename("here", "there"), 0);
+    assert_refused(records_in("there/*.tfrecord"), saved, size, "state.other_arguments", "symbolic link");
+    assert_int_equal(symlink("there", "here"), 0);
+    hr_iterator *it = iterate(records_in("here/*.tfrecord"), (way){.state = saved, .state_size = size});
+    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+    assert_int_equal(count, RECORDS / 8 - 5);
+    hr_iterator_free(it);
+    hr_free(saved);
+    free(copy);
 }
 
 static int64_t first_value(const hr_element *e) { return *(const int64_t *)hr_get_at(e, 0)->data; }
@@ -569,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
         cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
         cmocka_unit_test(a_state_fits_a_copy_of_its_files_and_no_other_bytes_of_their_size),
+        cmocka_unit_test(a_state_fits_a_folder_that_was_moved_by_a_link_of_its_old_name),
         cmocka_unit_test(a_seed_that_was_drawn_goes_on_from_the_state),
         cmocka_unit_test(an_error_behind_a_shuffle_names_file_and_offset_of_its_record),
         cmocka_unit_test(rows_before_an_error_are_delivered_in_a_short_batch),
