@@ -54,6 +54,12 @@ static hr_status run_skip(pass *p, void *memory)
     return timed(hr_skip(hr_range(ROWS, .start = -1), 1), p);
 }
 
+static hr_status run_shard(pass *p, void *memory)
+{
+    (void)memory;
+    return timed(hr_shard(hr_range(ROWS), 1, 0), p);
+}
+
 static hr_dataset *part(const hr_element *element, void *user)
 {
     (void)user;
@@ -75,7 +81,11 @@ static hr_status run_batch(pass *p, void *memory)
 }
 
 const work work_move[] = {
-    {.name = "move_shuffle", .run = run_shuffle}, {.name = "move_take", .run = run_take},
-    {.name = "move_skip", .run = run_skip},       {.name = "move_interleave", .run = run_interleave},
-    {.name = "move_batch", .run = run_batch},     {0},
+    {.name = "move_shuffle", .run = run_shuffle},
+    {.name = "move_take", .run = run_take},
+    {.name = "move_skip", .run = run_skip},
+    {.name = "move_shard", .run = run_shard},
+    {.name = "move_interleave", .run = run_interleave},
+    {.name = "move_batch", .run = run_batch},
+    {0},
 };

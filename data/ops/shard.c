@@ -33,12 +33,21 @@ static int64_t elements_for(const shard_spec *sp, int64_t before, int64_t picks)
     return before + 1 + (picks - 1 < whole ? picks - 1 : whole) * sp->num_shards;
 }
 
+/* All that is at hand: of one shard alone. */
+static hr_status pass_all(hr_plan *p)
+{
+    int64_t passed;
+    while (hr_room(p) > 0) HR_TRY(hr_pass(p, 0, hr_room(p), &passed));
+    return HR_OK;
+}
+
 static hr_status shard_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     (void)err;
     const shard_spec *sp = spec;
     shard_state *st = state;
     const int64_t step = sp->num_shards < INT32_MAX ? sp->num_shards : INT32_MAX; /* as far as a span can reach */
+    if (sp->num_shards == 1) return pass_all(p);
     while (hr_room(p) > 0) {
         hr_span span;
         const int64_t before = sp->index >= st->seen ? sp->index - st->seen : sp->num_shards - (st->seen - sp->index);
