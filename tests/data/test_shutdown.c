@@ -1,4 +1,4 @@
-/* How runs end: called off while they work or wait, closed and opened again and again, beside a fork. */
+/* How runs end: called off while they work or wait, closed and opened again and again. */
 #include "tests/data/conformance.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -210,49 +209,6 @@ static void opening_and_closing_leaves_nothing_behind(void **state)
     assert_int_equal(entries("/proc/self/fd"), files);
 }
 
-/* ---- fork ---- */
-
-static int64_t sum_of(hr_iterator *it)
-{
-    const hr_element *e;
-    int64_t sum = 0;
-    while (hr_next(it, &e) == HR_OK) {
-        const hr_tensor *t = hr_get_at(e, 0);
-        for (int64_t i = 0; i < t->count; i++) sum += ((const int64_t *)t->data)[i];
-    }
-    return sum;
-}
-
-static void a_child_has_workers_of_its_own_and_the_parent_goes_on(void **state)
-{
-    (void)state;
-#ifdef __SANITIZE_THREAD__
-    skip(); /* it refuses threads behind a fork */
-#endif
-    const int64_t all = INT64_C(20000) * 19999 / 2;
-    hr_dataset *ds = hr_batch(hr_shuffle(hr_range(20000), 300), 10);
-    for (int round = 0; round < 10; round++) {
-        const hr_element *e;
-        hr_iterator *it = iterate(hr_dataset_ref(ds), (way){.workers = 3});
-        assert_int_equal(hr_next(it, &e), HR_OK);
-        int64_t sum = 0;
-        for (int i = 0; i < 10; i++) sum += ((const int64_t *)hr_get_at(e, 0)->data)[i];
-        const pid_t child = fork();
-        if (child == 0) {
-            hr_iterator *own = iterate(hr_dataset_ref(ds), (way){.workers = 3});
-            const bool complete = sum_of(own) == all;
-            hr_iterator_free(own);
-            _exit(complete ? 0 : 1);
-        }
-        int status = -1;
-        assert_int_equal(sum + sum_of(it), all);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
-        hr_iterator_free(it);
-    }
-    hr_dataset_unref(ds);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,7 +217,6 @@ int main(void)
         cmocka_unit_test(a_silent_pipe_can_be_cancelled),
         cmocka_unit_test(a_slow_pipe_is_read_to_its_end),
         cmocka_unit_test(opening_and_closing_leaves_nothing_behind),
-        cmocka_unit_test(a_child_has_workers_of_its_own_and_the_parent_goes_on),
     };
     return cmocka_run_group_tests(tests, start_threads, NULL);
 }
