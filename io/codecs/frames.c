@@ -10,8 +10,9 @@ typedef struct decoder {
     void *library;
     bool inside; /* a frame */
     int64_t frames;
-    int64_t began; /* offset in the file of the frame at hand */
-    uint64_t made; /* of all frames */
+    int64_t began;              /* offset in the file of the frame at hand */
+    uint64_t made;              /* of all frames */
+    int64_t declared, in_frame; /* bytes of the frame at hand: as its head says, -1: it does not; as they came */
     hr__begin_fn *begins;
     void *user;
 } decoder;
@@ -33,7 +34,7 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
 {
     const char *data;
     size_t size;
-    HR_TRY(hr__window_peek(raw, 4, &data, &size, err));
+    HR_TRY(hr__window_peek(raw, HR__FRAME_HEAD, &data, &size, err));
     if (size == 0) return HR_END;
     if (!d->form->accepts((const unsigned char *)data, size)) {
         if (d->frames == 0) return damaged(d, raw->offset, "stream.corrupt", err, "expected a frame, got other bytes");
@@ -45,6 +46,8 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
     d->began = raw->offset;
     if (d->begins) d->begins(d->user, raw->offset, (int64_t)d->made);
     d->form->decoder_reset(d->library);
+    d->declared = d->form->declares ? d->form->declares((const unsigned char *)data, size) : -1;
+    d->in_frame = 0;
     d->inside = true;
     return HR_OK;
 }
@@ -62,6 +65,9 @@ static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, 
     *got += made;
     if (result == HR__FRAME_CORRUPT) return damaged(d, raw->offset, "stream.corrupt", err, why);
     if (result == HR__FRAME_CHECKSUM) return damaged(d, raw->offset, "stream.checksum", err, why);
+    d->in_frame += (int64_t)made;
+    if (result == HR__FRAME_DONE && d->declared >= 0 && d->in_frame != d->declared)
+        return damaged(d, raw->offset, "stream.corrupt", err, "the frame holds other than as many bytes as it says");
     if (result == HR__FRAME_DONE) {
         d->inside = false;
         d->frames++;

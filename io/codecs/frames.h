@@ -8,10 +8,15 @@
 
 typedef enum hr__framed { HR__FRAME_MORE, HR__FRAME_DONE, HR__FRAME_CORRUPT, HR__FRAME_CHECKSUM } hr__framed;
 
+enum { HR__FRAME_HEAD = 18 /* no frame's head is longer */ };
+
 typedef struct hr__frame_form {
     const char *name; /* "lz4" */
     bool (*accepts)(const unsigned char *head, size_t size);
 
+    /* How many bytes a frame that begins so says it holds; -1: it does not say, or the head is cut. NULL: the library holds
+     * frames to what they say. */
+    int64_t (*declares)(const unsigned char *head, size_t size);
     void *(*decoder_new)(void); /* NULL: no memory */
     void (*decoder_reset)(void *decoder);
     /* Good bytes come out before a fault, which *why then names. DONE: the frame, with its checksum, is whole. */

@@ -20,6 +20,14 @@ enum { FASTEST = 1 };
 
 /* ---- decoding ---- */
 
+/* The library's streams do not look at it where the last block is empty. */
+static int64_t declares(const unsigned char *head, size_t size)
+{
+    const unsigned long long declared = ZSTD_getFrameContentSize(head, size);
+    const bool said = declared != ZSTD_CONTENTSIZE_UNKNOWN && declared != ZSTD_CONTENTSIZE_ERROR;
+    return said && declared <= INT64_MAX ? (int64_t)declared : -1;
+}
+
 static void *decoder_new(void) { return ZSTD_createDCtx(); }
 
 static void decoder_reset(void *decoder) { ZSTD_DCtx_reset(decoder, ZSTD_reset_session_only); }
@@ -64,6 +72,7 @@ static void encoder_free(void *encoder) { ZSTD_freeCCtx(encoder); }
 static const hr__frame_form form = {
     .name = "zstd",
     .accepts = zstd_accepts,
+    .declares = declares,
     .decoder_new = decoder_new,
     .decoder_reset = decoder_reset,
     .decode = decode,

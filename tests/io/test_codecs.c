@@ -456,6 +456,24 @@ static void what_comes_before_an_error_is_the_same_in_pieces_of_any_size(void **
     }
 }
 
+/* 272 bytes are promised, and the one block, the last, is empty: libzstd's streams take that for a whole frame. */
+static void a_frame_that_says_more_than_it_holds_is_refused(void **state)
+{
+    (void)state;
+    static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x40, 0x14, 0x10, 0, 1, 0, 0};
+    write_file("says.zst", frame, sizeof frame);
+    hr_input *in;
+    hr_error err;
+    const char *data;
+    size_t size;
+    const hr_status opened = hr_input_open_with("says.zst", NULL, &in, &err);
+    if (opened == HR_UNIMPLEMENTED) skip(); /* built without libzstd */
+    assert_ok(opened, &err);
+    assert_int_equal(hr_input_peek(in, 1, &data, &size, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "stream.corrupt");
+    hr_input_free(in);
+}
+
 static void frames_of_every_level_can_be_begun_at(void **state)
 {
     (void)state;
@@ -515,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_file_of_another_compression_is_refused),
         cmocka_unit_test(engines_give_the_same_of_damaged_files),
         cmocka_unit_test(what_comes_before_an_error_is_the_same_in_pieces_of_any_size),
+        cmocka_unit_test(a_frame_that_says_more_than_it_holds_is_refused),
         cmocka_unit_test(frames_of_every_level_can_be_begun_at),
         cmocka_unit_test(every_cut_and_every_flipped_bit_is_noticed_or_harmless),
         cmocka_unit_test(a_long_peek_into_a_cut_stream_lends_the_good_bytes_with_the_error),
