@@ -7,8 +7,10 @@
  *   store.c     recycled memory            token.c     where a stage stands: the object
  *   rows.c      units of rows, spans       position.c  nodes and inputs into tokens, and back
  *   stage.c     cutting the chain, a plan  log.c       where held elements were read
- *   input.c     pulling and emitting       flatten.c   a tree of tokens as bytes
- *   gather.c    spans into rows            schedule.c  who does what next; waking
+ *   input.c     pulling                    flatten.c   a tree of tokens as bytes
+ *   emit.c      emitting, rows of sources  schedule.c  who does what next; waking
+ *   opening.c   inputs that come and go    gather.c    spans into rows
+ *   pass.c      many spans in one call
  *   records.c   rows that are held
  *   work.c      work on a unit             budget.c    what fits
  *   view.c      elements for functions     explain.c   what it was like

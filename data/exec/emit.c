@@ -1,0 +1,169 @@
+/* The operator kit for plan: emitting into the unit, rows and files of sources. */
+#include "data/exec/engine.h"
+#include <string.h>
+
+/* ---- op.h: emitting ---- */
+
+static bool push_out(hr_plan *p, hr_span span)
+{
+    if (p->top) return p->stage->current->parts && hr__parts_add(p->stage->current->parts, span);
+    hr_span *to = hr__spans_add(&p->out, &p->outs, &p->out_room, 1);
+    if (to) *to = span;
+    return to != NULL;
+}
+
+/* Once one span is lost for lack of memory, none behind it may pass. */
+static void emit(hr_plan *p, hr_span span)
+{
+    if (!p->lost && push_out(p, span)) return;
+    p->lost = true;
+    hr__plan_node_no_memory(p);
+    hr_span_drop(span);
+}
+
+void hr_emit(hr_plan *p, hr_span span)
+{
+    emit(p, span);
+    if (p->lost) return;
+    p->emitted += span.count;
+    if (!p->groups) p->room -= span.count;
+}
+
+void hr_emit_all(hr_plan *p, const hr_span *part)
+{
+    for (int i = 0; i < p->ds->inputs; i++) emit(p, part[i]);
+    if (p->lost) return;
+    p->emitted += part[0].count;
+    p->room -= part[0].count;
+}
+
+int64_t hr_room(const hr_plan *p) { return p->room; }
+int64_t hr_emitted(const hr_plan *p) { return p->emitted; }
+const hr_schema *hr_plan_schema(const hr_plan *p) { return &p->ds->out.schema; }
+uint64_t hr_plan_identity(const hr_plan *p) { return p->below ? hr__dataset_identity(p->below) : 0; }
+bool hr_plan_failed(const hr_plan *p) { return p->error.code != HR_OK; }
+bool hr_plan_cancelled(const hr_plan *p) { return engine_cancelled(p->stage->engine); }
+
+void hr_close_element(hr_plan *p)
+{
+    unit *u = p->stage->current;
+    if (u->cuts == u->cut_room && !p->lost) {
+        const int64_t room = u->cut_room ? 2 * u->cut_room : 16;
+        int32_t *grown = hr_realloc(u->cut, (size_t)room * sizeof *grown);
+        p->lost = grown == NULL;
+        if (grown) u->cut = grown, u->cut_room = room;
+    }
+    if (p->lost) {
+        hr__plan_node_no_memory(p);
+        return;
+    }
+    u->cut[u->cuts++] = (int32_t)p->emitted;
+    p->closed = p->emitted;
+    p->partial |= p->error.code != HR_OK;
+    p->room--;
+}
+
+/* ---- op.h: sources ---- */
+
+void *hr_unit(hr_plan *p) { return p->top ? p->stage->current->blob : p->blob; }
+
+hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
+{
+    rows *r = hr__rows_new(p->stage->engine, p->ds, p->ds);
+    if (!r) return NULL;
+    hr_origin *origin = hr__rows_columns(r, p->ds, room) ? hr__rows_array(r, (size_t)room * sizeof *origin) : NULL;
+    if (!origin) {
+        hr__rows_drop(r);
+        return NULL;
+    }
+    r->c.origin = memset(origin, 0xff, (size_t)room * sizeof *origin);
+    hr__rows_drop(p->filling);
+    p->filling = r;
+    p->cut = true;
+    return &r->c;
+}
+
+/* A block of its own, if this thread has one that it used a moment ago: it is still in the cache. */
+void *hr_unit_bytes(hr_plan *p, size_t size)
+{
+    rows *r = p->filling;
+    hr_work *w = p->stage->planner;
+    if (!r) return NULL;
+    if (w && w->hot && w->hot->size >= size && w->hot->size / 2 <= size && r->byte_left < size) {
+        w->hot->next = r->bytes;
+        r->bytes = w->hot;
+        w->hot = NULL;
+        r->byte_left = 0;
+        return block_bytes(r->bytes);
+    }
+    return hr__rows_bytes(r, size);
+}
+
+size_t hr_unit_size(const hr_plan *p) { return p->stage->engine->unit_size; }
+
+static int32_t known_file(const engine *e, const char *name)
+{
+    int32_t n = 0;
+    while (n < e->files && strcmp(e->file[n].name, name) != 0) n++;
+    return n;
+}
+
+static bool add_file(engine *e, noted_file file)
+{
+    if (e->files == e->file_room) {
+        const int32_t room = e->file_room ? 2 * e->file_room : 8;
+        noted_file *grown = hr_realloc(e->file, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        e->file = grown;
+        e->file_room = room;
+    }
+    e->file[e->files++] = file;
+    return true;
+}
+
+int32_t hr_file_number(hr_plan *p, const char *name)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    int32_t n = known_file(e, name), files = e->files;
+    hr__engine_unlock(e);
+    if (n < files) return n;
+    noted_file file = hr__note_file(name);
+    file.name = hr_strdup(name);
+    if (!file.name) return -1;
+    hr__engine_lock(e);
+    n = known_file(e, name);
+    const bool known = n < e->files;
+    if (!known && !add_file(e, file)) n = -1;
+    hr__engine_unlock(e);
+    if (known || n < 0) hr_free(file.name);
+    return n;
+}
+
+int32_t hr_files_known(hr_plan *p)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    const int32_t files = e->files;
+    hr__engine_unlock(e);
+    return files;
+}
+
+hr_known_file hr_file_at(hr_plan *p, int32_t number)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    const noted_file file = e->file[number];
+    hr__engine_unlock(e);
+    return (hr_known_file){file.name, file.size, file.mtime};
+}
+
+bool hr_file_first_opening(hr_plan *p, int32_t number)
+{
+    engine *e = p->stage->engine;
+    hr__engine_lock(e);
+    const bool first = !e->file[number].opened;
+    e->file[number].opened = true;
+    hr__engine_unlock(e);
+    return first;
+}
