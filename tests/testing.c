@@ -1,8 +1,10 @@
 /* An allocator that counts and can refuse, and small files. */
 #include "tests/testing.h"
+#include <dirent.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Atomic int64_t seen, alive, refused = -1;
 
@@ -73,4 +75,21 @@ char *read_whole_file(const char *path, size_t *size)
     assert_int_equal(fread(data, 1, *size, f), *size);
     fclose(f);
     return data;
+}
+
+int files_in(const char *path, bool hidden)
+{
+    DIR *folder = opendir(path);
+    int count = 0;
+    for (struct dirent *e; folder && (e = readdir(folder));)
+        count += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && (hidden || e->d_name[0] != '.');
+    if (folder) closedir(folder);
+    return folder ? count : -1;
+}
+
+void remove_folder(const char *path)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    assert_int_equal(system(command), 0);
 }

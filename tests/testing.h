@@ -22,6 +22,10 @@ void write_file(const char *path, const void *data, size_t size);
 /* Reads it whole: gives the bytes (free) and *size. Fails the test if there is none. */
 char *read_whole_file(const char *path, size_t *size);
 
+/* How many files lie in a folder, with .hidden or without; -1: there is none. */
+int files_in(const char *path, bool hidden);
+void remove_folder(const char *path); /* and all below it, if there is one */
+
 /* Fails the test with the error's text unless the status is HR_OK. */
 #define assert_ok(status, err)                                                                                         \
     do {                                                                                                               \

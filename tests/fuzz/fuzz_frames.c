@@ -1,27 +1,9 @@
 /* Any bytes as a file of every codec: whatever they are, decoding ends, and says the same in pieces of any size. */
 #include "io/codecs/codec.h"
+#include "tests/fuzz/pieces.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 1 << 20 };
-
-typedef struct bytes {
-    const uint8_t *data;
-    size_t size, at, piece;
-} bytes;
-
-static hr_status give(void *source, char *to, size_t room, size_t *got, hr_error *err)
-{
-    (void)err;
-    bytes *b = source;
-    size_t size = b->size - b->at;
-    if (size > room) size = room;
-    if (size > b->piece) size = b->piece;
-    if (size > 0) memcpy(to, b->data + b->at, size);
-    b->at += size;
-    *got = size;
-    return size > 0 ? HR_OK : HR_END;
-}
 
 static size_t decode_all(const hr__codec *codec, const uint8_t *data, size_t size, size_t piece, size_t step, char *out,
                          hr_status *status)
@@ -29,8 +11,8 @@ static size_t decode_all(const hr__codec *codec, const uint8_t *data, size_t siz
     void *decoder;
     size_t got = 0;
     hr_error err;
-    bytes b = {data, size, 0, piece};
-    hr__window raw = {.fill = give, .source = &b, .piece = piece};
+    pieces from = {data, size, 0, piece};
+    hr__window raw = {.fill = give_piece, .source = &from, .piece = piece};
     *status = codec->decoder_new(&decoder, &err);
     if (*status != HR_OK) return 0;
     while (*status == HR_OK && got < MOST) {

@@ -2,7 +2,6 @@
 #include "io/shards.h"
 #include "tests/io/faults.h"
 #include "tests/testing.h"
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,28 +50,6 @@ static int64_t read_shard(const char *prefix, int shard, int count, int64_t firs
     }
     hr_record_reader_free(reader);
     return records;
-}
-
-static int files_in(const char *path, bool hidden)
-{
-    DIR *folder = opendir(path);
-    int count = 0;
-    for (struct dirent *e; folder && (e = readdir(folder));)
-        count += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && (hidden || e->d_name[0] != '.');
-    if (folder) closedir(folder);
-    return folder ? count : -1;
-}
-
-static void remove_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    for (struct dirent *e; folder && (e = readdir(folder));) {
-        char name[600];
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        unlink(name);
-    }
-    if (folder) closedir(folder);
-    rmdir(path);
 }
 
 static void records_are_dealt_over_a_fixed_number_of_shards(void **state)

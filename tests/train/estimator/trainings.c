@@ -10,13 +10,6 @@
 
 static const char *const towns[] = {"Ulm", "Bonn", "Kiel", "Trier", "Worms"};
 
-void remove_folder(const char *folder)
-{
-    char command[1024];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
-}
-
 static void write_row(hr_record_writer *w, hr_example *example, int row, bool with_nan)
 {
     hr_error err = {0};

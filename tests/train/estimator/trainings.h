@@ -10,8 +10,6 @@ enum { ROWS = 240, FILES = 4 };
  * follows from age and sex. */
 void write_rows(const char *folder, int rows);
 void write_rows_with_nan(const char *folder, int rows); /* one age is no number */
-/* Removes the folder and all below it. */
-void remove_folder(const char *folder);
 
 typedef enum which { LINEAR, DNN, COMBINED } which;
 
