@@ -115,16 +115,16 @@ static void a_window_grows_when_what_was_full_is_found_empty(void **state)
     assert_int_equal(hr_next(it, &e), HR_OK);
     hr__engine_lock(&it->engine);
     stage *s = find_stage(it, "batch");
-    const int first = s->window;
+    s->window = 1; /* hr_next may have found it empty, and made it wider, already */
     s->was_full = false;
     hr__stage_starves(s); /* it never was full */
-    assert_int_equal(s->window, first);
+    assert_int_equal(s->window, 1);
     for (int i = 0; i < 10; i++) {
         s->was_full = true;
         hr__stage_starves(s);
     }
     assert_int_equal(s->window, s->ring_units);
-    assert_true(s->window > first);
+    assert_true(s->window > 1);
     hr__engine_unlock(&it->engine);
     char *text = hr_explain(it);
     assert_non_null(strstr(text, "runs further ahead than at first"));
