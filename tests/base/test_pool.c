@@ -1,6 +1,7 @@
 /* The pool: every piece is done once, clients share the workers, and nobody waits for more than what is running. */
 #include "base/pool.h"
 #include "tests/testing.h"
+#include <limits.h>
 #include <uv.h>
 
 enum { PIECES = 500 };
@@ -65,11 +66,12 @@ static bool count_one(hr__client *client, int thread)
 
 static void wait_for(counter *c, int count)
 {
-    for (int i = 0; i < 5000 && atomic_load(&c->done) < count; i++) {
+    enum { PATIENCE_MS = 20000 };
+    for (int ms = 0; ms < PATIENCE_MS && atomic_load(&c->done) < count; ms++) {
         hr__pool_wake(&c->client);
         uv_sleep(1);
     }
-    assert_int_equal(atomic_load(&c->done), count);
+    assert_true(atomic_load(&c->done) >= count);
 }
 
 static void a_client_gets_no_more_workers_than_it_wants(void **state)
@@ -81,6 +83,7 @@ static void a_client_gets_no_more_workers_than_it_wants(void **state)
     assert_ok(hr__pool_join(&c.client, NULL), (&(hr_error){0}));
     wait_for(&c, 40);
     hr__pool_leave(&c.client);
+    assert_int_equal(atomic_load(&c.done), 40);
     assert_in_range(atomic_load(&c.most), 1, 2);
 }
 
@@ -94,21 +97,19 @@ static void clients_share_the_workers(void **state)
     }
     for (int i = 0; i < 3; i++) wait_for(&c[i], 50);
     for (int i = 0; i < 3; i++) hr__pool_leave(&c[i].client);
+    for (int i = 0; i < 3; i++) assert_int_equal(atomic_load(&c[i].done), 50);
 }
 
 static void who_leaves_waits_for_what_is_running_and_nothing_else(void **state)
 {
     (void)state;
     static counter c;
-    c = (counter){.client = {.run_one = count_one, .max_workers = -1}, .left = 1000000};
+    c = (counter){.client = {.run_one = count_one, .max_workers = -1}, .left = INT_MAX}; /* weeks of work */
     assert_ok(hr__pool_join(&c.client, NULL), (&(hr_error){0}));
-    hr__pool_wake(&c.client);
-    uv_sleep(5);
-    uint64_t from = uv_hrtime();
-    atomic_store(&c.left, 0);
+    wait_for(&c, 1);
     hr__pool_leave(&c.client);
-    assert_true(uv_hrtime() - from < UINT64_C(1000000000));
     assert_int_equal(atomic_load(&c.inside), 0);
+    assert_true(atomic_load(&c.left) > 0);
 }
 
 static void the_number_of_threads_may_change(void **state)

@@ -9,7 +9,7 @@ flights_yaml=$SOURCE/examples/flights.yaml
 # Runs the command: $code, $out, $err are what came of it.
 headrace() {
     code=0
-    timeout -k 1 60 "$HEADRACE" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
+    timeout -k 1 600 "$HEADRACE" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
     read_results
 }
 read_results() {

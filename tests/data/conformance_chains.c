@@ -203,13 +203,9 @@ static void nothing_is_planned_behind_a_cancel(void **state)
         for (int i = 0; i < 5; i++) assert_int_equal(hr_next(it, &e), HR_OK);
         hr_cancel(it);
         const int before = atomic_load(&calls);
-        uv_sleep(5);
-        const int settled = atomic_load(&calls);
-        assert_true(settled - before <= 10 * (workers + 1)); /* units that were running */
-        uv_sleep(5);
         assert_int_equal(hr_next(it, &e), HR_CANCELLED);
-        assert_int_equal(atomic_load(&calls), settled);
-        hr_iterator_free(it);
+        hr_iterator_free(it); /* waits for units that were running: one a worker */
+        assert_in_range(atomic_load(&calls) - before, 0, 10 * workers);
     }
 }
 
