@@ -7,6 +7,7 @@
 typedef struct verified {
     damage found;
     int64_t files, records;
+    int64_t misread; /* records that were right only the second time */
     progress bar;
 } verified;
 
@@ -34,6 +35,7 @@ static hr_status verify_records(const char *path, hr_compression compression, ve
         v->records++;
         if ((st = look_around(v, err)) != HR_OK) break;
     }
+    v->misread += hr_record_damage(reader).misread;
     hr_record_reader_free(reader);
     return st == HR_END ? HR_OK : st;
 }
@@ -96,6 +98,7 @@ static void print_summary(const verified *v, const char *what)
         cJSON_AddNumberToObject(line, what, (double)v->records);
         cJSON_AddNumberToObject(line, "errors", (double)v->found.errors);
         cJSON_AddNumberToObject(line, "damaged_bytes", (double)v->found.bytes);
+        cJSON_AddNumberToObject(line, "misread", (double)v->misread);
         print_json(line);
         return;
     }
@@ -105,6 +108,9 @@ static void print_summary(const verified *v, const char *what)
                with_commas(v->found.bytes));
     else
         printf("; nothing is damaged\n");
+    if (v->misread)
+        printf("%s record%s right only when read again: the storage or the memory is not to be trusted\n",
+               with_commas(v->misread), v->misread == 1 ? " was" : "s were");
 }
 
 static int run(command_call *call)
@@ -139,7 +145,9 @@ const command command_verify = {
     .summary = "finds all that is damaged in TFRecord or CSV files",
     .text = "Reads every byte of the files and verifies every checksum. Behind damage it goes on with the next sound "
             "record,\n"
-            "so that all of it is found: each with file, record, offset and what is wrong. With --schema the files are "
+            "so that all of it is found: each with file, record, offset and what is wrong. What seems to be damaged is "
+            "read once\n"
+            "more, and only counted if it is right then. With --schema the files are "
             "CSV,\n"
             "and every field must be what the schema says. Exit code 1 if anything is damaged. headrace repair saves "
             "the rest.",

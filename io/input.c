@@ -162,6 +162,16 @@ hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_inp
     return status;
 }
 
+hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err)
+{
+    enum { PAGES = 64 * 1024 };
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = in->codec->id, .wake = &in->wake};
+    if (!in->regular)
+        return hr_fail(err, HR_FAILED_PRECONDITION, "file.seek", "%s: a pipe cannot be read again", in->path);
+    if (in->fd >= 0) (void)posix_fadvise(in->fd, from / PAGES * PAGES, 0, POSIX_FADV_DONTNEED);
+    return hr_input_open_with(in->path, &opts, out, err);
+}
+
 void hr_input_free(hr_input *in)
 {
     if (!in) return;

@@ -230,9 +230,13 @@ HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_er
  * HR_END: there were fewer. */
 HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
 HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
-/* How often something was passed over by its policy, and how many (inflated) bytes it was. */
+/* How often something was passed over by its policy, and how many (inflated) bytes it was.
+ *
+ * What looks like damage is read once more, from a file opened anew, before it is called so. Where it is right then, it is delivered,
+ * counted in .misread, and told to the log: not the file is damaged, but the storage or memory is not to be trusted. */
 typedef struct hr_damage_count {
     int64_t errors, bytes;
+    int64_t misread; /* records that were right only the second time */
 } hr_damage_count;
 HR_API hr_damage_count hr_record_damage(const hr_record_reader *reader);
 HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */

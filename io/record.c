@@ -2,6 +2,8 @@
  * otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
 #include "io/framing.h"
 #include "io/record_index.h"
+#include "io/input.h"
+#include "io/read_again.h"
 #include "io/record_input.h"
 #include "io/resync.h"
 
@@ -11,6 +13,7 @@ struct hr_record_reader {
     hr_checks checks;
     hr__policy *policy;
     hr_damage_count damage;
+    bool damaged;        /* a compressed file was read again in vain, from its front: not once more */
     size_t lent;         /* bytes to go behind at the next call */
     int64_t record;      /* number of the next one */
     int64_t end;         /* number of the first one that is not wanted; -1: all are */
@@ -79,6 +82,30 @@ static hr_status look(hr_record_reader *r, hr__record_place at, bool check, hr_v
     return hr__record_fail_data_crc(at, record->data, (size_t)record->size, &r->error);
 }
 
+/* The same of a file opened anew, which takes the place of the other one if the record is sound there. */
+static hr_status look_again(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
+{
+    const hr_error first = r->error;
+    hr_input *before = r->in, *again;
+    if (r->damaged || !hr__may_be_misread(&first)) return first.code;
+    hr_status status = hr__read_again(before, r->policy, at.offset, &again, &r->error);
+    if (status == HR_OK) {
+        r->in = again;
+        status = look(r, at, check, record);
+        r->in = status == HR_OK ? again : before;
+        hr_input_free(status == HR_OK ? before : again);
+    }
+    if (status == HR_OK) {
+        r->damage.misread++;
+        hr__tell_misread(hr_input_path(r->in), at.offset);
+        return HR_OK;
+    }
+    if (hr__is_of_system(&r->error)) return r->error.code;
+    r->damaged = !hr__input_has_places(r->in);
+    r->error = first;
+    return first.code;
+}
+
 /* At the end of the file, or at damage, which the policy may pass over: then HR_OK. */
 static hr_status meet(hr_record_reader *r, hr_status status)
 {
@@ -99,7 +126,8 @@ static hr_status find(hr_record_reader *r, bool check, hr_view *record)
 {
     for (;;) {
         const hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
-        const hr_status status = look(r, at, check, record);
+        hr_status status = look(r, at, check, record);
+        if (status == HR_DATA_LOSS) status = look_again(r, at, check, record);
         r->last_offset = at.offset;
         if (status == HR_OK || (status < 0 && !r->policy)) return status;
         HR_TRY(meet(r, status));

@@ -2,7 +2,9 @@
  * in which a header lies. */
 #include "io/framing.h"
 #include "io/input.h"
+#include "io/read_again.h"
 #include "io/record_index.h"
+#include <string.h>
 
 enum { PIECE = 256 * 1024, SMALL = 4096 /* read at a time where records are large */, LARGE = 64 * 1024 };
 
@@ -39,6 +41,33 @@ static hr_status look(const hr_input *in, piece *p, int64_t offset, bool large, 
     return HR_OK;
 }
 
+/* A header that seems to be damaged is read once more. False: it is the same. */
+static bool look_again(const hr_input *in, hr__record_place at, char *header, const hr_error *damage)
+{
+    hr_input *again;
+    const char *data;
+    size_t size;
+    uint64_t length;
+    if (!hr__may_be_misread(damage) || hr__read_again(in, NULL, at.offset, &again, NULL) != HR_OK) return false;
+    const bool sound = hr_input_peek(again, HR__RECORD_HEADER, &data, &size, NULL) == HR_OK &&
+                       size >= HR__RECORD_HEADER && hr__record_length(data, &length);
+    if (sound) memcpy(header, data, HR__RECORD_HEADER);
+    if (sound) hr__tell_misread(at.file, at.offset);
+    hr_input_free(again);
+    return sound;
+}
+
+static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, int64_t *whole,
+                                hr_error *err)
+{
+    hr_error wrong;
+    const int64_t file_size = hr__input_file_size(in);
+    hr_status st = check_header(at, header, size, file_size, whole, &wrong);
+    if (st != HR_OK && look_again(in, at, header, &wrong)) st = check_header(at, header, size, file_size, whole, err);
+    if (st != HR_OK && err) *err = wrong;
+    return st;
+}
+
 static hr_status scan_places(const hr_input *in, piece *p, hr__record_fn *found, void *user, int64_t *records,
                              hr_error *err)
 {
@@ -49,7 +78,7 @@ static hr_status scan_places(const hr_input *in, piece *p, hr__record_fn *found,
         int64_t whole;
         const bool large = at.record > 0 && at.offset / at.record > LARGE;
         HR_TRY(look(in, p, at.offset, large, &size, err));
-        HR_TRY(check_header(at, p->bytes + (at.offset - p->begin), size, file_size, &whole, err));
+        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, &whole, err));
         found(user, at.offset, whole);
         at.offset += whole;
         *records = at.record + 1;

@@ -8,6 +8,7 @@
 #include "data/source_files.h"
 #include "io/framing.h"
 #include "io/input.h"
+#include "io/read_again.h"
 #include "io/record_index.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -185,7 +186,15 @@ static bool holds(const block *b, const indexed_file *file, int64_t offset, size
     return b->file == file && offset >= b->offset && offset + (int64_t)size <= b->offset + (int64_t)b->size;
 }
 
-static hr_status find_length(block *b, const indexed_file *file, hr__record_place at, uint64_t *length, hr_error *err)
+static hr_status tell_misread(const indexed_file *file, hr__record_place at, hr_work *w)
+{
+    hr_work_count(w, "shuffled_records: records that were right only when they were read again", 1);
+    hr__tell_misread(file->path, at.offset);
+    return HR_OK;
+}
+
+static hr_status find_length_in(block *b, const indexed_file *file, hr__record_place at, uint64_t *length,
+                                hr_error *err)
 {
     if (!holds(b, file, at.offset, HR__RECORD_HEADER)) {
         b->file = NULL;
@@ -197,6 +206,20 @@ static hr_status find_length(block *b, const indexed_file *file, hr__record_plac
     if (!holds(b, file, at.offset, HR__RECORD_HEADER)) return hr__record_fail_truncated(at, NULL, b->size, err);
     if (!hr__record_length(header, length)) return hr__record_fail_length_crc(at, header, err);
     return *length > HR__RECORD_LIMIT ? hr__record_fail_limit(at, *length, HR__RECORD_LIMIT, err) : HR_OK;
+}
+
+/* A header that seems to be damaged is read once more. */
+static hr_status find_length(block *b, const indexed_file *file, hr__record_place at, uint64_t *length, hr_work *w,
+                             hr_error *err)
+{
+    hr_error wrong, again;
+    hr_status st = find_length_in(b, file, at, length, &wrong);
+    if (st != HR_OK && hr__may_be_misread(&wrong)) {
+        b->file = NULL;
+        if (find_length_in(b, file, at, length, &again) == HR_OK) return tell_misread(file, at, w);
+    }
+    if (st != HR_OK && err) *err = wrong;
+    return st;
 }
 
 static hr_status read_data(const block *b, const indexed_file *file, hr__record_place at, size_t size, char *to,
@@ -213,6 +236,24 @@ static hr_status read_data(const block *b, const indexed_file *file, hr__record_
     return hr__record_sound(to, length) ? HR_OK : hr__record_fail_data_crc(at, to, length, err);
 }
 
+/* The record at `at`, into memory of its row. */
+static hr_status read_at(const indexed_file *file, hr__record_place at, uint64_t length, block *b, hr_work *w,
+                         hr_columns *rows, hr_view *record, hr_error *err)
+{
+    const size_t size = (size_t)length + HR__RECORD_FRAME;
+    char *frame = hr_row_bytes(w, rows, size);
+    if (!frame) return hr_no_memory(err, "shuffled_records: a record");
+    *record = (hr_view){frame + HR__RECORD_HEADER, (int64_t)length};
+    hr_error wrong;
+    const hr_status st = read_data(b, file, at, size - HR__RECORD_HEADER, frame + HR__RECORD_HEADER, &wrong);
+    if (st != HR_OK && hr__may_be_misread(&wrong) &&
+        hr__frame_read_again(file->path, HR_NONE, at.offset, frame, size)) {
+        return tell_misread(file, at, w);
+    }
+    if (st != HR_OK && err) *err = wrong;
+    return st;
+}
+
 /* Record `record` of all, into its row. */
 static hr_status read_record(const indexed_file *file, int64_t record, int64_t row, block *b, hr_work *w,
                              hr_columns *rows, hr_error *err)
@@ -222,15 +263,11 @@ static hr_status read_record(const indexed_file *file, int64_t record, int64_t r
     hr__record_place at = {file->path, 0, 0};
     at.offset = hr__record_index_near(file->index, wanted, &at.record);
     for (;; at.record++, at.offset += (int64_t)length + HR__RECORD_FRAME) {
-        HR_TRY(find_length(b, file, at, &length, err));
+        HR_TRY(find_length(b, file, at, &length, w, err));
         if (at.record == wanted) break;
     }
     rows->origin[row] = (hr_origin){file->number, at.offset};
-    char *data = hr_row_bytes(w, rows, (size_t)length + HR__RECORD_FOOTER);
-    if (!data) return hr_no_memory(err, "shuffled_records: a record");
-    HR_TRY(read_data(b, file, at, (size_t)length + HR__RECORD_FOOTER, data, err));
-    ((hr_view *)rows->column[0].values)[row] = (hr_view){data, (int64_t)length};
-    return HR_OK;
+    return read_at(file, at, length, b, w, rows, &((hr_view *)rows->column[0].values)[row], err);
 }
 
 /* ---- work: a unit ---- */

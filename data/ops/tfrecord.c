@@ -8,10 +8,12 @@
 #include "data/byte_source.h"
 #include "io/framing.h"
 #include "io/input.h"
+#include "io/read_again.h"
 #include "io/record_range.h"
 #include "io/resync.h"
 #include <headrace/data.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +26,9 @@ typedef struct tfrecord_spec {
     int64_t first, count; /* the range that is read; count INT64_MAX: to the end */
     hr_policy asked;      /* the caller's, until the spec is copied */
     hr__policy *policy;   /* NULL: damage is an error */
+    /* Records of compressed files that were read again in vain, which takes reading such a file from its front: it is not
+     * done once more. The spec's own. */
+    _Atomic int64_t *in_vain;
 } tfrecord_spec;
 
 typedef struct tfrecord_state {
@@ -34,12 +39,15 @@ typedef struct tfrecord_state {
     hr_input *in;    /* the file at hand; NULL: to be opened */
     int32_t number;  /* its, for the rows' origin */
     int64_t average; /* bytes a record, lately */
+    int64_t suspect; /* where a record seemed to be damaged, plus 1; 0: nowhere */
+    bool again;      /* it was read from the file opened anew */
 } tfrecord_state;
 
 typedef struct tfrecord_unit {
     int64_t first; /* number of the first record */
     const char *file;
-    int64_t zeros; /* behind a compressed stream */
+    int64_t zeros;       /* behind a compressed stream */
+    bool is_file, plain; /* it can be read again; at any place */
 } tfrecord_unit;
 
 /* ---- the arguments ---- */
@@ -50,7 +58,8 @@ static hr_status tfrecord_spec_copy(void *spec, hr_error *err)
     const char *pattern = sp->pattern;
     sp->pattern = hr_strdup(pattern);
     sp->policy = NULL;
-    if (pattern && !sp->pattern) return hr_no_memory(err, "tfrecord: the file pattern");
+    sp->in_vain = hr_calloc(1, sizeof *sp->in_vain);
+    if ((pattern && !sp->pattern) || !sp->in_vain) return hr_no_memory(err, "tfrecord: the file pattern");
     return hr__policy_new(&sp->asked, "tfrecord", &sp->policy, err);
 }
 
@@ -59,6 +68,7 @@ static void tfrecord_spec_free(void *spec)
     tfrecord_spec *sp = spec;
     hr_free((char *)(uintptr_t)sp->pattern);
     hr__policy_free(sp->policy);
+    hr_free((void *)sp->in_vain);
 }
 
 static hr_status tfrecord_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -270,6 +280,42 @@ static hr_status pass_over(const tfrecord_spec *sp, tfrecord_state *st, hr_plan 
     return hr__policy_budget(sp->policy, "tfrecord", st->errors, st->seen, damage, err);
 }
 
+/* ---- plan: a second look ---- */
+
+static const char misread[] = "tfrecord: records that were right only when they were read again";
+
+/* Notes where a record seems to be damaged, unless it surely is. */
+static bool suspect(tfrecord_state *st, const hr_error *damage)
+{
+    if (!hr__may_be_misread(damage)) return false;
+    if (st->suspect != st->offset + 1) st->again = false;
+    st->suspect = st->offset + 1;
+    return true;
+}
+
+/* Opens the file anew, to read once more what is suspect. HR_END: that was done, or cannot be. */
+static hr_status look_again(const tfrecord_spec *sp, tfrecord_state *st, hr_error *err)
+{
+    hr_input *again;
+    const bool plain = hr__input_has_places(st->in);
+    if (st->again && !plain) atomic_fetch_add(sp->in_vain, 1);
+    if (st->again || (!plain && atomic_load(sp->in_vain))) return HR_END;
+    st->again = true;
+    const hr_status status = hr__read_again(st->in, sp->policy, st->offset, &again, err);
+    if (status != HR_OK) return hr__is_of_system(err) ? status : HR_END;
+    hr_input_free(st->in);
+    st->in = again;
+    return HR_OK;
+}
+
+/* Records came from where one was suspect: what was wrong lay in the reading. */
+static void end_suspicion(tfrecord_state *st, hr_plan *p)
+{
+    hr_plan_count(p, misread, 1);
+    hr__tell_misread(st->files.list.path[st->file], st->suspect - 1);
+    st->suspect = 0;
+}
+
 /* The same behind damage that is passed over. What comes before it is a unit of its own. */
 static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, size_t size, int64_t room,
                               hr_columns *rows, hr_error *err)
@@ -279,10 +325,16 @@ static hr_status read_records(const tfrecord_spec *sp, tfrecord_state *st, hr_pl
         const int64_t left = left_of(sp, st);
         if (left == 0) return HR_OK;
         const hr_status status = read_sound_records(sp, st, p, size, left < room ? left : room, rows, &damage);
+        if (rows->rows > 0 && st->suspect) end_suspicion(st, p);
         if (status >= 0) return status;
+        const bool doubtful = suspect(st, &damage);
+        if (rows->rows > 0 && (doubtful || sp->policy)) return HR_OK; /* it is met again by the next unit */
+        const hr_status second = doubtful ? look_again(sp, st, err) : HR_END;
+        if (second == HR_OK) continue;
+        if (second < 0) return second;
         *err = damage;
         if (!sp->policy) return status;
-        if (rows->rows > 0) return HR_OK; /* it is met again by the next unit */
+        st->suspect = 0;
         HR_TRY(pass_over(sp, st, p, &damage, err));
     }
 }
@@ -338,12 +390,28 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
     status = read_records(sp, st, p, piece_for(st, p, room), room, rows, err);
     if (rows->rows > 0) st->average = (st->offset - from) / rows->rows + 1;
     int64_t zeros = status == HR_OK ? zeros_behind(st) : 0;
-    *(tfrecord_unit *)hr_unit(p) = (tfrecord_unit){first, name, zeros};
+    *(tfrecord_unit *)hr_unit(p) =
+        (tfrecord_unit){first, name, zeros, hr__input_file_size(st->in) >= 0, hr__input_has_places(st->in)};
     if (status == HR_OK && rows->rows == 0) next_file(st);
     return status;
 }
 
 /* ---- work: check the data ---- */
+
+/* The bytes are the unit's own, so the record is put right where it lies. */
+static bool is_sound_again(const tfrecord_spec *sp, const tfrecord_unit *unit, hr_view record, int64_t offset,
+                           hr_work *w)
+{
+    char *frame = (char *)(uintptr_t)record.data - HR__RECORD_HEADER;
+    if (!unit->is_file || (!unit->plain && atomic_load(sp->in_vain))) return false;
+    if (!hr__frame_read_again(unit->file, sp->compression, offset, frame, (size_t)record.size + HR__RECORD_FRAME)) {
+        atomic_fetch_add(sp->in_vain, 1);
+        return false;
+    }
+    hr_work_count(w, misread, 1);
+    hr__tell_misread(unit->file, offset);
+    return true;
+}
 
 static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
 {
@@ -354,6 +422,7 @@ static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, 
     const bool checked = sp->policy || sp->checks != HR_CHECKS_ALL;
     for (int64_t r = 0; r < rows->rows && !checked; r++) {
         if (hr__record_sound(view[r].data, (size_t)view[r].size)) continue;
+        if (is_sound_again(sp, unit, view[r], rows->origin[r].offset, w)) continue;
         hr_error bad;
         hr__record_place at = {unit->file, unit->first + r, rows->origin[r].offset};
         hr__record_fail_data_crc(at, view[r].data, (size_t)view[r].size, &bad);

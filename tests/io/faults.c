@@ -27,6 +27,13 @@ static int bad_open(const char *path, int flags, mode_t mode) { return fails(tru
 
 static ssize_t bad_read(int fd, void *to, size_t size) { return fails(true) ? -1 : read(fd, to, clip(size)); }
 
+static bool flips(off_t at, ssize_t got)
+{
+    if (!now->flips || now->flip_at < at || now->flip_at >= at + got) return false;
+    const int number = now->flip_reads++ - now->flip_first;
+    return number >= 0 && number < now->flips;
+}
+
 static ssize_t bad_pread(int fd, void *to, size_t size, off_t at)
 {
     if (fails(true)) return -1;
@@ -35,7 +42,9 @@ static ssize_t bad_pread(int fd, void *to, size_t size, off_t at)
         return -1;
     }
     if (now->bad_from && at + (off_t)size > now->bad_from) size = (size_t)(now->bad_from - at);
-    return pread(fd, to, clip(size), at);
+    const ssize_t got = pread(fd, to, clip(size), at);
+    if (flips(at, got)) ((char *)to)[now->flip_at - at] ^= 0x10;
+    return got;
 }
 
 static ssize_t bad_write(int fd, const void *from, size_t size)

@@ -23,6 +23,14 @@ static hr_status mem_open(const char *path, void *user, void **file, hr_error *e
     return hr_fail(err, HR_NOT_FOUND, "file.open", "%s: there is none in memory", path);
 }
 
+static bool flips(int64_t offset, int64_t got)
+{
+    const memory_reads *m = &memory_read;
+    if (!m->flips || m->flip_at < offset || m->flip_at >= offset + got) return false;
+    const int number = memory_read.flip_reads++ - m->flip_first;
+    return number >= 0 && number < m->flips;
+}
+
 static hr_status mem_read(void *file, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)
 {
     const memory_file *f = file;
@@ -32,6 +40,7 @@ static hr_status mem_read(void *file, int64_t offset, void *to, size_t size, siz
     if (*got > size) *got = size;
     if (*got > memory_read.most) *got = memory_read.most;
     if (*got > 0) memcpy(to, f->bytes + offset, *got);
+    if (flips(offset, (int64_t)*got)) ((char *)to)[memory_read.flip_at - offset] ^= 0x10;
     return HR_OK;
 }
 
