@@ -32,7 +32,7 @@ it_finds_all_damage_and_names_its_place() {
     headrace verify --json bad.tfrecord
     ends_with 1
     prints "{\"file\":\"bad.tfrecord\",\"record\":7,\"offset\":$((7 * frame)),\"length\":$frame,\"kind\":\"tfrecord.length_crc\""
-    prints "{\"files\":1,\"records\":17,\"errors\":3,\"damaged_bytes\":$((3 * frame - 5))}"
+    prints "{\"files\":1,\"records\":17,\"errors\":3,\"damaged_bytes\":$((3 * frame - 5)),\"misread\":0}"
 }
 
 it_finds_what_follows_a_damaged_gzip_member() {
