@@ -1,6 +1,7 @@
 /* The arithmetic of embeddings. The order of the additions is that of TensorFlow's SparseSegment kernels, so that
  * float32 results are the same bits: up to 9 rows from the first to the last; of more, the odd ones first, then blocks
  * of 8, each summed by itself. */
+#include "feature_columns/dense_rows.h"
 #include "feature_columns/internal.h"
 
 #include <math.h>
@@ -148,27 +149,8 @@ static void combine_row(segment *s, float *out)
 static bool is_gather(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
                       int64_t rows)
 {
-    if (weights || lookup->max_norm > 0 || rows < 1) return false;
-    int32_t other = 0;
-    for (int64_t r = 0; r <= rows; r++) other |= (splits[r] - splits[0]) ^ (int32_t)r;
-    if (other != 0) return false;
-    bool outside = false;
-    for (int64_t i = splits[0]; i < splits[rows]; i++) outside |= (uint64_t)ids[i] >= (uint64_t)lookup->buckets;
-    return !outside;
-}
-
-/* Blocks of a size that the compiler knows: dimensions are mostly multiples of it. */
-static void gather(const hr_lookup *lookup, const int64_t *ids, int64_t rows, float *out, int64_t stride)
-{
-    enum { BLOCK = 16 };
-    const int64_t dimension = lookup->dimension;
-    for (int64_t r = 0; r < rows; r++, out += stride) {
-        const float *row = lookup->table + ids[r] * dimension;
-        int64_t d = 0;
-        prefetch_row(lookup, ids, r + AHEAD, rows);
-        for (; d + BLOCK <= dimension; d += BLOCK) memcpy(out + d, row + d, BLOCK * sizeof *out);
-        for (; d < dimension; d++) out[d] = row[d];
-    }
+    return !weights && lookup->max_norm <= 0 && rows > 0 && hr__one_each(splits, rows) &&
+           hr__ids_fit(ids + splits[0], rows, lookup->buckets);
 }
 
 hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
@@ -176,7 +158,7 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
 {
     const int64_t dimension = lookup->dimension, stride = lookup->stride ? lookup->stride : dimension;
     if (is_gather(lookup, ids, weights, splits, rows)) {
-        gather(lookup, ids + splits[0], rows, out, stride);
+        hr__gather_rows(lookup->table, dimension, ids + splits[0], rows, out, stride);
         return HR_OK;
     }
     HR_TRY(check_ids(lookup, ids, splits, rows, err));
@@ -197,6 +179,10 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
 void hr_count_ids(const int64_t *ids, const float *weights, const int32_t *splits, int64_t rows, int64_t buckets,
                   float *out, int64_t stride)
 {
+    if (!weights && hr__one_each(splits, rows)) {
+        hr__one_hot_rows(ids + splits[0], rows, buckets, out, stride);
+        return;
+    }
     for (int64_t r = 0; r < rows; r++) {
         float *row = out + r * stride;
         memset(row, 0, (size_t)buckets * sizeof *row);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 64 };
+enum { BLOCK = 32 };
 
 /* ---- the column ---- */
 
@@ -93,46 +93,78 @@ hr_status hr__vocabulary_accept(const void *spec, const hr_column_values *in, hr
                    s->dtype == HR_STRING ? "strings" : "integers", hr_dtype_name(in->dtype));
 }
 
-static int64_t unknown_word(const hr__vocabulary_spec *s, uint64_t hash)
-{
-    return s->oov > 0 ? s->words->size + (int64_t)hr__remainder(s->buckets, hash) : s->default_value;
-}
-
-/* All of a block take each step together, so that misses of the cache overlap. */
-static void look_up_block(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
-{
+/* Words on their way. Each step is done for a whole block, so that misses of the cache overlap; and for other blocks
+ * before the next step, so that what one step asks memory for is there when the next one looks. */
+typedef struct block {
+    const hr_view *word; /* of integers: `own`, their 8 bytes each */
+    int64_t n, *ids;
+    hr_view own[BLOCK];
+    int64_t integer[BLOCK];
     uint64_t hash[BLOCK];
     const hr__map_entry *likely[BLOCK];
-    hr__fingerprint_many(words, n, hash);
-    for (int64_t i = 0; i < n; i++) hr__map_prefetch(&s->words->ids, hash[i]);
-    for (int64_t i = 0; i < n; i++) likely[i] = hr__map_candidate(&s->words->ids, hash[i]);
-    for (int64_t i = 0; i < n; i++) {
-        const size_t size = (size_t)words[i].size;
-        if (likely[i] && hr__map_entry_is(likely[i], words[i].data, size)) {
-            ids[i] = likely[i]->value;
+} block;
+
+static void view_integers(block *b, const hr_column_values *in, int64_t at)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        b->integer[i] = hr__integer_at(in, at + i);
+        b->own[i] = (hr_view){(const char *)&b->integer[i], sizeof b->integer[i]};
+    }
+    b->word = b->own;
+}
+
+static void begin_block(const hr__map *map, block *b, const hr_column_values *in, int64_t at, int64_t *ids)
+{
+    b->n = in->count - at < BLOCK ? in->count - at : BLOCK;
+    b->ids = ids + at;
+    if (in->dtype == HR_STRING)
+        b->word = (const hr_view *)in->values + at;
+    else
+        view_integers(b, in, at);
+    hr__fingerprint_many(b->word, b->n, b->hash);
+    for (int64_t i = 0; i < b->n; i++) hr__map_prefetch(map, b->hash[i]);
+}
+
+static void find_likely(const hr__map *map, block *b)
+{
+    for (int64_t i = 0; i < b->n; i++) b->likely[i] = hr__map_candidate(map, b->hash[i]);
+}
+
+static int64_t unknown_id(const hr__vocabulary_spec *s, const block *b, int64_t i)
+{
+    char text[24];
+    if (s->oov == 0) return s->default_value;
+    uint64_t hash = b->hash[i];
+    if (b->word == b->own) hash = hr_fingerprint64(text, (size_t)hr__decimal(b->integer[i], text));
+    return s->words->size + (int64_t)hr__remainder(s->buckets, hash);
+}
+
+static void read_ids(const hr__vocabulary_spec *s, const block *b)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        const hr__map_entry *likely = b->likely[i];
+        const char *word = b->word[i].data;
+        const size_t size = (size_t)b->word[i].size;
+        if (likely && hr__map_entry_is(likely, word, size)) {
+            b->ids[i] = likely->value;
             continue;
         }
-        const int64_t *id = likely[i] ? hr__map_find_hashed(&s->words->ids, hash[i], words[i].data, size) : NULL;
-        ids[i] = id ? *id : unknown_word(s, hash[i]);
+        const int64_t *id = likely ? hr__map_find_hashed(&s->words->ids, b->hash[i], word, size) : NULL;
+        b->ids[i] = id ? *id : unknown_id(s, b, i);
     }
 }
 
-static void look_up_strings(const hr__vocabulary_spec *s, const hr_view *words, int64_t n, int64_t *ids)
+/* Block number k is hashed while number k - 1 is looked for and number k - 2 is read. */
+static void look_up(const hr__vocabulary_spec *s, const hr_column_values *in, int64_t *ids)
 {
-    for (int64_t at = 0; at < n; at += BLOCK) look_up_block(s, words + at, n - at < BLOCK ? n - at : BLOCK, ids + at);
-}
-
-static void look_up_integers(const hr__vocabulary_spec *s, const hr_column_values *in, int64_t *ids)
-{
-    for (int64_t i = 0; i < in->count; i++) {
-        char bytes[sizeof(int64_t)], text[24];
-        int64_t word = hr__integer_at(in, i);
-        memcpy(bytes, &word, sizeof word);
-        const int64_t *id = hr__map_find(&s->words->ids, bytes, sizeof bytes);
-        if (id)
-            ids[i] = *id;
-        else
-            ids[i] = unknown_word(s, s->oov > 0 ? hr_fingerprint64(text, (size_t)hr__decimal(word, text)) : 0);
+    enum { STEPS = 3 };
+    block ring[STEPS];
+    const hr__map *map = &s->words->ids;
+    const int64_t blocks = (in->count + BLOCK - 1) / BLOCK;
+    for (int64_t k = 0; blocks > 0 && k < blocks + STEPS - 1; k++) {
+        if (k < blocks) begin_block(map, &ring[k % STEPS], in, k * BLOCK, ids);
+        if (k >= 1 && k <= blocks) find_likely(map, &ring[(k - 1) % STEPS]);
+        if (k >= 2) read_ids(s, &ring[(k - 2) % STEPS]);
     }
 }
 
@@ -144,10 +176,7 @@ hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr
     HR_TRY(hr_column_present(w, in, &present, err));
     int64_t *ids = hr_column_ids(w, present.count);
     if (!ids) return hr_no_memory(err, "a vocabulary's ids");
-    if (present.dtype == HR_STRING)
-        look_up_strings(s, present.values, present.count, ids);
-    else
-        look_up_integers(s, &present, ids);
+    look_up(s, &present, ids);
     *out = present;
     out->dtype = HR_INT64;
     out->values = ids;

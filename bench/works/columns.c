@@ -13,7 +13,8 @@ typedef struct memory {
     hr_column_list list;
     hr_view *record;
     char *bytes;
-    float *tables, *matrix; /* of columns_embed */
+    hr_tensor tables; /* of columns_embed: as variables lie in memory */
+    float *matrix;
 } memory;
 
 static void release(void *user)
@@ -22,7 +23,7 @@ static void release(void *user)
     bench_columns_drop(m->list);
     hr_free(m->record);
     hr_free(m->bytes);
-    hr_free(m->tables);
+    hr_tensor_clear(&m->tables);
     hr_free(m->matrix);
     hr_free(m);
 }
@@ -44,10 +45,12 @@ static void *prepare_embed(const char *folder, hr_error *err)
 {
     memory *m = prepare(folder, false, err);
     if (!m) return NULL;
-    m->tables = hr_calloc((size_t)EMBEDDED * TABLE, sizeof *m->tables);
     m->matrix = hr_calloc((size_t)BATCH * WIDTH, sizeof *m->matrix);
-    for (int i = 0; m->tables && i < EMBEDDED * TABLE; i++) m->tables[i] = (float)(i % TABLE);
-    if (m->tables && m->matrix) return m;
+    if (m->matrix && hr_tensor_new(&m->tables, HR_FLOAT, HR_SHAPE(EMBEDDED * TABLE), err) == HR_OK) {
+        float *tables = m->tables.data;
+        for (int i = 0; i < EMBEDDED * TABLE; i++) tables[i] = (float)(i % TABLE);
+        return m;
+    }
     release(m);
     return NULL;
 }
@@ -62,25 +65,19 @@ static hr_status read_ids(const memory *m, const hr_element *e, int64_t *seen, h
     return HR_OK;
 }
 
-/* Some rows of the matrix: few enough to stay in the cache until the last column has come. */
-static hr_status embed_rows(const memory *m, const hr_tensor *const *ids, int64_t first, int64_t rows, hr_error *err)
-{
-    float *out = m->matrix + first * WIDTH;
-    for (int c = 0; c < EMBEDDED; c++, out += DIMENSION) {
-        const hr_lookup lookup = {m->tables + (size_t)c * TABLE, BUCKETS, DIMENSION, .stride = WIDTH};
-        HR_TRY(hr_combine_rows(&lookup, ids[c]->data, NULL, ids[c]->splits[0] + first, rows, out, err));
-    }
-    for (int c = EMBEDDED; c < SINGLE_COLUMNS; c++, out += BINS)
-        hr_count_ids(ids[c]->data, NULL, ids[c]->splits[0] + first, rows, BINS, out, WIDTH);
-    return HR_OK;
-}
-
 static hr_status embed(const memory *m, const hr_element *e, int64_t *seen, hr_error *err)
 {
-    enum { ROWS = 64 };
-    const hr_tensor *ids[SINGLE_COLUMNS];
-    for (int c = 0; c < SINGLE_COLUMNS; c++) ids[c] = hr_get_at(e, c);
-    for (int64_t row = 0; row < BATCH; row += ROWS) HR_TRY(embed_rows(m, ids, row, ROWS, err));
+    float *out = m->matrix;
+    for (int c = 0; c < EMBEDDED; c++, out += DIMENSION) {
+        const hr_tensor *ids = hr_get_at(e, c);
+        const float *table = (const float *)m->tables.data + (size_t)c * TABLE;
+        const hr_lookup lookup = {table, BUCKETS, DIMENSION, .stride = WIDTH};
+        HR_TRY(hr_combine_rows(&lookup, ids->data, NULL, ids->splits[0], BATCH, out, err));
+    }
+    for (int c = EMBEDDED; c < SINGLE_COLUMNS; c++, out += BINS) {
+        const hr_tensor *ids = hr_get_at(e, c);
+        hr_count_ids(ids->data, NULL, ids->splits[0], BATCH, BINS, out, WIDTH);
+    }
     *seen += (int64_t)m->matrix[0];
     return HR_OK;
 }
@@ -115,6 +112,6 @@ static hr_status run_embed(pass *p, void *m) { return run(p, m, embed); }
 
 const work work_columns[] = {
     {.name = "columns", .run = run_columns, .prepare = prepare_ids, .release = release},
-    {.name = "columns_embed", .run = run_embed, .prepare = prepare_embed, .release = release},
+    {.name = "columns_embed", .run = run_embed, .prepare = prepare_embed, .release = release, .also_threads = 2},
     {0},
 };

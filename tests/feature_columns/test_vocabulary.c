@@ -114,6 +114,74 @@ static void words_may_be_records(void **state)
     hr_feature_column_unref(text);
 }
 
+/* Word number i of the file, or, of every fifth, one that is not in it: short, as long as an entry holds, longer. */
+static int spell(int i, bool *known, char *text)
+{
+    *known = i % 5 != 4;
+    const int value = (*known ? i * 7 % 1000 : 5000 + i) + 1000;
+    return sprintf(text, value % 3 == 0 ? "%d" : value % 3 == 1 ? "%016d" : "%024d", value);
+}
+
+static int64_t expected_id(int i, bool known, const char *text, int64_t oov)
+{
+    if (known) return i * 7 % 1000;
+    return oov ? 1000 + (int64_t)(hr_fingerprint64(text, strlen(text)) % (uint64_t)oov) : -1;
+}
+
+enum { LOOKED_UP = 333, TEXT = 32 };
+
+/* The first `count` words, as strings or as integers. */
+static void look_up(int count, bool integers, int64_t oov)
+{
+    static char text[LOOKED_UP][TEXT];
+    static hr_view word[LOOKED_UP];
+    static int64_t integer[LOOKED_UP];
+    static int32_t splits[LOOKED_UP + 1];
+    bool known;
+    for (int i = 0; i < count; i++) {
+        word[i] = (hr_view){text[i], spell(i, &known, text[i])};
+        integer[i] = atoll(text[i]);
+        splits[i + 1] = i + 1;
+    }
+    feature f = {"a", {.rows = count, .count = count, .splits = splits}};
+    f.values.dtype = integers ? HR_INT64 : HR_STRING;
+    f.values.values = integers ? (const void *)integer : word;
+    outcome o = {0};
+    run_columns(&o,
+                HR_COLUMNS(hr_categorical_column_with_vocabulary_file("a", "thousand.txt", .dtype = f.values.dtype,
+                                                                      .num_oov_buckets = oov)),
+                &f, 1);
+    assert_ok(o.status, &o.err);
+    assert_int_equal(o.result[0].count, count);
+    for (int i = 0; i < count; i++) {
+        char spelled[TEXT];
+        spell(i, &known, text[i]);
+        if (integers) sprintf(spelled, "%lld", (long long)integer[i]);
+        assert_int_equal(((const int64_t *)o.result[0].values)[i],
+                         expected_id(i, known, integers ? spelled : text[i], oov));
+    }
+    outcome_free(&o);
+}
+
+/* Words go through in blocks: none, less than one, up to their edges, many. */
+static void any_number_of_words_is_looked_up(void **state)
+{
+    (void)state;
+    const int counts[] = {0, 1, 31, 32, 33, 63, 64, 65, 95, 96, 97, 128, LOOKED_UP};
+    FILE *f = fopen("thousand.txt", "wb");
+    for (int i = 0; i < 1000; i++) {
+        const int value = i + 1000;
+        fprintf(f, value % 3 == 0 ? "%d\n" : value % 3 == 1 ? "%016d\n" : "%024d\n", value);
+    }
+    fclose(f);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        look_up(counts[c], false, 0);
+        look_up(counts[c], false, 7);
+        look_up(counts[c], true, 0);
+        look_up(counts[c], true, 7);
+    }
+}
+
 static void *make_and_drop(void *user)
 {
     (void)user;
@@ -160,6 +228,7 @@ int main(void)
         cmocka_unit_test(columns_of_one_file_share_its_words),
         cmocka_unit_test(lines_are_whole_wherever_blocks_end),
         cmocka_unit_test(words_may_be_records),
+        cmocka_unit_test(any_number_of_words_is_looked_up),
         cmocka_unit_test(any_thread_makes_and_drops_them),
         cmocka_unit_test(no_allocation_failure_leaks_or_leaves_half_a_file),
     };
