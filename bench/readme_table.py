@@ -35,33 +35,38 @@ def processor():
     return f"{len(names)} × {names[0]}" if names else platform.processor()
 
 
-def best(rows, works, key):
-    found = [r[key] for r in rows if r["work"] in works and r.get(key) is not None and r["peer"].startswith("tensorflow")]
+def versions(peers):
+    return sorted({m[1] for m in (re.match(r"tensorflow ([\d.]+)", r["peer"]) for r in peers) if m})
+
+
+def best(rows, version, works, key):
+    found = [r[key] for r in rows if r["work"] in works and r.get(key) is not None and r["peer"].startswith("tensorflow " + version)]
     return min(found) if found else None
 
 
 def number(x):
-    return "–" if x is None else f"{x:.3g}"
+    return "–" if x is None else f"{x:.0f}" if x >= 1000 else f"{x:.3g}"
+
+
+def line(what, mine, theirs):
+    ratios = [(number(t), number(t / mine if t else None)) for t in theirs]
+    return f"| {what} | {number(mine)} | " + " | ".join(t for ratio in ratios for t in ratio) + " |"
 
 
 def table(ours, peers):
-    out = ["| µs a row | Headrace | TensorFlow 2.15.1 | times |", "|---|---|---|---|"]
+    known = versions(peers)
+    out = ["| µs a row | Headrace | " + " | ".join(f"TensorFlow {v} | times" for v in known) + " |", "|---|---|" + "---|---|" * len(known)]
+
+    def add(work, what, theirs, key, scale=1):
+        mine = next((r for r in ours if r["work"] == work), None)
+        found = [best(peers, v, theirs, key) for v in known]
+        if mine:
+            out.append(line(what, mine.get(key) * scale, [f and f * scale for f in found]))
+
     for work, (what, theirs) in PEERS.items():
-        mine = next((r["median_us_per_row"] for r in ours if r["work"] == work), None)
-        if mine is None:
-            continue
-        other = best(peers, theirs, "median_us_per_row")
-        out.append(f"| {what} | {number(mine)} | {number(other)} | {number(other / mine if other else None)} |")
-    state = next((r for r in ours if r["work"] == "state"), None)
-    start = next((r for r in ours if r["work"] == "start"), None)
-    if start:
-        other = best(peers, ["start"], "median_seconds")
-        out.append(f"| process start to first batch, ms | {start['median_seconds'] * 1e3:.3g} | "
-                   f"{number(other * 1e3 if other else None)} | {number(other / start['median_seconds'] if other else None)} |")
-    if state:
-        other = best(peers, ["state"], "bytes")
-        out.append(f"| a saved iterator with shuffle(10000), bytes | {state['bytes']:.0f} | {number(other)} | "
-                   f"{number(other / state['bytes'] if other else None)} |")
+        add(work, what, theirs, "median_us_per_row")
+    add("start", "process start to first batch, ms", ["start"], "median_seconds", 1e3)
+    add("state", "a saved iterator with shuffle(10000), bytes", ["state"], "bytes")
     out.append("")
     fewest = min(r["passes"] for r in ours + peers)
     out.append(f"Criteo-like rows (730 B; 13 integers, 26 strings, a label), from the page cache, medians of at least {fewest} passes, both sides "
