@@ -24,9 +24,14 @@ hr_status hr__byte_source_check(const byte_source_spec *spec, const char *op, hr
     return HR_OK;
 }
 
-hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, const char *op, hr_error *err)
+hr_op_files hr__byte_source_files(const byte_source_spec *spec)
 {
-    hr_status st = source_files_find(&s->files, op, spec->pattern, spec->literal, err);
+    return source_files_of(spec->pattern, spec->literal);
+}
+
+hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, const char *op, hr_plan *p, hr_error *err)
+{
+    hr_status st = source_files_open(&s->files, op, spec->pattern, spec->literal, p, err);
     s->list = s->files.identity;
     return st;
 }

@@ -26,7 +26,8 @@ void hr__byte_source_free_spec(byte_source_spec *spec);
 /* A source without a pattern, or with a compression that is none, is refused. */
 hr_status hr__byte_source_check(const byte_source_spec *spec, const char *op, hr_error *err);
 
-hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, const char *op, hr_error *err);
+hr_op_files hr__byte_source_files(const byte_source_spec *spec);
+hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, const char *op, hr_plan *p, hr_error *err);
 hr_status hr__byte_source_load(const byte_source *s, const byte_source_spec *spec, const char *op, hr_error *err);
 void hr__byte_source_close(byte_source *s);
 

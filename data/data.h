@@ -109,8 +109,11 @@ HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *
 HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out);
 
 /* Where `it` stands, behind the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its own
- * pipeline only: hr_iterate refuses another, or changed files, and says which. A file is the same if its size is and its
- * time of change, or a sample of its first and last bytes: so a copy is. States are bytes in one order: any machine's. */
+ * pipeline only: hr_iterate refuses another, or changed files, and says which. Files are known by their names below the
+ * folder that a pattern's files share, so that it may be moved or copied, their sizes, and samples of their bytes: all of up
+ * to 64 KiB, else 4 to 16 blocks of 4 KiB, the first, the last, and some evenly between them. A change that leaves the size
+ * as it is and hits none of these passes. Files that only a function named are known by their whole names, the 32 met
+ * last. States are bytes in one order: any machine's, with any number of workers. At most some KiB. */
 HR_API hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err);
 
 /* How often something was skipped, repaired, defaulted or ignored. Borrows until the next call; ends with what == NULL. */

@@ -239,8 +239,7 @@ static void free_memory(engine *e)
         hr__shared_free(e->shared);
         e->shared = next;
     }
-    for (int32_t i = 0; i < e->files; i++) hr_free(e->file[i].name);
-    hr_free(e->file);
+    hr__files_free(e);
     hr_free(e->stage);
     hr__store_close(&e->store);
 }

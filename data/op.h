@@ -11,6 +11,7 @@
 #define HR_OP_H
 
 #include <headrace/columns.h>
+#include <headrace/io.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +46,12 @@ typedef struct hr_op_head {
     {                                                                                                                  \
         HR_OP_ABI, sizeof(hr_op)                                                                                       \
     }
+
+/* Files that a dataset reads: a pattern, and what expands it, such as hr_match_files. */
+typedef struct hr_op_files {
+    const char *pattern; /* NULL: it reads none */
+    hr_status (*find)(const char *pattern, hr_file_list *out, hr_error *err);
+} hr_op_files;
 
 /* What options and prefetch set for all that stands below them. */
 typedef struct hr_settings {
@@ -89,8 +96,11 @@ typedef struct hr_op {
     int64_t (*held_from)(const void *spec, const void *state);
 
     /* What arguments make another pipeline of it, told by hr_identify: a saved state is refused by a pipeline whose
-     * operators or arguments differ. NULL: the name alone. */
+     * operators or arguments differ. NULL: the name alone. Its files are no part of it: `files` tells them. */
     void (*identity)(const void *spec, uint64_t *sum);
+    /* Of a source of files. A saved state knows them by their names below the folder that all share, wherever that lies, by
+     * their sizes and samples of their bytes; rows that were kept in a file know the pattern as it stands. */
+    hr_op_files (*files)(const void *spec);
     /* HR_IGNORES_ERRORS: told of each error that is dropped, on any thread. */
     void (*ignored)(const void *spec, const hr_error *err);
     /* HR_PASSES_ROWS: changes what holds for all that stands below. */
@@ -191,6 +201,8 @@ typedef struct hr_known_file {
 } hr_known_file;
 HR_API int32_t hr_files_known(hr_plan *p);
 HR_API hr_known_file hr_file_at(hr_plan *p, int32_t number);
+/* Of its size and a sample of its bytes, as it was then: the same for a copy of it. */
+HR_API uint64_t hr_file_digest(hr_plan *p, int32_t number);
 /* True once for each file of this iterator, its repetitions included: what can be read but once, such as a pipe, is refused
  * where this says false. */
 HR_API bool hr_file_first_opening(hr_plan *p, int32_t number);

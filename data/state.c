@@ -1,11 +1,10 @@
 /* Saved states: a header that says whose state it is (the operators and their arguments, the files that were read),
  * where the consumer stands, and a checksum. A state fits its own pipeline and unchanged files only. */
-#include "data/iterator.h"
-#include "data/wire.h"
+#include "data/state_files.h"
 #include <inttypes.h>
 #include <string.h>
 
-enum { VERSION = 2, HEADER = 8, FOOTER = 4, MOST_FILES = 64 };
+enum { VERSION = 3, HEADER = 8, FOOTER = 4 };
 static const char MAGIC[4] = {'H', 'R', 'I', 'T'};
 
 static uint32_t u32_at(const unsigned char *b) { return hr__get_u32(&(hr__wire){.at = b, .end = b + 4}); }
@@ -21,9 +20,24 @@ static void identify_field(const hr_field *f, uint64_t *sum)
     for (int i = 0; i < f->shape.rank; i++) hr_identify_i64(sum, f->shape.dims[i]);
 }
 
+/* Each of the patterns behind its folder, the part in front of the first special character: that may be moved. */
+static void identify_below_folders(const char *patterns, uint64_t *sum)
+{
+    for (const char *at = patterns, *end; at; at = *end ? end + 1 : NULL) {
+        end = at + strcspn(at, "\n");
+        const size_t plain = strcspn(at, "\n*?[\\{");
+        const char *name = at + plain;
+        while (name > at && name[-1] != '/') name--;
+        hr_identify_i64(sum, end - name);
+        hr_identify(sum, name, (size_t)(end - name));
+    }
+}
+
 static uint32_t arguments_of(const hr_dataset *ds)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    const char *pattern = ds->op->files ? ds->op->files(ds->spec).pattern : NULL;
+    if (pattern) identify_below_folders(pattern, &sum);
     if (ds->op->identity) ds->op->identity(ds->spec, &sum);
     for (int i = 0; i < ds->out.schema.fields; i++) identify_field(&ds->out.schema.field[i], &sum);
     return (uint32_t)(sum ^ sum >> 32);
@@ -34,6 +48,7 @@ uint64_t hr__dataset_identity(const hr_dataset *ds)
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
     hr_identify_text(&sum, ds->op->name);
     hr_identify_i64(&sum, arguments_of(ds));
+    if (ds->op->files) hr_identify_text(&sum, ds->op->files(ds->spec).pattern);
     for (int i = 0; i < ds->inputs; i++) hr_identify_i64(&sum, (int64_t)hr__dataset_identity(ds->in[i]));
     return sum;
 }
@@ -65,77 +80,10 @@ static hr_status check_operators(hr__wire *from, const hr_dataset *ds, hr_error 
     if (arguments != arguments_of(ds))
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.other_arguments",
                        "saved state: operator '%s' has other arguments or components than when the state was saved; "
-                       "give it the same ones, or begin anew; names of files are among them: where a folder was moved, "
-                       "make a symbolic link of its old name",
+                       "give it the same ones, or begin anew",
                        ds->op->name);
     for (int i = 0; i < ds->inputs; i++) HR_TRY(check_operators(from, ds->in[i], err));
     return HR_OK;
-}
-
-/* ---- which files: those opened last; each name says only where it differs from the one before ---- */
-
-static size_t same_prefix(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] && a[n] == b[n]) n++;
-    return n;
-}
-
-static void put_files(hr__text *to, engine *e)
-{
-    hr__engine_lock(e);
-    const int32_t first = e->files > MOST_FILES ? e->files - MOST_FILES : 0;
-    const char *before = "";
-    hr__put_number(to, (uint64_t)(e->files - first));
-    for (int32_t i = first; i < e->files; i++) {
-        const noted_file *f = &e->file[i];
-        const size_t same = same_prefix(before, f->name);
-        hr__put_number(to, same);
-        hr__put_text(to, f->name + same, strlen(f->name + same));
-        hr__put_number(to, (uint64_t)f->size);
-        hr__put_number(to, (uint64_t)f->mtime);
-        hr__put_number(to, f->sample);
-        before = f->name;
-    }
-    hr__engine_unlock(e);
-}
-
-static hr_status check_file(const char *name, const noted_file *then, hr_error *err)
-{
-    const noted_file now = hr__note_file(name);
-    if (hr__same_file(then, &now)) return HR_OK;
-    hr_fail(err, HR_FAILED_PRECONDITION, "state.file_changed",
-            now.size < 0 ? "saved state: file '%.200s' is gone since the state was saved; bring it back, or begin anew"
-                         : "saved state: file '%.200s' has changed since the state was saved; bring it back, or begin "
-                           "anew",
-            name);
-    hr_error_file(err, name);
-    return HR_FAILED_PRECONDITION;
-}
-
-/* *before: the name of the file before; the new one takes its place. */
-static hr_status check_one_file(hr__wire *from, hr__text *before, hr_error *err)
-{
-    const uint64_t same = hr__get_number(from);
-    const hr_view rest = hr__get_text(from);
-    noted_file then = {.size = (int64_t)hr__get_number(from)};
-    then.mtime = (int64_t)hr__get_number(from);
-    then.sample = (uint32_t)hr__get_number(from);
-    if (from->damaged || same > before->size) return hr__state_damaged(err);
-    before->size = (size_t)same;
-    hr__text_bytes(before, rest.data, (size_t)rest.size);
-    HR_TRY(hr__text_status(before, "a saved state", err));
-    return check_file(before->data, &then, err);
-}
-
-static hr_status check_files(hr__wire *from, hr_error *err)
-{
-    hr__text name = {0};
-    hr_status st = HR_OK;
-    const uint64_t files = hr__get_number(from);
-    for (uint64_t i = 0; st == HR_OK && i < files; i++) st = check_one_file(from, &name, err);
-    hr__text_free(&name);
-    return st == HR_OK && from->damaged ? hr__state_damaged(err) : st;
 }
 
 /* ---- saving ---- */
@@ -165,8 +113,8 @@ hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error
     hr__put_number(&b, it->engine.seed);
     hr__put_number(&b, count_operators(it->ds));
     put_operators(&b, it->ds);
-    put_files(&b, &it->engine);
-    hr_status st = put_position(&b, it, err);
+    hr_status st = hr__state_put_files(&b, it, err);
+    if (st == HR_OK) st = put_position(&b, it, err);
     hr__put_u32(&b, hr_crc32c(0, b.data, b.size));
     if (st == HR_OK) st = hr__text_status(&b, "a saved state", err);
     if (st == HR_OK) {
@@ -205,6 +153,6 @@ hr_status hr__state_load(hr_iterator *it, const void *state, size_t size, hr_err
                        "%" PRIu64,
                        operators, count_operators(it->ds));
     HR_TRY(check_operators(&from, it->ds, err));
-    HR_TRY(check_files(&from, err));
+    HR_TRY(hr__state_check_files(&from, it, err));
     return hr__position_read(&it->engine, &it->input, &(hr_token_reader){from.at, from.end}, err);
 }

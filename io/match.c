@@ -102,11 +102,28 @@ static void sort(hr_file_list *list, int64_t from)
     if (list->count - from > 1) qsort(list->path + from, (size_t)(list->count - from), sizeof *list->path, by_bytes);
 }
 
+/* Bytes of the folder, its slash included, that all names begin with. */
+static size_t shared_folder(const hr_file_list *list)
+{
+    const char *first = list->count > 0 ? list->path[0] : "";
+    const char *slash = strrchr(first, '/');
+    size_t size = slash ? (size_t)(slash - first) + 1 : 0;
+    for (int64_t i = 1; i < list->count; i++) {
+        while (strncmp(first, list->path[i], size) != 0) do
+                size--;
+            while (size > 0 && first[size - 1] != '/');
+    }
+    return size;
+}
+
 uint64_t hr__file_list_identity(const hr_file_list *list)
 {
+    const size_t folder = shared_folder(list);
     uint64_t sum = (uint64_t)list->count;
-    for (int64_t i = 0; i < list->count; i++)
-        sum = hr_fingerprint_cat64(sum, hr_fingerprint64(list->path[i], strlen(list->path[i])));
+    for (int64_t i = 0; i < list->count; i++) {
+        const char *name = list->path[i] + folder;
+        sum = hr_fingerprint_cat64(sum, hr_fingerprint64(name, strlen(name)));
+    }
     return sum;
 }
 
@@ -279,5 +296,6 @@ hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err)
     hr_status status = HR_OK;
     *out = (hr_file_list){0};
     put(out, path, &status, err);
+    if (status != HR_OK) hr_file_list_clear(out);
     return status;
 }

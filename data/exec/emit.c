@@ -1,4 +1,4 @@
-/* The operator kit for plan: emitting into the unit, rows and files of sources. */
+/* The operator kit for plan: emitting into the unit, rows of sources. */
 #include "data/exec/engine.h"
 #include <string.h>
 
@@ -100,70 +100,3 @@ void *hr_unit_bytes(hr_plan *p, size_t size)
 }
 
 size_t hr_unit_size(const hr_plan *p) { return p->stage->engine->unit_size; }
-
-static int32_t known_file(const engine *e, const char *name)
-{
-    int32_t n = 0;
-    while (n < e->files && strcmp(e->file[n].name, name) != 0) n++;
-    return n;
-}
-
-static bool add_file(engine *e, noted_file file)
-{
-    if (e->files == e->file_room) {
-        const int32_t room = e->file_room ? 2 * e->file_room : 8;
-        noted_file *grown = hr_realloc(e->file, (size_t)room * sizeof *grown);
-        if (!grown) return false;
-        e->file = grown;
-        e->file_room = room;
-    }
-    e->file[e->files++] = file;
-    return true;
-}
-
-int32_t hr_file_number(hr_plan *p, const char *name)
-{
-    engine *e = p->stage->engine;
-    hr__engine_lock(e);
-    int32_t n = known_file(e, name), files = e->files;
-    hr__engine_unlock(e);
-    if (n < files) return n;
-    noted_file file = hr__note_file(name);
-    file.name = hr_strdup(name);
-    if (!file.name) return -1;
-    hr__engine_lock(e);
-    n = known_file(e, name);
-    const bool known = n < e->files;
-    if (!known && !add_file(e, file)) n = -1;
-    hr__engine_unlock(e);
-    if (known || n < 0) hr_free(file.name);
-    return n;
-}
-
-int32_t hr_files_known(hr_plan *p)
-{
-    engine *e = p->stage->engine;
-    hr__engine_lock(e);
-    const int32_t files = e->files;
-    hr__engine_unlock(e);
-    return files;
-}
-
-hr_known_file hr_file_at(hr_plan *p, int32_t number)
-{
-    engine *e = p->stage->engine;
-    hr__engine_lock(e);
-    const noted_file file = e->file[number];
-    hr__engine_unlock(e);
-    return (hr_known_file){file.name, file.size, file.mtime};
-}
-
-bool hr_file_first_opening(hr_plan *p, int32_t number)
-{
-    engine *e = p->stage->engine;
-    hr__engine_lock(e);
-    const bool first = !e->file[number].opened;
-    e->file[number].opened = true;
-    hr__engine_unlock(e);
-    return first;
-}

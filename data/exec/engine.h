@@ -19,6 +19,7 @@
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
+#include "base/map.h"
 #include "base/pool.h"
 #include "data/dataset.h"
 #include "data/exec/store.h"
@@ -254,7 +255,7 @@ typedef struct shared {
 typedef struct noted_file {
     char *name;
     int64_t size, mtime; /* -1: could not be told */
-    uint32_t sample;     /* of its bytes; 0: none */
+    uint64_t digest;     /* of its size and a sample of its bytes */
     bool opened;         /* by this iterator */
 } noted_file;
 
@@ -284,8 +285,9 @@ struct engine {
     size_t budget;
 
     shared *shared;
-    noted_file *file;
+    noted_file *file; /* known to this iterator: those that were met, by the order of meeting */
     int32_t files, file_room;
+    hr__map file_number; /* by name */
     hr_report_line report[MAX_REPORT];
     int reports;
     line past[MAX_LINES]; /* of stages that were closed */
@@ -337,9 +339,10 @@ const hr_dataset *hr__stage_shape(const stage *s);
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);
 
 /* noted.c */
-noted_file hr__note_file(const char *name);
-/* A copy is the same: another time of change does no harm where size and a sample of the bytes agree. */
-bool hr__same_file(const noted_file *then, const noted_file *now);
+int32_t hr__file_known(engine *e, const char *name);  /* its number; -1: it was not met yet */
+int32_t hr__file_number(engine *e, const char *name); /* meets it, if need be; -1: no memory */
+noted_file hr__file_noted(engine *e, int32_t number); /* the name lives as long as the engine */
+void hr__files_free(engine *e);
 void hr__shared_free(shared *s);
 
 /* work.c */

@@ -120,7 +120,7 @@ static hr_status csv_open(const void *spec, void *state, hr_plan *p, hr_error *e
 {
     const csv_spec *sp = spec;
     csv_state *st = state;
-    hr_status status = source_files_find(&st->files, "csv", sp->pattern, sp->literal, err);
+    hr_status status = source_files_open(&st->files, "csv", sp->pattern, sp->literal, p, err);
     st->list = st->files.identity;
     st->format = in_mode(sp->format, hr_plan_tf_compat(p));
     return status;
@@ -324,11 +324,16 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     return status == HR_OK ? dropped : status;
 }
 
+static hr_op_files csv_files(const void *spec)
+{
+    const csv_spec *sp = spec;
+    return source_files_of(sp->pattern, sp->literal);
+}
+
 static void csv_identity(const void *spec, uint64_t *sum)
 {
     const csv_spec *sp = spec;
     const hr__csv_dialect *d = sp->format ? &sp->format->dialect : NULL;
-    hr_identify_text(sum, sp->pattern);
     if (!d) return;
     const char bytes[] = {d->delimiter, d->quote, d->escape, d->quotes, d->escapes, sp->format->keep_blank};
     hr_identify(sum, bytes, sizeof bytes);
@@ -352,6 +357,7 @@ const hr_op hr_op_csv = {
     .load = csv_load,
     .close = csv_close,
     .identity = csv_identity,
+    .files = csv_files,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_csv_opts *opts)

@@ -39,8 +39,7 @@ static hr_status fixed_check(const void *spec, const hr_schema *const *in, hr_sc
 
 static hr_status fixed_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    (void)p;
-    return hr__byte_source_open(state, &((const fixed_spec *)spec)->source, "fixed_length_records", err);
+    return hr__byte_source_open(state, &((const fixed_spec *)spec)->source, "fixed_length_records", p, err);
 }
 
 static hr_status fixed_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
@@ -128,10 +127,11 @@ static hr_status fixed_plan(const void *spec, void *state, hr_plan *p, hr_error 
 
 static void fixed_close(void *state) { hr__byte_source_close(state); }
 
+static hr_op_files fixed_files(const void *spec) { return hr__byte_source_files(&((const fixed_spec *)spec)->source); }
+
 static void fixed_identity(const void *spec, uint64_t *sum)
 {
     const fixed_spec *sp = spec;
-    hr_identify_text(sum, sp->source.pattern);
     hr_identify_i64(sum, sp->record_bytes);
     hr_identify_i64(sum, sp->header_bytes);
     hr_identify_i64(sum, sp->footer_bytes);
@@ -151,6 +151,7 @@ const hr_op hr_op_fixed_length_records = {
     .load = fixed_load,
     .close = fixed_close,
     .identity = fixed_identity,
+    .files = fixed_files,
 };
 
 hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t record_bytes,

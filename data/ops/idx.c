@@ -124,8 +124,7 @@ static hr_status idx_check(const void *spec, const hr_schema *const *in, hr_sche
 
 static hr_status idx_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    (void)p;
-    return hr__byte_source_open(state, &((const idx_spec *)spec)->source, "idx", err);
+    return hr__byte_source_open(state, &((const idx_spec *)spec)->source, "idx", p, err);
 }
 
 static hr_status idx_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
@@ -225,10 +224,7 @@ static hr_status idx_work(const void *spec, const void *unit, hr_work *w, hr_col
 
 static void idx_close(void *state) { hr__byte_source_close(state); }
 
-static void idx_identity(const void *spec, uint64_t *sum)
-{
-    hr_identify_text(sum, ((const idx_spec *)spec)->source.pattern);
-}
+static hr_op_files idx_files(const void *spec) { return hr__byte_source_files(&((const idx_spec *)spec)->source); }
 
 const hr_op hr_op_idx = {
     .head = HR_OP_HEAD,
@@ -244,7 +240,7 @@ const hr_op hr_op_idx = {
     .work = idx_work,
     .load = idx_load,
     .close = idx_close,
-    .identity = idx_identity,
+    .files = idx_files,
 };
 
 hr_dataset *hr_idx_with(const char *pattern, const hr_idx_opts *opts)

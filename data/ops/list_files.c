@@ -94,10 +94,15 @@ static hr_status list_files_plan(const void *spec, void *state, hr_plan *p, hr_e
 
 static void list_files_close(void *state) { hr_file_list_clear(&((list_files_state *)state)->files); }
 
+static hr_op_files list_files_files(const void *spec)
+{
+    const list_files_spec *sp = spec;
+    return (hr_op_files){sp->pattern, sp->extended ? hr_match_files_extended : hr_match_files};
+}
+
 static void list_files_identity(const void *spec, uint64_t *sum)
 {
     const list_files_spec *sp = spec;
-    hr_identify_text(sum, sp->pattern);
     hr_identify_i64(sum, sp->shuffle);
     hr_identify_i64(sum, (int64_t)sp->seed);
     hr_identify_i64(sum, sp->same_each_epoch);
@@ -118,6 +123,7 @@ const hr_op hr_op_list_files = {
     .load = list_files_load,
     .close = list_files_close,
     .identity = list_files_identity,
+    .files = list_files_files,
 };
 
 hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *opts)

@@ -1,5 +1,6 @@
 /* load: the elements of a file of rows, as hr_save or a cache wrote it. plan finds the next ones, work reads them. */
 #include "data/kept.h"
+#include "io/match.h"
 #include <headrace/data.h>
 
 typedef struct load_spec {
@@ -60,7 +61,7 @@ static hr_status load_work(const void *spec, const void *unit, hr_work *w, hr_co
     return hr__kept_work(unit, w, rows, err);
 }
 
-static void load_identity(const void *spec, uint64_t *sum) { hr_identify_text(sum, ((const load_spec *)spec)->file); }
+static hr_op_files load_files(const void *spec) { return (hr_op_files){((const load_spec *)spec)->file, hr__one_file}; }
 
 static int64_t load_cardinality(const void *spec, const int64_t *in)
 {
@@ -84,7 +85,7 @@ const hr_op hr_op_load = {
     .open = load_open,
     .plan = load_plan,
     .work = load_work,
-    .identity = load_identity,
+    .files = load_files,
     .cardinality = load_cardinality,
 };
 

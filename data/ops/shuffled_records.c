@@ -309,10 +309,15 @@ static hr_status shuffled_work(const void *spec, const void *unit_, hr_work *w, 
     return HR_OK;
 }
 
+static hr_op_files shuffled_files(const void *spec)
+{
+    const shuffled_spec *sp = spec;
+    return source_files_of(sp->pattern, false);
+}
+
 static void shuffled_identity(const void *spec, uint64_t *sum)
 {
     const shuffled_spec *sp = spec;
-    hr_identify_text(sum, sp->pattern);
     hr_identify_i64(sum, (int64_t)sp->seed);
     hr_identify_i64(sum, sp->same_each_epoch);
 }
@@ -333,6 +338,7 @@ const hr_op hr_op_shuffled_records = {
     .load = shuffled_load,
     .close = shuffled_close,
     .identity = shuffled_identity,
+    .files = shuffled_files,
 };
 
 hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts)

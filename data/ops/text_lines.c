@@ -20,8 +20,7 @@ static hr_status text_lines_check(const void *spec, const hr_schema *const *in, 
 
 static hr_status text_lines_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    (void)p;
-    return hr__byte_source_open(state, spec, "text_lines", err);
+    return hr__byte_source_open(state, spec, "text_lines", p, err);
 }
 
 static hr_status text_lines_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
@@ -107,10 +106,7 @@ static hr_status text_lines_plan(const void *spec, void *state, hr_plan *p, hr_e
 
 static void text_lines_close(void *state) { hr__byte_source_close(state); }
 
-static void text_lines_identity(const void *spec, uint64_t *sum)
-{
-    hr_identify_text(sum, ((const byte_source_spec *)spec)->pattern);
-}
+static hr_op_files text_lines_files(const void *spec) { return hr__byte_source_files(spec); }
 
 const hr_op hr_op_text_lines = {
     .head = HR_OP_HEAD,
@@ -125,7 +121,7 @@ const hr_op hr_op_text_lines = {
     .plan = text_lines_plan,
     .load = text_lines_load,
     .close = text_lines_close,
-    .identity = text_lines_identity,
+    .files = text_lines_files,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_text_lines_opts *opts)

@@ -95,10 +95,9 @@ static hr_status tfrecord_check(const void *spec, const hr_schema *const *in, hr
 
 static hr_status tfrecord_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    (void)p;
     const tfrecord_spec *sp = spec;
     tfrecord_state *st = state;
-    hr_status status = source_files_find(&st->files, "tfrecord", sp->pattern, sp->literal, err);
+    hr_status status = source_files_open(&st->files, "tfrecord", sp->pattern, sp->literal, p, err);
     st->list = st->files.identity;
     return status;
 }
@@ -432,10 +431,15 @@ static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, 
     return HR_OK;
 }
 
+static hr_op_files tfrecord_files(const void *spec)
+{
+    const tfrecord_spec *sp = spec;
+    return source_files_of(sp->pattern, sp->literal);
+}
+
 static void tfrecord_identity(const void *spec, uint64_t *sum)
 {
     const tfrecord_spec *sp = spec;
-    hr_identify_text(sum, sp->pattern);
     hr_identify_i64(sum, sp->compression);
     hr_identify_i64(sum, sp->checks);
     hr_identify_i64(sum, hr__policy_on_error(sp->policy));
@@ -466,6 +470,7 @@ const hr_op hr_op_tfrecord = {
     .load = tfrecord_load,
     .close = tfrecord_close,
     .identity = tfrecord_identity,
+    .files = tfrecord_files,
     .cardinality = tfrecord_cardinality,
 };
 

@@ -174,127 +174,7 @@ static void the_state_of_interleaved_files_in_a_shuffle_is_below_a_kibibyte(void
     hr_iterator_free(it);
 }
 
-static void *state_after(hr_dataset *ds, int64_t elements, size_t *size)
-{
-    int64_t count;
-    hr_error err;
-    void *saved;
-    hr_iterator *it = start(ds, 0);
-    drain(it, elements, &count);
-    assert_ok(hr_iterator_save(it, &saved, size, &err), &err);
-    hr_iterator_free(it);
-    return saved;
-}
-
-static void assert_refused(hr_dataset *ds, const void *saved, size_t size, const char *kind, const char *names)
-{
-    const hr_element *e;
-    hr_iterator *it = iterate(ds, (way){.state = saved, .state_size = size});
-    assert_int_equal(hr_next(it, &e), HR_FAILED_PRECONDITION);
-    assert_string_equal(hr_iterator_error(it)->kind, kind);
-    if (!strstr(hr_iterator_error(it)->text, names)) fail_msg("%s", hr_iterator_error(it)->text);
-    hr_iterator_free(it);
-}
-
-static void a_state_is_refused_by_other_arguments_and_says_whose(void **state)
-{
-    (void)state;
-    size_t size;
-    void *saved = state_after(hr_batch(hr_shuffle(hr_range(100), 10), 4), 3, &size);
-    assert_refused(hr_batch(hr_shuffle(hr_range(100), 11), 4), saved, size, "state.other_arguments", "'shuffle'");
-    assert_refused(hr_batch(hr_shuffle(hr_range(101), 10), 4), saved, size, "state.other_arguments", "'range'");
-    assert_refused(hr_batch(hr_skip(hr_range(100), 10), 4), saved, size, "state.other_pipeline", "'skip'");
-    hr_free(saved);
-}
-
-static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **state)
-{
-    (void)state;
-    size_t size;
-    write_records();
-    void *saved = state_after(hr_batch(records(), 8), 5, &size);
-    FILE *f = fopen("engine-2.tfrecord", "ab");
-    assert_non_null(f);
-    fputc('x', f);
-    fclose(f);
-    assert_refused(hr_batch(records(), 8), saved, size, "state.file_changed", "engine-2.tfrecord");
-    assert_int_equal(remove("engine-2.tfrecord"), 0);
-    assert_refused(hr_batch(records(), 8), saved, size, "state.file_changed", "gone");
-    hr_free(saved);
-    write_records();
-}
-
-static void a_state_fits_a_copy_of_its_files_and_no_other_bytes_of_their_size(void **state)
-{
-    (void)state;
-    size_t size, bytes;
-    int64_t count;
-    void *saved = state_after(hr_batch(records(), 8), 5, &size);
-    char *copy = read_whole_file("engine-2.tfrecord", &bytes);
-    assert_int_equal(remove("engine-2.tfrecord"), 0);
-    write_file("engine-2.tfrecord", copy, bytes);
-    hr_iterator *it = iterate(hr_batch(records(), 8), (way){.state = saved, .state_size = size});
-    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
-    hr_iterator_free(it);
-    copy[bytes - 1] ^= 1;
-    write_file("engine-2.tfrecord", copy, bytes);
-    assert_refused(hr_batch(records(), 8), saved, size, "state.file_changed", "engine-2.tfrecord");
-    free(copy);
-    hr_free(saved);
-    write_records();
-}
-
-static hr_dataset *records_in(const char *pattern)
-{
-    return hr_batch(hr_interleave(hr_list_files(pattern), hr_tfrecord_fn, NULL), 8);
-}
-
-static void a_state_fits_a_folder_that_was_moved_by_a_link_of_its_old_name(void **state)
-{
-    (void)state;
-    size_t size, bytes;
-    int64_t count;
-    char *copy = read_whole_file("engine-2.tfrecord", &bytes);
-    assert_int_equal(mkdir("here", 0777), 0);
-    write_file("here/engine.tfrecord", copy, bytes);
-    void *saved = state_after(records_in("here/*.tfrecord"), 5, &size);
-    assert_int_equal(rename("here", "there"), 0);
-    assert_refused(records_in("there/*.tfrecord"), saved, size, "state.other_arguments", "symbolic link");
-    assert_int_equal(symlink("there", "here"), 0);
-    hr_iterator *it = iterate(records_in("here/*.tfrecord"), (way){.state = saved, .state_size = size});
-    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
-    assert_int_equal(count, RECORDS / 8 - 5);
-    hr_iterator_free(it);
-    hr_free(saved);
-    free(copy);
-}
-
 static int64_t first_value(const hr_element *e) { return *(const int64_t *)hr_get_at(e, 0)->data; }
-
-static void a_seed_that_was_drawn_goes_on_from_the_state(void **state)
-{
-    (void)state;
-    const hr_element *e;
-    size_t size;
-    hr_error err;
-    void *saved;
-    int64_t want[20];
-    hr_iterator *it = hr_iterate(hr_shuffle(hr_range(1000), 100));
-    for (int i = 0; i < 30; i++) assert_int_equal(hr_next(it, &e), HR_OK);
-    assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
-        want[i] = first_value(e);
-    }
-    hr_iterator_free(it);
-    it = hr_iterate(hr_shuffle(hr_range(1000), 100), .state = saved, .state_size = size);
-    for (int i = 0; i < 20; i++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
-        assert_int_equal(first_value(e), want[i]);
-    }
-    hr_iterator_free(it);
-    hr_free(saved);
-}
 
 /* ---- errors ---- */
 
@@ -606,11 +486,6 @@ int main(void)
         cmocka_unit_test(a_settled_pipeline_allocates_nothing),
         cmocka_unit_test(a_budget_too_small_is_reported_and_one_that_is_large_enough_is_not),
         cmocka_unit_test(the_state_of_interleaved_files_in_a_shuffle_is_below_a_kibibyte),
-        cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
-        cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
-        cmocka_unit_test(a_state_fits_a_copy_of_its_files_and_no_other_bytes_of_their_size),
-        cmocka_unit_test(a_state_fits_a_folder_that_was_moved_by_a_link_of_its_old_name),
-        cmocka_unit_test(a_seed_that_was_drawn_goes_on_from_the_state),
         cmocka_unit_test(an_error_behind_a_shuffle_names_file_and_offset_of_its_record),
         cmocka_unit_test(rows_before_an_error_are_delivered_in_a_short_batch),
         cmocka_unit_test(a_batch_that_an_error_cut_short_is_never_without_the_error),

@@ -1,0 +1,379 @@
+/* Saved states: how large they are, whose they are, which files they fit, onto which readers and ranks they go. */
+#include "tests/data/conformance.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES = 4, RECORDS = 50, ALL = FILES * RECORDS };
+
+/* ---- files: records of their numbers over all files, and more ---- */
+
+static void write_records(const char *path, int first, int count, int size)
+{
+    char text[4096];
+    hr_error err;
+    hr_record_writer *writer;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .no_sync = true};
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    memset(text, ' ', sizeof text);
+    for (int r = first; r < first + count; r++) {
+        sprintf(text, "%08d", r);
+        text[8] = ' ';
+        assert_ok(hr_record_write(writer, text, (size_t)size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+/* Numbered from 0 on: each begins where the one before ended. */
+static void write_folder(const char *folder, int files, int records)
+{
+    char path[64];
+    assert_int_equal(mkdir(folder, 0777), 0);
+    for (int f = 0; f < files; f++) {
+        snprintf(path, sizeof path, "%s/part-%03d.tfrecord", folder, f);
+        write_records(path, f * records, records, 16 + f % 5);
+    }
+}
+
+/* Changes one byte of a file, `at` of 1,000 from its beginning. */
+static void spoil(const char *path, int at)
+{
+    size_t size;
+    char *bytes = read_whole_file(path, &size);
+    bytes[(size - 1) * (size_t)at / 1000] ^= 1;
+    assert_int_equal(remove(path), 0);
+    write_file(path, bytes, size);
+    free(bytes);
+}
+
+/* ---- pipelines ---- */
+
+static hr_dataset *files_of(const char *pattern)
+{
+    return hr_interleave(hr_list_files(pattern, .shuffle = true), hr_tfrecord_fn, NULL, .cycle_length = 3);
+}
+
+static hr_dataset *shuffled_files_of(const char *pattern) { return hr_batch(hr_shuffle(files_of(pattern), 40), 8); }
+
+typedef struct numbers {
+    int of[4 * ALL], count;
+} numbers;
+
+static void read_numbers(hr_iterator *it, int64_t elements, numbers *out)
+{
+    const hr_element *e;
+    hr_status st = HR_OK;
+    for (int64_t n = 0; n < elements && (st = hr_next(it, &e)) == HR_OK; n++) {
+        const hr_tensor *t = hr_get_at(e, 0);
+        for (int64_t i = 0; i < t->count; i++) {
+            assert_true(out->count < 4 * ALL);
+            out->of[out->count++] =
+                t->dtype == HR_STRING ? atoi(((const hr_view *)t->data)[i].data) : (int)((const int64_t *)t->data)[i];
+        }
+    }
+    if (st < 0) fail_msg("%s", hr_iterator_error(it)->text);
+}
+
+/* Takes `ds`; gives the state behind `elements` of it. */
+static void *state_of(hr_dataset *ds, int64_t elements, int workers, numbers *before, size_t *size)
+{
+    hr_error err;
+    void *saved;
+    numbers none = {.count = 0};
+    hr_iterator *it = iterate(ds, (way){.workers = workers});
+    read_numbers(it, elements, before ? before : &none);
+    assert_ok(hr_iterator_save(it, &saved, size, &err), &err);
+    hr_iterator_free(it);
+    return saved;
+}
+
+static void read_rest(hr_dataset *ds, const void *saved, size_t size, int workers, numbers *out)
+{
+    hr_iterator *it = iterate(ds, (way){.workers = workers, .state = saved, .state_size = size});
+    read_numbers(it, INT64_MAX, out);
+    hr_iterator_free(it);
+}
+
+static void assert_refused(hr_dataset *ds, const void *saved, size_t size, const char *kind, const char *names)
+{
+    hr_iterator *it = iterate(ds, (way){.state = saved, .state_size = size});
+    const hr_error *err = hr_iterator_error(it); /* before anything is read */
+    assert_non_null(err);
+    assert_int_equal(err->code, HR_FAILED_PRECONDITION);
+    assert_string_equal(err->kind, kind);
+    if (!strstr(err->text, names)) fail_msg("%s", err->text);
+    hr_iterator_free(it);
+}
+
+static void assert_same_numbers(const numbers *a, const numbers *b)
+{
+    assert_int_equal(a->count, b->count);
+    assert_memory_equal(a->of, b->of, (size_t)a->count * sizeof *a->of);
+}
+
+/* ---- whose it is ---- */
+
+static void a_state_is_refused_by_other_arguments_and_says_whose(void **state)
+{
+    (void)state;
+    size_t size;
+    void *saved = state_of(hr_batch(hr_shuffle(hr_range(100), 10), 4), 3, 0, NULL, &size);
+    assert_refused(hr_batch(hr_shuffle(hr_range(100), 11), 4), saved, size, "state.other_arguments", "'shuffle'");
+    assert_refused(hr_batch(hr_shuffle(hr_range(101), 10), 4), saved, size, "state.other_arguments", "'range'");
+    assert_refused(hr_batch(hr_skip(hr_range(100), 10), 4), saved, size, "state.other_pipeline", "'skip'");
+    hr_free(saved);
+}
+
+static void a_seed_that_was_drawn_goes_on_from_the_state(void **state)
+{
+    (void)state;
+    size_t size;
+    hr_error err;
+    void *saved;
+    numbers want = {.count = 0}, got = {.count = 0};
+    hr_iterator *it = hr_iterate(hr_shuffle(hr_range(ALL), 100));
+    read_numbers(it, 30, &got);
+    assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+    read_numbers(it, INT64_MAX, &want);
+    hr_iterator_free(it);
+    got.count = 0;
+    it = hr_iterate(hr_shuffle(hr_range(ALL), 100), .state = saved, .state_size = size);
+    read_numbers(it, INT64_MAX, &got);
+    assert_same_numbers(&want, &got);
+    hr_iterator_free(it);
+    hr_free(saved);
+}
+
+/* ---- its files ---- */
+
+static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **state)
+{
+    (void)state;
+    size_t size;
+    write_folder("changed", FILES, RECORDS);
+    void *saved = state_of(shuffled_files_of("changed/*.tfrecord"), 20, 0, NULL, &size);
+    write_records("changed/part-002.tfrecord", 0, RECORDS + 1, 16);
+    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.file_changed", "part-002");
+    assert_int_equal(remove("changed/part-002.tfrecord"), 0);
+    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.files", "4 files");
+    write_records("changed/part-005.tfrecord", 0, RECORDS, 16); /* as many, of other names */
+    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.files", "changed/*.tfrecord");
+    hr_free(saved);
+}
+
+/* Those that were read to their end long ago as well as those that are open. */
+static void no_file_may_have_changed_anywhere(void **state)
+{
+    (void)state;
+    char path[64];
+    size_t size;
+    write_folder("anywhere", FILES, RECORDS);
+    void *saved =
+        state_of(hr_batch(hr_repeat(files_of("anywhere/*.tfrecord"), .count = HR_I64(2)), 8), 30, 1, NULL, &size);
+    for (int f = 0; f < FILES; f++)
+        for (int at = 0; at <= 1000; at += 250) {
+            snprintf(path, sizeof path, "anywhere/part-%03d.tfrecord", f);
+            spoil(path, at);
+            assert_refused(hr_batch(hr_repeat(files_of("anywhere/*.tfrecord"), .count = HR_I64(2)), 8), saved, size,
+                           "state.file_changed", path);
+            spoil(path, at);
+        }
+    numbers rest = {.count = 0};
+    read_rest(hr_batch(hr_repeat(files_of("anywhere/*.tfrecord"), .count = HR_I64(2)), 8), saved, size, 0, &rest);
+    assert_int_equal(rest.count, 2 * ALL - 30 * 8);
+    hr_free(saved);
+}
+
+static void a_file_of_one_pattern_is_known_as_well(void **state)
+{
+    (void)state;
+    size_t size;
+    write_folder("alone", 3, RECORDS);
+    void *saved = state_of(hr_tfrecord("alone/part-*.tfrecord"), 70, 0, NULL, &size);
+    spoil("alone/part-002.tfrecord", 500); /* not read yet: nobody has seen it otherwise */
+    numbers rest = {.count = 0};
+    hr_iterator *it = iterate(hr_tfrecord("alone/part-*.tfrecord"), (way){.state = saved, .state_size = size});
+    read_numbers(it, 10, &rest);
+    assert_int_equal(rest.of[0], 70);
+    hr_iterator_free(it);
+    spoil("alone/part-000.tfrecord", 500);
+    assert_refused(hr_tfrecord("alone/part-*.tfrecord"), saved, size, "state.file_changed", "part-000");
+    hr_free(saved);
+}
+
+/* Nobody lists it: the function that makes its dataset knows it alone. */
+static hr_dataset *hidden_file(const hr_element *in, void *user)
+{
+    (void)in;
+    return hr_text_lines(user);
+}
+
+static void a_file_that_only_a_function_knows_is_known_as_well(void **state)
+{
+    (void)state;
+    size_t size;
+    char name[] = "hidden.txt";
+    write_file(name, "1\n2\n3\n4\n", 8);
+    void *saved = state_of(hr_flat_map(hr_range(3), hidden_file, name), 2, 0, NULL, &size);
+    write_file(name, "1\n2\n3\n5\n", 8);
+    assert_refused(hr_flat_map(hr_range(3), hidden_file, name), saved, size, "state.file_changed", "hidden.txt");
+    assert_int_equal(remove(name), 0);
+    assert_refused(hr_flat_map(hr_range(3), hidden_file, name), saved, size, "state.file_changed", "gone");
+    hr_free(saved);
+}
+
+static void large_files_are_looked_at_in_many_places(void **state)
+{
+    (void)state;
+    size_t size;
+    write_records("large.tfrecord", 0, 3000, 4000);
+    void *saved = state_of(hr_tfrecord("large.tfrecord"), 5, 0, NULL, &size);
+    spoil("large.tfrecord", 0);
+    assert_refused(hr_tfrecord("large.tfrecord"), saved, size, "state.file_changed", "large.tfrecord");
+    spoil("large.tfrecord", 0);
+    spoil("large.tfrecord", 1000);
+    assert_refused(hr_tfrecord("large.tfrecord"), saved, size, "state.file_changed", "large.tfrecord");
+    spoil("large.tfrecord", 1000);
+    write_records("large.tfrecord", 3000, 3000, 4000); /* the same size, other numbers everywhere */
+    assert_refused(hr_tfrecord("large.tfrecord"), saved, size, "state.file_changed", "large.tfrecord");
+    hr_free(saved);
+}
+
+static void a_state_fits_a_folder_that_was_moved_or_copied(void **state)
+{
+    (void)state;
+    size_t size;
+    numbers want = {.count = 0}, got = {.count = 0};
+    write_folder("here", FILES, RECORDS);
+    void *saved = state_of(shuffled_files_of("here/*.tfrecord"), 7, 2, NULL, &size);
+    read_rest(shuffled_files_of("here/*.tfrecord"), saved, size, 0, &want);
+    assert_int_equal(mkdir("far", 0777), 0);
+    assert_int_equal(rename("here", "far/there"), 0);
+    read_rest(shuffled_files_of("far/there/*.tfrecord"), saved, size, 0, &got);
+    assert_same_numbers(&want, &got);
+    spoil("far/there/part-001.tfrecord", 400);
+    assert_refused(shuffled_files_of("far/there/*.tfrecord"), saved, size, "state.file_changed",
+                   "far/there/part-001.tfrecord");
+    assert_refused(shuffled_files_of("far/there/part*.tfrecord"), saved, size, "state.other_arguments", "'list_files'");
+    hr_free(saved);
+}
+
+static void a_state_of_one_file_fits_it_wherever_it_is(void **state)
+{
+    (void)state;
+    size_t size;
+    numbers rest = {.count = 0};
+    write_records("single.tfrecord", 0, 20, 16);
+    void *saved = state_of(hr_tfrecord("single.tfrecord"), 12, 0, NULL, &size);
+    assert_int_equal(mkdir("elsewhere", 0777), 0);
+    assert_int_equal(rename("single.tfrecord", "elsewhere/single.tfrecord"), 0);
+    read_rest(hr_tfrecord("elsewhere/single.tfrecord"), saved, size, 0, &rest);
+    assert_int_equal(rest.count, 8);
+    assert_int_equal(rest.of[0], 12);
+    assert_refused(hr_tfrecord("single.tfrecord"), saved, size, "state.file_changed", "gone");
+    hr_free(saved);
+}
+
+/* What was known of files that the restored run has not met is not forgotten. */
+static void a_state_of_a_restored_run_knows_all_files(void **state)
+{
+    (void)state;
+    size_t size, again;
+    hr_error err;
+    void *second;
+    write_folder("twice", FILES, RECORDS);
+    void *first = state_of(hr_batch(hr_tfrecord("twice/*.tfrecord"), 5), 25, 0, NULL, &size);
+    hr_iterator *it = iterate(hr_batch(hr_tfrecord("twice/*.tfrecord"), 5), (way){.state = first, .state_size = size});
+    assert_ok(hr_iterator_save(it, &second, &again, &err), &err);
+    hr_iterator_free(it);
+    assert_int_equal(size, again);
+    assert_memory_equal(first, second, size);
+    spoil("twice/part-000.tfrecord", 300);
+    assert_refused(hr_batch(hr_tfrecord("twice/*.tfrecord"), 5), second, again, "state.file_changed", "part-000");
+    hr_free(first);
+    hr_free(second);
+}
+
+/* ---- how large it is ---- */
+
+static void a_state_stays_small_however_many_files_there_are(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    size_t size, few;
+    char path[64];
+    write_folder("few", 8, 20);
+    void *saved = state_of(shuffled_files_of("few/*.tfrecord"), 15, 2, NULL, &few);
+    if (few > 512) fail_msg("%zu bytes", few);
+    hr_free(saved);
+    write_folder("many", MANY, 1);
+    saved = state_of(shuffled_files_of("many/*.tfrecord"), MANY / 8, 2, NULL, &size);
+    if (size > 2048) fail_msg("%zu bytes", size);
+    for (int f = 0; f < MANY; f += 97) {
+        snprintf(path, sizeof path, "many/part-%03d.tfrecord", f);
+        spoil(path, 700);
+        assert_refused(shuffled_files_of("many/*.tfrecord"), saved, size, "state.file_changed", "one of");
+        spoil(path, 700);
+    }
+    hr_free(saved);
+}
+
+static void a_state_stays_small_however_long_names_are(void **state)
+{
+    (void)state;
+    size_t size;
+    char names[40][200];
+    hr_view view[40];
+    for (int i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "%0150d.tfrecord", i);
+        write_records(names[i], i, 1, 16);
+        view[i] = (hr_view){names[i], (int64_t)strlen(names[i])};
+    }
+    hr_tensor t = {.dtype = HR_STRING, .shape = HR_SHAPE(40), .count = 40, .data = view};
+    hr_dataset *ds = hr_interleave(hr_from_tensor_slices(&t, NULL, 1), hr_tfrecord_fn, NULL, .cycle_length = 16);
+    void *saved = state_of(hr_shuffle(ds, 10), 35, 0, NULL, &size);
+    if (size > 2048) fail_msg("%zu bytes", size);
+    hr_free(saved);
+}
+
+/* ---- readers ---- */
+
+static void a_state_goes_on_with_any_number_of_workers(void **state)
+{
+    (void)state;
+    static const int workers[] = {0, 1, 2, 3, 8, 16};
+    size_t size;
+    write_folder("workers", FILES, RECORDS);
+    for (int w = 0; w < 6; w++) {
+        numbers before = {.count = 0}, whole = {.count = 0};
+        void *saved = state_of(shuffled_files_of("workers/*.tfrecord"), 9, 4, &before, &size);
+        hr_iterator *it = iterate(shuffled_files_of("workers/*.tfrecord"), (way){0});
+        read_numbers(it, INT64_MAX, &whole);
+        hr_iterator_free(it);
+        read_rest(shuffled_files_of("workers/*.tfrecord"), saved, size, workers[w], &before);
+        assert_same_numbers(&whole, &before);
+        hr_free(saved);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
+        cmocka_unit_test(a_seed_that_was_drawn_goes_on_from_the_state),
+        cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
+        cmocka_unit_test(no_file_may_have_changed_anywhere),
+        cmocka_unit_test(a_file_of_one_pattern_is_known_as_well),
+        cmocka_unit_test(a_file_that_only_a_function_knows_is_known_as_well),
+        cmocka_unit_test(large_files_are_looked_at_in_many_places),
+        cmocka_unit_test(a_state_fits_a_folder_that_was_moved_or_copied),
+        cmocka_unit_test(a_state_of_one_file_fits_it_wherever_it_is),
+        cmocka_unit_test(a_state_of_a_restored_run_knows_all_files),
+        cmocka_unit_test(a_state_stays_small_however_many_files_there_are),
+        cmocka_unit_test(a_state_stays_small_however_long_names_are),
+        cmocka_unit_test(a_state_goes_on_with_any_number_of_workers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
