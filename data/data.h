@@ -330,6 +330,8 @@ typedef struct hr_map_opts {
     bool vectorized;
     uint64_t seed;
     void (*user_free)(void *user);
+    bool unordered;             /* elements that are done may pass those that take longer; see hr_options */
+    int64_t num_parallel_calls; /* checked and of no effect: workers share whatever there is to do, see hr_iterate */
 } hr_map_opts;
 HR_API hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts);
 #define hr_map(...) HR_CALL3_(hr_map_with, hr_map_opts, __VA_ARGS__, .struct_size = sizeof(hr_map_opts))
@@ -370,6 +372,7 @@ typedef struct hr_interleave_opts {
     int64_t block_length; /* default 1 */
     bool unordered;       /* a dataset that has nothing yet is passed over: the order is then one of many */
     void (*user_free)(void *user);
+    int64_t num_parallel_calls; /* as of hr_map; more than cycle_length are refused, as TensorFlow does */
 } hr_interleave_opts;
 HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts);
 #define hr_interleave(...)                                                                                             \
@@ -379,11 +382,14 @@ HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *u
  * start, one that has ended is replaced at once, and at the end the rest of a block is the next dataset's. */
 typedef struct hr_parallel_interleave_opts {
     size_t struct_size;
-    int64_t cycle_length;            /* default 4 */
-    int64_t block_length;            /* default 1 */
-    bool sloppy;                     /* as .unordered of hr_interleave */
-    int64_t prefetch_input_elements; /* datasets opened before their turn, at most 8, which is the default */
+    int64_t cycle_length;                   /* default 4 */
+    int64_t block_length;                   /* default 1 */
+    bool sloppy;                            /* as .unordered of hr_interleave */
+    const int64_t *prefetch_input_elements; /* HR_I64(2): datasets opened before their turn; default, and at most: 8 */
     void (*user_free)(void *user);
+    int64_t
+        buffer_output_elements; /* checked and of no effect: how far each dataset is read ahead is the engine's choice,
+                                       within the budget */
 } hr_parallel_interleave_opts;
 HR_API hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user,
                                                const hr_parallel_interleave_opts *opts);
@@ -425,7 +431,9 @@ HR_API hr_dataset *hr_shuffle_and_repeat_with(hr_dataset *in, int64_t buffer_siz
 
 typedef struct hr_batch_opts {
     size_t struct_size;
-    bool drop_remainder; /* default: the last batch may be short */
+    bool drop_remainder;        /* default: the last batch may be short */
+    bool unordered;             /* batches that are done may pass those that take longer; see hr_options */
+    int64_t num_parallel_calls; /* as of hr_map */
 } hr_batch_opts;
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
@@ -524,14 +532,18 @@ HR_API hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_f
     HR_CALL5_(hr_bucket_by_sequence_length_with, hr_bucket_by_sequence_length_opts, __VA_ARGS__,                       \
               .struct_size = sizeof(hr_bucket_by_sequence_length_opts))
 
-/* Drops elements at random so that those that pass have classes in the proportions of `target_dist`, `classes` weights of
- * any sum. Component "0" is the class, which `class` says (0 .. classes - 1; pure); the element is "1", or "1/name". */
+/* Elements at random, so that their classes have the proportions of `target_dist`, `classes` weights of any sum. Component "0"
+ * is the class, which `class` says (0 .. classes - 1; pure); the element is "1", or "1/name". As in TensorFlow there are two
+ * passes over `in`, side by side: one gives what comes, one gives what is not rejected, and the first is drawn as often
+ * as the proportions allow. So an element may come twice, and the end is that of either pass. Where the input has the
+ * target's proportions, all comes as it is. */
 typedef int64_t hr_class_fn(const hr_element *element, void *user);
 typedef struct hr_rejection_resample_opts {
     size_t struct_size;
     const double *initial_dist; /* the proportions of the input; default: counted as it passes. Copied */
     uint64_t seed;
     void (*user_free)(void *user);
+    bool reject_only; /* one pass, in which no element comes twice: more of them are rejected */
 } hr_rejection_resample_opts;
 HR_API hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, void *user,
                                               const double *target_dist, int classes,
@@ -608,7 +620,9 @@ typedef struct hr_sample_from_datasets_opts {
     bool stop_on_empty_dataset; /* the end is where one that has ended is drawn */
     bool exact_proportions;     /* not at random: each dataset as often as its weight says, as evenly as can be */
     uint64_t seed;
-    bool same_each_epoch;
+    bool same_each_epoch;        /* default: other draws every epoch (TensorFlow's rerandomize_each_iteration=True) */
+    hr_dataset *weights_dataset; /* in the place of .weights: an element of it for each draw, one float32 or float64 a
+                                    dataset, in one component or several. Its end is the end. Taken */
 } hr_sample_from_datasets_opts;
 HR_API hr_dataset *hr_sample_from_datasets_with(hr_dataset *const *in, int datasets,
                                                 const hr_sample_from_datasets_opts *opts);
@@ -672,6 +686,10 @@ typedef struct hr_options_opts {
     size_t struct_size;
     bool tf_compat; /* accept and refuse what TensorFlow accepts and refuses */
     uint64_t seed;  /* of operators that have none of their own */
+    /* TensorFlow's deterministic=False: whatever is ready may pass what is not, as with .unordered of each operator. No
+     * element is lost or comes twice, but the order is one of many, and hr_iterator_save refuses as soon as it is another than
+     * the one that it would be otherwise (HR_FAILED_PRECONDITION, "state.unordered"). A restored run keeps order. */
+    bool unordered;
 } hr_options_opts;
 HR_API hr_dataset *hr_options_with(hr_dataset *in, const hr_options_opts *opts);
 #define hr_options(...) HR_CALL1_(hr_options_with, hr_options_opts, __VA_ARGS__, .struct_size = sizeof(hr_options_opts))
@@ -781,6 +799,7 @@ typedef struct hr_parse_example_opts {
     /* Of records that do not parse: their rows are left out, of a batch, too, which is short then; HR_RESYNC is as HR_SKIP. A budget ends the
      * pipeline as soon as all threads together have seen more: which rows came before then depends on their timing. */
     hr_policy policy;
+    bool unordered; /* as of hr_map */
 } hr_parse_example_opts;
 
 /* Parses each string as a tf.Example into the features' components. Before batch or after: the cost is the same. Copies

@@ -3,6 +3,7 @@
 #include "base/constructor.h"
 #include "data/dataset.h"
 #include <headrace/data.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* What there is when there is no memory for a dataset: one for all, never freed. */
@@ -134,6 +135,17 @@ hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *firs
     hr_dataset *ds = hr_dataset_new(op, spec, in, count + 1);
     hr_free(in);
     return ds;
+}
+
+hr_status hr__parallel_calls_check(const char *op, int64_t calls, int64_t most, hr_error *err)
+{
+    if (calls >= HR_AUTOTUNE && calls <= most) return HR_OK;
+    if (calls > most)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "parallel_calls",
+                       "%s: expected num_parallel_calls of at most %" PRId64 ", its cycle_length, got %" PRId64, op,
+                       most, calls);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "parallel_calls",
+                   "%s: expected num_parallel_calls > 0, or HR_AUTOTUNE, got %" PRId64, op, calls);
 }
 
 /* ---- cardinality ---- */

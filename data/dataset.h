@@ -30,6 +30,12 @@ hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *firs
 /* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
 uint64_t hr__dataset_identity(const hr_dataset *ds);
 
+/* The operator with its arguments: "batch(512, drop_remainder)"; what does not fit is cut off. */
+void hr__dataset_describe(const hr_dataset *ds, char *text, size_t size);
+
+/* tf.data's num_parallel_calls, for `check`: 0, HR_AUTOTUNE, or 1 to `most`. No thread depends on it. */
+hr_status hr__parallel_calls_check(const char *op, int64_t calls, int64_t most, hr_error *err);
+
 /* A dataset with nothing but this error. */
 hr_dataset *hr__dataset_failed(const hr_error *error);
 

@@ -10,7 +10,7 @@ typedef struct interleave_spec {
     hr_dataset_fn *fn;
     void *user;
     void (*user_free)(void *user);
-    int64_t cycle_length, block_length;
+    int64_t cycle_length, block_length, parallel_calls;
     int64_t ahead;            /* datasets opened before their turn, at most */
     bool unordered;           /* a slot that has nothing yet may be passed over */
     bool older;               /* parallel_interleave's order */

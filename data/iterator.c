@@ -55,6 +55,7 @@ static void set_options(engine *e, const hr_iterate_opts *opts)
     e->seed = opts->seed ? opts->seed : draw_seed();
     e->seed_drawn = opts->seed == 0;
     e->stall = stall ? strtoull(stall, NULL, 0) : 0;
+    e->restored = opts->state != NULL;
     e->started = uv_hrtime();
 }
 
@@ -113,7 +114,7 @@ hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
 static bool nothing_yet(const hr_iterator *it)
 {
     const engine *e = &it->engine;
-    const stage *s = it->input.stage;
+    stage *s = it->input.stage;
     return !hr__stage_head_ready(s) && !hr__stage_is_over(s) && !engine_cancelled(e) && !e->no_memory;
 }
 

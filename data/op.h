@@ -23,6 +23,7 @@ typedef struct hr_work hr_work; /* one thread's: scratch memory, the unit at han
 typedef struct hr_schema_builder hr_schema_builder;
 typedef struct hr_token_writer hr_token_writer; /* what an operator adds to a saved state */
 typedef struct hr_token_reader hr_token_reader;
+typedef struct hr_description hr_description; /* of an operator's arguments, for people */
 
 enum { HR_OP_ABI = 1, HR_MAX_INPUTS = 64 /* those of the dataset itself */ };
 
@@ -53,11 +54,13 @@ typedef struct hr_op_files {
     hr_status (*find)(const char *pattern, hr_file_list *out, hr_error *err);
 } hr_op_files;
 
-/* What options and prefetch set for all that stands below them. */
+/* What an operator sets for its own stage, and what options and prefetch set for all that stands below them. */
 typedef struct hr_settings {
     bool tf_compat;
-    uint64_t seed;  /* of operators without one; 0: the iterator's */
-    int64_t window; /* of the next stage below alone: units that it may run ahead; 0: the engine's choice */
+    uint64_t seed;        /* of operators without one; 0: the iterator's */
+    int64_t window;       /* of the next stage below alone: units that it may run ahead; 0: the engine's choice */
+    bool unordered;       /* a unit that is ready may leave before those in front of it */
+    bool stage_unordered; /* the same, of the next stage below alone */
 } hr_settings;
 
 typedef struct hr_op {
@@ -101,9 +104,11 @@ typedef struct hr_op {
     /* Of a source of files. A saved state knows them by their names below the folder that all share, wherever that lies, by
      * their sizes and samples of their bytes; rows that were kept in a file know the pattern as it stands. */
     hr_op_files (*files)(const void *spec);
+    /* Says its arguments as hr_explain shows them, those that are not their defaults: "shuffle(10000, seed 7)". */
+    void (*describe)(const void *spec, hr_description *to);
     /* HR_IGNORES_ERRORS: told of each error that is dropped, on any thread. */
     void (*ignored)(const void *spec, const hr_error *err);
-    /* HR_PASSES_ROWS: changes what holds for all that stands below. */
+    /* Changes what holds for this operator's stage and, with HR_PASSES_ROWS, for all that stands below. */
     void (*settings)(const void *spec, hr_settings *below);
 
     /* How many elements come out, if the inputs have `in`: both may be HR_INFINITE_CARDINALITY or HR_UNKNOWN_CARDINALITY. NULL: as many as come in
@@ -118,6 +123,13 @@ HR_API int64_t hr_cardinality_of_input(const void *spec, const int64_t *in); /* 
 HR_API void hr_identify(uint64_t *sum, const void *bytes, size_t size);
 HR_API void hr_identify_i64(uint64_t *sum, int64_t value);
 HR_API void hr_identify_text(uint64_t *sum, const char *text); /* NULL is allowed */
+
+/* Each adds an argument: "7", or "name 7"; a text is clipped. `name` may be NULL. The last three say nothing of a zero. */
+HR_API void hr_describe_number(hr_description *to, const char *name, int64_t value);
+HR_API void hr_describe_text(hr_description *to, const char *name, const char *text); /* NULL: nothing */
+HR_API void hr_describe_option(hr_description *to, const char *name, int64_t value);
+HR_API void hr_describe_flag(hr_description *to, const char *name, bool given);
+HR_API void hr_describe_seed(hr_description *to, uint64_t seed, bool same_each_epoch);
 
 /* Puts an operator on top of `inputs` datasets (takes them) and freezes a copy of `spec`. The first failed input passes
  * through unchanged; what check says sticks to the new dataset. Never NULL: for lack of memory gives one static dataset
@@ -211,7 +223,12 @@ HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, 
 
 /* Random key of this operator and `seed` (0: the pipeline's); of the epoch as well, unless all epochs are alike. */
 HR_API uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch);
-HR_API bool hr_plan_tf_compat(const hr_plan *p);          /* hr_options(.tf_compat = true) stands above */
+HR_API bool hr_plan_tf_compat(const hr_plan *p); /* hr_options(.tf_compat = true) stands above */
+/* The order is free, of this operator (`own`) or by hr_options(.unordered = true) above. Not in a restored run: what is read
+ * again must come as it came. */
+HR_API bool hr_plan_unordered(const hr_plan *p, bool own);
+/* Something was given in another order than (data, seed, epoch) would have it: no state can be saved from here on. */
+HR_API void hr_plan_disordered(hr_plan *p);
 HR_API const hr_schema *hr_plan_schema(const hr_plan *p); /* of this operator */
 HR_API uint64_t hr_plan_identity(const hr_plan *p);       /* of what stands below: operators, arguments, components */
 HR_API bool hr_plan_failed(const hr_plan *p);    /* behind an HR_END of hr_pull: that input ended with an error */

@@ -108,6 +108,7 @@ hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error
         if (err) *err = *failed;
         return failed->code;
     }
+    HR_TRY(hr__order_kept(&it->engine, err));
     hr__text_bytes(&b, MAGIC, sizeof MAGIC);
     hr__put_u32(&b, VERSION);
     hr__put_number(&b, it->engine.seed);

@@ -15,7 +15,8 @@
  *   work.c      work on a unit             budget.c    what fits
  *   view.c      elements for functions     explain.c   what it was like
  *   cancel.c    calling it off             explain_dataset.c  what it will be like
- *   trace.c     every unit, for a viewer   noted.c     the files that were read */
+ *   trace.c     every unit, for a viewer   noted.c     the files that were read
+ *   order.c     which unit leaves next */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
@@ -209,10 +210,12 @@ struct stage {
     hr_plan *top;
     returns *returns;
     unit *ring;
-    int ring_units;   /* how many it has; those beyond the window are there for it to grow */
-    stage *waits_for; /* set by the plan, read after it */
-    hr_work *planner; /* the thread that plans now */
-    unit *current;    /* what it plans */
+    uint8_t place[MAX_WINDOW]; /* which unit stands at number % ring_units; guarded by the lock */
+    int ring_units;            /* how many it has; those beyond the window are there for it to grow */
+    bool unordered;            /* what is ready may leave before what is not */
+    stage *waits_for;          /* set by the plan, read after it */
+    hr_work *planner;          /* the thread that plans now */
+    unit *current;             /* what it plans */
     hr_token_writer *writer;
     int64_t plan_room; /* of the unit being planned */
     stage_times times;
@@ -261,7 +264,8 @@ typedef struct noted_file {
 
 /* A line of hr_explain: a stage, or all that are alike, such as files read side by side. */
 typedef struct line {
-    char name[120];
+    char kind[120]; /* names of its operators */
+    char name[400]; /* the same with their arguments, as far as those are alike in all */
     int depth, stages, window, grown;
     int64_t units, elements, rows, waits, queued, errors;
     uint64_t plan_ns, work_ns;
@@ -306,6 +310,8 @@ struct engine {
     size_t reserved;    /* for units that are being planned and worked on */
     size_t largest_unit;
     bool seed_drawn;
+    bool restored;   /* what is read again must come as it came then: nothing is brought forward */
+    bool disordered; /* some unit has left before those in front of it */
     atomic_bool no_memory;
 };
 
@@ -377,7 +383,6 @@ void hr__holder_drop(hr_plan *p);
 void hr__engine_lock(engine *e);
 void hr__engine_unlock(engine *e);              /* and sends the wakes that were asked for */
 bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
-bool hr__stage_head_ready(const stage *s);
 bool hr__stage_is_over(const stage *s);
 void hr__engine_taken(stage *s);  /* a unit of it was taken */
 void hr__stage_starves(stage *s); /* its reader found nothing */
@@ -387,6 +392,11 @@ void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 uint64_t hr__engine_seed(engine *e);
 void hr__engine_stall(engine *e);
+
+/* order.c. With the lock held: all but the last. */
+unit *hr__stage_unit(const stage *s, int64_t number);
+bool hr__stage_head_ready(stage *s); /* if its order is free, brings forward what is ready */
+hr_status hr__order_kept(engine *e, hr_error *err);
 
 /* cancel.c */
 void hr__engine_cancel(engine *e); /* from any thread; waits for nothing */

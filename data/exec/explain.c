@@ -35,17 +35,25 @@ const hr_report_line *hr_iterator_report(hr_iterator *it)
 
 /* ---- stages ---- */
 
-static void add_name(line *l, const char *name)
+static void append(char *text, size_t size, const char *name)
 {
-    const size_t used = strlen(l->name);
-    snprintf(l->name + used, sizeof l->name - used, "%s%s", used ? " > " : "", name);
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s", used ? " > " : "", name);
+}
+
+static void add_name(line *l, const hr_dataset *ds)
+{
+    char described[200];
+    hr__dataset_describe(ds, described, sizeof described);
+    append(l->kind, sizeof l->kind, ds->op->name);
+    append(l->name, sizeof l->name, described);
 }
 
 /* The operators that pull from each other directly, as far as the datasets say: nodes come into being while it runs. */
 static void name_nodes(line *l, const hr_dataset *ds, const hr_dataset *below)
 {
     if (below && hr__dataset_is_node(ds, below)) name_nodes(l, below, below->inputs ? below->in[0] : NULL);
-    add_name(l, ds->op->name);
+    add_name(l, ds);
 }
 
 line hr__line_of(const stage *s)
@@ -53,7 +61,7 @@ line hr__line_of(const stage *s)
     line l = {.depth = s->depth, .stages = 1, .window = s->window, .unit_bytes = s->unit_bytes};
     name_nodes(&l, s->top->ds, s->top->below);
     for (int i = 0; i < s->works; i++)
-        if (s->work[i].ds != s->top->ds) add_name(&l, s->work[i].ds->op->name);
+        if (s->work[i].ds != s->top->ds) add_name(&l, s->work[i].ds);
     l.units = s->times.units, l.elements = s->times.elements, l.rows = s->times.rows, l.waits = s->times.waits;
     l.plan_ns = s->times.plan_ns, l.work_ns = s->times.work_ns;
     l.errors = s->times.errors;
@@ -64,6 +72,7 @@ line hr__line_of(const stage *s)
 
 static void merge(line *into, const line *l)
 {
+    if (strcmp(into->name, l->name) != 0) memcpy(into->name, l->kind, sizeof l->kind);
     into->stages += l->stages;
     into->units += l->units, into->elements += l->elements, into->rows += l->rows, into->waits += l->waits;
     into->queued += l->queued;
@@ -72,11 +81,11 @@ static void merge(line *into, const line *l)
     if (l->unit_bytes > into->unit_bytes) into->unit_bytes = l->unit_bytes;
 }
 
-/* Stages of one name at one depth are one line. Returns how many lines there are then. */
+/* Stages of one kind at one depth are one line. Returns how many lines there are then. */
 static int add_line(line *lines, int count, const line *l)
 {
     int same = 0;
-    while (same < count && (lines[same].depth != l->depth || strcmp(lines[same].name, l->name) != 0)) same++;
+    while (same < count && (lines[same].depth != l->depth || strcmp(lines[same].kind, l->kind) != 0)) same++;
     if (same < count)
         merge(&lines[same], l);
     else if (count < MAX_LINES)

@@ -49,6 +49,18 @@ static void indent(hr__text *t, int depth)
     for (int i = 0; i < depth; i++) hr__text_add(t, "  ");
 }
 
+/* What is set for the stage, and all below it, by operators that do nothing else. */
+static void write_settings(hr__text *t, const hr_dataset *ds, const hr_dataset *top, int depth)
+{
+    char described[200];
+    for (; ds != top; ds = ds->in[0]) {
+        if (!(ds->op->traits & HR_PASSES_ROWS)) continue;
+        hr__dataset_describe(ds, described, sizeof described);
+        indent(t, depth + 1);
+        hr__text_printf(t, "under %s\n", described);
+    }
+}
+
 /* Operators between a batch and what its stage really pulls from: their work was moved above it. */
 static void write_moved(hr__text *t, const stage *s, int depth)
 {
@@ -89,6 +101,7 @@ static void explain_stage(hr__text *t, hr_dataset *ds, const hr_settings *settin
     write_schema(t, &ds->out.schema);
     write_cardinality(t, ds);
     hr__text_add(t, "\n");
+    write_settings(t, ds, s.top->ds, depth);
     write_moved(t, &s, depth);
     explain_inputs(t, s.top->ds, s.top->below, &s.top->below_settings, depth + 1);
     hr__plan_node_free(s.top);

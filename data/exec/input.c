@@ -46,7 +46,7 @@ static bool take_head(hr_plan *p, input *in, hr_status *none)
 {
     stage *s = in->stage;
     hr__engine_lock(s->engine);
-    if (hr__stage_head_ready(s)) in->head = &s->ring[s->taken % s->ring_units];
+    if (hr__stage_head_ready(s)) in->head = hr__stage_unit(s, s->taken);
     *none = hr__stage_is_over(s) ? HR_END : HR_WAIT;
     hr__engine_unlock(s->engine);
     if (!in->head) return false;

@@ -62,6 +62,17 @@ void *hr_plan_shared(hr_plan *p, size_t size, bool (*make)(void *), void (*unmak
 }
 
 bool hr_plan_tf_compat(const hr_plan *p) { return p->settings.tf_compat; }
+bool hr_plan_unordered(const hr_plan *p, bool own)
+{
+    return (own || p->settings.unordered) && !p->stage->engine->restored;
+}
+
+void hr_plan_disordered(hr_plan *p)
+{
+    hr__engine_lock(p->stage->engine);
+    p->stage->engine->disordered = true;
+    hr__engine_unlock(p->stage->engine);
+}
 
 /* ---- op.h: inputs that come and go ---- */
 

@@ -30,7 +30,6 @@ void hr__engine_wake_consumer(engine *e)
 /* ---- the rings ---- */
 
 static int64_t in_flight(const stage *s) { return s->planned - s->taken; }
-bool hr__stage_head_ready(const stage *s) { return s->taken < s->planned && s->ring[s->taken % s->ring_units].ready; }
 bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->planned; }
 
 static bool can_plan(engine *e, const stage *s)
@@ -236,7 +235,7 @@ void hr__engine_note(engine *e, const hr_error *err)
 static void note_trace(const stage *s, const unit *u, int64_t number, trace_unit t)
 {
     const line l = hr__line_of(s);
-    t.stage = l.name;
+    t.stage = l.kind;
     t.number = number;
     t.rows = u->rows ? u->rows->c.rows : 0;
     hr__trace_unit(s->engine->trace, &t);
@@ -281,7 +280,7 @@ static parts *begin(stage *s, hr_work *w)
 static void plan_and_work(stage *s, hr_work *w)
 {
     engine *e = s->engine;
-    unit *u = &s->ring[s->planned % s->ring_units];
+    unit *u = hr__stage_unit(s, s->planned);
     parts *returned = begin(s, w);
     const size_t reserved = s->unit_bytes;
     e->reserved += reserved;

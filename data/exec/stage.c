@@ -92,6 +92,9 @@ static hr_dataset *pass_settings(hr_dataset *ds, hr_settings *settings)
 /* From an operator that ignores errors downwards they end here; above it, work fails as ever. */
 static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
 {
+    hr_settings own = *settings;
+    if (ds->op->settings) ds->op->settings(ds->spec, &own);
+    s->unordered |= own.unordered || own.stage_unordered;
     if (ds->op->traits & HR_IGNORES_ERRORS) s->ignores = ds;
     s->numbered |= (ds->op->traits & HR_RANDOM_ROWS) != 0;
     if (!ds->op->work) return true;
@@ -110,7 +113,9 @@ bool hr__stage_cut(stage *s, hr_settings settings)
     bool fits = true;
     for (; !ds->op->plan; ds = pass_settings(ds->in[0], &settings)) fits &= add_op(s, ds, &settings);
     s->window = (int)settings.window;
+    s->unordered |= settings.unordered || settings.stage_unordered;
     settings.window = 0;
+    settings.stage_unordered = false;
     const hr_settings own = settings;
     hr_dataset *below = ds->inputs ? ds->in[0] : NULL;
     fits = fits && add_op(s, ds, &own);
@@ -140,6 +145,7 @@ static bool make_ring(stage *s, bool opened)
     s->ring_units = tuned && s->window < MAX_WINDOW / GROWTH ? GROWTH * s->window : s->window;
     s->ring = hr_calloc((size_t)s->ring_units, sizeof *s->ring);
     bool done = s->ring != NULL;
+    for (int i = 0; i < s->ring_units; i++) s->place[i] = (uint8_t)i;
     for (int i = 0; done && i < s->ring_units; i++)
         done = (s->ring[i].blob = hr_calloc(1, s->top->ds->op->unit_size + 1)) != NULL;
     return done;

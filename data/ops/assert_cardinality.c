@@ -59,6 +59,12 @@ static int64_t assert_cardinality(const void *spec, const int64_t *in)
     return ((const assert_spec *)spec)->cardinality;
 }
 
+static void assert_describe(const void *spec, hr_description *to)
+{
+    const assert_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->cardinality);
+}
+
 const hr_op hr_op_assert_cardinality = {
     .head = HR_OP_HEAD,
     .name = "assert_cardinality",
@@ -69,6 +75,7 @@ const hr_op hr_op_assert_cardinality = {
     .plan = assert_plan,
     .identity = assert_identity,
     .cardinality = assert_cardinality,
+    .describe = assert_describe,
 };
 
 hr_dataset *hr_assert_cardinality(hr_dataset *in, int64_t cardinality)

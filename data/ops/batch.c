@@ -1,11 +1,14 @@
 /* batch: makes each run of `batch_size` elements one element of the next level. Moves no byte: it only says where
  * elements end; the rows are gathered in the work that follows. */
+#include "base/constructor.h"
 #include "data/batches.h"
+#include "data/dataset.h"
+#include <headrace/data.h>
 #include <inttypes.h>
 
 typedef struct batch_spec {
-    int64_t size;
-    bool drop_remainder;
+    int64_t size, parallel_calls;
+    bool drop_remainder, unordered;
 } batch_spec;
 
 /* A unit ends with a closed element, so between units there is nothing to save. */
@@ -21,6 +24,7 @@ static hr_status batch_check(const void *spec, const hr_schema *const *in, hr_sc
         return hr_fail(err, HR_INVALID_ARGUMENT, "batch.size",
                        "batch: expected batch_size > 0, got %" PRId64 "; give the number of elements of a batch",
                        sp->size);
+    HR_TRY(hr__parallel_calls_check("batch", sp->parallel_calls, INT64_MAX, err));
     hr_schema_add_level(out);
     return HR_OK;
 }
@@ -69,6 +73,19 @@ static int64_t batch_cardinality(const void *spec, const int64_t *in)
     return in[0] / sp->size + (!sp->drop_remainder && in[0] % sp->size != 0);
 }
 
+static void batch_settings(const void *spec, hr_settings *below)
+{
+    below->stage_unordered |= ((const batch_spec *)spec)->unordered;
+}
+
+static void batch_describe(const void *spec, hr_description *to)
+{
+    const batch_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->size);
+    hr_describe_flag(to, "drop_remainder", sp->drop_remainder);
+    hr_describe_flag(to, "unordered", sp->unordered);
+}
+
 const hr_op hr_op_batch = {
     .head = HR_OP_HEAD,
     .name = "batch",
@@ -80,10 +97,16 @@ const hr_op hr_op_batch = {
     .work = batch_work,
     .identity = batch_identity,
     .cardinality = batch_cardinality,
+    .settings = batch_settings,
+    .describe = batch_describe,
 };
 
 hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts)
 {
-    batch_spec spec = {.size = batch_size, .drop_remainder = opts && opts->drop_remainder};
+    const hr_batch_opts o = HR__OPTIONS(hr_batch_opts, opts);
+    const batch_spec spec = {.size = batch_size,
+                             .drop_remainder = o.drop_remainder,
+                             .unordered = o.unordered,
+                             .parallel_calls = o.num_parallel_calls};
     return hr_dataset_new(&hr_op_batch, &spec, &in, 1);
 }

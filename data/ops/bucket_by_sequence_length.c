@@ -105,12 +105,19 @@ static hr_status bucket_work(const void *spec, const void *unit, hr_work *w, hr_
     return HR_OK;
 }
 
+static void bucket_describe(const void *spec, hr_description *to)
+{
+    const bucket_spec *sp = spec;
+    hr_describe_number(to, "buckets", sp->b->count + 1);
+}
+
 const hr_op hr_op_bucket_by_sequence_length = {
     .head = HR_OP_HEAD,
     .name = "bucket_by_sequence_length",
     .spec_size = sizeof(bucket_spec),
     .check = bucket_check,
     .work = bucket_work,
+    .describe = bucket_describe,
 };
 
 /* ---- putting it together ---- */

@@ -140,6 +140,13 @@ static hr_status cache_work(const void *spec, const void *unit_, hr_work *w, hr_
     return HR_OK;
 }
 
+static void cache_describe(const void *spec, hr_description *to)
+{
+    const cache_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->file ? sp->file : "in memory");
+    hr_describe_option(to, "max_bytes", (int64_t)sp->max_bytes);
+}
+
 const hr_op hr_op_cache = {
     .head = HR_OP_HEAD,
     .name = "cache",
@@ -155,6 +162,7 @@ const hr_op hr_op_cache = {
     .work = cache_work,
     .close = cache_close,
     .cardinality = hr_cardinality_of_input,
+    .describe = cache_describe,
 };
 
 hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts)

@@ -132,6 +132,13 @@ static int64_t choose_cardinality(const void *spec, const int64_t *in)
     return HR_INFINITE_CARDINALITY;
 }
 
+static void choose_describe(const void *spec, hr_description *to)
+{
+    const choose_spec *sp = spec;
+    hr_describe_number(to, "datasets", sp->datasets);
+    hr_describe_flag(to, "go_on", sp->go_on);
+}
+
 const hr_op hr_op_choose_from_datasets = {
     .head = HR_OP_HEAD,
     .name = "choose_from_datasets",
@@ -144,6 +151,7 @@ const hr_op hr_op_choose_from_datasets = {
     .close = choose_close,
     .identity = choose_identity,
     .cardinality = choose_cardinality,
+    .describe = choose_describe,
 };
 
 hr_dataset *hr_choose_from_datasets_with(hr_dataset *const *in, int datasets, hr_dataset *choice,

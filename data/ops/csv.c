@@ -341,6 +341,13 @@ static void csv_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, hr__policy_on_error(sp->policy));
 }
 
+static void csv_describe(const void *spec, hr_description *to)
+{
+    const csv_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->pattern);
+    hr_describe_number(to, "columns", sp->format ? sp->format->columns : 0);
+}
+
 const hr_op hr_op_csv = {
     .head = HR_OP_HEAD,
     .name = "csv",
@@ -358,6 +365,7 @@ const hr_op hr_op_csv = {
     .close = csv_close,
     .identity = csv_identity,
     .files = csv_files,
+    .describe = csv_describe,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_csv_opts *opts)

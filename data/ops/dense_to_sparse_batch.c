@@ -126,6 +126,12 @@ static void sparse_identity(const void *spec, uint64_t *sum)
     for (int d = 0; d < row->rank; d++) hr_identify_i64(sum, row->dims[d]);
 }
 
+static void sparse_describe(const void *spec, hr_description *to)
+{
+    const sparse_spec *sp = spec;
+    for (int i = 0; i < sp->row_shape.rank; i++) hr_describe_number(to, i ? NULL : "row_shape", sp->row_shape.dims[i]);
+}
+
 const hr_op hr_op_dense_to_sparse_batch = {
     .head = HR_OP_HEAD,
     .name = "dense_to_sparse_batch",
@@ -134,6 +140,7 @@ const hr_op hr_op_dense_to_sparse_batch = {
     .check = sparse_check,
     .work = sparse_work,
     .identity = sparse_identity,
+    .describe = sparse_describe,
 };
 
 hr_dataset *hr_dense_to_sparse_batch_with(hr_dataset *in, int64_t batch_size, hr_shape row_shape,

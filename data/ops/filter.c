@@ -125,12 +125,20 @@ static hr_status filter_work(const void *spec, const void *unit, hr_work *w, hr_
     return rows->levels ? keep_batches(w, rows, bits, words, err) : hr_keep_rows(w, rows, bits, err);
 }
 
+static void filter_describe(const void *spec, hr_description *to)
+{
+    const filter_spec *sp = spec;
+    hr_describe_flag(to, "rows", sp->rows_fn != NULL);
+    hr_describe_seed(to, sp->seed, false);
+}
+
 const hr_op hr_op_filter = {
     .head = HR_OP_HEAD,
     .name = "filter",
     .spec_size = sizeof(filter_spec),
     .check = filter_check,
     .work = filter_work,
+    .describe = filter_describe,
 };
 
 hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user)

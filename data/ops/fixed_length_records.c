@@ -137,6 +137,15 @@ static void fixed_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->footer_bytes);
 }
 
+static void fixed_describe(const void *spec, hr_description *to)
+{
+    const fixed_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->source.pattern);
+    hr_describe_number(to, NULL, sp->record_bytes);
+    hr_describe_option(to, "header_bytes", sp->header_bytes);
+    hr_describe_option(to, "footer_bytes", sp->footer_bytes);
+}
+
 const hr_op hr_op_fixed_length_records = {
     .head = HR_OP_HEAD,
     .name = "fixed_length_records",
@@ -152,6 +161,7 @@ const hr_op hr_op_fixed_length_records = {
     .close = fixed_close,
     .identity = fixed_identity,
     .files = fixed_files,
+    .describe = fixed_describe,
 };
 
 hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t record_bytes,

@@ -335,6 +335,12 @@ static int64_t arrow_cardinality(const void *spec, const int64_t *in)
     return ((const arrow_spec *)spec)->array.length;
 }
 
+static void arrow_describe(const void *spec, hr_description *to)
+{
+    const arrow_spec *sp = spec;
+    hr_describe_number(to, "components", sp->components);
+}
+
 const hr_op hr_op_from_arrow = {
     .head = HR_OP_HEAD,
     .name = "from_arrow",
@@ -349,6 +355,7 @@ const hr_op hr_op_from_arrow = {
     .work = arrow_work,
     .identity = arrow_identity,
     .cardinality = arrow_cardinality,
+    .describe = arrow_describe,
 };
 
 hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSchema *schema, const hr_from_arrow_opts *opts)

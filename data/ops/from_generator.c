@@ -188,6 +188,14 @@ static int64_t generator_cardinality(const void *spec, const int64_t *in)
     return sp->o.count ? HR_INFINITE_CARDINALITY : HR_UNKNOWN_CARDINALITY;
 }
 
+static void generator_describe(const void *spec, hr_description *to)
+{
+    const generator_spec *sp = spec;
+    hr_describe_flag(to, "by_number", sp->o.by_number);
+    hr_describe_flag(to, "thread_safe", sp->o.thread_safe);
+    hr_describe_seed(to, sp->o.seed, false);
+}
+
 const hr_op hr_op_from_generator = {
     .head = HR_OP_HEAD,
     .name = "from_generator",
@@ -206,6 +214,7 @@ const hr_op hr_op_from_generator = {
     .load = generator_load,
     .identity = generator_identity,
     .cardinality = generator_cardinality,
+    .describe = generator_describe,
 };
 
 hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_from_generator_opts *opts)

@@ -147,6 +147,12 @@ static int64_t slices_cardinality(const void *spec, const int64_t *in)
     return ((const slices_spec *)spec)->own[0].shape.dims[0];
 }
 
+static void slices_describe(const void *spec, hr_description *to)
+{
+    const slices_spec *sp = spec;
+    hr_describe_number(to, "tensors", sp->count);
+}
+
 const hr_op hr_op_from_tensor_slices = {
     .head = HR_OP_HEAD,
     .name = "from_tensor_slices",
@@ -159,6 +165,7 @@ const hr_op hr_op_from_tensor_slices = {
     .plan = slices_plan,
     .identity = slices_identity,
     .cardinality = slices_cardinality,
+    .describe = slices_describe,
 };
 
 hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count)

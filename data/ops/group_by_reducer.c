@@ -168,6 +168,13 @@ static void reducer_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, (int64_t)sp->o.seed);
 }
 
+static void reducer_describe(const void *spec, hr_description *to)
+{
+    const reducer_spec *sp = spec;
+    hr_describe_number(to, "state_size", (int64_t)sp->o.state_size);
+    hr_describe_seed(to, sp->o.seed, false);
+}
+
 const hr_op hr_op_group_by_reducer = {
     .head = HR_OP_HEAD,
     .name = "group_by_reducer",
@@ -182,6 +189,7 @@ const hr_op hr_op_group_by_reducer = {
     .close = reducer_close,
     .held_from = reducer_held_from,
     .identity = reducer_identity,
+    .describe = reducer_describe,
 };
 
 hr_dataset *hr_group_by_reducer_with(hr_dataset *in, hr_key_fn *key, void *user, const hr_group_by_reducer_opts *opts)

@@ -270,6 +270,15 @@ static void group_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->drop_remainder);
 }
 
+static void group_describe(const void *spec, hr_description *to)
+{
+    const group_spec *sp = spec;
+    hr_describe_option(to, "window_size", sp->window_size);
+    hr_describe_flag(to, "window_size_fn", sp->window_size_fn != NULL);
+    hr_describe_option(to, "batch_size", sp->batch_size);
+    hr_describe_flag(to, "drop_remainder", sp->drop_remainder);
+}
+
 const hr_op hr_op_group_by_window = {
     .head = HR_OP_HEAD,
     .name = "group_by_window",
@@ -287,6 +296,7 @@ const hr_op hr_op_group_by_window = {
     .load = group_load,
     .held_from = group_held_from,
     .identity = group_identity,
+    .describe = group_describe,
 };
 
 hr_dataset *hr_group_by_window_with(hr_dataset *in, hr_key_fn *key, void *user, int64_t window_size,

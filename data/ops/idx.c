@@ -226,6 +226,12 @@ static void idx_close(void *state) { hr__byte_source_close(state); }
 
 static hr_op_files idx_files(const void *spec) { return hr__byte_source_files(&((const idx_spec *)spec)->source); }
 
+static void idx_describe(const void *spec, hr_description *to)
+{
+    const idx_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->source.pattern);
+}
+
 const hr_op hr_op_idx = {
     .head = HR_OP_HEAD,
     .name = "idx",
@@ -241,6 +247,7 @@ const hr_op hr_op_idx = {
     .load = idx_load,
     .close = idx_close,
     .files = idx_files,
+    .describe = idx_describe,
 };
 
 hr_dataset *hr_idx_with(const char *pattern, const hr_idx_opts *opts)

@@ -26,6 +26,12 @@ static void ignore_ignored(const void *spec, const hr_error *error)
     hr__policy_tell(sp->telling, error);
 }
 
+static void ignore_errors_describe(const void *spec, hr_description *to)
+{
+    const ignore_spec *sp = spec;
+    hr_describe_flag(to, "log_warning", sp->log_warning);
+}
+
 const hr_op hr_op_ignore_errors = {
     .head = HR_OP_HEAD,
     .name = "ignore_errors",
@@ -34,6 +40,7 @@ const hr_op hr_op_ignore_errors = {
     .spec_copy = ignore_spec_copy,
     .spec_free = ignore_spec_free,
     .ignored = ignore_ignored,
+    .describe = ignore_errors_describe,
 };
 
 hr_dataset *hr_ignore_errors_with(hr_dataset *in, const hr_ignore_errors_opts *opts)

@@ -7,6 +7,7 @@
  * slot whose dataset has ended takes the next one at once, and when there is none left, the next slot only goes on with
  * the block that was begun. */
 #include "base/constructor.h"
+#include "data/dataset.h"
 #include "data/interleave.h"
 
 enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1 };
@@ -50,6 +51,10 @@ static hr_status interleave_check(const void *spec, const hr_schema *const *in, 
     if (sp->block_length < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.block_length",
                        "interleave: expected block_length > 0, got %lld", (long long)sp->block_length);
+    if (sp->ahead < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.prefetch",
+                       "interleave: expected prefetch_input_elements >= 0 and buffer_output_elements > 0");
+    HR_TRY(hr__parallel_calls_check("interleave", sp->parallel_calls, sp->cycle_length, err));
     if (!sp->fn) return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn", "interleave: expected a function, got NULL");
     return check_sample(sp->sample, sp->asked, out, err);
 }
@@ -131,6 +136,7 @@ static bool turn_to_ready(interleave_state *st, hr_plan *p)
         if (st->slot[i].input < 0 || !hr_ready(p, st->slot[i].input)) continue;
         st->turn = i;
         st->in_block = 0;
+        hr_plan_disordered(p);
         return true;
     }
     return false;
@@ -149,7 +155,7 @@ static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_
     hr_status got = hr_pull(p, st->slot[st->turn].input, block < room ? block : room, &span);
     if (got == HR_END && sp->older) return refill_slot(sp, st, p, err);
     if (got == HR_END) empty_slot(sp, st, p);
-    if (got == HR_WAIT && sp->unordered && turn_to_ready(st, p)) return HR_OK;
+    if (got == HR_WAIT && hr_plan_unordered(p, sp->unordered) && turn_to_ready(st, p)) return HR_OK;
     if (got != HR_OK) return got == HR_END ? HR_OK : got;
     st->in_block += span.count;
     if (st->in_block == sp->block_length) next_turn(sp, st);
@@ -246,6 +252,15 @@ static void interleave_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->older);
 }
 
+static void interleave_describe(const void *spec, hr_description *to)
+{
+    const interleave_spec *sp = spec;
+    hr_describe_number(to, "cycle_length", sp->cycle_length);
+    if (sp->cycle_length > 1) hr_describe_number(to, "block_length", sp->block_length);
+    hr_describe_flag(to, "as parallel_interleave", sp->older);
+    hr_describe_flag(to, "unordered", sp->unordered);
+}
+
 const hr_op hr_op_interleave = {
     .head = HR_OP_HEAD,
     .name = "interleave",
@@ -261,6 +276,7 @@ const hr_op hr_op_interleave = {
     .load = interleave_load,
     .held_from = interleave_held_from,
     .identity = interleave_identity,
+    .describe = interleave_describe,
 };
 
 /* ---- the constructor ---- */
@@ -283,7 +299,7 @@ static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
     if (spec.cycle_length == 0) spec.cycle_length = DEFAULT_CYCLE;
     if (spec.block_length == 0) spec.block_length = DEFAULT_BLOCK;
     if (spec.cycle_length == 1 && spec.block_length > 0) spec.block_length = INT64_MAX; /* any is the same */
-    if (spec.ahead <= 0 || spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
+    if (spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
     const bool sound = spec.fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
     hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;
     hr_dataset *ds = hr_dataset_new(&hr_op_interleave, &spec, &in, 1);
@@ -300,6 +316,8 @@ hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, co
                                                 .user_free = o.user_free,
                                                 .cycle_length = o.cycle_length,
                                                 .block_length = o.block_length,
+                                                .parallel_calls = o.num_parallel_calls,
+                                                .ahead = MOST_AHEAD,
                                                 .unordered = o.unordered});
 }
 
@@ -307,12 +325,13 @@ hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void 
                                         const hr_parallel_interleave_opts *opts)
 {
     const hr_parallel_interleave_opts o = HR__OPTIONS(hr_parallel_interleave_opts, opts);
+    const int64_t ahead = o.prefetch_input_elements ? *o.prefetch_input_elements : MOST_AHEAD;
     return interleave_new(in, (interleave_spec){.fn = fn,
                                                 .user = user,
                                                 .user_free = o.user_free,
                                                 .cycle_length = o.cycle_length,
                                                 .block_length = o.block_length,
-                                                .ahead = o.prefetch_input_elements,
+                                                .ahead = o.buffer_output_elements < 0 ? -1 : ahead,
                                                 .unordered = o.sloppy,
                                                 .older = true});
 }

@@ -109,6 +109,15 @@ static void list_files_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->extended);
 }
 
+static void list_files_describe(const void *spec, hr_description *to)
+{
+    const list_files_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->pattern);
+    hr_describe_flag(to, "shuffle", sp->shuffle);
+    hr_describe_seed(to, sp->seed, sp->same_each_epoch);
+    hr_describe_flag(to, "extended", sp->extended);
+}
+
 const hr_op hr_op_list_files = {
     .head = HR_OP_HEAD,
     .name = "list_files",
@@ -124,6 +133,7 @@ const hr_op hr_op_list_files = {
     .close = list_files_close,
     .identity = list_files_identity,
     .files = list_files_files,
+    .describe = list_files_describe,
 };
 
 hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *opts)

@@ -72,6 +72,12 @@ static int64_t load_cardinality(const void *spec, const int64_t *in)
     return elements;
 }
 
+static void load_describe(const void *spec, hr_description *to)
+{
+    const load_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->file);
+}
+
 const hr_op hr_op_load = {
     .head = HR_OP_HEAD,
     .name = "load",
@@ -87,6 +93,7 @@ const hr_op hr_op_load = {
     .work = load_work,
     .files = load_files,
     .cardinality = load_cardinality,
+    .describe = load_describe,
 };
 
 hr_dataset *hr_load(const char *file)

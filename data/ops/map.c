@@ -9,7 +9,8 @@ typedef struct map_spec {
     hr_map_fn *fn;
     void *user;
     uint64_t seed;
-    bool vectorized;
+    int64_t parallel_calls;
+    bool vectorized, unordered;
     void (*user_free)(void *user);
     const hr_schema *output; /* borrowed: read in check only. NULL: that of the input */
     bool *taken;             /* of the constructor: the dataset has `user` now */
@@ -29,6 +30,7 @@ static hr_status map_check(const void *spec, const hr_schema *const *in, hr_sche
 {
     const map_spec *sp = spec;
     if (!sp->fn) return hr_fail(err, HR_INVALID_ARGUMENT, "map.function", "map: expected a function, got NULL");
+    HR_TRY(hr__parallel_calls_check("map", sp->parallel_calls, INT64_MAX, err));
     if (sp->vectorized) HR_TRY(check_vectorized(sp->output ? sp->output : in[0], err));
     HR_TRY(hr__builder_check("map", "map.output", sp->output ? sp->output : in[0], err));
     return sp->output ? hr__builder_schema(sp->output, out, err) : HR_OK;
@@ -91,6 +93,19 @@ static void map_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, (int64_t)((const map_spec *)spec)->seed);
 }
 
+static void map_settings(const void *spec, hr_settings *below)
+{
+    below->stage_unordered |= ((const map_spec *)spec)->unordered;
+}
+
+static void map_describe(const void *spec, hr_description *to)
+{
+    const map_spec *sp = spec;
+    hr_describe_flag(to, "vectorized", sp->vectorized);
+    hr_describe_flag(to, "unordered", sp->unordered);
+    hr_describe_seed(to, sp->seed, false);
+}
+
 const hr_op hr_op_map = {
     .head = HR_OP_HEAD,
     .name = "map",
@@ -101,6 +116,8 @@ const hr_op hr_op_map = {
     .check = map_check,
     .work = map_work,
     .identity = map_identity,
+    .settings = map_settings,
+    .describe = map_describe,
 };
 
 hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts)
@@ -111,6 +128,8 @@ hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_
                      .user = user,
                      .seed = o.seed,
                      .vectorized = o.vectorized,
+                     .unordered = o.unordered,
+                     .parallel_calls = o.num_parallel_calls,
                      .user_free = o.user_free,
                      .output = o.output,
                      .taken = &taken};

@@ -229,6 +229,13 @@ static void pack_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->open_rows);
 }
 
+static void pack_describe(const void *spec, hr_description *to)
+{
+    const pack_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->length);
+    hr_describe_option(to, "open_rows", sp->open_rows);
+}
+
 const hr_op hr_op_pack_sequences = {
     .head = HR_OP_HEAD,
     .name = "pack_sequences",
@@ -244,6 +251,7 @@ const hr_op hr_op_pack_sequences = {
     .load = pack_load,
     .held_from = pack_held_from,
     .identity = pack_identity,
+    .describe = pack_describe,
 };
 
 /* ---- one row of each batch: three components for one, the values, whose they are, and the place in it ---- */

@@ -227,6 +227,13 @@ static void padded_identity(const void *spec, uint64_t *sum)
     }
 }
 
+static void padded_describe(const void *spec, hr_description *to)
+{
+    const padded_spec *sp = spec;
+    hr_describe_flag(to, "padded_shapes", sp->shapes > 0);
+    hr_describe_flag(to, "padding_values", sp->values > 0);
+}
+
 const hr_op hr_op_padded_batch = {
     .head = HR_OP_HEAD,
     .name = "padded_batch",
@@ -237,6 +244,7 @@ const hr_op hr_op_padded_batch = {
     .check = padded_check,
     .work = padded_work,
     .identity = padded_identity,
+    .describe = padded_describe,
 };
 
 hr_dataset *hr__padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const hr_tensor *padding_values)

@@ -7,7 +7,7 @@
 typedef struct parse_spec {
     const hr_parse_spec *features; /* the caller's; NULL once the plan is made */
     const char *label, *source;
-    bool tf_compat;
+    bool tf_compat, unordered;
     bool single;     /* no batch below: the elements are records */
     hr_policy asked; /* the caller's, until the spec is copied */
     hr__policy *policy;
@@ -107,11 +107,25 @@ static void parse_example_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, hr__policy_on_error(sp->policy));
 }
 
+static void parse_example_settings(const void *spec, hr_settings *below)
+{
+    below->stage_unordered |= ((const parse_spec *)spec)->unordered;
+}
+
+static void parse_example_describe(const void *spec, hr_description *to)
+{
+    const parse_spec *sp = spec;
+    hr_describe_number(to, "features", sp->plan ? sp->plan->outputs : 0);
+    hr_describe_flag(to, "tf_compat", sp->tf_compat);
+    hr_describe_flag(to, "skip", sp->policy != NULL);
+    hr_describe_flag(to, "unordered", sp->unordered);
+}
+
 #define PARSE_EXAMPLE(traits_)                                                                                         \
     {                                                                                                                  \
         .head = HR_OP_HEAD, .name = "parse_example", .spec_size = sizeof(parse_spec), .traits = (traits_),             \
         .spec_copy = parse_spec_copy, .spec_free = parse_spec_free, .check = parse_check, .work = parse_work,          \
-        .identity = parse_example_identity,                                                                            \
+        .identity = parse_example_identity, .settings = parse_example_settings, .describe = parse_example_describe,    \
     }
 
 const hr_op hr_op_parse_example = PARSE_EXAMPLE(HR_ROW_BY_ROW);
@@ -126,6 +140,7 @@ hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *spec, con
         .label = opts ? opts->label : NULL,
         .source = opts ? opts->source : NULL,
         .tf_compat = opts && opts->tf_compat,
+        .unordered = opts && opts->unordered,
         .single = !schema || schema->levels == 0,
         .asked = opts ? opts->policy : (hr_policy){0},
     };

@@ -12,7 +12,7 @@
 typedef struct sequence_spec {
     const hr_parse_spec *context_features, *list_features; /* the caller's; NULL once the plans are made */
     const char *label, *source;
-    bool tf_compat;
+    bool tf_compat, unordered;
     bool single; /* no batch below: the elements are records */
     hr__parse_plan *context, *lists;
     hr_policy asked; /* the caller's, until the spec is copied */
@@ -298,11 +298,27 @@ static void sequence_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, hr__policy_on_error(s->policy));
 }
 
+static void sequence_settings(const void *spec, hr_settings *below)
+{
+    below->stage_unordered |= ((const sequence_spec *)spec)->unordered;
+}
+
+static void sequence_describe(const void *spec, hr_description *to)
+{
+    const sequence_spec *sp = spec;
+    hr_describe_number(to, "context", sp->context ? sp->context->outputs : 0);
+    hr_describe_number(to, "lists", sp->lists ? sp->lists->outputs : 0);
+    hr_describe_flag(to, "tf_compat", sp->tf_compat);
+    hr_describe_flag(to, "skip", sp->policy != NULL);
+    hr_describe_flag(to, "unordered", sp->unordered);
+}
+
 #define PARSE_SEQUENCE(traits_)                                                                                        \
     {                                                                                                                  \
         .head = HR_OP_HEAD, .name = "parse_sequence_example", .spec_size = sizeof(sequence_spec), .traits = (traits_), \
         .spec_copy = sequence_spec_copy, .spec_free = sequence_spec_free, .check = sequence_check,                     \
-        .work = sequence_work, .identity = sequence_identity,                                                          \
+        .work = sequence_work, .identity = sequence_identity, .settings = sequence_settings,                           \
+        .describe = sequence_describe,                                                                                 \
     }
 
 const hr_op hr_op_parse_sequence_example = PARSE_SEQUENCE(HR_ROW_BY_ROW);
@@ -319,6 +335,7 @@ hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *
         .label = opts ? opts->label : NULL,
         .source = opts ? opts->source : NULL,
         .tf_compat = opts && opts->tf_compat,
+        .unordered = opts && opts->unordered,
         .single = !schema || schema->levels == 0,
         .asked = opts ? opts->policy : (hr_policy){0},
     };

@@ -22,6 +22,12 @@ static void prefetch_settings(const void *spec, hr_settings *below)
     if (units > 0) below->window = units;
 }
 
+static void prefetch_describe(const void *spec, hr_description *to)
+{
+    const prefetch_spec *sp = spec;
+    if (sp->units > 0) hr_describe_number(to, NULL, sp->units);
+}
+
 const hr_op hr_op_prefetch = {
     .head = HR_OP_HEAD,
     .name = "prefetch",
@@ -29,6 +35,7 @@ const hr_op hr_op_prefetch = {
     .traits = HR_PASSES_ROWS,
     .check = prefetch_check,
     .settings = prefetch_settings,
+    .describe = prefetch_describe,
 };
 
 hr_dataset *hr_prefetch(hr_dataset *in, int64_t units)

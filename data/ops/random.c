@@ -52,6 +52,12 @@ static int64_t random_cardinality(const void *spec, const int64_t *in)
     return HR_INFINITE_CARDINALITY;
 }
 
+static void random_describe(const void *spec, hr_description *to)
+{
+    const random_spec *sp = spec;
+    hr_describe_seed(to, sp->seed, sp->same_each_epoch);
+}
+
 const hr_op hr_op_random = {
     .head = HR_OP_HEAD,
     .name = "random",
@@ -63,6 +69,7 @@ const hr_op hr_op_random = {
     .plan = random_plan,
     .identity = random_identity,
     .cardinality = random_cardinality,
+    .describe = random_describe,
 };
 
 hr_dataset *hr_random_dataset_with(const hr_random_dataset_opts *opts)

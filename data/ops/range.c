@@ -2,7 +2,7 @@
 #include <headrace/data.h>
 
 typedef struct range_spec {
-    int64_t start, step, count;
+    int64_t start, stop, step, count;
 } range_spec;
 
 typedef struct range_state {
@@ -48,6 +48,14 @@ static int64_t range_cardinality(const void *spec, const int64_t *in)
     return ((const range_spec *)spec)->count;
 }
 
+static void range_describe(const void *spec, hr_description *to)
+{
+    const range_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->start);
+    hr_describe_number(to, NULL, sp->stop);
+    if (sp->step != 1) hr_describe_number(to, NULL, sp->step);
+}
+
 const hr_op hr_op_range = {
     .head = HR_OP_HEAD,
     .name = "range",
@@ -58,6 +66,7 @@ const hr_op hr_op_range = {
     .plan = range_plan,
     .identity = range_identity,
     .cardinality = range_cardinality,
+    .describe = range_describe,
 };
 
 /* In unsigned arithmetic, where the distance between any two integers fits. */
@@ -73,6 +82,6 @@ static int64_t count_steps(int64_t start, int64_t stop, int64_t step)
 hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts)
 {
     const int64_t start = opts ? opts->start : 0, step = opts && opts->step ? opts->step : 1;
-    range_spec spec = {.start = start, .step = step, .count = count_steps(start, stop, step)};
+    range_spec spec = {.start = start, .stop = stop, .step = step, .count = count_steps(start, stop, step)};
     return hr_dataset_new(&hr_op_range, &spec, NULL, 0);
 }

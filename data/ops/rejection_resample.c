@@ -1,8 +1,5 @@
-/* rejection_resample: drops elements so that those that pass have classes in the proportions asked for. The class of each
- * element is put in front of it by work; the plan then draws. Draw n is that of input element n, so what passes follows from
- * (seed, epoch, data).
- *
- * Where the proportions of the input are not given they are counted as it passes, and the counts are saved. */
+/* rejection_resample: elements whose classes have the proportions asked for. The class of each element is put in front of it
+ * by work; the plan then draws which of them pass. */
 #include "base/constructor.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -93,21 +90,41 @@ static const hr_op class_op = {
     .work = class_work,
 };
 
-/* ---- which elements pass ---- */
+/* ---- which elements pass: TensorFlow's algorithm. With probability m an element is the next one of the input as it is,
+ * else the next one of a second pass over the input that is not rejected, whose class is as rare there as it has to be; m is
+ * as large as the proportions allow, so that little is thrown away. What is rejected follows from (seed, epoch, data).
+ *
+ * Where the proportions of the input are not given they are counted as it passes, in both passes, and the counts are
+ * saved. ---- */
+
+enum { PLAIN, REJECTING, STREAMS }; /* the inputs */
+enum { SMOOTHING = 10 };            /* of each class so many are taken as seen beforehand */
 
 typedef struct resample_spec {
     const double *target, *initial; /* borrowed until spec_copy */
     int classes;
     uint64_t seed;
-    double *own; /* the target's weights, then the input's if they are given */
+    bool reject_only;
+    double *own; /* the target's proportions, then the input's if they are given */
 } resample_spec;
 
 typedef struct resample_state {
-    int64_t seen; /* saved: elements of the input */
+    int64_t over, drawn, tried,
+        stream; /* saved: one pass has ended; draws; elements that might have been rejected; whose
+                                           turn it is, -1: not drawn yet */
     uint64_t key;
     int classes;
     int64_t *count; /* of each class; NULL: the proportions are given */
+    int64_t seen;   /* the sum of them */
 } resample_state;
+
+/* A distribution of any sum. */
+static void copy_shares(double *own, const double *given, size_t classes)
+{
+    double sum = 0;
+    for (size_t c = 0; given && c < classes; c++) sum += own[c] = given[c];
+    for (size_t c = 0; sum > 0 && c < classes; c++) own[c] /= sum;
+}
 
 static hr_status resample_copy(void *spec, hr_error *err)
 {
@@ -115,8 +132,8 @@ static hr_status resample_copy(void *spec, hr_error *err)
     const size_t classes = sp->classes > 0 ? (size_t)sp->classes : 0;
     sp->own = hr_calloc(2 * classes + 1, sizeof *sp->own);
     if (!sp->own) return hr_no_memory(err, "rejection_resample");
-    if (sp->target && classes) memcpy(sp->own, sp->target, classes * sizeof *sp->own);
-    if (sp->initial && classes) memcpy(sp->own + classes, sp->initial, classes * sizeof *sp->own);
+    copy_shares(sp->own, sp->target, classes);
+    copy_shares(sp->own + classes, sp->initial, classes);
     return HR_OK;
 }
 
@@ -145,6 +162,7 @@ static hr_status resample_open(const void *spec, void *state, hr_plan *p, hr_err
     resample_state *st = state;
     st->key = hr_plan_key(p, sp->seed, false);
     st->classes = sp->classes;
+    st->stream = -1;
     if (sp->initial) return HR_OK;
     st->count = hr_calloc((size_t)sp->classes, sizeof *st->count);
     return st->count ? HR_OK : hr_no_memory(err, "rejection_resample: the counts");
@@ -152,37 +170,71 @@ static hr_status resample_open(const void *spec, void *state, hr_plan *p, hr_err
 
 static void resample_close(void *state) { hr_free(((resample_state *)state)->count); }
 
-/* How much rarer than in the target the class is in the input. One of each is taken as seen beforehand. */
+/* How much rarer the class is in the input than in the target. */
 static double ratio_of(const resample_spec *sp, const resample_state *st, int64_t class)
 {
-    const double share = st->count ? (double)st->count[class] + 1 : sp->own[sp->classes + class];
+    const double share = st->count
+                             ? (double)(st->count[class] + SMOOTHING) / (double)(st->seen + SMOOTHING * st->classes)
+                             : sp->own[sp->classes + class];
     return sp->own[class] > 0 ? sp->own[class] / share : 0;
+}
+
+static double largest_ratio(const resample_spec *sp, const resample_state *st)
+{
+    double most = 0;
+    for (int c = 0; c < sp->classes; c++)
+        if (ratio_of(sp, st, c) > most) most = ratio_of(sp, st, c);
+    return most;
+}
+
+/* How often an element may come as it is: m. All of them, if the proportions are the target's. */
+static double share_of_plain(const resample_spec *sp, const resample_state *st)
+{
+    double least = ratio_of(sp, st, 0);
+    for (int c = 1; c < sp->classes; c++)
+        if (ratio_of(sp, st, c) < least) least = ratio_of(sp, st, c);
+    if (largest_ratio(sp, st) - least < 1e-9) return 1;
+    return sp->reject_only ? 0 : least;
+}
+
+static double uniform(uint64_t bits) { return (double)(bits >> 11) / 9007199254740992.0; }
+
+static int64_t draw_stream(const resample_spec *sp, resample_state *st)
+{
+    return uniform(hr_random(st->key, 2 * (uint64_t)st->drawn++)) < share_of_plain(sp, st) ? PLAIN : REJECTING;
 }
 
 /* The class that is rarest, compared with the target, always passes. */
 static bool passes(const resample_spec *sp, resample_state *st, int64_t class)
 {
-    if (st->count) st->count[class]++;
-    double most = 0;
-    for (int c = 0; c < sp->classes; c++)
-        if (ratio_of(sp, st, c) > most) most = ratio_of(sp, st, c);
-    const double draw = (double)(hr_random(st->key, (uint64_t)st->seen++) >> 11) / 9007199254740992.0;
-    return draw * most < ratio_of(sp, st, class);
+    const double plain = share_of_plain(sp, st);
+    const double draw = uniform(hr_random(st->key, 2 * (uint64_t)st->tried++ + 1));
+    return plain >= 1 || draw * (largest_ratio(sp, st) - plain) < ratio_of(sp, st, class) - plain;
+}
+
+/* One element of the pass whose turn it is: given, or rejected. */
+static hr_status try_one(const resample_spec *sp, resample_state *st, hr_plan *p)
+{
+    hr_span span;
+    if (st->stream < 0) st->stream = draw_stream(sp, st);
+    const hr_status got = hr_pull(p, (int)st->stream, 1, &span);
+    st->over = got == HR_END;
+    if (got != HR_OK) return got;
+    const int64_t class = ((const int64_t *)span.in->column[0].values)[span.first];
+    if (st->count) st->count[class]++, st->seen++;
+    if (st->stream == REJECTING && !passes(sp, st, class)) return hr_span_drop(span), HR_OK;
+    st->stream = -1;
+    hr_emit(p, span);
+    return HR_OK;
 }
 
 static hr_status resample_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     (void)err;
     resample_state *st = state;
-    while (hr_room(p) > 0) {
-        hr_span span;
-        HR_TRY(hr_pull(p, 0, hr_room(p), &span));
-        const int64_t *class = (const int64_t *)span.in->column[0].values + span.first;
-        for (int32_t i = 0; i < span.count; i++)
-            if (passes(spec, st, class[i])) hr_emit(p, hr_span_share(span, i, 1));
-        hr_span_drop(span);
-    }
-    return HR_OK;
+    while (hr_room(p) > 0 && !st->over && !hr_plan_cancelled(p)) HR_TRY(try_one(spec, st, p));
+    if (st->over) return HR_END;
+    return hr_room(p) > 0 ? HR_WAIT : HR_OK;
 }
 
 static void resample_save(const void *state, hr_token_writer *token)
@@ -195,7 +247,12 @@ static hr_status resample_load(const void *spec, void *state, hr_token_reader *t
 {
     (void)spec;
     resample_state *st = state;
-    for (int c = 0; st->count && c < st->classes; c++) HR_TRY(hr_read_i64(token, &st->count[c], err));
+    if (st->stream < -1 || st->stream >= STREAMS)
+        return hr_fail(err, HR_DATA_LOSS, "state.damaged", "rejection_resample: the saved state is damaged");
+    for (int c = 0; st->count && c < st->classes; c++) {
+        HR_TRY(hr_read_i64(token, &st->count[c], err));
+        st->seen += st->count[c];
+    }
     return HR_OK;
 }
 
@@ -204,6 +261,15 @@ static void resample_identity(const void *spec, uint64_t *sum)
     const resample_spec *sp = spec;
     hr_identify(sum, sp->own, 2 * (size_t)sp->classes * sizeof *sp->own);
     hr_identify_i64(sum, (int64_t)sp->seed);
+    hr_identify_i64(sum, sp->reject_only);
+}
+
+static void resample_describe(const void *spec, hr_description *to)
+{
+    const resample_spec *sp = spec;
+    hr_describe_number(to, "classes", sp->classes);
+    hr_describe_flag(to, "reject_only", sp->reject_only);
+    hr_describe_seed(to, sp->seed, false);
 }
 
 const hr_op hr_op_rejection_resample = {
@@ -211,7 +277,7 @@ const hr_op hr_op_rejection_resample = {
     .name = "rejection_resample",
     .spec_size = sizeof(resample_spec),
     .state_size = sizeof(resample_state),
-    .saved = 1, /* seen */
+    .saved = 4, /* over, drawn, tried, stream */
     .spec_copy = resample_copy,
     .spec_free = resample_free,
     .check = resample_check,
@@ -221,6 +287,7 @@ const hr_op hr_op_rejection_resample = {
     .save = resample_save,
     .load = resample_load,
     .identity = resample_identity,
+    .describe = resample_describe,
 };
 
 hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, void *user, const double *target_dist,
@@ -231,6 +298,11 @@ hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, vo
     class_spec classed = {.fn = class_fn, .user = user, .classes = classes, .user_free = o.user_free, .taken = &taken};
     hr_dataset *ds = hr_dataset_new(&class_op, &classed, &in, 1);
     if (!taken) class_free(&classed);
-    const resample_spec spec = {.target = target_dist, .initial = o.initial_dist, .classes = classes, .seed = o.seed};
-    return hr_dataset_new(&hr_op_rejection_resample, &spec, &ds, 1);
+    const resample_spec spec = {.target = target_dist,
+                                .initial = o.initial_dist,
+                                .classes = classes,
+                                .seed = o.seed,
+                                .reject_only = o.reject_only};
+    hr_dataset *const passes_over_it[STREAMS] = {ds, hr_dataset_ref(ds)};
+    return hr_dataset_new(&hr_op_rejection_resample, &spec, passes_over_it, STREAMS);
 }

@@ -83,6 +83,12 @@ static int64_t repeat_cardinality(const void *spec, const int64_t *in)
     return in[0] < 0 ? in[0] : in[0] > INT64_MAX / sp->count ? HR_UNKNOWN_CARDINALITY : in[0] * sp->count;
 }
 
+static void repeat_describe(const void *spec, hr_description *to)
+{
+    const repeat_spec *sp = spec;
+    if (sp->count >= 0) hr_describe_number(to, NULL, sp->count);
+}
+
 const hr_op hr_op_repeat = {
     .head = HR_OP_HEAD,
     .name = "repeat",
@@ -94,6 +100,7 @@ const hr_op hr_op_repeat = {
     .plan = repeat_plan,
     .identity = repeat_identity,
     .cardinality = repeat_cardinality,
+    .describe = repeat_describe,
 };
 
 hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts)

@@ -151,6 +151,13 @@ static void scan_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, (int64_t)sp->seed);
 }
 
+static void scan_describe(const void *spec, hr_description *to)
+{
+    const scan_spec *sp = spec;
+    hr_describe_number(to, "state_size", (int64_t)sp->size);
+    hr_describe_seed(to, sp->seed, false);
+}
+
 const hr_op hr_op_scan = {
     .head = HR_OP_HEAD,
     .name = "scan",
@@ -167,6 +174,7 @@ const hr_op hr_op_scan = {
     .load = scan_load,
     .identity = scan_identity,
     .cardinality = hr_cardinality_of_input,
+    .describe = scan_describe,
 };
 
 hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_scan_fn *fn, void *user,

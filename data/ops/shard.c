@@ -72,6 +72,13 @@ static int64_t shard_cardinality(const void *spec, const int64_t *in)
     return in[0] < 0 ? in[0] : in[0] / sp->num_shards + (sp->index < in[0] % sp->num_shards);
 }
 
+static void shard_describe(const void *spec, hr_description *to)
+{
+    const shard_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->num_shards);
+    hr_describe_number(to, NULL, sp->index);
+}
+
 const hr_op hr_op_shard = {
     .head = HR_OP_HEAD,
     .name = "shard",
@@ -82,6 +89,7 @@ const hr_op hr_op_shard = {
     .plan = shard_plan,
     .identity = shard_identity,
     .cardinality = shard_cardinality,
+    .describe = shard_describe,
 };
 
 hr_dataset *hr_shard(hr_dataset *in, int64_t num_shards, int64_t index)

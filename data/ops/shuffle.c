@@ -324,6 +324,13 @@ static void shuffle_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->same_each_epoch);
 }
 
+static void shuffle_describe(const void *spec, hr_description *to)
+{
+    const shuffle_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->size);
+    hr_describe_seed(to, sp->seed, sp->same_each_epoch);
+}
+
 const hr_op hr_op_shuffle = {
     .head = HR_OP_HEAD,
     .name = "shuffle",
@@ -337,6 +344,7 @@ const hr_op hr_op_shuffle = {
     .held_from = shuffle_held_from,
     .identity = shuffle_identity,
     .cardinality = hr_cardinality_of_input,
+    .describe = shuffle_describe,
 };
 
 static int64_t slots_for(int64_t buffer_size)

@@ -322,6 +322,13 @@ static void shuffled_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->same_each_epoch);
 }
 
+static void shuffled_describe(const void *spec, hr_description *to)
+{
+    const shuffled_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->pattern);
+    hr_describe_seed(to, sp->seed, sp->same_each_epoch);
+}
+
 const hr_op hr_op_shuffled_records = {
     .head = HR_OP_HEAD,
     .name = "shuffled_records",
@@ -339,6 +346,7 @@ const hr_op hr_op_shuffled_records = {
     .close = shuffled_close,
     .identity = shuffled_identity,
     .files = shuffled_files,
+    .describe = shuffled_describe,
 };
 
 hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts)

@@ -47,6 +47,12 @@ static int64_t skip_cardinality(const void *spec, const int64_t *in)
     return in[0] < 0 ? in[0] : in[0] > count ? in[0] - count : 0;
 }
 
+static void skip_describe(const void *spec, hr_description *to)
+{
+    const skip_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->count);
+}
+
 const hr_op hr_op_skip = {
     .head = HR_OP_HEAD,
     .name = "skip",
@@ -56,6 +62,7 @@ const hr_op hr_op_skip = {
     .plan = skip_plan,
     .identity = skip_identity,
     .cardinality = skip_cardinality,
+    .describe = skip_describe,
 };
 
 hr_dataset *hr_skip(hr_dataset *in, int64_t count)

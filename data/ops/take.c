@@ -35,6 +35,12 @@ static int64_t take_cardinality(const void *spec, const int64_t *in)
     return in[0] == HR_UNKNOWN_CARDINALITY ? HR_UNKNOWN_CARDINALITY : count;
 }
 
+static void take_describe(const void *spec, hr_description *to)
+{
+    const take_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->count);
+}
+
 const hr_op hr_op_take = {
     .head = HR_OP_HEAD,
     .name = "take",
@@ -44,6 +50,7 @@ const hr_op hr_op_take = {
     .plan = take_plan,
     .identity = take_identity,
     .cardinality = take_cardinality,
+    .describe = take_describe,
 };
 
 hr_dataset *hr_take(hr_dataset *in, int64_t count)

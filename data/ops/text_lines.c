@@ -108,6 +108,12 @@ static void text_lines_close(void *state) { hr__byte_source_close(state); }
 
 static hr_op_files text_lines_files(const void *spec) { return hr__byte_source_files(spec); }
 
+static void text_lines_describe(const void *spec, hr_description *to)
+{
+    const byte_source_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->pattern);
+}
+
 const hr_op hr_op_text_lines = {
     .head = HR_OP_HEAD,
     .name = "text_lines",
@@ -122,6 +128,7 @@ const hr_op hr_op_text_lines = {
     .load = text_lines_load,
     .close = text_lines_close,
     .files = text_lines_files,
+    .describe = text_lines_describe,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_text_lines_opts *opts)

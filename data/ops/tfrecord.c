@@ -454,6 +454,15 @@ static int64_t tfrecord_cardinality(const void *spec, const int64_t *in)
     return sp->count < INT64_MAX && !sp->policy ? sp->count : HR_UNKNOWN_CARDINALITY;
 }
 
+static void tfrecord_describe(const void *spec, hr_description *to)
+{
+    const tfrecord_spec *sp = spec;
+    hr_describe_text(to, NULL, sp->pattern);
+    if (sp->compression) hr_describe_text(to, "compression", hr_compression_name(sp->compression));
+    hr_describe_option(to, "first", sp->first);
+    if (sp->count < INT64_MAX) hr_describe_number(to, "count", sp->count);
+}
+
 const hr_op hr_op_tfrecord = {
     .head = HR_OP_HEAD,
     .name = "tfrecord",
@@ -472,6 +481,7 @@ const hr_op hr_op_tfrecord = {
     .identity = tfrecord_identity,
     .files = tfrecord_files,
     .cardinality = tfrecord_cardinality,
+    .describe = tfrecord_describe,
 };
 
 static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)

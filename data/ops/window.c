@@ -158,6 +158,15 @@ static int64_t window_cardinality(const void *spec, const int64_t *in)
     return in[0] > more ? (in[0] - more - 1) / sp->shift + 1 : 0;
 }
 
+static void window_describe(const void *spec, hr_description *to)
+{
+    const window_spec *sp = spec;
+    hr_describe_number(to, NULL, sp->size);
+    if (sp->shift != sp->size) hr_describe_number(to, "shift", sp->shift);
+    if (sp->stride != 1) hr_describe_number(to, "stride", sp->stride);
+    hr_describe_flag(to, "drop_remainder", sp->drop_remainder);
+}
+
 const hr_op hr_op_window = {
     .head = HR_OP_HEAD,
     .name = "window",
@@ -173,6 +182,7 @@ const hr_op hr_op_window = {
     .held_from = window_held_from,
     .identity = window_identity,
     .cardinality = window_cardinality,
+    .describe = window_describe,
 };
 
 hr_dataset *hr_window_with(hr_dataset *in, int64_t size, const hr_window_opts *opts)

@@ -60,6 +60,12 @@ static int64_t zip_cardinality(const void *spec, const int64_t *in)
     return shortest;
 }
 
+static void zip_describe(const void *spec, hr_description *to)
+{
+    const zip_spec *sp = spec;
+    hr_describe_number(to, "datasets", sp->inputs);
+}
+
 const hr_op hr_op_zip = {
     .head = HR_OP_HEAD,
     .name = "zip",
@@ -68,6 +74,7 @@ const hr_op hr_op_zip = {
     .check = zip_check,
     .plan = zip_plan,
     .cardinality = zip_cardinality,
+    .describe = zip_describe,
 };
 
 hr_dataset *hr_zip(hr_dataset *const *in, int inputs)

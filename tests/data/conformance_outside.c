@@ -36,6 +36,18 @@ static hr_status nth_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     return HR_OK;
 }
 
+static void nth_describe(const void *spec, hr_description *to)
+{
+    hr_describe_number(to, NULL, *(const int64_t *)spec);
+    hr_describe_text(to, "of", "a name that is longer than forty bytes\nin all");
+    hr_describe_text(to, "nothing", NULL);
+    hr_describe_option(to, "step", 2);
+    hr_describe_option(to, "default", 0);
+    hr_describe_flag(to, "flag", true);
+    hr_describe_flag(to, "no flag", false);
+    hr_describe_seed(to, UINT64_MAX, true);
+}
+
 static const hr_op op_every_nth = {
     .head = HR_OP_HEAD,
     .name = "every_nth",
@@ -44,6 +56,7 @@ static const hr_op op_every_nth = {
     .saved = 1,
     .check = nth_check,
     .plan = nth_plan,
+    .describe = nth_describe,
 };
 
 /* ---- add: adds a number to the rows of an int64 column. It works, row by row, so a batch may come first ---- */
@@ -263,6 +276,18 @@ static void every_operator_of_the_list_is_complete_and_in_order(void **state)
     }
 }
 
+static void an_operator_says_its_arguments(void **state)
+{
+    (void)state;
+    hr_dataset *ds = build_every_nth();
+    char *text = hr_explain_dataset(ds);
+    if (!strstr(text, "every_nth(3, of a name that is longer than forty bytes i..., step 2, flag, seed "
+                      "18446744073709551615, same_each_epoch)"))
+        fail_msg("%s", text);
+    hr_free(text);
+    hr_dataset_unref(ds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +300,7 @@ int main(void)
         HR_CONFORMANCE_OF_FAILURE(strict),
         HR_CONFORMANCE_OF_FAILURE(strict_behind_a_shuffle),
         cmocka_unit_test(operators_from_outside_give_their_values),
+        cmocka_unit_test(an_operator_says_its_arguments),
         cmocka_unit_test(the_lowest_of_several_failed_rows_wins),
         cmocka_unit_test(an_operator_of_another_version_is_refused),
         cmocka_unit_test(every_operator_of_the_list_is_complete_and_in_order),

@@ -332,7 +332,8 @@ static hr_dataset *build_map(const step *s)
     hr_map_fn *named = map_named(fn);
     if (!named) return NULL;
     const hr_schema *output = named == pair ? &pair_schema : named == copies ? &vector_schema : NULL;
-    return hr_map(s->in, named, new_note(s->notes, fn), .output = output);
+    return hr_map(s->in, named, new_note(s->notes, fn), .output = output,
+                  .num_parallel_calls = golden_int(s->json, "num_parallel_calls", 0));
 }
 
 static hr_dataset *build_scan(const step *s)
@@ -367,10 +368,10 @@ static hr_dataset *build_interleave(const step *s)
 {
     const cJSON *fn = golden_get(s->json, "fn");
     const int64_t cycle = length(s->json, "cycle_length");
-    if (!datasets_named(fn) || golden_int(s->json, "num_parallel_calls", 0) > (cycle > 0 ? cycle : INT64_MAX))
-        return NULL;
+    if (!datasets_named(fn)) return NULL;
     return hr_interleave(s->in, datasets_named(fn), new_note(s->notes, fn), .cycle_length = cycle,
-                         .block_length = length(s->json, "block_length"));
+                         .block_length = length(s->json, "block_length"),
+                         .num_parallel_calls = golden_int(s->json, "num_parallel_calls", 0));
 }
 
 static hr_dataset *build_take_while(const step *s)

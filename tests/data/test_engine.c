@@ -389,7 +389,7 @@ static void explain_names_the_operators_and_the_bottleneck(void **state)
     assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
     char *text = hr_explain(it);
     assert_non_null(text);
-    assert_non_null(strstr(text, "range > take"));
+    assert_non_null(strstr(text, "range(0, 3000) > take(30)"));
     assert_non_null(strstr(text, "map"));
     assert_non_null(strstr(text, "bottleneck"));
     hr_free(text);
@@ -409,7 +409,7 @@ static void explain_counts_errors(void **state)
     assert_int_equal(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
     char *text = hr_explain(it);
     assert_says(text, "errors");
-    assert_says(text, " 1  range > map");
+    assert_says(text, " 1  range(0, 1000) > map");
     hr_free(text);
     hr_iterator_free(it);
 }
@@ -420,13 +420,15 @@ static void a_dataset_is_explained_before_it_runs(void **state)
     hr_dataset *ds = hr_interleave(hr_list_files("nowhere-*"), hr_tfrecord_fn, NULL);
     ds = hr_batch(hr_parse_example(hr_shuffle(ds, 100), HR_PARSE_SPEC({.key = "age", .dtype = HR_INT64})), 8);
     char *text = hr_explain_dataset(ds);
-    assert_says(text, "list_files > interleave > shuffle > batch > parse_example\n");
+    assert_says(text, "list_files(nowhere-*) > interleave(cycle_length 4, block_length 1) > shuffle(100) > "
+                      "batch(8) > parse_example(features 1)\n");
     assert_says(text, "gives age: int64 [?]");
     assert_says(text, "rewritten: parse_example is written below batch and done above it");
     hr_free(text);
-    ds = hr_take(ds, 3);
+    ds = hr_options(hr_prefetch(hr_take(ds, 3), 2), .unordered = true, .seed = 7);
     text = hr_explain_dataset(ds);
-    assert_says(text, "take\n  gives");
+    assert_says(text, "take(3)\n  gives");
+    assert_says(text, "\n  under options(unordered, seed 7)\n  under prefetch(2)\n");
     hr_free(text);
     hr_dataset_unref(ds);
     ds = hr_batch(hr_range(9), 2);

@@ -201,7 +201,7 @@ static hr_dataset *copies_of(const hr_element *e, void *user)
 static hr_dataset *older(hr_dataset *in, int64_t cycle, int64_t block)
 {
     return hr_parallel_interleave(in, some_numbers, NULL, .cycle_length = cycle, .block_length = block,
-                                  .prefetch_input_elements = 2);
+                                  .prefetch_input_elements = HR_I64(2));
 }
 
 HR_SAMPLE(parallel_interleave) { return hr_batch(older(hr_shuffle(hr_range(60), 8), 4, 3), 2); }

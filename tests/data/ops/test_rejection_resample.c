@@ -16,10 +16,18 @@ static hr_dataset *resampled(hr_dataset *in, const double *initial)
     return hr_rejection_resample(in, class_of, NULL, target, 3, .initial_dist = initial, .seed = 5);
 }
 
+static hr_dataset *rejected(hr_dataset *in, const double *initial)
+{
+    return hr_rejection_resample(in, class_of, NULL, target, 3, .initial_dist = initial, .seed = 5,
+                                 .reject_only = true);
+}
+
 HR_SAMPLE(rejection_resample) { return hr_batch(resampled(hr_shuffle(hr_range(400), 30), NULL), 4); }
+HR_SAMPLE(resample_by_rejection_alone) { return hr_repeat(rejected(hr_range(200), NULL), .count = HR_I64(2)); }
 HR_SAMPLE(resample_of_known_classes) { return hr_shuffle(resampled(hr_range(400), input), 20); }
 
-static void assert_proportions(hr_dataset *ds)
+/* Of about `want` elements. */
+static void assert_proportions(hr_dataset *ds, int want)
 {
     const hr_element *e;
     int found[3] = {0}, all = 0;
@@ -30,7 +38,7 @@ static void assert_proportions(hr_dataset *ds)
         found[class]++;
     }
     hr_iterator_free(it);
-    assert_true(all > 3500 && all < 4500); /* half of 8000: all of class 2, half of 1, a quarter of 0 */
+    assert_in_range(all, want - 400, want + 400);
     for (int c = 0; c < 3; c++)
         assert_in_range(found[c], (uintmax_t)all * (uintmax_t)target[c] / 4 - 160,
                         (uintmax_t)all * (uintmax_t)target[c] / 4 + 160);
@@ -39,8 +47,27 @@ static void assert_proportions(hr_dataset *ds)
 static void classes_pass_in_the_proportions_asked_for(void **state)
 {
     (void)state;
-    assert_proportions(resampled(hr_range(8000), input));
-    assert_proportions(resampled(hr_range(8000), NULL));
+    /* Half of what is given comes as it is, so that a third of the other pass is: 8000 / 1.5. */
+    assert_proportions(resampled(hr_range(8000), input), 5333);
+    assert_proportions(resampled(hr_range(8000), NULL), 5333);
+    /* All of class 2, half of 1, a quarter of 0. */
+    assert_proportions(rejected(hr_range(8000), input), 4000);
+    assert_proportions(rejected(hr_range(8000), NULL), 4000);
+}
+
+static void nothing_is_rejected_where_the_proportions_are_right(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    for (int only = 0; only < 2; only++) {
+        int64_t next = 0;
+        hr_iterator *it = iterate(
+            hr_rejection_resample(hr_range(500), class_of, NULL, input, 3, .initial_dist = input, .reject_only = only),
+            (way){0});
+        for (; hr_next(it, &e) == HR_OK; next++) assert_int_equal(*(const int64_t *)hr_get(e, "1")->data, next);
+        hr_iterator_free(it);
+        assert_int_equal(next, 500);
+    }
 }
 
 static void what_has_no_class_is_refused(void **state)
@@ -60,6 +87,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(rejection_resample),
         HR_CONFORMANCE(resample_of_known_classes),
+        HR_CONFORMANCE(resample_by_rejection_alone),
+        cmocka_unit_test(nothing_is_rejected_where_the_proportions_are_right),
         cmocka_unit_test(classes_pass_in_the_proportions_asked_for),
         cmocka_unit_test(what_has_no_class_is_refused),
     };

@@ -26,6 +26,30 @@ HR_SAMPLE(sample_until_one_is_empty)
     return hr_sample_from_datasets(in, 2, .stop_on_empty_dataset = true, .seed = 3);
 }
 
+/* Weights for `count` draws: of dataset 0, 1, 2, 0, 1, ... alone, or a half each of two of them. */
+static hr_dataset *in_turn(hr_dtype dtype, int count, bool halves)
+{
+    static float narrow[600];
+    static double wide[600];
+    for (int i = 0; i < 3 * count; i++) wide[i] = i % 3 == i / 3 % 3 || (halves && i % 3 == 2);
+    for (int i = 0; i < 3 * count; i++) narrow[i] = (float)wide[i];
+    const hr_tensor t =
+        hr_tensor_of(dtype, HR_SHAPE(count, 3), dtype == HR_FLOAT ? (const void *)narrow : (const void *)wide);
+    return hr_from_tensor_slices(&t, NULL, 1);
+}
+
+static hr_dataset *varying(hr_dataset *a, hr_dataset *b, hr_dataset *c, hr_dataset *weight, bool stop)
+{
+    hr_dataset *in[] = {a, b, c};
+    return hr_sample_from_datasets(in, 3, .weights_dataset = weight, .stop_on_empty_dataset = stop);
+}
+
+HR_SAMPLE(sample_by_a_dataset_of_weights)
+{
+    hr_dataset *weight = hr_repeat(in_turn(HR_FLOAT, 50, true), .count = HR_I64(4));
+    return hr_batch(varying(hr_shuffle(hr_range(90), 9), hr_take(hr_range(900), 30), hr_range(60), weight, false), 7);
+}
+
 static hr_dataset *constant(int64_t value) { return hr_repeat(hr_range(value + 1, .start = value)); }
 
 static void datasets_come_as_often_as_their_weights_say(void **state)
@@ -69,6 +93,35 @@ static void weights_are_checked(void **state)
     assert_fails(hr_sample_from_datasets(NULL, 0), HR_INVALID_ARGUMENT, "sample.datasets");
 }
 
+static void each_draw_may_have_weights_of_its_own(void **state)
+{
+    (void)state;
+    for (int dtype = HR_FLOAT; dtype <= HR_DOUBLE; dtype++) {
+        hr_dataset *ds = varying(constant(0), constant(1), constant(2), in_turn((hr_dtype)dtype, 7, false), false);
+        assert_int64_values(ds, HR_I64(0, 1, 2, 0, 1, 2, 0), 7); /* its end is the end */
+    }
+    /* A draw of what has ended uses its weights, too. */
+    assert_int64_values(varying(constant(0), hr_range(1), constant(2), in_turn(HR_DOUBLE, 9, false), false),
+                        HR_I64(0, 0, 2, 0, 2, 0, 2), 7);
+    assert_int64_values(varying(constant(0), hr_range(1), constant(2), in_turn(HR_DOUBLE, 9, false), true),
+                        HR_I64(0, 0, 2, 0), 4);
+    assert_int64_values(varying(hr_range(1), hr_range(1), hr_range(1), hr_repeat(in_turn(HR_FLOAT, 3, false)), false),
+                        HR_I64(0, 0, 0), 3);
+}
+
+static void a_dataset_of_weights_is_checked(void **state)
+{
+    (void)state;
+    const hr_tensor two = hr_tensor_of(HR_DOUBLE, HR_SHAPE(1, 2), ((double[]){1, 1}));
+    const hr_tensor none = hr_tensor_of(HR_DOUBLE, HR_SHAPE(2, 3), ((double[]){1, 1, 1, 0, 0, 0}));
+    assert_fails(varying(hr_range(9), hr_range(9), hr_range(9), hr_from_tensor_slices(&two, NULL, 1), false),
+                 HR_INVALID_ARGUMENT, "sample.weights");
+    assert_fails(varying(hr_range(9), hr_range(9), hr_range(9), hr_range(9), false), HR_INVALID_ARGUMENT,
+                 "sample.weights");
+    assert_fails(varying(hr_range(9), hr_range(9), hr_range(9), hr_from_tensor_slices(&none, NULL, 1), false),
+                 HR_INVALID_ARGUMENT, "sample.weights");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -78,6 +131,9 @@ int main(void)
         cmocka_unit_test(datasets_come_as_often_as_their_weights_say),
         cmocka_unit_test(exact_proportions_are_spread_evenly),
         cmocka_unit_test(the_others_go_on_when_one_has_ended),
+        HR_CONFORMANCE(sample_by_a_dataset_of_weights),
+        cmocka_unit_test(each_draw_may_have_weights_of_its_own),
+        cmocka_unit_test(a_dataset_of_weights_is_checked),
         cmocka_unit_test(weights_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
