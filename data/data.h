@@ -565,7 +565,7 @@ HR_API hr_dataset *hr_pack_sequences_with(hr_dataset *in, int64_t length, const 
     HR_CALL2_(hr_pack_sequences_with, hr_pack_sequences_opts, __VA_ARGS__,                                             \
               .struct_size = sizeof(hr_pack_sequences_opts))
 
-/* The parts of each element, of a batch or of dense rows, become elements. */
+/* The parts of each element, of a batch or of dense rows, become elements; rows that the batch pads come out padded. */
 HR_API hr_dataset *hr_unbatch(hr_dataset *in);
 HR_API hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts); /* batches anew */
 #define hr_rebatch(...) HR_CALL2_(hr_rebatch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))

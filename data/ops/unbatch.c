@@ -1,6 +1,6 @@
-/* unbatch: makes the parts of each element elements again. Moves no byte: of a batch it drops the outermost level of
- * splits, so what is in it, dense, ragged or sparse, does not matter; of single elements it counts the first dimension of
- * their values as rows.
+/* unbatch: makes the parts of each element elements again. Of a batch it drops the outermost level of splits, so what is in
+ * it, dense, ragged or sparse, does not matter; of single elements it counts the first dimension of their values as rows.
+ * It moves no byte but where a batch pads its rows: they come out as wide as they were in it.
  *
  * rebatch is batch over unbatch: a function, no operator of its own. */
 #include "data/dataset.h"
@@ -109,10 +109,64 @@ static hr_status unbatch_rows(hr_work *w, hr_columns *rows, hr_error *err)
 
 /* ---- batches ---- */
 
+static int64_t longest_row(const int32_t *splits, int64_t first, int64_t end)
+{
+    int64_t longest = 0;
+    for (int64_t r = first; r < end; r++)
+        if (splits[r + 1] - splits[r] > longest) longest = splits[r + 1] - splits[r];
+    return longest;
+}
+
+/* Where each row ends once all rows of a batch are as long as its longest; *values of them all together. */
+static bool even_splits(const hr_columns *rows, const int32_t *splits, int32_t *to, int64_t *values)
+{
+    int64_t end = to[0] = 0;
+    bool even = true;
+    for (int64_t e = 0; e < rows->elements && end <= INT32_MAX; e++) {
+        const int64_t first = rows->splits[0][e], next = rows->splits[0][e + 1];
+        const int64_t width = longest_row(splits, first, next);
+        for (int64_t r = first; r < next; r++) {
+            even &= splits[r + 1] - splits[r] == width;
+            to[r + 1] = (int32_t)(end += width);
+        }
+    }
+    *values = end;
+    return even;
+}
+
+static hr_status pad_rows(hr_work *w, hr_columns *rows, int field, hr_error *err)
+{
+    const hr_field *f = &rows->schema->field[field];
+    hr_column *c = &rows->column[field];
+    const size_t size = hr_dtype_size(f->dtype);
+    const int32_t *from = c->splits[0];
+    int64_t values;
+    int32_t *splits = hr_row_bytes(w, rows, ((size_t)rows->rows + 1) * sizeof *splits);
+    if (!splits) return hr_no_memory(err, "padded rows");
+    if (even_splits(rows, from, splits, &values)) return HR_OK;
+    char *to = values > INT32_MAX ? NULL : hr_row_bytes(w, rows, (size_t)values * size + 1);
+    if (!to) return hr_no_memory(err, "padded rows");
+    const char *at = c->values;
+    c->values = to;
+    for (int64_t r = 0; r < rows->rows; r++) {
+        const int64_t own = from[r + 1] - from[r], width = splits[r + 1] - splits[r];
+        if (own) memcpy(to, at + (size_t)from[r] * size, (size_t)own * size);
+        for (int64_t i = own; i < width; i++) memcpy(to + (size_t)i * size, f->pad, size);
+        to += (size_t)width * size;
+    }
+    c->splits[0] = splits;
+    c->count = values;
+    return HR_OK;
+}
+
+static bool is_padded(const hr_field *f) { return f->pad && f->layout == HR_DENSE && !hr__field_fixed(f); }
+
 static hr_status unbatch_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec, (void)unit;
     if (rows->levels == 0) return unbatch_rows(w, rows, err);
+    for (int i = 0; rows->levels == 1 && i < rows->schema->fields; i++)
+        if (is_padded(&rows->schema->field[i])) HR_TRY(pad_rows(w, rows, i, err));
     rows->elements = rows->splits[0][rows->elements];
     rows->levels--;
     memmove(rows->splits, rows->splits + 1, (size_t)rows->levels * sizeof *rows->splits);

@@ -205,6 +205,7 @@ static golden_result run_mode(golden_case *c, bool tf_compat)
 {
     const char *missing = NULL;
     golden_notes *notes = golden_notes_new();
+    c->mode = tf_compat ? "tf_compat" : "default";
     hr_dataset *ds = notes ? golden_pipeline(golden_get(c->json, "pipeline"), notes, &missing) : NULL;
     golden_result result;
     if (!ds) {
@@ -228,8 +229,8 @@ static golden_result run_mode(golden_case *c, bool tf_compat)
 static golden_result run_case(golden_case *c)
 {
     if (strcmp(golden_text(c->json, "op", ""), "list_files") == 0) return golden_list_files(c);
-    golden_result result = run_mode(c, false);
-    return result == GOLDEN_AGREES ? run_mode(c, true) : result;
+    golden_result result = run_mode(c, true);
+    return result == GOLDEN_AGREES ? run_mode(c, false) : result;
 }
 
 int main(void) { return golden_main("dataset_order", GOLDEN_ROOT, run_case); }

@@ -53,6 +53,7 @@ static golden_result judge(golden_case *c, const cJSON *expectation, hr_iterator
 static golden_result run_mode(golden_case *c, const golden_spec *s, bool tf_compat)
 {
     hr_tensor serialized, names;
+    c->mode = tf_compat ? "tf_compat" : "default";
     const bool single = strcmp(golden_text(c->json, "op", ""), "parse_single_example") == 0;
     if (!golden_tensor(golden_get(c->json, "serialized"), &serialized)) return golden_differs(c, "no records");
     golden_tensor(golden_get(c->json, "names"), &names);
@@ -71,8 +72,8 @@ static golden_result run_case(golden_case *c)
     static golden_spec s;
     if (!golden_spec_read(&s, golden_get(c->json, "spec"), ""))
         return golden_differs(c, "more features than this test holds");
-    golden_result result = run_mode(c, &s, false);
-    if (result == GOLDEN_AGREES) result = run_mode(c, &s, true);
+    golden_result result = run_mode(c, &s, true);
+    if (result == GOLDEN_AGREES) result = run_mode(c, &s, false);
     golden_spec_clear(&s);
     return result;
 }

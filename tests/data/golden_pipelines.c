@@ -39,10 +39,17 @@ static note *new_note(golden_notes *notes, const cJSON *fn)
 static const char *name_of(const hr_element *e) { return hr_element_schema(e)->field[0].name; }
 static const int64_t *values_of(const hr_element *e) { return hr_get_at(e, 0)->data; }
 
+/* Where the values go that a function makes of as many: a vector's own length is said. */
+static int64_t *as_many(const hr_element *in, hr_builder *out)
+{
+    int64_t *value = hr_set(out, name_of(in));
+    return value ? value : hr_set_count(out, name_of(in), hr_get_at(in, 0)->count);
+}
+
 static hr_status add(const hr_element *in, hr_builder *out, hr_call *call, void *user)
 {
     (void)call;
-    int64_t *value = hr_set(out, name_of(in));
+    int64_t *value = as_many(in, out);
     for (int64_t i = 0; i < hr_get_at(in, 0)->count; i++) value[i] = values_of(in)[i] + ((note *)user)->value;
     return HR_OK;
 }
@@ -50,7 +57,7 @@ static hr_status add(const hr_element *in, hr_builder *out, hr_call *call, void 
 static hr_status mul(const hr_element *in, hr_builder *out, hr_call *call, void *user)
 {
     (void)call;
-    int64_t *value = hr_set(out, name_of(in));
+    int64_t *value = as_many(in, out);
     for (int64_t i = 0; i < hr_get_at(in, 0)->count; i++) value[i] = values_of(in)[i] * ((note *)user)->value;
     return HR_OK;
 }

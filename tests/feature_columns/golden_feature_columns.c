@@ -315,8 +315,8 @@ static golden_result run_mode(golden_case *c, bool tf_compat)
 
 static golden_result run_case(golden_case *c)
 {
-    golden_result result = run_mode(c, false);
-    return result == GOLDEN_AGREES ? run_mode(c, true) : result;
+    golden_result result = run_mode(c, true);
+    return result == GOLDEN_AGREES ? run_mode(c, false) : result;
 }
 
 int main(void) { return golden_main("feature_columns", GOLDEN_ROOT, run_case); }

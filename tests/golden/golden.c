@@ -75,7 +75,8 @@ static void run_one(const cJSON *json, const char *folder, golden_fn *fn, tally 
     t->cases++;
     t->agree += result == GOLDEN_AGREES;
     t->not_built += result == GOLDEN_NOT_BUILT;
-    if (result == GOLDEN_DIFFERS) printf("  differs: %s: %s\n", c.name, c.why);
+    if (result == GOLDEN_DIFFERS)
+        printf("  differs: %s: %s%s%s\n", c.name, c.mode ? c.mode : "", c.mode ? ": " : "", c.why);
     if (result == GOLDEN_NOT_BUILT) printf("  not built: %s: %s\n", c.name, c.why);
 }
 

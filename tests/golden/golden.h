@@ -22,6 +22,7 @@ typedef struct golden_case {
     const cJSON *json;
     const char *name;
     const char *folder; /* of the topic: file names in the case are relative to it */
+    const char *mode;   /* the one that the case is in: "default" or "tf_compat"; NULL: said in `why`, or no matter */
     char why[1024];
 } golden_case;
 

@@ -486,7 +486,7 @@ static golden_result run_case(golden_case *c)
                                        : strcmp(op, "parse_number") == 0 ? number_mode
                                                                          : NULL;
     if (!run) return golden_not_built(c, "op %s", op);
-    return run(c, false) && run(c, true) ? GOLDEN_AGREES : GOLDEN_DIFFERS;
+    return run(c, true) && run(c, false) ? GOLDEN_AGREES : GOLDEN_DIFFERS;
 }
 
 int main(void) { return golden_main("csv", GOLDEN_ROOT, run_case); }

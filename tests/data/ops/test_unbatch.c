@@ -22,6 +22,11 @@ HR_SAMPLE(unbatch_between_maps)
     return hr_map(hr_unbatch(hr_map(hr_batch(hr_map(hr_range(200), draw, NULL), 6), draw, NULL)), draw, NULL);
 }
 
+HR_SAMPLE(unbatch_of_padded_rows)
+{
+    return hr_padded_batch(hr_unbatch(hr_padded_batch(vectors(hr_shuffle(hr_range(90), 20)), 4)), 7);
+}
+
 HR_SAMPLE(unbatch_of_rows) { return hr_batch(hr_unbatch(vectors(hr_shuffle(hr_range(90), 20))), 7); }
 
 static void unbatch_makes_the_parts_of_batches_elements(void **state)
@@ -40,6 +45,29 @@ static void unbatch_takes_the_outermost_batch_apart(void **state)
     run_all(&twice, hr_unbatch(hr_batch(hr_batch(hr_range(24), 4), 3)), (way){.workers = 2});
     run_all(&once, hr_batch(hr_range(24), 4), (way){0});
     assert_same_run(&once, &twice);
+}
+
+static void assert_rows(hr_dataset *ds, const int64_t *widths, const int64_t *values, int rows)
+{
+    const hr_element *e;
+    hr_iterator *it = iterate(ds, (way){.unit_rows = 3});
+    for (int r = 0; r < rows; values += widths[r++]) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_int_equal(hr_get_at(e, 0)->count, widths[r]);
+        assert_memory_equal(hr_get_at(e, 0)->data, values, (size_t)widths[r] * sizeof *values);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
+/* Vector n has n values n: the batches are as wide as 2 and 4. */
+static void padded_rows_keep_the_width_of_their_batch(void **state)
+{
+    (void)state;
+    const hr_tensor minus = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(-1));
+    hr_dataset *ds = hr_unbatch(hr_padded_batch(vectors(hr_range(5)), 3, .padding_values = &minus));
+    assert_rows(ds, HR_I64(2, 2, 2, 4, 4), HR_I64(-1, -1, 1, -1, 2, 2, 3, 3, 3, -1, 4, 4, 4, 4), 5);
+    assert_rows(hr_unbatch(hr_padded_batch(vectors(hr_range(2)), 1)), HR_I64(0, 1), HR_I64(1), 2);
 }
 
 static void operators_above_count_the_parts(void **state)
@@ -86,9 +114,11 @@ int main(void)
         HR_CONFORMANCE(unbatch),
         HR_CONFORMANCE(unbatch_of_unbatch),
         HR_CONFORMANCE(unbatch_between_maps),
+        HR_CONFORMANCE(unbatch_of_padded_rows),
         HR_CONFORMANCE(unbatch_of_rows),
         cmocka_unit_test(unbatch_makes_the_parts_of_batches_elements),
         cmocka_unit_test(unbatch_takes_the_outermost_batch_apart),
+        cmocka_unit_test(padded_rows_keep_the_width_of_their_batch),
         cmocka_unit_test(operators_above_count_the_parts),
         cmocka_unit_test(rebatch_makes_batches_of_another_size),
         cmocka_unit_test(single_elements_give_their_rows),
