@@ -40,8 +40,13 @@ void add_extra(pass *p, const char *name, double value);
 
 /* ---- the data: four shards as make-data writes them ---- */
 
-/* "DIR/criteo-*EXT": gives the list. */
-hr_status bench_files(const char *folder, const char *ext, hr_file_list *out, hr_error *err);
+/* The data: four shards of Criteo-like rows, and a file of census-like ones. */
+#define CRITEO "criteo-*.tfrecord"
+#define CRITEO_CSV "criteo-*.csv"
+#define CENSUS "census.tfrecord"
+
+/* Gives the list of the files with such names. */
+hr_status bench_files(const char *folder, const char *names, hr_file_list *out, hr_error *err);
 /* label, I1..I13 (default 0), C1..C26 (default ""); static. */
 const hr_parse_spec *bench_spec(void);
 /* list_files > interleave(4) > shuffle(10000, seed 7). */

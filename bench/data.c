@@ -2,10 +2,10 @@
 #include "bench/bench.h"
 #include <stdio.h>
 
-hr_status bench_files(const char *folder, const char *ext, hr_file_list *out, hr_error *err)
+hr_status bench_files(const char *folder, const char *names, hr_file_list *out, hr_error *err)
 {
     char pattern[1024];
-    snprintf(pattern, sizeof pattern, "%s/criteo-*%s", folder, ext);
+    snprintf(pattern, sizeof pattern, "%s/%s", folder, names);
     return hr_match_files(pattern, out, err);
 }
 

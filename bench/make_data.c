@@ -1,5 +1,7 @@
 /* headrace_bench_data DIR [ROWS]: four shards of Criteo-like rows (a label, 13 integers with gaps, 26 hexadecimal
- * categories) as CSV, TFRecord and TFRecord GZIP. The same law as peers/make_data.py, other random numbers. */
+ * categories) as CSV, TFRecord and TFRecord GZIP: the same law as peers/make_data.py, other random numbers; and a file
+ * of census-like rows. */
+#include "bench/make_data.h"
 #include <headrace/io.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +16,6 @@ typedef struct row {
     bool missing[INTS];
     char category[CATEGORIES][9];
 } row;
-
-static double uniform(uint64_t key, uint64_t n) { return (double)(hr_random(key, n) >> 11) * 0x1p-53; }
 
 /* Zipf's law with exponent 1.3, cut at `most`, by inverting the continuous law. */
 static int64_t zipf(double u, double most)
@@ -139,6 +139,10 @@ int main(int argc, char **argv)
     mkdir(argv[1], 0777);
     for (int shard = 0; shard < SHARDS; shard++) {
         if (write_shard(argv[1], shard, rows, &err) == HR_OK) continue;
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    if (make_census(argv[1], &err) != HR_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

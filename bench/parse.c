@@ -61,13 +61,14 @@ static hr_status copy_records(hr_record_reader *reader, hr_view *records, int64_
     return st == HR_END ? HR_OK : st;
 }
 
-hr_status bench_records(const char *folder, hr_view *records, int64_t count, char **bytes, hr_error *err)
+hr_status bench_records(const char *folder, const char *names, hr_view *records, int64_t count, char **bytes,
+                        hr_error *err)
 {
     hr_file_list files;
     int64_t have = 0;
     size_t used = 0, room = 0;
     *bytes = NULL;
-    HR_TRY(bench_files(folder, ".tfrecord", &files, err));
+    HR_TRY(bench_files(folder, names, &files, err));
     hr_status st = HR_OK;
     for (int64_t f = 0; f < files.count && have < count && st == HR_OK; f++) {
         hr_record_reader *reader;

@@ -394,6 +394,15 @@ HR_API hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, co
 HR_API void hr_count_ids(const int64_t *ids, const float *weights, const int32_t *splits, int64_t rows, int64_t buckets,
                          float *out, int64_t stride);
 
+/* The floats of a row of all these columns, as hr_sort_columns gives them for HR_INPUT_LAYER. */
+HR_API int64_t hr_dense_width(const hr_feature_column *const *sorted, int count);
+/* input_layer without a graph: the dense forms of these columns side by side, hr_dense_width floats a row, each written
+ * straight into its place. `batch`: of what hr_transform_features made for them. tables[i]: of an embedding, its rows
+ * (num_buckets x dimension); NULL for others. HR_INVALID_ARGUMENT: the batch has not what a column needs, an embedding
+ * no table, or an id lies behind it. */
+HR_API hr_status hr_dense_features(const hr_feature_column *const *sorted, int count, const hr_element *batch,
+                                   const float *const *tables, float *out, hr_error *err);
+
 /* The lengths of sequences whose columns have the steps steps[c], rows + 1 entries each. HR_INVALID_ARGUMENT: the columns
  * `name` disagree about a row's. */
 HR_API hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *name, int columns, int64_t rows,

@@ -32,7 +32,7 @@ static hr_status second_epoch(hr_iterator *it, pass *p)
     while ((st = hr_next(it, &e)) == HR_OK) {
         rows = hr_get(e, "label")->count;
         if (start != 0) p->rows += rows;
-        for (int c = 0; start != 0 && c <= SINGLE_COLUMNS; c++) sum += ((const int64_t *)hr_get_at(e, c)->data)[0];
+        for (int c = 0; start != 0 && c <= CRITEO_COLUMNS; c++) sum += ((const int64_t *)hr_get_at(e, c)->data)[0];
         if (start == 0) first += rows;
         if (start == 0 && rows < BATCH) start = bench_seconds(); /* the short batch ends the first epoch */
     }
@@ -47,11 +47,11 @@ static hr_status second_epoch(hr_iterator *it, pass *p)
 static hr_status run_cached(pass *p, void *memory)
 {
     (void)memory;
-    hr_feature_column *column[COLUMNS];
-    hr_column_list list = bench_columns(column, false);
+    bench_columns columns = {0};
     hr_dataset *ds;
-    hr_status st = cached(p->folder, list, &ds, &p->error);
-    bench_columns_drop(list);
+    bench_add_criteo(&columns, 0);
+    hr_status st = cached(p->folder, bench_column_list(&columns), &ds, &p->error);
+    bench_columns_close(&columns);
     HR_TRY(st);
     hr_iterator *it = bench_iterate(ds, p);
     st = second_epoch(it, p);

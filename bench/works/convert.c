@@ -81,7 +81,7 @@ static hr_status run_convert(pass *p, void *memory)
     hr__convert_result result = {0};
     char out[1024];
     snprintf(out, sizeof out, "%s/convert-%d", p->folder, (int)getpid());
-    HR_TRY(bench_files(p->folder, ".csv", &files, &p->error));
+    HR_TRY(bench_files(p->folder, CRITEO_CSV, &files, &p->error));
     hr_status st = read_schema(&schema, &p->error);
     double start = bench_seconds();
     if (st == HR_OK)

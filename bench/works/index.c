@@ -11,7 +11,7 @@ static hr_status run_index(pass *p, void *memory)
 {
     (void)memory;
     hr_file_list files;
-    HR_TRY(bench_files(p->folder, ".tfrecord", &files, &p->error));
+    HR_TRY(bench_files(p->folder, CRITEO, &files, &p->error));
     hr_status st = HR_OK;
     for (int64_t i = 0; i < files.count && st == HR_OK; i++) {
         const hr_record_index_opts opts = {.struct_size = sizeof opts, .anew = true};
@@ -62,7 +62,7 @@ static hr_status run_bare(pass *p, void *memory)
 {
     (void)memory;
     hr_file_list files;
-    HR_TRY(bench_files(p->folder, ".tfrecord", &files, &p->error));
+    HR_TRY(bench_files(p->folder, CRITEO, &files, &p->error));
     hr_status st = HR_OK;
     for (int64_t i = 0; i < files.count && st == HR_OK; i++) st = frame_file(files.path[i], p);
     hr_file_list_clear(&files);

@@ -23,7 +23,7 @@ static void *prepare(const char *folder, hr_error *err)
     memory *m = hr_calloc(1, sizeof *m);
     if (!m) return NULL;
     hr_status st = bench_parser_open(&m->parser, err);
-    if (st == HR_OK) st = bench_records(folder, m->record, RECORDS, &m->bytes, err);
+    if (st == HR_OK) st = bench_records(folder, CRITEO, m->record, RECORDS, &m->bytes, err);
     if (st == HR_OK) return m;
     release(m);
     return NULL;

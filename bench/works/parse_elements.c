@@ -37,7 +37,7 @@ static memory *prepare(int64_t records)
 static void *prepare_singles(const char *folder, hr_error *err)
 {
     memory *m = prepare(SINGLES);
-    if (m && bench_records(folder, m->record, SINGLES, &m->bytes, err) == HR_OK) return m;
+    if (m && bench_records(folder, CRITEO, m->record, SINGLES, &m->bytes, err) == HR_OK) return m;
     if (m) release(m);
     return NULL;
 }

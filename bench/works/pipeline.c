@@ -152,7 +152,7 @@ static hr_status run_bare(pass *p, void *user)
 {
     bare *b = user;
     hr_file_list files;
-    HR_TRY(bench_files(p->folder, ".tfrecord", &files, &p->error));
+    HR_TRY(bench_files(p->folder, CRITEO, &files, &p->error));
     for (int i = 0; i < FILES; i++) {
         reader *r = &b->reader[i];
         r->file = i < files.count ? open(files.path[i], O_RDONLY) : -1;

@@ -99,7 +99,7 @@ static hr_status run_bare(pass *p, void *memory)
     (void)memory;
     static char block[BLOCK + SLACK];
     hr_file_list files;
-    HR_TRY(bench_files(p->folder, ".tfrecord", &files, &p->error));
+    HR_TRY(bench_files(p->folder, CRITEO, &files, &p->error));
     hr_status st = HR_OK;
     for (int64_t i = 0; i < files.count && st == HR_OK; i++) st = read_file(files.path[i], block, p);
     hr_file_list_clear(&files);
