@@ -36,7 +36,8 @@ typedef struct hr_column {
      * are hr_view; 64 bytes behind each string may be read. */
     void *values;
     int64_t count;
-    /* Not HR_DENSE: row r has the values splits[0][r] .. splits[0][r + 1] - 1; further levels follow inwards. */
+    /* Not HR_DENSE: row r has the values splits[0][r] .. splits[0][r + 1] - 1; further levels follow inwards. Columns may
+     * share their splits: write into none that you did not make. */
     int32_t *splits[HR_MAX_RAGGED];
     /* HR_SPARSE: the place of each value in its row; NULL: 0, 1, 2, ... dense_width is the last dimension of the dense
      * shape; 0: the longest row of the batch. */

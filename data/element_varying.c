@@ -62,7 +62,11 @@ static const int32_t *level_splits(const int32_t *of, int64_t count, int32_t uni
 {
     if (of[0] == 0 && unit == 1) return of;
     int32_t *to = *memory;
-    for (int64_t i = 0; i <= count; i++) to[i] = (of[i] - of[0]) / unit;
+    const int32_t first = of[0];
+    if (unit == 1) /* nothing to divide: many at a time */
+        for (int64_t i = 0; i <= count; i++) to[i] = of[i] - first;
+    else
+        for (int64_t i = 0; i <= count; i++) to[i] = (of[i] - first) / unit;
     *memory += count + 1;
     return to;
 }

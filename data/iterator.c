@@ -240,6 +240,7 @@ static void free_memory(engine *e)
         hr__shared_free(e->shared);
         e->shared = next;
     }
+    hr__forms_free(e);
     hr__files_free(e);
     hr_free(e->stage);
     hr__store_close(&e->store);

@@ -20,6 +20,7 @@ static void throw_away(hr__kept *kept)
     hr__rows_writer_discard(kept->writer);
     hr_input_free(kept->in);
     hr__rows_head_clear(&kept->head);
+    hr__record_forms_clear(&kept->forms);
     hr_free(kept->used);
     kept->writer = NULL;
     kept->in = NULL;
@@ -226,13 +227,13 @@ static bool note_files(hr__kept *kept, const hr_columns *rows)
 
 static hr_status keep_in_memory(hr__kept *kept, int64_t number, hr__piece *piece, hr_error *err)
 {
-    if (kept->limit != 0 && kept->size + piece->packed.size > kept->limit)
+    if (kept->limit != 0 && kept->size + piece->size > kept->limit)
         return hr_fail(err, HR_RESOURCE_EXHAUSTED, "cache.limit",
                        "cache: the elements need more than the %zu bytes that .max_bytes allows; allow more, or keep "
                        "them in a file (.file)",
                        kept->limit);
     kept->head.piece[number] = *piece;
-    kept->size += piece->packed.size;
+    kept->size += piece->size;
     *piece = (hr__piece){0};
     return HR_OK;
 }
@@ -277,24 +278,11 @@ static hr_status finish(hr__kept *kept, const hr_schema *schema, hr_error *err)
     return st;
 }
 
-static hr_status pack(const hr__kept *kept, const hr_columns *rows, hr__piece *piece, char **stored, hr_error *err)
-{
-    *stored = NULL;
-    HR_TRY(hr__pack(rows, kept->path == NULL, &piece->packed, err));
-    piece->elements = piece->packed.elements;
-    piece->rows = piece->packed.rows;
-    piece->size = piece->packed.size;
-    if (rows->levels > 0 && !(piece->first_row = hr__packed_first_rows(&piece->packed)))
-        return hr_no_memory(err, "cached rows");
-    if (!kept->path) return HR_OK;
-    return hr__rows_compress(piece->packed.bytes, piece->size, stored, &piece->stored, err);
-}
-
 hr_status hr__kept_put(hr__kept *kept, int64_t number, const hr_columns *rows, hr_error *err)
 {
     hr__piece piece = {0};
     char *stored;
-    hr_status st = pack(kept, rows, &piece, &stored, err);
+    hr_status st = hr__kept_make_piece(kept, rows, &piece, &stored, err);
     uv_mutex_lock(&kept->lock);
     if (st == HR_OK && kept->path)
         st = keep_in_file(kept, number, &piece, stored, rows, err);
@@ -339,14 +327,24 @@ hr_status hr__kept_end(hr__kept *kept, hr_plan *p, hr_error *err)
 /* ---- taking ---- */
 
 /* No value is there before work: elements and their numbers of rows are enough for a plan. */
-static void announce(const hr__piece *piece, int64_t first, int64_t count, hr_columns *rows)
+static bool announce_packed(const hr__piece *piece, int64_t first, int64_t count, hr_plan *p)
 {
-    rows->elements = rows->rows = count;
+    const int64_t room = piece->first_row ? piece->first_row[first + count] - piece->first_row[first] : count;
+    hr_columns *rows = hr_unit_rows(p, room);
+    if (!rows) return false;
+    rows->elements = count;
+    rows->rows = room;
     if (piece->packed.size == 0 || !piece->packed.origin) rows->origin = NULL;
-    if (!piece->first_row) return;
+    if (!piece->first_row) return true;
     rows->levels = 1;
     rows->splits[0] = piece->first_row + first;
-    rows->rows = piece->first_row[first + count] - piece->first_row[first];
+    return true;
+}
+
+static bool announce(const hr__piece *piece, int64_t first, int64_t count, hr_plan *p)
+{
+    if (!piece->record) return announce_packed(piece, first, count, p);
+    return hr__unit_records(p, piece->form, piece->record + (size_t)first * piece->form->size, count);
 }
 
 hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, hr_plan *p, hr__kept_part *part, hr_error *err)
@@ -359,10 +357,7 @@ hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, hr_plan *p, hr__kept
     const hr__piece *piece = &head->piece[at->piece];
     const int64_t first = at->given - at->before, left = piece->elements - first;
     const int64_t count = left < hr_room(p) ? left : hr_room(p);
-    const int64_t room = piece->first_row ? piece->first_row[first + count] - piece->first_row[first] : count;
-    hr_columns *rows = hr_unit_rows(p, room);
-    if (!rows) return hr_no_memory(err, "cached rows");
-    announce(piece, first, count, rows);
+    if (!announce(piece, first, count, p)) return hr_no_memory(err, "cached rows");
     *part = (hr__kept_part){kept, at->piece, first};
     at->given += count;
     return HR_OK;
@@ -386,6 +381,7 @@ hr_status hr__kept_work(const hr__kept_part *part, hr_work *w, hr_columns *rows,
 {
     const hr__piece *piece = &part->kept->head.piece[part->piece];
     hr__packed packed = piece->packed;
+    if (piece->record) return HR_OK; /* the rows themselves */
     if (!packed.bytes) HR_TRY(read_piece(part->kept, piece, w, rows, &packed, err));
     rows->levels = packed.levels;
     return hr__packed_fill(&packed, part->first, w, rows, err);

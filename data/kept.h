@@ -14,6 +14,7 @@ typedef struct hr__kept {
     int64_t room, waiting; /* waiting: pieces begun, and not there yet */
     size_t size, limit;    /* bytes in memory; limit 0: none */
     bool filling, ended, failed, anew;
+    hr__record_forms forms;  /* in memory: of the pieces that are records */
     char *path;              /* NULL: in memory */
     hr__rows_writer *writer; /* while a file is filled */
     hr_input *in;            /* the file, once it is whole */
@@ -41,6 +42,9 @@ int64_t hr__kept_begin(hr__kept *kept); /* ... begins a piece, gives its number;
 /* ... and brings its rows. HR_RESOURCE_EXHAUSTED, "cache.limit": more than the limit. */
 hr_status hr__kept_put(hr__kept *kept, int64_t number, const hr_columns *rows, hr_error *err);
 hr_status hr__kept_end(hr__kept *kept, hr_plan *p, hr_error *err); /* ... says that no further piece begins */
+
+/* What it would keep of `rows`, and of a file *stored: the bytes for it, packed.bytes or others (hr_free). */
+hr_status hr__kept_make_piece(hr__kept *kept, const hr_columns *rows, hr__piece *piece, char **stored, hr_error *err);
 
 /* Where somebody who takes stands: so many elements were given. */
 typedef struct hr__kept_place {

@@ -38,6 +38,7 @@ typedef enum hr_op_traits {
     HR_OPENS_EPOCHS = 64,     /* the inputs that it opens are numbered by epochs: repeat */
     HR_SAME_EACH_EPOCH = 128, /* what it opens draws the same random numbers in every epoch: cache */
     HR_SEES_ROWS = 256,       /* with HR_GROUPS_ROWS: plan looks at them by hr_plan_element: group_by_window */
+    HR_MOVES_SPANS = 512, /* plan never looks at rows, only at how many there are: they need not lie in columns: take */
 } hr_op_traits;
 
 typedef struct hr_op_head {

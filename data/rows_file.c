@@ -12,6 +12,7 @@ enum { TRAILER = 24 /* offset of the head 8, its size 4, its CRC-32C 4, magic 8 
 void hr__piece_clear(hr__piece *piece)
 {
     hr__packed_clear(&piece->packed);
+    hr_free(piece->record);
     hr_free(piece->first_row);
     *piece = (hr__piece){0};
 }

@@ -5,13 +5,16 @@
 #define HR_ROWS_FILE_H
 
 #include "data/packed.h"
+#include "data/row_records.h"
 #include <headrace/io.h>
 
 /* Rows that came as one unit; in memory or in a file. */
 typedef struct hr__piece {
     int64_t elements, rows;
-    int32_t *first_row;  /* of each element and behind the last; NULL: elements are rows */
-    hr__packed packed;   /* in memory; no bytes: in the file */
+    int32_t *first_row; /* of each element and behind the last; NULL: elements are rows */
+    hr__packed packed;  /* in memory; no bytes: in the file, or ... */
+    const hr__record_form *form;
+    char *record;        /* ... in memory as records of that form */
     int64_t offset;      /* in the file */
     size_t stored, size; /* bytes there, and unpacked; equal: as they are */
     uint32_t crc;        /* of the stored bytes */

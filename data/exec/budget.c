@@ -8,6 +8,7 @@ size_t hr__rows_size(const rows *r)
     size_t size = r->cell_bytes;
     for (const block *b = r->arrays; b; b = b->next) size += b->size;
     for (const block *b = r->bytes; b; b = b->next) size += b->size;
+    for (const block *b = r->held; b; b = b->next) size += b->size;
     return size;
 }
 
@@ -28,6 +29,7 @@ static size_t column_strings(const rows *r, int i)
 size_t hr__strings_size(const rows *r)
 {
     size_t size = 0;
+    if (are_bare(&r->c)) return 0; /* in cells, which are counted, or not the pipeline's */
     for (int i = 0; i < r->c.schema->fields && r->shape->strings; i++)
         if (r->c.schema->field[i].dtype == HR_STRING) size += column_strings(r, i);
     return size;

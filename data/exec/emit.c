@@ -21,12 +21,22 @@ static void emit(hr_plan *p, hr_span span)
     hr_span_drop(span);
 }
 
+/* A whole unit of the stage below, large enough to be one by itself: where nothing is to be done with its rows, they pass
+ * without a copy. */
+static bool is_a_unit(const hr_plan *p, hr_span span)
+{
+    enum { FEWEST_ROWS = 256 };
+    return p->top && !p->groups && p->stage->works == 0 && p->emitted == 0 && span.first == 0 &&
+           span.count == span.in->elements && span.in->rows >= FEWEST_ROWS;
+}
+
 void hr_emit(hr_plan *p, hr_span span)
 {
+    const bool unit = is_a_unit(p, span);
     emit(p, span);
     if (p->lost) return;
     p->emitted += span.count;
-    if (!p->groups) p->room -= span.count;
+    if (!p->groups) p->room = unit ? 0 : p->room - span.count;
 }
 
 void hr_emit_all(hr_plan *p, const hr_span *part)
@@ -77,6 +87,19 @@ hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
         return NULL;
     }
     r->c.origin = memset(origin, 0xff, (size_t)room * sizeof *origin);
+    hr__rows_drop(p->filling);
+    p->filling = r;
+    p->cut = true;
+    return &r->c;
+}
+
+hr_columns *hr__unit_records(hr_plan *p, const hr__record_form *form, const char *record, int64_t count)
+{
+    rows *r = hr__rows_new(p->stage->engine, p->ds, p->ds);
+    if (!r) return NULL;
+    r->form = form;
+    r->record = record;
+    r->c.rows = count;
     hr__rows_drop(p->filling);
     p->filling = r;
     p->cut = true;

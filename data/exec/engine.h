@@ -10,8 +10,8 @@
  *   input.c     pulling                    flatten.c   a tree of tokens as bytes
  *   emit.c      emitting, rows of sources  schedule.c  who does what next; waking
  *   opening.c   inputs that come and go    gather.c    spans into rows
- *   pass.c      many spans in one call
- *   records.c   rows that are held
+ *   pass.c      many spans in one call     alias.c     units without a copy
+ *   records.c   rows that lie as records
  *   work.c      work on a unit             budget.c    what fits
  *   view.c      elements for functions     explain.c   what it was like
  *   cancel.c    calling it off             explain_dataset.c  what it will be like
@@ -25,6 +25,7 @@
 #include "data/dataset.h"
 #include "data/exec/store.h"
 #include "data/exec/trace.h"
+#include "data/row_records.h"
 #include <headrace/data.h>
 
 enum {
@@ -76,11 +77,15 @@ struct rows {
     parts *parts;
     cell *cell; /* one a row, once its strings have moved there; NULL: they have not */
     size_t cell_bytes;
-    char *record; /* all values of each row side by side, while rows are held; NULL: they are not */
-    uint32_t *record_at;
-    int32_t most_values; /* of one row in a column that varies */
+    const char
+        *record; /* the rows as records of that form; NULL: they are not. Without c.column they are nothing else */
+    const hr__record_form *form;
+    block *held; /* cells and records: what stays when columns go */
     int64_t room, *value_room;
 };
+
+/* Rows that are records alone. Only gathering sees them: see stage.blind. */
+static inline bool are_bare(const hr_columns *c) { return !c->column; }
 
 rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
 /* Bytes of a column, rounded up to odd multiples of a cache line: no two of 64 neighbours lie a multiple of 4096 bytes
@@ -88,6 +93,7 @@ rows *hr__rows_new(engine *e, hr_dataset *keeps, const hr_dataset *shape);
 size_t hr__column_stride(size_t width, int64_t room);
 void *hr__rows_array(rows *r, size_t size);                                /* on a cache line; NULL: no memory */
 void *hr__rows_bytes(rows *r, size_t size);                                /* for strings */
+void *hr__rows_held(rows *r, size_t size);                                 /* stays when columns go */
 bool hr__rows_columns(rows *r, const hr_dataset *shape, int64_t room);     /* new columns; sets room */
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans); /* so many together; counts their cells */
 void hr__rows_drop(rows *r); /* one reference to all of them. NULL: nothing */
@@ -203,6 +209,7 @@ struct stage {
     const hr_dataset *ignores; /* the ignore_errors above plan, and above all stages below; NULL: none */
     bool numbered;             /* rows carry their planned numbers */
     bool cells;                /* the reader holds single rows: their strings move into cells */
+    bool blind;                /* the reader's plan never looks at rows: they may be records alone */
     int64_t rows_planned;      /* saved, if numbered */
     uint64_t path;             /* key of all randomness in this opening */
     uint64_t lasting;          /* the same, but alike in all epochs of a repeat */
@@ -289,6 +296,7 @@ struct engine {
     size_t budget;
 
     shared *shared;
+    struct place_forms *forms; /* of records, each place's; guarded by the lock */
     noted_file *file; /* known to this iterator: those that were met, by the order of meeting */
     int32_t files, file_room;
     hr__map file_number; /* by name */
@@ -361,15 +369,20 @@ void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
 /* view.c */
 void hr__element_drop(hr_element *e); /* NULL: nothing */
 
-/* records.c */
-bool hr__rows_to_records(rows *r, hr_work *w); /* false: no memory */
-bool hr__records_serve(const rows *r, const hr_span *span, int64_t spans);
-bool hr__gather_records(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* columns, origins */
+/* records.c. False: no memory. */
+bool hr__rows_to_records(rows *r, hr_work *w, bool alone);                        /* alone: the columns go */
+bool hr__gather_records(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* r->c.rows of them */
+void hr__forms_free(engine *e);
+
+/* alias.c */
+bool hr__unit_can_alias(const stage *s, const unit *u);
+bool hr__unit_alias(rows *r, const unit *u); /* false: no memory */
+bool hr__unit_take_over(stage *s, unit *u);
 
 /* gather.c */
 bool hr__unit_gather(stage *s, unit *u, hr_work *w);
 bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w); /* and their elements; false: no memory */
-bool hr__unit_take_over(stage *s, unit *u);
+bool hr__rows_unfold(rows *r, hr_work *w);      /* of bare ones: into columns; false: no memory */
 bool hr__rows_cut(hr_columns *c, int64_t rows); /* true: the last element is short now */
 
 /* token.c */

@@ -176,8 +176,7 @@ static inline void ask_for_row(hr_span s)
     if (s.in->origin) __builtin_prefetch(&s.in->origin[s.first]);
 }
 
-static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, int sides, int *column, run *run,
-                        hr_work *w)
+static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, int sides, int *column, run *run)
 {
     const hr_columns *first = span[side].in;
     struct run *low = run + runs;
@@ -193,7 +192,6 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
     }
     if (side == 0) {
         r->c.rows = runs_length(run, runs);
-        if (sides == 1 && hr__records_serve(r, span, runs)) return hr__gather_records(r, span, runs, w);
         if (!hr__rows_columns(r, r->shape, r->c.rows) || !gather_origins(r, run, runs) || !gather_numbers(r, run, runs))
             return false;
     }
@@ -203,41 +201,56 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
 }
 
 /* `sides` spans in turn go side by side. Levels above theirs are there. */
-static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
+static bool gather_columns(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
 {
     const int64_t runs = spans / sides;
     int column = 0;
     run *run = hr__work_scratch(w, &w->runs, (size_t)runs * 2 * sizeof *run);
     bool done = run != NULL;
-    for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run, w);
+    for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run);
     return done;
 }
 
-/* A unit that is one run of another, with no work to be done on it: its columns begin further down in the same ones. */
-static bool can_alias(const stage *s, const unit *u)
+static int64_t bare_spans(const hr_span *span, int64_t spans, hr_span *bare)
 {
-    if (s->works > 0 || u->parts->count != 1 || u->parts->span[0].in->levels > 0 || s->numbered) return false;
-    const hr_dataset *shape = hr__stage_shape(s);
-    if (s->cells && shape->strings) return false; /* whose columns are changed, and outlive the ones they came from */
-    for (int i = 0; i < shape->out.schema.fields; i++)
-        if (!shape->width[i] || u->parts->span[0].in->column[i].present) return false;
-    return true;
+    int64_t count = 0;
+    for (int64_t i = 0; i < spans; i++)
+        if (are_bare(span[i].in)) bare[count++] = span[i];
+    return count;
 }
 
-static bool alias(rows *r, hr_span span)
+/* Of spans that are records alone, and others that are none: the former become columns before. */
+static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
-    const hr_columns *in = span.in;
-    const int fields = in->schema->fields;
-    r->c.column = hr__rows_array(r, (size_t)fields * sizeof *r->c.column);
-    if (!r->c.column) return false;
-    for (int i = 0; i < fields; i++) {
-        r->c.column[i] = in->column[i];
-        r->c.column[i].values = (char *)in->column[i].values + (size_t)span.first * r->shape->width[i];
+    rows *fresh = hr__rows_new(r->engine, r->keeps, r->shape);
+    hr_span *all = hr__work_scratch(w, &w->scratch, (size_t)spans * 2 * sizeof *all), *bare = all + spans;
+    bool done = fresh && all;
+    const int64_t bares = done ? bare_spans(span, spans, bare) : 0;
+    for (int64_t i = 0; i < bares; i++) fresh->c.rows += bare[i].count;
+    done = done && hr__gather_records(fresh, bare, bares, w);
+    for (int64_t i = 0, row = 0; i < spans && done; i++) {
+        all[i] = are_bare(span[i].in) ? (hr_span){&fresh->c, (int32_t)row, span[i].count} : span[i];
+        if (are_bare(span[i].in)) row += span[i].count;
     }
-    r->c.rows = span.count;
-    r->c.origin = in->origin ? in->origin + span.first : NULL;
-    r->c.number = in->number ? in->number + span.first : NULL;
-    return r->aliases = true;
+    done = done && gather_columns(r, all, spans, 1, w);
+    hr__rows_drop(fresh);
+    return done;
+}
+
+/* A long run is copied faster by column, if it has any. */
+static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
+{
+    int64_t elements = 0, bare = 0, records = 0;
+    for (int64_t i = 0; i < spans; i++) {
+        elements += span[i].count;
+        bare += are_bare(span[i].in);
+        records += ((const rows *)span[i].in)->record != NULL;
+    }
+    if (bare > 0 && records < spans) return gather_mixed(r, span, spans, w);
+    if (sides > 1 || records < spans || (bare == 0 && elements >= 2 * spans))
+        return gather_columns(r, span, spans, sides, w);
+    r->c.rows = elements;
+    return hr__gather_records(r, span, spans, w);
 }
 
 static bool place_cuts(rows *r, const unit *u)
@@ -256,8 +269,8 @@ bool hr__unit_gather(stage *s, unit *u, hr_work *w)
     rows *r = hr__rows_new(s->engine, s->ds, hr__stage_shape(s));
     if (!r) return false;
     const bool done =
-        place_cuts(r, u) && (can_alias(s, u) ? alias(r, u->parts->span[0])
-                                             : gather(r, u->parts->span, u->parts->count, u->parts->sides, w));
+        place_cuts(r, u) && (hr__unit_can_alias(s, u) ? hr__unit_alias(r, u)
+                                                      : gather(r, u->parts->span, u->parts->count, u->parts->sides, w));
     r->parts = u->parts;
     u->parts = NULL;
     if (done)
@@ -265,24 +278,6 @@ bool hr__unit_gather(stage *s, unit *u, hr_work *w)
     else
         hr__rows_drop(r);
     return done;
-}
-
-/* Nobody else holds it, and all of it is used: no need to copy. A source's units always come this way. */
-bool hr__unit_take_over(stage *s, unit *u)
-{
-    parts *p = u->parts;
-    if (p->count != 1 || p->sides > 1 || u->cuts) return false;
-    rows *r = (rows *)p->span[0].in;
-    if (p->span[0].count != r->c.elements || r->refs != 1 || r->cell) return false;
-    hr_dataset_ref(s->ds);
-    hr_dataset_unref(r->keeps);
-    r->keeps = s->ds;
-    r->shape = hr__stage_shape(s);
-    r->c.schema = &r->shape->out.schema;
-    r->record = NULL; /* work may change what it was made of */
-    u->rows = r;
-    p->count = 0;
-    return true;
 }
 
 static int64_t whole_elements(const rows *r, const uint64_t *failed, hr_span *span)
@@ -310,6 +305,21 @@ static void swap_rows(rows *r, rows *fresh)
     fresh->parts = NULL;
     fresh->bytes = NULL;
     hr__rows_drop(fresh);
+}
+
+bool hr__rows_unfold(rows *r, hr_work *w)
+{
+    rows *fresh = hr__rows_new(r->engine, r->keeps, r->shape);
+    bool done = fresh != NULL;
+    if (done) {
+        fresh->c.rows = fresh->c.elements = r->c.rows;
+        done = hr__gather_records(fresh, &(hr_span){&r->c, 0, (int32_t)r->c.rows}, 1, w);
+    }
+    if (done)
+        swap_rows(r, fresh);
+    else
+        hr__rows_drop(fresh);
+    return done;
 }
 
 bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w)

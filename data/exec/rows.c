@@ -29,6 +29,7 @@ static void rows_free(rows *r)
     hr__parts_return(r->parts);
     hr__store_put_blocks(&e->store, r->arrays);
     hr__store_put_blocks(&e->store, r->bytes);
+    hr__store_put_blocks(&e->store, r->held);
     hr_dataset_unref(r->keeps);
     uv_mutex_lock(&e->store.lock);
     r->next = e->free_rows;
@@ -60,6 +61,15 @@ void *hr__rows_array(rows *r, size_t size)
 void *hr__rows_bytes(rows *r, size_t size)
 {
     return take_bytes(r, &r->bytes, &r->byte_at, &r->byte_left, (size + 15) & ~(size_t)15);
+}
+
+void *hr__rows_held(rows *r, size_t size)
+{
+    block *b = hr__store_block(&r->engine->store, size);
+    if (!b) return NULL;
+    b->next = r->held;
+    r->held = b;
+    return block_bytes(b);
 }
 
 size_t hr__column_stride(size_t width, int64_t room) { return (((size_t)room * width + 63) / 64 | 1) * 64; }

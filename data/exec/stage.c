@@ -159,6 +159,14 @@ static bool rows_are_held(const hr_plan *puller, int input)
     return false;
 }
 
+/* No plan of the reader's looks at rows: not the one that pulls these, nor one that is given them in the same stage. */
+static bool is_blind(const hr_plan *puller)
+{
+    bool blind = puller->ds != NULL;
+    for (; blind && puller; puller = puller->above) blind = puller->ds->op->traits & HR_MOVES_SPANS;
+    return blind;
+}
+
 static bool add_stage(engine *e, stage *s)
 {
     hr__engine_lock(e);
@@ -193,7 +201,8 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, to
                  .path = key.path,
                  .lasting = key.lasting,
                  .from = from,
-                 .cells = rows_are_held(puller, input)};
+                 .cells = rows_are_held(puller, input),
+                 .blind = is_blind(puller)};
     const bool joined = reader->ignores && reader->top->ds->op->traits & HR_JOINS_ROWS;
     s->ignores = joined ? NULL : reader->ignores; /* zip's inputs stay in step */
     s->returns = hr__returns_new(s->engine);

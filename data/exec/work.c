@@ -147,9 +147,11 @@ static void move_row(rows *r, int64_t row)
     }
 }
 
-/* The blocks that the strings came from are free again, the first of them for this thread's next unit. */
+/* The blocks that the strings came from are free again, the first of them for this thread's next unit; not those that the
+ * columns lie in. */
 static void give_up_bytes(rows *r, hr_work *w)
 {
+    if (r->aliases) return;
     if (!w->hot && r->bytes) {
         w->hot = r->bytes;
         r->bytes = w->hot->next;
@@ -166,7 +168,7 @@ bool hr__rows_to_cells(rows *r, hr_work *w)
 {
     if (!r->shape->strings || r->c.rows == 0) return true;
     size_t *sizes = hr__work_scratch(w, &w->runs, (size_t)r->c.rows * sizeof *sizes);
-    cell *cells = hr__rows_array(r, (size_t)r->c.rows * sizeof *cells);
+    cell *cells = hr__rows_held(r, (size_t)r->c.rows * sizeof *cells);
     if (!sizes || !cells) return false;
     memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
     measure_strings(r, sizes);
@@ -205,6 +207,18 @@ static void run_operators(stage *s, unit *u, hr_work *w)
     }
 }
 
+/* Rows that come as records stay so if nothing but the operator that gave them works on them. */
+static bool stay_bare(const stage *s)
+{
+    return s->blind && !s->numbered && (s->works == 0 || (s->works == 1 && s->work[0].ds == s->top->ds));
+}
+
+static bool hold_rows(stage *s, rows *r, hr_work *w)
+{
+    if (are_bare(&r->c)) return true;
+    return hr__rows_to_cells(r, w) && hr__rows_to_records(r, w, s->blind);
+}
+
 void hr__unit_work(stage *s, unit *u, hr_work *w)
 {
     w->unit = u;
@@ -212,9 +226,13 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
     w->op = NULL;
     if (u->parts && u->parts->count && !u->rows && !hr__unit_gather(s, u, w)) no_memory(w, NULL);
     if (!u->rows) return;
+    if (are_bare(&u->rows->c) && !stay_bare(s) && !hr__rows_unfold(u->rows, w)) {
+        no_memory(w, &u->rows->c);
+        return;
+    }
     if (s->numbered && u->first_row >= 0 && !number_rows(u)) no_memory(w, &u->rows->c);
     run_operators(s, u, w);
-    if (s->cells && (!hr__rows_to_cells(u->rows, w) || !hr__rows_to_records(u->rows, w))) no_memory(w, &u->rows->c);
+    if (s->cells && !hold_rows(s, u->rows, w)) no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
         hr__parts_return(u->rows->parts);
         u->rows->parts = NULL;

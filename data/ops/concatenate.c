@@ -50,6 +50,7 @@ const hr_op hr_op_concatenate = {
     .name = "concatenate",
     .state_size = sizeof(concatenate_state),
     .saved = 1, /* at */
+    .traits = HR_MOVES_SPANS,
     .check = concatenate_check,
     .plan = concatenate_plan,
     .load = concatenate_load,

@@ -85,6 +85,7 @@ const hr_op hr_op_shard = {
     .spec_size = sizeof(shard_spec),
     .state_size = sizeof(shard_state),
     .saved = 1, /* seen */
+    .traits = HR_MOVES_SPANS,
     .check = shard_check,
     .plan = shard_plan,
     .identity = shard_identity,

@@ -337,6 +337,7 @@ const hr_op hr_op_shuffle = {
     .spec_size = sizeof(shuffle_spec),
     .state_size = sizeof(shuffle_state),
     .saved = 2, /* draws, total */
+    .traits = HR_MOVES_SPANS,
     .check = shuffle_check,
     .open = shuffle_open,
     .plan = shuffle_plan,

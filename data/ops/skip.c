@@ -59,6 +59,7 @@ const hr_op hr_op_skip = {
     .spec_size = sizeof(skip_spec),
     .state_size = sizeof(skip_state),
     .saved = 1, /* skipped */
+    .traits = HR_MOVES_SPANS,
     .plan = skip_plan,
     .identity = skip_identity,
     .cardinality = skip_cardinality,

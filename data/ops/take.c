@@ -47,6 +47,7 @@ const hr_op hr_op_take = {
     .spec_size = sizeof(take_spec),
     .state_size = sizeof(take_state),
     .saved = 1, /* passed */
+    .traits = HR_MOVES_SPANS,
     .plan = take_plan,
     .identity = take_identity,
     .cardinality = take_cardinality,

@@ -1,5 +1,5 @@
 /* The engine as its user meets it: what conformance cannot ask of every operator. */
-#include "tests/data/conformance.h"
+#include "tests/data/ops/wide_rows.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -134,6 +134,18 @@ static void a_settled_pipeline_allocates_nothing(void **state)
     assert_settles(hr_batch(hr_range(1 << 22), 64), 2000, 2000, 0);
     assert_settles(hr_batch(hr_map(hr_shuffle(hr_range(1 << 22), 100), twice, NULL), 64), 8000, 4000, 4);
     assert_settles(hr_take(hr_range(1 << 22), 1 << 21), 100000, 100000, 0);
+}
+
+/* From the middle of the second epoch, of 400 batches: the rows are there, in memory or in a file. */
+static void a_settled_pipeline_over_cached_rows_allocates_nothing(void **state)
+{
+    (void)state;
+    remove("settled.rows");
+    for (int in_file = 0; in_file < 2; in_file++) {
+        hr_dataset *ds = wide_rows(hr_range(400 * 32));
+        ds = in_file ? hr_cache(ds, .file = "settled.rows") : hr_cache(ds);
+        assert_settles(hr_repeat(hr_batch(hr_shuffle(ds, 1000), 32), .count = HR_I64(2)), 600, 100, 4);
+    }
 }
 
 static int64_t reported(hr_iterator *it, const char *what)
@@ -486,6 +498,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_of_every_length_live_until_the_next_element),
         cmocka_unit_test(a_settled_pipeline_allocates_nothing),
+        cmocka_unit_test(a_settled_pipeline_over_cached_rows_allocates_nothing),
         cmocka_unit_test(a_budget_too_small_is_reported_and_one_that_is_large_enough_is_not),
         cmocka_unit_test(the_state_of_interleaved_files_in_a_shuffle_is_below_a_kibibyte),
         cmocka_unit_test(an_error_behind_a_shuffle_names_file_and_offset_of_its_record),

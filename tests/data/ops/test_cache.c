@@ -1,5 +1,5 @@
 /* cache: what it gives in each epoch, what it saves reading, its limit, and the conformance of pipelines with it. */
-#include "tests/data/conformance.h"
+#include "tests/data/ops/wide_rows.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +60,26 @@ HR_SAMPLE(two_of_one_cache)
     return hr_repeat(hr_zip((hr_dataset *const[]){hr_dataset_ref(ds), ds}, 2), .count = HR_I64(3));
 }
 
+/* ---- of many columns, which are kept as records ---- */
+
+HR_SAMPLE(cache_of_records)
+{
+    hr_dataset *ds = hr_cache(wide_rows(hr_range(90)));
+    return hr_repeat(hr_batch(hr_shuffle(ds, 25), 4), .count = HR_I64(3));
+}
+HR_SAMPLE(map_of_records) { return hr_repeat(hr_map(hr_cache(hr_range(60)), add_random, NULL), .count = HR_I64(3)); }
+HR_SAMPLE(records_among_other_rows)
+{
+    hr_dataset *ds = hr_repeat(hr_cache(wide_text_rows(hr_range(30))), .count = HR_I64(2));
+    ds = hr_concatenate(ds, hr_cache(wide_text_rows(hr_range(40))));
+    return hr_shuffle(hr_concatenate(ds, wide_text_rows(hr_range(20))), 16);
+}
+HR_SAMPLE(records_beside_columns)
+{
+    hr_dataset *few = hr_repeat(hr_cache(hr_range(50)), .count = HR_I64(2));
+    return hr_batch(hr_shuffle(hr_concatenate(few, hr_range(70)), 30), 6);
+}
+
 /* ---- in files: each build of the sample finds none, and later ones that of the first ---- */
 
 static hr_dataset *wide(hr_dataset *ds) { return hr_batch(hr_map(ds, as_text, NULL, .output = &hr_string_schema), 3); }
@@ -111,6 +131,24 @@ static void cache_gives_every_epoch_alike(void **state)
     assert_memory_equal(value, value + 20, 20 * sizeof *value);
     assert_memory_equal(value, value + 40, 20 * sizeof *value);
     assert_int64_values(hr_cache(hr_range(0)), NULL, 0);
+}
+
+/* The second epoch shuffles what is kept, the first one what was made. A skip of nothing stands where the cache does: what is
+ * random depends on an operator's place. */
+static void cached_rows_are_shuffled_and_batched_as_fresh_ones(void **state)
+{
+    (void)state;
+    static run want, got;
+    const way ways[] = {{.unit_rows = 7}, {.unit_rows = 300, .workers = 2}, {.workers = 2}};
+    for (int text = 0; text < 2; text++)
+        for (int w = 0; w < 3; w++) {
+            hr_dataset *ds = text ? wide_text_rows(hr_range(1000)) : wide_rows(hr_range(1000));
+            hr_dataset *fresh = hr_repeat(hr_skip(hr_dataset_ref(ds), 0), .count = HR_I64(3));
+            run_all(&want, hr_batch(hr_shuffle(fresh, 300), 64), ways[w]);
+            run_all(&got, hr_batch(hr_shuffle(hr_repeat(hr_cache(ds), .count = HR_I64(3)), 300), 64), ways[w]);
+            assert_int_equal(want.count, 47);
+            assert_same_run(&want, &got);
+        }
 }
 
 static void cache_keeps_to_its_limit(void **state)
@@ -209,6 +247,10 @@ int main(void)
         HR_CONFORMANCE(random_map_above_cache),
         HR_CONFORMANCE(caches_that_are_opened),
         HR_CONFORMANCE(two_of_one_cache),
+        HR_CONFORMANCE(cache_of_records),
+        HR_CONFORMANCE(map_of_records),
+        HR_CONFORMANCE(records_among_other_rows),
+        HR_CONFORMANCE(records_beside_columns),
         HR_CONFORMANCE(cache_in_a_file),
         HR_CONFORMANCE(cache_in_a_file_that_is_there),
         cmocka_unit_test(a_cache_in_a_file_serves_later_runs),
@@ -218,6 +260,7 @@ int main(void)
         cmocka_unit_test(snapshots_of_two_pipelines_lie_side_by_side),
         cmocka_unit_test(cache_works_on_each_element_once),
         cmocka_unit_test(cache_gives_every_epoch_alike),
+        cmocka_unit_test(cached_rows_are_shuffled_and_batched_as_fresh_ones),
         cmocka_unit_test(cache_keeps_to_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* repeat, and shuffle_and_repeat on top of it. */
-#include "tests/data/conformance.h"
+#include "tests/data/ops/wide_rows.h"
 
 HR_SAMPLE(repeat) { return hr_batch(hr_repeat(hr_shuffle(hr_range(100), 30, .seed = 1), .count = HR_I64(3)), 8); }
 HR_SAMPLE(endless_repeat) { return hr_take(hr_batch(hr_repeat(hr_shuffle(hr_range(37), 10)), 8), 60); }
@@ -47,6 +47,21 @@ static void repeat_joins_epochs_before_a_batch_and_not_behind_it(void **state)
     run_all(&apart, hr_repeat(hr_batch(hr_range(5), 2), .count = HR_I64(3)), (way){0});
     assert_int_equal(joined.count, 8);
     assert_int_equal(apart.count, 9);
+}
+
+/* Large batches, with lists and strings, go through as whole units; from there on they are somebody else's to change. */
+static void repeat_passes_large_units_on_as_they_are(void **state)
+{
+    (void)state;
+    static run once, twice;
+    for (int workers = 0; workers < 3; workers += 2) {
+        hr_dataset *ds = hr_batch(wide_text_rows(hr_range(2000)), 300);
+        run_all(&once, hr_unbatch(hr_dataset_ref(ds)), (way){.workers = workers});
+        run_all(&twice, hr_unbatch(hr_repeat(ds, .count = HR_I64(2))), (way){.workers = workers});
+        assert_int_equal(once.count, 2000);
+        assert_int_equal(twice.count, 4000);
+        for (int i = 0; i < 4000; i++) assert_true(twice.element[i] == once.element[i % 2000]);
+    }
 }
 
 enum { ROWS = 100, EPOCHS = 3 };
@@ -109,6 +124,7 @@ int main(void)
         cmocka_unit_test(repeat_of_any_negative_count_is_for_ever),
         cmocka_unit_test(repeat_of_nothing_ends_at_once),
         cmocka_unit_test(repeat_joins_epochs_before_a_batch_and_not_behind_it),
+        cmocka_unit_test(repeat_passes_large_units_on_as_they_are),
         cmocka_unit_test(shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order),
         cmocka_unit_test(shuffle_and_repeat_is_for_ever_by_default),
         cmocka_unit_test(shuffle_and_repeat_refuses_other_negative_counts),

@@ -1,5 +1,5 @@
 /* shuffle: held against a naive one, at its borders, and in epochs. */
-#include "tests/data/conformance.h"
+#include "tests/data/ops/wide_rows.h"
 #include <string.h>
 
 HR_SAMPLE(shuffle) { return hr_batch(hr_shuffle(hr_range(500), 60, .seed = 3), 7); }
@@ -7,6 +7,11 @@ HR_SAMPLE(shuffle_of_less_than_its_buffer) { return hr_repeat(hr_shuffle(hr_rang
 HR_SAMPLE(shuffle_of_all) { return hr_shuffle(hr_range(90), -2); }
 HR_SAMPLE(shuffle_of_one) { return hr_batch(hr_shuffle(hr_range(90), 1), 4); }
 HR_SAMPLE(shuffle_of_shuffle) { return hr_shuffle(hr_shuffle(hr_range(300), 40), 25, .seed = 9); }
+HR_SAMPLE(shuffle_of_wide_rows) { return hr_batch(hr_shuffle(wide_rows(hr_range(80)), 20), 6); }
+HR_SAMPLE(shuffle_of_wide_rows_with_text)
+{
+    return hr_batch(hr_take(hr_shuffle(hr_skip(wide_text_rows(hr_range(80)), 3), 20), 70), 6);
+}
 HR_SAMPLE(shuffle_of_batches)
 {
     return hr_batch(hr_shuffle(hr_batch(hr_range(300), 5), 12), 2, .drop_remainder = true);
@@ -136,6 +141,8 @@ int main(void)
         HR_CONFORMANCE(shuffle_of_all),
         HR_CONFORMANCE(shuffle_of_one),
         HR_CONFORMANCE(shuffle_of_shuffle),
+        HR_CONFORMANCE(shuffle_of_wide_rows),
+        HR_CONFORMANCE(shuffle_of_wide_rows_with_text),
         HR_CONFORMANCE(shuffle_of_batches),
         cmocka_unit_test(shuffle_gives_every_element_once_and_none_too_early),
         cmocka_unit_test(shuffle_by_one_changes_nothing),
