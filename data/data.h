@@ -189,26 +189,31 @@ HR_API hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts 
 #define hr_tfrecord(...)                                                                                               \
     HR_CALL1_(hr_tfrecord_with, hr_tfrecord_opts, __VA_ARGS__, .struct_size = sizeof(hr_tfrecord_opts))
 
-/* All records of TFRecord files that are not compressed, in one random order over all of them: string "value". Keeps no
- * buffer: any record may come next, and a saved state is one number. They are found by FILE.hridx where that is valid, else
- * by a pass over the file when it is opened (hr_record_index). Every file stays open. `pattern` as in hr_tfrecord. */
-typedef struct hr_shuffled_records_opts {
-    size_t struct_size;
-    uint64_t seed;        /* default: the pipeline's */
-    bool same_each_epoch; /* default: a new order every epoch */
-    bool keep_index;      /* writes FILE.hridx where an index had to be made */
-} hr_shuffled_records_opts;
-HR_API hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts);
-#define hr_shuffled_records(...)                                                                                       \
-    HR_CALL1_(hr_shuffled_records_with, hr_shuffled_records_opts, __VA_ARGS__,                                         \
-              .struct_size = sizeof(hr_shuffled_records_opts))
-
 /* What becomes of records that do not go round. */
 typedef enum hr_uneven {
     HR_UNEVEN_ERROR, /* HR_FAILED_PRECONDITION, "sharded_records.uneven" */
     HR_UNEVEN_DROP,  /* the last ones, fewer than there are shards, are read by nobody */
     HR_UNEVEN_PAD,   /* as few as are missing are read twice, from the first one on */
 } hr_uneven;
+
+/* All records of TFRecord files, plain or of LZ4 or ZSTD frames, in one random order over all of them: string "value". Keeps
+ * no buffer: any record may come next, and a saved state is one number. They are found by the index of each (8 bytes of
+ * memory a record): FILE.hridx where that is valid and has each, else by a pass over the file when it is opened. Of a file
+ * of frames each unit decodes those that its records lie in. Every plain file stays open. `pattern` as in hr_tfrecord.
+ * Of several shards each gives one record of a round of that order; what does not go round is .uneven's at the end of each
+ * epoch. */
+typedef struct hr_shuffled_records_opts {
+    size_t struct_size;
+    uint64_t seed;             /* default: the pipeline's; with shards all need the same */
+    bool same_each_epoch;      /* default: a new order every epoch */
+    bool keep_index;           /* writes FILE.hridx where an index had to be made */
+    int64_t num_shards, index; /* default 1, 0 */
+    hr_uneven uneven;
+} hr_shuffled_records_opts;
+HR_API hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts);
+#define hr_shuffled_records(...)                                                                                       \
+    HR_CALL1_(hr_shuffled_records_with, hr_shuffled_records_opts, __VA_ARGS__,                                         \
+              .struct_size = sizeof(hr_shuffled_records_opts))
 
 /* One rank's share of the records of TFRecord files: string "value". All shares are equally long, so every rank makes the
  * same number of batches, and together they read each record once, but for .uneven. A share is a run of records: whole

@@ -2,6 +2,7 @@
  * long, so that all ranks make the same number of batches. Where files of one length go round evenly, runs are whole files. */
 #include "base/constructor.h"
 #include "data/dataset.h"
+#include "data/shares.h"
 #include "io/match.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -42,9 +43,11 @@ static hr_status look_at_files(layout *all, const char *pattern, const hr_sharde
 {
     const hr_record_index_opts how = {
         .struct_size = sizeof how, .compression = opts->compression, .keep = opts->keep_index};
-    HR_TRY(hr__source_files(pattern, &all->files, err));
+    hr_status st = hr__source_files(pattern, &all->files, err);
     all->end = hr_calloc((size_t)all->files.count + 1, sizeof *all->end);
-    return all->end ? count_records(all, &how, err) : hr_no_memory(err, "the files");
+    if (st == HR_OK) st = all->end ? count_records(all, &how, err) : hr_no_memory(err, "the files");
+    if (st != HR_OK) hr_error_prefix(err, "sharded_records: ");
+    return st;
 }
 
 /* ---- the shares ---- */
@@ -53,28 +56,14 @@ static hr_status check(const char *pattern, int64_t num_shards, int64_t index, h
 {
     if (!pattern)
         return hr_fail(err, HR_INVALID_ARGUMENT, "source.pattern",
-                       "expected the name of a file or a pattern, got none");
-    if (num_shards < 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "shard.num_shards",
-                       "expected num_shards > 0, got %" PRId64 "; give the number of ranks", num_shards);
-    if (index < 0 || index >= num_shards)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "shard.index",
-                       "expected an index from 0 to %" PRId64 ", got %" PRId64 "; give this rank's number, from 0 on",
-                       num_shards - 1, index);
-    if (uneven < HR_UNEVEN_ERROR || uneven > HR_UNEVEN_PAD)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "sharded_records.uneven", "expected .uneven of hr_uneven, got %d",
-                       (int)uneven);
-    return HR_OK;
+                       "sharded_records: expected the name of a file or a pattern, got none");
+    return hr__shares_check("sharded_records", num_shards, index, uneven, err);
 }
 
 static hr_status share(int64_t records, int64_t num_shards, int64_t index, hr_uneven uneven, part *out, hr_error *err)
 {
     const int64_t over = records % num_shards;
-    if (over && uneven == HR_UNEVEN_ERROR)
-        return hr_fail(err, HR_FAILED_PRECONDITION, "sharded_records.uneven",
-                       "expected records that %" PRId64 " shards have equally many of, got %" PRId64 ", %" PRId64
-                       " too many; give .uneven = HR_UNEVEN_DROP or HR_UNEVEN_PAD",
-                       num_shards, records, over);
+    HR_TRY(hr__shares_even("sharded_records", records, num_shards, uneven, err));
     out->count = records / num_shards + (over && uneven == HR_UNEVEN_PAD);
     out->first = records ? index * out->count % records : 0;
     return HR_OK;
@@ -138,7 +127,6 @@ hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shards, int
     if (st == HR_OK) st = look_at_files(&all, pattern, &o, &err);
     if (st == HR_OK) st = share(all.records, num_shards, index, o.uneven, &mine, &err);
     if (st == HR_OK) say(&all, mine, num_shards, index);
-    if (st != HR_OK) hr_error_prefix(&err, "sharded_records: ");
     hr_dataset *ds = st == HR_OK ? read_part(pattern, &all, mine, &o) : hr__dataset_failed(&err);
     hr_file_list_clear(&all.files);
     hr_free(all.end);

@@ -245,7 +245,7 @@ HR_API void hr_record_reader_free(hr_record_reader *reader);             /* NULL
 /* ---- the index of a file: how many records, and where ---- */
 
 /* Made by one pass that looks at lengths alone, and kept beside the file, as FILE.hridx: the number of records, and where
- * each 64th of them begins; in files of several gzip members, zlib streams or LZ4 and ZSTD frames also where those begin,
+ * each 64th of them begins, or each; in files of several gzip members, zlib streams or LZ4 and ZSTD frames also where those begin,
  * so that nothing in front of them need be decoded. Immutable: threads may share it. */
 typedef struct hr_record_index hr_record_index;
 
@@ -254,6 +254,7 @@ typedef struct hr_record_index_opts {
     hr_compression compression; /* of the files */
     bool anew;                  /* makes it even where FILE.hridx is valid */
     bool keep;                  /* writes FILE.hridx where it was made */
+    bool every_record;          /* says where each record begins, by 8 bytes a record, for who goes to any of them */
 } hr_record_index_opts;
 
 /* FILE.hridx if it is there and valid, else made by a pass over the file. Gives. Damage is an error as hr_record_skip's. */

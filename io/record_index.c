@@ -15,6 +15,7 @@ hr_record_index *hr__record_index_new(const char *path)
         hr_free(index);
         return NULL;
     }
+    if (index) index->every = HR__INDEX_EVERY;
     return index;
 }
 
@@ -50,7 +51,7 @@ static bool grow(hr_record_index *index, void *array, int64_t count, int64_t *ro
 
 void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t size)
 {
-    if (index->records++ % HR__INDEX_EVERY == 0 &&
+    if (index->records++ % index->every == 0 &&
         grow(index, &index->sample, index->samples, &index->sample_room, sizeof *index->sample))
         index->sample[index->samples++] = offset;
     index->bytes = offset + size;
@@ -128,12 +129,13 @@ static hr_status scan(hr_record_index *index, hr_input *in, hr_error *err)
     return size == index->size && changed == index->changed ? HR_OK : changed_meanwhile(index->path, err);
 }
 
-static hr_status make(const char *path, hr_compression compression, hr_record_index **out, hr_error *err)
+static hr_status make(const char *path, const hr_record_index_opts *o, hr_record_index **out, hr_error *err)
 {
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = compression};
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = o->compression};
     hr_input *in = NULL;
     hr_record_index *index = hr__record_index_new(path);
     if (!index) return hr_no_memory(err, "an index");
+    if (o->every_record) index->every = 1;
     hr_status st = hr_input_open_with(path, &opts, &in, err);
     if (st == HR_OK) st = scan(index, in, err);
     hr_input_free(in);
@@ -144,20 +146,30 @@ static hr_status make(const char *path, hr_compression compression, hr_record_in
     return st;
 }
 
+/* FILE.hridx, if it is valid and has what is asked for. HR_NOT_FOUND: it is to be made. */
+static hr_status use_kept(const char *path, bool every_record, hr_record_index **out, hr_error *err)
+{
+    hr_error why;
+    const hr_status st = hr_record_index_read(path, out, &why);
+    if (st == HR_OK && every_record && (*out)->every != 1) {
+        hr_record_index_free(*out);
+        return HR_NOT_FOUND;
+    }
+    if (st == HR_OK || st == HR_NOT_FOUND) return st;
+    if (st == HR_RESOURCE_EXHAUSTED && err) *err = why;
+    if (st == HR_RESOURCE_EXHAUSTED) return st;
+    hr_log_message(HR_WARNING, "%s: it is not used", why.text);
+    return HR_NOT_FOUND;
+}
+
 hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts *opts, hr_record_index **out,
                                     hr_error *err)
 {
     const hr_record_index_opts o = HR__OPTIONS(hr_record_index_opts, opts);
-    if (!o.anew) {
-        hr_error why;
-        const hr_status st = hr_record_index_read(path, out, &why);
-        if (st == HR_OK) return st;
-        if (st == HR_RESOURCE_EXHAUSTED && err) *err = why;
-        if (st == HR_RESOURCE_EXHAUSTED) return st;
-        if (st != HR_NOT_FOUND) hr_log_message(HR_WARNING, "%s: it is not used", why.text);
-    }
-    HR_TRY(make(path, o.compression, out, err));
-    hr_status st = o.keep ? hr_record_index_write(*out, err) : HR_OK;
+    hr_status st = o.anew ? HR_NOT_FOUND : use_kept(path, o.every_record, out, err);
+    if (st != HR_NOT_FOUND) return st;
+    HR_TRY(make(path, &o, out, err));
+    st = o.keep ? hr_record_index_write(*out, err) : HR_OK;
     if (st != HR_OK) hr_record_index_free(*out);
     return st;
 }
@@ -243,8 +255,8 @@ static hr_status go_to_offset(const hr_record_index *index, hr_input *in, int64_
 
 int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int64_t *near)
 {
-    *near = record / HR__INDEX_EVERY * HR__INDEX_EVERY;
-    return index->sample[record / HR__INDEX_EVERY];
+    *near = record / index->every * index->every;
+    return index->sample[record / index->every];
 }
 
 hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int64_t first, int64_t count, int64_t *near,

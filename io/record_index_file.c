@@ -35,7 +35,7 @@ static void put_index(hr__text *text, const hr_record_index *index)
                             index->changed,
                             index->records,
                             index->bytes,
-                            HR__INDEX_EVERY,
+                            index->every,
                             index->probes,
                             index->samples,
                             index->places};
@@ -106,10 +106,11 @@ static hr_status check_bytes(const char *name, const char *bytes, size_t size, h
 }
 
 /* The counts are those of the bytes that are there, so that nothing is read or allocated beyond them. */
-static bool counts_fit(const hr_record_index *index, int64_t every, int64_t probes, size_t size)
+static bool counts_fit(const hr_record_index *index, int64_t probes, size_t size)
 {
+    const int64_t every = index->every;
     const int64_t most = (int64_t)(size / 8);
-    if (every != HR__INDEX_EVERY || probes < 0 || probes > HR__INDEX_PROBES) return false;
+    if ((every != 1 && every != HR__INDEX_EVERY) || probes < 0 || probes > HR__INDEX_PROBES) return false;
     if (index->samples < 0 || index->samples > most || index->places < 0 || index->places > most) return false;
     if (index->records < 0 || index->samples != (index->records + every - 1) / every) return false;
     return (size_t)(HEAD + PROBE * probes + 8 * index->samples + 16 * index->places + CRC) == size;
@@ -117,9 +118,11 @@ static bool counts_fit(const hr_record_index *index, int64_t every, int64_t prob
 
 static bool offsets_rise(const hr_record_index *index)
 {
-    int64_t least = -1;
-    for (int64_t i = 0; i < index->samples; least = index->sample[i++])
-        if (index->sample[i] <= least || index->sample[i] > index->bytes) return false;
+    int64_t least = 0;
+    for (int64_t i = 0; i < index->samples; i++) {
+        if (index->sample[i] < least || index->sample[i] > index->bytes - HR__RECORD_FRAME) return false;
+        least = index->sample[i] + index->every * HR__RECORD_FRAME;
+    }
     hr__index_place before = {-1, 0};
     for (int64_t i = 0; i < index->places; before = index->place[i++])
         if (index->place[i].offset <= before.offset || index->place[i].made < before.made) return false;
@@ -154,10 +157,11 @@ hr_status hr__record_index_parse(const char *name, const char *bytes, size_t siz
     p += 4;
     int64_t *const head[] = {&index->size, &index->changed, &index->records, &index->bytes};
     for (int i = 0; i < 4; i++) *head[i] = take64(&p);
-    const int64_t every = take64(&p), probes = take64(&p);
+    index->every = take64(&p);
+    const int64_t probes = take64(&p);
     index->samples = take64(&p);
     index->places = take64(&p);
-    if (!counts_fit(index, every, probes, size)) return damaged(name, "counts that do not fit its size", err);
+    if (!counts_fit(index, probes, size)) return damaged(name, "counts that do not fit its size", err);
     index->probes = (int)probes;
     HR_TRY(take_arrays(index, p, err));
     return offsets_rise(index) ? HR_OK : damaged(name, "offsets that do not rise", err);

@@ -1,4 +1,4 @@
-/* Records from files, both checksums verified: in batches of 512, one by one, from GZIP, and a bare loop to hold them
+/* Records from files, both checksums verified: in batches of 512, one by one, from GZIP, in an order over all files, and a bare loop to hold them
  * against. */
 #include "bench/bench.h"
 #include <fcntl.h>
@@ -43,6 +43,12 @@ static hr_status run_records(pass *p, void *memory)
 {
     (void)memory;
     return drain(hr_tfrecord(pattern(p, ".tfrecord")), p);
+}
+
+static hr_status run_shuffled(pass *p, void *memory)
+{
+    (void)memory;
+    return drain(hr_batch(hr_shuffled_records(pattern(p, ".tfrecord"), .seed = 7), 512), p);
 }
 
 static hr_status run_gzip(pass *p, void *memory)
@@ -111,5 +117,6 @@ const work work_read[] = {
     {.name = "read", .run = run_read},
     {.name = "read_records", .run = run_records},
     {.name = "read_gzip", .run = run_gzip},
+    {.name = "read_shuffled", .run = run_shuffled, .threads = 2},
     {0},
 };

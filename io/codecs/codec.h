@@ -17,6 +17,7 @@ typedef struct hr__codec {
     const char *name;      /* for people: "gzip" */
     const char *tf_name;   /* TensorFlow's compression_type: "GZIP" */
     const char *extension; /* of file names: ".gz"; NULL: none */
+    bool frames;           /* files are written in small parts that can be decoded by themselves */
 
     /* How sure it is that a file that begins with `head` is of its kind; 0: not at all, -1: no
      * memory to find out. The highest bid wins. */

@@ -98,6 +98,7 @@ const hr__codec hr__codec_lz4 = {
     .name = "lz4",
     .tf_name = "LZ4",
     .extension = ".lz4",
+    .frames = true,
     .bid = lz4_bid,
     .accepts = lz4_accepts,
     .decoder_new = lz4_decoder,

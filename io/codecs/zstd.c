@@ -115,6 +115,7 @@ const hr__codec hr__codec_zstd = {
     .name = "zstd",
     .tf_name = "ZSTD",
     .extension = ".zst",
+    .frames = true,
     .bid = zstd_bid,
     .accepts = zstd_accepts,
     .decoder_new = zstd_decoder,

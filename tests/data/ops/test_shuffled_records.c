@@ -37,6 +37,8 @@ static int write_all(void **state)
     }
     write_records("plain-1.tfrecord", 0, 0, HR_NONE); /* empty, between others */
     write_records("zipped.tfrecord.gz", 0, 10, HR_GZIP);
+    write_records("framed-0.tfrecord.lz4", 0, 2 * RECORDS, HR_LZ4);
+    write_records("framed-1.tfrecord", 2 * RECORDS, RECORDS, HR_NONE);
     write_records("damaged.tfrecord", 0, 100, HR_NONE);
     hr_record_index *index;
     hr_error err;
@@ -54,6 +56,11 @@ HR_SAMPLE(shuffled_records) { return hr_batch(hr_shuffled_records("plain-*.tfrec
 HR_SAMPLE(shuffled_records_in_epochs)
 {
     return hr_repeat(hr_take(hr_shuffled_records("plain-[02].tfrecord"), 60), .count = HR_I64(3));
+}
+HR_SAMPLE(shuffled_records_of_frames) { return hr_batch(hr_shuffled_records("framed-*", .seed = 3), 7); }
+HR_SAMPLE(shuffled_records_of_a_shard)
+{
+    return hr_shuffled_records("plain-*.tfrecord", .num_shards = 4, .index = 3, .uneven = HR_UNEVEN_PAD);
 }
 HR_SAMPLE(shuffled_records_damaged) { return hr_shuffled_records("damaged.tfrecord"); }
 
@@ -165,6 +172,89 @@ static void index_is_kept_where_asked_for(void **state)
     hr_record_index_free(index);
 }
 
+static void an_index_of_each_64th_record_is_made_anew(void **state)
+{
+    (void)state;
+    static int number[3 * ALL];
+    hr_record_index *index;
+    hr_error err;
+    write_records("sparse.tfrecord", 0, 70, HR_NONE);
+    const hr_record_index_opts keep = {.struct_size = sizeof keep, .keep = true};
+    assert_ok(hr_record_index_open_with("sparse.tfrecord", &keep, &index, &err), &err);
+    hr_record_index_free(index);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(numbers(hr_shuffled_records("sparse.tfrecord", .keep_index = true), (way){0}, number), 70);
+    const hr_record_index_opts each = {.struct_size = sizeof each, .every_record = true};
+    assert_ok(hr_record_index_open_with("sparse.tfrecord", &each, &index, &err), &err);
+    assert_false(hr_record_index_was_made(index));
+    hr_record_index_free(index);
+}
+
+/* Records larger than a frame, so that each lies in some of them. */
+static void frames_are_begun_where_a_record_is(void **state)
+{
+    (void)state;
+    enum { LARGE = 9, SIZE = 400000 };
+    static char bytes[SIZE];
+    hr_error err;
+    hr_record_writer *writer;
+    bool seen[LARGE] = {false};
+    const hr_element *e;
+    hr_status st;
+    assert_ok(hr_record_writer_open("large.tfrecord.lz4", NULL, &writer, &err), &err);
+    for (int r = 0; r < LARGE; r++) {
+        for (int i = 0; i < SIZE; i++) bytes[i] = (char)hr_random((uint64_t)r, (uint64_t)i);
+        bytes[0] = (char)r;
+        assert_ok(hr_record_write(writer, bytes, SIZE, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_iterator *it = iterate(hr_shuffled_records("large.tfrecord.lz4"), (way){.workers = 2});
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const hr_view v = *(const hr_view *)hr_get(e, "value")->data;
+        const int r = v.data[0];
+        assert_true(r >= 0 && r < LARGE && !seen[r] && v.size == SIZE);
+        for (int i = 1; i < SIZE; i += 997) assert_int_equal(v.data[i], (char)hr_random((uint64_t)r, (uint64_t)i));
+        seen[r] = true;
+    }
+    assert_int_equal(st, HR_END);
+    for (int r = 0; r < LARGE; r++) assert_true(seen[r]);
+    hr_iterator_free(it);
+}
+
+/* ---- shards ---- */
+
+static hr_dataset *shard_of(int ranks, int rank, hr_uneven uneven)
+{
+    return hr_shuffled_records("plain-*.tfrecord", .seed = 11, .num_shards = ranks, .index = rank, .uneven = uneven);
+}
+
+static void shards_take_turns_in_one_order(void **state)
+{
+    (void)state;
+    static int whole[3 * ALL], number[3 * ALL];
+    assert_int_equal(numbers(hr_shuffled_records("plain-*.tfrecord", .seed = 11), (way){0}, whole), ALL);
+    for (int ranks = 1; ranks <= 7; ranks++)
+        for (int rank = 0; rank < ranks; rank++) {
+            const int dropped = numbers(shard_of(ranks, rank, HR_UNEVEN_DROP), (way){.workers = rank % 3}, number);
+            assert_int_equal(dropped, ALL / ranks);
+            for (int i = 0; i < dropped; i++) assert_int_equal(number[i], whole[i * ranks + rank]);
+            const int padded = numbers(shard_of(ranks, rank, HR_UNEVEN_PAD), (way){0}, number);
+            assert_int_equal(padded, (ALL + ranks - 1) / ranks);
+            for (int i = 0; i < padded; i++) assert_int_equal(number[i], whole[(i * ranks + rank) % ALL]);
+        }
+}
+
+static void shards_that_do_not_go_round_are_an_error_unless_said(void **state)
+{
+    (void)state;
+    static int number[3 * ALL];
+    assert_int_equal(numbers(shard_of(9, 8, HR_UNEVEN_ERROR), (way){0}, number), ALL / 9);
+    assert_fails(shard_of(7, 0, HR_UNEVEN_ERROR), HR_FAILED_PRECONDITION, "sharded_records.uneven");
+    assert_fails(shard_of(7, 7, HR_UNEVEN_DROP), HR_INVALID_ARGUMENT, "shard.index");
+    assert_fails(shard_of(-1, 0, HR_UNEVEN_DROP), HR_INVALID_ARGUMENT, "shard.num_shards");
+    assert_fails(shard_of(7, 0, (hr_uneven)9), HR_INVALID_ARGUMENT, "sharded_records.uneven");
+}
+
 static void damage_is_named_with_its_place(void **state)
 {
     (void)state;
@@ -196,6 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(shuffled_records),
         HR_CONFORMANCE(shuffled_records_in_epochs),
+        HR_CONFORMANCE(shuffled_records_of_frames),
+        HR_CONFORMANCE(shuffled_records_of_a_shard),
         HR_CONFORMANCE_OF_FAILURE(shuffled_records_damaged),
         cmocka_unit_test(every_record_comes_once_in_another_order_each_epoch),
         cmocka_unit_test(order_may_be_the_same_each_epoch),
@@ -203,6 +295,10 @@ int main(void)
         cmocka_unit_test(permutation_is_one_of_every_size),
         cmocka_unit_test(permutations_are_alike_likely),
         cmocka_unit_test(index_is_kept_where_asked_for),
+        cmocka_unit_test(an_index_of_each_64th_record_is_made_anew),
+        cmocka_unit_test(frames_are_begun_where_a_record_is),
+        cmocka_unit_test(shards_take_turns_in_one_order),
+        cmocka_unit_test(shards_that_do_not_go_round_are_an_error_unless_said),
         cmocka_unit_test(damage_is_named_with_its_place),
         cmocka_unit_test(refuses_what_it_cannot_read_in_any_order),
     };
