@@ -198,13 +198,14 @@ static void join_uniform(level *v, int64_t row, int64_t *end)
     }
 }
 
+/* Row ids are as many as values in any case. */
 static bool batch_is_sound(const level *v, int64_t made, int64_t end, int64_t units)
 {
-    const hr__parse_output *o = &v->u->plan->output[v->output];
+    const bool validate = v->u->plan->output[v->output].validate;
     bool sound = true;
-    for (int64_t i = made; o->validate && i < v->made; i++)
+    for (int64_t i = made; validate && i < v->made; i++)
         sound &= v->splits[i] <= (i + 1 < v->made ? v->splits[i + 1] : end);
-    return sound && (!o->validate || end == units);
+    return sound && (end == units || (!validate && v->p->kind != HR_VALUE_ROWIDS));
 }
 
 static void divide_batches(level *v)

@@ -18,10 +18,12 @@ typedef struct segment {
     float *clipped, *block;
 } segment;
 
-static bool counts(const segment *s, int64_t i)
+static bool weighs(const hr_lookup *lookup, const float *weights, int64_t i)
 {
-    return s->ids[i] >= 0 && (!s->weights || s->lookup->combiner == HR_SUM || s->weights[i] > 0);
+    return !weights || lookup->combiner == HR_SUM || weights[i] > 0;
 }
+
+static bool counts(const segment *s, int64_t i) { return s->ids[i] >= 0 && weighs(s->lookup, s->weights, i); }
 
 static int64_t count_kept(const segment *s)
 {
@@ -100,16 +102,17 @@ static void combine_weighted(segment *s, int64_t count, float *out)
     if (s->lookup->combiner == HR_SQRTN) divide(out, dimension, sqrtf(squares));
 }
 
-/* Almost always all are in range: that is asked without looking at rows. */
-static hr_status check_ids(const hr_lookup *lookup, const int64_t *ids, const int32_t *splits, int64_t rows,
-                           hr_error *err)
+/* Almost always all are in range: that is asked without looking at rows. An id without weight is not looked up, and may
+ * lie outside. */
+static hr_status check_ids(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
+                           int64_t rows, hr_error *err)
 {
     int64_t largest = -1;
     for (int64_t i = rows > 0 ? splits[0] : 0; rows > 0 && i < splits[rows]; i++)
         largest = ids[i] > largest ? ids[i] : largest;
     for (int64_t r = 0; largest >= lookup->buckets && r < rows; r++)
         for (int64_t i = splits[r]; i < splits[r + 1]; i++)
-            if (ids[i] >= lookup->buckets)
+            if (ids[i] >= lookup->buckets && weighs(lookup, weights, i))
                 return hr_fail(err, HR_INVALID_ARGUMENT, "column.id_range",
                                "embedding lookup: expected ids below %lld, got %lld in row %lld of the batch",
                                (long long)lookup->buckets, (long long)ids[i], (long long)r);
@@ -119,7 +122,7 @@ static hr_status check_ids(const hr_lookup *lookup, const int64_t *ids, const in
 /* Large tables lie outside of the caches: the rows of ids further on are fetched meanwhile. */
 static void prefetch_row(const hr_lookup *lookup, const int64_t *ids, int64_t at, int64_t end)
 {
-    if (at >= end || ids[at] < 0) return;
+    if (at >= end || ids[at] < 0 || ids[at] >= lookup->buckets) return;
     const float *row = lookup->table + ids[at] * lookup->dimension;
     for (int64_t d = 0; d < lookup->dimension && d < 64; d += 16) __builtin_prefetch(row + d);
 }
@@ -161,7 +164,7 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
         hr__gather_rows(lookup->table, dimension, ids + splits[0], rows, out, stride);
         return HR_OK;
     }
-    HR_TRY(check_ids(lookup, ids, splits, rows, err));
+    HR_TRY(check_ids(lookup, ids, weights, splits, rows, err));
     float stack[STACK_FLOATS], *memory = stack;
     if (dimension > STACK_FLOATS / 2) memory = hr_calloc((size_t)dimension, 2 * sizeof *memory);
     if (!memory) return hr_no_memory(err, "an embedding lookup");

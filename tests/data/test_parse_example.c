@@ -127,6 +127,22 @@ static void partition_divides_the_values_of_each_row(void **state)
     hr_iterator_free(it);
 }
 
+/* TensorFlow lets partitions of other kinds slide. Here are 8 numbers for 10 values. */
+static void row_ids_are_as_many_as_values_even_in_tf_compat(void **state)
+{
+    (void)state;
+    static const hr_partition ids[] = {{HR_VALUE_ROWIDS, "ends", 0}};
+    const hr_element *e;
+    hr_iterator *it = hr_iterate(hr_parse_example(
+        batches(),
+        HR_PARSE_SPEC(
+            {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partitions = ids, .partition_count = 1}),
+        .tf_compat = true));
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+    hr_iterator_free(it);
+}
+
 static void ragged_row_alone_is_a_vector(void **state)
 {
     (void)state;
@@ -209,6 +225,7 @@ int main(void)
         cmocka_unit_test(sparse_feature_sorts_its_values_by_place),
         cmocka_unit_test(sparse_place_outside_the_shape_is_an_error_of_its_record),
         cmocka_unit_test(partition_divides_the_values_of_each_row),
+        cmocka_unit_test(row_ids_are_as_many_as_values_even_in_tf_compat),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
         cmocka_unit_test(label_is_marked_in_the_schema),

@@ -127,6 +127,20 @@ static void an_id_behind_the_table_is_an_error(void **state)
     assert_string_equal(err.kind, "column.id_range");
 }
 
+/* TensorFlow drops it before it looks anything up; under sum a weight of 0 is a weight. */
+static void an_id_behind_the_table_may_lie_there_without_weight(void **state)
+{
+    (void)state;
+    const float table[] = {5}, weights[] = {-1, 1};
+    hr_lookup lookup = {table, 1, 1, .combiner = HR_MEAN};
+    float out;
+    assert_int_equal(hr_combine_rows(&lookup, HR_I64(INT64_MAX, 0), weights, SPLITS(0, 2), 1, &out, NULL), HR_OK);
+    assert_float_equal(out, 5, 0);
+    lookup.combiner = HR_SUM;
+    assert_int_equal(hr_combine_rows(&lookup, HR_I64(INT64_MAX, 0), weights, SPLITS(0, 2), 1, &out, NULL),
+                     HR_INVALID_ARGUMENT);
+}
+
 static void wide_rows_need_more_than_the_stack(void **state)
 {
     (void)state;
@@ -218,6 +232,7 @@ int main(void)
         cmocka_unit_test(rows_can_be_a_part_of_a_wider_matrix),
         cmocka_unit_test(rows_of_one_id_are_those_of_the_table),
         cmocka_unit_test(an_id_behind_the_table_is_an_error),
+        cmocka_unit_test(an_id_behind_the_table_may_lie_there_without_weight),
         cmocka_unit_test(wide_rows_need_more_than_the_stack),
         cmocka_unit_test(counts_add_up_and_ignore_what_is_out_of_range),
         cmocka_unit_test(a_column_says_what_a_trainer_needs),

@@ -236,7 +236,7 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     int64_t kept = 0;
     for (int64_t i = 0; i < nnz; i++) kept += counts(&l, (int32_t)i);
     for (int64_t i = 0; i < nnz && l.table.max_norm > 0; i++)
-        if (l.ids[i] >= l.table.buckets)
+        if (l.ids[i] >= l.table.buckets && counts(&l, (int32_t)i))
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "expected ids below %lld, got %lld",
                            (long long)l.table.buckets, (long long)l.ids[i]);
     const bool empty = l.table.buckets > 0 && has_empty_row(&l, rows);
