@@ -1,6 +1,6 @@
 /* The golden topic tfrecord, through hr_record_reader and through the dataset: intact files, damaged ones, whole sweeps of
  * cuts and flips; the writer against the files of TensorFlow's. Both modes do the same: bytes are never lost silently. */
-#include "tests/golden/golden.h"
+#include "tests/io/golden_tfrecord_policy.h"
 #include <headrace/data.h>
 #include <headrace/io.h>
 #include <stdio.h>
@@ -13,17 +13,6 @@ typedef struct outcome {
     hr_error error;
     bool wrong; /* a record came that was never written */
 } outcome;
-
-/* The record that was delivered as number `i` is the one of the list with that number (of one file, or of any). */
-static bool as_written(const cJSON *records, int64_t i, bool any, hr_view record)
-{
-    const cJSON *one = any ? records->child : cJSON_GetArrayItem(records, (int)i);
-    for (; one; one = any ? one->next : NULL)
-        if (golden_int(one, "length", -1) == record.size &&
-            (uint32_t)golden_int(one, "crc32c", -1) == hr_crc32c(0, record.data, (size_t)record.size))
-            return true;
-    return false;
-}
 
 /* Reads a file to its end, after `skip` records. False: it did not end cleanly. */
 static bool read_file(const char *path, hr_compression compression, int64_t skip, const cJSON *records, bool any,
@@ -38,7 +27,7 @@ static bool read_file(const char *path, hr_compression compression, int64_t skip
     for (int64_t i = skip; out->end == HR_OK; i++) {
         out->end = hr_record_read(reader, &record, &out->error);
         if (out->end != HR_OK) break;
-        out->wrong |= !as_written(records, i, any, record);
+        out->wrong |= !golden_as_written(records, i, any, record);
         out->delivered++;
     }
     hr_error again;
@@ -58,7 +47,7 @@ static void read_dataset(const char *pattern, hr_compression compression, int64_
     if (tf_compat) ds = hr_options(ds, .tf_compat = true);
     hr_iterator *it = hr_iterate(ds, .workers = &workers);
     for (int64_t i = skip; (out->end = hr_next(it, &e)) == HR_OK; i++) {
-        out->wrong |= !as_written(records, i, any, *(const hr_view *)hr_get(e, "value")->data);
+        out->wrong |= !golden_as_written(records, i, any, *(const hr_view *)hr_get(e, "value")->data);
         out->delivered++;
     }
     if (out->end < 0) out->error = *hr_iterator_error(it);
@@ -140,6 +129,7 @@ static golden_result run_variants(golden_case *c, hr_compression compression)
         const cJSON *expect = golden_get(variant, "headrace_expect");
         result = compare(c, what, expect, NULL, &got);
         if (result == GOLDEN_AGREES) result = run_dataset(c, "variant", compression, expect);
+        if (result == GOLDEN_AGREES) result = golden_compare_policies(c, "variant", compression, expect);
     }
     free((char *)base.data);
     return result;
@@ -212,6 +202,7 @@ static golden_result run_case(golden_case *c)
     } while (one && (one = one->next));
     golden_result result = compare(c, file, expect, files, &got);
     if (result == GOLDEN_AGREES) result = run_dataset(c, pattern, compression, expect);
+    if (result == GOLDEN_AGREES) result = golden_compare_policies(c, pattern, compression, expect);
     if (result == GOLDEN_AGREES && equal) result = run_writer(c, path, compression, equal);
     free(pattern);
     return result;
