@@ -115,8 +115,8 @@ static golden_result run_variants(golden_case *c, hr_compression compression)
     cJSON_ArrayForEach(variant, golden_get(c->json, "variants"))
     {
         int64_t cut = golden_int(variant, "cut", base.size), flip = golden_int(variant, "flip", -1);
-        char what[64], *data = malloc((size_t)base.size + 1);
-        if (!data || result != GOLDEN_AGREES) break;
+        char what[64], *data = result == GOLDEN_AGREES ? malloc((size_t)base.size + 1) : NULL;
+        if (!data) break;
         memcpy(data, base.data, (size_t)base.size);
         if (flip >= 0) data[flip] = (char)(data[flip] ^ 1 << golden_int(variant, "bit", 0));
         FILE *f = fopen("variant", "wb");
