@@ -342,7 +342,12 @@ HR_API hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const 
 #define hr_map(...) HR_CALL3_(hr_map_with, hr_map_opts, __VA_ARGS__, .struct_size = sizeof(hr_map_opts))
 
 /* Keeps the elements for which `fn` says true. */
-HR_API hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user);
+typedef struct hr_filter_opts {
+    size_t struct_size;
+    void (*user_free)(void *user);
+} hr_filter_opts;
+HR_API hr_dataset *hr_filter_with(hr_dataset *in, hr_filter_fn *fn, void *user, const hr_filter_opts *opts);
+#define hr_filter(...) HR_CALL3_(hr_filter_with, hr_filter_opts, __VA_ARGS__, .struct_size = sizeof(hr_filter_opts))
 
 /* One element to one element, with a state that goes from call to call: `size` bytes, at most 2048, without pointers, at
  * first those of `initial` (copied). Each epoch begins with it again; a saved pipeline holds it. Called by one thread at

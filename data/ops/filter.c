@@ -9,7 +9,24 @@ typedef struct filter_spec {
     hr_filter_rows_fn *rows_fn; /* in its place: asked about many elements at once, which are single rows */
     void *user;
     uint64_t seed;
+    void (*user_free)(void *user);
+    bool *taken; /* of the constructor: the dataset has `user` now */
 } filter_spec;
+
+static hr_status filter_copy(void *spec, hr_error *err)
+{
+    (void)err;
+    filter_spec *sp = spec;
+    if (sp->taken) *sp->taken = true;
+    sp->taken = NULL;
+    return HR_OK;
+}
+
+static void filter_free(void *spec)
+{
+    const filter_spec *sp = spec;
+    if (sp->user_free) sp->user_free(sp->user);
+}
 
 static hr_status filter_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
@@ -136,14 +153,21 @@ const hr_op hr_op_filter = {
     .head = HR_OP_HEAD,
     .name = "filter",
     .spec_size = sizeof(filter_spec),
+    .spec_copy = filter_copy,
+    .spec_free = filter_free,
     .check = filter_check,
     .work = filter_work,
     .describe = filter_describe,
 };
 
-hr_dataset *hr_filter(hr_dataset *in, hr_filter_fn *fn, void *user)
+hr_dataset *hr_filter_with(hr_dataset *in, hr_filter_fn *fn, void *user, const hr_filter_opts *opts)
 {
-    return hr_dataset_new(&hr_op_filter, &(filter_spec){.fn = fn, .user = user}, &in, 1);
+    bool taken = false;
+    const hr_filter_opts o = HR__OPTIONS(hr_filter_opts, opts);
+    filter_spec spec = {.fn = fn, .user = user, .user_free = o.user_free, .taken = &taken};
+    hr_dataset *ds = hr_dataset_new(&hr_op_filter, &spec, &in, 1);
+    if (!taken) filter_free(&spec);
+    return ds;
 }
 
 static void filter_identity(const void *spec, uint64_t *sum)
@@ -160,6 +184,7 @@ static const hr_op filter_rows_op = {
     .check = filter_check,
     .work = filter_work,
     .identity = filter_identity,
+    .describe = filter_describe,
 };
 
 hr_dataset *hr_filter_rows_with(hr_dataset *in, hr_filter_rows_fn *fn, void *user, const hr_filter_rows_opts *opts)

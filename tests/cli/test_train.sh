@@ -228,7 +228,8 @@ it_leaves_nothing_of_an_evaluation_that_is_interrupted() {
 it_explains_the_input_without_running_it() {
     headrace explain "$flights_yaml" --data nowhere
     ends_with 0
-    prints "list_files > interleave > shuffle > repeat > batch > parse_example"
+    prints "list_files(nowhere/train-*.tfrecord, shuffle, seed 1) > interleave(cycle_length 4, block_length 1) > shuffle("
+    prints ") > repeat(5) > batch(256) > parse_example(features 24)"
     prints "  gives carrier: string"
 }
 

@@ -47,11 +47,24 @@ static void fields_are_read_or_refused_without_memory(void **state)
                                    "pipeline: [{tfrecord: x}, {skip: 1}, {take: 9}, {batch: 2}, parse_example]\n");
 }
 
+static void every_kind_of_step_is_read_or_refused_without_memory(void **state)
+{
+    (void)state;
+    write_file("rows.csv", "a,b\n1,2\n", 8);
+    assert_survives_lack_of_memory("schema: {float: [a, b], string: [c], default: {b: 2.5}}\n"
+                                   "pipeline: [{csv: {pattern: rows.csv, na_value: NA}},\n"
+                                   "           {filter: {feature: c, equals: yes}}, {shuffle_and_repeat: 3}]\n");
+    assert_survives_lack_of_memory(
+        "pipeline: [{range: 9}, unique, {window: {size: 3}}, unbatch, {shard: {num_shards: 2,"
+        " index: 0}}]\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_read_or_refused_without_memory),
         cmocka_unit_test(fields_are_read_or_refused_without_memory),
+        cmocka_unit_test(every_kind_of_step_is_read_or_refused_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
