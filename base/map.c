@@ -1,15 +1,9 @@
 /* Open addressing with linear steps, at most 5/8 full. A slot is a piece of the hash and the number of an entry; entries
  * lie in the order of adding; long keys in chunks that never move. */
-#if !defined(_GNU_SOURCE) && defined(__linux__)
-#define _GNU_SOURCE
-#endif
 #include "base/map.h"
+#include "base/pages.h"
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
-enum { CHUNK = 1 << 16, LEAST_SLOTS = 16, LINE = 64, HUGE = 2 << 20 };
+enum { CHUNK = 1 << 16, LEAST_SLOTS = 16, LINE = 64 };
 
 struct hr__map_chunk {
     struct hr__map_chunk *next;
@@ -34,20 +28,6 @@ static char *keep_bytes(hr__map *map, const char *key, size_t size)
     return copy;
 }
 
-/* Lookups in large tables touch pages at random: with pages of 2 MiB few of them miss the address cache. An advice only,
- * best given before the memory is touched. */
-static void ask_for_huge_pages(void *memory, size_t size)
-{
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    const uintptr_t first = ((uintptr_t)memory + HUGE - 1) / HUGE * HUGE,
-                    end = ((uintptr_t)memory + size) / HUGE * HUGE;
-    if (end > first) (void)madvise((char *)memory + (first - (uintptr_t)memory), end - first, MADV_HUGEPAGE);
-#else
-    (void)memory;
-    (void)size;
-#endif
-}
-
 static void place(hr__map *map, uint64_t hash, uint32_t entry)
 {
     uint64_t i = hash & map->mask;
@@ -59,7 +39,7 @@ static bool grow_slots(hr__map *map, uint64_t slots)
 {
     hr__map_slot *fresh = hr_calloc(slots, sizeof *fresh);
     if (!fresh) return false;
-    ask_for_huge_pages(fresh, slots * sizeof *fresh);
+    hr__ask_for_huge_pages(fresh, slots * sizeof *fresh);
     hr_free(map->slots);
     map->slots = fresh;
     map->mask = slots - 1;
@@ -75,7 +55,7 @@ static bool grow_entries(hr__map *map, uint32_t count)
     const size_t size = (size_t)count * sizeof *map->entries + LINE;
     char *memory = hr_malloc(size);
     if (!memory) return false;
-    ask_for_huge_pages(memory, size);
+    hr__ask_for_huge_pages(memory, size);
     char *aligned = memory + (LINE - (uintptr_t)memory % LINE) % LINE;
     if (map->count > 0) memcpy(aligned, map->entries, (size_t)map->count * sizeof *map->entries);
     hr_free(map->entry_memory);

@@ -1,6 +1,14 @@
-/* The benchmark's data and the pipeline over it, which several works share. */
+/* The benchmark's data, the pipeline over it, and the clock, which several works share. */
 #include "bench/bench.h"
 #include <stdio.h>
+#include <time.h>
+
+double bench_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
 
 hr_status bench_files(const char *folder, const char *names, hr_file_list *out, hr_error *err)
 {

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PASSES = 5, MAX_PASSES = 1000 };
@@ -22,13 +21,6 @@ static const work *const lists[] = {
 #include "bench/works/works.def"
 #undef HR_WORK
 };
-
-double bench_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void add_extra(pass *p, const char *name, double value)
 {

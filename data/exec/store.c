@@ -1,9 +1,10 @@
 #include "data/exec/store.h"
+#include "base/pages.h"
 #include <string.h>
 
 _Static_assert(sizeof(block) <= 64, "a block's head must fit before its bytes");
 
-enum { SMALLEST = 256, FIRST_SLAB = 64 << 10, LARGEST_SLAB = 4 << 20 };
+enum { SMALLEST = 256, LINE = 64, FIRST_SLAB = 64 << 10, LARGEST_SLAB = 4 << 20, SLAB_GROWTH = 4 };
 
 bool hr__store_open(store *s)
 {
@@ -56,11 +57,12 @@ static int class_of(size_t size, size_t *rounded)
     return (power - 8) * 4 + (int)quarter - 3;
 }
 
-static block *block_new(size_t size, int class)
+/* Its bytes begin at a multiple of `align`, a power of two. */
+static block *block_new(size_t size, int class, size_t align)
 {
-    void *allocated = hr_malloc(size + 64 + 64 + STRING_SLACK);
+    char *allocated = hr_malloc(64 + align + size + STRING_SLACK);
     if (!allocated) return NULL;
-    block *b = (void *)(((uintptr_t)allocated + 63) & ~(uintptr_t)63);
+    block *b = (void *)(allocated + (align - ((uintptr_t)allocated + 64) % align) % align);
     *b = (block){.allocated = allocated, .size = size, .class = class};
     memset(block_bytes(b) + size, 0, STRING_SLACK);
     return b;
@@ -75,7 +77,7 @@ block *hr__store_block(store *s, size_t size)
     block *b = s->free[class];
     if (b) s->free[class] = b->next;
     uv_mutex_unlock(&s->lock);
-    if (!b) b = block_new(rounded, class);
+    if (!b) b = block_new(rounded, class, LINE);
     if (!b) return NULL;
     b->next = NULL;
     charge(s, b->size);
@@ -106,15 +108,17 @@ static uint32_t steps_of(size_t size)
     return steps <= CELL_STEPS ? (uint32_t)steps : 0;
 }
 
+/* Rows that wait are drawn at random. What is asked for beyond a large slab's size, for its place, is never touched. */
 static bool add_slab(store *s)
 {
-    block *slab = block_new(s->next_slab, -1);
+    block *slab = block_new(s->next_slab, -1, s->next_slab < HUGE_PAGE ? LINE : HUGE_PAGE);
     if (!slab) return false;
+    hr__ask_for_huge_pages(block_bytes(slab), slab->size);
     slab->next = s->slabs;
     s->slabs = slab;
     s->slab_at = block_bytes(slab);
     s->slab_left = slab->size;
-    if (s->next_slab < LARGEST_SLAB) s->next_slab *= 2;
+    if (s->next_slab < LARGEST_SLAB) s->next_slab *= SLAB_GROWTH;
     return true;
 }
 

@@ -1,0 +1,22 @@
+/* Only Linux can be asked. */
+#if !defined(_GNU_SOURCE) && defined(__linux__)
+#define _GNU_SOURCE
+#endif
+#include "base/pages.h"
+#include <stdint.h>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+void hr__ask_for_huge_pages(void *memory, size_t size)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
+                    end = ((uintptr_t)memory + size) / HUGE_PAGE * HUGE_PAGE;
+    if (end > first) (void)madvise((char *)memory + (first - (uintptr_t)memory), end - first, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}

@@ -1,0 +1,13 @@
+/* Large pages for memory that is touched at random, or filled once and fast. */
+#ifndef HR_PAGES_H
+#define HR_PAGES_H
+
+#include <stddef.h>
+
+enum { HUGE_PAGE = 2 << 20 };
+
+/* Asks for such pages where whole ones lie in `memory`: few misses of the address cache, one fault instead of 512. An
+ * advice only, best given before the memory is touched. */
+void hr__ask_for_huge_pages(void *memory, size_t size);
+
+#endif
