@@ -47,11 +47,21 @@ typedef struct hr_column {
     uint64_t *present;
 } hr_column;
 
-/* Where a row was read: file is a number within the iterator, -1: none. */
+enum { HR_NO_RECORD = -1 };
+
+/* Where a row was read. */
 typedef struct hr_origin {
-    int32_t file;
+    int32_t file;    /* a number within the iterator; -1: none */
+    uint32_t record; /* its number in the file, from 0; UINT32_MAX: not known, or beyond what this holds */
     int64_t offset;
 } hr_origin;
+
+/* `record` may be HR_NO_RECORD. */
+static inline hr_origin hr_origin_of(int32_t file, int64_t record, int64_t offset)
+{
+    const bool known = record >= 0 && record < (int64_t)UINT32_MAX;
+    return (hr_origin){file, known ? (uint32_t)record : UINT32_MAX, offset};
+}
 
 /* A unit of rows. It owns, or holds references to, all memory that it points to, and lives as long as somebody holds a
  * span of it.

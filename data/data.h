@@ -760,8 +760,10 @@ typedef struct hr_feature {
     const hr_tensor
         *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN); or what pads a sequence (zero) */
     const char *name;   /* of the component; NULL: the key */
-    bool widen;    /* int64 in the file may become int32 (if it fits), float or double (rounded), and float double */
-    bool required; /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
+    /* int64 in the file may become any other type of integer or bool (if it fits, else the row fails), float or double (rounded),
+     * and float double. */
+    bool widen;
+    bool required;                  /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
     const char *const *index_keys;  /* HR_SPARSE_FEATURE: one for each dimension of the shape */
     bool already_sorted;            /* HR_SPARSE_FEATURE: leave the order of the values alone */
     const hr_partition *partitions; /* HR_RAGGED_FEATURE: outermost first */

@@ -250,9 +250,10 @@ HR_API bool hr_work_tf_compat(const hr_work *w);
 HR_API bool hr_work_partial(const hr_work *w); /* the last element is short, because a row behind it failed */
 /* This row failed; go on with the next one below rows->rows. Mostly there is none: rows are cut off here, and `err`
  * follows those before, on every run alike. Below ignore_errors all rows stay until work returns, then the row's
- * element is dropped. Rows may fail in any order. An error without a file gets that of the row's origin. */
+ * element is dropped. Rows may fail in any order. An error without a file gets the file, record and offset of
+ * the row's origin. */
 HR_API void hr_fail_at(hr_work *w, hr_columns *rows, int64_t row, const hr_error *err);
-/* Names the row's file and offset in an error that names no file, as hr_fail_at does. */
+/* Names the row's file, record and offset in an error that names no file, as hr_fail_at does. */
 HR_API void hr_row_place(hr_work *w, const hr_columns *rows, int64_t row, hr_error *err);
 HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits,
                               hr_error *err); /* a bit a row; levels 0 only */

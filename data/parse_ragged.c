@@ -255,7 +255,7 @@ static hr_status make_level(level *v)
     if (!v->outer) return hr_no_memory(v->err, "row splits");
     v->outer[0] = 0;
     if (!make_room(v, 0)) return v->status;
-    if (v->u->whole_batches) {
+    if (hr__parse_whole_batches(v->u)) {
         divide_batches(v);
         if (v->status == HR_OK) refuse_wild(v, v->units[rows]);
     } else {

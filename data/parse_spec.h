@@ -3,7 +3,7 @@
 #ifndef HR_PARSE_SPEC_H
 #define HR_PARSE_SPEC_H
 
-#include "data/damaged_rows.h"
+#include "data/parse_options.h"
 #include "io/example_reader.h"
 #include <headrace/data.h>
 #include <stdatomic.h>
@@ -71,13 +71,14 @@ typedef struct hr__parse_unit {
         *steps; /* of a feature list: where the steps of each row begin, `count` in all; NULL: rows are rows */
     int first;  /* column of the plan's first component */
     hr__example_rows slots;
-    const hr_view *record; /* what each row is read from */
-    hr__damaged_rows *damaged;
-    bool whole_batches; /* tf_compat: a feature's parts are held against each other over a batch, not row by row */
+    hr__parse_call *call; /* where records come from, and damage goes */
 } hr__parse_unit;
 
 /* The plan's rows. A failed row may cut off those behind it, so they are counted anew each time. */
 static inline int64_t hr__parse_count(const hr__parse_unit *u) { return u->steps ? u->count : u->rows->rows; }
+
+/* A feature's parts are held against each other over a batch, not row by row. Those of feature lists never are. */
+static inline bool hr__parse_whole_batches(const hr__parse_unit *u) { return u->call->whole_batches && !u->steps; }
 
 /* Columns and slots for the plan's components; before, the unit has its plan, work and rows. After the rows are parsed,
  * closing makes of the slots what they are not yet. Not for feature lists. */
@@ -91,9 +92,6 @@ hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err);
 /* An hr__example_rows.grow: values grow where they will lie in the end. Its user is the unit. */
 hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t room, hr_error *err);
 
-/* The component that holds the records; -1: there is none, or nobody said which (`name` NULL). */
-int hr__parse_source(const hr_schema *in, const char *name);
-hr_status hr__parse_no_source(const char *who, const char *name, hr_error *err);
 /* What a shuffle held has left the cache. All of it is asked for: the parser jumps about, which the hardware cannot
  * foresee. */
 static inline void hr__parse_prefetch(hr_view record)

@@ -4,33 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-int hr__parse_source(const hr_schema *in, const char *name)
-{
-    int found = -1;
-    for (int i = 0; i < in->fields; i++) {
-        const hr_field *f = &in->field[i];
-        if (f->dtype != HR_STRING || f->layout != HR_DENSE || f->shape.rank != 0) continue;
-        if (name ? strcmp(name, f->name) != 0 : false) continue;
-        if (found >= 0) return -1;
-        found = i;
-    }
-    return found;
-}
-
-hr_status hr__parse_no_source(const char *who, const char *name, hr_error *err)
-{
-    if (!name)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.source",
-                       "%s: expected one string component to parse, found none or several; name one with .source", who);
-    return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.source",
-                   "%s: expected a string component '%.60s' to parse, found none; name one with .source", who, name);
-}
-
-/* ---- a unit ---- */
-
 int64_t hr__parse_group(const hr__parse_unit *u, int64_t row, int64_t *element)
 {
-    if (!u->whole_batches) return row + 1;
+    if (!hr__parse_whole_batches(u)) return row + 1;
     int64_t end = row;
     while (end <= row && *element < u->rows->elements) end = hr_first_row(u->rows, ++*element);
     return end > row && end < u->rows->rows ? end : u->rows->rows;
@@ -47,7 +23,7 @@ static int64_t row_of(const hr__parse_unit *u, int64_t step)
 
 void hr__parse_row_failed(hr__parse_unit *u, int64_t row, const hr_error *err)
 {
-    hr__damaged_row(u->damaged, row, err, u->record[row]);
+    hr__damaged_row(&u->call->damaged, row, err, u->call->record[row]);
 }
 
 void hr__parse_fail(hr__parse_unit *u, int output, int64_t row, const char *kind, const char *format, ...)

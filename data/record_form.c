@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Longer lists are as near by column; and many of one row's slots would be empty. */
-enum { MOST_VALUES = 8, ORIGIN = 12, ALIGN = 4 };
+enum { MOST_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
 
 size_t hr__record_form_bytes(int fields) { return sizeof(hr__record_form) + (size_t)fields * sizeof(hr__record_slot); }
 

@@ -2,7 +2,7 @@
 #include "data/row_records.h"
 #include <string.h>
 
-enum { BLOCK = 64, LINE = 64, OFFSET = 8 /* bytes, the file behind them */ };
+enum { BLOCK = 64, LINE = 64 };
 
 /* ---- kernels: one value of each row, from one width to another ---- */
 
@@ -117,9 +117,8 @@ static void write_field(const hr_columns *rows, int i, const hr__record_form *fo
 static void write_origins(const hr_columns *rows, int64_t first, int64_t count, char *to, size_t step)
 {
     for (int64_t i = 0; i < count; i++, to += step) {
-        const hr_origin none = {-1, -1}, *from = rows->origin ? &rows->origin[first + i] : &none;
-        memcpy(to, &from->offset, sizeof from->offset);
-        memcpy(to + OFFSET, &from->file, sizeof from->file);
+        const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
+        memcpy(to, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
     }
 }
 
@@ -222,10 +221,8 @@ static void read_origins(const some *at, bool there, hr_origin *origin)
 {
     for (int64_t k = 0; k < at->count; k++) {
         hr_origin *to = &origin[at->row[k]];
-        *to = (hr_origin){-1, -1};
-        if (!there) continue;
-        memcpy(&to->offset, at->record[k], sizeof to->offset);
-        memcpy(&to->file, at->record[k] + OFFSET, sizeof to->file);
+        *to = hr_origin_of(-1, HR_NO_RECORD, -1);
+        if (there) memcpy(to, at->record[k], sizeof *to);
     }
 }
 

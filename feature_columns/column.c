@@ -1,5 +1,6 @@
 /* The column object: counted, immutable, with what is wrong stuck to it. One block of memory holds the object and its
  * spec; a digest of all arguments tells whether two columns are the same. */
+#include "base/cast.h"
 #include "feature_columns/internal.h"
 
 #include <stdarg.h>
@@ -338,26 +339,11 @@ bool hr__is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR
 
 int64_t hr__integer_at(const hr_column_values *in, int64_t i)
 {
-    switch (in->dtype) {
-    case HR_INT64:
-        return ((const int64_t *)in->values)[i];
-    case HR_INT32:
-        return ((const int32_t *)in->values)[i];
-    case HR_INT16:
-        return ((const int16_t *)in->values)[i];
-    case HR_INT8:
-        return ((const int8_t *)in->values)[i];
-    case HR_UINT8:
-        return ((const uint8_t *)in->values)[i];
-    case HR_UINT16:
-        return ((const uint16_t *)in->values)[i];
-    case HR_UINT32:
-        return ((const uint32_t *)in->values)[i];
-    case HR_UINT64:
-        return (int64_t)((const uint64_t *)in->values)[i];
-    default:
-        return 0;
-    }
+    int64_t value;
+    /* Of an unsigned number beyond int64 the bits count: that is how a cross takes it. */
+    if (in->dtype == HR_INT64 || in->dtype == HR_UINT64) return ((const int64_t *)in->values)[i];
+    hr__integer_of(in->values, in->dtype, i, &value);
+    return value;
 }
 
 int hr__decimal(int64_t value, char *text)

@@ -33,6 +33,7 @@ typedef struct hr_column_values {
      * step_splits[s] .. step_splits[s + 1] - 1; NULL: `width` values a step. */
     const int32_t *steps, *step_splits;
     int64_t dense_steps; /* the dense shape's number of steps, if rows have two dimensions; 0: the longest row's */
+    bool dense_sequence; /* a raw feature with splits that is dense: rows of any number of steps, `width` values each */
 } hr_column_values;
 
 typedef struct hr_column_head {

@@ -69,19 +69,23 @@ static void put_scalar(hr__column_writer *w, hr_view text)
 
 static void put_text(hr__column_writer *w, const char *text) { put_scalar(w, (hr_view){text, (int64_t)strlen(text)}); }
 
-static void put_float(hr__column_writer *w, float value)
+/* As few digits as give the number back, as a float or as a double. */
+static void put_number(hr__column_writer *w, double value, bool single)
 {
     char text[40];
     if (!isfinite(value)) {
         hr__text_add(&w->text, isnan(value) ? ".nan" : value > 0 ? ".inf" : "-.inf");
         return;
     }
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, (double)value);
-        if ((float)strtod(text, NULL) == value) break;
+    for (int digits = 6; digits <= (single ? 9 : 17); digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        const double back = strtod(text, NULL);
+        if ((single ? (double)(float)back : back) == value) break;
     }
     hr__text_add(&w->text, text);
 }
+
+static void put_float(hr__column_writer *w, float value) { put_number(w, (double)value, true); }
 
 /* ---- pairs and items ---- */
 
@@ -119,6 +123,12 @@ void hr__write_float(hr__column_writer *w, const char *key, float value)
 {
     put_key(w, key);
     put_float(w, value);
+}
+
+void hr__write_double(hr__column_writer *w, const char *key, double value)
+{
+    put_key(w, key);
+    put_number(w, value, false);
 }
 
 void hr__write_true(hr__column_writer *w, const char *key)
@@ -168,11 +178,16 @@ void hr__write_floats(hr__column_writer *w, const char *key, const float *values
     hr__write_end_list(w);
 }
 
-void hr__write_shape(hr__column_writer *w, const char *key, hr_shape shape)
+void hr__write_ints(hr__column_writer *w, const char *key, const int64_t *values, int64_t count)
 {
     hr__write_begin_list(w, key);
-    for (int i = 0; i < shape.rank; i++) hr__write_item_int(w, shape.dims[i]);
+    for (int64_t i = 0; i < count; i++) hr__write_item_int(w, values[i]);
     hr__write_end_list(w);
+}
+
+void hr__write_shape(hr__column_writer *w, const char *key, hr_shape shape)
+{
+    hr__write_ints(w, key, shape.dims, shape.rank);
 }
 
 void hr__write_own_field(hr__column_writer *w, const char *key)

@@ -15,6 +15,8 @@ void hr__write_uint(hr__column_writer *w, const char *key, uint64_t value);
 void hr__write_float(hr__column_writer *w, const char *key, float value); /* as few digits as give it back */
 void hr__write_true(hr__column_writer *w, const char *key);
 void hr__write_false(hr__column_writer *w, const char *key);
+void hr__write_double(hr__column_writer *w, const char *key, double value);
+void hr__write_ints(hr__column_writer *w, const char *key, const int64_t *values, int64_t count);
 void hr__write_floats(hr__column_writer *w, const char *key, const float *values, int64_t count);
 void hr__write_shape(hr__column_writer *w, const char *key, hr_shape shape);
 /* The name under which a column that this one is made of stands in the section. */

@@ -55,8 +55,9 @@ typedef struct hr_numeric_column_opts {
     float std;
     hr_normalizer_fn *normalizer_fn; /* in place of mean, std and those below */
     void *user;
-    bool log1p;     /* log(1 + x), before the others */
-    float min, max; /* (x - min) / (max - min), if they differ; in place of mean and std */
+    bool log1p;                      /* log(1 + x), before the others */
+    float min, max;                  /* (x - min) / (max - min), if they differ; in place of mean and std */
+    const int64_t *default_integers; /* in place of default_value, as many; exact beyond 2^24 */
 } hr_numeric_column_opts;
 /* Numbers cast to float32, then normalized; a normalizer_fn casts by itself. */
 HR_API hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts);
@@ -169,9 +170,10 @@ HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column 
 /* ---- sequences: what a row has a value of at every step ---- */
 
 /* The ids of `categorical` step by step: of a list of values each is a step, and of a SequenceExample's feature list what
- * each of its features holds. For an indicator or embedding, in SequenceFeatures. Takes `categorical`, which must read a
- * feature by itself: a column by identity, vocabulary or hash bucket. A row's length is that of its last step with a
- * value. */
+ * each of its features holds; of a dense sequence (HR_FIXED_LEN_SEQUENCE) each step, where "" and -1 are missing, and what
+ * a batch pads it with is never seen. For an indicator or embedding, in SequenceFeatures; a linear model combines the
+ * weights of all its ids. Takes `categorical`, which must read a feature by itself: a column by identity, vocabulary or
+ * hash bucket. A row's length is that of its last step with a value. */
 HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical);
 #define hr_sequence_categorical_column_with_identity(...)                                                              \
     hr_sequence_categorical_column(hr_categorical_column_with_identity(__VA_ARGS__))
@@ -185,14 +187,15 @@ HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *cate
 typedef struct hr_sequence_numeric_column_opts {
     size_t struct_size;
     hr_shape shape;                  /* of one step; default [1] */
-    float default_value;             /* of what an incomplete step lacks, and of steps that a row does not have */
+    double default_value;            /* of what an incomplete step lacks, and of steps that a row does not have */
     hr_dtype dtype;                  /* of the feature and of the result; default HR_FLOAT. Normalized: HR_FLOAT */
     hr_normalizer_fn *normalizer_fn; /* these as of a numeric column; what is filled in is not normalized */
     void *user;
     bool log1p;
     float mean, std, min, max;
 } hr_sequence_numeric_column_opts;
-/* Numbers, so many a step. For SequenceFeatures. */
+/* Numbers, so many a step, of a list, a feature list, or a dense sequence with steps of this shape (or of one number), whose
+ * rows keep their own lengths. For SequenceFeatures. */
 HR_API hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts);
 #define hr_sequence_numeric_column(...)                                                                                \
     HR_CALL1_(hr_sequence_numeric_column_with, hr_sequence_numeric_column_opts, __VA_ARGS__,                           \
@@ -293,7 +296,7 @@ typedef struct hr_column_info {
      * `width` values. The dense form has a dimension more, [rows, steps, width]. */
     bool sequence;
     hr_dtype dtype; /* of HR_COLUMN_VALUES: HR_FLOAT, but of a sequence as declared */
-    float padding;  /* of HR_COLUMN_VALUES: the value of steps that a row does not have */
+    double padding; /* of HR_COLUMN_VALUES: the value of steps that a row does not have */
 } hr_column_info;
 /* NULL if the column failed. */
 HR_API const hr_column_info *hr_feature_column_info(const hr_feature_column *column);

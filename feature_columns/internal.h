@@ -4,6 +4,7 @@
 
 #include "base/constructor.h"
 #include <headrace/column.h>
+#include <headrace/op.h>
 #include <stdatomic.h>
 
 #ifdef __cplusplus
@@ -100,6 +101,9 @@ size_t hr__transform_scratch(const hr__transformer *t, int64_t rows, const hr_co
 
 /* What columns see of a field before any data: type and width; `splits` is not NULL where it is ragged or sparse. */
 hr_status hr__raw_field(const hr_field *field, hr_column_values *out, hr_error *err);
+/* The same of the rows `before`, whose memory it borrows; what there is to add goes beside `rows`. */
+hr_status hr__raw_values(hr_work *w, hr_columns *rows, const hr_columns *before, int field, hr_column_values *out,
+                         hr_error *err);
 
 #ifdef __cplusplus
 }

@@ -2,13 +2,16 @@
 #include "feature_columns/config_write.h"
 #include "feature_columns/normalize.h"
 
+#include "base/cast.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct numeric_spec {
     const char *key;
     hr_shape shape;
     const float *default_value;
+    const int64_t *default_integers; /* in place of default_value */
     int64_t default_values;
     hr_dtype dtype;
     hr__normalize normalize;
@@ -18,11 +21,15 @@ static hr_status numeric_copy(void *spec, hr_error *err)
 {
     numeric_spec *s = spec;
     const float *values = s->default_value;
+    const int64_t *integers = s->default_integers;
     if (s->default_values < 1) s->default_values = 1;
     s->default_value = NULL;
+    s->default_integers = NULL;
     s->key = hr_strdup(s->key);
     if (values) s->default_value = hr_memdup(values, (size_t)s->default_values * sizeof *values);
-    return s->key && (!values || s->default_value) ? HR_OK : hr_no_memory(err, "numeric_column");
+    if (integers) s->default_integers = hr_memdup(integers, (size_t)s->default_values * sizeof *integers);
+    const bool copied = !values == !s->default_value && !integers == !s->default_integers;
+    return s->key && copied ? HR_OK : hr_no_memory(err, "numeric_column");
 }
 
 static void numeric_free(void *spec)
@@ -30,6 +37,7 @@ static void numeric_free(void *spec)
     numeric_spec *s = spec;
     hr_free((void *)(uintptr_t)s->key);
     hr_free((void *)(uintptr_t)s->default_value);
+    hr_free((void *)(uintptr_t)s->default_integers);
 }
 
 hr_status hr__check_shape(const char *what, const char *key, hr_shape shape, hr_error *err)
@@ -42,11 +50,16 @@ hr_status hr__check_shape(const char *what, const char *key, hr_shape shape, hr_
     return HR_OK;
 }
 
+static bool has_default(const numeric_spec *s) { return s->default_value || s->default_integers; }
+
 static hr_status check_defaults(const numeric_spec *s, hr_error *err)
 {
     char text[128];
     int64_t count = hr_shape_count(s->shape);
-    if (s->default_value && s->default_values != 1 && s->default_values != count)
+    if (s->default_value && s->default_integers)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
+                       "numeric_column '%s': expected default_value or default_integers, got both", s->key);
+    if (has_default(s) && s->default_values != 1 && s->default_values != count)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
                        "numeric_column '%s': expected 1 default value or %lld, as many as shape %s has, got %lld",
                        s->key, (long long)count, hr_shape_text(s->shape, text, sizeof text),
@@ -55,20 +68,33 @@ static hr_status check_defaults(const numeric_spec *s, hr_error *err)
 }
 
 /* Value `i` of the default as the feature's type, or false if it is none of that type. */
-static bool store_default(hr_tensor *out, int64_t i, float value)
+static bool store_default(const numeric_spec *s, hr_tensor *out, int64_t i)
 {
+    const int64_t from = s->default_values > 1 ? i : 0;
+    void *to = (char *)out->data + (size_t)i * hr_dtype_size(out->dtype);
+    if (s->default_integers) return hr__store_integer(s->default_integers[from], out->dtype, to);
+    const float value = s->default_value[from];
     if (out->dtype == HR_FLOAT) {
-        ((float *)out->data)[i] = value;
+        *(float *)to = value;
     } else if (out->dtype == HR_DOUBLE) {
-        ((double *)out->data)[i] = (double)value;
+        *(double *)to = (double)value;
     } else {
-        if (floorf(value) != value || fabsf(value) >= 0x1p63f) return false;
-        int64_t whole = (int64_t)value;
-        if (out->dtype == HR_INT64) ((int64_t *)out->data)[i] = whole;
-        if (out->dtype == HR_INT32) ((int32_t *)out->data)[i] = (int32_t)whole;
-        return out->dtype == HR_INT64 || (out->dtype == HR_INT32 && whole == (int32_t)whole);
+        return floorf(value) == value && fabsf(value) < 0x1p63f && hr__store_integer((int64_t)value, out->dtype, to);
     }
     return true;
+}
+
+static hr_status wrong_default(const numeric_spec *s, int64_t i, hr_error *err)
+{
+    const int64_t from = s->default_values > 1 ? i : 0;
+    char text[32];
+    if (s->default_integers)
+        snprintf(text, sizeof text, "%lld", (long long)s->default_integers[from]);
+    else
+        snprintf(text, sizeof text, "%g", (double)s->default_value[from]);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
+                   "numeric_column '%s': expected a default value of type %s, got %s", s->key, hr_dtype_name(s->dtype),
+                   text);
 }
 
 static hr_status read_with_default(const numeric_spec *s, hr_column_builder *out, hr_feature feature, hr_error *err)
@@ -76,13 +102,8 @@ static hr_status read_with_default(const numeric_spec *s, hr_column_builder *out
     hr_tensor value;
     HR_TRY(hr_tensor_new(&value, s->dtype, s->shape, err));
     hr_status st = HR_OK;
-    for (int64_t i = 0; i < value.count && st == HR_OK; i++) {
-        float given = s->default_value[s->default_values > 1 ? i : 0];
-        if (!store_default(&value, i, given))
-            st = hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
-                         "numeric_column '%s': expected a default value of type %s, got %g", s->key,
-                         hr_dtype_name(s->dtype), (double)given);
-    }
+    for (int64_t i = 0; i < value.count && st == HR_OK; i++)
+        if (!store_default(s, &value, i)) st = wrong_default(s, i, err);
     feature.default_value = &value;
     if (st == HR_OK) st = hr_column_read(out, &feature, err);
     hr_tensor_clear(&value);
@@ -104,7 +125,7 @@ static hr_status numeric_describe(const void *spec, const hr_feature_column *con
     HR_TRY(check_defaults(s, err));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
     hr_feature feature = {.key = s->key, .kind = HR_FIXED_LEN, .dtype = s->dtype, .shape = s->shape};
-    HR_TRY(s->default_value ? read_with_default(s, out, feature, err) : hr_column_read(out, &feature, err));
+    HR_TRY(has_default(s) ? read_with_default(s, out, feature, err) : hr_column_read(out, &feature, err));
 
     hr__normalize_mix(&s->normalize, out);
     hr_column_info *info = hr_column_describe(out);
@@ -210,6 +231,7 @@ hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_colu
                                      .key = key ? key : "",
                                      .shape = o.shape.rank == 0 ? HR_SHAPE(1) : o.shape,
                                      .default_value = o.default_value,
+                                     .default_integers = o.default_integers,
                                      .default_values = o.default_values,
                                      .dtype = o.dtype == HR_INVALID_DTYPE ? HR_FLOAT : o.dtype,
                                      .normalize = {o.normalizer_fn, o.user, o.log1p, o.mean, o.std, o.min, o.max},
@@ -230,16 +252,28 @@ hr_status hr__config_shape(const hr__node *node, hr_shape *shape, hr_error *err)
     return HR_OK;
 }
 
-static hr_status read_default(const hr__node *node, float **values, int64_t *count, hr_error *err)
+/* What a default is read into: of one of the two types, the other stays NULL. */
+typedef struct defaults {
+    float *reals;
+    int64_t *integers;
+    int64_t count;
+} defaults;
+
+static hr_status read_default(const hr__node *node, bool whole, defaults *d, hr_error *err)
 {
     HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
-    *count = node->kind == HR__SEQUENCE ? node->count : 1;
-    *values = hr_calloc((size_t)*count + 1, sizeof **values);
-    if (!*values) return hr_no_memory(err, "a default value");
-    for (int64_t i = 0; i < *count; i++) {
-        double value;
-        HR_TRY(hr__node_double(node->kind == HR__SEQUENCE ? node->item[i] : node, &value, err));
-        (*values)[i] = (float)value;
+    d->count = node->kind == HR__SEQUENCE ? node->count : 1;
+    if (whole)
+        d->integers = hr_calloc((size_t)d->count + 1, sizeof *d->integers);
+    else
+        d->reals = hr_calloc((size_t)d->count + 1, sizeof *d->reals);
+    if (!d->integers && !d->reals) return hr_no_memory(err, "a default value");
+    for (int64_t i = 0; i < d->count; i++) {
+        const hr__node *item = node->kind == HR__SEQUENCE ? node->item[i] : node;
+        double value = 0;
+        HR_TRY(whole ? hr__node_int64(item, INT64_MIN, INT64_MAX, &d->integers[i], err)
+                     : hr__node_double(item, &value, err));
+        if (!whole) d->reals[i] = (float)value;
     }
     return HR_OK;
 }
@@ -252,14 +286,17 @@ hr_status hr__config_numeric(const hr__config_columns *c, const hr__node *map, c
     if (!hr__is_number(dtype))
         return hr__node_fail(field, err, HR_INVALID_ARGUMENT, "config.value",
                              "expected a field of numbers, found '%s' of %s", field->text, hr_dtype_name(dtype));
-    float *values = NULL;
+    defaults d = {0};
     const hr__node *given = hr__node_get(map, "default");
     if (!given) given = hr__config_field_default(c, field->text);
-    hr_status st = given ? read_default(given, &values, &o->default_values, err) : HR_OK;
+    hr_status st = given ? read_default(given, hr__is_integer(o->dtype), &d, err) : HR_OK;
     o->struct_size = sizeof *o;
-    o->default_value = values;
+    o->default_value = d.reals;
+    o->default_integers = d.integers;
+    o->default_values = d.count;
     if (st == HR_OK) *out = hr_numeric_column_with(field->text, o);
-    hr_free(values);
+    hr_free(d.reals);
+    hr_free(d.integers);
     return st;
 }
 
@@ -287,6 +324,9 @@ static void write_numeric(hr__column_writer *w, const hr_feature_column *column)
     if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
     if (s->default_value && s->default_values == 1) hr__write_float(w, "default", s->default_value[0]);
     if (s->default_value && s->default_values > 1) hr__write_floats(w, "default", s->default_value, s->default_values);
+    if (s->default_integers && s->default_values == 1) hr__write_int(w, "default", s->default_integers[0]);
+    if (s->default_integers && s->default_values > 1)
+        hr__write_ints(w, "default", s->default_integers, s->default_values);
     hr__normalize_write(w, &s->normalize);
     if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
 }

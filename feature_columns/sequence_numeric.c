@@ -3,13 +3,14 @@
 #include "feature_columns/config_write.h"
 #include "feature_columns/normalize.h"
 
+#include "base/cast.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct sequence_spec {
     const char *key;
     hr_shape shape;
-    float default_value;
+    double default_value;
     hr_dtype dtype;
     hr__normalize normalize;
 } sequence_spec;
@@ -36,11 +37,14 @@ static hr_status check_arguments(const sequence_spec *s, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "%s '%s': expected dtype float32, float64, int64 or int32, got %s", who, s->key,
                        hr_dtype_name(s->dtype));
-    const bool whole = floorf(s->default_value) == s->default_value && fabsf(s->default_value) < 0x1p31f;
-    if (whole || !hr__is_integer(result_dtype(s))) return HR_OK;
+    /* Beyond 2^53 a double is not always the number that was meant. */
+    int64_t stored;
+    const bool whole = floor(s->default_value) == s->default_value && fabs(s->default_value) <= 0x1p53;
+    if (!hr__is_integer(result_dtype(s)) || (whole && hr__store_integer((int64_t)s->default_value, s->dtype, &stored)))
+        return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
-                   "%s '%s': expected a default value of type %s, got %g", who, s->key, hr_dtype_name(s->dtype),
-                   (double)s->default_value);
+                   "%s '%s': expected a default value of type %s, got %.17g", who, s->key, hr_dtype_name(s->dtype),
+                   s->default_value);
 }
 
 static hr_status sequence_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
@@ -71,10 +75,16 @@ static bool can_become(hr_dtype from, hr_dtype to)
 static hr_status sequence_accept(const void *spec, const hr_column_values *in, hr_error *err)
 {
     const sequence_spec *s = spec;
+    const int64_t width = hr_shape_count(s->shape);
     if (!in->splits)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.layout",
-                       "%s '%s': expected a ragged or sparse feature, got a dense one; parse it with a varying length",
+                       "%s '%s': expected a ragged or sparse feature, or a dense one of a varying length, got one of a "
+                       "fixed length; parse it as a list or a sequence",
                        who, s->key);
+    if (in->dense_sequence && in->steps && in->width != width)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.width",
+                       "%s '%s': expected %lld values a step, got %lld; the column's .shape says how many", who, s->key,
+                       (long long)width, (long long)in->width);
     if (!hr__is_number(in->dtype) || !can_become(in->dtype, s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "%s '%s': expected %s, got %s", who, s->key,
                        hr_dtype_name(s->dtype), hr_dtype_name(in->dtype));
@@ -159,8 +169,8 @@ static void fill(const sequence_spec *s, void *to, int64_t count)
 {
     const hr_dtype dtype = result_dtype(s);
     for (int64_t i = 0; i < count; i++) {
-        if (dtype == HR_FLOAT) ((float *)to)[i] = s->default_value;
-        if (dtype == HR_DOUBLE) ((double *)to)[i] = (double)s->default_value;
+        if (dtype == HR_FLOAT) ((float *)to)[i] = (float)s->default_value;
+        if (dtype == HR_DOUBLE) ((double *)to)[i] = s->default_value;
         if (dtype == HR_INT64) ((int64_t *)to)[i] = (int64_t)s->default_value;
         if (dtype == HR_INT32) ((int32_t *)to)[i] = (int32_t)s->default_value;
     }
@@ -245,7 +255,7 @@ static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const
     hr__normalize n = {0};
     HR_TRY(hr__normalize_read(map, &n, err));
     HR_TRY(hr__config_dtype(map, &o.dtype, err));
-    o.default_value = (float)missing;
+    o.default_value = missing;
     o.log1p = n.log1p;
     o.mean = n.mean;
     o.std = n.std;
@@ -260,7 +270,7 @@ static void write_sequence(hr__column_writer *w, const hr_feature_column *column
     const sequence_spec *s = hr_feature_column_spec(column);
     hr__write_text(w, "sequence_numeric", s->key);
     if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
-    if (s->default_value != 0) hr__write_float(w, "default", s->default_value);
+    if (s->default_value != 0) hr__write_double(w, "default", s->default_value);
     hr__normalize_write(w, &s->normalize);
     if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
 }

@@ -29,10 +29,11 @@ static hr_status check_dense(const hr_column_info *info, hr_column_layer layer, 
     return HR_OK;
 }
 
+/* A linear model sums the weights of a row's ids, whatever steps they stand at. */
 static hr_status check_sequence(const hr_column_info *info, hr_column_layer layer, hr_error *err)
 {
-    const bool wanted = layer == HR_SEQUENCE_FEATURES;
-    if (info->sequence == wanted) return HR_OK;
+    const bool wanted = layer == HR_SEQUENCE_FEATURES, ids = layer == HR_LINEAR_MODEL && info->categorical;
+    if (info->sequence == wanted || ids) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.sequence", "%s: expected %s, got the %s '%s'; %s",
                    layer_names[layer], wanted ? "columns of sequences" : "no columns of sequences", info->kind,
                    info->name,

@@ -2,6 +2,7 @@
  * differ from the column's, which then widens. */
 #include "feature_columns/internal.h"
 
+#include "base/cast.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,18 @@ void hr_parse_spec_free(hr_parse_spec *spec)
 
 static double number_at(const hr_tensor *t, int64_t i)
 {
+    int64_t whole;
     if (t->dtype == HR_FLOAT) return (double)((const float *)t->data)[i];
     if (t->dtype == HR_DOUBLE) return ((const double *)t->data)[i];
-    if (t->dtype == HR_INT32) return (double)((const int32_t *)t->data)[i];
-    return (double)((const int64_t *)t->data)[i];
+    hr__integer_of(t->data, t->dtype, i, &whole);
+    return (double)whole;
+}
+
+static bool same_number(const hr_tensor *a, const hr_tensor *b, int64_t i)
+{
+    int64_t one, other;
+    if (hr__integer_of(a->data, a->dtype, i, &one) && hr__integer_of(b->data, b->dtype, i, &other)) return one == other;
+    return number_at(a, i) == number_at(b, i) || (isnan(number_at(a, i)) && isnan(number_at(b, i)));
 }
 
 /* Equal numbers: one of them may have been turned into the file's type already. */
@@ -43,7 +52,7 @@ static bool same_default(const hr_tensor *a, const hr_tensor *b)
     if (!a || !b) return a == b;
     if (!hr_shape_equal(a->shape, b->shape)) return false;
     for (int64_t i = 0; i < a->count; i++)
-        if (number_at(a, i) != number_at(b, i) && !(isnan(number_at(a, i)) && isnan(number_at(b, i)))) return false;
+        if (!same_number(a, b, i)) return false;
     return true;
 }
 
@@ -78,17 +87,20 @@ static hr_status conflict(const hr_feature *a, const hr_feature *b, hr_error *er
 static bool store_as(hr_tensor *to, const hr_tensor *from, int64_t i)
 {
     double value = number_at(from, i);
+    int64_t whole;
     if (to->dtype == HR_FLOAT) {
         ((float *)to->data)[i] = (float)value;
         return (double)(float)value == value || isnan(value);
     }
-    if (from->dtype == HR_INT64) {
-        ((int64_t *)to->data)[i] = ((const int64_t *)from->data)[i];
+    if (to->dtype == HR_DOUBLE) {
+        ((double *)to->data)[i] = value;
         return true;
     }
-    if (floor(value) != value || fabs(value) >= 0x1p63) return false;
-    ((int64_t *)to->data)[i] = (int64_t)value;
-    return true;
+    if (!hr__integer_of(from->data, from->dtype, i, &whole)) {
+        if (floor(value) != value || fabs(value) >= 0x1p63) return false;
+        whole = (int64_t)value;
+    }
+    return hr__store_integer(whole, to->dtype, (char *)to->data + (size_t)i * hr_dtype_size(to->dtype));
 }
 
 static hr_status copy_default(hr_feature *f, const hr_tensor *value, hr_error *err)

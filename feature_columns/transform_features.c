@@ -208,44 +208,6 @@ static void target_fail_row(void *user, int64_t row, const hr_error *err)
     hr_fail_at(t->work, t->rows, row, err);
 }
 
-/* Values of a feature list: its splits of rows into values, on top of those of its steps. */
-static hr_status view_steps(target *t, const hr_column *column, hr_column_values *raw, hr_error *err)
-{
-    int32_t *splits = hr_row_bytes(t->work, t->rows, ((size_t)raw->rows + 1) * sizeof *splits);
-    if (!splits) return hr_no_memory(err, "transform_features");
-    raw->steps = column->splits[0];
-    raw->step_splits = column->splits[1];
-    for (int64_t r = 0; r <= raw->rows; r++) splits[r] = raw->step_splits[raw->steps[r]];
-    raw->splits = splits;
-    raw->count = splits[raw->rows];
-    return HR_OK;
-}
-
-static hr_status view_raw(target *t, const hr_columns *before, hr_column_values *raw, hr_error *err)
-{
-    const plan *p = t->plan;
-    for (int i = 0; i < hr__transformer_raws(p->transformer); i++) {
-        const hr_field *field = &before->schema->field[p->raw_field[i]];
-        const hr_column *column = &before->column[p->raw_field[i]];
-        raw[i] = (hr_column_values){
-            .dtype = field->dtype, .rows = before->rows, .values = column->values, .rank = field->shape.rank};
-        if (field->layout == HR_DENSE) {
-            raw[i].width = hr_shape_count(field->shape);
-            raw[i].count = raw[i].width * before->rows;
-            raw[i].dense_steps = field->shape.rank > 1 ? field->shape.dims[0] : 0;
-        } else if (column->splits[1]) {
-            HR_TRY(view_steps(t, column, &raw[i], err));
-        } else {
-            raw[i].splits = column->splits[0];
-            raw[i].count =
-                column->splits[0] ? column->splits[0][before->rows] : 0; /* none where memory ran out below */
-            raw[i].inner = column->inner;
-            raw[i].dense_width = column->dense_width;
-        }
-    }
-    return HR_OK;
-}
-
 /* Rows of a text source may lack a value, and no default was filled in: they fail, rather than read as 0 or "". */
 static void refuse_missing(target *t, const hr_columns *before, int64_t rows)
 {
@@ -361,7 +323,7 @@ static hr_status features_work(const void *spec, const void *unit, hr_work *w, h
     hr_column_values *raw = hr_row_bytes(w, rows, ((size_t)raws + (size_t)outputs + 1) * sizeof *raw);
     if (!raw) return hr_no_memory(err, "transform_features");
     hr_column_values *made = raw + raws;
-    HR_TRY(view_raw(&t, &before, raw, err));
+    for (int i = 0; i < raws; i++) HR_TRY(hr__raw_values(w, rows, &before, p->raw_field[i], &raw[i], err));
     t.left = hr__transform_scratch(p->transformer, count, raw);
     t.scratch = hr_scratch(w, t.left);
     if (!t.scratch) return hr_no_memory(err, "transform_features");

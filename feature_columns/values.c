@@ -17,22 +17,6 @@ int64_t hr_column_row_of(const hr_column_values *values, int64_t i)
     return low;
 }
 
-hr_status hr__raw_field(const hr_field *field, hr_column_values *out, hr_error *err)
-{
-    *out = (hr_column_values){.dtype = field->dtype, .rank = field->shape.rank};
-    if (field->layout != HR_DENSE) {
-        static const int32_t none[1] = {0};
-        out->splits = none; /* says that it is ragged; the batch's own come with the data */
-        return HR_OK;
-    }
-    out->width = hr_shape_count(field->shape);
-    out->dense_steps = field->shape.rank > 1 ? field->shape.dims[0] : 0;
-    if (out->width >= 0) return HR_OK;
-    char text[128];
-    return hr_fail(err, HR_INVALID_ARGUMENT, "column.layout", "feature '%s': expected a known shape of one row, got %s",
-                   field->name, hr_shape_text(field->shape, text, sizeof text));
-}
-
 /* A bit for each value of a dense feature: it is there. TensorFlow's missing values are "", -1 and 0. */
 static bool is_present(const hr_column_values *in, int64_t i)
 {
@@ -42,19 +26,41 @@ static bool is_present(const hr_column_values *in, int64_t i)
     return hr__integer_at(in, i) != -1;
 }
 
+static int64_t first_of_row(const hr_column_values *in, int64_t row)
+{
+    return in->splits ? in->splits[row] : row * in->width;
+}
+
 static int64_t keep_present(const hr_column_values *in, char *values, size_t size, int64_t *inner, int32_t *splits)
 {
     int64_t kept = 0;
     for (int64_t r = 0; r < in->rows; r++) {
-        for (int64_t i = 0; i < in->width; i++) {
-            int64_t at = r * in->width + i;
+        const int64_t first = first_of_row(in, r), end = first_of_row(in, r + 1);
+        for (int64_t at = first; at < end; at++) {
             if (!is_present(in, at)) continue;
             memcpy(values + (size_t)kept * size, (const char *)in->values + (size_t)at * size, size);
-            inner[kept++] = i;
+            inner[kept++] = at - first;
         }
         splits[r + 1] = (int32_t)kept;
     }
     return kept;
+}
+
+/* Where each step ends among the values that are left. */
+static int32_t *steps_left(hr_column_work *w, const hr_column_values *in, const hr_column_values *left)
+{
+    int32_t *step_splits = hr_column_scratch(w, ((size_t)in->steps[in->rows] + 1) * sizeof *step_splits);
+    if (!step_splits) return NULL;
+    step_splits[0] = 0;
+    for (int64_t r = 0; r < in->rows; r++) {
+        int32_t at = left->splits[r];
+        for (int32_t s = in->steps[r]; s < in->steps[r + 1]; s++) {
+            const int64_t end = in->step_splits[s + 1] - in->splits[r];
+            while (at < left->splits[r + 1] && left->inner[at] < end) at++;
+            step_splits[s + 1] = at;
+        }
+    }
+    return step_splits;
 }
 
 static hr_status copy_splits(hr_column_work *w, const hr_column_values *in, hr_column_values *out, hr_error *err)
@@ -69,9 +75,9 @@ static hr_status copy_splits(hr_column_work *w, const hr_column_values *in, hr_c
 
 hr_status hr_column_present(hr_column_work *w, const hr_column_values *in, hr_column_values *out, hr_error *err)
 {
-    if (in->splits) return copy_splits(w, in, out, err);
+    if (in->splits && !in->dense_sequence) return copy_splits(w, in, out, err);
     const size_t size = hr_dtype_size(in->dtype);
-    const int64_t count = in->rows * in->width;
+    const int64_t count = in->splits ? in->count : in->rows * in->width;
     int32_t *splits = hr_column_splits(w);
     char *values = hr_column_scratch(w, (size_t)count * size);
     int64_t *inner = hr_column_scratch(w, (size_t)count * sizeof *inner);
@@ -80,8 +86,11 @@ hr_status hr_column_present(hr_column_work *w, const hr_column_values *in, hr_co
     out->count = keep_present(in, values, size, inner, splits);
     out->values = values;
     out->splits = splits;
-    out->inner = out->count == count ? NULL : inner;
-    out->dense_width = in->width;
+    out->inner = inner;
+    if (in->steps && !(out->step_splits = steps_left(w, in, out))) return hr_no_memory(err, "a categorical column");
+    if (out->count == count) out->inner = NULL;
+    out->dense_width = in->splits ? 0 : in->width;
     out->width = 0;
+    out->dense_sequence = false;
     return HR_OK;
 }

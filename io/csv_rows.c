@@ -496,7 +496,8 @@ static void put_origins(parse *p)
 {
     if (!p->sink->origin) return;
     for (int64_t r = 0; r < p->rows; r++)
-        p->sink->origin[p->done + r] = (hr_origin){p->sink->file, p->block->offset + p->s->start[r]};
+        p->sink->origin[p->done + r] =
+            hr_origin_of(p->sink->file, p->block->record + p->done + r, p->block->offset + p->s->start[r]);
 }
 
 static void put_batch(parse *p)
@@ -519,7 +520,8 @@ static void put_rows_exactly(parse *p)
         if (hr__csv_scan_line(&p->f->dialect, b->data, b->size, at, p->layout->skip_blank, &end, &closed) !=
             HR__CSV_ROW)
             continue;
-        if (p->sink->origin) p->sink->origin[p->done] = (hr_origin){p->sink->file, b->offset + (int64_t)at};
+        if (p->sink->origin)
+            p->sink->origin[p->done] = hr_origin_of(p->sink->file, b->record + p->done, b->offset + (int64_t)at);
         put_row_or_report(p, at, p->done++);
     }
 }

@@ -13,6 +13,13 @@ static bool set_types(hr__slot *s)
     } types[] = {
         {HR_INT64, HR__KIND_INT64, 1 << HR__KIND_INT64, 1 << HR__KIND_INT64},
         {HR_INT32, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_INT16, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_INT8, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_UINT64, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_UINT32, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_UINT16, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_UINT8, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
+        {HR_BOOL, HR__KIND_INT64, 0, 1 << HR__KIND_INT64},
         {HR_FLOAT, HR__KIND_FLOAT, 1 << HR__KIND_FLOAT, 1 << HR__KIND_FLOAT | 1 << HR__KIND_INT64},
         {HR_DOUBLE, HR__KIND_FLOAT, 0, 1 << HR__KIND_FLOAT | 1 << HR__KIND_INT64},
         {HR_STRING, HR__KIND_BYTES, 1 << HR__KIND_BYTES, 1 << HR__KIND_BYTES},
@@ -135,8 +142,7 @@ static hr_status add_slot(hr__example_parser *p, const hr__example_feature *feat
         return hr_fail(err, HR_INVALID_ARGUMENT, "example.type",
                        "feature '%.*s': expected int64, float32 or string, got %s; %s", (int)s->f.key.size,
                        s->f.key.data, hr_dtype_name(s->f.dtype),
-                       s->f.dtype == HR_INT32 || s->f.dtype == HR_DOUBLE ? "ask for it with .widen = true"
-                                                                         : "an Example holds no others");
+                       s->kind != HR__KIND_NONE ? "ask for it with .widen = true" : "an Example holds no others");
     set_template(s);
     p->all[p->slots >> 6] |= 1ull << (p->slots & 63);
     if (s->f.count < 0) p->list[p->lists++] = (uint16_t)p->slots;

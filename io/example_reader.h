@@ -18,9 +18,9 @@ typedef struct hr__example_order hr__example_order;
 /* One feature that is asked for; its number in the parser's list is its slot. Keys differ from each other. */
 typedef struct hr__example_feature {
     hr_view key;
-    hr_dtype dtype; /* of the column: int64, int32, float, double, string */
-    bool
-        widen; /* int64 in the record goes into an int32 (if it fits), float or double column (rounded), float into double */
+    hr_dtype dtype; /* of the column: int64, float, string; to widen: any type of number, or bool */
+    /* int64 in the record goes into a column of any integers (if it fits), float or double (rounded); float into double. */
+    bool widen;
     int64_t count;             /* values a row; -1: a list, any number of them */
     int64_t group;             /* of a list: 0, or its values come in whole groups of so many (FixedLenSequence) */
     bool required;             /* a row without it fails; else it gets default_value, a list nothing */

@@ -1,5 +1,6 @@
 /* Where the values of a feature go: into a row of a dense column, or behind the values of a list. A dense row is written
  * up to its end and counted beyond it, so that a list that is too long is reported, never written. */
+#include "base/cast.h"
 #include "io/example_decode.h"
 
 hr__sink hr__sink_of(const hr__example_parser *parser, hr__example_rows *rows, int slot, int64_t row, hr_error *err)
@@ -55,24 +56,11 @@ static void *next_values(hr__sink *sink, int64_t *n)
 
 static void put_int64(hr__sink *sink, void *at, int64_t value)
 {
-    float f = (float)value;
-    double d = (double)value;
-    int32_t i = (int32_t)(value >= INT32_MIN && value <= INT32_MAX ? value : 0);
-    switch (sink->slot->f.dtype) {
-    case HR_FLOAT:
-        memcpy(at, &f, sizeof f);
-        break;
-    case HR_DOUBLE:
-        memcpy(at, &d, sizeof d);
-        break;
-    case HR_INT32:
-        memcpy(at, &i, sizeof i);
-        if (i == value || sink->out_of_range) break;
+    if (sink->slot->f.dtype == HR_INT64) {
+        memcpy(at, &value, sizeof value);
+    } else if (!hr__store_integer(value, sink->slot->f.dtype, at) && !sink->out_of_range) {
         sink->out_of_range = true;
         sink->refused = value;
-        break;
-    default:
-        memcpy(at, &value, sizeof value);
     }
 }
 

@@ -22,8 +22,12 @@ static void name_place(engine *e, const hr_columns *c, int64_t row, hr_error *er
     hr__engine_lock(e);
     hr_error_file(err, e->file[c->origin[row].file].name);
     hr__engine_unlock(e);
-    if (err->offset < 0) err->offset = c->origin[row].offset;
-    hr_error_prefix(err, "%s:%" PRId64 ": ", err->file, c->origin[row].offset);
+    const hr_origin *from = &c->origin[row];
+    const bool numbered = from->record != UINT32_MAX;
+    if (numbered && err->record < 0) err->record = from->record;
+    if (err->offset < 0) err->offset = from->offset;
+    if (numbered) hr_error_prefix(err, "record %" PRIu32 ": ", from->record);
+    hr_error_prefix(err, "%s:%" PRId64 ": ", err->file, from->offset);
 }
 
 static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)

@@ -303,12 +303,7 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     hr_columns before; /* dense columns are there already, lists are not */
     if (format.lists) HR_TRY(hr_new_columns(w, rows, &before, err));
     target t = {.w = w, .rows = rows, .block = &unit->block};
-    t.damaged = (hr__damaged_rows){.policy = sp->policy,
-                                   .who = "csv",
-                                   .passed = "csv: rows passed over",
-                                   .seen = "csv: rows",
-                                   .work = w,
-                                   .rows = rows};
+    t.damaged = (hr__damaged_rows){HR__DAMAGED_WORDS("csv"), .policy = sp->policy, .work = w, .rows = rows};
     if (sp->policy) hr_work_count(w, t.damaged.seen, rows->rows);
     hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
     sink.bytes = row_bytes;

@@ -104,7 +104,7 @@ static hr_status read_records(const fixed_spec *sp, byte_source *s, hr_plan *p, 
     hr_view *view = rows->column[0].values;
     for (int64_t r = 0; r < count; r++) {
         view[r] = (hr_view){bytes + r * width, width};
-        rows->origin[r] = (hr_origin){s->number, s->offset + r * width};
+        rows->origin[r] = hr_origin_of(s->number, s->record + r, s->offset + r * width);
     }
     rows->rows = count;
     hr__byte_source_pass(s, count, (size_t)(count * width));

@@ -183,7 +183,8 @@ static hr_status read_items(idx_state *st, hr_columns *rows, int64_t want, int64
         return wrong_file(hr__byte_source_path(&st->at), "idx.size", st->at.offset,
                           "expected as many items as its header names, found the end of the file", err);
     memcpy(rows->column[0].values, data, (size_t)(count * width));
-    for (int64_t r = 0; r < count; r++) rows->origin[r] = (hr_origin){st->at.number, st->at.offset + r * width};
+    for (int64_t r = 0; r < count; r++)
+        rows->origin[r] = hr_origin_of(st->at.number, st->at.record + r, st->at.offset + r * width);
     rows->rows = count;
     hr__byte_source_pass(&st->at, count, (size_t)(count * width));
     return HR_OK;

@@ -87,7 +87,7 @@ static hr_status list_files_plan(const void *spec, void *state, hr_plan *p, hr_e
         if (!copy) return hr_no_memory(err, "list_files: a name");
         memcpy(copy, path, size);
         view[rows->rows] = (hr_view){copy, (int64_t)size};
-        rows->origin[rows->rows] = (hr_origin){-1, -1};
+        rows->origin[rows->rows] = hr_origin_of(-1, HR_NO_RECORD, -1);
     }
     return HR_OK;
 }

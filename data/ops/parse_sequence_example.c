@@ -10,13 +10,9 @@
 #include <string.h>
 
 typedef struct sequence_spec {
+    hr__parse_options options;
     const hr_parse_spec *context_features, *list_features; /* the caller's; NULL once the plans are made */
-    const char *label, *source;
-    bool tf_compat, unordered;
-    bool single; /* no batch below: the elements are records */
     hr__parse_plan *context, *lists;
-    hr_policy asked; /* the caller's, until the spec is copied */
-    hr__policy *policy;
 } sequence_spec;
 
 /* ---- making it ---- */
@@ -34,13 +30,11 @@ static void set_label(hr__parse_plan *plan, const char *label, bool *found)
 static hr_status sequence_spec_copy(void *spec, hr_error *err)
 {
     sequence_spec *s = spec;
-    const char *source = s->source, *label = s->label;
+    const char *label = s->options.label;
     bool found = label == NULL;
-    s->source = hr_strdup(source);
-    s->label = NULL;
+    s->options.label = NULL;
     s->context = s->lists = NULL;
-    s->policy = NULL;
-    if (source && !s->source) return hr_no_memory(err, "parse_sequence_example");
+    HR_TRY(hr__parse_options_copy(&s->options, err));
     if (features_of(s->context_features) + features_of(s->list_features) < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.spec",
                        "parse_sequence_example: expected at least one context feature or feature list, got none");
@@ -49,19 +43,17 @@ static hr_status sequence_spec_copy(void *spec, hr_error *err)
     s->context_features = s->list_features = NULL;
     set_label(s->context, label, &found);
     set_label(s->lists, label, &found);
-    if (!found)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.spec",
-                       "parse_sequence_example: no feature is called '%.60s', the label", label);
-    return hr__policy_new(&s->asked, "parse_sequence_example", &s->policy, err);
+    if (found) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.spec",
+                   "parse_sequence_example: no feature is called '%.60s', the label", label);
 }
 
 static void sequence_spec_free(void *spec)
 {
     sequence_spec *s = spec;
-    hr_free((char *)s->source);
+    hr__parse_options_free(&s->options);
     hr__parse_plan_free(s->context);
     hr__parse_plan_free(s->lists);
-    hr__policy_free(s->policy);
 }
 
 /* A sequence's lengths are a component of their own, behind all others. */
@@ -83,8 +75,7 @@ static hr_status add_lengths(const hr__parse_plan *lists, hr_schema_builder *out
 static hr_status sequence_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     const sequence_spec *s = spec;
-    if (hr__parse_source(in[0], s->source) < 0) return hr__parse_no_source("parse_sequence_example", s->source, err);
-    HR_TRY(hr__damaged_rows_check(s->policy, "parse_sequence_example", in[0]->levels, err));
+    HR_TRY(hr__parse_options_check(&s->options, in[0], err));
     hr_schema_clear(out);
     for (int i = 0; i < s->context->outputs; i++) HR_TRY(hr_schema_add(out, s->context->field[i], err));
     for (int i = 0; i < s->lists->outputs; i++) HR_TRY(hr_schema_add(out, s->lists->field[i], err));
@@ -174,7 +165,7 @@ static hr_status parse_row(unit *u, const hr__sequence_reader *reader, int64_t r
 static hr_status parse_rows(unit *u, const hr__sequence_reader *reader, hr_error *err)
 {
     enum { AHEAD = 4 };
-    const hr_view *record = u->lists.record;
+    const hr_view *record = u->lists.call->record;
     hr_columns *rows = u->lists.rows;
     hr_error failed;
     for (int64_t row = 0; row < rows->rows; row++) {
@@ -263,54 +254,32 @@ static hr_status sequence_work(const void *spec, const void *planned, hr_work *w
 {
     (void)planned;
     const sequence_spec *s = spec;
-    const bool tf_compat = s->tf_compat || hr_work_tf_compat(w);
-    const int source = hr__parse_source(rows->schema, s->source);
-    hr_columns before;
-    if (tf_compat && (s->context->widens || s->lists->widens))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "parse_example.spec",
-                       "parse_sequence_example: expected no feature with .widen, since tf_compat is set; ask for the "
-                       "types that the records have");
-    HR_TRY(hr_new_columns(w, rows, &before, err));
-    hr__damaged_rows damaged = {.policy = s->policy,
-                                .who = "parse_sequence_example",
-                                .passed = "parse_sequence_example: rows passed over",
-                                .seen = "parse_sequence_example: rows",
-                                .work = w,
-                                .rows = rows};
+    hr__parse_call call;
+    HR_TRY(hr__parse_begin(&s->options, s->context->widens || s->lists->widens, w, rows, &call, err));
     unit u = {
-        .context = {.plan = s->context, .work = w, .rows = rows, .damaged = &damaged},
-        .lists = {.plan = s->lists, .work = w, .rows = rows, .damaged = &damaged, .first = s->context->outputs},
-        .rows = {.tf_compat = tf_compat},
+        .context = {.plan = s->context, .work = w, .rows = rows, .call = &call},
+        .lists = {.plan = s->lists, .work = w, .rows = rows, .call = &call, .first = s->context->outputs},
+        .rows = {.tf_compat = call.tf_compat},
     };
-    u.context.record = u.lists.record = before.column[source].values;
-    u.context.whole_batches = tf_compat && !s->single;
-    if (s->policy) hr_work_count(w, damaged.seen, rows->rows);
-    const hr_status status = parse_unit(&u, s, err);
-    const hr_status dropped = hr__damaged_rows_drop(&damaged, status == HR_OK ? err : NULL);
-    return status == HR_OK ? dropped : status;
+    return hr__parse_end(&call, parse_unit(&u, s, err), err);
 }
 
 static void sequence_identity(const void *spec, uint64_t *sum)
 {
-    const sequence_spec *s = spec;
-    hr_identify_text(sum, s->source);
-    hr_identify_i64(sum, s->tf_compat);
-    hr_identify_i64(sum, hr__policy_on_error(s->policy));
+    hr__parse_options_identity(&((const sequence_spec *)spec)->options, sum);
 }
 
 static void sequence_settings(const void *spec, hr_settings *below)
 {
-    below->stage_unordered |= ((const sequence_spec *)spec)->unordered;
+    hr__parse_options_settings(&((const sequence_spec *)spec)->options, below);
 }
 
 static void sequence_describe(const void *spec, hr_description *to)
 {
-    const sequence_spec *sp = spec;
-    hr_describe_number(to, "context", sp->context ? sp->context->outputs : 0);
-    hr_describe_number(to, "lists", sp->lists ? sp->lists->outputs : 0);
-    hr_describe_flag(to, "tf_compat", sp->tf_compat);
-    hr_describe_flag(to, "skip", sp->policy != NULL);
-    hr_describe_flag(to, "unordered", sp->unordered);
+    const sequence_spec *s = spec;
+    hr_describe_number(to, "context", s->context ? s->context->outputs : 0);
+    hr_describe_number(to, "lists", s->lists ? s->lists->outputs : 0);
+    hr__parse_options_describe(&s->options, to);
 }
 
 #define PARSE_SEQUENCE(traits_)                                                                                        \
@@ -328,17 +297,11 @@ static const hr_op sequence_with_policy = PARSE_SEQUENCE(0);
 hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *context, const hr_parse_spec *lists,
                                            const hr_parse_example_opts *opts)
 {
-    const hr_schema *schema = hr_dataset_schema(in);
     const sequence_spec own = {
+        .options = hr__parse_options_of((hr__damaged_rows){HR__DAMAGED_WORDS("parse_sequence_example")}, in, opts),
         .context_features = context,
         .list_features = lists,
-        .label = opts ? opts->label : NULL,
-        .source = opts ? opts->source : NULL,
-        .tf_compat = opts && opts->tf_compat,
-        .unordered = opts && opts->unordered,
-        .single = !schema || schema->levels == 0,
-        .asked = opts ? opts->policy : (hr_policy){0},
     };
-    const bool drops = own.asked.on_error != HR_FAIL;
+    const bool drops = hr__parse_options_drop(&own.options);
     return hr_dataset_new(drops ? &sequence_with_policy : &hr_op_parse_sequence_example, &own, &in, 1);
 }

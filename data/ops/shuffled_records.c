@@ -229,7 +229,7 @@ static hr_status read_record(hr_input *in, const indexed_file *file, int64_t rec
 {
     int64_t offset;
     const int64_t size = hr__record_index_frame(file->index, record, &offset), data = size - HR__RECORD_FRAME;
-    rows->origin[row] = (hr_origin){file->number, offset};
+    rows->origin[row] = hr_origin_of(file->number, record, offset);
     if (data > (int64_t)HR__RECORD_LIMIT)
         return hr__record_fail_limit((hr__record_place){file->path, record, offset}, (uint64_t)data, HR__RECORD_LIMIT,
                                      err);

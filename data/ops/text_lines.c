@@ -61,7 +61,7 @@ static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool las
         char *line = bytes + at, *end = memchr(line, '\n', size - at);
         if (!end && !last) break;
         int64_t length = end ? end - line : (int64_t)(size - at);
-        rows->origin[rows->rows] = (hr_origin){s->number, s->offset + (int64_t)at};
+        rows->origin[rows->rows] = hr_origin_of(s->number, s->record + rows->rows, s->offset + (int64_t)at);
         at += (size_t)length + (end != NULL);
         if (tf_compat)
             length = drop_crs(line, length);

@@ -225,7 +225,7 @@ static hr_status frame(const tfrecord_spec *sp, tfrecord_state *st, const piece 
         if (sp->policy && sp->checks == HR_CHECKS_ALL && !hr__record_sound(at + HR__RECORD_HEADER, (size_t)length))
             return hr__record_fail_data_crc(here(st), at + HR__RECORD_HEADER, (size_t)length, err);
         view[rows->rows] = (hr_view){at + HR__RECORD_HEADER, (int64_t)length};
-        rows->origin[rows->rows] = (hr_origin){st->number, st->offset};
+        rows->origin[rows->rows] = hr_origin_of(st->number, st->record, st->offset);
         at += *needs;
         st->record++;
         st->seen++;

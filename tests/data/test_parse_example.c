@@ -174,6 +174,53 @@ static void int64_becomes_float_where_the_feature_widens(void **state)
     hr_iterator_free(it);
 }
 
+/* Ids are 1000 to 1004: what they become as `dtype`, or the error. */
+static void assert_narrowed(hr_dtype dtype, bool fits)
+{
+    const hr_element *e;
+    hr_iterator *it =
+        hr_iterate(hr_parse_example(batches(), HR_PARSE_SPEC({.key = "id", .dtype = dtype, .widen = true})));
+    const hr_status status = hr_next(it, &e);
+    if (fits) {
+        const char *last = (const char *)hr_get(e, "id")->data + 4 * hr_dtype_size(dtype);
+        int64_t value = 0;
+        memcpy(&value, last, hr_dtype_size(dtype));
+        assert_int_equal(value, 1004);
+    } else {
+        const hr_error *err = hr_iterator_error(it);
+        assert_int_equal(status, HR_INVALID_ARGUMENT);
+        assert_string_equal(err->kind, "example.range");
+        assert_string_equal(err->feature, "id");
+        assert_int_equal(err->record, 0);
+        assert_non_null(strstr(err->text, hr_dtype_name(dtype)));
+        assert_non_null(strstr(err->text, "found 1000"));
+    }
+    hr_iterator_free(it);
+}
+
+static void int64_becomes_a_smaller_integer_where_it_fits(void **state)
+{
+    (void)state;
+    static const hr_dtype wide[] = {HR_INT32, HR_INT16, HR_UINT64, HR_UINT32, HR_UINT16},
+                          narrow[] = {HR_INT8, HR_UINT8, HR_BOOL};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) assert_narrowed(wide[i], true);
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) assert_narrowed(narrow[i], false);
+}
+
+static void only_numbers_are_widened_and_only_on_request(void **state)
+{
+    (void)state;
+    static const hr_feature wrong[] = {{.key = "id", .dtype = HR_UINT8},
+                                       {.key = "id", .dtype = HR_HALF, .widen = true}};
+    for (int i = 0; i < 2; i++) {
+        const hr_parse_spec spec = {&wrong[i], 1};
+        hr_dataset *ds = hr_parse_example(batches(), &spec);
+        assert_string_equal(hr_dataset_error(ds)->kind, "example.type");
+        assert_int_equal(strstr(hr_dataset_error(ds)->text, ".widen") != NULL, i == 0);
+        hr_dataset_unref(ds);
+    }
+}
+
 static void label_is_marked_in_the_schema(void **state)
 {
     (void)state;
@@ -202,8 +249,10 @@ static void too_many_values_name_file_offset_and_feature(void **state)
     const hr_error *err = hr_iterator_error(it);
     assert_string_equal(err->kind, "example.count");
     assert_string_equal(err->feature, "id");
+    assert_int_equal(err->record, 3);
     assert_non_null(strstr(err->text, "found 2"));
     assert_non_null(strstr(err->text, "rows.tfrecord"));
+    assert_non_null(strstr(err->text, ": record 3: feature 'id': expected"));
     hr_iterator_free(it);
 }
 
@@ -228,6 +277,8 @@ int main(void)
         cmocka_unit_test(row_ids_are_as_many_as_values_even_in_tf_compat),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
+        cmocka_unit_test(int64_becomes_a_smaller_integer_where_it_fits),
+        cmocka_unit_test(only_numbers_are_widened_and_only_on_request),
         cmocka_unit_test(label_is_marked_in_the_schema),
         cmocka_unit_test(too_many_values_name_file_offset_and_feature),
         cmocka_unit_test(records_must_be_named_where_there_are_several_strings),

@@ -247,6 +247,8 @@ static void values_are_refused_with_their_record(void **state)
                          err.kind, err.feature, err.text);
             assert_string_equal(err.file, "r.tfrecord");
             assert_true(err.offset > 0);
+            assert_int_equal(err.record, WRONG);
+            assert_non_null(strstr(err.text, "record 5: "));
         }
     }
 }

@@ -100,7 +100,10 @@ static hr_column_list every_kind(hr_feature_column **list)
     list[n++] = hr_embedding_column(hr_sequence_categorical_column_with_identity("steps", 6), 2);
     list[n++] = hr_sequence_numeric_column("speed");
     list[n++] = hr_sequence_numeric_column("way", .shape = HR_SHAPE(2), .default_value = -1, .mean = 1, .std = 2);
-    list[n++] = hr_sequence_numeric_column("ticks", .dtype = HR_INT64, .default_value = 3);
+    list[n++] = hr_sequence_numeric_column("ticks", .dtype = HR_INT64, .default_value = 16777217);
+    list[n++] = hr_numeric_column("large", .dtype = HR_INT64, .default_integers = HR_I64(INT64_MAX));
+    list[n++] = hr_numeric_column("bytes", .dtype = HR_UINT8, .shape = HR_SHAPE(2), .default_values = 2,
+                                  .default_integers = (const int64_t[]){0, 255});
     assert_true(n <= MOST);
     return (hr_column_list){list, n};
 }

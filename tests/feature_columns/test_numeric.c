@@ -87,6 +87,11 @@ static void bad_arguments_are_refused_when_the_column_is_made(void **state)
     assert_refused(hr_numeric_column("a", .dtype = HR_INT64, .default_value = HR_F32(1.5f)), "column.default_value");
     assert_refused(hr_numeric_column("a", .shape = HR_SHAPE(3), .default_value = HR_F32(1, 2), .default_values = 2),
                    "column.default_value");
+    assert_refused(hr_numeric_column("a", .dtype = HR_INT32, .default_integers = HR_I64(INT64_C(1) << 31)),
+                   "column.default_value");
+    assert_refused(hr_numeric_column("a", .dtype = HR_UINT8, .default_integers = HR_I64(-1)), "column.default_value");
+    assert_refused(hr_numeric_column("a", .default_value = HR_F32(1), .default_integers = HR_I64(1)),
+                   "column.default_value");
     assert_refused(hr_numeric_column("a", .std = NAN), "column.normalizer");
     assert_refused(hr_bucketized_column(hr_numeric_column("a"), HR_F32(1, 1), 2), "column.boundaries");
     assert_refused(hr_bucketized_column(hr_numeric_column("a"), HR_F32(NAN), 1), "column.boundaries");
@@ -95,6 +100,26 @@ static void bad_arguments_are_refused_when_the_column_is_made(void **state)
                    "column.source");
     assert_refused(hr_bucketized_column(hr_categorical_column_with_identity("a", 3), HR_F32(1), 1), "column.source");
     assert_refused(hr_bucketized_column(hr_numeric_column(""), HR_F32(1), 1), "column.key"); /* the first error */
+}
+
+/* As TensorFlow: the file's integer is parsed exactly, and the column casts it to the nearest float32. */
+static void integers_keep_their_defaults_exactly_up_to_the_cast(void **state)
+{
+    (void)state;
+    const int64_t odd = (1 << 24) + 1;
+    hr_parse_spec *spec;
+    hr_error err;
+    hr_feature_column *column = hr_numeric_column("a", .dtype = HR_INT64, .default_integers = &odd);
+    assert_ok(hr_make_parse_example_spec(HR_COLUMNS(column), &spec, &err), &err);
+    assert_int_equal(spec->feature[0].dtype, HR_INT64);
+    assert_true(*(const int64_t *)spec->feature[0].default_value->data == odd);
+    hr_parse_spec_free(spec);
+    outcome o = {0};
+    run_columns(&o, HR_COLUMNS(column), (feature[]){{"a", INTS(odd, INT64_MIN)}}, 1);
+    assert_ok(o.status, &o.err);
+    assert_true(((const float *)o.result[0].values)[0] == 16777216.0f);
+    assert_true(((const float *)o.result[0].values)[1] == -0x1p63f);
+    outcome_free(&o);
 }
 
 static void a_value_on_a_boundary_lies_above_it(void **state)
@@ -163,6 +188,7 @@ int main(void)
         cmocka_unit_test(normalizer_sees_the_parsed_type),
         cmocka_unit_test(ragged_strings_and_wrong_widths_are_refused),
         cmocka_unit_test(bad_arguments_are_refused_when_the_column_is_made),
+        cmocka_unit_test(integers_keep_their_defaults_exactly_up_to_the_cast),
         cmocka_unit_test(a_value_on_a_boundary_lies_above_it),
         cmocka_unit_test(components_of_a_vector_have_ids_of_their_own),
         cmocka_unit_test(all_kernels_give_the_same_buckets),

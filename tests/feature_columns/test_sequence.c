@@ -107,6 +107,22 @@ static void integers_stay_integers(void **state)
     outcome_free(&o);
 }
 
+static void what_is_filled_in_is_exact(void **state)
+{
+    (void)state;
+    const int64_t value[] = {10};
+    const feature f = {"x", {.dtype = HR_INT64, .rows = 1, .values = value, .count = 1, .splits = SPLITS(0, 1)}};
+    outcome o = {0};
+    run_columns(
+        &o,
+        HR_COLUMNS(hr_sequence_numeric_column("x", .dtype = HR_INT64, .shape = HR_SHAPE(2), .default_value = 16777217)),
+        &f, 1);
+    assert_ok(o.status, &o.err);
+    assert_int_equal(((const int64_t *)o.result[0].values)[1], 16777217);
+    assert_true(hr__transformer_output(o.transformer, 0)->info->padding == 16777217);
+    outcome_free(&o);
+}
+
 static void what_is_filled_in_is_not_normalized(void **state)
 {
     (void)state;
@@ -158,6 +174,8 @@ static void sequences_are_refused_where_there_are_no_steps(void **state)
     assert_refused(hr_sequence_numeric_column("x", .dtype = HR_STRING), "column.dtype");
     assert_refused(hr_sequence_numeric_column("x", .shape = HR_SHAPE(0)), "column.shape");
     assert_refused(hr_sequence_numeric_column("x", .dtype = HR_INT64, .default_value = 0.5f), "column.default_value");
+    assert_refused(hr_sequence_numeric_column("x", .dtype = HR_INT64, .default_value = 0x1p54), "column.default_value");
+    assert_refused(hr_sequence_numeric_column("x", .dtype = HR_INT32, .default_value = 0x1p31), "column.default_value");
     assert_refused(hr_sequence_numeric_column(""), "column.key");
 }
 
@@ -167,19 +185,26 @@ static void layers_tell_sequences_from_other_columns(void **state)
     const hr_feature_column *sorted[2];
     hr_error err;
     hr_feature_column *sequence = hr_indicator_column(words()), *plain = hr_numeric_column("x");
+    hr_feature_column *numbers = hr_sequence_numeric_column("y"), *ids = words();
     assert_true(hr_feature_column_info(sequence)->sequence);
     assert_ok(hr_sort_columns(HR_COLUMNS(sequence), HR_SEQUENCE_FEATURES, sorted, &err), &err);
     const struct {
         hr_feature_column *column;
         hr_column_layer layer;
-    } wrong[] = {{sequence, HR_INPUT_LAYER}, {sequence, HR_LINEAR_MODEL}, {plain, HR_SEQUENCE_FEATURES}};
-    for (int i = 0; i < 3; i++) {
+    } wrong[] = {{sequence, HR_INPUT_LAYER},
+                 {sequence, HR_LINEAR_MODEL},
+                 {numbers, HR_LINEAR_MODEL},
+                 {plain, HR_SEQUENCE_FEATURES}};
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(hr_sort_columns(HR_COLUMNS(wrong[i].column), wrong[i].layer, sorted, &err),
                          HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "column.sequence");
     }
+    assert_ok(hr_sort_columns(HR_COLUMNS(ids), HR_LINEAR_MODEL, sorted, &err), &err); /* as TensorFlow: it sums them */
     hr_feature_column_unref(sequence);
     hr_feature_column_unref(plain);
+    hr_feature_column_unref(numbers);
+    hr_feature_column_unref(ids);
 }
 
 /* ---- the arithmetic of the dense form ---- */
@@ -336,6 +361,7 @@ int main(void)
         cmocka_unit_test(values_out_of_the_order_of_steps_fail_their_row),
         cmocka_unit_test(numbers_fill_whole_steps_with_the_default),
         cmocka_unit_test(integers_stay_integers),
+        cmocka_unit_test(what_is_filled_in_is_exact),
         cmocka_unit_test(what_is_filled_in_is_not_normalized),
         cmocka_unit_test(steps_of_too_many_numbers_fail_their_row),
         cmocka_unit_test(sequences_are_refused_where_there_are_no_steps),

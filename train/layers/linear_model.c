@@ -2,13 +2,21 @@
  * Columns are added in the order of their names, so that float sums are TensorFlow's. */
 #include "train/layers/internal.h"
 
+/* Where each row's ids begin. Those of a sequence lie in steps, and its rows are rows of steps. */
+static hr_node id_splits(const hr_features *features, const hr_column_info *info)
+{
+    const hr_node rows = hr_feature_row_splits(features, info->component);
+    const hr_node steps = hr_feature_step_splits(features, info->component);
+    return info->sequence && rows.graph && steps.graph ? hr_gather(steps, rows, 0) : rows;
+}
+
 static hr_node look_up(const hr_features *features, const hr_column_info *info, const hr_linear_model_opts *opts,
                        int64_t units)
 {
     hr_graph *g = hr_features_graph(features);
     hr_node ids = hr_feature_values(features, info->component);
-    hr_node splits = hr_feature_row_splits(features, info->component);
     if (!hr_node_exists(ids)) return ids;
+    hr_node splits = id_splits(features, info);
     if (!splits.graph)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "layers.feature", "%s: expected ids with row splits", info->name);
     hr_node table = hr_get_variable(g, "weights", HR_FLOAT, HR_SHAPE(info->num_buckets, units),

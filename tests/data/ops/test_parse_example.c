@@ -214,7 +214,7 @@ static void records_that_do_not_parse_are_kept_in_quarantine(void **state)
         for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
         int64_t id[ROWS];
         assert_int_equal(lines, ROWS - good_ids(id));
-        assert_memory_equal(text, "{\"file\":\"bad.tfrecord\",\"offset\":", 32);
+        assert_memory_equal(text, "{\"file\":\"bad.tfrecord\",\"record\":", 32);
         free(text);
     }
 }

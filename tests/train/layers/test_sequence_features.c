@@ -49,16 +49,20 @@ static hr_dataset *batch(bool more)
     return hr_batch(hr_from_tensor_slices(&all, NULL, 1), ROWS);
 }
 
-static void toy_begin(toy *t, bool more)
+static void toy_columns(toy *t)
 {
-    hr_parse_spec *spec;
-    hr_error err;
-    const hr_element *e;
     hr_feature_column *ids = hr_sequence_categorical_column_with_identity("id", 3);
     t->column[0] = hr_sequence_numeric_column("x", .default_value = -1);
     t->column[1] = hr_indicator_column(hr_feature_column_ref(ids));
     t->column[2] = hr_embedding_column(ids, 2);
-    const hr_column_list columns = {t->column, 3};
+}
+
+/* A graph with features for the columns, and a batch of them. */
+static void toy_begin_with(toy *t, hr_column_list columns, bool more)
+{
+    hr_parse_spec *spec;
+    hr_error err;
+    const hr_element *e;
     assert_ok(hr_make_parse_example_spec(columns, &spec, &err), &err);
     hr_dataset *ds = hr_transform_features(hr_parse_sequence_example(batch(more), NULL, spec), columns);
     hr_parse_spec_free(spec);
@@ -70,18 +74,30 @@ static void toy_begin(toy *t, bool more)
     assert_ok(hr_feed_element(t->features, e, t->feeds, &t->count, &err), &err);
 }
 
-static void start(toy *t)
+static void toy_begin(toy *t, bool more)
 {
-    static const float table[] = {.1f, .2f, .3f, .4f, .5f, .6f};
+    toy_columns(t);
+    toy_begin_with(t, (hr_column_list){t->column, 3}, more);
+}
+
+/* A session in which the variable has these values. */
+static void start_with(toy *t, const char *variable, const hr_tensor *value)
+{
     hr_error err;
     if (hr_graph_error(t->g)) fail_msg("%s", hr_graph_error(t->g)->text);
     t->s = hr_session_new(t->g);
     hr_node init = hr_target(hr_global_variables_initializer(t->g));
     assert_ok(hr_session_run(t->s, NULL, 0, &init, 1, NULL, &err), &err);
-    const hr_variable_info *info = hr_variable_named(t->g, "sequence_features/id_embedding/embedding_weights");
+    const hr_variable_info *info = hr_variable_named(t->g, variable);
     assert_non_null(info);
+    assert_ok(hr_session_set(t->s, info->handle, value, &err), &err);
+}
+
+static void start(toy *t)
+{
+    static const float table[] = {.1f, .2f, .3f, .4f, .5f, .6f};
     const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 2), table);
-    assert_ok(hr_session_set(t->s, info->handle, &value, &err), &err);
+    start_with(t, "sequence_features/id_embedding/embedding_weights", &value);
 }
 
 static void toy_end(toy *t)
@@ -176,6 +192,25 @@ static void lengths_that_differ_name_the_columns(void **state)
     toy_end(&t);
 }
 
+/* As TensorFlow's linear_model: over all steps of a row at once. */
+static void a_linear_model_combines_the_weights_of_all_steps(void **state)
+{
+    (void)state;
+    static const float weights[] = {1, 10, 100};
+    static const float sums[] = {10, 101, 0}, means[] = {10, 50.5f, 0};
+    const hr_combiner mean = HR_MEAN;
+    const hr_tensor value = hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 1), weights);
+    for (int i = 0; i < 2; i++) {
+        toy t = {.column = {hr_sequence_categorical_column_with_identity("id", 3)}};
+        const hr_column_list columns = {t.column, 1};
+        toy_begin_with(&t, columns, false);
+        hr_node out = hr_linear_model(t.features, columns, .sparse_combiner = i ? &mean : NULL);
+        start_with(&t, "linear_model/id/weights", &value);
+        expect(&t, out, HR_SHAPE(ROWS, 1), i ? means : sums);
+        toy_end(&t);
+    }
+}
+
 static void other_columns_are_refused(void **state)
 {
     (void)state;
@@ -195,6 +230,7 @@ int main(void)
         cmocka_unit_test(columns_stand_side_by_side_at_every_step),
         cmocka_unit_test(a_context_stands_behind_every_step),
         cmocka_unit_test(only_steps_that_exist_have_a_gradient),
+        cmocka_unit_test(a_linear_model_combines_the_weights_of_all_steps),
         cmocka_unit_test(lengths_that_differ_name_the_columns),
         cmocka_unit_test(other_columns_are_refused),
     };
