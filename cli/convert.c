@@ -99,6 +99,7 @@ static int read_output(const command_call *call, hr__convert_opts *o)
     o->shards = (int)shards;
     o->max_shard_bytes = flag_number(call, "max-shard-bytes", 0);
     o->resume = flag_given(call, "resume");
+    o->cut_bytes = flag_number(call, "cut-bytes", 0);
     o->index = flag_given(call, "index");
     o->prefix = flag_text(call, "prefix");
     return flag_compression(call, &o->compression) ? 0 : WRONG_USE;
@@ -220,7 +221,9 @@ static const flag flags[] = {
     {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
     {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead: as many files as it takes, filled one after the other"},
     {FLAG_SWITCH, "index", 0, NULL, "writes an index, FILE.hridx, beside each shard"},
-    {FLAG_SWITCH, "resume", 0, NULL, "goes on behind the files that a stopped conversion has filled"},
+    {FLAG_SWITCH, "resume", 0, NULL, "goes on where the same conversion was stopped, by whatever"},
+    {FLAG_BYTES, "cut-bytes", 0, "SIZE",
+     "of each file: how often it can be gone on with; default 64M by --shards, 4M at least"},
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
@@ -249,14 +252,18 @@ const command command_convert = {
             "or one\n"
             "file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz behind it; or -. "
             "All that\n"
-            "is written appears at the end, or nothing: not after an error, not after Ctrl-C. What was stopped with\n"
-            "--max-shard-bytes and --resume goes on when the same command is given again.",
+            "is written appears at the end, or nothing: not after an error, not after Ctrl-C, not when it is killed. "
+            "What was\n"
+            "stopped with --resume goes on when the same command is given again, and comes to the same files; only "
+            "ZLIB of a\n"
+            "fixed number of files begins anew.",
     .examples =
         "  headrace convert people.csv --out people.tfrecord\n"
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"
         "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"
         "  headrace convert 'data/train-*' --out - --to jsonl | jq .age\n"
         "  headrace convert 'logs/*.jsonl.gz' --out logs --max-shard-bytes 256M --resume\n"
+        "  headrace convert clicks.csv --out clicks.tfrecord --index --resume\n"
         "  headrace convert people.tfrecord -o people.csv --separator ';'\n"
         "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
     .flags = flags,

@@ -86,6 +86,26 @@ static hr_status need_field(const hr__schema_file *schema, const char *name, con
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+static bool reads_once(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
+}
+
+static hr_status plan_files(const hr__convert_plan *plan, hr_error *err)
+{
+    const hr__convert_opts *o = plan->opts;
+    if (o->index && plan->to->id != HR_FORMAT_TFRECORD)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.index",
+                       "convert: .index: expected TFRecords to be written, which alone have one, got %s",
+                       plan->to->name);
+    for (int64_t i = 0; o->resume && i < o->inputs.count; i++)
+        if (reads_once(o->inputs.path[i]))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.resume",
+                           "convert: .resume: expected files, which can be read again, got '%.80s'", o->inputs.path[i]);
+    return HR_OK;
+}
+
 static hr_status plan_rows(const hr__convert_opts *o, hr_error *err)
 {
     if (o->split_column) HR_TRY(need_field(o->schema, o->split_column, "split", err));
@@ -160,7 +180,7 @@ static void deal_record(converter *k, hr__convert_piece *piece, int32_t r)
     const int64_t n = k->dealt[test]++;
     k->result->bytes_out += (int64_t)record->size;
     record->next = -1;
-    if (n < hr__lanes_resumed(&k->lanes, test)) return;
+    if (hr__lanes_have(&k->lanes, test, n)) return;
     const int to = test * k->lanes.count[0] + (int)(n % k->lanes.count[test]);
     if (piece->tail[to] >= 0)
         piece->record[piece->tail[to]].next = r;
@@ -223,6 +243,7 @@ static hr_status run(converter *k, hr_error *err)
         const int64_t tasks = 1 + (k->stage[1] ? k->stage[1]->count : 0) + (k->stage[2] ? k->lanes.all : 0);
         hr__parallel_for(tasks, run_task, k);
         HR_TRY(check_round(k, err));
+        HR_TRY(hr__lanes_note(&k->lanes, err));
         for (int i = 0; k->stage[1] && i < k->stage[1]->count; i++) {
             hr__convert_piece *piece = &k->stage[1]->piece[i];
             deal_piece(k, piece);
@@ -272,6 +293,7 @@ static hr_status prepare(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
     HR_TRY(plan_formats(&k->plan, err));
+    HR_TRY(plan_files(&k->plan, err));
     HR_TRY(plan_rows(o, err));
     HR_TRY(hr__policy_new(&o->policy, "convert", &k->plan.policy, err));
     for (int64_t i = 0; i < o->inputs.count && k->total >= 0; i++) {

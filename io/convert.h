@@ -27,8 +27,9 @@ typedef struct hr__convert_opts {
     const char *out;         /* folder for shards, made if there is none; or one file, if hr__convert_is_file says so */
     int shards;              /* of each split; default 1 */
     int64_t max_shard_bytes; /* instead, as hr_shard_writer_opts */
-    bool index;              /* FILE.hridx beside each shard */
-    bool resume;             /* goes on behind the shards that a run before has filled */
+    bool index;              /* FILE.hridx beside each file of TFRecords */
+    bool resume;             /* goes on where a run before was ended; as hr_shard_writer_opts, and so is */
+    int64_t cut_bytes;       /* this */
     const char *prefix;      /* of the files, where rows are not split; default "data-" */
     hr_compression compression; /* of the shards; default: none; of one file: by its name */
     /* Rows whose splitmix64(this column) mod split_folds is 0 go to test-*, the others to train-*. NULL: no split. */

@@ -178,10 +178,17 @@ typedef struct hr_shard_writer_opts {
     int level;                  /* as hr_output_opts */
     bool no_sync;
     bool index; /* FILE.hridx beside each shard: see hr_record_index */
-    /* Goes on where a writer stopped that was killed, or whose .resume was set, too: shards that it had filled stay, and
-     * hr_shard_writer_resumed says how many records they hold. Where there are none it begins anew. */
+    /* Goes on where a writer stopped that was killed, or whose .resume was set, too: what it had written stays, as far as it was noted:
+     * with .max_shard_bytes the shards that it had filled; of a fixed number all up to the last time that about 64 MiB more (4 MiB of each,
+     * if they are many) had been written, but of ZLIB nothing, since TensorFlow reads no second stream. hr_shard_writer_resumed says with
+     * which record to go on; what of those is there already is passed over. What hr_shard_write_to writes is not noted: give it all anew.
+     * Where nothing is noted it begins anew. */
     bool resume;
     const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
+    /* A shard of a fixed number is cut behind so many bytes, before compression, again and again: a later run can go on there. What is
+     * compressed begins a new gzip member or frame there, whether .resume is set or not. Default 64 MiB by the number of shards, at
+     * least 4 MiB. */
+    int64_t cut_bytes;
 } hr_shard_writer_opts;
 
 /* Shards `prefix` + "00000-of-00004" + .suffix, "out/train-" for one; makes the folder if there is none. Until they are
@@ -189,7 +196,7 @@ typedef struct hr_shard_writer_opts {
  * number, would be read along with these. */
 HR_API hr_status hr_shard_writer_open_with(const char *prefix, const hr_shard_writer_opts *opts, hr_shard_writer **out,
                                            hr_error *err);
-/* How many records are there already: go on with this one, counted from 0. */
+/* All records before this one, counted from 0, are there already: go on with it. */
 HR_API int64_t hr_shard_writer_resumed(const hr_shard_writer *writer);
 HR_API hr_status hr_shard_write(hr_shard_writer *writer, const void *data, size_t size, hr_error *err);
 /* To the shard that the caller chooses of a fixed number. Several threads may write to different shards at a time. */

@@ -1,5 +1,6 @@
 /* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. Whoever
  * is killed in between leaves the old file or the new one. Devices and pipes are written to directly. */
+#include "io/output.h"
 #include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/sys.h"
@@ -19,9 +20,12 @@ struct hr_output {
     char *temporary; /* NULL: written to directly */
     int fd;
     bool standard, sync;
+    bool part; /* written directly, but a file: it is synced */
     int64_t offset;
+    int64_t made; /* bytes of the file, after compression */
     const hr__codec *codec;
-    void *encoder;
+    int level;
+    void *encoder;     /* NULL: plain, or between two streams */
     size_t used, room; /* of `bytes` */
     char *bytes;
     hr_status status; /* the first failure; it sticks */
@@ -31,7 +35,7 @@ struct hr_output {
 /* ---- names ---- */
 
 /* A link stays a link: what it points to is replaced. */
-static char *target_of(const char *path)
+char *hr__output_target(const char *path)
 {
     struct stat about;
     char real[PATH_MAX];
@@ -69,7 +73,7 @@ static hr_status open_target(hr_output *out, hr_error *err)
         out->fd = STDOUT_FILENO;
         return HR_OK;
     }
-    out->target = target_of(out->path);
+    out->target = hr__output_target(out->path);
     if (!out->target) return hr_no_memory(err, "a file's name");
     struct stat about;
     bool exists = stat(out->target, &about) == 0;
@@ -108,6 +112,7 @@ static hr_status sink(void *to, const void *data, size_t size, hr_error *err)
 {
     hr_output *out = to;
     (void)err;
+    out->made += (int64_t)size;
     if (size > out->room - out->used) HR_TRY(flush(out));
     if (size >= out->room) {
         if (!hr__write_all(out->fd, data, size)) return fail(out, errno, "file.write", "written");
@@ -124,13 +129,46 @@ static hr_status report(const hr_output *out, hr_error *err)
     return out->status;
 }
 
+/* Streams begin with their first byte; the first one of a file, also of an empty one, when it is opened. */
+static hr_status new_stream(hr_output *out)
+{
+    if (!out->codec->encode || out->encoder) return HR_OK;
+    return out->codec->encoder_new(out->level, &out->encoder, &out->error);
+}
+
 hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err)
 {
     if (out->status != HR_OK) return report(out, err);
-    hr_status status = out->encoder ? out->codec->encode(out->encoder, data, size, false, sink, out, &out->error)
-                                    : sink(out, data, size, &out->error);
+    hr_status status = new_stream(out);
+    if (status == HR_OK)
+        status = out->encoder ? out->codec->encode(out->encoder, data, size, false, sink, out, &out->error)
+                              : sink(out, data, size, &out->error);
     if (out->status == HR_OK) out->status = status;
     if (status == HR_OK) out->offset += (int64_t)size;
+    return report(out, err);
+}
+
+/* What is compressed is whole then. */
+static hr_status end_stream(hr_output *out)
+{
+    if (out->status != HR_OK || !out->encoder) return out->status;
+    const hr_status status = out->codec->encode(out->encoder, NULL, 0, true, sink, out, &out->error);
+    if (out->status == HR_OK) out->status = status;
+    out->codec->encoder_free(out->encoder);
+    out->encoder = NULL;
+    return out->status;
+}
+
+hr_status hr__output_cut(hr_output *out, int64_t *size, hr_error *err)
+{
+    end_stream(out);
+    *size = out->made;
+    return report(out, err);
+}
+
+hr_status hr__output_sync(hr_output *out, hr_error *err)
+{
+    if (flush(out) == HR_OK && out->sync && hr__sys_get()->fsync(out->fd) != 0) fail(out, errno, "file.sync", "synced");
     return report(out, err);
 }
 
@@ -144,26 +182,53 @@ static hr_status open_encoder(hr_output *out, const hr_output_opts *o, hr_error 
     if (o->level < 0 || o->level > 9)
         return hr_fail(err, HR_INVALID_ARGUMENT, "compression.level", "%s: expected .level from 1 to 9, got %d",
                        out->path, o->level);
-    return out->codec->encode ? out->codec->encoder_new(o->level, &out->encoder, err) : HR_OK;
+    out->level = o->level;
+    if (out->made > 0 || new_stream(out) == HR_OK) return HR_OK;
+    if (err) *err = out->error;
+    return out->error.code;
 }
 
-hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **result, hr_error *err)
+/* The file of which the first bytes are there. */
+static hr_status open_part(hr_output *out, hr_error *err)
+{
+    const off_t size = (off_t)out->made;
+    out->fd = hr__open(out->path, O_WRONLY | O_CREAT, 0666);
+    const bool opened = out->fd >= 0 && hr__sys_get()->ftruncate(out->fd, size) == 0;
+    if (opened && lseek(out->fd, size, SEEK_SET) == size) return HR_OK;
+    return hr__sys_fail(err, errno, "file.open", out->path, "written");
+}
+
+/* `made` bytes of it are there already; -1: it is no part, but a file that appears whole. */
+static hr_status open_output(const char *path, const hr_output_opts *opts, int64_t made, hr_output **result,
+                             hr_error *err)
 {
     const hr_output_opts o = HR__OPTIONS(hr_output_opts, opts);
     hr_output *out = hr_calloc(1, sizeof *out);
     if (!out) return hr_no_memory(err, "writing a file");
-    *out = (hr_output){.fd = -1, .path = hr_strdup(path), .sync = !o.no_sync};
+    *out = (hr_output){.fd = -1, .path = hr_strdup(path), .sync = !o.no_sync, .part = made >= 0};
+    out->made = made > 0 ? made : 0;
     out->room = o.buffer_size ? o.buffer_size : BUFFER;
     out->bytes = hr_malloc(out->room);
     hr_status status = out->path && out->bytes ? HR_OK : hr_no_memory(err, "writing a file");
     if (status == HR_OK) status = open_encoder(out, &o, err);
-    if (status == HR_OK) status = open_target(out, err);
+    if (status == HR_OK) status = out->part ? open_part(out, err) : open_target(out, err);
     if (status == HR_OK)
         *result = out;
     else
         hr_output_discard(out);
     if (status != HR_OK) hr_error_file(err, path);
     return status;
+}
+
+hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **out, hr_error *err)
+{
+    return open_output(path, opts, -1, out, err);
+}
+
+hr_status hr__output_open_part(const char *path, const hr_output_opts *opts, int64_t size, hr_output **out,
+                               hr_error *err)
+{
+    return open_output(path, opts, size, out, err);
 }
 
 void hr_output_discard(hr_output *out)
@@ -183,7 +248,8 @@ static hr_status close_file(hr_output *out)
 {
     int fd = out->fd;
     if (out->standard) return HR_OK;
-    bool synced = !out->sync || !out->temporary || hr__sys_get()->fsync(fd) == 0;
+    const bool is_file = out->temporary || out->part;
+    bool synced = !out->sync || !is_file || hr__sys_get()->fsync(fd) == 0;
     int number = errno;
     out->fd = -1;
     bool closed = hr__sys_get()->close(fd) == 0 || errno == EINTR;
@@ -204,10 +270,7 @@ static hr_status rename_file(hr_output *out)
 
 hr_status hr_output_commit(hr_output *out, hr_error *err)
 {
-    if (out->status == HR_OK && out->encoder) {
-        hr_status status = out->codec->encode(out->encoder, NULL, 0, true, sink, out, &out->error);
-        if (out->status == HR_OK) out->status = status;
-    }
+    end_stream(out);
     if (flush(out) == HR_OK && close_file(out) == HR_OK) rename_file(out);
     hr_status status = report(out, err);
     hr_output_discard(out);

@@ -11,13 +11,6 @@
 
 static const char first_line[] = "headrace shards 1\n";
 
-static char *notes_name(const hr_shard_writer *w)
-{
-    hr__text name = {0};
-    hr__text_printf(&name, "%s.%sshards", w->folder, w->base);
-    return hr__text_take(&name);
-}
-
 /* ---- writing ---- */
 
 static hr_status put(const hr_shard_writer *w, const char *path, const hr__text *text, hr_error *err)
@@ -32,11 +25,11 @@ static hr_status put(const hr_shard_writer *w, const char *path, const hr__text 
 hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_error *err)
 {
     hr__text text = {0};
-    char *path = notes_name(w);
+    char *path = hr__shard_notes_name(w);
     hr__text_add(&text, first_line);
     hr__text_printf(&text, "key %016" PRIx64 "\n", w->key);
-    for (int64_t i = 0; i < w->full; i++)
-        hr__text_printf(&text, "shard %" PRId64 " %" PRId64 "\n", w->shard[i].records, w->shard[i].file_size);
+    for (int64_t i = 0; i < (w->max_bytes ? w->full : w->count); i++)
+        hr__text_printf(&text, "shard %" PRId64 " %" PRId64 "\n", w->shard[i].kept, w->shard[i].file_size);
     if (complete) hr__text_add(&text, "complete\n");
     hr_status st = path ? hr__text_status(&text, "shards", err) : hr_no_memory(err, "shards");
     if (st == HR_OK) st = put(w, path, &text, err);
@@ -47,12 +40,13 @@ hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_erro
 
 /* ---- reading ---- */
 
-static bool has_size(char *path, int64_t size)
+/* Of the file, -1: there is none. */
+static int64_t size_of(char *path)
 {
     struct stat about;
-    const bool has = path && stat(path, &about) == 0 && about.st_size == size;
+    const int64_t size = path && stat(path, &about) == 0 ? (int64_t)about.st_size : -1;
     hr_free(path);
-    return has;
+    return size;
 }
 
 /* Shards from the first one that is not there on are written again. */
@@ -61,13 +55,31 @@ static void keep_what_is_there(hr_shard_writer *w)
     const int64_t noted = w->full;
     for (w->full = 0; w->full < noted; w->full++) {
         const hr__shard *s = &w->shard[w->full];
-        const bool there = has_size(hr__shard_part_name(w, w->full), s->file_size) ||
-                           (w->complete && has_size(hr__shard_name(w, w->full, noted), s->file_size));
+        const bool there = size_of(hr__shard_part_name(w, w->full)) == s->file_size ||
+                           (w->complete && size_of(hr__shard_name(w, w->full, noted)) == s->file_size);
         if (!there) break;
         w->resumed += s->records;
     }
     w->complete = w->complete && w->full == noted;
     w->count = w->full;
+}
+
+/* Of a fixed number of shards, each is kept by itself, as far as it is noted. */
+static void keep_what_is_noted(hr_shard_writer *w)
+{
+    bool done = w->complete;
+    for (int64_t i = 0; i < w->count; i++) {
+        hr__shard *s = &w->shard[i];
+        const int64_t size = size_of(hr__shard_part_name(w, i));
+        s->done = w->complete && (size == s->file_size || size_of(hr__shard_name(w, i, w->count)) == s->file_size);
+        if (!s->done && size < s->file_size) *s = (hr__shard){0};
+        s->kept = s->records;
+        w->before += s->kept;
+        done &= s->done;
+    }
+    w->complete = done;
+    w->resumed = w->before > 0 ? hr__shards_first_lost(w) : 0;
+    w->written = w->resumed;
 }
 
 static hr_status not_ours(const char *path, hr_status code, const char *what, hr_error *err)
@@ -88,8 +100,9 @@ static hr_status read_line(hr_shard_writer *w, const char *path, const char *lin
     }
     if (sscanf(line, "shard %" SCNd64 " %" SCNd64 "%n", &records, &size, &end) != 2 || line[end] || records < 0)
         return not_ours(path, HR_DATA_LOSS, "other text", err);
+    if (!w->max_bytes && w->full == w->count) return not_ours(path, HR_DATA_LOSS, "too many shards", err);
     HR_TRY(hr__shards_reserve(w, w->full + 1, err));
-    w->shard[w->full++] = (hr__shard){.records = records, .file_size = size};
+    w->shard[w->full++] = (hr__shard){.records = records, .kept = records, .file_size = size};
     return HR_OK;
 }
 
@@ -111,7 +124,7 @@ hr_status hr__shard_notes_read(hr_shard_writer *w, hr_error *err)
     const char *data;
     size_t size = 0;
     hr_error why = {0};
-    char *path = notes_name(w);
+    char *path = hr__shard_notes_name(w);
     if (!path) return hr_no_memory(err, "shards");
     hr_status st = hr_input_open_with(path, &(hr_input_opts){.compression = HR_NONE}, &in, &why);
     if (st == HR_OK) st = hr_input_peek(in, (size_t)1 << 24, &data, &size, &why);
@@ -122,7 +135,8 @@ hr_status hr__shard_notes_read(hr_shard_writer *w, hr_error *err)
         text[size] = '\0';
         st = read_lines(w, path, text, &why);
     }
-    if (st == HR_OK) keep_what_is_there(w);
+    if (st == HR_OK && w->max_bytes) keep_what_is_there(w);
+    if (st == HR_OK && !w->max_bytes) keep_what_is_noted(w);
     hr_free(text);
     hr_free(path);
     hr_input_free(in);
@@ -131,15 +145,18 @@ hr_status hr__shard_notes_read(hr_shard_writer *w, hr_error *err)
     return st;
 }
 
-void hr__shard_notes_remove(const hr_shard_writer *w)
+hr_status hr__shard_notes_remove(const hr_shard_writer *w, hr_error *err)
 {
-    char *path = notes_name(w);
+    char *path = hr__shard_notes_name(w);
     bool more = true;
-    if (path) hr__sys_get()->unlink(path);
+    if (!path) return hr_no_memory(err, "shards");
+    hr__sys_get()->unlink(path);
+    hr_free(path);
     for (int64_t i = 0; more || i <= w->count; i++) { /* one may be full that was not noted yet */
         char *part = hr__shard_part_name(w, i);
-        more = part && hr__sys_get()->unlink(part) == 0;
+        if (!part) return hr_no_memory(err, "shards");
+        more = hr__sys_get()->unlink(part) == 0;
         hr_free(part);
     }
-    hr_free(path);
+    return HR_OK;
 }

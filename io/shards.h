@@ -11,14 +11,21 @@ extern "C" {
 typedef struct hr__shard {
     hr_output *out;
     int64_t records, bytes; /* before compression, with their frames */
-    int64_t file_size;      /* of one that is full */
-    bool named;             /* it has its final name, by this writer */
+    /* How far it is kept: where it was cut last, or all of one that is full. A later run goes on behind it. */
+    int64_t kept, file_size; /* records, bytes of the file */
+    int64_t since;           /* bytes behind the last cut, before compression */
+    int64_t cuts;            /* that the notes do not know of */
+    bool done;               /* a run before has written all of it */
+    bool named;              /* it has its final name, by this writer */
 } hr__shard;
 
 struct hr_shard_writer {
     char *folder, *base, *suffix; /* of the names: "out/", "train-", ".tfrecord" */
     hr_output_opts output;
     int64_t max_bytes; /* 0: the number of shards is fixed */
+    int64_t cut_bytes; /* shards of a fixed number are cut, each by itself, behind so many bytes; 0: they are not */
+    bool single;       /* one shard, whose name is folder and base */
+    bool parts;        /* shards have hidden names of their own until all are there, which a later run knows */
     bool resume, index, made_folder;
     uint64_t key; /* of what is written; who goes on must have the same */
     hr__shard *shard;
@@ -26,7 +33,8 @@ struct hr_shard_writer {
     int64_t full;        /* those that are filled and synced, if the number is not fixed */
     bool complete;       /* a run before has filled all: only names are missing */
     int64_t written, resumed;
-    char *head; /* what each shard begins with */
+    int64_t before; /* records in shards of a fixed number that are kept of a run before */
+    char *head;     /* what each shard begins with */
     size_t head_size;
 };
 
@@ -34,11 +42,27 @@ struct hr_shard_writer {
 char *hr__shard_name(const hr_shard_writer *w, int64_t shard, int64_t count);
 char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard); /* full, but without its final name */
 
+char *hr__shard_notes_name(const hr_shard_writer *w);
+hr_status hr__shards_refuse_others(const hr_shard_writer *w, hr_error *err);
+hr_status hr__shards_make_folder(hr_shard_writer *w, hr_error *err);
+
+/* ---- a fixed number of shards that a later run goes on with (shard_parts.c) ---- */
+
+/* Opens a shard behind what is kept of it. */
+hr_status hr__shard_open_part(const hr_shard_writer *w, hr__shard *s, int64_t shard, hr_error *err);
+/* Behind a record of `size` bytes: cuts the shard there if it is time to. */
+hr_status hr__shard_cut(const hr_shard_writer *w, hr__shard *s, size_t size, hr_error *err);
+/* All of each is written. */
+hr_status hr__shards_finish(hr_shard_writer *w, hr_error *err);
+/* The first record, as they are dealt in turn, that is not kept. */
+int64_t hr__shards_first_lost(const hr_shard_writer *w);
+
 /* What was said of full shards, in a hidden file beside them. */
 hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_error *err);
 /* Takes over what is full; nothing if there are no notes. HR_FAILED_PRECONDITION: of another writer. */
 hr_status hr__shard_notes_read(hr_shard_writer *w, hr_error *err);
-void hr__shard_notes_remove(const hr_shard_writer *w);
+/* What is left of the notes for lack of memory does no harm: it is removed by the next writer. */
+hr_status hr__shard_notes_remove(const hr_shard_writer *w, hr_error *err);
 /* Room for `count` shards. */
 hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err);
 
@@ -47,6 +71,14 @@ HR_API hr_status hr__shard_append(hr_shard_writer *w, int lane, const void *fram
 /* Before the first record of a lane: its shards begin with these bytes, which are copied. */
 HR_API hr_status hr__shard_begin(hr_shard_writer *w, int lane, hr_view head, hr_error *err);
 HR_API int hr__shard_lanes(const hr_shard_writer *w);
+/* Record `n`, as they are dealt over the lanes in turn, is there already. */
+HR_API bool hr__shards_have(const hr_shard_writer *w, int64_t n);
+HR_API int64_t hr__shards_kept(const hr_shard_writer *w); /* records that a run before has written */
+/* Notes how far shards are kept, if that is much more than is noted; while nobody writes. */
+HR_API hr_status hr__shards_note(hr_shard_writer *w, hr_error *err);
+/* One file of this name, whatever it is. Takes no .shards, no .max_shard_bytes, no .suffix. */
+HR_API hr_status hr__shard_file_open(const char *path, const hr_shard_writer_opts *opts, hr_shard_writer **out,
+                                     hr_error *err);
 /* Commits several writers, all of them or none, and says how many shards there are. Takes them. */
 HR_API hr_status hr__shards_commit(hr_shard_writer **writers, int count, int64_t *shards, hr_error *err);
 

@@ -16,6 +16,7 @@ typedef struct hr__sys {
     int (*fsync)(int fd);
     int (*rename)(const char *from, const char *to);
     int (*unlink)(const char *path);
+    int (*ftruncate)(int fd, off_t size);
 } hr__sys;
 
 HR_API const hr__sys *hr__sys_get(void);

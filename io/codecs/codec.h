@@ -18,6 +18,7 @@ typedef struct hr__codec {
     const char *tf_name;   /* TensorFlow's compression_type: "GZIP" */
     const char *extension; /* of file names: ".gz"; NULL: none */
     bool frames;           /* files are written in small parts that can be decoded by themselves */
+    bool is_one_stream;    /* of several streams in a file, TensorFlow reads the first alone: so we write no second */
 
     /* How sure it is that a file that begins with `head` is of its kind; 0: not at all, -1: no
      * memory to find out. The highest bid wins. */

@@ -60,6 +60,7 @@ const hr__codec hr__codec_zlib = {
     .name = "zlib",
     .tf_name = "ZLIB",
     .extension = ".zlib",
+    .is_one_stream = true,
     .bid = zlib_bid,
     .accepts = zlib_accepts,
     .decoder_new = zlib_decoder,

@@ -3,6 +3,7 @@
 #include "base/constructor.h"
 #include "base/text.h"
 #include "io/codecs/codec.h"
+#include "io/file_system.h"
 #include "io/framing.h"
 #include "io/shards.h"
 #include <inttypes.h>
@@ -28,10 +29,9 @@ static char *resume_key(const hr__convert_plan *plan)
     const hr__convert_opts *o = plan->opts;
     hr__text key = {0};
     for (int64_t i = 0; i < o->inputs.count; i++) {
-        struct stat s = {0};
-        stat(o->inputs.path[i], &s);
-        hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", o->inputs.path[i], (int64_t)s.st_size,
-                        (int64_t)s.st_mtime);
+        hr_file_about about;
+        hr__path_about(o->inputs.path[i], &about);
+        hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", o->inputs.path[i], about.size, about.changed);
     }
     hr__text_printf(&key, "%s %s %s:%" PRId64 " %s\n", plan->from->name, plan->to->name, text_of(o->split_column),
                     o->split_folds, text_of(o->separator));
@@ -53,6 +53,12 @@ static char *suffix_of(const hr__convert_plan *plan, hr_compression compression)
     return hr__text_take(&suffix);
 }
 
+static bool is_device(const char *out)
+{
+    struct stat about;
+    return strcmp(out, "-") == 0 || (stat(out, &about) == 0 && !S_ISREG(about.st_mode));
+}
+
 static hr_status open_shards(const hr__convert_plan *plan, hr__lanes *l, bool test, const hr_shard_writer_opts *opts,
                              hr_error *err)
 {
@@ -68,16 +74,23 @@ static hr_status open_shards(const hr__convert_plan *plan, hr__lanes *l, bool te
     return st;
 }
 
+static hr_shard_writer_opts shard_opts(const hr__convert_opts *o)
+{
+    return (hr_shard_writer_opts){.struct_size = sizeof(hr_shard_writer_opts),
+                                  .compression = o->compression,
+                                  .no_sync = o->no_sync,
+                                  .index = o->index,
+                                  .resume = o->resume,
+                                  .cut_bytes = o->cut_bytes};
+}
+
 static hr_status open_all_shards(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
     const hr__convert_opts *o = plan->opts;
-    hr_shard_writer_opts opts = {.struct_size = sizeof opts,
-                                 .shards = o->shards,
-                                 .max_shard_bytes = o->max_shard_bytes,
-                                 .compression = o->compression ? o->compression : HR_NONE,
-                                 .no_sync = o->no_sync,
-                                 .index = o->index,
-                                 .resume = o->resume};
+    hr_shard_writer_opts opts = shard_opts(o);
+    opts.shards = o->shards;
+    opts.max_shard_bytes = o->max_shard_bytes;
+    if (!opts.compression) opts.compression = HR_NONE;
     char *key = resume_key(plan), *suffix = suffix_of(plan, opts.compression);
     opts.resume_key = key;
     opts.suffix = suffix;
@@ -89,16 +102,36 @@ static hr_status open_all_shards(const hr__convert_plan *plan, hr__lanes *l, hr_
     return st;
 }
 
+/* One file is a shard of its own name. */
 static hr_status open_file(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
-    const hr__convert_opts *o = plan->opts;
+    hr_shard_writer_opts opts = shard_opts(plan->opts);
+    char *key = resume_key(plan);
+    if (!key) return hr_no_memory(err, "convert");
+    opts.resume_key = key;
+    const hr_status st = hr__shard_file_open(plan->opts->out, &opts, &l->shards[0], err);
+    hr_free(key);
+    if (st == HR_OK) l->writers = 1;
+    return st;
+}
+
+static hr_status open_device(const hr__convert_opts *o, hr__lanes *l, hr_error *err)
+{
     const hr_output_opts opts = {.struct_size = sizeof opts, .compression = o->compression, .no_sync = o->no_sync};
-    if (o->shards > 1 || o->max_shard_bytes || o->resume || o->split_column || o->prefix)
+    if (o->resume || o->index)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
-                       "convert: expected a folder for shards, splits, .prefix and .resume, got one file, '%.80s'",
-                       o->out);
-    l->count[0] = l->all = 1;
+                       "convert: expected a file or a folder for .resume and .index, got '%.80s'", o->out);
     return hr_output_open_with(o->out, &opts, &l->file, err);
+}
+
+static hr_status open_one(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
+{
+    const hr__convert_opts *o = plan->opts;
+    if (o->shards > 1 || o->max_shard_bytes || o->split_column || o->prefix)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
+                       "convert: expected a folder for shards, splits and .prefix, got one file, '%.80s'", o->out);
+    l->count[0] = l->all = 1;
+    return is_device(o->out) ? open_device(o, l, err) : open_file(plan, l, err);
 }
 
 static hr_status open_lane(const hr__convert_plan *plan, hr__lanes *l, int i, hr_error *err)
@@ -119,16 +152,22 @@ hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *l, hr_error *e
 {
     *l = (hr__lanes){0};
     const bool one = hr__convert_is_file(plan->opts->out);
-    HR_TRY(one ? open_file(plan, l, err) : open_all_shards(plan, l, err));
+    HR_TRY(one ? open_one(plan, l, err) : open_all_shards(plan, l, err));
     l->lane = hr_calloc((size_t)l->all, sizeof *l->lane);
     if (!l->lane) return hr_no_memory(err, "convert");
     for (int i = 0; i < l->all; i++) HR_TRY(open_lane(plan, l, i, err));
     return HR_OK;
 }
 
-int64_t hr__lanes_resumed(const hr__lanes *l, int split)
+bool hr__lanes_have(const hr__lanes *l, int split, int64_t n)
 {
-    return l->file ? 0 : hr_shard_writer_resumed(l->shards[split]);
+    return !l->file && hr__shards_have(l->shards[split], n);
+}
+
+hr_status hr__lanes_note(hr__lanes *l, hr_error *err)
+{
+    for (int i = 0; i < l->writers; i++) HR_TRY(hr__shards_note(l->shards[i], err));
+    return HR_OK;
 }
 
 /* ---- writing ---- */
@@ -155,7 +194,7 @@ hr_status hr__lanes_commit(hr__lanes *l, hr__convert_result *result, hr_error *e
         return hr_output_commit(file, err);
     }
     const int writers = l->writers;
-    for (int i = 0; i < writers; i++) result->resumed += hr_shard_writer_resumed(l->shards[i]);
+    for (int i = 0; i < writers; i++) result->resumed += hr__shards_kept(l->shards[i]);
     l->writers = 0;
     return hr__shards_commit(l->shards, writers, &result->files, err);
 }

@@ -8,7 +8,7 @@
 typedef struct hr__lane {
     hr_shard_writer *shards;
     int number;      /* of the lane in `shards` */
-    hr_output *file; /* instead */
+    hr_output *file; /* instead: a device */
     const hr__format *to;
     void *writer; /* of the format */
     hr_status status;
@@ -25,8 +25,10 @@ typedef struct hr__lanes {
 
 /* hr__lanes_close also after a failure. */
 hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *lanes, hr_error *err);
-/* Rows that a run before has written. */
-int64_t hr__lanes_resumed(const hr__lanes *lanes, int split);
+/* A run before has written row `n` of a split. */
+bool hr__lanes_have(const hr__lanes *lanes, int split, int64_t n);
+/* Notes now and then, while nobody writes, how far a later run could go on. */
+hr_status hr__lanes_note(hr__lanes *lanes, hr_error *err);
 /* Writes a framed record; the status stays in the lane. */
 void hr__lane_write(hr__lane *lane, const char *frame, size_t size);
 hr_status hr__lanes_commit(hr__lanes *lanes, hr__convert_result *result, hr_error *err);

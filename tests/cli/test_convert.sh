@@ -157,6 +157,46 @@ it_goes_on_with_text_where_it_was_killed() {
     [ "$(names_in out)" = "$(names_in whole)" ] || fail "other shards: $(names_in out)"
 }
 
+it_goes_on_with_one_file_or_a_fixed_number_of_them() {
+    seq 1 40000 | sed 's/.*/{"row": &, "temp": 0.5, "name": "somebody &"}/' >rows.jsonl
+    people
+    for out in "one.tfrecord" "out --shards 3" "out --shards 2 --compression gzip --to csv"; do
+        local flags="-s people.yaml --out $out --cut-bytes 50K"
+        mkdir whole
+        (cd whole && "$HEADRACE" convert ../rows.jsonl -s ../people.yaml --out $out --cut-bytes 50K >/dev/null)
+        for kilobytes in 0 100 300 900; do
+            start convert rows.jsonl $flags --resume
+            wait_until has_bytes_here $kilobytes
+            kill -KILL $pid 2>/dev/null
+            finish
+            [ "$code" != 0 ] || break
+        done
+        headrace convert rows.jsonl $flags --resume
+        ends_with 0
+        for file in $(cd whole && find . -type f); do same "whole/$file" "$file"; done
+        [ -z "$(find . -name '*.part' -o -name '*shards')" ] || fail "parts are left"
+        rm -rf whole out one.tfrecord .*.tmp
+    done
+}
+has_bytes_here() { [ "$(du -ks . | cut -f1)" -ge "$((1500 + $1))" ]; }
+
+it_refuses_an_index_of_text_and_to_resume_a_pipe() {
+    people
+    headrace convert people.csv -s people.yaml -o out --to csv --index
+    refused 1 "--index: expected TFRecords to be written, which alone have one, got csv"
+    headrace convert people.csv -s people.yaml -o people.jsonl --index
+    refused 1 "got jsonl"
+    headrace convert - -s people.yaml -o out --resume <people.csv
+    refused 1 "--resume: expected files, which can be read again, got '-'"
+    headrace convert people.csv -s people.yaml -o - --to jsonl --resume
+    refused 1 "expected a file or a folder for --resume and --index, got '-'"
+    absent out
+    headrace convert people.csv -s people.yaml -o people.tfrecord --index
+    ends_with 0
+    headrace count --json people.tfrecord
+    prints '"by_index":true'
+}
+
 it_reads_standard_input_and_writes_compressed_shards() {
     people
     code=0

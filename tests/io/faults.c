@@ -52,11 +52,15 @@ static ssize_t bad_write(int fd, const void *from, size_t size)
     return fails(true) ? -1 : write(fd, from, clip(size));
 }
 
-static int bad_fsync(int fd) { return fails(false) ? -1 : fsync(fd); }
+/* Nobody pulls the plug. */
+static int bad_fsync(int fd) { return fails(false) ? -1 : fcntl(fd, F_GETFD) < 0 ? -1 : 0; }
 
 static int bad_rename(const char *from, const char *to) { return fails(false) ? -1 : rename(from, to); }
 
-static const hr__sys bad = {bad_open, close, bad_read, bad_pread, bad_write, bad_fsync, bad_rename, unlink};
+static int bad_ftruncate(int fd, off_t size) { return fails(false) ? -1 : ftruncate(fd, size); }
+
+static const hr__sys bad = {bad_open,  close,      bad_read, bad_pread,    bad_write,
+                            bad_fsync, bad_rename, unlink,   bad_ftruncate};
 
 void use_faults(faults *f)
 {

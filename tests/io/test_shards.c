@@ -254,12 +254,34 @@ static void wrong_options_are_refused(void **state)
     }
 }
 
-/* Writes a few records, going on where a run before stopped. */
-static hr_status write_all(hr_error *err)
+/* ---- stopped anywhere ---- */
+
+/* Ways to write a few records, each going on where a run before stopped. */
+static const struct {
+    const char *name;
+    hr_shard_writer_opts opts;
+    bool one_file; /* of this name; else shards of this prefix */
+    int files;
+} ways[] = {
+    {"out/x-", {.max_shard_bytes = 150}, false, 0}, /* as many as shards_needed says */
+    {"out/x-", {.shards = 3, .cut_bytes = 60}, false, 3},
+    {"out/x-", {.shards = 2, .cut_bytes = 30, .compression = HR_GZIP}, false, 2},
+    {"out/x-", {.shards = 2, .cut_bytes = 30, .compression = HR_ZLIB}, false, 2},
+    {"out/x-", {.shards = 2, .cut_bytes = 90, .compression = HR_LZ4}, false, 2},
+    {"out/x.tfrecord", {.cut_bytes = 90}, true, 1},
+    {"out/x.tfrecord.gz", {.cut_bytes = 90}, true, 1},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static hr_status write_all(int way, bool resume, hr_error *err)
 {
-    const hr_shard_writer_opts opts = {.struct_size = sizeof opts, .max_shard_bytes = 150, .resume = true};
+    hr_shard_writer_opts opts = ways[way].opts;
     hr_shard_writer *w;
-    HR_TRY(hr_shard_writer_open_with("out/x-", &opts, &w, err));
+    opts.struct_size = sizeof opts;
+    opts.resume = resume;
+    opts.no_sync = way > 1; /* the first two have all calls; a sync is slow */
+    HR_TRY(ways[way].one_file ? hr__shard_file_open(ways[way].name, &opts, &w, err)
+                              : hr_shard_writer_open_with(ways[way].name, &opts, &w, err));
     hr_status st = HR_OK;
     for (int64_t i = hr_shard_writer_resumed(w); st == HR_OK && i < FEW; i++) {
         char data[40];
@@ -271,47 +293,173 @@ static hr_status write_all(hr_error *err)
     return st;
 }
 
-static void all_is_there_in_order(int shards)
+typedef struct file_bytes {
+    char path[64], *bytes;
+    size_t size;
+} file_bytes;
+typedef struct folder {
+    file_bytes file[16];
+    int files;
+} folder;
+
+static folder read_folder(void)
 {
-    int64_t first = 0;
-    for (int s = 0; s < shards; s++) first += read_shard("out/x-", s, shards, first, 1);
-    assert_int_equal(first, FEW);
-    assert_int_equal(files_in("out", false), shards);
+    hr_file_list list;
+    folder f = {.files = 0};
+    assert_int_equal(hr_match_files("out/x*", &list, NULL), HR_OK);
+    for (; f.files < list.count; f.files++) {
+        file_bytes *file = &f.file[f.files];
+        snprintf(file->path, sizeof file->path, "%s", list.path[f.files]);
+        file->bytes = read_whole_file(file->path, &file->size);
+    }
+    hr_file_list_clear(&list);
+    return f;
 }
 
-static int calls_of_all(void)
+static void clear_folder(folder *f)
+{
+    for (int i = 0; i < f->files; i++) free(f->file[i].bytes);
+}
+
+/* What one run that nobody stopped writes, and nothing else that could be seen. */
+static void folder_is(const folder *want)
+{
+    folder got = read_folder();
+    assert_int_equal(got.files, want->files);
+    assert_int_equal(files_in("out", false), want->files);
+    for (int i = 0; i < got.files; i++) {
+        assert_string_equal(got.file[i].path, want->file[i].path);
+        assert_int_equal(got.file[i].size, want->file[i].size);
+        assert_memory_equal(got.file[i].bytes, want->file[i].bytes, got.file[i].size);
+    }
+    clear_folder(&got);
+}
+
+/* A folder for one file is not made. */
+static void make_folder(void) { assert_int_equal(mkdir("out", 0777), 0); }
+
+/* By a run without .resume: how it is written is no part of the files. */
+static folder what_is_wanted(int way)
+{
+    hr_error err;
+    int64_t records[RECORDS];
+    make_folder();
+    assert_ok(write_all(way, false, &err), &err);
+    folder f = read_folder();
+    assert_int_equal(f.files, ways[way].files ? ways[way].files : shards_needed(150, FEW, records));
+    remove_folder("out");
+    return f;
+}
+
+static int calls_of_all(int way)
 {
     hr_error err;
     faults count = {.call = -1};
+    make_folder();
     use_faults(&count);
-    assert_ok(write_all(&err), &err);
+    assert_ok(write_all(way, true, &err), &err);
     use_faults(NULL);
     remove_folder("out");
     return count.calls;
 }
 
+static void kill_at(int way, int call)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        faults f = {.call = call, .exits = true};
+        use_faults(&f);
+        write_all(way, true, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 9);
+}
+
 static void killed_at_any_call_it_leaves_whole_shards_and_goes_on(void **state)
 {
     (void)state;
-    int64_t records[RECORDS];
-    const int shards = shards_needed(150, FEW, records), calls = calls_of_all();
-    assert_in_range(calls, 20, 1000);
-    for (int call = 0; call < calls; call++) {
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            faults f = {.call = call, .exits = true};
-            use_faults(&f);
-            write_all(NULL);
-            _exit(0);
+    for (int way = 0; way < WAYS; way++) {
+        folder want = what_is_wanted(way);
+        const int calls = calls_of_all(way);
+        assert_in_range(calls, 10, 1000);
+        for (int call = 0; call < calls; call += way < 2 ? 1 : 3) { /* the others are much alike, and a fork is dear */
+            hr_error err;
+            make_folder();
+            kill_at(way, call);
+            hr_status st = write_all(way, true, &err);
+            if (st != HR_ALREADY_EXISTS) assert_ok(st, &err); /* it died behind the last name: nothing is missing */
+            folder_is(&want);
+            remove_folder("out");
         }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(WEXITSTATUS(status), 9);
+        clear_folder(&want);
+    }
+}
+
+/* Twice, and then without a word of resuming: what was left does not disturb. */
+static void killed_again_and_again_it_gets_there(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
         hr_error err;
-        hr_status st = write_all(&err);
-        if (st != HR_ALREADY_EXISTS) assert_ok(st, &err); /* it died behind the last name: nothing is missing */
-        all_is_there_in_order(shards);
+        folder want = what_is_wanted(way);
+        const int calls = calls_of_all(way);
+        make_folder();
+        kill_at(way, calls / 2);
+        kill_at(way, calls / 4);
+        assert_ok(write_all(way, true, &err), &err);
+        folder_is(&want);
+        remove_folder("out");
+        make_folder();
+        kill_at(way, calls / 2);
+        assert_ok(write_all(way, false, &err), &err);
+        folder_is(&want);
+        assert_int_equal(access("out/.x-shards", F_OK), -1);
+        clear_folder(&want);
+        remove_folder("out");
+    }
+}
+
+static void a_fixed_number_of_shards_goes_on_behind_its_cuts(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_shard_writer_opts opts = {.shards = 3, .cut_bytes = 200, .resume = true, .resume_key = "these"};
+    hr_shard_writer *w = open_writer("out/x-", opts);
+    write_from(w, 0, 80);
+    hr_shard_writer_discard(w);
+    assert_int_equal(files_in("out", false), 0);
+    opts.resume_key = "others";
+    opts.struct_size = sizeof opts;
+    assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "shards.resume");
+    opts.resume_key = "these";
+    w = open_writer("out/x-", opts);
+    assert_in_range(hr_shard_writer_resumed(w), 50, 79);
+    write_from(w, hr_shard_writer_resumed(w), RECORDS);
+    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    for (int s = 0; s < 3; s++) assert_int_equal(read_shard("out/x-", s, 3, s, 3), s == 0 ? 34 : 33);
+    assert_int_equal(files_in("out", true), 3);
+    remove_folder("out");
+}
+
+/* The names of two shards are missing, or one whole shard. */
+static void named_halfway_it_names_the_rest(void **state)
+{
+    (void)state;
+    hr_error err;
+    const int calls = calls_of_all(1);
+    for (int lost = 0; lost < 2; lost++) {
+        folder want = what_is_wanted(1);
+        make_folder();
+        kill_at(1, calls - 3); /* at the last name, in front of opening and syncing the folder */
+        assert_int_equal(files_in("out", false), 2);
+        if (lost) assert_int_equal(unlink("out/x-00000-of-00003.tfrecord"), 0);
+        assert_ok(write_all(1, true, &err), &err);
+        folder_is(&want);
+        clear_folder(&want);
         remove_folder("out");
     }
 }
@@ -319,40 +467,48 @@ static void killed_at_any_call_it_leaves_whole_shards_and_goes_on(void **state)
 static void every_failing_call_is_reported_and_made_good_later(void **state)
 {
     (void)state;
-    int64_t records[RECORDS];
-    const int shards = shards_needed(150, FEW, records), calls = calls_of_all();
-    for (int call = 0; call < calls; call++) {
-        hr_error err;
-        faults f = {.call = call, .number = ENOSPC};
-        use_faults(&f);
-        hr_status st = write_all(&err);
-        use_faults(NULL);
-        if (st != HR_OK) {
-            assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
-            assert_int_equal(files_in("out", false) > 0, false);
-            assert_ok(write_all(&err), &err);
+    for (int way = 0; way < WAYS; way++) {
+        folder want = what_is_wanted(way);
+        const int calls = calls_of_all(way);
+        for (int call = 0; call < calls; call++) {
+            hr_error err;
+            faults f = {.call = call, .number = ENOSPC};
+            make_folder();
+            use_faults(&f);
+            hr_status st = write_all(way, true, &err);
+            use_faults(NULL);
+            if (st != HR_OK) {
+                assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+                assert_int_equal(files_in("out", false) > 0, false);
+                assert_ok(write_all(way, true, &err), &err);
+            }
+            folder_is(&want);
+            remove_folder("out");
         }
-        all_is_there_in_order(shards);
-        remove_folder("out");
+        clear_folder(&want);
     }
 }
 
 static void a_lack_of_memory_leaks_nothing(void **state)
 {
     (void)state;
-    hr_error err;
-    fail_allocation(INT64_MAX);
-    assert_ok(write_all(&err), &err);
-    const int64_t count = allocations_since();
-    remove_folder("out");
-    for (int64_t n = 0; n < count; n++) {
-        const int64_t alive = allocations_alive();
-        fail_allocation(n);
-        hr_status st = write_all(&err);
-        allocations_since();
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
-        assert_int_equal(allocations_alive(), alive);
+    for (int way = 0; way < WAYS; way++) {
+        hr_error err;
+        make_folder();
+        fail_allocation(INT64_MAX);
+        assert_ok(write_all(way, true, &err), &err);
+        const int64_t count = allocations_since();
         remove_folder("out");
+        for (int64_t n = 0; n < count; n++) {
+            const int64_t alive = allocations_alive();
+            make_folder();
+            fail_allocation(n);
+            hr_status st = write_all(way, true, &err);
+            allocations_since();
+            if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+            assert_int_equal(allocations_alive(), alive);
+            remove_folder("out");
+        }
     }
 }
 
@@ -369,6 +525,9 @@ int main(void)
         cmocka_unit_test(other_shards_are_refused_and_the_same_replaced),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(killed_at_any_call_it_leaves_whole_shards_and_goes_on),
+        cmocka_unit_test(killed_again_and_again_it_gets_there),
+        cmocka_unit_test(a_fixed_number_of_shards_goes_on_behind_its_cuts),
+        cmocka_unit_test(named_halfway_it_names_the_rest),
         cmocka_unit_test(every_failing_call_is_reported_and_made_good_later),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
     };
