@@ -224,6 +224,27 @@ static void draw_all(const shuffled_unit *unit, draw *d, int64_t count)
     qsort(d, (size_t)count, sizeof *d, by_record);
 }
 
+/* What seems to be damaged is read once more, from the file opened anew. */
+static hr_status pick(hr_input *in, const indexed_file *file, int64_t record, char *frame, hr_work *w, hr_error *err)
+{
+    hr_error wrong;
+    hr_input *again = NULL;
+    int64_t offset;
+    hr__record_index_frame(file->index, record, &offset);
+    hr_status st = hr__record_pick(in, file->index, record, frame, &wrong);
+    if (st != HR_OK && hr__may_be_misread(&wrong) &&
+        hr__input_open_again(in, hr__input_has_places(in) ? offset : 0, &again, NULL) == HR_OK) {
+        st = hr__record_pick(again, file->index, record, frame, NULL);
+        if (st == HR_OK) {
+            hr_work_count(w, "shuffled_records: records that were right only when they were read again", 1);
+            hr__tell_misread(file->path, offset);
+        }
+    }
+    hr_input_free(again);
+    if (st != HR_OK && err) *err = wrong;
+    return st == HR_OK ? HR_OK : wrong.code;
+}
+
 static hr_status read_record(hr_input *in, const indexed_file *file, int64_t record, int64_t row, hr_work *w,
                              hr_columns *rows, hr_error *err)
 {
@@ -235,7 +256,7 @@ static hr_status read_record(hr_input *in, const indexed_file *file, int64_t rec
                                      err);
     char *frame = hr_row_bytes(w, rows, (size_t)size);
     if (!frame) return hr_no_memory(err, "shuffled_records: a record");
-    HR_TRY(hr__record_pick(in, file->index, record, frame, err));
+    HR_TRY(pick(in, file, record, frame, w, err));
     ((hr_view *)rows->column[0].values)[row] = (hr_view){frame + HR__RECORD_HEADER, data};
     return HR_OK;
 }
