@@ -201,7 +201,7 @@ typedef enum hr_uneven {
  * memory a record): FILE.hridx where that is valid and has each, else by a pass over the file when it is opened. Of a file
  * of frames each unit decodes those that its records lie in. Every plain file stays open. `pattern` as in hr_tfrecord.
  * Of several shards each gives one record of a round of that order; what does not go round is .uneven's at the end of each
- * epoch. */
+ * epoch. A state is one shard's; another number of shards goes on behind what all of them have had together, by .first. */
 typedef struct hr_shuffled_records_opts {
     size_t struct_size;
     uint64_t seed;             /* default: the pipeline's; with shards all need the same */
@@ -209,6 +209,7 @@ typedef struct hr_shuffled_records_opts {
     bool keep_index;           /* writes FILE.hridx where an index had to be made */
     int64_t num_shards, index; /* default 1, 0 */
     hr_uneven uneven;
+    int64_t first; /* begins behind so many records of the order, those of all shards */
 } hr_shuffled_records_opts;
 HR_API hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts);
 #define hr_shuffled_records(...)                                                                                       \

@@ -23,6 +23,7 @@ typedef struct shuffled_spec {
     bool same_each_epoch, keep_index;
     int64_t num_shards, index;
     hr_uneven uneven;
+    int64_t begin; /* draws in front of the first one that is given */
 } shuffled_spec;
 
 /* One file, open as long as the iterator's run. */
@@ -70,6 +71,9 @@ static hr_status shuffled_check(const void *spec, const hr_schema *const *in, hr
         return hr_fail(err, HR_INVALID_ARGUMENT, "source.pattern",
                        "shuffled_records: expected the name of a file or a pattern, got none that can be one");
     HR_TRY(hr__shares_check("shuffled_records", sp->num_shards, sp->index, sp->uneven, err));
+    if (sp->begin < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "shuffled_records.first",
+                       "shuffled_records: expected .first of 0 or more, got %" PRId64, sp->begin);
     return hr_schema_set(out, &hr_string_schema, err);
 }
 
@@ -143,6 +147,7 @@ static hr_status shuffled_open(const void *spec, void *state, hr_plan *p, hr_err
         st->frames |= !st->file[i].in;
     }
     st->list = st->files.identity;
+    st->drawn = sp->begin;
     st->key = hr_plan_key(p, sp->seed, sp->same_each_epoch);
     st->average = st->records ? bytes / st->records + 1 : 1;
     return check_shares(sp, st, err);
@@ -309,6 +314,7 @@ static void shuffled_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->num_shards);
     hr_identify_i64(sum, sp->index);
     hr_identify_i64(sum, sp->uneven);
+    hr_identify_i64(sum, sp->begin);
 }
 
 static void shuffled_describe(const void *spec, hr_description *to)
@@ -341,7 +347,7 @@ const hr_op hr_op_shuffled_records = {
 hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts)
 {
     const hr_shuffled_records_opts o = HR__OPTIONS(hr_shuffled_records_opts, opts);
-    const shuffled_spec spec = {pattern, o.seed,  o.same_each_epoch, o.keep_index, o.num_shards ? o.num_shards : 1,
-                                o.index, o.uneven};
+    const shuffled_spec spec = {
+        pattern, o.seed, o.same_each_epoch, o.keep_index, o.num_shards ? o.num_shards : 1, o.index, o.uneven, o.first};
     return hr_dataset_new(&hr_op_shuffled_records, &spec, NULL, 0);
 }

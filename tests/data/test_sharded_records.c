@@ -88,6 +88,60 @@ static void every_rank_reads_as_many_and_the_first_are_read_again(void **state)
     assert_int_equal(read_by_all(50, HR_UNEVEN_DROP, times), 0);
 }
 
+static int64_t batches_of(int ranks, int rank, hr_uneven uneven, int64_t *rows)
+{
+    const hr_element *e;
+    int64_t batches = 0;
+    hr_iterator *it = iterate(hr_batch(hr_sharded_records("uneven-*.tfrecord", ranks, rank, .uneven = uneven), 4),
+                              (way){.workers = 2});
+    for (*rows = 0; hr_next(it, &e) == HR_OK; batches++) *rows += hr_get(e, "value")->count;
+    assert_null(hr_iterator_error(it));
+    hr_iterator_free(it);
+    return batches;
+}
+
+static void every_rank_makes_as_many_batches_of_the_same_sizes(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 5; ranks++)
+        for (hr_uneven uneven = HR_UNEVEN_DROP; uneven <= HR_UNEVEN_PAD; uneven++) {
+            int64_t first_rows, rows;
+            const int64_t first = batches_of(ranks, 0, uneven, &first_rows);
+            for (int rank = 1; rank < ranks; rank++) {
+                assert_int_equal(batches_of(ranks, rank, uneven, &rows), first);
+                assert_int_equal(rows, first_rows);
+            }
+        }
+}
+
+/* The second of three shards goes on where it stood, also where its run begins again in front. */
+static void a_share_goes_on_from_its_state(void **state)
+{
+    (void)state;
+    int want[MOST], got[MOST];
+    for (int rank = 0; rank < 3; rank++) {
+        const hr_element *e;
+        hr_error err;
+        void *saved;
+        size_t size;
+        const int count = numbers(hr_sharded_records("uneven-*.tfrecord", 3, rank, .uneven = HR_UNEVEN_PAD), want);
+        hr_iterator *it = iterate(hr_sharded_records("uneven-*.tfrecord", 3, rank, .uneven = HR_UNEVEN_PAD), (way){0});
+        for (int i = 0; i < 7; i++) assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+        hr_iterator_free(it);
+        it = iterate(hr_sharded_records("uneven-*.tfrecord", 3, rank, .uneven = HR_UNEVEN_PAD),
+                     (way){.workers = 2, .state = saved, .state_size = size});
+        for (int i = 7; i < count; i++) {
+            assert_int_equal(hr_next(it, &e), HR_OK);
+            got[i] = atoi(((const hr_view *)hr_get(e, "value")->data)->data);
+        }
+        assert_int_equal(hr_next(it, &e), HR_END);
+        assert_memory_equal(want + 7, got + 7, (size_t)(count - 7) * sizeof *want);
+        hr_iterator_free(it);
+        hr_free(saved);
+    }
+}
+
 static void files_that_go_round_are_read_whole(void **state)
 {
     (void)state;
@@ -146,6 +200,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_reads_as_many_and_the_last_are_dropped),
         cmocka_unit_test(every_rank_reads_as_many_and_the_first_are_read_again),
+        cmocka_unit_test(every_rank_makes_as_many_batches_of_the_same_sizes),
+        cmocka_unit_test(a_share_goes_on_from_its_state),
         cmocka_unit_test(files_that_go_round_are_read_whole),
         cmocka_unit_test(what_does_not_go_round_is_an_error_unless_said),
         cmocka_unit_test(a_rank_says_what_it_will_read),

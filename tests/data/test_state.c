@@ -358,6 +358,50 @@ static void a_state_goes_on_with_any_number_of_workers(void **state)
     }
 }
 
+/* ---- ranks ---- */
+
+/* Batches of one rank's share of a shuffled stream, behind those that all ranks had before. */
+static hr_dataset *share_of(int64_t had, int ranks, int rank)
+{
+    hr_dataset *ds = hr_shuffle_and_repeat(files_of("ranks/*.tfrecord"), 30, .count = 2, .seed = 5);
+    return hr_batch(hr_shard(hr_skip(ds, had), ranks, rank), 4);
+}
+
+static void a_state_is_one_ranks(void **state)
+{
+    (void)state;
+    size_t size;
+    write_folder("ranks", FILES, RECORDS);
+    void *saved = state_of(share_of(0, 2, 1), 10, 1, NULL, &size);
+    assert_refused(share_of(0, 3, 1), saved, size, "state.other_arguments", "'shard'");
+    assert_refused(share_of(0, 2, 0), saved, size, "state.other_arguments", "'shard'");
+    numbers rest = {.count = 0};
+    read_rest(share_of(0, 2, 1), saved, size, 2, &rest);
+    assert_int_equal(rest.count, ALL - 40);
+    hr_free(saved);
+}
+
+/* Two ranks make ten batches of four each; three go on with the rest, in the same order over all. */
+static void another_number_of_ranks_goes_on_at_the_place_of_all(void **state)
+{
+    (void)state;
+    enum { HAD = 2 * 10 * 4 };
+    static numbers whole, part;
+    whole.count = 0;
+    hr_iterator *it = iterate(share_of(0, 1, 0), (way){0});
+    read_numbers(it, INT64_MAX, &whole);
+    hr_iterator_free(it);
+    assert_int_equal(whole.count, 2 * ALL);
+    for (int rank = 0; rank < 3; rank++) {
+        part.count = 0;
+        it = iterate(share_of(HAD, 3, rank), (way){.workers = rank});
+        read_numbers(it, INT64_MAX, &part);
+        hr_iterator_free(it);
+        assert_int_equal(part.count, (2 * ALL - HAD - rank + 2) / 3);
+        for (int i = 0; i < part.count; i++) assert_int_equal(part.of[i], whole.of[HAD + 3 * i + rank]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +418,8 @@ int main(void)
         cmocka_unit_test(a_state_stays_small_however_many_files_there_are),
         cmocka_unit_test(a_state_stays_small_however_long_names_are),
         cmocka_unit_test(a_state_goes_on_with_any_number_of_workers),
+        cmocka_unit_test(a_state_is_one_ranks),
+        cmocka_unit_test(another_number_of_ranks_goes_on_at_the_place_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,6 +244,24 @@ static void shards_take_turns_in_one_order(void **state)
         }
 }
 
+/* Two ranks have had a part of the order; other numbers of ranks go on behind it. */
+static void any_number_of_shards_goes_on_behind_what_others_had(void **state)
+{
+    (void)state;
+    enum { HAD = 2 * 75 };
+    static int whole[3 * ALL], number[3 * ALL];
+    numbers(hr_shuffled_records("plain-*.tfrecord", .seed = 11), (way){0}, whole);
+    for (int ranks = 1; ranks <= 4; ranks++)
+        for (int rank = 0; rank < ranks; rank++) {
+            hr_dataset *ds =
+                hr_shuffled_records("plain-*.tfrecord", .seed = 11, .num_shards = ranks, .index = rank, .first = HAD);
+            assert_int_equal(numbers(ds, (way){.workers = rank}, number), (ALL - HAD) / ranks);
+            for (int i = 0; i < (ALL - HAD) / ranks; i++) assert_int_equal(number[i], whole[HAD + i * ranks + rank]);
+        }
+    assert_int_equal(numbers(hr_shuffled_records("plain-*.tfrecord", .first = ALL + 5), (way){0}, number), 0);
+    assert_fails(hr_shuffled_records("plain-*.tfrecord", .first = -1), HR_INVALID_ARGUMENT, "shuffled_records.first");
+}
+
 static void shards_that_do_not_go_round_are_an_error_unless_said(void **state)
 {
     (void)state;
@@ -298,6 +316,7 @@ int main(void)
         cmocka_unit_test(an_index_of_each_64th_record_is_made_anew),
         cmocka_unit_test(frames_are_begun_where_a_record_is),
         cmocka_unit_test(shards_take_turns_in_one_order),
+        cmocka_unit_test(any_number_of_shards_goes_on_behind_what_others_had),
         cmocka_unit_test(shards_that_do_not_go_round_are_an_error_unless_said),
         cmocka_unit_test(damage_is_named_with_its_place),
         cmocka_unit_test(refuses_what_it_cannot_read_in_any_order),
