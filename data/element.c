@@ -110,13 +110,19 @@ const hr_tensor *hr_get_at(const hr_element *e, int i)
     return &c->tensor;
 }
 
+/* -1: there is none. Most ask for one after the other, or for the same one of every element. */
+static int component_named(const hr_element *e, const char *name)
+{
+    const int fields = e->schema->fields, next = e->hint < fields ? e->hint : 0;
+    if (fields > 0 && strcmp(e->schema->field[next].name, name) == 0) return next;
+    for (int n = 0, i = next > 0 ? next - 1 : fields - 1; n < fields; n++, i = i + 1 < fields ? i + 1 : 0)
+        if (strcmp(e->schema->field[i].name, name) == 0) return i;
+    return -1;
+}
+
 const hr_tensor *hr_get(const hr_element *e, const char *name)
 {
-    const int fields = e->schema->fields;
-    for (int n = 0, i = e->hint < fields ? e->hint : 0; n < fields; n++, i = i + 1 < fields ? i + 1 : 0) {
-        if (strcmp(e->schema->field[i].name, name) != 0) continue;
-        ((hr_element *)e)->hint = i + 1;
-        return hr_get_at(e, i);
-    }
-    return NULL;
+    const int i = component_named(e, name);
+    if (i >= 0) ((hr_element *)e)->hint = i + 1;
+    return hr_get_at(e, i);
 }

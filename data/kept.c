@@ -356,7 +356,9 @@ hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, hr_plan *p, hr__kept
 
     const hr__piece *piece = &head->piece[at->piece];
     const int64_t first = at->given - at->before, left = piece->elements - first;
-    const int64_t count = left < hr_room(p) ? left : hr_room(p);
+    const bool apart =
+        piece->record || piece->packed.size > 0; /* a piece in a file is read as a whole, so it is a unit */
+    const int64_t count = apart && hr_room(p) < left ? hr_room(p) : left;
     if (!announce(piece, first, count, p)) return hr_no_memory(err, "cached rows");
     *part = (hr__kept_part){kept, at->piece, first};
     at->given += count;

@@ -10,26 +10,27 @@ size_t hr__record_form_bytes(int fields) { return sizeof(hr__record_form) + (siz
 
 /* ---- what rows need ---- */
 
-static int bytes_of(uint64_t bits) { return bits < 1u << 7 ? 1 : bits < 1u << 15 ? 2 : bits < 1u << 31 ? 4 : 8; }
+/* Two's complement: bits that differ from the one below say how long a number is, of either sign. */
+static int bytes_of(uint64_t bits) { return bits >> 8 == 0 ? 1 : bits >> 16 == 0 ? 2 : bits >> 32 == 0 ? 4 : 8; }
 
-static int narrow_64(const int64_t *value, int64_t count)
+static int narrow_64(const uint64_t *value, int64_t count)
 {
     uint64_t bits = 0;
-    for (int64_t i = 0; i < count; i++) bits |= (uint64_t)(value[i] ^ (value[i] < 0 ? -1 : 0));
+    for (int64_t i = 0; i < count; i++) bits |= value[i] ^ value[i] << 1;
     return bytes_of(bits);
 }
 
-static int narrow_32(const int32_t *value, int64_t count)
+static int narrow_32(const uint32_t *value, int64_t count)
 {
     uint32_t bits = 0;
-    for (int64_t i = 0; i < count; i++) bits |= (uint32_t)(value[i] ^ (value[i] < 0 ? -1 : 0));
+    for (int64_t i = 0; i < count; i++) bits |= value[i] ^ value[i] << 1;
     return bytes_of(bits);
 }
 
 static int width_of(const hr_field *f, const char *values, int64_t count)
 {
-    if (f->dtype == HR_INT64) return narrow_64((const int64_t *)(const void *)values, count);
-    if (f->dtype == HR_INT32) return narrow_32((const int32_t *)(const void *)values, count);
+    if (f->dtype == HR_INT64) return narrow_64((const uint64_t *)(const void *)values, count);
+    if (f->dtype == HR_INT32) return narrow_32((const uint32_t *)(const void *)values, count);
     return (int)hr_dtype_size(f->dtype);
 }
 

@@ -1,4 +1,5 @@
-/* The pipeline with parse and columns before a cache in memory: its second epoch, which reads and parses nothing. */
+/* The pipeline with parse and columns before a cache, in memory or in a file: its second epoch, which reads no record and
+ * parses nothing. */
 #include "bench/columns.h"
 #include <stdio.h>
 
@@ -10,13 +11,14 @@ static hr_dataset *records(const char *folder)
     return hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 4);
 }
 
-static hr_status cached(const char *folder, hr_column_list list, hr_dataset **out, hr_error *err)
+/* `file`: NULL is in memory. */
+static hr_status cached(const char *folder, const char *file, hr_column_list list, hr_dataset **out, hr_error *err)
 {
     hr_parse_spec *spec;
     HR_TRY(hr_make_parse_example_spec(list, &spec, err, .label = "label"));
     hr_dataset *ds = hr_parse_example(records(folder), spec, .label = "label");
     hr_parse_spec_free(spec);
-    ds = hr_shuffle(hr_cache(hr_transform_features(ds, list)), 10000, .seed = 7);
+    ds = hr_shuffle(hr_cache(hr_transform_features(ds, list), .file = file), 10000, .seed = 7);
     *out = hr_prefetch(hr_repeat(hr_batch(ds, BATCH), .count = HR_I64(2)), HR_AUTOTUNE);
     return HR_OK;
 }
@@ -44,13 +46,12 @@ static hr_status second_epoch(hr_iterator *it, pass *p)
     return st == HR_END ? HR_OK : st;
 }
 
-static hr_status run_cached(pass *p, void *memory)
+static hr_status run_with(const char *file, pass *p)
 {
-    (void)memory;
     bench_columns columns = {0};
     hr_dataset *ds;
     bench_add_criteo(&columns, 0);
-    hr_status st = cached(p->folder, bench_column_list(&columns), &ds, &p->error);
+    hr_status st = cached(p->folder, file, bench_column_list(&columns), &ds, &p->error);
     bench_columns_close(&columns);
     HR_TRY(st);
     hr_iterator *it = bench_iterate(ds, p);
@@ -59,7 +60,26 @@ static hr_status run_cached(pass *p, void *memory)
     return st;
 }
 
+static hr_status run_cached(pass *p, void *memory)
+{
+    (void)memory;
+    return run_with(NULL, p);
+}
+
+/* Each pass fills a file of its own. */
+static hr_status run_cached_file(pass *p, void *memory)
+{
+    (void)memory;
+    char file[1024];
+    snprintf(file, sizeof file, "%s/cached.rows", p->folder);
+    remove(file);
+    const hr_status st = run_with(file, p);
+    remove(file);
+    return st;
+}
+
 const work work_cached[] = {
     {.name = "pipeline_cached", .run = run_cached, .threads = 2},
+    {.name = "pipeline_cached_file", .run = run_cached_file, .threads = 2},
     {0},
 };
