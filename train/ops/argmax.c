@@ -9,7 +9,7 @@ static hr_status arg_shape(hr_infer *s, hr_error *err)
     const hr_shape in = s->input[0];
     int axis = -1;
     if (in.rank < 0) return HR_OK;
-    if (value) HR_TRY(hr__axis(hr__int_at(value, 0), in.rank, &axis, err));
+    if (value) HR_TRY(hr__axis_input(value, in.rank, &axis, err));
     s->output[0].rank = in.rank > 0 ? in.rank - 1 : 0;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = axis < 0 ? -1 : in.dims[i < axis ? i : i + 1];
     return HR_OK;
@@ -51,8 +51,7 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     const bool least = strcmp(hr_node_op(k->node), "ArgMin") == 0;
     int axis;
     hr_tensor *out;
-    if (k->input[1]->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected one dimension");
-    HR_TRY(hr__axis(hr__int_at(k->input[1], 0), in->shape.rank, &axis, err));
+    HR_TRY(hr__axis_input(k->input[1], in->shape.rank, &axis, err));
     const int64_t length = in->shape.dims[axis];
     hr_shape shape = in->shape;
     shape.rank--;

@@ -151,10 +151,11 @@ static hr_status offset_compute(hr_kernel *k, hr_error *err)
 {
     int axis;
     int64_t offset = 0;
-    HR_TRY(one_axis(k->input[0], (int)k->input[1]->count, &axis, err));
+    HR_TRY(hr__axis_input(k->input[0], (int)k->input[1]->count, &axis, err));
     for (int i = 0; i < k->outputs; i++) {
         const hr_tensor *shape = k->input[i + 1];
         hr_tensor *out;
+        HR_TRY(hr__expect_rank("a shape", shape->shape, 1, err));
         if (shape->count != k->input[1]->count)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected shapes of one rank");
         for (int d = 0; d < (int)shape->count; d++)
@@ -198,7 +199,7 @@ static hr_status split_shape(hr_infer *s, hr_error *err)
     int axis;
     if (out.rank < 0) return HR_OK;
     if (value) {
-        HR_TRY(one_axis(value, out.rank, &axis, err));
+        HR_TRY(hr__axis_input(value, out.rank, &axis, err));
         if (out.dims[axis] >= 0 && out.dims[axis] % s->outputs)
             return hr_infer_refuse(s, err, "a dimension that num_split divides");
         if (out.dims[axis] >= 0) out.dims[axis] /= s->outputs;
@@ -212,7 +213,7 @@ static hr_status split_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *value = k->input[1];
     int axis;
-    HR_TRY(one_axis(k->input[0], value->shape.rank, &axis, err));
+    HR_TRY(hr__axis_input(k->input[0], value->shape.rank, &axis, err));
     if (value->shape.dims[axis] % k->outputs)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected a dimension that num_split %d divides, got %lld", k->outputs,

@@ -109,7 +109,7 @@ static hr_status gather_shape(hr_infer *s, hr_error *err)
         for (int i = 0; i < s->output[0].rank && i < HR_MAX_RANK; i++) s->output[0].dims[i] = -1;
         return s->output[0].rank <= HR_MAX_RANK ? HR_OK : hr_infer_refuse(s, err, "fewer dimensions");
     }
-    if (value) HR_TRY(hr__axis(hr__int_at(value, 0), in.rank, &axis, err));
+    if (value) HR_TRY(hr__axis_input(value, in.rank, &axis, err));
     if (!gathered(in, indices, axis, batch, &s->output[0]))
         return hr_infer_refuse(s, err, "params and indices that go together");
     return HR_OK;
@@ -120,7 +120,7 @@ static hr_status gather_compute(hr_kernel *k, hr_error *err)
     int axis = 0;
     if (k->input[0]->shape.rank < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "params must be at least 1 dimensional");
-    if (k->inputs > 2) HR_TRY(hr__axis(hr__int_at(k->input[2], 0), k->input[0]->shape.rank, &axis, err));
+    if (k->inputs > 2) HR_TRY(hr__axis_input(k->input[2], k->input[0]->shape.rank, &axis, err));
     return gather(k, k->input[0], axis, batch_dims(k->node, k->input[1]->shape.rank), err);
 }
 

@@ -12,6 +12,20 @@ hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err)
     return HR_OK;
 }
 
+hr_status hr__expect_rank(const char *what, hr_shape shape, int rank, hr_error *err)
+{
+    char text[128];
+    if (shape.rank < 0 || shape.rank == rank) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "%s must be a %s, got shape %s", what,
+                   rank == 0 ? "scalar" : "vector", hr_shape_text(shape, text, sizeof text));
+}
+
+hr_status hr__axis_input(const hr_tensor *axis, int rank, int *out, hr_error *err)
+{
+    HR_TRY(hr__expect_rank("the axis", axis->shape, 0, err));
+    return hr__axis(hr__int_at(axis, 0), rank, out, err);
+}
+
 static int64_t dim_from_end(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
 
 static hr_status incompatible(hr_shape a, hr_shape b, hr_error *err)

@@ -30,6 +30,10 @@ static inline int64_t hr__int_at(const hr_tensor *t, int64_t i)
 
 /* An axis, negative ones counted from the end, as 0 ... rank - 1; "ConcatV2 axis". */
 hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err);
+/* The same of an input that must be a scalar. */
+hr_status hr__axis_input(const hr_tensor *axis, int rank, int *out, hr_error *err);
+/* Refuses an input of another rank: `what` is "axis", "perm". */
+hr_status hr__expect_rank(const char *what, hr_shape shape, int rank, hr_error *err);
 
 /* Two inputs walked together: the output is `outer` runs of `inner` values; in a run each input moves on by its step,
  * 0 or 1. Dimensions that go alike are joined. */

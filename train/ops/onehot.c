@@ -7,7 +7,10 @@ static hr_status expanded(hr_node node, hr_shape in, int64_t depth, int *axis, h
 {
     if (in.rank == HR_MAX_RANK)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %d dimensions", HR_MAX_RANK - 1);
-    HR_TRY(hr__axis(hr_attr_int(node, "axis"), in.rank + 1, axis, err));
+    const int64_t asked = hr_attr_int(node, "axis");
+    if (asked < -1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected an axis >= -1, got %lld", (long long)asked);
+    HR_TRY(hr__axis(asked, in.rank + 1, axis, err));
     out->rank = in.rank + 1;
     for (int i = 0; i < out->rank; i++) out->dims[i] = i < *axis ? in.dims[i] : i == *axis ? depth : in.dims[i - 1];
     return HR_OK;
@@ -17,6 +20,7 @@ static hr_status one_hot_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *depth = hr_infer_value(s, 1);
     int axis;
+    for (int i = 1; i < 4; i++) HR_TRY(hr__expect_rank("depth, on_value and off_value", s->input[i], 0, err));
     if (depth && hr__int_at(depth, 0) < 0) return hr_infer_refuse(s, err, "a depth >= 0");
     if (s->input[0].rank < 0) return HR_OK;
     return expanded(s->node, s->input[0], depth ? hr__int_at(depth, 0) : -1, &axis, &s->output[0], err);
@@ -32,13 +36,12 @@ static int64_t index_at(const hr_tensor *t, int64_t i)
 static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0];
-    const int64_t depth = k->input[1]->count == 1 ? hr__int_at(k->input[1], 0) : -1;
     int axis;
     hr_shape shape = {0, {0}};
     hr_tensor *out;
-    if (depth < 0 || k->input[2]->count != 1 || k->input[3]->count != 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                       "expected a depth >= 0 and scalars on_value and off_value");
+    for (int i = 1; i < 4; i++) HR_TRY(hr__expect_rank("depth, on_value and off_value", k->input[i]->shape, 0, err));
+    const int64_t depth = hr__int_at(k->input[1], 0);
+    if (depth < 0) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a depth >= 0");
     HR_TRY(expanded(k->node, in->shape, depth, &axis, &shape, err));
     const size_t size = hr_dtype_size(k->input[2]->dtype);
     hr_tensor views = hr_tensor_of(HR_STRING, shape, NULL), owned;

@@ -6,6 +6,8 @@
 static hr_status slice_bounds(hr_shape in, const hr_tensor *begin, const hr_tensor *size, int64_t *at, hr_shape *out,
                               hr_error *err)
 {
+    HR_TRY(hr__expect_rank("begin", begin->shape, 1, err));
+    HR_TRY(hr__expect_rank("size", size->shape, 1, err));
     if (begin->count != in.rank || size->count != in.rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected begin and size of %d values, got %lld and %lld", in.rank, (long long)begin->count,
@@ -87,6 +89,7 @@ static hr_status pad_shape(hr_infer *s, hr_error *err)
     const hr_tensor *paddings = hr_infer_value(s, 1);
     int64_t at[HR_MAX_RANK];
     if (other_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "paddings for each dimension");
+    if (s->inputs == 3) HR_TRY(hr__expect_rank("constant_values", s->input[2], 0, err));
     if (s->input[0].rank >= 0 && paddings) return pad_bounds(s->input[0], paddings, at, &s->output[0], err);
     s->output[0].rank = s->input[0].rank;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
@@ -100,6 +103,7 @@ static hr_status pad_compute(hr_kernel *k, hr_error *err)
     hr_shape shape = {0, {0}};
     hr_tensor *out;
     HR_TRY(pad_bounds(k->input[0]->shape, k->input[1], at, &shape, err));
+    if (k->inputs == 3) HR_TRY(hr__expect_rank("constant_values", k->input[2]->shape, 0, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
     const size_t size = hr_dtype_size(out->dtype);
     if (k->inputs == 3) {

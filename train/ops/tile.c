@@ -140,6 +140,7 @@ static bool known_length(hr_shape vector, int rank)
 
 static hr_status tiled(hr_shape in, const hr_tensor *multiples, hr_shape *out, hr_error *err)
 {
+    HR_TRY(hr__expect_rank("multiples", multiples->shape, 1, err));
     if (multiples->count != in.rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %d multiples, got %lld", in.rank,
                        (long long)multiples->count);
@@ -197,6 +198,7 @@ static void tile_gradient(hr_backward *b)
 static hr_status permuted(hr_shape in, const hr_tensor *perm, hr_shape *out, int *from, hr_error *err)
 {
     bool seen[HR_MAX_RANK] = {false};
+    HR_TRY(hr__expect_rank("perm", perm->shape, 1, err));
     if (perm->count != in.rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a permutation of %d axes, got %lld", in.rank,
                        (long long)perm->count);

@@ -2,6 +2,7 @@
 #include "tests/testing.h"
 
 #include <headrace/graph.h>
+#include <headrace/graph_op.h>
 #include <headrace/ops.h>
 #include <math.h>
 
@@ -71,6 +72,44 @@ static void one_hot_leaves_out_what_is_out_of_range(void **state)
     hr_tensor_clear(&out);
 }
 
+/* Runs the node with `value` for the placeholder `input`, whose shape is not known before. */
+static void expect_refusal(hr_node node, hr_node input, hr_tensor value)
+{
+    hr_error err;
+    hr_tensor out;
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    if (!s) s = hr_session_new(g);
+    assert_int_equal(hr_session_run(s, &(hr_feed){input, value}, 1, &node, 1, &out, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graph.shape");
+}
+
+static void scalars_and_vectors_have_their_rank(void **state)
+{
+    (void)state;
+    static const int32_t numbers[] = {0, 1};
+    static const float ones[] = {1};
+    const hr_node x = table(), v = hr_placeholder(g, HR_INT32, HR_UNKNOWN_SHAPE), two = hr_ints(g, HR_I64(0, 1), 2),
+                  f = hr_placeholder(g, HR_FLOAT, HR_UNKNOWN_SHAPE), one = hr_scalar(g, HR_FLOAT, 1),
+                  block = hr_reshape(hr_ints(g, HR_I64(0, 1, 1, 0), 4), hr_ints(g, HR_I64(2, 2), 2));
+    const hr_tensor vector = hr_tensor_of(HR_INT32, HR_SHAPE(1), numbers),
+                    none = hr_tensor_of(HR_INT32, HR_SHAPE(0), numbers),
+                    matrix = hr_tensor_of(HR_INT32, HR_SHAPE(1, 2), numbers);
+    const hr_node of_scalar[] = {hr_new_node(g, "ArgMax", HR_INPUTS(x, v)),
+                                 hr_new_node(g, "GatherV2", HR_INPUTS(x, two, v)),
+                                 hr_new_node(g, "Split", HR_INPUTS(v, x), HR_ATTRS(HR_INT_ATTR("num_split", 2))),
+                                 hr_new_node(g, "OneHot", HR_INPUTS(two, v, one, one))};
+    const hr_node of_vector[] = {hr_new_node(g, "Slice", HR_INPUTS(x, v, two)), hr_new_node(g, "Tile", HR_INPUTS(x, v)),
+                                 hr_new_node(g, "Transpose", HR_INPUTS(x, v))};
+    const hr_node padded = hr_new_node(g, "PadV2", HR_INPUTS(x, block, f));
+    for (int i = 0; i < 4; i++) {
+        expect_refusal(of_scalar[i], v, vector);
+        expect_refusal(of_scalar[i], v, none);
+    }
+    for (int i = 0; i < 3; i++) expect_refusal(of_vector[i], v, matrix);
+    expect_refusal(padded, f, hr_tensor_of(HR_FLOAT, HR_SHAPE(1), ones));
+    expect_refusal(padded, f, hr_tensor_of(HR_FLOAT, HR_SHAPE(0), ones));
+}
+
 /* Mean, deviation and the largest size of 20000 values. */
 static void measure(hr_node values, double *mean, double *deviation, double *most)
 {
@@ -110,9 +149,8 @@ static void truncated_ones_lie_within_two_deviations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(argmin_is_the_first_of_the_least),
-        TEST(one_hot_leaves_out_what_is_out_of_range),
-        TEST(normal_values_have_mean_0_and_deviation_1),
+        TEST(argmin_is_the_first_of_the_least),         TEST(one_hot_leaves_out_what_is_out_of_range),
+        TEST(scalars_and_vectors_have_their_rank),      TEST(normal_values_have_mean_0_and_deviation_1),
         TEST(truncated_ones_lie_within_two_deviations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
