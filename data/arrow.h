@@ -1,5 +1,5 @@
 /* Arrow's C data interface, as its specification fixes it: how libraries of one process hand arrays to each other. Whoever
- * has the structs from another library need not include this. hr_from_arrow (data.h) reads them. */
+ * has the structs from another library need not include this. hr_from_arrow and hr_from_arrow_stream (data.h) read them. */
 #ifndef HR_ARROW_H
 #define HR_ARROW_H
 
@@ -41,6 +41,27 @@ struct ArrowArray {
     struct ArrowArray **children;
     struct ArrowArray *dictionary;
     void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Arrays of one schema, one after the other. Functions give 0 or an errno; an array whose `release` is NULL is the end. */
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
     void *private_data;
 };
 

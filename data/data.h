@@ -784,16 +784,18 @@ typedef struct hr_parse_spec {
     (&(hr_parse_spec){(const hr_feature[]){__VA_ARGS__}, sizeof((hr_feature[]){__VA_ARGS__}) / sizeof(hr_feature)})
 
 /* Rows from another library's memory, by Arrow's C data interface (arrow.h has its structs): a struct array, whose children
- * are the components. Numbers, booleans and strings (both sizes of offsets) come as they are, lists of them ragged, lists
- * of a fixed size dense. Takes what both structs hold, as a move does: they are released with the dataset, or at once if
- * it fails. Values are copied a batch at a time.
+ * are the components; those of a struct among them are called NAME/CHILD. Numbers, booleans and strings (of all layouts) come
+ * as they are, dates, times and durations as integers of their unit, lists of all these ragged, lists of a fixed size dense;
+ * of a dictionary the values that its codes stand for. Takes what both structs hold, as a move does: they are released with
+ * the dataset, or at once if it fails. Values are copied a batch at a time.
  *
  * With a spec, for example that of hr_make_parse_example_spec, the components are what hr_parse_example would give for it
- * (HR_FIXED_LEN, HR_VAR_LEN and HR_RAGGED_FEATURE without partitions), so that hr_transform_features goes on with them:
- * a null is a missing feature, integers become int32 (if they fit), int64, float or double, float becomes double
+ * (all kinds but HR_SPARSE_FEATURE, and HR_RAGGED_FEATURE with partitions), so that hr_transform_features goes on with them:
+ * a null is a missing feature, integers and booleans become any integers (if they fit), float or double, float becomes double
  * and the reverse (rounded). Without one a null is an empty list, and elsewhere an error of its row. */
 struct ArrowArray;
 struct ArrowSchema;
+struct ArrowArrayStream;
 typedef struct hr_from_arrow_opts {
     size_t struct_size;
     const hr_parse_spec *spec; /* default: all children as they are. Copied */
@@ -803,6 +805,23 @@ HR_API hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSche
                                       const hr_from_arrow_opts *opts);
 #define hr_from_arrow(...)                                                                                             \
     HR_CALL2_(hr_from_arrow_with, hr_from_arrow_opts, __VA_ARGS__, .struct_size = sizeof(hr_from_arrow_opts))
+
+/* The same of a stream of such arrays. Takes what the struct holds. The arrays are asked for one by one, on one thread at a
+ * time, and each is released as soon as its rows are copied. A stream can be read once: for another epoch, another
+ * iterator, or a restore while this one was read from, .open gives it anew, from its front. */
+typedef int hr_arrow_stream_fn(struct ArrowArrayStream *out, void *user); /* 0, or an errno */
+typedef struct hr_from_arrow_stream_opts {
+    size_t struct_size;
+    const hr_parse_spec *spec; /* these two as of hr_from_arrow */
+    const char *label;
+    hr_arrow_stream_fn *open; /* default: the stream is read once. Any thread, one call at a time for each iterator */
+    void *user;
+    void (*user_free)(void *user); /* with the dataset */
+} hr_from_arrow_stream_opts;
+HR_API hr_dataset *hr_from_arrow_stream_with(struct ArrowArrayStream *stream, const hr_from_arrow_stream_opts *opts);
+#define hr_from_arrow_stream(...)                                                                                      \
+    HR_CALL1_(hr_from_arrow_stream_with, hr_from_arrow_stream_opts, __VA_ARGS__,                                       \
+              .struct_size = sizeof(hr_from_arrow_stream_opts))
 
 typedef struct hr_parse_example_opts {
     size_t struct_size;
