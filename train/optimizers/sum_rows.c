@@ -17,9 +17,9 @@ static inline int64_t index_at(const hr_tensor *indices, int64_t i)
     return indices->dtype == HR_INT32 ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
 }
 
-/* Where the row stands; *fresh: it was not there before. Whether it is fresh is as good as random, so there is no branch
- * on it. */
-static inline int64_t find(seen_rows *s, int64_t row, bool *fresh)
+/* Where the row stands, or will. Whether it was there before is as good as random, so there is no branch on it: sums begin
+ * as zeros. */
+static inline int64_t find(seen_rows *s, int64_t row)
 {
     size_t at = (size_t)row;
     if (s->mask) {
@@ -28,10 +28,9 @@ static inline int64_t find(seen_rows *s, int64_t row, bool *fresh)
     }
     const int32_t found = s->place[at];
     const int64_t place = found ? found - 1 : s->count;
-    *fresh = found == 0;
     s->rows[place] = row;
     s->place[at] = (int32_t)place + 1;
-    s->count += *fresh;
+    s->count += found == 0;
     return place;
 }
 
@@ -59,10 +58,9 @@ static inline void fetch(const hr__sparse *of, int64_t row)
 static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, float *sums)
 {
     for (int64_t i = 0; i < of->indices->count; i++) {
-        bool fresh;
-        const int64_t row = index_at(of->indices, i), place = find(s, row, &fresh);
+        const int64_t row = index_at(of->indices, i);
         fetch(of, row);
-        sums[place] = (fresh ? 0 : sums[place]) + g[i];
+        sums[find(s, row)] += g[i];
     }
 }
 
@@ -71,14 +69,10 @@ static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, floa
     {                                                                                                                  \
         const int64_t width = of->width;                                                                               \
         for (int64_t i = 0; i < of->indices->count; i++, g += width) {                                                 \
-            bool fresh;                                                                                                \
             const int64_t row = index_at(of->indices, i);                                                              \
-            T *sum = sums + find(s, row, &fresh) * width;                                                              \
+            T *sum = sums + find(s, row) * width;                                                                      \
             fetch(of, row);                                                                                            \
-            if (fresh)                                                                                                 \
-                memcpy(sum, g, (size_t)width * sizeof *g);                                                             \
-            else                                                                                                       \
-                for (int64_t j = 0; j < width; j++) sum[j] += g[j];                                                    \
+            for (int64_t j = 0; j < width; j++) sum[j] += g[j];                                                        \
         }                                                                                                              \
     }
 SUM(float, f32)
@@ -93,8 +87,10 @@ hr_status hr__sum_rows(hr_kernel *k, const hr__sparse *of, const int64_t **rows,
         return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.rows",
                        "expected fewer than %d rows in a gradient, got %lld", INT32_MAX / 8, (long long)n);
     HR_TRY(seen_begin(&seen, k, n, of->rows, err));
-    void *to = hr_kernel_temp(k, (size_t)(n * of->width) * hr_dtype_size(of->grad->dtype) + 1);
+    const size_t size = (size_t)(n * of->width) * hr_dtype_size(of->grad->dtype);
+    void *to = hr_kernel_temp(k, size + 1);
     if (!to) return hr_no_memory(err, "the rows of a sparse gradient");
+    memset(to, 0, size);
     if (of->grad->dtype == HR_DOUBLE)
         sum_f64(&seen, of, of->grad->data, to);
     else if (of->width == 1)
