@@ -57,11 +57,10 @@ static bool look_again(const hr_input *in, hr__record_place at, char *header, co
     return sound;
 }
 
-static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, int64_t *whole,
-                                hr_error *err)
+static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, int64_t file_size,
+                                int64_t *whole, hr_error *err)
 {
     hr_error wrong;
-    const int64_t file_size = hr__input_file_size(in);
     hr_status st = check_header(at, header, size, file_size, whole, &wrong);
     if (st != HR_OK && look_again(in, at, header, &wrong)) st = check_header(at, header, size, file_size, whole, err);
     if (st != HR_OK && err) *err = wrong;
@@ -78,7 +77,7 @@ static hr_status scan_places(const hr_input *in, piece *p, hr__record_fn *found,
         int64_t whole;
         const bool large = at.record > 0 && at.offset / at.record > LARGE;
         HR_TRY(look(in, p, at.offset, large, &size, err));
-        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, &whole, err));
+        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, file_size, &whole, err));
         found(user, at.offset, whole);
         at.offset += whole;
         *records = at.record + 1;

@@ -210,7 +210,7 @@ static hr_status shuffled_plan(const void *spec, void *state, hr_plan *p, hr_err
 /* ---- work ---- */
 
 typedef struct draw {
-    int64_t record, row;
+    int64_t record, row, offset, size; /* of all files; offset and size of its frame */
 } draw;
 
 static int by_record(const void *a, const void *b)
@@ -225,24 +225,44 @@ static void draw_all(const shuffled_unit *unit, draw *d, int64_t count)
     const shuffled_state *st = unit->of;
     const permutation order = permutation_of(st->key, st->records);
     for (int64_t i = 0; i < count; i++)
-        d[i] = (draw){permutation_at(&order, (unit->first + i * unit->step) % st->records), i};
+        d[i] = (draw){.record = permutation_at(&order, (unit->first + i * unit->step) % st->records), .row = i};
     qsort(d, (size_t)count, sizeof *d, by_record);
 }
 
+/* Looks all of them up at once: each is a miss of the cache, and they need not wait for each other. Gives the bytes of the
+ * frames, but for those that are too large. */
+static size_t find_all(const indexed_file *file, draw *d, int64_t count)
+{
+    size_t bytes = 0;
+    for (int64_t i = 0; i < count; i++) {
+        while (d[i].record >= file->first + hr_record_index_count(file->index)) file++;
+        d[i].size = hr__record_index_frame(file->index, d[i].record - file->first, &d[i].offset);
+        if (d[i].size <= (int64_t)HR__RECORD_LIMIT) bytes += (size_t)d[i].size;
+    }
+    return bytes;
+}
+
+/* A unit at work: its draws, in order, and room for the frames of those to come. */
+typedef struct reading {
+    const draw *at, *end;
+    char *room;
+    hr_work *w;
+    hr_columns *rows;
+} reading;
+
 /* What seems to be damaged is read once more, from the file opened anew. */
-static hr_status pick(hr_input *in, const indexed_file *file, int64_t record, char *frame, hr_work *w, hr_error *err)
+static hr_status pick(hr_input *in, const indexed_file *file, const draw *d, char *frame, hr_work *w, hr_error *err)
 {
     hr_error wrong;
     hr_input *again = NULL;
-    int64_t offset;
-    hr__record_index_frame(file->index, record, &offset);
+    const int64_t record = d->record - file->first;
     hr_status st = hr__record_pick(in, file->index, record, frame, &wrong);
     if (st != HR_OK && hr__may_be_misread(&wrong) &&
-        hr__input_open_again(in, hr__input_has_places(in) ? offset : 0, &again, NULL) == HR_OK) {
+        hr__input_open_again(in, hr__input_has_places(in) ? d->offset : 0, &again, NULL) == HR_OK) {
         st = hr__record_pick(again, file->index, record, frame, NULL);
         if (st == HR_OK) {
             hr_work_count(w, "shuffled_records: records that were right only when they were read again", 1);
-            hr__tell_misread(file->path, offset);
+            hr__tell_misread(file->path, d->offset);
         }
     }
     hr_input_free(again);
@@ -250,35 +270,33 @@ static hr_status pick(hr_input *in, const indexed_file *file, int64_t record, ch
     return st == HR_OK ? HR_OK : wrong.code;
 }
 
-static hr_status read_record(hr_input *in, const indexed_file *file, int64_t record, int64_t row, hr_work *w,
-                             hr_columns *rows, hr_error *err)
+static hr_status read_record(hr_input *in, const indexed_file *file, reading *r, hr_error *err)
 {
-    int64_t offset;
-    const int64_t size = hr__record_index_frame(file->index, record, &offset), data = size - HR__RECORD_FRAME;
-    rows->origin[row] = hr_origin_of(file->number, record, offset);
-    if (data > (int64_t)HR__RECORD_LIMIT)
-        return hr__record_fail_limit((hr__record_place){file->path, record, offset}, (uint64_t)data, HR__RECORD_LIMIT,
-                                     err);
-    char *frame = hr_row_bytes(w, rows, (size_t)size);
-    if (!frame) return hr_no_memory(err, "shuffled_records: a record");
-    HR_TRY(pick(in, file, record, frame, w, err));
-    ((hr_view *)rows->column[0].values)[row] = (hr_view){frame + HR__RECORD_HEADER, data};
+    const draw *d = r->at;
+    const int64_t record = d->record - file->first;
+    r->rows->origin[d->row] = hr_origin_of(file->number, record, d->offset);
+    if (d->size > (int64_t)HR__RECORD_LIMIT)
+        return hr__record_fail_limit((hr__record_place){file->path, record, d->offset}, (uint64_t)d->size,
+                                     HR__RECORD_LIMIT, err);
+    char *frame = r->room;
+    r->room += d->size;
+    HR_TRY(pick(in, file, d, frame, r->w, err));
+    ((hr_view *)r->rows->column[0].values)[d->row] = (hr_view){frame + HR__RECORD_HEADER, d->size - HR__RECORD_FRAME};
     return HR_OK;
 }
 
 /* Those of one file. A decoder is one thread's, so each unit opens its own. */
-static void read_from_file(const indexed_file *file, const draw *d, int64_t count, hr_work *w, hr_columns *rows)
+static void read_from_file(const indexed_file *file, reading *r)
 {
     hr_error bad;
     hr_input *own = NULL;
+    const int64_t end = file->first + hr_record_index_count(file->index);
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = file->index->compression};
-    const hr_status st = file->in ? HR_OK : hr_input_open_with(file->path, &opts, &own, &bad);
-    for (int64_t i = 0; i < count && !hr_work_cancelled(w); i++) {
-        if (d[i].row >= rows->rows) continue; /* it was cut off */
-        hr_status read = st;
-        if (st == HR_OK)
-            read = read_record(file->in ? file->in : own, file, d[i].record - file->first, d[i].row, w, rows, &bad);
-        if (read != HR_OK) hr_fail_at(w, rows, d[i].row, &bad);
+    const hr_status opened = file->in ? HR_OK : hr_input_open_with(file->path, &opts, &own, &bad);
+    for (; r->at < r->end && r->at->record < end && !hr_work_cancelled(r->w); r->at++) {
+        if (r->at->row >= r->rows->rows) continue; /* it was cut off */
+        const hr_status st = opened == HR_OK ? read_record(file->in ? file->in : own, file, r, &bad) : opened;
+        if (st != HR_OK) hr_fail_at(r->w, r->rows, r->at->row, &bad);
     }
     hr_input_free(own);
 }
@@ -292,11 +310,11 @@ static hr_status shuffled_work(const void *spec, const void *unit_, hr_work *w, 
     if (!d) return hr_no_memory(err, "shuffled_records: a unit's draws");
     draw_all(unit, d, count);
     const indexed_file *file = unit->of->file;
-    for (int64_t i = 0, behind; i < count; i = behind, file++) {
-        const int64_t end = file->first + hr_record_index_count(file->index);
-        for (behind = i; behind < count && d[behind].record < end;) behind++;
-        if (behind > i) read_from_file(file, d + i, behind - i, w, rows);
-    }
+    reading r = {.at = d, .end = d + count, .w = w, .rows = rows};
+    r.room = hr_row_bytes(w, rows, find_all(file, d, count));
+    if (!r.room) return hr_no_memory(err, "shuffled_records: a unit's records");
+    for (; r.at < r.end && !hr_work_cancelled(w); file++)
+        if (r.at->record < file->first + hr_record_index_count(file->index)) read_from_file(file, &r);
     return HR_OK;
 }
 

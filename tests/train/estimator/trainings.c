@@ -117,7 +117,8 @@ static hr_dataset *records(const test_input *in, bool shuffle)
 hr_dataset *test_input_fn(void *user)
 {
     const test_input *in = user;
-    return parsed(hr_shuffle_and_repeat(records(in, true), 50, .count = in->epochs, .seed = 3), in);
+    hr_dataset *ds = hr_shuffle_and_repeat(records(in, true), 50, .count = in->epochs, .seed = 3);
+    return hr_prefetch(parsed(ds, in), 2);
 }
 
 hr_dataset *test_eval_fn(void *user) { return parsed(records(user, false), user); }
