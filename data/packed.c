@@ -1,4 +1,5 @@
 #include "data/packed.h"
+#include "data/narrow.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ enum {
     HAS_ORIGINS = 1,
     HAS_PRESENT = 1,
     HAS_INNER = 2,
+    WIDTH_AT = 8 /* of a column's flags: bytes of a value, 0: as its type has */,
     PACKED_VERSION = 1
 };
 
@@ -87,6 +89,12 @@ static void put_strings(packer *p, const hr_view *view, int64_t count)
     }
 }
 
+static void put_numbers(packer *p, const char *from, int value, int width, int64_t count)
+{
+    void *to = room_for(p, (size_t)count * (size_t)width);
+    if (to) hr__narrow(from, value, width, count, to);
+}
+
 static int depth_of(const hr_column *c)
 {
     int depth = 0;
@@ -108,18 +116,21 @@ static void put_column(packer *p, const hr_column *c, const hr_field *field, int
     const size_t width = hr_dtype_size(field->dtype);
     const range values = values_of(c, depth, field, rows);
     const int64_t count = values.end - values.first;
-    const column_head h = {(uint32_t)depth, (c->present ? HAS_PRESENT : 0u) | (c->inner ? HAS_INNER : 0u), count,
-                           c->dense_width};
+    const char *from = (const char *)c->values + (count ? (size_t)values.first * width : 0);
+    const int narrow = count ? hr__narrow_width(field->dtype, from, count) : (int)width;
+    const column_head h = {(uint32_t)depth,
+                           (c->present ? HAS_PRESENT : 0u) | (c->inner ? HAS_INNER : 0u) |
+                               ((size_t)narrow < width ? (uint32_t)narrow << WIDTH_AT : 0u),
+                           count, c->dense_width};
     range r = {0, rows};
     put(p, &h, sizeof h);
     for (int d = 0; d < depth; d++) r = put_splits(p, c->splits[d], r);
     if (c->present) put(p, c->present, (size_t)(rows + 63) / 64 * sizeof *c->present);
     if (c->inner) put(p, c->inner + values.first, (size_t)count * sizeof *c->inner);
-    const char *from = (const char *)c->values + (count ? (size_t)values.first * width : 0);
     if (field->dtype == HR_STRING)
         put_strings(p, (const hr_view *)(const void *)from, count);
     else
-        put(p, from, (size_t)count * width);
+        put_numbers(p, from, (int)width, narrow, count);
 }
 
 static void put_rows(packer *p, const hr_columns *rows, bool origins)
@@ -202,11 +213,24 @@ static void take_strings(opener *o, hr__packed_column *c)
     c->values = o->damaged ? NULL : take(o, c->ends[c->count], 1);
 }
 
+static int width_of(uint32_t flags, const hr_field *field)
+{
+    return flags >> WIDTH_AT ? (int)(flags >> WIDTH_AT) : (int)hr_dtype_size(field->dtype);
+}
+
+static bool width_is_sound(uint32_t flags, const hr_field *field)
+{
+    const uint32_t width = flags >> WIDTH_AT, known = flags & ((1u << WIDTH_AT) - 1);
+    const bool whole = field->dtype == HR_INT64 || field->dtype == HR_INT32;
+    const bool narrow = width == 1 || width == 2 || (width == 4 && field->dtype == HR_INT64);
+    return known <= (HAS_PRESENT | HAS_INNER) && (width == 0 || (whole && narrow));
+}
+
 static bool head_is_sound(const column_head *h, const hr_field *field, int64_t rows)
 {
     bool varies = field->layout != HR_DENSE || field->shape.rank < 0;
     for (int i = 0; i < field->shape.rank; i++) varies |= field->shape.dims[i] <= 0; /* as the engine has it */
-    if (h->depth > HR_MAX_RAGGED || h->flags > (HAS_PRESENT | HAS_INNER) || h->count < 0) return false;
+    if (h->depth > HR_MAX_RAGGED || h->count < 0 || !width_is_sound(h->flags, field)) return false;
     if (varies) return h->depth > 0;
     return h->depth == 0 && h->count == rows * (int64_t)(hr_field_width(field) / hr_dtype_size(field->dtype));
 }
@@ -217,7 +241,8 @@ static void take_column(opener *o, const hr_field *field, int64_t rows, hr__pack
     o->damaged |= !h || !head_is_sound(h, field, rows);
     if (o->damaged) return;
     int64_t count = rows;
-    *c = (hr__packed_column){.depth = (int)h->depth, .count = h->count, .dense_width = h->dense_width};
+    *c = (hr__packed_column){
+        .depth = (int)h->depth, .count = h->count, .dense_width = h->dense_width, .width = width_of(h->flags, field)};
     for (int d = 0; d < c->depth && !o->damaged; d++) c->splits[d] = take_splits(o, &count);
     o->damaged |= c->depth > 0 && count != c->count;
     if (h->flags & HAS_PRESENT) c->present = take(o, (uint64_t)(rows + 63) / 64, sizeof *c->present);
@@ -225,7 +250,7 @@ static void take_column(opener *o, const hr_field *field, int64_t rows, hr__pack
     if (field->dtype == HR_STRING)
         take_strings(o, c);
     else
-        c->values = take(o, (uint64_t)c->count, hr_dtype_size(field->dtype));
+        c->values = take(o, (uint64_t)c->count, (size_t)c->width);
 }
 
 static void take_rows(opener *o, const hr_schema *schema, hr__packed *out)
@@ -290,11 +315,11 @@ static void fill_strings(const hr__packed_column *c, range r, hr_view *to)
 
 static hr_status fill_values(const hr__packed_column *c, range r, const hr_field *field, hr_column *to)
 {
-    const size_t width = hr_dtype_size(field->dtype);
+    const int value = (int)hr_dtype_size(field->dtype);
     if (field->dtype == HR_STRING)
         fill_strings(c, r, to->values);
     else if (r.end > r.first)
-        memcpy(to->values, c->values + (size_t)r.first * width, (size_t)(r.end - r.first) * width);
+        hr__widen(c->values + (size_t)r.first * (size_t)c->width, c->width, value, r.end - r.first, to->values);
     return HR_OK;
 }
 

@@ -11,6 +11,7 @@ typedef struct hr__packed_column {
     const uint64_t *present; /* NULL: all */
     const int64_t *inner;    /* NULL: 0, 1, 2, ... */
     int64_t count, dense_width;
+    int width;            /* bytes of a value here, which may be fewer than its type has */
     const char *values;   /* of strings: their bytes, one behind the other */
     const uint32_t *ends; /* of strings: where each begins in them, and the end of the last one */
 } hr__packed_column;

@@ -1,5 +1,6 @@
 /* Which form rows need as records, and how forms grow. */
 #include "data/dataset.h"
+#include "data/narrow.h"
 #include "data/row_records.h"
 #include <string.h>
 
@@ -9,30 +10,6 @@ enum { MOST_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
 size_t hr__record_form_bytes(int fields) { return sizeof(hr__record_form) + (size_t)fields * sizeof(hr__record_slot); }
 
 /* ---- what rows need ---- */
-
-/* Two's complement: bits that differ from the one below say how long a number is, of either sign. */
-static int bytes_of(uint64_t bits) { return bits >> 8 == 0 ? 1 : bits >> 16 == 0 ? 2 : bits >> 32 == 0 ? 4 : 8; }
-
-static int narrow_64(const uint64_t *value, int64_t count)
-{
-    uint64_t bits = 0;
-    for (int64_t i = 0; i < count; i++) bits |= value[i] ^ value[i] << 1;
-    return bytes_of(bits);
-}
-
-static int narrow_32(const uint32_t *value, int64_t count)
-{
-    uint32_t bits = 0;
-    for (int64_t i = 0; i < count; i++) bits |= value[i] ^ value[i] << 1;
-    return bytes_of(bits);
-}
-
-static int width_of(const hr_field *f, const char *values, int64_t count)
-{
-    if (f->dtype == HR_INT64) return narrow_64((const uint64_t *)(const void *)values, count);
-    if (f->dtype == HR_INT32) return narrow_32((const uint32_t *)(const void *)values, count);
-    return (int)hr_dtype_size(f->dtype);
-}
 
 static void measure_counts(const int32_t *splits, int64_t rows, hr__record_slot *slot)
 {
@@ -66,14 +43,14 @@ static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
         count = rows->rows * (int64_t)slot->most;
     }
     const bool narrow = slot->most <= MOST_VALUES && count > 0;
-    slot->width =
-        narrow ? (uint8_t)width_of(f, (const char *)c->values + (size_t)first * value, count) : (uint8_t)value;
+    const char *values = (const char *)c->values + (size_t)first * value;
+    slot->width = narrow ? (uint8_t)hr__narrow_width(f->dtype, values, count) : (uint8_t)value;
     return true;
 }
 
 static void place_slots(hr__record_form *form)
 {
-    uint64_t at = form->origins ? ORIGIN : 0;
+    uint64_t at = form->origins ? sizeof(hr_origin) : 0;
     for (int i = 0; i < form->slots; i++)
         if (form->slot[i].counted) form->slot[i].count_at = (uint32_t)at++;
     for (int i = 0; i < form->slots; i++) {

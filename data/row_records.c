@@ -116,10 +116,9 @@ static void write_field(const hr_columns *rows, int i, const hr__record_form *fo
 
 static void write_origins(const hr_columns *rows, int64_t first, int64_t count, char *to, size_t step)
 {
-    for (int64_t i = 0; i < count; i++, to += step) {
-        const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
+    const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
+    for (int64_t i = 0; i < count; i++, to += step)
         memcpy(to, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
-    }
 }
 
 void hr__columns_to_records(const hr_columns *rows, const hr__record_form *form, char *to)
@@ -221,8 +220,10 @@ static void read_origins(const some *at, bool there, hr_origin *origin)
 {
     for (int64_t k = 0; k < at->count; k++) {
         hr_origin *to = &origin[at->row[k]];
-        *to = hr_origin_of(-1, HR_NO_RECORD, -1);
-        if (there) memcpy(to, at->record[k], sizeof *to);
+        if (there)
+            memcpy(to, at->record[k], sizeof *to);
+        else
+            *to = hr_origin_of(-1, HR_NO_RECORD, -1);
     }
 }
 

@@ -48,7 +48,7 @@ static void fill(table *t, int64_t rows, int64_t limit, int most)
         t->number[r] = (int32_t)(t->id[r] % INT32_MAX);
         t->vector[2 * r] = (double)x, t->vector[2 * r + 1] = (double)r;
         t->text[r] = (hr_view){(const char *)t, r};
-        t->origin[r] = (hr_origin){(int32_t)(r % 3), 1000 * r};
+        t->origin[r] = hr_origin_of((int32_t)(r % 3), r / 3, 1000 * r);
         t->list_splits[r + 1] = t->list_splits[r] + (int32_t)(r % (most + 1));
         t->flag_splits[r + 1] = t->flag_splits[r] + 1;
         for (int32_t i = t->list_splits[r]; i < t->list_splits[r + 1]; i++) t->list[i] = x + i;
@@ -96,6 +96,7 @@ static void assert_same_row(const table *want, int64_t w, const table *got, int6
     assert_memory_equal(&want->text[w], &got->text[g], sizeof(hr_view));
     assert_int_equal(want->origin[w].file, got->origin[g].file);
     assert_int_equal(want->origin[w].offset, got->origin[g].offset);
+    assert_int_equal(want->origin[w].record, got->origin[g].record);
     assert_int_equal(want->flag[want->flag_splits[w]], got->flag[got->flag_splits[g]]);
     const int32_t from = want->list_splits[w], count = want->list_splits[w + 1] - from, at = got->list_splits[g];
     assert_int_equal(got->list_splits[g + 1] - at, count);

@@ -39,7 +39,7 @@ static void read_column(const hr__packed *packed, const hr__packed_column *c, co
     if (f->dtype == HR_STRING)
         for (int64_t i = 0; i < c->count; i++) read_all(c->values + c->ends[i], c->ends[i + 1] - c->ends[i]);
     else
-        read_all(c->values, (size_t)c->count * hr_dtype_size(f->dtype));
+        read_all(c->values, (size_t)c->count * (size_t)c->width);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -140,12 +140,15 @@ static void cached_rows_are_shuffled_and_batched_as_fresh_ones(void **state)
     (void)state;
     static run want, got;
     const way ways[] = {{.unit_rows = 7}, {.unit_rows = 300, .workers = 2}, {.workers = 2}};
-    for (int text = 0; text < 2; text++)
+    for (int kind = 0; kind < 4; kind++)
         for (int w = 0; w < 3; w++) {
-            hr_dataset *ds = text ? wide_text_rows(hr_range(1000)) : wide_rows(hr_range(1000));
+            const char *file = kind & 1 ? "shuffled.rows" : NULL;
+            hr_dataset *ds = kind & 2 ? wide_text_rows(hr_range(1000)) : wide_rows(hr_range(1000));
             hr_dataset *fresh = hr_repeat(hr_skip(hr_dataset_ref(ds), 0), .count = HR_I64(3));
+            hr_dataset *kept = hr_repeat(hr_cache(ds, .file = file), .count = HR_I64(3));
+            remove("shuffled.rows");
             run_all(&want, hr_batch(hr_shuffle(fresh, 300), 64), ways[w]);
-            run_all(&got, hr_batch(hr_shuffle(hr_repeat(hr_cache(ds), .count = HR_I64(3)), 300), 64), ways[w]);
+            run_all(&got, hr_batch(hr_shuffle(kept, 300), 64), ways[w]);
             assert_int_equal(want.count, 47);
             assert_same_run(&want, &got);
         }
