@@ -75,9 +75,9 @@ static const double SELU_SCALE = 1.0507009873554804934193349852946,
     LOOP(softsign, T, T, S, x / (1 + F(fabs)(x)))                                                                      \
     LOOP2(sigmoid_grad, T, S, y *x *(1 - x))                                                                           \
     LOOP2(tanh_grad, T, S, y *(1 - x * x))                                                                             \
-    LOOP2(sqrt_grad, T, S, y *(T)0.5 / x)                                                                              \
-    LOOP2(rsqrt_grad, T, S, y *(T)-0.5 * x * x * x)                                                                    \
-    LOOP2(reciprocal_grad, T, S, -y *x *x)                                                                             \
+    LOOP2(sqrt_grad, T, S, y == 0 ? 0 : y * (T)0.5 / x)                                                                \
+    LOOP2(rsqrt_grad, T, S, y == 0 ? 0 : y * (T)-0.5 * x * x * x)                                                      \
+    LOOP2(reciprocal_grad, T, S, y == 0 ? 0 : -y * x * x)                                                              \
     LOOP2(relu_grad, T, S, y > 0 ? x : 0)                                                                              \
     LOOP2(relu6_grad, T, S, x *(T)(y > 0 && y < 6))                                                                    \
     LOOP2(elu_grad, T, S, y < 0 ? x * (y + 1) : x)                                                                     \

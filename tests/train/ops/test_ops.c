@@ -72,6 +72,20 @@ static void one_hot_leaves_out_what_is_out_of_range(void **state)
     hr_tensor_clear(&out);
 }
 
+/* At 0 and at NaN a root and a reciprocal have no slope, but what does not depend on them has none of it either. */
+static void no_gradient_stays_none_where_there_is_no_slope(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"SqrtGrad", "RsqrtGrad", "ReciprocalGrad"};
+    const float y[] = {0, INFINITY, NAN}, none[3] = {0};
+    const hr_tensor of = hr_tensor_of(HR_FLOAT, HR_SHAPE(3), y), by = hr_tensor_of(HR_FLOAT, HR_SHAPE(3), none);
+    for (int i = 0; i < 3; i++) {
+        hr_tensor out = value_of(hr_new_node(g, ops[i], HR_INPUTS(hr_const(g, &of), hr_const(g, &by))));
+        assert_memory_equal(out.data, none, sizeof none);
+        hr_tensor_clear(&out);
+    }
+}
+
 /* Runs the node with `value` for the placeholder `input`, whose shape is not known before. */
 static void expect_refusal(hr_node node, hr_node input, hr_tensor value)
 {
@@ -149,8 +163,11 @@ static void truncated_ones_lie_within_two_deviations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(argmin_is_the_first_of_the_least),         TEST(one_hot_leaves_out_what_is_out_of_range),
-        TEST(scalars_and_vectors_have_their_rank),      TEST(normal_values_have_mean_0_and_deviation_1),
+        TEST(argmin_is_the_first_of_the_least),
+        TEST(one_hot_leaves_out_what_is_out_of_range),
+        TEST(no_gradient_stays_none_where_there_is_no_slope),
+        TEST(scalars_and_vectors_have_their_rank),
+        TEST(normal_values_have_mean_0_and_deviation_1),
         TEST(truncated_ones_lie_within_two_deviations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
