@@ -111,6 +111,7 @@ hr_status bench_columns_pass(pass *p, bench_columns *c)
     }
     p->seconds = bench_seconds() - start;
     sum += seen;
+    (void)sum;
     if (used == HR_OK && st != HR_END) p->error = *hr_iterator_error(it);
     hr_iterator_free(it);
     if (used != HR_OK) return used;

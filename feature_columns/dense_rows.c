@@ -104,9 +104,22 @@ AVX512 static void one_hot_avx512(const int64_t *ids, int64_t rows, int64_t buck
 }
 #endif
 
+/* The weights of a linear model. */
+static void gather_scalars(const float *table, const int64_t *ids, int64_t rows, float *out, int64_t stride)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        fetch(table, 1, ids, r + AHEAD, rows);
+        out[r * stride] = table[ids[r]];
+    }
+}
+
 void hr__gather_rows(const float *table, int64_t dimension, const int64_t *ids, int64_t rows, float *out,
                      int64_t stride)
 {
+    if (dimension == 1) {
+        gather_scalars(table, ids, rows, out, stride);
+        return;
+    }
 #if defined(__x86_64__)
     if (hr__cpu_has(HR__AVX512)) {
         gather_avx512(table, dimension, ids, rows, out, stride);

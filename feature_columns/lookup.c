@@ -1,35 +1,58 @@
-/* The arithmetic of embeddings. The order of the additions is that of TensorFlow's SparseSegment kernels, so that
- * float32 results are the same bits: up to 9 rows from the first to the last; of more, the odd ones first, then blocks
- * of 8, each summed by itself. */
+/* The arithmetic of embeddings. The order of the additions is that of TensorFlow, so that float32 results are the same
+ * bits (sum_rows.h). */
 #include "feature_columns/dense_rows.h"
 #include "feature_columns/internal.h"
+#include "feature_columns/sum_rows.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { STACK_FLOATS = 1024, AHEAD = 24 };
+enum { STACK_VALUES = 64, STACK_FLOATS = 1024, AHEAD = 48, MOST_FETCHED = 64 /* floats of a table row */ };
 
-/* One row of ids, and memory for a clipped table row and for a block's sum. */
-typedef struct segment {
+/* What of a row of ids counts: their table rows, clipped if they must be, and weights. Memory for the longest row. */
+typedef struct bag {
     const hr_lookup *lookup;
-    const int64_t *ids;
-    const float *weights; /* NULL: none */
-    int64_t next, end;
-    float *clipped, *block;
-} segment;
+    hr__sum_rows_fn *sum;
+    const float **row;
+    float *weights, *clipped; /* NULL: none */
+    int64_t count;
+    const float *stack_row[STACK_VALUES];
+    float stack_weights[STACK_VALUES], stack_clipped[STACK_FLOATS];
+    void *memory;
+} bag;
 
 static bool weighs(const hr_lookup *lookup, const float *weights, int64_t i)
 {
     return !weights || lookup->combiner == HR_SUM || weights[i] > 0;
 }
 
-static bool counts(const segment *s, int64_t i) { return s->ids[i] >= 0 && weighs(s->lookup, s->weights, i); }
-
-static int64_t count_kept(const segment *s)
+/* Of an id that is none, the first one: it is not read. */
+static const float *table_row(const hr_lookup *lookup, int64_t id)
 {
-    int64_t kept = 0;
-    for (int64_t i = s->next; i < s->end; i++) kept += counts(s, i);
-    return kept;
+    return lookup->table + ((uint64_t)id < (uint64_t)lookup->buckets ? id : 0) * lookup->dimension;
+}
+
+static hr_status open_bag(bag *b, const hr_lookup *lookup, const float *weights, const int32_t *splits, int64_t rows,
+                          hr_error *err)
+{
+    int64_t longest = 0;
+    for (int64_t r = 0; r < rows; r++)
+        longest = splits[r + 1] - splits[r] > longest ? splits[r + 1] - splits[r] : longest;
+    const int64_t clipped = lookup->max_norm > 0 ? longest * lookup->dimension : 0;
+    b->lookup = lookup;
+    b->sum = hr__sum_rows_choose();
+    b->row = b->stack_row;
+    b->weights = weights ? b->stack_weights : NULL;
+    b->clipped = b->stack_clipped;
+    b->memory = NULL;
+    if (longest <= STACK_VALUES && clipped <= STACK_FLOATS) return HR_OK;
+    b->memory =
+        hr_malloc((size_t)longest * (sizeof *b->row + sizeof *b->weights) + (size_t)clipped * sizeof *b->clipped);
+    if (!b->memory) return hr_no_memory(err, "an embedding lookup");
+    b->row = b->memory;
+    b->clipped = (float *)(b->row + longest);
+    if (weights) b->weights = b->clipped + clipped;
+    return HR_OK;
 }
 
 /* Times max_norm, by the larger of norm and max_norm: what clip_by_norm computes. */
@@ -42,64 +65,51 @@ static const float *clip(const hr_lookup *lookup, const float *row, float *clipp
     return clipped;
 }
 
-/* The table row of the next id that counts, and that id's place. */
-static const float *next_row(segment *s, int64_t *place)
+/* Large tables lie outside of the caches: the rows of ids further on are fetched meanwhile. */
+static void fetch(const hr_lookup *lookup, const int64_t *ids, int64_t from, int64_t to, int64_t end)
 {
-    while (!counts(s, s->next)) s->next++;
-    *place = s->next++;
-    const float *row = s->lookup->table + s->ids[*place] * s->lookup->dimension;
-    return s->lookup->max_norm > 0 ? clip(s->lookup, row, s->clipped) : row;
-}
-
-static void sum_rows(segment *s, int64_t count, float *restrict sum)
-{
-    const int64_t dimension = s->lookup->dimension;
-    int64_t place;
-    memcpy(sum, next_row(s, &place), (size_t)dimension * sizeof *sum);
-    for (int64_t i = 1; i < count; i++) {
-        const float *row = next_row(s, &place);
-        for (int64_t d = 0; d < dimension; d++) sum[d] += row[d];
+    if (to > end) to = end;
+    for (int64_t i = from; i < to; i++) {
+        const float *row = table_row(lookup, ids[i]);
+        for (int64_t d = 0; d < lookup->dimension && d < MOST_FETCHED; d += 16) __builtin_prefetch(row + d);
     }
 }
 
-static void divide(float *sum, int64_t dimension, float by)
+/* Without a branch: which ids count is not to be foreseen. */
+static void collect(bag *b, const int64_t *ids, const float *weights, int64_t first, int64_t end)
 {
-    for (int64_t d = 0; d < dimension; d++) sum[d] /= by;
-}
-
-static int64_t first_block(int64_t count)
-{
-    if (count < 10) return count;
-    int64_t odd = count % 8;
-    return odd < 2 ? odd + 8 : odd;
-}
-
-static void combine_plain(segment *s, int64_t count, float *out)
-{
-    const int64_t dimension = s->lookup->dimension;
-    int64_t done = first_block(count);
-    sum_rows(s, done, out);
-    for (; done < count; done += 8) {
-        sum_rows(s, 8, s->block);
-        for (int64_t d = 0; d < dimension; d++) out[d] += s->block[d];
+    const hr_lookup *l = b->lookup;
+    b->count = 0;
+    for (int64_t i = first; i < end; i++) {
+        b->row[b->count] = table_row(l, ids[i]);
+        if (weights) b->weights[b->count] = weights[i];
+        b->count += ids[i] >= 0 && weighs(l, weights, i);
     }
-    if (count == 1 || s->lookup->combiner == HR_SUM) return;
-    divide(out, dimension, s->lookup->combiner == HR_MEAN ? (float)count : sqrtf((float)count));
+    for (int64_t i = 0; i < b->count && l->max_norm > 0; i++)
+        b->row[i] = clip(l, b->row[i], b->clipped + i * l->dimension);
 }
 
-static void combine_weighted(segment *s, int64_t count, float *out)
+/* What the sum is divided by; 1: the sum is the result. */
+static float divisor(const bag *b)
 {
-    const int64_t dimension = s->lookup->dimension;
-    float total = 0, squares = 0;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t place;
-        const float *row = next_row(s, &place), weight = s->weights[place];
-        for (int64_t d = 0; d < dimension; d++) out[d] = i == 0 ? row[d] * weight : out[d] + row[d] * weight;
-        total += weight;
-        squares += weight * weight;
+    const hr_combiner combiner = b->lookup->combiner;
+    if (combiner == HR_SUM) return 1;
+    if (!b->weights) return combiner == HR_MEAN ? (float)b->count : sqrtf((float)b->count);
+    float sum = 0;
+    for (int64_t i = 0; i < b->count; i++) sum += combiner == HR_MEAN ? b->weights[i] : b->weights[i] * b->weights[i];
+    return combiner == HR_MEAN ? sum : sqrtf(sum);
+}
+
+static void combine(const bag *b, float *out)
+{
+    const int64_t dimension = b->lookup->dimension;
+    if (b->count == 0) {
+        memset(out, 0, (size_t)dimension * sizeof *out);
+        return;
     }
-    if (s->lookup->combiner == HR_MEAN) divide(out, dimension, total);
-    if (s->lookup->combiner == HR_SQRTN) divide(out, dimension, sqrtf(squares));
+    b->sum(b->row, b->weights, b->count, dimension, out);
+    const float by = divisor(b);
+    for (int64_t d = 0; d < dimension && by != 1; d++) out[d] /= by;
 }
 
 /* Almost always all are in range: that is asked without looking at rows. An id without weight is not looked up, and may
@@ -107,10 +117,10 @@ static void combine_weighted(segment *s, int64_t count, float *out)
 static hr_status check_ids(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
                            int64_t rows, hr_error *err)
 {
-    int64_t largest = -1;
-    for (int64_t i = rows > 0 ? splits[0] : 0; rows > 0 && i < splits[rows]; i++)
-        largest = ids[i] > largest ? ids[i] : largest;
-    for (int64_t r = 0; largest >= lookup->buckets && r < rows; r++)
+    int64_t beyond = 0;
+    for (int64_t i = splits[0]; i < splits[rows]; i++)
+        beyond |= (int64_t)((uint64_t)lookup->buckets - 1 - (uint64_t)ids[i]) & ~ids[i];
+    for (int64_t r = 0; beyond < 0 && r < rows; r++)
         for (int64_t i = splits[r]; i < splits[r + 1]; i++)
             if (ids[i] >= lookup->buckets && weighs(lookup, weights, i))
                 return hr_fail(err, HR_INVALID_ARGUMENT, "column.id_range",
@@ -119,40 +129,11 @@ static hr_status check_ids(const hr_lookup *lookup, const int64_t *ids, const fl
     return HR_OK;
 }
 
-/* Large tables lie outside of the caches: the rows of ids further on are fetched meanwhile. */
-static void prefetch_row(const hr_lookup *lookup, const int64_t *ids, int64_t at, int64_t end)
-{
-    if (at >= end || ids[at] < 0 || ids[at] >= lookup->buckets) return;
-    const float *row = lookup->table + ids[at] * lookup->dimension;
-    for (int64_t d = 0; d < lookup->dimension && d < 64; d += 16) __builtin_prefetch(row + d);
-}
-
-/* Most rows have one id, and its table row is the result. */
-static bool copy_single(const segment *s, float *out)
-{
-    if (s->end - s->next != 1 || s->weights || s->lookup->max_norm > 0 || s->ids[s->next] < 0) return false;
-    const float *row = s->lookup->table + s->ids[s->next] * s->lookup->dimension;
-    for (int64_t d = 0; d < s->lookup->dimension; d++) out[d] = row[d];
-    return true;
-}
-
-static void combine_row(segment *s, float *out)
-{
-    if (copy_single(s, out)) return;
-    int64_t count = count_kept(s);
-    if (count == 0)
-        memset(out, 0, (size_t)s->lookup->dimension * sizeof *out);
-    else if (s->weights)
-        combine_weighted(s, count, out);
-    else
-        combine_plain(s, count, out);
-}
-
 /* Every row has one id that counts, and its table row is the result. */
 static bool is_gather(const hr_lookup *lookup, const int64_t *ids, const float *weights, const int32_t *splits,
                       int64_t rows)
 {
-    return !weights && lookup->max_norm <= 0 && rows > 0 && hr__one_each(splits, rows) &&
+    return !weights && lookup->max_norm <= 0 && hr__one_each(splits, rows) &&
            hr__ids_fit(ids + splits[0], rows, lookup->buckets);
 }
 
@@ -160,22 +141,21 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
                           int64_t rows, float *out, hr_error *err)
 {
     const int64_t dimension = lookup->dimension, stride = lookup->stride ? lookup->stride : dimension;
+    if (rows < 1) return HR_OK;
     if (is_gather(lookup, ids, weights, splits, rows)) {
         hr__gather_rows(lookup->table, dimension, ids + splits[0], rows, out, stride);
         return HR_OK;
     }
     HR_TRY(check_ids(lookup, ids, weights, splits, rows, err));
-    float stack[STACK_FLOATS], *memory = stack;
-    if (dimension > STACK_FLOATS / 2) memory = hr_calloc((size_t)dimension, 2 * sizeof *memory);
-    if (!memory) return hr_no_memory(err, "an embedding lookup");
-    segment s = {lookup, ids, weights, 0, 0, memory, memory + dimension};
+    bag b;
+    HR_TRY(open_bag(&b, lookup, weights, splits, rows, err));
+    fetch(lookup, ids, splits[0], splits[0] + AHEAD, splits[rows]);
     for (int64_t r = 0; r < rows; r++, out += stride) {
-        s.next = splits[r];
-        s.end = splits[r + 1];
-        prefetch_row(lookup, ids, s.next + AHEAD, splits[rows]);
-        combine_row(&s, out);
+        fetch(lookup, ids, splits[r] + AHEAD, splits[r + 1] + AHEAD, splits[rows]);
+        collect(&b, ids, weights, splits[r], splits[r + 1]);
+        combine(&b, out);
     }
-    if (memory != stack) hr_free(memory);
+    hr_free(b.memory);
     return HR_OK;
 }
 

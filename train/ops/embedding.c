@@ -59,35 +59,6 @@ static void look_up_rows(int64_t first, int64_t last, void *user)
         atomic_store_explicit(l->failed, true, memory_order_relaxed);
 }
 
-enum { AHEAD = 48 };
-
-static void fetch(const lookup *l, int64_t id)
-{
-    if (id >= 0 && id < l->table.buckets) __builtin_prefetch(l->table.table + id);
-}
-
-/* Width 1 and plain sums: the linear model. */
-static void sum_scalars(int64_t first, int64_t last, void *user)
-{
-    const lookup *l = user;
-    const float *table = l->table.table;
-    const int32_t end = l->splits[last];
-    for (int64_t r = first; r < last; r++) {
-        float sum = 0;
-        for (int32_t i = l->splits[r]; i < l->splits[r + 1]; i++) {
-            const int64_t id = l->ids[i];
-            if (i + AHEAD < end) fetch(l, l->ids[i + AHEAD]);
-            if (id < 0) continue;
-            if (id >= l->table.buckets) {
-                atomic_store_explicit(l->failed, true, memory_order_relaxed);
-                return;
-            }
-            sum += l->weights ? table[id] * l->weights[i] : table[id];
-        }
-        l->out[r] = sum;
-    }
-}
-
 static hr_status describe(hr_kernel *k, int offset, lookup *l, hr_error *err)
 {
     const lookup_state *st = k->state;
@@ -115,12 +86,8 @@ static hr_status lookup_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, dim), &out, err));
     l.out = out->data;
     l.failed = &failed;
-    const bool plain = dim == 1 && l.table.combiner == HR_SUM && l.table.max_norm <= 0;
     const double each = rows ? (double)k->input[1]->count / (double)rows : 0;
-    if (plain)
-        hr_kernel_parallel(k, rows, each * 2 + 3, sum_scalars, &l);
-    else if (dim > 0)
-        hr_kernel_parallel(k, rows, each * ((double)dim * .2 + 6) + 10, look_up_rows, &l);
+    if (dim > 0) hr_kernel_parallel(k, rows, each * ((double)dim * .06 + 3) + 3, look_up_rows, &l);
     if (!failed) return HR_OK;
     HR_TRY(hr_combine_rows(&l.table, l.ids, l.weights, l.splits, rows, l.out, err)); /* for the first error, in order */
     return hr_fail(err, HR_INTERNAL, "graph.kernel", "an embedding lookup failed");
