@@ -32,7 +32,8 @@ HR_API hr_status hr__column_list_from_config(hr__config_columns *c, const hr__no
                                              hr_error *err);
 HR_API void hr__column_list_free(hr_column_list *list);
 
-/* All columns of the section in the order of the file, and their names there. Borrow from `c`. */
+/* All columns of the section in the order of the file, and their names there, which are one for those that a mapping makes
+ * together. Borrow from `c`. */
 HR_API hr_column_list hr__config_columns_list(const hr__config_columns *c);
 HR_API const char *const *hr__config_columns_names(const hr__config_columns *c);
 
@@ -45,7 +46,7 @@ HR_API hr_status hr__columns_write(hr_column_list columns, const char *const *na
 
 typedef struct hr__column_writer hr__column_writer; /* feature_columns/config_write.h */
 
-/* `read` makes a column of a mapping that has the key `word`. `name` is the column's name in the file, NULL in a list.
+/* `read` makes a column, or several, of a mapping that has the key `word`. `name` is the column's name in the file, NULL in a list.
  * Gives *out, which may have failed. `write` says, pair by pair, the mapping that makes the column. */
 typedef struct hr__column_config {
     const hr_column_kind *const *kinds; /* that it makes; ends with NULL */
@@ -53,6 +54,7 @@ typedef struct hr__column_config {
     const char *const *keys; /* all that the mapping may have; ends with NULL */
     hr_status (*read)(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
                       hr_error *err);
+    int64_t (*columns)(const hr__node *map); /* how many the mapping makes, which `out` has room for; NULL: one */
     void (*write)(hr__column_writer *w, const hr_feature_column *column);
 } hr__column_config;
 

@@ -10,15 +10,18 @@
 
 typedef struct entry {
     const hr_feature_column *column;
-    char *name; /* in the section */
+    char *name;  /* in the section */
+    bool joined; /* one mapping makes it together with the entry before it */
 } entry;
 
 struct hr__column_writer {
     hr__text text;
     entry *entry;
     int entries, capacity;
-    const char *own_name; /* of the column that is being written */
-    bool first;           /* item of the list or pair of the mapping */
+    const char *own_name;              /* of the column that is being written */
+    int at;                            /* its entry */
+    const hr_feature_column **sources; /* of hr__write_sources */
+    bool first;                        /* item of the list or pair of the mapping */
     hr_status status;
     hr_error *err;
 };
@@ -225,6 +228,28 @@ void hr__write_item_column(hr__column_writer *w, const hr_feature_column *column
     hr__text_free(&text);
 }
 
+void hr__write_item_name(hr__column_writer *w, const hr_feature_column *column)
+{
+    const char *name = name_of(w, column);
+    hr__write_item_text(w, (hr_view){name, (int64_t)strlen(name)});
+}
+
+const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *count)
+{
+    int end = w->at + 1;
+    while (end < w->entries && w->entry[end].joined) end++;
+    *count = 1;
+    const hr_feature_column **grown = hr_realloc(w->sources, (size_t)(end - w->at) * sizeof *grown);
+    if (!grown) {
+        fail(w, hr_no_memory(w->err, "columns as a text"));
+        return NULL;
+    }
+    w->sources = grown;
+    *count = end - w->at;
+    for (int i = 0; i < *count; i++) grown[i] = hr_feature_column_source(w->entry[w->at + i].column, 0);
+    return grown;
+}
+
 void hr__write_source(hr__column_writer *w, const char *key, const hr_feature_column *column)
 {
     put_key(w, key);
@@ -257,7 +282,7 @@ static char *own_name(const hr__column_writer *w, const char *name)
     return own;
 }
 
-static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column, const char *name)
+static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column, const char *name, bool joined)
 {
     if (!name && is_known(w, column)) return HR_OK;
     if (w->entries == w->capacity) {
@@ -267,9 +292,9 @@ static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column
         w->entry = grown;
         w->capacity = capacity;
     }
-    char *own = own_name(w, name ? name : hr_feature_column_info(column)->name);
+    char *own = joined ? hr_strdup(name) : own_name(w, name ? name : hr_feature_column_info(column)->name);
     if (!own) return hr_no_memory(w->err, "columns as a text");
-    w->entry[w->entries++] = (entry){column, own};
+    w->entry[w->entries++] = (entry){column, own, joined};
     return HR_OK;
 }
 
@@ -279,7 +304,7 @@ static hr_status add_sources(hr__column_writer *w)
     const hr_feature_column *source;
     for (int i = 0; i < w->entries; i++)
         for (int k = 0; (source = hr_feature_column_source(w->entry[i].column, k)); k++)
-            HR_TRY(add_entry(w, source, NULL));
+            HR_TRY(add_entry(w, source, NULL, false));
     return HR_OK;
 }
 
@@ -289,6 +314,8 @@ static void write_columns(hr__column_writer *w)
     for (int i = 0; i < w->entries && w->status == HR_OK; i++) {
         const hr_feature_column *column = w->entry[i].column;
         const hr__column_config *config = hr__config_of_kind(hr_feature_column_kind(column));
+        if (w->entry[i].joined) continue;
+        w->at = i;
         w->own_name = w->entry[i].name;
         w->first = true;
         if (!config) {
@@ -376,7 +403,8 @@ static hr_status add_listed(hr__column_writer *w, hr_column_list columns, const 
         const hr_error *failed = hr_feature_column_error(columns.column[i]);
         if (failed && w->err) *w->err = *failed;
         if (failed) return failed->code;
-        HR_TRY(add_entry(w, columns.column[i], names ? names[i] : NULL));
+        const bool joined = names && i > 0 && strcmp(names[i], names[i - 1]) == 0;
+        HR_TRY(add_entry(w, columns.column[i], names ? names[i] : NULL, joined));
     }
     return add_sources(w);
 }
@@ -397,6 +425,7 @@ hr_status hr__columns_write(hr_column_list columns, const char *const *names, co
     hr__text_free(&w.text);
     for (int i = 0; i < w.entries; i++) hr_free(w.entry[i].name);
     hr_free(w.entry);
+    hr_free(w.sources);
     return st;
 }
 

@@ -31,7 +31,12 @@ void hr__write_begin_list(hr__column_writer *w, const char *key);
 void hr__write_item_text(hr__column_writer *w, hr_view text);
 void hr__write_item_int(hr__column_writer *w, int64_t value);
 void hr__write_item_column(hr__column_writer *w, const hr_feature_column *column); /* "column NAME" */
+void hr__write_item_name(hr__column_writer *w, const hr_feature_column *column);   /* NAME */
 void hr__write_end_list(hr__column_writer *w);
+
+/* The first sources of the column that is written and of those that its mapping makes together with it. Lends them until the
+ * next call; NULL: no memory, and *count is 1. */
+const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *count);
 
 /* The same as "column NAME", where a field could stand as well. */
 void hr__write_source(hr__column_writer *w, const char *key, const hr_feature_column *column);

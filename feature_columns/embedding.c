@@ -1,24 +1,13 @@
-/* embedding_column and shared_embeddings: rows of a table of weights, looked up by ids and combined. The pipeline passes
+/* embedding_column: rows of a table of weights, looked up by ids and combined. The pipeline passes
  * the ids on; the table and the lookup (hr_combine_rows) are the trainer's. */
-#include "feature_columns/config_write.h"
+#include "feature_columns/embedding.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct embedding_spec {
-    int64_t dimension;
-    hr_combiner combiner;
-    float mean, stddev, max_norm, minval, maxval;
-    hr_table_initializer initializer;
-    bool has_stddev, trainable, v1;
-    const char *checkpoint, *tensor;
-    const char *shared_name; /* NULL: a table of this column alone */
-} embedding_spec;
-
-static hr_status embedding_copy(void *spec, hr_error *err)
+hr_status hr__embedding_copy(void *spec, hr_error *err)
 {
-    embedding_spec *s = spec;
+    hr__embedding_spec *s = spec;
     bool both = s->checkpoint && s->tensor, none = !s->checkpoint && !s->tensor;
     const char *shared_name = s->shared_name;
     s->shared_name = hr_strdup(shared_name);
@@ -32,17 +21,20 @@ static hr_status embedding_copy(void *spec, hr_error *err)
     return copied ? HR_OK : hr_no_memory(err, "embedding_column");
 }
 
-static void embedding_free(void *spec)
+void hr__embedding_free(void *spec)
 {
-    embedding_spec *s = spec;
+    hr__embedding_spec *s = spec;
     hr_free((void *)(uintptr_t)s->checkpoint);
     hr_free((void *)(uintptr_t)s->tensor);
     hr_free((void *)(uintptr_t)s->shared_name);
 }
 
-static const char *who(const embedding_spec *s) { return s->shared_name ? "shared_embeddings" : "embedding_column"; }
+static const char *who(const hr__embedding_spec *s)
+{
+    return s->shared_name ? "shared_embeddings" : "embedding_column";
+}
 
-static hr_status check_arguments(const embedding_spec *s, const char *name, hr_error *err)
+static hr_status check_arguments(const hr__embedding_spec *s, const char *name, hr_error *err)
 {
     if (s->dimension < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dimension", "%s of '%s': expected dimension > 0, got %lld",
@@ -64,10 +56,10 @@ static hr_status check_arguments(const embedding_spec *s, const char *name, hr_e
     return HR_OK;
 }
 
-static hr_status embedding_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
-                                    hr_error *err)
+hr_status hr__embedding_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                 hr_error *err)
 {
-    const embedding_spec *s = spec;
+    const hr__embedding_spec *s = spec;
     HR_TRY(hr__check_categorical(who(s), source[0], err));
     const hr_column_info *ids = hr_feature_column_info(source[0]);
     HR_TRY(check_arguments(s, ids->name, err));
@@ -104,15 +96,15 @@ static hr_status embedding_describe(const void *spec, const hr_feature_column *c
 const hr_column_kind hr_column_kind_embedding = {
     .head = HR_COLUMN_HEAD,
     .name = "embedding_column",
-    .spec_size = sizeof(embedding_spec),
-    .spec_copy = embedding_copy,
-    .spec_free = embedding_free,
-    .describe = embedding_describe,
+    .spec_size = sizeof(hr__embedding_spec),
+    .spec_copy = hr__embedding_copy,
+    .spec_free = hr__embedding_free,
+    .describe = hr__embedding_describe,
 };
 
-static embedding_spec spec_of(int64_t dimension, const hr_embedding_column_opts *o, const char *shared_name)
+hr__embedding_spec hr__embedding_spec_of(int64_t dimension, const hr_embedding_column_opts *o, const char *shared_name)
 {
-    return (embedding_spec){
+    return (hr__embedding_spec){
         .dimension = dimension,
         .combiner = o->combiner,
         .mean = o->mean,
@@ -133,114 +125,8 @@ hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int6
                                             const hr_embedding_column_opts *opts)
 {
     const hr_embedding_column_opts o = HR__OPTIONS(hr_embedding_column_opts, opts);
-    const embedding_spec spec = spec_of(dimension, &o, NULL);
+    const hr__embedding_spec spec = hr__embedding_spec_of(dimension, &o, NULL);
     return hr_feature_column_new(&hr_column_kind_embedding, &spec, &categorical, 1);
-}
-
-/* ---- one table for several columns ---- */
-
-static const hr_column_kind shared_kind = {
-    .head = HR_COLUMN_HEAD,
-    .name = "shared_embeddings",
-    .spec_size = sizeof(embedding_spec),
-    .spec_copy = embedding_copy,
-    .spec_free = embedding_free,
-    .describe = embedding_describe,
-};
-
-/* What a column is that gives ids, its weights aside. */
-static const char *kind_of_ids(const hr_feature_column *column)
-{
-    const hr_feature_column *own = column;
-    if (hr_feature_column_kind(column) == &hr_column_kind_weighted) own = hr_feature_column_source(column, 0);
-    return hr_feature_column_info(own)->kind;
-}
-
-/* The ids of one column must mean what those of another do. */
-static hr_status check_alike(hr_feature_column *const *categorical, int count, hr_error *err)
-{
-    for (int i = 0; i < count; i++) {
-        const hr_error *failed = hr_feature_column_error(categorical[i]);
-        if (failed) {
-            *err = *failed;
-            return failed->code;
-        }
-        HR_TRY(hr__check_categorical("shared_embeddings", categorical[i], err));
-        const hr_column_info *first = hr_feature_column_info(categorical[0]);
-        const hr_column_info *own = hr_feature_column_info(categorical[i]);
-        if (own->num_buckets != first->num_buckets)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
-                           "shared_embeddings: expected columns with equally many ids, got '%.60s' with %lld and "
-                           "'%.60s' with %lld",
-                           first->name, (long long)first->num_buckets, own->name, (long long)own->num_buckets);
-        if (strcmp(kind_of_ids(categorical[0]), kind_of_ids(categorical[i])) != 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
-                           "shared_embeddings: expected columns of one kind, got '%.60s', a %s, and '%.60s', a %s",
-                           first->name, kind_of_ids(categorical[0]), own->name, kind_of_ids(categorical[i]));
-    }
-    return HR_OK;
-}
-
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-/* The names of the columns, sorted, then what it is. Gives it (hr_free); NULL: no memory. */
-static char *name_of_table(hr_feature_column *const *categorical, int count)
-{
-    static const char tail[] = "shared_embedding";
-    const char **names = hr_malloc(((size_t)count + 1) * sizeof *names);
-    size_t size = sizeof tail;
-    for (int i = 0; names && i < count; i++) {
-        names[i] = hr_feature_column_info(categorical[i])->name;
-        size += strlen(names[i]) + 1;
-    }
-    char *name = names ? hr_malloc(size) : NULL;
-    char *at = name;
-    if (name) qsort(names, (size_t)count, sizeof *names, by_name);
-    for (int i = 0; name && i < count; i++) {
-        const size_t length = strlen(names[i]);
-        memcpy(at, names[i], length);
-        at[length] = '_';
-        at += length + 1;
-    }
-    if (name) memcpy(at, tail, sizeof tail);
-    hr_free(names);
-    return name;
-}
-
-void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
-                               hr_feature_column **out, const hr_shared_embeddings_opts *opts)
-{
-    const hr_shared_embeddings_opts o = HR__OPTIONS(hr_shared_embeddings_opts, opts);
-    hr_error err;
-    char *name = NULL;
-    hr_status status = check_alike(categorical, count, &err);
-    if (status == HR_OK)
-        name = o.shared_embedding_name ? hr_strdup(o.shared_embedding_name) : name_of_table(categorical, count);
-    if (status == HR_OK && !name) status = hr_no_memory(&err, "shared_embeddings");
-    const hr_embedding_column_opts table = {
-        .combiner = o.combiner,
-        .stddev = o.stddev,
-        .mean = o.mean,
-        .max_norm = o.max_norm,
-        .not_trainable = o.not_trainable,
-        .ckpt_to_load_from = o.ckpt_to_load_from,
-        .tensor_name_in_ckpt = o.tensor_name_in_ckpt,
-        .initializer = o.initializer,
-        .minval = o.minval,
-        .maxval = o.maxval,
-    };
-    embedding_spec spec = spec_of(dimension, &table, name);
-    spec.v1 = o.v1;
-    for (int i = 0; i < count; i++) {
-        if (status == HR_OK) {
-            out[i] = hr_feature_column_new(&shared_kind, &spec, &categorical[i], 1);
-        } else {
-            hr_feature_column *own = categorical[i];
-            out[i] = hr__failed_column(&err);
-            hr_feature_column_unref(own);
-        }
-    }
-    hr_free(name);
 }
 
 /* ---- {embedding: carrier, dimension: 8}; shared_embedding_name: the table that several of them look up ---- */
@@ -266,7 +152,7 @@ static hr_status read_initializer(const hr__node *map, hr_embedding_column_opts 
     return HR_OK;
 }
 
-static hr_status read_options(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
+static hr_status read_numbers(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
 {
     int64_t combiner = HR_MEAN;
     double max_norm = 0, mean = 0, deviation = -1;
@@ -288,33 +174,34 @@ static hr_status read_options(const hr__node *map, hr_embedding_column_opts *o, 
     return HR_OK;
 }
 
+hr_status hr__embedding_read(const hr__node *map, hr__embedding_words *out, hr_error *err)
+{
+    const hr__node *node;
+    *out = (hr__embedding_words){.o.struct_size = sizeof out->o};
+    HR_TRY(hr__node_need(map, "dimension", &node, err));
+    HR_TRY(hr__node_int64(node, 1, INT32_MAX, &out->dimension, err));
+    HR_TRY(read_numbers(map, &out->o, &out->stddev, err));
+    HR_TRY(read_initializer(map, &out->o, err));
+    HR_TRY(hr__config_bool(map, "v1", &out->v1, err));
+    return hr__config_text(map, "shared_embedding_name", &out->shared_name, err);
+}
+
 static hr_status read_embedding(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
                                 hr_error *err)
 {
     (void)name;
-    const hr__node *node;
-    int64_t dimension;
-    float stddev;
-    const char *shared_name = NULL;
-    bool v1 = false;
-    hr_embedding_column_opts o = {.struct_size = sizeof o};
-    HR_TRY(hr__node_need(map, "dimension", &node, err));
-    HR_TRY(hr__node_int64(node, 1, INT32_MAX, &dimension, err));
-    HR_TRY(read_options(map, &o, &stddev, err));
-    HR_TRY(read_initializer(map, &o, err));
-    HR_TRY(hr__config_bool(map, "v1", &v1, err));
-    HR_TRY(hr__config_text(map, "shared_embedding_name", &shared_name, err));
+    hr__embedding_words words;
+    HR_TRY(hr__embedding_read(map, &words, err));
     HR_TRY(hr__config_reference(c, hr__node_get(map, "embedding"), out, err));
-    embedding_spec spec = spec_of(dimension, &o, shared_name);
-    spec.v1 = v1;
-    *out = hr_feature_column_new(shared_name ? &shared_kind : &hr_column_kind_embedding, &spec, out, 1);
+    hr__embedding_spec spec = hr__embedding_spec_of(words.dimension, &words.o, words.shared_name);
+    spec.v1 = words.v1;
+    *out = words.shared_name ? hr__shared_embedding_new(&spec, *out)
+                             : hr_feature_column_new(&hr_column_kind_embedding, &spec, out, 1);
     return HR_OK;
 }
 
-static void write_embedding(hr__column_writer *w, const hr_feature_column *column)
+void hr__embedding_write(hr__column_writer *w, const hr__embedding_spec *s, bool with_name)
 {
-    const embedding_spec *s = hr_feature_column_spec(column);
-    hr__write_column(w, "embedding", hr_feature_column_source(column, 0));
     hr__write_int(w, "dimension", s->dimension);
     if (s->combiner != HR_MEAN) hr__write_text(w, "combiner", combiners[s->combiner]);
     if (s->max_norm > 0) hr__write_float(w, "max_norm", s->max_norm);
@@ -323,7 +210,7 @@ static void write_embedding(hr__column_writer *w, const hr_feature_column *colum
     if (!s->trainable) hr__write_false(w, "trainable");
     if (s->checkpoint) hr__write_text(w, "ckpt_to_load_from", s->checkpoint);
     if (s->tensor) hr__write_text(w, "tensor_name_in_ckpt", s->tensor);
-    if (s->shared_name) hr__write_text(w, "shared_embedding_name", s->shared_name);
+    if (with_name) hr__write_text(w, "shared_embedding_name", s->shared_name);
     if (s->v1) hr__write_true(w, "v1");
     if (s->initializer == HR_TABLE_TRUNCATED_NORMAL) return;
     hr__write_text(w, "initializer", initializers[s->initializer]);
@@ -332,12 +219,16 @@ static void write_embedding(hr__column_writer *w, const hr_feature_column *colum
     hr__write_float(w, "maxval", s->maxval);
 }
 
+static void write_embedding(hr__column_writer *w, const hr_feature_column *column)
+{
+    hr__write_column(w, "embedding", hr_feature_column_source(column, 0));
+    hr__embedding_write(w, hr_feature_column_spec(column), false);
+}
+
 const hr__column_config hr__column_config_embedding = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_embedding, &shared_kind, NULL},
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_embedding, NULL},
     .word = "embedding",
-    .keys = (const char *const[]){"embedding", "dimension", "combiner", "max_norm", "mean", "stddev", "trainable",
-                                  "ckpt_to_load_from", "tensor_name_in_ckpt", "shared_embedding_name", "v1",
-                                  "initializer", "minval", "maxval", NULL},
+    .keys = (const char *const[]){"embedding", HR__EMBEDDING_KEYS, NULL},
     .read = read_embedding,
     .write = write_embedding,
 };

@@ -323,7 +323,7 @@ HR_API hr_status hr_column_set_parse(const char *name, const char *yaml, size_t 
 HR_API void hr_column_set_free(hr_column_set *set);  /* NULL: nothing */
 /* All columns in the order of the file, also those that others are made of. Borrows from the set. */
 HR_API hr_column_list hr_column_set_columns(const hr_column_set *set);
-/* The column of that name in the file; NULL: there is none. Borrows. */
+/* The column of that name in the file, the first one if a mapping makes several; NULL: there is none. Borrows. */
 HR_API hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name);
 HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* what the records hold. Borrows */
 

@@ -40,6 +40,29 @@ static const char good[] =
     "  temp_b: {bucketized: temp, boundaries: [20, 40]}\n"
     "list: [temp, cross, temp_b, indicator origin, {embedding: to, dimension: 8, combiner: sum}]\n";
 
+/* A name may stand for several columns, in a list for all of them, and nowhere for one. */
+static void a_name_of_shared_embeddings_lists_all_of_them(void **state)
+{
+    (void)state;
+    hr_column_list list;
+    hr_error err;
+    static const char shared[] = "columns:\n"
+                                 "  from: {hash_bucket: 9, field: origin}\n"
+                                 "  to: {hash_bucket: 9, field: dest}\n"
+                                 "  places: {shared_embeddings: [from, to], dimension: 4}\n";
+    char text[512];
+    snprintf(text, sizeof text, "%slist: [places, from, {shared_embeddings: [to], dimension: 2}]\n", shared);
+    assert_ok(read(text, &list, &err), &err);
+    static const char *const names[] = {"origin_shared_embedding", "dest_shared_embedding", "origin",
+                                        "dest_shared_embedding"};
+    assert_int_equal(list.count, 4);
+    for (int i = 0; i < 4; i++) assert_string_equal(hr_feature_column_info(list.column[i])->name, names[i]);
+    hr__column_list_free(&list);
+    snprintf(text, sizeof text, "%slist: [{indicator: places}]\n", shared);
+    assert_int_equal(read(text, &list, &err), HR_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.text, "expected one column, found 'places', which makes 2"));
+}
+
 static void every_kind_of_item_makes_its_column(void **state)
 {
     (void)state;
@@ -115,6 +138,7 @@ static void no_allocation_failure_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_of_shared_embeddings_lists_all_of_them),
         cmocka_unit_test(every_kind_of_item_makes_its_column),
         cmocka_unit_test(mistakes_name_their_place_and_the_nearest_name),
         cmocka_unit_test(a_column_made_of_itself_is_refused),

@@ -3,6 +3,7 @@
 #include "tests/feature_columns/columns_testing.h"
 
 #include <headrace/io.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,61 @@ static void no_kind_is_left_out(void **state)
     for (int i = 0; i < columns.count; i++) hr_feature_column_unref(columns.column[i]);
 }
 
+static const char with_shared[] = "schema:\n"
+                                  "  int64: [dest, origin]\n"
+                                  "\n"
+                                  "columns:\n"
+                                  "  origin: {identity: 9}\n"
+                                  "  dest: {identity: 9}\n"
+                                  "  places: {shared_embeddings: [origin, dest], dimension: 8, combiner: sum}\n"
+                                  "  alone: {shared_embeddings: [dest], dimension: 2}\n"
+                                  "  named: {embedding: dest, dimension: 4, shared_embedding_name: table}\n"
+                                  "  both: {shared_embeddings: [origin, dest], dimension: 4, "
+                                  "shared_embedding_name: table, v1: true}\n";
+
+static void shared_embeddings_are_written_as_they_were_read(void **state)
+{
+    (void)state;
+    char *yaml;
+    hr_error err;
+    hr_column_set *set = parsed(with_shared);
+    const hr_column_list all = hr_column_set_columns(set);
+    assert_int_equal(all.count, 8);
+    for (int i = 2; i < 4; i++) {
+        const hr_table_info *table = &hr_feature_column_info(all.column[i])->table;
+        assert_string_equal(table->shared_name, "dest_origin_shared_embedding");
+        assert_true(table->dimension == 8 && table->combiner == HR_SUM);
+    }
+    assert_ptr_equal(hr_column_set_find(set, "places"), all.column[2]);
+    assert_ok(hr_column_set_to_yaml(set, &yaml, &err), &err);
+    assert_string_equal(yaml, with_shared);
+    hr_free(yaml);
+    hr_column_set_free(set);
+}
+
+static void assert_no_set(const char *columns, const char *part)
+{
+    char yaml[512];
+    hr_column_set *set;
+    hr_error err;
+    snprintf(yaml, sizeof yaml, "schema: {int64: [a, b]}\ncolumns:\n  a: {identity: 9}\n  b: {identity: 8}\n  %s\n",
+             columns);
+    assert_int_equal(hr_column_set_parse("f.yaml", yaml, strlen(yaml), &set, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(err.line, 5);
+    if (!strstr(err.text, part)) fail_msg("expected '%s' in: %s", part, err.text);
+}
+
+static void mistakes_in_shared_embeddings_are_named(void **state)
+{
+    (void)state;
+    assert_no_set("s: {shared_embeddings: [], dimension: 2}", "one column or several");
+    assert_no_set("s: {shared_embeddings: a, dimension: 2}", "expected");
+    assert_no_set("s: {shared_embeddings: [a, b], dimension: 2}", "equally many ids");
+    assert_no_set("s: {shared_embeddings: [a, c], dimension: 2}", "unknown column 'c'");
+    assert_no_set("s: {shared_embeddings: [a]}", "dimension");
+    assert_no_set("s: {shared_embeddings: [a, a], dimension: 2, size: 3}", "size");
+}
+
 static void a_file_keeps_its_names_and_types(void **state)
 {
     (void)state;
@@ -222,9 +278,14 @@ static void no_allocation_failure_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_column_comes_back_equal),           cmocka_unit_test(no_kind_is_left_out),
-        cmocka_unit_test(a_file_keeps_its_names_and_types),        cmocka_unit_test(what_a_file_cannot_say_is_an_error),
-        cmocka_unit_test(sets_without_their_sections_are_refused), cmocka_unit_test(no_allocation_failure_leaks),
+        cmocka_unit_test(every_column_comes_back_equal),
+        cmocka_unit_test(no_kind_is_left_out),
+        cmocka_unit_test(shared_embeddings_are_written_as_they_were_read),
+        cmocka_unit_test(mistakes_in_shared_embeddings_are_named),
+        cmocka_unit_test(a_file_keeps_its_names_and_types),
+        cmocka_unit_test(what_a_file_cannot_say_is_an_error),
+        cmocka_unit_test(sets_without_their_sections_are_refused),
+        cmocka_unit_test(no_allocation_failure_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
