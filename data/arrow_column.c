@@ -104,7 +104,7 @@ static bool is_plain(const hr__arrow_column *c)
 hr_status hr__arrow_column_open(const hr__arrow_type *type, const struct ArrowArray *table, hr__arrow_column *out,
                                 hr_error *err)
 {
-    int64_t rows;
+    int64_t rows = 0;
     *out = (hr__arrow_column){.type = type};
     HR_TRY(descend(type, table, out, &rows, err));
     out->entries = out->rows;
