@@ -61,6 +61,8 @@ hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
 /* Those of the arguments from number `first` up to `end`, one after the other. hr_file_list_clear also after a failure. */
 hr_status match_arguments_from(const command_call *call, int first, int end, hr_file_list *out, hr_error *err);
 hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err); /* from 0 on */
+/* Refuses files that are there, and CSV or JSON by their names: for commands that take records as they are. */
+hr_status need_tfrecords(const hr_file_list *files, hr_error *err);
 
 /* ---- saying what is wrong; all go to standard error ---- */
 

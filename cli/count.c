@@ -1,77 +1,97 @@
-/* headrace count: how many records files hold: by their index where it is valid, else by a pass over their lengths. */
-#include "cli/command.h"
+/* headrace count: how many records files hold: TFRecords by their index where it is valid, else by a pass over their lengths; rows of
+ * other formats by a pass over their text. */
+#include "cli/survey.h"
+#include "io/convert/rows.h"
+#include "io/survey.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Standard input has no index, and is passed over once. */
-static hr_status count_input(hr_compression compression, int64_t *records, hr_error *err)
-{
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = compression};
-    hr_record_reader *reader;
-    hr_status st;
-    HR_TRY(hr_record_reader_open("-", &opts, &reader, err));
-    for (*records = 0; (st = hr_record_skip(reader, 1, err)) == HR_OK;) ++*records;
-    hr_record_reader_free(reader);
-    return st == HR_END ? HR_OK : st;
-}
+typedef struct counted {
+    int64_t records;
+    hr_record_index *index; /* of TFRecords in files; NULL: none was needed */
+} counted;
 
-static void print_counts(const hr_file_list *files, hr_record_index *const *index)
+typedef struct counting {
+    survey_run survey;
+    counted *file; /* one each */
+} counting;
+
+/* ---- what came out ---- */
+
+static void print_counts(const counting *c)
 {
     int64_t total = 0;
+    const hr_file_list *files = &c->survey.files;
     for (int64_t i = 0; i < files->count; i++) {
-        total += hr_record_index_count(index[i]);
-        printf("%" PRId64 " %s\n", hr_record_index_count(index[i]), files->path[i]);
+        total += c->file[i].records;
+        printf("%" PRId64 " %s\n", c->file[i].records, files->path[i]);
     }
     if (files->count > 1) printf("%" PRId64 " total\n", total);
 }
 
-static void print_as_json(const hr_file_list *files, hr_record_index *const *index)
+static void print_as_json(const counting *c)
 {
     int64_t total = 0;
+    const hr_file_list *files = &c->survey.files;
     cJSON *top = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(top, "files");
     for (int64_t i = 0; i < files->count; i++) {
+        const counted *f = &c->file[i];
         cJSON *file = cJSON_CreateObject();
         add_text(file, "file", files->path[i], strlen(files->path[i]));
-        cJSON_AddNumberToObject(file, "records", (double)hr_record_index_count(index[i]));
-        cJSON_AddNumberToObject(file, "bytes", (double)hr_record_index_bytes(index[i]));
-        cJSON_AddBoolToObject(file, "by_index", !hr_record_index_was_made(index[i]));
+        cJSON_AddNumberToObject(file, "records", (double)f->records);
+        if (f->index) cJSON_AddNumberToObject(file, "bytes", (double)hr_record_index_bytes(f->index));
+        if (f->index) cJSON_AddBoolToObject(file, "by_index", !hr_record_index_was_made(f->index));
         cJSON_AddItemToArray(list, file);
-        total += hr_record_index_count(index[i]);
+        total += f->records;
     }
     cJSON_AddNumberToObject(top, "records", (double)total);
     print_json(top);
 }
 
-static hr_status count_files(const command_call *call, hr_compression compression, hr_error *err)
+/* ---- counting ---- */
+
+static bool has_index(const counting *c, int64_t i)
 {
-    hr_file_list files = {0};
-    const hr_record_index_opts opts = {.struct_size = sizeof opts, .compression = compression};
-    hr_status st = match_arguments(call, call_arguments(call), &files, err);
-    hr_record_index **index = calloc((size_t)files.count + 1, sizeof(hr_record_index *));
-    if (st == HR_OK && !index) st = hr_no_memory(err, "count");
-    if (st == HR_OK) st = hr_record_index_open_all(&files, &opts, index, err);
-    if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(&files, index);
-    else if (st == HR_OK)
-        print_counts(&files, index);
-    for (int64_t i = 0; index && i < files.count; i++) hr_record_index_free(index[i]);
+    const char *path = c->survey.files.path[i];
+    return strcmp(path, "-") != 0 && hr__file_format(path, c->survey.opts.format) == HR_FORMAT_TFRECORD;
+}
+
+/* All TFRecords in files, several at a time. */
+static hr_status open_indexes(counting *c, hr_error *err)
+{
+    const hr_file_list *files = &c->survey.files;
+    const hr_record_index_opts opts = {.struct_size = sizeof opts, .compression = c->survey.opts.compression};
+    hr_file_list some = {malloc(((size_t)files->count + 1) * sizeof *some.path), 0};
+    hr_record_index **index = calloc((size_t)files->count + 1, sizeof(hr_record_index *));
+    hr_status st = some.path && index ? HR_OK : hr_no_memory(err, "count");
+    for (int64_t i = 0; st == HR_OK && i < files->count; i++)
+        if (has_index(c, i)) some.path[some.count++] = files->path[i];
+    if (st == HR_OK && some.count > 0) st = hr_record_index_open_all(&some, &opts, index, err);
+    for (int64_t i = 0, n = 0; st == HR_OK && i < files->count; i++) {
+        if (!has_index(c, i)) continue;
+        c->file[i].index = index[n++];
+        c->file[i].records = hr_record_index_count(c->file[i].index);
+    }
     free(index);
-    hr_file_list_clear(&files);
+    free(some.path);
     return st;
 }
 
-static hr_status count_standard_input(const command_call *call, hr_compression compression, hr_error *err)
+static hr_status count_all(const command_call *call, counting *c, hr_error *err)
 {
-    int64_t records;
-    HR_TRY(count_input(compression, &records, err));
-    if (flag_given(call, "json")) {
-        cJSON *top = cJSON_CreateObject();
-        cJSON_AddNumberToObject(top, "records", (double)records);
-        print_json(top);
-    } else {
-        printf("%" PRId64 " -\n", records);
+    const hr_survey_opts *o = &c->survey.opts;
+    const hr__convert_opts how = {.input_compression = o->compression, .csv = o->csv};
+    HR_TRY(begin_survey(call, 0, &c->survey, err));
+    const hr_file_list *files = &c->survey.files;
+    c->file = calloc((size_t)files->count + 1, sizeof *c->file);
+    if (!c->file) return hr_no_memory(err, "count");
+    HR_TRY(open_indexes(c, err));
+    for (int64_t i = 0; i < files->count; i++) {
+        if (c->file[i].index) continue;
+        const char *path = files->path[i];
+        HR_TRY(hr__rows_count(path, hr__file_format(path, o->format), &how, &c->file[i].records, err));
     }
     return HR_OK;
 }
@@ -79,30 +99,40 @@ static hr_status count_standard_input(const command_call *call, hr_compression c
 static int run(command_call *call)
 {
     hr_error err = {0};
-    hr_compression compression;
-    if (!flag_compression(call, &compression)) return WRONG_USE;
-    const bool input = call_arguments(call) == 1 && strcmp(call_argument(call, 0), "-") == 0;
-    const hr_status st = input ? count_standard_input(call, compression, &err) : count_files(call, compression, &err);
+    counting c = {.file = NULL};
+    const int code = read_survey_flags(call, &c.survey);
+    if (code != 0) return code;
+    const hr_status st = count_all(call, &c, &err);
+    progress_end(&c.survey.bar);
+    if (st == HR_OK && flag_given(call, "json"))
+        print_as_json(&c);
+    else if (st == HR_OK)
+        print_counts(&c);
+    for (int64_t i = 0; c.file && i < c.survey.files.count; i++) hr_record_index_free(c.file[i].index);
+    free(c.file);
+    end_survey(&c.survey);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: by the files' first bytes"},
-    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON, with bytes, and whether an index said so"},
+    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON, of TFRecords with bytes, and whether an index said so"},
+    SURVEY_FLAGS,
     {0},
 };
 
 const command command_count = {
     .name = "count",
     .arguments = "FILE...",
-    .summary = "counts the records of TFRecord files",
-    .text = "Prints how many records each file holds, and their sum: by FILE.hridx where `headrace index` has written "
-            "one that\n"
-            "is still valid, else by a pass over the records' lengths, several files at a time. The data is not looked "
-            "at:\n"
-            "`headrace verify` does that. A FILE may be a pattern in quotes; - alone is standard input.",
+    .summary = "counts the records of files",
+    .text =
+        "Prints how many records each file holds, and their sum: by FILE.hridx where `headrace index` has written "
+        "one that\n"
+        "is still valid, else by a pass over the records' lengths, several files at a time; rows of CSV and JSON by "
+        "a pass\n"
+        "over the text. What is in them is not looked at: `headrace verify` does that.\n" SURVEY_TEXT,
     .examples = "  headrace count 'data/train-*'\n"
-                "  headrace count data/*.tfrecord.gz --json\n",
+                "  headrace count data/*.tfrecord.gz --json\n"
+                "  headrace count people.csv --comment '#'\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,

@@ -1,6 +1,7 @@
 /* Names on the command line: which files they mean, and in which compression. */
 #include "cli/command.h"
 #include "io/codecs/codec.h"
+#include "io/survey.h"
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -51,6 +52,19 @@ hr_status match_arguments_from(const command_call *call, int first, int end, hr_
 hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err)
 {
     return match_arguments_from(call, 0, count, out, err);
+}
+
+hr_status need_tfrecords(const hr_file_list *files, hr_error *err)
+{
+    for (int64_t i = 0; i < files->count; i++) {
+        const char *path = files->path[i];
+        const hr_file_format format = hr__file_format(path, HR_FORMAT_BY_NAME);
+        if (format == HR_FORMAT_TFRECORD || access(path, F_OK) != 0) continue;
+        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.format",
+                       "%s: expected TFRecords, found %s by its name; 'headrace convert' makes them of it", path,
+                       format == HR_FORMAT_CSV ? "CSV" : "JSON");
+    }
+    return HR_OK;
 }
 
 const char *compression_words(const char *between)

@@ -1,5 +1,5 @@
 /* headrace grep: the records whose features are as asked, as JSON lines or into a file. */
-#include "cli/survey.h"
+#include "cli/rows.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,24 +10,6 @@ typedef struct search {
     bool invert, count_only;
     int64_t left, found, records;
 } search;
-
-/* A file of records, TFRecords or JSON lines. */
-typedef struct source {
-    hr_record_reader *records;
-    hr_json_reader *json;
-} source;
-
-static hr_status open_source(source *s, const char *path, const hr_survey_opts *o, hr_error *err)
-{
-    const hr_input_opts in = {.struct_size = sizeof in, .compression = o->compression};
-    const hr_json_reader_opts json = {.struct_size = sizeof json, .compression = o->compression};
-    const size_t size = strlen(path);
-    const bool is_json = o->format == HR_FORMAT_JSON ||
-                         (o->format == HR_FORMAT_BY_NAME && (strstr(path, ".json") || strstr(path, ".ndjson")) && size);
-    *s = (source){0};
-    return is_json ? hr_json_reader_open_with(path, &json, &s->json, err)
-                   : hr_record_reader_open(path, &in, &s->records, err);
-}
 
 static hr_status keep(search *s, hr_view record, hr_error *err)
 {
@@ -50,23 +32,20 @@ static hr_status look(search *s, const char *path, hr_view record, int64_t numbe
     return st;
 }
 
-static hr_status search_file(search *s, const char *path, survey_run *survey, hr_error *err)
+static hr_status search_file(search *s, row_files *files, const char *path, hr_error *err)
 {
-    source from;
+    row_source from;
     hr_view record;
-    hr_status st;
-    HR_TRY(open_source(&from, path, &survey->opts, err));
-    for (int64_t n = 0; s->left > 0; n++) {
-        st = from.json ? hr_json_read(from.json, &record, err) : hr_record_read(from.records, &record, err);
+    const hr_survey_opts *o = &files->survey.opts;
+    hr_status st = open_rows(files, path, &from, err);
+    for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
+        st = next_row(&from, &record, err);
         if (st == HR_OK) st = look(s, path, record, n, err);
-        if (st != HR_OK) break;
-        if (++s->records % 1024 == 0 && !survey->opts.progress(0, -1, s->records, survey->opts.user))
+        if (st == HR_OK && ++s->records % 1024 == 0 && !o->progress(0, -1, s->records, o->user))
             st = hr_fail(err, HR_CANCELLED, "cancelled", "cancelled");
-        if (st != HR_OK) break;
     }
-    hr_record_reader_free(from.records);
-    hr_json_reader_free(from.json);
-    return s->left <= 0 || st == HR_END ? HR_OK : st;
+    close_rows(&from);
+    return st == HR_END ? HR_OK : st;
 }
 
 /* ---- the command ---- */
@@ -95,13 +74,13 @@ static hr_status open_output(const command_call *call, search *s, hr_error *err)
     return hr_record_writer_open(flag_text(call, "output"), &out, &s->out, err);
 }
 
-static hr_status run_search(const command_call *call, search *s, survey_run *survey, hr_error *err)
+static hr_status run_search(const command_call *call, search *s, row_files *files, hr_error *err)
 {
     HR_TRY(make_filter(call, s, err));
     HR_TRY(open_output(call, s, err));
-    HR_TRY(begin_survey(call, 1, survey, err));
-    for (int64_t f = 0; f < survey->files.count && s->left > 0; f++)
-        HR_TRY(search_file(s, survey->files.path[f], survey, err));
+    HR_TRY(begin_rows(call, 1, files, err));
+    const hr_file_list *list = &files->survey.files;
+    for (int64_t f = 0; f < list->count && s->left > 0; f++) HR_TRY(search_file(s, files, list->path[f], err));
     hr_record_writer *out = s->out;
     s->out = NULL;
     return out ? hr_record_writer_commit(out, err) : HR_OK;
@@ -109,18 +88,16 @@ static hr_status run_search(const command_call *call, search *s, survey_run *sur
 
 static int run(command_call *call)
 {
-    survey_run survey;
+    row_files files;
     hr_error err = {0};
     search s = {.invert = flag_given(call, "invert"), .count_only = flag_given(call, "count")};
     s.left = flag_number(call, "lines", INT64_MAX);
     if (flag_count(call, "and") > 63) return usage_error(call, "--and: at most 63 of them");
-    int code = read_survey_flags(call, &survey);
-    if (code == 0 && survey.opts.format == HR_FORMAT_CSV)
-        code = usage_error(call, "--format: expected tfrecord or json, found \"csv\"; convert it first");
+    const int code = read_row_flags(call, &files);
     if (code != 0) return code;
     const bool writes = flag_given(call, "output");
-    hr_status st = run_search(call, &s, &survey, &err);
-    end_survey(&survey);
+    hr_status st = run_search(call, &s, &files, &err);
+    clear_row_files(&files);
     hr_record_writer_discard(s.out);
     hr_json_writer_free(s.json);
     hr_example_filter_free(s.filter);
@@ -136,9 +113,8 @@ static const flag flags[] = {
     {FLAG_SWITCH, "count", 'c', NULL, "only say how many there are"},
     {FLAG_NUMBER, "lines", 'n', "N", "stop behind so many; default: all"},
     {FLAG_TEXT, "features", 'f', "NAMES", "show only these: age,words"},
-    {FLAG_TEXT, "output", 'o', "FILE", "write the records there, as they are, instead of showing them"},
-    {FLAG_TEXT, "format", 0, "FORMAT", "tfrecord or json; default: by the files' names"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "of the files; default: by their first bytes"},
+    {FLAG_TEXT, "output", 'o', "FILE", "write the records there, as TFRecords, instead of showing them"},
+    ROWS_FLAGS,
     {0},
 };
 
@@ -152,10 +128,11 @@ const command command_grep = {
         "value\n"
         "of a feature that fits is enough; numbers are compared as numbers. Records are shown as show does, or "
         "written\n"
-        "with --output. Files are TFRecords or JSON lines; a FILE may be a pattern in quotes; - is standard input.",
+        "with --output.\n" SURVEY_TEXT,
     .examples = "  headrace grep 'tailnum~^N14' 'data/train-*' -f tailnum,dest\n"
                 "  headrace grep 'temp=80..90' 'data/*' -e late=1 --count\n"
-                "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n",
+                "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n"
+                "  headrace grep 'age>=90' people.csv.gz --na-value NA\n",
     .flags = flags,
     .least_arguments = 2,
     .most_arguments = -1,

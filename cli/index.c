@@ -17,6 +17,7 @@ static hr_status open_all(const command_call *call, hr_compression compression, 
                                        .anew = flag_given(call, "anew"),
                                        .keep = !flag_given(call, "text")};
     HR_TRY(match_arguments(call, call_arguments(call), &x->files, err));
+    HR_TRY(need_tfrecords(&x->files, err));
     x->index = calloc((size_t)x->files.count + 1, sizeof(hr_record_index *));
     if (!x->index) return hr_no_memory(err, "indexes");
     return hr_record_index_open_all(&x->files, &opts, x->index, err);

@@ -211,6 +211,7 @@ static hr_status read_all(const command_call *call, const hr_input_opts *opts, f
     for (int i = 0; i < call_arguments(call) && st == HR_OK; i++) {
         hr_file_list list = {0};
         st = match_argument(call_argument(call, i), &list, err);
+        if (st == HR_OK) st = need_tfrecords(&list, err);
         for (int64_t f = 0; f < list.count && st == HR_OK; f++) st = read_file(list.path[f], opts, walk, s, &p, err);
         *files += list.count;
         hr_file_list_clear(&list);
@@ -255,7 +256,8 @@ const command command_info = {
     .summary = "says what is in TFRecord files: records, bytes, features",
     .text =
         "Reads every record of the files, verifies both checksums of each, and counts records, bytes and features.\n"
-        "A FILE may be a pattern in quotes; - is standard input.",
+        "A FILE may be a pattern in quotes; - is standard input. Of CSV and JSON, `headrace stats` says what is in "
+        "them.",
     .examples = "  headrace info 'data/train-*.tfrecord'\n"
                 "  headrace info --json clicks.tfrecord.gz\n"
                 "  zstdcat old.tfrecord.zst | headrace info -\n",

@@ -97,7 +97,8 @@ hr_status begin_records_run(const command_call *call, int arguments, const char 
     r->started = now_seconds();
     catch_interrupt();
     progress_start(&r->bar, title);
-    return match_arguments(call, arguments, &r->files, err);
+    HR_TRY(match_arguments(call, arguments, &r->files, err));
+    return need_tfrecords(&r->files, err);
 }
 
 static void print_summary(const records_run *r, const hr_split_part *parts, double seconds)

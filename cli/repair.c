@@ -43,9 +43,11 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
     opts->on_damage = damage_tell;
     opts->progress = show_progress;
     opts->user = &r;
+    char *path = (char *)(uintptr_t)call_argument(call, 0);
     catch_interrupt();
     progress_start(&r.bar, "repairing");
-    const hr_status st = hr_repair_records_with(call_argument(call, 0), out, opts, &report, &err);
+    hr_status st = need_tfrecords(&(hr_file_list){&path, 1}, &err);
+    if (st == HR_OK) st = hr_repair_records_with(path, out, opts, &report, &err);
     progress_end(&r.bar);
     damage_end(&r.lost);
     if (st != HR_OK) return failed(call, &err);

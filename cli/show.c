@@ -8,11 +8,13 @@ static const flag flags[] = {SHOW_FLAGS("so many records; default: all"), {0}};
 const command command_show = {
     .name = "show",
     .arguments = "FILE...",
-    .summary = "shows the records of TFRecord files as JSON lines",
-    .text = "Shows Examples and SequenceExamples, one a line.\n" SHOW_TEXT,
+    .summary = "shows the records of files as JSON lines",
+    .text = "Shows Examples and SequenceExamples, one a line; rows of CSV and JSON as convert makes Examples of "
+            "them.\n" SHOW_TEXT,
     .examples = "  headrace show data/train-00000-of-00008.tfrecord | jq .tailnum\n"
                 "  headrace show -n 3 --features age,words 'data/train-*'\n"
-                "  headrace show people.tfrecord > people.jsonl\n",
+                "  headrace show people.tfrecord > people.jsonl\n"
+                "  headrace show people.csv.gz --delimiter ';' -f age\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,

@@ -1,6 +1,7 @@
 /* Records as lines of JSON, on standard output. */
 #include "cli/show_records.h"
 #include "base/text.h"
+#include "cli/rows.h"
 #include "io/json_writer.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
@@ -20,8 +21,8 @@ static hr_status make_raw(show *s, int64_t number, int64_t offset, hr_view recor
     hr__json_begin(&w, '{');
     hr__json_key(&w, "record");
     hr__json_int64(&w, number);
-    hr__json_key(&w, "offset");
-    hr__json_int64(&w, offset);
+    if (offset >= 0) hr__json_key(&w, "offset");
+    if (offset >= 0) hr__json_int64(&w, offset);
     hr__json_key(&w, "size");
     hr__json_int64(&w, record.size);
     hr__json_key(&w, "$b64");
@@ -37,20 +38,30 @@ static hr_status print_line(hr_view line, hr_error *err)
     return good ? HR_OK : output_error(err);
 }
 
-static hr_status show_file(show *s, const char *path, hr_error *err)
+static hr_status show_record(show *s, const row_source *from, const char *path, int64_t number, hr_view record,
+                             hr_error *err)
 {
-    hr_record_reader *reader;
-    hr_view record, line;
-    hr_status st = HR_OK;
-    HR_TRY(hr_record_reader_open(path, NULL, &reader, err));
-    for (int64_t n = 0; s->left > 0 && (st = hr_record_read(reader, &record, err)) == HR_OK; n++, s->left--) {
-        const int64_t offset = hr_record_offset(reader);
-        st = s->raw ? make_raw(s, n, offset, record, &line, err) : hr_example_to_json(s->writer, record, &line, err);
-        if (st != HR_OK) hr_error_prefix(err, "%s:%" PRId64 ": ", path, offset);
-        if (st == HR_OK) st = print_line(line, err);
-        if (st != HR_OK) break;
+    hr_view line;
+    hr_status st;
+    const int64_t offset = from->records ? hr_record_offset(from->records) : -1;
+    if (s->raw)
+        st = make_raw(s, number, offset, record, &line, err);
+    else
+        st = hr_example_to_json(s->writer, record, &line, err);
+    if (st != HR_OK) hr_error_prefix(err, "%s: record %" PRId64 ": ", path, number);
+    return st == HR_OK ? print_line(line, err) : st;
+}
+
+static hr_status show_file(show *s, row_files *files, const char *path, hr_error *err)
+{
+    row_source from;
+    hr_view record;
+    hr_status st = open_rows(files, path, &from, err);
+    for (int64_t n = 0; st == HR_OK && s->left > 0; n++, s->left--) {
+        st = interrupted() ? hr_fail(err, HR_CANCELLED, "cancelled", "cancelled") : next_row(&from, &record, err);
+        if (st == HR_OK) st = show_record(s, &from, path, n, record, err);
     }
-    hr_record_reader_free(reader);
+    close_rows(&from);
     return st == HR_END ? HR_OK : st;
 }
 
@@ -67,15 +78,25 @@ static hr_status make_writer(const command_call *call, show *s, hr_error *err)
     return st;
 }
 
+static hr_status show_all(const command_call *call, show *s, row_files *files, hr_error *err)
+{
+    HR_TRY(make_writer(call, s, err));
+    HR_TRY(begin_rows(call, 0, files, err));
+    const hr_file_list *list = &files->survey.files;
+    progress_end(&files->survey.bar); /* it would stand between the lines */
+    for (int64_t f = 0; f < list->count && s->left > 0; f++) HR_TRY(show_file(s, files, list->path[f], err));
+    return HR_OK;
+}
+
 int show_records(command_call *call, int64_t lines)
 {
     hr_error err = {0};
-    hr_file_list files = {0};
+    row_files files;
     show s = {.raw = flag_given(call, "raw"), .left = flag_number(call, "lines", lines)};
-    hr_status st = make_writer(call, &s, &err);
-    if (st == HR_OK) st = match_arguments(call, call_arguments(call), &files, &err);
-    for (int64_t f = 0; f < files.count && st == HR_OK && s.left > 0; f++) st = show_file(&s, files.path[f], &err);
-    hr_file_list_clear(&files);
+    const int code = read_row_flags(call, &files);
+    if (code != 0) return code;
+    const hr_status st = show_all(call, &s, &files, &err);
+    clear_row_files(&files);
     hr_json_writer_free(s.writer);
     hr__text_free(&s.line);
     return st == HR_OK ? WORKED : failed(call, &err);

@@ -110,6 +110,29 @@ it_repairs_in_place_only_when_told_so() {
     [ "$(stat -c %i odd.name)" = "$before" ] || fail "expected the file to be left alone"
 }
 
+it_finds_what_is_wrong_with_text_of_any_dialect() {
+    printf '1;2\n# a remark\n3;4\n5\n6;7;8\n' >no.csv
+    printf 'a;b\n' | cat - no.csv >rows.csv
+    headrace verify rows.csv --delimiter ';' --comment '#'
+    ends_with 1
+    prints "rows.csv:5: expected 2 fields, found 1"
+    prints "rows.csv:6: expected 2 fields, found 3"
+    prints "; 2 damaged places"
+    headrace verify rows.csv --delimiter ';' --comment '#' --fill-short-rows --cut-long-rows
+    ends_with 0
+    printf '{"a": 1}\n{"a": 2\n' >rows.jsonl
+    headrace verify rows.jsonl
+    ends_with 1
+    prints "rows.jsonl:3:1: expected '}', found the end of the text"
+    printf '{"a": 1}\n' | gzip >rows.jsonl.gz
+    headrace verify rows.jsonl.gz --json
+    ends_with 0
+    headrace verify --schema rows.yaml rows.csv
+    refused 1 "rows.yaml"
+    headrace verify --schema rows.yaml --format tfrecord rows.csv
+    refused 2 "--schema: expected CSV or JSON"
+}
+
 it_says_what_it_cannot_read() {
     headrace verify none.tfrecord
     refused 1 'none.tfrecord: cannot be opened'

@@ -44,8 +44,11 @@ it_shows_all_records_or_some_features_or_their_bytes() {
     [ "$out" = '{"row": 1, "temp": 2.5}' ] || fail "expected the two features"
     headrace show -n 1 --protobuf -f row out/data*
     [ "$out" = '{"features": {"feature": {"row": {"int64List": {"value": ["1"]}}}}}' ] || fail "expected protobuf's form"
-    headrace head --raw -n 1 people.csv
+    cp people.csv people.odd
+    headrace head --raw -n 1 people.odd
     refused 1 "is no TFRecord file"
+    headrace head --raw -n 1 people.csv
+    prints '{"record": 0, "size": '
     headrace head --raw -n 1 out/data*
     prints '{"record": 0, "offset": 0, "size": '
 }
@@ -101,10 +104,66 @@ it_refuses_missing_files_folders_and_other_formats() {
         refused 1 'expected files that match "none-*", got none'
         headrace $command folder
         refused 1 "folder: expected a file, got a folder"
-        headrace $command people.csv
-        refused 1 "people.csv:0: record 0: expected length checksum"
+        cp people.csv people.odd
+        headrace $command people.odd
+        refused 1 "people.odd:0: record 0: expected length checksum"
         says "is no TFRecord file"
     done
+    for command in info index "repair --in-place" "shuffle -o x" "merge people.csv" "split --shares 0.5,0.5 -o a,b"; do
+        headrace $command people.csv
+        [ "$command" = "merge people.csv" ] || refused 1 "people.csv: expected TFRecords, found CSV by its name"
+    done
+    headrace merge people.csv x.tfrecord
+    refused 1 "people.csv: expected TFRecords, found CSV by its name; 'headrace convert' makes them of it"
+}
+
+it_shows_finds_and_counts_rows_of_any_format() {
+    people
+    tr ',' ';' <people.csv | sed 's/"b.*"/b/' >other.csv
+    gzip -k people.csv
+    "$HEADRACE" convert people.csv -o people.jsonl >/dev/null
+    "$HEADRACE" convert people.csv -o people.tfrecord >/dev/null
+    headrace show people.tfrecord
+    cp "$scratch/out" shown
+    for file in people.csv people.csv.gz people.jsonl; do
+        headrace show $file
+        ends_with 0
+        cmp -s shown "$scratch/out" || fail "other rows of $file"
+    done
+    headrace head -n 1 other.csv --delimiter ';' -f row,name
+    [ "$out" = '{"name": "anna", "row": 1}' ] || fail "a row of another dialect"
+    headrace show other.csv --delimiter ';' -s people.yaml -n 1
+    prints '"temp": 2.5'
+    headrace grep 'row>=2' people.csv people.jsonl people.tfrecord -f row --count
+    [ "$out" = 6 ] || fail "two of each"
+    headrace grep 'temp<0' people.csv.gz -o found.tfrecord
+    prints "1 of 3 records written"
+    headrace count people.csv people.csv.gz people.jsonl people.tfrecord
+    prints "12 total"
+    printf '# a remark\n' >>people.csv
+    headrace count people.csv --comment '#' --json
+    prints '{"files":[{"file":"people.csv","records":3}],"records":3}'
+    code=0
+    "$HEADRACE" count - --format csv <other.csv >"$scratch/out" 2>"$scratch/err" || code=$?
+    read_results
+    [ "$out" = "3 -" ] || fail "standard input"
+    code=0
+    "$HEADRACE" show - --format csv <other.csv >"$scratch/out" 2>"$scratch/err" || code=$?
+    read_results
+    refused 1 "expected --schema for CSV of standard input"
+    code=0
+    "$HEADRACE" show - --format csv --delimiter ';' -s people.yaml <other.csv >"$scratch/out" 2>"$scratch/err" || code=$?
+    read_results
+    prints '"name": "anna"'
+    printf '4;0\n' >>other.csv
+    headrace show other.csv --delimiter ';' -s people.yaml
+    ends_with 1
+    says "other.csv:5: expected 4 fields, found 2"
+    printf 'row,late,temp,name\n1,0,warm,x\n' >warm.csv
+    headrace grep row warm.csv -s people.yaml
+    refused 1 "warm.csv:2: column 'temp' (field 2): expected float32, got \"warm\""
+    headrace head warm.csv --format yaml
+    refused 2 '--format: expected csv, jsonl or tfrecord, found "yaml"'
 }
 
 it_names_record_and_offset_of_a_cut_or_flipped_record() {

@@ -1,0 +1,37 @@
+/* What show, head and grep share: the records of files of any format as serialized Examples. */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "cli/survey.h"
+#include "io/convert.h"
+#include "io/convert/rows.h"
+
+#define ROWS_FLAGS                                                                                                     \
+    {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: of CSV, found in a pass before"},       \
+        SURVEY_FLAGS
+
+/* How rows are read, and the files. */
+typedef struct row_files {
+    survey_run survey;
+    hr_schema_file *schema; /* as given */
+    hr_schema_file *found;  /* of CSV without one */
+    hr__convert_opts how;
+} row_files;
+
+/* Reads the flags above. 0, or the exit code of a wrong command line. */
+int read_row_flags(const command_call *call, row_files *rows);
+/* Finds the files of the arguments from number `first` on, and the types of CSV. clear_row_files also after a failure. */
+hr_status begin_rows(const command_call *call, int first, row_files *rows, hr_error *err);
+void clear_row_files(row_files *rows);
+
+/* One of them, open. */
+typedef struct row_source {
+    hr_record_reader *records; /* TFRecords */
+    hr__rows *rows;            /* other formats */
+} row_source;
+hr_status open_rows(row_files *files, const char *path, row_source *out, hr_error *err);
+/* The next record, borrowed until the next call. HR_END: there is none. */
+hr_status next_row(row_source *source, hr_view *record, hr_error *err);
+void close_rows(row_source *source);
+
+#endif
