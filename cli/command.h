@@ -67,7 +67,7 @@ hr_status need_tfrecords(const hr_file_list *files, hr_error *err);
 /* ---- saying what is wrong; all go to standard error ---- */
 
 int usage_error(const command_call *call, const char *format, ...) HR_PRINTF(2, 3); /* gives 2 */
-/* Gives 1; 130 if a cancelled one was interrupted. Options that the text names as C does are named as flags. */
+/* Gives 1; 130 if a cancelled one was interrupted; 0, without a word, if the reader of standard output left. Options that the text names as C does are named as flags. */
 int failed(const command_call *call, const hr_error *err);
 
 /* ---- the terminal ---- */
