@@ -136,10 +136,14 @@ HR_API char *hr_explain_dataset(hr_dataset *ds);
 typedef struct hr_range_opts {
     size_t struct_size;
     int64_t start;
-    int64_t step; /* default 1; may be negative */
+    int64_t step;   /* default 1; may be negative */
+    hr_dtype dtype; /* of "value": int32, int64 (default), uint64, float32 or float64, as a cast makes them of int64 */
 } hr_range_opts;
 HR_API hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts);
 #define hr_range(...) HR_CALL1_(hr_range_with, hr_range_opts, __VA_ARGS__, .struct_size = sizeof(hr_range_opts))
+/* start, start + step, ... without an end. */
+HR_API hr_dataset *hr_counter_with(const hr_range_opts *opts);
+#define hr_counter(...) HR_CALL0_(hr_counter_with, hr_range_opts, .struct_size = sizeof(hr_range_opts), __VA_ARGS__)
 
 /* Rows of tensors in memory: element i is row i of each. Copies. `names` may be NULL: "0", "1", ... */
 HR_API hr_dataset *hr_from_tensor_slices(const hr_tensor *tensors, const char *const *names, int count);
@@ -445,6 +449,8 @@ typedef struct hr_batch_opts {
     bool drop_remainder;        /* default: the last batch may be short */
     bool unordered;             /* batches that are done may pass those that take longer; see hr_options */
     int64_t num_parallel_calls; /* as of hr_map */
+    const int64_t *next_sizes;  /* the second batch has the first of these, and so on, then batch_size again. Copied */
+    int next_size_count;
 } hr_batch_opts;
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
@@ -716,6 +722,7 @@ typedef struct hr_make_opts {
     int64_t num_parallel_reads;     /* files that take turns, row by row; default 1 */
     bool drop_final_batch;          /* default: the last batch may be short, if there is a last one */
     int64_t num_rows_for_inference; /* make_csv_dataset without columns; default 100 */
+    bool sloppy;                    /* a file that has nothing yet is passed over: .unordered of hr_interleave */
 } hr_make_opts;
 
 /* TensorFlow's make_csv_dataset: list_files, interleave, shuffle, repeat, batch, prefetch over rows of CSV. Without columns

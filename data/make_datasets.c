@@ -29,7 +29,8 @@ static int64_t readers(const hr_make_opts *o) { return o->num_parallel_reads ? o
 hr_dataset *hr_make_batched_features_dataset_with(const char *pattern, int64_t batch_size, const hr_parse_spec *spec,
                                                   const hr_make_opts *opts)
 {
-    hr_dataset *ds = hr_interleave(files_of(pattern, opts), hr_tfrecord_fn, NULL, .cycle_length = readers(opts));
+    hr_dataset *ds = hr_interleave(files_of(pattern, opts), hr_tfrecord_fn, NULL, .cycle_length = readers(opts),
+                                   .unordered = opts->sloppy);
     ds = hr_parse_example(shuffled_batches(ds, batch_size, opts), spec, .label = opts->label);
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
@@ -190,7 +191,7 @@ hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, co
         if (r) free_reader(r);
         return hr__dataset_failed(&err);
     }
-    hr_dataset *ds =
-        hr_interleave(files_of(pattern, opts), rows_of, r, .cycle_length = readers(opts), .user_free = free_reader);
+    hr_dataset *ds = hr_interleave(files_of(pattern, opts), rows_of, r, .cycle_length = readers(opts),
+                                   .unordered = opts->sloppy, .user_free = free_reader);
     return hr_prefetch(shuffled_batches(ds, batch_size, opts), HR_AUTOTUNE);
 }

@@ -1,8 +1,11 @@
-/* range: the integers from start, by step, up to, not including, stop. The smallest source. */
+/* range: the integers from start, by step, up to, not including, stop; counter: without an end. The smallest source. */
+#include "base/constructor.h"
 #include <headrace/data.h>
 
 typedef struct range_spec {
     int64_t start, stop, step, count;
+    hr_dtype dtype;
+    bool endless;
 } range_spec;
 
 typedef struct range_state {
@@ -11,8 +14,26 @@ typedef struct range_state {
 
 static hr_status range_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
-    (void)spec, (void)in;
-    return hr_schema_set(out, &hr_int64_schema, err);
+    (void)in;
+    const hr_dtype dtype = ((const range_spec *)spec)->dtype;
+    const hr_field field = {.name = "value", .dtype = dtype};
+    if (dtype == HR_INT64 || dtype == HR_INT32 || dtype == HR_UINT64 || dtype == HR_FLOAT || dtype == HR_DOUBLE)
+        return hr_schema_set(out, &(hr_schema){.fields = 1, .field = &field}, err);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "range.dtype",
+                   "range: expected a dtype of int32, int64, uint64, float32 or float64, got %s", hr_dtype_name(dtype));
+}
+
+/* What does not fit is cut or rounded, as TensorFlow's cast does. */
+static void put(void *values, hr_dtype dtype, int64_t at, int64_t value)
+{
+    if (dtype == HR_INT32)
+        ((int32_t *)values)[at] = (int32_t)value;
+    else if (dtype == HR_FLOAT)
+        ((float *)values)[at] = (float)value;
+    else if (dtype == HR_DOUBLE)
+        ((double *)values)[at] = (double)value;
+    else
+        ((int64_t *)values)[at] = value; /* and uint64: the same bits */
 }
 
 static hr_status range_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
@@ -25,9 +46,9 @@ static hr_status range_plan(const void *spec, void *state, hr_plan *p, hr_error 
     const int64_t count = left < hr_room(p) ? left : hr_room(p);
     hr_columns *rows = hr_unit_rows(p, count);
     if (!rows) return hr_no_memory(err, "range");
-    int64_t *value = rows->column[0].values;
+    void *values = rows->column[0].values;
     for (int64_t i = 0; i < count; i++)
-        value[i] = (int64_t)((uint64_t)sp->start + (uint64_t)(st->given + i) * (uint64_t)sp->step);
+        put(values, sp->dtype, i, (int64_t)((uint64_t)sp->start + (uint64_t)(st->given + i) * (uint64_t)sp->step));
     rows->origin = NULL;
     rows->rows = count;
     st->given += count;
@@ -45,14 +66,15 @@ static void range_identity(const void *spec, uint64_t *sum)
 static int64_t range_cardinality(const void *spec, const int64_t *in)
 {
     (void)in;
-    return ((const range_spec *)spec)->count;
+    const range_spec *sp = spec;
+    return sp->endless ? HR_INFINITE_CARDINALITY : sp->count;
 }
 
 static void range_describe(const void *spec, hr_description *to)
 {
     const range_spec *sp = spec;
     hr_describe_number(to, NULL, sp->start);
-    hr_describe_number(to, NULL, sp->stop);
+    if (!sp->endless) hr_describe_number(to, NULL, sp->stop);
     if (sp->step != 1) hr_describe_number(to, NULL, sp->step);
 }
 
@@ -79,9 +101,22 @@ static int64_t count_steps(int64_t start, int64_t stop, int64_t step)
     return steps > INT64_MAX ? INT64_MAX : (int64_t)steps;
 }
 
+static hr_dataset *make(range_spec spec)
+{
+    if (!spec.dtype) spec.dtype = HR_INT64;
+    return hr_dataset_new(&hr_op_range, &spec, NULL, 0);
+}
+
 hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts)
 {
-    const int64_t start = opts ? opts->start : 0, step = opts && opts->step ? opts->step : 1;
-    range_spec spec = {.start = start, .stop = stop, .step = step, .count = count_steps(start, stop, step)};
-    return hr_dataset_new(&hr_op_range, &spec, NULL, 0);
+    const hr_range_opts o = HR__OPTIONS(hr_range_opts, opts);
+    const int64_t step = o.step ? o.step : 1, count = count_steps(o.start, stop, step);
+    return make((range_spec){.start = o.start, .stop = stop, .step = step, .count = count, .dtype = o.dtype});
+}
+
+hr_dataset *hr_counter_with(const hr_range_opts *opts)
+{
+    const hr_range_opts o = HR__OPTIONS(hr_range_opts, opts);
+    return make((range_spec){
+        .start = o.start, .step = o.step ? o.step : 1, .count = INT64_MAX, .dtype = o.dtype, .endless = true});
 }

@@ -106,6 +106,24 @@ static void make_batched_features_dataset_parses_batches(void **state)
     hr_iterator_free(it);
 }
 
+static void sloppy_readers_lose_nothing(void **state)
+{
+    (void)state;
+    write_example_file("s1.tfrecord", hr_example_new(), add_label, 20);
+    write_example_file("s2.tfrecord", hr_example_new(), add_label, 9);
+    hr_dataset *ds =
+        hr_make_batched_features_dataset("s?.tfrecord", 4, HR_PARSE_SPEC({.key = "late", .dtype = HR_INT64}),
+                                         .num_epochs = 1, .num_parallel_reads = 2, .sloppy = true);
+    const hr_element *e;
+    hr_status st;
+    int64_t rows = 0;
+    hr_iterator *it = iterate(ds, (way){.workers = 2});
+    while ((st = hr_next(it, &e)) == HR_OK) rows += hr_get(e, "late")->count;
+    assert_int_equal(st, HR_END);
+    assert_int_equal(rows, 29);
+    hr_iterator_free(it);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +132,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_sticks_to_the_dataset),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
         cmocka_unit_test(make_batched_features_dataset_parses_batches),
+        cmocka_unit_test(sloppy_readers_lose_nothing),
     };
     return cmocka_run_group_tests(tests, write_inputs, NULL);
 }

@@ -87,6 +87,38 @@ static void rebatch_makes_batches_of_another_size(void **state)
     assert_int_equal(anew.count, 5);
 }
 
+HR_SAMPLE(rebatch_by_turns)
+{
+    hr_dataset *ds = hr_batch(hr_shuffle(hr_range(150), 20), 4);
+    return hr_repeat(hr_rebatch(ds, 2, .next_sizes = HR_I64(5, 1), .next_size_count = 2), .count = HR_I64(2));
+}
+
+static void sizes_of_batches_may_take_turns(void **state)
+{
+    (void)state;
+    static run got;
+    const hr_element *e;
+    const int64_t sizes[] = {2, 3, 2, 3, 1};
+    hr_dataset *ds = hr_rebatch(hr_batch(hr_range(11), 4), 2, .next_sizes = HR_I64(3), .next_size_count = 1);
+    hr_iterator *it = iterate(hr_dataset_ref(ds), (way){.workers = 2});
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_int_equal(hr_get(e, "value")->shape.dims[0], sizes[i]);
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+    hr_dataset_unref(ds);
+    ds = hr_batch(hr_range(11), 2, .next_sizes = HR_I64(3), .next_size_count = 1);
+    assert_int_equal(hr_cardinality(ds), 5);
+    hr_dataset_unref(ds);
+    ds = hr_batch(hr_range(9), 2, .next_sizes = HR_I64(3), .next_size_count = 1, .drop_remainder = true);
+    assert_int_equal(hr_cardinality(ds), 3); /* 2 3 2, and two are left over */
+    run_all(&got, ds, (way){0});
+    assert_int_equal(got.count, 3);
+    assert_fails(hr_batch(hr_range(9), 2, .next_sizes = HR_I64(0), .next_size_count = 1), HR_INVALID_ARGUMENT,
+                 "batch.size");
+}
+
 static void single_elements_give_their_rows(void **state)
 {
     (void)state;
@@ -120,6 +152,8 @@ int main(void)
         cmocka_unit_test(unbatch_takes_the_outermost_batch_apart),
         cmocka_unit_test(padded_rows_keep_the_width_of_their_batch),
         cmocka_unit_test(operators_above_count_the_parts),
+        HR_CONFORMANCE(rebatch_by_turns),
+        cmocka_unit_test(sizes_of_batches_may_take_turns),
         cmocka_unit_test(rebatch_makes_batches_of_another_size),
         cmocka_unit_test(single_elements_give_their_rows),
         cmocka_unit_test(unbatch_refuses_what_is_no_batch),
