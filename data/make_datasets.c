@@ -1,5 +1,6 @@
 /* Whole input pipelines in one call, as TensorFlow's make_csv_dataset and make_batched_features_dataset put them together:
  * files, rows, shuffle, repeat, batch, prefetch. */
+#include "base/constructor.h"
 #include "base/number.h"
 #include "data/byte_source.h"
 #include "data/csv_source.h"
@@ -29,9 +30,10 @@ static int64_t readers(const hr_make_opts *o) { return o->num_parallel_reads ? o
 hr_dataset *hr_make_batched_features_dataset_with(const char *pattern, int64_t batch_size, const hr_parse_spec *spec,
                                                   const hr_make_opts *opts)
 {
-    hr_dataset *ds = hr_interleave(files_of(pattern, opts), hr_tfrecord_fn, NULL, .cycle_length = readers(opts),
-                                   .unordered = opts->sloppy);
-    ds = hr_parse_example(shuffled_batches(ds, batch_size, opts), spec, .label = opts->label);
+    const hr_make_opts o = HR__OPTIONS(hr_make_opts, opts);
+    hr_dataset *ds =
+        hr_interleave(files_of(pattern, &o), hr_tfrecord_fn, NULL, .cycle_length = readers(&o), .unordered = o.sloppy);
+    ds = hr_parse_example(shuffled_batches(ds, batch_size, &o), spec, .label = o.label);
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
 
@@ -180,18 +182,19 @@ static hr_status fill_reader(reader *r, const char *pattern, const hr_csv_opts *
 hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
                                      const hr_make_opts *opts)
 {
+    const hr_make_opts make = HR__OPTIONS(hr_make_opts, opts);
     static const hr_csv_opts none = {.struct_size = sizeof none};
     hr_error err;
     hr_csv_opts o = csv ? *csv : none;
-    if (opts->label) o.label = opts->label;
+    if (make.label) o.label = make.label;
     reader *r = hr_calloc(1, sizeof *r);
     hr_status st =
-        r ? fill_reader(r, pattern, &o, opts->num_rows_for_inference, &err) : hr_no_memory(&err, "make_csv_dataset");
+        r ? fill_reader(r, pattern, &o, make.num_rows_for_inference, &err) : hr_no_memory(&err, "make_csv_dataset");
     if (st != HR_OK) {
         if (r) free_reader(r);
         return hr__dataset_failed(&err);
     }
-    hr_dataset *ds = hr_interleave(files_of(pattern, opts), rows_of, r, .cycle_length = readers(opts),
-                                   .unordered = opts->sloppy, .user_free = free_reader);
-    return hr_prefetch(shuffled_batches(ds, batch_size, opts), HR_AUTOTUNE);
+    hr_dataset *ds = hr_interleave(files_of(pattern, &make), rows_of, r, .cycle_length = readers(&make),
+                                   .unordered = make.sloppy, .user_free = free_reader);
+    return hr_prefetch(shuffled_batches(ds, batch_size, &make), HR_AUTOTUNE);
 }

@@ -1,4 +1,5 @@
 /* See parse_options.h. */
+#include "base/constructor.h"
 #include "data/parse_options.h"
 #include <string.h>
 
@@ -6,13 +7,14 @@ hr__parse_options hr__parse_options_of(hr__damaged_rows damaged, const hr_datase
                                        const hr_parse_example_opts *opts)
 {
     const hr_schema *schema = hr_dataset_schema(in);
+    const hr_parse_example_opts o = HR__OPTIONS(hr_parse_example_opts, opts);
     return (hr__parse_options){
-        .label = opts ? opts->label : NULL,
-        .source = opts ? opts->source : NULL,
-        .tf_compat = opts && opts->tf_compat,
-        .unordered = opts && opts->unordered,
+        .label = o.label,
+        .source = o.source,
+        .tf_compat = o.tf_compat,
+        .unordered = o.unordered,
         .single = !schema || schema->levels == 0,
-        .asked = opts ? opts->policy : (hr_policy){0},
+        .asked = o.policy,
         .damaged = damaged,
     };
 }
