@@ -223,9 +223,10 @@ typedef struct hr_embedding_column_opts {
     float mean;          /* of the initializer */
     float max_norm;      /* rows are scaled down to this norm when they are looked up; default: not */
     bool not_trainable;
-    const char *ckpt_to_load_from, *tensor_name_in_ckpt; /* where the table's first values come from: both or none */
-    hr_table_initializer initializer;                    /* default: truncated normal */
-    float minval, maxval;                                /* of HR_TABLE_RANDOM_UNIFORM */
+    /* Where the table's first values come from, both or none: a checkpoint, or a folder for its newest one. */
+    const char *ckpt_to_load_from, *tensor_name_in_ckpt;
+    hr_table_initializer initializer; /* default: truncated normal */
+    float minval, maxval;             /* of HR_TABLE_RANDOM_UNIFORM */
 } hr_embedding_column_opts;
 /* Rows of a table of weights, combined. Takes `categorical`. */
 HR_API hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int64_t dimension,

@@ -12,10 +12,21 @@ static hr_node refuse_table(hr_graph *g, const hr_column_info *info, const hr_er
     return hr_node_fail(g, err->code, err->kind, "%s: %s", info->name, err->text);
 }
 
+/* A folder stands for its newest checkpoint. */
+static hr_status open_checkpoint(const char *path, hr_bundle **out, hr_error *err)
+{
+    char *newest;
+    const hr_status st = hr_bundle_open(path, out, err);
+    if (st != HR_NOT_FOUND || hr_latest_checkpoint(path, &newest, NULL) != HR_OK || !newest) return st;
+    const hr_status again = hr_bundle_open(newest, out, err);
+    hr_free(newest);
+    return again;
+}
+
 static hr_status read_table(const hr_column_info *info, hr_tensor *value, hr_error *err)
 {
     hr_bundle *bundle = NULL;
-    HR_TRY(hr_bundle_open(info->table.ckpt_to_load_from, &bundle, err));
+    HR_TRY(open_checkpoint(info->table.ckpt_to_load_from, &bundle, err));
     hr_status st = hr_bundle_read(bundle, info->table.tensor_name_in_ckpt, value, err);
     hr_bundle_free(bundle);
     return st;

@@ -3,6 +3,7 @@
 #include "train/layers/layers.h"
 #include "train/optimizers/optimizers.h"
 
+#include <headrace/checkpoint.h>
 #include <math.h>
 #include <string.h>
 
@@ -155,6 +156,83 @@ static void shared_tables_have_the_names_of_their_generation(void **state)
     }
 }
 
+/* ---- a table's arguments ---- */
+
+static void write_table(const char *prefix, const float *values)
+{
+    hr_bundle_writer *writer;
+    hr_error err;
+    const hr_tensor table = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 3), values);
+    assert_ok(hr_bundle_writer_open(prefix, &writer, &err), &err);
+    assert_ok(hr_bundle_add(writer, "old/table", &table, &err), &err);
+    assert_ok(hr_bundle_writer_commit(writer, &err), &err);
+}
+
+static hr_node embedded(toy *t, const hr_embedding_column_opts *opts)
+{
+    hr_feature_column *column = hr_embedding_column_with(hr_feature_column_ref(t->word), 3, opts);
+    hr_node net = hr_input_layer(t->features, HR_COLUMNS(column));
+    hr_feature_column_unref(column);
+    return net;
+}
+
+/* Of a prefix, and of a folder whose `checkpoint` file names it. */
+static void a_table_begins_with_what_a_checkpoint_holds(void **state)
+{
+    (void)state;
+    static const char newest[] = "model_checkpoint_path: \"m-7\"\n";
+    static const float values[] = {1, 2, 3, 4, 5, 6};
+    write_table("m-7", values);
+    write_file("checkpoint", newest, sizeof newest - 1);
+    static const char *const places[] = {"m-7", "."};
+    for (int i = 0; i < 2; i++) {
+        toy t;
+        toy_begin(&t);
+        hr_node net = embedded(&t, &(hr_embedding_column_opts){.struct_size = sizeof(hr_embedding_column_opts),
+                                                               .ckpt_to_load_from = places[i],
+                                                               .tensor_name_in_ckpt = "old/table"});
+        hr_session *s = started(&t);
+        expect(&t, s, net, (const float[]){1, 2, 3, 4, 5, 6, 1, 2, 3, 0, 0, 0}, ROWS * 3);
+        hr_session_free(s);
+        toy_end(&t);
+    }
+}
+
+static void a_table_that_cannot_be_had_names_its_column(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {{"m-8", "old/table"}, {"m-7", "new/table"}};
+    write_table("m-7", (const float[]){1, 2, 3, 4, 5, 6});
+    for (int i = 0; i < 2; i++) {
+        toy t;
+        toy_begin(&t);
+        embedded(&t, &(hr_embedding_column_opts){.struct_size = sizeof(hr_embedding_column_opts),
+                                                 .ckpt_to_load_from = wrong[i][0],
+                                                 .tensor_name_in_ckpt = wrong[i][1]});
+        assert_int_equal(hr_graph_error(t.g)->code, HR_NOT_FOUND);
+        assert_non_null(strstr(hr_graph_error(t.g)->text, "word_embedding"));
+        toy_end(&t);
+    }
+}
+
+static void a_table_may_stay_as_it_is_and_its_rows_short(void **state)
+{
+    (void)state;
+    toy t;
+    toy_begin(&t);
+    hr_node net =
+        embedded(&t, &(hr_embedding_column_opts){
+                         .struct_size = sizeof(hr_embedding_column_opts), .not_trainable = true, .max_norm = 5});
+    const hr_variable_info *info = hr_variable_named(t.g, "input_layer/word_embedding/embedding_weights");
+    assert_non_null(info);
+    assert_int_equal(info->sets & HR_TRAINABLE_VARIABLES, 0);
+    hr_session *s = started(&t);
+    set(&t, s, info->name, HR_SHAPE(2, 3), (const float[]){3, 4, 0, 0, 6, 8});
+    expect(&t, s, net, (const float[]){3, 4, 0, 0, 3, 4, 3, 4, 0, 0, 0, 0}, ROWS * 3);
+    hr_session_free(s);
+    toy_end(&t);
+}
+
 static void features_are_counted_and_named(void **state)
 {
     (void)state;
@@ -282,6 +360,9 @@ int main(void)
         cmocka_unit_test(linear_model_adds_weights_by_name_order),
         cmocka_unit_test(input_layer_puts_columns_side_by_side_by_name),
         cmocka_unit_test(shared_tables_have_the_names_of_their_generation),
+        cmocka_unit_test(a_table_begins_with_what_a_checkpoint_holds),
+        cmocka_unit_test(a_table_that_cannot_be_had_names_its_column),
+        cmocka_unit_test(a_table_may_stay_as_it_is_and_its_rows_short),
         cmocka_unit_test(features_are_counted_and_named),
         cmocka_unit_test(the_total_loss_is_all_of_them_and_an_error_without_any),
         cmocka_unit_test(feeds_borrow_the_batch),
