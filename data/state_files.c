@@ -4,12 +4,14 @@
 #include "data/state_files.h"
 #include "io/match.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
     MOST_GROUPS = 192, /* of all lists together; a longer list has several files in a group */
     MOST_OTHERS = 32,
-    MOST_NAMES = 1024 /* bytes of their names */
+    MOST_NAMES = 1024, /* bytes of their names */
+    MOST_LISTED = 512  /* bytes of the names of a list; of a longer one only a checksum is kept */
 };
 
 /* ---- the lists of a pipeline, top down ---- */
@@ -27,6 +29,32 @@ static int64_t groups_of(int64_t files, int64_t lists)
 {
     const int64_t most = lists < MOST_GROUPS ? MOST_GROUPS / lists : 1;
     return files < most ? files : most;
+}
+
+static size_t same_prefix(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n]) n++;
+    return n;
+}
+
+/* Each name says only where it differs from the one before. */
+static void put_name(hr__text *to, const char *name, const char *before)
+{
+    const size_t same = same_prefix(before, name);
+    hr__put_number(to, same);
+    hr__put_text(to, name + same, strlen(name + same));
+}
+
+/* `name`: the one before; the new one takes its place. */
+static hr_status get_name(hr__wire *from, hr__text *name, hr_error *err)
+{
+    const uint64_t same = hr__get_number(from);
+    const hr_view rest = hr__get_text(from);
+    if (from->damaged || same > name->size) return hr__state_damaged(err);
+    name->size = (size_t)same;
+    hr__text_bytes(name, rest.data, (size_t)rest.size);
+    return hr__text_status(name, "a saved state", err);
 }
 
 /* A list that cannot be made any more has no files. */
@@ -81,6 +109,23 @@ static void mark_listed(saving *s, const hr_file_list *list)
     }
 }
 
+/* All or, if they are too long, none. */
+static void put_names(saving *s, const hr_file_list *list)
+{
+    hr__text names = {0};
+    const size_t folder = hr__file_list_folder(list);
+    const char *before = "";
+    for (int64_t i = 0; i < list->count && names.size <= MOST_LISTED; i++) {
+        put_name(&names, list->path[i] + folder, before);
+        before = list->path[i] + folder;
+    }
+    const bool all = names.size <= MOST_LISTED;
+    hr__put_number(s->to, all ? (uint64_t)list->count : 0);
+    if (all) hr__text_bytes(s->to, names.data, names.size);
+    s->to->failed |= names.failed;
+    hr__text_free(&names);
+}
+
 static hr_status put_list(saving *s, const hr_dataset *ds)
 {
     hr_file_list list;
@@ -88,6 +133,7 @@ static hr_status put_list(saving *s, const hr_dataset *ds)
     const int64_t groups = groups_of(list.count, s->lists);
     hr__put_number(s->to, (uint64_t)list.count);
     hr__put_number(s->to, hr__file_list_identity(&list));
+    put_names(s, &list);
     hr__put_number(s->to, (uint64_t)groups);
     for (int64_t g = 0; g < groups; g++) {
         const int64_t first = list.count * g / groups;
@@ -103,13 +149,6 @@ static hr_status put_lists(saving *s, const hr_dataset *ds)
     if (has_files(ds)) HR_TRY(put_list(s, ds));
     for (int i = 0; i < ds->inputs; i++) HR_TRY(put_lists(s, ds->in[i]));
     return HR_OK;
-}
-
-static size_t same_prefix(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] && a[n] == b[n]) n++;
-    return n;
 }
 
 /* The first of those to be told; their number in *count. */
@@ -128,7 +167,6 @@ static int32_t first_other(const saving *s, int64_t *count)
     return first;
 }
 
-/* Each name says only where it differs from the one before. */
 static void put_others(saving *s)
 {
     int64_t count;
@@ -138,9 +176,7 @@ static void put_others(saving *s)
     for (int32_t i = first; i < s->files; i++) {
         if (s->listed[i]) continue;
         const noted_file f = hr__file_noted(s->e, i);
-        const size_t same = same_prefix(before, f.name);
-        hr__put_number(s->to, same);
-        hr__put_text(s->to, f.name + same, strlen(f.name + same));
+        put_name(s->to, f.name, before);
         hr__put_number(s->to, f.digest);
         before = f.name;
     }
@@ -202,15 +238,41 @@ static hr_status check_group(checking *c, char *const *path, int64_t files)
     return now == then ? HR_OK : fail_group(c, path, (int64_t)opened);
 }
 
+static bool is_listed(const hr_file_list *list, size_t folder, const char *name)
+{
+    bool listed = false;
+    for (int64_t i = 0; i < list->count && !listed; i++) listed = strcmp(list->path[i] + folder, name) == 0;
+    return listed;
+}
+
+/* The first name of the saved list that is missing in this one, if the state knows names. */
+static hr_status check_names(checking *c, const hr_file_list *list)
+{
+    hr__text name = {0};
+    hr_status st = HR_OK;
+    const size_t folder = hr__file_list_folder(list);
+    const int64_t names = hr__get_count(c->from);
+    for (int64_t i = 0; i < names && st == HR_OK; i++) {
+        char path[512];
+        st = get_name(c->from, &name, c->err);
+        if (st != HR_OK || is_listed(list, folder, name.data)) continue;
+        snprintf(path, sizeof path, "%.*s%s", (int)folder, list->count > 0 ? list->path[0] : "", name.data);
+        st = fail_changed(path, true, c->err);
+    }
+    hr__text_free(&name);
+    return st;
+}
+
 static hr_status check_found(checking *c, const hr_dataset *ds, const hr_file_list *list)
 {
     const uint64_t count = hr__get_number(c->from), names = hr__get_number(c->from);
+    HR_TRY(check_names(c, list));
     const uint64_t groups = hr__get_number(c->from);
     if (c->from->damaged) return hr__state_damaged(c->err);
     if (count != (uint64_t)list->count || names != hr__file_list_identity(list))
         return hr_fail(c->err, HR_FAILED_PRECONDITION, "state.files",
                        "saved state: %s: expected the %" PRIu64 " files that \"%.200s\" gave when the state was saved, "
-                       "got %" PRId64 " of other names; bring them back, or begin anew",
+                       "got %" PRId64 ", or others; bring them back, or begin anew",
                        ds->op->name, count, ds->op->files(ds->spec).pattern, list->count);
     if (groups != (uint64_t)groups_of(list->count, c->lists)) return hr__state_damaged(c->err);
     for (int64_t g = 0; g < (int64_t)groups; g++) {
@@ -239,13 +301,9 @@ static hr_status check_lists(checking *c, const hr_dataset *ds)
 /* *before: the name of the file before; the new one takes its place. */
 static hr_status check_other(checking *c, hr__text *before)
 {
-    const uint64_t same = hr__get_number(c->from);
-    const hr_view rest = hr__get_text(c->from);
+    HR_TRY(get_name(c->from, before, c->err));
     const uint64_t then = hr__get_number(c->from);
-    if (c->from->damaged || same > before->size) return hr__state_damaged(c->err);
-    before->size = (size_t)same;
-    hr__text_bytes(before, rest.data, (size_t)rest.size);
-    HR_TRY(hr__text_status(before, "a saved state", c->err));
+    if (c->from->damaged) return hr__state_damaged(c->err);
     const int32_t number = hr__file_number(c->e, before->data);
     if (number < 0) return hr_no_memory(c->err, "a file's name");
     const noted_file now = hr__file_noted(c->e, number);

@@ -102,8 +102,7 @@ static void sort(hr_file_list *list, int64_t from)
     if (list->count - from > 1) qsort(list->path + from, (size_t)(list->count - from), sizeof *list->path, by_bytes);
 }
 
-/* Bytes of the folder, its slash included, that all names begin with. */
-static size_t shared_folder(const hr_file_list *list)
+size_t hr__file_list_folder(const hr_file_list *list)
 {
     const char *first = list->count > 0 ? list->path[0] : "";
     const char *slash = strrchr(first, '/');
@@ -118,7 +117,7 @@ static size_t shared_folder(const hr_file_list *list)
 
 uint64_t hr__file_list_identity(const hr_file_list *list)
 {
-    const size_t folder = shared_folder(list);
+    const size_t folder = hr__file_list_folder(list);
     uint64_t sum = (uint64_t)list->count;
     for (int64_t i = 0; i < list->count; i++) {
         const char *name = list->path[i] + folder;

@@ -16,6 +16,8 @@ HR_API hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err
 hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err);
 hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err); /* copies the name */
 void hr__file_list_sort(hr_file_list *list);
+/* Bytes of the folder, its slash included, that all names begin with. */
+size_t hr__file_list_folder(const hr_file_list *list);
 /* A number for the names in the list below the folder that they share, wherever it is: a saved state asks whether they are
  * still the same. */
 HR_API uint64_t hr__file_list_identity(const hr_file_list *list);

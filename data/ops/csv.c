@@ -130,6 +130,8 @@ static hr_status csv_load(const void *spec, void *state, hr_token_reader *token,
 {
     (void)token;
     const csv_state *st = state;
+    const int64_t counts[] = {st->record, st->line, st->offset};
+    HR_TRY(source_counts_check("csv", counts, 3, err));
     return source_files_check(&st->files, "csv", ((const csv_spec *)spec)->pattern, st->list, st->file, err);
 }
 

@@ -173,7 +173,8 @@ static hr_status shuffled_load(const void *spec, void *state, hr_token_reader *t
     if (files > 0) records = st->file[files - 1].first + hr_record_index_count(st->file[files - 1].index);
     HR_TRY(
         source_files_check(&st->files, "shuffled_records", ((const shuffled_spec *)spec)->pattern, st->list, 0, err));
-    if (st->records == records && st->drawn >= 0) return check_shares(spec, st, err);
+    HR_TRY(source_counts_check("shuffled_records", &st->drawn, 1, err));
+    if (st->records == records) return check_shares(spec, st, err);
     return hr_fail(err, HR_FAILED_PRECONDITION, "state.files",
                    "shuffled_records: expected the %" PRId64 " records of the saved state's files, got %" PRId64,
                    st->records, records);
@@ -340,6 +341,9 @@ static void shuffled_describe(const void *spec, hr_description *to)
     const shuffled_spec *sp = spec;
     hr_describe_text(to, NULL, sp->pattern);
     hr_describe_seed(to, sp->seed, sp->same_each_epoch);
+    if (sp->num_shards > 1) hr_describe_number(to, "num_shards", sp->num_shards);
+    if (sp->num_shards > 1) hr_describe_number(to, "index", sp->index);
+    hr_describe_option(to, "first", sp->begin);
 }
 
 const hr_op hr_op_shuffled_records = {

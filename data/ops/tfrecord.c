@@ -102,11 +102,19 @@ static hr_status tfrecord_open(const void *spec, void *state, hr_plan *p, hr_err
     return status;
 }
 
+/* Records of the range that are still to be read. */
+static int64_t left_of(const tfrecord_spec *sp, const tfrecord_state *st) { return sp->count - st->seen; }
+
 static hr_status tfrecord_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
     (void)token;
+    const tfrecord_spec *sp = spec;
     const tfrecord_state *st = state;
-    return source_files_check(&st->files, "tfrecord", ((const tfrecord_spec *)spec)->pattern, st->list, st->file, err);
+    const int64_t counts[] = {st->record, st->offset, st->seen, st->errors};
+    HR_TRY(source_counts_check("tfrecord", counts, 4, err));
+    const int64_t left = sp->count < INT64_MAX ? left_of(sp, st) : 0;
+    HR_TRY(source_counts_check("tfrecord", &left, 1, err));
+    return source_files_check(&st->files, "tfrecord", sp->pattern, st->list, st->file, err);
 }
 
 static void tfrecord_close(void *state)
@@ -151,9 +159,6 @@ static hr_status begin_range(const tfrecord_spec *sp, tfrecord_state *st, hr_pla
     hr_record_index_free(begin.index);
     return status;
 }
-
-/* Records of the range that are still to be read. */
-static int64_t left_of(const tfrecord_spec *sp, const tfrecord_state *st) { return sp->count - st->seen; }
 
 /* The file in which the next record is is open. HR_END: there is none. */
 static hr_status find_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)

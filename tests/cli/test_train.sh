@@ -117,6 +117,9 @@ it_goes_on_from_the_last_checkpoint_after_a_kill() {
     judgement whole >whole.json
     judgement killed >killed.json
     same whole.json killed.json
+    "$HEADRACE" predict "$flights_yaml" -d data -m whole >whole.txt 2>"$scratch/err"
+    "$HEADRACE" predict "$flights_yaml" -d data -m killed >killed.txt 2>"$scratch/err"
+    same whole.txt killed.txt
     find killed -name '.*.tmp' -delete # of the killed ones: hidden, and never read
 }
 

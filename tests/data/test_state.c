@@ -146,6 +146,48 @@ static void a_seed_that_was_drawn_goes_on_from_the_state(void **state)
     hr_free(saved);
 }
 
+/* Not a byte may be another, and none may be missing. */
+static void a_damaged_state_is_refused(void **state)
+{
+    (void)state;
+    size_t size;
+    write_folder("damaged", FILES, RECORDS);
+    unsigned char *saved = state_of(shuffled_files_of("damaged/*.tfrecord"), 9, 0, NULL, &size);
+    for (size_t at = 0; at < size; at++) {
+        saved[at] ^= 8;
+        hr_iterator *it = iterate(shuffled_files_of("damaged/*.tfrecord"), (way){.state = saved, .state_size = size});
+        assert_non_null(hr_iterator_error(it));
+        hr_iterator_free(it);
+        saved[at] ^= 8;
+        it = iterate(shuffled_files_of("damaged/*.tfrecord"), (way){.state = saved, .state_size = at});
+        assert_string_equal(hr_iterator_error(it)->kind, "state.damaged");
+        hr_iterator_free(it);
+    }
+    hr_free(saved);
+}
+
+/* With the right checksum it is refused, or goes on somewhere: whatever it says of files, nothing is read beyond it. */
+static void a_forged_state_is_refused_or_goes_on(void **state)
+{
+    (void)state;
+    size_t size;
+    write_folder("forged", FILES, RECORDS);
+    unsigned char *saved = state_of(hr_batch(hr_tfrecord("forged/*.tfrecord"), 4), 9, 0, NULL, &size);
+    for (size_t at = 8; at + 4 < size; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            const hr_element *e;
+            saved[at] ^= (unsigned char)(1 << bit);
+            const uint32_t sum = hr_crc32c(0, saved, size - 4);
+            for (int i = 0; i < 4; i++) saved[size - 4 + (size_t)i] = (unsigned char)(sum >> 8 * i);
+            hr_iterator *it =
+                iterate(hr_batch(hr_tfrecord("forged/*.tfrecord"), 4), (way){.state = saved, .state_size = size});
+            while (hr_next(it, &e) == HR_OK) {}
+            hr_iterator_free(it);
+            saved[at] ^= (unsigned char)(1 << bit);
+        }
+    hr_free(saved);
+}
+
 /* ---- its files ---- */
 
 static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **state)
@@ -157,9 +199,12 @@ static void a_state_is_refused_when_a_file_has_changed_and_says_which(void **sta
     write_records("changed/part-002.tfrecord", 0, RECORDS + 1, 16);
     assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.file_changed", "part-002");
     assert_int_equal(remove("changed/part-002.tfrecord"), 0);
-    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.files", "4 files");
+    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.file_changed",
+                   "changed/part-002.tfrecord' is gone");
     write_records("changed/part-005.tfrecord", 0, RECORDS, 16); /* as many, of other names */
-    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.files", "changed/*.tfrecord");
+    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.file_changed", "gone");
+    write_records("changed/part-002.tfrecord", 0, RECORDS, 16);
+    assert_refused(shuffled_files_of("changed/*.tfrecord"), saved, size, "state.files", "4 files");
     hr_free(saved);
 }
 
@@ -407,6 +452,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
         cmocka_unit_test(a_seed_that_was_drawn_goes_on_from_the_state),
+        cmocka_unit_test(a_damaged_state_is_refused),
+        cmocka_unit_test(a_forged_state_is_refused_or_goes_on),
         cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
         cmocka_unit_test(no_file_may_have_changed_anywhere),
         cmocka_unit_test(a_file_of_one_pattern_is_known_as_well),
