@@ -2,7 +2,7 @@
 #include "data/row_records.h"
 #include <string.h>
 
-enum { BLOCK = 64, LINE = 64 };
+enum { BLOCK = 64, LINE = 64, MOST_LINES = 8 /* asked for; of a longer record the rest follows by itself */ };
 
 /* ---- kernels: one value of each row, from one width to another ---- */
 
@@ -206,8 +206,9 @@ static void read_field(const some *at, const hr__record_slot *slot, bool one, hr
 
 static void ask_for(const some *at, size_t size)
 {
+    const size_t most = size < MOST_LINES * LINE ? size : MOST_LINES * LINE;
     for (int64_t k = 0; k < at->count; k++)
-        for (size_t line = 0; line < size; line += LINE) __builtin_prefetch(at->record[k] + line);
+        for (size_t line = 0; line < most; line += LINE) __builtin_prefetch(at->record[k] + line);
 }
 
 static some some_of(const hr__record_set *set, int64_t first)
