@@ -8,8 +8,12 @@ function(hr_find target package debian)
     endif()
 endfunction()
 
+# Switched off by -DHEADRACE_${target}=OFF.
 function(hr_find_optional target package debian)
-    pkg_check_modules(${target} IMPORTED_TARGET GLOBAL ${package})
+    set(${target}_FOUND FALSE)
+    if(HEADRACE_${target})
+        pkg_check_modules(${target} IMPORTED_TARGET GLOBAL ${package})
+    endif()
     if(NOT ${target}_FOUND)
         list(APPEND HEADRACE_LACKS "${package} (${debian})")
         set(HEADRACE_LACKS "${HEADRACE_LACKS}" PARENT_SCOPE)

@@ -287,6 +287,14 @@ static hr_status damaged(const char *path, const char *what, hr_error *err)
     return HR_DATA_LOSS;
 }
 
+hr_status hr__rows_head_parse(const char *path, const void *bytes, size_t size, int64_t end, hr__rows_head *out,
+                              hr_error *err)
+{
+    hr__wire from = {bytes, (const unsigned char *)bytes + size, false};
+    HR_TRY(get_head(&from, end, out, err));
+    return from.damaged ? damaged(path, "its head contradicts itself", err) : HR_OK;
+}
+
 /* Reads exactly so much; less is damage. */
 static hr_status read_exactly(const hr_input *in, int64_t offset, void *to, size_t size, hr_error *err)
 {
@@ -329,9 +337,7 @@ static hr_status read_head(const hr_input *in, hr__rows_head *out, hr_error *err
     hr_status st = read_exactly(in, t.offset, bytes, t.size, err);
     if (st == HR_OK && hr_crc32c(0, bytes, t.size) != t.crc)
         st = damaged(hr_input_path(in), "the checksum of its head is wrong", err);
-    hr__wire from = {bytes, bytes + t.size, false};
-    if (st == HR_OK) st = get_head(&from, t.offset, out, err);
-    if (st == HR_OK && from.damaged) st = damaged(hr_input_path(in), "its head contradicts itself", err);
+    if (st == HR_OK) st = hr__rows_head_parse(hr_input_path(in), bytes, t.size, t.offset, out, err);
     hr_free(bytes);
     return st;
 }

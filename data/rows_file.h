@@ -57,6 +57,10 @@ void hr__rows_writer_discard(hr__rows_writer *w); /* takes `w`. NULL: nothing */
 /* Reads what a file of rows is. HR_NOT_FOUND; HR_DATA_LOSS, "rows.damaged". Gives *out. */
 hr_status hr__rows_head_read(const char *path, hr__rows_head *out, hr_error *err);
 
+/* The bytes of a head whose checksum is right; pieces lie before `end`. hr__rows_head_clear also after a failure. `path` is for messages. */
+hr_status hr__rows_head_parse(const char *path, const void *bytes, size_t size, int64_t end, hr__rows_head *out,
+                              hr_error *err);
+
 /* The bytes of a piece of an open file, unpacked to `to`, which has room for piece->size; `scratch` for piece->stored. Any
  * thread. */
 hr_status hr__rows_piece_read(const hr_input *in, const hr__piece *piece, char *scratch, char *to, hr_error *err);
