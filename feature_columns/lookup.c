@@ -151,9 +151,9 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
     HR_TRY(check_ids(lookup, ids, weights, splits, rows, err));
     bag b;
     HR_TRY(open_bag(&b, lookup, weights, splits, rows, err));
-    fetch(lookup, ids, splits[0], splits[0] + AHEAD, splits[rows]);
+    fetch(lookup, ids, splits[0], (int64_t)splits[0] + AHEAD, splits[rows]);
     for (int64_t r = 0; r < rows; r++, out += stride) {
-        fetch(lookup, ids, splits[r] + AHEAD, splits[r + 1] + AHEAD, splits[rows]);
+        fetch(lookup, ids, (int64_t)splits[r] + AHEAD, (int64_t)splits[r + 1] + AHEAD, splits[rows]);
         collect(&b, ids, weights, splits[r], splits[r + 1]);
         combine(&b, out);
     }
