@@ -133,6 +133,41 @@ static void shuffle_refuses_to_go_on_with_a_shorter_input(void **state)
     hr_free(saved);
 }
 
+/* Row `r` of a batch is what make_wide_text makes of the number in its column "one". */
+static void assert_wide_row(const hr_element *e, int64_t r)
+{
+    const hr_tensor *list = hr_get(e, "list"), *one = hr_get(e, "one"), *text = hr_get(e, "text");
+    const int64_t n = ((const int64_t *)one->data)[one->splits[0][r]];
+    const int32_t first = list->splits[0][r], count = list->splits[0][r + 1] - first;
+    const hr_view view = ((const hr_view *)text->data)[r];
+    assert_int_equal(one->splits[0][r + 1] - one->splits[0][r], 1);
+    assert_int_equal(((const int64_t *)hr_get(e, "small")->data)[r], n % 100 - 50);
+    assert_int_equal(((const int64_t *)hr_get(e, "large")->data)[r], n < 30 ? n : n << 33);
+    assert_int_equal(((const int32_t *)hr_get(e, "number")->data)[r], n < 40 ? -n : n * 30000);
+    assert_int_equal(((const int64_t *)hr_get(e, "places")->data)[2 * r + 1], 200 - n);
+    assert_true(((const float *)hr_get(e, "vector")->data)[3 * r + 2] == (float)(n + 2));
+    assert_int_equal(count, n < 20 ? n % 2 : n % 4);
+    for (int32_t i = 0; i < count; i++) assert_int_equal(((const int64_t *)list->data)[first + i], n * 100 + i);
+    if (n % 7 == 0) assert_int_equal(view.size, 0);
+    if (n % 7 != 0 && n % 20 > 0) assert_true(view.data[0] == 'a');
+}
+
+static void shuffled_rows_of_many_columns_stay_together(void **state)
+{
+    (void)state;
+    for (int cached = 0; cached < 2; cached++) {
+        hr_dataset *ds = wide_text_rows(hr_range(500));
+        if (cached) ds = hr_repeat(hr_cache(ds), .count = HR_I64(2));
+        hr_iterator *it = iterate(hr_batch(hr_shuffle(ds, 90), 25), (way){.unit_rows = 40});
+        const hr_element *e;
+        int64_t rows = 0;
+        for (; hr_next(it, &e) == HR_OK; rows += 25)
+            for (int64_t r = 0; r < 25; r++) assert_wide_row(e, r);
+        assert_int_equal(rows, cached ? 1000 : 500);
+        hr_iterator_free(it);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +177,7 @@ int main(void)
         HR_CONFORMANCE(shuffle_of_one),
         HR_CONFORMANCE(shuffle_of_shuffle),
         HR_CONFORMANCE(shuffle_of_wide_rows),
+        cmocka_unit_test(shuffled_rows_of_many_columns_stay_together),
         HR_CONFORMANCE(shuffle_of_wide_rows_with_text),
         HR_CONFORMANCE(shuffle_of_batches),
         cmocka_unit_test(shuffle_gives_every_element_once_and_none_too_early),
