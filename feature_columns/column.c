@@ -346,17 +346,27 @@ int64_t hr__integer_at(const hr_column_values *in, int64_t i)
     return value;
 }
 
-int hr__decimal(int64_t value, char *text)
+static int put_decimal(uint64_t rest, bool negative, char *text)
 {
     char digits[24];
     int n = 0, length = 0;
-    uint64_t rest = value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value;
     do {
         digits[n++] = (char)('0' + rest % 10);
     } while (rest /= 10);
-    if (value < 0) text[length++] = '-';
+    if (negative) text[length++] = '-';
     while (n > 0) text[length++] = digits[--n];
     return length;
+}
+
+int hr__decimal(int64_t value, char *text)
+{
+    return put_decimal(value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value, value < 0, text);
+}
+
+int hr__decimal_at(const hr_column_values *in, int64_t i, char *text)
+{
+    const int64_t value = hr__integer_at(in, i);
+    return in->dtype == HR_UINT64 ? put_decimal((uint64_t)value, false, text) : hr__decimal(value, text);
 }
 
 const hr_column_kind *const *hr__column_kinds(void)

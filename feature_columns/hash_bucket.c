@@ -69,7 +69,7 @@ static void hash_integers(const hr_column_values *in, hr__divisor divisor, int64
 {
     char text[24];
     for (int64_t i = 0; i < in->count; i++) {
-        int length = hr__decimal(hr__integer_at(in, i), text);
+        int length = hr__decimal_at(in, i, text);
         ids[i] = (int64_t)hr__remainder(divisor, hr__fingerprint64_inline(text, (size_t)length));
     }
 }

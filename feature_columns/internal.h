@@ -42,6 +42,7 @@ static inline int64_t hr__place_in_row(const hr_column_values *v, int64_t row, i
 int64_t hr__reach_of_row(const hr_column_values *v, int64_t row);
 /* Decimal text of `value`; gives its length. `text` has room for 24. */
 int hr__decimal(int64_t value, char *text);
+int hr__decimal_at(const hr_column_values *in, int64_t i, char *text); /* the same of value `i` of an integer feature */
 
 /* Remainders by a divisor that stays the same: one multiplication in place of a division, the same result. */
 typedef struct hr__divisor {

@@ -148,6 +148,12 @@ static void hashes_are_those_of_tensorflow(void **state)
                 (feature[]){{"w", INTS(101, 201, 301)}}, 1);
     assert_result(&o.result[0], SPLITS(0, 1, 2, 3), 3, 7, 5);
     outcome_free(&o);
+    const uint64_t large[] = {UINT64_MAX - 1, UINT64_C(1) << 63, 5};
+    run_columns(&o, HR_COLUMNS(hr_categorical_column_with_hash_bucket("w", 1000, .dtype = HR_UINT64)),
+                (feature[]){{"w", {.dtype = HR_UINT64, .rows = 3, .values = large, .count = 3, .width = 1, .rank = 1}}},
+                1);
+    assert_result(&o.result[0], SPLITS(0, 1, 2, 3), 88, 496, 971);
+    outcome_free(&o);
     assert_refused(hr_categorical_column_with_hash_bucket("w", 0), "column.hash_bucket_size");
     assert_refused(hr_categorical_column_with_hash_bucket("w", 5, .dtype = HR_FLOAT), "column.dtype");
 }
