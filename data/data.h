@@ -721,13 +721,17 @@ typedef struct hr_make_opts {
     uint64_t seed;                  /* of both; default: the pipeline's */
     int64_t num_parallel_reads;     /* files that take turns, row by row; default 1 */
     bool drop_final_batch;          /* default: the last batch may be short, if there is a last one */
-    int64_t num_rows_for_inference; /* make_csv_dataset without columns; default 100 */
+    int64_t num_rows_for_inference; /* make_csv_dataset without columns; default 100, -1: all */
     bool sloppy;                    /* a file that has nothing yet is passed over: .unordered of hr_interleave */
+    /* make_csv_dataset without columns: only these of the header. They come in its order. */
+    const char *const *select_columns;
+    int select_count;
 } hr_make_opts;
 
 /* TensorFlow's make_csv_dataset: list_files, interleave, shuffle, repeat, batch, prefetch over rows of CSV. Without columns
  * in `csv` (which may be NULL) all of the first file's header, each of the narrowest type of int32, int64, float32, float64,
- * string that holds its first rows, an empty field being 0 or "". Columns come as they are given, and are found by name. */
+ * string that holds its first rows, an empty field being 0 or ""; the other files must have the same columns, in any order ("csv.other_columns").
+ * Columns come as they are given, and are found by name. What TensorFlow's ignore_errors drops, a .policy of `csv` does. */
 HR_API hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
                                             const hr_make_opts *opts);
 #define hr_make_csv_dataset(...)                                                                                       \

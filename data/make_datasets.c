@@ -5,6 +5,7 @@
 #include "data/byte_source.h"
 #include "data/csv_source.h"
 #include "data/dataset.h"
+#include "io/match.h"
 #include <headrace/data.h>
 #include <string.h>
 
@@ -128,15 +129,95 @@ static void describe_columns(inference *in)
     }
 }
 
-static hr_status infer_format(const char *pattern, const hr_csv_opts *o, int64_t rows, hr__csv_format **out,
+static bool has_column(const hr__csv_format *format, const char *name)
+{
+    for (int c = 0; c < format->columns; c++)
+        if (strcmp(format->column[c].name, name) == 0) return true;
+    return false;
+}
+
+/* What another file has more would be lost without a word. */
+static hr_status compare_header(const inference *in, const hr__csv_format *format, const char *path, const char *first,
+                                hr_error *err)
+{
+    const char *lacks = NULL;
+    const hr_schema *schema = hr_dataset_schema(in->probe);
+    for (int c = 0; c < in->columns && !lacks; c++)
+        if (!has_column(format, schema->field[c].name)) lacks = schema->field[c].name;
+    if (!lacks && format->columns == in->columns) return HR_OK;
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.other_columns",
+            "make_csv_dataset: %s: expected the %d columns of %s, found %d%s%.60s%s", path, in->columns, first,
+            format->columns, lacks ? ", and no '" : "", lacks ? lacks : "", lacks ? "'" : "");
+    hr_error_file(err, path);
+    return HR_INVALID_ARGUMENT;
+}
+
+static hr_status check_header(const inference *in, const hr_csv_opts *o, const char *path, const char *first,
+                              hr_error *err)
+{
+    char *header;
+    size_t size;
+    hr__csv_format *format;
+    HR_TRY(hr__csv_format_new(o, &format, err));
+    hr_status st = hr__csv_copy_header(format, path, &header, &size, err);
+    if (st == HR_OK) hr_free(header);
+    if (st == HR_OK && size > 0) { /* an empty file has no rows to lose */
+        st = hr__csv_format_from_header(format, path, err);
+        if (st == HR_OK) st = compare_header(in, format, path, first, err);
+    }
+    hr__csv_format_free(format);
+    return st;
+}
+
+static hr_status check_headers(const inference *in, const char *pattern, const hr_csv_opts *o, hr_error *err)
+{
+    hr_file_list files;
+    HR_TRY(hr__source_files(pattern, &files, err));
+    hr_status st = HR_OK;
+    for (int64_t i = 1; st == HR_OK && i < files.count; i++)
+        st = check_header(in, o, files.path[i], files.path[0], err);
+    hr_file_list_clear(&files);
+    return st;
+}
+
+static bool is_selected(const hr_make_opts *m, const char *name)
+{
+    for (int i = 0; i < m->select_count; i++)
+        if (strcmp(m->select_columns[i], name) == 0) return true;
+    return m->select_count == 0;
+}
+
+static hr_status select_columns(inference *in, const hr_make_opts *m, hr_error *err)
+{
+    const hr_schema *schema = hr_dataset_schema(in->probe);
+    int kept = 0;
+    for (int i = 0; i < m->select_count; i++) {
+        bool found = false;
+        for (int c = 0; c < in->columns; c++) found |= strcmp(schema->field[c].name, m->select_columns[i]) == 0;
+        if (!found)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
+                           "make_csv_dataset: expected columns of the header in .select_columns, got '%.60s'",
+                           m->select_columns[i]);
+    }
+    for (int c = 0; c < in->columns; c++)
+        if (is_selected(m, in->column[c].name)) in->column[kept++] = in->column[c];
+    in->columns = kept;
+    return HR_OK;
+}
+
+static hr_status infer_format(const char *pattern, const hr_csv_opts *o, const hr_make_opts *m, hr__csv_format **out,
                               hr_error *err)
 {
     inference in = {0};
-    hr_csv_opts found = *o;
-    hr_status st = begin_inference(&in, pattern, o, err);
-    if (st == HR_OK) st = look_at_rows(&in, o, rows ? rows : ROWS_FOR_INFERENCE, err);
+    hr_csv_opts found = *o, probed = *o;
+    const int64_t rows = m->num_rows_for_inference ? m->num_rows_for_inference : ROWS_FOR_INFERENCE;
+    probed.label = NULL; /* it may be none that is selected */
+    hr_status st = begin_inference(&in, pattern, &probed, err);
+    if (st == HR_OK) st = check_headers(&in, pattern, &probed, err);
+    if (st == HR_OK) st = look_at_rows(&in, o, rows, err);
+    if (st == HR_OK) describe_columns(&in);
+    if (st == HR_OK) st = select_columns(&in, m, err);
     if (st == HR_OK) {
-        describe_columns(&in);
         found.columns = in.column;
         found.column_count = in.columns;
         st = hr__csv_format_new(&found, out, err);
@@ -169,14 +250,13 @@ static hr_dataset *rows_of(const hr_element *element, void *user)
     return hr__csv_of_format(hr__byte_source_name(element, path, sizeof path), r->format, &r->opts);
 }
 
-static hr_status fill_reader(reader *r, const char *pattern, const hr_csv_opts *o, int64_t rows, hr_error *err)
+static hr_status fill_reader(reader *r, const char *pattern, const hr_csv_opts *o, const hr_make_opts *m, hr_error *err)
 {
     const char *file = o->policy.quarantine_file;
     if (file && !(r->quarantine_file = hr_strdup(file))) return hr_no_memory(err, "make_csv_dataset");
     r->opts = (hr_csv_opts){.struct_size = sizeof r->opts, .policy = o->policy};
     r->opts.policy.quarantine_file = r->quarantine_file;
-    return o->column_count > 0 ? hr__csv_format_new(o, &r->format, err)
-                               : infer_format(pattern, o, rows, &r->format, err);
+    return o->column_count > 0 ? hr__csv_format_new(o, &r->format, err) : infer_format(pattern, o, m, &r->format, err);
 }
 
 hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
@@ -188,8 +268,7 @@ hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, co
     hr_csv_opts o = csv ? *csv : none;
     if (make.label) o.label = make.label;
     reader *r = hr_calloc(1, sizeof *r);
-    hr_status st =
-        r ? fill_reader(r, pattern, &o, make.num_rows_for_inference, &err) : hr_no_memory(&err, "make_csv_dataset");
+    hr_status st = r ? fill_reader(r, pattern, &o, &make, &err) : hr_no_memory(&err, "make_csv_dataset");
     if (st != HR_OK) {
         if (r) free_reader(r);
         return hr__dataset_failed(&err);

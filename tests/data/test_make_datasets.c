@@ -72,6 +72,61 @@ static void what_is_wrong_sticks_to_the_dataset(void **state)
     assert_fails(hr_make_csv_dataset("bad.csv", 8, NULL), HR_INVALID_ARGUMENT, "csv.fields");
 }
 
+static void its_files_have_the_same_columns_in_any_order(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    write_file("h-0.csv", "x,y,z\n1,2.5,p\n", 14);
+    write_file("h-1.csv", "x,z,y\n7,s,8.5\n", 14);
+    write_file("h-2.csv", "", 0);
+    hr_iterator *it = iterate(hr_make_csv_dataset("h-*.csv", 2, NULL, .num_epochs = 1, .no_shuffle = true), (way){0});
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_true(((const float *)hr_get(e, "y")->data)[1] == 8.5f);
+    hr_iterator_free(it);
+    write_file("h-3.csv", "x,y,z,w\n7,8.5,s,1\n", 18);
+    assert_fails(hr_make_csv_dataset("h-*.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.other_columns");
+    write_file("h-3.csv", "x,y,w\n7,8.5,1\n", 14);
+    assert_fails(hr_make_csv_dataset("h-*.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.other_columns");
+    write_file("h-4.csv", "x,x\n7,8\n", 8);
+    assert_fails(hr_make_csv_dataset("h-4.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.columns");
+}
+
+static void some_columns_may_be_selected(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"late", "big"}, *const wrong[] = {"q"};
+    hr_dataset *ds = hr_make_csv_dataset("t-*.csv", 8, NULL, .select_columns = names, .select_count = 2);
+    const hr_schema *schema = hr_dataset_schema(ds);
+    if (!schema) fail_msg("%s", hr_dataset_error(ds)->text);
+    assert_int_equal(schema->fields, 2);
+    assert_string_equal(schema->field[0].name, "big");
+    assert_int_equal(schema->field[0].dtype, HR_INT64);
+    assert_string_equal(schema->field[1].name, "late");
+    hr_dataset_unref(ds);
+    assert_fails(hr_make_csv_dataset("t-*.csv", 8, NULL, .select_columns = wrong, .select_count = 1),
+                 HR_INVALID_ARGUMENT, "csv.column");
+    assert_fails(hr_make_csv_dataset("t-*.csv", 8, NULL, .select_columns = names, .select_count = 2, .label = "nan"),
+                 HR_INVALID_ARGUMENT, "csv.column");
+}
+
+/* As TensorFlow's num_rows_for_inference has it. */
+static void types_are_found_in_as_many_rows_as_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        hr_dtype dtype;
+    } want[] = {{2, HR_INT32},  {3, HR_INT64},  {4, HR_FLOAT},  {5, HR_DOUBLE},
+                {6, HR_STRING}, {0, HR_STRING}, {-1, HR_STRING}};
+    write_file("i.csv", "x\n1\n2\n99999999999\n1.5\n1e300\nnan\n", 32);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        hr_dataset *ds = hr_make_csv_dataset("i.csv", 2, NULL, .num_rows_for_inference = want[i].rows);
+        if (!hr_dataset_schema(ds)) fail_msg("%s", hr_dataset_error(ds)->text);
+        assert_int_equal(hr_dataset_schema(ds)->field[0].dtype, want[i].dtype);
+        hr_dataset_unref(ds);
+    }
+}
+
 static void a_lack_of_memory_leaks_nothing(void **state)
 {
     (void)state;
@@ -130,6 +185,9 @@ int main(void)
         cmocka_unit_test(make_csv_dataset_finds_the_types_of_columns),
         cmocka_unit_test(without_epochs_it_goes_on_for_ever_in_full_batches),
         cmocka_unit_test(what_is_wrong_sticks_to_the_dataset),
+        cmocka_unit_test(its_files_have_the_same_columns_in_any_order),
+        cmocka_unit_test(some_columns_may_be_selected),
+        cmocka_unit_test(types_are_found_in_as_many_rows_as_asked_for),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
         cmocka_unit_test(make_batched_features_dataset_parses_batches),
         cmocka_unit_test(sloppy_readers_lose_nothing),
