@@ -136,6 +136,17 @@ const hr_op hr_op_batch = {
     .describe = batch_describe,
 };
 
+int64_t hr__full_batch_size(const hr_dataset *ds)
+{
+    while (ds->op != &hr_op_batch) {
+        if (ds->error.code || ds->inputs != 1) return 0;
+        if (hr_dataset_schema(ds)->levels != hr_dataset_schema(ds->in[0])->levels) return 0;
+        ds = ds->in[0];
+    }
+    const batch_spec *sp = ds->spec;
+    return sp->drop_remainder ? sp->size : 0;
+}
+
 hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts)
 {
     const hr_batch_opts o = HR__OPTIONS(hr_batch_opts, opts);

@@ -3,10 +3,15 @@
  * It moves no byte but where a batch pads its rows: they come out as wide as they were in it.
  *
  * rebatch is batch over unbatch: a function, no operator of its own. */
+#include "data/batches.h"
 #include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <string.h>
+
+typedef struct unbatch_spec {
+    int64_t parts; /* of every element; 0: not known */
+} unbatch_spec;
 
 /* ---- the schema ---- */
 
@@ -173,14 +178,41 @@ static hr_status unbatch_work(const void *spec, const void *unit, hr_work *w, hr
     return HR_OK;
 }
 
+static int64_t unbatch_cardinality(const void *spec, const int64_t *in)
+{
+    const int64_t parts = ((const unbatch_spec *)spec)->parts;
+    if (in[0] <= 0) return in[0];
+    return parts > 0 && in[0] <= INT64_MAX / parts ? in[0] * parts : HR_UNKNOWN_CARDINALITY;
+}
+
+static void unbatch_identity(const void *spec, uint64_t *sum) { (void)spec, (void)sum; /* it follows from the input */ }
+
 const hr_op hr_op_unbatch = {
     .head = HR_OP_HEAD,
     .name = "unbatch",
+    .spec_size = sizeof(unbatch_spec),
+    .identity = unbatch_identity,
+    .cardinality = unbatch_cardinality,
     .check = unbatch_check,
     .work = unbatch_work,
 };
 
-hr_dataset *hr_unbatch(hr_dataset *in) { return hr_dataset_new(&hr_op_unbatch, NULL, &in, 1); }
+/* Parts of single elements are their first dimension. */
+static int64_t parts_of_all(const hr_dataset *in)
+{
+    const hr_schema *schema = hr_dataset_schema(in);
+    if (!schema || in->error.code) return 0;
+    if (schema->levels > 0) return hr__full_batch_size(in);
+    return schema->fields > 0 && hr__field_fixed(&schema->field[0]) && schema->field[0].shape.rank > 0
+               ? schema->field[0].shape.dims[0]
+               : 0;
+}
+
+hr_dataset *hr_unbatch(hr_dataset *in)
+{
+    const unbatch_spec spec = {.parts = parts_of_all(in)};
+    return hr_dataset_new(&hr_op_unbatch, &spec, &in, 1);
+}
 
 hr_dataset *hr_rebatch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts)
 {

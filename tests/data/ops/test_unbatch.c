@@ -70,6 +70,25 @@ static void padded_rows_keep_the_width_of_their_batch(void **state)
     assert_rows(hr_unbatch(hr_padded_batch(vectors(hr_range(2)), 1)), HR_I64(0, 1), HR_I64(1), 2);
 }
 
+static int64_t cardinality_of(hr_dataset *ds)
+{
+    const int64_t count = hr_cardinality(ds);
+    hr_dataset_unref(ds);
+    return count;
+}
+
+static void cardinality_is_known_where_all_batches_are_full(void **state)
+{
+    (void)state;
+    hr_dataset *full = hr_batch(hr_range(20), 6, .drop_remainder = true), *short_last = hr_batch(hr_range(20), 6);
+    assert_int_equal(cardinality_of(hr_unbatch(hr_take(hr_dataset_ref(full), 2))), 12);
+    assert_int_equal(cardinality_of(hr_unbatch(hr_repeat(hr_dataset_ref(full)))), HR_INFINITE_CARDINALITY);
+    assert_int_equal(cardinality_of(hr_unbatch(hr_batch(full, 2))), HR_UNKNOWN_CARDINALITY);
+    assert_int_equal(cardinality_of(hr_unbatch(short_last)), HR_UNKNOWN_CARDINALITY);
+    const hr_tensor rows = hr_tensor_of(HR_INT64, HR_SHAPE(2, 3), HR_I64(1, 2, 3, 4, 5, 6));
+    assert_int_equal(cardinality_of(hr_unbatch(hr_from_tensor_slices(&rows, NULL, 1))), 6);
+}
+
 static void operators_above_count_the_parts(void **state)
 {
     (void)state;
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test(unbatch_makes_the_parts_of_batches_elements),
         cmocka_unit_test(unbatch_takes_the_outermost_batch_apart),
         cmocka_unit_test(padded_rows_keep_the_width_of_their_batch),
+        cmocka_unit_test(cardinality_is_known_where_all_batches_are_full),
         cmocka_unit_test(operators_above_count_the_parts),
         HR_CONFORMANCE(rebatch_by_turns),
         cmocka_unit_test(sizes_of_batches_may_take_turns),
