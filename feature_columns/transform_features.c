@@ -345,6 +345,13 @@ static hr_status features_work(const void *spec, const void *unit, hr_work *w, h
     return HR_OK;
 }
 
+static void features_describe(const void *spec, hr_description *to)
+{
+    const features_spec *s = spec;
+    hr_describe_number(to, "columns", s->plan ? hr__transformer_outputs(s->plan->transformer) : 0);
+    hr_describe_flag(to, "tf_compat", s->tf_compat);
+}
+
 const hr_op hr__op_transform_features = {
     .head = HR_OP_HEAD,
     .name = "transform_features",
@@ -354,6 +361,7 @@ const hr_op hr__op_transform_features = {
     .spec_free = features_free,
     .check = features_check,
     .work = features_work,
+    .describe = features_describe,
 };
 
 hr_dataset *hr_transform_features_with(hr_dataset *in, hr_column_list columns, const hr_transform_features_opts *opts)

@@ -48,7 +48,7 @@ it_turns_features_into_columns_beside_a_training() {
     prints '"rows":3072,"batches":48,'
     headrace explain --pipeline f.yaml
     ends_with 0
-    prints "transform_features"
+    prints "transform_features(columns "
     headrace explain f.yaml
     ends_with 0
     headrace train f.yaml --data data --model-dir model --epochs 1
