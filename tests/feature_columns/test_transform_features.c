@@ -113,7 +113,8 @@ static hr_dataset *arrow_source(const hr_parse_spec *spec)
     static struct ArrowSchema *types[] = {&type[0], &type[1], &type[2]};
     static struct ArrowArray *arrays[] = {&array[0], &array[1], &array[2]};
     for (int i = 0; i < 3; i++)
-        array[i] = (struct ArrowArray){.length = ROWS, .n_buffers = i < 2 ? 2 : 3, .buffers = buffer[i]};
+        array[i] = (struct ArrowArray){
+            .length = ROWS, .n_buffers = i < 2 ? 2 : 3, .buffers = buffer[i], .release = forget_array};
     struct ArrowSchema rows_type = {.format = "+s", .n_children = 3, .children = types, .release = forget_schema};
     struct ArrowArray rows = {.length = ROWS, .n_buffers = 1, .buffers = none, .n_children = 3};
     rows.children = arrays;
