@@ -102,6 +102,24 @@ AVX512 static void one_hot_avx512(const int64_t *ids, int64_t rows, int64_t buck
         if (tail) _mm512_mask_storeu_ps(out + b, tail, _mm512_maskz_mov_ps(here, one));
     }
 }
+
+AVX2 static void one_hot_avx2(const int64_t *ids, int64_t rows, int64_t buckets, float *out, int64_t stride)
+{
+    enum { HALF = LANES / 2 };
+    const __m256i first = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i tail = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(buckets % HALF)), first);
+    const __m256 one = _mm256_set1_ps(1);
+    for (int64_t r = 0; r < rows; r++, out += stride) {
+        const int id = ids[r] >= 0 && ids[r] < buckets ? (int)ids[r] : -1;
+        int64_t b = 0;
+        for (; b + HALF <= buckets; b += HALF) {
+            const __m256i here = _mm256_cmpeq_epi32(first, _mm256_set1_epi32(id - (int)b));
+            _mm256_storeu_ps(out + b, _mm256_and_ps(_mm256_castsi256_ps(here), one));
+        }
+        const __m256i here = _mm256_cmpeq_epi32(first, _mm256_set1_epi32(id - (int)b));
+        if (b < buckets) _mm256_maskstore_ps(out + b, tail, _mm256_and_ps(_mm256_castsi256_ps(here), one));
+    }
+}
 #endif
 
 /* The weights of a linear model. */
@@ -138,6 +156,10 @@ void hr__one_hot_rows(const int64_t *ids, int64_t rows, int64_t buckets, float *
 #if defined(__x86_64__)
     if (buckets <= INT32_MAX && hr__cpu_has(HR__AVX512)) {
         one_hot_avx512(ids, rows, buckets, out, stride);
+        return;
+    }
+    if (buckets <= INT32_MAX && hr__cpu_has(HR__AVX2)) {
+        one_hot_avx2(ids, rows, buckets, out, stride);
         return;
     }
 #endif

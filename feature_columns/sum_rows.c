@@ -8,6 +8,7 @@
 
 /* Some components of a row, wherever it lies. */
 typedef float lanes16 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float lanes8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float lanes4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float lanes1;
 
@@ -43,32 +44,30 @@ static INLINE int64_t first_block(int64_t count)
     }
 
 SUMS(lanes16)
+SUMS(lanes8)
 SUMS(lanes4)
 SUMS(lanes1)
 
-static INLINE void sum(const float *const *row, const float *weights, int64_t count, int64_t dimension, float *out)
-{
-    int64_t d = 0;
-    if (weights) {
-        for (; d + 16 <= dimension; d += 16) weighted_lanes16(row, weights, count, d, out);
-        for (; d + 4 <= dimension; d += 4) weighted_lanes4(row, weights, count, d, out);
-        for (; d < dimension; d++) weighted_lanes1(row, weights, count, d, out);
-    } else {
-        for (; d + 16 <= dimension; d += 16) plain_lanes16(row, count, d, out);
-        for (; d + 4 <= dimension; d += 4) plain_lanes4(row, count, d, out);
-        for (; d < dimension; d++) plain_lanes1(row, count, d, out);
-    }
-}
-
-#define KERNEL(NAME)                                                                                                   \
+/* The widest lanes that a processor holds in a register, then narrower ones. */
+#define KERNEL(NAME, LANES, SIZE)                                                                                      \
     static void NAME(const float *const *row, const float *weights, int64_t count, int64_t dimension, float *out)      \
     {                                                                                                                  \
-        sum(row, weights, count, dimension, out);                                                                      \
+        int64_t d = 0;                                                                                                 \
+        if (weights) {                                                                                                 \
+            for (; d + SIZE <= dimension; d += SIZE) weighted_##LANES(row, weights, count, d, out);                    \
+            for (; d + 4 <= dimension; d += 4) weighted_lanes4(row, weights, count, d, out);                           \
+            for (; d < dimension; d++) weighted_lanes1(row, weights, count, d, out);                                   \
+        } else {                                                                                                       \
+            for (; d + SIZE <= dimension; d += SIZE) plain_##LANES(row, count, d, out);                                \
+            for (; d + 4 <= dimension; d += 4) plain_lanes4(row, count, d, out);                                       \
+            for (; d < dimension; d++) plain_lanes1(row, count, d, out);                                               \
+        }                                                                                                              \
     }
 
-KERNEL(sum_portable)
+KERNEL(sum_portable, lanes16, 16)
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) KERNEL(sum_avx2) __attribute__((target("avx512f"))) KERNEL(sum_avx512)
+__attribute__((target("avx2"))) KERNEL(sum_avx2, lanes8, 8) __attribute__((target("avx512f")))
+KERNEL(sum_avx512, lanes16, 16)
 #endif
 
     hr__sum_rows_fn *hr__sum_rows_choose(void)
