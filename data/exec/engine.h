@@ -297,7 +297,7 @@ struct engine {
 
     shared *shared;
     struct place_forms *forms; /* of records, each place's; guarded by the lock */
-    noted_file *file; /* known to this iterator: those that were met, by the order of meeting */
+    noted_file *file;          /* known to this iterator: those that were met, by the order of meeting */
     int32_t files, file_room;
     hr__map file_number; /* by name */
     hr_report_line report[MAX_REPORT];
