@@ -221,7 +221,7 @@ static void files_of_other_systems_are_read_again(void **state)
             memory_read.flip_reads = 0;
             misread += pipeline_gives_all(hr_tfrecord(memory_files[i].name), (way){.workers = 2}, MEMORY_RECORDS);
         }
-        assert_in_range(misread, 1, 3);
+        assert_true(misread > 0); /* a byte of compressed data may spoil several */
         memory_read.flip_first = 0;
         assert_int_equal(memory_read.open, 0);
     }

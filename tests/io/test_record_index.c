@@ -1,5 +1,6 @@
 /* The index: what it says of files of every compression, that any record can be gone to, and when it is refused. */
 #include "io/record_index.h"
+#include "io/codecs/codec.h"
 #include "io/framing.h"
 #include "tests/testing.h"
 #include <fcntl.h>
@@ -17,6 +18,17 @@ static size_t make_record(int64_t i, char *data)
     const size_t head = (size_t)sprintf(data, "%lld ", (long long)i), size = head + (size_t)(i * 37 % 900);
     for (size_t b = head; b < size; b++) data[b] = (char)hr_random((uint64_t)i, b);
     return size;
+}
+
+/* Zstandard needs libzstd. */
+static bool is_built_in(hr_compression compression)
+{
+    void *encoder;
+    const hr__codec *codec = hr__codec_of(compression);
+    if (!codec->encoder_new) return true;
+    if (codec->encoder_new(0, &encoder, NULL) != HR_OK) return false;
+    codec->encoder_free(encoder);
+    return true;
 }
 
 static void write_records(const char *path, hr_compression compression, int64_t count)
@@ -60,6 +72,7 @@ static void any_range_can_be_read_of_every_compression(void **state)
     static const int64_t first[] = {0, 1, 63, 64, 65, 500, 130, 999, 1000, 700, 0},
                          count[] = {10, 0, 2, 1, 200, -1, 1, 1, 0, -1, -1};
     for (int c = HR_NONE; c <= HR_ZSTD; c++) {
+        if (!is_built_in((hr_compression)c)) continue;
         hr_error err;
         hr_record_reader *reader;
         write_records("f", (hr_compression)c, RECORDS);
@@ -89,6 +102,7 @@ static void a_file_without_records_has_an_index(void **state)
 {
     (void)state;
     for (int c = HR_NONE; c <= HR_ZSTD; c++) {
+        if (!is_built_in((hr_compression)c)) continue;
         write_records("none", (hr_compression)c, 0);
         hr_record_index_free(open_index("none", (hr_record_index_opts){.keep = true, .anew = true}));
         hr_record_index *index = open_index("none", (hr_record_index_opts){0});
