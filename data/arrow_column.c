@@ -22,7 +22,7 @@ static hr_status refuse_array(const hr__arrow_type *type, const char *what, hr_e
 
 static hr_status check_array(const hr__arrow_type *type, const struct ArrowArray *array, int64_t buffers, hr_error *err)
 {
-    if (!array || !array->release) return refuse_array(type, "that is NULL, or released", err);
+    if (!array) return refuse_array(type, "that is NULL", err); /* children need no release of their own */
     if (array->length < 0 || array->offset < 0 || array->length > INT64_MAX / 32 - array->offset)
         return refuse_array(type, "of a length or offset that is none", err);
     if (array->n_buffers != buffers && !(buffers < 0 && array->n_buffers >= -buffers))
