@@ -1,5 +1,6 @@
 /* Reads a pipeline from a file: each step is an operator with its options, and gets what the steps before it made. A step
- * is `batch`, `batch: 512` or `batch: {batch_size: 512, drop_remainder: true}`: a value by itself is its first option. */
+ * is `batch`, `batch: 512` or `batch: {batch_size: 512, drop_remainder: true}`: a value by itself is its first option,
+ * unless that is a switch (`parse_example: true` would not say what is switched on). */
 #include "feature_columns/pipeline_config.h"
 #include "base/text.h"
 #include "feature_columns/pipeline_steps.h"
@@ -61,10 +62,11 @@ static hr_status read_options(const hr__pipeline_context *c, const hr__pipeline_
 static hr_status check_options(const hr__pipeline_step *s, const hr__node *value, hr_error *err)
 {
     const char *keys[HR__MOST_OPTIONS + 1] = {0};
+    const bool has_first = s->option[0].name && s->option[0].kind != HR__OPTION_FLAG;
     for (int i = 0; s->option[i].name; i++) keys[i] = s->option[i].name;
     if (value && value->kind == HR__MAPPING) return hr__config_check_keys(value, keys, err);
-    if (!value || (value->kind == HR__SCALAR && keys[0])) return HR_OK;
-    return hr__node_expected(value, keys[0] ? "its options" : "nothing: it has no options", err);
+    if (!value || (value->kind == HR__SCALAR && has_first)) return HR_OK;
+    return hr__node_expected(value, keys[0] ? "its options, by their names" : "nothing: it has no options", err);
 }
 
 /* ---- steps ---- */
