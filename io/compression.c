@@ -72,7 +72,7 @@ static hr_status disagree(const char *path, const hr__codec *expected, bool aske
     for (size_t i = 0; i < size && i < 4; i++) snprintf(bytes + 3 * i, sizeof bytes - 3 * i, "%02x ", head[i]);
     const char *remedy = asked ? "leave .compression out to have it detected"
                                : "give .compression if the file's name says the wrong thing";
-    if (found->decode)
+    if (found->coding)
         hr_fail(err, HR_DATA_LOSS, "compression.wrong", "%s: expected compression %s, got a %s file; %s", path,
                 expected->name, found->name, remedy);
     else
@@ -99,7 +99,7 @@ hr_status hr__codec_for_reading(hr_compression asked, const char *path, const ch
     if (!expected && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
     *out = expected ? expected : found;
     if (size == 0 || *out == found) return HR_OK;
-    bool agrees = expected->decode ? expected->accepts(head, size) : !found->decode;
+    bool agrees = expected->coding ? expected->accepts(head, size) : !found->coding;
     return agrees ? HR_OK : disagree(path, expected, asked != HR_COMPRESSION_AUTO, found, head, size, err);
 }
 

@@ -89,7 +89,7 @@ static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_err
 {
     hr_input *in = source;
     int64_t before = in->inflated.offset + (int64_t)in->inflated.end;
-    hr_status status = in->codec->decode(in->decoder, &in->raw, to, room, got, err);
+    hr_status status = in->codec->coding->decode(in->decoder, &in->raw, to, room, got, err);
     if (status >= 0 || !err) return status;
     if (!err->file[0]) hr_error_prefix(err, "%s: ", in->path);
     hr_error_file(err, in->path);
@@ -137,8 +137,8 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
     hr_status status = hr__window_peek(&in->raw, 64, &head, &size, err);
     if (status < 0 && size < 64) return status;
     HR_TRY(hr__codec_for_reading(asked, in->path, head, size, &in->codec, err));
-    in->window = in->codec->decode ? &in->inflated : &in->raw;
-    return in->codec->decode ? in->codec->decoder_new(&in->decoder, err) : HR_OK;
+    in->window = in->codec->coding ? &in->inflated : &in->raw;
+    return in->codec->coding ? in->codec->coding->decoder_new(in->codec->form, &in->decoder, err) : HR_OK;
 }
 
 hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
@@ -175,7 +175,7 @@ hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out,
 void hr_input_free(hr_input *in)
 {
     if (!in) return;
-    if (in->decoder) in->codec->decoder_free(in->decoder);
+    if (in->decoder) in->codec->coding->decoder_free(in->decoder);
     if (in->fd >= 0 && !in->standard) hr__sys_get()->close(in->fd);
     hr__foreign_close(&in->foreign);
     hr__window_clear(&in->raw);
@@ -199,7 +199,7 @@ int64_t hr_input_compressed_offset(const hr_input *in) { return in->decoder ? in
 
 int64_t hr_input_trailing_zeros(const hr_input *in)
 {
-    return in->decoder && in->codec->zeros ? in->codec->zeros(in->decoder) : 0;
+    return in->decoder && in->codec->coding->zeros ? in->codec->coding->zeros(in->decoder) : 0;
 }
 
 const char *hr_input_path(const hr_input *in) { return in->path; }
@@ -210,10 +210,10 @@ hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_erro
 {
     if (in->decoder) {
         void *decoder;
-        HR_TRY(in->codec->decoder_new(&decoder, err));
-        in->codec->decoder_free(in->decoder);
+        HR_TRY(in->codec->coding->decoder_new(in->codec->form, &decoder, err));
+        in->codec->coding->decoder_free(in->decoder);
         in->decoder = decoder;
-        if (in->codec->go_on) in->codec->go_on(decoder, made);
+        in->codec->coding->go_on(decoder, made);
         hr__window_restart(&in->inflated, made);
     }
     in->position = offset;
@@ -288,9 +288,8 @@ static hr_status find_stream(hr_input *in, hr_error *err)
 /* A damaged stream may have been read far into the next one. */
 static void go_into_stream(hr_input *in)
 {
-    const int64_t began = in->codec->began ? in->codec->began(in->decoder) : -1;
-    if (began < 0 || !in->regular) return;
-    in->position = began + 1;
+    if (!in->regular) return;
+    in->position = in->codec->coding->began(in->decoder) + 1;
     hr__window_restart(&in->raw, in->position);
 }
 
@@ -304,17 +303,17 @@ hr_status hr__input_resync(hr_input *in, hr_error *err)
     hr__window_restart(&in->inflated, in->inflated.offset + (int64_t)(in->inflated.end - in->inflated.begin));
     go_into_stream(in);
     hr_status status = find_stream(in, err);
-    if (status == HR_OK) status = in->codec->decoder_new(&decoder, err);
+    if (status == HR_OK) status = in->codec->coding->decoder_new(in->codec->form, &decoder, err);
     in->inflated.status = status;
     if (status != HR_OK) return status;
-    in->codec->decoder_free(in->decoder);
+    in->codec->coding->decoder_free(in->decoder);
     in->decoder = decoder;
     return HR_OK;
 }
 
 void hr__input_watch(hr_input *in, hr__begin_fn *begins, void *user)
 {
-    if (in->decoder && in->codec->watch) in->codec->watch(in->decoder, begins, user);
+    if (in->decoder) in->codec->coding->watch(in->decoder, begins, user);
 }
 
 hr_compression hr__input_compression(const hr_input *in) { return in->codec->id; }

@@ -132,8 +132,8 @@ static hr_status report(const hr_output *out, hr_error *err)
 /* Streams begin with their first byte; the first one of a file, also of an empty one, when it is opened. */
 static hr_status new_stream(hr_output *out)
 {
-    if (!out->codec->encode || out->encoder) return HR_OK;
-    return out->codec->encoder_new(out->level, &out->encoder, &out->error);
+    if (!out->codec->coding || out->encoder) return HR_OK;
+    return out->codec->coding->encoder_new(out->codec->form, out->level, &out->encoder, &out->error);
 }
 
 hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err)
@@ -141,7 +141,7 @@ hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_erro
     if (out->status != HR_OK) return report(out, err);
     hr_status status = new_stream(out);
     if (status == HR_OK)
-        status = out->encoder ? out->codec->encode(out->encoder, data, size, false, sink, out, &out->error)
+        status = out->encoder ? out->codec->coding->encode(out->encoder, data, size, false, sink, out, &out->error)
                               : sink(out, data, size, &out->error);
     if (out->status == HR_OK) out->status = status;
     if (status == HR_OK) out->offset += (int64_t)size;
@@ -152,9 +152,9 @@ hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_erro
 static hr_status end_stream(hr_output *out)
 {
     if (out->status != HR_OK || !out->encoder) return out->status;
-    const hr_status status = out->codec->encode(out->encoder, NULL, 0, true, sink, out, &out->error);
+    const hr_status status = out->codec->coding->encode(out->encoder, NULL, 0, true, sink, out, &out->error);
     if (out->status == HR_OK) out->status = status;
-    out->codec->encoder_free(out->encoder);
+    out->codec->coding->encoder_free(out->encoder);
     out->encoder = NULL;
     return out->status;
 }
@@ -234,7 +234,7 @@ hr_status hr__output_open_part(const char *path, const hr_output_opts *opts, int
 void hr_output_discard(hr_output *out)
 {
     if (!out) return;
-    if (out->encoder) out->codec->encoder_free(out->encoder);
+    if (out->encoder) out->codec->coding->encoder_free(out->encoder);
     if (out->fd >= 0 && !out->standard) hr__sys_get()->close(out->fd);
     if (out->temporary) hr__sys_get()->unlink(out->temporary);
     hr_free(out->temporary);

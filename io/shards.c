@@ -52,7 +52,7 @@ static uint64_t key_of(const hr_shard_writer_opts *o)
 static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts *o, const hr__codec *codec)
 {
     const int64_t each = CUTS / (o->shards ? o->shards : 1);
-    if (w->max_bytes || codec->is_one_stream || (!w->resume && !codec->encode)) return 0;
+    if (w->max_bytes || codec->is_one_stream || (!w->resume && !codec->coding)) return 0;
     if (o->cut_bytes) return o->cut_bytes;
     return each > LEAST_CUT ? each : LEAST_CUT;
 }

@@ -12,6 +12,27 @@ typedef hr_status hr__sink_fn(void *sink, const void *data, size_t size, hr_erro
 /* Told where a part of the file begins that can be decoded by itself, and which byte of what is made comes first in it. */
 typedef void hr__begin_fn(void *user, int64_t offset, int64_t made);
 
+/* A way of decoding and encoding. Several codecs may share one: each has a form, which says what is its own. */
+typedef struct hr__coding {
+    /* `decode` takes from `raw` what it needs and is a fill function otherwise; `zeros` counts the padding that it passed
+     * over. */
+    hr_status (*decoder_new)(const void *form, void **decoder, hr_error *err);
+    hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
+    int64_t (*zeros)(const void *decoder); /* NULL: it passes over none */
+    /* Where in the file the stream at hand began, for who looks for the next one behind damage. */
+    int64_t (*began)(const void *decoder);
+    /* `go_on` tells a new decoder that it begins at such a part. */
+    void (*watch)(void *decoder, hr__begin_fn *begins, void *user);
+    void (*go_on)(void *decoder, int64_t made);
+    void (*decoder_free)(void *decoder);
+
+    /* level 0: the codec's own choice. */
+    hr_status (*encoder_new)(const void *form, int level, void **encoder, hr_error *err);
+    hr_status (*encode)(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                        hr_error *err);
+    void (*encoder_free)(void *encoder);
+} hr__coding;
+
 typedef struct hr__codec {
     hr_compression id;
     const char *name;      /* for people: "gzip" */
@@ -26,23 +47,8 @@ typedef struct hr__codec {
     /* `head`, or as much of it as is there, may begin such a file: no promise, but no contradiction either. */
     bool (*accepts)(const unsigned char *head, size_t size);
 
-    /* Decoding: NULL where the bytes are the file's own. `decode` takes from `raw` what it needs and is a fill function
-     * otherwise; `zeros` counts the padding that it passed over. */
-    hr_status (*decoder_new)(void **decoder, hr_error *err);
-    hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
-    int64_t (*zeros)(const void *decoder); /* NULL: it passes over none */
-    /* Where in the file the stream at hand began, for who looks for the next one behind damage; NULL: not known. */
-    int64_t (*began)(const void *decoder);
-    /* Both NULL: it can only be decoded from its beginning. `go_on` tells a new decoder that it begins at such a part. */
-    void (*watch)(void *decoder, hr__begin_fn *begins, void *user);
-    void (*go_on)(void *decoder, int64_t made);
-    void (*decoder_free)(void *decoder);
-
-    /* Encoding: NULL as above. level 0: the codec's own choice. */
-    hr_status (*encoder_new)(int level, void **encoder, hr_error *err);
-    hr_status (*encode)(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                        hr_error *err);
-    void (*encoder_free)(void *encoder);
+    const hr__coding *coding; /* NULL: the bytes are the file's own */
+    const void *form;         /* what the coding wants: an hr__member_form, an hr__frame_form */
 } hr__codec;
 
 /* Where a decoder stands: byte `offset` of the file, in stream (or frame) `number`, behind `made` bytes of its own. */

@@ -17,6 +17,14 @@ typedef struct decoder {
     void *user;
 } decoder;
 
+static hr_status lacking(const hr__frame_form *form, hr_error *err)
+{
+    return hr_fail(err, HR_UNIMPLEMENTED, "compression.lacking",
+                   "expected a build with lib%s to read or write %s files, got one without; build it anew where "
+                   "lib%s-dev is installed",
+                   form->name, form->name, form->name);
+}
+
 /* ---- decoding ---- */
 
 static hr_status damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
@@ -75,7 +83,7 @@ static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, 
     return result == HR__FRAME_MORE && made == 0 && used == 0 ? cut(d, raw, err) : HR_OK;
 }
 
-hr_status hr__frames_decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
@@ -84,19 +92,21 @@ hr_status hr__frames_decode(void *decoder_, hr__window *raw, char *to, size_t ro
     return status;
 }
 
-int64_t hr__frames_began(const void *d) { return ((const decoder *)d)->began; }
+static int64_t began(const void *d) { return ((const decoder *)d)->began; }
 
-void hr__frames_watch(void *decoder_, hr__begin_fn *begins, void *user)
+static void watch(void *decoder_, hr__begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
     d->begins = begins;
     d->user = user;
 }
 
-void hr__frames_go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->made = (uint64_t)made; }
+static void go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->made = (uint64_t)made; }
 
-hr_status hr__frames_decoder_new(const hr__frame_form *form, void **out, hr_error *err)
+static hr_status decoder_new(const void *form_, void **out, hr_error *err)
 {
+    const hr__frame_form *form = form_;
+    if (!form->decoder_new) return lacking(form, err);
     decoder *d = hr_calloc(1, sizeof *d);
     if (!d) return hr_no_memory(err, "decompressing");
     *d = (decoder){.form = form, .library = form->decoder_new()};
@@ -108,7 +118,7 @@ hr_status hr__frames_decoder_new(const hr__frame_form *form, void **out, hr_erro
     return HR_OK;
 }
 
-void hr__frames_decoder_free(void *decoder_)
+static void decoder_free(void *decoder_)
 {
     decoder *d = decoder_;
     if (!d) return;
@@ -127,8 +137,10 @@ typedef struct encoder {
     char bytes[FRAME];
 } encoder;
 
-hr_status hr__frames_encoder_new(const hr__frame_form *form, int level, void **out, hr_error *err)
+static hr_status encoder_new(const void *form_, int level, void **out, hr_error *err)
 {
+    const hr__frame_form *form = form_;
+    if (!form->encoder_new) return lacking(form, err);
     encoder *e = hr_malloc(sizeof *e);
     if (!e) return hr_no_memory(err, "compressing");
     e->form = form;
@@ -155,8 +167,8 @@ static hr_status put_frame(encoder *e, hr__sink_fn *sink, void *to, hr_error *er
     return sink(to, e->packed, size, err);
 }
 
-hr_status hr__frames_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                            hr_error *err)
+static hr_status encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                        hr_error *err)
 {
     encoder *e = encoder_;
     for (const char *from = data; size > 0;) {
@@ -170,7 +182,7 @@ hr_status hr__frames_encode(void *encoder_, const void *data, size_t size, bool 
     return last && (e->held > 0 || !e->begun) ? put_frame(e, sink, to, err) : HR_OK;
 }
 
-void hr__frames_encoder_free(void *encoder_)
+static void encoder_free(void *encoder_)
 {
     encoder *e = encoder_;
     if (!e) return;
@@ -178,3 +190,15 @@ void hr__frames_encoder_free(void *encoder_)
     hr_free(e->packed);
     hr_free(e);
 }
+
+const hr__coding hr__frames_coding = {
+    .decoder_new = decoder_new,
+    .decode = decode,
+    .began = began,
+    .watch = watch,
+    .go_on = go_on,
+    .decoder_free = decoder_free,
+    .encoder_new = encoder_new,
+    .encode = encode,
+    .encoder_free = encoder_free,
+};

@@ -10,8 +10,9 @@ typedef enum hr__framed { HR__FRAME_MORE, HR__FRAME_DONE, HR__FRAME_CORRUPT, HR_
 
 enum { HR__FRAME_HEAD = 18 /* no frame's head is longer */ };
 
+/* Of a format whose library this build lacks, the first two alone. */
 typedef struct hr__frame_form {
-    const char *name; /* "lz4" */
+    const char *name; /* "lz4"; the library is liblz4 */
     bool (*accepts)(const unsigned char *head, size_t size);
 
     /* How many bytes a frame that begins so says it holds; -1: it does not say, or the head is cut. NULL: the library holds
@@ -39,16 +40,6 @@ static inline bool hr__frame_is_skippable(const unsigned char *head, size_t size
     return size < 4 || head[3] == 0x18;
 }
 
-HR_API hr_status hr__frames_decoder_new(const hr__frame_form *form, void **out, hr_error *err);
-HR_API hr_status hr__frames_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
-int64_t hr__frames_began(const void *decoder);
-void hr__frames_watch(void *decoder, hr__begin_fn *begins, void *user);
-void hr__frames_go_on(void *decoder, int64_t made);
-HR_API void hr__frames_decoder_free(void *decoder);
-
-hr_status hr__frames_encoder_new(const hr__frame_form *form, int level, void **out, hr_error *err);
-hr_status hr__frames_encode(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                            hr_error *err);
-void hr__frames_encoder_free(void *encoder);
+extern const hr__coding hr__frames_coding; /* of an hr__frame_form */
 
 #endif

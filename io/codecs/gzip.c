@@ -66,16 +66,6 @@ const hr__member_form hr__gzip_form = {
     .new_header_size = 10,
 };
 
-static hr_status gzip_decoder(void **out, hr_error *err)
-{
-    return hr__members_decoder_new(&hr__gzip_form, hr__deflate_fastest, out, err);
-}
-
-static hr_status gzip_encoder(int level, void **out, hr_error *err)
-{
-    return hr__members_encoder_new(&hr__gzip_form, level, out, err);
-}
-
 const hr__codec hr__codec_gzip = {
     .id = HR_GZIP,
     .name = "gzip",
@@ -83,14 +73,6 @@ const hr__codec hr__codec_gzip = {
     .extension = ".gz",
     .bid = gzip_bid,
     .accepts = gzip_accepts,
-    .decoder_new = gzip_decoder,
-    .decode = hr__members_decode,
-    .zeros = hr__members_zeros,
-    .began = hr__members_began,
-    .watch = hr__members_watch,
-    .go_on = hr__members_go_on,
-    .decoder_free = hr__members_decoder_free,
-    .encoder_new = gzip_encoder,
-    .encode = hr__members_encode,
-    .encoder_free = hr__members_encoder_free,
+    .coding = &hr__members_coding,
+    .form = &hr__gzip_form,
 };

@@ -86,13 +86,6 @@ static const hr__frame_form form = {
     .encoder_free = hr_free,
 };
 
-static hr_status lz4_decoder(void **out, hr_error *err) { return hr__frames_decoder_new(&form, out, err); }
-
-static hr_status lz4_encoder(int level, void **out, hr_error *err)
-{
-    return hr__frames_encoder_new(&form, level, out, err);
-}
-
 const hr__codec hr__codec_lz4 = {
     .id = HR_LZ4,
     .name = "lz4",
@@ -101,13 +94,6 @@ const hr__codec hr__codec_lz4 = {
     .frames = true,
     .bid = lz4_bid,
     .accepts = lz4_accepts,
-    .decoder_new = lz4_decoder,
-    .decode = hr__frames_decode,
-    .began = hr__frames_began,
-    .watch = hr__frames_watch,
-    .go_on = hr__frames_go_on,
-    .decoder_free = hr__frames_decoder_free,
-    .encoder_new = lz4_encoder,
-    .encode = hr__frames_encode,
-    .encoder_free = hr__frames_encoder_free,
+    .coding = &hr__frames_coding,
+    .form = &form,
 };

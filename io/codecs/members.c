@@ -159,18 +159,18 @@ hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t r
     return status;
 }
 
-int64_t hr__members_zeros(const void *d) { return ((const decoder *)d)->zeros; }
+static int64_t zeros(const void *d) { return ((const decoder *)d)->zeros; }
 
-int64_t hr__members_began(const void *d) { return ((const decoder *)d)->began; }
+static int64_t began(const void *d) { return ((const decoder *)d)->began; }
 
-void hr__members_watch(void *decoder_, hr__begin_fn *begins, void *user)
+static void watch(void *decoder_, hr__begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
     d->begins = begins;
     d->user = user;
 }
 
-void hr__members_go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->total = (uint64_t)made; }
+static void go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->total = (uint64_t)made; }
 
 hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                   hr_error *err)
@@ -184,6 +184,11 @@ hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate
     }
     *out = d;
     return HR_OK;
+}
+
+static hr_status decoder_new(const void *form, void **out, hr_error *err)
+{
+    return hr__members_decoder_new(form, hr__deflate_fastest, out, err);
 }
 
 void hr__members_decoder_free(void *decoder_)
@@ -206,8 +211,9 @@ typedef struct encoder {
     unsigned char bytes[ENCODER_ROOM];
 } encoder;
 
-hr_status hr__members_encoder_new(const hr__member_form *form, int level, void **out, hr_error *err)
+static hr_status encoder_new(const void *form_, int level, void **out, hr_error *err)
 {
+    const hr__member_form *form = form_;
     encoder *e = hr_malloc(sizeof *e);
     if (!e) return hr_no_memory(err, "deflating");
     e->form = form;
@@ -230,8 +236,8 @@ static hr_status write_trailer(encoder *e, hr__sink_fn *sink, void *to, hr_error
     return sink(to, e->bytes, e->form->trailer_size, err);
 }
 
-hr_status hr__members_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                             hr_error *err)
+static hr_status encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                        hr_error *err)
 {
     encoder *e = encoder_;
     if (!e->begun) HR_TRY(sink(to, e->form->new_header, e->form->new_header_size, err));
@@ -248,13 +254,26 @@ hr_status hr__members_encode(void *encoder_, const void *data, size_t size, bool
     return last ? write_trailer(e, sink, to, err) : HR_OK;
 }
 
-void hr__members_encoder_free(void *encoder_)
+static void encoder_free(void *encoder_)
 {
     encoder *e = encoder_;
     if (!e) return;
     e->engine->deflate_free(e->deflate);
     hr_free(e);
 }
+
+const hr__coding hr__members_coding = {
+    .decoder_new = decoder_new,
+    .decode = hr__members_decode,
+    .zeros = zeros,
+    .began = began,
+    .watch = watch,
+    .go_on = go_on,
+    .decoder_free = hr__members_decoder_free,
+    .encoder_new = encoder_new,
+    .encode = encode,
+    .encoder_free = encoder_free,
+};
 
 /* ---- telling files apart ---- */
 

@@ -22,19 +22,13 @@ typedef struct hr__member_form {
 
 extern HR_API const hr__member_form hr__gzip_form, hr__zlib_form;
 
+extern const hr__coding hr__members_coding; /* of an hr__member_form */
+
+/* The coding's decoder, by an engine of one's own choice. */
 HR_API hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                          hr_error *err);
 HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
-HR_API int64_t hr__members_zeros(const void *decoder);
-HR_API int64_t hr__members_began(const void *decoder);
-void hr__members_watch(void *decoder, hr__begin_fn *begins, void *user);
-void hr__members_go_on(void *decoder, int64_t made);
 HR_API void hr__members_decoder_free(void *decoder);
-
-HR_API hr_status hr__members_encoder_new(const hr__member_form *form, int level, void **out, hr_error *err);
-HR_API hr_status hr__members_encode(void *encoder, const void *data, size_t size, bool last, hr__sink_fn *sink,
-                                    void *to, hr_error *err);
-HR_API void hr__members_encoder_free(void *encoder);
 
 /* 1 if `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */
 HR_API int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);

@@ -45,16 +45,6 @@ const hr__member_form hr__zlib_form = {
     .new_header_size = 2,
 };
 
-static hr_status zlib_decoder(void **out, hr_error *err)
-{
-    return hr__members_decoder_new(&hr__zlib_form, hr__deflate_fastest, out, err);
-}
-
-static hr_status zlib_encoder(int level, void **out, hr_error *err)
-{
-    return hr__members_encoder_new(&hr__zlib_form, level, out, err);
-}
-
 const hr__codec hr__codec_zlib = {
     .id = HR_ZLIB,
     .name = "zlib",
@@ -63,14 +53,6 @@ const hr__codec hr__codec_zlib = {
     .is_one_stream = true,
     .bid = zlib_bid,
     .accepts = zlib_accepts,
-    .decoder_new = zlib_decoder,
-    .decode = hr__members_decode,
-    .zeros = hr__members_zeros,
-    .began = hr__members_began,
-    .watch = hr__members_watch,
-    .go_on = hr__members_go_on,
-    .decoder_free = hr__members_decoder_free,
-    .encoder_new = zlib_encoder,
-    .encode = hr__members_encode,
-    .encoder_free = hr__members_encoder_free,
+    .coding = &hr__members_coding,
+    .form = &hr__zlib_form,
 };

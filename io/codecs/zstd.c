@@ -82,32 +82,8 @@ static const hr__frame_form form = {
     .encode = encode,
     .encoder_free = encoder_free,
 };
-
-static hr_status zstd_decoder(void **out, hr_error *err) { return hr__frames_decoder_new(&form, out, err); }
-
-static hr_status zstd_encoder(int level, void **out, hr_error *err)
-{
-    return hr__frames_encoder_new(&form, level, out, err);
-}
 #else
-static hr_status lacking(hr_error *err)
-{
-    return hr_fail(err, HR_UNIMPLEMENTED, "compression.lacking",
-                   "expected a build with libzstd to read or write zstd files, got one without; build it anew where "
-                   "libzstd-dev is installed");
-}
-
-static hr_status zstd_decoder(void **out, hr_error *err)
-{
-    (void)out;
-    return lacking(err);
-}
-
-static hr_status zstd_encoder(int level, void **out, hr_error *err)
-{
-    (void)level, (void)out;
-    return lacking(err);
-}
+static const hr__frame_form form = {.name = "zstd", .accepts = zstd_accepts};
 #endif
 
 const hr__codec hr__codec_zstd = {
@@ -118,13 +94,6 @@ const hr__codec hr__codec_zstd = {
     .frames = true,
     .bid = zstd_bid,
     .accepts = zstd_accepts,
-    .decoder_new = zstd_decoder,
-    .decode = hr__frames_decode,
-    .began = hr__frames_began,
-    .watch = hr__frames_watch,
-    .go_on = hr__frames_go_on,
-    .decoder_free = hr__frames_decoder_free,
-    .encoder_new = zstd_encoder,
-    .encode = hr__frames_encode,
-    .encoder_free = hr__frames_encoder_free,
+    .coding = &hr__frames_coding,
+    .form = &form,
 };

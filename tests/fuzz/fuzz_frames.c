@@ -13,14 +13,14 @@ static size_t decode_all(const hr__codec *codec, const uint8_t *data, size_t siz
     hr_error err;
     pieces from = {data, size, 0, piece};
     hr__window raw = {.fill = give_piece, .source = &from, .piece = piece};
-    *status = codec->decoder_new(&decoder, &err);
+    *status = codec->coding->decoder_new(codec->form, &decoder, &err);
     if (*status != HR_OK) return 0;
     while (*status == HR_OK && got < MOST) {
         size_t some = 0;
-        *status = codec->decode(decoder, &raw, out + got, MOST - got < step ? MOST - got : step, &some, &err);
+        *status = codec->coding->decode(decoder, &raw, out + got, MOST - got < step ? MOST - got : step, &some, &err);
         got += some;
     }
-    codec->decoder_free(decoder);
+    codec->coding->decoder_free(decoder);
     hr__window_clear(&raw);
     return got;
 }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static char out[2][MOST];
     for (int i = 0; i < hr__codec_count(); i++) {
         const hr__codec *codec = hr__codec_at(i);
-        if (!codec->decode) continue;
+        if (!codec->coding) continue;
         hr_status status[2];
         const size_t a = decode_all(codec, data, size, 1 + size % 97, 1 + size % 1009, out[0], &status[0]);
         const size_t b = decode_all(codec, data, size, 1 << 16, MOST, out[1], &status[1]);

@@ -137,9 +137,9 @@ static hr_compression codec_behind(hr_compression c)
     for (int i = 0; i < hr__codec_count(); i++) {
         const hr__codec *codec = hr__codec_at(i);
         void *encoder;
-        if (codec->id <= c || !codec->encode) continue;
-        if (codec->encoder_new(0, &encoder, NULL) == HR_UNIMPLEMENTED) continue;
-        codec->encoder_free(encoder);
+        if (codec->id <= c || !codec->coding) continue;
+        if (codec->coding->encoder_new(codec->form, 0, &encoder, NULL) == HR_UNIMPLEMENTED) continue;
+        codec->coding->encoder_free(encoder);
         return codec->id;
     }
     return HR_COMPRESSION_AUTO;
@@ -195,7 +195,7 @@ static void streams_behind_each_other_are_one_file(void **state)
         size += pack(c, text, 0, file + size);
         size += pack(c, text + 700, 1300, file + size);
         memset(file + size, 0, 100);
-        const size_t padding = hr__codec_of(c)->zeros ? 100 : 0;
+        const size_t padding = hr__codec_of(c)->coding->zeros ? 100 : 0;
         for (size_t zeros = 0; zeros <= padding; zeros += 20) {
             write_file("f", file, size + zeros);
             assert_ok(read_all("f", c, out, &got, &err), &err);
@@ -350,16 +350,16 @@ static size_t decode_from(const hr__codec *codec, const char *file, size_t size,
     hr_status st = HR_OK;
     bytes b = {file, size, (size_t)offset, 0};
     hr__window raw = {.fill = give, .source = &b, .piece = 1000, .offset = offset};
-    assert_ok(codec->decoder_new(&decoder, &err), &err);
-    if (seen) codec->watch(decoder, note_begin, seen);
-    codec->go_on(decoder, made);
+    assert_ok(codec->coding->decoder_new(codec->form, &decoder, &err), &err);
+    if (seen) codec->coding->watch(decoder, note_begin, seen);
+    codec->coding->go_on(decoder, made);
     while (st == HR_OK && got < room) {
         size_t some = 0, step = room - got < 777 ? room - got : 777;
-        st = codec->decode(decoder, &raw, out + got, step, &some, &err);
+        st = codec->coding->decode(decoder, &raw, out + got, step, &some, &err);
         got += some;
     }
     assert_int_equal(st, HR_END);
-    codec->decoder_free(decoder);
+    codec->coding->decoder_free(decoder);
     hr__window_clear(&raw);
     return got;
 }

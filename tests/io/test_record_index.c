@@ -25,9 +25,9 @@ static bool is_built_in(hr_compression compression)
 {
     void *encoder;
     const hr__codec *codec = hr__codec_of(compression);
-    if (!codec->encoder_new) return true;
-    if (codec->encoder_new(0, &encoder, NULL) != HR_OK) return false;
-    codec->encoder_free(encoder);
+    if (!codec->coding) return true;
+    if (codec->coding->encoder_new(codec->form, 0, &encoder, NULL) != HR_OK) return false;
+    codec->coding->encoder_free(encoder);
     return true;
 }
 
