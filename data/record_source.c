@@ -170,7 +170,7 @@ static hr_status look_again(record_source *s, const record_source_spec *how, hr_
     return HR_OK;
 }
 
-/* Records came from where one was suspect: what was wrong lay in the reading. */
+/* Records, or the end of a compressed stream, came from where one was suspect: what was wrong lay in the reading. */
 static void end_suspicion(record_source *s, hr_plan *p)
 {
     hr_plan_count(p, misread, 1);
@@ -220,7 +220,9 @@ static hr_status read_past_damage(record_source *s, const record_source_spec *ho
         const int64_t left = hr__record_source_left(s, how);
         if (left == 0) return HR_OK;
         const hr_status status = read_sound_records(s, how, p, size, left < room ? left : room, rows, &damage);
-        if (rows->rows > 0 && s->suspect) end_suspicion(s, p);
+        if (status >= 0 && s->suspect && rows->rows == 0 && hr_input_compressed_offset(s->in) < 0)
+            return hr__record_fail_truncated(here(s), NULL, 0, err); /* there was something before */
+        if (s->suspect && (status >= 0 || rows->rows > 0)) end_suspicion(s, p);
         if (status >= 0) return status;
         const bool doubtful = suspect(s, &damage);
         if (rows->rows > 0 && (doubtful || how->policy)) return HR_OK; /* it is met again by the next unit */

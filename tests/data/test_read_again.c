@@ -228,6 +228,39 @@ static void files_of_other_systems_are_read_again(void **state)
     memory_read.flips = 0;
 }
 
+/* What the second look no longer finds was there: the end that it finds is not the file's. */
+static void a_file_that_ends_before_the_second_look_is_cut(void **state)
+{
+    (void)state;
+    memory_file *file = &memory_files[0];
+    const size_t whole = file->size, frame = strlen(file->name) + 16;
+    const hr_element *e;
+    hr_record_reader *reader;
+    hr_view record;
+    hr_error err;
+    memory_read.most = frame;
+    memory_read.flip_at = 2 * (int64_t)frame + 3;
+    memory_read.shrink_to = 2 * frame;
+    memory_read.flips = 1;
+    memory_read.flip_reads = 0;
+    assert_ok(hr_record_reader_open(file->name, NULL, &reader, &err), &err);
+    for (int r = 0; r < 2; r++) assert_ok(hr_record_read(reader, &record, &err), &err);
+    assert_int_equal(hr_record_read(reader, &record, &err), HR_DATA_LOSS);
+    hr_record_reader_free(reader);
+    int cut = 0;
+    for (memory_read.flip_first = 0; memory_read.flip_first < 4; memory_read.flip_first++) { /* some take samples */
+        file->size = whole;
+        memory_read.flip_reads = 0;
+        hr_iterator *it = iterate(hr_tfrecord(file->name), (way){0});
+        for (int r = 0; r < 2; r++) assert_int_equal(hr_next(it, &e), HR_OK);
+        if (hr_next(it, &e) == HR_DATA_LOSS) cut += hr_iterator_error(it)->record == 2;
+        hr_iterator_free(it);
+    }
+    assert_int_equal(cut, 1);
+    file->size = whole;
+    memory_read = (memory_reads){.most = 1000, .bad_offset = -1};
+}
+
 static void it_is_told_to_the_log(void **state)
 {
     (void)state;
@@ -254,6 +287,7 @@ int main(void)
         cmocka_unit_test(so_it_does_where_records_are_drawn_at_random),
         cmocka_unit_test(an_index_is_made_all_the_same),
         cmocka_unit_test(files_of_other_systems_are_read_again),
+        cmocka_unit_test(a_file_that_ends_before_the_second_look_is_cut),
         cmocka_unit_test(it_is_told_to_the_log),
     };
     return cmocka_run_group_tests(tests, fill_memory_files, empty_memory_files);

@@ -33,14 +33,16 @@ static bool flips(int64_t offset, int64_t got)
 
 static hr_status mem_read(void *file, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)
 {
-    const memory_file *f = file;
+    memory_file *f = file;
     (void)err;
     if (offset == memory_read.bad_offset) return HR_DATA_LOSS; /* without a word */
     *got = offset < (int64_t)f->size ? f->size - (size_t)offset : 0;
     if (*got > size) *got = size;
     if (*got > memory_read.most) *got = memory_read.most;
     if (*got > 0) memcpy(to, f->bytes + offset, *got);
-    if (flips(offset, (int64_t)*got)) ((char *)to)[memory_read.flip_at - offset] ^= 0x10;
+    if (!flips(offset, (int64_t)*got)) return HR_OK;
+    ((char *)to)[memory_read.flip_at - offset] ^= 0x10;
+    if (memory_read.shrink_to) f->size = memory_read.shrink_to;
     return HR_OK;
 }
 

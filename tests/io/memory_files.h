@@ -20,6 +20,7 @@ typedef struct memory_reads {
     int64_t bad_offset;     /* here one fails without a word; -1: none does */
     int64_t flip_at;        /* the byte here is wrong */
     int flip_first, flips;  /* in so many of the reads that have it, from number flip_first on */
+    size_t shrink_to;       /* the file ends here once a byte of it was wrong; 0: it stays */
     _Atomic int flip_reads; /* such reads so far */
     _Atomic int64_t open;   /* files that are */
 } memory_reads;
