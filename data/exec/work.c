@@ -80,11 +80,12 @@ void hr_fail_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
         cut_at(w, c, row, err);
 }
 
+/* Not of a unit that was called off: what is behind the row it came to is not filled in. */
 static void drop_failed(hr_work *w)
 {
     rows *r = w->unit->rows;
     const int64_t before = r->c.elements;
-    if (hr__rows_drop_failed(r, w->failed, w))
+    if (engine_cancelled(w->engine) || hr__rows_drop_failed(r, w->failed, w))
         hr__count(w->engine, "ignored", before - r->c.elements);
     else
         no_memory(w, &r->c);
@@ -236,6 +237,7 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
     }
     if (s->numbered && u->first_row >= 0 && !number_rows(u)) no_memory(w, &u->rows->c);
     run_operators(s, u, w);
+    if (engine_cancelled(w->engine)) return; /* its columns may not be filled in */
     if (s->cells && !hold_rows(s, u->rows, w)) no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
         hr__parts_return(u->rows->parts);

@@ -134,6 +134,50 @@ static void a_silent_pipe_can_be_cancelled(void **state)
     }
 }
 
+/* ---- called off in the middle of a unit ---- */
+
+static hr_status halfway_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)spec, (void)in;
+    return hr_schema_set(out, &hr_string_schema, err);
+}
+
+static hr_status halfway_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
+{
+    (void)spec, (void)state;
+    hr_columns *rows = hr_unit_rows(p, 16);
+    if (!rows) return hr_no_memory(err, "rows");
+    rows->rows = 16;
+    return HR_OK;
+}
+
+/* As if it had been called off in front of the first row: its columns are what the memory was before. */
+static hr_status halfway_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)unit, (void)w, (void)err;
+    for (int64_t r = 0; r < rows->rows; r++) ((hr_view *)rows->column[0].values)[r] = (hr_view){(const void *)8, 8};
+    hr_cancel(**(hr_iterator * *const *)spec);
+    return HR_OK;
+}
+
+static const hr_op op_halfway = {.head = HR_OP_HEAD,
+                                 .name = "halfway",
+                                 .spec_size = sizeof(hr_iterator **),
+                                 .check = halfway_check,
+                                 .plan = halfway_plan,
+                                 .work = halfway_work};
+
+/* A shuffle above must not keep strings that are not there. */
+static void what_was_called_off_halfway_is_not_kept(void **state)
+{
+    (void)state;
+    hr_iterator *it = NULL, **which = &it;
+    hr_dataset *ds = hr_dataset_new(&op_halfway, &which, NULL, 0);
+    it = iterate(hr_shuffle(ds, 32), (way){.unit_rows = 16});
+    assert_int_equal(next(it), HR_CANCELLED);
+    hr_iterator_free(it);
+}
+
 /* ---- a pipe that speaks: all of it comes, however slowly ---- */
 
 static void write_slowly(void *bytes)
@@ -223,6 +267,7 @@ int main(void)
         cmocka_unit_test(cancel_plans_nothing_more_and_waits_for_running_units_only),
         cmocka_unit_test(a_long_skip_can_be_cancelled),
         cmocka_unit_test(a_silent_pipe_can_be_cancelled),
+        cmocka_unit_test(what_was_called_off_halfway_is_not_kept),
         cmocka_unit_test(a_slow_pipe_is_read_to_its_end),
         cmocka_unit_test(opening_and_closing_leaves_nothing_behind),
     };
