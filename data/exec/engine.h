@@ -59,7 +59,7 @@ typedef struct returns {
     engine *engine;
     parts *list;
     int64_t out;  /* parts that have not come back */
-    bool dead;    /* the stage is gone: whoever comes drops them himself */
+    bool dead;    /* the stage is gone: its parts are orphans */
     parts *spare; /* of the plan alone: to be used again */
 } returns;
 
@@ -304,6 +304,8 @@ struct engine {
     int reports;
     line past[MAX_LINES]; /* of stages that were closed */
     int pasts;
+    parts *orphans;                                   /* of stages that are gone; guarded by the lock */
+    bool drops_orphans;                               /* some thread does */
     bool severed;                                     /* some stage is */
     bool consumer_sleeps, consumer_listens;           /* on head_ready; for `notify` */
     bool wake_consumer, notify_consumer, wake_worker; /* asked for; done when the lock is given up */

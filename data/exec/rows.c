@@ -1,5 +1,6 @@
 /* Units of rows, and the spans that share them. A unit's rows are read by one stage only, whose plan runs one thread
- * at a time: so its references are plain numbers, and what other threads give up goes back to that plan. */
+ * at a time: so its references are plain numbers, and what other threads give up goes back to that plan. What comes back
+ * after the stage is gone is counted by one thread at a time, too. */
 #include "data/exec/engine.h"
 #include <string.h>
 
@@ -265,27 +266,48 @@ static void parts_free(parts *p)
     hr_free(p);
 }
 
-/* The stage is gone, and with it whoever else could count these spans. */
-static void drop_orphan(parts *p, bool last)
+static parts *next_orphan(engine *e)
+{
+    hr__engine_lock(e);
+    parts *p = e->orphans;
+    if (p) e->orphans = p->next;
+    e->drops_orphans = p != NULL;
+    hr__engine_unlock(e);
+    return p;
+}
+
+static void drop_orphan(parts *p)
 {
     returns *home = p->home;
     drop_spans(p);
     parts_free(p);
+    hr__engine_lock(home->engine);
+    const bool last = --home->out == 0;
+    hr__engine_unlock(home->engine);
     if (last) hr_free(home);
+}
+
+/* Parts whose stage is gone come from the plans of several others, once these took over units of it: one thread at a time
+ * counts their spans, also those of what goes with them. */
+static void drop_orphans(engine *e)
+{
+    for (parts *p; (p = next_orphan(e)) != NULL;) drop_orphan(p);
 }
 
 void hr__parts_return(parts *p)
 {
     if (!p) return;
     returns *home = p->home;
-    hr__engine_lock(home->engine);
-    const bool dead = home->dead, last = --home->out == 0;
-    if (!dead) {
-        p->next = home->list;
-        home->list = p;
-    }
-    hr__engine_unlock(home->engine);
-    if (dead) drop_orphan(p, last);
+    engine *e = home->engine;
+    hr__engine_lock(e);
+    parts **list = home->dead ? &e->orphans : &home->list;
+    p->next = *list;
+    *list = p;
+    if (!home->dead) home->out--;
+    const bool drops = e->orphans && !e->drops_orphans;
+    e->drops_orphans |= drops;
+    hr__engine_unlock(e);
+    if (drops) drop_orphans(e);
 }
 
 static void free_spare(returns *home)

@@ -26,6 +26,21 @@ HR_SAMPLE(interleave_below_shuffle_and_repeat)
 }
 HR_SAMPLE(interleave_of_interleaves) { return few_of(hr_take(few_of(hr_range(20), 3, 2), 30), 2, 1); }
 
+/* ---- inputs that come and go ---- */
+
+/* Rows of an input that is closed are left to several others: to the operators above that took its units over, and to
+ * those that still hold single rows. What they stand on is counted by all of these. */
+static void rows_outlive_the_inputs_they_came_from(void **state)
+{
+    (void)state;
+    static run want, got;
+    run_all(&want, build_interleave_below_shuffle_and_repeat(), (way){.unit_rows = 3});
+    for (int i = 0; i < 100; i++) {
+        run_all(&got, build_interleave_below_shuffle_and_repeat(), (way){.workers = 4, .unit_rows = 1 + i % 5});
+        assert_same_run(&want, &got);
+    }
+}
+
 /* ---- against the rule ---- */
 
 enum { INPUTS = 40, ROOM = 4000 };
@@ -243,6 +258,7 @@ int main(void)
         HR_CONFORMANCE(interleave_of_more_slots_than_inputs),
         HR_CONFORMANCE(interleave_below_shuffle_and_repeat),
         HR_CONFORMANCE(interleave_of_interleaves),
+        cmocka_unit_test(rows_outlive_the_inputs_they_came_from),
         HR_CONFORMANCE_OF_FAILURE(one_dataset_fails),
         cmocka_unit_test(interleave_follows_tensorflows_rule),
         cmocka_unit_test(interleave_takes_four_in_turn_by_default),
