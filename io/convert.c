@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { PIECES = 8, STAGES = 3 };
+enum { PIECES_PER_THREAD = 2, MOST_PIECES = 64, STAGES = 3 };
 
 typedef struct batch {
-    hr__convert_piece piece[PIECES];
+    hr__convert_piece piece[MOST_PIECES];
     int count;
     bool last; /* the file ends behind it */
     hr_status status;
@@ -26,6 +26,7 @@ typedef struct converter {
     const char *path; /* the file at hand */
     void *source;
     hr__lanes lanes;
+    int pieces;           /* of a batch */
     int64_t dealt[2];     /* rows of a split so far */
     batch *stage[STAGES]; /* being read, encoded, written; NULL: nothing */
     batch memory[STAGES];
@@ -123,7 +124,7 @@ static void read_batch(converter *k, batch *b)
     b->count = 0;
     b->last = false;
     b->status = HR_OK;
-    while (b->count < PIECES && b->status == HR_OK && !b->last) {
+    while (b->count < k->pieces && b->status == HR_OK && !b->last) {
         hr__convert_piece *piece = &b->piece[b->count];
         const hr_status st = k->plan.from->read(k->source, piece, &b->err);
         piece->source = k->source;
@@ -302,8 +303,10 @@ static hr_status prepare(converter *k, hr_error *err)
     }
     HR_TRY(open_input(k, 0, err));
     HR_TRY(hr__lanes_open(&k->plan, &k->lanes, err));
+    k->pieces = PIECES_PER_THREAD * (hr_threads() + 1);
+    if (k->pieces > MOST_PIECES) k->pieces = MOST_PIECES;
     for (int b = 0; b < STAGES; b++)
-        for (int i = 0; i < PIECES; i++) HR_TRY(make_piece(k, &k->memory[b].piece[i], err));
+        for (int i = 0; i < k->pieces; i++) HR_TRY(make_piece(k, &k->memory[b].piece[i], err));
     if (o->schema) k->result->missing = hr_calloc((size_t)o->schema->fields, sizeof *k->result->missing);
     return !o->schema || k->result->missing ? HR_OK : hr_no_memory(err, "convert");
 }
@@ -335,7 +338,7 @@ static void clean_up(converter *k)
     hr__lanes_close(&k->lanes);
     hr__policy_free(k->plan.policy);
     for (int b = 0; b < STAGES; b++)
-        for (int i = 0; i < PIECES; i++) {
+        for (int i = 0; i < k->pieces; i++) {
             hr__convert_piece *piece = &k->memory[b].piece[i];
             if (piece->own) k->plan.from->piece_free(piece->own);
             hr_free(piece->out);

@@ -5,7 +5,7 @@
 #include <headrace/examples.h>
 #include <string.h>
 
-enum { PIECE = 256 * 1024, PIECE_ROWS = 16384 };
+enum { PIECE_ROWS = HR__CONVERT_PIECE / 4 };
 
 /* ---- in ---- */
 
@@ -95,7 +95,7 @@ static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *er
 {
     hr__csv_source *s = source;
     hr__csv_block block;
-    HR_TRY(hr__csv_read(s->file, PIECE, PIECE_ROWS, &block, err));
+    HR_TRY(hr__csv_read(s->file, HR__CONVERT_PIECE, PIECE_ROWS, &block, err));
     return hr__csv_piece_take(s, piece, &block, err);
 }
 

@@ -5,7 +5,7 @@
 #include <headrace/examples.h>
 #include <string.h>
 
-enum { PIECE = 256 * 1024, PIECE_RECORDS = 16384 };
+enum { PIECE_RECORDS = HR__CONVERT_PIECE / 16 };
 
 typedef struct examples {
     const char *path;
@@ -46,7 +46,8 @@ hr_status hr__examples_read(hr__example_read_fn *read, void *source, const char 
     own->path = path;
     own->count = 0;
     hr__text_clear(&own->bytes);
-    while (own->count < PIECE_RECORDS && own->bytes.size < PIECE && (st = read(source, &example, err)) == HR_OK) {
+    while (own->count < PIECE_RECORDS && own->bytes.size < HR__CONVERT_PIECE &&
+           (st = read(source, &example, err)) == HR_OK) {
         hr__text_bytes(&own->bytes, example.data, (size_t)example.size);
         own->end[own->count++] = own->bytes.size;
     }
