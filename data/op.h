@@ -60,6 +60,7 @@ typedef struct hr_settings {
     bool tf_compat;
     uint64_t seed;        /* of operators without one; 0: the iterator's */
     int64_t window;       /* of the next stage below alone: units that it may run ahead; 0: the engine's choice */
+    int64_t group;        /* of the next stage below alone: so many elements are taken together; 0: any number */
     bool unordered;       /* a unit that is ready may leave before those in front of it */
     bool stage_unordered; /* the same, of the next stage below alone */
 } hr_settings;
@@ -172,7 +173,10 @@ HR_API hr_status hr_pass(hr_plan *p, int input, int64_t at_most, int64_t *passed
 /* Whole rounds of `block` elements of each of these inputs in turn, which all have been pulled from: as many as they have at
  * hand and the unit has room for. Gives the number of rounds; 0: go on by hr_pull, which says why. */
 HR_API int64_t hr_emit_rounds(hr_plan *p, const int *input, int64_t inputs, int64_t block);
-HR_API int64_t hr_room(const hr_plan *p);    /* elements that the unit still takes; return HR_OK at 0 */
+HR_API int64_t hr_room(const hr_plan *p); /* elements that the unit still takes; return HR_OK at 0 */
+/* For sources: how many elements to make if about `fit` of them fit into a unit. At most hr_room; where a batch above takes
+ * a fixed number together, such that these lie in one unit, so that its memory is used again while it is in the cache. */
+HR_API int64_t hr_room_for(const hr_plan *p, int64_t fit);
 HR_API int64_t hr_emitted(const hr_plan *p); /* elements in it so far */
 HR_API void hr_close_element(hr_plan *p);    /* HR_GROUPS_ROWS: what was emitted since the last call is one element */
 

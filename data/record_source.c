@@ -29,7 +29,7 @@ void hr__record_source_close(record_source *s)
 
 record_file hr__record_source_file(const record_source *s, const char *path)
 {
-    return (record_file){path, hr__input_file_size(s->in) >= 0, hr__input_has_places(s->in)};
+    return (record_file){path, hr__input_is_file(s->in), hr__input_has_places(s->in)};
 }
 
 int64_t hr__record_source_zeros(const record_source *s)
@@ -240,20 +240,18 @@ static hr_status read_past_damage(record_source *s, const record_source_spec *ho
 
 int64_t hr__record_source_room(const record_source *s, const record_source_spec *how, const hr_plan *p)
 {
-    const int64_t average = s->average ? s->average : 64;
-    const int64_t most = 2 * ((int64_t)hr_unit_size(p) / average) + 64;
     const int64_t left = hr__record_source_left(s, how);
-    const int64_t wanted = hr_room(p) < left ? hr_room(p) : left;
-    return wanted < most ? wanted : most;
+    const int64_t room = s->average ? hr_room_for(p, (int64_t)hr_unit_size(p) / s->average + 1) : hr_room(p);
+    return room < left ? room : left;
 }
 
-/* How much to read for `room` records: not a whole piece if a few bytes will do. */
+/* How much to read for `room` records, if they are about as long as those before. */
 static size_t piece_for(const record_source *s, const hr_plan *p, int64_t room)
 {
-    const size_t whole = hr_unit_size(p);
-    const int64_t average = s->average ? s->average : 1024;
-    const size_t wanted = (size_t)(room < (int64_t)whole / average ? (room + 1) * average : (int64_t)whole);
-    return wanted < whole ? wanted : whole;
+    const size_t most = 2 * hr_unit_size(p);
+    const int64_t average = s->average ? s->average : 1024, spare = 1 + room / 128;
+    const uint64_t wanted = (uint64_t)(room + spare) * (uint64_t)average;
+    return wanted < most ? (size_t)wanted : most;
 }
 
 hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t room,

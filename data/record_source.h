@@ -45,7 +45,7 @@ static inline int64_t hr__record_source_left(const record_source *s, const recor
     return how->count - s->seen;
 }
 
-/* Rows to make room for in a unit: what it takes, but not many more than a piece of the file can hold. */
+/* Rows to make room for in a unit: what it takes, and about what a piece of the file can hold. */
 int64_t hr__record_source_room(const record_source *s, const record_source_spec *how, const hr_plan *p);
 /* Adds the next records of the open file to `rows`, which is empty and has `room`. Their bytes are the unit's. Data is
  * checked only under a policy: otherwise it is left to work. HR_OK without rows: the file is at its end, or none is left.

@@ -335,6 +335,7 @@ hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, h
     return HR_OK;
 }
 
+bool hr__input_is_file(const hr_input *in) { return in->regular; }
 bool hr__input_has_places(const hr_input *in) { return in->regular && !in->decoder; }
 
 hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)

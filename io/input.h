@@ -5,6 +5,7 @@
 #include <headrace/io.h>
 
 /* The bytes are the file's own, and it can be read at any place: hr__input_read_at may be used. */
+HR_API bool hr__input_is_file(const hr_input *in); /* it has a size, and can be opened again */
 HR_API bool hr__input_has_places(const hr_input *in);
 /* Reads `size` bytes at `offset` (*got says how many; fewer only at the end), without moving `in`. */
 HR_API hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got,

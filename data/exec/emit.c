@@ -48,6 +48,13 @@ void hr_emit_all(hr_plan *p, const hr_span *part)
 }
 
 int64_t hr_room(const hr_plan *p) { return p->room; }
+
+int64_t hr_room_for(const hr_plan *p, int64_t fit)
+{
+    if (fit > p->room) fit = p->room;
+    return p->top ? hr__whole_groups(p->stage, fit, 2 * fit < p->room ? 2 * fit : p->room) : fit;
+}
+
 int64_t hr_emitted(const hr_plan *p) { return p->emitted; }
 const hr_schema *hr_plan_schema(const hr_plan *p) { return &p->ds->out.schema; }
 uint64_t hr_plan_identity(const hr_plan *p) { return p->below ? hr__dataset_identity(p->below) : 0; }

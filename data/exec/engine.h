@@ -219,6 +219,7 @@ struct stage {
     unit *ring;
     uint8_t place[MAX_WINDOW]; /* which unit stands at number % ring_units; guarded by the lock */
     int ring_units;            /* how many it has; those beyond the window are there for it to grow */
+    int64_t group, given;      /* elements that its reader takes together, 0: any number; elements planned so far */
     bool unordered;            /* what is ready may leave before what is not */
     stage *waits_for;          /* set by the plan, read after it */
     hr_work *planner;          /* the thread that plans now */
@@ -349,6 +350,7 @@ bool hr__input_open_own(hr_plan *p, int i); /* false: no memory */
 bool hr__input_is_node(const hr_plan *p, int i);
 bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below); /* is called directly by `ds` */
 void hr__input_clear(input *in);
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
 const hr_dataset *hr__stage_shape(const stage *s);
 
 /* input.c */

@@ -26,6 +26,7 @@ hr_plan *hr__plan_node_new(stage *s, hr_plan *above, int above_input, hr_dataset
                    .below_settings = *settings,
                    .groups = ds->op->traits & HR_GROUPS_ROWS,
                    .fill_rows = 512};
+    p->below_settings.group = 0;
     p->state = hr_calloc(1, ds->op->state_size + 1);
     p->blob = hr_calloc(1, ds->op->unit_size + 1);
     p->in = hr_calloc((size_t)ds->inputs + 1, sizeof *p->in);
@@ -104,6 +105,14 @@ static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
     return true;
 }
 
+/* How many elements it takes together, of the stage right below. */
+static int64_t group_of(const hr_dataset *ds)
+{
+    hr_settings own = {0};
+    if (ds->op->settings) ds->op->settings(ds->spec, &own);
+    return own.group;
+}
+
 /* A stage is the work operators from `ds` down to the first plan operator, and that one. If it only groups rows, work
  * below it that goes row by row is done above it instead: map-then-batch runs as batch-then-map; not where errors are
  * ignored, since then a row that fails is to leave no gap in its batch. */
@@ -113,8 +122,9 @@ bool hr__stage_cut(stage *s, hr_settings settings)
     bool fits = true;
     for (; !ds->op->plan; ds = pass_settings(ds->in[0], &settings)) fits &= add_op(s, ds, &settings);
     s->window = (int)settings.window;
+    s->group = settings.group;
     s->unordered |= settings.unordered || settings.stage_unordered;
-    settings.window = 0;
+    settings.window = settings.group = 0;
     settings.stage_unordered = false;
     const hr_settings own = settings;
     hr_dataset *below = ds->inputs ? ds->in[0] : NULL;
@@ -131,6 +141,7 @@ bool hr__stage_cut(stage *s, hr_settings settings)
     if (!s->top) return false;
     s->top->top = true;
     s->top->below_settings = settings;
+    s->top->below_settings.group = group_of(ds);
     return true;
 }
 
@@ -255,6 +266,15 @@ const hr_dataset *hr__stage_shape(const stage *s) { return s->top->groups ? s->t
 
 /* ---- planning a unit: the stage's own turn, lock not held ---- */
 
+/* What the reader takes together best lies in one unit: its memory is free again at once, and used by the next. */
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most)
+{
+    if (!s->group) return room;
+    const int64_t first = s->group - s->given % s->group; /* what is left of the one that was begun */
+    if (first > most) return room;
+    return first + (room > first ? (room - first) / s->group * s->group : 0);
+}
+
 /* What an operator asked for and did not use would be lost by a restore. */
 static bool all_used(const hr_plan *p)
 {
@@ -298,6 +318,7 @@ static void finish_unit(stage *s, unit *u)
     }
     if (p->groups) drop_remainder(p, u->parts);
     u->elements = p->groups ? u->cuts : p->emitted;
+    s->given += u->elements;
     number_unit(s, u);
     hr__unit_take_over(s, u);
     u->last = p->ended;
@@ -368,7 +389,7 @@ static void start_unit(stage *s, unit *u)
     u->cuts = 0;
     p->emitted = p->closed = 0;
     p->cut = false;
-    p->room = s->plan_room;
+    p->room = hr__whole_groups(s, s->plan_room, s->plan_room);
     u->parts = hr__parts_new(s->returns);
     if (u->parts && (p->ds->op->traits & HR_JOINS_ROWS)) u->parts->sides = p->ds->inputs;
     if (u->parts && hr__log_nodes(p)) return;

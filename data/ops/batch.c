@@ -106,7 +106,9 @@ static int64_t batch_cardinality(const void *spec, const int64_t *in)
 
 static void batch_settings(const void *spec, hr_settings *below)
 {
-    below->stage_unordered |= ((const batch_spec *)spec)->unordered;
+    const batch_spec *sp = spec;
+    below->stage_unordered |= sp->unordered;
+    below->group = sp->nexts ? 0 : sp->size;
 }
 
 static void batch_describe(const void *spec, hr_description *to)
