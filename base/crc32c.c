@@ -1,6 +1,7 @@
 /* CRC32C (Castagnoli): the choice of a kernel, and the portable one, slice-by-8: eight bytes a step, each looked up in the
  * table of its distance from the end. */
 #include "base/crc32c.h"
+#include "base/bytes.h"
 #include "base/cpu.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static void make_table(void)
 
 static inline uint32_t step8(uint32_t crc, const unsigned char *p)
 {
-    crc ^= (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    crc ^= hr__get32(p);
     return table[7][crc & 255] ^ table[6][crc >> 8 & 255] ^ table[5][crc >> 16 & 255] ^ table[4][crc >> 24] ^
            table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
 }

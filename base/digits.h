@@ -2,9 +2,8 @@
 #ifndef HR_DIGITS_H
 #define HR_DIGITS_H
 
+#include "base/bytes.h"
 #include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 static inline bool hr__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static inline bool hr__is_digit(char c) { return (unsigned char)(c - '0') < 10; }
@@ -13,16 +12,6 @@ static inline void hr__trim(const char **p, const char **end)
 {
     while (*p < *end && hr__is_space(**p)) ++*p;
     while (*p < *end && hr__is_space((*end)[-1])) --*end;
-}
-
-static inline uint64_t hr__load8(const char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
 }
 
 static inline bool hr__are_8_digits(uint64_t v)
@@ -45,7 +34,7 @@ static inline const char *hr__digits_19(const char *p, const char *end, uint64_t
     uint64_t v = 0;
     if (end - p > 19) end = p + 19;
     for (; end - p >= 8; p += 8) {
-        uint64_t eight = hr__load8(p);
+        uint64_t eight = hr__get64(p);
         if (!hr__are_8_digits(eight)) break;
         v = v * 100000000 + hr__value_of_8(eight);
     }

@@ -3,8 +3,8 @@
 #ifndef HR_FINGERPRINT_H
 #define HR_FINGERPRINT_H
 
+#include "base/bytes.h"
 #include <headrace/base.h>
-#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,27 +13,6 @@ extern "C" {
 #define HR__FP_K0 UINT64_C(0xc3a5c85c97cb3127)
 #define HR__FP_K1 UINT64_C(0xb492b66fbe98f273)
 #define HR__FP_K2 UINT64_C(0x9ae16a3b2f90404f)
-
-/* All reads are little-endian, wherever we run. */
-static inline uint64_t hr__fetch64(const char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
-static inline uint32_t hr__fetch32(const char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap32(v);
-#endif
-    return v;
-}
 
 static inline uint64_t hr__rotate_right(uint64_t v, int by) { return v >> by | v << (64 - by); }
 static inline uint64_t hr__shift_mix(uint64_t v) { return v ^ v >> 47; }
@@ -51,10 +30,10 @@ static inline uint64_t hr__fingerprint64_inline(const char *s, size_t n)
 {
     if (n > 16) return hr__fingerprint64_long(s, n);
     if (n >= 8) {
-        uint64_t mul = HR__FP_K2 + n * 2, a = hr__fetch64(s) + HR__FP_K2, b = hr__fetch64(s + n - 8);
+        uint64_t mul = HR__FP_K2 + n * 2, a = hr__get64(s) + HR__FP_K2, b = hr__get64(s + n - 8);
         return hr__fp_pair(hr__rotate_right(b, 37) * mul + a, (hr__rotate_right(a, 25) + b) * mul, mul);
     }
-    if (n >= 4) return hr__fp_pair(n + ((uint64_t)hr__fetch32(s) << 3), hr__fetch32(s + n - 4), HR__FP_K2 + n * 2);
+    if (n >= 4) return hr__fp_pair(n + ((uint64_t)hr__get32(s) << 3), hr__get32(s + n - 4), HR__FP_K2 + n * 2);
     if (n == 0) return HR__FP_K2;
     uint32_t first = (unsigned char)s[0], middle = (unsigned char)s[n >> 1], last = (unsigned char)s[n - 1];
     uint32_t y = first + (middle << 8), z = (uint32_t)n + (last << 2);

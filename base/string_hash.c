@@ -41,7 +41,7 @@ uint64_t hr__siphash64(const uint64_t key[2], const void *data, size_t size)
                      key[0] ^ UINT64_C(0x6c7967656e657261), key[1] ^ UINT64_C(0x7465646279746573)};
     const char *p = data;
     size_t left = size;
-    for (; left >= 8; p += 8, left -= 8) sip_word(v, hr__fetch64(p));
+    for (; left >= 8; p += 8, left -= 8) sip_word(v, hr__get64(p));
     sip_word(v, (uint64_t)size << 56 | few_bytes((const unsigned char *)p, left));
     v[2] ^= 0xff;
     for (int i = 0; i < 4; i++) sip_round(v);
@@ -54,7 +54,7 @@ uint64_t hr__hash64(const void *data, size_t size)
     uint64_t h = seed ^ size * mul;
     const char *p = data;
     size_t left = size;
-    for (; left >= 8; p += 8, left -= 8) h = (h ^ hr__shift_mix(hr__fetch64(p) * mul) * mul) * mul;
+    for (; left >= 8; p += 8, left -= 8) h = (h ^ hr__shift_mix(hr__get64(p) * mul) * mul) * mul;
     if (left) h = (h ^ few_bytes((const unsigned char *)p, left)) * mul;
     return hr__shift_mix(hr__shift_mix(h) * mul);
 }

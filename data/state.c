@@ -1,13 +1,12 @@
 /* Saved states: a header that says whose state it is (the operators and their arguments, the files that were read),
  * where the consumer stands, and a checksum. A state fits its own pipeline and unchanged files only. */
 #include "data/state_files.h"
+#include "base/bytes.h"
 #include <inttypes.h>
 #include <string.h>
 
 enum { VERSION = 3, HEADER = 8, FOOTER = 4 };
 static const char MAGIC[4] = {'H', 'R', 'I', 'T'};
-
-static uint32_t u32_at(const unsigned char *b) { return hr__get_u32(&(hr__wire){.at = b, .end = b + 4}); }
 
 /* ---- whose state it is: each operator's name and arguments, top down ---- */
 
@@ -131,11 +130,11 @@ hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error
 static hr_status check_frame(const unsigned char *state, size_t size, hr_error *err)
 {
     if (size < HEADER + FOOTER || memcmp(state, MAGIC, sizeof MAGIC) != 0) return hr__state_damaged(err);
-    if (u32_at(state + 4) != VERSION)
+    if (hr__get32(state + 4) != VERSION)
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.version",
                        "saved state: expected version %d, got %" PRIu32 "; it was saved by another Headrace", VERSION,
-                       u32_at(state + 4));
-    if (hr_crc32c(0, state, size - FOOTER) != u32_at(state + size - FOOTER)) return hr__state_damaged(err);
+                       hr__get32(state + 4));
+    if (hr_crc32c(0, state, size - FOOTER) != hr__get32(state + size - FOOTER)) return hr__state_damaged(err);
     return HR_OK;
 }
 

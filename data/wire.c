@@ -1,4 +1,5 @@
 #include "data/wire.h"
+#include "base/bytes.h"
 
 void hr__put_number(hr__text *to, uint64_t value)
 {
@@ -51,9 +52,8 @@ uint32_t hr__get_u32(hr__wire *from)
 {
     from->damaged |= from->end - from->at < 4;
     if (from->damaged) return 0;
-    const unsigned char *b = from->at;
     from->at += 4;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    return hr__get32(from->at - 4);
 }
 
 int64_t hr__get_count(hr__wire *from)

@@ -15,7 +15,7 @@ static void hash_portable(const hr_view *words, int64_t n, uint64_t *out)
 
 #define AVX512 __attribute__((target("avx512f,avx512dq")))
 
-static inline long long load8(const char *p) { return (long long)hr__fetch64(p); }
+static inline long long load8(const char *p) { return (long long)hr__get64(p); }
 static inline long long last8(const hr_view *w) { return load8(w->data + w->size - 8); }
 
 AVX512 static inline __m512i shift_mix(__m512i v) { return _mm512_xor_si512(v, _mm512_srli_epi64(v, 47)); }

@@ -3,6 +3,7 @@
 #ifndef HR_CSV_NUMBER_H
 #define HR_CSV_NUMBER_H
 
+#include "base/bytes.h"
 #include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,12 +14,7 @@
 static inline bool hr__eight_digits(const char *p, size_t size, uint64_t *out)
 {
     const uint64_t zeros = UINT64_C(0x3030303030303030);
-    uint64_t v = 0;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(&v, p, 8);
-#else
-    for (int i = 0; i < 8; i++) v |= (uint64_t)(unsigned char)p[i] << 8 * i;
-#endif
+    uint64_t v = hr__get64(p);
     if (size < 8) v = v << (64 - 8 * size) | zeros >> 8 * size;
     if (((v & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
          ((v + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4) != UINT64_C(0x3333333333333333))

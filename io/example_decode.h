@@ -3,6 +3,7 @@
 #ifndef HR_EXAMPLE_DECODE_H
 #define HR_EXAMPLE_DECODE_H
 
+#include "base/bytes.h"
 #include "io/example_reader.h"
 #include <string.h>
 
@@ -13,13 +14,6 @@ enum { HR__WIRE_VARINT = 0, HR__WIRE_64 = 1, HR__WIRE_BYTES = 2, HR__WIRE_GROUP 
 typedef struct hr__scan {
     const uint8_t *p, *end;
 } hr__scan;
-
-static inline uint64_t hr__load8(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, 8);
-    return v;
-}
 
 /* At most `most` bytes (10 for a number, 5 for a tag); bits beyond the 64th are dropped. False: cut or too long. */
 static inline bool hr__scan_varint(hr__scan *s, int most, uint64_t *value)
@@ -108,9 +102,9 @@ int hr__find_slot(const hr__example_parser *parser, const uint8_t *key, size_t s
 /* The bucket where a key's search begins. */
 static inline uint32_t hr__key_bucket(const hr__example_parser *parser, const uint8_t *key, size_t size)
 {
-    uint64_t a = hr__load8(key);
+    uint64_t a = hr__get64(key);
     if (size >= 8) {
-        uint64_t b = hr__load8(key + size - 8);
+        uint64_t b = hr__get64(key + size - 8);
         a ^= b << 29 | b >> 35;
     } else {
         a &= (1ull << 8 * size) - 1;

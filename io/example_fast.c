@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) bool matches_portable(const uint8_t
 {
     uint64_t different = 0;
     for (int i = 0; i < HR__BLOCK; i += 8)
-        different |= (hr__load8(bytes + i) ^ hr__load8(text + i)) & hr__load8(mask + i);
+        different |= (hr__get64(bytes + i) ^ hr__get64(text + i)) & hr__get64(mask + i);
     return different == 0;
 }
 
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) bool begins_like(const hr__slot *s,
 /* The varint of at most 8 bytes that fills exactly `size`: no branch on its length, which nobody can predict. */
 static inline bool whole_varint(const uint8_t *p, uint32_t size, uint64_t *value)
 {
-    uint64_t v = hr__load8(p), ends = ~v & 0x8080808080808080ull;
+    uint64_t v = hr__get64(p), ends = ~v & 0x8080808080808080ull;
     v &= ends ^ (ends - 1); /* up to the byte that ends it */
     v &= 0x7f7f7f7f7f7f7f7full;
     v = (v & 0x007f007f007f007full) | (v & 0x7f007f007f007f00ull) >> 1;

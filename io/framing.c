@@ -4,8 +4,7 @@
 
 void hr__record_header(char *header, uint64_t length)
 {
-    hr__put32(header, (uint32_t)length);
-    hr__put32(header + 4, (uint32_t)(length >> 32));
+    hr__put64(header, length);
     hr__put32(header + 8, hr_crc32c_mask(hr_crc32c(0, header, 8)));
 }
 

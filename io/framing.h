@@ -3,23 +3,11 @@
 #ifndef HR_FRAMING_H
 #define HR_FRAMING_H
 
+#include "base/bytes.h"
 #include <headrace/io.h>
 
 enum { HR__RECORD_HEADER = 12, HR__RECORD_FOOTER = 4, HR__RECORD_FRAME = 16 };
 #define HR__RECORD_LIMIT ((uint64_t)1 << 30) /* default of .max_record_bytes */
-
-static inline uint32_t hr__get32(const char *from)
-{
-    const unsigned char *b = (const unsigned char *)from;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-static inline uint64_t hr__get64(const char *from) { return hr__get32(from) | (uint64_t)hr__get32(from + 4) << 32; }
-
-static inline void hr__put32(char *to, uint32_t value)
-{
-    for (int i = 0; i < 4; i++) to[i] = (char)(value >> 8 * i & 255);
-}
 
 /* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing behind can be trusted. */
 static inline bool hr__record_length(const char *header, uint64_t *length)

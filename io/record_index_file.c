@@ -23,8 +23,7 @@ char *hr__record_index_name(const char *path)
 static void put64(hr__text *text, int64_t value)
 {
     char bytes[8];
-    hr__put32(bytes, (uint32_t)value);
-    hr__put32(bytes + 4, (uint32_t)((uint64_t)value >> 32));
+    hr__put64(bytes, (uint64_t)value);
     hr__text_bytes(text, bytes, sizeof bytes);
 }
 

@@ -46,8 +46,9 @@ hr_status hr__shards_note(hr_shard_writer *w, hr_error *err)
     return hr__shard_notes_write(w, false, err);
 }
 
-static hr_status finish(const hr_shard_writer *w, hr__shard *s, int64_t shard, hr_error *err)
+hr_status hr__shard_finish(hr_shard_writer *w, int64_t shard, hr_error *err)
 {
+    hr__shard *s = &w->shard[shard];
     struct stat about;
     char *path = hr__shard_part_name(w, shard);
     if (!path) return hr_no_memory(err, "shards");
@@ -64,7 +65,7 @@ static hr_status finish(const hr_shard_writer *w, hr__shard *s, int64_t shard, h
 hr_status hr__shards_finish(hr_shard_writer *w, hr_error *err)
 {
     for (int64_t i = 0; i < w->count; i++)
-        if (w->shard[i].out) HR_TRY(finish(w, &w->shard[i], i, err));
+        if (w->shard[i].out) HR_TRY(hr__shard_finish(w, i, err));
     return HR_OK;
 }
 

@@ -157,21 +157,10 @@ int64_t hr_shard_writer_resumed(const hr_shard_writer *w) { return w->resumed; }
 
 /* ---- writing ---- */
 
-/* Gives the shard that is filled at the moment its hidden name. */
-static hr_status finish_shard(hr_shard_writer *w, hr_error *err)
+/* The shard that is filled at the moment is whole. */
+static hr_status finish_last(hr_shard_writer *w, hr_error *err)
 {
-    hr__shard *s = &w->shard[w->count - 1];
-    struct stat about;
-    char *path = hr__shard_part_name(w, w->count - 1);
-    if (!path) return hr_no_memory(err, "shards");
-    hr_output *out = s->out;
-    s->out = NULL;
-    hr_status st = hr_output_commit(out, err);
-    if (st == HR_OK && stat(path, &about) != 0) st = hr__sys_fail(err, errno, "file.open", path, "found again");
-    if (st == HR_OK) s->file_size = about.st_size;
-    s->kept = s->records;
-    hr_free(path);
-    if (st != HR_OK) return st;
+    HR_TRY(hr__shard_finish(w, w->count - 1, err));
     w->full = w->count;
     return hr__shard_notes_write(w, false, err);
 }
@@ -185,7 +174,7 @@ static hr_status write_head(const hr_shard_writer *w, hr__shard *s, hr_error *er
 
 static hr_status next_shard(hr_shard_writer *w, hr_error *err)
 {
-    if (w->count > w->full) HR_TRY(finish_shard(w, err));
+    if (w->count > w->full) HR_TRY(finish_last(w, err));
     HR_TRY(hr__shards_reserve(w, w->count + 1, err));
     HR_TRY(open_shard(w, w->count, err));
     w->count++;
@@ -267,7 +256,7 @@ static hr_status prepare(hr_shard_writer *w, hr_error *err)
     if (!w->parts || w->complete) return HR_OK;
     if (!w->max_bytes) HR_TRY(hr__shards_finish(w, err));
     if (w->count == 0) HR_TRY(next_shard(w, err)); /* no records are one empty shard */
-    if (w->max_bytes && w->count > w->full) HR_TRY(finish_shard(w, err));
+    if (w->max_bytes && w->count > w->full) HR_TRY(finish_last(w, err));
     return hr__shard_notes_write(w, true, err);
 }
 

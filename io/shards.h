@@ -52,7 +52,8 @@ hr_status hr__shards_make_folder(hr_shard_writer *w, hr_error *err);
 hr_status hr__shard_open_part(const hr_shard_writer *w, hr__shard *s, int64_t shard, hr_error *err);
 /* Behind a record of `size` bytes: cuts the shard there if it is time to. */
 hr_status hr__shard_cut(const hr_shard_writer *w, hr__shard *s, size_t size, hr_error *err);
-/* All of each is written. */
+/* All of one shard, or of each, is written: it has its hidden name. */
+hr_status hr__shard_finish(hr_shard_writer *w, int64_t shard, hr_error *err);
 hr_status hr__shards_finish(hr_shard_writer *w, hr_error *err);
 /* The first record, as they are dealt in turn, that is not kept. */
 int64_t hr__shards_first_lost(const hr_shard_writer *w);

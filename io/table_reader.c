@@ -2,6 +2,7 @@
  * against what is there, every block against its checksum when it is first looked at. */
 #include "io/table.h"
 #include "io/table_format.h"
+#include "base/bytes.h"
 #include <string.h>
 
 typedef struct handle {
@@ -40,12 +41,6 @@ static const char *get_varint(const char *at, const char *end, uint64_t *v)
         if (byte < 0x80) return at;
     }
     return NULL;
-}
-
-static uint32_t get_u32(const char *at)
-{
-    const unsigned char *b = (const unsigned char *)at;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
 /* ---- snappy: what TensorFlow 1.1 wrote ---- */
@@ -125,7 +120,7 @@ static hr_status load_block(const hr__table *t, handle h, hr_view *contents, cha
         return HR_OUT_OF_RANGE;
     }
     const char *at = t->file + h.offset;
-    if (hr_crc32c_mask(hr_crc32c(0, at, h.size + 1)) != get_u32(at + h.size + 1))
+    if (hr_crc32c_mask(hr_crc32c(0, at, h.size + 1)) != hr__get32(at + h.size + 1))
         return damaged(t, (int64_t)h.offset, "block checksum mismatch", err);
     *contents = (hr_view){at, (int64_t)h.size};
     if (at[h.size] == 0) return HR_OK;
@@ -147,7 +142,7 @@ static bool cursor_begin(cursor *c, hr_view block)
 {
     *c = (cursor){0};
     if (block.size < 4) return false;
-    uint64_t restarts = get_u32(block.data + block.size - 4);
+    uint64_t restarts = hr__get32(block.data + block.size - 4);
     if (restarts > ((uint64_t)block.size - 4) / 4) return false;
     c->at = block.data;
     c->end = block.data + block.size - 4 - 4 * restarts;

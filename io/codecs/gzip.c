@@ -49,8 +49,8 @@ static uint32_t gzip_add(const hr__deflate_engine *engine, uint32_t sum, const u
 
 static void gzip_trailer(uint32_t sum, uint64_t count, unsigned char *out)
 {
-    hr__put32((char *)out, sum);
-    hr__put32((char *)out + 4, (uint32_t)count);
+    hr__put32(out, sum);
+    hr__put32(out + 4, (uint32_t)count);
 }
 
 /* No time and no name, so that the same data gives the same file. */

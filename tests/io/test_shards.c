@@ -163,26 +163,32 @@ static void no_records_are_one_empty_shard(void **state)
     remove_folder("out");
 }
 
+/* Stopped after `stop` records, of which at least `least` stay; refused to another's key; gone on with to the end. */
+static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t least)
+{
+    hr_error err;
+    hr_shard_writer *w = open_writer("out/x-", opts);
+    write_from(w, 0, stop);
+    hr_shard_writer_discard(w);
+    assert_int_equal(files_in("out", false), 0);
+    hr_shard_writer_opts others = opts;
+    others.resume_key = "others";
+    others.struct_size = sizeof others;
+    assert_int_equal(hr_shard_writer_open_with("out/x-", &others, &w, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "shards.resume");
+    w = open_writer("out/x-", opts);
+    assert_in_range(hr_shard_writer_resumed(w), least, stop - 1);
+    write_from(w, hr_shard_writer_resumed(w), RECORDS);
+    assert_ok(hr_shard_writer_commit(w, &err), &err);
+}
+
 static void a_stopped_writer_goes_on_behind_its_full_shards(void **state)
 {
     (void)state;
-    hr_error err;
     int64_t records[RECORDS];
     hr_shard_writer_opts opts = {.max_shard_bytes = 333, .resume = true, .resume_key = "these"};
     const int shards = shards_needed(333, RECORDS, records);
-    hr_shard_writer *w = open_writer("out/x-", opts);
-    write_from(w, 0, 50);
-    hr_shard_writer_discard(w);
-    assert_int_equal(files_in("out", false), 0);
-    opts.resume_key = "others";
-    opts.struct_size = sizeof opts;
-    assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_FAILED_PRECONDITION);
-    assert_string_equal(err.kind, "shards.resume");
-    opts.resume_key = "these";
-    w = open_writer("out/x-", opts);
-    assert_in_range(hr_shard_writer_resumed(w), 30, 49);
-    write_from(w, hr_shard_writer_resumed(w), RECORDS);
-    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    stop_and_go_on(opts, 50, 30);
     assert_int_equal(files_in("out", true), shards);
     int64_t first = 0;
     for (int s = 0; s < shards; s++) first += read_shard("out/x-", s, shards, first, 1);
@@ -425,21 +431,8 @@ static void killed_again_and_again_it_gets_there(void **state)
 static void a_fixed_number_of_shards_goes_on_behind_its_cuts(void **state)
 {
     (void)state;
-    hr_error err;
     hr_shard_writer_opts opts = {.shards = 3, .cut_bytes = 200, .resume = true, .resume_key = "these"};
-    hr_shard_writer *w = open_writer("out/x-", opts);
-    write_from(w, 0, 80);
-    hr_shard_writer_discard(w);
-    assert_int_equal(files_in("out", false), 0);
-    opts.resume_key = "others";
-    opts.struct_size = sizeof opts;
-    assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_FAILED_PRECONDITION);
-    assert_string_equal(err.kind, "shards.resume");
-    opts.resume_key = "these";
-    w = open_writer("out/x-", opts);
-    assert_in_range(hr_shard_writer_resumed(w), 50, 79);
-    write_from(w, hr_shard_writer_resumed(w), RECORDS);
-    assert_ok(hr_shard_writer_commit(w, &err), &err);
+    stop_and_go_on(opts, 80, 50);
     for (int s = 0; s < 3; s++) assert_int_equal(read_shard("out/x-", s, 3, s, 3), s == 0 ? 34 : 33);
     assert_int_equal(files_in("out", true), 3);
     remove_folder("out");
