@@ -3,6 +3,7 @@
 #define HR_ITERATOR_H
 
 #include "data/element.h"
+#include "data/exec/engine.h"
 #include "data/exec/token.h"
 
 typedef struct listener listener; /* of hr_next_async */

@@ -1,5 +1,5 @@
 /* Units that need no copy: those that are another's, taken over or seen through. */
-#include "data/exec/engine.h"
+#include "data/exec/stage.h"
 
 static bool is_whole(const unit *u)
 {

@@ -1,6 +1,6 @@
 /* The operator kit for plan: many spans at once, where a call for each row would cost more than the row: a shuffle's draws,
  * what interleave passes of its datasets in turn, all that a batch takes of either. */
-#include "data/exec/engine.h"
+#include "data/exec/stage.h"
 #include <string.h>
 
 static hr_span *add_out(hr_plan *p, int64_t spans)

@@ -1,4 +1,5 @@
 /* Tokens and the numbers in them. */
+#include "data/exec/engine.h"
 #include "data/exec/token.h"
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef HR_TOKEN_H
 #define HR_TOKEN_H
 
-#include "data/exec/engine.h"
+#include "data/exec/stage.h"
 
 /* What is needed to ask an operator, long after it may have been closed, which elements a state of it still needs. */
 typedef struct holder {

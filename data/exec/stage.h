@@ -1,0 +1,184 @@
+/* Stages from the inside: units on their way through a ring, the nodes that plan them, what these pull from. */
+#ifndef HR_STAGE_H
+#define HR_STAGE_H
+
+#include "data/exec/rows.h"
+
+enum {
+    MAX_WORKS = 32,
+    MAX_WINDOW = 64,
+};
+
+typedef struct stage stage;
+
+/* ---- tokens: where a stage stands, immutable, shared ---- */
+
+typedef struct token token;
+typedef struct log_entry log_entry;
+void hr__token_ref(token *t);
+void hr__token_unref(token *t); /* NULL: nothing */
+
+/* ---- stages ---- */
+
+typedef struct unit {
+    bool started, ready; /* ready: guarded by the lock */
+    bool last;           /* nothing follows but `error` */
+    bool partial;        /* its last element is short because of `error` */
+    bool gathered;       /* its rows are there since plan */
+    parts *parts;
+    int64_t elements;  /* planned */
+    int64_t first_row; /* its planned number; -1: the rows have theirs */
+    int32_t *cut;      /* elements emitted when each element of the next level was closed */
+    int64_t cuts, cut_room;
+    void *blob; /* the plan operator's message to its own work */
+    rows *rows;
+    token *before;  /* where the stage stood when it opened: of the first unit alone */
+    token *after;   /* where the stage stands behind this unit */
+    hr_error error; /* what follows the last row; code 0: nothing */
+} unit;
+
+/* What an operator pulls from: a stage, or a node of the same stage. */
+typedef struct input {
+    bool own;       /* one of the dataset's, not opened by the operator */
+    bool open;      /* opened by the operator, not closed since */
+    bool known;     /* has a position */
+    int64_t number; /* the operator's, if it opened this input */
+    hr_error error; /* of the dataset: comes out at the first pull */
+    stage *stage;   /* NULL: not opened yet, or closed; or `node` stands for it */
+    hr_plan *node;
+    unit *head;
+    int64_t next, count;        /* element in head; how many it has */
+    int64_t first;              /* number of head's first element; of a node: of the next one */
+    int64_t skip_to;            /* after a load: elements before this number were used */
+    token *before;              /* where the stage stands before head */
+    log_entry *oldest, *newest; /* of held_from: where each unit since the oldest element held begins */
+    int64_t logs, log_limit;
+} input;
+
+struct hr_plan {
+    stage *stage;
+    hr_plan *above; /* the node that pulls from this one; NULL: the stage's top */
+    int above_input;
+    hr_dataset *ds, *below;
+    hr_settings settings, below_settings; /* of options that stand above; and of those between this and `below` too */
+    void *state, *blob;
+    input **in;
+    int ins;
+    input *saved; /* loaded positions of inputs that the operator has yet to open again */
+    int saves;
+    bool opened, ended, top, groups;
+    bool lost;             /* a span, for lack of memory */
+    bool cut;              /* it made rows of its own: they are a unit */
+    bool partial;          /* the last element that it gave is short because of `error` */
+    hr_error error;        /* follows what this node still gives; code 0: nothing */
+    hr_element *element;   /* what a user's function looks at */
+    struct holder *holder; /* of an operator that holds rows: what its log entries share */
+    int64_t room, emitted;
+    hr_span *out; /* of a node below the top */
+    int64_t outs, out_room, taken;
+    int64_t closed; /* so many of the elements emitted are in closed ones */
+    rows *filling;
+    int64_t fill_rows; /* how many rows a source's unit had lately */
+};
+
+typedef struct applied {
+    hr_dataset *ds;
+    hr_settings settings;
+    const hr_dataset *ignores; /* the ignore_errors above it, which drops its errors; NULL: none */
+} applied;
+
+typedef struct stage_times {
+    _Atomic uint64_t plan_ns, work_ns;
+    _Atomic int64_t units, elements, rows, waits, errors;
+} stage_times;
+
+struct stage {
+    engine *engine;
+    stage *reader; /* the stage that pulls from this one */
+    hr_dataset *ds;
+    applied work[MAX_WORKS];
+    int works, depth;
+    const hr_dataset *ignores; /* the ignore_errors above plan, and above all stages below; NULL: none */
+    bool numbered;             /* rows carry their planned numbers */
+    bool cells;                /* the reader holds single rows: their strings move into cells */
+    bool blind;                /* the reader's plan never looks at rows: they may be records alone */
+    int64_t rows_planned;      /* saved, if numbered */
+    uint64_t path;             /* key of all randomness in this opening */
+    uint64_t lasting;          /* the same, but alike in all epochs of a repeat */
+    token *from;               /* loaded: where to begin */
+    hr_plan *top;
+    returns *returns;
+    unit *ring;
+    uint8_t place[MAX_WINDOW]; /* which unit stands at number % ring_units; guarded by the lock */
+    int ring_units;            /* how many it has; those beyond the window are there for it to grow */
+    int64_t group, given;      /* elements that its reader takes together, 0: any number; elements planned so far */
+    bool unordered;            /* what is ready may leave before what is not */
+    stage *waits_for;          /* set by the plan, read after it */
+    hr_work *planner;          /* the thread that plans now */
+    unit *current;             /* what it plans */
+    hr_token_writer *writer;
+    int64_t plan_room; /* of the unit being planned */
+    stage_times times;
+
+    /* Guarded by the engine's lock. */
+    int64_t planned, taken;
+    int window, grown;                            /* how many units it may be ahead; how often that was made more */
+    bool planning, ended, closed, full, was_full; /* was_full: since its reader last found nothing */
+    bool severed;                                 /* closed as the top of what goes with it */
+    int busy;                                     /* threads inside plan or work */
+    size_t unit_bytes;
+    int64_t unit_elements; /* how many make a unit of a good size */
+    int64_t element_rows;  /* how many rows one has, lately */
+    stage *blocked_on;
+    stage *next_dead;
+};
+
+/* Keys of an opened input. */
+typedef struct opening {
+    uint64_t path, lasting; /* as in stage */
+} opening;
+
+/* stage.c */
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key,
+                     token *from); /* takes ds, from; NULL: no memory */
+void hr__stage_free(stage *s);
+bool hr__stage_cut(stage *s, hr_settings settings); /* s->ds: into its top and its works. False: no memory */
+hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
+void hr__unit_clear(unit *u);
+void hr__plan_node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
+void hr__plan_node_no_memory(hr_plan *p);
+hr_plan *hr__plan_node_new(stage *s, hr_plan *above, int above_input, hr_dataset *ds, hr_dataset *below,
+                           const hr_settings *settings);
+void hr__plan_node_free(hr_plan *p);
+hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err);
+hr_status hr__plan_node_run(hr_plan *p);    /* one call of the operator */
+bool hr__input_open_own(hr_plan *p, int i); /* false: no memory */
+bool hr__input_is_node(const hr_plan *p, int i);
+bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below); /* is called directly by `ds` */
+void hr__input_clear(input *in);
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
+const hr_dataset *hr__stage_shape(const stage *s);
+
+/* input.c */
+bool hr__input_find(hr_plan *p, input *in, hr_status *none);
+
+/* alias.c */
+bool hr__unit_can_alias(const stage *s, const unit *u);
+bool hr__unit_alias(rows *r, const unit *u); /* false: no memory */
+bool hr__unit_take_over(stage *s, unit *u);
+
+/* gather.c */
+bool hr__unit_gather(stage *s, unit *u, hr_work *w);
+
+/* token.c */
+token *hr__stage_token(stage *s); /* NULL: no memory */
+bool hr__log_nodes(hr_plan *p);   /* false: no memory */
+bool hr__log_input(hr_plan *p, input *in);
+void hr__log_clear(input *in);
+void hr__holder_drop(hr_plan *p);
+
+/* order.c. With the lock held. */
+unit *hr__stage_unit(const stage *s, int64_t number);
+bool hr__stage_head_ready(stage *s); /* if its order is free, brings forward what is ready */
+
+#endif
