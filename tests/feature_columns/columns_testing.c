@@ -1,4 +1,4 @@
-/* One batch through columns, in memory of its own. */
+/* One batch through columns, in memory of its own; rows that come out of a pipeline. */
 #include "tests/feature_columns/columns_testing.h"
 
 #include <stdlib.h>
@@ -83,4 +83,52 @@ void assert_refused(hr_feature_column *column, const char *kind)
     assert_string_equal(err->kind, kind);
     assert_true(strlen(err->text) > 0);
     hr_feature_column_unref(column);
+}
+
+void assert_error_is(const hr_error *err, size_t i, const char *kind, const char *part)
+{
+    if (!err) fail_msg("number %zu: expected %s, got no error", i, kind);
+    if (strcmp(err->kind, kind) != 0 || !strstr(err->text, part))
+        fail_msg("number %zu: expected %s with \"%s\", got %s: %s", i, kind, part, err->kind, err->text);
+}
+
+/* ---- in a pipeline ---- */
+
+static hr_view copy_of_record(hr_example *ex)
+{
+    hr_view made;
+    hr_error err;
+    assert_ok(hr_example_bytes(ex, &made, &err), &err);
+    return (hr_view){memcpy(malloc((size_t)made.size + 1), made.data, (size_t)made.size), made.size};
+}
+
+hr_dataset *example_records(hr_example *ex, int rows, add_row *add)
+{
+    hr_view *record = calloc((size_t)rows, sizeof *record);
+    for (int r = 0; r < rows; r++) {
+        hr_example_clear(ex);
+        add(ex, r);
+        record[r] = copy_of_record(ex);
+    }
+    hr_example_free(ex);
+    const hr_tensor all = hr_tensor_of(HR_STRING, HR_SHAPE(rows), record);
+    hr_dataset *ds = hr_from_tensor_slices(&all, NULL, 1);
+    for (int r = 0; r < rows; r++) free((void *)(uintptr_t)record[r].data);
+    free(record);
+    return ds;
+}
+
+void check_rows(hr_dataset *ds, int workers, int64_t unit_rows, int rows, check_row *check)
+{
+    hr_iterator *it = hr_iterate(ds, .workers = &workers, .unit_rows = unit_rows);
+    const hr_element *e;
+    hr_status st;
+    int r = 0;
+    while ((st = hr_next(it, &e)) == HR_OK) {
+        const int64_t size = hr_get_at(e, 0)->shape.dims[0];
+        for (int64_t i = 0; i < size; i++) check(e, i, r++);
+    }
+    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
+    assert_int_equal(r, rows);
+    hr_iterator_free(it);
 }

@@ -1,9 +1,11 @@
-/* What the tests of columns share: one batch through a list of columns, without a pipeline. */
+/* What the tests of columns share: one batch through a list of columns, without a pipeline; and rows that come out of one. */
 #ifndef COLUMNS_TESTING_H
 #define COLUMNS_TESTING_H
 
 #include "feature_columns/internal.h"
 #include "tests/testing.h"
+
+#include <headrace/io.h>
 
 typedef struct feature {
     const char *name;
@@ -43,5 +45,17 @@ void assert_ids(const hr_column_values *v, int64_t count, const int64_t *ids, co
     assert_ids((v), COUNT_(int64_t, __VA_ARGS__), (const int64_t[]){__VA_ARGS__}, splits)
 /* The column failed with this kind. Takes it. */
 void assert_refused(hr_feature_column *column, const char *kind);
+/* A column that is made, or a dataset, carries an error of this kind whose text has `part`; `i` is its number in a table. */
+void assert_error_is(const hr_error *err, size_t i, const char *kind, const char *part);
+
+/* ---- in a pipeline ---- */
+
+typedef void add_row(hr_example *ex, int row);
+/* A dataset of `rows` serialized records, each what `add` put into the example, which it takes. */
+hr_dataset *example_records(hr_example *ex, int rows, add_row *add);
+
+typedef void check_row(const hr_element *batch, int64_t at, int row);
+/* Runs a dataset of batches, which it takes: `check` sees each row where it stands in its batch. All must come, in order. */
+void check_rows(hr_dataset *ds, int workers, int64_t unit_rows, int rows, check_row *check);
 
 #endif

@@ -2,13 +2,10 @@
  * batch pads them with; missing values of a dense feature are missing here, too. */
 #include "tests/feature_columns/columns_testing.h"
 
-#include <headrace/io.h>
-#include <string.h>
-
 enum { ROWS = 40 };
 
 /* Row r: r % 3 steps. Each has two numbers, an id (-1 where s is 1), and a word that may be empty. */
-static void add_row(hr_example *ex, int r)
+static void add_lists(hr_example *ex, int r)
 {
     static const char *const text[] = {"a", "", "b"};
     float x[3][2];
@@ -29,23 +26,7 @@ static void add_row(hr_example *ex, int r)
     hr_example_add_list(ex, view("word"), words, r % 3);
 }
 
-static hr_dataset *records(void)
-{
-    static char bytes[ROWS][512];
-    hr_view record[ROWS], made;
-    hr_example *ex = hr_sequence_example_new();
-    hr_error err;
-    for (int r = 0; r < ROWS; r++) {
-        hr_example_clear(ex);
-        add_row(ex, r);
-        assert_ok(hr_example_bytes(ex, &made, &err), &err);
-        assert_true(made.size <= (int64_t)sizeof bytes[r]);
-        record[r] = (hr_view){memcpy(bytes[r], made.data, (size_t)made.size), made.size};
-    }
-    hr_example_free(ex);
-    const hr_tensor all = hr_tensor_of(HR_STRING, HR_SHAPE(ROWS), record);
-    return hr_from_tensor_slices(&all, NULL, 1);
-}
+static hr_dataset *records(void) { return example_records(hr_sequence_example_new(), ROWS, add_lists); }
 
 static hr_dataset *parsed(hr_dataset *in)
 {
@@ -110,57 +91,43 @@ static void check_words(const hr_tensor *words, int64_t at, int r)
     }
 }
 
-static void check_all(hr_dataset *ds, int workers, int64_t unit_rows)
+static void check_all(const hr_element *e, int64_t at, int r)
 {
-    hr_iterator *it = hr_iterate(ds, .workers = &workers, .unit_rows = unit_rows);
-    const hr_element *e;
-    hr_status st;
-    int r = 0;
-    while ((st = hr_next(it, &e)) == HR_OK) {
-        const hr_tensor *total = hr_get(e, "total"), *lengths = hr_get(e, "x/lengths");
-        for (int64_t i = 0; i < total->shape.dims[0]; i++, r++) {
-            assert_true(((const float *)total->data)[i] == (float)r);
-            assert_int_equal(((const int64_t *)lengths->data)[i], r % 3);
-            check_numbers(hr_get(e, "x"), i, r);
-            check_ids(hr_get(e, "id"), i, r);
-            check_words(hr_get(e, "word"), i, r);
-        }
-    }
-    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
-    assert_int_equal(r, ROWS);
-    hr_iterator_free(it);
+    assert_true(((const float *)hr_get(e, "total")->data)[at] == (float)r);
+    assert_int_equal(((const int64_t *)hr_get(e, "x/lengths")->data)[at], r % 3);
+    check_numbers(hr_get(e, "x"), at, r);
+    check_ids(hr_get(e, "id"), at, r);
+    check_words(hr_get(e, "word"), at, r);
+}
+
+static void check(hr_dataset *ds, int workers, int64_t unit_rows)
+{
+    check_rows(ds, workers, unit_rows, ROWS, check_all);
 }
 
 static void dense_lists_beside_a_context_keep_their_own_lengths(void **state)
 {
     (void)state;
     for (int workers = 0; workers <= 2; workers++) {
-        check_all(columns_of(parsed(hr_batch(records(), 16))), workers, 1000);
-        check_all(hr_batch(columns_of(parsed(records())), 7), workers, 5);
-        check_all(hr_batch(hr_unbatch(columns_of(hr_batch(parsed(records()), 3))), 9), workers, 4);
+        check(columns_of(parsed(hr_batch(records(), 16))), workers, 1000);
+        check(hr_batch(columns_of(parsed(records())), 7), workers, 5);
+        check(hr_batch(hr_unbatch(columns_of(hr_batch(parsed(records()), 3))), 9), workers, 4);
     }
 }
 
 /* ---- of plain Examples ---- */
 
-static hr_dataset *examples(const hr_parse_spec *spec)
+static void add_flat(hr_example *ex, int r)
 {
     static const float x[] = {1, 2, 3, 4};
     static const int64_t id[] = {3, -1, 0};
-    static char bytes[2][256];
-    hr_view record[2], made;
-    hr_example *ex = hr_example_new();
-    hr_error err;
-    for (int r = 0; r < 2; r++) {
-        hr_example_clear(ex);
-        hr_example_add_float(ex, "x", x, r ? 4 : 2);
-        hr_example_add_int64(ex, "id", id, r ? 3 : 0);
-        assert_ok(hr_example_bytes(ex, &made, &err), &err);
-        record[r] = (hr_view){memcpy(bytes[r], made.data, (size_t)made.size), made.size};
-    }
-    hr_example_free(ex);
-    const hr_tensor all = hr_tensor_of(HR_STRING, HR_SHAPE(2), record);
-    return hr_parse_example(hr_batch(hr_from_tensor_slices(&all, NULL, 1), 2), spec);
+    hr_example_add_float(ex, "x", x, r ? 4 : 2);
+    hr_example_add_int64(ex, "id", id, r ? 3 : 0);
+}
+
+static hr_dataset *examples(const hr_parse_spec *spec)
+{
+    return hr_parse_example(hr_batch(example_records(hr_example_new(), 2, add_flat), 2), spec);
 }
 
 /* Takes the columns; gives the components of the one batch, until the iterator goes. */
@@ -192,24 +159,24 @@ static void a_flat_sequence_is_a_list_of_present_values(void **state)
 
 /* ---- what is refused ---- */
 
-static void assert_wrong(hr_feature_column *column, const char *kind, const char *part)
-{
-    hr_dataset *ds = hr_transform_features(
-        examples(HR_PARSE_SPEC({.key = "x", .kind = HR_FIXED_LEN_SEQUENCE, .dtype = HR_FLOAT, .shape = HR_SHAPE(2)})),
-        HR_COLUMNS(column));
-    hr_feature_column_unref(column);
-    const hr_error *err = hr_dataset_error(ds);
-    assert_non_null(err);
-    assert_string_equal(err->kind, kind);
-    assert_non_null(strstr(err->text, part));
-    hr_dataset_unref(ds);
-}
-
 static void steps_of_another_shape_are_refused_when_the_dataset_is_made(void **state)
 {
     (void)state;
-    assert_wrong(hr_sequence_numeric_column("x", .shape = HR_SHAPE(3)), "column.width", "3 values a step, got 2");
-    assert_wrong(hr_numeric_column("x", .shape = HR_SHAPE(2)), "column.layout", "'x'");
+    const struct {
+        hr_feature_column *column;
+        const char *kind, *part;
+    } wrong[] = {
+        {hr_sequence_numeric_column("x", .shape = HR_SHAPE(3)), "column.width", "3 values a step, got 2"},
+        {hr_numeric_column("x", .shape = HR_SHAPE(2)), "column.layout", "'x'"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const hr_parse_spec *spec =
+            HR_PARSE_SPEC({.key = "x", .kind = HR_FIXED_LEN_SEQUENCE, .dtype = HR_FLOAT, .shape = HR_SHAPE(2)});
+        hr_dataset *ds = hr_transform_features(examples(spec), HR_COLUMNS(wrong[i].column));
+        hr_feature_column_unref(wrong[i].column);
+        assert_error_is(hr_dataset_error(ds), i, wrong[i].kind, wrong[i].part);
+        hr_dataset_unref(ds);
+    }
 }
 
 int main(void)

@@ -1,8 +1,6 @@
 /* Columns of sequences: steps out of lists, out of feature lists, what is filled in, and a pipeline's batches of them. */
 #include "tests/feature_columns/columns_testing.h"
 
-#include <headrace/io.h>
-#include <stdlib.h>
 #include <string.h>
 
 static hr_feature_column *words(void)
@@ -238,7 +236,7 @@ static void lengths_must_agree(void **state)
 enum { ROWS = 60 };
 
 /* Row r: r % 4 steps; step s has (r + s) % 3 words and one number. */
-static void add_row(hr_example *ex, int r)
+static void add_lists(hr_example *ex, int r)
 {
     static const char *const text[] = {"a", "b", "c", "d"};
     hr_view own[4][3];
@@ -254,24 +252,7 @@ static void add_row(hr_example *ex, int r)
     hr_example_add_list(ex, view("x"), numbers, r % 4);
 }
 
-static hr_dataset *records(void)
-{
-    hr_view record[ROWS];
-    hr_example *ex = hr_sequence_example_new();
-    hr_error err;
-    for (int r = 0; r < ROWS; r++) {
-        hr_view bytes;
-        hr_example_clear(ex);
-        add_row(ex, r);
-        assert_ok(hr_example_bytes(ex, &bytes, &err), &err);
-        record[r] = (hr_view){memcpy(malloc((size_t)bytes.size + 1), bytes.data, (size_t)bytes.size), bytes.size};
-    }
-    hr_example_free(ex);
-    const hr_tensor all = hr_tensor_of(HR_STRING, HR_SHAPE(ROWS), record);
-    hr_dataset *ds = hr_from_tensor_slices(&all, NULL, 1);
-    for (int r = 0; r < ROWS; r++) free((void *)(uintptr_t)record[r].data);
-    return ds;
-}
+static hr_dataset *records(void) { return example_records(hr_sequence_example_new(), ROWS, add_lists); }
 
 static hr_dataset *sequences(hr_dataset *in)
 {
@@ -295,7 +276,7 @@ static int steps_of(int r)
     return steps;
 }
 
-static void check_row(const hr_tensor *word, const hr_tensor *x, int64_t at, int r)
+static void check_words(const hr_tensor *word, int64_t at, int r)
 {
     const int32_t *rows = word->splits[0], *steps = word->splits[1];
     assert_int_equal(rows[at + 1] - rows[at], steps_of(r));
@@ -307,33 +288,29 @@ static void check_row(const hr_tensor *word, const hr_tensor *x, int64_t at, int
             assert_int_equal(((const int64_t *)word->data)[first + i], id == 3 ? -1 : id);
         }
     }
+}
+
+static void check_both(const hr_element *e, int64_t at, int r)
+{
+    const hr_tensor *word = hr_get(e, "words"), *x = hr_get(e, "x");
+    assert_true(word && x && word->ragged_rank == 2 && x->ragged_rank == 1);
+    check_words(word, at, r);
     assert_int_equal(x->splits[0][at + 1] - x->splits[0][at], r % 4);
     for (int s = 0; s < r % 4; s++) assert_true(((const float *)x->data)[x->splits[0][at] + s] == (float)(10 * r + s));
 }
 
-static void check_all(hr_dataset *ds, int workers, int64_t unit_rows)
+static void check(hr_dataset *ds, int workers, int64_t unit_rows)
 {
-    hr_iterator *it = hr_iterate(ds, .workers = &workers, .unit_rows = unit_rows);
-    const hr_element *e;
-    hr_status st;
-    int r = 0;
-    while ((st = hr_next(it, &e)) == HR_OK) {
-        const hr_tensor *word = hr_get(e, "words"), *x = hr_get(e, "x");
-        assert_true(word && x && word->ragged_rank == 2 && x->ragged_rank == 1);
-        for (int64_t i = 0; i < word->shape.dims[0]; i++) check_row(word, x, i, r++);
-    }
-    if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
-    assert_int_equal(r, ROWS);
-    hr_iterator_free(it);
+    check_rows(ds, workers, unit_rows, ROWS, check_both);
 }
 
 static void feature_lists_come_through_whatever_workers_units_and_the_place_of_batch(void **state)
 {
     (void)state;
     for (int workers = 0; workers <= 2; workers++) {
-        check_all(hr_batch(sequences(records()), 7), workers, 5);
-        check_all(sequences(hr_batch(records(), 16)), workers, 1000);
-        check_all(hr_batch(hr_unbatch(hr_batch(sequences(records()), 3)), 9), workers, 4);
+        check(hr_batch(sequences(records()), 7), workers, 5);
+        check(sequences(hr_batch(records(), 16)), workers, 1000);
+        check(hr_batch(hr_unbatch(hr_batch(sequences(records()), 3)), 9), workers, 4);
     }
 }
 
