@@ -2,21 +2,19 @@
 #ifndef HR_INTERLEAVE_H
 #define HR_INTERLEAVE_H
 
-#include <headrace/data.h>
+#include "data/user.h"
 
 enum { MOST_AHEAD = 8 };
 
 typedef struct interleave_spec {
+    hr__user user; /* first */
     hr_dataset_fn *fn;
-    void *user;
-    void (*user_free)(void *user);
     int64_t cycle_length, block_length, parallel_calls;
     int64_t ahead;            /* datasets opened before their turn, at most */
     bool unordered;           /* a slot that has nothing yet may be passed over */
     bool older;               /* parallel_interleave's order */
     const hr_dataset *sample; /* what the function gives for zeros. Read in check only */
     bool asked;               /* the function was called for it */
-    bool *copied;             /* tells the constructor that the dataset has taken over `user` */
 } interleave_spec;
 
 typedef struct slot {

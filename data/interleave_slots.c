@@ -29,7 +29,7 @@ static hr_status open_dataset(const interleave_spec *sp, hr_plan *p, hr_span spa
 {
     const hr_element *element = hr_plan_element(p, span);
     if (!element) return hr_no_memory(err, "interleave: an element");
-    hr_dataset *ds = sp->fn(element, sp->user);
+    hr_dataset *ds = sp->fn(element, sp->user.data);
     if (!ds)
         return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn",
                        "interleave: the function gave NULL for element %lld, not a dataset", (long long)s->element);

@@ -2,31 +2,15 @@
  * goes or stays whole. */
 #include "base/constructor.h"
 #include "data/builder.h"
+#include "data/user.h"
 #include <string.h>
 
 typedef struct filter_spec {
+    hr__user user; /* first */
     hr_filter_fn *fn;
     hr_filter_rows_fn *rows_fn; /* in its place: asked about many elements at once, which are single rows */
-    void *user;
     uint64_t seed;
-    void (*user_free)(void *user);
-    bool *taken; /* of the constructor: the dataset has `user` now */
 } filter_spec;
-
-static hr_status filter_copy(void *spec, hr_error *err)
-{
-    (void)err;
-    filter_spec *sp = spec;
-    if (sp->taken) *sp->taken = true;
-    sp->taken = NULL;
-    return HR_OK;
-}
-
-static void filter_free(void *spec)
-{
-    const filter_spec *sp = spec;
-    if (sp->user_free) sp->user_free(sp->user);
-}
 
 static hr_status filter_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
@@ -50,7 +34,7 @@ static hr_status ask(const filter_spec *sp, hr_work *w, const hr_columns *rows, 
         if (hr_work_cancelled(w)) return hr_fail(err, HR_CANCELLED, "cancelled", "filter: cancelled");
         const hr_element *element = hr_work_element(w, rows, i);
         if (!element) return hr_no_memory(err, "filter: an element");
-        if (sp->fn(element, sp->user)) set(keep, i);
+        if (sp->fn(element, sp->user.data)) set(keep, i);
     }
     return HR_OK;
 }
@@ -63,7 +47,7 @@ static hr_status ask_rows(const filter_spec *sp, hr_work *w, hr_columns *rows, u
     memset(answer, 0, (size_t)rows->rows);
     hr_call call = {.kind = "filter.fn", .work = w, .rows = rows, .row = -1, .seed = sp->seed};
     const int64_t count = rows->rows;
-    sp->rows_fn(in, answer, &call, sp->user);
+    sp->rows_fn(in, answer, &call, sp->user.data);
     for (int64_t r = 0; r < count; r++)
         if (answer[r]) set(keep, r);
     return HR_OK;
@@ -153,8 +137,8 @@ const hr_op hr_op_filter = {
     .head = HR_OP_HEAD,
     .name = "filter",
     .spec_size = sizeof(filter_spec),
-    .spec_copy = filter_copy,
-    .spec_free = filter_free,
+    .spec_copy = hr__user_copy,
+    .spec_free = hr__user_free,
     .check = filter_check,
     .work = filter_work,
     .describe = filter_describe,
@@ -162,12 +146,9 @@ const hr_op hr_op_filter = {
 
 hr_dataset *hr_filter_with(hr_dataset *in, hr_filter_fn *fn, void *user, const hr_filter_opts *opts)
 {
-    bool taken = false;
     const hr_filter_opts o = HR__OPTIONS(hr_filter_opts, opts);
-    filter_spec spec = {.fn = fn, .user = user, .user_free = o.user_free, .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&hr_op_filter, &spec, &in, 1);
-    if (!taken) filter_free(&spec);
-    return ds;
+    filter_spec spec = {.user = {.data = user, .free = o.user_free}, .fn = fn};
+    return hr__user_dataset(&hr_op_filter, &spec, &spec.user, &in, 1);
 }
 
 static void filter_identity(const void *spec, uint64_t *sum)
@@ -190,5 +171,5 @@ static const hr_op filter_rows_op = {
 hr_dataset *hr_filter_rows_with(hr_dataset *in, hr_filter_rows_fn *fn, void *user, const hr_filter_rows_opts *opts)
 {
     const hr_filter_rows_opts o = HR__OPTIONS(hr_filter_rows_opts, opts);
-    return hr_dataset_new(&filter_rows_op, &(filter_spec){.rows_fn = fn, .user = user, .seed = o.seed}, &in, 1);
+    return hr_dataset_new(&filter_rows_op, &(filter_spec){.user.data = user, .rows_fn = fn, .seed = o.seed}, &in, 1);
 }

@@ -6,13 +6,13 @@
  * what it gave before is dropped. */
 #include "base/constructor.h"
 #include "data/builder.h"
+#include "data/user.h"
 
 typedef struct generator_spec {
+    hr__user user; /* first */
     hr_generator_fn *fn;
-    void *user;
     hr_from_generator_opts o; /* output: borrowed, read in check only */
     int64_t count;            /* negative: until the function says HR_END */
-    bool *taken;              /* of the constructor: the dataset has `user` now */
 } generator_spec;
 
 typedef struct generator_state {
@@ -31,21 +31,6 @@ typedef struct generator_unit {
     uint64_t key;
     void *generator;
 } generator_unit;
-
-static hr_status generator_copy(void *spec, hr_error *err)
-{
-    (void)err;
-    generator_spec *sp = spec;
-    *sp->taken = true;
-    sp->taken = NULL;
-    return HR_OK;
-}
-
-static void generator_free(void *spec)
-{
-    const generator_spec *sp = spec;
-    if (sp->o.user_free) sp->o.user_free(sp->user);
-}
 
 static hr_status generator_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
@@ -72,7 +57,7 @@ static hr_status generator_open(const void *spec, void *state, hr_plan *p, hr_er
     generator_state *st = state;
     st->key = hr_plan_key(p, sp->o.seed, false);
     st->save = sp->o.save;
-    st->generator = sp->o.open ? sp->o.open(sp->user) : sp->user;
+    st->generator = sp->o.open ? sp->o.open(sp->user.data) : sp->user.data;
     if (sp->o.open && !st->generator)
         return hr_fail(err, HR_UNAVAILABLE, "from_generator.open", "from_generator: .open gave no generator");
     st->close = sp->o.open ? sp->o.close : NULL;
@@ -203,8 +188,8 @@ const hr_op hr_op_from_generator = {
     .state_size = sizeof(generator_state),
     .unit_size = sizeof(generator_unit),
     .saved = 1, /* given */
-    .spec_copy = generator_copy,
-    .spec_free = generator_free,
+    .spec_copy = hr__user_copy,
+    .spec_free = hr__user_free,
     .check = generator_check,
     .open = generator_open,
     .plan = generator_plan,
@@ -220,9 +205,7 @@ const hr_op hr_op_from_generator = {
 hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_from_generator_opts *opts)
 {
     const hr_from_generator_opts o = HR__OPTIONS(hr_from_generator_opts, opts);
-    bool taken = false;
-    generator_spec spec = {.fn = fn, .user = user, .o = o, .count = o.count ? *o.count : -1, .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&hr_op_from_generator, &spec, NULL, 0);
-    if (!taken) generator_free(&spec);
-    return ds;
+    generator_spec spec = {
+        .user = {.data = user, .free = o.user_free}, .fn = fn, .o = o, .count = o.count ? *o.count : -1};
+    return hr__user_dataset(&hr_op_from_generator, &spec, &spec.user, NULL, 0);
 }

@@ -3,14 +3,14 @@
 #include "base/constructor.h"
 #include "data/builder.h"
 #include "data/keys.h"
+#include "data/user.h"
 #include <inttypes.h>
 
 typedef struct reducer_spec {
+    hr__user user;
     hr_key_fn *key;
-    void *user;
     hr_group_by_reducer_opts o; /* output: borrowed, read in check only */
     void *initial;              /* a copy of o.initial */
-    bool *taken;                /* of the constructor: the dataset has `user` now */
 } reducer_spec;
 
 typedef struct reducer_state {
@@ -26,8 +26,7 @@ typedef struct reducer_state {
 static hr_status reducer_copy(void *spec, hr_error *err)
 {
     reducer_spec *sp = spec;
-    *sp->taken = true;
-    sp->taken = NULL;
+    HR_TRY(hr__user_copy(&sp->user, err));
     sp->initial = hr_calloc(1, sp->o.state_size + 1);
     if (!sp->initial) return hr_no_memory(err, "group_by_reducer");
     if (sp->o.initial) memcpy(sp->initial, sp->o.initial, sp->o.state_size);
@@ -36,9 +35,9 @@ static hr_status reducer_copy(void *spec, hr_error *err)
 
 static void reducer_free(void *spec)
 {
-    const reducer_spec *sp = spec;
+    reducer_spec *sp = spec;
     hr_free(sp->initial);
-    if (sp->o.user_free) sp->o.user_free(sp->user);
+    hr__user_free(&sp->user);
 }
 
 static hr_status reducer_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -97,8 +96,8 @@ static hr_status reduce_span(const reducer_spec *sp, reducer_state *st, hr_plan 
         void *state = NULL;
         const hr_element *element = hr_plan_element(p, (hr_span){span.in, span.first + i, 1});
         if (!element) return hr_no_memory(err, "group_by_reducer: an element");
-        HR_TRY(state_of(sp, st, sp->key(element, sp->user), &state, err));
-        const hr_status reduced = sp->o.reduce(state, element, sp->user);
+        HR_TRY(state_of(sp, st, sp->key(element, sp->user.data), &state, err));
+        const hr_status reduced = sp->o.reduce(state, element, sp->user.data);
         if (reduced < 0)
             return hr_fail(err, reduced, "group_by_reducer.function", "group_by_reducer: .reduce failed (%s)",
                            hr_status_name(reduced));
@@ -131,7 +130,7 @@ static hr_status finalize(const reducer_spec *sp, reducer_state *st, hr_builder 
     hr__builder_zero(out->rows, out->first, out->end);
     hr__builder_begin(out);
     const hr_status made = hr__builder_status(out, &call, "group_by_reducer",
-                                              sp->o.finalize(key, state_at(sp, st, number), out, &call, sp->user));
+                                              sp->o.finalize(key, state_at(sp, st, number), out, &call, sp->user.data));
     if (made < 0) *err = call.err;
     return made;
 }
@@ -195,9 +194,6 @@ const hr_op hr_op_group_by_reducer = {
 hr_dataset *hr_group_by_reducer_with(hr_dataset *in, hr_key_fn *key, void *user, const hr_group_by_reducer_opts *opts)
 {
     const hr_group_by_reducer_opts o = HR__OPTIONS(hr_group_by_reducer_opts, opts);
-    bool taken = false;
-    reducer_spec spec = {.key = key, .user = user, .o = o, .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&hr_op_group_by_reducer, &spec, &in, 1);
-    if (!taken) reducer_free(&spec);
-    return ds;
+    reducer_spec spec = {.user = {.data = user, .free = o.user_free}, .key = key, .o = o};
+    return hr__user_dataset(&hr_op_group_by_reducer, &spec, &spec.user, &in, 1);
 }

@@ -6,18 +6,17 @@
 #include "base/constructor.h"
 #include "data/batches.h"
 #include "data/keys.h"
+#include "data/user.h"
 #include <inttypes.h>
 
 typedef struct group_spec {
+    hr__user user; /* first */
     hr_key_fn *key;
-    void *user;
     int64_t window_size;
     hr_window_size_fn *window_size_fn;
     int64_t batch_size; /* 0: the window's */
     bool drop_remainder;
     hr_window_check_fn *check;
-    void (*user_free)(void *user);
-    bool *taken; /* of the constructor: the dataset has `user` now */
 } group_spec;
 
 typedef struct group {
@@ -39,21 +38,6 @@ typedef struct group_state {
 } group_state;
 
 /* ---- the spec ---- */
-
-static hr_status group_copy(void *spec, hr_error *err)
-{
-    (void)err;
-    group_spec *sp = spec;
-    *sp->taken = true;
-    sp->taken = NULL;
-    return HR_OK;
-}
-
-static void group_free(void *spec)
-{
-    const group_spec *sp = spec;
-    if (sp->user_free) sp->user_free(sp->user);
-}
 
 static hr_status bad_size(hr_error *err, int64_t size)
 {
@@ -113,7 +97,7 @@ static hr_status group_of(group_state *st, int64_t key, group **found, hr_error 
 
 static hr_status size_of(const group_spec *sp, group *g, int64_t key, hr_error *err)
 {
-    if (g->size == 0) g->size = sp->window_size_fn ? sp->window_size_fn(key, sp->user) : sp->window_size;
+    if (g->size == 0) g->size = sp->window_size_fn ? sp->window_size_fn(key, sp->user.data) : sp->window_size;
     return g->size >= 1 ? HR_OK : bad_size(err, g->size);
 }
 
@@ -136,7 +120,7 @@ static hr_status hold(group *g, hr_span span, int64_t number, hr_error *err)
 static hr_status give(const group_spec *sp, group_state *st, int64_t number, hr_plan *p, hr_error *err)
 {
     group *g = &st->group[number];
-    if (sp->check && g->count > 0) HR_TRY(sp->check(st->keys.key[number], sp->user, err));
+    if (sp->check && g->count > 0) HR_TRY(sp->check(st->keys.key[number], sp->user.data, err));
     const int64_t size = sp->batch_size ? sp->batch_size : g->size;
     for (int64_t at = 0; at < g->count; at += size) {
         const int64_t end = at + size < g->count ? at + size : g->count;
@@ -162,7 +146,7 @@ static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p
     group *g = NULL;
     const hr_element *element = hr_plan_element(p, span);
     if (!element) return no_memory(err);
-    const int64_t key = sp->key(element, sp->user);
+    const int64_t key = sp->key(element, sp->user.data);
     const bool again = number < st->next; /* after a load */
     if (again && hr__keys_find(&st->keys, key) < 0) return HR_OK;
     HR_TRY(group_of(st, key, &g, err));
@@ -286,8 +270,8 @@ const hr_op hr_op_group_by_window = {
     .state_size = sizeof(group_state),
     .saved = 1, /* next */
     .traits = HR_GROUPS_ROWS | HR_SEES_ROWS,
-    .spec_copy = group_copy,
-    .spec_free = group_free,
+    .spec_copy = hr__user_copy,
+    .spec_free = hr__user_free,
     .check = group_check,
     .plan = group_plan,
     .work = group_work,
@@ -303,17 +287,12 @@ hr_dataset *hr_group_by_window_with(hr_dataset *in, hr_key_fn *key, void *user, 
                                     const hr_group_by_window_opts *opts)
 {
     const hr_group_by_window_opts o = HR__OPTIONS(hr_group_by_window_opts, opts);
-    bool taken = false;
-    group_spec spec = {.key = key,
-                       .user = user,
+    group_spec spec = {.user = {.data = user, .free = o.user_free},
+                       .key = key,
                        .window_size = window_size,
                        .window_size_fn = o.window_size_fn,
                        .batch_size = o.batch_size,
                        .drop_remainder = o.drop_remainder,
-                       .check = o.check,
-                       .user_free = o.user_free,
-                       .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&hr_op_group_by_window, &spec, &in, 1);
-    if (!taken) group_free(&spec);
-    return ds;
+                       .check = o.check};
+    return hr__user_dataset(&hr_op_group_by_window, &spec, &spec.user, &in, 1);
 }

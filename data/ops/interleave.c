@@ -14,21 +14,6 @@ enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1 };
 
 /* ---- the spec ---- */
 
-static hr_status interleave_copy(void *spec, hr_error *err)
-{
-    (void)err;
-    interleave_spec *sp = spec;
-    *sp->copied = true;
-    sp->copied = NULL;
-    return HR_OK;
-}
-
-static void interleave_free(void *spec)
-{
-    interleave_spec *sp = spec;
-    if (sp->user_free) sp->user_free(sp->user);
-}
-
 static hr_status check_sample(const hr_dataset *sample, bool asked, hr_schema_builder *out, hr_error *err)
 {
     if (!asked) return hr_no_memory(err, "interleave: an element of zeros");
@@ -267,8 +252,8 @@ const hr_op hr_op_interleave = {
     .spec_size = sizeof(interleave_spec),
     .state_size = sizeof(interleave_state),
     .saved = 3, /* turn, in_block, next */
-    .spec_copy = interleave_copy,
-    .spec_free = interleave_free,
+    .spec_copy = hr__user_copy,
+    .spec_free = hr__user_free,
     .check = interleave_check,
     .plan = interleave_plan,
     .close = interleave_close,
@@ -285,7 +270,7 @@ static hr_dataset *ask_for_sample(interleave_spec *spec, const hr_schema *schema
 {
     hr_element *zeros = hr_element_zeros(schema);
     if (!zeros) return NULL;
-    hr_dataset *sample = spec->fn(zeros, spec->user);
+    hr_dataset *sample = spec->fn(zeros, spec->user.data);
     spec->sample = sample;
     spec->asked = true;
     hr_element_free(zeros);
@@ -294,26 +279,22 @@ static hr_dataset *ask_for_sample(interleave_spec *spec, const hr_schema *schema
 
 static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
 {
-    bool copied = false;
-    spec.copied = &copied;
     if (spec.cycle_length == 0) spec.cycle_length = DEFAULT_CYCLE;
     if (spec.block_length == 0) spec.block_length = DEFAULT_BLOCK;
     if (spec.cycle_length == 1 && spec.block_length > 0) spec.block_length = INT64_MAX; /* any is the same */
     if (spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
     const bool sound = spec.fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
     hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;
-    hr_dataset *ds = hr_dataset_new(&hr_op_interleave, &spec, &in, 1);
+    hr_dataset *ds = hr__user_dataset(&hr_op_interleave, &spec, &spec.user, &in, 1);
     hr_dataset_unref(sample);
-    if (!copied) interleave_free(&spec);
     return ds;
 }
 
 hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
 {
     const hr_interleave_opts o = HR__OPTIONS(hr_interleave_opts, opts);
-    return interleave_new(in, (interleave_spec){.fn = fn,
-                                                .user = user,
-                                                .user_free = o.user_free,
+    return interleave_new(in, (interleave_spec){.user = {.data = user, .free = o.user_free},
+                                                .fn = fn,
                                                 .cycle_length = o.cycle_length,
                                                 .block_length = o.block_length,
                                                 .parallel_calls = o.num_parallel_calls,
@@ -326,9 +307,8 @@ hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void 
 {
     const hr_parallel_interleave_opts o = HR__OPTIONS(hr_parallel_interleave_opts, opts);
     const int64_t ahead = o.prefetch_input_elements ? *o.prefetch_input_elements : MOST_AHEAD;
-    return interleave_new(in, (interleave_spec){.fn = fn,
-                                                .user = user,
-                                                .user_free = o.user_free,
+    return interleave_new(in, (interleave_spec){.user = {.data = user, .free = o.user_free},
+                                                .fn = fn,
                                                 .cycle_length = o.cycle_length,
                                                 .block_length = o.block_length,
                                                 .ahead = o.buffer_output_elements < 0 ? -1 : ahead,

@@ -4,16 +4,15 @@
 #include "data/builder.h"
 #include "data/dataset.h"
 #include "data/element.h"
+#include "data/user.h"
 
 typedef struct map_spec {
+    hr__user user; /* first */
     hr_map_fn *fn;
-    void *user;
     uint64_t seed;
     int64_t parallel_calls;
     bool vectorized, unordered;
-    void (*user_free)(void *user);
     const hr_schema *output; /* borrowed: read in check only. NULL: that of the input */
-    bool *taken;             /* of the constructor: the dataset has `user` now */
 } map_spec;
 
 static hr_status check_vectorized(const hr_schema *made, hr_error *err)
@@ -40,7 +39,7 @@ static void call_function(const map_spec *sp, const hr_element *in, hr_builder *
 {
     hr_call call = {.kind = "map.function", .work = out->work, .rows = out->rows, .row = row, .seed = sp->seed};
     hr__builder_begin(out);
-    const hr_status st = hr__builder_status(out, &call, "map", sp->fn(in, out, &call, sp->user));
+    const hr_status st = hr__builder_status(out, &call, "map", sp->fn(in, out, &call, sp->user.data));
     if (st < 0) hr_fail_at(out->work, out->rows, out->first, &call.err);
 }
 
@@ -73,21 +72,6 @@ static hr_status map_work(const void *spec, const void *unit, hr_work *w, hr_col
     return HR_OK;
 }
 
-static hr_status map_copy(void *spec, hr_error *err)
-{
-    (void)err;
-    map_spec *sp = spec;
-    *sp->taken = true;
-    sp->taken = NULL;
-    return HR_OK;
-}
-
-static void map_free(void *spec)
-{
-    const map_spec *sp = spec;
-    if (sp->user_free) sp->user_free(sp->user);
-}
-
 static void map_identity(const void *spec, uint64_t *sum)
 {
     hr_identify_i64(sum, (int64_t)((const map_spec *)spec)->seed);
@@ -111,8 +95,8 @@ const hr_op hr_op_map = {
     .name = "map",
     .spec_size = sizeof(map_spec),
     .traits = HR_ROW_BY_ROW | HR_RANDOM_ROWS,
-    .spec_copy = map_copy,
-    .spec_free = map_free,
+    .spec_copy = hr__user_copy,
+    .spec_free = hr__user_free,
     .check = map_check,
     .work = map_work,
     .identity = map_identity,
@@ -122,18 +106,13 @@ const hr_op hr_op_map = {
 
 hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts)
 {
-    bool taken = false;
     const hr_map_opts o = HR__OPTIONS(hr_map_opts, opts);
-    map_spec spec = {.fn = fn,
-                     .user = user,
+    map_spec spec = {.user = {.data = user, .free = o.user_free},
+                     .fn = fn,
                      .seed = o.seed,
                      .vectorized = o.vectorized,
                      .unordered = o.unordered,
                      .parallel_calls = o.num_parallel_calls,
-                     .user_free = o.user_free,
-                     .output = o.output,
-                     .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&hr_op_map, &spec, &in, 1);
-    if (!taken) map_free(&spec);
-    return ds;
+                     .output = o.output};
+    return hr__user_dataset(&hr_op_map, &spec, &spec.user, &in, 1);
 }

@@ -1,6 +1,7 @@
 /* rejection_resample: elements whose classes have the proportions asked for. The class of each element is put in front of it
  * by work; the plan then draws which of them pass. */
 #include "base/constructor.h"
+#include "data/user.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,27 +11,10 @@ enum { MOST_CLASSES = 1024 };
 /* ---- the class in front of its element ---- */
 
 typedef struct class_spec {
+    hr__user user; /* first */
     hr_class_fn *fn;
-    void *user;
     int classes;
-    void (*user_free)(void *user);
-    bool *taken; /* of the constructor: the dataset has `user` now */
 } class_spec;
-
-static hr_status class_copy(void *spec, hr_error *err)
-{
-    (void)err;
-    class_spec *sp = spec;
-    *sp->taken = true;
-    sp->taken = NULL;
-    return HR_OK;
-}
-
-static void class_free(void *spec)
-{
-    const class_spec *sp = spec;
-    if (sp->user_free) sp->user_free(sp->user);
-}
 
 /* Named as zip names them. */
 static hr_status class_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -72,7 +56,7 @@ static hr_status class_work(const void *spec, const void *unit, hr_work *w, hr_c
     for (int64_t r = 0; r < rows->rows && !hr_work_cancelled(w); r++) {
         const hr_element *element = hr_work_element(w, &before, r);
         if (!element) return hr_no_memory(err, "rejection_resample: an element");
-        const int64_t got = sp->fn(element, sp->user);
+        const int64_t got = sp->fn(element, sp->user.data);
         class[r] = got;
         if (got < 0 || got >= sp->classes) refuse_class(w, rows, r, sp->classes, got);
     }
@@ -84,8 +68,8 @@ static const hr_op class_op = {
     .name = "rejection_resample.class",
     .spec_size = sizeof(class_spec),
     .traits = HR_ROW_BY_ROW,
-    .spec_copy = class_copy,
-    .spec_free = class_free,
+    .spec_copy = hr__user_copy,
+    .spec_free = hr__user_free,
     .check = class_check,
     .work = class_work,
 };
@@ -294,10 +278,8 @@ hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, vo
                                        int classes, const hr_rejection_resample_opts *opts)
 {
     const hr_rejection_resample_opts o = HR__OPTIONS(hr_rejection_resample_opts, opts);
-    bool taken = false;
-    class_spec classed = {.fn = class_fn, .user = user, .classes = classes, .user_free = o.user_free, .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&class_op, &classed, &in, 1);
-    if (!taken) class_free(&classed);
+    class_spec classed = {.user = {.data = user, .free = o.user_free}, .fn = class_fn, .classes = classes};
+    hr_dataset *ds = hr__user_dataset(&class_op, &classed, &classed.user, &in, 1);
     const resample_spec spec = {.target = target_dist,
                                 .initial = o.initial_dist,
                                 .classes = classes,

@@ -2,19 +2,18 @@
  * function is called in the plan, one element after the other; what must not wait for others belongs in a map. */
 #include "base/constructor.h"
 #include "data/builder.h"
+#include "data/user.h"
 
 enum { LARGEST_STATE = 2048 }; /* a saved state stays small */
 
 typedef struct scan_spec {
+    hr__user user;
     hr_scan_fn *fn;
-    void *user;
     const void *initial; /* borrowed until spec_copy */
     size_t size;
     void *own; /* a copy of `initial` */
     uint64_t seed;
-    void (*user_free)(void *user);
     const hr_schema *output; /* borrowed: read in check only. NULL: that of the input */
-    bool *taken;             /* of the constructor: the dataset has `user` now */
 } scan_spec;
 
 typedef struct scan_state {
@@ -27,8 +26,7 @@ typedef struct scan_state {
 static hr_status scan_copy(void *spec, hr_error *err)
 {
     scan_spec *sp = spec;
-    *sp->taken = true;
-    sp->taken = NULL;
+    HR_TRY(hr__user_copy(&sp->user, err));
     sp->own = hr_malloc(sp->size + 1);
     if (!sp->own) return hr_no_memory(err, "scan: the initial state");
     if (sp->initial && sp->size <= LARGEST_STATE) memcpy(sp->own, sp->initial, sp->size);
@@ -37,9 +35,9 @@ static hr_status scan_copy(void *spec, hr_error *err)
 
 static void scan_free(void *spec)
 {
-    const scan_spec *sp = spec;
+    scan_spec *sp = spec;
     hr_free(sp->own);
-    if (sp->user_free) sp->user_free(sp->user);
+    hr__user_free(&sp->user);
 }
 
 static hr_status scan_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -82,7 +80,7 @@ static hr_status call_function(const scan_spec *sp, scan_state *st, const hr_ele
     hr_call call = {.kind = "scan.function", .key = hr_random(st->key, (uint64_t)st->number++)};
     hr__builder_zero(out->rows, out->first, out->end);
     hr__builder_begin(out);
-    const hr_status made = hr__builder_status(out, &call, "scan", sp->fn(st->state, in, out, &call, sp->user));
+    const hr_status made = hr__builder_status(out, &call, "scan", sp->fn(st->state, in, out, &call, sp->user.data));
     if (made < 0) *err = call.err;
     return made;
 }
@@ -181,16 +179,11 @@ hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_sc
                          const hr_scan_opts *opts)
 {
     const hr_scan_opts o = HR__OPTIONS(hr_scan_opts, opts);
-    bool taken = false;
-    scan_spec spec = {.fn = fn,
-                      .user = user,
+    scan_spec spec = {.user = {.data = user, .free = o.user_free},
+                      .fn = fn,
                       .initial = initial,
                       .size = size,
                       .seed = o.seed,
-                      .user_free = o.user_free,
-                      .output = o.output,
-                      .taken = &taken};
-    hr_dataset *ds = hr_dataset_new(&hr_op_scan, &spec, &in, 1);
-    if (!taken) scan_free(&spec);
-    return ds;
+                      .output = o.output};
+    return hr__user_dataset(&hr_op_scan, &spec, &spec.user, &in, 1);
 }
