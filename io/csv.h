@@ -154,7 +154,17 @@ typedef struct hr__csv_fields {
  * empty: *empty (NULL: then it is not plain). What is put where it is not plain means nothing. */
 void hr__csv_put_integers(const hr__csv_fields *f, const int64_t *empty, int64_t *out, uint64_t *plain);
 
-/* ---- layout (csv_format.c) ---- */
+/* ---- layout (csv_layout.c) ---- */
+
+/* The names in a header row. */
+typedef struct hr__csv_names {
+    char **name; /* one allocation, the bytes behind the pointers */
+    int count;
+} hr__csv_names;
+
+/* Gives out->name (hr_free); `file` stands in errors. */
+hr_status hr__csv_read_names(const hr__csv_dialect *d, const char *file, const char *header, size_t size,
+                             hr__csv_names *out, hr_error *err);
 
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {

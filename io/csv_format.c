@@ -1,7 +1,5 @@
-/* What is wanted of CSV files: the options, checked and copied once; and where one file has it, by its header. */
-#include "base/config.h"
+/* What is wanted of CSV files: the options, checked and copied once, or the columns that a header has. */
 #include "io/csv.h"
-#include <stdio.h>
 #include <string.h>
 
 static const char *dtypes = "int32, int64, uint64, float32, float64, bool or string";
@@ -223,91 +221,10 @@ void hr__csv_format_free(hr__csv_format *f)
     hr_free(f);
 }
 
-/* ---- the header ---- */
-
-typedef struct names {
-    char **name; /* one allocation, the bytes behind the pointers */
-    int count;
-} names;
-
-static hr_status quote_fault(const char *file, hr_error *err)
-{
-    hr_status st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.quote",
-                           "%s:1: header: expected sound quotes; double a quote within a quoted field", file);
-    hr_error_file(err, file);
-    if (err) err->line = 1;
-    return st;
-}
-
-static hr_status check_header(const hr__csv_dialect *d, const char *file, const char *header, size_t size,
-                              hr_error *err)
-{
-    hr__csv_field field = {0};
-    for (size_t at = 0; !field.last; at = field.next) {
-        hr__csv_scan_field(d, header, size, at, &field);
-        if (field.fault != HR__CSV_SOUND) return quote_fault(file, err);
-    }
-    return HR_OK;
-}
-
-static hr_status read_names(const hr__csv_dialect *d, const char *file, const char *header, size_t size, names *out,
-                            hr_error *err)
-{
-    hr__csv_field field = {0};
-    int count = 0;
-    HR_TRY(check_header(d, file, header, size, err));
-    for (size_t at = 0; !field.last; at = field.next, count++) hr__csv_scan_field(d, header, size, at, &field);
-    out->count = count;
-    out->name = hr_calloc(1, (size_t)count * (sizeof(char *) + 1) + size);
-    if (!out->name) return hr_no_memory(err, "csv");
-    char *text = (char *)(out->name + count);
-    size_t at = 0;
-    for (int i = 0; i < count; i++, at = field.next) {
-        hr__csv_scan_field(d, header, size, at, &field);
-        out->name[i] = text;
-        size_t length = field.end - field.begin;
-        if (field.doubled)
-            length = hr__csv_unquote(d, header + field.begin, length, text);
-        else if (length > 0)
-            memcpy(text, header + field.begin, length);
-        text += length + 1;
-    }
-    return HR_OK;
-}
-
-static hr_status no_such_column(const char *file, const char *name, const names *n, hr_error *err)
-{
-    const char *near = hr__suggest(name, (const char *const *)n->name, n->count);
-    hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
-            "%s:1: expected a column '%.60s' in the header of %d columns, found none%s%.60s%s", file, name, n->count,
-            near ? "; did you mean '" : "; look at its first line", near ? near : "", near ? "'?" : "");
-    hr_error_file(err, file);
-    if (err) {
-        err->line = 1;
-        snprintf(err->feature, sizeof err->feature, "%s", name);
-    }
-    return HR_INVALID_ARGUMENT;
-}
-
-static hr_status find_column(const char *file, const char *name, const names *n, int *place, hr_error *err)
-{
-    *place = -1;
-    for (int k = 0; k < n->count; k++) {
-        if (strcmp(n->name[k], name) != 0) continue;
-        if (*place >= 0) {
-            hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
-                    "%s:1: column '%.60s' is in the header twice, as fields %d and %d; select it by place", file, name,
-                    *place, k);
-            hr_error_file(err, file);
-            return HR_INVALID_ARGUMENT;
-        }
-        *place = k;
-    }
-    return *place < 0 ? no_such_column(file, name, n, err) : HR_OK;
-}
+/* ---- columns that nobody described ---- */
 
 /* An empty field of a column that nobody described is the empty string. */
-static hr_status columns_from_names(const names *n, hr__csv_format *f, hr_error *err)
+static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, hr_error *err)
 {
     f->column = hr_calloc((size_t)n->count, sizeof *f->column);
     if (!f->column) return hr_no_memory(err, "csv");
@@ -324,10 +241,10 @@ hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_err
 {
     char *header;
     size_t size;
-    names n = {0};
+    hr__csv_names n = {0};
     HR_TRY(hr__csv_copy_header(f, path, &header, &size, err));
     hr_status st =
-        size > 0 ? read_names(&f->dialect, path, header, size, &n, err)
+        size > 0 ? hr__csv_read_names(&f->dialect, path, header, size, &n, err)
                  : hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
     if (st == HR_OK) {
         hr_free(f->column);
@@ -338,83 +255,4 @@ hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_err
     hr_free(n.name);
     hr_free(header);
     return st;
-}
-
-/* ---- where a file has the columns ---- */
-
-static hr_status allocate_layout(const hr__csv_format *f, int fields, hr__csv_layout *out, hr_error *err)
-{
-    out->fields = fields;
-    out->place = hr_malloc(((size_t)f->columns + (size_t)fields + 1) * sizeof *out->place);
-    if (!out->place) return hr_no_memory(err, "csv");
-    out->column_at = out->place + f->columns;
-    for (int i = 0; i < fields; i++) out->column_at[i] = -1;
-    return HR_OK;
-}
-
-static bool is_excluded(const hr__csv_format *f, int place)
-{
-    for (int i = 0; i < f->excludes; i++)
-        if (f->exclude[i] == place) return true;
-    return false;
-}
-
-/* Columns by place: as selected, or those that are not excluded, or all in order. */
-static hr_status layout_by_place(const hr__csv_format *f, hr__csv_layout *out, hr_error *err)
-{
-    int fields = 0;
-    for (int i = 0; i < f->selects; i++)
-        if (f->select[i] >= fields) fields = f->select[i] + 1;
-    if (!f->select) fields = f->columns + f->excludes;
-    HR_TRY(allocate_layout(f, fields, out, err));
-    int next = 0;
-    for (int i = 0; i < f->columns; i++) {
-        while (f->exclude && is_excluded(f, next)) next++;
-        out->place[i] = f->select ? f->select[i] : next++;
-        out->column_at[out->place[i]] = i;
-    }
-    out->fields = f->select ? fields : next;
-    out->exact = !f->select && !f->exclude;
-    return HR_OK;
-}
-
-static hr_status layout_by_name(const hr__csv_format *f, const char *file, const names *n, hr__csv_layout *out,
-                                hr_error *err)
-{
-    HR_TRY(allocate_layout(f, n->count, out, err));
-    out->exact = !f->tf_compat || f->columns == n->count;
-    for (int i = 0; i < f->columns; i++) {
-        hr_status st = find_column(file, f->column[i].name, n, &out->place[i], err);
-        if (st != HR_OK) {
-            hr__csv_layout_clear(out);
-            return st;
-        }
-        out->column_at[out->place[i]] = i;
-    }
-    for (int i = n->count - 1; !out->exact && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
-    return HR_OK;
-}
-
-hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *header, size_t size,
-                              hr__csv_layout *out, hr_error *err)
-{
-    *out = (hr__csv_layout){0};
-    if (f->by_name && header) {
-        names n = {0};
-        HR_TRY(read_names(&f->dialect, file, header, size, &n, err));
-        hr_status st = layout_by_name(f, file, &n, out, err);
-        hr_free(n.name);
-        HR_TRY(st);
-    } else {
-        if (header) HR_TRY(check_header(&f->dialect, file, header, size, err));
-        HR_TRY(layout_by_place(f, out, err));
-    }
-    out->skip_blank = !f->tf_compat && !f->keep_blank && (out->fields > 1 || !out->exact);
-    return HR_OK;
-}
-
-void hr__csv_layout_clear(hr__csv_layout *layout)
-{
-    hr_free(layout->place);
-    *layout = (hr__csv_layout){0};
 }
