@@ -1,33 +1,15 @@
-/* Every op that is built in, from the lists of the rooms that have ops. The one place that knows them all. */
+/* Every op that is built in, from the lists of the rooms that have ops. */
 #include "train/graph/graph_op.h"
 
 #include <string.h>
 
 #define HR_GRAPH_OPS(file) extern const hr_graph_op hr_graph_ops_##file[];
-#include "train/ops/ops.def"
-#if __has_include("train/optimizers/ops.def")
-#include "train/optimizers/ops.def"
-#endif
-#if __has_include("train/layers/ops.def")
-#include "train/layers/ops.def"
-#endif
-#if __has_include("train/summary/ops.def")
-#include "train/summary/ops.def"
-#endif
+#include "train/rooms.def"
 #undef HR_GRAPH_OPS
 
 static const hr_graph_op *const files[] = {
 #define HR_GRAPH_OPS(file) hr_graph_ops_##file,
-#include "train/ops/ops.def"
-#if __has_include("train/optimizers/ops.def")
-#include "train/optimizers/ops.def"
-#endif
-#if __has_include("train/layers/ops.def")
-#include "train/layers/ops.def"
-#endif
-#if __has_include("train/summary/ops.def")
-#include "train/summary/ops.def"
-#endif
+#include "train/rooms.def"
 #undef HR_GRAPH_OPS
 };
 enum { FILES = sizeof files / sizeof *files };

@@ -25,20 +25,25 @@ static hr_status saved_variables(hr_monitored_session *m, const hr_variable_info
     return HR_OK;
 }
 
-static hr_status write_variables(hr_monitored_session *m, hr_bundle_writer *w, hr_error *err)
+typedef hr_status visit_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err);
+
+static hr_status each_saved_variable(hr_monitored_session *m, visit_variable *visit, void *bundle, hr_error *err)
 {
     const hr_variable_info **list;
     int count;
     HR_TRY(saved_variables(m, &list, &count, err));
     hr_status st = HR_OK;
-    for (int i = 0; i < count && st == HR_OK; i++) {
-        hr_tensor value;
-        st = hr_session_get(m->session, list[i]->handle, &value, err);
-        if (st != HR_OK) break;
-        st = hr_bundle_add(w, list[i]->name, &value, err);
-        hr_tensor_clear(&value);
-    }
+    for (int i = 0; i < count && st == HR_OK; i++) st = visit(m, list[i], bundle, err);
     hr_free(list);
+    return st;
+}
+
+static hr_status write_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err)
+{
+    hr_tensor value;
+    HR_TRY(hr_session_get(m->session, v->handle, &value, err));
+    const hr_status st = hr_bundle_add(bundle, v->name, &value, err);
+    hr_tensor_clear(&value);
     return st;
 }
 
@@ -61,28 +66,26 @@ hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_erro
 {
     hr_bundle_writer *w;
     HR_TRY(hr_bundle_writer_open(prefix, &w, err));
-    hr_status st = write_variables(m, w, err);
+    hr_status st = each_saved_variable(m, write_variable, w, err);
     if (st == HR_OK) st = write_extras(m, w, err);
     if (st == HR_OK) return hr_bundle_writer_commit(w, err);
     hr_bundle_writer_discard(w);
     return st;
 }
 
+static hr_status read_variable(hr_monitored_session *m, const hr_variable_info *v, void *bundle, hr_error *err)
+{
+    hr_tensor value;
+    HR_TRY(hr_bundle_read(bundle, v->name, &value, err));
+    const hr_status st = hr_session_set(m->session, v->handle, &value, err);
+    hr_tensor_clear(&value);
+    return st;
+}
+
 static hr_status read_variables(hr_monitored_session *m, hr_bundle *b, const char *prefix, hr_error *err)
 {
-    const hr_variable_info **list;
-    int count;
-    HR_TRY(saved_variables(m, &list, &count, err));
-    hr_status st = HR_OK;
-    for (int i = 0; i < count && st == HR_OK; i++) {
-        hr_tensor value;
-        st = hr_bundle_read(b, list[i]->name, &value, err);
-        if (st != HR_OK) break;
-        st = hr_session_set(m->session, list[i]->handle, &value, err);
-        hr_tensor_clear(&value);
-    }
+    const hr_status st = each_saved_variable(m, read_variable, b, err);
     if (st != HR_OK) hr_error_prefix(err, "restoring %s: ", prefix);
-    hr_free(list);
     return st;
 }
 
