@@ -119,6 +119,16 @@ static void assert_same_tail(const run *want, int from, const run *got, const ch
 
 void assert_same_run(const run *want, const run *got) { assert_same_tail(want, 0, got, "the other run"); }
 
+hr_status draw_digits(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    const hr_tensor *from = hr_get(in, "value");
+    int64_t *value = hr_set(out, "value");
+    for (int64_t i = 0; i < from->count; i++)
+        value[i] = ((const int64_t *)from->data)[i] * 1000 + (int64_t)(hr_call_random(call, (uint64_t)i) % 1000);
+    return HR_OK;
+}
+
 static const char *describe(char *text, size_t size, const sample *s, way w)
 {
     snprintf(text, size, "%s, %d workers, window %d, units of %" PRId64 ", budget %zu", s->name, w.workers, w.window,

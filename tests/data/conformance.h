@@ -74,6 +74,9 @@ void assert_int64_values(hr_dataset *ds, const int64_t *want, int count); /* tak
 /* The error that a pipeline ends with is of this class and kind; takes `ds`. */
 void assert_fails(hr_dataset *ds, hr_status code, const char *kind);
 
+/* A hr_map_fn: three digits behind each int64 of "value", drawn at random. */
+hr_status draw_digits(const hr_element *in, hr_builder *out, hr_call *call, void *user);
+
 /* A TFRecord file of `rows` records, each what `add` puts into the emptied example; takes `ex`. */
 void write_example_file(const char *path, hr_example *ex, void (*add)(hr_example *ex, int row), int rows);
 

@@ -88,16 +88,6 @@ static hr_status refuse_one(const hr_element *in, hr_builder *out, hr_call *call
     return hash_of(in, out, call, user);
 }
 
-static hr_status draw(const hr_element *in, hr_builder *out, hr_call *call, void *user)
-{
-    (void)user;
-    const hr_tensor *from = hr_get(in, "value");
-    int64_t *value = hr_set(out, "value");
-    for (int64_t i = 0; i < from->count; i++)
-        value[i] = ((const int64_t *)from->data)[i] * 1000 + (int64_t)(hr_call_random(call, (uint64_t)i) % 1000);
-    return HR_OK;
-}
-
 static bool not_of_three(const hr_element *e, void *user)
 {
     (void)user;
@@ -124,8 +114,8 @@ HR_SAMPLE(files_one_after_another) { return hr_skip(hashed(hr_tfrecord("*.tfreco
 HR_SAMPLE(filter_then_batch) { return hr_take(hr_batch(hr_filter(hr_range(900), not_of_three, NULL), 8), 70); }
 HR_SAMPLE(map_filter_shuffle_batch_map)
 {
-    hr_dataset *ds = hr_filter(hr_map(hr_range(300), draw, NULL), not_of_three, NULL);
-    return hr_map(hr_batch(hr_shuffle(ds, 40), 4), draw, NULL);
+    hr_dataset *ds = hr_filter(hr_map(hr_range(300), draw_digits, NULL), not_of_three, NULL);
+    return hr_map(hr_batch(hr_shuffle(ds, 40), 4), draw_digits, NULL);
 }
 HR_SAMPLE(batches_shuffled_and_batched)
 {

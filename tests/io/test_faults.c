@@ -31,31 +31,32 @@ typedef struct reader {
     hr_status (*read)(const char *path, seen *s);
 } reader;
 
-static hr_status read_records(const char *path, seen *s)
+static hr_status read_all(hr_record_reader *r, seen *s)
 {
-    hr_record_reader *r;
     hr_view record;
     hr_status st;
-    const hr_input_opts opts = {.struct_size = sizeof opts, .buffer_size = 500};
-    HR_TRY(hr_record_reader_open(path, &opts, &r, &s->error));
     while ((st = hr_record_read(r, &record, &s->error)) == HR_OK) see(s, record.data, (size_t)record.size);
     hr_record_reader_free(r);
     return st;
 }
 
+static hr_status read_records(const char *path, seen *s)
+{
+    hr_record_reader *r;
+    const hr_input_opts opts = {.struct_size = sizeof opts, .buffer_size = 500};
+    HR_TRY(hr_record_reader_open(path, &opts, &r, &s->error));
+    return read_all(r, s);
+}
+
 static hr_status read_damaged(const char *path, seen *s)
 {
     hr_record_reader *r;
-    hr_view record;
-    hr_status st;
     const hr_record_opts opts = {.struct_size = sizeof opts,
                                  .buffer_size = 500,
                                  .policy = {.on_error = HR_QUARANTINE, .quarantine_file = "quarantine"}};
     unlink("quarantine");
     HR_TRY(hr_record_reader_open_with(path, &opts, &r, &s->error));
-    while ((st = hr_record_read(r, &record, &s->error)) == HR_OK) see(s, record.data, (size_t)record.size);
-    hr_record_reader_free(r);
-    return st;
+    return read_all(r, s);
 }
 
 static hr_status read_csv(const char *path, seen *s)

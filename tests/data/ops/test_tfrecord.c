@@ -60,19 +60,23 @@ HR_SAMPLE(tfrecord_damaged_range)
 }
 HR_SAMPLE(tfrecord_damaged) { return hr_batch(hr_tfrecord("damaged.tfrecord"), 4); }
 
-/* Records `first` on of all files as one list. */
-static void assert_range(hr_dataset *ds, int first, int count)
+static void assert_next(hr_iterator *it, int file, int record)
 {
     static char want[700000];
     const hr_element *e;
+    const size_t size = make_record(want, file, record);
+    if (hr_next(it, &e) != HR_OK) fail_msg("record %d of file %d: %s", record, file, hr_iterator_error(it)->text);
+    const hr_view *got = hr_get(e, "value")->data;
+    assert_int_equal(got->size, size);
+    assert_memory_equal(got->data, want, size);
+}
+
+/* Records `first` on of all files as one list. */
+static void assert_range(hr_dataset *ds, int first, int count)
+{
+    const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.workers = 2});
-    for (int n = first; n < first + count; n++) {
-        const size_t size = make_record(want, n / RECORDS, n % RECORDS);
-        if (hr_next(it, &e) != HR_OK) fail_msg("record %d: %s", n, hr_iterator_error(it)->text);
-        const hr_view *got = hr_get(e, "value")->data;
-        assert_int_equal(got->size, size);
-        assert_memory_equal(got->data, want, size);
-    }
+    for (int n = first; n < first + count; n++) assert_next(it, n / RECORDS, n % RECORDS);
     assert_int_equal(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
@@ -135,16 +139,9 @@ static void tfrecord_refuses_ranges_that_are_not_there(void **state)
 
 static void assert_records(hr_dataset *ds, const int *file, int files)
 {
-    static char want[700000];
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.workers = 2});
-    for (int n = 0; n < files * RECORDS; n++) {
-        const size_t size = make_record(want, file[n / RECORDS], n % RECORDS);
-        if (hr_next(it, &e) != HR_OK) fail_msg("record %d: %s", n, hr_iterator_error(it)->text);
-        const hr_view *got = hr_get(e, "value")->data;
-        assert_int_equal(got->size, size);
-        assert_memory_equal(got->data, want, size);
-    }
+    for (int n = 0; n < files * RECORDS; n++) assert_next(it, file[n / RECORDS], n % RECORDS);
     assert_int_equal(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }

@@ -7,19 +7,10 @@ HR_SAMPLE(unbatch_of_unbatch)
     return hr_shuffle(hr_unbatch(hr_unbatch(hr_batch(hr_batch(hr_range(160), 4), 3))), 20);
 }
 
-static hr_status draw(const hr_element *in, hr_builder *out, hr_call *call, void *user)
-{
-    (void)user;
-    const hr_tensor *from = hr_get(in, "value");
-    int64_t *value = hr_set(out, "value");
-    for (int64_t i = 0; i < from->count; i++)
-        value[i] = ((const int64_t *)from->data)[i] * 1000 + (int64_t)(hr_call_random(call, (uint64_t)i) % 1000);
-    return HR_OK;
-}
-
 HR_SAMPLE(unbatch_between_maps)
 {
-    return hr_map(hr_unbatch(hr_map(hr_batch(hr_map(hr_range(200), draw, NULL), 6), draw, NULL)), draw, NULL);
+    return hr_map(hr_unbatch(hr_map(hr_batch(hr_map(hr_range(200), draw_digits, NULL), 6), draw_digits, NULL)),
+                  draw_digits, NULL);
 }
 
 HR_SAMPLE(unbatch_of_padded_rows)
