@@ -111,7 +111,9 @@ static bool counts_fit(const hr_record_index *index, int64_t probes, size_t size
     const int64_t most = (int64_t)(size / 8);
     if ((every != 1 && every != HR__INDEX_EVERY) || probes < 0 || probes > HR__INDEX_PROBES) return false;
     if (index->samples < 0 || index->samples > most || index->places < 0 || index->places > most) return false;
-    if (index->records < 0 || index->samples != (index->records + every - 1) / every) return false;
+    if (index->bytes < 0 || index->bytes > INT64_MAX / 2) return false;
+    if (index->records < 0 || index->records > index->bytes / HR__RECORD_FRAME) return false;
+    if (index->samples != (index->records + every - 1) / every) return false;
     return (size_t)(HEAD + PROBE * probes + 8 * index->samples + 16 * index->places + CRC) == size;
 }
 
