@@ -74,7 +74,8 @@ typedef struct inference {
     int columns;
     int *kind; /* an index of `widening`; -1 as long as nothing was seen but nulls */
     hr_csv_column *column;
-    hr_tensor *fill; /* their defaults */
+    hr_tensor *fill;  /* their defaults */
+    hr_error refused; /* why TensorFlow would not take these files; code 0: it would */
 } inference;
 
 static hr_status begin_inference(inference *in, const char *pattern, const hr_csv_opts *o, hr_error *err)
@@ -152,8 +153,30 @@ static hr_status compare_header(const inference *in, const hr__csv_format *forma
     return HR_INVALID_ARGUMENT;
 }
 
-static hr_status check_header(const inference *in, const hr_csv_opts *o, const char *path, const char *first,
-                              hr_error *err)
+/* TensorFlow finds columns by place, and wants equal headers. */
+static void note_order(inference *in, const hr__csv_format *format, const char *path, const char *first)
+{
+    const hr_schema *schema = hr_dataset_schema(in->probe);
+    int c = 0;
+    while (c < in->columns && strcmp(format->column[c].name, schema->field[c].name) == 0) c++;
+    if (c == in->columns || in->refused.code) return;
+    hr_fail(&in->refused, HR_INVALID_ARGUMENT, "csv.other_columns",
+            "make_csv_dataset: %s: expected the columns of %s in the same order, since tf_compat is set, found '%.60s' "
+            "as column %d instead of '%.60s'",
+            path, first, format->column[c].name, c, schema->field[c].name);
+    hr_error_file(&in->refused, path);
+}
+
+/* An empty file has no rows to lose, but no header either, which TensorFlow wants. */
+static void note_empty(inference *in, const char *path)
+{
+    if (in->refused.code) return;
+    hr_fail(&in->refused, HR_INVALID_ARGUMENT, "csv.header",
+            "make_csv_dataset: %s: expected a header, since tf_compat is set, found an empty file", path);
+    hr_error_file(&in->refused, path);
+}
+
+static hr_status check_header(inference *in, const hr_csv_opts *o, const char *path, const char *first, hr_error *err)
 {
     char *header;
     size_t size;
@@ -161,15 +184,17 @@ static hr_status check_header(const inference *in, const hr_csv_opts *o, const c
     HR_TRY(hr__csv_format_new(o, &format, err));
     hr_status st = hr__csv_copy_header(format, path, &header, &size, err);
     if (st == HR_OK) hr_free(header);
-    if (st == HR_OK && size > 0) { /* an empty file has no rows to lose */
+    if (st == HR_OK && size == 0) note_empty(in, path);
+    if (st == HR_OK && size > 0) {
         st = hr__csv_format_from_header(format, path, err);
         if (st == HR_OK) st = compare_header(in, format, path, first, err);
+        if (st == HR_OK) note_order(in, format, path, first);
     }
     hr__csv_format_free(format);
     return st;
 }
 
-static hr_status check_headers(const inference *in, const char *pattern, const hr_csv_opts *o, hr_error *err)
+static hr_status check_headers(inference *in, const char *pattern, const hr_csv_opts *o, hr_error *err)
 {
     hr_file_list files;
     HR_TRY(hr__source_files(pattern, &files, err));
@@ -205,6 +230,14 @@ static hr_status select_columns(inference *in, const hr_make_opts *m, hr_error *
     return HR_OK;
 }
 
+/* Whether tf_compat stands above is not known before the pipeline runs. */
+static hr_status keep_refusal(const inference *in, hr__csv_format *format, hr_error *err)
+{
+    if (!in->refused.code) return HR_OK;
+    format->refused = hr_memdup(&in->refused, sizeof in->refused);
+    return format->refused ? HR_OK : hr_no_memory(err, "make_csv_dataset");
+}
+
 static hr_status infer_format(const char *pattern, const hr_csv_opts *o, const hr_make_opts *m, hr__csv_format **out,
                               hr_error *err)
 {
@@ -221,6 +254,7 @@ static hr_status infer_format(const char *pattern, const hr_csv_opts *o, const h
         found.columns = in.column;
         found.column_count = in.columns;
         st = hr__csv_format_new(&found, out, err);
+        if (st == HR_OK) st = keep_refusal(&in, *out, err);
     }
     end_inference(&in);
     return st;

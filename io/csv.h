@@ -122,7 +122,8 @@ typedef struct hr__csv_format {
     int *select, *exclude; /* places in the file, NULL: none given */
     int selects, excludes;
     hr_compression compression;
-    const int *wake; /* as in hr_input_opts. Borrowed */
+    const int *wake;   /* as in hr_input_opts. Borrowed */
+    hr_error *refused; /* why tf_compat does not take the files at all; NULL: it does */
 } hr__csv_format;
 
 hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err); /* gives */

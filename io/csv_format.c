@@ -218,6 +218,7 @@ void hr__csv_format_free(hr__csv_format *f)
     hr_free(f->label);
     hr_free(f->select);
     hr_free(f->exclude);
+    hr_free(f->refused);
     hr_free(f);
 }
 

@@ -123,7 +123,9 @@ static hr_status csv_open(const void *spec, void *state, hr_plan *p, hr_error *e
     hr_status status = source_files_open(&st->files, "csv", sp->pattern, sp->literal, p, err);
     st->list = st->files.identity;
     st->format = in_mode(sp->format, hr_plan_tf_compat(p));
-    return status;
+    if (status != HR_OK || !st->format.tf_compat || !st->format.refused) return status;
+    if (err) *err = *st->format.refused;
+    return st->format.refused->code;
 }
 
 static hr_status csv_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)

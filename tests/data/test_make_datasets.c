@@ -91,6 +91,35 @@ static void its_files_have_the_same_columns_in_any_order(void **state)
     assert_fails(hr_make_csv_dataset("h-4.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.columns");
 }
 
+/* Compatible files give all rows; files that TensorFlow would not take, none. */
+static void in_tf_compat(const char *pattern, bool by_csv, const char *refused)
+{
+    const hr_element *e;
+    const hr_csv_opts csv = {.struct_size = sizeof csv, .tf_compat = by_csv};
+    hr_dataset *ds = hr_make_csv_dataset(pattern, 1, &csv, .num_epochs = 1, .no_shuffle = true);
+    if (!by_csv) ds = hr_options(ds, .tf_compat = true);
+    hr_iterator *it = iterate(ds, (way){.workers = 2});
+    const hr_status st = hr_next(it, &e);
+    assert_int_equal(st, refused ? HR_INVALID_ARGUMENT : HR_OK);
+    if (refused) assert_string_equal(hr_iterator_error(it)->kind, refused);
+    if (refused) assert_string_equal(hr_iterator_error(it)->file, "./o-1.csv");
+    hr_iterator_free(it);
+}
+
+static void in_tf_compat_the_columns_have_one_order(void **state)
+{
+    (void)state;
+    write_file("o-0.csv", "x,y\n1,2\n", 8);
+    for (int by_csv = 0; by_csv < 2; by_csv++) {
+        write_file("o-1.csv", "x,\"y\"\n3,4\n", 10);
+        in_tf_compat("o-*.csv", by_csv, NULL);
+        write_file("o-1.csv", "y,x\n3,4\n", 8);
+        in_tf_compat("o-*.csv", by_csv, "csv.other_columns");
+        write_file("o-1.csv", "", 0);
+        in_tf_compat("o-*.csv", by_csv, "csv.header");
+    }
+}
+
 static void some_columns_may_be_selected(void **state)
 {
     (void)state;
@@ -186,6 +215,7 @@ int main(void)
         cmocka_unit_test(without_epochs_it_goes_on_for_ever_in_full_batches),
         cmocka_unit_test(what_is_wrong_sticks_to_the_dataset),
         cmocka_unit_test(its_files_have_the_same_columns_in_any_order),
+        cmocka_unit_test(in_tf_compat_the_columns_have_one_order),
         cmocka_unit_test(some_columns_may_be_selected),
         cmocka_unit_test(types_are_found_in_as_many_rows_as_asked_for),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
