@@ -37,7 +37,7 @@ static hr_status search_file(search *s, row_files *files, const char *path, hr_e
     row_source from;
     hr_view record;
     const hr_survey_opts *o = &files->survey.opts;
-    hr_status st = open_rows(files, path, &from, err);
+    hr_status st = open_rows(files, path, INT64_MAX, &from, err);
     for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
         st = next_row(&from, &record, err);
         if (st == HR_OK) st = look(s, path, record, n, err);
@@ -128,7 +128,8 @@ const command command_grep = {
         "value\n"
         "of a feature that fits is enough; numbers are compared as numbers. Records are shown as show does, or "
         "written\n"
-        "with --output.\n" SURVEY_TEXT,
+        "with --output. Without --schema all rows of a CSV are read before, for their types, whatever --lines "
+        "says.\n" SURVEY_TEXT,
     .examples = "  headrace grep 'tailnum~^N14' 'data/train-*' -f tailnum,dest\n"
                 "  headrace grep 'temp=80..90' 'data/*' -e late=1 --count\n"
                 "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n"

@@ -17,7 +17,7 @@ static hr_file_format format_of(const row_files *r, const char *path)
     return hr__file_format(path, r->survey.opts.format);
 }
 
-/* A CSV says no types: they are what all rows are found to be, of all files together. */
+/* A CSV says no types: they are what the rows asked for are found to be, of all files together. */
 static hr_status find_types(row_files *r, hr_error *err)
 {
     const hr_file_list *all = &r->survey.files;
@@ -50,12 +50,13 @@ void clear_row_files(row_files *r)
     hr_schema_file_free(r->found);
 }
 
-hr_status open_rows(row_files *r, const char *path, row_source *out, hr_error *err)
+hr_status open_rows(row_files *r, const char *path, int64_t most, row_source *out, hr_error *err)
 {
     const hr_file_format format = format_of(r, path);
     const hr_input_opts in = {.struct_size = sizeof in, .compression = r->survey.opts.compression};
     *out = (row_source){.records = NULL};
     if (format == HR_FORMAT_TFRECORD) return hr_record_reader_open(path, &in, &out->records, err);
+    r->how.max_rows = most;
     r->how.schema = format == HR_FORMAT_CSV && r->found ? r->found : r->schema;
     return hr__rows_open(path, format, &r->how, &out->rows, err);
 }

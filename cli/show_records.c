@@ -56,10 +56,12 @@ static hr_status show_file(show *s, row_files *files, const char *path, hr_error
 {
     row_source from;
     hr_view record;
-    hr_status st = open_rows(files, path, &from, err);
-    for (int64_t n = 0; st == HR_OK && s->left > 0; n++, s->left--) {
+    hr_status st = open_rows(files, path, s->left, &from, err);
+    for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
         st = interrupted() ? hr_fail(err, HR_CANCELLED, "cancelled", "cancelled") : next_row(&from, &record, err);
-        if (st == HR_OK) st = show_record(s, &from, path, n, record, err);
+        if (st != HR_OK) break; /* the end, too, which is no record */
+        s->left--;
+        st = show_record(s, &from, path, n, record, err);
     }
     close_rows(&from);
     return st == HR_END ? HR_OK : st;
@@ -95,6 +97,7 @@ int show_records(command_call *call, int64_t lines)
     show s = {.raw = flag_given(call, "raw"), .left = flag_number(call, "lines", lines)};
     const int code = read_row_flags(call, &files);
     if (code != 0) return code;
+    if (s.left < INT64_MAX) files.survey.opts.max_records = s.left > 0 ? s.left : 1;
     const hr_status st = show_all(call, &s, &files, &err);
     clear_row_files(&files);
     hr_json_writer_free(s.writer);

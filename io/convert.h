@@ -47,6 +47,7 @@ typedef struct hr__convert_opts {
     bool no_sync;
     bool (*progress)(const hr__convert_progress *p, void *user); /* false: stop; from the calling thread */
     void *user;
+    int64_t max_rows; /* of each CSV, and none behind them is looked at; default: all */
 } hr__convert_opts;
 
 typedef struct hr__convert_result {

@@ -133,6 +133,7 @@ typedef struct hr_survey_opts {
      * thread. */
     bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);
     void *user;
+    int64_t max_records; /* only the first so many of all files together, and no byte far behind them; default: all */
 } hr_survey_opts;
 
 /* ---- schemas from data ---- */

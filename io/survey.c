@@ -90,13 +90,20 @@ static void run_task(int64_t i, void *user)
     atomic_fetch_add(&r->records, (int64_t)piece->records);
 }
 
+/* Of those asked for; all that were read are looked at, too, when the next file is opened. */
+static int64_t records_left(const run *r)
+{
+    const int64_t most = r->survey->opts->max_records;
+    return most ? most - atomic_load(&r->records) : INT64_MAX;
+}
+
 static hr_status look_at_pieces(run *r, int file, hr_error *err)
 {
     const int64_t before = atomic_load(&r->bytes);
     r->ended = false;
     r->read_status = HR_OK;
     r->count[0] = r->count[1] = 0;
-    HR_TRY(hr__survey_open(r->survey, file, &r->source, err));
+    HR_TRY(hr__survey_open(r->survey, file, records_left(r), &r->source, err));
     hr_status st = HR_OK;
     do {
         hr__parallel_for(1 + r->count[!r->now], run_task, r);
@@ -123,7 +130,7 @@ static hr_status look_at_file(run *r, int file, int slot, hr_error *err)
 {
     hr__survey_source *source;
     hr_status st;
-    HR_TRY(hr__survey_open(r->survey, file, &source, err));
+    HR_TRY(hr__survey_open(r->survey, file, INT64_MAX, &source, err));
     for (int64_t before = 0;;) {
         hr__survey_piece *piece = &r->piece[0][slot];
         if ((st = hr__survey_read(source, piece, err)) != HR_OK) break;
@@ -178,10 +185,11 @@ hr_status hr__survey_run(hr__survey *survey, hr_error *err)
     r->total = bytes_on_disk(survey->files);
     r->caller = uv_thread_self();
     hr_status st = HR_OK;
-    if (survey->files->count >= SLOTS)
+    if (survey->files->count >= SLOTS && !opts.max_records)
         st = look_at_files(r, err);
     else
-        for (int f = 0; f < survey->files->count && st == HR_OK; f++) st = look_at_pieces(r, f, err);
+        for (int f = 0; f < survey->files->count && st == HR_OK && records_left(r) > 0; f++)
+            st = look_at_pieces(r, f, err);
     survey->records = atomic_load(&r->records);
     for (int i = 0; i < SLOTS; i++) {
         hr__survey_piece_free(&r->piece[0][i]);

@@ -13,7 +13,7 @@ struct hr__survey_source {
     hr_json_reader *json;
     hr__csv_file *csv;
     hr__csv_format *format;
-    int64_t bytes;
+    int64_t bytes, left; /* read; records to be read at most */
 };
 
 struct hr__survey_bytes {
@@ -64,12 +64,13 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     return st == HR_OK ? hr__csv_open(s->format, s->place.path, &s->csv, err) : st;
 }
 
-hr_status hr__survey_open(const hr__survey *survey, int file, hr__survey_source **out, hr_error *err)
+hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err)
 {
     const hr_survey_opts *o = survey->opts;
     hr__survey_source *s = *out = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a survey");
     s->survey = survey;
+    s->left = most;
     s->place = (hr__survey_place){.file = file, .path = survey->files->path[file], .line = -1};
     const hr_file_format format = hr__file_format(s->place.path, o->format);
     s->place.csv = format == HR_FORMAT_CSV;
@@ -112,12 +113,13 @@ static hr_status room_for_record(hr__survey_piece *p, hr_error *err)
 static hr_status read_csv(hr__survey_source *s, hr__survey_piece *p, hr_error *err)
 {
     int64_t line, record;
-    HR_TRY(hr__csv_read(s->csv, PIECE, PIECE_ROWS, &p->block, err));
+    HR_TRY(hr__csv_read(s->csv, PIECE, s->left < PIECE_ROWS ? s->left : PIECE_ROWS, &p->block, err));
     hr__text_bytes(&p->bytes, p->block.data, p->block.size);
     for (int i = 0; i < PAD; i++) hr__text_byte(&p->bytes, 0);
     HR_TRY(hr__text_status(&p->bytes, "a piece of a file", err));
     p->block.data = p->bytes.data;
     p->records = (size_t)p->block.rows;
+    s->left -= p->block.rows;
     p->format = s->format;
     p->layout = hr__csv_file_layout(s->csv);
     const int64_t compressed = hr__csv_compressed_offset(s->csv);
@@ -140,14 +142,16 @@ hr_status hr__survey_read(hr__survey_source *s, hr__survey_piece *p, hr_error *e
     p->records = 0;
     p->place = s->place;
     p->format = NULL;
+    if (s->left == 0) return HR_END;
     if (s->csv) return read_csv(s, p, err);
-    while (p->bytes.size < PIECE && p->records < PIECE_ROWS) {
+    while (p->bytes.size < PIECE && p->records < PIECE_ROWS && s->left > 0) {
         HR_TRY(room_for_record(p, err));
         if ((st = read_record(s, &record, err)) != HR_OK) break;
         hr__text_bytes(&p->bytes, record.data, (size_t)record.size);
         p->end[p->records] = p->bytes.size;
         p->line[p->records++] = s->json ? hr_json_reader_line(s->json) : -1;
         s->place.record++;
+        s->left--;
     }
     s->bytes = s->json ? hr_json_reader_offset(s->json) : hr_record_offset(s->records);
     for (int i = 0; i < PAD; i++) hr__text_byte(&p->bytes, 0);

@@ -83,6 +83,7 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
     if (!s) return hr_no_memory(err, "convert");
     s->path = path;
     s->policy = plan->policy;
+    s->left = plan->opts->max_rows ? plan->opts->max_rows : INT64_MAX;
     hr_status st = prepare(s, plan->opts, err);
     if (st == HR_OK)
         *source = s;
@@ -95,7 +96,9 @@ static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *er
 {
     hr__csv_source *s = source;
     hr__csv_block block;
-    HR_TRY(hr__csv_read(s->file, HR__CONVERT_PIECE, PIECE_ROWS, &block, err));
+    if (s->left == 0) return HR_END;
+    HR_TRY(hr__csv_read(s->file, HR__CONVERT_PIECE, s->left < PIECE_ROWS ? s->left : PIECE_ROWS, &block, err));
+    s->left -= block.rows;
     return hr__csv_piece_take(s, piece, &block, err);
 }
 

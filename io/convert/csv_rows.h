@@ -16,6 +16,7 @@ typedef struct hr__csv_source {
     int split;          /* the column by which rows are split, -1: they are not */
     bool *require;      /* a column of the schema */
     hr__policy *policy; /* of the plan */
+    int64_t left;       /* rows that are still to be read, at most */
 } hr__csv_source;
 
 /* Copies the rows of a block into the piece. */

@@ -166,6 +166,31 @@ it_shows_finds_and_counts_rows_of_any_format() {
     refused 2 '--format: expected csv, jsonl or tfrecord, found "yaml"'
 }
 
+it_finds_types_in_the_rows_that_it_shows() {
+    { echo 'id,x' && seq -f '%g,1' 12 && echo '13,late' && echo '14'; } >far.csv
+    headrace head far.csv
+    ends_with 0
+    prints '{"id": 10, "x": 1}'
+    [ "$(tail -n 1 "$scratch/out")" = '{"id": 10, "x": 1}' ] || fail "ten rows, and their types"
+    headrace show far.csv --lines 13
+    ends_with 0
+    prints '{"id": 1, "x": "1"}'
+    [ "$(tail -n 1 "$scratch/out")" = '{"id": 13, "x": "late"}' ] || fail "a type of all rows shown"
+    head -n 3 far.csv >near.csv
+    headrace show near.csv far.csv -n 14
+    [ "$(wc -l <"$scratch/out")" = 14 ] || fail "a number of rows of all files together"
+    [ "$(tail -n 1 "$scratch/out")" = '{"id": 12, "x": 1}' ] || fail "types of the rows of both"
+    headrace head near.csv far.csv -n 15
+    [ "$(tail -n 1 "$scratch/out")" = '{"id": 13, "x": "late"}' ] || fail "types of the rows of both"
+    headrace head -n 0 far.csv
+    ends_with 0
+    prints_nothing
+    headrace show far.csv
+    refused 1 'far.csv:15: expected 2 fields, found 1'
+    headrace grep 'id=1' far.csv -n 1
+    refused 1 'far.csv:15: expected 2 fields, found 1'
+}
+
 it_names_record_and_offset_of_a_cut_or_flipped_record() {
     people
     headrace convert people.csv -s people.yaml -o out

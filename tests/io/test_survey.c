@@ -139,6 +139,31 @@ static void join(const char *difference, void *user)
     strcat(user, "\n");
 }
 
+static void as_many_records_are_looked_at_as_are_asked_for(void **state)
+{
+    (void)state;
+    static char *paths[] = {"m0.csv",     "m1.csv",     "m.jsonl",    "m.tfrecord", "m.tfrecord",
+                            "m.tfrecord", "m.tfrecord", "m.tfrecord", "m.tfrecord", "m.tfrecord"};
+    static const int first[] = {0, 2, 3}, files[] = {2, 8, 1}; /* few, as many as slots, records */
+    write_string("m0.csv", "x\n1\n2\n");
+    write_string("m1.csv", "x\n3\nlate\n");
+    write_string("m.jsonl", "{\"x\": 1}\n{\"x\": 2}\n{\"x\": \"late\"}\n");
+    write_rows("m.tfrecord", 10, 4);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        const hr_file_list list = files_of(paths + first[i], files[i]);
+        const int64_t decides = i == 0 ? 4 : i == 1 ? 3 : 5;
+        for (int64_t most = 1; most <= decides; most++) {
+            const hr_survey_opts opts = {.struct_size = sizeof opts, .max_records = most};
+            hr_schema_file *schema;
+            hr_error err;
+            assert_ok(hr_infer_schema_with(&list, &opts, &schema, &err), &err);
+            const hr_schema_file_field x = hr_schema_file_at(schema, hr_schema_file_count(schema) - 1);
+            assert_int_equal(x.dtype == HR_INT64, most < decides);
+            hr_schema_file_free(schema);
+        }
+    }
+}
+
 static void differences_are_told_one_by_one(void **state)
 {
     (void)state;
@@ -272,6 +297,7 @@ int main(void)
         cmocka_unit_test(json_rows_give_kinds_lengths_and_conflicts),
         cmocka_unit_test(the_deciding_record_is_found_by_any_number_of_threads_and_files),
         cmocka_unit_test(a_schema_written_is_the_schema_read),
+        cmocka_unit_test(as_many_records_are_looked_at_as_are_asked_for),
         cmocka_unit_test(differences_are_told_one_by_one),
         cmocka_unit_test(every_deviation_names_its_record_and_field),
         cmocka_unit_test(damage_is_an_error_with_its_place),
