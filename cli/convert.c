@@ -26,7 +26,10 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     printf("%s rows read, %s written", with_commas(r->rows), with_commas(r->written));
     if (o->split_column)
         printf(" (%s to train, %s to test)", with_commas(r->written - r->written_test), with_commas(r->written_test));
-    if (r->resumed) printf(" (%s of them before)", with_commas(r->resumed));
+    if (r->resumed && r->resumed == r->written)
+        printf(" (all of them before)");
+    else if (r->resumed)
+        printf(" (%s of them before)", with_commas(r->resumed));
     if (r->rejected) printf(", %s rejected", with_commas(r->rejected));
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
     if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
@@ -241,22 +244,24 @@ const command command_convert = {
     .name = "convert",
     .arguments = "FILE...",
     .summary = "turns CSV, JSON lines and TFRecords of tf.Example into each other",
-    .text = "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
-            "order:\n"
-            "CSV with a header line, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
-            "tf.Example.\n"
-            "A CSV needs a schema, which names the fields and their types; otherwise a schema chooses features, and "
-            "without\n"
-            "one all of them are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
-            "OUT is a folder for shards, OUT/data-00000-of-00001.tfrecord, over which rows are dealt in their order; "
-            "or one\n"
-            "file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz behind it; or -. "
-            "All that\n"
-            "is written appears at the end, or nothing: not after an error, not after Ctrl-C, not when it is killed. "
-            "What was\n"
-            "stopped with --resume goes on when the same command is given again, and comes to the same files; only "
-            "ZLIB of a\n"
-            "fixed number of files begins anew.",
+    .text =
+        "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
+        "order:\n"
+        "CSV with a header line, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
+        "tf.Example.\n"
+        "A CSV needs a schema, which names the fields and their types; otherwise a schema chooses features, and "
+        "without\n"
+        "one all of them are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
+        "OUT is a folder for shards, OUT/data-00000-of-00001.tfrecord, over which rows are dealt in their order; "
+        "or one\n"
+        "file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz behind it; or -. "
+        "All that\n"
+        "is written appears at the end, or nothing: not after an error, not after Ctrl-C, not when it is killed. "
+        "What was\n"
+        "stopped with --resume goes on when the same command is given again, and comes to the same files; only "
+        "ZLIB of a\n"
+        "fixed number of files begins anew. The command that has come to its end may be given once more: all is there "
+        "then.",
     .examples =
         "  headrace convert people.csv --out people.tfrecord\n"
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"

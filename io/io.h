@@ -182,7 +182,8 @@ typedef struct hr_shard_writer_opts {
      * with .max_shard_bytes the shards that it had filled; of a fixed number all up to the last time that about 64 MiB more (4 MiB of each,
      * if they are many) had been written, but of ZLIB nothing, since TensorFlow reads no second stream. hr_shard_writer_resumed says with
      * which record to go on; what of those is there already is passed over. What hr_shard_write_to writes is not noted: give it all anew.
-     * Where nothing is noted it begins anew. */
+     * Where nothing is noted it begins anew; but where .max_shard_bytes had come to its end, the same shards must come out once more
+     * (else HR_ALREADY_EXISTS, "shards.leftover"), and those that are there stay. */
     bool resume;
     const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
     /* A shard of a fixed number is cut behind so many bytes, before compression, again and again: a later run can go on there. What is

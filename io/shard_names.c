@@ -70,6 +70,22 @@ hr_status hr__shards_refuse_others(const hr_shard_writer *w, hr_error *err)
     return st;
 }
 
+int64_t hr__shards_finished(const hr_shard_writer *w)
+{
+    int64_t count = 0, found = 0;
+    bool others = false;
+    DIR *folder = opendir(w->folder[0] ? w->folder : ".");
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        const int64_t named = count_in_name(w, e->d_name);
+        if (named < 0) continue;
+        others |= found > 0 && named != count;
+        count = named;
+        found++;
+    }
+    if (folder) closedir(folder);
+    return !others && found == count ? count : 0;
+}
+
 static bool is_folder(const char *path)
 {
     struct stat about;

@@ -85,4 +85,10 @@ bool hr__shards_have(const hr_shard_writer *w, int64_t n)
     return w->before > 0 && n / w->count < w->shard[n % w->count].kept;
 }
 
-int64_t hr__shards_kept(const hr_shard_writer *w) { return w->max_bytes ? w->resumed : w->before; }
+/* A run that is repeated finds all of them there, or fails. */
+int64_t hr__shards_kept(const hr_shard_writer *w)
+{
+    int64_t records = w->max_bytes ? w->resumed : w->before;
+    for (int64_t i = 0; w->finished && i < w->count; i++) records += w->shard[i].records;
+    return records;
+}

@@ -117,7 +117,8 @@ static hr_status open_first(hr_shard_writer *w, hr_error *err)
 {
     if (w->resume) HR_TRY(hr__shard_notes_read(w, err));
     if (!w->resume) HR_TRY(hr__shard_notes_remove(w, err));
-    return w->complete ? HR_OK : hr__shards_refuse_others(w, err);
+    if (w->resume && w->count == 0) w->finished = hr__shards_finished(w);
+    return w->complete || w->finished ? HR_OK : hr__shards_refuse_others(w, err);
 }
 
 static hr_status open_writer(const char *prefix, bool single, const hr_shard_writer_opts *opts, hr_shard_writer **out,
@@ -162,7 +163,7 @@ static hr_status finish_last(hr_shard_writer *w, hr_error *err)
 {
     HR_TRY(hr__shard_finish(w, w->count - 1, err));
     w->full = w->count;
-    return hr__shard_notes_write(w, false, err);
+    return w->finished ? hr__shard_same(w, w->count - 1, err) : hr__shard_notes_write(w, false, err);
 }
 
 static hr_status write_head(const hr_shard_writer *w, hr__shard *s, hr_error *err)
@@ -257,7 +258,7 @@ static hr_status prepare(hr_shard_writer *w, hr_error *err)
     if (!w->max_bytes) HR_TRY(hr__shards_finish(w, err));
     if (w->count == 0) HR_TRY(next_shard(w, err)); /* no records are one empty shard */
     if (w->max_bytes && w->count > w->full) HR_TRY(finish_last(w, err));
-    return hr__shard_notes_write(w, true, err);
+    return w->finished ? hr__shards_same(w, err) : hr__shard_notes_write(w, true, err);
 }
 
 static hr_status name_part(const char *part, const char *name, hr_error *err)
@@ -283,7 +284,7 @@ static hr_status name_shard(hr_shard_writer *w, int64_t shard, hr_error *err)
         s->out = NULL;
         st = hr_output_commit(out, err);
     }
-    s->named = st == HR_OK;
+    s->named = st == HR_OK && !w->finished;
     return st;
 }
 
@@ -362,7 +363,7 @@ void hr_shard_writer_discard(hr_shard_writer *w)
 {
     if (!w) return;
     char *folder = w->made_folder ? hr_strdup(w->folder) : NULL;
-    if (w->max_bytes && !w->resume && w->base && w->suffix) hr__shard_notes_remove(w, NULL);
+    if (w->max_bytes && (!w->resume || w->finished) && w->base && w->suffix) hr__shard_notes_remove(w, NULL);
     free_writer(w);
     if (folder) rmdir(folder); /* stays if anything is in it */
     hr_free(folder);

@@ -32,6 +32,7 @@ struct hr_shard_writer {
     int64_t count, room; /* shards that are there so far */
     int64_t full;        /* those that are filled and synced, if the number is not fixed */
     bool complete;       /* a run before has filled all: only names are missing */
+    int64_t finished;    /* shards of a run that has ended, which this one repeats; 0: there are none */
     int64_t written, resumed;
     int64_t before; /* records in shards of a fixed number that are kept of a run before */
     char *head;     /* what each shard begins with */
@@ -45,6 +46,15 @@ char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard); /* full, but
 char *hr__shard_notes_name(const hr_shard_writer *w);
 hr_status hr__shards_refuse_others(const hr_shard_writer *w, hr_error *err);
 hr_status hr__shards_make_folder(hr_shard_writer *w, hr_error *err);
+/* The number of shards with these names, if all of it are there and none of another number; else 0. */
+int64_t hr__shards_finished(const hr_shard_writer *w);
+
+/* ---- shards up to a size, where a run that has ended is repeated (shard_again.c) ---- */
+
+/* One that is full must be the shard that has its name, HR_ALREADY_EXISTS otherwise, and makes way for it. */
+hr_status hr__shard_same(const hr_shard_writer *w, int64_t shard, hr_error *err);
+/* They must be as many. */
+hr_status hr__shards_same(const hr_shard_writer *w, hr_error *err);
 
 /* ---- a fixed number of shards that a later run goes on with (shard_parts.c) ---- */
 

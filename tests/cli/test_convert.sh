@@ -427,10 +427,15 @@ it_goes_on_where_it_was_killed() {
         headrace convert flights.csv $flags -o out --resume --na-value x
         refused 1 "expected notes of the same records and options, got those of others"
     fi
-    if [ "$code" != 0 ]; then
-        headrace convert flights.csv $flags -o out --resume
-        ends_with 0
-    fi
+    headrace convert flights.csv $flags -o out --resume
+    ends_with 0
+    headrace convert flights.csv $flags -o out --resume
+    ends_with 0
+    prints "(all of them before)"
+    headrace convert flights.csv $flags -o out
+    refused 1 "expected no shards of another run"
+    headrace convert flights.csv ${flags/300000/400000} -o out --resume
+    refused 1 "expected the shards that this run makes, found others"
     rm -f out/.*.tmp
     [ "$(names_in out)" = "$(names_in whole)" ] || fail "other files"
     for file in whole/*; do same "$file" "out/${file#whole/}"; done

@@ -304,7 +304,7 @@ typedef struct file_bytes {
     size_t size;
 } file_bytes;
 typedef struct folder {
-    file_bytes file[16];
+    file_bytes file[32];
     int files;
 } folder;
 
@@ -395,13 +395,80 @@ static void killed_at_any_call_it_leaves_whole_shards_and_goes_on(void **state)
             hr_error err;
             make_folder();
             kill_at(way, call);
-            hr_status st = write_all(way, true, &err);
-            if (st != HR_ALREADY_EXISTS) assert_ok(st, &err); /* it died behind the last name: nothing is missing */
+            assert_ok(write_all(way, true, &err), &err);
             folder_is(&want);
             remove_folder("out");
         }
         clear_folder(&want);
     }
+}
+
+/* With the notes gone, too: nothing is written beside what is there. */
+static void a_run_that_has_ended_may_be_repeated(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        hr_error err;
+        folder want = what_is_wanted(way);
+        make_folder();
+        for (int n = 0; n < 3; n++) {
+            assert_ok(write_all(way, true, &err), &err);
+            folder_is(&want);
+            assert_int_equal(files_in("out", true), want.files);
+        }
+        remove_folder("out");
+        clear_folder(&want);
+    }
+}
+
+static hr_status repeat_up_to(int64_t records, hr_shard_writer_opts opts, int first, hr_error *err)
+{
+    hr_shard_writer *w = NULL;
+    hr_status st = HR_OK;
+    opts.struct_size = sizeof opts;
+    opts.no_sync = true;
+    HR_TRY(hr_shard_writer_open_with("out/x-", &opts, &w, err));
+    for (int64_t i = 0; st == HR_OK && i < records; i++) {
+        char data[40];
+        memset(data, (int)i + (i == 0 ? first : 0), sizeof data);
+        st = hr_shard_write(w, data, (size_t)i % 30 + 1, err);
+    }
+    if (st == HR_OK) return hr_shard_writer_commit(w, err);
+    hr_shard_writer_discard(w);
+    return st;
+}
+
+/* By another record, by fewer and more of them, by another size, by one that is gone: all that is there stays. */
+static void a_run_that_is_not_the_same_is_refused(void **state)
+{
+    (void)state;
+    int64_t in_shard[RECORDS];
+    const hr_shard_writer_opts same = {.max_shard_bytes = 333, .resume = true};
+    static const struct {
+        int64_t records, max_bytes;
+        int first;
+        bool resume;
+    } other[] = {{RECORDS, 333, 1, true}, {RECORDS / 2, 333, 0, true}, {RECORDS + 90, 333, 0, true},
+                 {RECORDS, 400, 0, true}, {RECORDS, 100000, 0, true},  {0, 333, 0, true},
+                 {RECORDS, 333, 0, false}};
+    const int shards = shards_needed(333, RECORDS, in_shard);
+    hr_error err;
+    assert_ok(repeat_up_to(RECORDS, same, 0, &err), &err);
+    folder want = read_folder();
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        const hr_shard_writer_opts opts = {.max_shard_bytes = other[i].max_bytes, .resume = other[i].resume};
+        assert_int_equal(repeat_up_to(other[i].records, opts, other[i].first, &err), HR_ALREADY_EXISTS);
+        assert_string_equal(err.kind, "shards.leftover");
+        folder_is(&want);
+        assert_int_equal(files_in("out", true), shards);
+    }
+    assert_ok(repeat_up_to(RECORDS, same, 0, &err), &err);
+    folder_is(&want);
+    assert_int_equal(remove(want.file[1].path), 0);
+    assert_int_equal(repeat_up_to(RECORDS, same, 0, &err), HR_ALREADY_EXISTS);
+    assert_int_equal(files_in("out", true), shards - 1);
+    clear_folder(&want);
+    remove_folder("out");
 }
 
 /* Twice, and then without a word of resuming: what was left does not disturb. */
@@ -518,6 +585,8 @@ int main(void)
         cmocka_unit_test(other_shards_are_refused_and_the_same_replaced),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(killed_at_any_call_it_leaves_whole_shards_and_goes_on),
+        cmocka_unit_test(a_run_that_has_ended_may_be_repeated),
+        cmocka_unit_test(a_run_that_is_not_the_same_is_refused),
         cmocka_unit_test(killed_again_and_again_it_gets_there),
         cmocka_unit_test(a_fixed_number_of_shards_goes_on_behind_its_cuts),
         cmocka_unit_test(named_halfway_it_names_the_rest),
