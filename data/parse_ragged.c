@@ -1,5 +1,5 @@
 /* Ragged features: partitions turned into levels of splits, from the innermost to the outermost. A row's partition must fit
- * what it divides in that row. In tf_compat the partitions of a batch are put together as TensorFlow does, which lets
+ * what it divides in that row, as tf.data has it of a function that parses one record. In tf_compat the partitions of a batch are put together as TensorFlow does, which lets
  * values slide from row to row; splits are then whatever comes out, but never such that a reader leaves the values. */
 #include "data/parse_spec.h"
 #include <string.h>
@@ -59,13 +59,16 @@ static bool ascends(list l, int64_t from, int64_t last)
     return true;
 }
 
+/* No splits of no units are no rows; TensorFlow wants the 0 that they begin with. */
+static bool needs_zero(const level *v) { return v->u->slots.tf_compat && !v->u->steps; }
+
 /* How many rows the list makes over `n` units; -1: it does not fit them. */
 static int64_t rows_of(const level *v, list l, int64_t n)
 {
     int64_t sum = 0;
     switch (v->p->kind) {
     case HR_ROW_SPLITS:
-        if (l.count == 0) return n == 0 ? 0 : -1;
+        if (l.count == 0) return n == 0 && !needs_zero(v) ? 0 : -1;
         return l.value[0] == 0 && ascends(l, 0, n) && l.value[l.count - 1] == n ? l.count - 1 : -1;
     case HR_ROW_STARTS:
         if (l.count == 0) return n == 0 ? 0 : -1;
@@ -258,7 +261,7 @@ static hr_status make_level(level *v)
     if (hr__parse_whole_batches(v->u)) {
         divide_batches(v);
         if (v->status == HR_OK) refuse_wild(v, v->units[rows]);
-    } else {
+    } else { /* in tf_compat, too: TensorFlow's tf.data takes no other ragged tensor out of a function */
         divide_rows(v);
     }
     return v->status;

@@ -49,7 +49,7 @@ typedef struct hr_feature {
     bool already_sorted;            /* HR_SPARSE_FEATURE: leave the order of the values alone */
     const hr_partition *partitions; /* HR_RAGGED_FEATURE: outermost first */
     int partition_count;
-    bool validate; /* HR_RAGGED_FEATURE, with tf_compat only: check the partitions, which is always done otherwise */
+    bool validate; /* HR_RAGGED_FEATURE, batches in tf_compat: check the partitions, which is always done otherwise */
 } hr_feature;
 
 typedef struct hr_parse_spec {

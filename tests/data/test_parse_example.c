@@ -143,6 +143,99 @@ static void row_ids_are_as_many_as_values_even_in_tf_compat(void **state)
     hr_iterator_free(it);
 }
 
+typedef struct divided {
+    hr_partition_kind kind;
+    int64_t values, part[5];
+    int parts;
+    int rows; /* what TensorFlow 2.15.1 makes of it in Dataset.map with parse_single_example; -1: it refuses */
+    int32_t splits[5];
+} divided;
+
+static void write_divided(const divided *d)
+{
+    hr_record_writer *w;
+    hr_error err;
+    hr_view record;
+    const int64_t values[] = {1, 2, 3};
+    hr_example *e = hr_example_new();
+    hr_example_add_int64(e, "v", values, d->values);
+    if (d->parts >= 0) hr_example_add_int64(e, "p", d->part, d->parts);
+    assert_ok(hr_example_bytes(e, &record, &err), &err);
+    assert_ok(hr_record_writer_open("part.tfrecord", NULL, &w, &err), &err);
+    assert_ok(hr_record_write(w, record.data, (size_t)record.size, &err), &err);
+    assert_ok(hr_record_writer_commit(w, &err), &err);
+    hr_example_free(e);
+}
+
+static void is_divided(const divided *d, bool validate)
+{
+    const hr_element *e;
+    const hr_partition p[] = {{d->kind, "p", 0}};
+    write_divided(d);
+    hr_iterator *it = hr_iterate(hr_parse_example(hr_tfrecord("part.tfrecord"),
+                                                  HR_PARSE_SPEC({.key = "v",
+                                                                 .kind = HR_RAGGED_FEATURE,
+                                                                 .dtype = HR_INT64,
+                                                                 .partitions = p,
+                                                                 .partition_count = 1,
+                                                                 .validate = validate}),
+                                                  .tf_compat = true));
+    const hr_status st = hr_next(it, &e);
+    assert_int_equal(st, d->rows < 0 ? HR_INVALID_ARGUMENT : HR_OK);
+    if (d->rows < 0) assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+    const hr_tensor *t = d->rows < 0 ? NULL : hr_get(e, "v");
+    if (t) assert_int_equal(t->ragged_rank, 1);
+    if (t) assert_memory_equal(t->splits[0], d->splits, ((size_t)d->rows + 1) * sizeof *d->splits);
+    hr_iterator_free(it);
+}
+
+static void one_record_is_divided_as_tensorflow_does(void **state)
+{
+    (void)state;
+    static const divided cases[] = {
+        {HR_ROW_SPLITS, 3, {0, 1, 3}, 3, 2, {0, 1, 3}},
+        {HR_ROW_SPLITS, 3, {0, 1}, 2, -1, {0}},
+        {HR_ROW_SPLITS, 3, {0, 5}, 2, -1, {0}},
+        {HR_ROW_SPLITS, 3, {1, 3}, 2, -1, {0}},
+        {HR_ROW_SPLITS, 3, {0, 2, 1, 3}, 4, -1, {0}},
+        {HR_ROW_SPLITS, 3, {0}, 0, -1, {0}},
+        {HR_ROW_SPLITS, 0, {0}, 0, -1, {0}},
+        {HR_ROW_SPLITS, 0, {0}, -1, -1, {0}},
+        {HR_ROW_SPLITS, 0, {0}, 1, 0, {0}},
+        {HR_ROW_SPLITS, 3, {0, -1, 3}, 3, -1, {0}},
+        {HR_ROW_SPLITS, 3, {0, 4, 3}, 3, -1, {0}},
+        {HR_ROW_LENGTHS, 3, {1, 2}, 2, 2, {0, 1, 3}},
+        {HR_ROW_LENGTHS, 3, {1, 1}, 2, -1, {0}},
+        {HR_ROW_LENGTHS, 3, {2, 2}, 2, -1, {0}},
+        {HR_ROW_LENGTHS, 3, {-1, 4}, 2, -1, {0}},
+        {HR_ROW_LENGTHS, 3, {0}, 0, -1, {0}},
+        {HR_ROW_LENGTHS, 0, {0}, 1, 1, {0, 0}},
+        {HR_ROW_LENGTHS, 0, {0}, -1, 0, {0}},
+        {HR_ROW_STARTS, 3, {0, 1}, 2, 2, {0, 1, 3}},
+        {HR_ROW_STARTS, 3, {1}, 1, -1, {0}},
+        {HR_ROW_STARTS, 3, {0, 5}, 2, -1, {0}},
+        {HR_ROW_STARTS, 3, {0, 2, 1}, 3, -1, {0}},
+        {HR_ROW_STARTS, 3, {0}, 0, -1, {0}},
+        {HR_ROW_STARTS, 3, {-1}, 1, -1, {0}},
+        {HR_ROW_STARTS, 0, {0}, -1, 0, {0}},
+        {HR_ROW_LIMITS, 3, {1, 3}, 2, 2, {0, 1, 3}},
+        {HR_ROW_LIMITS, 3, {1}, 1, -1, {0}},
+        {HR_ROW_LIMITS, 3, {1, 5}, 2, -1, {0}},
+        {HR_ROW_LIMITS, 3, {2, 1, 3}, 3, -1, {0}},
+        {HR_ROW_LIMITS, 3, {-1, 3}, 2, -1, {0}},
+        {HR_ROW_LIMITS, 0, {0}, -1, 0, {0}},
+        {HR_VALUE_ROWIDS, 3, {0, 0, 1}, 3, 2, {0, 2, 3}},
+        {HR_VALUE_ROWIDS, 3, {0, 0}, 2, -1, {0}},
+        {HR_VALUE_ROWIDS, 3, {0, 0, 1, 1}, 4, -1, {0}},
+        {HR_VALUE_ROWIDS, 3, {1, 0, 0}, 3, -1, {0}},
+        {HR_VALUE_ROWIDS, 3, {-1, 0, 0}, 3, -1, {0}},
+        {HR_VALUE_ROWIDS, 3, {0, 3, 3}, 3, 4, {0, 1, 1, 1, 3}},
+        {HR_VALUE_ROWIDS, 0, {0}, -1, 0, {0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int validate = 0; validate < 2; validate++) is_divided(&cases[i], validate);
+}
+
 static void ragged_row_alone_is_a_vector(void **state)
 {
     (void)state;
@@ -275,6 +368,7 @@ int main(void)
         cmocka_unit_test(sparse_place_outside_the_shape_is_an_error_of_its_record),
         cmocka_unit_test(partition_divides_the_values_of_each_row),
         cmocka_unit_test(row_ids_are_as_many_as_values_even_in_tf_compat),
+        cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
         cmocka_unit_test(int64_becomes_a_smaller_integer_where_it_fits),
