@@ -1,12 +1,15 @@
 /* An allocator that counts and can refuse, and small files. */
 #include "tests/testing.h"
 #include <dirent.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static _Atomic int64_t seen, alive, refused = -1;
+static _Atomic int64_t bytes, most_bytes;
+static int64_t bytes_before;
 
 static bool refuse(void)
 {
@@ -14,24 +17,40 @@ static bool refuse(void)
     return number == atomic_load(&refused);
 }
 
+static int64_t size_of(void *p) { return (int64_t)malloc_usable_size(p); }
+
+static void add_bytes(int64_t size)
+{
+    const int64_t now = atomic_fetch_add(&bytes, size) + size;
+    int64_t most = atomic_load(&most_bytes);
+    while (now > most && !atomic_compare_exchange_weak(&most_bytes, &most, now)) {}
+}
+
 static void *allocate(size_t size, void *user)
 {
     (void)user;
     if (refuse()) return NULL;
     atomic_fetch_add(&alive, 1);
-    return malloc(size);
+    void *p = malloc(size);
+    add_bytes(size_of(p));
+    return p;
 }
 
 static void *reallocate(void *p, size_t size, void *user)
 {
     (void)user;
-    return refuse() ? NULL : realloc(p, size);
+    if (refuse()) return NULL;
+    const int64_t before = size_of(p);
+    void *moved = realloc(p, size);
+    if (moved) add_bytes(size_of(moved) - before);
+    return moved;
 }
 
 static void release(void *p, void *user)
 {
     (void)user;
     atomic_fetch_sub(&alive, 1);
+    add_bytes(-size_of(p));
     free(p);
 }
 
@@ -54,6 +73,14 @@ int64_t allocations_since(void)
 }
 
 int64_t allocations_alive(void) { return atomic_load(&alive); }
+
+void watch_memory(void)
+{
+    bytes_before = atomic_load(&bytes);
+    atomic_store(&most_bytes, bytes_before);
+}
+
+int64_t most_memory(void) { return atomic_load(&most_bytes) - bytes_before; }
 
 void write_file(const char *path, const void *data, size_t size)
 {

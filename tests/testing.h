@@ -16,6 +16,9 @@ void fail_allocation(int64_t n);
 int64_t allocations_since(void);
 /* How many allocations are not freed yet: equal before and after a test that leaks nothing. */
 int64_t allocations_alive(void);
+/* From now on the most bytes that are allocated at once are noted, beyond those that are now. */
+void watch_memory(void);
+int64_t most_memory(void);
 
 /* Writes a file whole, for a test's input. */
 void write_file(const char *path, const void *data, size_t size);

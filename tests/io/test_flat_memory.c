@@ -1,0 +1,143 @@
+/* What goes over whole files takes no more memory for ten times the records: less than a byte for each of them, which leaves room for the
+ * samples of an index and for pieces whose size varies. Bytes are counted, of one thread, so that they are the same each time. */
+#include "io/convert.h"
+#include "io/convert/rows.h"
+#include "tests/testing.h"
+#include <headrace/examples.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FEW = 10000, MANY = 100000, WIDTH = 900 };
+
+static hr__schema_file schema;
+
+static void write_csv(const char *path, int64_t rows)
+{
+    char text[WIDTH + 1] = "";
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    memset(text, 'x', WIDTH);
+    fprintf(f, "row,temp,name\n");
+    for (int64_t i = 0; i < rows; i++) fprintf(f, "%05d,%g,%s\n", (int)i, (double)(i % 100) / 8, text);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* ---- what is looked at: each goes over a file, and says how many records it found ---- */
+
+static int64_t convert_to(char *path, const char *out)
+{
+    hr__convert_result r;
+    hr_error err;
+    const hr__convert_opts o = {.inputs = {&path, 1}, .schema = &schema, .out = out, .no_sync = true};
+    assert_ok(hr__convert(&o, &r, &err), &err);
+    const int64_t written = r.written;
+    hr__convert_clear(&r);
+    return written;
+}
+
+static int64_t convert_csv(char *path)
+{
+    return convert_to(path, strstr(path, "few") ? "few.tfrecord" : "many.tfrecord");
+}
+static int64_t convert_records(char *path) { return convert_to(path, "again.csv"); }
+
+static int64_t count_of(char *path, hr_file_format format)
+{
+    const hr__convert_opts how = {.schema = NULL};
+    hr_error err;
+    int64_t count;
+    assert_ok(hr__rows_count(path, format, &how, &count, &err), &err);
+    return count;
+}
+
+static int64_t count_csv(char *path) { return count_of(path, HR_FORMAT_CSV); }
+static int64_t count_records(char *path) { return count_of(path, HR_FORMAT_TFRECORD); }
+
+static int64_t index_records(char *path)
+{
+    const hr_record_index_opts opts = {.struct_size = sizeof opts, .anew = true, .keep = true};
+    hr_record_index *index;
+    hr_error err;
+    assert_ok(hr_record_index_open_with(path, &opts, &index, &err), &err);
+    const int64_t count = hr_record_index_count(index);
+    hr_record_index_free(index);
+    return count;
+}
+
+static int64_t stats_of(char *path)
+{
+    const hr_file_list files = {&path, 1};
+    hr_stats *stats;
+    hr_error err;
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+    const int64_t records = hr_stats_records(stats);
+    hr_stats_free(stats);
+    return records;
+}
+
+/* ---- held against one another ---- */
+
+static int64_t memory_of(int64_t look(char *path), char *path, int64_t records)
+{
+    watch_memory();
+    assert_int_equal(look(path), records);
+    return most_memory();
+}
+
+static void is_flat(int64_t look(char *path), char *few, char *many)
+{
+    const int64_t of_few = memory_of(look, few, FEW), of_many = memory_of(look, many, MANY);
+    assert_in_range(of_few, 1, INT64_MAX);
+    if (of_many >= of_few + MANY - FEW)
+        fail_msg("%s: %lld bytes for %d records, %lld for %d", many, (long long)of_few, FEW, (long long)of_many, MANY);
+}
+
+static void convert_takes_the_same_memory(void **state)
+{
+    (void)state;
+    is_flat(convert_csv, "few.csv", "many.csv");
+    is_flat(convert_records, "few.tfrecord", "many.tfrecord");
+}
+
+static void count_and_index_take_the_same_memory(void **state)
+{
+    (void)state;
+    is_flat(count_csv, "few.csv", "many.csv");
+    is_flat(count_records, "few.tfrecord", "many.tfrecord");
+    is_flat(index_records, "few.tfrecord", "many.tfrecord");
+}
+
+static void stats_take_the_same_memory(void **state)
+{
+    (void)state;
+    is_flat(stats_of, "few.csv", "many.csv");
+    is_flat(stats_of, "few.tfrecord", "many.tfrecord");
+}
+
+static int write_inputs(void **state)
+{
+    (void)state;
+    const char *text = "int64: [row]\nfloat: [temp]\nstring: [name]\n";
+    hr_set_threads(0);
+    write_file("s.yaml", text, strlen(text));
+    write_csv("few.csv", FEW);
+    write_csv("many.csv", MANY);
+    return hr__schema_open("s.yaml", &schema, NULL) == HR_OK ? 0 : -1;
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    hr__schema_clear(&schema);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convert_takes_the_same_memory),
+        cmocka_unit_test(count_and_index_take_the_same_memory),
+        cmocka_unit_test(stats_take_the_same_memory),
+    };
+    return cmocka_run_group_tests(tests, write_inputs, clear);
+}
