@@ -227,7 +227,7 @@ static void free_memory(engine *e)
         hr__store_put_blocks(&e->store, w->scratch);
         hr__store_put_blocks(&e->store, w->runs);
         hr__store_put_blocks(&e->store, w->hot);
-        hr__element_drop(w->element);
+        hr__seen_drop(w);
         hr_free(w);
     }
     while (e->free_rows) {

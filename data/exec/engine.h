@@ -44,6 +44,7 @@ struct hr_work {
     stage *stage;
     unit *unit;
     hr_element *element; /* what a user's function looks at */
+    hr_dataset *seen;    /* whose element it is: held */
     const applied *op;   /* the operator at work */
     uint64_t *failed;    /* a bit a row that did; NULL: none */
 };
@@ -138,6 +139,7 @@ void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
 
 /* view.c */
 void hr__element_drop(hr_element *e); /* NULL: nothing */
+void hr__seen_drop(hr_work *w);       /* what its functions look at */
 
 /* records.c */
 void hr__forms_free(engine *e);

@@ -150,6 +150,7 @@ void hr__engine_sweep(engine *e)
         while (dead) {
             stage *next = dead->next_dead;
             hr__stage_free(dead);
+            hr__engine_stall(e);
             dead = next;
         }
         hr__engine_lock(e);

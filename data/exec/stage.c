@@ -49,12 +49,15 @@ void hr__input_clear(input *in)
     *in = (input){.own = in->own};
 }
 
+/* The units at hand are given up while their spans are still counted here: once this stage is gone, what it made of them is
+ * counted by other threads. */
 void hr__plan_node_free(hr_plan *p)
 {
     if (!p) return;
     if (p->opened && p->ds->op->close) p->ds->op->close(p->state);
     for (int i = 0; i < p->ins; i++) {
         hr__plan_node_free(p->in[i]->node);
+        if (p->in[i]->head) hr__unit_clear(p->in[i]->head);
         hr__input_clear(p->in[i]);
         hr_free(p->in[i]);
     }

@@ -3,48 +3,62 @@
 #include "data/element.h"
 #include <string.h>
 
-/* The view fits one schema; threads and plans see the same one for long stretches. */
-static hr_element *fit(hr_element *e, const hr_schema *schema)
+static hr_element *element_new(const hr_schema *schema)
 {
-    if (e->component && e->schema == schema) return e;
-    hr__element_close(e);
-    return hr__element_open(e, schema, NULL) == HR_OK ? e : NULL;
-}
-
-static const hr_element *look(hr_element *e, const hr_schema *schema, const hr_columns *rows, int64_t element)
-{
-    if (!fit(e, schema)) return NULL;
-    hr__element_set(e, rows, schema->levels, element);
-    return e;
+    hr_element *e = hr_calloc(1, sizeof *e);
+    if (e && hr__element_open(e, schema, NULL) == HR_OK) return e;
+    hr_free(e);
+    return NULL;
 }
 
 /* What the operator at work sees: rows carry the schema of where they were gathered, which a batch above leaves alone. */
-static const hr_schema *seen_schema(const hr_work *w)
+static hr_dataset *seen_dataset(const hr_work *w)
 {
-    const hr_dataset *ds = w->op->ds;
-    return ds->inputs ? &ds->in[0]->out.schema : &ds->out.schema;
+    hr_dataset *ds = w->op->ds;
+    return ds->inputs ? ds->in[0] : ds;
 }
 
-int hr__work_levels(const hr_work *w) { return seen_schema(w)->levels; }
+int hr__work_levels(const hr_work *w) { return seen_dataset(w)->out.schema.levels; }
+
+/* A thread sees one dataset for long stretches. It is held: one that was made where another was before is another. */
+static hr_element *element_of(hr_work *w)
+{
+    hr_dataset *ds = seen_dataset(w);
+    if (w->element && w->seen == ds) return w->element;
+    hr__seen_drop(w);
+    w->element = element_new(&ds->out.schema);
+    w->seen = hr_dataset_ref(ds);
+    return w->element;
+}
+
+void hr__seen_drop(hr_work *w)
+{
+    hr__element_drop(w->element);
+    hr_dataset_unref(w->seen);
+    w->element = NULL;
+    w->seen = NULL;
+}
 
 const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element)
 {
-    if (!w->element) w->element = hr_calloc(1, sizeof *w->element);
-    return w->element ? look(w->element, seen_schema(w), rows, element) : NULL;
+    hr_element *e = element_of(w);
+    if (e) hr__element_set(e, rows, hr__work_levels(w), element);
+    return e;
 }
 
 const hr_element *hr_work_rows(hr_work *w, const hr_columns *rows)
 {
-    if (!w->element) w->element = hr_calloc(1, sizeof *w->element);
-    hr_element *e = w->element ? fit(w->element, seen_schema(w)) : NULL;
+    hr_element *e = element_of(w);
     if (e) hr__element_set_rows(e, rows, 0, rows->rows);
     return e;
 }
 
 const hr_element *hr_plan_element(hr_plan *p, hr_span span)
 {
-    if (!p->element) p->element = hr_calloc(1, sizeof *p->element);
-    return p->element ? look(p->element, &p->below->out.schema, span.in, span.first) : NULL;
+    const hr_schema *schema = &p->below->out.schema;
+    if (!p->element) p->element = element_new(schema);
+    if (p->element) hr__element_set(p->element, span.in, schema->levels, span.first);
+    return p->element;
 }
 
 void hr__element_drop(hr_element *e)
