@@ -7,17 +7,17 @@
  *
  *   store.c     recycled memory            token.c     where a stage stands: the object
  *   rows.c      units of rows, spans       position.c  nodes and inputs into tokens, and back
- *   stage.c     cutting the chain, a plan  log.c       where held elements were read
- *   input.c     pulling                    flatten.c   a tree of tokens as bytes
- *   emit.c      emitting, rows of sources  schedule.c  who does what next; waking
- *   opening.c   inputs that come and go    gather.c    spans into rows
- *   pass.c      many spans in one call     alias.c     units without a copy
- *   records.c   rows that lie as records
- *   work.c      work on a unit             budget.c    what fits
- *   view.c      elements for functions     explain.c   what it was like
- *   cancel.c    calling it off             explain_dataset.c  what it will be like
- *   trace.c     every unit, for a viewer   noted.c     the files that were read
- *   order.c     which unit leaves next */
+ *   stage.c     cutting the chain          log.c       where held elements were read
+ *   plan.c      planning a unit            flatten.c   a tree of tokens as bytes
+ *   input.c     pulling                    schedule.c  who does what next; waking
+ *   emit.c      emitting, rows of sources  order.c     which unit leaves next
+ *   opening.c   inputs that come and go    cancel.c    calling it off
+ *   pass.c      many spans in one call     budget.c    what fits
+ *   gather.c    spans into rows            explain.c   what it was like
+ *   alias.c     units without a copy       explain_dataset.c  what it will be like
+ *   records.c   rows that lie as records   trace.c     every unit, for a viewer
+ *   work.c      work on a unit             noted.c     the files that were read
+ *   view.c      elements for functions */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 

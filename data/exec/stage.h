@@ -143,7 +143,6 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key,
                      token *from); /* takes ds, from; NULL: no memory */
 void hr__stage_free(stage *s);
 bool hr__stage_cut(stage *s, hr_settings settings); /* s->ds: into its top and its works. False: no memory */
-hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
 void hr__unit_clear(unit *u);
 void hr__plan_node_fail(hr_plan *p, const hr_error *err); /* the first error stays */
 void hr__plan_node_no_memory(hr_plan *p);
@@ -156,8 +155,11 @@ bool hr__input_open_own(hr_plan *p, int i); /* false: no memory */
 bool hr__input_is_node(const hr_plan *p, int i);
 bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below); /* is called directly by `ds` */
 void hr__input_clear(input *in);
-int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
 const hr_dataset *hr__stage_shape(const stage *s);
+
+/* plan.c */
+hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
 
 /* input.c */
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);

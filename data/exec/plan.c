@@ -1,0 +1,153 @@
+/* Planning a unit: the stage's own turn, without the lock. */
+#include "data/exec/engine.h"
+#include "data/exec/token.h"
+
+/* What the reader takes together best lies in one unit: its memory is free again at once, and used by the next. */
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most)
+{
+    if (!s->group) return room;
+    const int64_t first = s->group - s->given % s->group; /* what is left of the one that was begun */
+    if (first > most) return room;
+    return first + (room > first ? (room - first) / s->group * s->group : 0);
+}
+
+/* What an operator asked for and did not use would be lost by a restore. */
+static bool all_used(const hr_plan *p)
+{
+    bool used = true;
+    for (int i = 0; i < p->ins && used; i++)
+        if (p->in[i]->node) used = p->in[i]->node->taken == p->in[i]->node->outs && all_used(p->in[i]->node);
+    return used;
+}
+
+/* A remainder that is to be dropped: elements emitted behind the last one closed. */
+static void drop_remainder(hr_plan *p, parts *list)
+{
+    int64_t excess = p->emitted - p->closed;
+    while (excess > 0) {
+        hr_span *last = &list->span[list->count - 1];
+        int64_t cut = last->count < excess ? last->count : excess;
+        hr_span tail = {last->in, last->first + last->count - (int32_t)cut, (int32_t)cut};
+        excess -= cut;
+        last->count -= (int32_t)cut;
+        if (last->count == 0)
+            list->count--;
+        else
+            ((rows *)tail.in)->refs++;
+        hr_span_drop(tail);
+    }
+}
+
+static void number_unit(stage *s, unit *u)
+{
+    u->first_row = s->top->groups && s->top->in[0]->stage ? -1 : s->rows_planned;
+    for (int64_t i = 0; s->numbered && i < u->parts->count; i += u->parts->sides)
+        s->rows_planned += hr__span_rows(u->parts->span[i]);
+}
+
+static void finish_unit(stage *s, unit *u)
+{
+    hr_plan *p = s->top;
+    if (!all_used(p)) {
+        if (!p->error.code) hr_fail(&p->error, HR_INTERNAL, "op.pull", "%s: pulled more than it used", p->ds->op->name);
+        p->ended = true;
+    }
+    if (p->groups) drop_remainder(p, u->parts);
+    u->elements = p->groups ? u->cuts : p->emitted;
+    s->given += u->elements;
+    number_unit(s, u);
+    hr__unit_take_over(s, u);
+    u->last = p->ended;
+    if (u->last) { /* its reader stays here, so it needs no token */
+        u->error = p->error;
+        u->partial = p->partial;
+        if (s->ignores && u->error.code && hr__ignorable(&u->error)) {
+            hr__count(s->engine, "ignored", 1);
+            hr__tell_ignored(s->ignores, &u->error);
+            u->error.code = HR_OK;
+        }
+        return;
+    }
+    u->after = hr__stage_token(s);
+    if (u->after) return;
+    u->last = p->ended = true;
+    hr_no_memory(&u->error, "a plan");
+}
+
+/* Opens what will be pulled directly, so that the very first token knows it: a list of files that was made now is to be
+ * the same after a restore. What fails here is opened again at its first pull, where its error has a place. */
+static void open_below(hr_plan *p)
+{
+    while (p->ds->inputs && hr__input_is_node(p, 0)) {
+        input *in = p->in[0];
+        hr_error err;
+        if (!hr__input_open_own(p, 0)) return;
+        if (hr__plan_node_open(in->node, NULL, &err) != HR_OK) {
+            hr__plan_node_free(in->node);
+            in->node = NULL;
+            return;
+        }
+        p = in->node;
+    }
+}
+
+static hr_status load_stage(stage *s, hr_error *err)
+{
+    hr_token_reader from;
+    hr__token_reader_init(&from, s->from);
+    HR_TRY(hr__plan_node_open(s->top, &from, err));
+    return s->numbered ? hr_read_i64(&from, &s->rows_planned, err) : HR_OK;
+}
+
+static hr_status open_anew(stage *s, unit *u, hr_error *err)
+{
+    HR_TRY(hr__plan_node_open(s->top, NULL, err));
+    open_below(s->top);
+    u->before = hr__stage_token(s);
+    return u->before ? HR_OK : hr_no_memory(err, "a plan");
+}
+
+static void open_stage(stage *s, unit *first)
+{
+    hr_error err = {0};
+    hr_status st = s->from ? load_stage(s, &err) : open_anew(s, first, &err);
+    hr__token_unref(s->from);
+    s->from = NULL;
+    if (st == HR_OK) return;
+    hr__plan_node_fail(s->top, &err);
+    s->top->ended = true;
+}
+
+static void start_unit(stage *s, unit *u)
+{
+    hr_plan *p = s->top;
+    u->started = true;
+    u->cuts = 0;
+    p->emitted = p->closed = 0;
+    p->cut = false;
+    p->room = hr__whole_groups(s, s->plan_room, s->plan_room);
+    u->parts = hr__parts_new(s->returns);
+    if (u->parts && (p->ds->op->traits & HR_JOINS_ROWS)) u->parts->sides = p->ds->inputs;
+    if (u->parts && hr__log_nodes(p)) return;
+    hr__plan_node_no_memory(p);
+    p->ended = true;
+}
+
+/* HR_OK: there is a unit. HR_END: nothing more. HR_WAIT: later; what is there already stays. */
+hr_status hr__stage_plan(stage *s, unit *u, parts *returned)
+{
+    hr_plan *p = s->top;
+    hr__parts_drop(s->returns, returned);
+    s->current = u;
+    if (!p->opened) open_stage(s, u);
+    if (!u->started) start_unit(s, u);
+    if (!u->parts) return u->error = p->error, u->last = true, HR_OK;
+    while (p->room > 0 && !p->ended) {
+        if (hr__plan_node_run(p) == HR_WAIT) return HR_WAIT;
+        if (p->cut && u->parts->count > 0 && all_used(p)) break; /* a source cuts its units by bytes */
+    }
+    finish_unit(s, u);
+    if (u->rows || u->parts->count || u->error.code) return HR_OK;
+    hr__unit_clear(u);
+    return HR_END;
+}
