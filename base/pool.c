@@ -104,12 +104,16 @@ static void sleep_until_woken(uint64_t seen)
     if (pool.tokens > 0) pool.tokens--;
 }
 
+/* Beyond the number that was asked for. While anybody is there it stays: what is running goes on with the workers it has, and
+ * a wake that such a one took would be lost. */
+static bool is_idle_surplus(int thread) { return thread > pool.wanted && !pool.first; }
+
 static void run_worker(void *arg)
 {
     const int thread = (int)(intptr_t)arg;
     uv_mutex_lock(&pool.lock);
     while (!pool.stopping) {
-        if (thread > pool.wanted) {
+        if (is_idle_surplus(thread)) {
             pool.parked++;
             uv_cond_wait(&pool.resume, &pool.lock);
             pool.parked--;

@@ -127,6 +127,22 @@ static void the_number_of_threads_may_change(void **state)
     for (int i = 0; i < PIECES; i++) assert_int_equal(atomic_load(&done[i]), 1);
 }
 
+/* As a pipeline whose consumer waits for what they do. */
+static void what_is_running_goes_on_with_the_workers_it_has(void **state)
+{
+    (void)state;
+    hr_set_threads(4);
+    static counter c;
+    c = (counter){.client = {.run_one = count_one, .max_workers = 4}, .left = 300};
+    assert_ok(hr__pool_join(&c.client, NULL), (&(hr_error){0}));
+    wait_for(&c, 1);
+    hr_set_threads(0);
+    wait_for(&c, 300);
+    hr__pool_leave(&c.client);
+    assert_int_equal(atomic_load(&c.done), 300);
+    hr_set_threads(4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +152,7 @@ int main(void)
         cmocka_unit_test(clients_share_the_workers),
         cmocka_unit_test(who_leaves_waits_for_what_is_running_and_nothing_else),
         cmocka_unit_test(the_number_of_threads_may_change),
+        cmocka_unit_test(what_is_running_goes_on_with_the_workers_it_has),
     };
     return cmocka_run_group_tests(tests, set_threads, NULL);
 }
