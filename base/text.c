@@ -48,6 +48,13 @@ void hr__text_printf(hr__text *text, const char *format, ...)
     text->size += (size_t)size;
 }
 
+static uint32_t code_point(const unsigned char *p, size_t length)
+{
+    uint32_t point = length == 1 ? p[0] : p[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) point = point << 6 | (p[i] & 0x3f);
+    return point;
+}
+
 /* Bytes of the UTF-8 character at `p`; 0: there is none. Overlong forms and surrogates are none. */
 static size_t utf8_length(const unsigned char *p, size_t size)
 {
@@ -55,11 +62,9 @@ static size_t utf8_length(const unsigned char *p, size_t size)
     size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : 4;
     if (length == 1) return 1;
     if (p[0] < 0xc2 || p[0] > 0xf4 || length > size) return 0;
-    uint32_t point = p[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
+    for (size_t i = 1; i < length; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
-        point = point << 6 | (p[i] & 0x3f);
-    }
+    const uint32_t point = code_point(p, length);
     return point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : length;
 }
 
@@ -79,6 +84,13 @@ size_t hr__utf8_sound(const char *text, size_t size)
 
 bool hr__is_utf8(const char *data, size_t size) { return hr__utf8_sound(data, size) == size; }
 
+/* Controls, and what YAML, of which JSON is a part, takes for the end of a line or does not take at all. */
+static bool is_unprintable(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x2028 || point == 0x2029 || point == 0xfeff ||
+           point == 0xfffe || point == 0xffff;
+}
+
 static void json_character(hr__text *text, const unsigned char *p, size_t length)
 {
     static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
@@ -87,8 +99,8 @@ static void json_character(hr__text *text, const unsigned char *p, size_t length
         hr__text_add(text, "\xef\xbf\xbd");
     else if (at)
         hr__text_bytes(text, (char[]){'\\', letter[at - plain]}, 2);
-    else if (p[0] < 0x20)
-        hr__text_printf(text, "\\u%04x", p[0]);
+    else if (is_unprintable(code_point(p, length)))
+        hr__text_printf(text, "\\u%04x", code_point(p, length));
     else
         hr__text_bytes(text, p, length);
 }

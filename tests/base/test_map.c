@@ -121,10 +121,13 @@ static void json_text_is_escaped_and_always_utf8(void **state)
     hr__text_json(&text, bytes, sizeof bytes - 1);
 #define BAD "\xef\xbf\xbd"
     assert_string_equal(text.data,
-                        "\"a\\\"\\\\\\n\\u0001\x7f\xc3\xa9" BAD BAD BAD BAD BAD BAD "\xf0\x9f\x98\x80" BAD BAD "\"");
+                        "\"a\\\"\\\\\\n\\u0001\\u007f\xc3\xa9" BAD BAD BAD BAD BAD BAD "\xf0\x9f\x98\x80" BAD BAD "\"");
     hr__text_clear(&text);
     hr__text_json(&text, "a\0b", 3);
     assert_string_equal(text.data, "\"a\\u0000b\"");
+    hr__text_clear(&text);
+    hr__text_json(&text, "\xc2\x85\xc2\xa0\xe2\x80\xa8\xef\xbb\xbf\xef\xbf\xbe", 13); /* YAML ends lines at some */
+    assert_string_equal(text.data, "\"\\u0085\xc2\xa0\\u2028\\ufeff\\ufffe\"");
     hr__text_free(&text);
 }
 
