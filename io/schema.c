@@ -1,6 +1,7 @@
 /* Reading of the schema section. Whatever is wrong is said with the line and column where it stands. */
 #include "io/schema.h"
 #include <headrace/examples.h>
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -88,7 +89,7 @@ static hr_status read_default(const hr__node *value, hr__schema_field *f, hr_err
     if (f->stored == HR_INT64) return read_int64(value, f, err);
     if (f->stored == HR_FLOAT) {
         HR_TRY(hr__node_double(value, &number, err));
-        f->default_float = (float)number;
+        f->default_float = isnan(number) ? NAN : (float)number; /* a text keeps no NaN's sign */
         return HR_OK;
     }
     HR_TRY(hr__node_is(value, HR__SCALAR, err));
