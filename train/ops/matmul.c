@@ -4,6 +4,7 @@
 
 #include <cblas.h>
 #include <string.h>
+#include <uv.h>
 
 typedef struct matmul_state {
     bool ta, tb;
@@ -43,20 +44,37 @@ typedef struct product {
     bool ta, tb;
 } product;
 
+/* The serial OpenBLAS of Debian is built without locks: two products at once may be given the same memory to pack into, and
+ * come out wrong. So there is one at a time in the process; a product's blocks so follow one another. */
+static uv_once_t blas_once = UV_ONCE_INIT;
+static uv_mutex_t blas_lock;
+
+static void make_blas_lock(void) { (void)!uv_mutex_init(&blas_lock); /* fails of no mutex that has no attributes */ }
+
+static void lock_blas(void)
+{
+    uv_once(&blas_once, make_blas_lock);
+    uv_mutex_lock(&blas_lock);
+}
+
 static void rows_f32(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
+    lock_blas();
     cblas_sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                 (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const float *)p->a + first * p->a_row,
                 (blasint)p->lda, p->b, (blasint)p->ldb, 0, (float *)p->out + first * p->n, (blasint)p->n);
+    uv_mutex_unlock(&blas_lock);
 }
 
 static void rows_f64(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
+    lock_blas();
     cblas_dgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                 (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const double *)p->a + first * p->a_row,
                 (blasint)p->lda, p->b, (blasint)p->ldb, 0, (double *)p->out + first * p->n, (blasint)p->n);
+    uv_mutex_unlock(&blas_lock);
 }
 
 #define ROWS(T, U, D, S)                                                                                               \

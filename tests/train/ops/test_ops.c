@@ -5,6 +5,8 @@
 #include <headrace/graph_op.h>
 #include <headrace/ops.h>
 #include <math.h>
+#include <string.h>
+#include <uv.h>
 
 static hr_graph *g;
 static hr_session *s;
@@ -158,6 +160,48 @@ static void truncated_ones_lie_within_two_deviations(void **state)
     assert_true(fabs(mean) < 0.03 && fabs(deviation - 0.88) < 0.03 && most <= 2);
 }
 
+/* ---- products in several threads at once ---- */
+
+enum { SIDE = 128, INNER = 200, ROUNDS = 8000 };
+
+static hr_node uneven(hr_graph *in, int64_t rows, int64_t columns)
+{
+    float value[SIDE * INNER];
+    for (int i = 0; i < SIDE * INNER; i++) value[i] = (float)(i * 7919 % 1009) / 1009 - 0.5f;
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(rows, columns), value);
+    return hr_const(in, &t);
+}
+
+/* Multiplies in a session of its own, again and again; counts what differs from the first product. */
+static void multiply(void *differing)
+{
+    hr_graph *own = hr_graph_new();
+    hr_session *session = hr_session_new(own);
+    const hr_node product = hr_matmul(uneven(own, SIDE, INNER), uneven(own, INNER, SIDE));
+    hr_tensor first = {0};
+    for (int i = 0; i < ROUNDS; i++) {
+        hr_tensor out = {0};
+        if (hr_session_run(session, NULL, 0, &product, 1, &out, NULL) != HR_OK) ++*(int *)differing;
+        if (i > 0 && first.data && out.data) *(int *)differing += memcmp(first.data, out.data, SIDE * SIDE * 4) != 0;
+        if (i > 0) hr_tensor_clear(&out);
+        if (i == 0) first = out;
+    }
+    hr_tensor_clear(&first);
+    hr_session_free(session);
+    hr_graph_free(own);
+}
+
+static void products_at_once_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    enum { THREADS = 3 };
+    uv_thread_t thread[THREADS];
+    int differing[THREADS] = {0};
+    for (int i = 0; i < THREADS; i++) assert_int_equal(uv_thread_create(&thread[i], multiply, &differing[i]), 0);
+    for (int i = 0; i < THREADS; i++) uv_thread_join(&thread[i]);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(differing[i], 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_graph, free_graph)
 
 int main(void)
@@ -169,6 +213,7 @@ int main(void)
         TEST(scalars_and_vectors_have_their_rank),
         TEST(normal_values_have_mean_0_and_deviation_1),
         TEST(truncated_ones_lie_within_two_deviations),
+        TEST(products_at_once_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
