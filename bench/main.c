@@ -167,15 +167,31 @@ static bool wanted(const work *w, int argc, char **argv)
     return argc <= 2;
 }
 
+static const work *find_work(const char *name)
+{
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const work *w = lists[l]; w->name; w++)
+            if (strcmp(w->name, name) == 0) return w;
+    return NULL;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "Usage: headrace_bench DIR [WORK...]\nDIR is made by bench/make-data.\nWorks:");
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (const work *w = lists[l]; w->name; w++) fprintf(stderr, " %s", w->name);
+    fprintf(stderr, "\n");
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "Usage: headrace_bench DIR [WORK...]\nWorks:");
-        for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-            for (const work *w = lists[l]; w->name; w++) fprintf(stderr, " %s", w->name);
-        fprintf(stderr, "\n");
-        return 2;
-    }
+    if (argc < 2 || argv[1][0] == '-') return usage();
+    for (int i = 2; i < argc; i++)
+        if (!find_work(argv[i])) {
+            fprintf(stderr, "headrace_bench: there is no work \"%s\"\n", argv[i]);
+            return usage();
+        }
     int failed = 0;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         for (const work *w = lists[l]; w->name; w++)

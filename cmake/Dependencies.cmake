@@ -34,17 +34,7 @@ if(HEADRACE_TRAIN)
     if(NOT PROTOC_C)
         message(FATAL_ERROR "headrace: protoc-c is missing; on Debian: apt-get install protobuf-c-compiler")
     endif()
-    # Debian keeps the serial build beside the threaded ones; ask for it by its place, never for the default one.
-    find_library(OPENBLAS_SERIAL NAMES openblas PATH_SUFFIXES openblas-serial NO_CMAKE_SYSTEM_PATH
-                 PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib /usr/local/lib)
-    find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-serial ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial
-              ${CMAKE_LIBRARY_ARCHITECTURE})
-    if(NOT OPENBLAS_SERIAL OR NOT OPENBLAS_INCLUDE)
-        message(FATAL_ERROR "headrace: serial OpenBLAS is missing; on Debian: apt-get install libopenblas-serial-dev")
-    endif()
-    add_library(OpenBLASSerial INTERFACE IMPORTED GLOBAL)
-    target_link_libraries(OpenBLASSerial INTERFACE ${OPENBLAS_SERIAL})
-    target_include_directories(OpenBLASSerial INTERFACE ${OPENBLAS_INCLUDE})
+    hr_find(OPENBLAS openblas libopenblas-pthread-dev)
 endif()
 if(HEADRACE_TESTS OR HEADRACE_CLI OR HEADRACE_BENCH)
     hr_find(CJSON libcjson libcjson-dev)

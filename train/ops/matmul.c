@@ -1,5 +1,5 @@
-/* MatMul: products of matrices, in blocks of rows by the serial OpenBLAS; other types by plain loops. The blocks follow
- * from the shape alone, so that the result does not depend on threads. */
+/* MatMul: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
+ * shape alone, so that the result does not depend on threads. */
 #include "train/ops/kernels.h"
 
 #include <cblas.h>
@@ -44,37 +44,47 @@ typedef struct product {
     bool ta, tb;
 } product;
 
-/* The serial OpenBLAS of Debian is built without locks: two products at once may be given the same memory to pack into, and
- * come out wrong. So there is one at a time in the process; a product's blocks so follow one another. */
+/* Builds of OpenBLAS for one thread have no locks: two products at once may be given the same memory to pack into, and come out
+ * wrong. Where the loader has found such a build, there is one product at a time in the process. */
 static uv_once_t blas_once = UV_ONCE_INIT;
 static uv_mutex_t blas_lock;
+static bool blas_has_locks;
 
-static void make_blas_lock(void) { (void)!uv_mutex_init(&blas_lock); /* fails of no mutex that has no attributes */ }
-
-static void lock_blas(void)
+static void look_at_blas(void)
 {
-    uv_once(&blas_once, make_blas_lock);
-    uv_mutex_lock(&blas_lock);
+    blas_has_locks = openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
+    (void)!uv_mutex_init(&blas_lock); /* fails of no mutex that has no attributes */
+}
+
+static void begin_product(void)
+{
+    uv_once(&blas_once, look_at_blas);
+    if (!blas_has_locks) uv_mutex_lock(&blas_lock);
+}
+
+static void end_product(void)
+{
+    if (!blas_has_locks) uv_mutex_unlock(&blas_lock);
 }
 
 static void rows_f32(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
-    lock_blas();
+    begin_product();
     cblas_sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                 (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const float *)p->a + first * p->a_row,
                 (blasint)p->lda, p->b, (blasint)p->ldb, 0, (float *)p->out + first * p->n, (blasint)p->n);
-    uv_mutex_unlock(&blas_lock);
+    end_product();
 }
 
 static void rows_f64(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
-    lock_blas();
+    begin_product();
     cblas_dgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                 (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const double *)p->a + first * p->a_row,
                 (blasint)p->lda, p->b, (blasint)p->ldb, 0, (double *)p->out + first * p->n, (blasint)p->n);
-    uv_mutex_unlock(&blas_lock);
+    end_product();
 }
 
 #define ROWS(T, U, D, S)                                                                                               \
@@ -113,9 +123,19 @@ typedef struct blocks {
     void (*multiply)(int64_t first, int64_t last, void *user);
 } blocks;
 
+/* Our pool shares the blocks out: OpenBLAS is to work on each on the thread that calls it. It keeps this setting for the
+ * process, or, in its OpenMP build, for each thread: so each thread says it, once. */
+static void keep_blas_on_this_thread(void)
+{
+    static _Thread_local bool told;
+    if (!told) openblas_set_num_threads(1);
+    told = true;
+}
+
 static void some_blocks(int64_t first, int64_t last, void *user)
 {
     blocks *b = user;
+    keep_blas_on_this_thread();
     for (int64_t i = first; i < last; i++) b->multiply(b->rows * i / b->count, b->rows * (i + 1) / b->count, &b->p);
 }
 
