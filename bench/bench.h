@@ -6,7 +6,7 @@
 #include <headrace/base.h>
 #include <headrace/data.h>
 
-enum { MAX_EXTRA = 6 };
+enum { MAX_EXTRA = 12 };
 
 /* One pass. */
 typedef struct pass {

@@ -53,6 +53,29 @@ def line(what, mine, theirs):
     return f"| {what} | {number(mine)} | " + " | ".join(t for ratio in ratios for t in ratio) + " |"
 
 
+def csv_readers(ours, peers):
+    """A sentence on those that read CSV into columns, too; None: none ran."""
+    mine = next((r["median_us_per_row"] for r in ours if r["work"] == "csv"), None)
+    seen = {}
+    for r in peers:
+        if r["work"].startswith("csv_read"):
+            seen[r["peer"]] = min(r["median_us_per_row"], seen.get(r["peer"], r["median_us_per_row"]))
+    if not mine or not seen:
+        return None
+    each = [f"{peer} {number(theirs)} ({number(theirs / mine)} times)" for peer, theirs in sorted(seen.items())]
+    return f"The same CSV takes {', '.join(each)}, each on the faster of one core or two."
+
+
+def memory(ours):
+    """A sentence on memory over the length of files; None: not measured."""
+    lengths = next((r for r in ours if r["work"] == "memory"), None)
+    if not lengths:
+        return None
+    each = [f"{what} {number(lengths[work + '_mb_1e5'])} MB and {number(lengths[work + '_mb_1e7'])} MB"
+            for work, what in (("convert", "convert"), ("read", "reading in batches"), ("index", "an index"))]
+    return f"Memory for 100,000 short records and for 10,000,000: {'; '.join(each)}."
+
+
 def table(ours, peers):
     known = versions(peers)
     out = ["| µs a row | Headrace | " + " | ".join(f"TensorFlow {v} | times" for v in known) + " |", "|---|---|" + "---|---|" * len(known)]
@@ -73,6 +96,7 @@ def table(ours, peers):
     out.append(f"Criteo-like rows (730 B; 13 integers, 26 strings, a label), from the page cache, medians of at least {fewest} passes, both sides "
                f"one after the other on {processor()}; where TensorFlow ran on one core and on two, its figure is the faster; –: not run. "
                "`bench/make-data DIR`, then `bench/compare DIR` makes this table.")
+    out.extend("\n" + said for said in (csv_readers(ours, peers), memory(ours)) if said)
     return "\n".join(out)
 
 

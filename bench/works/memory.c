@@ -1,0 +1,133 @@
+/* Whether long files take more memory than short ones: convert, reading in batches, and an index, over 10^4 to 10^7 records, each the most
+ * memory that it had beside what the process had before. */
+#include "bench/bench.h"
+#include "io/convert.h"
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LENGTHS = 4, PATH_SIZE = 1024 };
+static const struct {
+    int64_t records;
+    const char *convert, *read, *index; /* names of figures */
+} lengths[LENGTHS] = {
+    {10000, "convert_mb_1e4", "read_mb_1e4", "index_mb_1e4"},
+    {100000, "convert_mb_1e5", "read_mb_1e5", "index_mb_1e5"},
+    {1000000, "convert_mb_1e6", "read_mb_1e6", "index_mb_1e6"},
+    {10000000, "convert_mb_1e7", "read_mb_1e7", "index_mb_1e7"},
+};
+
+/* ---- the most memory ---- */
+
+static double kilobytes_of(const char *field)
+{
+    char line[256], format[32];
+    long kb = 0;
+    snprintf(format, sizeof format, "%s: %%ld kB", field);
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, format, &kb) == 1) break;
+    if (status) fclose(status);
+    return (double)kb;
+}
+
+/* Forgets the peak; gives the memory at hand. */
+static double begin_peak(void)
+{
+    malloc_trim(0);
+    FILE *refs = fopen("/proc/self/clear_refs", "w");
+    if (refs) {
+        fputs("5", refs);
+        fclose(refs);
+    }
+    return kilobytes_of("VmRSS");
+}
+
+/* ---- what is done ---- */
+
+static bool write_csv(const char *path, int64_t records)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) return false;
+    fputs("id,score,word\n", file);
+    for (int64_t i = 0; i < records; i++)
+        fprintf(file, "%" PRId64 ",%" PRId64 ".5,w%" PRId64 "\n", i, i % 1000, i % 777);
+    return fclose(file) == 0;
+}
+
+static hr_status convert(const char *csv, const char *records, hr_error *err)
+{
+    static const char text[] = "int64: [id]\nfloat: [score]\nstring: [word]\n";
+    hr__schema_file schema = {0};
+    hr__convert_result result = {0};
+    hr__config *config;
+    char *input = (char *)(uintptr_t)csv;
+    HR_TRY(hr__config_parse("schema", text, sizeof text - 1, &config, err));
+    hr_status st = hr__schema_read(hr__config_root(config), &schema, err);
+    hr__config_free(config);
+    const hr__convert_opts opts = {.inputs = {&input, 1}, .schema = &schema, .out = records, .no_sync = true};
+    if (st == HR_OK) st = hr__convert(&opts, &result, err);
+    hr__convert_clear(&result);
+    hr__schema_clear(&schema);
+    return st;
+}
+
+static hr_status read_all(const char *records, pass *p)
+{
+    hr_iterator *it = bench_iterate(hr_batch(hr_tfrecord(records), 512), p);
+    const hr_element *e;
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) p->rows += hr_get_at(e, 0)->count;
+    if (st != HR_END) p->error = *hr_iterator_error(it);
+    hr_iterator_free(it);
+    return st == HR_END ? HR_OK : st;
+}
+
+static hr_status make_index(const char *records, hr_error *err)
+{
+    const hr_record_index_opts opts = {.struct_size = sizeof opts, .anew = true};
+    hr_record_index *index;
+    HR_TRY(hr_record_index_open_with(records, &opts, &index, err));
+    hr_record_index_free(index);
+    return HR_OK;
+}
+
+/* ---- the work ---- */
+
+/* Of one length: the three figures. */
+static hr_status measure(int length, const char *csv, const char *records, pass *p)
+{
+    double before = begin_peak();
+    HR_TRY(convert(csv, records, &p->error));
+    add_extra(p, lengths[length].convert, (kilobytes_of("VmHWM") - before) / 1024);
+    before = begin_peak();
+    HR_TRY(read_all(records, p));
+    add_extra(p, lengths[length].read, (kilobytes_of("VmHWM") - before) / 1024);
+    before = begin_peak();
+    HR_TRY(make_index(records, &p->error));
+    add_extra(p, lengths[length].index, (kilobytes_of("VmHWM") - before) / 1024);
+    return HR_OK;
+}
+
+static hr_status run_memory(pass *p, void *memory)
+{
+    (void)memory;
+    char csv[PATH_SIZE], records[PATH_SIZE];
+    snprintf(csv, sizeof csv, "%s/memory-%d.csv", p->folder, (int)getpid());
+    snprintf(records, sizeof records, "%s/memory-%d.tfrecord", p->folder, (int)getpid());
+    hr_status st = HR_OK;
+    for (int i = 0; i < LENGTHS && st == HR_OK; i++) {
+        if (!write_csv(csv, lengths[i].records))
+            st = hr_fail(&p->error, HR_UNAVAILABLE, "bench.memory", "%s: cannot be written", csv);
+        if (st == HR_OK) st = measure(i, csv, records, p);
+        unlink(csv);
+        unlink(records);
+    }
+    return st;
+}
+
+const work work_memory[] = {
+    {.name = "memory", .run = run_memory, .threads = 2, .once = true},
+    {0},
+};
