@@ -86,7 +86,8 @@ HR_API hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element *
  * caller's that holds one hr_iterator * or another: each keeps its place.
  *
  * Begins anew, or with another dataset of the same components (NULL: the same one, in a new run): whoever has `it` goes on
- * with it. Takes `ds`. Options as for hr_iterate. What was borrowed from it is no more. An error of the old run is gone. */
+ * with it. Takes `ds`. Options as for hr_iterate. What was borrowed from it is no more. An error of the old run is gone.
+ * No other thread may call hr_cancel(it) meanwhile. */
 HR_API hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts);
 #define hr_iterator_reset(...)                                                                                         \
     HR_CALL2_(hr_iterator_reset_with, hr_iterate_opts, __VA_ARGS__, .struct_size = sizeof(hr_iterate_opts))
