@@ -1,6 +1,7 @@
-/* The command line, read by a command's own list of flags; and the help, made from the same list. */
+/* The command line, read by a command's own list of flags. */
 #include "cli/flags.h"
 #include "base/config.h"
+#include "cli/help.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -18,8 +19,6 @@ struct command_call {
     given_flag *given;
     int arguments, givens;
 };
-
-static const flag help_flag = {FLAG_SWITCH, "help", 'h', NULL, "shows this text"};
 
 static const flag *flag_named(const command *c, const char *name, size_t size)
 {
@@ -252,22 +251,4 @@ int failed(const command_call *call, const hr_error *err)
     print_as_flags(call->command, text);
     fputc('\n', stderr);
     return FAILED;
-}
-
-static void print_flag(const flag *f)
-{
-    char left[64];
-    int used = f->letter ? snprintf(left, sizeof left, "-%c, ", f->letter) : snprintf(left, sizeof left, "    ");
-    snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", f->name, f->value ? " " : "",
-             f->value ? f->value : "");
-    printf("  %-26s %s\n", left, f->help);
-}
-
-void print_help(const command *c)
-{
-    printf("Usage: headrace %s [flags] %s\n\n%s\n\nFlags:\n", c->name, c->arguments, c->text);
-    for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) print_flag(f);
-    print_flag(&help_flag);
-    printf("\nExamples:\n%s\nExit code: 0 it worked, 1 it failed, 2 the command line was wrong, 130 Ctrl-C ended it.\n",
-           c->examples);
 }

@@ -5,6 +5,5 @@
 #include "cli/command.h"
 
 int run_command(const command *c, int argc, char **argv); /* gives the exit code */
-void print_help(const command *c);
 
 #endif

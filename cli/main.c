@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/help.h"
 #include <fcntl.h>
 #include <string.h>
 

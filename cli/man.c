@@ -1,12 +1,13 @@
 /* headrace man: the manual page, in the language of troff, made from the same descriptors as the help. */
 #include "cli/commands.h"
+#include "cli/help.h"
 #include <string.h>
 
 /* Text of the help as troff takes it: a backslash and a hyphen are escaped, and what would begin a request is not one. */
-static void print_text(const char *text)
+static void print_bytes(const char *text, size_t size)
 {
     bool begins = true;
-    for (; *text; text++) {
+    for (const char *end = text + size; text < end; text++) {
         if (begins && (*text == '.' || *text == '\'')) fputs("\\&", stdout);
         begins = *text == '\n';
         if (*text == '\\')
@@ -20,16 +21,12 @@ static void print_text(const char *text)
     }
 }
 
-/* An empty line begins a paragraph, which troff wants to be told. */
-static void print_paragraphs(const char *text)
+static void print_text(const char *text) { print_bytes(text, strlen(text)); }
+
+static void print_paragraph(const char *text, size_t size)
 {
-    for (const char *end; (end = strstr(text, "\n\n")); text = end + 2) {
-        char paragraph[2048];
-        snprintf(paragraph, sizeof paragraph, "%.*s", (int)(end - text), text);
-        print_text(paragraph);
-        puts("\n.PP");
-    }
-    print_text(text);
+    puts(".PP");
+    print_bytes(text, size);
     putchar('\n');
 }
 
@@ -54,8 +51,8 @@ static void print_command(const command *c)
 {
     printf(".SS headrace %s\n\\fBheadrace %s\\fR [flags] \\fI", c->name, c->name);
     print_text(c->arguments);
-    puts("\\fR\n.PP");
-    print_paragraphs(c->text);
+    puts("\\fR");
+    each_paragraph(c->text, print_paragraph);
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) print_flag(f);
     puts(".PP\nExamples:\n.PP\n.nf");
     print_text(c->examples);

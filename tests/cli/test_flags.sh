@@ -22,7 +22,8 @@ it_shows_help_on_standard_output() {
         local help=$out
         headrace help $name
         [ "$out" = "$help" ] || fail "help $name differs from $name --help"
-        [ "$(printf %s "$help" | wc -L)" -le 120 ] || fail "the help of $name has a line of more than 120 characters"
+        [ "$(printf %s "$help" | sed '/^Examples:/,$d' | wc -L)" -le 100 ] || fail "the help of $name has a line of more than 100 characters"
+        [ "$(printf %s "$help" | wc -L)" -le 120 ] || fail "$name has an example of more than 120 characters"
     done
 }
 
