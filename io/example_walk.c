@@ -7,7 +7,7 @@
 
 typedef struct entry {
     hr_view key;
-    hr__scan value;
+    hr__scan value; /* of the entry's bytes, what begins with its first value: a further one is joined to it */
 } entry;
 
 /* The entries of a map, found by key. */
@@ -17,9 +17,10 @@ typedef struct entries {
     size_t count, room, buckets;
 } entries;
 
-/* A Feature message: where the values of the kind that counts begin, and how many there are. */
+/* A Feature: where the values of the kind that counts begin, and how many there are. Of an entry they may go on in its
+ * further values. */
 typedef struct found {
-    hr__scan from;
+    hr__scan from, rest;
     uint32_t kind;
     int64_t count;
 } found;
@@ -96,14 +97,16 @@ static bool rehash(entries *e)
     return true;
 }
 
-static hr_status keep(entries *e, hr_view key, hr__scan value, hr_error *err)
+/* What it replaces comes in *replaced, which is empty otherwise. */
+static hr_status keep(entries *e, entry new, hr__scan *replaced, hr_error *err)
 {
     entry *grown = with_room(e->entry, &e->room, e->count + 1, sizeof *grown);
     if (grown) e->entry = grown;
     if (!grown || (2 * e->count >= e->buckets && !rehash(e))) return hr_no_memory(err, "the features of a record");
-    uint32_t *bucket = bucket_of(e, key);
+    uint32_t *bucket = bucket_of(e, new.key);
+    *replaced = *bucket ? e->entry[*bucket - 1].value : (hr__scan){NULL, NULL};
     if (!*bucket) *bucket = (uint32_t)++e->count;
-    e->entry[*bucket - 1] = (entry){key, value};
+    e->entry[*bucket - 1] = new;
     return HR_OK;
 }
 
@@ -113,26 +116,16 @@ static void forget(entries *e)
     if (e->buckets) memset(e->bucket, 0, e->buckets * sizeof *e->bucket);
 }
 
-static hr_status read_entry(entries *e, hr__scan bytes, hr_error *err)
+static hr_status read_entry(hr__scan bytes, entry *out, hr_error *err)
 {
     hr__field f;
-    hr_view key = {"", 0};
-    hr__scan value = {bytes.p, bytes.p};
+    *out = (entry){{"", 0}, {bytes.end, bytes.end}};
     while (bytes.p < bytes.end) {
+        const uint8_t *here = bytes.p;
         if (!hr__scan_field(&bytes, &f)) return malformed("a feature", err);
         if (f.type != HR__WIRE_BYTES) continue;
-        if (f.number == 1) key = (hr_view){(const char *)f.bytes.p, f.bytes.end - f.bytes.p};
-        if (f.number == 2) value = f.bytes;
-    }
-    return keep(e, key, value, err);
-}
-
-static hr_status read_map(entries *e, hr__scan map, hr_error *err)
-{
-    hr__field f;
-    while (map.p < map.end) {
-        if (!hr__scan_field(&map, &f)) return malformed("the map of features", err);
-        if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(read_entry(e, f.bytes, err));
+        if (f.number == 1) out->key = (hr_view){(const char *)f.bytes.p, f.bytes.end - f.bytes.p};
+        if (f.number == 2 && out->value.p == out->value.end) out->value.p = here;
     }
     return HR_OK;
 }
@@ -188,46 +181,81 @@ static bool read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
     return true;
 }
 
-/* The member of the oneof that stands last; what has the same kind is joined. */
-static bool count_values(hr__scan feature, found *out)
+/* Adds a Feature to what was found before it: the member of the oneof that stands last counts, and what has the same kind is
+ * joined. */
+static bool count_values(hr__scan feature, hr__scan rest, found *out)
 {
     hr__field f;
-    *out = (found){.from = feature, .kind = HR__KIND_NONE};
     while (feature.p < feature.end) {
         hr__scan here = feature;
         if (!hr__scan_field(&feature, &f)) return false;
         if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 3) continue;
-        if (f.number != out->kind) *out = (found){.from = here, .kind = f.number};
+        if (f.number != out->kind) *out = (found){.from = here, .rest = rest, .kind = f.number};
         if (!read_list(f.bytes, out->kind, NULL, &out->count)) return false;
     }
     return true;
 }
 
+/* The next value of an entry; false: there is no further one. */
+static bool next_value(hr__scan *entry, hr__scan *value)
+{
+    hr__field f;
+    while (entry->p < entry->end && hr__scan_field(entry, &f)) {
+        if (f.number != 2 || f.type != HR__WIRE_BYTES) continue;
+        *value = f.bytes;
+        return true;
+    }
+    return false;
+}
+
 static void store_values(const found *v, void *to)
 {
     hr__field f;
-    hr__scan feature = v->from;
     int64_t count = 0;
-    while (feature.p < feature.end && hr__scan_field(&feature, &f))
-        if (f.type == HR__WIRE_BYTES && f.number == v->kind) read_list(f.bytes, v->kind, to, &count);
+    hr__scan feature = v->from, rest = v->rest;
+    do {
+        while (feature.p < feature.end && hr__scan_field(&feature, &f))
+            if (f.type == HR__WIRE_BYTES && f.number == v->kind) read_list(f.bytes, v->kind, to, &count);
+    } while (next_value(&rest, &feature));
 }
 
-static hr_status add_found(hr_example_walk *w, hr__scan feature, hr_error *err)
+static found *new_found(hr_example_walk *w)
 {
     found *grown = with_room(w->found, &w->found_room, w->founds + 1, sizeof *grown);
-    if (!grown) return hr_no_memory(err, "the features of a record");
+    if (!grown) return NULL;
     w->found = grown;
-    return count_values(feature, &w->found[w->founds++]) ? HR_OK : malformed("a list of values", err);
+    w->found[w->founds] = (found){.kind = HR__KIND_NONE};
+    return &w->found[w->founds++];
 }
 
-/* The steps of a feature list. */
-static hr_status add_steps(hr_example_walk *w, hr__scan list, hr_error *err)
+/* The Feature of an entry. */
+static hr_status add_feature(hr_example_walk *w, hr__scan entry, hr_error *err)
+{
+    hr__scan feature;
+    found *found = new_found(w);
+    if (!found) return hr_no_memory(err, "the features of a record");
+    while (next_value(&entry, &feature))
+        if (!count_values(feature, entry, found)) return malformed("a list of values", err);
+    return HR_OK;
+}
+
+static hr_status add_step(hr_example_walk *w, hr__scan step, hr_error *err)
+{
+    found *found = new_found(w);
+    if (!found) return hr_no_memory(err, "the features of a record");
+    return count_values(step, (hr__scan){NULL, NULL}, found) ? HR_OK : malformed("a list of values", err);
+}
+
+/* The steps of an entry's feature list. */
+static hr_status add_steps(hr_example_walk *w, hr__scan entry, hr_error *err)
 {
     hr__field f;
-    while (list.p < list.end) {
-        if (!hr__scan_field(&list, &f)) return malformed("a feature list", err);
-        if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(add_found(w, f.bytes, err));
-    }
+    hr__scan list;
+    while (next_value(&entry, &list))
+        while (list.p < list.end) {
+            if (!hr__scan_field(&list, &f)) return malformed("a feature list", err);
+            if (f.number == 1 && f.type == HR__WIRE_BYTES) HR_TRY(add_step(w, f.bytes, err));
+        }
     return HR_OK;
 }
 
@@ -261,6 +289,23 @@ static hr_status make_tensors(hr_example_walk *w, hr_error *err)
 
 /* ---- the record ---- */
 
+/* An entry that a later one with its key replaces counts for nothing, but it must be well-formed. */
+static hr_status read_map(hr_example_walk *w, bool lists, hr__scan map, hr_error *err)
+{
+    hr__field f;
+    while (map.p < map.end) {
+        if (!hr__scan_field(&map, &f)) return malformed("the map of features", err);
+        if (f.number != 1 || f.type != HR__WIRE_BYTES) continue;
+        entry entry;
+        hr__scan replaced;
+        HR_TRY(read_entry(f.bytes, &entry, err));
+        HR_TRY(keep(lists ? &w->lists : &w->features, entry, &replaced, err));
+        w->founds = 0;
+        if (replaced.p < replaced.end) HR_TRY((lists ? add_steps : add_feature)(w, replaced, err));
+    }
+    return HR_OK;
+}
+
 static hr_status read_maps(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
 {
     const uint8_t *bytes = (const uint8_t *)record.data;
@@ -269,8 +314,9 @@ static hr_status read_maps(hr_example_walk *w, hr_view record, hr_example_conten
     while (example.p < example.end) {
         if (!hr__scan_field(&example, &f)) return malformed("a field", err);
         if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 2) continue;
-        *(f.number == 1 ? &out->has_features : &out->has_lists) = true;
-        HR_TRY(read_map(f.number == 1 ? &w->features : &w->lists, f.bytes, err));
+        const bool lists = f.number == 2;
+        *(lists ? &out->has_lists : &out->has_features) = true;
+        HR_TRY(read_map(w, lists, f.bytes, err));
     }
     return HR_OK;
 }
@@ -284,7 +330,7 @@ static hr_status count_all(hr_example_walk *w, hr_error *err)
     hr_example_list *list = with_room(w->list, &w->list_room, w->lists.count, sizeof *list);
     if (list) w->list = list;
     if (!feature || !list) return hr_no_memory(err, "the features of a record");
-    for (size_t i = 0; i < w->features.count; i++) HR_TRY(add_found(w, w->features.entry[i].value, err));
+    for (size_t i = 0; i < w->features.count; i++) HR_TRY(add_feature(w, w->features.entry[i].value, err));
     for (size_t i = 0; i < w->lists.count; i++) {
         const size_t before = w->founds;
         HR_TRY(add_steps(w, w->lists.entry[i].value, err));

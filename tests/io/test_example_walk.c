@@ -51,6 +51,48 @@ static void encodings_of_one_meaning_are_read_alike(void **state)
     hr_example_walk_free(walk);
 }
 
+/* A message that stands twice where it may stand once is joined. */
+static void values_of_one_entry_are_joined(void **state)
+{
+    (void)state;
+    static const char *const both[] = {
+        "0a130a110a016112051a030a010112051a030a0105",           /* twice the same kind */
+        "0a150a130a016112051a030a0101120012051a030a0105",       /* a Feature without a kind between them */
+        "0a180a160a0161120a0a030a01781a030a010112051a030a0105", /* another kind in front */
+    };
+    hr_example_walk *walk = hr_example_walk_new();
+    hr_example_contents c;
+    hr_error err;
+    char room[64];
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        assert_ok(hr_example_walk_record(walk, bytes_of(both[i], room), &c, &err), &err);
+        const int64_t *value = c.feature[0].values.data;
+        assert_int_equal(c.feature[0].values.count, 2);
+        assert_true(value[0] == 1 && value[1] == 5);
+    }
+    const hr_view lists = bytes_of("121a0a180a017712070a051a030a0101120a0a061a040a0205060a00", room);
+    assert_ok(hr_example_walk_record(walk, lists, &c, &err), &err);
+    assert_int_equal(c.list[0].steps, 3);
+    assert_int_equal(c.list[0].step[1].count, 2);
+    hr_example_walk_free(walk);
+}
+
+static void what_a_later_entry_replaces_must_be_sound(void **state)
+{
+    (void)state;
+    static const char *const broken[] = {
+        "0a180a0a0a016112051a030a01800a0a0a016112051a030a0105",
+        "12130a0c0a017712070a051a030a01800a030a0177",
+    };
+    hr_example_walk *walk = hr_example_walk_new();
+    hr_example_contents c;
+    hr_error err;
+    char room[64];
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+        assert_int_equal(hr_example_walk_record(walk, bytes_of(broken[i], room), &c, &err), HR_INVALID_ARGUMENT);
+    hr_example_walk_free(walk);
+}
+
 static void steps_of_lists_are_vectors_each(void **state)
 {
     (void)state;
@@ -153,6 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encodings_of_one_meaning_are_read_alike),
+        cmocka_unit_test(values_of_one_entry_are_joined),
+        cmocka_unit_test(what_a_later_entry_replaces_must_be_sound),
         cmocka_unit_test(steps_of_lists_are_vectors_each),
         cmocka_unit_test(many_keys_are_each_found_once),
         cmocka_unit_test(every_cut_is_refused_or_reads_as_less),
