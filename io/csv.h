@@ -128,7 +128,9 @@ typedef struct hr__csv_format {
 
 hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err); /* gives */
 void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
-/* Names all columns after the header of `path`, as strings, where no column was given. */
+/* The place in the file is one of those that are not wanted. */
+bool hr__csv_excludes(const hr__csv_format *format, int place);
+/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded. */
 hr_status hr__csv_format_from_header(hr__csv_format *format, const char *path, hr_error *err);
 
 /* ---- values (csv_value.c, csv_time.c) ---- */
@@ -169,12 +171,17 @@ hr_status hr__csv_read_names(const hr__csv_dialect *d, const char *file, const c
 
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {
-    int fields;      /* of a row: exactly, or, if columns were selected, at least */
-    bool exact;      /* more fields are an error */
-    bool skip_blank; /* an empty line is no row */
-    int *place;      /* a column's field, one a column of the format */
-    int *column_at;  /* a field's column, -1: not wanted; `fields` of them */
+    int fields, most; /* of a row: at least, at most; more are passed over if columns were selected, or are excluded */
+    bool skip_blank;  /* an empty line is no row */
+    int *place;       /* a column's field, one a column of the format */
+    int *column_at;   /* a field's column, -1: not wanted; `fields` of them */
 } hr__csv_layout;
+
+/* Whether a row may have so many fields. */
+static inline bool hr__csv_fits(const hr__csv_layout *l, int fields)
+{
+    return fields >= l->fields && fields <= l->most;
+}
 
 /* Makes the layout of a file, given its header row (NULL: it has none). `place` and `column_at` are one allocation. */
 hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *header, size_t size,

@@ -127,9 +127,9 @@ static bool put_scanned(hr__csv_parser *p, int n, int64_t row, const hr__csv_fie
 static bool settle_count(hr__csv_parser *p, int fields, int64_t row, hr__csv_wrong *w)
 {
     const hr__csv_layout *l = p->layout;
-    if (fields == l->fields || (fields > l->fields && !l->exact)) return true;
+    if (hr__csv_fits(l, fields)) return true;
     if (fields < l->fields && p->f->fill_short) return fill_row(p, fields, row, w);
-    if (fields > l->fields && p->f->cut_long) return p->sink->cut++, true;
+    if (fields > l->most && p->f->cut_long) return p->sink->cut++, true;
     hr__csv_say_count(l, fields, w);
     return false;
 }

@@ -224,15 +224,23 @@ void hr__csv_format_free(hr__csv_format *f)
 
 /* ---- columns that nobody described ---- */
 
+bool hr__csv_excludes(const hr__csv_format *f, int place)
+{
+    for (int i = 0; i < f->excludes; i++)
+        if (f->exclude[i] == place) return true;
+    return false;
+}
+
 /* An empty field of a column that nobody described is the empty string. */
 static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, hr_error *err)
 {
     f->column = hr_calloc((size_t)n->count, sizeof *f->column);
     if (!f->column) return hr_no_memory(err, "csv");
-    for (; f->columns < n->count; f->columns++) {
-        HR_TRY(copy_column(&(hr_csv_column){.name = n->name[f->columns], .dtype = HR_STRING}, &f->column[f->columns],
-                           err));
-        f->column[f->columns].has_default = true;
+    for (int i = 0; i < n->count; i++) {
+        if (hr__csv_excludes(f, i)) continue;
+        hr__csv_column *column = &f->column[f->columns++];
+        HR_TRY(copy_column(&(hr_csv_column){.name = n->name[i], .dtype = HR_STRING}, column, err));
+        column->has_default = true;
     }
     f->by_name = true;
     return check_names(f, err);

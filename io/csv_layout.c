@@ -1,6 +1,7 @@
 /* Where a file has the columns: by the names in its header, or by place. */
 #include "base/config.h"
 #include "io/csv.h"
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,13 +98,6 @@ static hr_status allocate_layout(const hr__csv_format *f, int fields, hr__csv_la
     return HR_OK;
 }
 
-static bool is_excluded(const hr__csv_format *f, int place)
-{
-    for (int i = 0; i < f->excludes; i++)
-        if (f->exclude[i] == place) return true;
-    return false;
-}
-
 /* Columns by place: as selected, or those that are not excluded, or all in order. */
 static hr_status layout_by_place(const hr__csv_format *f, hr__csv_layout *out, hr_error *err)
 {
@@ -114,12 +108,13 @@ static hr_status layout_by_place(const hr__csv_format *f, hr__csv_layout *out, h
     HR_TRY(allocate_layout(f, fields, out, err));
     int next = 0;
     for (int i = 0; i < f->columns; i++) {
-        while (f->exclude && is_excluded(f, next)) next++;
+        while (hr__csv_excludes(f, next)) next++;
         out->place[i] = f->select ? f->select[i] : next++;
         out->column_at[out->place[i]] = i;
     }
     out->fields = f->select ? fields : next;
-    out->exact = !f->select && !f->exclude;
+    while (hr__csv_excludes(f, next)) next++;
+    out->most = f->select ? INT_MAX : next;
     return HR_OK;
 }
 
@@ -127,7 +122,7 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
                                 hr_error *err)
 {
     HR_TRY(allocate_layout(f, n->count, out, err));
-    out->exact = !f->tf_compat || f->columns == n->count;
+    out->most = f->tf_compat && f->columns < n->count ? INT_MAX : n->count;
     for (int i = 0; i < f->columns; i++) {
         hr_status st = find_column(file, f->column[i].name, n, &out->place[i], err);
         if (st != HR_OK) {
@@ -136,7 +131,7 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
         }
         out->column_at[out->place[i]] = i;
     }
-    for (int i = n->count - 1; !out->exact && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
+    for (int i = n->count - 1; out->most == INT_MAX && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
     return HR_OK;
 }
 
@@ -154,7 +149,7 @@ hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const c
         if (header) HR_TRY(check_header(&f->dialect, file, header, size, NULL, err));
         HR_TRY(layout_by_place(f, out, err));
     }
-    out->skip_blank = !f->tf_compat && !f->keep_blank && (out->fields > 1 || !out->exact);
+    out->skip_blank = !f->tf_compat && !f->keep_blank && (out->most > 1 || f->exclude);
     return HR_OK;
 }
 

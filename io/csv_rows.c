@@ -26,7 +26,7 @@ static void take_rows(hr__csv_parser *p, uint32_t from, uint32_t before, const h
         const int64_t r = p->rows++;
         s->start[r] = start;
         s->first[r] = first;
-        if (fields == l->fields || (fields > l->fields && !l->exact)) continue;
+        if (hr__csv_fits(l, fields)) continue;
         s->first[r] = 0;
         hr__csv_set_bad(s, r);
     }

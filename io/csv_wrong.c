@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "io/csv_parser.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 /* What the text of a column stands for. */
@@ -66,7 +67,12 @@ void hr__csv_say_count(const hr__csv_layout *l, int fields, hr__csv_wrong *w)
 {
     w->kind = "csv.fields";
     w->field = w->column = -1;
-    snprintf(w->text, sizeof w->text, "expected %s%d fields, found %d", l->exact ? "" : "at least ", l->fields, fields);
+    if (l->most == INT_MAX)
+        snprintf(w->text, sizeof w->text, "expected at least %d fields, found %d", l->fields, fields);
+    else if (l->most > l->fields)
+        snprintf(w->text, sizeof w->text, "expected %d to %d fields, found %d", l->fields, l->most, fields);
+    else
+        snprintf(w->text, sizeof w->text, "expected %d fields, found %d", l->fields, fields);
 }
 
 void hr__csv_report(const hr__csv_parser *p, size_t at, size_t end, int64_t row, const hr__csv_wrong *w)

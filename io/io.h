@@ -365,7 +365,7 @@ typedef struct hr_csv_column {
 typedef struct hr_csv_opts {
     size_t struct_size;
     const hr_csv_column *columns; /* the columns that are wanted, in any order */
-    int column_count;             /* 0: all columns of the header, as strings */
+    int column_count;             /* 0: all columns of the header but .exclude_cols, as strings */
     bool no_header;               /* the columns then are those of the file, in its order */
     const char *delimiter;        /* one byte, default "," */
     bool no_quotes;               /* quotes are ordinary bytes */
@@ -373,8 +373,8 @@ typedef struct hr_csv_opts {
     bool keep_missing;            /* rows have `present` bits instead of errors and defaults */
     hr_compression compression;
     bool tf_compat;
-    /* Places of the columns in the file, from 0, one each, instead of names in the header; or those of the columns that
-     * are not wanted. */
+    /* Places of the columns in the file, from 0, one each, instead of names in the header: fields that a row has behind
+     * the last of them are passed over. Or those of the columns that are not wanted: any other must be a column. */
     const int *select_cols, *exclude_cols;
     int select_count, exclude_count;
     const char *quote;            /* one byte, default "\"" */

@@ -1,5 +1,7 @@
 /* zlib (RFC 1950): two bytes, a deflate stream, its Adler-32. Several of them in one file are read as one. */
+#include "base/text.h"
 #include "io/codecs/members.h"
+#include <string.h>
 
 static bool zlib_accepts(const unsigned char *head, size_t size)
 {
@@ -7,10 +9,18 @@ static bool zlib_accepts(const unsigned char *head, size_t size)
     return size < 2 || (head[0] << 8 | head[1]) % 31 == 0;
 }
 
-/* Two bytes say little ("X" and a tab pass): what follows must inflate, too. */
+static bool is_text(const unsigned char *head, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (head[i] < ' ' && !memchr("\t\n\v\f\r", head[i], 5)) return false;
+    return hr__utf8_sound((const char *)head, size) + 4 > size; /* a character may be cut at the end */
+}
+
+/* Two bytes say little ("X" and a tab pass, "80" does): what follows must inflate, too. Few bytes of text may do even
+ * that, but no stream is text. */
 static int zlib_bid(const unsigned char *head, size_t size)
 {
-    return zlib_accepts(head, size) ? hr__deflate_plausible(head, size, 2) : 0;
+    return zlib_accepts(head, size) && !is_text(head, size) ? hr__deflate_plausible(head, size, 2) : 0;
 }
 
 static int64_t zlib_header(const unsigned char *bytes, size_t size, const char **why)
