@@ -45,20 +45,20 @@ enum { ROWS_FOR_INFERENCE = 100 };
 /* In the order in which a column may widen. */
 static const hr_dtype widening[] = {HR_INT32, HR_INT64, HR_FLOAT, HR_DOUBLE, HR_STRING};
 
-/* TensorFlow's float test is value < inf: "inf" and "nan" are strings, "-inf" is a number. */
+/* TensorFlow's float test is value < inf, by NumPy: "inf" and "nan" are strings, "-inf" is a number; so are hexadecimal
+ * ones strings, and a float is a double that is rounded once more. */
 static int narrowest(hr_view text)
 {
     int32_t small;
     int64_t whole;
-    float single;
     double real;
     const size_t size = (size_t)text.size;
     if (hr__parse_int32(text.data, size, HR__NUMBER_DEFAULT, &small) == HR__PARSED) return 0;
     if (hr__parse_int64(text.data, size, HR__NUMBER_DEFAULT, &whole) == HR__PARSED) return 1;
-    const bool is_float = hr__parse_float(text.data, size, HR__NUMBER_DEFAULT, &single) == HR__PARSED;
-    if (is_float && single < __builtin_huge_valf()) return 2;
-    const bool is_double = hr__parse_double(text.data, size, HR__NUMBER_DEFAULT, &real) == HR__PARSED;
-    return is_double && real < __builtin_huge_val() ? 3 : 4;
+    if (memchr(text.data, 'x', size) || memchr(text.data, 'X', size)) return 4;
+    if (hr__parse_double(text.data, size, HR__NUMBER_DEFAULT, &real) != HR__PARSED) return 4;
+    if ((float)real < __builtin_huge_valf()) return 2;
+    return real < __builtin_huge_val() ? 3 : 4;
 }
 
 static bool is_null(const hr_csv_opts *o, hr_view text)

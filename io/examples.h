@@ -139,7 +139,7 @@ typedef struct hr_survey_opts {
 /* ---- schemas from data ---- */
 
 /* Finds the type of every field by looking at every record: gives *out. CSV: int64 if all values are whole numbers, else float if all are
- * numbers, else string; numbers with zeros in front and such that int64 cannot hold are text. Empty fields say nothing. */
+ * numbers, else string; numbers with zeros in front and such that int64 or float32 cannot hold are text. Empty fields say nothing. */
 HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
                                       hr_error *err);
 

@@ -1,10 +1,12 @@
 /* Types of fields from the data: every record is looked at. A type is decided by the first record that no narrower one
  * can hold, and that record is named. Empty fields say nothing. */
+#include "base/digits.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "io/feature_table.h"
 #include "io/survey.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,17 +32,25 @@ typedef struct slot {
 
 static int kind_of_dtype(hr_dtype dtype) { return dtype == HR_INT64 ? WHOLE : dtype == HR_FLOAT ? REAL : TEXT; }
 
-/* A number with zeros in front is a code, and one that int64 cannot hold is an id: both stay text, with all their digits. */
+static bool has_zeros_in_front(const char *p, const char *end)
+{
+    hr__trim(&p, &end);
+    if (p < end && (*p == '-' || *p == '+')) p++;
+    return end - p > 1 && p[0] == '0' && hr__is_digit(p[1]);
+}
+
+/* A number with zeros in front is a code, one that int64 cannot hold an id, and one beyond what float32 holds would become
+ * infinite: all stay text, with all their digits. */
 static int kind_of_text(hr_view v)
 {
     int64_t whole;
-    float real;
+    double real;
     const size_t size = (size_t)v.size;
-    const char *digits = v.data + (size > 0 && (v.data[0] == '-' || v.data[0] == '+'));
-    const bool code = v.data + size > digits + 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+    if (has_zeros_in_front(v.data, v.data + size)) return TEXT;
     hr__parsed parsed = hr__parse_int64(v.data, size, HR__NUMBER_DEFAULT, &whole);
-    if (parsed != HR__NO_NUMBER) return parsed == HR__PARSED && !code ? WHOLE : TEXT;
-    return !code && hr__parse_float(v.data, size, HR__NUMBER_DEFAULT, &real) == HR__PARSED ? REAL : TEXT;
+    if (parsed != HR__NO_NUMBER) return parsed == HR__PARSED ? WHOLE : TEXT;
+    if (hr__parse_double(v.data, size, HR__NUMBER_DEFAULT, &real) != HR__PARSED) return TEXT;
+    return isinf((float)real) && !isinf(real) ? TEXT : REAL;
 }
 
 static void put_sample(char sample[32], const hr_tensor *t, int64_t i)

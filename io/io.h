@@ -142,7 +142,7 @@ typedef struct hr_file_list {
     int64_t count;
 } hr_file_list;
 /* The files that match: *, ?, [a-z], [!a], \ before what is meant as it stands, as tf.io.gfile.glob: no braces, a star
- * crosses no slash and matches hidden names, folders match as files do. Several patterns are separated by '\n': one list,
+ * crosses no slash and matches hidden names, folders match as files do. ? and a set are one byte, in any locale. Several patterns are separated by '\n': one list,
  * sorted, with what several match as often. HR_NOT_FOUND if nothing matches. */
 HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err);
 /* The same with more than TensorFlow knows, where these characters stand for themselves:

@@ -219,15 +219,28 @@ static hr_status expand(char *pattern, size_t fixed, hr_file_list *out, hr_error
     return status;
 }
 
+/* TensorFlow takes no notice of slashes at the end, even of a file's name. */
+static bool is_there(const char *name)
+{
+    char path[4096];
+    hr_file_about about;
+    size_t size = strlen(name);
+    if (hr__path_about(name, &about)) return true;
+    while (size > 1 && name[size - 1] == '/') size--;
+    if (!name[size] || size >= sizeof path) return false;
+    memcpy(path, name, size);
+    path[size] = '\0';
+    return hr__path_about(path, &about);
+}
+
 /* Adds what one pattern matches. `literal`: one without special characters needs no file. */
 static hr_status match(const char *pattern, bool literal, hr_file_list *out, hr_error *err)
 {
     hr_status status = HR_OK;
-    hr_file_about about;
     size_t size = strlen(pattern), plain = strcspn(pattern, special);
     if (size == 0) return HR_OK;
     if (plain == size) {
-        if (literal || hr__path_about(pattern, &about)) put(out, pattern, &status, err);
+        if (literal || is_there(pattern)) put(out, pattern, &status, err);
         return status;
     }
     char *path = hr_malloc(size + 3);

@@ -44,6 +44,20 @@ static void make_csv_dataset_finds_the_types_of_columns(void **state)
     hr_iterator_free(it);
 }
 
+static void odd_numbers_have_the_types_that_tensorflow_finds(void **state)
+{
+    (void)state;
+    static const char text[] = "hex,beyond,wide,huge,inf,minus,plus\n"
+                               "0x1F,3.4028235677973366e38,1e39,1e400,inf,-inf,+7\n";
+    static const hr_dtype want[] = {HR_STRING, HR_DOUBLE, HR_DOUBLE, HR_STRING, HR_STRING, HR_FLOAT, HR_INT32};
+    write_file("odd.csv", text, sizeof text - 1);
+    hr_dataset *ds = hr_make_csv_dataset("odd.csv", 8, NULL);
+    const hr_schema *schema = hr_dataset_schema(ds);
+    assert_int_equal(schema->fields, 7);
+    for (int c = 0; c < 7; c++) assert_int_equal(schema->field[c].dtype, want[c]);
+    hr_dataset_unref(ds);
+}
+
 static void without_epochs_it_goes_on_for_ever_in_full_batches(void **state)
 {
     (void)state;
@@ -212,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(make_csv_dataset_finds_the_types_of_columns),
+        cmocka_unit_test(odd_numbers_have_the_types_that_tensorflow_finds),
         cmocka_unit_test(without_epochs_it_goes_on_for_ever_in_full_batches),
         cmocka_unit_test(what_is_wrong_sticks_to_the_dataset),
         cmocka_unit_test(its_files_have_the_same_columns_in_any_order),

@@ -73,6 +73,8 @@ static void lists_are_sorted_by_bytes_and_walk_level_by_level(void **state)
     files_are("d/sub", "d/sub ");
     files_are("d/sub/", "d/sub/ ");
     files_are("d/su*/", "d/sub ");
+    files_are("top//", "top// ");
+    files_are("none/", "");
     files_are("d//a-1", "d//a-1 ");
     files_are("d/../e/*", "d/../e/a-1 ");
     files_are("d/a\\*", "d/a* ");

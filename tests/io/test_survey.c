@@ -43,6 +43,13 @@ static void every_csv_value_counts_and_empty_ones_say_nothing(void **state)
                            "    - zip  # string first in record 0: \"01\"\n"
                            "    - big  # string first in record 1: \"9223372036854775808\"\n"
                            "    - none  # no value anywhere\n");
+    write_string("b.csv", "spaced,wide,inf\n 1,1e38,-inf\n 07,1e39,nan\n");
+    assert_schema("b.csv", "schema:\n"
+                           "  float:\n"
+                           "    - inf  # float first in record 0: \"-inf\"\n"
+                           "  string:\n"
+                           "    - spaced  # string first in record 1: \" 07\"\n"
+                           "    - wide  # string first in record 1: \"1e39\"\n");
 }
 
 static void json_rows_give_kinds_lengths_and_conflicts(void **state)
