@@ -126,13 +126,11 @@ static int read_policy(const command_call *call, hr_policy *policy)
 static int read_flags(const command_call *call, conversion *c)
 {
     hr__convert_opts *o = &c->opts;
-    o->separator = flag_text(call, "separator");
-    if (o->separator && strlen(o->separator) != 1)
-        return usage_error(call, "--separator: expected one byte, found \"%s\"", o->separator);
     o->from = flag_text(call, "from");
     o->to = flag_text(call, "to");
     o->csv = &c->csv.opts;
     int code = read_csv_flags(call, &c->csv);
+    o->separator = c->csv.opts.separator;
     if (code == 0) code = read_policy(call, &o->policy);
     if (code == 0) code = read_output(call, o);
     return code ? code : read_split(call, c);
@@ -231,7 +229,6 @@ static const flag flags[] = {
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
     {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: none, of one file by its name"},
-    {FLAG_TEXT, "separator", 0, "C", "between several values in a field of CSV that is written"},
     CSV_FLAGS,
     {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
     {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},
@@ -249,9 +246,16 @@ const command command_convert = {
         "order:\n"
         "CSV with a header line, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
         "tf.Example.\n"
-        "A CSV needs a schema, which names the fields and their types; otherwise a schema chooses features, and "
-        "without\n"
-        "one all of them are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
+        "Without --schema the types of a CSV are found in a pass over all its rows before, which standard input does "
+        "not "
+        "allow. A schema also chooses the features of other formats; without one all of them are kept. A field without "
+        "a "
+        "value is left out of an Example. FILE - is standard input.\n\n"
+        "A CSV holds what Examples do if lists have a --separator, and --quoted-never-missing tells an empty string "
+        "from a "
+        "missing value when it is read; but a feature without values is as a missing one there, and a NaN has no bits "
+        "of its "
+        "own. What cannot be written in a format is an error, as a list without --separator.\n\n"
         "OUT is a folder for shards, OUT/data-00000-of-00001.tfrecord, over which rows are dealt in their order; "
         "or one\n"
         "file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz behind it; or -. "
@@ -270,6 +274,7 @@ const command command_convert = {
         "  headrace convert 'logs/*.jsonl.gz' --out logs --max-shard-bytes 256M --resume\n"
         "  headrace convert clicks.csv --out clicks.tfrecord --index --resume\n"
         "  headrace convert people.tfrecord -o people.csv --separator ';'\n"
+        "  headrace convert people.csv -o people.tfrecord --separator ';' --quoted-never-missing\n"
         "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
     .flags = flags,
     .least_arguments = 1,

@@ -27,12 +27,14 @@ int read_csv_flags(const command_call *call, csv_flags *out)
     hr_csv_opts *o = &out->opts;
     *o = (hr_csv_opts){.struct_size = sizeof *o,
                        .no_quotes = flag_given(call, "no-quotes"),
+                       .quoted_never_missing = flag_given(call, "quoted-never-missing"),
                        .comment = flag_text(call, "comment"),
                        .skip_lines = flag_number(call, "skip-lines", 0),
                        .fill_short_rows = flag_given(call, "fill-short-rows"),
                        .cut_long_rows = flag_given(call, "cut-long-rows"),
                        .check_utf8 = flag_given(call, "check-utf8")};
     int code = read_byte(call, "delimiter", &o->delimiter);
+    if (code == 0) code = read_byte(call, "separator", &o->separator);
     if (code == 0) code = read_byte(call, "quote", &o->quote);
     if (code == 0) code = read_byte(call, "escape", &o->escape);
     return code ? code : read_missing(call, out);

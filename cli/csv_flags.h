@@ -9,6 +9,9 @@ enum { CSV_NA_VALUES = 64 };
 #define CSV_FLAGS                                                                                                      \
     {FLAG_TEXT, "delimiter", 0, "C", "between the fields of a row of CSV; default ,"},                                 \
         {FLAG_REPEATED, "na-value", 0, "TEXT", "counts as missing in a CSV, besides an empty field; may be repeated"}, \
+        {FLAG_SWITCH, "quoted-never-missing", 0, NULL,                                                                 \
+         "\"\" in CSV that is read is an empty string; default: missing"},                                             \
+        {FLAG_TEXT, "separator", 0, "C", "between the values of a field of CSV; default: a field is one value"},       \
         {FLAG_TEXT, "quote", 0, "C", "around fields of CSV that is read; default \""},                                 \
         {FLAG_SWITCH, "no-quotes", 0, NULL, "quotes in CSV that is read are ordinary bytes"},                          \
         {FLAG_TEXT, "escape", 0, "C", "in CSV that is read: the byte behind it means itself"},                         \

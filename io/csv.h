@@ -116,6 +116,7 @@ typedef struct hr__csv_format {
     bool header, by_name, keep_missing, keep_blank, quoted_never_missing, strings_never_missing, check_utf8, tf_compat;
     bool fill_short, cut_long; /* rows of another number of fields */
     bool lists;                /* a column has a separator */
+    char separator;            /* of columns that nobody described; 0: none */
     int64_t skip_lines, skip_rows;
     char *comment;         /* what the dialect borrows */
     char *label;           /* name of the component that is the label; NULL: none */

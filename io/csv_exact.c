@@ -81,7 +81,8 @@ hr__csv_verdict hr__csv_put_value(hr__csv_parser *p, int c, int64_t row, const c
     const bool as_is = size == 0 || !(quoted || p->f->dialect.escapes);
     hr_view view = as_is ? (hr_view){text, (int64_t)size} : unquote(p, text, size);
     const bool missing = hr__csv_is_missing(p->f, column, view.data, (size_t)view.size, quoted);
-    if (column->separator) return missing || view.size == 0 ? HR__CSV_GOOD : put_list(p, c, row, view);
+    const bool no_value = missing || (view.size == 0 && !(quoted && p->f->quoted_never_missing));
+    if (column->separator) return no_value ? HR__CSV_GOOD : put_list(p, c, row, view);
     if (missing) return put_missing(p, c, row);
     return put_one(p, column, view, (char *)p->sink->column[c].values + (size_t)row * column->width);
 }

@@ -115,11 +115,13 @@ static hr_status check_names(const hr__csv_format *f, hr_error *err)
 
 static hr_status copy_columns(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
 {
+    HR_TRY(hr__csv_one_byte("separator", o->separator, 0, &f->separator, err));
     f->column = hr_calloc((size_t)o->column_count + 1, sizeof *f->column);
     if (!f->column) return hr_no_memory(err, "csv");
     for (; f->columns < o->column_count; f->columns++) {
         hr__csv_column *column = &f->column[f->columns];
         hr_status st = copy_column(&o->columns[f->columns], column, err);
+        if (!column->separator && !column->has_default) column->separator = f->separator;
         f->lists |= column->separator != 0;
         if (st == HR_OK) continue;
         f->columns++; /* half made: free it, too */
@@ -145,11 +147,12 @@ static hr_status copy_words(const hr_csv_opts *o, hr__csv_format *f, hr_error *e
 static hr_status copy_dialect(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
 {
     HR_TRY(hr__csv_dialect_make(o, &f->dialect, err));
+    bool same = f->separator && f->separator == f->dialect.delimiter;
     for (int i = 0; i < f->columns; i++)
-        if (f->column[i].separator && f->column[i].separator == f->dialect.delimiter)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
-                           "csv: expected a .separator other than the delimiter, got '%c' for both",
-                           f->dialect.delimiter);
+        same |= f->column[i].separator && f->column[i].separator == f->dialect.delimiter;
+    if (same)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.delimiter",
+                       "csv: expected a .separator other than the delimiter, got '%c' for both", f->dialect.delimiter);
     if (!o->comment) return HR_OK;
     f->dialect.comment = f->comment = hr_strdup(o->comment);
     return f->comment ? HR_OK : hr_no_memory(err, "csv");
@@ -231,7 +234,7 @@ bool hr__csv_excludes(const hr__csv_format *f, int place)
     return false;
 }
 
-/* An empty field of a column that nobody described is the empty string. */
+/* An empty field of a column that nobody described is the empty string, or the empty list. */
 static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, hr_error *err)
 {
     f->column = hr_calloc((size_t)n->count, sizeof *f->column);
@@ -240,8 +243,10 @@ static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, h
         if (hr__csv_excludes(f, i)) continue;
         hr__csv_column *column = &f->column[f->columns++];
         HR_TRY(copy_column(&(hr_csv_column){.name = n->name[i], .dtype = HR_STRING}, column, err));
-        column->has_default = true;
+        column->separator = f->separator;
+        column->has_default = !f->separator;
     }
+    f->lists = f->separator != 0;
     f->by_name = true;
     return check_names(f, err);
 }

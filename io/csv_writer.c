@@ -108,8 +108,6 @@ static hr_status put_list(hr_csv_writer *w, int c, const hr_tensor *t, int64_t f
         hr_view text = text_of(t, i, room);
         if (text.size > 0 && memchr(text.data, w->separator, (size_t)text.size))
             return fail(w, c, "csv.separator", "expected values without the separator, found one with it", err);
-        if (text.size == 0 && last - first == 1)
-            return fail(w, c, "csv.separator", "expected no list of one empty string: it reads back as no value", err);
         if (i > first) hr__text_byte(&w->cell, w->separator);
         hr__text_bytes(&w->cell, text.data, (size_t)text.size);
     }

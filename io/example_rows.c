@@ -104,16 +104,21 @@ static inline char *put_template(const template *t, char *p, size_t size)
     return value;
 }
 
-/* The same where a template will not do. */
-static char *put_long(const template *t, char *p, size_t size)
+/* All in front of the `list` bytes of a list. */
+static char *put_entry(const template *t, char *p, size_t list)
 {
-    size_t list = hr__headed(size), feature = hr__headed(list);
+    const size_t feature = hr__headed(list);
     p = hr__put_head(p, HR__TAG_1, hr__headed(t->key_size) + hr__headed(feature));
     p = hr__put_head(p, HR__TAG_1, t->key_size);
     memcpy(p, t->key, t->key_size);
     p = hr__put_head(p + t->key_size, HR__TAG_2, feature);
-    p = hr__put_head(p, kind_tag(t->dtype), list);
-    return hr__put_head(p, HR__TAG_1, size);
+    return hr__put_head(p, kind_tag(t->dtype), list);
+}
+
+/* The same where a template will not do. */
+static char *put_long(const template *t, char *p, size_t size)
+{
+    return hr__put_head(put_entry(t, p, hr__headed(size)), HR__TAG_1, size);
 }
 
 static inline char *put_front(const template *t, char *p, size_t size)
@@ -161,6 +166,60 @@ static inline char *put_value(const template *t, const hr_column *c, int64_t row
     }
 }
 
+/* ---- lists ---- */
+
+static char *put_strings(const template *t, const hr_view *value, int64_t count, char *p)
+{
+    size_t size = 0;
+    for (int64_t i = 0; i < count; i++) size += hr__headed((size_t)value[i].size);
+    p = put_entry(t, p, size);
+    for (int64_t i = 0; i < count; i++) {
+        p = hr__put_head(p, HR__TAG_1, (size_t)value[i].size);
+        if (value[i].size > 0) memcpy(p, value[i].data, (size_t)value[i].size);
+        p += value[i].size;
+    }
+    return p;
+}
+
+static char *put_floats(const template *t, const hr_column *c, int64_t from, int64_t end, char *p)
+{
+    const size_t size = (size_t)(end - from) * sizeof(float);
+    p = hr__put_head(put_entry(t, p, hr__headed(size)), HR__TAG_1, size);
+    for (int64_t i = from; i < end; i++, p += sizeof(float)) {
+        const bool narrow = t->dtype == HR_FLOAT;
+        const float value = narrow ? ((const float *)c->values)[i] : (float)((const double *)c->values)[i];
+        memcpy(p, &value, sizeof value);
+    }
+    return p;
+}
+
+static uint64_t whole_number(hr_dtype dtype, const void *values, int64_t i)
+{
+    if (dtype == HR_BOOL) return ((const bool *)values)[i];
+    if (dtype == HR_INT32) return (uint64_t)(int64_t)((const int32_t *)values)[i];
+    return ((const uint64_t *)values)[i];
+}
+
+static char *put_whole_numbers(const template *t, const hr_column *c, int64_t from, int64_t end, char *p)
+{
+    size_t size = 0;
+    for (int64_t i = from; i < end; i++) size += hr__varint_size(whole_number(t->dtype, c->values, i));
+    p = hr__put_head(put_entry(t, p, hr__headed(size)), HR__TAG_1, size);
+    for (int64_t i = from; i < end; i++) p = hr__put_varint(p, whole_number(t->dtype, c->values, i));
+    return p;
+}
+
+static char *put_list(const template *t, const hr_column *c, int64_t row, char *p)
+{
+    const int64_t from = c->splits[0][row], end = c->splits[0][row + 1];
+    if (from == end) return p;
+    if (t->dtype == HR_STRING) return put_strings(t, (const hr_view *)c->values + from, end - from, p);
+    if (t->dtype == HR_FLOAT || t->dtype == HR_DOUBLE) return put_floats(t, c, from, end, p);
+    return put_whole_numbers(t, c, from, end, p);
+}
+
+/* ---- rows ---- */
+
 /* The head in front of the features is as long as their size asks for: mostly three bytes. */
 char *hr__write_row(const hr__row_writer *w, const hr_column *column, int64_t row, char *to)
 {
@@ -168,7 +227,10 @@ char *hr__write_row(const hr__row_writer *w, const hr_column *column, int64_t ro
     for (int i = 0; i < w->count; i++) {
         const template *t = &w->t[i];
         const hr_column *c = &column[t->column];
-        if (!c->present || c->present[row / 64] >> row % 64 & 1) p = put_value(t, c, row, p);
+        if (c->splits[0])
+            p = put_list(t, c, row, p);
+        else if (!c->present || c->present[row / 64] >> row % 64 & 1)
+            p = put_value(t, c, row, p);
     }
     const size_t size = (size_t)(p - begin);
     if (hr__varint_size(size) != 2) memmove(to + 1 + hr__varint_size(size), begin, size);

@@ -385,7 +385,7 @@ typedef struct hr_csv_opts {
     bool keep_blank_lines;        /* a blank line is a row of one empty field */
     const char *const *na_values; /* count as missing, too */
     int na_value_count;
-    bool quoted_never_missing;  /* "" is an empty string and "NA" is NA; default: missing without the quotes or with */
+    bool quoted_never_missing;  /* "" is an empty string, or a list of one, "NA" is NA; default: missing all the same */
     bool strings_never_missing; /* an empty field of a string column is the empty string, NA is NA */
     const char *const *true_values;  /* of bool columns; default: true and 1, in any case. Given: these, exactly */
     const char *const *false_values; /* default: false and 0 */
@@ -398,6 +398,7 @@ typedef struct hr_csv_opts {
     /* hr_csv only: of rows that are wrong, which are left out; HR_RESYNC is as HR_SKIP. A quarantine file holds their text, line,
      * column and reason. A budget ends the pipeline as soon as all threads together have seen more. */
     hr_policy policy;
+    const char *separator; /* one byte: of all columns that have neither one of their own nor a default */
 } hr_csv_opts;
 
 /* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like `records`.
@@ -405,8 +406,9 @@ typedef struct hr_csv_opts {
 HR_API hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err);
 
 /* Writes CSV that hr_csv reads back as the same rows. Quotes stand only where they are needed: around a text with a
- * delimiter, a quote or a line end in it, around the empty string and what looks like a missing value. Floats are written
- * as the shortest text that reads back as the same bits, bools as true and false. */
+ * delimiter, a quote or a line end in it, around the empty string and what looks like a missing value: by
+ * .quoted_never_missing they read back as they were. Floats are written as the shortest text that reads back as the same
+ * bits, but a NaN as nan; bools as true and false. */
 typedef struct hr_csv_writer hr_csv_writer;
 typedef struct hr_csv_writer_opts {
     size_t struct_size;

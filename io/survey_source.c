@@ -185,6 +185,9 @@ void hr__survey_scratch_free(hr__survey_scratch *s)
 
 typedef struct csv_look {
     hr__survey_scratch *scratch;
+    const hr__csv_format *format;
+    hr_column *column;
+    int64_t *room; /* of lists: how many values a column has room for */
     hr_status status;
     hr_error *err;
 } csv_look;
@@ -199,6 +202,20 @@ static void *more_memory(size_t size, void *user)
     return b->data;
 }
 
+static bool grow_list(int c, int64_t count, void *user)
+{
+    csv_look *look = user;
+    hr_column *column = &look->column[c];
+    const size_t width = look->format->column[c].width;
+    if (count <= look->room[c]) return true;
+    void *values = more_memory(2 * (size_t)count * width, look);
+    if (!values) return false;
+    if (column->count > 0) memcpy(values, column->values, (size_t)column->count * width);
+    column->values = values;
+    look->room[c] = 2 * count;
+    return true;
+}
+
 static void note_failure(int64_t row, const hr_error *error, void *user)
 {
     csv_look *look = user;
@@ -208,28 +225,47 @@ static void note_failure(int64_t row, const hr_error *error, void *user)
     if (look->err) *look->err = *error;
 }
 
-/* A value of a column as an Example has it: bools and int32 as int64, in *wide. */
-static hr_tensor value_of(hr_dtype dtype, const hr_column *column, int64_t row, int64_t *wide)
+/* ---- rows of CSV ---- */
+
+static bool is_narrow(hr_dtype dtype) { return dtype == HR_BOOL || dtype == HR_INT32; }
+
+/* Bools and int32 become int64, as an Example has them; what lies where a value is missing is looked at by nobody. */
+static hr_status widen(csv_look *look, int c)
 {
-    const void *v = (const char *)column->values + (size_t)row * hr_dtype_size(dtype);
-    if (dtype == HR_BOOL) *wide = *(const bool *)v;
-    if (dtype == HR_INT32) *wide = *(const int32_t *)v;
-    if (dtype == HR_BOOL || dtype == HR_INT32) return hr_tensor_of(HR_INT64, HR_SHAPE(1), wide);
-    return hr_tensor_of(dtype, HR_SHAPE(1), v);
+    hr_column *column = &look->column[c];
+    const hr_dtype dtype = look->format->column[c].dtype;
+    if (!is_narrow(dtype)) return HR_OK;
+    int64_t *wide = more_memory((size_t)column->count * sizeof *wide, look);
+    if (!wide) return hr_no_memory(look->err, "rows of a CSV");
+    for (int64_t i = 0; i < column->count; i++)
+        wide[i] = dtype == HR_BOOL ? ((const uint8_t *)column->values)[i] : ((const int32_t *)column->values)[i];
+    column->values = wide;
+    return HR_OK;
 }
 
-static hr_status note_rows(const hr__survey *survey, int slot, const hr__survey_piece *p, const hr_column *column,
-                           hr_example_feature *feature, int64_t *wide, hr_error *err)
+/* The values of a field; false: it is missing, or a list without any. */
+static bool values_of(const csv_look *look, int c, int64_t row, hr_tensor *out)
 {
-    const hr__csv_format *f = p->format;
+    const hr_column *column = &look->column[c];
+    const hr_dtype of_file = look->format->column[c].dtype, dtype = is_narrow(of_file) ? HR_INT64 : of_file;
+    if (column->present && !(column->present[row / 64] >> row % 64 & 1)) return false;
+    const int64_t from = column->splits[0] ? column->splits[0][row] : row;
+    const int64_t count = column->splits[0] ? column->splits[0][row + 1] - from : 1;
+    *out = hr_tensor_of(dtype, HR_SHAPE(count), (const char *)column->values + (size_t)from * hr_dtype_size(dtype));
+    return count > 0;
+}
+
+static hr_status note_rows(const hr__survey *survey, int slot, const hr__survey_piece *p, const csv_look *look,
+                           hr_example_feature *feature, hr_error *err)
+{
     hr__survey_place place = p->place;
     for (int64_t r = 0; r < p->block.rows; r++) {
         hr_example_contents contents = {.feature = feature, .has_features = true};
-        for (int c = 0; c < f->columns; c++) {
-            if (column[c].present && !(column[c].present[r / 64] >> r % 64 & 1)) continue;
-            const hr_view key = {f->column[c].name, (int64_t)strlen(f->column[c].name)};
-            const hr_tensor value = value_of(f->column[c].dtype, &column[c], r, &wide[c]);
-            feature[contents.features++] = (hr_example_feature){key, value};
+        for (int c = 0; c < look->format->columns; c++) {
+            const char *name = look->format->column[c].name;
+            hr_example_feature *next = &feature[contents.features];
+            next->key = (hr_view){name, (int64_t)strlen(name)};
+            contents.features += values_of(look, c, r, &next->values);
         }
         place.record = p->block.record + r;
         HR_TRY(survey->note(survey->slot[slot], &place, &contents, err));
@@ -237,24 +273,39 @@ static hr_status note_rows(const hr__survey *survey, int slot, const hr__survey_
     return HR_OK;
 }
 
+/* Room for the rows: of lists, for where they end. */
+static hr_status make_columns(csv_look *look, int64_t rows)
+{
+    const size_t columns = (size_t)look->format->columns;
+    look->column = more_memory(columns * sizeof *look->column, look);
+    look->room = more_memory(columns * sizeof *look->room, look);
+    if (!look->column || !look->room) return hr_no_memory(look->err, "rows of a CSV");
+    for (size_t c = 0; c < columns; c++) {
+        const hr__csv_column *of = &look->format->column[c];
+        void *here = more_memory((size_t)(rows + 1) * (of->separator ? sizeof(int32_t) : of->width), look);
+        if (!here) return hr_no_memory(look->err, "rows of a CSV");
+        look->room[c] = 0;
+        look->column[c] = (hr_column){.values = here, .count = rows};
+        if (of->separator) look->column[c] = (hr_column){.splits = {here}};
+        if (of->separator) look->column[c].splits[0][0] = 0;
+    }
+    return HR_OK;
+}
+
 static hr_status look_at_csv(const hr__survey *survey, int slot, hr__survey_scratch *s, const hr__survey_piece *p,
                              hr_error *err)
 {
-    csv_look look = {.scratch = s, .err = err};
-    const size_t columns = (size_t)p->format->columns, rows = (size_t)p->block.rows;
+    csv_look look = {.scratch = s, .format = p->format, .err = err};
     if (!s->csv) s->csv = hr_malloc(hr__csv_scratch_size());
-    hr_column *column = more_memory(columns * sizeof *column, &look);
-    hr_example_feature *feature = more_memory(columns * sizeof *feature, &look);
-    int64_t *wide = more_memory(columns * sizeof *wide, &look);
-    if (!s->csv || !column || !feature || !wide) return hr_no_memory(err, "rows of a CSV");
-    memset(column, 0, columns * sizeof *column);
-    for (size_t c = 0; c < columns; c++)
-        if (!(column[c].values = more_memory(rows * p->format->column[c].width + PAD, &look)))
-            return hr_no_memory(err, "rows of a CSV");
-    hr__csv_sink sink = {.column = column, .bytes = more_memory, .failed = note_failure, .user = &look};
+    hr_example_feature *feature = more_memory(((size_t)p->format->columns + 1) * sizeof *feature, &look);
+    if (!s->csv || !feature) return hr_no_memory(err, "rows of a CSV");
+    HR_TRY(make_columns(&look, p->block.rows));
+    hr__csv_sink sink = {
+        .column = look.column, .bytes = more_memory, .grow = grow_list, .failed = note_failure, .user = &look};
     HR_TRY(hr__csv_parse(p->format, p->layout, p->place.path, &p->block, s->csv, &sink, err));
     if (look.status != HR_OK) return look.status;
-    return note_rows(survey, slot, p, column, feature, wide, err);
+    for (int c = 0; c < p->format->columns; c++) HR_TRY(widen(&look, c));
+    return note_rows(survey, slot, p, &look, feature, err);
 }
 
 static hr_status look_at_records(const hr__survey *survey, int slot, hr__survey_scratch *s, const hr__survey_piece *p,

@@ -3,19 +3,29 @@
 #include "io/framing.h"
 #include <string.h>
 
-enum { PAD = 64 };
+/* "-1;" takes ten bytes: in lists, no text takes more than this many times its size. */
+enum { PAD = 64, LIST_BYTES = 4 };
 
 struct more_bytes {
     struct more_bytes *next;
     char data[];
 };
 
+/* The values of a column of lists. */
+typedef struct list_values {
+    void *values;
+    size_t room;
+} list_values;
+
 /* What a piece keeps from file to file. */
 typedef struct csv_piece {
     char *text;
     size_t text_room;
     hr__csv_block block;
+    const hr__csv_format *format; /* of the file at hand */
     hr_column *column;
+    list_values *list; /* a column each */
+    int lists;
     char *values;
     size_t values_room;
     void *scratch;
@@ -50,6 +60,8 @@ void hr__csv_piece_free(void *memory)
     csv_piece *own = memory;
     if (!own) return;
     free_bytes(own);
+    for (int c = 0; c < own->lists; c++) hr_free(own->list[c].values);
+    hr_free(own->list);
     hr_free(own->text);
     hr_free(own->column);
     hr_free(own->values);
@@ -64,8 +76,10 @@ static hr_status make(const hr__csv_source *source, hr__convert_piece *piece, hr
     if (!own) return hr_no_memory(err, "convert");
     own->piece = piece;
     own->column = hr_calloc((size_t)source->format->columns + 1, sizeof *own->column);
+    own->list = hr_calloc((size_t)source->format->columns + 1, sizeof *own->list);
+    own->lists = own->list ? source->format->columns : 0;
     own->scratch = hr_malloc(hr__csv_scratch_size());
-    return own->column && own->scratch ? HR_OK : hr_no_memory(err, "convert");
+    return own->column && own->list && own->scratch ? HR_OK : hr_no_memory(err, "convert");
 }
 
 hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *piece, const hr__csv_block *block,
@@ -94,6 +108,19 @@ static void *more_bytes(size_t size, void *user)
     bytes->next = own->bytes;
     own->bytes = bytes;
     return bytes->data;
+}
+
+static bool grow_list(int c, int64_t count, void *user)
+{
+    csv_piece *own = user;
+    list_values *list = &own->list[c];
+    const size_t size = (size_t)count * own->format->column[c].width;
+    if (size <= list->room) return true;
+    void *values = hr_realloc(list->values, 2 * size + PAD);
+    if (!values) return false;
+    *list = (list_values){values, 2 * size};
+    own->column[c].values = values;
+    return true;
 }
 
 /* A row that the policy passes over, or the failure that ends all. */
@@ -128,19 +155,29 @@ static bool is_rejected(const csv_piece *own, int64_t row)
     return own->rejected && own->rejected[row / 64] >> row % 64 & 1;
 }
 
+/* Of its values; of lists, of their splits. */
+static size_t column_size(const hr__csv_column *column, size_t rows)
+{
+    const size_t size = column->separator ? (rows + 1) * sizeof(int32_t) : rows * column->width;
+    return (size + 2 * PAD) / PAD * PAD;
+}
+
 /* A column starts a cache line behind where the one before ends, so that columns never lie a multiple of 4096 apart by
  * themselves. */
 static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, hr_error *err)
 {
+    const hr__csv_format *f = own->format = source->format;
     const size_t rows = (size_t)own->block.rows;
     size_t size = 0;
-    for (int c = 0; c < source->format->columns; c++)
-        size += (rows * source->format->column[c].width + 2 * PAD) / PAD * PAD;
+    for (int c = 0; c < f->columns; c++) size += column_size(&f->column[c], rows);
     if (!grow(&own->values, &own->values_room, size)) return hr_no_memory(err, "convert: rows");
     size = 0;
-    for (int c = 0; c < source->format->columns; c++) {
-        own->column[c] = (hr_column){.values = own->values + size, .count = own->block.rows};
-        size += (rows * source->format->column[c].width + 2 * PAD) / PAD * PAD;
+    for (int c = 0; c < f->columns; c++) {
+        void *here = own->values + size;
+        own->column[c] = (hr_column){.values = here, .count = own->block.rows};
+        if (f->column[c].separator) own->column[c] = (hr_column){.values = own->list[c].values, .splits = {here}};
+        if (f->column[c].separator) own->column[c].splits[0][0] = 0;
+        size += column_size(&f->column[c], rows);
     }
     return HR_OK;
 }
@@ -148,7 +185,8 @@ static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, h
 static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
 {
     csv_piece *own = piece->own;
-    hr__csv_sink sink = {.column = own->column, .bytes = more_bytes, .failed = note_failure, .user = own};
+    hr__csv_sink sink = {
+        .column = own->column, .bytes = more_bytes, .grow = grow_list, .failed = note_failure, .user = own};
     HR_TRY(lay_out_columns(source, own, &piece->err));
     HR_TRY(clear_rejected(source, own, &piece->err));
     HR_TRY(hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err));
@@ -159,6 +197,7 @@ static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
 
 static bool is_there(const hr_column *column, int64_t row)
 {
+    if (column->splits[0]) return column->splits[0][row + 1] > column->splits[0][row];
     return !column->present || column->present[row / 64] >> row % 64 & 1;
 }
 
@@ -175,8 +214,10 @@ static hr_status find_split(const hr__convert_plan *plan, hr__convert_piece *pie
     *test = false;
     if (source->split < 0) return HR_OK;
     const hr_column *column = &((csv_piece *)piece->own)->column[source->split];
-    if (!is_there(column, row)) return hr__convert_no_split(plan->opts, source->path, piece, row);
-    *test = hr__convert_is_test(plan->opts, ((const int64_t *)column->values)[row]);
+    const int64_t at = column->splits[0] ? column->splits[0][row] : row;
+    const bool several = column->splits[0] && column->splits[0][row + 1] - at > 1;
+    if (several || !is_there(column, row)) return hr__convert_no_split(plan->opts, source->path, piece, row);
+    *test = hr__convert_is_test(plan->opts, ((const int64_t *)column->values)[at]);
     return HR_OK;
 }
 
@@ -197,7 +238,8 @@ static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
     const hr__csv_source *source = piece->source;
     const csv_piece *own = piece->own;
     const size_t rows = (size_t)own->block.rows;
-    const size_t room = rows * (hr__row_writer_room(source->writer) + HR__RECORD_FRAME) + own->block.size;
+    const size_t bytes = source->format->lists ? LIST_BYTES * own->block.size : own->block.size;
+    const size_t room = rows * (hr__row_writer_room(source->writer) + HR__RECORD_FRAME) + bytes;
     HR_TRY(hr__piece_reserve(piece, room, rows, &piece->err));
     for (int64_t r = 0; r < own->block.rows; r++) {
         bool test;

@@ -116,6 +116,11 @@ static void csv_gives_lists_as_ragged_components(void **state)
         if (strcmp(line->what, "csv: comment lines") == 0) comments = (int)line->count;
     assert_int_equal(comments, (ROWS + 8) / 9);
     hr_iterator_free(it);
+    it = iterate(hr_csv("lists.csv", .separator = ";", .comment = "#", .escape = "\\"), (way){.workers = 2});
+    for (int row = 0; row < 3; row++) assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_int_equal(hr_get(e, "tags")->count, 3);
+    assert_int_equal(hr_get(e, "id")->count, 1);
+    hr_iterator_free(it);
 }
 
 /* ---- what hr_csv_writer writes is read back ---- */
