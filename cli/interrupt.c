@@ -1,5 +1,6 @@
 /* Ctrl-C: the first one asks for a clean stop, the second ends the process. A thread waits for the signals, so that no
- * call of any other thread is interrupted. */
+ * call of any other thread is interrupted; but a library may have threads of its own since before main (OpenBLAS has), which
+ * block nothing: they run a handler that does the same. */
 #include "cli/command.h"
 #include <signal.h>
 #include <stdatomic.h>
@@ -8,12 +9,24 @@
 
 static atomic_bool seen;
 
+static void note_signal(int number)
+{
+    (void)number;
+    if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
+}
+
 static void wait_for_signals(void *arg)
 {
     const sigset_t *set = arg;
     int number;
-    while (sigwait(set, &number) == 0)
-        if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
+    while (sigwait(set, &number) == 0) note_signal(number);
+}
+
+static void catch_signal(int number, sigset_t *set)
+{
+    struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+    sigaddset(set, number);
+    sigaction(number, &action, NULL);
 }
 
 /* Under nohup it is ignored, and stays so. */
@@ -29,9 +42,9 @@ void catch_interrupt(void)
     static uv_thread_t thread;
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    if (!hangup_is_ignored()) sigaddset(&set, SIGHUP);
+    catch_signal(SIGINT, &set);
+    catch_signal(SIGTERM, &set);
+    if (!hangup_is_ignored()) catch_signal(SIGHUP, &set);
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any worker starts: they inherit it */
     if (uv_thread_create(&thread, wait_for_signals, &set) != 0) pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
