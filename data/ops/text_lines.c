@@ -43,7 +43,7 @@ static hr_status line_too_long(const byte_source *s, hr_error *err)
     return HR_INVALID_ARGUMENT;
 }
 
-/* TensorFlow drops every CR; here it is part of the line unless it stands before the LF. */
+/* TensorFlow drops every CR, and an end of the file that is none but CRs; here it is part of the line unless it stands before the LF. */
 static int64_t drop_crs(char *line, int64_t size)
 {
     int64_t kept = 0;
@@ -67,6 +67,7 @@ static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool las
             length = drop_crs(line, length);
         else if (end && length > 0 && line[length - 1] == '\r')
             length--;
+        if (tf_compat && !end && length == 0) break;
         view[rows->rows] = (hr_view){line, length};
     }
     return at;

@@ -41,6 +41,12 @@ static void every_cr_goes_in_tf_compat(void **state)
     (void)state;
     write_file("crs", "a\rb\r\n\r\nc\r", 9);
     assert_strings(hr_options(hr_text_lines("crs"), .tf_compat = true), (way){0}, "[ab][][c]");
+    write_file("only-crs", "a\n\r\r", 4);
+    for (int64_t rows = 1; rows < 3; rows++) {
+        const way by = {.unit_rows = rows};
+        assert_strings(hr_options(hr_text_lines("only-crs\ncrs"), .tf_compat = true), by, "[a][ab][][c]");
+    }
+    assert_strings(hr_text_lines("only-crs"), (way){0}, "[a][\r\r]");
 }
 
 static void a_line_longer_than_a_piece_comes_whole(void **state)
