@@ -125,6 +125,10 @@ bool hr__csv_parse_time(hr_csv_time unit, const char *text, size_t size, int64_t
         if (!take(&c, 'T') && !take(&c, 't') && !take(&c, ' ')) return false;
         if (!take_time(&c, units[unit].digits, &seconds, &parts)) return false;
     }
-    return !__builtin_mul_overflow(days * SECONDS_A_DAY + seconds, units[unit].parts, &whole) &&
-           !__builtin_add_overflow(whole, parts, out);
+    seconds += days * SECONDS_A_DAY;
+    if (seconds < 0 && parts > 0) { /* towards zero, or the first second that nanoseconds reach would not fit */
+        seconds++;
+        parts -= units[unit].parts;
+    }
+    return !__builtin_mul_overflow(seconds, units[unit].parts, &whole) && !__builtin_add_overflow(whole, parts, out);
 }

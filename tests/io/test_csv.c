@@ -351,6 +351,11 @@ static void a_time_that_is_none_is_an_error(void **state)
     for (size_t i = 0; i < sizeof time / sizeof *time; i++)
         if (hr__csv_parse_time(HR_CSV_MILLISECONDS, time[i], strlen(time[i]), &value)) fail_msg("a time: %s", time[i]);
     assert_false(hr__csv_parse_time(HR_CSV_NANOSECONDS, "2262-04-12", 10, &value));
+    assert_true(hr__csv_parse_time(HR_CSV_NANOSECONDS, "1677-09-21T00:12:43.145224192", 29, &value));
+    assert_true(value == INT64_MIN);
+    assert_false(hr__csv_parse_time(HR_CSV_NANOSECONDS, "1677-09-21T00:12:43.145224191", 29, &value));
+    assert_true(hr__csv_parse_time(HR_CSV_MILLISECONDS, "1969-12-31T23:59:59.5", 21, &value));
+    assert_int_equal(value, -500);
     hr_csv_opts opts = {COLUMNS({.name = "d", .dtype = HR_INT64, .time = HR_CSV_DATE}), .no_header = true};
     reads_as("2023-02-29\n", &opts,
              "t.csv:1: column 'd' (field 0): expected a date (2024-02-29), got \"2023-02-29\"; if it means missing, "
