@@ -21,8 +21,9 @@ typedef enum hr_compression {
     HR_NONE,
     HR_GZIP,
     HR_ZLIB,
-    HR_LZ4,  /* frames of 256 KiB, which an index can begin at; so are the next ones */
-    HR_ZSTD, /* HR_UNIMPLEMENTED where the library was built without libzstd */
+    /* Frames of 256 KiB, which an index can begin at. Nothing of a damaged one is given: it may decode to what was never written. */
+    HR_LZ4,
+    HR_ZSTD, /* the same; HR_UNIMPLEMENTED where the library was built without libzstd */
 } hr_compression;
 
 /* TensorFlow's compression_type: "" (none), "GZIP", "ZLIB", exactly so; our own "LZ4", "ZSTD". False: no such one. */

@@ -115,9 +115,9 @@ static hr_status meet(hr_record_reader *r, hr_status status)
         status = hr__record_pass_over(r->in, r->policy, r->limit, &damage, &r->damage, &r->error);
         if (status < 0) return status;
         r->record++;
+        HR_TRY(hr__policy_budget(r->policy, path, r->damage.errors, r->record, &damage, &r->error));
     }
-    const bool end = status == HR_END;
-    HR_TRY(hr__policy_budget(r->policy, path, r->damage.errors, r->record, end ? NULL : &damage, &r->error));
+    if (status == HR_END) HR_TRY(hr__policy_budget(r->policy, path, r->damage.errors, r->record, NULL, &r->error));
     return status;
 }
 

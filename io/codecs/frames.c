@@ -1,17 +1,27 @@
 /* Frames behind each other, read to the end of the file: a cut, a wrong checksum, or anything that is no frame is an
- * error, behind all bytes that came before it. */
+ * error, behind all bytes that came before it. Of a frame as small as ours nothing is handed out before its checksum was found
+ * right: damaged ones may decode to what was never written. Of others, which may be as long as their file, blocks come out as
+ * they are decoded. */
 #include "io/codecs/frames.h"
 #include <string.h>
 
-enum { FRAME = 256 * 1024 /* bytes in one that we write: small enough to begin at, large enough to pack well */ };
+enum {
+    FRAME = 256 * 1024, /* bytes in one that we write: small enough to begin at, large enough to pack well */
+    BLOCK = 4 << 20     /* no block is larger; what others put between frames may be */
+};
 
 typedef struct decoder {
     const hr__frame_form *form;
     void *library;
     bool inside; /* a frame */
     int64_t frames;
-    int64_t began;              /* offset in the file of the frame at hand */
-    uint64_t made;              /* of all frames */
+    int64_t began; /* offset in the file of the frame at hand */
+    uint64_t made; /* of all frames */
+    size_t ahead;  /* bytes that the library asked for */
+    bool full;     /* it had no more room, so it may hold what it has not handed out */
+    bool small;    /* the frame at hand is handed out whole */
+    char *whole;   /* a small frame on its way out: bytes [begin, end) */
+    size_t begin, end;
     int64_t declared, in_frame; /* bytes of the frame at hand: as its head says, -1: it does not; as they came */
     hr__begin_fn *begins;
     void *user;
@@ -29,7 +39,8 @@ static hr_status lacking(const hr__frame_form *form, hr_error *err)
 
 static hr_status damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
 {
-    return hr__codec_damaged((hr__codec_place){d->form->name, "frame", d->frames, at, d->made}, kind, err, what);
+    const uint64_t given = d->made - (d->small ? (uint64_t)d->in_frame : 0);
+    return hr__codec_damaged((hr__codec_place){d->form->name, "frame", d->frames, at, given}, kind, err, what);
 }
 
 static hr_status cut(const decoder *d, const hr__window *raw, hr_error *err)
@@ -54,41 +65,89 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
     d->began = raw->offset;
     if (d->begins) d->begins(d->user, raw->offset, (int64_t)d->made);
     d->form->decoder_reset(d->library);
-    d->declared = d->form->declares ? d->form->declares((const unsigned char *)data, size) : -1;
+    d->declared = d->form->declares((const unsigned char *)data, size);
+    d->small = d->declared >= 0 && d->declared <= FRAME;
     d->in_frame = 0;
+    d->ahead = HR__FRAME_LEAST;
+    d->full = false;
     d->inside = true;
     return HR_OK;
+}
+
+/* Lends what the library is given at once: up to the end of a block, so that all of it is handed out before a fault of what
+ * follows, and that where a fault is met depends on the file alone. */
+static hr_status look(const decoder *d, hr__window *raw, const char **data, size_t *size, hr_error *err)
+{
+    const size_t block = d->ahead > d->form->block_head ? d->ahead - d->form->block_head : d->ahead;
+    const size_t want = d->full ? 0 : block < BLOCK ? block : BLOCK;
+    const hr_status status = hr__window_peek(raw, want, data, size, err);
+    if (*size > want) *size = want;
+    return *size > 0 || d->full ? HR_OK : status;
 }
 
 static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     const char *data, *why = "";
     size_t size;
-    HR_TRY(hr__window_peek(raw, 1, &data, &size, err));
+    HR_TRY(look(d, raw, &data, &size, err));
     hr__flow flow = {(const unsigned char *)data, size, (unsigned char *)to, room};
-    const hr__framed result = d->form->decode(d->library, &flow, &why);
+    const hr__framed result = d->form->decode(d->library, &flow, &d->ahead, &why);
     const size_t made = room - flow.room, used = size - flow.in_size;
     hr__window_consume(raw, used);
     d->made += made;
+    d->in_frame += (int64_t)made;
     *got += made;
     if (result == HR__FRAME_CORRUPT) return damaged(d, raw->offset, "stream.corrupt", err, why);
     if (result == HR__FRAME_CHECKSUM) return damaged(d, raw->offset, "stream.checksum", err, why);
-    d->in_frame += (int64_t)made;
-    if (result == HR__FRAME_DONE && d->declared >= 0 && d->in_frame != d->declared)
+    const bool stuck = result == HR__FRAME_MORE && made == 0 && used == 0 && !d->full;
+    d->full = made == room;
+    if (d->declared >= 0 && (result == HR__FRAME_DONE ? d->in_frame != d->declared : d->in_frame > d->declared))
         return damaged(d, raw->offset, "stream.corrupt", err, "the frame holds other than as many bytes as it says");
     if (result == HR__FRAME_DONE) {
         d->inside = false;
         d->frames++;
     }
-    return result == HR__FRAME_MORE && made == 0 && used == 0 ? cut(d, raw, err) : HR_OK;
+    return stuck ? cut(d, raw, err) : HR_OK;
+}
+
+/* All of a small frame: where it belongs if there is room, and for a byte too many. */
+static hr_status read_whole(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+{
+    const bool fits = room > (size_t)d->declared;
+    if (!fits && !d->whole && !(d->whole = hr_malloc(FRAME + 1))) return hr_no_memory(err, "decompressing");
+    size_t made = 0;
+    while (d->inside)
+        HR_TRY(read_frame(d, raw, (fits ? to : d->whole) + made, (size_t)d->declared + 1 - made, &made, err));
+    if (fits) *got += made;
+    d->begin = 0;
+    d->end = fits ? 0 : made;
+    return HR_OK;
+}
+
+static void hand_out(decoder *d, char *to, size_t room, size_t *got)
+{
+    const size_t size = d->end - d->begin < room ? d->end - d->begin : room;
+    memcpy(to, d->whole + d->begin, size);
+    d->begin += size;
+    *got += size;
+}
+
+static hr_status read_on(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+{
+    if (!d->inside) return begin_frame(d, raw, err);
+    return d->small ? read_whole(d, raw, to, room, got, err) : read_frame(d, raw, to, room, got, err);
 }
 
 static hr_status decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
-    while (status == HR_OK && *got < room)
-        status = d->inside ? read_frame(d, raw, to + *got, room - *got, got, err) : begin_frame(d, raw, err);
+    while (status == HR_OK && *got < room) {
+        if (d->begin < d->end)
+            hand_out(d, to + *got, room - *got, got);
+        else
+            status = read_on(d, raw, to + *got, room - *got, got, err);
+    }
     return status;
 }
 
@@ -123,6 +182,7 @@ static void decoder_free(void *decoder_)
     decoder *d = decoder_;
     if (!d) return;
     d->form->decoder_free(d->library);
+    hr_free(d->whole);
     hr_free(d);
 }
 

@@ -8,20 +8,21 @@
 
 typedef enum hr__framed { HR__FRAME_MORE, HR__FRAME_DONE, HR__FRAME_CORRUPT, HR__FRAME_CHECKSUM } hr__framed;
 
-enum { HR__FRAME_HEAD = 18 /* no frame's head is longer */ };
+enum { HR__FRAME_LEAST = 5, HR__FRAME_HEAD = 18 /* no frame's head is shorter, or longer */ };
 
 /* Of a format whose library this build lacks, the first two alone. */
 typedef struct hr__frame_form {
     const char *name; /* "lz4"; the library is liblz4 */
     bool (*accepts)(const unsigned char *head, size_t size);
 
-    /* How many bytes a frame that begins so says it holds; -1: it does not say, or the head is cut. NULL: the library holds
-     * frames to what they say. */
+    /* How many bytes a frame that begins so says it holds; -1: it does not say, or the head is cut. */
     int64_t (*declares)(const unsigned char *head, size_t size);
     void *(*decoder_new)(void); /* NULL: no memory */
     void (*decoder_reset)(void *decoder);
-    /* Good bytes come out before a fault, which *why then names. DONE: the frame, with its checksum, is whole. */
-    hr__framed (*decode)(void *decoder, hr__flow *flow, const char **why);
+    /* A fault, which *why then names, takes with it what came of the same call. *ahead: how many bytes to give next, the head of a
+     * block behind them included, `block_head` bytes. DONE: the frame, with its checksum, is whole. */
+    hr__framed (*decode)(void *decoder, hr__flow *flow, size_t *ahead, const char **why);
+    size_t block_head;
     void (*decoder_free)(void *decoder);
 
     void *(*encoder_new)(int level);

@@ -1,4 +1,5 @@
 /* LZ4 frames, as `lz4` reads and writes them. The library's stable interface allocates by malloc alone. */
+#include "base/bytes.h"
 #include "io/codecs/frames.h"
 #include <lz4frame.h>
 #include <string.h>
@@ -15,6 +16,14 @@ static int lz4_bid(const unsigned char *head, size_t size)
 
 /* ---- decoding ---- */
 
+static int64_t declares(const unsigned char *head, size_t size)
+{
+    enum { FLAGS = 4, SAYS_SIZE = 8, CONTENT_SIZE = 6, BEHIND = 14 };
+    if (size < BEHIND || lz4_bid(head, size) == 0 || !(head[FLAGS] & SAYS_SIZE)) return -1;
+    const uint64_t declared = hr__get64((const char *)head + CONTENT_SIZE);
+    return declared <= INT64_MAX ? (int64_t)declared : -1;
+}
+
 static void *decoder_new(void)
 {
     LZ4F_dctx *d = NULL;
@@ -23,7 +32,7 @@ static void *decoder_new(void)
 
 static void decoder_reset(void *decoder) { LZ4F_resetDecompressionContext(decoder); }
 
-static hr__framed decode(void *decoder, hr__flow *flow, const char **why)
+static hr__framed decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
 {
     size_t made = flow->room, used = flow->in_size;
     const size_t left = LZ4F_decompress(decoder, flow->out, &made, flow->in, &used, NULL);
@@ -35,6 +44,7 @@ static hr__framed decode(void *decoder, hr__flow *flow, const char **why)
     flow->in_size -= used;
     flow->out += made;
     flow->room -= made;
+    *ahead = left;
     return left == 0 ? HR__FRAME_DONE : HR__FRAME_MORE;
 }
 
@@ -76,9 +86,11 @@ static size_t encode(void *encoder, const void *data, size_t size, void *to, siz
 static const hr__frame_form form = {
     .name = "lz4",
     .accepts = lz4_accepts,
+    .declares = declares,
     .decoder_new = decoder_new,
     .decoder_reset = decoder_reset,
     .decode = decode,
+    .block_head = 4,
     .decoder_free = decoder_free,
     .encoder_new = encoder_new,
     .bound = bound,

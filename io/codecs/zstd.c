@@ -32,7 +32,7 @@ static void *decoder_new(void) { return ZSTD_createDCtx(); }
 
 static void decoder_reset(void *decoder) { ZSTD_DCtx_reset(decoder, ZSTD_reset_session_only); }
 
-static hr__framed decode(void *decoder, hr__flow *flow, const char **why)
+static hr__framed decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
 {
     ZSTD_inBuffer in = {flow->in, flow->in_size, 0};
     ZSTD_outBuffer out = {flow->out, flow->room, 0};
@@ -41,6 +41,7 @@ static hr__framed decode(void *decoder, hr__flow *flow, const char **why)
     flow->in_size -= in.pos;
     flow->out += out.pos;
     flow->room -= out.pos;
+    *ahead = left;
     if (!ZSTD_isError(left)) return left == 0 ? HR__FRAME_DONE : HR__FRAME_MORE;
     *why = ZSTD_getErrorName(left);
     return ZSTD_getErrorCode(left) == ZSTD_error_checksum_wrong ? HR__FRAME_CHECKSUM : HR__FRAME_CORRUPT;
@@ -76,6 +77,7 @@ static const hr__frame_form form = {
     .decoder_new = decoder_new,
     .decoder_reset = decoder_reset,
     .decode = decode,
+    .block_head = 3,
     .decoder_free = decoder_free,
     .encoder_new = encoder_new,
     .bound = bound,

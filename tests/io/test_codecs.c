@@ -474,6 +474,78 @@ static void a_frame_that_says_more_than_it_holds_is_refused(void **state)
     hr_input_free(in);
 }
 
+/* How many bytes come out of a file before the damage that it ends in, whatever the buffer. */
+static size_t read_damaged(const char *path, char *out, hr_error *err)
+{
+    static const size_t buffers[] = {0, 300, 4096, 1 << 20};
+    size_t first = 0;
+    for (int i = 0; i < 4; i++) {
+        hr_input *in;
+        const hr_input_opts opts = {.struct_size = sizeof opts, .buffer_size = buffers[i]};
+        const hr_error before = *err;
+        const char *data;
+        size_t size, got = 0;
+        assert_ok(hr_input_open_with(path, &opts, &in, err), err);
+        while (hr_input_peek(in, 1, &data, &size, err) == HR_OK) {
+            assert_true(size > 0);
+            memcpy(out + got, data, size);
+            got += size;
+            hr_input_consume(in, size);
+        }
+        hr_input_free(in);
+        if (i == 0) first = got;
+        assert_int_equal(got, first);
+        assert_int_equal(err->offset, got);
+        if (i > 0) assert_string_equal(err->text, before.text);
+    }
+    return first;
+}
+
+/* A bit is wrong somewhere in the second of our frames, maybe in its checksum: it may decode to anything. */
+static void nothing_of_a_damaged_frame_is_handed_out(void **state)
+{
+    (void)state;
+    enum { FRAME = 256 * 1024, SIZE = 3 * FRAME };
+    char *text = malloc(SIZE), *out = malloc(SIZE), *file = malloc(2 * (size_t)SIZE);
+    assert_true(text && out && file);
+    make_text(text, SIZE, 12);
+    FOR_EACH_CODEC(c)
+    {
+        if (!hr__codec_of(c)->frames) continue;
+        const size_t size = pack(c, text, SIZE, file);
+        for (size_t at = size / 5 * 2; at < size / 5 * 3; at += size / 40) {
+            hr_error err = {0};
+            file[at] ^= 1;
+            write_file("damaged", file, size);
+            assert_int_equal(read_damaged("damaged", out, &err), FRAME);
+            assert_memory_equal(out, text, FRAME);
+            file[at] ^= 1;
+        }
+    }
+    free(text);
+    free(out);
+    free(file);
+}
+
+/* A frame as others write it, which does not say how much it holds: a block as it is, and behind it one that cannot be. */
+static void blocks_before_a_fault_come_out(void **state)
+{
+    (void)state;
+    enum { HEAD = 11, BLOCK = 60000 };
+    static const unsigned char head[HEAD] = {0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, 0x60, 0xea, 0x00, 0x80};
+    static char text[BLOCK], out[BLOCK], file[HEAD + BLOCK + 4];
+    make_text(text, BLOCK, 13);
+    memcpy(file, head, HEAD);
+    memcpy(file + HEAD, text, BLOCK);
+    memset(file + HEAD + BLOCK, 0x7f, 4);
+    write_file("others.lz4", file, sizeof file);
+    hr_error err = {0};
+    assert_int_equal(read_damaged("others.lz4", out, &err), BLOCK);
+    assert_memory_equal(out, text, BLOCK);
+    assert_string_equal(err.kind, "stream.corrupt");
+    assert_int_equal(err.compressed_offset, HEAD + BLOCK);
+}
+
 static void frames_of_every_level_can_be_begun_at(void **state)
 {
     (void)state;
@@ -534,6 +606,8 @@ int main(void)
         cmocka_unit_test(engines_give_the_same_of_damaged_files),
         cmocka_unit_test(what_comes_before_an_error_is_the_same_in_pieces_of_any_size),
         cmocka_unit_test(a_frame_that_says_more_than_it_holds_is_refused),
+        cmocka_unit_test(nothing_of_a_damaged_frame_is_handed_out),
+        cmocka_unit_test(blocks_before_a_fault_come_out),
         cmocka_unit_test(frames_of_every_level_can_be_begun_at),
         cmocka_unit_test(every_cut_and_every_flipped_bit_is_noticed_or_harmless),
         cmocka_unit_test(a_long_peek_into_a_cut_stream_lends_the_good_bytes_with_the_error),

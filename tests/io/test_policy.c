@@ -254,6 +254,17 @@ static void a_budget_says_how_many_of_how_many(void **state)
     assert_non_null(strstr(err.text, "expected at most 2 errors, got 3 in 9 records; the last: f:528: record 8: "));
     assert_int_equal(err.offset, 8 * FRAME);
 
+    write_damaged("last",
+                  (const int[]){3 * FRAME + 30, 19 * FRAME + 30, -1}); /* behind the one too many, nothing is left */
+    opts.policy.max_errors = 1;
+    assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_non_null(strstr(err.text, "got 2 in 20 records; the last: last:1254: record 19: "));
+    assert_int_equal(err.offset, 19 * FRAME);
+    assert_int_equal(truncate("last", RECORDS * FRAME - 1), 0);
+    assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_int_equal(err.record, 19);
+    assert_int_equal(err.offset, 19 * FRAME);
+
     opts.policy.max_errors = 0;
     opts.policy.max_error_share = 0.15;
     assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_END);
