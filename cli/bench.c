@@ -1,6 +1,6 @@
 /* headrace bench: how fast an input is by itself, without a model behind it: that of a training file, or a pipeline. */
 #include "cli/training.h"
-#include <cjson/cJSON.h>
+#include "cli/json_line.h"
 
 typedef struct figures {
     int64_t rows, batches;
@@ -41,14 +41,15 @@ static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 static void print_as_json(const figures *f)
 {
-    cJSON *top = cJSON_CreateObject();
-    cJSON_AddNumberToObject(top, "rows", (double)f->rows);
-    cJSON_AddNumberToObject(top, "batches", (double)f->batches);
-    cJSON_AddNumberToObject(top, "seconds", f->seconds);
-    cJSON_AddNumberToObject(top, "rows_per_s", ratio((double)f->rows, f->seconds));
-    cJSON_AddNumberToObject(top, "us_per_row", ratio(f->seconds * 1e6, (double)f->rows));
-    cJSON_AddNumberToObject(top, "first_batch_s", f->first_batch);
-    print_json(top);
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "rows", f->rows);
+    json_count(&top, "batches", f->batches);
+    json_number(&top, "seconds", f->seconds);
+    json_number(&top, "rows_per_s", ratio((double)f->rows, f->seconds));
+    json_number(&top, "us_per_row", ratio(f->seconds * 1e6, (double)f->rows));
+    json_number(&top, "first_batch_s", f->first_batch);
+    json_end(&top);
 }
 
 static void print_text(const figures *f, bool explain)

@@ -103,12 +103,8 @@ bool interrupted(void);
 
 /* ---- standard output ---- */
 
-/* One line of JSON: takes the cJSON object. */
-struct cJSON;
-void print_json(struct cJSON *object);
-/* A string that may hold any bytes: those that are not UTF-8 become U+FFFD. */
-void add_text(struct cJSON *object, const char *name, const char *text, size_t size);
 hr_status output_error(hr_error *err); /* HR_OK, or why standard output could not be written */
-bool output_is_unwanted(void);         /* the reader left: what he did not want is no failure */
+void fail_output(int number);          /* something could not be printed at all, for this errno */
+bool output_is_unwanted(void);         /* the reader has left: what it did not want is no failure */
 
 #endif

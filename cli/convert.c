@@ -1,8 +1,8 @@
 /* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the summary. */
 #include "cli/csv_flags.h"
+#include "cli/json_line.h"
 #include "io/convert.h"
 #include <headrace/examples.h>
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,22 +44,23 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
 
 static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r)
 {
-    cJSON *top = cJSON_CreateObject();
-    cJSON_AddNumberToObject(top, "rows", (double)r->rows);
-    cJSON_AddNumberToObject(top, "written", (double)r->written);
-    cJSON_AddNumberToObject(top, "written_test", (double)r->written_test);
-    cJSON_AddNumberToObject(top, "resumed", (double)r->resumed);
-    cJSON_AddNumberToObject(top, "dropped", (double)r->dropped);
-    cJSON_AddNumberToObject(top, "rejected", (double)r->rejected);
-    cJSON_AddNumberToObject(top, "blank_lines", (double)r->blank);
-    cJSON_AddNumberToObject(top, "bytes_in", (double)r->bytes_in);
-    cJSON_AddNumberToObject(top, "bytes_out", (double)r->bytes_out);
-    cJSON_AddNumberToObject(top, "files", (double)r->files);
-    cJSON_AddNumberToObject(top, "seconds", r->seconds);
-    cJSON *missing = cJSON_AddObjectToObject(top, "missing");
-    for (int i = 0; o->schema && i < o->schema->fields; i++)
-        cJSON_AddNumberToObject(missing, o->schema->field[i].name, (double)r->missing[i]);
-    print_json(top);
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "rows", r->rows);
+    json_count(&top, "written", r->written);
+    json_count(&top, "written_test", r->written_test);
+    json_count(&top, "resumed", r->resumed);
+    json_count(&top, "dropped", r->dropped);
+    json_count(&top, "rejected", r->rejected);
+    json_count(&top, "blank_lines", r->blank);
+    json_count(&top, "bytes_in", r->bytes_in);
+    json_count(&top, "bytes_out", r->bytes_out);
+    json_count(&top, "files", r->files);
+    json_number(&top, "seconds", r->seconds);
+    json_open(&top, "missing", '{');
+    for (int i = 0; o->schema && i < o->schema->fields; i++) json_count(&top, o->schema->field[i].name, r->missing[i]);
+    json_close(&top, '}');
+    json_end(&top);
 }
 
 /* ---- flags ---- */

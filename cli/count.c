@@ -1,9 +1,9 @@
 /* headrace count: how many records files hold: TFRecords by their index where it is valid, else by a pass over their lengths; rows of
  * other formats by a pass over their text. */
+#include "cli/json_line.h"
 #include "cli/survey.h"
 #include "io/convert/rows.h"
 #include "io/survey.h"
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,19 +35,22 @@ static void print_as_json(const counting *c)
 {
     int64_t total = 0;
     const hr_file_list *files = &c->survey.files;
-    cJSON *top = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(top, "files");
+    json_line top;
+    json_begin(&top);
+    json_open(&top, "files", '[');
     for (int64_t i = 0; i < files->count; i++) {
         const counted *f = &c->file[i];
-        cJSON *file = cJSON_CreateObject();
-        add_text(file, "file", files->path[i], strlen(files->path[i]));
-        cJSON_AddNumberToObject(file, "records", (double)f->records);
-        if (f->index) cJSON_AddNumberToObject(file, "bytes", (double)hr_record_index_bytes(f->index));
-        if (f->index) cJSON_AddBoolToObject(file, "by_index", !hr_record_index_was_made(f->index));
-        cJSON_AddItemToArray(list, file);
+        json_open(&top, NULL, '{');
+        json_text(&top, "file", files->path[i]);
+        json_count(&top, "records", f->records);
+        if (f->index) json_count(&top, "bytes", hr_record_index_bytes(f->index));
+        if (f->index) json_bool(&top, "by_index", !hr_record_index_was_made(f->index));
+        json_close(&top, '}');
         total += f->records;
     }
-    cJSON_AddNumberToObject(top, "records", (double)total);
-    print_json(top);
+    json_close(&top, ']');
+    json_count(&top, "records", total);
+    json_end(&top);
 }
 
 /* ---- counting ---- */

@@ -1,8 +1,8 @@
 /* headrace evaluate: a trained model on the rows it has not seen. Accuracy, AUC, log loss are exact, in float64, from the
  * probabilities of all rows; the estimator's own metrics go to the event file. */
 #include "base/config.h"
+#include "cli/json_line.h"
 #include "cli/training.h"
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +69,14 @@ static void print_text(const double *value)
 
 static void print_as_json(const double *value)
 {
-    cJSON *top = cJSON_CreateObject();
-    for (int i = 0; i < FIGURES; i++) cJSON_AddNumberToObject(top, figure_name[i], value[i]);
-    print_json(top);
+    json_line top;
+    json_begin(&top);
+    for (int i = 0; i < FIGURES; i++)
+        if (i < FRACTIONS)
+            json_number(&top, figure_name[i], value[i]);
+        else
+            json_count(&top, figure_name[i], (int64_t)value[i]);
+    json_end(&top);
 }
 
 /* ---- bounds: "--at-least auc=0.783" ---- */

@@ -1,6 +1,6 @@
 /* headrace index: writes, checks and exports the indexes of TFRecord files. */
 #include "cli/command.h"
-#include <cjson/cJSON.h>
+#include "cli/json_line.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +53,18 @@ static void print_files(const indexes *x, const char *extension)
 
 static void print_as_json(const indexes *x)
 {
-    cJSON *top = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(top, "files");
+    json_line top;
+    json_begin(&top);
+    json_open(&top, "files", '[');
     for (int64_t i = 0; i < x->files.count; i++) {
-        cJSON *file = cJSON_CreateObject();
-        add_text(file, "file", x->files.path[i], strlen(x->files.path[i]));
-        cJSON_AddNumberToObject(file, "records", (double)hr_record_index_count(x->index[i]));
-        cJSON_AddBoolToObject(file, "made", hr_record_index_was_made(x->index[i]));
-        cJSON_AddItemToArray(list, file);
+        json_open(&top, NULL, '{');
+        json_text(&top, "file", x->files.path[i]);
+        json_count(&top, "records", hr_record_index_count(x->index[i]));
+        json_bool(&top, "made", hr_record_index_was_made(x->index[i]));
+        json_close(&top, '}');
     }
-    print_json(top);
+    json_close(&top, ']');
+    json_end(&top);
 }
 
 static int make(const command_call *call, hr_compression compression)

@@ -2,11 +2,11 @@
  * of its checksums are verified. */
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/json_line.h"
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/record_input.h"
 #include <headrace/examples.h>
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,29 +175,32 @@ static void print_text(const file_seen *s, int64_t files, double seconds)
 
 static void print_as_json(const file_seen *s, int64_t files)
 {
-    cJSON *top = cJSON_CreateObject();
-    cJSON_AddNumberToObject(top, "files", (double)files);
-    cJSON_AddNumberToObject(top, "records", (double)s->records);
-    cJSON_AddNumberToObject(top, "record_bytes", (double)s->bytes);
-    cJSON_AddNumberToObject(top, "disk_bytes", (double)s->disk_bytes);
-    cJSON_AddNumberToObject(top, "inflated_bytes", (double)inflated_bytes(s));
-    cJSON *compressions = cJSON_AddObjectToObject(top, "compressions");
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "files", files);
+    json_count(&top, "records", s->records);
+    json_count(&top, "record_bytes", s->bytes);
+    json_count(&top, "disk_bytes", s->disk_bytes);
+    json_count(&top, "inflated_bytes", inflated_bytes(s));
+    json_open(&top, "compressions", '{');
     for (int i = 0; i < COMPRESSIONS; i++)
-        if (s->files_of[i] > 0) cJSON_AddNumberToObject(compressions, compression_word(i), (double)s->files_of[i]);
-    cJSON_AddNumberToObject(top, "indexed_files", (double)s->indexed);
-    cJSON_AddNumberToObject(top, "stale_indexes", (double)s->stale);
-    cJSON_AddNumberToObject(top, "not_examples", (double)s->no_examples);
-    cJSON_AddNumberToObject(top, "trailing_zeros", (double)s->trailing_zeros);
-    cJSON *list = cJSON_AddArrayToObject(top, "features");
+        if (s->files_of[i] > 0) json_count(&top, compression_word(i), s->files_of[i]);
+    json_close(&top, '}');
+    json_count(&top, "indexed_files", s->indexed);
+    json_count(&top, "stale_indexes", s->stale);
+    json_count(&top, "not_examples", s->no_examples);
+    json_count(&top, "trailing_zeros", s->trailing_zeros);
+    json_open(&top, "features", '[');
     for (int i = 0; i < s->features; i++) {
-        cJSON *f = cJSON_CreateObject();
-        add_text(f, "name", s->feature[i].key, s->feature[i].size);
-        cJSON_AddStringToObject(f, "type", s->feature[i].mixed ? "mixed" : hr_dtype_name(s->feature[i].dtype));
-        cJSON_AddNumberToObject(f, "records", (double)s->feature[i].records);
-        cJSON_AddNumberToObject(f, "values", (double)s->feature[i].values);
-        cJSON_AddItemToArray(list, f);
+        json_open(&top, NULL, '{');
+        json_view(&top, "name", (hr_view){s->feature[i].key, (int64_t)s->feature[i].size});
+        json_text(&top, "type", s->feature[i].mixed ? "mixed" : hr_dtype_name(s->feature[i].dtype));
+        json_count(&top, "records", s->feature[i].records);
+        json_count(&top, "values", s->feature[i].values);
+        json_close(&top, '}');
     }
-    print_json(top);
+    json_close(&top, ']');
+    json_end(&top);
 }
 
 static hr_status read_all(const command_call *call, const hr_input_opts *opts, file_seen *s, int64_t *files,

@@ -1,6 +1,6 @@
 /* Merge, shuffle and split differ in one call of the library; all around it is here. */
 #include "cli/records.h"
-#include <cjson/cJSON.h>
+#include "cli/json_line.h"
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,21 +121,23 @@ static void print_summary(const records_run *r, const hr_split_part *parts, doub
 
 static void print_as_json(const records_run *r, const hr_split_part *parts, double seconds)
 {
-    cJSON *top = cJSON_CreateObject();
-    cJSON_AddNumberToObject(top, "files", (double)r->files.count);
-    cJSON_AddNumberToObject(top, "records", (double)r->report.records);
-    cJSON_AddNumberToObject(top, "record_bytes", (double)r->report.bytes);
-    cJSON_AddNumberToObject(top, "trailing_zeros", (double)r->report.trailing_zeros);
-    cJSON_AddNumberToObject(top, "spilled_bytes", (double)r->report.spilled);
-    cJSON_AddNumberToObject(top, "seconds", seconds);
-    cJSON *list = parts ? cJSON_AddArrayToObject(top, "parts") : NULL;
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "files", r->files.count);
+    json_count(&top, "records", r->report.records);
+    json_count(&top, "record_bytes", r->report.bytes);
+    json_count(&top, "trailing_zeros", r->report.trailing_zeros);
+    json_count(&top, "spilled_bytes", r->report.spilled);
+    json_number(&top, "seconds", seconds);
+    if (parts) json_open(&top, "parts", '[');
     for (int i = 0; parts && i < r->outs; i++) {
-        cJSON *part = cJSON_CreateObject();
-        add_text(part, "output", r->out[i], strlen(r->out[i]));
-        cJSON_AddNumberToObject(part, "records", (double)parts[i].records);
-        cJSON_AddItemToArray(list, part);
+        json_open(&top, NULL, '{');
+        json_text(&top, "output", r->out[i]);
+        json_count(&top, "records", parts[i].records);
+        json_close(&top, '}');
     }
-    print_json(top);
+    if (parts) json_close(&top, ']');
+    json_end(&top);
 }
 
 int end_records_run(const command_call *call, hr_status st, const hr_split_part *parts, records_run *r,

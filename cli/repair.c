@@ -1,6 +1,6 @@
 /* headrace repair: the good records of a damaged file into a new one. The work is hr_repair_records_with. */
 #include "cli/damage.h"
-#include <cjson/cJSON.h>
+#include "cli/json_line.h"
 
 typedef struct repairing {
     damage lost; /* first: the user of both callbacks */
@@ -19,11 +19,12 @@ static bool show_progress(int64_t records, void *user)
 static void print_summary(const damage *lost, const hr_repair_report *report, const char *out)
 {
     if (lost->json) {
-        cJSON *line = cJSON_CreateObject();
-        cJSON_AddNumberToObject(line, "records", (double)report->records);
-        cJSON_AddNumberToObject(line, "errors", (double)report->lost.errors);
-        cJSON_AddNumberToObject(line, "lost_bytes", (double)report->lost.bytes);
-        print_json(line);
+        json_line line;
+        json_begin(&line);
+        json_count(&line, "records", report->records);
+        json_count(&line, "errors", report->lost.errors);
+        json_count(&line, "lost_bytes", report->lost.bytes);
+        json_end(&line);
         return;
     }
     if (!report->lost.errors)

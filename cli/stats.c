@@ -1,103 +1,87 @@
 /* headrace stats: what the features of files hold. */
 #include "base/text.h"
+#include "cli/json_line.h"
 #include "cli/survey.h"
-#include "io/json_writer.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 /* ---- JSON ---- */
 
-static void put_count(hr__json_writer *w, const char *key, int64_t value)
+static void put_numbers(json_line *line, const hr_feature_stats *f)
 {
-    hr__json_key(w, key);
-    hr__json_int64(w, value);
-}
-
-static void put_number(hr__json_writer *w, const char *key, double value)
-{
-    hr__json_key(w, key);
-    isnan(value) ? hr__json_literal(w, "null") : hr__json_double(w, value);
-}
-
-static void put_numbers(hr__json_writer *w, const hr_feature_stats *f)
-{
-    put_count(w, "zeros", f->zeros);
-    put_count(w, "nans", f->nans);
-    put_count(w, "infinite", f->infinite);
-    put_number(w, "min", f->min);
-    put_number(w, "max", f->max);
-    put_number(w, "mean", f->mean);
-    put_number(w, "std", f->std);
-    put_number(w, "log1p_mean", f->log1p_mean);
-    put_number(w, "log1p_std", f->log1p_std);
-    hr__json_key(w, "quantiles");
-    hr__json_begin(w, '{');
+    json_count(line, "zeros", f->zeros);
+    json_count(line, "nans", f->nans);
+    json_count(line, "infinite", f->infinite);
+    json_number(line, "min", f->min);
+    json_number(line, "max", f->max);
+    json_number(line, "mean", f->mean);
+    json_number(line, "std", f->std);
+    json_number(line, "log1p_mean", f->log1p_mean);
+    json_number(line, "log1p_std", f->log1p_std);
+    json_open(line, "quantiles", '{');
     for (int q = 0; q < HR_STATS_QUANTILES; q++) {
         char share[32];
         snprintf(share, sizeof share, "%g", hr_stats_share[q]);
-        put_number(w, share, f->quantile[q]);
+        json_number(line, share, f->quantile[q]);
     }
-    hr__json_end(w, '}');
+    json_close(line, '}');
 }
 
-static void put_feature(hr__json_writer *w, const hr_feature_stats *f)
+/* What has no values has no type. */
+static void put_type(json_line *line, hr_dtype dtype)
 {
-    hr__json_begin(w, '{');
-    hr__json_key(w, "feature");
-    hr__json_string(w, f->key);
-    hr__json_key(w, "type");
-    hr__json_literal(w, f->dtype == HR_INT64    ? "\"int64\""
-                        : f->dtype == HR_FLOAT  ? "\"float32\""
-                        : f->dtype == HR_STRING ? "\"string\""
-                                                : "null");
-    hr__json_key(w, "mixed");
-    hr__json_literal(w, f->mixed ? "true" : "false");
-    put_count(w, "records", f->records);
-    put_count(w, "missing", f->missing);
-    put_count(w, "values", f->values);
-    put_count(w, "least_values", f->least_values);
-    put_count(w, "most_values", f->most_values);
+    if (dtype != HR_INVALID_DTYPE) {
+        json_text(line, "type", hr_dtype_name(dtype));
+        return;
+    }
+    hr__json_key(&line->writer, "type");
+    hr__json_literal(&line->writer, "null");
+}
+
+static void put_feature(json_line *line, const hr_feature_stats *f)
+{
+    json_open(line, NULL, '{');
+    json_view(line, "feature", f->key);
+    put_type(line, f->dtype);
+    json_bool(line, "mixed", f->mixed);
+    json_count(line, "records", f->records);
+    json_count(line, "missing", f->missing);
+    json_count(line, "values", f->values);
+    json_count(line, "least_values", f->least_values);
+    json_count(line, "most_values", f->most_values);
     if (f->dtype == HR_STRING) {
-        put_count(w, "empty", f->zeros);
-        put_count(w, "least_bytes", f->least_bytes);
-        put_count(w, "most_bytes", f->most_bytes);
-        put_number(w, "mean_bytes", f->mean_bytes);
+        json_count(line, "empty", f->zeros);
+        json_count(line, "least_bytes", f->least_bytes);
+        json_count(line, "most_bytes", f->most_bytes);
+        json_number(line, "mean_bytes", f->mean_bytes);
     } else {
-        put_numbers(w, f);
+        put_numbers(line, f);
     }
-    put_count(w, "distinct", (int64_t)llround(f->distinct));
-    hr__json_key(w, "distinct_exact");
-    hr__json_literal(w, f->distinct_exact ? "true" : "false");
-    hr__json_key(w, "top");
-    hr__json_begin(w, '[');
+    json_count(line, "distinct", (int64_t)llround(f->distinct));
+    json_bool(line, "distinct_exact", f->distinct_exact);
+    json_open(line, "top", '[');
     for (int i = 0; i < f->tops; i++) {
-        hr__json_begin(w, '{');
-        hr__json_key(w, "value");
-        hr__json_string(w, f->top[i].text);
-        put_count(w, "count", f->top[i].count);
-        hr__json_end(w, '}');
+        json_open(line, NULL, '{');
+        json_view(line, "value", f->top[i].text);
+        json_count(line, "count", f->top[i].count);
+        json_close(line, '}');
     }
-    hr__json_end(w, ']');
-    put_count(w, "top_error", f->top_error);
-    hr__json_end(w, '}');
+    json_close(line, ']');
+    json_count(line, "top_error", f->top_error);
+    json_close(line, '}');
 }
 
-static hr_status print_as_json(const hr_stats *stats, hr_error *err)
+static void print_as_json(const hr_stats *stats)
 {
-    hr__text line = {0};
-    hr__json_writer w = {.to = &line};
-    hr__json_begin(&w, '{');
-    put_count(&w, "records", hr_stats_records(stats));
-    hr__json_key(&w, "features");
-    hr__json_begin(&w, '[');
-    for (int64_t i = 0; i < hr_stats_features(stats); i++) put_feature(&w, hr_stats_feature(stats, i));
-    hr__json_end(&w, ']');
-    hr__json_end(&w, '}');
-    hr_status st = hr__text_status(&line, "statistics", err);
-    if (st == HR_OK) puts(line.data);
-    hr__text_free(&line);
-    return st;
+    json_line line;
+    json_begin(&line);
+    line.writer.compact = false; /* a line of this length is read by people, too */
+    json_count(&line, "records", hr_stats_records(stats));
+    json_open(&line, "features", '[');
+    for (int64_t i = 0; i < hr_stats_features(stats); i++) put_feature(&line, hr_stats_feature(stats, i));
+    json_close(&line, ']');
+    json_end(&line);
 }
 
 /* ---- text ---- */
@@ -223,7 +207,7 @@ static int run(command_call *call)
     if (st == HR_OK && flag_given(call, "columns"))
         st = print_columns(stats, how, &err);
     else if (st == HR_OK && flag_given(call, "json"))
-        st = print_as_json(stats, &err);
+        print_as_json(stats);
     else if (st == HR_OK)
         print_text(stats, files, now_seconds() - start);
     hr_stats_free(stats);

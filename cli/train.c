@@ -1,8 +1,8 @@
 /* headrace train: trains the model of a training file. Ctrl-C stops between two steps, with a checkpoint. */
 #include "cli/training.h"
+#include "cli/json_line.h"
 #include "train/hooks/hooks.h"
 #include <headrace/io.h>
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -131,17 +131,18 @@ static void print_summary(const hr__training *t, const hr_train_result *r)
 
 static void print_as_json(const hr__training *t, const hr_train_result *r)
 {
-    cJSON *top = cJSON_CreateObject();
-    cJSON_AddNumberToObject(top, "first_step", (double)r->first_step);
-    cJSON_AddNumberToObject(top, "last_step", (double)r->last_step);
-    cJSON_AddBoolToObject(top, "finished", r->finished);
-    cJSON_AddBoolToObject(top, "resumed", r->resumed);
-    cJSON_AddNumberToObject(top, "loss", (double)r->loss);
-    cJSON_AddNumberToObject(top, "seconds", r->seconds);
-    cJSON_AddNumberToObject(top, "input_seconds", r->input_seconds);
-    cJSON_AddNumberToObject(top, "batch_size", (double)hr__training_batch_size(t));
-    add_text(top, "model_dir", hr__training_model_dir(t), strlen(hr__training_model_dir(t)));
-    print_json(top);
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "first_step", r->first_step);
+    json_count(&top, "last_step", r->last_step);
+    json_bool(&top, "finished", r->finished);
+    json_bool(&top, "resumed", r->resumed);
+    json_number(&top, "loss", (double)r->loss);
+    json_number(&top, "seconds", r->seconds);
+    json_number(&top, "input_seconds", r->input_seconds);
+    json_count(&top, "batch_size", hr__training_batch_size(t));
+    json_text(&top, "model_dir", hr__training_model_dir(t));
+    json_end(&top);
 }
 
 static int train(const command_call *call, hr__training *t)

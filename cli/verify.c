@@ -1,9 +1,9 @@
 /* headrace verify: reads files whole, and says all that is damaged in them. */
 #include "cli/damage.h"
+#include "cli/json_line.h"
 #include "cli/survey.h"
 #include "io/schema.h"
 #include "io/survey.h"
-#include <cjson/cJSON.h>
 #include <headrace/data.h>
 
 typedef struct verified {
@@ -129,13 +129,14 @@ static hr_status verify_files(const command_call *call, verified *v, hr_error *e
 static void print_summary(const verified *v, const char *what)
 {
     if (v->found.json) {
-        cJSON *line = cJSON_CreateObject();
-        cJSON_AddNumberToObject(line, "files", (double)v->files);
-        cJSON_AddNumberToObject(line, what, (double)v->records);
-        cJSON_AddNumberToObject(line, "errors", (double)v->found.errors);
-        cJSON_AddNumberToObject(line, "damaged_bytes", (double)v->found.bytes);
-        cJSON_AddNumberToObject(line, "misread", (double)v->misread);
-        print_json(line);
+        json_line line;
+        json_begin(&line);
+        json_count(&line, "files", v->files);
+        json_count(&line, what, v->records);
+        json_count(&line, "errors", v->found.errors);
+        json_count(&line, "damaged_bytes", v->found.bytes);
+        json_count(&line, "misread", v->misread);
+        json_end(&line);
         return;
     }
     printf("%s good %s in %s file%s", with_commas(v->records), what, with_commas(v->files), v->files == 1 ? "" : "s");

@@ -6,7 +6,7 @@
 
 static void separate(hr__json_writer *w)
 {
-    if (w->follows) hr__text_add(w->to, ", ");
+    if (w->follows) hr__text_add(w->to, w->compact ? "," : ", ");
     w->follows = true;
 }
 
@@ -27,7 +27,7 @@ void hr__json_key_view(hr__json_writer *w, hr_view key)
 {
     separate(w);
     hr__text_json(w->to, key.data, (size_t)key.size);
-    hr__text_add(w->to, ": ");
+    hr__text_add(w->to, w->compact ? ":" : ": ");
     w->follows = false;
 }
 

@@ -8,9 +8,10 @@
 extern "C" {
 #endif
 
-/* Begin with {.to = text}. */
+/* Begin with {.to = text}, and .compact if it is to be so. */
 typedef struct hr__json_writer {
     hr__text *to;
+    bool compact; /* no blanks behind commas and colons */
     bool follows; /* the next value or key stands behind another one */
 } hr__json_writer;
 

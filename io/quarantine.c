@@ -1,12 +1,11 @@
 /* Quarantine files. A line says first where the bytes lay, then why and what they are; where they lay is what tells one
  * line from another, so that nothing is kept twice, however often it is read. */
 #include "io/quarantine.h"
+#include "io/error_json.h"
 #include "io/io.h"
-#include "io/json_writer.h"
 #include "io/sys.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* ---- what was met before ---- */
@@ -62,53 +61,27 @@ static hr_status open_file(hr__quarantine *q, hr_error *err)
 
 /* ---- a line ---- */
 
-static void put_number(hr__text *line, const char *name, int64_t value)
+static void put_bytes(hr__json_writer *line, hr_view bytes)
 {
-    if (value >= 0) hr__text_printf(line, "%s\"%s\":%" PRId64, line->size > 1 ? "," : "", name, value);
-}
-
-static void put_string(hr__text *line, const char *name, const char *value, size_t size)
-{
-    hr__text_printf(line, "%s\"%s\":", line->size > 1 ? "," : "", name);
-    hr__text_json(line, value, size);
-}
-
-static void put_place(hr__text *line, const hr_error *damage)
-{
-    hr__text_clear(line);
-    hr__text_byte(line, '{');
-    put_string(line, "file", damage->file, strlen(damage->file));
-    put_number(line, "record", damage->record);
-    put_number(line, "line", damage->line);
-    put_number(line, "offset", damage->offset);
-    put_number(line, "length", damage->length);
-    put_number(line, "compressed_offset", damage->compressed_offset);
-    put_number(line, "column", damage->column);
-    if (damage->feature[0]) put_string(line, "feature", damage->feature, strlen(damage->feature));
-    put_string(line, "kind", damage->kind, strlen(damage->kind));
-}
-
-static void put_bytes(hr__text *line, const hr_error *damage, hr_view bytes)
-{
-    put_string(line, "reason", damage->text, strlen(damage->text));
-    if (hr__is_utf8(bytes.data, (size_t)bytes.size)) {
-        put_string(line, "text", bytes.data, (size_t)bytes.size);
-    } else {
-        hr__text_add(line, ",\"base64\":\"");
-        hr__base64_encode(bytes, line);
-        hr__text_byte(line, '"');
-    }
-    hr__text_add(line, "}\n");
+    const bool text = hr__is_utf8(bytes.data, (size_t)bytes.size);
+    hr__json_key(line, text ? "text" : "base64");
+    text ? hr__json_string(line, bytes) : hr__json_base64(line, bytes);
 }
 
 hr_status hr__quarantine_add(hr__quarantine *q, const hr_error *damage, hr_view bytes, hr_error *err)
 {
+    hr__json_writer line = {.to = &q->line, .compact = true};
     if (q->fd < 0) HR_TRY(open_file(q, err));
-    put_place(&q->line, damage);
+    hr__text_clear(&q->line);
+    hr__json_begin(&line, '{');
+    hr__error_json_place(&line, damage);
     HR_TRY(hr__text_status(&q->line, "a line of quarantine", err));
     const hr_status known = note(q, q->line.data, q->line.size, err);
     if (known != HR_OK) return known == HR_ALREADY_EXISTS ? HR_OK : known;
-    put_bytes(&q->line, damage, bytes);
+    hr__error_json_reason(&line, damage);
+    put_bytes(&line, bytes);
+    hr__json_end(&line, '}');
+    hr__text_byte(&q->line, '\n');
     HR_TRY(hr__text_status(&q->line, "a line of quarantine", err));
     if (hr__write_all(q->fd, q->line.data, q->line.size)) return HR_OK;
     return hr__sys_fail(err, errno, "file.write", q->path, "written");

@@ -63,6 +63,9 @@ it_finds_wrong_rows_of_csv() {
     prints "people.csv:22: column 'row' (field 0): expected int64, got \"x\""
     prints "people.csv:23: "
     prints "21 good rows in 1 file; 2 damaged places, 10 bytes"
+    headrace verify --schema people.yaml people.csv --json
+    ends_with 1
+    prints '"column":0,"feature":"row","kind":"csv.value","reason":"'
 }
 
 it_saves_what_is_good() {

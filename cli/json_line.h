@@ -1,0 +1,27 @@
+/* A report for programs: one JSON object on a line of standard output. */
+#ifndef JSON_LINE_H
+#define JSON_LINE_H
+
+#include "io/json_writer.h"
+
+/* Between json_begin and json_end it may not be copied. */
+typedef struct json_line {
+    hr__text text;
+    hr__json_writer writer; /* for members that the functions below do not cover */
+} json_line;
+
+void json_begin(json_line *line);
+/* Prints the line and frees its memory. A lack of memory is an error of standard output: see output_error. */
+void json_end(json_line *line);
+
+void json_count(json_line *line, const char *key, int64_t value);
+void json_number(json_line *line, const char *key, double value); /* null if it is not finite */
+void json_bool(json_line *line, const char *key, bool value);
+void json_text(json_line *line, const char *key, const char *text);
+void json_view(json_line *line, const char *key, hr_view text); /* bytes that are not UTF-8 become U+FFFD */
+
+/* An object '{' or array '[' within; `key` is NULL for one in an array. */
+void json_open(json_line *line, const char *key, char bracket);
+void json_close(json_line *line, char bracket);
+
+#endif
