@@ -15,8 +15,6 @@ static int run(command_call *call)
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
-static const flag flags[] = {{0}};
-
 const command command_columns = {
     .name = "columns",
     .arguments = "FILE",
@@ -26,7 +24,6 @@ const command command_columns = {
             "both sections again: without comments, every column on a line of its own with the options that are not\n"
             "default. What it prints reads back to equal columns. A mistake is named with its line and column.",
     .examples = "  headrace columns flights.yaml\n",
-    .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -32,12 +32,12 @@ typedef struct flag {
 } flag;
 
 struct command {
-    const char *name;      /* "info"; of two words, "schema infer", it is one of a group */
-    const char *arguments; /* "FILE..." in the usage line; "bash": that word; "" for none */
-    const char *summary;   /* a line of `headrace --help` */
-    const char *text;      /* what it does, in paragraphs */
-    const char *examples;  /* whole lines */
-    const flag *flags;
+    const char *name;                    /* "info"; of two words, "schema infer", it is one of a group */
+    const char *arguments;               /* "FILE..." in the usage line; "bash": that word; "" for none */
+    const char *summary;                 /* a line of `headrace --help` */
+    const char *text;                    /* what it does, in paragraphs */
+    const char *examples;                /* whole lines */
+    const flag *flags;                   /* NULL: it has none */
     int least_arguments, most_arguments; /* most: -1 is any number */
     int (*run)(command_call *call);
 };
@@ -84,6 +84,8 @@ void progress_start(progress *p, const char *title);
 bool progress_due(const progress *p);
 /* Draws if it is due. `share` is 0 .. 1, below 0: unknown. `detail`: "step 400, loss 0.42". */
 void progress_show(progress *p, double share, const char *detail);
+/* Draws how many there are so far, if it is due: "1,234 records". */
+void progress_count(progress *p, double share, int64_t count, const char *what);
 void progress_end(progress *p); /* clears the line */
 /* A line of its own on standard error, whatever is drawn there. For hr_set_log. */
 void print_log(hr_level level, const char *text, void *user);
@@ -100,11 +102,15 @@ const char *human_seconds(double seconds); /* "1:05" */
  * thread is made. A reader who leaves standard output or error no longer ends the process either. */
 void catch_interrupt(void);
 bool interrupted(void);
+hr_status check_interrupt(hr_error *err); /* HR_CANCELLED once it is true */
 
 /* ---- standard output ---- */
 
 hr_status output_error(hr_error *err); /* HR_OK, or why standard output could not be written */
 void fail_output(int number);          /* something could not be printed at all, for this errno */
 bool output_is_unwanted(void);         /* the reader has left: what it did not want is no failure */
+hr_status print_line(hr_view line, hr_error *err);
+/* Prints a name or value by `format`, which has one %s: as it is if that is one plain word, else as JSON writes it. */
+void print_word(const char *format, hr_view word);
 
 #endif

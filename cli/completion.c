@@ -103,8 +103,6 @@ static int run(command_call *call)
     return WORKED;
 }
 
-static const flag flags[] = {{0}};
-
 const command command_completion = {
     .name = "completion",
     .arguments = "bash",
@@ -113,7 +111,6 @@ const command command_completion = {
         "Prints a script for bash that completes commands, flags, and names of files. An installed headrace has it\n"
         "where bash-completion looks for it; any other can be completed by the line of the example in ~/.bashrc.",
     .examples = "  source <(headrace completion bash)\n",
-    .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
     .run = run,

@@ -10,11 +10,7 @@
 static bool show_progress(const hr__convert_progress *now, void *user)
 {
     progress *p = user;
-    char detail[64];
-    if (progress_due(p)) {
-        snprintf(detail, sizeof detail, "%s rows", with_commas(now->rows));
-        progress_show(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, detail);
-    }
+    progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->rows, "rows");
     return !interrupted();
 }
 

@@ -5,7 +5,6 @@
 #include "io/convert/rows.h"
 #include "io/survey.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct counted {
@@ -66,8 +65,8 @@ static hr_status open_indexes(counting *c, hr_error *err)
 {
     const hr_file_list *files = &c->survey.files;
     const hr_record_index_opts opts = {.struct_size = sizeof opts, .compression = c->survey.opts.compression};
-    hr_file_list some = {malloc(((size_t)files->count + 1) * sizeof *some.path), 0};
-    hr_record_index **index = calloc((size_t)files->count + 1, sizeof(hr_record_index *));
+    hr_file_list some = {hr_malloc(((size_t)files->count + 1) * sizeof *some.path), 0};
+    hr_record_index **index = hr_calloc((size_t)files->count + 1, sizeof(hr_record_index *));
     hr_status st = some.path && index ? HR_OK : hr_no_memory(err, "count");
     for (int64_t i = 0; st == HR_OK && i < files->count; i++)
         if (has_index(c, i)) some.path[some.count++] = files->path[i];
@@ -77,8 +76,8 @@ static hr_status open_indexes(counting *c, hr_error *err)
         c->file[i].index = index[n++];
         c->file[i].records = hr_record_index_count(c->file[i].index);
     }
-    free(index);
-    free(some.path);
+    hr_free(index);
+    hr_free(some.path);
     return st;
 }
 
@@ -88,7 +87,7 @@ static hr_status count_all(const command_call *call, counting *c, hr_error *err)
     const hr__convert_opts how = {.input_compression = o->compression, .csv = o->csv};
     HR_TRY(begin_survey(call, 0, &c->survey, err));
     const hr_file_list *files = &c->survey.files;
-    c->file = calloc((size_t)files->count + 1, sizeof *c->file);
+    c->file = hr_calloc((size_t)files->count + 1, sizeof *c->file);
     if (!c->file) return hr_no_memory(err, "count");
     HR_TRY(open_indexes(c, err));
     for (int64_t i = 0; i < files->count; i++) {
@@ -112,7 +111,7 @@ static int run(command_call *call)
     else if (st == HR_OK)
         print_counts(&c);
     for (int64_t i = 0; c.file && i < c.survey.files.count; i++) hr_record_index_free(c.file[i].index);
-    free(c.file);
+    hr_free(c.file);
     end_survey(&c.survey);
     return st == HR_OK ? WORKED : failed(call, &err);
 }

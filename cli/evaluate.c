@@ -13,20 +13,13 @@ typedef struct scoring {
     int64_t rows;
 } scoring;
 
-static void show(scoring *s)
-{
-    char detail[64];
-    snprintf(detail, sizeof detail, "%s rows", with_commas(s->rows));
-    progress_show(&s->bar, -1, detail);
-}
-
 static hr_status score(const hr_element *element, const char *const *names, const hr_tensor *predictions, int count,
                        void *user, hr_error *err)
 {
     scoring *s = user;
     const hr_tensor *label = NULL, *logistic = NULL;
     const hr_schema *schema = hr_element_schema(element);
-    if (interrupted()) return hr_fail(err, HR_CANCELLED, "cli.interrupted", "interrupted");
+    HR_TRY(check_interrupt(err));
     for (int i = 0; i < schema->fields && !label; i++)
         if (schema->field[i].label) label = hr_get_at(element, i);
     for (int i = 0; i < count; i++)
@@ -39,7 +32,7 @@ static hr_status score(const hr_element *element, const char *const *names, cons
     hr_status st = hr_binary_scores_add(s->scores, wide, logistic->data, label->count, err);
     hr_free(wide);
     s->rows += label->count;
-    if (progress_due(&s->bar)) show(s);
+    progress_count(&s->bar, -1, s->rows, "rows");
     return st;
 }
 

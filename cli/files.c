@@ -1,29 +1,17 @@
 /* Names on the command line: which files they mean, and in which compression. */
 #include "cli/command.h"
 #include "io/codecs/codec.h"
+#include "io/match.h"
 #include "io/survey.h"
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-static hr_status one_file(const char *path, hr_file_list *out, hr_error *err)
-{
-    char **list = hr_malloc(sizeof *list), *copy = hr_strdup(path);
-    if (!list || !copy) {
-        hr_free(list);
-        hr_free(copy);
-        return hr_no_memory(err, "a file's name");
-    }
-    list[0] = copy;
-    *out = (hr_file_list){list, 1};
-    return HR_OK;
-}
-
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
 {
     const bool is_pattern = strpbrk(argument, "*?[{\\\n") || argument[0] == '@';
     const bool itself = !is_pattern || access(argument, F_OK) == 0;
-    return itself ? one_file(argument, out, err) : hr_match_files(argument, out, err);
+    return itself ? hr__one_file(argument, out, err) : hr_match_files(argument, out, err);
 }
 
 static hr_status append(hr_file_list *to, hr_file_list *from, hr_error *err)

@@ -157,12 +157,17 @@ int run_command(const command *c, int argc, char **argv)
         return WORKED;
     }
     size_t room = (size_t)argc + 1;
-    command_call call = {c, calloc(room, sizeof *call.argument), calloc(room, sizeof *call.given), 0, 0};
-    int code = call.argument && call.given ? read_words(&call, argc, argv) : FAILED;
+    command_call call = {c, hr_calloc(room, sizeof *call.argument), hr_calloc(room, sizeof *call.given), 0, 0};
+    hr_error err;
+    int code = 0;
+    if (call.argument && call.given)
+        code = read_words(&call, argc, argv);
+    else if (hr_no_memory(&err, "the command line") != HR_OK)
+        code = failed(&call, &err);
     if (code == 0) code = check_arguments(&call);
     if (code == 0) code = c->run(&call);
-    free(call.argument);
-    free(call.given);
+    hr_free(call.argument);
+    hr_free(call.given);
     return code;
 }
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { MOST_AND = 63, LOOK_EVERY = 1024 /* records between two looks at the clock and at Ctrl-C */ };
+
 typedef struct search {
     hr_example_filter *filter;
     hr_json_writer *json;
@@ -19,8 +21,7 @@ static hr_status keep(search *s, hr_view record, hr_error *err)
     if (s->count_only) return HR_OK;
     if (s->out) return hr_record_write(s->out, record.data, (size_t)record.size, err);
     HR_TRY(hr_example_to_json(s->json, record, &line, err));
-    const bool good = fwrite(line.data, 1, (size_t)line.size, stdout) == (size_t)line.size && putchar('\n') != EOF;
-    return good ? HR_OK : output_error(err);
+    return print_line(line, err);
 }
 
 static hr_status look(search *s, const char *path, hr_view record, int64_t number, hr_error *err)
@@ -36,13 +37,13 @@ static hr_status search_file(search *s, row_files *files, const char *path, hr_e
 {
     row_source from;
     hr_view record;
-    const hr_survey_opts *o = &files->survey.opts;
     hr_status st = open_rows(files, path, INT64_MAX, &from, err);
     for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
         st = next_row(&from, &record, err);
         if (st == HR_OK) st = look(s, path, record, n, err);
-        if (st == HR_OK && ++s->records % 1024 == 0 && !o->progress(0, -1, s->records, o->user))
-            st = hr_fail(err, HR_CANCELLED, "cancelled", "cancelled");
+        if (st != HR_OK || ++s->records % LOOK_EVERY != 0) continue;
+        progress_count(&files->survey.bar, -1, s->records, "records");
+        st = check_interrupt(err);
     }
     close_rows(&from);
     return st == HR_END ? HR_OK : st;
@@ -52,26 +53,18 @@ static hr_status search_file(search *s, row_files *files, const char *path, hr_e
 
 static hr_status make_filter(const command_call *call, search *s, hr_error *err)
 {
-    const char *conditions[64];
-    int count = 0;
-    conditions[count++] = call_argument(call, 0);
-    for (int i = 0; i < flag_count(call, "and") && count < 64; i++) conditions[count++] = flag_nth(call, "and", i);
-    return hr_example_filter_new(conditions, count, &s->filter, err);
+    const char *conditions[1 + MOST_AND] = {call_argument(call, 0)};
+    const int more = flag_count(call, "and");
+    for (int i = 0; i < more; i++) conditions[1 + i] = flag_nth(call, "and", i);
+    return hr_example_filter_new(conditions, 1 + more, &s->filter, err);
 }
 
 static hr_status open_output(const command_call *call, search *s, hr_error *err)
 {
-    const char *feature[256];
-    char *names = hr_strdup(flag_given(call, "features") ? flag_text(call, "features") : "");
-    if (!names) return hr_no_memory(err, "names of features");
-    hr_json_writer_opts json = {.struct_size = sizeof json, .features = feature};
-    for (char *at = names, *word; (word = strsep(&at, ",")) && json.feature_count < 256;)
-        if (*word) feature[json.feature_count++] = word;
-    hr_status st = hr_json_writer_new_with(&json, &s->json, err);
-    hr_free(names);
+    const char *path = flag_text(call, "output");
+    HR_TRY(new_json_writer(call, false, &s->json, err));
     const hr_output_opts out = {.struct_size = sizeof out};
-    if (st != HR_OK || !flag_given(call, "output")) return st;
-    return hr_record_writer_open(flag_text(call, "output"), &out, &s->out, err);
+    return path ? hr_record_writer_open(path, &out, &s->out, err) : HR_OK;
 }
 
 static hr_status run_search(const command_call *call, search *s, row_files *files, hr_error *err)
@@ -92,7 +85,7 @@ static int run(command_call *call)
     hr_error err = {0};
     search s = {.invert = flag_given(call, "invert"), .count_only = flag_given(call, "count")};
     s.left = flag_number(call, "lines", INT64_MAX);
-    if (flag_count(call, "and") > 63) return usage_error(call, "--and: at most 63 of them");
+    if (flag_count(call, "and") > MOST_AND) return usage_error(call, "--and: at most %d of them", MOST_AND);
     const int code = read_row_flags(call, &files);
     if (code != 0) return code;
     const bool writes = flag_given(call, "output");

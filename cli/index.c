@@ -2,7 +2,6 @@
 #include "cli/command.h"
 #include "cli/json_line.h"
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct indexes {
@@ -18,7 +17,7 @@ static hr_status open_all(const command_call *call, hr_compression compression, 
                                        .keep = !flag_given(call, "text")};
     HR_TRY(match_arguments(call, call_arguments(call), &x->files, err));
     HR_TRY(need_tfrecords(&x->files, err));
-    x->index = calloc((size_t)x->files.count + 1, sizeof(hr_record_index *));
+    x->index = hr_calloc((size_t)x->files.count + 1, sizeof(hr_record_index *));
     if (!x->index) return hr_no_memory(err, "indexes");
     return hr_record_index_open_all(&x->files, &opts, x->index, err);
 }
@@ -26,7 +25,7 @@ static hr_status open_all(const command_call *call, hr_compression compression, 
 static void clear(indexes *x)
 {
     for (int64_t i = 0; x->index && i < x->files.count; i++) hr_record_index_free(x->index[i]);
-    free(x->index);
+    hr_free(x->index);
     hr_file_list_clear(&x->files);
 }
 

@@ -1,6 +1,5 @@
 /* headrace info: counts records and bytes of TFRecord files, and says which features they hold. Every record is read and both
  * of its checksums are verified. */
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/json_line.h"
 #include "io/framing.h"
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 
 enum { MAX_FEATURES = 4096, COMPRESSIONS = 16 /* room for all of hr_compression */ };
+enum { LOOK_EVERY = 4096 /* records between two looks at the clock */ };
 
 typedef struct feature_seen {
     char *key; /* any bytes */
@@ -39,7 +39,7 @@ static feature_seen *feature_of(file_seen *s, hr_view key)
             return &s->feature[i];
     }
     s->too_many |= s->features == MAX_FEATURES;
-    char *copy = s->too_many ? NULL : malloc((size_t)key.size + 1);
+    char *copy = s->too_many ? NULL : hr_malloc((size_t)key.size + 1);
     if (!copy) return NULL;
     if (key.size) memcpy(copy, key.data, (size_t)key.size);
     s->feature[s->features] = (feature_seen){.key = copy, .size = (size_t)key.size};
@@ -92,10 +92,7 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr_examp
     HR_TRY(hr_record_reader_open(path, opts, &reader, err));
     while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
         note_record(s, walk, record);
-        if (s->records % 4096 != 0 || !progress_due(p)) continue;
-        char detail[64];
-        snprintf(detail, sizeof detail, "%s records", with_commas(s->records));
-        progress_show(p, -1, detail);
+        if (s->records % LOOK_EVERY == 0) progress_count(p, -1, s->records, "records");
     }
     s->trailing_zeros += hr_record_trailing_zeros(reader);
     s->files_of[hr__input_compression(hr__record_input(reader))]++;
@@ -114,19 +111,11 @@ static int by_key(const void *a, const void *b)
 
 /* ---- printing ---- */
 
-/* As it stands if it is a plain word, else as JSON writes it. */
 static void print_feature(const feature_seen *f)
 {
-    hr__text name = {0};
-    bool plain = f->size > 0;
-    for (size_t i = 0; i < f->size; i++) plain &= f->key[i] > ' ' && f->key[i] < 127 && f->key[i] != '"';
-    if (plain)
-        hr__text_bytes(&name, f->key, f->size);
-    else
-        hr__text_json(&name, f->key, f->size);
-    printf("  %-24s %-8s %14s %14.4g\n", name.failed ? "?" : name.data, f->mixed ? "mixed" : hr_dtype_name(f->dtype),
-           with_commas(f->records), f->records ? (double)f->values / (double)f->records : 0);
-    hr__text_free(&name);
+    print_word("  %-24s", (hr_view){f->key, (int64_t)f->size});
+    printf(" %-8s %14s %14.4g\n", f->mixed ? "mixed" : hr_dtype_name(f->dtype), with_commas(f->records),
+           f->records ? (double)f->values / (double)f->records : 0);
 }
 
 static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * HR__RECORD_FRAME; }
@@ -231,7 +220,7 @@ static int run(command_call *call)
     double start = now_seconds();
     hr_input_opts opts = {.struct_size = sizeof opts};
     if (!flag_compression(call, &opts.compression)) return WRONG_USE;
-    file_seen *s = calloc(1, sizeof *s);
+    file_seen *s = hr_calloc(1, sizeof *s);
     if (!s) {
         hr_no_memory(&err, "counts");
         return failed(call, &err);
@@ -242,8 +231,8 @@ static int run(command_call *call)
         print_as_json(s, files);
     else if (st == HR_OK)
         print_text(s, files, now_seconds() - start);
-    for (int i = 0; i < s->features; i++) free(s->feature[i].key);
-    free(s);
+    for (int i = 0; i < s->features; i++) hr_free(s->feature[i].key);
+    hr_free(s);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 

@@ -50,3 +50,8 @@ void catch_interrupt(void)
 }
 
 bool interrupted(void) { return atomic_load(&seen); }
+
+hr_status check_interrupt(hr_error *err)
+{
+    return interrupted() ? hr_fail(err, HR_CANCELLED, "cli.interrupted", "interrupted") : HR_OK;
+}

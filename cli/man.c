@@ -83,15 +83,12 @@ static int run(command_call *call)
     return WORKED;
 }
 
-static const flag flags[] = {{0}};
-
 const command command_man = {
     .name = "man",
     .arguments = "",
     .summary = "prints the manual page of this command",
     .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help.",
     .examples = "  headrace man | man -l -\n",
-    .flags = flags,
     .least_arguments = 0,
     .most_arguments = 0,
     .run = run,

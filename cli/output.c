@@ -1,4 +1,5 @@
 /* Standard output, and why it could not be written. */
+#include "base/text.h"
 #include "cli/command.h"
 #include <errno.h>
 #include <string.h>
@@ -19,3 +20,22 @@ hr_status output_error(hr_error *err)
 }
 
 bool output_is_unwanted(void) { return first_failure == EPIPE; }
+
+hr_status print_line(hr_view line, hr_error *err)
+{
+    const size_t size = (size_t)line.size;
+    return fwrite(line.data, 1, size, stdout) == size && putchar('\n') != EOF ? HR_OK : output_error(err);
+}
+
+void print_word(const char *format, hr_view word)
+{
+    hr__text shown = {0};
+    bool plain = word.size > 0;
+    for (int64_t i = 0; i < word.size; i++) plain &= word.data[i] > ' ' && word.data[i] < 127 && word.data[i] != '"';
+    if (plain)
+        hr__text_bytes(&shown, word.data, (size_t)word.size);
+    else
+        hr__text_json(&shown, word.data, (size_t)word.size);
+    printf(format, shown.failed ? "?" : shown.data);
+    hr__text_free(&shown);
+}

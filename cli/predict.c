@@ -8,13 +8,6 @@ typedef struct printing {
     int64_t rows;
 } printing;
 
-static void show(printing *p)
-{
-    char detail[64];
-    snprintf(detail, sizeof detail, "%s rows", with_commas(p->rows));
-    progress_show(&p->bar, -1, detail);
-}
-
 static hr_status print_batch(const hr_element *element, const char *const *names, const hr_tensor *predictions,
                              int count, void *user, hr_error *err)
 {
@@ -27,7 +20,7 @@ static hr_status print_batch(const hr_element *element, const char *const *names
             if (printf("%.9g\n", (double)value[r]) < 0) return output_error(err);
         p->rows += predictions[i].count;
     }
-    if (progress_due(&p->bar)) show(p);
+    progress_count(&p->bar, -1, p->rows, "rows");
     return HR_OK;
 }
 

@@ -1,9 +1,9 @@
 /* Merge, shuffle and split differ in one call of the library; all around it is here. */
 #include "cli/records.h"
 #include "cli/json_line.h"
+#include "io/file_system.h"
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- names of outputs ---- */
 
@@ -15,16 +15,10 @@ static const char *extension_of(const char *out)
     return extension && extension > base ? extension : out + strlen(out);
 }
 
-static bool is_device(const char *out)
-{
-    struct stat about;
-    return strcmp(out, "-") == 0 || (stat(out, &about) == 0 && !S_ISREG(about.st_mode));
-}
-
 static bool is_sharded(const command_call *call, const char *out)
 {
     if (flag_given(call, "shards") || flag_given(call, "max-shard-bytes")) return true;
-    return !*extension_of(out) && !is_device(out);
+    return !*extension_of(out) && !hr__path_is_special(out);
 }
 
 /* "out.tfrecord.gz" as shards is "out-" and ".tfrecord.gz". */
@@ -77,11 +71,7 @@ int read_records_flags(const command_call *call, const char *const *outs, int co
 static bool show(const hr_records_progress *now, void *user)
 {
     progress *p = user;
-    char detail[64];
-    if (progress_due(p)) {
-        snprintf(detail, sizeof detail, "%s records", with_commas(now->records));
-        progress_show(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, detail);
-    }
+    progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->records, "records");
     return !interrupted();
 }
 

@@ -10,9 +10,7 @@ typedef struct repairing {
 static bool show_progress(int64_t records, void *user)
 {
     repairing *r = user;
-    char detail[64];
-    snprintf(detail, sizeof detail, "%s records", with_commas(records));
-    if (progress_due(&r->bar)) progress_show(&r->bar, -1, detail);
+    progress_count(&r->bar, -1, records, "records");
     return !interrupted();
 }
 

@@ -1,7 +1,6 @@
 /* See rows.h. */
 #include "cli/rows.h"
 #include "io/survey.h"
-#include <stdlib.h>
 #include <string.h>
 
 int read_row_flags(const command_call *call, row_files *r)
@@ -21,7 +20,7 @@ static hr_file_format format_of(const row_files *r, const char *path)
 static hr_status find_types(row_files *r, hr_error *err)
 {
     const hr_file_list *all = &r->survey.files;
-    hr_file_list csv = {malloc(((size_t)all->count + 1) * sizeof *csv.path), 0};
+    hr_file_list csv = {hr_malloc(((size_t)all->count + 1) * sizeof *csv.path), 0};
     hr_status st = csv.path ? HR_OK : hr_no_memory(err, "names of files");
     for (int64_t i = 0; st == HR_OK && i < all->count; i++) {
         if (format_of(r, all->path[i]) != HR_FORMAT_CSV) continue;
@@ -31,7 +30,7 @@ static hr_status find_types(row_files *r, hr_error *err)
                          "expected --schema for CSV of standard input, which cannot be read twice");
     }
     if (st == HR_OK && csv.count > 0) st = hr_infer_schema_with(&csv, &r->survey.opts, &r->found, err);
-    free(csv.path);
+    hr_free(csv.path);
     return st;
 }
 
@@ -71,4 +70,19 @@ void close_rows(row_source *s)
     hr__rows_close(s->rows);
     hr_record_reader_free(s->records);
     *s = (row_source){.records = NULL};
+}
+
+hr_status new_json_writer(const command_call *call, bool protobuf, hr_json_writer **out, hr_error *err)
+{
+    const char *list = flag_text(call, "features");
+    char *names = hr_strdup(list ? list : "");
+    const char **feature = hr_calloc(list ? strlen(list) + 1 : 1, sizeof *feature); /* no name is shorter than a byte */
+    hr_json_writer_opts opts = {.struct_size = sizeof opts, .protobuf = protobuf, .features = feature};
+    for (char *at = names, *name; feature && (name = strsep(&at, ","));)
+        if (*name) feature[opts.feature_count++] = name;
+    const hr_status st =
+        names && feature ? hr_json_writer_new_with(&opts, out, err) : hr_no_memory(err, "names of features");
+    hr_free(feature);
+    hr_free(names);
+    return st;
 }

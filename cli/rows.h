@@ -35,4 +35,7 @@ hr_status open_rows(row_files *files, const char *path, int64_t most, row_source
 hr_status next_row(row_source *source, hr_view *record, hr_error *err);
 void close_rows(row_source *source);
 
+/* A writer of records as lines of JSON: the features that --features names, else all. Gives *out. */
+hr_status new_json_writer(const command_call *call, bool protobuf, hr_json_writer **out, hr_error *err);
+
 #endif

@@ -32,12 +32,6 @@ static hr_status make_raw(show *s, int64_t number, int64_t offset, hr_view recor
     return hr__text_status(&s->line, "a line", err);
 }
 
-static hr_status print_line(hr_view line, hr_error *err)
-{
-    const bool good = fwrite(line.data, 1, (size_t)line.size, stdout) == (size_t)line.size && putchar('\n') != EOF;
-    return good ? HR_OK : output_error(err);
-}
-
 static hr_status show_record(show *s, const row_source *from, const char *path, int64_t number, hr_view record,
                              hr_error *err)
 {
@@ -58,7 +52,8 @@ static hr_status show_file(show *s, row_files *files, const char *path, hr_error
     hr_view record;
     hr_status st = open_rows(files, path, s->left, &from, err);
     for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
-        st = interrupted() ? hr_fail(err, HR_CANCELLED, "cancelled", "cancelled") : next_row(&from, &record, err);
+        st = check_interrupt(err);
+        if (st == HR_OK) st = next_row(&from, &record, err);
         if (st != HR_OK) break; /* the end, too, which is no record */
         s->left--;
         st = show_record(s, &from, path, n, record, err);
@@ -67,22 +62,9 @@ static hr_status show_file(show *s, row_files *files, const char *path, hr_error
     return st == HR_END ? HR_OK : st;
 }
 
-static hr_status make_writer(const command_call *call, show *s, hr_error *err)
-{
-    const char *name[256];
-    char *names = hr_strdup(flag_given(call, "features") ? flag_text(call, "features") : "");
-    if (!names) return hr_no_memory(err, "names of features");
-    hr_json_writer_opts opts = {.struct_size = sizeof opts, .protobuf = flag_given(call, "protobuf"), .features = name};
-    for (char *at = names, *word; (word = strsep(&at, ",")) && opts.feature_count < 256;)
-        if (*word) name[opts.feature_count++] = word;
-    hr_status st = hr_json_writer_new_with(&opts, &s->writer, err);
-    hr_free(names);
-    return st;
-}
-
 static hr_status show_all(const command_call *call, show *s, row_files *files, hr_error *err)
 {
-    HR_TRY(make_writer(call, s, err));
+    HR_TRY(new_json_writer(call, flag_given(call, "protobuf"), &s->writer, err));
     HR_TRY(begin_rows(call, 0, files, err));
     const hr_file_list *list = &files->survey.files;
     progress_end(&files->survey.bar); /* it would stand between the lines */

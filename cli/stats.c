@@ -1,5 +1,4 @@
 /* headrace stats: what the features of files hold. */
-#include "base/text.h"
 #include "cli/json_line.h"
 #include "cli/survey.h"
 #include <inttypes.h>
@@ -85,20 +84,6 @@ static void print_as_json(const hr_stats *stats)
 }
 
 /* ---- text ---- */
-
-/* As it stands if it is plain, else as JSON has it. */
-static void print_word(const char *format, hr_view v)
-{
-    hr__text shown = {0};
-    bool plain = v.size > 0;
-    for (int64_t i = 0; i < v.size; i++) plain &= v.data[i] > ' ' && v.data[i] < 127 && v.data[i] != '"';
-    if (plain)
-        hr__text_bytes(&shown, v.data, (size_t)v.size);
-    else
-        hr__text_json(&shown, v.data, (size_t)v.size);
-    printf(format, shown.failed ? "?" : shown.data);
-    hr__text_free(&shown);
-}
 
 static void print_common(const hr_feature_stats *f)
 {

@@ -1,16 +1,11 @@
 /* Going over whole files: which, how they are read, and the bar. */
 #include "cli/survey.h"
-#include "io/convert.h"
+#include "io/convert/format.h"
 #include <string.h>
 
 static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
 {
-    progress *bar = user;
-    char detail[64];
-    if (progress_due(bar)) {
-        snprintf(detail, sizeof detail, "%s records", with_commas(records));
-        progress_show(bar, total > 0 ? (double)bytes / (double)total : -1, detail);
-    }
+    progress_count(user, total > 0 ? (double)bytes / (double)total : -1, records, "records");
     return !interrupted();
 }
 
@@ -19,7 +14,8 @@ static bool read_format(const command_call *call, hr_file_format *out)
     const char *name = flag_text(call, "format");
     *out = name ? hr__convert_format_id(name) : HR_FORMAT_BY_NAME;
     if (!name || *out) return true;
-    usage_error(call, "--format: expected csv, jsonl or tfrecord, found \"%s\"", name);
+    char names[128];
+    usage_error(call, "--format: expected %s, found \"%s\"", hr__format_names(names, sizeof names), name);
     return false;
 }
 

@@ -104,6 +104,14 @@ void progress_show(progress *p, double share, const char *detail)
     atomic_store(&line_is_drawn, true);
 }
 
+void progress_count(progress *p, double share, int64_t count, const char *what)
+{
+    char detail[64];
+    if (!progress_due(p)) return;
+    snprintf(detail, sizeof detail, "%s %s", with_commas(count), what);
+    progress_show(p, share, detail);
+}
+
 /* Clears what is drawn: the text in front of the next line. */
 static const char *cleared(void) { return atomic_exchange(&line_is_drawn, false) ? "\r\033[K" : ""; }
 

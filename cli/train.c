@@ -1,11 +1,11 @@
 /* headrace train: trains the model of a training file. Ctrl-C stops between two steps, with a checkpoint. */
 #include "cli/training.h"
 #include "cli/json_line.h"
+#include "io/file_system.h"
 #include "train/hooks/hooks.h"
 #include <headrace/io.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- the line that is drawn while it runs: a hook like any other ---- */
 
@@ -80,8 +80,8 @@ static int64_t records_in(const char *path)
 
 static int64_t file_size(const char *path)
 {
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? about.st_size : 0;
+    const int64_t size = hr__path_size(path);
+    return size > 0 ? size : 0;
 }
 
 /* Small data is counted; of large data, as many whole files as the sample holds. 0: it would take too long to know. */

@@ -15,15 +15,13 @@ typedef struct verified {
     progress bar;
 } verified;
 
+enum { LOOK_EVERY = 4096 /* records between two looks at the clock and at Ctrl-C */ };
+
 static hr_status look_around(verified *v, hr_error *err)
 {
-    char detail[64];
-    if (v->records % 4096 != 0) return HR_OK;
-    if (interrupted()) return hr_fail(err, HR_CANCELLED, "cli.interrupted", "verifying was called off");
-    if (!progress_due(&v->bar)) return HR_OK;
-    snprintf(detail, sizeof detail, "%s records", with_commas(v->records));
-    progress_show(&v->bar, -1, detail);
-    return HR_OK;
+    if (v->records % LOOK_EVERY != 0) return HR_OK;
+    progress_count(&v->bar, -1, v->records, "records");
+    return check_interrupt(err);
 }
 
 static hr_status verify_records(const char *path, verified *v, hr_error *err)

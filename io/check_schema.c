@@ -128,7 +128,8 @@ static int by_place(const void *a, const void *b)
     const deviation *x = a, *y = b;
     if (x->file != y->file) return x->file < y->file ? -1 : 1;
     if (x->record != y->record) return x->record < y->record ? -1 : 1;
-    return (x->field > y->field) - (x->field < y->field);
+    if (x->field != y->field) return x->field < y->field ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
 static void describe(const hr__schema_file *schema, const hr_file_list *files, const deviation *d, hr_error *out)

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "io/convert/format.h"
 #include "io/convert/lanes.h"
+#include "io/file_system.h"
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -87,12 +88,6 @@ static hr_status need_field(const hr__schema_file *schema, const char *name, con
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static bool reads_once(const char *path)
-{
-    struct stat about;
-    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && !S_ISREG(about.st_mode));
-}
-
 static hr_status plan_files(const hr__convert_plan *plan, hr_error *err)
 {
     const hr__convert_opts *o = plan->opts;
@@ -101,7 +96,7 @@ static hr_status plan_files(const hr__convert_plan *plan, hr_error *err)
                        "convert: .index: expected TFRecords to be written, which alone have one, got %s",
                        plan->to->name);
     for (int64_t i = 0; o->resume && i < o->inputs.count; i++)
-        if (reads_once(o->inputs.path[i]))
+        if (hr__path_is_special(o->inputs.path[i]))
             return hr_fail(err, HR_INVALID_ARGUMENT, "convert.resume",
                            "convert: .resume: expected files, which can be read again, got '%.80s'", o->inputs.path[i]);
     return HR_OK;
@@ -268,12 +263,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int64_t size_of(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISREG(s.st_mode) ? s.st_size : -1;
-}
-
 static hr_status make_piece(const converter *k, hr__convert_piece *piece, hr_error *err)
 {
     const hr__schema_file *schema = k->plan.opts->schema;
@@ -297,10 +286,7 @@ static hr_status prepare(converter *k, hr_error *err)
     HR_TRY(plan_files(&k->plan, err));
     HR_TRY(plan_rows(o, err));
     HR_TRY(hr__policy_new(&o->policy, "convert", &k->plan.policy, err));
-    for (int64_t i = 0; i < o->inputs.count && k->total >= 0; i++) {
-        const int64_t size = size_of(o->inputs.path[i]);
-        k->total = size < 0 ? -1 : k->total + size;
-    }
+    k->total = hr__paths_size(&o->inputs);
     HR_TRY(open_input(k, 0, err));
     HR_TRY(hr__lanes_open(&k->plan, &k->lanes, err));
     k->pieces = PIECES_PER_THREAD * (hr_threads() + 1);
@@ -314,7 +300,7 @@ static hr_status prepare(converter *k, hr_error *err)
 static void close_input(converter *k)
 {
     if (!k->source) return;
-    const int64_t size = size_of(k->path);
+    const int64_t size = hr__path_size(k->path);
     k->result->bytes_in += k->plan.from->bytes(k->source);
     if (k->plan.from->damaged) k->result->rejected += k->plan.from->damaged(k->source);
     k->plan.from->close(k->source);

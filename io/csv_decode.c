@@ -2,6 +2,7 @@
  * line ends in front of a field are passed over, within an unquoted one they are an error, an empty record has no
  * fields, and nothing behind the last selected column is looked at. */
 #include "io/csv.h"
+#include "base/constructor.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -197,9 +198,9 @@ static hr_status check_arguments(const hr_tensor *records, const hr__csv_format 
 hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err)
 {
     hr__csv_format *f;
-    hr_csv_opts own = *opts;
+    hr_csv_opts own = HR__OPTIONS(hr_csv_opts, opts);
     own.no_header = true;
-    for (int c = 0; c < opts->column_count; c++) out[c] = (hr_tensor){0};
+    for (int c = 0; c < own.column_count; c++) out[c] = (hr_tensor){0};
     HR_TRY(hr__csv_format_new(&own, &f, err));
     size_t bytes = 1;
     for (int64_t i = 0; records->dtype == HR_STRING && i < records->count; i++)

@@ -1,4 +1,5 @@
 /* Examples as lines of JSON, in the short form, whose literals say the kind, and in that of protobuf's JSON mapping. */
+#include "base/constructor.h"
 #include "io/json_examples.h"
 #include "io/json_writer.h"
 #include <headrace/examples.h>
@@ -26,15 +27,15 @@ void hr_json_writer_free(hr_json_writer *writer)
 
 hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_writer **out, hr_error *err)
 {
-    const hr_json_writer_opts none = {0}, *o = opts ? opts : &none;
+    const hr_json_writer_opts o = HR__OPTIONS(hr_json_writer_opts, opts);
     hr_json_writer *writer = hr_calloc(1, sizeof *writer);
     bool good = writer && (writer->walk = hr_example_walk_new()) &&
-                (writer->name = hr_calloc((size_t)o->feature_count + 1, sizeof *writer->name));
-    for (int i = 0; good && i < o->feature_count; i++)
-        good = (writer->name[writer->names++] = hr_strdup(o->features[i])) != NULL;
+                (writer->name = hr_calloc((size_t)o.feature_count + 1, sizeof *writer->name));
+    for (int i = 0; good && i < o.feature_count; i++)
+        good = (writer->name[writer->names++] = hr_strdup(o.features[i])) != NULL;
     *out = good ? writer : NULL;
     if (good) {
-        writer->protobuf = o->protobuf;
+        writer->protobuf = o.protobuf;
         return HR_OK;
     }
     hr_json_writer_free(writer);

@@ -115,3 +115,27 @@ bool hr__path_about(const char *path, hr_file_about *about)
                              .is_folder = S_ISDIR(s.st_mode)};
     return true;
 }
+
+bool hr__path_is_special(const char *path)
+{
+    struct stat s;
+    if (strcmp(path, "-") == 0) return true;
+    return !hr__file_system_of(path) && stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+int64_t hr__path_size(const char *path)
+{
+    hr_file_about about;
+    return !hr__path_is_special(path) && hr__path_about(path, &about) && !about.is_folder ? about.size : -1;
+}
+
+int64_t hr__paths_size(const hr_file_list *files)
+{
+    int64_t total = 0;
+    for (int64_t i = 0; i < files->count; i++) {
+        const int64_t size = hr__path_size(files->path[i]);
+        if (size < 0) return -1;
+        total += size;
+    }
+    return total;
+}

@@ -21,8 +21,16 @@ hr_status hr__foreign_read(const hr__foreign_file *file, const char *path, int64
                            size_t *got, hr_error *err);
 void hr__foreign_close(hr__foreign_file *file);
 
-/* Of any path. False: there is no such file. */
+/* ---- any path, of the machine or of a registered file system ---- */
+
+/* False: there is no such file. */
 HR_API bool hr__path_about(const char *path, hr_file_about *about);
+/* Bytes of a file as it lies on the disk; -1: not known, as of a pipe. */
+HR_API int64_t hr__path_size(const char *path);
+/* Of all files together; -1: the size of one is not known. */
+HR_API int64_t hr__paths_size(const hr_file_list *files);
+/* "-", and what is there but is no regular file: a pipe, a device, a folder. */
+HR_API bool hr__path_is_special(const char *path);
 
 #ifdef __cplusplus
 }

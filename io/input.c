@@ -1,6 +1,7 @@
 /* Reading a file from front to end, a piece at a time. Two windows: one over the file, and one over what the codec makes
  * of it where it is compressed; a plain file needs the first only. */
 #include "io/input.h"
+#include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/file_system.h"
 #include "io/sys.h"
@@ -143,17 +144,18 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
 
 hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
 {
+    const hr_input_opts o = HR__OPTIONS(hr_input_opts, opts);
     hr_input *in = hr_calloc(1, sizeof *in);
-    if (in) *in = (hr_input){.fd = -1, .wake = opts && opts->wake ? *opts->wake : -1, .path = hr_strdup(path)};
+    if (in) *in = (hr_input){.fd = -1, .wake = o.wake ? *o.wake : -1, .path = hr_strdup(path)};
     if (!in || !in->path) {
         hr_free(in);
         return hr_no_memory(err, "opening a file");
     }
-    size_t piece = opts && opts->buffer_size ? opts->buffer_size : PIECE;
+    const size_t piece = o.buffer_size ? o.buffer_size : PIECE;
     in->raw = (hr__window){.fill = read_file, .source = in, .piece = piece < HEAD ? piece : HEAD};
     in->inflated = (hr__window){.fill = decode, .source = in, .piece = piece};
     hr_status status = open_file(in, err);
-    if (status == HR_OK) status = choose_codec(in, opts ? opts->compression : HR_COMPRESSION_AUTO, err);
+    if (status == HR_OK) status = choose_codec(in, o.compression, err);
     in->raw.piece = piece;
     if (status == HR_OK)
         *out = in;

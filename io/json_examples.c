@@ -1,6 +1,7 @@
 /* Examples out of JSON: one object after the other. A member is a feature; a member whose value is an object is the map of features, or of
  * feature lists, in the short form or in protobuf's, unless the object's first key is one of the words that begin with a dollar. */
 #include "io/json_examples.h"
+#include "base/constructor.h"
 #include "io/example_wire.h"
 #include "io/json_writer.h"
 #include <string.h>
@@ -28,7 +29,7 @@ static hr_status make(const char *name, const hr_json_reader_opts *opts, hr_json
     if (!r || !(r->name = hr_strdup(name)) || !(r->example = hr_sequence_example_new()))
         return hr_no_memory(err, "reading JSON");
     r->record = -1;
-    r->schema = opts ? opts->schema : NULL;
+    r->schema = HR__OPTIONS(hr_json_reader_opts, opts).schema;
     for (int i = 0; r->schema && i < r->schema->fields; i++)
         HR_TRY(hr__map_add(&r->fields, r->schema->field[i].name, strlen(r->schema->field[i].name), i, err));
     return HR_OK;
@@ -46,7 +47,8 @@ hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *
                                    hr_error *err)
 {
     hr_status st = make(path, opts, out, err);
-    const hr_input_opts in = {.struct_size = sizeof in, .compression = opts ? opts->compression : HR_COMPRESSION_AUTO};
+    const hr_input_opts in = {.struct_size = sizeof in,
+                              .compression = HR__OPTIONS(hr_json_reader_opts, opts).compression};
     if (st == HR_OK) st = hr_input_open_with(path, &in, &(*out)->in, err);
     if (st == HR_OK) hr__json_begin_input(&(*out)->json, (*out)->in);
     return made(st, out);

@@ -1,5 +1,6 @@
 /* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller says
  * otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
+#include "base/constructor.h"
 #include "io/framing.h"
 #include "io/record_index.h"
 #include "io/input.h"
@@ -25,16 +26,14 @@ struct hr_record_reader {
 hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opts, hr_record_reader **out,
                                      hr_error *err)
 {
-    static const hr_record_opts defaults = {.struct_size = sizeof defaults};
-    if (!opts) opts = &defaults;
+    const hr_record_opts o = HR__OPTIONS(hr_record_opts, opts);
     hr_record_reader *reader = hr_calloc(1, sizeof *reader);
     if (!reader) return hr_no_memory(err, "reading records");
-    const hr_input_opts how = {
-        .struct_size = sizeof how, .compression = opts->compression, .buffer_size = opts->buffer_size};
-    reader->checks = opts->checks;
+    const hr_input_opts how = {.struct_size = sizeof how, .compression = o.compression, .buffer_size = o.buffer_size};
+    reader->checks = o.checks;
     reader->end = -1;
-    reader->limit = opts->max_record_bytes ? opts->max_record_bytes : HR__RECORD_LIMIT;
-    hr_status status = hr__policy_new(&opts->policy, path, &reader->policy, err);
+    reader->limit = o.max_record_bytes ? o.max_record_bytes : HR__RECORD_LIMIT;
+    hr_status status = hr__policy_new(&o.policy, path, &reader->policy, err);
     if (status == HR_OK) status = hr_input_open_with(path, &how, &reader->in, err);
     if (status == HR_OK)
         *out = reader;
@@ -45,9 +44,9 @@ hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opt
 
 hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out, hr_error *err)
 {
-    const hr_record_opts records = {.struct_size = sizeof records,
-                                    .compression = opts ? opts->compression : HR_COMPRESSION_AUTO,
-                                    .buffer_size = opts ? opts->buffer_size : 0};
+    const hr_input_opts o = HR__OPTIONS(hr_input_opts, opts);
+    const hr_record_opts records = {
+        .struct_size = sizeof records, .compression = o.compression, .buffer_size = o.buffer_size};
     return hr_record_reader_open_with(path, &records, out, err);
 }
 

@@ -67,7 +67,7 @@ static hr_status check_at_place(const hr_input *in, hr__record_place at, char *h
     return st;
 }
 
-static hr_status scan_places(const hr_input *in, piece *p, hr__record_fn *found, void *user, int64_t *records,
+static hr_status scan_places(const hr_input *in, piece *p, hr__record_found_fn *found, void *user, int64_t *records,
                              hr_error *err)
 {
     const int64_t file_size = hr__input_file_size(in);
@@ -125,7 +125,7 @@ hr_status hr__record_pass(hr_input *in, int64_t number, int64_t count, hr_error 
     return HR_OK;
 }
 
-static hr_status scan_stream(hr_input *in, hr__record_fn *found, void *user, int64_t *records, hr_error *err)
+static hr_status scan_stream(hr_input *in, hr__record_found_fn *found, void *user, int64_t *records, hr_error *err)
 {
     for (;; ++*records) {
         int64_t whole;
@@ -136,7 +136,7 @@ static hr_status scan_stream(hr_input *in, hr__record_fn *found, void *user, int
     }
 }
 
-hr_status hr__record_scan(hr_input *in, hr__record_fn *found, void *user, int64_t *records, hr_error *err)
+hr_status hr__record_scan(hr_input *in, hr__record_found_fn *found, void *user, int64_t *records, hr_error *err)
 {
     *records = 0;
     if (!hr__input_has_places(in)) return scan_stream(in, found, user, records, err);

@@ -10,15 +10,11 @@
 
 /* ---- writing ---- */
 
-typedef struct writing {
-    hr_output *out;
-} writing;
-
-static void write_line(void *user, int64_t offset, int64_t size)
+static void write_line(void *out, int64_t offset, int64_t size)
 {
     char line[64];
     const int length = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", offset, size);
-    hr_output_write(((writing *)user)->out, line, (size_t)length, NULL); /* a failure sticks until commit */
+    hr_output_write(out, line, (size_t)length, NULL); /* a failure sticks until commit */
 }
 
 static hr_status need_plain(const char *path, hr_compression compression, hr_error *err)
@@ -34,17 +30,17 @@ static hr_status need_plain(const char *path, hr_compression compression, hr_err
 hr_status hr_record_index_write_text(const hr_record_index *index, const char *to, hr_error *err)
 {
     hr_input *in = NULL;
-    writing w = {NULL};
+    hr_output *out = NULL;
     int64_t records;
     const hr_input_opts plain = {.struct_size = sizeof plain, .compression = HR_NONE};
     const hr_output_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
     HR_TRY(need_plain(index->path, index->compression, err));
     hr_status st = hr_input_open_with(index->path, &plain, &in, err);
-    if (st == HR_OK) st = hr_output_open_with(to, &opts, &w.out, err);
-    if (st == HR_OK) st = hr__record_scan(in, write_line, &w, &records, err);
+    if (st == HR_OK) st = hr_output_open_with(to, &opts, &out, err);
+    if (st == HR_OK) st = hr__record_scan(in, write_line, out, &records, err);
     hr_input_free(in);
-    if (st == HR_OK) return hr_output_commit(w.out, err);
-    hr_output_discard(w.out);
+    if (st == HR_OK) return hr_output_commit(out, err);
+    hr_output_discard(out);
     return st;
 }
 

@@ -1,7 +1,6 @@
 /* Records of several files one after the other, and what they are written to. */
 #include "io/records.h"
-#include <string.h>
-#include <sys/stat.h>
+#include "io/file_system.h"
 
 enum { LOOK_EVERY = 1024 }; /* records between two calls of progress */
 
@@ -15,12 +14,6 @@ typedef struct loop {
     hr_records_report *report;
     int64_t before, total; /* bytes of the files before this one; of all, -1: not known */
 } loop;
-
-static int64_t size_of(const char *path)
-{
-    struct stat about;
-    return strcmp(path, "-") != 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode) ? about.st_size : -1;
-}
 
 static hr_status tell(const loop *l, int64_t here, int64_t size, hr_error *err)
 {
@@ -66,14 +59,10 @@ static hr_status read_file(const loop *l, const char *path, int64_t size, hr_err
 hr_status hr__records_each(const char *what, const hr_file_list *files, const hr_records_opts *opts, hr__record_fn *fn,
                            void *user, hr_records_report *report, hr_error *err)
 {
-    loop l = {.what = what, .opts = opts, .fn = fn, .user = user, .report = report};
+    loop l = {.what = what, .opts = opts, .fn = fn, .user = user, .report = report, .total = hr__paths_size(files)};
     *report = (hr_records_report){0};
-    for (int64_t i = 0; i < files->count && l.total >= 0; i++) {
-        const int64_t size = size_of(files->path[i]);
-        l.total = size < 0 ? -1 : l.total + size;
-    }
     for (int64_t i = 0; i < files->count; i++) {
-        const int64_t size = size_of(files->path[i]);
+        const int64_t size = hr__path_size(files->path[i]);
         HR_TRY(read_file(&l, files->path[i], size, err));
         if (size > 0) l.before += size;
         HR_TRY(tell(&l, 0, size, err));

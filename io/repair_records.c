@@ -1,4 +1,5 @@
 /* Repairing a TFRecord file: its good records into a new one, which takes its name when all are written. */
+#include "base/constructor.h"
 #include "io/input.h"
 #include "io/record_input.h"
 #include "io/sys.h"
@@ -63,13 +64,12 @@ static hr_status repair(const char *path, const char *out, hr_record_reader *rea
 hr_status hr_repair_records_with(const char *path, const char *out, const hr_repair_opts *opts,
                                  hr_repair_report *report, hr_error *err)
 {
-    static const hr_repair_opts defaults = {.struct_size = sizeof defaults};
+    const hr_repair_opts o = HR__OPTIONS(hr_repair_opts, opts);
     hr_record_reader *reader;
     *report = (hr_repair_report){0};
-    if (!opts) opts = &defaults;
     HR_TRY(check_names(path, out, err));
-    HR_TRY(open_reader(path, opts, &reader, err));
-    const hr_status status = repair(path, out, reader, opts, report, err);
+    HR_TRY(open_reader(path, &o, &reader, err));
+    const hr_status status = repair(path, out, reader, &o, report, err);
     hr_record_reader_free(reader);
     return status;
 }

@@ -1,11 +1,12 @@
 /* Few files are cut into pieces: while one round of pieces is looked at, the next is read. Many files are dealt over the slots whole, so that
  * each is inflated by another thread. */
 #include "io/survey.h"
+#include "base/constructor.h"
 #include "base/pool.h"
 #include "io/convert/format.h"
+#include "io/file_system.h"
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <uv.h>
 
 enum { SLOTS = HR__SURVEY_SLOTS };
@@ -19,12 +20,7 @@ hr_file_format hr__file_format(const char *path, hr_file_format asked)
     return format ? format->id : HR_FORMAT_TFRECORD;
 }
 
-hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts)
-{
-    hr_survey_opts o = {.struct_size = sizeof o};
-    if (opts) memcpy(&o, opts, opts->struct_size && opts->struct_size < sizeof o ? opts->struct_size : sizeof o);
-    return o;
-}
+hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR__OPTIONS(hr_survey_opts, opts); }
 
 /* ---- a run ---- */
 
@@ -166,15 +162,6 @@ static hr_status look_at_files(run *r, hr_error *err)
     return r->failed[first].status;
 }
 
-static int64_t bytes_on_disk(const hr_file_list *files)
-{
-    int64_t total = 0;
-    struct stat about;
-    for (int64_t i = 0; i < files->count && total >= 0; i++)
-        total = stat(files->path[i], &about) == 0 && S_ISREG(about.st_mode) ? total + about.st_size : -1;
-    return total;
-}
-
 hr_status hr__survey_run(hr__survey *survey, hr_error *err)
 {
     run *r = hr_calloc(1, sizeof *r);
@@ -182,7 +169,7 @@ hr_status hr__survey_run(hr__survey *survey, hr_error *err)
     const hr_survey_opts opts = hr__survey_defaults(survey->opts), *given = survey->opts;
     survey->opts = &opts;
     r->survey = survey;
-    r->total = bytes_on_disk(survey->files);
+    r->total = hr__paths_size(survey->files);
     r->caller = uv_thread_self();
     hr_status st = HR_OK;
     if (survey->files->count >= SLOTS && !opts.max_records)

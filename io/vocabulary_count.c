@@ -1,4 +1,5 @@
 /* The words of a feature and how often each occurs: a map for each slot, all of them put together at the end. */
+#include "base/constructor.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "io/survey.h"
@@ -21,7 +22,7 @@ static hr_status count_word(hr__map *words, hr_view word, int64_t count, hr_erro
 {
     const uint64_t hash = hr__map_hash(word.data, (size_t)word.size);
     int64_t *known = hr__map_find_hashed(words, hash, word.data, (size_t)word.size);
-    if (!known) return hr__map_add(words, word.data, (size_t)word.size, count, err);
+    if (!known) return hr__map_add_hashed(words, hash, word.data, (size_t)word.size, count, err);
     *known += count;
     return HR_OK;
 }
@@ -117,8 +118,7 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
 hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature, const hr_count_vocabulary_opts *opts,
                                    hr_vocabulary **out, hr_error *err)
 {
-    hr_count_vocabulary_opts o = {.struct_size = sizeof o};
-    if (opts) memcpy(&o, opts, opts->struct_size && opts->struct_size < sizeof o ? opts->struct_size : sizeof o);
+    const hr_count_vocabulary_opts o = HR__OPTIONS(hr_count_vocabulary_opts, opts);
     hr_vocabulary *v = *out = hr_calloc(1, sizeof *v);
     if (!v) return hr_no_memory(err, "a vocabulary");
     hr_status st = count_all(files, (hr_view){feature, (int64_t)strlen(feature)}, &o.survey, v, err);

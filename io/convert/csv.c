@@ -115,6 +115,24 @@ static int64_t place_of(const void *source)
     return compressed >= 0 ? compressed : bytes_of(source);
 }
 
+/* ---- counting ---- */
+
+static hr_status count_rows(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+{
+    enum { PIECE = 256 * 1024 };
+    hr__csv_format *format;
+    hr__csv_file *file = NULL;
+    hr__csv_block block;
+    hr_csv_opts csv = hr__csv_opts_of(path, how->csv);
+    csv.compression = how->input_compression;
+    HR_TRY(hr__csv_format_new(&csv, &format, err));
+    hr_status st = hr__csv_open(format, path, &file, err);
+    while (st == HR_OK && (st = hr__csv_read(file, PIECE, PIECE, &block, err)) == HR_OK) *count += block.rows;
+    hr__csv_close(file);
+    hr__csv_format_free(format);
+    return st == HR_END ? HR_OK : st;
+}
+
 /* ---- out ---- */
 
 typedef struct csv_out {
@@ -203,6 +221,7 @@ const hr__format hr__format_csv = {
     .place = place_of,
     .bytes = bytes_of,
     .close = close_source,
+    .count = count_rows,
     .piece_free = hr__csv_piece_free,
     .writer_new = new_writer,
     .write = write_row,

@@ -60,6 +60,8 @@ struct hr__format {
     int64_t (*damaged)(const void *source); /* records that were passed over below; NULL: there are none such */
     void (*close)(void *source);
     void (*piece_free)(void *own);
+    /* Adds how many rows the file has to *count; looks no further into them than that takes. */
+    hr_status (*count)(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err);
 
     /* Writing: one writer a lane. `head` is what each file begins with, and lives as long as the writer. */
     hr_status (*writer_new)(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err);
@@ -69,6 +71,7 @@ struct hr__format {
 };
 
 const hr__format *hr__format_named(const char *name); /* NULL: there is none */
+const hr__format *hr__format_with(hr_file_format id); /* HR_FORMAT_BY_NAME: TFRecords */
 /* By the extension of a file's name, behind which a compression's may stand; NULL: it is none of a format. */
 const hr__format *hr__format_of(const char *path);
 /* "csv, jsonl or tfrecord" */

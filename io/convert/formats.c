@@ -24,6 +24,13 @@ const hr__format *hr__format_named(const char *name)
     return NULL;
 }
 
+const hr__format *hr__format_with(hr_file_format id)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i]->id == id) return formats[i];
+    return hr__format_named("tfrecord");
+}
+
 const char *hr__format_names(char *text, size_t size)
 {
     size_t used = 0;

@@ -112,6 +112,19 @@ static int64_t rejected(const void *source) { return ((const jsonl_source *)sour
 
 static int64_t bytes_of(const void *source) { return hr_json_reader_offset(((const jsonl_source *)source)->reader); }
 
+/* Every object is read: only so is it known where the next one begins. */
+static hr_status count_objects(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+{
+    hr_json_reader *reader;
+    hr_view record;
+    hr_status st;
+    const hr_json_reader_opts opts = {.struct_size = sizeof opts, .compression = how->input_compression};
+    HR_TRY(hr_json_reader_open_with(path, &opts, &reader, err));
+    while ((st = hr_json_read(reader, &record, err)) == HR_OK) ++*count;
+    hr_json_reader_free(reader);
+    return st == HR_END ? HR_OK : st;
+}
+
 /* ---- out ---- */
 
 typedef struct jsonl_out {
@@ -165,6 +178,7 @@ const hr__format hr__format_jsonl = {
     .bytes = bytes_of,
     .damaged = rejected,
     .close = close_source,
+    .count = count_objects,
     .piece_free = hr__examples_free,
     .writer_new = new_writer,
     .write = write_line,

@@ -7,8 +7,6 @@
 #include "io/framing.h"
 #include "io/shards.h"
 #include <inttypes.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* ---- opening ---- */
 
@@ -51,12 +49,6 @@ static char *suffix_of(const hr__convert_plan *plan, hr_compression compression)
     hr__text_bytes(&suffix, extensions, strcspn(extensions, " "));
     if (plan->to->is_text && codec && codec->extension) hr__text_add(&suffix, codec->extension);
     return hr__text_take(&suffix);
-}
-
-static bool is_device(const char *out)
-{
-    struct stat about;
-    return strcmp(out, "-") == 0 || (stat(out, &about) == 0 && !S_ISREG(about.st_mode));
 }
 
 static hr_status open_shards(const hr__convert_plan *plan, hr__lanes *l, bool test, const hr_shard_writer_opts *opts,
@@ -131,7 +123,7 @@ static hr_status open_one(const hr__convert_plan *plan, hr__lanes *l, hr_error *
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
                        "convert: expected a folder for shards, splits and .prefix, got one file, '%.80s'", o->out);
     l->count[0] = l->all = 1;
-    return is_device(o->out) ? open_device(o, l, err) : open_file(plan, l, err);
+    return hr__path_is_special(o->out) ? open_device(o, l, err) : open_file(plan, l, err);
 }
 
 static hr_status open_lane(const hr__convert_plan *plan, hr__lanes *l, int i, hr_error *err)

@@ -51,6 +51,17 @@ static int64_t damaged(const void *source)
     return hr_record_damage(((const tfrecord_source *)source)->reader).errors;
 }
 
+static hr_status count_records(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+{
+    hr_record_reader *reader;
+    hr_status st;
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = how->input_compression};
+    HR_TRY(hr_record_reader_open(path, &opts, &reader, err));
+    while ((st = hr_record_skip(reader, 1, err)) == HR_OK) ++*count;
+    hr_record_reader_free(reader);
+    return st == HR_END ? HR_OK : st;
+}
+
 const hr__format hr__format_tfrecord = {
     .name = "tfrecord",
     .id = HR_FORMAT_TFRECORD,
@@ -62,5 +73,6 @@ const hr__format hr__format_tfrecord = {
     .bytes = bytes_of,
     .damaged = damaged,
     .close = close_source,
+    .count = count_records,
     .piece_free = hr__examples_free,
 };

@@ -42,6 +42,8 @@ it_shows_all_records_or_some_features_or_their_bytes() {
     prints '{"late": 0, "name": "anna", "row": 1, "temp": 2.5}'
     headrace show -n 1 --features row,temp out/data*
     [ "$out" = '{"row": 1, "temp": 2.5}' ] || fail "expected the two features"
+    headrace show -n 1 --features "$(seq -s, 300),row" out/data*
+    [ "$out" = '{"row": 1}' ] || fail "expected the last of 301 features"
     headrace show -n 1 --protobuf -f row out/data*
     [ "$out" = '{"features": {"feature": {"row": {"int64List": {"value": ["1"]}}}}}' ] || fail "expected protobuf's form"
     cp people.csv people.odd
