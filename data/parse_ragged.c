@@ -201,14 +201,14 @@ static void join_uniform(level *v, int64_t row, int64_t *end)
     }
 }
 
-/* Row ids are as many as values in any case. */
-static bool batch_is_sound(const level *v, int64_t made, int64_t end, int64_t units)
+/* The batch begins at row `first`, and its splits at number `made`. Row ids are as many as values in any case. */
+static bool batch_is_sound(const level *v, int64_t first, int64_t made, int64_t end)
 {
     const bool validate = v->u->plan->output[v->output].validate;
-    bool sound = true;
+    bool sound = !validate || made == v->made || v->splits[made] == v->units[first];
     for (int64_t i = made; validate && i < v->made; i++)
         sound &= v->splits[i] <= (i + 1 < v->made ? v->splits[i + 1] : end);
-    return sound && (end == units || (!validate && v->p->kind != HR_VALUE_ROWIDS));
+    return sound && (end == v->units[v->stop] || (!validate && v->p->kind != HR_VALUE_ROWIDS));
 }
 
 static void divide_batches(level *v)
@@ -217,8 +217,8 @@ static void divide_batches(level *v)
         [HR_ROW_SPLITS] = join_limits, [HR_ROW_LENGTHS] = join_lengths, [HR_ROW_STARTS] = join_starts,
         [HR_ROW_LIMITS] = join_limits, [HR_VALUE_ROWIDS] = join_rowids, [HR_UNIFORM_ROW_LENGTH] = join_uniform,
     };
-    int64_t element = 0, end = 0, rows = hr__parse_count(v->u);
-    for (int64_t row = 0; row < rows && v->status == HR_OK;) {
+    int64_t element = 0, end = 0;
+    for (int64_t row = 0; row < hr__parse_count(v->u) && v->status == HR_OK;) {
         const int64_t stop = hr__parse_group(v->u, row, &element), made = v->made, first = row;
         end = v->units[row];
         v->stop = stop;
@@ -226,7 +226,7 @@ static void divide_batches(level *v)
             join[v->p->kind](v, row, &end);
             v->outer[row + 1] = (int32_t)v->made;
         }
-        if (v->status == HR_OK && !batch_is_sound(v, made, end, v->units[stop]))
+        if (v->status == HR_OK && !batch_is_sound(v, first, made, end))
             hr__parse_fail(v->u, v->output, first, "example.partition",
                            "expected partitions that fit the values of the batch, found others");
     }

@@ -1,5 +1,6 @@
 /* Sparse features: the values of one key at the places that other keys give. A row's places must be as many as its values
- * and lie within the shape; in tf_compat only the counts of a whole batch must agree, and places are taken as they come. */
+ * and lie within the shape; in tf_compat only the counts of a whole batch must agree, and places are taken as they come, as
+ * far as one number can hold them. */
 #include "data/parse_spec.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,9 @@ typedef struct sparse {
     const hr__parse_output *o;
     const hr__example_column *values;
     const hr_shape *shape;
-    place *place; /* of the row at hand */
-    size_t size;  /* of a value */
+    int64_t width; /* places below one index of the first dimension */
+    place *place;  /* of the row at hand */
+    size_t size;   /* of a value */
 } sparse;
 
 static const hr__example_column *indices_of(const sparse *s, int dimension)
@@ -53,6 +55,15 @@ static bool counts_agree(sparse *s, int64_t from, int64_t to)
     return true;
 }
 
+/* Of a place in several dimensions one number is kept: it can tell that the first index lies beyond the shape, where any
+ * other index would be taken for another place. */
+static bool is_held(const sparse *s, int dimension, int64_t index)
+{
+    if (index >= 0 && index < s->shape->dims[dimension]) return true;
+    if (!s->u->slots.tf_compat || dimension > 0) return false;
+    return s->o->indices == 1 || (index >= 0 && index < INT64_MAX / s->width);
+}
+
 /* The places of `count` values, their indices beginning at number `first` of each list (from `row` on). */
 static bool place_row(sparse *s, int64_t row, int64_t first, int64_t value, int64_t count)
 {
@@ -63,7 +74,7 @@ static bool place_row(sparse *s, int64_t row, int64_t first, int64_t value, int6
                 ((const int64_t *)indices_of(s, d)
                      ->values)[indices_of(s, d)->splits[first] + value - s->values->splits[first] + i];
             const int64_t size = s->shape->dims[d];
-            if (!s->u->slots.tf_compat && (index < 0 || index >= size)) {
+            if (!is_held(s, d, index)) {
                 hr__parse_fail(s->u, s->output, row, "example.index",
                                "expected indices from 0 to %lld, found %lld; change its shape", (long long)size - 1,
                                (long long)index);
@@ -122,6 +133,8 @@ hr_status hr__parse_sparse(hr__parse_unit *u, int output, hr_error *err)
                 .shape = &u->plan->field[output].shape,
                 .size = hr_dtype_size(u->plan->field[output].dtype)};
     int64_t at = 0, element = 0;
+    s.width = 1;
+    for (int d = 1; d < s.shape->rank; d++) s.width *= s.shape->dims[d] > 0 ? s.shape->dims[d] : 1;
     HR_TRY(open_sparse(&s, err));
     for (int64_t row = 0; row < u->rows->rows;) {
         const int64_t end = hr__parse_group(u, row, &element);

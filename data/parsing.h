@@ -107,7 +107,10 @@ typedef struct hr_parse_example_opts {
     size_t struct_size;
     const char *label;  /* the component that is the label */
     const char *source; /* the string component that is parsed; default: the only one */
-    bool tf_compat;     /* refuse what TensorFlow's parser refuses */
+    /* As TensorFlow's parser does, in what it refuses and in what it lets pass. Still an error are what a column cannot hold or a reader
+     * would stumble over: partitions of a batch that lead out of its values, those of one record or of feature lists that do not fit
+     * their own, and in sparse places of several dimensions an index outside of the shape that is not the first. */
+    bool tf_compat;
     /* Of records that do not parse: their rows are left out, of a batch, too, which is short then; HR_RESYNC is as HR_SKIP. A budget ends the
      * pipeline as soon as all threads together have seen more: which rows came before then depends on their timing. */
     hr_policy policy;

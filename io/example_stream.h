@@ -50,7 +50,8 @@ static inline bool hr__stream_bytes(hr__scan *s, hr__scan *bytes)
     return true;
 }
 
-/* A field of the record itself that is none of its own. Groups are refused. */
+/* A field of the record itself that is none of its own. Groups are refused. One that reaches beyond the record ends it, and
+ * of a length that is negative in 32 bits nothing is passed over. */
 static inline bool hr__stream_unknown(hr__scan *s)
 {
     uint64_t tag, number;
@@ -62,7 +63,9 @@ static inline bool hr__stream_unknown(hr__scan *s)
     case HR__WIRE_64:
         return hr__stream_skip(s, 8);
     case HR__WIRE_BYTES:
-        return hr__stream_length(s, &length) && hr__stream_skip(s, length);
+        if (!hr__stream_length(s, &length)) return false;
+        if (length <= INT32_MAX) s->p = hr__stream_narrowed(s, length).end;
+        return true;
     case HR__WIRE_32:
         return hr__stream_skip(s, 4);
     default:

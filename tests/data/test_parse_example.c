@@ -111,6 +111,33 @@ static void sparse_place_outside_the_shape_is_an_error_of_its_record(void **stat
     hr_iterator_free(it);
 }
 
+static hr_iterator *placed_twice(hr_shape shape)
+{
+    static const char *const at[] = {"at", "at"};
+    return hr_iterate(hr_parse_example(
+        hr_skip(hr_tfrecord("rows.tfrecord"), 2),
+        HR_PARSE_SPEC(
+            {.key = "v", .kind = HR_SPARSE_FEATURE, .dtype = HR_FLOAT, .shape = shape, .name = "s", .index_keys = at}),
+        .tf_compat = true));
+}
+
+/* TensorFlow checks none of the indices. Row 2 has values at (2, 2) and (0, 0). */
+static void no_place_becomes_another_one_in_tf_compat(void **state)
+{
+    (void)state;
+    static const int64_t beyond[] = {0, 0, 2, 2};
+    const hr_element *e;
+    write_rows("rows.tfrecord", 1);
+    hr_iterator *it = placed_twice(HR_SHAPE(2, 9));
+    assert_memory_equal(hr_get(first(it), "s")->indices, beyond, sizeof beyond);
+    hr_iterator_free(it);
+
+    it = placed_twice(HR_SHAPE(9, 2));
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "example.index");
+    hr_iterator_free(it);
+}
+
 static void partition_divides_the_values_of_each_row(void **state)
 {
     (void)state;
@@ -140,6 +167,27 @@ static void row_ids_are_as_many_as_values_even_in_tf_compat(void **state)
         .tf_compat = true));
     assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+    hr_iterator_free(it);
+}
+
+/* Row 1 has 2 row ids for 1 value. */
+static void batches_behind_a_bad_partition_are_not_waited_for(void **state)
+{
+    (void)state;
+    static const hr_partition ids[] = {{HR_VALUE_ROWIDS, "ends", 0}};
+    const hr_element *e;
+    write_rows("rows.tfrecord", 1);
+    hr_iterator *it = hr_iterate(
+        hr_parse_example(
+            hr_batch(hr_tfrecord("rows.tfrecord"), 1),
+            HR_PARSE_SPEC(
+                {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partitions = ids, .partition_count = 1}),
+            .tf_compat = true),
+        .unit_rows = ROWS);
+    assert_int_equal(hr_get(first(it), "v")->shape.dims[0], 1);
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+    assert_int_equal(hr_iterator_error(it)->record, 1);
     hr_iterator_free(it);
 }
 
@@ -234,6 +282,28 @@ static void one_record_is_divided_as_tensorflow_does(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int validate = 0; validate < 2; validate++) is_divided(&cases[i], validate);
+}
+
+/* The value in front of the first row belongs to none. */
+static void a_batch_that_is_validated_begins_with_its_values(void **state)
+{
+    (void)state;
+    const divided late = {HR_ROW_STARTS, 3, {1, 2}, 2, 0, {0}};
+    const hr_partition p[] = {{HR_ROW_STARTS, "p", 0}};
+    const hr_element *e;
+    write_divided(&late);
+    for (int validate = 0; validate < 2; validate++) {
+        hr_iterator *it = hr_iterate(hr_parse_example(hr_batch(hr_tfrecord("part.tfrecord"), 1),
+                                                      HR_PARSE_SPEC({.key = "v",
+                                                                     .kind = HR_RAGGED_FEATURE,
+                                                                     .dtype = HR_INT64,
+                                                                     .partitions = p,
+                                                                     .partition_count = 1,
+                                                                     .validate = validate}),
+                                                      .tf_compat = true));
+        assert_int_equal(hr_next(it, &e), validate ? HR_INVALID_ARGUMENT : HR_OK);
+        hr_iterator_free(it);
+    }
 }
 
 static void ragged_row_alone_is_a_vector(void **state)
@@ -366,9 +436,12 @@ int main(void)
         cmocka_unit_test(sequence_is_padded_to_the_longest_row_of_its_batch),
         cmocka_unit_test(sparse_feature_sorts_its_values_by_place),
         cmocka_unit_test(sparse_place_outside_the_shape_is_an_error_of_its_record),
+        cmocka_unit_test(no_place_becomes_another_one_in_tf_compat),
         cmocka_unit_test(partition_divides_the_values_of_each_row),
         cmocka_unit_test(row_ids_are_as_many_as_values_even_in_tf_compat),
+        cmocka_unit_test(batches_behind_a_bad_partition_are_not_waited_for),
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
+        cmocka_unit_test(a_batch_that_is_validated_begins_with_its_values),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
         cmocka_unit_test(int64_becomes_a_smaller_integer_where_it_fits),

@@ -172,6 +172,24 @@ static void cut_record_is_an_error_here_and_shorter_to_tensorflow(void **state)
     one_close(&o);
 }
 
+/* TensorFlow passes over an unknown field as far as the bytes go, and over none whose length is negative in 32 bits. */
+static void unknown_field_that_is_too_long_ends_a_record_to_tensorflow(void **state)
+{
+    (void)state;
+    static const char *const records[] = {"0a0c0a0a0a016112051a030a0105227f0a0c0a0a0a016112051a030a0107",
+                                          "22ffffffff0f0a0c0a0a0a016112051a030a0105"};
+    one o;
+    one_open(&o, (hr__example_feature){ONE_INT64});
+    for (int i = 0; i < 2; i++) {
+        o.table.rows.tf_compat = false;
+        assert_int_equal(one_parse(&o, records[i]), HR_INVALID_ARGUMENT);
+        o.table.rows.tf_compat = true;
+        assert_ok(one_parse(&o, records[i]), &o.err);
+        assert_int_equal(*(int64_t *)o.table.column[0].values, 5);
+    }
+    one_close(&o);
+}
+
 static void failed_row_leaves_lists_as_they_were(void **state)
 {
     (void)state;
@@ -430,6 +448,7 @@ int main(void)
         cmocka_unit_test(type_that_no_example_has_is_refused),
         cmocka_unit_test(too_many_values_are_counted_and_not_written),
         cmocka_unit_test(cut_record_is_an_error_here_and_shorter_to_tensorflow),
+        cmocka_unit_test(unknown_field_that_is_too_long_ends_a_record_to_tensorflow),
         cmocka_unit_test(failed_row_leaves_lists_as_they_were),
         cmocka_unit_test(parser_survives_every_failed_allocation),
         cmocka_unit_test(fast_path_equals_the_generic_walk),
