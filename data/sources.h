@@ -140,7 +140,8 @@ HR_API hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t rec
               .struct_size = sizeof(hr_fixed_length_records_opts))
 
 /* The items of IDX files (MNIST's format): "value" of uint8, int8, int16, int32, float32 or float64, shaped as the first
- * file says, which is looked at when the dataset is made. Images and their labels: hr_zip of two. */
+ * file says, which is looked at when the dataset is made, so that it can be no pipe. Images and their labels: hr_zip
+ * of two. */
 typedef struct hr_idx_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */

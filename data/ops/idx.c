@@ -88,6 +88,7 @@ static hr_status peek_header(hr_input *in, const char *path, idx_header *h, hr_e
 
 /* ---- the arguments ---- */
 
+/* Its header is read here, and again with its items: a pipe would hang. */
 static hr_status schema_of_first_file(idx_spec *sp, hr_error *err)
 {
     source_files files = {0};
@@ -95,8 +96,10 @@ static hr_status schema_of_first_file(idx_spec *sp, hr_error *err)
     idx_header h;
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->source.compression};
     HR_TRY(source_files_find(&files, "idx", sp->source.pattern, sp->source.literal, err));
-    hr_status st = hr_input_open_with(files.list.path[0], &opts, &in, err);
-    if (st == HR_OK) st = peek_header(in, files.list.path[0], &h, err);
+    const char *path = files.list.path[0];
+    hr_status st =
+        source_reads_once(path) ? source_files_fail_once("idx", path, err) : hr_input_open_with(path, &opts, &in, err);
+    if (st == HR_OK) st = peek_header(in, path, &h, err);
     hr_input_free(in);
     hr_file_list_clear(&files.list);
     if (st != HR_OK) return st;

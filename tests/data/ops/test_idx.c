@@ -1,5 +1,6 @@
 /* idx: every type, items of any rank, compressed files; headers that do not fit what follows. */
 #include "tests/data/strings.h"
+#include <sys/stat.h>
 
 static const unsigned char images[] = {0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2,  0,  0,
                                        0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
@@ -83,6 +84,9 @@ static void headers_that_do_not_fit_are_refused(void **state)
     assert_fails(hr_idx("labels-[02]"), HR_DATA_LOSS, "idx.shape");
     unlink("labels-2");
     assert_fails(hr_idx(NULL), HR_INVALID_ARGUMENT, "source.pattern");
+    assert_fails(hr_idx("-"), HR_FAILED_PRECONDITION, "source.once");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_fails(hr_idx("pipe"), HR_FAILED_PRECONDITION, "source.once");
 }
 
 int main(void)
