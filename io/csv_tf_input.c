@@ -1,5 +1,6 @@
 /* See csv_tf_input.h. What TensorFlow does is followed, not what would be right. */
 #include "io/csv_tf_input.h"
+#include "io/file_system.h"
 #include "io/sys.h"
 #include "io/window.h"
 #include <errno.h>
@@ -12,7 +13,9 @@ enum { TF_BUFFER = 4 << 20, RAW = 256 * 1024, GZIP_BITS = 16 + 15, ZLIB_BITS = 1
 struct hr__tf_input {
     char *path;
     hr_compression compression;
-    int fd;
+    int fd; /* -1: it is foreign */
+    hr__foreign_file foreign;
+    int64_t at; /* in a foreign one */
     hr__window window;
     z_stream z;
     bool inflating, over;
@@ -28,12 +31,27 @@ static hr_status broken(const hr__tf_input *in, hr_error *err)
     return HR_DATA_LOSS;
 }
 
+/* The next bytes of the file itself; *got 0: there are no more. */
+static hr_status read_raw(hr__tf_input *in, void *to, size_t room, size_t *got, hr_error *err)
+{
+    *got = 0;
+    if (in->foreign.system) {
+        HR_TRY(hr__foreign_read(&in->foreign, in->path, in->at, to, room, got, err));
+        in->at += (int64_t)*got;
+        return HR_OK;
+    }
+    const ssize_t count = hr__read(in->fd, to, room, -1);
+    if (count < 0) return hr__sys_fail(err, errno, "file.read", in->path, "read");
+    *got = (size_t)count;
+    return HR_OK;
+}
+
 /* More raw bytes, if the last ones are used up. A stream that is cut here just ends. */
 static hr_status refill(hr__tf_input *in, hr_error *err)
 {
+    size_t got;
     if (in->z.avail_in > 0) return HR_OK;
-    ssize_t got = hr__read(in->fd, in->raw, RAW, -1);
-    if (got < 0) return hr__sys_fail(err, errno, "file.read", in->path, "read");
+    HR_TRY(read_raw(in, in->raw, RAW, &got, err));
     in->z.next_in = in->raw;
     in->z.avail_in = (uInt)got;
     in->over = got == 0;
@@ -73,10 +91,8 @@ static hr_status fill(void *source, char *to, size_t room, size_t *got, hr_error
     *got = 0;
     if (in->over) return HR_END;
     if (in->inflating) return inflate_some(in, to, room, got, err);
-    ssize_t count = hr__read(in->fd, to, room, -1);
-    if (count < 0) return hr__sys_fail(err, errno, "file.read", in->path, "read");
-    *got = (size_t)count;
-    return count == 0 ? HR_END : HR_OK;
+    HR_TRY(read_raw(in, to, room, got, err));
+    return *got == 0 ? HR_END : HR_OK;
 }
 
 static void *z_allocate(void *user, uInt count, uInt size)
@@ -103,6 +119,14 @@ static hr_status start(hr__tf_input *in, hr_error *err)
     return in->inflating ? HR_OK : hr_no_memory(err, "csv: inflating");
 }
 
+static hr_status open_file(hr__tf_input *in, hr_error *err)
+{
+    const hr_file_system *system = hr__file_system_of(in->path);
+    if (system) return hr__foreign_open(system, in->path, &in->foreign, err);
+    in->fd = hr__open(in->path, O_RDONLY | O_CLOEXEC, 0);
+    return in->fd < 0 ? hr__sys_fail(err, errno, "file.open", in->path, "opened") : HR_OK;
+}
+
 hr_status hr__tf_input_open(const char *path, hr_compression compression, hr__tf_input **out, hr_error *err)
 {
     *out = NULL;
@@ -113,8 +137,7 @@ hr_status hr__tf_input_open(const char *path, hr_compression compression, hr__tf
     in->window = (hr__window){.fill = fill, .source = in, .piece = TF_BUFFER};
     in->path = hr_strdup(path);
     hr_status st = in->path ? start(in, err) : hr_no_memory(err, "csv: a file");
-    if (st == HR_OK && (in->fd = hr__open(path, O_RDONLY | O_CLOEXEC, 0)) < 0)
-        st = hr__sys_fail(err, errno, "file.open", path, "opened");
+    if (st == HR_OK) st = open_file(in, err);
     if (st == HR_OK)
         *out = in;
     else
@@ -132,7 +155,8 @@ void hr__tf_input_consume(hr__tf_input *in, size_t size) { hr__window_consume(&i
 hr_status hr__tf_input_seek(hr__tf_input *in, int64_t offset, hr_error *err)
 {
     HR_TRY(start(in, err));
-    if (lseek(in->fd, 0, SEEK_SET) < 0)
+    in->at = 0;
+    if (!in->foreign.system && lseek(in->fd, 0, SEEK_SET) < 0)
         return hr__sys_fail(err, errno, "file.seek", in->path, "read from its beginning");
     hr__window_restart(&in->window, 0);
     while (offset > 0) {
@@ -154,6 +178,7 @@ void hr__tf_input_free(hr__tf_input *in)
     if (!in) return;
     if (in->inflating) inflateEnd(&in->z);
     if (in->fd >= 0) hr__sys_get()->close(in->fd);
+    hr__foreign_close(&in->foreign);
     hr__window_clear(&in->window);
     hr_free(in->path);
     hr_free(in);
