@@ -173,16 +173,16 @@ typedef struct hr_shape {
 
 HR_API int64_t hr_shape_count(hr_shape shape);                       /* number of values; -1: not known */
 HR_API bool hr_shape_equal(hr_shape a, hr_shape b);                  /* dimension by dimension, -1 equals only -1 */
-HR_API char *hr_shape_text(hr_shape shape, char *text, size_t size); /* "[?,3]"; gives back `text` */
+HR_API char *hr_shape_text(hr_shape shape, char *text, size_t size); /* "[?,3]" into `text`, which it returns */
 
 /* ---- buffers and tensors ---- */
 
 /* Reference-counted bytes, 64-byte aligned, with 64 readable bytes behind the end. Shareable between threads. */
 typedef struct hr_buffer hr_buffer;
-HR_API hr_buffer *hr_buffer_new(size_t size); /* gives; contents undefined; NULL: no memory */
-HR_API hr_buffer *hr_buffer_ref(hr_buffer *buffer);
-HR_API void hr_buffer_unref(hr_buffer *buffer); /* NULL: nothing */
-HR_API void *hr_buffer_data(hr_buffer *buffer);
+HR_API hr_buffer *hr_buffer_new(size_t size);       /* gives; contents undefined; NULL: no memory */
+HR_API hr_buffer *hr_buffer_ref(hr_buffer *buffer); /* gives a reference: the same pointer; NULL for NULL */
+HR_API void hr_buffer_unref(hr_buffer *buffer);     /* NULL: nothing */
+HR_API void *hr_buffer_data(hr_buffer *buffer);     /* lends, as long as a reference is held */
 HR_API size_t hr_buffer_size(const hr_buffer *buffer);
 HR_API bool hr_buffer_is_shared(const hr_buffer *buffer); /* somebody else holds a reference: do not write */
 
@@ -196,15 +196,17 @@ typedef struct hr_tensor {
     int64_t count;   /* values stored */
     void *data;      /* the values, row-major; strings are hr_view */
     int ragged_rank; /* HR_RAGGED: levels of splits */
-    const int32_t
-        *splits[HR_MAX_RAGGED]; /* outermost first; of a sparse tensor with rows: splits[0] says where each begins */
-    const int64_t *indices;     /* HR_SPARSE: count x rank */
-    hr_buffer *buffer;          /* holds the bytes of `data` (and of its strings); NULL: borrowed */
+    /* Outermost first; of a sparse tensor with rows: splits[0] says where each begins. */
+    const int32_t *splits[HR_MAX_RAGGED];
+    const int64_t *indices; /* HR_SPARSE: count x rank */
+    hr_buffer *buffer;      /* holds the bytes of `data` (and of its strings); NULL: borrowed */
 } hr_tensor;
 
 /* Makes a dense tensor with memory of its own in `out`, contents undefined (strings: empty). */
 HR_API hr_status hr_tensor_new(hr_tensor *out, hr_dtype dtype, hr_shape shape, hr_error *err);
-/* A dense string tensor that owns copies of the bytes. */
+/* A dense string tensor that owns copies of the bytes; `values` has as many as `shape` counts. Both fail with
+ * HR_INVALID_ARGUMENT, "tensor.shape", if a dimension is not known; *out is then empty. Clear them with
+ * hr_tensor_clear. */
 HR_API hr_status hr_tensor_strings(hr_tensor *out, hr_shape shape, const hr_view *values, hr_error *err);
 /* Drops its buffer and zeroes it. */
 HR_API void hr_tensor_clear(hr_tensor *tensor);
@@ -220,8 +222,8 @@ HR_API int64_t hr_random_below(uint64_t key, uint64_t n, int64_t bound); /* 0 ..
 
 /* ---- hashes ---- */
 
-HR_API uint32_t hr_crc32c(uint32_t crc, const void *data,
-                          size_t size);       /* Castagnoli; begin with 0, goes on from `crc` */
+/* CRC-32C (Castagnoli) of the bytes behind those whose sum is `crc`; 0: of these bytes alone. */
+HR_API uint32_t hr_crc32c(uint32_t crc, const void *data, size_t size);
 HR_API uint32_t hr_crc32c_mask(uint32_t crc); /* as TFRecord and LevelDB store it */
 HR_API uint32_t hr_crc32c_unmask(uint32_t masked);
 /* FarmHash Fingerprint64 (farmhashna::Hash64): TensorFlow's StringToHashBucketFast is this modulo the buckets. */
@@ -231,9 +233,9 @@ HR_API uint64_t hr_fingerprint_cat64(uint64_t a, uint64_t b);
 
 /* ---- threads ---- */
 
-/* Worker threads of the one pool of the process, besides the calling threads, which work too. Default:
- * HEADRACE_THREADS, or else the processors at hand less one. 0: everything runs in the caller. May be called again; what is running
- * goes on with the workers it has. */
+/* Worker threads of the one pool of the process, at most 256, besides the calling threads, which work too. Default:
+ * the environment's HEADRACE_THREADS, else one less than there are processors. 0: everything runs in the caller. May be
+ * called again; what is running goes on with the workers it has. */
 HR_API void hr_set_threads(int workers);
 HR_API int hr_threads(void);
 
@@ -243,7 +245,8 @@ typedef enum hr_level { HR_DEBUG, HR_INFO, HR_WARNING } hr_level;
 /* What the library has to say (a seed drawn, a step logged, rows skipped) goes here, from any thread. NULL: nowhere,
  * which is the default. */
 typedef void hr_log_fn(hr_level level, const char *text, void *user);
-HR_API void hr_set_log(hr_log_fn *fn, void *user);
+HR_API void hr_set_log(hr_log_fn *fn, void *user); /* before other threads are at work; `user` is borrowed */
+/* Says something there; a text beyond 1023 bytes is cut. */
 HR_API void hr_log_message(hr_level level, const char *format, ...) HR_PRINTF(2, 3);
 
 #ifdef __cplusplus

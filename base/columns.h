@@ -36,8 +36,8 @@ typedef struct hr_column {
      * are hr_view; 64 bytes behind each string may be read. */
     void *values;
     int64_t count;
-    /* Not HR_DENSE: row r has the values splits[0][r] .. splits[0][r + 1] - 1; further levels follow inwards. Columns may
-     * share their splits: write into none that you did not make. */
+    /* Not HR_DENSE: row r has the values splits[0][r] .. splits[0][r + 1] - 1; further levels follow inwards. Columns
+     * may share their splits: write into none that you did not make. */
     int32_t *splits[HR_MAX_RAGGED];
     /* HR_SPARSE: the place of each value in its row; NULL: 0, 1, 2, ... dense_width is the last dimension of the dense
      * shape; 0: the longest row of the batch. */
@@ -70,8 +70,7 @@ static inline hr_origin hr_origin_of(int32_t file, int64_t record, int64_t offse
  * rows belong together. So batch moves no byte, unbatch drops splits[0], and what goes row by row (parse, cast,
  * feature columns) never looks at them: map-then-batch costs what batch-then-map costs. */
 typedef struct hr_columns {
-    const hr_schema
-        *schema; /* schema->levels is that of the finished chain; `levels` below counts those that lie here */
+    const hr_schema *schema; /* its levels are those of the finished chain; `levels` below counts those that lie here */
     int64_t elements;
     int64_t rows; /* the leading dimension of every column */
     int levels;

@@ -51,7 +51,8 @@ HR_API hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status co
                                const char *format, ...) HR_PRINTF(5, 6);
 /* Fails with "expected EXPECTED, found ...": kind config.type. */
 HR_API hr_status hr__node_expected(const hr__node *node, const char *expected, hr_error *err);
-/* Fails with "unknown WHAT 'name'; did you mean ...?" of a scalar whose text is none of the names: config.unknown_name. */
+/* Fails with "unknown WHAT 'name'; did you mean ...?" of a scalar whose text is none of the names:
+ * config.unknown_name. */
 HR_API hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
                                   hr_error *err);
 /* "model.dnn_feature_columns[3]", "" for the root; gives back `text`. */

@@ -1,5 +1,5 @@
-/* CRC32C (Castagnoli): the choice of a kernel, and the portable one, slice-by-8: eight bytes a step, each looked up in the
- * table of its distance from the end. */
+/* CRC32C (Castagnoli): the choice of a kernel, and the portable one, slice-by-8: eight bytes a step, each looked up
+ * in the table of its distance from the end. */
 #include "base/crc32c.h"
 #include "base/bytes.h"
 #include "base/cpu.h"

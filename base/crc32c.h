@@ -1,4 +1,5 @@
-/* The kernels of CRC32C: all give the same numbers, and differ in what they ask of the processor. Not a public header. */
+/* The kernels of CRC32C: all give the same numbers, and differ in what they ask of the processor. Not a public
+ * header. */
 #ifndef HR_CRC32C_H
 #define HR_CRC32C_H
 

@@ -1,5 +1,5 @@
-/* Open addressing with linear steps, at most 5/8 full. A slot is a piece of the hash and the number of an entry; entries
- * lie in the order of adding; long keys in chunks that never move. */
+/* Open addressing with linear steps, at most 5/8 full. A slot is a piece of the hash and the number of an entry;
+ * entries lie in the order of adding; long keys in chunks that never move. */
 #include "base/map.h"
 #include "base/pages.h"
 

@@ -1,7 +1,7 @@
 /* A map from strings to int64, for vocabularies up to some 10^7 entries: 8 bytes a slot, so that a lookup that finds
- * nothing touches one cache line, and one that finds a short key two. An entry takes 32 bytes and 13 to 26 of slots, and
- * the bytes of a key that does not lie in it. Keys keep the order in which they came. Reading is safe from any thread
- * while nobody writes. Not a public header. */
+ * nothing touches one cache line, and one that finds a short key two. An entry takes 32 bytes and 13 to 26 of slots,
+ * and the bytes of a key that does not lie in it. Keys keep the order in which they came. Reading is safe from any
+ * thread while nobody writes. Not a public header. */
 #ifndef HR_MAP_H
 #define HR_MAP_H
 
@@ -66,7 +66,8 @@ static inline void hr__map_prefetch(const hr__map *map, uint64_t hash)
     if (map->mask) __builtin_prefetch(&map->slots[hash & map->mask]);
 }
 
-/* The first entry with the hash's upper half, which is nearly always that of the key, if it is there; NULL: it is not. */
+/* The first entry with the hash's upper half, which is nearly always that of the key, if it is there; NULL: it is
+ * not. */
 static inline hr__map_entry *hr__map_candidate(const hr__map *map, uint64_t hash)
 {
     if (!map->mask) return NULL;

@@ -1,12 +1,13 @@
 /* Exact numbers from text and back, the same under any locale. Texts are (pointer, size), without a terminator; the
  * whole text must be one number. Not a public header.
  *
- * White space around the number is allowed. Integers are decimal, with leading zeros as they come. Floats are
- * [+-] digits . digits e [+-] digits with a digit before or behind the point, or inf or nan in any case; correctly rounded,
- * half to even; what is too large gives infinity, what is too small zero.
+ * White space around the number is allowed. Integers are decimal, with leading zeros as they come. Floats are [+-]
+ * digits . digits e [+-] digits with a digit before or behind the point, or inf or nan in any case; correctly
+ * rounded, half to even; what is too large gives infinity, what is too small zero.
  *
  * HR__NUMBER_DEFAULT    besides: + in front of integers; infinity, nan(word), 0x1.8p-2; any length.
- * HR__NUMBER_TF_COMPAT  TensorFlow 2.15 (CsvDataset, decode_csv, string_to_number): of hexadecimal floats only 0x10; 32
+ * HR__NUMBER_TF_COMPAT  TensorFlow 2.15 (CsvDataset, decode_csv, string_to_number): of hexadecimal floats only 0x10;
+ * 32
  *                       bytes or more are no float; float32 denormals give zero; as a float, white space alone is 0. */
 #ifndef HR_NUMBER_H
 #define HR_NUMBER_H
@@ -34,7 +35,8 @@ HR_API hr__parsed hr__parse_double(const char *text, size_t size, hr__grammar gr
 
 enum { HR__NUMBER_TEXT = 32 }; /* room for any number's text and its NUL */
 
-/* The first of 15 to 17 (6 to 9) digits, without zeros at the end, that read back as the same bits: "0.1", "1e+30", "-0", "inf", "nan". Give the length. */
+/* The first of 15 to 17 (6 to 9) digits, without zeros at the end, that read back as the same bits: "0.1", "1e+30",
+ * "-0", "inf", "nan". Give the length. */
 HR_API int hr__format_float(float value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);

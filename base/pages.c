@@ -12,8 +12,8 @@
 void hr__ask_for_huge_pages(void *memory, size_t size)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    const uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
-                    end = ((uintptr_t)memory + size) / HUGE_PAGE * HUGE_PAGE;
+    const uintptr_t first = ((uintptr_t)memory + HR__HUGE_PAGE - 1) / HR__HUGE_PAGE * HR__HUGE_PAGE,
+                    end = ((uintptr_t)memory + size) / HR__HUGE_PAGE * HR__HUGE_PAGE;
     if (end > first) (void)madvise((char *)memory + (first - (uintptr_t)memory), end - first, MADV_HUGEPAGE);
 #else
     (void)memory;

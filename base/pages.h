@@ -1,10 +1,10 @@
-/* Large pages for memory that is touched at random, or filled once and fast. */
+/* Large pages for memory that is touched at random, or filled once and fast. Not a public header. */
 #ifndef HR_PAGES_H
 #define HR_PAGES_H
 
 #include <stddef.h>
 
-enum { HUGE_PAGE = 2 << 20 };
+enum { HR__HUGE_PAGE = 2 << 20 };
 
 /* Asks for such pages where whole ones lie in `memory`: few misses of the address cache, one fault instead of 512. An
  * advice only, best given before the memory is touched. */

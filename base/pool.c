@@ -104,8 +104,8 @@ static void sleep_until_woken(uint64_t seen)
     if (pool.tokens > 0) pool.tokens--;
 }
 
-/* Beyond the number that was asked for. While anybody is there it stays: what is running goes on with the workers it has, and
- * a wake that such a one took would be lost. */
+/* Beyond the number that was asked for. While anybody is there it stays: what is running goes on with the workers it
+ * has, and a wake that such a one took would be lost. */
 static bool is_idle_surplus(int thread) { return thread > pool.wanted && !pool.first; }
 
 static void run_worker(void *arg)

@@ -13,8 +13,8 @@ extern "C" {
 /* A client owns one of these, zeroed, for as long as it has joined. */
 typedef struct hr__client hr__client;
 struct hr__client {
-    /* Does one piece of work on a worker (thread numbers are 1, 2, ...; a caller that helps is 0). False: there was nothing to do. Any
-     * thread, many at a time; never called after hr__pool_leave has returned. */
+    /* Does one piece of work on a worker (thread numbers are 1, 2, ...; a caller that helps is 0). False: there was
+     * nothing to do. Any thread, many at a time; never called after hr__pool_leave has returned. */
     bool (*run_one)(hr__client *client, int thread);
     int max_workers; /* how many workers at once; -1: all of the pool */
     /* The pool's own. */
@@ -25,7 +25,8 @@ struct hr__client {
 
 HR_API hr_status hr__pool_join(hr__client *client, hr_error *err); /* starts the workers at the first call */
 HR_API void hr__pool_leave(hr__client *client); /* waits for the workers that are inside run_one, nothing else */
-/* There is work for one more thread. Wakes one sleeper if there is one: cheap when all are busy. Call it without holding a lock. */
+/* There is work for one more thread. Wakes one sleeper if there is one: cheap when all are busy. Call it without
+ * holding a lock. */
 HR_API void hr__pool_wake(hr__client *client);
 
 /* A worker sleeps that this client may have: it is worth looking for more work to wake it for. */

@@ -1,5 +1,5 @@
-/* From strings to buckets, and the two hashes that are not Fingerprint64: SipHash-2-4 as it is published, and TensorFlow's
- * old Hash64, a MurmurHash64A with a seed of its own. */
+/* From strings to buckets, and the two hashes that are not Fingerprint64: SipHash-2-4 as it is published, and
+ * TensorFlow's old Hash64, a MurmurHash64A with a seed of its own. */
 #include "base/string_hash.h"
 #include "base/fingerprint.h"
 

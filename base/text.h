@@ -1,5 +1,5 @@
-/* A growing text: reports, JSON, messages. Failure to get memory sticks, so that only the end looks for it. Not a public
- * header. */
+/* A growing text: reports, JSON, messages. Failure to get memory sticks, so that only the end looks for it. Not a
+ * public header. */
 #ifndef HR_TEXT_H
 #define HR_TEXT_H
 

@@ -1,5 +1,5 @@
-/* What a subcommand is made of: one file that ends in a descriptor, and a line in commands.def. The command line is read
- * by the flags it declares; the help text is made from the same lines.
+/* What a subcommand is made of: one file that ends in a descriptor, and a line in commands.def. The command line is
+ * read by the flags it declares; the help text is made from the same lines.
  *
  * Exit codes: 0 it worked, 1 it failed, 2 the command line was wrong, 130 Ctrl-C ended it. */
 #ifndef COMMAND_H
@@ -52,13 +52,14 @@ const char *flag_text(const command_call *call, const char *name); /* NULL: not 
 int64_t flag_number(const command_call *call, const char *name, int64_t fallback);
 int flag_count(const command_call *call, const char *name); /* of a FLAG_REPEATED */
 const char *flag_nth(const command_call *call, const char *name, int i);
-/* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such one,
- * which has been said. */
+/* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such
+ * one, which has been said. */
 bool flag_compression(const command_call *call, hr_compression *out);
 const char *compression_words(const char *between); /* "GZIP, ZLIB" for between ", ": all that are not none */
 /* The files that an argument means: "-" is standard input, a name that exists or is no pattern is itself. */
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);
-/* Those of the arguments from number `first` up to `end`, one after the other. hr_file_list_clear also after a failure. */
+/* Those of the arguments from number `first` up to `end`, one after the other. hr_file_list_clear also after a
+ * failure. */
 hr_status match_arguments_from(const command_call *call, int first, int end, hr_file_list *out, hr_error *err);
 hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err); /* from 0 on */
 /* Refuses files that are there, and CSV or JSON by their names: for commands that take records as they are. */
@@ -67,7 +68,8 @@ hr_status need_tfrecords(const hr_file_list *files, hr_error *err);
 /* ---- saying what is wrong; all go to standard error ---- */
 
 int usage_error(const command_call *call, const char *format, ...) HR_PRINTF(2, 3); /* gives 2 */
-/* Gives 1; 130 if a cancelled one was interrupted; 0, without a word, if the reader of standard output left. Options that the text names as C does are named as flags. */
+/* Says what failed, with the library's options named as flags, and gives 1; 130 after Ctrl-C; 0, without a word, if the
+ * reader of standard output has left. */
 int failed(const command_call *call, const hr_error *err);
 
 /* ---- the terminal ---- */

@@ -1,5 +1,5 @@
-/* headrace completion bash: a script for bash that completes commands, flags, and names of files and folders, made from the
- * descriptors of all commands. */
+/* headrace completion bash: a script for bash that completes commands, flags, and names of files and folders, made
+ * from the descriptors of all commands. */
 #include "cli/commands.h"
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the summary. */
+/* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the
+ * summary. */
 #include "cli/csv_flags.h"
 #include "cli/json_line.h"
 #include "io/convert.h"

@@ -1,5 +1,5 @@
-/* headrace count: how many records files hold: TFRecords by their index where it is valid, else by a pass over their lengths; rows of
- * other formats by a pass over their text. */
+/* headrace count: how many records files hold: TFRecords by their index where it is valid, else by a pass over their
+ * lengths; rows of other formats by a pass over their text. */
 #include "cli/json_line.h"
 #include "cli/survey.h"
 #include "io/convert/rows.h"

@@ -1,5 +1,5 @@
-/* headrace evaluate: a trained model on the rows it has not seen. Accuracy, AUC, log loss are exact, in float64, from the
- * probabilities of all rows; the estimator's own metrics go to the event file. */
+/* headrace evaluate: a trained model on the rows it has not seen. Accuracy, AUC, log loss are exact, in float64, from
+ * the probabilities of all rows; the estimator's own metrics go to the event file. */
 #include "base/config.h"
 #include "cli/json_line.h"
 #include "cli/training.h"

@@ -1,5 +1,5 @@
-/* headrace info: counts records and bytes of TFRecord files, and says which features they hold. Every record is read and both
- * of its checksums are verified. */
+/* headrace info: counts records and bytes of TFRecord files, and says which features they hold. Every record is read
+ * and both of its checksums are verified. */
 #include "cli/command.h"
 #include "cli/json_line.h"
 #include "io/framing.h"

@@ -73,7 +73,8 @@ static int run(int count, char **word)
     return c ? run_command(c, count - took, word + took) : unknown_command(count, word);
 }
 
-/* A stream that the caller closed must not become the number of a file that is opened next. What is written to it fails. */
+/* A stream that the caller closed must not become the number of a file that is opened next. What is written to it
+ * fails. */
 static void hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)

@@ -3,7 +3,8 @@
 #include "cli/help.h"
 #include <string.h>
 
-/* Text of the help as troff takes it: a backslash and a hyphen are escaped, and what would begin a request is not one. */
+/* Text of the help as troff takes it: a backslash and a hyphen are escaped, and what would begin a request is not
+ * one. */
 static void print_bytes(const char *text, size_t size)
 {
     bool begins = true;

@@ -20,7 +20,8 @@ typedef struct row_files {
 
 /* Reads the flags above. 0, or the exit code of a wrong command line. */
 int read_row_flags(const command_call *call, row_files *rows);
-/* Finds the files of the arguments from number `first` on, and the types of CSV. clear_row_files also after a failure. */
+/* Finds the files of the arguments from number `first` on, and the types of CSV. clear_row_files also after a
+ * failure. */
 hr_status begin_rows(const command_call *call, int first, row_files *rows, hr_error *err);
 void clear_row_files(row_files *rows);
 

@@ -1,4 +1,5 @@
-/* headrace shuffle: an order drawn from all permutations, of more records than memory holds. The work is hr_shuffle_records. */
+/* headrace shuffle: an order drawn from all permutations, of more records than memory holds. The work is
+ * hr_shuffle_records. */
 #include "cli/records.h"
 
 static int run(command_call *call)

@@ -23,7 +23,8 @@ typedef struct survey_run {
 
 /* Reads the flags above. 0, or the exit code of a wrong command line. */
 int read_survey_flags(const command_call *call, survey_run *run);
-/* Finds the files of the arguments from number `first` on and begins: the bar is drawn, Ctrl-C asks for an end. end_survey also after a failure. */
+/* Finds the files of the arguments from number `first` on and begins: the bar is drawn, Ctrl-C asks for an end.
+ * end_survey also after a failure. */
 hr_status begin_survey(const command_call *call, int first, survey_run *run, hr_error *err);
 void end_survey(survey_run *run);
 /* A schema file, or the schema of a data file, by the name: .yaml and .yml are schemas. Gives *out. */

@@ -1,6 +1,6 @@
-/* convert runs in rounds. While one batch of pieces is encoded, the next is read and the one before is written, all of
- * it tasks of one parallel loop; between rounds, in order, rows are dealt over the shards. So the files are the same for
- * any number of threads. Shards get their names only when all is done. */
+/* convert runs in rounds. While one batch of pieces is encoded, the next is read and the one before is written, all
+ * of it tasks of one parallel loop; between rounds, in order, rows are dealt over the shards. So the files are the
+ * same for any number of threads. Shards get their names only when all is done. */
 #include "io/convert.h"
 #include "base/config.h"
 #include "base/number.h"

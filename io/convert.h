@@ -1,5 +1,5 @@
-/* Rows of one format into another: what `headrace convert` does, but for flags and the terminal. The formats are those of
- * io/convert/formats.def. Not a public header. */
+/* Rows of one format into another: what `headrace convert` does, but for flags and the terminal. The formats are
+ * those of io/convert/formats.def. Not a public header. */
 #ifndef HR_CONVERT_H
 #define HR_CONVERT_H
 
@@ -22,7 +22,8 @@ typedef struct hr__convert_opts {
      * tfrecord. */
     const char *from, *to;
     hr_compression input_compression; /* default: by first bytes */
-    /* The fields: which there are, and of which types. A CSV needs them, in and out; NULL: all that is in the records. */
+    /* The fields: which there are, and of which types. A CSV needs them, in and out; NULL: all that is in the
+     * records. */
     const hr__schema_file *schema;
     const char *out;         /* folder for shards, made if there is none; or one file, if hr__convert_is_file says so */
     int shards;              /* of each split; default 1 */

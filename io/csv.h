@@ -19,7 +19,8 @@ typedef struct hr__csv_dialect {
 } hr__csv_dialect;
 
 hr_status hr__csv_dialect_make(const hr_csv_opts *opts, hr__csv_dialect *out, hr_error *err); /* csv_dialect.c */
-/* How a file is to be read whose columns others choose: as `how` says (NULL: by default) of its text, but .tsv has tabs. */
+/* How a file is to be read whose columns others choose: as `how` says (NULL: by default) of its text, but .tsv has
+ * tabs. */
 hr_csv_opts hr__csv_opts_of(const char *path, const hr_csv_opts *how);
 /* The byte that an option gives, or `otherwise`. */
 hr_status hr__csv_one_byte(const char *option, const char *text, char otherwise, char *out, hr_error *err);
@@ -210,8 +211,8 @@ const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
 hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err);
 /* The bytes are the file's own: hr__csv_read_into may be used, and hr__csv_read no more. */
 bool hr__csv_is_plain(const hr__csv_file *file);
-/* The whole rows in the next `size` bytes, read straight into the caller's memory. None (block->size 0): the first one is
- * longer; give more room. */
+/* The whole rows in the next `size` bytes, read straight into the caller's memory. None (block->size 0): the first
+ * one is longer; give more room. */
 hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t max_rows, hr__csv_block *block,
                             hr_error *err);
 /* Goes to where a row begins, as some block said, or hr__csv_tell. */

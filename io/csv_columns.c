@@ -1,5 +1,5 @@
-/* Plain fields into columns: of a batch of rows whose fields are found, each column is converted in a loop of its own, so
- * that no branch depends on what kind of column it is. What is not plain is read exactly. */
+/* Plain fields into columns: of a batch of rows whose fields are found, each column is converted in a loop of its
+ * own, so that no branch depends on what kind of column it is. What is not plain is read exactly. */
 #include "io/csv_number.h"
 #include "io/csv_parser.h"
 #include <string.h>
@@ -39,7 +39,8 @@ static bool fills_empty(const hr__csv_format *f, const hr__csv_column *column)
             put_slow(p, c, r, begin, end);                                                                             \
     }
 
-/* The loop over the fields of column `c`: `quick` converts a plain one, `text` of `size` bytes, 1 at least, into out[r]. */
+/* The loop over the fields of column `c`: `quick` converts a plain one, `text` of `size` bytes, 1 at least, into
+ * out[r]. */
 #define FOR_FIELDS(type, quick)                                                                                        \
     const hr__csv_scratch *s = p->s;                                                                                   \
     const char *data = p->block->data;                                                                                 \

@@ -27,7 +27,8 @@ static hr__csv_verdict put_missing(hr__csv_parser *p, int c, int64_t row)
     return p->f->keep_missing || column->has_default ? HR__CSV_GOOD : HR__CSV_MISSING;
 }
 
-/* A string without doubled quotes or escapes lies in the block as it is. Room is for every string twice: a bad row is read again. */
+/* A string without doubled quotes or escapes lies in the block as it is. Room is for every string twice: a bad row is
+ * read again. */
 static hr_view unquote(hr__csv_parser *p, const char *text, size_t size)
 {
     const hr__csv_dialect *d = &p->f->dialect;

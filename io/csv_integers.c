@@ -1,5 +1,6 @@
 /* A column of plain integers, as most are: up to eight digits without a sign, or nothing. What else there is, is only
- * told apart. Eight fields at a time with AVX-512, where their digits are joined side by side; one at a time elsewhere. */
+ * told apart. Eight fields at a time with AVX-512, where their digits are joined side by side; one at a time
+ * elsewhere. */
 #include "base/cpu.h"
 #include "io/csv.h"
 #include "io/csv_number.h"
@@ -24,8 +25,8 @@ static inline bool put_integer(const hr__csv_fields *f, int64_t r, const int64_t
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
 
-/* The same of eight fields: bit i says whether the i-th is plain. Bytes are moved to the end of a word of '0's; an empty
- * field is not read, since where it lies there may be nothing. */
+/* The same of eight fields: bit i says whether the i-th is plain. Bytes are moved to the end of a word of '0's; an
+ * empty field is not read, since where it lies there may be nothing. */
 TARGET static inline unsigned put_eight(const hr__csv_fields *f, const uint32_t *first, const int64_t *empty,
                                         int64_t *out)
 {

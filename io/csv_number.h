@@ -1,5 +1,5 @@
-/* Plain numbers quickly: digits, perhaps a sign, perhaps a point. False: the text is anything else, and the full grammar
- * (base/number.h) decides. What is true here is exact. 64 bytes behind the text can be read. */
+/* Plain numbers quickly: digits, perhaps a sign, perhaps a point. False: the text is anything else, and the full
+ * grammar (base/number.h) decides. What is true here is exact. 64 bytes behind the text can be read. */
 #ifndef HR_CSV_NUMBER_H
 #define HR_CSV_NUMBER_H
 
@@ -56,8 +56,8 @@ static inline bool hr__quick_int32(const char *p, size_t size, int32_t *out)
     return true;
 }
 
-/* Digits with a point somewhere: both parts below 2^53 together, and a power of ten that a double holds exactly, so that
- * one division, which is correctly rounded, gives the nearest double. */
+/* Digits with a point somewhere: both parts below 2^53 together, and a power of ten that a double holds exactly, so
+ * that one division, which is correctly rounded, gives the nearest double. */
 static inline bool hr__quick_double(const char *p, size_t size, double *out)
 {
     static const double power[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,

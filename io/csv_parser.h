@@ -1,6 +1,6 @@
-/* A block on its way into columns, inside: what the files share that do it. Rows are cut into batches (csv_rows.c), whose
- * plain fields are converted a column at a time (csv_columns.c); everything else is read exactly (csv_exact.c), which
- * also finds what is wrong with a row, and says it (csv_wrong.c). Not a public header. */
+/* A block on its way into columns, inside: what the files share that do it. Rows are cut into batches (csv_rows.c),
+ * whose plain fields are converted a column at a time (csv_columns.c); everything else is read exactly (csv_exact.c),
+ * which also finds what is wrong with a row, and says it (csv_wrong.c). Not a public header. */
 #ifndef HR_CSV_PARSER_H
 #define HR_CSV_PARSER_H
 

@@ -1,5 +1,5 @@
-/* A CSV file in blocks of whole rows. What a block is depends on sizes asked for; rows, their lines, offsets and numbers
- * do not. Damage of the file below comes behind the last whole row before it. */
+/* A CSV file in blocks of whole rows. What a block is depends on sizes asked for; rows, their lines, offsets and
+ * numbers do not. Damage of the file below comes behind the last whole row before it. */
 #include "io/csv.h"
 #include "io/csv_tf_input.h"
 #include "io/input.h"
@@ -40,8 +40,8 @@ static void close_input(hr__csv_file *file)
     hr_free(file->path);
 }
 
-/* The bytes from here on: at least `want`, if the file has them. *at_end: it has no more. *damage: nor can more of them be
- * read, for this reason; HR_OK if nothing is wrong. */
+/* The bytes from here on: at least `want`, if the file has them. *at_end: it has no more. *damage: nor can more of
+ * them be read, for this reason; HR_OK if nothing is wrong. */
 static void look(hr__csv_file *file, size_t want, const char **data, size_t *size, bool *at_end, hr_status *damage,
                  hr_error *err)
 {

@@ -1,6 +1,6 @@
-/* Rows of a block into typed columns. The tokens of some hundred rows at a time are found by masks, then the columns are
- * converted. Rows that are not as they should be are only marked there; they are read again, exactly, to say what is
- * wrong with them. */
+/* Rows of a block into typed columns. The tokens of some hundred rows at a time are found by masks, then the columns
+ * are converted. Rows that are not as they should be are only marked there; they are read again, exactly, to say what
+ * is wrong with them. */
 #include "base/text.h"
 #include "io/csv_parser.h"
 #include <inttypes.h>

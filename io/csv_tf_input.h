@@ -1,6 +1,6 @@
-/* Compressed CSV as TensorFlow 2.15 reads it, for .tf_compat: a stream that is cut ends cleanly, a second zlib stream is
- * not read, damage loses the 4 MiB around it. The default mode reads by hr_input, which says all that. Not a public
- * header. */
+/* Compressed CSV as TensorFlow 2.15 reads it, for .tf_compat: a stream that is cut ends cleanly, a second zlib stream
+ * is not read, damage loses the 4 MiB around it. The default mode reads by hr_input, which says all that. Not a
+ * public header. */
 #ifndef HR_CSV_TF_INPUT_H
 #define HR_CSV_TF_INPUT_H
 

@@ -1,5 +1,5 @@
-/* Writing CSV that reads back as the same rows: quotes where they are needed, numbers in the shortest text that gives the
- * same bits, a missing value told from an empty string by its quotes. What cannot be said in CSV is refused. */
+/* Writing CSV that reads back as the same rows: quotes where they are needed, numbers in the shortest text that gives
+ * the same bits, a missing value told from an empty string by its quotes. What cannot be said in CSV is refused. */
 #include "base/constructor.h"
 #include "base/number.h"
 #include "base/text.h"

@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* As hr_csv_writer_open_with, but that opts->output is not looked at; `name` stands in errors. Gives; hr_csv_writer_discard. */
+/* As hr_csv_writer_open_with, but that opts->output is not looked at; `name` stands in errors. Gives;
+ * hr_csv_writer_discard. */
 HR_API hr_status hr__csv_text_new(const char *name, const char *const *names, int columns,
                                   const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err);
 /* The header's line; borrowed until the next call, as are rows. Before any row. */

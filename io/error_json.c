@@ -1,5 +1,5 @@
-/* See error_json.h. The order of the members is part of the form: a quarantine file is searched for a line's place by its
- * bytes. */
+/* See error_json.h. The order of the members is part of the form: a quarantine file is searched for a line's place by
+ * its bytes. */
 #include "io/error_json.h"
 #include <string.h>
 

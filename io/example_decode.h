@@ -149,8 +149,8 @@ typedef struct hr__walk {
     hr_error *err;
 } hr__walk;
 
-/* The value of a map entry into its slot, by protobuf's rules. *kind: the one that counts, HR__KIND_NONE if it has none.
- * False: malformed at *fault. */
+/* The value of a map entry into its slot, by protobuf's rules. *kind: the one that counts, HR__KIND_NONE if it has
+ * none. False: malformed at *fault. */
 bool hr__decode_entry(hr__sink *sink, hr__scan entry, uint32_t *kind, const uint8_t **fault);
 /* The same of a Feature; *kind goes on from what it is. */
 bool hr__decode_feature(hr__sink *sink, hr__scan feature, uint32_t *kind, const uint8_t **fault);

@@ -1,6 +1,6 @@
-/* The fast path over a tf.Example: predict which feature comes next, compare the whole beginning of its map entry with a
- * template in one masked compare, check that the four nested lengths agree, take the payload. Entries that are not
- * plain are decoded one by one; a record with anything doubtful (a key twice, an error, odd bytes) is left to the
+/* The fast path over a tf.Example: predict which feature comes next, compare the whole beginning of its map entry
+ * with a template in one masked compare, check that the four nested lengths agree, take the payload. Entries that are
+ * not plain are decoded one by one; a record with anything doubtful (a key twice, an error, odd bytes) is left to the
  * walk whose rules apply, which begins it anew. So what comes out is what that walk would give.
  *
  * Learned is the successor of each slot, seen twice before it is believed; the one after it is tried as well, since
@@ -110,7 +110,8 @@ static inline const uint8_t *payload_of(const hr__slot *s, const uint8_t *p, con
     return at + size <= (size_t)(end - p) ? p + at : NULL;
 }
 
-/* An entry, plain or not, whose key is not known to be one of ours. NOT_PLAIN also where TensorFlow's rules could differ. */
+/* An entry, plain or not, whose key is not known to be one of ours. NOT_PLAIN also where TensorFlow's rules could
+ * differ. */
 static int other_entry(const hr__walk *w, hr__scan *features)
 {
     hr__scan entry = *features, rest, key;

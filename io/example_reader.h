@@ -1,12 +1,12 @@
 /* tf.Example on the wire, reading: serialized records into columns, in one pass and without an object in between.
  *
- * A parser is compiled from the features asked for and then shared by all threads. Each thread has an order: what it has
- * learned about the order of features in these records. It changes speed, never a result.
+ * A parser is compiled from the features asked for and then shared by all threads. Each thread has an order: what it
+ * has learned about the order of features in these records. It changes speed, never a result.
  *
- * The rules are protobuf's: fields in any order, unknown ones skipped, packed, unpacked and split lists joined, of two
- * entries with one key the last counts, of two kinds in a feature the last counts. With tf_compat they are those of
- * TensorFlow's own parser. Either way nothing is read past a record but 64 bytes that must be readable behind it, and
- * the inside of a feature that nobody asked for is not looked at. */
+ * The rules are protobuf's: fields in any order, unknown ones skipped, packed, unpacked and split lists joined, of
+ * two entries with one key the last counts, of two kinds in a feature the last counts. With tf_compat they are those
+ * of TensorFlow's own parser. Either way nothing is read past a record but 64 bytes that must be readable behind it,
+ * and the inside of a feature that nobody asked for is not looked at. */
 #ifndef HR_EXAMPLE_READER_H
 #define HR_EXAMPLE_READER_H
 
@@ -19,7 +19,8 @@ typedef struct hr__example_order hr__example_order;
 typedef struct hr__example_feature {
     hr_view key;
     hr_dtype dtype; /* of the column: int64, float, string; to widen: any type of number, or bool */
-    /* int64 in the record goes into a column of any integers (if it fits), float or double (rounded); float into double. */
+    /* int64 in the record goes into a column of any integers (if it fits), float or double (rounded); float into
+     * double. */
     bool widen;
     int64_t count;             /* values a row; -1: a list, any number of them */
     int64_t group;             /* of a list: 0, or its values come in whole groups of so many (FixedLenSequence) */

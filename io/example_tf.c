@@ -1,6 +1,6 @@
-/* The walk over a tf.Example by TensorFlow's rules (ParseExampleV2's fast parser), for .tf_compat: what it accepts and
- * refuses, and what it passes over without a word, protobuf's rules or not. Nothing is written past a row. A cut record may
- * parse as a shorter one. */
+/* The walk over a tf.Example by TensorFlow's rules (ParseExampleV2's fast parser), for .tf_compat: what it accepts
+ * and refuses, and what it passes over without a word, protobuf's rules or not. Nothing is written past a row. A cut
+ * record may parse as a shorter one. */
 #include "io/example_stream.h"
 
 /* ---- lists ---- */

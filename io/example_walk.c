@@ -1,5 +1,5 @@
-/* Three passes: the maps are cut into entries, of equal keys the last; each Feature's values are counted; then they are stored, in
- * memory that grows to what the largest record needs and stays. */
+/* Three passes: the maps are cut into entries, of equal keys the last; each Feature's values are counted; then they
+ * are stored, in memory that grows to what the largest record needs and stays. */
 #include "base/fingerprint.h"
 #include "io/example_decode.h"
 #include <headrace/examples.h>
@@ -62,7 +62,8 @@ static hr_status malformed(const char *what, hr_error *err)
     return hr_fail(err, HR_INVALID_ARGUMENT, "example.wire", "the record is no tf.Example: %s cannot be read", what);
 }
 
-/* The memory of an array with room for `count` things of `size` bytes; NULL: there is none, and the array stays as it is. */
+/* The memory of an array with room for `count` things of `size` bytes; NULL: there is none, and the array stays as it
+ * is. */
 static void *with_room(void *array, size_t *room, size_t count, size_t size)
 {
     if (array && count <= *room) return array;
@@ -181,8 +182,8 @@ static bool read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
     return true;
 }
 
-/* Adds a Feature to what was found before it: the member of the oneof that stands last counts, and what has the same kind is
- * joined. */
+/* Adds a Feature to what was found before it: the member of the oneof that stands last counts, and what has the same
+ * kind is joined. */
 static bool count_values(hr__scan feature, hr__scan rest, found *out)
 {
     hr__field f;

@@ -26,8 +26,8 @@ typedef struct hr_example_list {
     int64_t steps;
 } hr_example_list;
 
-/* A whole Example, or SequenceExample: its features are then the context. Features stand in the order of the record; of equal keys the
- * last one counts. */
+/* A whole Example, or SequenceExample: its features are then the context. Features stand in the order of the record;
+ * of equal keys the last one counts. */
 typedef struct hr_example_contents {
     const hr_example_feature *feature;
     int64_t features;
@@ -40,8 +40,8 @@ typedef struct hr_example_contents {
 typedef struct hr_example_walk hr_example_walk;
 HR_API hr_example_walk *hr_example_walk_new(void);       /* gives; NULL: no memory */
 HR_API void hr_example_walk_free(hr_example_walk *walk); /* NULL: nothing */
-/* Reads a serialized Example or SequenceExample by protobuf's rules. What *out says is borrowed until the next call; strings are views into
- * `record`. example.wire: the bytes are none. */
+/* Reads a serialized Example or SequenceExample by protobuf's rules. What *out says is borrowed until the next call;
+ * strings are views into `record`. example.wire: the bytes are none. */
 HR_API hr_status hr_example_walk_record(hr_example_walk *walk, hr_view record, hr_example_contents *out, hr_error *err);
 
 /* ---- choosing records by their features ---- */
@@ -50,9 +50,10 @@ HR_API hr_status hr_example_walk_record(hr_example_walk *walk, hr_view record, h
  *
  *     age=3   age!=3   age<30   age<=30   age>30   age>=2.5   age=18..65   name~^ann   age   !age
  *
- * One value that fits is enough; != and !age are the opposites of = and age, so that they hold where the feature is missing. Numbers
- * are compared as numbers, with float32 features as float32; strings by their bytes. ~ is an extended regular expression (POSIX) that must
- * be found in a string. A backslash in front of one of =!<>~ makes it a part of the name. Steps of a feature list count as values. */
+ * One value that fits is enough; != and !age are the opposites of = and age, so that they hold where the feature is
+ * missing. Numbers are compared as numbers, with float32 features as float32; strings by their bytes. ~ is an
+ * extended regular expression (POSIX) that must be found in a string. A backslash in front of one of =!<>~ makes it a
+ * part of the name. Steps of a feature list count as values. */
 typedef struct hr_example_filter hr_example_filter;
 /* Gives *out. filter.condition: a condition that cannot be read. */
 HR_API hr_status hr_example_filter_new(const char *const *conditions, int count, hr_example_filter **out,
@@ -63,7 +64,8 @@ HR_API void hr_example_filter_free(hr_example_filter *filter); /* NULL: nothing 
 
 /* ---- types of fields ---- */
 
-/* The `schema:` section of a config file, or a file that is this section alone: names and types of fields (docs/formats.md). */
+/* The `schema:` section of a config file, or a file that is this section alone: names and types of fields
+ * (docs/formats.md). */
 typedef struct hr__schema_file hr_schema_file;
 /* Gives *out. The error names line and column of what is wrong. */
 HR_API hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err);
@@ -71,10 +73,10 @@ HR_API void hr_schema_file_free(hr_schema_file *schema); /* NULL: nothing */
 
 /* ---- Examples as JSON ---- */
 
-/* One record is one object on one line: {"age": 3, "words": ["a", "b"], "x": 1.5}. The kind follows from how a value is
- * written, so that nothing gets lost on the way there and back; docs/formats.md has all of it. The other form is that of protobuf's
- * JSON mapping, {"features": {"feature": {"age": {"int64List": {"value": ["3"]}}}}}, which tf.io.decode_json_example
- * reads. Both are read wherever JSON is read. */
+/* One record is one object on one line: {"age": 3, "words": ["a", "b"], "x": 1.5}. The kind follows from how a value
+ * is written, so that nothing gets lost on the way there and back; docs/formats.md has all of it. The other form is
+ * that of protobuf's JSON mapping, {"features": {"feature": {"age": {"int64List": {"value": ["3"]}}}}}, which
+ * tf.io.decode_json_example reads. Both are read wherever JSON is read. */
 typedef struct hr_json_writer_opts {
     size_t struct_size;
     bool protobuf;               /* the form of protobuf's mapping */
@@ -86,28 +88,30 @@ typedef struct hr_json_writer hr_json_writer;
 HR_API hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_writer **out,
                                          hr_error *err); /* gives */
 HR_API void hr_json_writer_free(hr_json_writer *writer); /* NULL: nothing */
-/* A serialized Example or SequenceExample as a line of JSON, without a line end; borrowed until the next call. Numbers and bytes are exact:
- * hr_json_read gives the same message. example.wire: the record is none. */
+/* A serialized Example or SequenceExample as a line of JSON, without a line end; borrowed until the next call.
+ * Numbers and bytes are exact: hr_json_read gives the same message. example.wire: the record is none. */
 HR_API hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err);
 
 typedef struct hr_json_reader_opts {
     size_t struct_size;
-    /* Only the fields that it names, each of its type: whole numbers for a float, false and true for an int64; null is a missing value,
-     * which is left out. Without: all members, each of the kind that it is written in. Borrowed until the reader is freed. */
+    /* Only the fields that it names, each of its type: whole numbers for a float, false and true for an int64; null
+     * is a missing value, which is left out. Without: all members, each of the kind that it is written in. Borrowed
+     * until the reader is freed. */
     const hr_schema_file *schema;
     hr_compression compression;
 } hr_json_reader_opts;
 
 typedef struct hr_json_reader hr_json_reader;
-/* Opens a file of JSON lines (objects one after another, with any white space between them); "-" is standard input. Gives *out. */
+/* Opens a file of JSON lines (objects one after another, with any white space between them); "-" is standard input.
+ * Gives *out. */
 HR_API hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *opts, hr_json_reader **out,
                                           hr_error *err);
 /* The same of a text, which is borrowed until the reader is freed; `name` stands in errors. */
 HR_API hr_status hr_json_reader_text_with(const char *name, hr_view text, const hr_json_reader_opts *opts,
                                           hr_json_reader **out, hr_error *err);
-/* The next object as a serialized Example (SequenceExample), in protobuf's deterministic form; borrowed until the next call.
- * HR_END: there is none. Kinds json.*, with record, line, offset, feature; a failure is final. A file is read in constant memory, but for
- * its largest record. */
+/* The next object as a serialized Example (SequenceExample), in protobuf's deterministic form; borrowed until the
+ * next call. HR_END: there is none. Kinds json.*, with record, line, offset, feature; a failure is final. A file is
+ * read in constant memory, but for its largest record. */
 HR_API hr_status hr_json_read(hr_json_reader *reader, hr_view *record, hr_error *err);
 HR_API int64_t hr_json_reader_line(const hr_json_reader *reader);   /* from 1: where the record given last begins */
 HR_API int64_t hr_json_reader_offset(const hr_json_reader *reader); /* of the same */
@@ -122,15 +126,15 @@ typedef struct hr_survey_opts {
     size_t struct_size;
     hr_file_format format;
     hr_compression compression;
-    const hr_schema_file
-        *schema;           /* types of JSON rows and CSV fields; only what it names is looked at. NULL: as they are */
+    /* Types of JSON rows and CSV fields; only what it names is looked at. NULL: as they are. */
+    const hr_schema_file *schema;
     const char *delimiter; /* of CSV; default "," ("\t" of .tsv) */
     const char *na_value;  /* of CSV: counts as missing, beside the empty field */
-    const hr_csv_opts
-        *csv; /* how else CSV is to be read: quotes, escapes, comments, skipped lines, missing values, short
-                             * and long rows, UTF-8. What the options above say goes before it */
-    /* Bytes read so far, of all that the files have on the disk (-1: not known). False: stop, with HR_CANCELLED. From the calling
-     * thread. */
+    /* How else CSV is to be read: quotes, escapes, comments, skipped lines, missing values, short and long rows, UTF-8.
+     * What the options above say goes before it. */
+    const hr_csv_opts *csv;
+    /* Bytes read so far, of all that the files have on the disk (-1: not known). False: stop, with HR_CANCELLED. From
+     * the calling thread. */
     bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);
     void *user;
     int64_t max_records; /* only the first so many of all files together, and no byte far behind them; default: all */
@@ -138,16 +142,17 @@ typedef struct hr_survey_opts {
 
 /* ---- schemas from data ---- */
 
-/* Finds the type of every field by looking at every record: gives *out. CSV: int64 if all values are whole numbers, else float if all are
- * numbers, else string; numbers with zeros in front and such that int64 or float32 cannot hold are text. Empty fields say nothing. */
+/* Finds the type of every field by looking at every record: gives *out. CSV: int64 if all values are whole numbers,
+ * else float if all are numbers, else string; numbers with zeros in front and such that int64 or float32 cannot hold
+ * are text. Empty fields say nothing. */
 HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
                                       hr_error *err);
 
-/* The section as text that hr_schema_file_open reads, a field a line; behind an inferred one, as a comment, which record decided its
- * type. Gives *text (hr_free). */
+/* The section as text that hr_schema_file_open reads, a field a line; behind an inferred one, as a comment, which
+ * record decided its type. Gives *text (hr_free). */
 HR_API hr_status hr_schema_file_text(const hr_schema_file *schema, char **text, hr_error *err);
 
-/* Field number i, NULL behind the last one. Borrowed. */
+/* Field number i, 0 <= i < hr_schema_file_count. Its texts are borrowed as long as the schema lives. */
 typedef struct hr_schema_file_field {
     const char *name;
     hr_dtype dtype;   /* in a tf.Example: HR_INT64, HR_FLOAT, HR_STRING */
@@ -157,14 +162,16 @@ typedef struct hr_schema_file_field {
 HR_API int hr_schema_file_count(const hr_schema_file *schema);
 HR_API hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i);
 
-/* What differs, told one by one: "- float age" (only in a), "+ int64 age" (only in b), "~ age: float, int64". Gives how many. */
+/* What differs, told one by one: "- float age" (only in a), "+ int64 age" (only in b), "~ age: float, int64". Gives
+ * how many. */
 HR_API int hr_schema_file_diff(const hr_schema_file *a, const hr_schema_file *b,
                                void (*tell)(const char *difference, void *user), void *user);
 
 /* A record that does not fit: the error has file, record, feature. False: no more of them. */
 typedef bool hr_deviation_fn(const hr_error *deviation, void *user);
-/* Holds every record against the schema. Deviations are values of another type, features that the schema does not name (told once each),
- * and fields that no record has; missing values are none. They are told in an order that the files alone decide. *count: how many. */
+/* Holds every record against the schema. Deviations are values of another type, features that the schema does not
+ * name (told once each), and fields that no record has; missing values are none. They are told in an order that the
+ * files alone decide. *count: how many. */
 HR_API hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *schema,
                                       const hr_survey_opts *opts, hr_deviation_fn *tell, void *user, int64_t *count,
                                       hr_error *err);
@@ -183,8 +190,8 @@ typedef struct hr_top_value {
 /* What is known of a feature, or of a feature list over all its steps. Numbers are NaN where there is nothing to say. */
 typedef struct hr_feature_stats {
     hr_view key;
-    hr_dtype
-        dtype; /* HR_INT64, HR_FLOAT (also int64 and float32 mixed, as in JSON), HR_STRING; HR_INVALID_DTYPE: no kind */
+    /* HR_INT64, HR_FLOAT (also int64 and float32 mixed, as in JSON), HR_STRING; HR_INVALID_DTYPE: no kind. */
+    hr_dtype dtype;
     bool mixed;               /* numbers and strings; what follows is of the kind of `dtype` */
     int64_t records, missing; /* that have it, that do not */
     int64_t values;
@@ -203,8 +210,8 @@ typedef struct hr_feature_stats {
     int64_t top_error;
 } hr_feature_stats;
 
-/* One pass over all records, in memory that depends on the features, not on the records. CSV without a schema takes one pass more for its
- * types. The figures depend on the files alone, never on threads. Gives *out. */
+/* One pass over all records, in memory that depends on the features, not on the records. CSV without a schema takes
+ * one pass more for its types. The figures depend on the files alone, never on threads. Gives *out. */
 typedef struct hr_stats hr_stats;
 HR_API hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts *opts, hr_stats **out,
                                        hr_error *err);
@@ -215,8 +222,8 @@ HR_API void hr_stats_free(hr_stats *stats);                                     
 
 /* How a numeric column normalizes: by mean and std, by min and max, or by log1p and then its mean and std. */
 typedef enum hr_normalization { HR_NORMALIZE_MEAN_STD, HR_NORMALIZE_MIN_MAX, HR_NORMALIZE_LOG1P } hr_normalization;
-/* The `columns:` section of a config file with a numeric column for each feature of numbers, one value a record, with these constants.
- * Features of one value alone, or without any, get none. Gives *text (hr_free). */
+/* The `columns:` section of a config file with a numeric column for each feature of numbers, one value a record, with
+ * these constants. Features of one value alone, or without any, get none. Gives *text (hr_free). */
 HR_API hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, char **text, hr_error *err);
 
 /* ---- vocabularies ---- */
@@ -233,17 +240,17 @@ typedef struct hr_vocabulary_word {
     int64_t count;
 } hr_vocabulary_word;
 
-/* Counts the values of a feature (or feature list) of strings or int64 over all records, exactly: memory holds every different one. Words
- * come by falling counts, those of one count by their bytes. Gives *out. vocabulary.feature: no record has it; vocabulary.type: it holds
- * floats. */
+/* Counts the values of a feature (or feature list) of strings or int64 over all records, exactly: memory holds every
+ * different one. Words come by falling counts, those of one count by their bytes. Gives *out. vocabulary.feature: no
+ * record has it; vocabulary.type: it holds floats. */
 typedef struct hr_vocabulary hr_vocabulary;
 HR_API hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature,
                                           const hr_count_vocabulary_opts *opts, hr_vocabulary **out, hr_error *err);
 HR_API int64_t hr_vocabulary_size(const hr_vocabulary *vocabulary);
 HR_API hr_vocabulary_word hr_vocabulary_at(const hr_vocabulary *vocabulary, int64_t i); /* borrowed */
 HR_API int64_t hr_vocabulary_distinct(const hr_vocabulary *vocabulary); /* with those that were left out */
-/* A word a line, as categorical_column_with_vocabulary_file reads it. vocabulary.word: one that is empty, holds a line end, or ends
- * in '\r', so that no such file can hold it; nothing is written. */
+/* A word a line, as categorical_column_with_vocabulary_file reads it. vocabulary.word: one that is empty, holds a
+ * line end, or ends in '\r', so that no such file can hold it; nothing is written. */
 HR_API hr_status hr_vocabulary_write(const hr_vocabulary *vocabulary, const char *path, hr_error *err);
 HR_API hr_status hr_vocabulary_check(const hr_vocabulary *vocabulary, hr_error *err); /* the same, without writing */
 HR_API void hr_vocabulary_free(hr_vocabulary *vocabulary);                            /* NULL: nothing */

@@ -1,5 +1,5 @@
-/* What is known of each feature, found by key: entries of any one size, zeroed when they are new, in the order in which keys came. Not a
- * public header. */
+/* What is known of each feature, found by key: entries of any one size, zeroed when they are new, in the order in
+ * which keys came. Not a public header. */
 #ifndef HR_FEATURE_TABLE_H
 #define HR_FEATURE_TABLE_H
 

@@ -1,5 +1,5 @@
-/* How TFRecord frames a record: length (8 bytes, little endian), its masked CRC-32C (4), data, the data's masked CRC-32C
- * (4). Shared by the record reader and the tfrecord operator, so that both say the same of the same damage. */
+/* How TFRecord frames a record: length (8 bytes, little endian), its masked CRC-32C (4), data, the data's masked
+ * CRC-32C (4). Shared by the record reader and the tfrecord operator, so that both say the same of the same damage. */
 #ifndef HR_FRAMING_H
 #define HR_FRAMING_H
 

@@ -39,8 +39,8 @@ static bool has_zeros_in_front(const char *p, const char *end)
     return end - p > 1 && p[0] == '0' && hr__is_digit(p[1]);
 }
 
-/* A number with zeros in front is a code, one that int64 cannot hold an id, and one beyond what float32 holds would become
- * infinite: all stay text, with all their digits. */
+/* A number with zeros in front is a code, one that int64 cannot hold an id, and one beyond what float32 holds would
+ * become infinite: all stay text, with all their digits. */
 static int kind_of_text(hr_view v)
 {
     int64_t whole;

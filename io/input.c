@@ -1,5 +1,5 @@
-/* Reading a file from front to end, a piece at a time. Two windows: one over the file, and one over what the codec makes
- * of it where it is compressed; a plain file needs the first only. */
+/* Reading a file from front to end, a piece at a time. Two windows: one over the file, and one over what the codec
+ * makes of it where it is compressed; a plain file needs the first only. */
 #include "io/input.h"
 #include "base/constructor.h"
 #include "io/codecs/codec.h"

@@ -19,14 +19,16 @@ HR_API int64_t hr__input_file_size(const hr_input *in);
 HR_API void hr__input_watch(hr_input *in, void (*begins)(void *user, int64_t offset, int64_t made), void *user);
 /* Goes to such a part: the next byte is the `made`th, inflated, and lies at `offset` of the file. */
 HR_API hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err);
-/* The same file opened once more, from its front: what the system's cache has of it from byte `from` on is dropped, so that it is
- * read from the storage itself. HR_FAILED_PRECONDITION: it cannot be read twice. */
+/* The same file opened once more, from its front: what the system's cache has of it from byte `from` on is dropped,
+ * so that it is read from the storage itself. HR_FAILED_PRECONDITION: it cannot be read twice. */
 HR_API hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err);
-/* Size and time of change (nanoseconds since 1970) of the file, as they are now. HR_FAILED_PRECONDITION: no regular file. */
+/* Size and time of change (nanoseconds since 1970) of the file, as they are now. HR_FAILED_PRECONDITION: no regular
+ * file. */
 HR_API hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err);
 
-/* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed those
- * before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was something else. */
+/* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
+ * those before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was
+ * something else. */
 HR_API hr_status hr__input_resync(hr_input *in, hr_error *err);
 
 #endif

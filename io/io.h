@@ -21,7 +21,8 @@ typedef enum hr_compression {
     HR_NONE,
     HR_GZIP,
     HR_ZLIB,
-    /* Frames of 256 KiB, which an index can begin at. Nothing of a damaged one is given: it may decode to what was never written. */
+    /* Frames of 256 KiB, which an index can begin at. Nothing of a damaged one is given: it may decode to what was
+     * never written. */
     HR_LZ4,
     HR_ZSTD, /* the same; HR_UNIMPLEMENTED where the library was built without libzstd */
 } hr_compression;
@@ -41,7 +42,8 @@ typedef struct hr_input_opts {
     const int *wake;    /* a descriptor: something to read there ends a wait for a pipe's next bytes (HR_CANCELLED) */
 } hr_input_opts;
 
-/* Opens `path`; "-" is standard input. Gives *out. HR_NOT_FOUND, HR_PERMISSION_DENIED, HR_INVALID_ARGUMENT for a folder. */
+/* Opens `path`; "-" is standard input. Gives *out. HR_NOT_FOUND, HR_PERMISSION_DENIED, HR_INVALID_ARGUMENT for a
+ * folder. */
 HR_API hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err);
 /* Lends the next bytes without copying, inflated: at least `at_least` of them unless the file ends before; *size says
  * how many, 0 at the end. They stay valid until the next call on `in`; 64 readable bytes follow. A failure means that
@@ -50,12 +52,13 @@ HR_API hr_status hr_input_open_with(const char *path, const hr_input_opts *opts,
 HR_API hr_status hr_input_peek(hr_input *in, size_t at_least, const char **data, size_t *size, hr_error *err);
 HR_API void hr_input_consume(hr_input *in, size_t size); /* at most what was lent */
 HR_API int64_t hr_input_offset(const hr_input *in);      /* of the next byte, inflated */
-HR_API int64_t
-hr_input_compressed_offset(const hr_input *in); /* where the decoder stands in the file; -1: not compressed */
-HR_API const char *hr_input_path(const hr_input *in);
+/* Where the decoder stands in the file; -1: it is not compressed. */
+HR_API int64_t hr_input_compressed_offset(const hr_input *in);
+HR_API const char *hr_input_path(const hr_input *in); /* lends, as long as `in` lives */
 /* Zero bytes behind a compressed stream, passed over up to here: to be counted and reported. */
 HR_API int64_t hr_input_trailing_zeros(const hr_input *in);
-/* Goes to an (inflated) offset; forward by reading, back by starting anew where it is compressed. */
+/* Goes to an (inflated) offset: forward by reading; back, in a compressed file, by reading it again from its front.
+ * HR_OUT_OF_RANGE: the file ends before. HR_FAILED_PRECONDITION: a pipe cannot go back. */
 HR_API hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err);
 HR_API void hr_input_free(hr_input *in); /* NULL: nothing */
 
@@ -71,10 +74,13 @@ typedef struct hr_output_opts {
     size_t buffer_size; /* default 256 KiB */
 } hr_output_opts;
 
+/* Begins a file that gets its name `path` when it is committed; "-" is standard output, to which and to pipes and
+ * devices bytes go directly. NULL for `opts`: the defaults. Gives *out. Kinds: file.open, file.folder, compression.*. */
 HR_API hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **out, hr_error *err);
+/* A failure sticks: every later call, hr_output_commit too, gives the same. */
 HR_API hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err);
 HR_API int64_t hr_output_offset(const hr_output *out); /* bytes written, before compression */
-/* Flushes, syncs, renames to its name. Takes `out`. On failure nothing is left behind. */
+/* Flushes, syncs, renames. Takes `out`, also when it fails; then the old file, if there was one, is as before. */
 HR_API hr_status hr_output_commit(hr_output *out, hr_error *err);
 HR_API void hr_output_discard(hr_output *out); /* takes `out`; removes the temporary file. NULL: nothing */
 
@@ -91,17 +97,18 @@ typedef enum hr_on_error {
  * the call. What is longer than 1 MiB comes in several pieces. From any thread, one call at a time for each policy. */
 typedef void hr_damage_fn(const hr_error *error, hr_view bytes, void *user);
 
-/* What a source or a parser does with bad data. What is passed over is a function of the data only; how much it was is
- * counted, never hidden.
+/* What a source or a parser does with bad data. What is passed over is a function of the data only; how much it was
+ * is counted, never hidden.
  *
- * A quarantine file has a line of JSON for each piece: file, record, line, offset, length, column, feature, kind, reason,
- * and the bytes as "text", or as "base64" if they are no UTF-8 (docs/formats.md). Lines are appended, by several sources at
- * once if need be; what stands in it already, from an earlier epoch or before a restore, is not written again. */
+ * A quarantine file has a line of JSON for each piece: file, record, line, offset, length, column, feature, kind,
+ * reason, and the bytes as "text", or as "base64" if they are no UTF-8 (docs/formats.md). Lines are appended, by
+ * several sources at once if need be; what stands in it already, from an earlier epoch or before a restore, is not
+ * written again. */
 typedef struct hr_policy {
     hr_on_error on_error;
     const char *quarantine_file; /* with HR_QUARANTINE alone, which needs it */
-    /* What may be passed over by one dataset (each file of an interleave is one) before that is an error, too, "policy.budget".
-     * A share is taken of what was read so far, but of 1,000 at least until the end. */
+    /* What may be passed over by one dataset (each file of an interleave is one) before that is an error, too,
+     * "policy.budget". A share is taken of what was read so far, but of 1,000 at least until the end. */
     int64_t max_errors;     /* default: any number */
     double max_error_share; /* 0.001: one of a thousand; default: any share */
     hr_damage_fn *on_damage;
@@ -115,8 +122,8 @@ typedef struct hr_file_about {
     bool is_folder;
 } hr_file_about;
 
-/* Where files of a scheme come from: "mem://a/b" goes to the one registered as "mem", with its whole name. Functions are
- * called from any thread, several at a time; they fail by a status, and may fill `err`, which may be NULL. */
+/* Where files of a scheme come from: "mem://a/b" goes to the one registered as "mem", with its whole name. Functions
+ * are called from any thread, several at a time; they fail by a status, and may fill `err`, which may be NULL. */
 typedef struct hr_file_system {
     size_t struct_size;
     const char *scheme;
@@ -125,26 +132,28 @@ typedef struct hr_file_system {
     /* Up to `size` bytes at `offset`; *got 0: the file ends there. Several threads may read one file. */
     hr_status (*read)(void *file, int64_t offset, void *to, size_t size, size_t *got, hr_error *err);
     void (*close)(void *file);
-    hr_status (*about)(const char *path, void *user, hr_file_about *about,
-                       hr_error *err); /* HR_NOT_FOUND: no such file */
+    /* HR_NOT_FOUND: no such file. */
+    hr_status (*about)(const char *path, void *user, hr_file_about *about, hr_error *err);
     /* Calls `found` with the bare name of all that lies in a folder; HR_NOT_FOUND: there is no such folder. */
     hr_status (*list)(const char *folder, void *user, void (*found)(const char *name, void *to), void *to,
                       hr_error *err);
 } hr_file_system;
 
-/* For the whole process, for good; copies. From then on all that reads files or matches patterns reads these, too. They are
- * not written to. HR_ALREADY_EXISTS: the scheme has one. */
+/* For the whole process, for good; copies. From then on all that reads files or matches patterns reads these, too.
+ * They are not written to. HR_ALREADY_EXISTS: the scheme has one. */
 HR_API hr_status hr_register_file_system(const hr_file_system *system, hr_error *err);
 
 /* ---- file patterns ---- */
 
 typedef struct hr_file_list {
-    char **path; /* sorted */
+    char **path;
     int64_t count;
 } hr_file_list;
-/* The files that match: *, ?, [a-z], [!a], \ before what is meant as it stands, as tf.io.gfile.glob: no braces, a star
- * crosses no slash and matches hidden names, folders match as files do. ? and a set are one byte, in any locale. Several patterns are separated by '\n': one list,
- * sorted, with what several match as often. HR_NOT_FOUND if nothing matches. */
+
+/* The files that match: *, ?, [a-z], [!a], \ before what is meant as it stands, as tf.io.gfile.glob: no braces, a
+ * star crosses no slash and matches hidden names, folders match as files do. ? and a set are one byte, in any locale.
+ * Several patterns are separated by '\n': one list, sorted, with what several match as often. HR_NOT_FOUND if nothing
+ * matches. */
 HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err);
 /* The same with more than TensorFlow knows, where these characters stand for themselves:
  *     part-{000..127}.csv    numbers, as many digits as given; {a,b}: either; braces may be nested, \ before one that is none
@@ -153,15 +162,16 @@ HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error
  *     @names.txt             the files named in this one, a line each, from its own folder; # begins a comment
  * A name without stars, also one made by braces or in a manifest, must be there: HR_NOT_FOUND. */
 HR_API hr_status hr_match_files_extended(const char *pattern, hr_file_list *out, hr_error *err);
-HR_API void hr_file_list_clear(hr_file_list *list);
+HR_API void hr_file_list_clear(hr_file_list *list); /* frees the names, leaves an empty list */
 
 /* ---- TFRecord ---- */
 
+/* Writes records one after the other into one file, as hr_output does: whole or not at all. */
 typedef struct hr_record_writer hr_record_writer;
 HR_API hr_status hr_record_writer_open(const char *path, const hr_output_opts *opts, hr_record_writer **out,
                                        hr_error *err);
 HR_API hr_status hr_record_write(hr_record_writer *writer, const void *data, size_t size, hr_error *err);
-HR_API hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err); /* takes it */
+HR_API hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err); /* takes it, as hr_output_commit */
 HR_API void hr_record_writer_discard(hr_record_writer *writer);                    /* takes it. NULL: nothing */
 
 /* ---- records in shards: train-00000-of-00004.tfrecord ---- */
@@ -179,23 +189,26 @@ typedef struct hr_shard_writer_opts {
     int level;                  /* as hr_output_opts */
     bool no_sync;
     bool index; /* FILE.hridx beside each shard: see hr_record_index */
-    /* Goes on where a writer stopped that was killed, or whose .resume was set, too: what it had written stays, as far as it was noted:
-     * with .max_shard_bytes the shards that it had filled; of a fixed number all up to the last time that about 64 MiB more (4 MiB of each,
-     * if they are many) had been written, but of ZLIB nothing, since TensorFlow reads no second stream. hr_shard_writer_resumed says with
-     * which record to go on; what of those is there already is passed over. What hr_shard_write_to writes is not noted: give it all anew.
-     * Where nothing is noted it begins anew; but where .max_shard_bytes had come to its end, the same shards must come out once more
-     * (else HR_ALREADY_EXISTS, "shards.leftover"), and those that are there stay. */
+    /* Goes on where an earlier writer with .resume stopped, even if it was killed. What it had noted stays: with
+     * .max_shard_bytes every shard that was full; of a fixed number each shard up to its last cut (.cut_bytes), but of
+     * ZLIB nothing, since TensorFlow reads no second stream. Without notes it begins anew.
+     *
+     * Ask hr_shard_writer_resumed with which record to go on; of the records from there, those that are in their shards
+     * already are passed over. Records of hr_shard_write_to are not noted: write all of them again.
+     *
+     * After a run with .max_shard_bytes that had ended, the same shards must come out again: those that are there stay.
+     * Others are HR_ALREADY_EXISTS, "shards.leftover". */
     bool resume;
     const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
-    /* A shard of a fixed number is cut behind so many bytes, before compression, again and again: a later run can go on there. What is
-     * compressed begins a new gzip member or frame there, whether .resume is set or not. Default 64 MiB by the number of shards, at
-     * least 4 MiB. */
+    /* A shard of a fixed number is cut behind so many bytes, before compression, again and again: a later run can go
+     * on there. What is compressed begins a new gzip member or frame there, whether .resume is set or not. Default 64
+     * MiB by the number of shards, at least 4 MiB. */
     int64_t cut_bytes;
 } hr_shard_writer_opts;
 
-/* Shards `prefix` + "00000-of-00004" + .suffix, "out/train-" for one; makes the folder if there is none. Until they are
- * committed they have hidden names: whoever is killed leaves whole shards only. HR_ALREADY_EXISTS: shards of this prefix, but of another
- * number, would be read along with these. */
+/* Shards `prefix` + "00000-of-00004" + .suffix, "out/train-" for one; makes the folder if there is none. Until they
+ * are committed they have hidden names: whoever is killed leaves whole shards only. HR_ALREADY_EXISTS: shards of this
+ * prefix, but of another number, would be read along with these. */
 HR_API hr_status hr_shard_writer_open_with(const char *prefix, const hr_shard_writer_opts *opts, hr_shard_writer **out,
                                            hr_error *err);
 /* All records before this one, counted from 0, are there already: go on with it. */
@@ -205,10 +218,11 @@ HR_API hr_status hr_shard_write(hr_shard_writer *writer, const void *data, size_
 HR_API hr_status hr_shard_write_to(hr_shard_writer *writer, int shard, const void *data, size_t size, hr_error *err);
 /* Flushes, syncs, renames all. Takes `writer`. On failure none of them is left. */
 HR_API hr_status hr_shard_writer_commit(hr_shard_writer *writer, hr_error *err);
-HR_API void
-hr_shard_writer_discard(hr_shard_writer *writer); /* takes it; leaves nothing, or what .resume needs. NULL: nothing */
+/* Takes `writer`; leaves nothing, or what .resume needs. NULL: nothing. */
+HR_API void hr_shard_writer_discard(hr_shard_writer *writer);
 
 /* ---- reading records ---- */
+
 /* Which checksums are looked at. */
 typedef enum hr_checks {
     HR_CHECKS_ALL,
@@ -227,6 +241,8 @@ typedef struct hr_record_opts {
 
 /* Reads records one by one, without a pipeline: for tools, and for event files and other small ones. */
 typedef struct hr_record_reader hr_record_reader;
+/* Gives *out. NULL for `opts`: the defaults. The first form takes what concerns the file alone; its policy is
+ * HR_FAIL. */
 HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out,
                                        hr_error *err);
 HR_API hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opts, hr_record_reader **out,
@@ -239,10 +255,12 @@ HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_er
  * HR_END: there were fewer. */
 HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
 HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
+
 /* How often something was passed over by its policy, and how many (inflated) bytes it was.
  *
- * What looks like damage is read once more, from a file opened anew, before it is called so. Where it is right then, it is delivered,
- * counted in .misread, and told to the log: not the file is damaged, but the storage or memory is not to be trusted. */
+ * What looks like damage is read once more, from a file opened anew, before it is called so. Where it is right then,
+ * it is delivered, counted in .misread, and told to the log: not the file is damaged, but the storage or memory is
+ * not to be trusted. */
 typedef struct hr_damage_count {
     int64_t errors, bytes;
     int64_t misread; /* records that were right only the second time */
@@ -253,9 +271,9 @@ HR_API void hr_record_reader_free(hr_record_reader *reader);             /* NULL
 
 /* ---- the index of a file: how many records, and where ---- */
 
-/* Made by one pass that looks at lengths alone, and kept beside the file, as FILE.hridx: the number of records, and where
- * each 64th of them begins, or each; in files of several gzip members, zlib streams or LZ4 and ZSTD frames also where those begin,
- * so that nothing in front of them need be decoded. Immutable: threads may share it. */
+/* Made by one pass that looks at lengths alone, and kept beside the file, as FILE.hridx: the number of records, and
+ * where each 64th of them begins, or each; in files of several gzip members, zlib streams or LZ4 and ZSTD frames also
+ * where those begin, so that nothing in front of them need be decoded. Immutable: threads may share it. */
 typedef struct hr_record_index hr_record_index;
 
 typedef struct hr_record_index_opts {
@@ -266,18 +284,20 @@ typedef struct hr_record_index_opts {
     bool every_record;          /* says where each record begins, by 8 bytes a record, for who goes to any of them */
 } hr_record_index_opts;
 
-/* FILE.hridx if it is there and valid, else made by a pass over the file. Gives. Damage is an error as hr_record_skip's. */
+/* FILE.hridx if it is there and valid, else made by a pass over the file. Gives. Damage is an error as
+ * hr_record_skip's. */
 HR_API hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts *opts, hr_record_index **out,
                                            hr_error *err);
-/* The same of many files at a time, by all threads; `out` has room for all. The first failure in their order, and none. */
+/* The same of many files at a time, by all threads; `out` has room for all. The first failure in their order, and
+ * none. */
 HR_API hr_status hr_record_index_open_all(const hr_file_list *files, const hr_record_index_opts *opts,
                                           hr_record_index **out, hr_error *err);
 /* FILE.hridx. HR_NOT_FOUND: there is none. HR_FAILED_PRECONDITION: the file is another since. HR_DATA_LOSS: damaged. */
 HR_API hr_status hr_record_index_read(const char *path, hr_record_index **out, hr_error *err);
-HR_API hr_status hr_record_index_write(const hr_record_index *index,
-                                       hr_error *err); /* as FILE.hridx, whole or not at all */
-/* The text form of other tools: a line "OFFSET SIZE" a record, with its frame, of a file that is not compressed. Written
- * by a pass over the file; what is read is held against the file's headers as far as the index samples them. */
+/* As FILE.hridx, whole or not at all. */
+HR_API hr_status hr_record_index_write(const hr_record_index *index, hr_error *err);
+/* The text form of other tools: a line "OFFSET SIZE" a record, with its frame, of a file that is not compressed.
+ * Written by a pass over the file; what is read is held against the file's headers as far as the index samples them. */
 HR_API hr_status hr_record_index_write_text(const hr_record_index *index, const char *to, hr_error *err);
 HR_API hr_status hr_record_index_read_text(const char *path, const char *from, hr_record_index **out, hr_error *err);
 HR_API int64_t hr_record_index_count(const hr_record_index *index);
@@ -289,18 +309,19 @@ HR_API void hr_record_index_free(hr_record_index *index);           /* NULL: not
  * index is of its file; NULL: records in front are skipped. HR_OUT_OF_RANGE: there are not that many. */
 HR_API hr_status hr_record_reader_range(hr_record_reader *reader, const hr_record_index *index, int64_t first,
                                         int64_t count, hr_error *err);
-/* What was good of damaged files. */
+
+/* ---- saving what is good of a damaged file ---- */
+
 typedef struct hr_repair_opts {
     size_t struct_size;
     hr_compression compression;     /* of the file that is read */
     hr_compression out_compression; /* default: by the new name; in place, as it was */
     size_t max_record_bytes;        /* a longer record is damage; default 1 GiB */
-    /* Where what is lost is kept; default: nowhere. */
-    const char *quarantine_file;
-    hr_damage_fn *on_damage; /* told of what is lost */
-    bool (*progress)(int64_t records,
-                     void *user); /* now and then; false ends it: HR_CANCELLED, and nothing is written */
-    void *user;                   /* of both */
+    const char *quarantine_file;    /* keeps what is lost, as hr_policy's; default: nowhere */
+    hr_damage_fn *on_damage;        /* told of what is lost */
+    /* Called now and then, with the good records so far. False: stop, with HR_CANCELLED; nothing is written. */
+    bool (*progress)(int64_t records, void *user);
+    void *user; /* of both */
 } hr_repair_opts;
 
 typedef struct hr_repair_report {
@@ -338,9 +359,10 @@ HR_API hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *e
 
 /* ---- CSV ---- */
 
-/* What an int64 column makes of a point in time in the text, ISO 8601: 2024-02-29, 2024-02-29T23:59:59.5+01:00 (a blank
- * may stand for the T, seconds and what is behind them may lack; without a zone it is UTC). It counts from the beginning of
- * 1970, UTC. A day that is none, a leap second, and what the unit cannot hold (more digits, a year too far) are errors. */
+/* What an int64 column makes of a point in time in the text, ISO 8601: 2024-02-29, 2024-02-29T23:59:59.5+01:00 (a
+ * blank may stand for the T, seconds and what is behind them may lack; without a zone it is UTC). It counts from the
+ * beginning of 1970, UTC. A day that is none, a leap second, and what the unit cannot hold (more digits, a year too
+ * far) are errors. */
 typedef enum hr_csv_time {
     HR_CSV_NUMBER, /* none: a number */
     HR_CSV_DATE,   /* days; the text is a date alone */
@@ -393,23 +415,24 @@ typedef struct hr_csv_opts {
     int true_value_count, false_value_count;
     bool check_utf8; /* a string that is no UTF-8 is an error that names the place of the byte; default: any bytes */
     bool fill_short_rows; /* fields that a row lacks are missing; default: too few are an error */
-    bool
-        cut_long_rows; /* fields beyond the header's are passed over; default: too many are an error. Both are counted */
+    /* Fields beyond the header's are passed over; default: too many are an error. Short and long rows are counted. */
+    bool cut_long_rows;
     const char *label; /* of a dataset: the column that is a trainer's label */
-    /* hr_csv only: of rows that are wrong, which are left out; HR_RESYNC is as HR_SKIP. A quarantine file holds their text, line,
-     * column and reason. A budget ends the pipeline as soon as all threads together have seen more. */
+    /* hr_csv only: of rows that are wrong, which are left out; HR_RESYNC is as HR_SKIP. A quarantine file holds their
+     * text, line, column and reason. A budget ends the pipeline as soon as all threads together have seen more. */
     hr_policy policy;
     const char *separator; /* one byte: of all columns that have neither one of their own nor a default */
 } hr_csv_opts;
 
-/* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like `records`.
- * .columns say what they are; .select_cols which; there is no header. Gives the tensors: hr_tensor_clear each. */
+/* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like
+ * `records`. .columns say what they are; .select_cols which; there is no header. Gives the tensors: hr_tensor_clear
+ * each. */
 HR_API hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err);
 
 /* Writes CSV that hr_csv reads back as the same rows. Quotes stand only where they are needed: around a text with a
  * delimiter, a quote or a line end in it, around the empty string and what looks like a missing value: by
- * .quoted_never_missing they read back as they were. Floats are written as the shortest text that reads back as the same
- * bits, but a NaN as nan; bools as true and false. */
+ * .quoted_never_missing they read back as they were. Floats are written as the shortest text that reads back as the
+ * same bits, but a NaN as nan; bools as true and false. */
 typedef struct hr_csv_writer hr_csv_writer;
 typedef struct hr_csv_writer_opts {
     size_t struct_size;
@@ -426,9 +449,10 @@ typedef struct hr_csv_writer_opts {
 /* Gives *out. Copies the names of the columns, which are the header. NULL for `opts`: the defaults. */
 HR_API hr_status hr_csv_writer_open_with(const char *path, const char *const *names, int columns,
                                          const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err);
-/* Adds rows: one tensor a column, of int32, int64, uint64, float32, float64, bool or string. A dense one is a row (a scalar)
- * or has its rows as first dimension; of a ragged or sparse one of two dimensions, a row without values is missing and
- * one with several is a list. Kinds: csv.write, csv.missing, csv.separator (a list that would read back as another). */
+/* Adds rows: one tensor a column, of int32, int64, uint64, float32, float64, bool or string. A dense one is a row (a
+ * scalar) or has its rows as first dimension; of a ragged or sparse one of two dimensions, a row without values is
+ * missing and one with several is a list. Kinds: csv.write, csv.missing, csv.separator (a list that would read back
+ * as another). */
 HR_API hr_status hr_csv_write(hr_csv_writer *writer, const hr_tensor *columns, hr_error *err);
 HR_API int64_t hr_csv_writer_rows(const hr_csv_writer *writer);              /* written so far, without the header */
 HR_API hr_status hr_csv_writer_commit(hr_csv_writer *writer, hr_error *err); /* takes it; as hr_output_commit */
@@ -470,8 +494,10 @@ typedef struct hr_shuffle_records_opts {
     const char *temp; /* a folder with room for what memory has not; default: that of `out` */
     hr_records_opts records;
 } hr_shuffle_records_opts;
-/* All records in an order drawn from all permutations alike: a function of (records, seed), not of .memory. What does not
- * fit into memory goes through a temporary file without a name, which takes as many bytes as the records and 24 each. */
+
+/* All records in an order drawn from all permutations alike: a function of (records, seed), not of .memory. What does
+ * not fit into memory goes through a temporary file without a name, which takes as many bytes as the records and 24
+ * each. */
 HR_API hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
                                     hr_records_report *report, hr_error *err);
 
@@ -480,6 +506,7 @@ typedef struct hr_split_part {
     double share;    /* above 0; all of them sum to 1 */
     int64_t records; /* set: how many it got */
 } hr_split_part;
+
 typedef struct hr_split_records_opts {
     size_t struct_size;
     uint64_t seed;
@@ -487,8 +514,10 @@ typedef struct hr_split_records_opts {
     bool exact;     /* each part gets its share to the record; the files are read twice */
     hr_records_opts records;
 } hr_split_records_opts;
-/* Deals records out to parts, each in the order of the input. By default a record's bytes (or .by's value) and the seed
- * decide alone: equal records stay together, new ones change nothing for the others, and sizes are near their shares. */
+
+/* Deals records out to parts, each in the order of the input. By default a record's bytes (or .by's value) and the
+ * seed decide alone: equal records stay together, new ones change nothing for the others, and sizes are near their
+ * shares. */
 HR_API hr_status hr_split_records(const hr_file_list *files, hr_split_part *parts, int count,
                                   const hr_split_records_opts *opts, hr_records_report *report, hr_error *err);
 

@@ -1,5 +1,6 @@
-/* Examples out of JSON: one object after the other. A member is a feature; a member whose value is an object is the map of features, or of
- * feature lists, in the short form or in protobuf's, unless the object's first key is one of the words that begin with a dollar. */
+/* Examples out of JSON: one object after the other. A member is a feature; a member whose value is an object is the
+ * map of features, or of feature lists, in the short form or in protobuf's, unless the object's first key is one of
+ * the words that begin with a dollar. */
 #include "io/json_examples.h"
 #include "base/constructor.h"
 #include "io/example_wire.h"

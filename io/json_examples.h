@@ -29,8 +29,8 @@ struct hr_json_reader {
     hr_error error;
 };
 
-/* Reads a line of a file from now on, which is borrowed: number `line` of it, from 1, at `offset`. What was wrong with the one
- * before is forgotten. */
+/* Reads a line of a file from now on, which is borrowed: number `line` of it, from 1, at `offset`. What was wrong
+ * with the one before is forgotten. */
 void hr__json_reader_line(hr_json_reader *r, hr_view text, int64_t line, int64_t offset);
 
 /* What a value must be: HR_INVALID_DTYPE is what its literal says, or what the values before it are. */
@@ -58,7 +58,8 @@ bool hr__json_wanted(const hr_json_reader *r, hr__json_want *want);
 /* Puts what the cell holds into the Example, as the feature (the feature list) r->key. */
 hr_status hr__json_store(hr_json_reader *r, bool list, hr_error *err);
 
-/* protobuf's form (json_protobuf.c): a map {"age": {"int64List": ...}, ...}, of which the last token is the first key or the end. */
+/* protobuf's form (json_protobuf.c): a map {"age": {"int64List": ...}, ...}, of which the last token is the first key
+ * or the end. */
 hr_status hr__json_protobuf_features(hr_json_reader *r, hr_error *err);
 hr_status hr__json_protobuf_lists(hr_json_reader *r, hr_error *err);
 

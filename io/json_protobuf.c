@@ -1,4 +1,5 @@
-/* Examples in the form of protobuf's JSON mapping: {"age": {"int64List": {"value": ["3"]}}}. Names in camelCase or as in the .proto file. */
+/* Examples in the form of protobuf's JSON mapping: {"age": {"int64List": {"value": ["3"]}}}. Names in camelCase or as
+ * in the .proto file. */
 #include "io/json_examples.h"
 #include <string.h>
 

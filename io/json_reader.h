@@ -1,8 +1,8 @@
-/* JSON, reading: tokens one after the other out of a file or a text, in constant memory but for the longest string. Values follow one
- * another, as in JSON lines, with any white space between them. Not a public header.
+/* JSON, reading: tokens one after the other out of a file or a text, in constant memory but for the longest string.
+ * Values follow one another, as in JSON lines, with any white space between them. Not a public header.
  *
- * Strict, but for numbers: NaN, Infinity and -Infinity are some, as Python writes them. Numbers stay texts, so that nothing of
- * them is lost. Refused are bytes that are not UTF-8, lone surrogates, more than 64 levels. */
+ * Strict, but for numbers: NaN, Infinity and -Infinity are some, as Python writes them. Numbers stay texts, so that
+ * nothing of them is lost. Refused are bytes that are not UTF-8, lone surrogates, more than 64 levels. */
 #ifndef HR_JSON_READER_H
 #define HR_JSON_READER_H
 

@@ -22,8 +22,8 @@ HR_API void hr__json_key_view(hr__json_writer *w, hr_view key); /* UTF-8 */
 HR_API void hr__json_literal(hr__json_writer *w, const char *literal);
 HR_API void hr__json_string(hr__json_writer *w, hr_view text); /* what is not UTF-8 becomes U+FFFD */
 HR_API void hr__json_int64(hr__json_writer *w, int64_t value);
-/* The fewest digits that give the same float32 (float64) again, with a point or an exponent; one that is not finite becomes the string "NaN",
- * "Infinity" or "-Infinity". */
+/* The fewest digits that give the same float32 (float64) again, with a point or an exponent; one that is not finite
+ * becomes the string "NaN", "Infinity" or "-Infinity". */
 HR_API void hr__json_float(hr__json_writer *w, float value);
 HR_API void hr__json_double(hr__json_writer *w, double value);
 HR_API void hr__json_base64(hr__json_writer *w, hr_view bytes); /* a string */

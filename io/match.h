@@ -8,7 +8,8 @@
  * stands for a slash; bytes, not characters, in any locale. */
 HR_API bool hr__glob_matches(const char *pattern, const char *name);
 /* The files that a source reads: the patterns in their order, the files of each sorted; a pattern without special
- * characters names its file whether it exists or not, so that it is missed at its turn. HR_NOT_FOUND if there is none. */
+ * characters names its file whether it exists or not, so that it is missed at its turn. HR_NOT_FOUND if there is
+ * none. */
 HR_API hr_status hr__source_files(const char *pattern, hr_file_list *out, hr_error *err);
 /* The list of this one name. */
 HR_API hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err);
@@ -18,8 +19,8 @@ hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err)
 void hr__file_list_sort(hr_file_list *list);
 /* Bytes of the folder, its slash included, that all names begin with. */
 size_t hr__file_list_folder(const hr_file_list *list);
-/* A number for the names in the list below the folder that they share, wherever it is: a saved state asks whether they are
- * still the same. */
+/* A number for the names in the list below the folder that they share, wherever it is: a saved state asks whether
+ * they are still the same. */
 HR_API uint64_t hr__file_list_identity(const hr_file_list *list);
 
 #endif

@@ -1,6 +1,6 @@
-/* More than TensorFlow's patterns, for who asks for it: braces and ranges, folders of any depth, exclusion, manifests.
- * Each line becomes patterns that match.c expands; what it cannot say is walked here. A name that is spelled out, also by
- * braces or in a manifest, must be there: nothing is missed silently. */
+/* More than TensorFlow's patterns, for who asks for it: braces and ranges, folders of any depth, exclusion,
+ * manifests. Each line becomes patterns that match.c expands; what it cannot say is walked here. A name that is
+ * spelled out, also by braces or in a manifest, must be there: nothing is missed silently. */
 #include "base/text.h"
 #include "io/match.h"
 #include "io/file_system.h"
@@ -222,7 +222,8 @@ static hr_status add_pattern(const char *pattern, void *user, hr_error *err)
     return spelled_out && out->count == before ? is_missing(pattern, "a pattern", err) : HR_OK;
 }
 
-/* A pattern without a slash is held against the last name of a path. `**` stands for any levels, as many stars do here. */
+/* A pattern without a slash is held against the last name of a path. `**` stands for any levels, as many stars do
+ * here. */
 static bool is_excluded(const char *pattern, const char *path)
 {
     const char *name = strrchr(path, '/');

@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* Goes on with a file behind its first `size` bytes, as hr__output_cut gave them, under its own name: it is there whether it is committed or
- * discarded. Size 0: it is made, if there is none. */
+/* Goes on with a file behind its first `size` bytes, as hr__output_cut gave them, under its own name: it is there
+ * whether it is committed or discarded. Size 0: it is made, if there is none. */
 hr_status hr__output_open_part(const char *path, const hr_output_opts *opts, int64_t size, hr_output **out,
                                hr_error *err);
-/* The file may end here, and more may follow: what is compressed ends, and a new stream begins with the next byte. *size: of the file up to
- * here, once all is written. */
+/* The file may end here, and more may follow: what is compressed ends, and a new stream begins with the next byte.
+ * *size: of the file up to here, once all is written. */
 hr_status hr__output_cut(hr_output *out, int64_t *size, hr_error *err);
 /* All that was written so far is on the disk, unless it is not to be synced. */
 hr_status hr__output_sync(hr_output *out, hr_error *err);

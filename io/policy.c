@@ -1,4 +1,5 @@
-/* Policies: a frozen copy of hr_policy with its quarantine file. Telling is serialised, so that callbacks need no lock. */
+/* Policies: a frozen copy of hr_policy with its quarantine file. Telling is serialised, so that callbacks need no
+ * lock. */
 #include "io/policy.h"
 #include "io/quarantine.h"
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller says
- * otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
+/* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller
+ * says otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
 #include "base/constructor.h"
 #include "io/framing.h"
 #include "io/record_index.h"

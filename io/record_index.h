@@ -61,12 +61,13 @@ hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int6
                                 hr_error *err);
 /* Where the sampled record at or before `record` begins, inflated; its number in *near. */
 int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int64_t *near);
-/* How many bytes record `record` has with its frame, in an index of each record; where it begins, inflated, in *offset. */
+/* How many bytes record `record` has with its frame, in an index of each record; where it begins, inflated, in
+ * *offset. */
 int64_t hr__record_index_frame(const hr_record_index *index, int64_t record, int64_t *offset);
 /* A file can be begun in any of its parts, and these are small enough to be decoded for one record each. */
 bool hr__record_index_picks(const hr_record_index *index);
-/* Reads one record by its number, frame and all, to `frame`, which has room for it, and checks it. Needs an index of each
- * record. Where the file is plain, any number of threads may use `in` at once. */
+/* Reads one record by its number, frame and all, to `frame`, which has room for it, and checks it. Needs an index of
+ * each record. Where the file is plain, any number of threads may use `in` at once. */
 hr_status hr__record_pick(hr_input *in, const hr_record_index *index, int64_t record, char *frame, hr_error *err);
 hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err);
 

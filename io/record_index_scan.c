@@ -1,5 +1,5 @@
-/* The pass over a file that looks at nothing but lengths: from header to header. Of a plain file only the pieces are read
- * in which a header lies. */
+/* The pass over a file that looks at nothing but lengths: from header to header. Of a plain file only the pieces are
+ * read in which a header lies. */
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/read_again.h"

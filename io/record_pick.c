@@ -1,5 +1,5 @@
-/* Single records by their numbers, in any order, by an index that says where each begins: one read in a plain file; in one of
- * frames, what stands in the record's frame in front of it is decoded. */
+/* Single records by their numbers, in any order, by an index that says where each begins: one read in a plain file;
+ * in one of frames, what stands in the record's frame in front of it is decoded. */
 #include "io/codecs/codec.h"
 #include "io/framing.h"
 #include "io/input.h"

@@ -1,4 +1,5 @@
-/* See record_range.h. Indexes are opened a few files at a time, by all threads, and only the one that is needed is kept. */
+/* See record_range.h. Indexes are opened a few files at a time, by all threads, and only the one that is needed is
+ * kept. */
 #include "io/record_range.h"
 #include "io/record_index.h"
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* What merge, split and shuffle of whole sets of records share: the loop over the files, and where records go. Not a public
- * header. */
+/* What merge, split and shuffle of whole sets of records share: the loop over the files, and where records go. Not a
+ * public header. */
 #ifndef HR_RECORDS_H
 #define HR_RECORDS_H
 

@@ -1,6 +1,6 @@
-/* Passing over damage in TFRecords. A record with damaged data ends where its length says, if a sound header or the file's
- * end follows there. Otherwise the next record is looked for byte by byte: it has a right checksum of its length and of its
- * data. What is passed over on the way is told in pieces whose ends depend on the data alone. */
+/* Passing over damage in TFRecords. A record with damaged data ends where its length says, if a sound header or the
+ * file's end follows there. Otherwise the next record is looked for byte by byte: it has a right checksum of its
+ * length and of its data. What is passed over on the way is told in pieces whose ends depend on the data alone. */
 #include "io/resync.h"
 #include "io/framing.h"
 #include "io/input.h"

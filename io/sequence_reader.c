@@ -113,8 +113,8 @@ static int64_t take_values(const hr__slot *slot, hr__example_column *c, const ui
     return count;
 }
 
-/* A step as nearly every writer makes it, with all lengths in one byte: 0a ? kind ? 0a ? values. False: the rules decide
- * about it, from its beginning. */
+/* A step as nearly every writer makes it, with all lengths in one byte: 0a ? kind ? 0a ? values. False: the rules
+ * decide about it, from its beginning. */
 static bool take_plain_step(const hr__sequence_walk *w, int slot, hr__scan *list)
 {
     enum { HEAD = 6, LONGEST = 0x7f - 4 };

@@ -1,6 +1,6 @@
-/* Shards of a fixed number grow side by side, and none is full before the last record. So that a later run can go on, each is
- * cut now and then: there it could end, and more may follow. Where that is depends on its own records alone, so whoever is not killed
- * writes the same bytes. From time to time all that was cut is synced, and noted. */
+/* Shards of a fixed number grow side by side, and none is full before the last record. So that a later run can go on,
+ * each is cut now and then: there it could end, and more may follow. Where that is depends on its own records alone,
+ * so whoever is not killed writes the same bytes. From time to time all that was cut is synced, and noted. */
 #include "io/shards.h"
 #include "io/output.h"
 #include "io/sys.h"

@@ -1,6 +1,7 @@
-/* Records into shards. Those of a fixed number are all open and get their names together, at the end (what a later run needs to go on
- * with them is in shard_parts.c). Otherwise one is filled after the other: a full one is synced under a hidden name and noted
- * (shard_notes.c), so that a later run can go on behind it; the number of shards, and so their names, show at the end. */
+/* Records into shards. Those of a fixed number are all open and get their names together, at the end (what a later
+ * run needs to go on with them is in shard_parts.c). Otherwise one is filled after the other: a full one is synced
+ * under a hidden name and noted (shard_notes.c), so that a later run can go on behind it; the number of shards, and
+ * so their names, show at the end. */
 #include "io/shards.h"
 #include "base/constructor.h"
 #include "io/codecs/codec.h"
@@ -47,8 +48,8 @@ static uint64_t key_of(const hr_shard_writer_opts *o)
     return hr_fingerprint64(numbers, sizeof numbers);
 }
 
-/* Shards of a fixed number are cut where a later run goes on with them, and where what is compressed shall be the same bytes as if one
- * did. */
+/* Shards of a fixed number are cut where a later run goes on with them, and where what is compressed shall be the
+ * same bytes as if one did. */
 static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts *o, const hr__codec *codec)
 {
     const int64_t each = CUTS / (o->shards ? o->shards : 1);

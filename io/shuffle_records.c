@@ -1,5 +1,5 @@
-/* A permutation of all records, drawn as a whole: record n goes where hr_random(seed, n) stands among those of all. These
- * numbers are all different, and they know nothing of how much memory there was. */
+/* A permutation of all records, drawn as a whole: record n goes where hr_random(seed, n) stands among those of all.
+ * These numbers are all different, and they know nothing of how much memory there was. */
 #include "base/constructor.h"
 #include "io/records.h"
 #include "io/spill.h"

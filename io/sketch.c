@@ -104,7 +104,8 @@ static int by_count(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Takes the count of the last value that is not kept from all: those that are left have counts that are too low by at most that. */
+/* Takes the count of the last value that is not kept from all: those that are left have counts that are too low by at
+ * most that. */
 static void shrink(hr__frequent *f)
 {
     hr__frequent_value all[HR__FREQUENT_SLOTS];

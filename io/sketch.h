@@ -1,6 +1,6 @@
-/* Summaries of many values in little memory, which merge and never depend on the order of what is merged but for the last: how many
- * distinct ones there are (HyperLogLog), quantiles (counts by the upper half of a float's bits), and the most frequent values
- * (Misra and Gries). Not a public header. */
+/* Summaries of many values in little memory, which merge and never depend on the order of what is merged but for the
+ * last: how many distinct ones there are (HyperLogLog), quantiles (counts by the upper half of a float's bits), and
+ * the most frequent values (Misra and Gries). Not a public header. */
 #ifndef HR_SKETCH_H
 #define HR_SKETCH_H
 

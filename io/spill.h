@@ -11,8 +11,8 @@ extern "C" {
 
 typedef struct hr__spill hr__spill;
 
-/* A spill that holds at most about `memory` bytes of records; its file lies in `folder` ("": the current one), and is made
- * when memory does not do. Gives. */
+/* A spill that holds at most about `memory` bytes of records; its file lies in `folder` ("": the current one), and is
+ * made when memory does not do. Gives. */
 HR_API hr_status hr__spill_new(const char *folder, int64_t memory, hr__spill **out, hr_error *err);
 /* Copies a record. No two keys may be equal. */
 HR_API hr_status hr__spill_add(hr__spill *spill, uint64_t key, hr_view record, hr_error *err);

@@ -1,6 +1,6 @@
-/* Records dealt out to several parts: by a hash, so that a record's part is a function of its bytes (or of one feature's) and
- * the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a part with the
- * probability of what that part still lacks. */
+/* Records dealt out to several parts: by a hash, so that a record's part is a function of its bytes (or of one
+ * feature's) and the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a
+ * part with the probability of what that part still lacks. */
 #include "base/constructor.h"
 #include "io/records.h"
 #include <headrace/examples.h>

@@ -1,5 +1,5 @@
-/* Statistics of all features in one pass. Each slot sums up what it sees; the sums are merged in the order of the slots, so that
- * rounding is the same for any number of threads. */
+/* Statistics of all features in one pass. Each slot sums up what it sees; the sums are merged in the order of the
+ * slots, so that rounding is the same for any number of threads. */
 #include "base/fingerprint.h"
 #include "base/number.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* Few files are cut into pieces: while one round of pieces is looked at, the next is read. Many files are dealt over the slots whole, so that
- * each is inflated by another thread. */
+/* Few files are cut into pieces: while one round of pieces is looked at, the next is read. Many files are dealt over
+ * the slots whole, so that each is inflated by another thread. */
 #include "io/survey.h"
 #include "base/constructor.h"
 #include "base/pool.h"

@@ -1,5 +1,6 @@
-/* Goes over all records of files, many at a time, each given to one of a few slots. Which slot a record goes to depends on the
- * files alone, never on threads, so that what slots gather and is then merged in their order is always the same. Not a public header. */
+/* Goes over all records of files, many at a time, each given to one of a few slots. Which slot a record goes to
+ * depends on the files alone, never on threads, so that what slots gather and is then merged in their order is always
+ * the same. Not a public header. */
 #ifndef HR_SURVEY_H
 #define HR_SURVEY_H
 
@@ -57,7 +58,8 @@ typedef struct hr__survey_piece {
 typedef struct hr__survey_source hr__survey_source;
 /* Its first `most` records. */
 hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err);
-/* Fills the piece. HR_END: there is no more. Before a failure comes what is good: then the piece is not empty, and the next call fails. */
+/* Fills the piece. HR_END: there is no more. Before a failure comes what is good: then the piece is not empty, and
+ * the next call fails. */
 hr_status hr__survey_read(hr__survey_source *source, hr__survey_piece *piece, hr_error *err);
 int64_t hr__survey_bytes(const hr__survey_source *source); /* read so far, as they lie on the disk as far as is known */
 void hr__survey_close(hr__survey_source *source);

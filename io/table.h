@@ -1,5 +1,6 @@
-/* The sorted table of LevelDB, as the index of a V2 checkpoint is written: blocks of entries whose keys share prefixes, an
- * index of the blocks, a footer. Written without compression; snappy blocks are read, too. Not a public header. */
+/* The sorted table of LevelDB, as the index of a V2 checkpoint is written: blocks of entries whose keys share
+ * prefixes, an index of the blocks, a footer. Written without compression; snappy blocks are read, too. Not a public
+ * header. */
 #ifndef HR_TABLE_H
 #define HR_TABLE_H
 
@@ -25,8 +26,8 @@ typedef struct hr__table hr__table;
  * HR_OUT_OF_RANGE for a block that lies beyond the file. Gives *out. */
 HR_API hr_status hr__table_open(const char *path, hr__table **out, hr_error *err);
 HR_API void hr__table_free(hr__table *t); /* NULL: nothing */
-/* Calls fn for each entry, in order. A damaged block ends it with HR_DATA_LOSS, a failure of fn with that. Key and value are borrowed
- * until fn returns. */
+/* Calls fn for each entry, in order. A damaged block ends it with HR_DATA_LOSS, a failure of fn with that. Key and
+ * value are borrowed until fn returns. */
 typedef hr_status hr__table_fn(hr_view key, hr_view value, void *user, hr_error *err);
 HR_API hr_status hr__table_each(hr__table *t, hr__table_fn *fn, void *user, hr_error *err);
 /* The value of a key: gives *value (hr_free its data). HR_NOT_FOUND, or HR_DATA_LOSS for a damaged block. */

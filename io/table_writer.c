@@ -1,5 +1,5 @@
-/* Writes a sorted table: data blocks of about 256 KiB with a restart every 16 entries, an empty meta index, an index whose
- * keys separate the blocks, the footer. */
+/* Writes a sorted table: data blocks of about 256 KiB with a restart every 16 entries, an empty meta index, an index
+ * whose keys separate the blocks, the footer. */
 #include "io/table.h"
 #include "io/table_format.h"
 #include <string.h>

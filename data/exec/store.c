@@ -111,7 +111,7 @@ static uint32_t steps_of(size_t size)
 /* Rows that wait are drawn at random. What is asked for beyond a large slab's size, for its place, is never touched. */
 static bool add_slab(store *s)
 {
-    block *slab = block_new(s->next_slab, -1, s->next_slab < HUGE_PAGE ? LINE : HUGE_PAGE);
+    block *slab = block_new(s->next_slab, -1, s->next_slab < HR__HUGE_PAGE ? LINE : HR__HUGE_PAGE);
     if (!slab) return false;
     hr__ask_for_huge_pages(block_bytes(slab), slab->size);
     slab->next = s->slabs;

@@ -9,13 +9,14 @@
 /* Takes all of the bytes. */
 typedef hr_status hr__sink_fn(void *sink, const void *data, size_t size, hr_error *err);
 
-/* Told where a part of the file begins that can be decoded by itself, and which byte of what is made comes first in it. */
+/* Told where a part of the file begins that can be decoded by itself, and which byte of what is made comes first in
+ * it. */
 typedef void hr__begin_fn(void *user, int64_t offset, int64_t made);
 
 /* A way of decoding and encoding. Several codecs may share one: each has a form, which says what is its own. */
 typedef struct hr__coding {
-    /* `decode` takes from `raw` what it needs and is a fill function otherwise; `zeros` counts the padding that it passed
-     * over. */
+    /* `decode` takes from `raw` what it needs and is a fill function otherwise; `zeros` counts the padding that it
+     * passed over. */
     hr_status (*decoder_new)(const void *form, void **decoder, hr_error *err);
     hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
     int64_t (*zeros)(const void *decoder); /* NULL: it passes over none */

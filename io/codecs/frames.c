@@ -1,7 +1,7 @@
 /* Frames behind each other, read to the end of the file: a cut, a wrong checksum, or anything that is no frame is an
- * error, behind all bytes that came before it. Of a frame as small as ours nothing is handed out before its checksum was found
- * right: damaged ones may decode to what was never written. Of others, which may be as long as their file, blocks come out as
- * they are decoded. */
+ * error, behind all bytes that came before it. Of a frame as small as ours nothing is handed out before its checksum
+ * was found right: damaged ones may decode to what was never written. Of others, which may be as long as their file,
+ * blocks come out as they are decoded. */
 #include "io/codecs/frames.h"
 #include <string.h>
 
@@ -74,8 +74,8 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
     return HR_OK;
 }
 
-/* Lends what the library is given at once: up to the end of a block, so that all of it is handed out before a fault of what
- * follows, and that where a fault is met depends on the file alone. */
+/* Lends what the library is given at once: up to the end of a block, so that all of it is handed out before a fault
+ * of what follows, and that where a fault is met depends on the file alone. */
 static hr_status look(const decoder *d, hr__window *raw, const char **data, size_t *size, hr_error *err)
 {
     const size_t block = d->ahead > d->form->block_head ? d->ahead - d->form->block_head : d->ahead;

@@ -19,8 +19,8 @@ typedef struct hr__frame_form {
     int64_t (*declares)(const unsigned char *head, size_t size);
     void *(*decoder_new)(void); /* NULL: no memory */
     void (*decoder_reset)(void *decoder);
-    /* A fault, which *why then names, takes with it what came of the same call. *ahead: how many bytes to give next, the head of a
-     * block behind them included, `block_head` bytes. DONE: the frame, with its checksum, is whole. */
+    /* A fault, which *why then names, takes with it what came of the same call. *ahead: how many bytes to give next,
+     * the head of a block behind them included, `block_head` bytes. DONE: the frame, with its checksum, is whole. */
     hr__framed (*decode)(void *decoder, hr__flow *flow, size_t *ahead, const char **why);
     size_t block_head;
     void (*decoder_free)(void *decoder);

@@ -1,4 +1,5 @@
-/* With a schema, a record keeps the features that it names, each of the schema's type; without, all of them, to the byte. */
+/* With a schema, a record keeps the features that it names, each of the schema's type; without, all of them, to the
+ * byte. */
 #include "io/convert/examples.h"
 #include "base/text.h"
 #include "io/framing.h"

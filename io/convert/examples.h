@@ -1,5 +1,5 @@
-/* Sources whose rows are serialized tf.Examples already: a piece holds them as they came; which of their features stay is
- * decided on any thread. Not a public header. */
+/* Sources whose rows are serialized tf.Examples already: a piece holds them as they came; which of their features
+ * stay is decided on any thread. Not a public header. */
 #ifndef HR_CONVERT_EXAMPLES_H
 #define HR_CONVERT_EXAMPLES_H
 

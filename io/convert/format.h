@@ -15,8 +15,8 @@ typedef struct hr__convert_plan {
     hr__policy *policy; /* NULL: nothing is passed over */
 } hr__convert_plan;
 
-/* Bytes that a piece is made of. As many pieces as keep all threads busy, in each of three stages, then lie in the caches
- * nearest to them until they are written: at 64 KiB convert takes a third less time than at 256. */
+/* Bytes that a piece is made of. As many pieces as keep all threads busy, in each of three stages, then lie in the
+ * caches nearest to them until they are written: at 64 KiB convert takes a third less time than at 256. */
 enum { HR__CONVERT_PIECE = 64 * 1024 };
 
 /* A framed record, and the next one of its shard in the same piece. */

@@ -1,5 +1,5 @@
-/* Where rows go: the places that may be written to at the same time, each a shard, or the one that is being filled, or the
- * one file that there is. Not a public header. */
+/* Where rows go: the places that may be written to at the same time, each a shard, or the one that is being filled,
+ * or the one file that there is. Not a public header. */
 #ifndef HR_CONVERT_LANES_H
 #define HR_CONVERT_LANES_H
 

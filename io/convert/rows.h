@@ -1,5 +1,5 @@
-/* The rows of one file of any format, one after the other, as serialized tf.Examples: as convert would write them. For tools that
- * look at single rows. Not a public header. */
+/* The rows of one file of any format, one after the other, as serialized tf.Examples: as convert would write them.
+ * For tools that look at single rows. Not a public header. */
 #ifndef HR_CONVERT_ROWS_H
 #define HR_CONVERT_ROWS_H
 
@@ -18,7 +18,8 @@ HR_API hr_status hr__rows_open(const char *path, hr_file_format format, const hr
 HR_API hr_status hr__rows_next(hr__rows *rows, hr_view *example, hr_error *err);
 HR_API void hr__rows_close(hr__rows *rows); /* NULL: nothing */
 
-/* How many there are, without looking at what is in them but for JSON, which must be such. Of `how` as above; no schema is needed. */
+/* How many there are, without looking at what is in them but for JSON, which must be such. Of `how` as above; no
+ * schema is needed. */
 HR_API hr_status hr__rows_count(const char *path, hr_file_format format, const hr__convert_opts *how, int64_t *count,
                                 hr_error *err);
 
