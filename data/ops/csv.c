@@ -332,11 +332,8 @@ static hr_op_files csv_files(const void *spec)
 static void csv_identity(const void *spec, uint64_t *sum)
 {
     const csv_spec *sp = spec;
-    const hr__csv_dialect *d = sp->format ? &sp->format->dialect : NULL;
-    if (!d) return;
-    const char bytes[] = {d->delimiter, d->quote, d->escape, d->quotes, d->escapes, sp->format->keep_blank};
-    hr_identify(sum, bytes, sizeof bytes);
-    hr_identify_text(sum, d->comment);
+    if (!sp->format) return;
+    hr__csv_identify(sp->format, sum);
     hr_identify_i64(sum, hr__policy_on_error(sp->policy));
 }
 

@@ -219,6 +219,37 @@ static void csv_reads_a_pipe_but_once(void **state)
     assert_string_equal(got.error.kind, "source.once");
 }
 
+static void kept_rows_are_of_no_other_format(void **state)
+{
+    (void)state;
+    static run got;
+    static const int64_t seven = 7, eight = 8;
+    hr_tensor fill = hr_tensor_of(HR_INT64, HR_SCALAR, &seven), other = hr_tensor_of(HR_INT64, HR_SCALAR, &eight);
+    const hr_csv_column column = {.name = "id", .dtype = HR_INT64, .default_value = &fill},
+                        another = {.name = "id", .dtype = HR_INT64, .default_value = &other},
+                        times = {.name = "id", .dtype = HR_INT64, .default_value = &fill, .time = HR_CSV_DATE};
+#define OPTS .struct_size = sizeof(hr_csv_opts), .column_count = 1
+    const hr_csv_opts first = {OPTS, .columns = &column},
+                      others[] = {{OPTS, .columns = &another},
+                                  {OPTS, .columns = &times},
+                                  {OPTS, .columns = &column, .na_value = "3"},
+                                  {OPTS, .columns = &column, .na_values = (const char *[]){"3"}, .na_value_count = 1},
+                                  {OPTS, .columns = &column, .skip_rows = 1},
+                                  {OPTS, .columns = &column, .fill_short_rows = true},
+                                  {OPTS, .columns = &column, .tf_compat = true},
+                                  {OPTS, .columns = &column, .select_cols = (int[]){0}, .select_count = 1}};
+#undef OPTS
+    for (int round = 0; round < 2; round++) {
+        run_all(&got, hr_cache(hr_csv_with("good-0.csv", &first), .file = "kept.rows"), (way){0});
+        assert_int_equal(got.count, ROWS);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_fails(hr_cache(hr_csv_with("good-0.csv", &others[i]), .file = "kept.rows"), HR_FAILED_PRECONDITION,
+                     "cache.other_pipeline");
+    hr_tensor_clear(&fill);
+    hr_tensor_clear(&other);
+}
+
 static void csv_names_file_line_and_column_of_a_wrong_field(void **state)
 {
     (void)state;
@@ -298,6 +329,7 @@ int main(void)
         cmocka_unit_test(csv_gives_lists_as_ragged_components),
         cmocka_unit_test(csv_reads_back_what_the_writer_wrote),
         cmocka_unit_test(csv_reads_a_pipe_but_once),
+        cmocka_unit_test(kept_rows_are_of_no_other_format),
         cmocka_unit_test(csv_names_file_line_and_column_of_a_wrong_field),
     };
     return cmocka_run_group_tests(tests, write_rows, NULL);
