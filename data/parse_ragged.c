@@ -60,7 +60,7 @@ static bool ascends(list l, int64_t from, int64_t last)
 }
 
 /* No splits of no units are no rows; TensorFlow wants the 0 that they begin with. */
-static bool needs_zero(const level *v) { return v->u->slots.tf_compat && !v->u->steps; }
+static bool needs_zero(const level *v) { return v->u->call->tf_compat && !v->u->steps; }
 
 /* How many rows the list makes over `n` units; -1: it does not fit them. */
 static int64_t rows_of(const level *v, list l, int64_t n)
@@ -208,6 +208,8 @@ static bool batch_is_sound(const level *v, int64_t first, int64_t made, int64_t 
     bool sound = !validate || made == v->made || v->splits[made] == v->units[first];
     for (int64_t i = made; validate && i < v->made; i++)
         sound &= v->splits[i] <= (i + 1 < v->made ? v->splits[i + 1] : end);
+    for (int64_t row = first; validate && v->p->kind == HR_VALUE_ROWIDS && row < v->stop; row++)
+        sound &= ascends(list_of(v, row), 0, INT64_MAX);
     return sound && (end == v->units[v->stop] || (!validate && v->p->kind != HR_VALUE_ROWIDS));
 }
 

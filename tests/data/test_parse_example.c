@@ -284,15 +284,17 @@ static void one_record_is_divided_as_tensorflow_does(void **state)
         for (int validate = 0; validate < 2; validate++) is_divided(&cases[i], validate);
 }
 
-/* The value in front of the first row belongs to none. */
-static void a_batch_that_is_validated_begins_with_its_values(void **state)
+/* Of a batch TensorFlow lets pass what it is not asked to validate: a value in front of the first row, row ids that go down. */
+static void a_batch_is_validated_where_that_is_asked_for(void **state)
 {
     (void)state;
-    const divided late = {HR_ROW_STARTS, 3, {1, 2}, 2, 0, {0}};
-    const hr_partition p[] = {{HR_ROW_STARTS, "p", 0}};
+    static const divided odd[] = {{HR_ROW_STARTS, 3, {1, 2}, 2, 0, {0}}, {HR_VALUE_ROWIDS, 3, {0, 1, 0}, 3, 0, {0}}};
     const hr_element *e;
-    write_divided(&late);
-    for (int validate = 0; validate < 2; validate++) {
+    for (int i = 0; i < 4; i++) {
+        const divided *d = &odd[i / 2];
+        const bool validate = i % 2;
+        const hr_partition p[] = {{d->kind, "p", 0}};
+        write_divided(d);
         hr_iterator *it = hr_iterate(hr_parse_example(hr_batch(hr_tfrecord("part.tfrecord"), 1),
                                                       HR_PARSE_SPEC({.key = "v",
                                                                      .kind = HR_RAGGED_FEATURE,
@@ -441,7 +443,7 @@ int main(void)
         cmocka_unit_test(row_ids_are_as_many_as_values_even_in_tf_compat),
         cmocka_unit_test(batches_behind_a_bad_partition_are_not_waited_for),
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
-        cmocka_unit_test(a_batch_that_is_validated_begins_with_its_values),
+        cmocka_unit_test(a_batch_is_validated_where_that_is_asked_for),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
         cmocka_unit_test(int64_becomes_a_smaller_integer_where_it_fits),

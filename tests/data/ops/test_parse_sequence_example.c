@@ -169,6 +169,26 @@ static void a_ragged_list_has_steps_and_then_values(void **state)
     hr_iterator_free(it);
 }
 
+/* No splits of no values: TensorFlow wants the 0 that they begin with. */
+static void no_splits_in_a_context_are_none_but_in_tf_compat(void **state)
+{
+    (void)state;
+    static const hr_partition splits[] = {{HR_ROW_SPLITS, "no splits", 0}};
+    for (int tf_compat = 0; tf_compat < 2; tf_compat++) {
+        const hr_element *e;
+        hr_iterator *it = iterate(hr_parse_sequence_example(records(),
+                                                            HR_PARSE_SPEC({.key = "no values",
+                                                                           .kind = HR_RAGGED_FEATURE,
+                                                                           .dtype = HR_INT64,
+                                                                           .partitions = splits,
+                                                                           .partition_count = 1}),
+                                                            NULL, .tf_compat = tf_compat),
+                                  (way){0});
+        assert_int_equal(hr_next(it, &e), tf_compat ? HR_INVALID_ARGUMENT : HR_OK);
+        hr_iterator_free(it);
+    }
+}
+
 static void a_required_list_that_is_missing_names_file_and_feature(void **state)
 {
     (void)state;
@@ -243,6 +263,7 @@ int main(void)
         cmocka_unit_test(parse_sequence_example_gives_what_was_written),
         cmocka_unit_test(a_batch_of_sequences_is_padded_to_its_longest),
         cmocka_unit_test(a_ragged_list_has_steps_and_then_values),
+        cmocka_unit_test(no_splits_in_a_context_are_none_but_in_tf_compat),
         cmocka_unit_test(a_required_list_that_is_missing_names_file_and_feature),
         cmocka_unit_test(a_step_of_another_size_than_the_shape_is_refused),
         cmocka_unit_test(a_spec_that_contradicts_itself_is_refused_when_it_is_made),
