@@ -64,6 +64,10 @@ hr_status match_arguments_from(const command_call *call, int first, int end, hr_
 hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err); /* from 0 on */
 /* Refuses files that are there, and CSV or JSON by their names: for commands that take records as they are. */
 hr_status need_tfrecords(const hr_file_list *files, hr_error *err);
+/* 0, or the exit code: records are not written under a name that says CSV or JSON. */
+int check_output_name(const command_call *call, const char *out);
+/* Refuses standard input: for CSV without a schema, which is read once for its types and once for its rows. */
+hr_status need_schema(const char *path, hr_error *err);
 
 /* ---- saying what is wrong; all go to standard error ---- */
 

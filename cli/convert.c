@@ -93,7 +93,7 @@ static int read_output(const command_call *call, hr__convert_opts *o)
 {
     const int64_t shards = flag_number(call, "shards", 0);
     o->out = flag_text(call, "out");
-    if (!o->out) return usage_error(call, "--out is missing: the folder for the shards, or one file");
+    if (!o->out || !*o->out) return usage_error(call, "--out is missing: the folder for the shards, or one file");
     if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
     if (shards && flag_given(call, "max-shard-bytes"))
         return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");

@@ -20,7 +20,8 @@ void damage_end(damage *d)
     if (d->json)
         print_as_json(&d->last);
     else
-        printf("%s: %s byte%s lost\n", d->last.text, with_commas(d->last.length), d->last.length == 1 ? "" : "s");
+        fprintf(d->to ? d->to : stdout, "%s: %s byte%s lost\n", d->last.text, with_commas(d->last.length),
+                d->last.length == 1 ? "" : "s");
 }
 
 void damage_tell(const hr_error *error, hr_view bytes, void *user)

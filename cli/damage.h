@@ -7,6 +7,7 @@
 /* Begin with {.json = ...}. The pieces of one damage are put together, so the last one waits for damage_end. */
 typedef struct damage {
     bool json; /* a line of JSON for each, else of text */
+    FILE *to;  /* where the text goes; NULL: standard output */
     int64_t errors, bytes;
     bool waits;
     hr_error last;

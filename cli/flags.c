@@ -250,7 +250,9 @@ int failed(const command_call *call, const hr_error *err)
         fprintf(stderr, "headrace %s: interrupted\n", name);
         return INTERRUPTED;
     }
-    if (strcmp(err->kind, "cli.output") == 0 && output_is_unwanted()) return WORKED;
+    const bool to_output =
+        strcmp(err->kind, "cli.output") == 0 || (strcmp(err->kind, "file.write") == 0 && strcmp(err->file, "-") == 0);
+    if (to_output && output_is_unwanted()) return WORKED;
     if (strncmp(text, name, strlen(name)) == 0 && strncmp(text + strlen(name), ": ", 2) == 0) text += strlen(name) + 2;
     fprintf(stderr, "headrace %s: ", name);
     print_as_flags(call->command, text);

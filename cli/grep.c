@@ -86,9 +86,11 @@ static int run(command_call *call)
     search s = {.invert = flag_given(call, "invert"), .count_only = flag_given(call, "count")};
     s.left = flag_number(call, "lines", INT64_MAX);
     if (flag_count(call, "and") > MOST_AND) return usage_error(call, "--and: at most %d of them", MOST_AND);
-    const int code = read_row_flags(call, &files);
+    const char *out = flag_text(call, "output");
+    if (out && s.count_only) return usage_error(call, "--count and --output: expected one of them, found both");
+    int code = out ? check_output_name(call, out) : 0;
+    if (code == 0) code = read_row_flags(call, &files);
     if (code != 0) return code;
-    const bool writes = flag_given(call, "output");
     hr_status st = run_search(call, &s, &files, &err);
     clear_row_files(&files);
     hr_record_writer_discard(s.out);
@@ -96,7 +98,8 @@ static int run(command_call *call)
     hr_example_filter_free(s.filter);
     if (st != HR_OK) return failed(call, &err);
     if (s.count_only) printf("%" PRId64 "\n", s.found);
-    if (writes && !s.count_only) printf("%s of %s records written\n", with_commas(s.found), with_commas(s.records));
+    if (out && strcmp(out, "-") != 0)
+        printf("%s of %s records written\n", with_commas(s.found), with_commas(s.records));
     return WORKED;
 }
 

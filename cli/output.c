@@ -2,7 +2,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 static int first_failure; /* errno of what failed first; 0: nothing did */
 
@@ -19,7 +21,12 @@ hr_status output_error(hr_error *err)
                    strerror(first_failure));
 }
 
-bool output_is_unwanted(void) { return first_failure == EPIPE; }
+/* Of what the library writes to standard output only the descriptor tells. */
+bool output_is_unwanted(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return first_failure == EPIPE || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR));
+}
 
 hr_status print_line(hr_view line, hr_error *err)
 {

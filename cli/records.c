@@ -40,6 +40,8 @@ static int read_names(const command_call *call, const char *const *outs, int cou
         const char *out = outs[r->outs];
         if (!*out || out[strlen(out) - 1] == '/')
             return usage_error(call, "expected a name for the output, found \"%s\"", out);
+        const int code = check_output_name(call, out);
+        if (code != 0) return code;
         if (is_sharded(call, out) != sharded || (sharded && strcmp(extension_of(out), suffix) != 0))
             return usage_error(call, "expected outputs with one extension, found \"%s\" and \"%s\"", outs[0], out);
         r->out[r->outs] = sharded ? prefix_of(out) : hr_strdup(out);

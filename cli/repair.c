@@ -1,6 +1,7 @@
 /* headrace repair: the good records of a damaged file into a new one. The work is hr_repair_records_with. */
 #include "cli/damage.h"
 #include "cli/json_line.h"
+#include <string.h>
 
 typedef struct repairing {
     damage lost; /* first: the user of both callbacks */
@@ -25,19 +26,21 @@ static void print_summary(const damage *lost, const hr_repair_report *report, co
         json_end(&line);
         return;
     }
+    FILE *to = lost->to ? lost->to : stdout;
     if (!report->lost.errors)
-        printf("%s records; nothing is damaged", with_commas(report->records));
+        fprintf(to, "%s records; nothing is damaged", with_commas(report->records));
     else
-        printf("%s records saved, %s damaged place%s with %s bytes lost", with_commas(report->records),
-               with_commas(report->lost.errors), report->lost.errors == 1 ? "" : "s", with_commas(report->lost.bytes));
-    printf("%s%s\n", out ? ", written to " : "", out ? out : "");
+        fprintf(to, "%s records saved, %s damaged place%s with %s bytes lost", with_commas(report->records),
+                with_commas(report->lost.errors), report->lost.errors == 1 ? "" : "s", with_commas(report->lost.bytes));
+    fprintf(to, "%s%s\n", out ? ", written to " : "", out ? out : "");
 }
 
 static int repair(const command_call *call, const char *out, hr_repair_opts *opts)
 {
     hr_error err = {0};
     hr_repair_report report;
-    repairing r = {.lost.json = flag_given(call, "json")};
+    const bool to_output = out && strcmp(out, "-") == 0; /* the records are there: no word between them */
+    repairing r = {.lost.json = flag_given(call, "json"), .lost.to = to_output ? stderr : NULL};
     opts->quarantine_file = flag_text(call, "quarantine");
     opts->on_damage = damage_tell;
     opts->progress = show_progress;
@@ -50,7 +53,7 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
     progress_end(&r.bar);
     damage_end(&r.lost);
     if (st != HR_OK) return failed(call, &err);
-    print_summary(&r.lost, &report, out);
+    if (!to_output || report.lost.errors) print_summary(&r.lost, &report, to_output ? NULL : out);
     return WORKED;
 }
 
@@ -62,7 +65,12 @@ static int run(command_call *call)
         return usage_error(call, in_place ? "--in-place: expected one FILE, found an OUT as well"
                                           : "OUT is missing: the file for the good records; or give --in-place");
     if (!flag_compression(call, &opts.out_compression)) return WRONG_USE;
-    return repair(call, in_place ? NULL : call_argument(call, 1), &opts);
+    const char *out = in_place ? NULL : call_argument(call, 1);
+    const int code = out ? check_output_name(call, out) : 0;
+    if (code != 0) return code;
+    if (out && strcmp(out, "-") == 0 && flag_given(call, "json"))
+        return usage_error(call, "--json: expected another OUT than -, where the records go");
+    return repair(call, out, &opts);
 }
 
 static const flag flags[] = {

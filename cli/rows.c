@@ -25,9 +25,7 @@ static hr_status find_types(row_files *r, hr_error *err)
     for (int64_t i = 0; st == HR_OK && i < all->count; i++) {
         if (format_of(r, all->path[i]) != HR_FORMAT_CSV) continue;
         csv.path[csv.count++] = all->path[i];
-        if (strcmp(all->path[i], "-") == 0)
-            st = hr_fail(err, HR_INVALID_ARGUMENT, "cli.schema",
-                         "expected --schema for CSV of standard input, which cannot be read twice");
+        st = need_schema(all->path[i], err);
     }
     if (st == HR_OK && csv.count > 0) st = hr_infer_schema_with(&csv, &r->survey.opts, &r->found, err);
     hr_free(csv.path);

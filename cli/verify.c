@@ -71,6 +71,7 @@ static hr_status verify_csv(const char *path, verified *v, hr_error *err)
 {
     const hr__schema_file *schema = v->schema;
     const int count = schema ? schema->fields : 0;
+    if (!schema) HR_TRY(need_schema(path, err));
     hr_csv_column *column = hr_calloc((size_t)count + 1, sizeof *column);
     if (!column) return hr_no_memory(err, "columns");
     for (int i = 0; i < count; i++)

@@ -3,6 +3,7 @@
 #include "cli/survey.h"
 #include "io/json_writer.h"
 #include <inttypes.h>
+#include <string.h>
 
 static void print_counts(const hr_vocabulary *v)
 {
@@ -50,9 +51,11 @@ static hr_status show(const command_call *call, const hr_vocabulary *v, hr_error
     if (flag_given(call, "json")) return print_json_lines(v, err);
     HR_TRY(hr_vocabulary_check(v, err));
     if (flag_given(call, "output")) {
-        HR_TRY(hr_vocabulary_write(v, flag_text(call, "output"), err));
+        const char *out = flag_text(call, "output");
+        HR_TRY(hr_vocabulary_write(v, out, err));
+        if (strcmp(out, "-") == 0) return HR_OK; /* the words are there: no other between them */
         printf("%s words of %s written to %s\n", with_commas(hr_vocabulary_size(v)),
-               with_commas(hr_vocabulary_distinct(v)), flag_text(call, "output"));
+               with_commas(hr_vocabulary_distinct(v)), out);
     } else {
         flag_given(call, "counts") ? print_counts(v) : print_words(v);
     }
@@ -66,6 +69,8 @@ static int run(command_call *call)
     hr_schema_file *schema = NULL;
     hr_error err = {0};
     if (!flag_text(call, "feature")) return usage_error(call, "--feature is missing: whose words to count");
+    if (flag_given(call, "output") && (flag_given(call, "json") || flag_given(call, "counts")))
+        return usage_error(call, "--output: expected words alone, found --json or --counts, which are for the screen");
     int code = read_survey_flags(call, &survey);
     if (code != 0) return code;
     hr_status st = HR_OK;

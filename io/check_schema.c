@@ -161,19 +161,14 @@ static int64_t drop_repeated(deviation *d, int64_t count)
 }
 
 /* A column of a CSV is there even if all its fields are empty. */
-static hr_status count_header(const hr__schema_file *schema, const hr_file_list *files, const hr_survey_opts *o,
-                              int64_t *present, hr_error *err)
+static hr_status count_header(void *user, const hr__csv_format *format, hr_error *err)
 {
-    const hr_survey_opts opts = hr__survey_defaults(o);
-    hr__csv_format *format;
-    if (files->count == 0 || strcmp(files->path[0], "-") == 0) return HR_OK;
-    if (hr__file_format(files->path[0], opts.format) != HR_FORMAT_CSV) return HR_OK;
-    HR_TRY(hr__survey_header(files->path[0], &opts, &format, err));
+    (void)err;
+    slot *w = user;
     for (int i = 0; i < format->columns; i++) {
-        const int field = hr__schema_find(schema, format->column[i].name);
-        if (field >= 0) present[field]++;
+        const int field = hr__schema_find(w->schema, format->column[i].name);
+        if (field >= 0) w->present[field]++;
     }
-    hr__csv_format_free(format);
     return HR_OK;
 }
 
@@ -216,7 +211,7 @@ hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
     hr__map fields = {0};
-    hr__survey survey = {.files = files, .opts = opts, .note = note, .as_read = true};
+    hr__survey survey = {.files = files, .opts = opts, .note = note, .header = count_header, .as_read = true};
     hr_status st = HR_OK;
     *count = 0;
     for (int i = 0; i < schema->fields && st == HR_OK; i++)
@@ -228,7 +223,6 @@ hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *
         survey.slot[i] = &slots[i];
     }
     if (st == HR_OK) st = hr__survey_run(&survey, err);
-    if (st == HR_OK) st = count_header(schema, files, opts, slots[0].present, err);
     if (st == HR_OK) st = tell_all(schema, files, slots, tell, user, count, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         hr__feature_table_free(&slots[i].unknown);

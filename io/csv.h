@@ -132,8 +132,10 @@ hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_e
 void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
 /* The place in the file is one of those that are not wanted. */
 bool hr__csv_excludes(const hr__csv_format *format, int place);
-/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded. */
+/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded; or after
+ * these bytes of it, none where the file is empty. */
 hr_status hr__csv_format_from_header(hr__csv_format *format, const char *path, hr_error *err);
+hr_status hr__csv_format_name(hr__csv_format *format, const char *path, const char *header, size_t size, hr_error *err);
 
 /* ---- values (csv_value.c, csv_time.c) ---- */
 
@@ -205,6 +207,8 @@ typedef struct hr__csv_file hr__csv_file;
 hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, char **header, size_t *size,
                               hr_error *err);
 hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err);
+/* The same for a format without columns: they are named after this file's header, which is read but once. */
+hr_status hr__csv_open_all(hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err);
 const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
 /* The next rows, about `bytes` of them, at most `max_rows`. HR_END: there are no more. Lends the bytes until the next
  * call. Rows before damage come first, then the error. A block may have blank lines and no row. */

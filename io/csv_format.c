@@ -251,15 +251,12 @@ static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, h
     return check_names(f, err);
 }
 
-hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_error *err)
+hr_status hr__csv_format_name(hr__csv_format *f, const char *path, const char *header, size_t size, hr_error *err)
 {
-    char *header;
-    size_t size;
     hr__csv_names n = {0};
-    HR_TRY(hr__csv_copy_header(f, path, &header, &size, err));
-    hr_status st =
-        size > 0 ? hr__csv_read_names(&f->dialect, path, header, size, &n, err)
-                 : hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
+    if (size == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
+    hr_status st = hr__csv_read_names(&f->dialect, path, header, size, &n, err);
     if (st == HR_OK) {
         hr_free(f->column);
         f->column = NULL;
@@ -267,6 +264,15 @@ hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_err
         st = columns_from_names(&n, f, err);
     }
     hr_free(n.name);
+    return st;
+}
+
+hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_error *err)
+{
+    char *header;
+    size_t size;
+    HR_TRY(hr__csv_copy_header(f, path, &header, &size, err));
+    hr_status st = hr__csv_format_name(f, path, header, size, err);
     hr_free(header);
     return st;
 }

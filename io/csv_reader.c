@@ -10,6 +10,7 @@ enum { LONGEST_ROW = 1 << 30 };
 
 struct hr__csv_file {
     const hr__csv_format *format;
+    hr__csv_format *naming; /* the same, if its columns are to be those of the header; else NULL */
     char *path;
     hr_input *in;     /* one of the two */
     hr__tf_input *tf; /* .tf_compat, where a compression is given */
@@ -166,6 +167,7 @@ static hr_status take_header(hr__csv_file *file, hr_error *err)
     const char *data, *path = file->path;
     size_t length;
     HR_TRY(read_header(file, &data, &length, err));
+    if (file->naming) HR_TRY(hr__csv_format_name(file->naming, path, data, length, err));
     if (length == 0) return no_header(file, err);
     HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
     pass(file, data, length);
@@ -206,12 +208,14 @@ static hr_status begin(hr__csv_file *file, const char *path, hr_error *err)
     return hr__csv_layout_make(f, path, NULL, 0, &file->layout, err);
 }
 
-hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
+static hr_status open_file(const hr__csv_format *format, hr__csv_format *naming, const char *path, hr__csv_file **out,
+                           hr_error *err)
 {
     *out = NULL;
     hr__csv_file *file = hr_calloc(1, sizeof *file);
     if (!file) return hr_no_memory(err, "csv");
     file->format = format;
+    file->naming = naming;
     file->line = 1;
     hr_status st = begin(file, path, err);
     if (st != HR_OK) {
@@ -220,6 +224,16 @@ hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_f
     }
     *out = file;
     return HR_OK;
+}
+
+hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
+{
+    return open_file(format, NULL, path, out, err);
+}
+
+hr_status hr__csv_open_all(hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
+{
+    return open_file(format, format, path, out, err);
 }
 
 void hr__csv_close(hr__csv_file *file)

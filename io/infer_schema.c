@@ -157,18 +157,13 @@ static hr_status merge(slot *to, const slot *from, hr_error *err)
 }
 
 /* Columns that are empty throughout are fields, too. */
-static hr_status add_header(slot *w, const hr_file_list *files, const hr_survey_opts *o, hr_error *err)
+static hr_status note_header(void *user, const hr__csv_format *format, hr_error *err)
 {
-    const hr_survey_opts opts = hr__survey_defaults(o);
-    hr__csv_format *format;
-    hr_status st = HR_OK;
-    HR_TRY(hr__survey_header(files->path[0], &opts, &format, err));
-    for (int i = 0; i < format->columns && st == HR_OK; i++) {
-        seen *s;
-        st = find(w, (hr_view){format->column[i].name, (int64_t)strlen(format->column[i].name)}, i, &s, err);
-    }
-    hr__csv_format_free(format);
-    return st;
+    slot *w = user;
+    seen *s;
+    for (int i = 0; i < format->columns; i++)
+        HR_TRY(find(w, (hr_view){format->column[i].name, (int64_t)strlen(format->column[i].name)}, i, &s, err));
+    return HR_OK;
 }
 
 /* ---- the schema ---- */
@@ -241,7 +236,7 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
                                hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0}, all = {.table = {.size = sizeof(seen)}};
-    hr__survey survey = {.files = files, .opts = opts, .note = note, .as_read = true};
+    hr__survey survey = {.files = files, .opts = opts, .note = note, .header = note_header, .as_read = true};
     *out = NULL;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].table.size = sizeof(seen);
@@ -251,7 +246,6 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
     const bool csv =
         files->count > 0 && hr__file_format(files->path[0], opts ? opts->format : HR_FORMAT_BY_NAME) == HR_FORMAT_CSV;
     all.csv = csv;
-    if (st == HR_OK && csv && strcmp(files->path[0], "-") != 0) st = add_header(&all, files, opts, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         if (st == HR_OK) st = merge(&all, &slots[i], err);
         hr__feature_table_free(&slots[i].table);

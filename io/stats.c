@@ -305,6 +305,16 @@ static bool needs_types(const hr_file_list *files, const hr_survey_opts *o)
     return !o->schema && files->count > 0 && hr__file_format(files->path[0], o->format) == HR_FORMAT_CSV;
 }
 
+/* The types take a pass of their own. */
+static hr_status infer_types(const hr_file_list *files, const hr_survey_opts *o, hr_schema_file **out, hr_error *err)
+{
+    for (int64_t i = 0; i < files->count; i++)
+        if (strcmp(files->path[i], "-") == 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
+                           "expected .schema for CSV of standard input, which cannot be read twice");
+    return hr_infer_schema_with(files, o, out, err);
+}
+
 static hr_status go_over(const hr_file_list *files, const hr_survey_opts *opts, hr_stats *stats, hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
@@ -329,7 +339,7 @@ hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts 
     hr_status st = stats ? HR_OK : hr_no_memory(err, "statistics");
     if (stats) stats->table.size = sizeof(tally);
     if (st == HR_OK && needs_types(files, &o)) {
-        st = hr_infer_schema_with(files, &o, &inferred, err);
+        st = infer_types(files, &o, &inferred, err);
         o.schema = inferred;
     }
     if (st == HR_OK) st = go_over(files, &o, stats, err);

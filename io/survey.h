@@ -27,6 +27,9 @@ typedef struct hr__survey {
     const hr_file_list *files;
     const hr_survey_opts *opts; /* NULL: the defaults */
     hr__survey_fn *note;
+    /* Called with slot 0 for the columns of the first file, before any row of it, if it is CSV and they are those of its
+     * header. NULL: not wanted. */
+    hr_status (*header)(void *slot, const hr__csv_format *format, hr_error *err);
     void *slot[HR__SURVEY_SLOTS];
     bool as_read;    /* JSON and CSV: without the schema, of CSV all fields as strings */
     int64_t records; /* set: how many there were */
@@ -35,8 +38,6 @@ typedef struct hr__survey {
 /* The first failure in the order of the files, or HR_OK. */
 hr_status hr__survey_run(hr__survey *survey, hr_error *err);
 
-/* The columns of a CSV file, after its header: gives *out (hr__csv_format_free). */
-hr_status hr__survey_header(const char *path, const hr_survey_opts *opts, hr__csv_format **out, hr_error *err);
 hr_file_format hr__file_format(const char *path, hr_file_format asked);
 hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts);
 

@@ -34,17 +34,6 @@ static hr_csv_opts csv_opts(const char *path, const hr_survey_opts *o)
     return csv;
 }
 
-hr_status hr__survey_header(const char *path, const hr_survey_opts *o, hr__csv_format **out, hr_error *err)
-{
-    const hr_csv_opts csv = csv_opts(path, o);
-    HR_TRY(hr__csv_format_new(&csv, out, err));
-    hr_status st = hr__csv_format_from_header(*out, path, err);
-    if (st == HR_OK) return HR_OK;
-    hr__csv_format_free(*out);
-    *out = NULL;
-    return st;
-}
-
 static hr_status open_csv(hr__survey_source *s, hr_error *err)
 {
     const hr_survey_opts *o = s->survey->opts;
@@ -60,8 +49,10 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     csv.keep_missing = true;
     hr_status st = hr__csv_format_new(&csv, &s->format, err);
     hr_free(column);
-    if (st == HR_OK && count == 0) st = hr__csv_format_from_header(s->format, s->place.path, err);
-    return st == HR_OK ? hr__csv_open(s->format, s->place.path, &s->csv, err) : st;
+    if (st == HR_OK && count > 0) return hr__csv_open(s->format, s->place.path, &s->csv, err);
+    if (st == HR_OK) st = hr__csv_open_all(s->format, s->place.path, &s->csv, err);
+    const bool told = st == HR_OK && s->place.file == 0 && s->survey->header;
+    return told ? s->survey->header(s->survey->slot[0], s->format, err) : st;
 }
 
 hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err)

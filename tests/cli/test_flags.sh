@@ -98,6 +98,47 @@ it_refuses_values_that_do_not_fit() {
     refused 2 "there is no figure 'log_los'; did you mean 'log_loss'?"
 }
 
+it_refuses_outputs_that_say_something_else() {
+    people
+    headrace convert people.csv -s people.yaml -o people.tfrecord
+    for words in "merge people.tfrecord x.csv" "shuffle people.tfrecord -o x.jsonl" "split people.tfrecord --shares 0.5,0.5 -o x.tsv,y.tsv" \
+        "grep row people.tfrecord -o x.csv.gz" "repair people.tfrecord x.ndjson"; do
+        headrace $words
+        refused 2 ": expected a name for TFRecords, found one of"
+    done
+    headrace grep row people.tfrecord --count -o x.tfrecord
+    refused 2 "--count and --output: expected one of them, found both"
+    headrace vocab people.tfrecord -f name -o x.txt --counts
+    refused 2 "--output: expected words alone, found --json or --counts"
+    headrace convert people.tfrecord --out=
+    refused 2 "--out is missing"
+    headrace repair people.tfrecord - --json
+    refused 2 "--json: expected another OUT than -"
+    holds . "people.csv people.tfrecord people.yaml "
+}
+
+# Nothing that is said may stand among the records.
+it_writes_records_alone_to_standard_output() {
+    people
+    headrace convert people.csv -s people.yaml -o people.tfrecord
+    cp people.tfrecord flip.tfrecord
+    printf '\xff' | dd of=flip.tfrecord bs=1 seek=100 conv=notrunc 2>/dev/null
+    for words in "grep row people.tfrecord -o -" "merge people.tfrecord - --json" "repair people.tfrecord -"; do
+        "$HEADRACE" $words >out.tfrecord 2>"$scratch/err" || fail "$words"
+        same people.tfrecord out.tfrecord
+    done
+    "$HEADRACE" repair flip.tfrecord - >out.tfrecord 2>"$scratch/err"
+    : >"$scratch/out"
+    read_results
+    says "flip.tfrecord:83: record 1: expected data checksum"
+    says "2 records saved, 1 damaged place with 69 bytes lost"
+    headrace count out.tfrecord
+    [ "$out" = "2 out.tfrecord" ] || fail "two records"
+    headrace vocab people.tfrecord -f name -o -
+    [ "$out" = 'anna
+b, "bob"' ] || fail "the words alone"
+}
+
 it_takes_values_in_every_form() {
     people
     headrace convert people.csv --schema=people.yaml -oout
@@ -147,6 +188,13 @@ it_ends_quietly_when_its_reader_leaves() {
     read_results
     says_nothing
     prints '"row": 1'
+    for words in "convert many.csv -s people.yaml -o -" "convert many.csv -s people.yaml -o - --to csv" "merge $(echo out/data*) -" \
+        "shuffle $(echo out/data*) -o -" "grep row $(echo out/data*) -o -" "repair $(echo out/data*) -"; do
+        { "$HEADRACE" $words; echo $? >"$scratch/code"; } 2>"$scratch/err" | :
+        read_results
+        says_nothing
+        [ "$(cat "$scratch/code")" = 0 ] || fail "records that nobody reads are no failure: $words"
+    done
     { "$HEADRACE" convert many.csv -s people.yaml -o out; echo $? >"$scratch/code"; } 2>"$scratch/err" | :
     [ "$(cat "$scratch/code")" = 0 ] || fail "a summary that nobody reads is no failure"
 }

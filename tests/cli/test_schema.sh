@@ -62,4 +62,34 @@ it_fails_when_records_contradict_one_another() {
     says "feature 'a' has several types"
 }
 
+it_looks_at_csv_of_standard_input() {
+    people
+    piped() { # `piped COMMAND...`: with the compressed CSV as its standard input
+        code=0
+        gzip -c people.csv | "$HEADRACE" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
+        read_results
+    }
+    sed -i "s/\$/,/; 1s/\$/none/" people.csv # and a column without any value
+    headrace schema infer people.csv
+    local schema=$out
+    piped schema infer - --format csv
+    ends_with 0
+    [ "$out" = "$schema" ] || fail "the schema of the file"
+    prints "none  # no value anywhere"
+    printf '%s\n' "$schema" >found.yaml
+    piped schema check -s found.yaml - --format csv
+    ends_with 0
+    piped schema diff found.yaml - --format csv
+    ends_with 0
+    piped vocab -f name - --format csv
+    [ "$out" = 'anna
+b, "bob"' ] || fail "the words"
+    piped stats -s found.yaml - --format csv
+    prints "3 records in 1 file"
+    for command in stats verify show "grep row"; do
+        piped $command - --format csv
+        refused 1 "expected --schema for CSV of standard input, which cannot be read twice"
+    done
+}
+
 run_tests
