@@ -86,11 +86,30 @@ static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_
     return count > 0 ? HR_OK : check_end(in, in->position, err);
 }
 
+/* What follows is read from `offset` of the file on. */
+static void go_to(hr_input *in, int64_t offset)
+{
+    in->position = offset;
+    hr__window_restart(&in->raw, offset);
+}
+
+/* The fast decoder met the end of a stream that is cut: the same stream again, by one that gives all that is there. */
+static bool decodes_again(hr_input *in, hr_status status)
+{
+    const hr__coding *coding = in->codec->coding;
+    if (status != HR_DATA_LOSS || !in->regular || in->raw.status < 0) return false;
+    if (!coding->slow_down || !coding->slow_down(in->decoder)) return false;
+    go_to(in, coding->began(in->decoder));
+    return true;
+}
+
 static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
+    const hr__coding *coding = in->codec->coding;
     int64_t before = in->inflated.offset + (int64_t)in->inflated.end;
-    hr_status status = in->codec->coding->decode(in->decoder, &in->raw, to, room, got, err);
+    hr_status status = coding->decode(in->decoder, &in->raw, to, room, got, err);
+    if (decodes_again(in, status)) status = coding->decode(in->decoder, &in->raw, to, room, got, err);
     if (status >= 0 || !err) return status;
     if (!err->file[0]) hr_error_prefix(err, "%s: ", in->path);
     hr_error_file(err, in->path);
@@ -218,8 +237,7 @@ hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_erro
         in->codec->coding->go_on(decoder, made);
         hr__window_restart(&in->inflated, made);
     }
-    in->position = offset;
-    hr__window_restart(&in->raw, offset);
+    go_to(in, offset);
     return HR_OK;
 }
 
@@ -291,8 +309,7 @@ static hr_status find_stream(hr_input *in, hr_error *err)
 static void go_into_stream(hr_input *in)
 {
     if (!in->regular) return;
-    in->position = in->codec->coding->began(in->decoder) + 1;
-    hr__window_restart(&in->raw, in->position);
+    go_to(in, in->codec->coding->began(in->decoder) + 1);
 }
 
 hr_status hr__input_resync(hr_input *in, hr_error *err)

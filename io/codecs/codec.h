@@ -22,6 +22,10 @@ typedef struct hr__coding {
     int64_t (*zeros)(const void *decoder); /* NULL: it passes over none */
     /* Where in the file the stream at hand began, for who looks for the next one behind damage. */
     int64_t (*began)(const void *decoder);
+    /* After a failure, if the stream at hand is cut: decodes it once more, slowly, if that can give more of it; what
+     * it has given is passed over. `raw` is to be brought to where it began then. False: it cannot. NULL: it never
+     * can. */
+    bool (*slow_down)(void *decoder);
     /* `go_on` tells a new decoder that it begins at such a part. */
     void (*watch)(void *decoder, hr__begin_fn *begins, void *user);
     void (*go_on)(void *decoder, int64_t made);

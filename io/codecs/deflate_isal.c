@@ -1,6 +1,7 @@
 /* Raw deflate by ISA-L. It reads up to 8 bytes ahead into a bit buffer: they stay the caller's, as bytes "held",
  * until they are used, so that whatever follows the stream is found at its place. It decodes up to three literals at
- * once: of a stream that is cut within them the first two are not delivered, as zlib would. */
+ * once: of a stream that is cut within them the first two are not delivered, as zlib would. Where it can be read
+ * again, zlib delivers them then (members.c, slow_down). */
 #include "io/codecs/deflate.h"
 #include <isa-l.h>
 #include <limits.h>

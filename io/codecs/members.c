@@ -24,6 +24,10 @@ typedef struct decoder {
     int64_t began;   /* offset in the file of the member at hand */
     int64_t padding; /* and of the zeros */
     int64_t zeros;
+    bool stuck;         /* in deflated data, for lack of input */
+    uint64_t again;     /* bytes of the member at hand that were given before, and are made once more; */
+    uint32_t again_sum; /* their sum */
+    bool known;         /* it was told of before */
     hr__begin_fn *begins;
     void *user;
 } decoder;
@@ -69,7 +73,8 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
         int64_t used = d->form->header(bytes, size, &why);
         if (used < 0) return damaged(d, raw->offset, "stream.corrupt", err, why);
         if (used > 0) {
-            if (d->begins) d->begins(d->user, raw->offset, (int64_t)d->total);
+            if (d->begins && !d->known) d->begins(d->user, raw->offset, (int64_t)d->total);
+            d->known = false;
             hr__window_consume(raw, (size_t)used);
             d->engine->inflate_reset(d->inflate);
             d->stage = BODY;
@@ -84,8 +89,21 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
     }
 }
 
+/* So many bytes were made, for the first time or again. False: those before were others. */
+static bool give(decoder *d, size_t made, size_t *got)
+{
+    if (d->again > 0) {
+        d->again -= made;
+        return d->again > 0 || d->sum == d->again_sum;
+    }
+    d->total += made;
+    *got += made;
+    return true;
+}
+
 static hr_status read_body(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
+    if (d->again > 0 && d->again < room) room = (size_t)d->again;
     const unsigned char *bytes;
     size_t size, held = d->engine->held(d->inflate);
     HR_TRY(look(raw, held + 1, &bytes, &size, err));
@@ -95,14 +113,13 @@ static hr_status read_body(decoder *d, hr__window *raw, char *to, size_t room, s
     hr__window_consume(raw, size - flow.in_size);
     d->sum = d->form->add(d->engine, d->sum, (unsigned char *)to, made);
     d->count += made;
-    d->total += made;
-    *got += made;
+    const bool same = give(d, made, got);
     if (result == HR__INFLATE_NO_MEMORY) return hr_no_memory(err, "inflating");
-    if (result == HR__INFLATE_BAD)
+    if (result == HR__INFLATE_BAD || !same || (result == HR__INFLATE_DONE && d->again > 0))
         return damaged(d, raw->offset, "stream.corrupt", err, "expected deflated data, got bytes that are none");
     if (result == HR__INFLATE_DONE) d->stage = TRAILER;
-    bool stuck = result == HR__INFLATE_MORE && made == 0 && size <= held;
-    return stuck ? cut(d, raw, err) : HR_OK;
+    d->stuck = result == HR__INFLATE_MORE && made == 0 && size <= held;
+    return d->stuck ? cut(d, raw, err) : HR_OK;
 }
 
 static hr_status read_trailer(decoder *d, hr__window *raw, hr_error *err)
@@ -162,6 +179,23 @@ hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t r
 static int64_t zeros(const void *d) { return ((const decoder *)d)->zeros; }
 
 static int64_t began(const void *d) { return ((const decoder *)d)->began; }
+
+/* Of a stream that is cut, zlib makes all that can be made. */
+static bool slow_down(void *decoder_)
+{
+    decoder *d = decoder_;
+    const hr__deflate_engine *slow = &hr__deflate_by_zlib;
+    void *inflate = d->stuck && d->engine != slow ? slow->inflate_new() : NULL;
+    if (!inflate) return false;
+    d->engine->inflate_free(d->inflate);
+    d->engine = slow;
+    d->inflate = inflate;
+    d->stage = HEADER;
+    d->again = d->count;
+    d->again_sum = d->sum;
+    d->known = true;
+    return true;
+}
 
 static void watch(void *decoder_, hr__begin_fn *begins, void *user)
 {
@@ -267,6 +301,7 @@ const hr__coding hr__members_coding = {
     .decode = hr__members_decode,
     .zeros = zeros,
     .began = began,
+    .slow_down = slow_down,
     .watch = watch,
     .go_on = go_on,
     .decoder_free = hr__members_decoder_free,

@@ -420,6 +420,35 @@ static void engines_give_the_same_of_damaged_files(void **state)
     }
 }
 
+/* Digits: their codes are so short that a fast engine decodes several at a time. */
+static void make_digits(char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) bytes[i] = (char)('0' + hr_random(5, i) % 7);
+}
+
+static void a_cut_file_gives_all_that_zlib_makes_of_it(void **state)
+{
+    (void)state;
+    enum { SIZE = 40 * 1000 };
+    static char text[SIZE], out[SIZE], by_zlib[SIZE], file[2 * SIZE];
+    make_digits(text, SIZE);
+    for (int f = 0; f < 2; f++) {
+        const size_t size = pack(f ? HR_ZLIB : HR_GZIP, text, SIZE, file);
+        for (size_t cut = size / 2; cut < size / 2 + 400; cut++) {
+            size_t got;
+            hr_error err, expected;
+            write_file("cut", file, cut);
+            assert_int_equal(read_all("cut", f ? HR_ZLIB : HR_GZIP, out, &got, &err), HR_DATA_LOSS);
+            assert_int_equal(
+                got, read_by(engines[0], f ? &hr__zlib_form : &hr__gzip_form, file, cut, by_zlib, SIZE, &expected));
+            assert_memory_equal(out, text, got);
+            assert_string_equal(err.kind, "stream.truncated");
+            assert_int_equal(err.offset, got);
+            assert_int_equal(err.compressed_offset, cut);
+        }
+    }
+}
+
 /* Noise behind a gzip header, as a block of the fixed code, which any bits are symbols of: soon one is none, or reaches
  * back to before the first byte. */
 static size_t make_noise(char *file, uint64_t key)
@@ -604,6 +633,7 @@ int main(void)
         cmocka_unit_test(streams_behind_each_other_are_one_file),
         cmocka_unit_test(a_file_of_another_compression_is_refused),
         cmocka_unit_test(engines_give_the_same_of_damaged_files),
+        cmocka_unit_test(a_cut_file_gives_all_that_zlib_makes_of_it),
         cmocka_unit_test(what_comes_before_an_error_is_the_same_in_pieces_of_any_size),
         cmocka_unit_test(a_frame_that_says_more_than_it_holds_is_refused),
         cmocka_unit_test(nothing_of_a_damaged_frame_is_handed_out),
