@@ -28,7 +28,7 @@ typedef struct flag {
     const char *name;  /* "shards" for --shards */
     char letter;       /* 'n' for -n; 0: none */
     const char *value; /* its name in the help: "N". FILE, OUT, DIR and TYPE (of compression) are completed */
-    const char *help;
+    const char *help;  /* of a TYPE behind the names of all compressions, which come by themselves */
 } flag;
 
 struct command {

@@ -226,7 +226,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: none, of one file by its name"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "default: none, of one file by its name"},
     CSV_FLAGS,
     {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
     {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},

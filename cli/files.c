@@ -73,11 +73,11 @@ int check_output_name(const command_call *call, const char *out)
 const char *compression_words(const char *between)
 {
     static char words[128];
-    int used = 0;
-    for (int i = 0; i < hr__codec_count(); i++)
+    size_t used = 0;
+    for (int i = 0; i < hr__codec_count() && used < sizeof words; i++)
         if (hr__codec_at(i)->id != HR_NONE)
-            used += snprintf(words + used, sizeof words - (size_t)used, "%s%s", used ? between : "",
-                             hr__codec_at(i)->tf_name);
+            used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? between : "",
+                                     hr__codec_at(i)->tf_name);
     return words;
 }
 

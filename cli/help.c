@@ -35,14 +35,23 @@ static void print_paragraph(const char *text, size_t size)
     putchar('\n');
 }
 
+const char *help_of_flag(const flag *f, char text[FLAG_HELP])
+{
+    const bool compression = f->value && kind_of_value(f->value) == VALUE_COMPRESSION;
+    snprintf(text, FLAG_HELP, "%s%s%s", compression ? compression_words(", ") : "", compression ? " or none; " : "",
+             f->help);
+    return text;
+}
+
 static void print_flag(const flag *f)
 {
-    char left[64];
+    char left[64], help[FLAG_HELP];
     int used = f->letter ? snprintf(left, sizeof left, "-%c, ", f->letter) : snprintf(left, sizeof left, "    ");
     snprintf(left + used, sizeof left - (size_t)used, "--%s%s%s", f->name, f->value ? " " : "",
              f->value ? f->value : "");
     const int column = printf("  %-26s ", left);
-    print_words(f->help, strlen(f->help), column, FLAG_COLUMN);
+    help_of_flag(f, help);
+    print_words(help, strlen(help), column, FLAG_COLUMN);
 }
 
 void print_help(const command *c)

@@ -114,7 +114,7 @@ static const flag flags[] = {
     {FLAG_SWITCH, "check", 0, NULL, "only says whether the indexes are valid, and why not; exit code 1 if one is not"},
     {FLAG_SWITCH, "anew", 0, NULL, "makes also those that are valid"},
     {FLAG_SWITCH, "text", 0, NULL, "writes FILE.idx instead, a line OFFSET SIZE a record, as other tools read it"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: by the files' first bytes"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"},
     {FLAG_SWITCH, "json", 0, NULL, "a line of JSON"},
     {0},
 };

@@ -237,7 +237,7 @@ static int run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "compression", 0, "TYPE", "GZIP, ZLIB, LZ4, ZSTD or none; default: by the files' first bytes"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON instead of text"},
     {0},
 };

@@ -44,7 +44,8 @@ static void print_flag(const flag *f)
         fputs("\\fR", stdout);
     }
     putchar('\n');
-    print_text(f->help);
+    char help[FLAG_HELP];
+    print_text(help_of_flag(f, help));
     putchar('\n');
 }
 

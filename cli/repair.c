@@ -76,7 +76,7 @@ static int run(command_call *call)
 static const flag flags[] = {
     {FLAG_TEXT, "quarantine", 0, "FILE", "lines of JSON with what is lost are added to it, bytes and all"},
     {FLAG_SWITCH, "in-place", 0, NULL, "the repaired file takes the place of the damaged one"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "of OUT: GZIP, ZLIB, LZ4, ZSTD or none; default: by its name"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name of OUT"},
     {FLAG_SWITCH, "json", 0, NULL, "a line of JSON for each damage, and one for all"},
     {0},
 };

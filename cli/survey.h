@@ -7,7 +7,7 @@
 
 #define SURVEY_FLAGS                                                                                                   \
     {FLAG_TEXT, "format", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the files' names"},                        \
-        {FLAG_TEXT, "compression", 0, "TYPE", "of the files; default: by their first bytes"}, CSV_FLAGS
+        {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"}, CSV_FLAGS
 
 #define SURVEY_TEXT                                                                                                    \
     "Files are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV with a header (.csv, .tsv), "       \

@@ -1,55 +1,35 @@
 /* Writes a sorted table: data blocks of about 256 KiB with a restart every 16 entries, an empty meta index, an index
  * whose keys separate the blocks, the footer. */
 #include "io/table.h"
+#include "base/bytes.h"
+#include "base/text.h"
+#include "io/example_wire.h"
 #include "io/table_format.h"
 #include <string.h>
 
-typedef struct bytes {
-    char *data;
-    size_t size, room;
-    bool failed;
-} bytes;
-
-static void append(bytes *b, const void *data, size_t size)
+static void append_varint(hr__text *b, uint64_t v)
 {
-    if (b->size + size > b->room) {
-        size_t room = (b->size + size) * 2 + 256;
-        char *grown = b->failed ? NULL : hr_realloc(b->data, room);
-        b->failed |= !grown;
-        if (b->failed) return;
-        b->data = grown;
-        b->room = room;
-    }
-    if (size) memcpy(b->data + b->size, data, size);
-    b->size += size;
+    char bytes[HR__MAX_VARINT];
+    hr__text_bytes(b, bytes, (size_t)(hr__put_varint(bytes, v) - bytes));
 }
 
-static void append_varint(bytes *b, uint64_t v)
+static void append_u32(hr__text *b, uint32_t v)
 {
-    unsigned char byte[10];
-    size_t size = 0;
-    for (; v >= 0x80; v >>= 7) byte[size++] = (unsigned char)(v | 0x80);
-    byte[size++] = (unsigned char)v;
-    append(b, byte, size);
+    char bytes[4];
+    hr__put32(bytes, v);
+    hr__text_bytes(b, bytes, sizeof bytes);
 }
 
-static void append_u32(bytes *b, uint32_t v)
-{
-    unsigned char byte[4] = {(unsigned char)v, (unsigned char)(v >> 8), (unsigned char)(v >> 16),
-                             (unsigned char)(v >> 24)};
-    append(b, byte, 4);
-}
-
-static void set(bytes *b, const void *data, size_t size)
+static void set(hr__text *b, const void *data, size_t size)
 {
     b->size = 0;
-    append(b, data, size);
+    hr__text_bytes(b, data, size);
 }
 
 /* ---- a block ---- */
 
 typedef struct block {
-    bytes entries, restarts, last_key;
+    hr__text entries, restarts, last_key;
     int restart_interval, since_restart;
 } block;
 
@@ -60,7 +40,7 @@ static void block_begin(block *b)
     append_u32(&b->restarts, 0);
 }
 
-static size_t shared_prefix(const bytes *last, hr_view key)
+static size_t shared_prefix(const hr__text *last, hr_view key)
 {
     size_t n = 0;
     while (n < last->size && n < (size_t)key.size && last->data[n] == key.data[n]) n++;
@@ -80,8 +60,8 @@ static void block_add(block *b, hr_view key, hr_view value)
     append_varint(&b->entries, shared);
     append_varint(&b->entries, (uint64_t)key.size - shared);
     append_varint(&b->entries, (uint64_t)value.size);
-    append(&b->entries, key.data + shared, (size_t)key.size - shared);
-    append(&b->entries, value.data, (size_t)value.size);
+    hr__text_bytes(&b->entries, key.data + shared, (size_t)key.size - shared);
+    hr__text_bytes(&b->entries, value.data, (size_t)value.size);
     set(&b->last_key, key.data, (size_t)key.size);
 }
 
@@ -89,9 +69,9 @@ static bool block_failed(const block *b) { return b->entries.failed || b->restar
 
 static void block_clear(block *b)
 {
-    hr_free(b->entries.data);
-    hr_free(b->restarts.data);
-    hr_free(b->last_key.data);
+    hr__text_free(&b->entries);
+    hr__text_free(&b->restarts);
+    hr__text_free(&b->last_key);
 }
 
 /* ---- the table ---- */
@@ -100,8 +80,8 @@ struct hr__table_writer {
     hr_output *out;
     int64_t offset; /* in the file */
     block data, index;
-    bytes last_key; /* of the block that is finished but not in the index: its separator depends on the next key */
-    bytes handle;
+    hr__text last_key; /* of the block that is finished but not in the index: its separator depends on the next key */
+    hr__text handle;
     bool pending, any;
 };
 
@@ -122,18 +102,18 @@ void hr__table_writer_free(hr__table_writer *w)
     if (!w) return;
     block_clear(&w->data);
     block_clear(&w->index);
-    hr_free(w->last_key.data);
-    hr_free(w->handle.data);
+    hr__text_free(&w->last_key);
+    hr__text_free(&w->handle);
     hr_free(w);
 }
 
 /* Contents, type 0 (not compressed), checksum of both; the handle says where. */
 static hr_status write_block(hr__table_writer *w, block *b, hr_error *err)
 {
-    append(&b->entries, b->restarts.data, b->restarts.size);
+    hr__text_bytes(&b->entries, b->restarts.data, b->restarts.size);
     append_u32(&b->entries, (uint32_t)(b->restarts.size / 4));
     size_t size = b->entries.size;
-    append(&b->entries, "\0", 1);
+    hr__text_bytes(&b->entries, "\0", 1);
     if (block_failed(b)) return hr_no_memory(err, "a block of a table");
     append_u32(&b->entries, hr_crc32c_mask(hr_crc32c(0, b->entries.data, size + 1)));
     w->handle.size = 0;
@@ -147,7 +127,7 @@ static hr_status write_block(hr__table_writer *w, block *b, hr_error *err)
 }
 
 /* Shortens `last` to a key that is still not less than it and below `next`. */
-static void separate(bytes *last, hr_view next)
+static void separate(hr__text *last, hr_view next)
 {
     size_t n = shared_prefix(last, next);
     if (n >= last->size || n >= (size_t)next.size) return;
@@ -159,7 +139,7 @@ static void separate(bytes *last, hr_view next)
 }
 
 /* The shortest key that is not less than any key before. */
-static void succeed(bytes *last)
+static void succeed(hr__text *last)
 {
     for (size_t n = 0; n < last->size; n++) {
         if ((unsigned char)last->data[n] == 0xff) continue;
@@ -187,7 +167,7 @@ static hr_status flush_data(hr__table_writer *w, hr_error *err)
     return HR_OK;
 }
 
-static bool in_order(const bytes *last, hr_view key)
+static bool in_order(const hr__text *last, hr_view key)
 {
     size_t least = last->size < (size_t)key.size ? last->size : (size_t)key.size;
     int order = least ? memcmp(last->data, key.data, least) : 0;
@@ -196,7 +176,7 @@ static bool in_order(const bytes *last, hr_view key)
 
 hr_status hr__table_add(hr__table_writer *w, hr_view key, hr_view value, hr_error *err)
 {
-    const bytes *last = w->pending ? &w->last_key : &w->data.last_key;
+    const hr__text *last = w->pending ? &w->last_key : &w->data.last_key;
     if (w->any && !in_order(last, key))
         return hr_fail(err, HR_INVALID_ARGUMENT, "table.order",
                        "table: key \"%.*s\" does not come after the one before", (int)(key.size < 60 ? key.size : 60),
@@ -217,7 +197,7 @@ hr_status hr__table_finish(hr__table_writer *w, hr_error *err)
 {
     HR_TRY(flush_data(w, err));
     block meta = {.restart_interval = 16};
-    bytes footer = {0};
+    hr__text footer = {0};
     block_begin(&meta);
     if (w->pending) {
         succeed(&w->last_key);
@@ -225,16 +205,16 @@ hr_status hr__table_finish(hr__table_writer *w, hr_error *err)
     }
     hr_status st = write_block(w, &meta, err);
     block_clear(&meta);
-    if (st == HR_OK) append(&footer, w->handle.data, w->handle.size);
+    if (st == HR_OK) hr__text_bytes(&footer, w->handle.data, w->handle.size);
     if (st == HR_OK) st = write_block(w, &w->index, err);
     if (st == HR_OK) {
         static const char zeros[TABLE_FOOTER];
-        append(&footer, w->handle.data, w->handle.size);
-        append(&footer, zeros, TABLE_FOOTER - 8 - footer.size);
-        append(&footer, TABLE_MAGIC, 8);
+        hr__text_bytes(&footer, w->handle.data, w->handle.size);
+        hr__text_bytes(&footer, zeros, TABLE_FOOTER - 8 - footer.size);
+        hr__text_bytes(&footer, TABLE_MAGIC, 8);
         st = footer.failed ? hr_no_memory(err, "the end of a table")
                            : hr_output_write(w->out, footer.data, footer.size, err);
     }
-    hr_free(footer.data);
+    hr__text_free(&footer);
     return st;
 }
