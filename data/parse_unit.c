@@ -142,9 +142,10 @@ hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err)
         length[level] = reach(c->splits[level - 1], length[level - 1]);
         entries += length[level] + 1;
     }
-    const int64_t behind = (entries * (int64_t)sizeof(int32_t) + (int64_t)size - 1) / (int64_t)size;
-    HR_TRY(hr_grow_column(u->work, u->rows, column, c->count + behind, err));
-    char *at = (char *)c->values + (size_t)c->count * size;
+    const size_t unit = sizeof(int32_t), first = ((size_t)c->count * size + unit - 1) / unit * unit;
+    const size_t end = first + (size_t)entries * unit;
+    HR_TRY(hr_grow_column(u->work, u->rows, column, (int64_t)((end + size - 1) / size), err));
+    char *at = (char *)c->values + first;
     for (int level = 1; level < HR_MAX_RAGGED && c->splits[level]; level++) {
         const size_t bytes = ((size_t)length[level] + 1) * sizeof(int32_t);
         c->splits[level] = memcpy(at, c->splits[level], bytes);

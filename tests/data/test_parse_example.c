@@ -308,6 +308,29 @@ static void a_batch_is_validated_where_that_is_asked_for(void **state)
     }
 }
 
+/* Beside strings, splits lie behind the values: aligned, whatever size a value has. */
+static void partition_divides_values_of_one_byte(void **state)
+{
+    (void)state;
+    static const hr_partition p[] = {{HR_ROW_LENGTHS, "p", 0}};
+    static const divided three = {HR_ROW_LENGTHS, 3, {1, 2}, 2, 2, {0, 1, 3}};
+    write_divided(&three);
+    hr_iterator *it =
+        hr_iterate(hr_parse_example(hr_batch(hr_tfrecord("part.tfrecord"), 1),
+                                    HR_PARSE_SPEC({.key = "v",
+                                                   .kind = HR_RAGGED_FEATURE,
+                                                   .dtype = HR_UINT8,
+                                                   .widen = true,
+                                                   .partitions = p,
+                                                   .partition_count = 1},
+                                                  {.key = "text", .kind = HR_VAR_LEN, .dtype = HR_STRING})));
+    const hr_tensor *t = hr_get(first(it), "v");
+    assert_int_equal((uintptr_t)t->splits[1] % sizeof(int32_t), 0);
+    assert_memory_equal(t->splits[1], three.splits, 3 * sizeof *three.splits);
+    assert_memory_equal(t->data, "\1\2\3", 3);
+    hr_iterator_free(it);
+}
+
 static void ragged_row_alone_is_a_vector(void **state)
 {
     (void)state;
@@ -444,6 +467,7 @@ int main(void)
         cmocka_unit_test(batches_behind_a_bad_partition_are_not_waited_for),
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
         cmocka_unit_test(a_batch_is_validated_where_that_is_asked_for),
+        cmocka_unit_test(partition_divides_values_of_one_byte),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
         cmocka_unit_test(int64_becomes_a_smaller_integer_where_it_fits),
