@@ -228,8 +228,9 @@ static void divide_batches(level *v)
             join[v->p->kind](v, row, &end);
             v->outer[row + 1] = (int32_t)v->made;
         }
-        if (v->status == HR_OK && !batch_is_sound(v, first, made, end))
-            hr__parse_fail(v->u, v->output, first, "example.partition",
+        const bool sound = v->status != HR_OK || batch_is_sound(v, first, made, end);
+        for (int64_t r = first; !sound && r < stop; r++)
+            hr__parse_fail(v->u, v->output, r, "example.partition",
                            "expected partitions that fit the values of the batch, found others");
     }
     if (v->status == HR_OK && make_room(v, 0)) v->splits[v->made] = (int32_t)end;
@@ -276,10 +277,11 @@ static void check_inner(hr__parse_unit *u, int output, const int32_t *splits)
     int64_t element = 0;
     for (int64_t row = 0; inner > 1 && row < hr__parse_count(u);) {
         const int64_t stop = hr__parse_group(u, row, &element), count = splits[stop] - splits[row];
-        if (count % inner != 0)
-            hr__parse_fail(u, output, row, "example.partition", "expected values that fill rows of %lld, found %lld",
-                           (long long)inner, (long long)count);
-        row = stop;
+        for (; row < stop; row++)
+            if (count % inner != 0)
+                hr__parse_fail(u, output, row, "example.partition",
+                               "expected values that fill rows of %lld, found %lld", (long long)inner,
+                               (long long)count);
     }
 }
 

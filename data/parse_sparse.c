@@ -40,7 +40,7 @@ static void sort_places(place *p, int64_t count)
     if (sorted < count) qsort(p, (size_t)count, sizeof *p, compare_places);
 }
 
-/* As many indices in every dimension as there are values. */
+/* As many indices in every dimension as there are values, or all of the rows fail. */
 static bool counts_agree(sparse *s, int64_t from, int64_t to)
 {
     const long long values = s->values->splits[to] - s->values->splits[from];
@@ -48,8 +48,9 @@ static bool counts_agree(sparse *s, int64_t from, int64_t to)
         const int32_t *splits = indices_of(s, d)->splits;
         const long long indices = splits[to] - splits[from];
         if (indices == values) continue;
-        hr__parse_fail(s->u, s->output, from, "example.index",
-                       "expected as many indices as values, found %lld and %lld", indices, values);
+        for (int64_t row = from; row < to; row++)
+            hr__parse_fail(s->u, s->output, row, "example.index",
+                           "expected as many indices as values, found %lld and %lld", indices, values);
         return false;
     }
     return true;

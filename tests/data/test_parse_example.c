@@ -331,6 +331,28 @@ static void partition_divides_values_of_one_byte(void **state)
     hr_iterator_free(it);
 }
 
+/* TensorFlow holds the parts of a feature against each other over a batch: of one whose parts do not fit no row is good. */
+static void a_policy_leaves_out_whole_batches_in_tf_compat(void **state)
+{
+    (void)state;
+    static const char *const at[] = {"ends"};
+    static const hr_partition ids[] = {{HR_VALUE_ROWIDS, "ends", 0}}, pairs[] = {{HR_UNIFORM_ROW_LENGTH, NULL, 4}};
+    const hr_feature odd[] = {{.kind = HR_SPARSE_FEATURE, .shape = {1, {9}}, .index_keys = at},
+                              {.kind = HR_RAGGED_FEATURE, .partitions = ids, .partition_count = 1},
+                              {.kind = HR_RAGGED_FEATURE, .partitions = pairs, .partition_count = 1}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        const hr_element *e;
+        hr_feature f = odd[i];
+        f.key = "v";
+        f.name = "odd";
+        f.dtype = HR_FLOAT;
+        hr_iterator *it = hr_iterate(
+            hr_parse_example(batches(), (&(hr_parse_spec){&f, 1}), .tf_compat = true, .policy = {.on_error = HR_SKIP}));
+        assert_int_equal(hr_next(it, &e), HR_END);
+        hr_iterator_free(it);
+    }
+}
+
 static void ragged_row_alone_is_a_vector(void **state)
 {
     (void)state;
@@ -467,6 +489,7 @@ int main(void)
         cmocka_unit_test(batches_behind_a_bad_partition_are_not_waited_for),
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
         cmocka_unit_test(a_batch_is_validated_where_that_is_asked_for),
+        cmocka_unit_test(a_policy_leaves_out_whole_batches_in_tf_compat),
         cmocka_unit_test(partition_divides_values_of_one_byte),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
