@@ -323,6 +323,16 @@ bool hr__rows_unfold(rows *r, hr_work *w)
     return done;
 }
 
+/* Texts that an operator made lie among the arrays (hr_row_bytes), where views of the rows that stay point to them. */
+static void keep_texts(rows *from, rows *to)
+{
+    block **end = &to->arrays;
+    if (!from->shape->strings) return;
+    while (*end) end = &(*end)->next;
+    *end = from->arrays;
+    from->arrays = NULL;
+}
+
 bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w)
 {
     rows *fresh = hr__rows_new(r->engine, r->keeps, r->shape);
@@ -334,11 +344,13 @@ bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w)
         done = gather(fresh, span, spans, 1, w);
     }
     hr_free(span);
-    if (done)
-        swap_rows(r, fresh);
-    else
+    if (!done) {
         hr__rows_drop(fresh);
-    return done;
+        return false;
+    }
+    keep_texts(r, fresh);
+    swap_rows(r, fresh);
+    return true;
 }
 
 /* Leaves `rows` rows; the last element at each level may be short then. Of none there need be no splits yet. */

@@ -219,6 +219,36 @@ static void csv_reads_a_pipe_but_once(void **state)
     assert_string_equal(got.error.kind, "source.once");
 }
 
+/* Texts that are made anew, their quotes being doubled, stay what they are where rows among them are left out. */
+static void texts_outlive_the_rows_that_are_left_out(void **state)
+{
+    (void)state;
+    const hr_element *e;
+    static const hr_csv_column columns[] = {{.name = "id", .dtype = HR_INT64},
+                                            {.name = "tags", .dtype = HR_STRING, .separator = ";"}};
+    static char text[32 * ROWS];
+    size_t size = (size_t)sprintf(text, "id,tags\n");
+    for (int r = 0; r < ROWS; r++)
+        size += (size_t)sprintf(text + size, r % 3 == 2 ? "x%d,\"b\"\"d\"\n" : "%d,\"q\"\"%03d;\"\"\"\n", r, r);
+    write_file("quotes.csv", text, size);
+    hr_dataset *ds = hr_csv("quotes.csv", .columns = columns, .column_count = 2, .policy.on_error = HR_SKIP);
+    hr_iterator *it = iterate(hr_batch(ds, ROWS), (way){.unit_rows = 3});
+    if (hr_next(it, &e) != HR_OK) fail_msg("%s", hr_iterator_error(it)->text);
+    const int64_t *id = hr_get(e, "id")->data;
+    const hr_view *tag = hr_get(e, "tags")->data;
+    assert_int_equal(hr_get(e, "id")->count, ROWS / 3 * 2);
+    assert_int_equal(hr_get(e, "tags")->count, ROWS / 3 * 4);
+    for (int r = 0; r < ROWS / 3 * 2; r++) {
+        char expected[16];
+        snprintf(expected, sizeof expected, "q\"%03d", (int)id[r]);
+        assert_int_equal(tag[2 * r].size, 5);
+        assert_memory_equal(tag[2 * r].data, expected, 5);
+        assert_int_equal(tag[2 * r + 1].size, 1);
+        assert_memory_equal(tag[2 * r + 1].data, "\"", 1);
+    }
+    hr_iterator_free(it);
+}
+
 static void kept_rows_are_of_no_other_format(void **state)
 {
     (void)state;
@@ -329,6 +359,7 @@ int main(void)
         cmocka_unit_test(csv_gives_lists_as_ragged_components),
         cmocka_unit_test(csv_reads_back_what_the_writer_wrote),
         cmocka_unit_test(csv_reads_a_pipe_but_once),
+        cmocka_unit_test(texts_outlive_the_rows_that_are_left_out),
         cmocka_unit_test(kept_rows_are_of_no_other_format),
         cmocka_unit_test(csv_names_file_line_and_column_of_a_wrong_field),
     };
