@@ -57,6 +57,17 @@ bool is_group(const char *word)
     return false;
 }
 
+const value_words *value_words_at(int i)
+{
+    static const value_words all[] = {
+        {"FORMAT", "csv jsonl tfrecord"},
+        {"WORD", "fail skip"},
+        {"HOW", "mean_std min_max log1p"},
+        {"ESTIMATOR", "linear_classifier dnn_classifier dnn_linear_combined_classifier"},
+    };
+    return i < (int)(sizeof all / sizeof *all) ? &all[i] : NULL;
+}
+
 value_kind kind_of_value(const char *name)
 {
     if (strncmp(name, "FILE", 4) == 0 || strncmp(name, "OUT", 3) == 0) return VALUE_FILE;

@@ -23,4 +23,10 @@ bool next_word(const char **at, word_view *word);
 typedef enum value_kind { VALUE_OTHER, VALUE_FILE, VALUE_FOLDER, VALUE_COMPRESSION, VALUE_WORD } value_kind;
 value_kind kind_of_value(const char *name);
 
+/* Values that are one of a few words: the name in the help, and the words. */
+typedef struct value_words {
+    const char *name, *words;
+} value_words;
+const value_words *value_words_at(int i); /* NULL behind the last */
+
 #endif

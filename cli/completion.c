@@ -9,31 +9,31 @@ static const char script_head[] =
     "# Completes the words of the headrace command. Made by: headrace completion bash\n"
     "_headrace() {\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} IFS=$' \\t\\n'\n"
-    "    local words= flags= files= folders= compressions= others= argument=\n"
-    "    if [ \"$word\" = = ]; then\n"
-    "        word=\n"
-    "    elif [ \"$before\" = = ]; then\n"
-    "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
-    "    fi\n"
-    "    case \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n";
+    "    local words= flags= files= folders= compressions= others= argument=\n";
+static const char script_start[] = "    if [ \"$word\" = = ]; then\n"
+                                   "        word=\n"
+                                   "    elif [ \"$before\" = = ]; then\n"
+                                   "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
+                                   "    fi\n"
+                                   "    case \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n";
 static const char script_tail[] =
     "    esac\n"
     "    COMPREPLY=()\n"
     "    case \" $files \" in *\" $before \"*) argument=file words= flags= ;; esac\n"
     "    case \" $folders \" in *\" $before \"*) argument=folder words= flags= ;; esac\n"
     "    case \" $compressions \" in *\" $before \"*) argument= flags= words='%s none' ;; esac\n"
-    "    case \" $others \" in *\" $before \"*) argument= words= flags= ;; esac\n"
-    "    case $word in\n"
-    "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")); return ;;\n"
-    "    esac\n"
-    "    IFS=$'\\n'\n"
-    "    case $argument in\n"
-    "    file) compopt -o filenames; COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
-    "    folder) compopt -o filenames; COMPREPLY=($(compgen -d -- \"$word\")) ;;\n"
-    "    *) IFS=$' \\t\\n'; COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
-    "    esac\n"
-    "}\n"
-    "complete -F _headrace headrace\n";
+    "    case \" $others \" in *\" $before \"*) argument= words= flags= ;; esac\n";
+static const char script_end[] = "    case $word in\n"
+                                 "    -*) COMPREPLY=($(compgen -W \"$flags\" -- \"$word\")); return ;;\n"
+                                 "    esac\n"
+                                 "    IFS=$'\\n'\n"
+                                 "    case $argument in\n"
+                                 "    file) compopt -o filenames; COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
+                                 "    folder) compopt -o filenames; COMPREPLY=($(compgen -d -- \"$word\")) ;;\n"
+                                 "    *) IFS=$' \\t\\n'; COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n"
+                                 "    esac\n"
+                                 "}\n"
+                                 "complete -F _headrace headrace\n";
 
 static void print_flags(const command *c, const char *variable, int kind)
 {
@@ -46,6 +46,15 @@ static void print_flags(const command *c, const char *variable, int kind)
     printf(kind < 0 ? "--help'" : "'");
 }
 
+/* `words_FORMAT='--from --to'`: the flags that take one of these words. */
+static void print_flags_of_words(const command *c, const value_words *words)
+{
+    printf(" words_%s='", words->name);
+    for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++)
+        if (f->value && strcmp(f->value, words->name) == 0) printf("--%s ", f->name);
+    putchar('\'');
+}
+
 static void print_case_of_command(const command *c)
 {
     const value_kind kind = kind_of_value(c->arguments);
@@ -55,6 +64,7 @@ static void print_case_of_command(const command *c)
     print_flags(c, "folders", VALUE_FOLDER);
     print_flags(c, "compressions", VALUE_COMPRESSION);
     print_flags(c, "others", VALUE_OTHER);
+    for (int i = 0; value_words_at(i); i++) print_flags_of_words(c, value_words_at(i));
     printf(" argument=%s words='%s' ;;\n",
            kind == VALUE_FILE     ? "file"
            : kind == VALUE_FOLDER ? "folder"
@@ -96,10 +106,16 @@ static int run(command_call *call)
     if (strcmp(call_argument(call, 0), "bash") != 0)
         return usage_error(call, "expected bash, found \"%s\"", call_argument(call, 0));
     fputs(script_head, stdout);
+    for (int i = 0; value_words_at(i); i++) printf("    local words_%s=\n", value_words_at(i)->name);
+    fputs(script_start, stdout);
     for (int i = 0; i < count_commands(); i++) print_case_of_command(command_at(i));
     print_cases_of_groups();
     print_case_of_group(NULL);
     printf(script_tail, compression_words(" "));
+    const value_words *w;
+    for (int i = 0; (w = value_words_at(i)); i++)
+        printf("    case \" $words_%s \" in *\" $before \"*) words='%s' ;; esac\n", w->name, w->words);
+    fputs(script_end, stdout);
     return WORKED;
 }
 
@@ -107,9 +123,9 @@ const command command_completion = {
     .name = "completion",
     .arguments = "bash",
     .summary = "prints a script that completes this command's words",
-    .text =
-        "Prints a script for bash that completes commands, flags, and names of files. An installed headrace has it\n"
-        "where bash-completion looks for it; any other can be completed by the line of the example in ~/.bashrc.",
+    .text = "Prints a script for bash that completes commands, flags, their values, and names of files. An installed "
+            "headrace has it\n"
+            "where bash-completion looks for it; any other can be completed by the line of the example in ~/.bashrc.",
     .examples = "  source <(headrace completion bash)\n",
     .least_arguments = 1,
     .most_arguments = 1,

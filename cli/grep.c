@@ -122,7 +122,10 @@ const command command_grep = {
         "A CONDITION is FEATURE=VALUE, FEATURE!=VALUE, FEATURE<VALUE (and <=, >, >=), FEATURE=FROM..TO, FEATURE~REGEX\n"
         "(an extended regular expression, found in a string), FEATURE (it is there) or !FEATURE (it is not). One "
         "value\n"
-        "of a feature that fits is enough; numbers are compared as numbers. Records are shown as show does, or "
+        "of a feature that fits is enough; numbers are compared as numbers, strings by their bytes. FEATURE!=VALUE "
+        "also "
+        "holds where there is no such feature; a backslash in front of one of =!<>~ makes it a part of the name. "
+        "Records are shown as show does, or "
         "written\n"
         "with --output. Without --schema all rows of a CSV are read before, for their types, whatever --lines "
         "says.\n" SURVEY_TEXT,

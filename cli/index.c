@@ -81,22 +81,48 @@ static int make(const command_call *call, hr_compression compression)
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
+static int check_file(const command_call *call, const char *path)
+{
+    hr_error err = {0};
+    hr_record_index *index;
+    if (hr_record_index_read(path, &index, &err) != HR_OK) return failed(call, &err);
+    printf("%s.hridx: valid, %s records\n", path, with_commas(hr_record_index_count(index)));
+    hr_record_index_free(index);
+    return WORKED;
+}
+
+static int check_file_as_json(json_line *top, const char *path)
+{
+    hr_error err = {0};
+    hr_record_index *index;
+    const bool valid = hr_record_index_read(path, &index, &err) == HR_OK;
+    json_open(top, NULL, '{');
+    json_text(top, "file", path);
+    json_bool(top, "valid", valid);
+    if (valid) json_count(top, "records", hr_record_index_count(index));
+    if (!valid) json_text(top, "kind", err.kind);
+    if (!valid) json_text(top, "reason", err.text);
+    json_close(top, '}');
+    if (valid) hr_record_index_free(index);
+    return valid ? WORKED : FAILED;
+}
+
 /* Says of each file what is wrong with its index. */
 static int check(const command_call *call)
 {
     hr_error err = {0};
     hr_file_list files = {0};
-    int code = WORKED;
-    if (match_arguments(call, call_arguments(call), &files, &err) != HR_OK) code = failed(call, &err);
-    for (int64_t i = 0; i < files.count; i++) {
-        hr_record_index *index;
-        if (hr_record_index_read(files.path[i], &index, &err) != HR_OK) {
-            code = failed(call, &err);
-            continue;
-        }
-        printf("%s.hridx: valid, %s records\n", files.path[i], with_commas(hr_record_index_count(index)));
-        hr_record_index_free(index);
+    json_line top;
+    const bool json = flag_given(call, "json");
+    int code = match_arguments(call, call_arguments(call), &files, &err) == HR_OK ? WORKED : failed(call, &err);
+    if (json && code == WORKED) {
+        json_begin(&top);
+        json_open(&top, "files", '[');
+        for (int64_t i = 0; i < files.count; i++) code |= check_file_as_json(&top, files.path[i]);
+        json_close(&top, ']');
+        json_end(&top);
     }
+    for (int64_t i = 0; !json && i < files.count; i++) code |= check_file(call, files.path[i]);
     hr_file_list_clear(&files);
     return code;
 }

@@ -213,7 +213,9 @@ const command command_stats = {
     .arguments = "FILE...",
     .summary = "says what the features hold: ranges, means, quantiles, distinct values",
     .text =
-        "Looks at every record once. Counts, ranges, means and standard deviations are exact, quantiles within 0.4 %;\n"
+        "Looks at every record once. Counts and ranges are exact, means and standard deviations to the last digits of "
+        "a "
+        "double, quantiles within 0.4 %;\n"
         "~ in front of a number of distinct values means within some percent. The figures are the same for any number\n"
         "of threads. --columns prints the columns: section with the constants that normalize each "
         "feature.\n" SURVEY_TEXT,

@@ -8,7 +8,7 @@
 #define TRAINING_FLAGS                                                                                                 \
     {FLAG_TEXT, "data", 'd', "DIR", "folder that relative names in the file count from"},                              \
         {FLAG_TEXT, "model-dir", 'm', "DIR", "folder of checkpoints and event files; default: the file's, or model"},  \
-        {FLAG_TEXT, "estimator", 0, "NAME", "another kind of model than the file's, from the same columns"},           \
+        {FLAG_TEXT, "estimator", 0, "ESTIMATOR", "another kind of model than the file's, from the same columns"},      \
         {FLAG_NUMBER, "seed", 0, "N", "instead of the file's"},                                                        \
         {FLAG_COUNT, "epochs", 0, "N", "instead of the file's"},                                                       \
     {                                                                                                                  \

@@ -84,6 +84,22 @@ it_completes_the_names_of_compressions() {
     offers "none"
 }
 
+it_completes_values_that_are_one_of_a_few_words() {
+    completion
+    completed headrace convert a.csv --to ''
+    offers "csv jsonl tfrecord"
+    completed headrace count --format=t
+    offers "tfrecord"
+    completed headrace convert a.csv --on-error ''
+    offers "fail skip"
+    completed headrace stats a.csv --columns m
+    offers "mean_std min_max"
+    completed headrace train a.yaml --estimator l
+    offers "linear_classifier"
+    completed headrace split --by ''
+    offers ""
+}
+
 it_is_taken_by_bash_as_a_completion() {
     completion
     [ "$(complete -p headrace)" = "complete -F _headrace headrace" ] || fail "complete -p headrace"

@@ -82,6 +82,9 @@ it_notices_damage_of_the_file_and_wrong_flags() {
     refused 1 "cut:0: record 0: expected"
     headrace count none
     refused 1 "none"
+    headrace index cut --check --json
+    ends_with 1
+    prints '{"files":[{"file":"cut","valid":false,"kind":"'
     headrace index cut --check --text
     refused 2 "--check makes no index"
 }
