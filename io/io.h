@@ -282,6 +282,7 @@ typedef struct hr_record_index_opts {
     bool anew;                  /* makes it even where FILE.hridx is valid */
     bool keep;                  /* writes FILE.hridx where it was made */
     bool every_record;          /* says where each record begins, by 8 bytes a record, for who goes to any of them */
+    size_t max_record_bytes;    /* a longer record is damage; default 1 GiB */
 } hr_record_index_opts;
 
 /* FILE.hridx if it is there and valid, else made by a pass over the file. Gives. Damage is an error as
@@ -306,7 +307,8 @@ HR_API bool hr_record_index_was_made(const hr_record_index *index); /* by a pass
 HR_API void hr_record_index_free(hr_record_index *index);           /* NULL: nothing */
 
 /* From now on the reader gives records `first` to `first + count - 1`, then HR_END; count -1: all from `first` on. The
- * index is of its file; NULL: records in front are skipped. HR_OUT_OF_RANGE: there are not that many. */
+ * index is of its file; NULL: records in front are skipped. HR_OUT_OF_RANGE: there are not that many; without an index
+ * only `first` is known to be too much, and fewer than `count` records may come before HR_END. */
 HR_API hr_status hr_record_reader_range(hr_record_reader *reader, const hr_record_index *index, int64_t first,
                                         int64_t count, hr_error *err);
 

@@ -32,7 +32,7 @@ hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opt
     const hr_input_opts how = {.struct_size = sizeof how, .compression = o.compression, .buffer_size = o.buffer_size};
     reader->checks = o.checks;
     reader->end = -1;
-    reader->limit = o.max_record_bytes ? o.max_record_bytes : HR__RECORD_LIMIT;
+    reader->limit = hr__record_limit(o.max_record_bytes);
     hr_status status = hr__policy_new(&o.policy, path, &reader->policy, err);
     if (status == HR_OK) status = hr_input_open_with(path, &how, &reader->in, err);
     if (status == HR_OK)

@@ -2,6 +2,7 @@
 #include "io/record_index.h"
 #include "base/constructor.h"
 #include "base/pool.h"
+#include "io/framing.h"
 #include "io/input.h"
 #include <inttypes.h>
 #include <string.h>
@@ -115,14 +116,14 @@ static hr_status changed_meanwhile(const char *path, hr_error *err)
     return HR_FAILED_PRECONDITION;
 }
 
-static hr_status scan(hr_record_index *index, hr_input *in, hr_error *err)
+static hr_status scan(hr_record_index *index, hr_input *in, uint64_t limit, hr_error *err)
 {
     int64_t records, size, changed;
     HR_TRY(hr__input_about(in, &index->size, &index->changed, err));
     index->compression = hr__input_compression(in);
     index->made = true;
     hr__input_watch(in, add_place, index);
-    HR_TRY(hr__record_scan(in, add_record, index, &records, err));
+    HR_TRY(hr__record_scan(in, limit, add_record, index, &records, err));
     if (index->failed) return hr_no_memory(err, "an index");
     HR_TRY(hr__record_index_probe(index, in, err));
     HR_TRY(hr__input_about(in, &size, &changed, err));
@@ -137,7 +138,7 @@ static hr_status make(const char *path, const hr_record_index_opts *o, hr_record
     if (!index) return hr_no_memory(err, "an index");
     if (o->every_record) index->every = 1;
     hr_status st = hr_input_open_with(path, &opts, &in, err);
-    if (st == HR_OK) st = scan(index, in, err);
+    if (st == HR_OK) st = scan(index, in, hr__record_limit(o->max_record_bytes), err);
     hr_input_free(in);
     if (st == HR_OK)
         *out = index;

@@ -45,9 +45,10 @@ void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t
 void hr__record_index_add_place(hr_record_index *index, int64_t offset, int64_t made);
 typedef void hr__record_found_fn(void *user, int64_t offset, int64_t size); /* `size` with the frame */
 /* Calls `found` for each record, in order; looks at lengths alone. */
-hr_status hr__record_scan(hr_input *in, hr__record_found_fn *found, void *user, int64_t *records, hr_error *err);
+hr_status hr__record_scan(hr_input *in, uint64_t limit, hr__record_found_fn *found, void *user, int64_t *records,
+                          hr_error *err);
 /* Goes behind `count` records, from where record `number` begins; looks at lengths alone. HR_END: there are fewer. */
-hr_status hr__record_pass(hr_input *in, int64_t number, int64_t count, hr_error *err);
+hr_status hr__record_pass(hr_input *in, uint64_t limit, int64_t number, int64_t count, hr_error *err);
 /* Takes the probes from the file; or compares them: false in *same. */
 hr_status hr__record_index_probe(hr_record_index *index, const hr_input *in, hr_error *err);
 hr_status hr__record_index_same(const hr_record_index *index, const hr_input *in, bool *same, hr_error *err);

@@ -8,17 +8,22 @@
 
 enum { PIECE = 256 * 1024, SMALL = 4096 /* read at a time where records are large */, LARGE = 64 * 1024 };
 
-/* What there is to say of a header, whose record must end within `file_size` bytes; -1: nobody knows. */
-static hr_status check_header(hr__record_place at, const char *header, size_t size, int64_t file_size, int64_t *whole,
+typedef struct bounds {
+    int64_t file_size; /* records end within so many bytes; -1: nobody knows */
+    uint64_t limit;    /* of a record's data */
+} bounds;
+
+/* What there is to say of a header; the frame behind it has *whole bytes. */
+static hr_status check_header(hr__record_place at, const char *header, size_t size, bounds most, int64_t *whole,
                               hr_error *err)
 {
     uint64_t length;
     if (size < HR__RECORD_HEADER) return hr__record_fail_truncated(at, NULL, size, err);
     if (!hr__record_length(header, &length)) return hr__record_fail_length_crc(at, header, err);
-    if (length > HR__RECORD_LIMIT) return hr__record_fail_limit(at, length, HR__RECORD_LIMIT, err);
+    if (length > most.limit) return hr__record_fail_limit(at, length, most.limit, err);
     *whole = (int64_t)length + HR__RECORD_FRAME;
-    if (file_size >= 0 && *whole > file_size - at.offset)
-        return hr__record_fail_truncated(at, header, (uint64_t)(file_size - at.offset), err);
+    if (most.file_size >= 0 && *whole > most.file_size - at.offset)
+        return hr__record_fail_truncated(at, header, (uint64_t)(most.file_size - at.offset), err);
     return HR_OK;
 }
 
@@ -57,27 +62,27 @@ static bool look_again(const hr_input *in, hr__record_place at, char *header, co
     return sound;
 }
 
-static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, int64_t file_size,
+static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, bounds most,
                                 int64_t *whole, hr_error *err)
 {
     hr_error wrong;
-    hr_status st = check_header(at, header, size, file_size, whole, &wrong);
-    if (st != HR_OK && look_again(in, at, header, &wrong)) st = check_header(at, header, size, file_size, whole, err);
+    hr_status st = check_header(at, header, size, most, whole, &wrong);
+    if (st != HR_OK && look_again(in, at, header, &wrong)) st = check_header(at, header, size, most, whole, err);
     if (st != HR_OK && err) *err = wrong;
     return st;
 }
 
-static hr_status scan_places(const hr_input *in, piece *p, hr__record_found_fn *found, void *user, int64_t *records,
-                             hr_error *err)
+static hr_status scan_places(const hr_input *in, uint64_t limit, piece *p, hr__record_found_fn *found, void *user,
+                             int64_t *records, hr_error *err)
 {
-    const int64_t file_size = hr__input_file_size(in);
+    const bounds most = {hr__input_file_size(in), limit};
     hr__record_place at = {hr_input_path(in), 0, 0};
-    for (; at.offset < file_size; at.record++) {
+    for (; at.offset < most.file_size; at.record++) {
         size_t size;
         int64_t whole;
         const bool large = at.record > 0 && at.offset / at.record > LARGE;
         HR_TRY(look(in, p, at.offset, large, &size, err));
-        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, file_size, &whole, err));
+        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, most, &whole, err));
         found(user, at.offset, whole);
         at.offset += whole;
         *records = at.record + 1;
@@ -106,7 +111,7 @@ static hr_status pass(hr_input *in, hr__record_place at, int64_t whole, hr_error
 }
 
 /* Goes behind record `number`, whose frame has *whole bytes. HR_END: the file ends in front of it. */
-static hr_status pass_record(hr_input *in, int64_t number, int64_t *whole, hr_error *err)
+static hr_status pass_record(hr_input *in, uint64_t limit, int64_t number, int64_t *whole, hr_error *err)
 {
     const char *data;
     size_t size;
@@ -114,37 +119,41 @@ static hr_status pass_record(hr_input *in, int64_t number, int64_t *whole, hr_er
     hr_status st = hr_input_peek(in, HR__RECORD_HEADER, &data, &size, err);
     if (st != HR_OK) return hr__record_fail_below(at, st, err);
     if (size == 0) return HR_END;
-    HR_TRY(check_header(at, data, size, -1, whole, err));
-    return pass(in, at, *whole, err);
+    const bool has_places = hr__input_has_places(in);
+    const bounds most = {has_places ? hr__input_file_size(in) : -1, limit};
+    HR_TRY(check_header(at, data, size, most, whole, err));
+    return has_places ? hr_input_seek(in, at.offset + *whole, err) : pass(in, at, *whole, err);
 }
 
-hr_status hr__record_pass(hr_input *in, int64_t number, int64_t count, hr_error *err)
+hr_status hr__record_pass(hr_input *in, uint64_t limit, int64_t number, int64_t count, hr_error *err)
 {
     int64_t whole;
-    for (int64_t i = 0; i < count; i++) HR_TRY(pass_record(in, number + i, &whole, err));
+    for (int64_t i = 0; i < count; i++) HR_TRY(pass_record(in, limit, number + i, &whole, err));
     return HR_OK;
 }
 
-static hr_status scan_stream(hr_input *in, hr__record_found_fn *found, void *user, int64_t *records, hr_error *err)
+static hr_status scan_stream(hr_input *in, uint64_t limit, hr__record_found_fn *found, void *user, int64_t *records,
+                             hr_error *err)
 {
     for (;; ++*records) {
         int64_t whole;
         const int64_t offset = hr_input_offset(in);
-        const hr_status st = pass_record(in, *records, &whole, err);
+        const hr_status st = pass_record(in, limit, *records, &whole, err);
         if (st != HR_OK) return st == HR_END ? HR_OK : st;
         found(user, offset, whole);
     }
 }
 
-hr_status hr__record_scan(hr_input *in, hr__record_found_fn *found, void *user, int64_t *records, hr_error *err)
+hr_status hr__record_scan(hr_input *in, uint64_t limit, hr__record_found_fn *found, void *user, int64_t *records,
+                          hr_error *err)
 {
     *records = 0;
-    if (!hr__input_has_places(in)) return scan_stream(in, found, user, records, err);
+    if (!hr__input_has_places(in)) return scan_stream(in, limit, found, user, records, err);
     piece *p = hr_malloc(sizeof *p);
     if (!p) return hr_no_memory(err, "an index");
     p->begin = 0;
     p->size = 0;
-    hr_status st = scan_places(in, p, found, user, records, err);
+    hr_status st = scan_places(in, limit, p, found, user, records, err);
     hr_free(p);
     return st;
 }

@@ -1,6 +1,7 @@
 /* See record_range.h. Indexes are opened a few files at a time, by all threads, and only the one that is needed is
  * kept. */
 #include "io/record_range.h"
+#include "io/framing.h"
 #include "io/record_index.h"
 #include <inttypes.h>
 
@@ -33,10 +34,9 @@ static int64_t count_records(hr_record_index **index, int64_t files, int64_t bef
     return before;
 }
 
-hr_status hr__record_range_find(const hr_file_list *files, hr_compression compression, int64_t first, int64_t count,
-                                hr__range_begin *out, hr_error *err)
+hr_status hr__record_range_find(const hr_file_list *files, const hr_record_index_opts *opts, int64_t first,
+                                int64_t count, hr__range_begin *out, hr_error *err)
 {
-    const hr_record_index_opts opts = {.struct_size = sizeof opts, .compression = compression};
     const int64_t needed = count == INT64_MAX ? first + 1 : count > INT64_MAX - first ? INT64_MAX : first + count;
     int64_t records = 0;
     *out = (hr__range_begin){files->count, 0, NULL};
@@ -44,7 +44,7 @@ hr_status hr__record_range_find(const hr_file_list *files, hr_compression compre
         const int64_t left = files->count - file;
         const hr_file_list some = {files->path + file, left < AT_A_TIME ? left : AT_A_TIME};
         hr_record_index *index[AT_A_TIME];
-        HR_TRY(hr_record_index_open_all(&some, &opts, index, err));
+        HR_TRY(hr_record_index_open_all(&some, opts, index, err));
         records = count_records(index, some.count, records, first, file, out);
         for (int64_t i = 0; i < some.count; i++) hr_record_index_free(index[i]);
     }
@@ -56,5 +56,5 @@ hr_status hr__record_range_go(const hr__range_begin *begin, hr_input *in, hr_err
 {
     int64_t near;
     HR_TRY(hr__record_index_seek(begin->index, in, begin->record, 0, &near, err));
-    return hr__record_pass(in, near, begin->record - near, err);
+    return hr__record_pass(in, HR__RECORD_MOST, near, begin->record - near, err);
 }

@@ -12,8 +12,8 @@ typedef struct hr__range_begin {
 
 /* `count` INT64_MAX: all from `first` on. Files behind the range are not looked at. HR_OUT_OF_RANGE: there are not so
  * many. */
-hr_status hr__record_range_find(const hr_file_list *files, hr_compression compression, int64_t first, int64_t count,
-                                hr__range_begin *out, hr_error *err);
+hr_status hr__record_range_find(const hr_file_list *files, const hr_record_index_opts *opts, int64_t first,
+                                int64_t count, hr__range_begin *out, hr_error *err);
 /* Brings the file, just opened, to its first record of the range. */
 hr_status hr__record_range_go(const hr__range_begin *begin, hr_input *in, hr_error *err);
 

@@ -125,8 +125,11 @@ static hr_status go_to_range(tfrecord_state *st, const hr__range_begin *begin, h
 static hr_status begin_range(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
 {
     hr__range_begin begin;
-    hr_status status =
-        hr__record_range_find(&st->files.list, sp->how.compression, sp->first, sp->how.count, &begin, err);
+    const bool more = sp->how.max_record_bytes > HR__RECORD_LIMIT; /* less holds for what is read alone */
+    const hr_record_index_opts opts = {.struct_size = sizeof opts,
+                                       .compression = sp->how.compression,
+                                       .max_record_bytes = more ? (size_t)sp->how.max_record_bytes : 0};
+    hr_status status = hr__record_range_find(&st->files.list, &opts, sp->first, sp->how.count, &begin, err);
     if (status == HR_OK) {
         st->at.begun = 1;
         st->file = begin.file;
@@ -253,14 +256,13 @@ const hr_op hr_op_tfrecord = {
 static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
 {
     const hr_tfrecord_opts o = HR__OPTIONS(hr_tfrecord_opts, opts);
-    const uint64_t limit = o.max_record_bytes ? o.max_record_bytes : HR__RECORD_LIMIT;
     const tfrecord_spec spec = {.pattern = pattern,
                                 .literal = literal,
                                 .first = o.first,
                                 .asked = o.policy,
                                 .how = {.compression = o.compression,
                                         .checks = o.checks,
-                                        .max_record_bytes = limit < INT64_MAX / 2 ? limit : INT64_MAX / 2,
+                                        .max_record_bytes = hr__record_limit(o.max_record_bytes),
                                         .count = o.count ? *o.count : INT64_MAX}};
     return hr_dataset_new(&hr_op_tfrecord, &spec, NULL, 0);
 }

@@ -1,5 +1,6 @@
 /* The tfrecord source against its files: broken disks, short reads, records of any size in units of any size, many files,
  * pipes, names with special characters, files that changed between save and load. */
+#include "io/framing.h"
 #include "tests/data/conformance.h"
 #include "tests/io/faults.h"
 #include <errno.h>
@@ -140,6 +141,32 @@ static void a_record_longer_than_allowed_is_refused(void **state)
     assert_numbers(hr_tfrecord("f", .max_record_bytes = 102), (way){0}, 0, 3);
 }
 
+/* The first record is a hole of more than 1 GiB, which nobody reads. */
+static void a_range_may_lie_behind_a_record_of_any_length(void **state)
+{
+    (void)state;
+    const uint64_t length = ((uint64_t)1 << 30) + 100;
+    const int64_t one = 1;
+    char header[HR__RECORD_HEADER];
+    size_t size;
+    write_records("short", 0, 1, 10);
+    char *record = read_whole_file("short", &size);
+    FILE *f = fopen("long", "wb");
+    assert_non_null(f);
+    hr__record_header(header, length);
+    assert_int_equal(fwrite(header, 1, sizeof header, f), sizeof header);
+    assert_int_equal(fseek(f, (long)length + HR__RECORD_FRAME, SEEK_SET), 0);
+    assert_int_equal(fwrite(record, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+    free(record);
+    assert_numbers(hr_tfrecord("long", .max_record_bytes = length, .first = 1, .count = &one), (way){0}, 0, 1);
+    hr_status end;
+    hr_error err;
+    read_numbers(hr_tfrecord("long", .first = 1), (way){0}, 0, &end, &err);
+    assert_string_equal(err.kind, "tfrecord.length_limit");
+    assert_int_equal(remove("long"), 0);
+}
+
 static void a_state_of_other_files_is_refused(void **state)
 {
     (void)state;
@@ -176,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_pipe_is_read_in_order),
         cmocka_unit_test(a_function_of_a_name_takes_it_as_it_stands),
         cmocka_unit_test(a_record_longer_than_allowed_is_refused),
+        cmocka_unit_test(a_range_may_lie_behind_a_record_of_any_length),
         cmocka_unit_test(a_state_of_other_files_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,6 +155,15 @@ static void a_claimed_length_costs_no_memory(void **state)
         assert_int_equal(read_to_end("f", &count, &err), HR_DATA_LOSS);
         assert_string_equal(err.kind, lengths[i] > HR__RECORD_LIMIT ? "tfrecord.length_limit" : "tfrecord.truncated");
     }
+    hr_record_reader *reader;
+    hr_error err;
+    hr_view record;
+    const hr_record_opts any = {.struct_size = sizeof any, .max_record_bytes = SIZE_MAX};
+    write_claim("f", UINT64_MAX - 3); /* with its frame, 12 bytes: a size_t goes round */
+    assert_ok(hr_record_reader_open_with("f", &any, &reader, &err), &err);
+    assert_int_equal(hr_record_read(reader, &record, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "tfrecord.length_limit");
+    hr_record_reader_free(reader);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
 #if !defined(__SANITIZE_ADDRESS__)

@@ -216,6 +216,38 @@ static void damage_of_a_file_is_named_as_the_reader_names_it(void **state)
     free(bytes);
 }
 
+/* A file of two records, the first longer than 1 GiB: a hole. */
+static void a_limit_of_ones_own_holds_for_the_pass_too(void **state)
+{
+    (void)state;
+    const int64_t long_one = ((int64_t)1 << 30) + 100, second = long_one + HR__RECORD_FRAME;
+    char header[HR__RECORD_HEADER];
+    hr_error err;
+    hr_record_index *index;
+    write_records("short", HR_NONE, 1);
+    size_t size;
+    char *record = read_whole_file("short", &size);
+    FILE *f = fopen("long", "wb");
+    assert_non_null(f);
+    hr__record_header(header, (uint64_t)long_one);
+    assert_int_equal(fwrite(header, 1, sizeof header, f), sizeof header);
+    assert_int_equal(fseek(f, second, SEEK_SET), 0);
+    assert_int_equal(fwrite(record, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+    free(record);
+
+    assert_int_equal(hr_record_index_open_with("long", NULL, &index, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "tfrecord.length_limit");
+    hr_record_index_opts opts = {.struct_size = sizeof opts, .max_record_bytes = (size_t)1 << 31};
+    assert_ok(hr_record_index_open_with("long", &opts, &index, &err), &err);
+    assert_int_equal(hr_record_index_count(index), 2);
+    assert_int_equal(hr_record_index_bytes(index), second + (int64_t)size);
+    hr_record_index_free(index);
+    opts.max_record_bytes = 1000;
+    assert_int_equal(hr_record_index_open_with("long", &opts, &index, &err), HR_DATA_LOSS);
+    assert_int_equal(remove("long"), 0);
+}
+
 static void many_files_are_indexed_by_all_threads(void **state)
 {
     (void)state;
@@ -313,6 +345,7 @@ int main(void)
         cmocka_unit_test(an_index_of_another_file_is_refused_with_the_reason),
         cmocka_unit_test(every_damage_of_an_index_is_noticed),
         cmocka_unit_test(damage_of_a_file_is_named_as_the_reader_names_it),
+        cmocka_unit_test(a_limit_of_ones_own_holds_for_the_pass_too),
         cmocka_unit_test(many_files_are_indexed_by_all_threads),
         cmocka_unit_test(the_text_form_goes_both_ways),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
