@@ -12,6 +12,7 @@ typedef struct level {
     int output;
     const hr__parse_partition *p;
     const int32_t *units; /* rows + 1: the units of each row */
+    const int32_t *loose; /* of units that are rows of several values: where those of each row begin; else NULL */
     int32_t *outer;       /* rows + 1: the rows of this level in each row; what is made */
     int32_t *splits;      /* outer's last + 1: the units of each of them; what is made */
     int64_t room, made;
@@ -107,21 +108,27 @@ static int64_t end_of(const level *v, list l, int64_t i, int64_t n, int64_t *at)
     }
 }
 
-/* Rows one by one; one that does not fit fails, and stays empty. */
+/* Uniform rows innermost that the row's values do not fill: it has failed, but its values lie there. */
+static bool has_rest(const level *v, int64_t row)
+{
+    return v->loose && (v->loose[row + 1] - v->loose[row]) % v->u->plan->output[v->output].inner != 0;
+}
+
+/* Rows one by one; one that does not fit fails, and what it has lies in one row. */
 static void divide_rows(level *v)
 {
     const int64_t rows = hr__parse_count(v->u);
     for (int64_t row = 0; row < rows && v->status == HR_OK; row++) {
         const int64_t first = v->units[row], n = v->units[row + 1] - first;
         const list l = list_of(v, row);
-        int64_t count = rows_of(v, l, n), at = 0;
+        int64_t count = has_rest(v, row) ? -1 : rows_of(v, l, n), at = 0;
         if (count < 0) {
             hr__parse_fail(
                 v->u, v->output, row, "example.partition",
                 "expected a partition that fits its %lld values or rows, found one of %lld numbers that does "
                 "not",
                 (long long)n, (long long)l.count);
-            count = n > 0;
+            count = n > 0 || has_rest(v, row);
             if (!make_room(v, 1)) return;
             if (count) v->splits[v->made++] = (int32_t)first;
         } else if (make_room(v, count)) {
@@ -320,21 +327,40 @@ static hr_status extend_values(hr__parse_unit *u, int output, const level *inner
     return HR_OK;
 }
 
-/* What partitions divide: values, or the uniform rows innermost that they lie in. */
+/* What partitions divide: values, or the uniform rows innermost that they lie in, which begin anew where values do that are
+ * held against each other. */
 static const int32_t *innermost_units(hr__parse_unit *u, const hr__parse_output *o, hr_error *err)
 {
     const int32_t *values = u->slots.column[o->slot].splits;
+    const int64_t rows = hr__parse_count(u);
     if (o->inner == 1) return values;
-    int32_t *units = hr_row_bytes(u->work, u->rows, ((size_t)hr__parse_count(u) + 1) * sizeof *units);
-    if (!units) hr_no_memory(err, "row splits");
-    for (int64_t i = 0; units && i <= hr__parse_count(u); i++) units[i] = (int32_t)(values[i] / o->inner);
+    int32_t *units = hr_row_bytes(u->work, u->rows, ((size_t)rows + 1) * sizeof *units);
+    if (!units) {
+        hr_no_memory(err, "row splits");
+        return NULL;
+    }
+    units[0] = 0;
+    for (int64_t row = 0, element = 0; row < rows;) {
+        const int64_t first = row, stop = hr__parse_group(u, row, &element);
+        for (; row < stop; row++)
+            units[row + 1] = units[first] + (int32_t)((values[row + 1] - values[first]) / o->inner);
+    }
     return units;
 }
 
-/* The innermost splits count values. */
-static void count_values(level *innermost, int64_t inner)
+/* The innermost splits count values. (Rows behind one that failed may be cut off by now.) */
+static void count_values(level *v, int64_t inner)
 {
-    for (int64_t i = 0; inner > 1 && i <= innermost->made; i++) innermost->splits[i] *= (int32_t)inner;
+    const int64_t rows = hr__parse_count(v->u);
+    if (inner == 1) return;
+    for (int64_t row = 0, element = 0; row < rows;) {
+        const int64_t first = row, stop = hr__parse_group(v->u, row, &element);
+        for (int64_t i = v->outer[first]; i < v->outer[stop]; i++)
+            v->splits[i] = v->loose[first] + (v->splits[i] - v->units[first]) * (int32_t)inner;
+        row = stop;
+    }
+    int32_t *end = &v->splits[v->outer[rows]];
+    *end = v->loose[rows] + (*end - v->units[rows]) * (int32_t)inner;
 }
 
 hr_status hr__parse_ragged(hr__parse_unit *u, int output, hr_error *err)
@@ -347,6 +373,7 @@ hr_status hr__parse_ragged(hr__parse_unit *u, int output, hr_error *err)
     if (!units) return HR_RESOURCE_EXHAUSTED;
     for (int i = o->partitions; i-- > 0;) {
         levels[i] = (level){.u = u, .output = output, .p = &o->partition[i], .units = units, .err = err};
+        if (i + 1 == o->partitions && o->inner > 1) levels[i].loose = u->slots.column[o->slot].splits;
         HR_TRY(make_level(&levels[i]));
         units = levels[i].outer;
     }

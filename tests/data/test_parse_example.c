@@ -353,6 +353,43 @@ static void a_policy_leaves_out_whole_batches_in_tf_compat(void **state)
     }
 }
 
+/* Rows of pairs: the record in front has one value too many. */
+static void a_row_that_is_left_out_takes_its_values_with_it(void **state)
+{
+    (void)state;
+    static const hr_partition pairs[] = {{HR_ROW_LIMITS, "ends", 0}, {HR_UNIFORM_ROW_LENGTH, NULL, 2}};
+    static const int64_t counts[] = {3, 4, 1, 2}, limits[][2] = {{1, 1}, {1, 2}, {0, 0}, {0, 1}};
+    static const int64_t values[][4] = {{7, 7, 7}, {1, 2, 3, 4}, {7}, {5, 6}};
+    static const int32_t outer[] = {0, 2, 4}, inner[] = {0, 1, 2, 2, 3};
+    static const int64_t good[] = {1, 2, 3, 4, 5, 6};
+    hr_record_writer *w;
+    hr_error err;
+    hr_view record;
+    hr_example *e = hr_example_new();
+    assert_ok(hr_record_writer_open("pairs.tfrecord", NULL, &w, &err), &err);
+    for (int r = 0; r < 4; r++) {
+        hr_example_clear(e);
+        hr_example_add_int64(e, "v", values[r], counts[r]);
+        hr_example_add_int64(e, "ends", limits[r], 2);
+        assert_ok(hr_example_bytes(e, &record, &err), &err);
+        assert_ok(hr_record_write(w, record.data, (size_t)record.size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(w, &err), &err);
+    hr_example_free(e);
+    hr_iterator *it = hr_iterate(hr_parse_example(
+        hr_batch(hr_tfrecord("pairs.tfrecord"), 4),
+        HR_PARSE_SPEC(
+            {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64, .partitions = pairs, .partition_count = 2}),
+        .policy = {.on_error = HR_SKIP}));
+    const hr_tensor *t = hr_get(first(it), "v");
+    assert_int_equal(t->shape.dims[0], 2);
+    assert_memory_equal(t->splits[0], outer, sizeof outer);
+    assert_memory_equal(t->splits[1], inner, sizeof inner);
+    assert_int_equal(t->count, 6);
+    assert_memory_equal(t->data, good, sizeof good);
+    hr_iterator_free(it);
+}
+
 static void ragged_row_alone_is_a_vector(void **state)
 {
     (void)state;
@@ -490,6 +527,7 @@ int main(void)
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
         cmocka_unit_test(a_batch_is_validated_where_that_is_asked_for),
         cmocka_unit_test(a_policy_leaves_out_whole_batches_in_tf_compat),
+        cmocka_unit_test(a_row_that_is_left_out_takes_its_values_with_it),
         cmocka_unit_test(partition_divides_values_of_one_byte),
         cmocka_unit_test(ragged_row_alone_is_a_vector),
         cmocka_unit_test(int64_becomes_float_where_the_feature_widens),
