@@ -234,8 +234,8 @@ HR_API uint64_t hr_fingerprint_cat64(uint64_t a, uint64_t b);
 /* ---- threads ---- */
 
 /* Worker threads of the one pool of the process, at most 256, besides the calling threads, which work too. Default:
- * the environment's HEADRACE_THREADS, else one less than there are processors. 0: everything runs in the caller. May be
- * called again; what is running goes on with the workers it has. */
+ * the environment's HEADRACE_THREADS, if that is a number, else one less than there are processors. 0: everything runs
+ * in the caller. May be called again; what is running goes on with the workers it has. */
 HR_API void hr_set_threads(int workers);
 HR_API int hr_threads(void);
 

@@ -60,7 +60,8 @@ typedef struct hr_origin {
 static inline hr_origin hr_origin_of(int32_t file, int64_t record, int64_t offset)
 {
     const bool known = record >= 0 && record < (int64_t)UINT32_MAX;
-    return (hr_origin){file, known ? (uint32_t)record : UINT32_MAX, offset};
+    const hr_origin origin = {file, known ? (uint32_t)record : UINT32_MAX, offset};
+    return origin;
 }
 
 /* A unit of rows. It owns, or holds references to, all memory that it points to, and lives as long as somebody holds a

@@ -1,8 +1,10 @@
 /* Worker threads that go round their clients and sleep when a whole round had nothing to do. A wake that comes during
  * the round is not lost: it moves `calls`, which a worker compares before it sleeps. */
 #include "base/pool.h"
+#include "base/number.h"
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 enum { MOST_WORKERS = 256, TURN = 16 /* pieces for one client before the next one's turn */ };
@@ -29,8 +31,9 @@ static _Thread_local bool in_loop; /* this thread runs a piece of hr__parallel_f
 static int default_workers(void)
 {
     const char *text = getenv("HEADRACE_THREADS");
-    if (text && *text) return atoi(text);
-    return (int)uv_available_parallelism() - 1;
+    int32_t workers;
+    const bool given = text && hr__parse_int32(text, strlen(text), HR__NUMBER_DEFAULT, &workers) == HR__PARSED;
+    return given ? workers : (int)uv_available_parallelism() - 1;
 }
 
 static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MOST_WORKERS ? MOST_WORKERS : workers; }

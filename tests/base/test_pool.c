@@ -2,13 +2,17 @@
 #include "base/pool.h"
 #include "tests/testing.h"
 #include <limits.h>
+#include <stdlib.h>
 #include <uv.h>
 
 enum { PIECES = 500 };
 
+/* Before anything has asked for the pool, which looks at the environment once. */
 static int set_threads(void **state)
 {
     (void)state;
+    setenv("HEADRACE_THREADS", "all of them", 1);
+    if (hr_threads() != (int)uv_available_parallelism() - 1) return -1;
     hr_set_threads(4);
     return 0;
 }
