@@ -412,7 +412,8 @@ typedef struct hr_csv_opts {
     int na_value_count;
     bool quoted_never_missing;  /* "" is an empty string, or a list of one, "NA" is NA; default: missing all the same */
     bool strings_never_missing; /* an empty field of a string column is the empty string, NA is NA */
-    const char *const *true_values;  /* of bool columns; default: true and 1, in any case. Given: these, exactly */
+    /* Of bool columns; default: true and 1, in any case. Given: these, exactly, but for white space around them. */
+    const char *const *true_values;
     const char *const *false_values; /* default: false and 0 */
     int true_value_count, false_value_count;
     bool check_utf8; /* a string that is no UTF-8 is an error that names the place of the byte; default: any bytes */
