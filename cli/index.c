@@ -155,7 +155,7 @@ const command command_index = {
             "that\n"
             "has changed since is noticed by its size, its time of change, and the bytes at sampled headers. A FILE "
             "may be a\n"
-            "pattern in quotes.",
+            "pattern in quotes; patterns of all commands pass over the indexes beside their files.",
     .examples = "  headrace index 'data/train-*.tfrecord'\n"
                 "  headrace index data/*.tfrecord --check\n"
                 "  headrace index data/*.tfrecord --text\n",

@@ -59,6 +59,24 @@ it_says_why_an_index_is_not_valid() {
     refused 1 "out/data-00000-of-00002.tfrecord.hridx: cannot be opened"
 }
 
+it_is_no_file_of_a_pattern() {
+    shards --index
+    headrace index out/*.tfrecord --text
+    ends_with 0
+    headrace count 'out/*'
+    ends_with 0
+    prints "3 total"
+    headrace grep row 'out/data-*' --count
+    [ "$out" = 3 ] || fail "the records of two files"
+    headrace merge 'out/data-*' all.tfrecord
+    ends_with 0
+    headrace count out/data-00000-of-00002.tfrecord.hridx
+    refused 1 "is no TFRecord file"
+    rm out/data-00000-of-00002.tfrecord
+    headrace count 'out/*' # an index that lost its file is told
+    ends_with 1
+}
+
 it_writes_the_text_form() {
     shards
     headrace index out/*.tfrecord --text
