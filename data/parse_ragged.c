@@ -151,20 +151,28 @@ static void add_split(level *v, int64_t value)
     v->splits[v->made++] = (int32_t)value;
 }
 
+/* `value` behind `from`; what is too far for a split is one that no row may have. */
+static int64_t moved(int64_t from, int64_t value)
+{
+    const bool near =
+        value >= INT32_MIN && value <= INT32_MAX && from + value >= INT32_MIN && from + value <= INT32_MAX;
+    return near ? from + value : INT32_MIN;
+}
+
 /* row_limits and row_splits without their first: what ends a row begins the next one. */
 static void join_limits(level *v, int64_t row, int64_t *end)
 {
     list l = list_of(v, row);
     for (int64_t i = v->p->kind == HR_ROW_SPLITS; i < l.count; i++) {
         add_split(v, *end);
-        *end = v->units[row] + l.value[i];
+        *end = moved(v->units[row], l.value[i]);
     }
 }
 
 static void join_starts(level *v, int64_t row, int64_t *end)
 {
     list l = list_of(v, row);
-    for (int64_t i = 0; i < l.count; i++) add_split(v, v->units[row] + l.value[i]);
+    for (int64_t i = 0; i < l.count; i++) add_split(v, moved(v->units[row], l.value[i]));
     *end = v->units[v->stop];
 }
 
@@ -173,7 +181,7 @@ static void join_lengths(level *v, int64_t row, int64_t *end)
     list l = list_of(v, row);
     for (int64_t i = 0; i < l.count; i++) {
         add_split(v, *end);
-        *end += l.value[i];
+        *end = moved(*end, l.value[i]);
     }
 }
 

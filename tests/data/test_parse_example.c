@@ -284,6 +284,27 @@ static void one_record_is_divided_as_tensorflow_does(void **state)
         for (int validate = 0; validate < 2; validate++) is_divided(&cases[i], validate);
 }
 
+static void numbers_too_large_for_splits_are_refused(void **state)
+{
+    (void)state;
+    static const divided far[] = {{HR_ROW_LENGTHS, 3, {1, INT64_MAX, 2}, 3, 0, {0}},
+                                  {HR_ROW_LIMITS, 3, {(INT64_C(1) << 32) + 1, 3}, 2, 0, {0}},
+                                  {HR_ROW_STARTS, 3, {0, INT64_MIN}, 2, 0, {0}}};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        const hr_partition p[] = {{far[i].kind, "p", 0}};
+        const hr_element *e;
+        write_divided(&far[i]);
+        hr_iterator *it = hr_iterate(hr_parse_example(
+            hr_batch(hr_tfrecord("part.tfrecord"), 1),
+            HR_PARSE_SPEC(
+                {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64, .partitions = p, .partition_count = 1}),
+            .tf_compat = true));
+        assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+        assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+        hr_iterator_free(it);
+    }
+}
+
 /* Of a batch TensorFlow lets pass what it is not asked to validate: a value in front of the first row, row ids that go down. */
 static void a_batch_is_validated_where_that_is_asked_for(void **state)
 {
@@ -526,6 +547,7 @@ int main(void)
         cmocka_unit_test(batches_behind_a_bad_partition_are_not_waited_for),
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
         cmocka_unit_test(a_batch_is_validated_where_that_is_asked_for),
+        cmocka_unit_test(numbers_too_large_for_splits_are_refused),
         cmocka_unit_test(a_policy_leaves_out_whole_batches_in_tf_compat),
         cmocka_unit_test(a_row_that_is_left_out_takes_its_values_with_it),
         cmocka_unit_test(partition_divides_values_of_one_byte),
