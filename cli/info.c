@@ -46,16 +46,28 @@ static feature_seen *feature_of(file_seen *s, hr_view key)
     return &s->feature[s->features++];
 }
 
+static void note_values(feature_seen *f, const hr_tensor *t)
+{
+    if (t->dtype == HR_INVALID_DTYPE) return;
+    f->mixed |= f->dtype != HR_INVALID_DTYPE && f->dtype != t->dtype;
+    f->dtype = t->dtype;
+    f->values += t->count;
+}
+
+/* Of a feature list all steps' values together. */
 static void note_features(file_seen *s, const hr_example_contents *contents)
 {
     for (int64_t i = 0; i < contents->features; i++) {
         feature_seen *f = feature_of(s, contents->feature[i].key);
-        const hr_tensor *t = &contents->feature[i].values;
-        if (!f || t->dtype == HR_INVALID_DTYPE) continue;
-        f->mixed |= f->records > 0 && f->dtype != t->dtype;
-        f->dtype = t->dtype;
+        if (!f || contents->feature[i].values.dtype == HR_INVALID_DTYPE) continue;
+        note_values(f, &contents->feature[i].values);
         f->records++;
-        f->values += t->count;
+    }
+    for (int64_t i = 0; i < contents->lists; i++) {
+        const hr_example_list *list = &contents->list[i];
+        feature_seen *f = feature_of(s, list->key);
+        for (int64_t step = 0; f && step < list->steps; step++) note_values(f, &list->step[step]);
+        if (f) f->records++;
     }
 }
 

@@ -20,6 +20,18 @@ it_says_what_is_in_a_file() {
     prints "compression: none of 2 files, LZ4 of 1 file"
 }
 
+it_names_the_feature_lists_of_sequence_examples() {
+    printf '%s\n' '{"context": {"id": 7}, "feature_lists": {"words": [["a", "b"], "c"], "none": []}}' >said.jsonl
+    headrace convert said.jsonl -o said.tfrecord
+    headrace info --json said.tfrecord
+    ends_with 0
+    prints '{"name":"id","type":"int64","records":1,"values":1}'
+    prints '{"name":"words","type":"string","records":1,"values":3}'
+    prints '{"name":"none","type":"'
+    headrace info said.tfrecord
+    prints "words                    string                1              3"
+}
+
 it_gives_json_whatever_bytes_the_values_are() {
     people
     printf '4,0,1,\xff\xfe\n5,0,1,"a\tb\xc3\xa9"\n' >>people.csv
