@@ -143,9 +143,11 @@ static hr_status check_partitions(const unit *u, const hr__parse_output *o, int6
     for (int i = 0; i < o->partitions; i++) {
         const int slot = o->partition[i].slot;
         if (slot < 0 || steps_of(u, slot, row) == steps_of(u, o->slot, row)) continue;
-        return hr_fail(err, HR_INVALID_ARGUMENT, "example.partition",
-                       "feature list '%.60s': expected partitions of %lld rows, as the list has, found %lld", o->name,
-                       (long long)steps_of(u, o->slot, row), (long long)steps_of(u, slot, row));
+        hr_fail(err, HR_INVALID_ARGUMENT, "example.partition",
+                "feature list '%.60s': expected partitions of %lld rows, as the list has, found %lld", o->name,
+                (long long)steps_of(u, o->slot, row), (long long)steps_of(u, slot, row));
+        snprintf(err->feature, sizeof err->feature, "%s", o->name);
+        return HR_INVALID_ARGUMENT;
     }
     return HR_OK;
 }

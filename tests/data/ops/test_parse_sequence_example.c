@@ -169,6 +169,26 @@ static void a_ragged_list_has_steps_and_then_values(void **state)
     hr_iterator_free(it);
 }
 
+static void a_partition_without_the_steps_of_its_list_names_file_and_feature(void **state)
+{
+    (void)state;
+    static run got;
+    static const hr_partition lengths[] = {{HR_ROW_LENGTHS, "absent", 0}};
+    run_all(&got,
+            hr_parse_sequence_example(records(), NULL,
+                                      HR_PARSE_SPEC({.key = "pairs",
+                                                     .kind = HR_RAGGED_FEATURE,
+                                                     .dtype = HR_INT64,
+                                                     .partitions = lengths,
+                                                     .partition_count = 1})),
+            (way){0});
+    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_string_equal(got.error.kind, "example.partition");
+    assert_string_equal(got.error.feature, "pairs");
+    assert_string_equal(got.error.file, "sequences.tfrecord");
+    assert_int_equal(got.error.record, 1);
+}
+
 /* No splits of no values: TensorFlow wants the 0 that they begin with. */
 static void no_splits_in_a_context_are_none_but_in_tf_compat(void **state)
 {
@@ -263,6 +283,7 @@ int main(void)
         cmocka_unit_test(parse_sequence_example_gives_what_was_written),
         cmocka_unit_test(a_batch_of_sequences_is_padded_to_its_longest),
         cmocka_unit_test(a_ragged_list_has_steps_and_then_values),
+        cmocka_unit_test(a_partition_without_the_steps_of_its_list_names_file_and_feature),
         cmocka_unit_test(no_splits_in_a_context_are_none_but_in_tf_compat),
         cmocka_unit_test(a_required_list_that_is_missing_names_file_and_feature),
         cmocka_unit_test(a_step_of_another_size_than_the_shape_is_refused),
