@@ -96,10 +96,9 @@ const command command_bench = {
     .arguments = "FILE.yaml",
     .summary = "measures an input by itself: of a training, or a pipeline in a file",
     .text =
-        "Runs the pipeline that `headrace train` would be fed by (list_files, interleave, shuffle_and_repeat, batch,\n"
-        "parse_example, prefetch), and nothing else: what the training could reach at best.\n"
-        "With --pipeline, or if the file has no training: its section pipeline:, a list of operators from the files "
-        "up.",
+        "Runs the pipeline that `headrace train` would be fed by (list_files, interleave, shuffle_and_repeat, batch, "
+        "parse_example, prefetch), and nothing else: what the training could reach at best. With --pipeline, or if "
+        "the file has no training: its section pipeline:, a list of operators from the files up.",
     .examples = "  headrace bench flights.yaml --data data --explain\n"
                 "  headrace bench flights.yaml -d data -n 1000 --json\n"
                 "  headrace bench --pipeline flights.yaml -d data\n",

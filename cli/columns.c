@@ -20,9 +20,8 @@ const command command_columns = {
     .arguments = "FILE",
     .summary = "checks the columns of a config file and prints them",
     .text = "Reads the sections schema: and columns: of FILE, makes every column (which reads vocabulary files), and "
-            "prints\n"
-            "both sections again: without comments, every column on a line of its own with the options that are not\n"
-            "default. What it prints reads back to equal columns. A mistake is named with its line and column.",
+            "prints both sections again: without comments, every column on a line of its own with the options that are "
+            "not default. What it prints reads back to equal columns. A mistake is named with its line and column.",
     .examples = "  headrace columns flights.yaml\n",
     .least_arguments = 1,
     .most_arguments = 1,

@@ -124,8 +124,8 @@ const command command_completion = {
     .arguments = "bash",
     .summary = "prints a script that completes this command's words",
     .text = "Prints a script for bash that completes commands, flags, their values, and names of files. An installed "
-            "headrace has it\n"
-            "where bash-completion looks for it; any other can be completed by the line of the example in ~/.bashrc.",
+            "headrace has it where bash-completion looks for it; any other can be completed by the line of the example "
+            "in ~/.bashrc.",
     .examples = "  source <(headrace completion bash)\n",
     .least_arguments = 1,
     .most_arguments = 1,

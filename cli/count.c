@@ -128,10 +128,8 @@ const command command_count = {
     .summary = "counts the records of files",
     .text =
         "Prints how many records each file holds, and their sum: by FILE.hridx where `headrace index` has written "
-        "one that\n"
-        "is still valid, else by a pass over the records' lengths, several files at a time; rows of CSV and JSON by "
-        "a pass\n"
-        "over the text. What is in them is not looked at: `headrace verify` does that.\n" SURVEY_TEXT,
+        "one that is still valid, else by a pass over the records' lengths, several files at a time; rows of CSV and "
+        "JSON by a pass over the text. What is in them is not looked at: `headrace verify` does that." SURVEY_TEXT,
     .examples = "  headrace count 'data/train-*'\n"
                 "  headrace count data/*.tfrecord.gz --json\n"
                 "  headrace count people.csv --comment '#'\n",

@@ -173,8 +173,8 @@ const command command_evaluate = {
     .name = "evaluate",
     .arguments = "FILE.yaml",
     .summary = "measures a trained model on other rows",
-    .text = "Evaluates the latest checkpoint on the file's eval_files: accuracy (threshold 0.5), the areas under both\n"
-            "curves, log loss, exactly, from the probabilities of all rows. The estimator's own metrics go to\n"
+    .text = "Evaluates the latest checkpoint on the file's eval_files: accuracy (threshold 0.5), the areas under both "
+            "curves, log loss, exactly, from the probabilities of all rows. The estimator's own metrics go to "
             "MODEL_DIR/eval for TensorBoard.",
     .examples =
         "  headrace evaluate flights.yaml --data data --model-dir data/model\n"

@@ -22,10 +22,10 @@ const command command_explain = {
     .arguments = "FILE.yaml",
     .summary = "shows the stages of an input, without running it",
     .text =
-        "Prints the stages that the pipeline is cut into, from the one that gives batches down to the files: which\n"
-        "operators each has, what it gives, and what is done in another place than it was written. Opens no data.\n"
-        "A file may have a section pipeline: instead of a training, or beside it (--pipeline).\n"
-        "`headrace bench --explain` says what each stage did, and which one is the bottleneck.",
+        "Prints the stages that the pipeline is cut into, from the one that gives batches down to the files: which "
+        "operators each has, what it gives, and what is done in another place than it was written. Opens no data. A "
+        "file may have a section pipeline: instead of a training, or beside it (--pipeline). `headrace bench "
+        "--explain` says what each stage did, and which one is the bottleneck.",
     .examples = "  headrace explain flights.yaml\n"
                 "  headrace explain --pipeline flights.yaml\n",
     .flags = flags,

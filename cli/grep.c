@@ -119,16 +119,12 @@ const command command_grep = {
     .arguments = "CONDITION FILE...",
     .summary = "finds records by their features",
     .text =
-        "A CONDITION is FEATURE=VALUE, FEATURE!=VALUE, FEATURE<VALUE (and <=, >, >=), FEATURE=FROM..TO, FEATURE~REGEX\n"
-        "(an extended regular expression, found in a string), FEATURE (it is there) or !FEATURE (it is not). One "
-        "value\n"
-        "of a feature that fits is enough; numbers are compared as numbers, strings by their bytes. FEATURE!=VALUE "
-        "also "
-        "holds where there is no such feature; a backslash in front of one of =!<>~ makes it a part of the name. "
-        "Records are shown as show does, or "
-        "written\n"
-        "with --output. Without --schema all rows of a CSV are read before, for their types, whatever --lines "
-        "says.\n" SURVEY_TEXT,
+        "A CONDITION is FEATURE=VALUE, FEATURE!=VALUE, FEATURE<VALUE (and <=, >, >=), FEATURE=FROM..TO, "
+        "FEATURE~REGEX (an extended regular expression, found in a string), FEATURE (it is there) or !FEATURE (it is "
+        "not). One value of a feature that fits is enough; numbers are compared as numbers, strings by their bytes. "
+        "FEATURE!=VALUE also holds where there is no such feature; a backslash in front of one of =!<>~ makes it a "
+        "part of the name. Records are shown as show does, or written with --output. Without --schema all rows of a "
+        "CSV are read before, for their types, whatever --lines says." SURVEY_TEXT,
     .examples = "  headrace grep 'tailnum~^N14' 'data/train-*' -f tailnum,dest\n"
                 "  headrace grep 'temp=80..90' 'data/*' -e late=1 --count\n"
                 "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n"

@@ -9,8 +9,9 @@ const command command_head = {
     .name = "head",
     .arguments = "FILE...",
     .summary = "shows the first records of files as JSON lines",
-    .text = "Shows the first Examples or SequenceExamples, one a line; rows of CSV and JSON as convert makes Examples "
-            "of them.\n" SHOW_TEXT,
+    .text =
+        "Shows the first Examples or SequenceExamples, one a line; rows of CSV and JSON as convert makes Examples of "
+        "them. " SHOW_TEXT,
     .examples = "  headrace head -n 3 data/train-00000-of-00008.tfrecord\n"
                 "  headrace head -n 100 'data/train-*' | jq .tailnum\n",
     .flags = flags,

@@ -259,8 +259,8 @@ const command command_info = {
     .arguments = "FILE...",
     .summary = "says what is in TFRecord files: records, bytes, features",
     .text =
-        "Reads every record of the files, verifies both checksums of each, and counts records, bytes and features.\n"
-        "A FILE may be a pattern in quotes; - is standard input. Of CSV and JSON, `headrace stats` says what is in "
+        "Reads every record of the files, verifies both checksums of each, and counts records, bytes and features. A "
+        "FILE may be a pattern in quotes; - is standard input. Of CSV and JSON, `headrace stats` says what is in "
         "them.",
     .examples = "  headrace info 'data/train-*.tfrecord'\n"
                 "  headrace info --json clicks.tfrecord.gz\n"

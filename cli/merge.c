@@ -24,8 +24,8 @@ const command command_merge = {
     .arguments = "FILE... OUT",
     .summary = "joins TFRecord files into one, or into other shards",
     .text =
-        "Writes the records of all files, in their order, to OUT. Each file may have a compression of its own; every\n"
-        "checksum is verified.\n\n" RECORDS_TEXT,
+        "Writes the records of all files, in their order, to OUT. Each file may have a compression of its own; every "
+        "checksum is verified." RECORDS_TEXT,
     .examples = "  headrace merge monday.tfrecord tuesday.tfrecord.gz week.tfrecord\n"
                 "  headrace merge 'data/train-*' data/all --shards 16\n"
                 "  headrace merge 'logs/*.gz' logs/part --max-shard-bytes 256M --compression GZIP\n",

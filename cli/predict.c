@@ -59,9 +59,8 @@ const command command_predict = {
     .name = "predict",
     .arguments = "FILE.yaml",
     .summary = "prints a trained model's probability for each row",
-    .text =
-        "Prints the probability of class 1 for each record of the file's eval_files, one a line, in a fixed order:\n"
-        "the files are interleaved as in evaluate. The latest checkpoint is asked.",
+    .text = "Prints the probability of class 1 for each record of the file's eval_files, one a line, in a fixed order: "
+            "the files are interleaved as in evaluate. The latest checkpoint is asked.",
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n",
     .flags = flags,
     .least_arguments = 1,

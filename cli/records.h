@@ -14,10 +14,10 @@
 
 /* For the text of their help. */
 #define RECORDS_TEXT                                                                                                   \
-    "An output with an extension is one file, out.tfrecord or out.tfrecord.gz. With --shards or --max-shard-bytes,\n"  \
-    "or without an extension, it is the beginning of names: out-00000-of-00004.tfrecord. What is written appears\n"    \
-    "whole at the end, or not at all, and takes the place of a file of that name. A FILE may be a pattern in quotes; " \
-    "- is standard input."
+    "\n\nAn output with an extension is one file, out.tfrecord or out.tfrecord.gz. With --shards or "                  \
+    "--max-shard-bytes, or without an extension, it is the beginning of names: out-00000-of-00004.tfrecord. What "     \
+    "is written appears whole at the end, or not at all, and takes the place of a file of that name. A FILE may "      \
+    "be a pattern in quotes; - is standard input."
 
 typedef struct records_run {
     hr_file_list files;

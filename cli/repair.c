@@ -85,11 +85,10 @@ const command command_repair = {
     .name = "repair",
     .arguments = "FILE [OUT]",
     .summary = "saves the good records of a damaged TFRecord file",
-    .text = "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and "
-            "why. Behind\n"
-            "a broken length it looks for the next sound record; behind a damaged gzip member, for the next member. "
-            "OUT appears\n"
-            "when it is whole. With --in-place FILE itself is replaced then, if anything was damaged.",
+    .text =
+        "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and why. "
+        "Behind a broken length it looks for the next sound record; behind a damaged gzip member, for the next "
+        "member. OUT appears when it is whole. With --in-place FILE itself is replaced then, if anything was damaged.",
     .examples = "  headrace repair broken.tfrecord good.tfrecord\n"
                 "  headrace repair --in-place --quarantine lost.jsonl train-00003.tfrecord.gz\n",
     .flags = flags,

@@ -47,9 +47,9 @@ const command command_schema_check = {
     .arguments = "FILE...",
     .summary = "holds every record against a schema",
     .text =
-        "Says the record and the field of each deviation: values of another type than the schema's, features that it\n"
-        "does not name (each once), fields that no record has. A value that is missing is none. Exit code 1 if there\n"
-        "are any.\n" SURVEY_TEXT,
+        "Says the record and the field of each deviation: values of another type than the schema's, features that it "
+        "does not name (each once), fields that no record has. A value that is missing is none. Exit code 1 if there "
+        "are any." SURVEY_TEXT,
     .examples = "  headrace schema check --schema flights.yaml 'data/train-*.tfrecord'\n"
                 "  headrace schema check -s flights.yaml flights.csv.gz\n",
     .flags = flags,

@@ -29,10 +29,10 @@ const command command_schema_diff = {
     .name = "schema diff",
     .arguments = "A B",
     .summary = "says what differs between two schemas or files",
-    .text = "A and B are schemas (.yaml, .yml) or data, whose schema is then inferred. A line for each difference:\n"
-            "\"- float age\" is only in A, \"+ int64 age\" only in B, \"~ age: float, int64\" in both. Exit code 1 if "
-            "there\n"
-            "are any.\n" SURVEY_TEXT,
+    .text =
+        "A and B are schemas (.yaml, .yml) or data, whose schema is then inferred. A line for each difference: \"- "
+        "float age\" is only in A, \"+ int64 age\" only in B, \"~ age: float, int64\" in both. Exit code 1 if there "
+        "are any." SURVEY_TEXT,
     .examples = "  headrace schema diff flights.yaml flights-2024.csv\n"
                 "  headrace schema diff 'monday/*.tfrecord' 'tuesday/*.tfrecord'\n",
     .flags = flags,

@@ -10,7 +10,7 @@ const command command_show = {
     .arguments = "FILE...",
     .summary = "shows the records of files as JSON lines",
     .text = "Shows Examples and SequenceExamples, one a line; rows of CSV and JSON as convert makes Examples of "
-            "them.\n" SHOW_TEXT,
+            "them. " SHOW_TEXT,
     .examples = "  headrace show data/train-00000-of-00008.tfrecord | jq .tailnum\n"
                 "  headrace show -n 3 --features age,words 'data/train-*'\n"
                 "  headrace show people.tfrecord > people.jsonl\n"

@@ -39,9 +39,9 @@ const command command_shuffle = {
     .arguments = "FILE...",
     .summary = "writes the records of TFRecord files in a random order",
     .text =
-        "Draws one of all orders of all records of all files, each as likely as any other, whatever the memory: what\n"
-        "does not fit goes through a temporary file as large as the records. The order follows from the records and\n"
-        "the seed alone.\n\n" RECORDS_TEXT,
+        "Draws one of all orders of all records of all files, each as likely as any other, whatever the memory: what "
+        "does not fit goes through a temporary file as large as the records. The order follows from the records and "
+        "the seed alone." RECORDS_TEXT,
     .examples = "  headrace shuffle 'data/train-*' --output mixed/train --shards 16 --seed 7\n"
                 "  headrace shuffle clicks.tfrecord -o mixed.tfrecord --memory 2G --temp /scratch\n",
     .flags = flags,

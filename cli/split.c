@@ -95,10 +95,10 @@ const command command_split = {
     .arguments = "FILE...",
     .summary = "deals records out to parts, as train and test",
     .text =
-        "Deals the records out by a hash of their bytes and the seed: equal records stay together, records that come\n"
-        "later change nothing for those before, and the sizes are near the shares. With --by the hash is of one\n"
-        "feature's value, so that all records of, say, one user are in one part. With --exact each part gets its\n"
-        "share to the record, drawn by chance. Within a part records keep their order.\n\n" RECORDS_TEXT,
+        "Deals the records out by a hash of their bytes and the seed: equal records stay together, records that come "
+        "later change nothing for those before, and the sizes are near the shares. With --by the hash is of one "
+        "feature's value, so that all records of, say, one user are in one part. With --exact each part gets its "
+        "share to the record, drawn by chance. Within a part records keep their order." RECORDS_TEXT,
     .examples =
         "  headrace split 'data/*.tfrecord' --shares 0.8,0.2 --output train,test\n"
         "  headrace split clicks.tfrecord --shares 0.9,0.05,0.05 -o train.tfrecord,eval.tfrecord,test.tfrecord\n"

@@ -212,13 +212,10 @@ const command command_stats = {
     .name = "stats",
     .arguments = "FILE...",
     .summary = "says what the features hold: ranges, means, quantiles, distinct values",
-    .text =
-        "Looks at every record once. Counts and ranges are exact, means and standard deviations to the last digits of "
-        "a "
-        "double, quantiles within 0.4 %;\n"
-        "~ in front of a number of distinct values means within some percent. The figures are the same for any number\n"
-        "of threads. --columns prints the columns: section with the constants that normalize each "
-        "feature.\n" SURVEY_TEXT,
+    .text = "Looks at every record once. Counts and ranges are exact, means and standard deviations to the last digits "
+            "of a double, quantiles within 0.4 %; ~ in front of a number of distinct values means within some percent. "
+            "The figures are the same for any number of threads. --columns prints the columns: section with the "
+            "constants that normalize each feature." SURVEY_TEXT,
     .examples = "  headrace stats 'data/train-*.tfrecord'\n"
                 "  headrace stats flights.csv.gz --columns mean_std >> flights.yaml\n"
                 "  headrace stats --json clicks.jsonl | jq '.features[] | {feature, distinct}'\n",

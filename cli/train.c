@@ -191,9 +191,10 @@ const command command_train = {
     .arguments = "FILE.yaml",
     .summary = "trains a model on TFRecords",
     .text =
-        "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for\n"
-        "TensorBoard) go to the model directory. Ctrl-C stops after the step with a checkpoint, which holds the place\n"
-        "in the input as well: the same command goes on as if nothing had happened. A training that has ended says so.",
+        "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for "
+        "TensorBoard) go to the model directory. Ctrl-C stops after the step with a checkpoint, which holds the "
+        "place in the input as well: the same command goes on as if nothing had happened. A training that has ended "
+        "says so.",
     .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
                 "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n",
     .flags = flags,

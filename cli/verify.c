@@ -183,12 +183,11 @@ const command command_verify = {
     .summary = "finds all that is damaged in files",
     .text =
         "Reads every byte of the files and verifies every checksum. Behind damage it goes on with the next sound "
-        "record,\n"
-        "so that all of it is found: each with file, record, offset and what is wrong. What seems to be damaged is "
-        "read\n"
-        "once more, and only counted if it is right then. Rows of CSV must have the fields of the header, each as the\n"
-        "schema says if one is given; of JSON the first mistake is told. Exit code 1 if anything is damaged; headrace\n"
-        "repair saves the rest of TFRecords. With --schema, a file whose name says nothing is CSV.\n" SURVEY_TEXT,
+        "record, so that all of it is found: each with file, record, offset and what is wrong. What seems to be "
+        "damaged is read once more, and only counted if it is right then. Rows of CSV must have the fields of the "
+        "header, each as the schema says if one is given; of JSON the first mistake is told. Exit code 1 if anything "
+        "is damaged; headrace repair saves the rest of TFRecords. With --schema, a file whose name says nothing is "
+        "CSV." SURVEY_TEXT,
     .examples = "  headrace verify 'data/train-*.tfrecord'\n"
                 "  headrace verify --json clicks.tfrecord.gz | jq .offset\n"
                 "  headrace verify --schema flights.yaml flights.csv.gz\n"

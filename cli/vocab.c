@@ -105,11 +105,10 @@ const command command_vocab = {
     .name = "vocab",
     .arguments = "FILE...",
     .summary = "counts the words of a feature, for a vocabulary file",
-    .text = "Counts every value of the feature and gives the words by falling counts, those of one count by their "
-            "bytes: what\n"
-            "vocabulary_file: of a config file, and categorical_column_with_vocabulary_file, read. A word that no line "
-            "can\n"
-            "hold (empty, or with a line end) is refused; --json shows it.\n" SURVEY_TEXT,
+    .text =
+        "Counts every value of the feature and gives the words by falling counts, those of one count by their bytes: "
+        "what vocabulary_file: of a config file, and categorical_column_with_vocabulary_file, read. A word that no "
+        "line can hold (empty, or with a line end) is refused; --json shows it." SURVEY_TEXT,
     .examples = "  headrace vocab 'data/train-*' --feature tailnum --min-count 10 -o tailnum.txt\n"
                 "  headrace vocab clicks.jsonl -f words -k 20 --counts\n",
     .flags = flags,
