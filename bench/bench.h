@@ -1,5 +1,5 @@
-/* What a work is: something that is done over and over, and timed. What exactly each must do, and when its clock starts and
- * stops: bench/peers/README.md, "Contract". */
+/* What a work is: something that is done over and over, and timed. What exactly each must do, and when its clock starts
+ * and stops: bench/peers/README.md, "Contract". */
 #ifndef BENCH_H
 #define BENCH_H
 

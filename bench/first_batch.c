@@ -1,5 +1,5 @@
-/* headrace_bench_start DIR: the child of the work `start`, a program with a pipeline and nothing else: it reads the first
- * batch's label, and writes on its standard output when that was and what it took. */
+/* headrace_bench_start DIR: the child of the work `start`, a program with a pipeline and nothing else: it reads the
+ * first batch's label, and writes on its standard output when that was and what it took. */
 #include "bench/first_batch.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* headrace_bench DIR [WORK...]: one JSON line a work: best and median of its passes, after one to warm up. Works with two
- * thread counts run them in alternating rounds, each thread on a processor of its own. */
+/* headrace_bench DIR [WORK...]: one JSON line a work: best and median of its passes, after one to warm up. Works with
+ * two thread counts run them in alternating rounds, each thread on a processor of its own. */
 #include "base/pool.h"
 #include "bench/bench.h"
 #include <dirent.h>

@@ -72,7 +72,8 @@ static void print_case_of_command(const command *c)
            kind == VALUE_WORD ? c->arguments : "");
 }
 
-/* The words that may stand behind a group's, or in the first place; those of one group follow each other in the list. */
+/* The words that may stand behind a group's, or in the first place; those of one group follow each other in the
+ * list. */
 static void print_case_of_group(const char *group)
 {
     const size_t skip = group ? strlen(group) + 1 : 0;

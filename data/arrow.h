@@ -1,5 +1,6 @@
-/* Arrow's C data interface, as its specification fixes it: how libraries of one process hand arrays to each other. Whoever
- * has the structs from another library need not include this. hr_from_arrow and hr_from_arrow_stream (sources.h) read them. */
+/* Arrow's C data interface, as its specification fixes it: how libraries of one process hand arrays to each other.
+ * Whoever has the structs from another library need not include this. hr_from_arrow and hr_from_arrow_stream
+ * (sources.h) read them. */
 #ifndef HR_ARROW_H
 #define HR_ARROW_H
 
@@ -56,7 +57,8 @@ struct ArrowArray {
 extern "C" {
 #endif
 
-/* Arrays of one schema, one after the other. Functions give 0 or an errno; an array whose `release` is NULL is the end. */
+/* Arrays of one schema, one after the other. Functions give 0 or an errno; an array whose `release` is NULL is the
+ * end. */
 struct ArrowArrayStream {
     int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
     int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);

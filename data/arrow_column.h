@@ -1,5 +1,6 @@
-/* One leaf of an Arrow struct array, made out: what its schema says of it, and where the values of a row lie in an array of
- * that schema. Borrows the arrays. An entry is a value as the row lists it; with a dictionary it is a code for a value. */
+/* One leaf of an Arrow struct array, made out: what its schema says of it, and where the values of a row lie in an
+ * array of that schema. Borrows the arrays. An entry is a value as the row lists it; with a dictionary it is a code for
+ * a value. */
 #ifndef HR_ARROW_COLUMN_H
 #define HR_ARROW_COLUMN_H
 
@@ -47,7 +48,8 @@ typedef struct hr__arrow_type {
     hr__arrow_values codes; /* codes for them are what rows list */
 } hr__arrow_type;
 
-/* The type of `schema`; *out has name, path and depth already, and borrows. HR_INVALID_ARGUMENT: one that is not read. */
+/* The type of `schema`; *out has name, path and depth already, and borrows. HR_INVALID_ARGUMENT: one that is not
+ * read. */
 hr_status hr__arrow_type_of(const struct ArrowSchema *schema, hr__arrow_type *out, hr_error *err);
 /* Values of a type can become `dtype`, if they fit. */
 bool hr__arrow_converts(const hr__arrow_type *type, hr_dtype dtype);

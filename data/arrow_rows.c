@@ -1,4 +1,5 @@
-/* See arrow_rows.h. The bytes of strings are copied, too, since arrays do not promise readable bytes behind their end. */
+/* See arrow_rows.h. The bytes of strings are copied, too, since arrays do not promise readable bytes behind their
+ * end. */
 #include "data/arrow_rows.h"
 #include <inttypes.h>
 #include <stdarg.h>

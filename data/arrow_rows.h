@@ -25,7 +25,8 @@ typedef struct hr__arrow_table {
     bool lists;
 } hr__arrow_table;
 
-/* Makes the components of t->schema, by `spec` (NULL: all leaves as they are). Whatever happens, hr__arrow_table_clear. */
+/* Makes the components of t->schema, by `spec` (NULL: all leaves as they are). Whatever happens,
+ * hr__arrow_table_clear. */
 hr_status hr__arrow_table_open(hr__arrow_table *t, const hr_parse_spec *spec, const char *label, hr_error *err);
 void hr__arrow_table_clear(hr__arrow_table *t); /* releases the schema, too */
 hr_status hr__arrow_table_fields(const hr__arrow_table *t, hr_schema_builder *out, hr_error *err);

@@ -1,5 +1,5 @@
-/* Which components come out of Arrow struct arrays: see arrow_rows.h. A struct among the children gives those of its own, by
- * names with a slash. */
+/* Which components come out of Arrow struct arrays: see arrow_rows.h. A struct among the children gives those of its
+ * own, by names with a slash. */
 #include "data/arrow_rows.h"
 #include <inttypes.h>
 #include <stdio.h>

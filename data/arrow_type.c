@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Formats, or with a colon at the end what they begin with: a time zone or a size follows. Dates, times and durations are
- * integers of their unit. */
+/* Formats, or with a colon at the end what they begin with: a time zone or a size follows. Dates, times and durations
+ * are integers of their unit. */
 static const struct {
     const char *format;
     hr__arrow_form form;

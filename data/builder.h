@@ -23,8 +23,8 @@ struct hr_call {
     hr_error err;
 };
 
-/* Refuses a schema whose rows a function cannot make: each component is of known shape, or varies in its first dimension
- * alone. `name` and `kind` begin and name the error. */
+/* Refuses a schema whose rows a function cannot make: each component is of known shape, or varies in its first
+ * dimension alone. `name` and `kind` begin and name the error. */
 hr_status hr__builder_check(const char *name, const char *kind, const hr_schema *made, hr_error *err);
 
 /* Replaces the components of `out` by those of `made`. */

@@ -1,5 +1,6 @@
-/* A source of rows that follow each other in the bytes of files: where it stands, which file is open. What cuts the bytes
- * into rows is the operator's own. Its state begins with a byte_source, of which BYTE_SOURCE_SAVED numbers are saved. */
+/* A source of rows that follow each other in the bytes of files: where it stands, which file is open. What cuts the
+ * bytes into rows is the operator's own. Its state begins with a byte_source, of which BYTE_SOURCE_SAVED numbers are
+ * saved. */
 #ifndef HR_BYTE_SOURCE_H
 #define HR_BYTE_SOURCE_H
 
@@ -31,8 +32,8 @@ hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, con
 hr_status hr__byte_source_load(const byte_source *s, const byte_source_spec *spec, const char *op, hr_error *err);
 void hr__byte_source_close(byte_source *s);
 
-/* Opens the file at hand where the next row is, unless it is open. HR_END: there is none. What cannot be read twice, such
- * as a pipe, is refused where it would have to be. */
+/* Opens the file at hand where the next row is, unless it is open. HR_END: there is none. What cannot be read twice,
+ * such as a pipe, is refused where it would have to be. */
 hr_status hr__byte_source_file(byte_source *s, const byte_source_spec *spec, const char *op, hr_plan *p, hr_error *err);
 void hr__byte_source_next(byte_source *s); /* to the beginning of the next file */
 /* Bytes of the file behind the row that begins at s->offset are used up. */

@@ -1,5 +1,5 @@
-/* What of a CSV format makes other rows of the same file: a saved state, or rows kept in a file, belong to no other. Names,
- * types and shapes are the schema's. */
+/* What of a CSV format makes other rows of the same file: a saved state, or rows kept in a file, belong to no other.
+ * Names, types and shapes are the schema's. */
 #include "data/csv_source.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Rows left out by a policy. Which ones is a function of the data; rows are looked at on any thread, so a budget is held against
- * what all threads have seen together. */
+/* Rows left out by a policy. Which ones is a function of the data; rows are looked at on any thread, so a budget is
+ * held against what all threads have seen together. */
 #include "data/damaged_rows.h"
 #include <string.h>
 
@@ -65,7 +65,8 @@ static int64_t close_batches(const hr__damaged_rows *d, int32_t *splits)
     return batches;
 }
 
-/* hr_keep_rows knows rows only, so for its call every row is an element. What it does may be to make all arrays anew. */
+/* hr_keep_rows knows rows only, so for its call every row is an element. What it does may be to make all arrays
+ * anew. */
 static hr_status drop_from_batches(hr__damaged_rows *d, hr_error *err)
 {
     const size_t size = ((size_t)d->rows->elements + 1) * sizeof(int32_t);

@@ -1,6 +1,6 @@
-/* Components whose rows differ in length, as tensors: sequences padded to the longest row of the batch, ragged and sparse
- * ones. Splits begin at 0 in every element, and count what has the inner shape: of a field of shape [?, 2] pairs.
- * Without a batch the one row loses its level: a list is then a plain vector. */
+/* Components whose rows differ in length, as tensors: sequences padded to the longest row of the batch, ragged and
+ * sparse ones. Splits begin at 0 in every element, and count what has the inner shape: of a field of shape [?, 2]
+ * pairs. Without a batch the one row loses its level: a list is then a plain vector. */
 #include "data/dataset.h"
 #include "data/element.h"
 #include <string.h>

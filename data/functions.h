@@ -34,8 +34,8 @@ typedef hr_status hr_reduce_fn(void *state, const hr_element *in, void *user);
 
 /* Where to write the component's values: of its shape, in the dtype of the schema. NULL: no such component. */
 HR_API void *hr_set(hr_builder *out, const char *name);
-/* The same of a component whose first dimension varies (shape [-1, ...]): this element has `count` of it. Zeroed; what an
- * earlier call for it gave is no more. NULL: no such component, or no memory, which the function need not report. */
+/* The same of a component whose first dimension varies (shape [-1, ...]): this element has `count` of it. Zeroed; what
+ * an earlier call for it gave is no more. NULL: no such component, or no memory, which the function need not report. */
 HR_API void *hr_set_count(hr_builder *out, const char *name, int64_t count);
 HR_API hr_status hr_set_string(hr_builder *out, const char *name, const void *data, int64_t size); /* copies */
 HR_API hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const void *data, int64_t size);

@@ -1,5 +1,5 @@
-/* The slots of interleave: the user's function is asked for the dataset of each input element, in order, some of them before
- * their turn, so that they are read ahead; after a load it is asked again. */
+/* The slots of interleave: the user's function is asked for the dataset of each input element, in order, some of them
+ * before their turn, so that they are read ahead; after a load it is asked again. */
 #include "data/interleave.h"
 #include <string.h>
 

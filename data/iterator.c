@@ -135,8 +135,8 @@ static void sleep_until(engine *e, uint64_t deadline)
     if (e->trace) hr__trace_wait(e->trace, from, to);
 }
 
-/* Works until there is a unit or nothing more; sleeps only when others have all that can be done. False: the deadline, a
- * time of uv_hrtime, has passed. */
+/* Works until there is a unit or nothing more; sleeps only when others have all that can be done. False: the deadline,
+ * a time of uv_hrtime, has passed. */
 static bool help(hr_iterator *it, uint64_t deadline)
 {
     engine *e = &it->engine;

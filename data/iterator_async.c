@@ -1,5 +1,5 @@
-/* hr_next on an event loop. The loop's thread takes what is ready and goes back to its other events; workers do the rest
- * and wake it. Where there are no workers it works itself, one unit between two rounds of the loop. */
+/* hr_next on an event loop. The loop's thread takes what is ready and goes back to its other events; workers do the
+ * rest and wake it. Where there are no workers it works itself, one unit between two rounds of the loop. */
 #include "data/iterator.h"
 
 /* Outlives the iterator until the loop has closed the handle. */

@@ -116,7 +116,8 @@ hr_status hr__kept_load(hr__kept *kept, hr_plan *p, hr_error *err)
 
 static bool is_whole(const hr__kept *kept) { return kept->ended && kept->waiting == 0 && !kept->failed; }
 
-/* With the lock held, which is given up while it waits: whoever planned the last pieces works on them at this moment. */
+/* With the lock held, which is given up while it waits: whoever planned the last pieces works on them at this
+ * moment. */
 static void await_pieces(hr__kept *kept, const hr_plan *p)
 {
     while (kept->ended && kept->waiting > 0 && !hr_plan_cancelled(p))

@@ -1,6 +1,6 @@
-/* Rows that a cache keeps, in memory or in a file: pieces in order, each as long as a unit. One opening of the cache fills
- * it, piece by piece as units are planned and worked; once all are there, every later opening takes from it. All of it may
- * be called from any thread. */
+/* Rows that a cache keeps, in memory or in a file: pieces in order, each as long as a unit. One opening of the cache
+ * fills it, piece by piece as units are planned and worked; once all are there, every later opening takes from it. All
+ * of it may be called from any thread. */
 #ifndef HR_KEPT_H
 #define HR_KEPT_H
 
@@ -25,15 +25,15 @@ typedef struct hr__kept {
 bool hr__kept_open(hr__kept *kept); /* of zeroed memory. False: no memory */
 void hr__kept_close(hr__kept *kept);
 
-/* Where to keep rows: NULL is in memory, and at most `limit` bytes there, 0: any number. `anew`: a file that is there is
- * replaced. Copies `path`. */
+/* Where to keep rows: NULL is in memory, and at most `limit` bytes there, 0: any number. `anew`: a file that is there
+ * is replaced. Copies `path`. */
 hr_status hr__kept_set(hr__kept *kept, const char *path, bool anew, size_t limit, hr_error *err);
 /* All that is in the file, whoever made it. */
 hr_status hr__kept_load(hr__kept *kept, hr_plan *p, hr_error *err);
 
 typedef enum hr__kept_use { HR__KEPT_NEITHER, HR__KEPT_FILL, HR__KEPT_TAKE } hr__kept_use;
-/* What an opening may do: take what is there, if all of it is (waits for pieces that are on their way), or be the one who
- * fills, if it can and nobody does. Refuses a file of another pipeline, or of files that have changed since. */
+/* What an opening may do: take what is there, if all of it is (waits for pieces that are on their way), or be the one
+ * who fills, if it can and nobody does. Refuses a file of another pipeline, or of files that have changed since. */
 hr_status hr__kept_enter(hr__kept *kept, hr_plan *p, bool can_fill, hr__kept_use *use, hr_error *err);
 
 /* The one who fills: leaves. Without an end before, what there is is thrown away. No piece is on its way. */

@@ -27,8 +27,8 @@ static bool has_strings(const hr_schema *schema)
     return has;
 }
 
-/* Rows without strings, in memory, are kept as records: whoever takes them reads them where they are. *form: NULL if these
- * cannot be. */
+/* Rows without strings, in memory, are kept as records: whoever takes them reads them where they are. *form: NULL if
+ * these cannot be. */
 static hr_status find_form(hr__kept *kept, const hr_columns *rows, const hr__record_form **form, hr_error *err)
 {
     *form = NULL;

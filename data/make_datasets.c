@@ -1,5 +1,5 @@
-/* Whole input pipelines in one call, as TensorFlow's make_csv_dataset and make_batched_features_dataset put them together:
- * files, rows, shuffle, repeat, batch, prefetch. */
+/* Whole input pipelines in one call, as TensorFlow's make_csv_dataset and make_batched_features_dataset put them
+ * together: files, rows, shuffle, repeat, batch, prefetch. */
 #include "base/constructor.h"
 #include "base/number.h"
 #include "data/byte_source.h"

@@ -26,12 +26,13 @@ typedef struct hr_make_opts {
     int select_count;
 } hr_make_opts;
 
-/* TensorFlow's make_csv_dataset: list_files, interleave, shuffle, repeat, batch, prefetch over rows of CSV. Without columns
- * in `csv` (which may be NULL) all of the first file's header, each of the narrowest type of int32, int64, float32, float64,
- * string that holds its first rows ("inf", "nan" and hexadecimal numbers are strings, "-inf" is a float, as there), an empty
- * field being 0 or ""; the other files must have the same columns, in any order ("csv.other_columns");
- * in tf_compat, above it or in `csv`, in the same order and in every file, else the first hr_next fails.
- * Columns come as they are given, and are found by name. What TensorFlow's ignore_errors drops, a .policy of `csv` does. */
+/* TensorFlow's make_csv_dataset: list_files, interleave, shuffle, repeat, batch, prefetch over rows of CSV. Without
+ * columns in `csv` (which may be NULL) all of the first file's header, each of the narrowest type of int32, int64,
+ * float32, float64, string that holds its first rows ("inf", "nan" and hexadecimal numbers are strings, "-inf" is a
+ * float, as there), an empty field being 0 or ""; the other files must have the same columns, in any order
+ * ("csv.other_columns"); in tf_compat, above it or in `csv`, in the same order and in every file, else the first
+ * hr_next fails. Columns come as they are given, and are found by name. What TensorFlow's ignore_errors drops, a
+ * .policy of `csv` does. */
 HR_API hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
                                             const hr_make_opts *opts);
 #define hr_make_csv_dataset(...)                                                                                       \

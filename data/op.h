@@ -103,8 +103,8 @@ typedef struct hr_op {
     /* What arguments make another pipeline of it, told by hr_identify: a saved state is refused by a pipeline whose
      * operators or arguments differ. NULL: the name alone. Its files are no part of it: `files` tells them. */
     void (*identity)(const void *spec, uint64_t *sum);
-    /* Of a source of files. A saved state knows them by their names below the folder that all share, wherever that lies, by
-     * their sizes and samples of their bytes; rows that were kept in a file know the pattern as it stands. */
+    /* Of a source of files. A saved state knows them by their names below the folder that all share, wherever that
+     * lies, by their sizes and samples of their bytes; rows that were kept in a file know the pattern as it stands. */
     hr_op_files (*files)(const void *spec);
     /* Says its arguments as hr_explain shows them, those that are not their defaults: "shuffle(10000, seed 7)". */
     void (*describe)(const void *spec, hr_description *to);
@@ -113,8 +113,8 @@ typedef struct hr_op {
     /* Changes what holds for this operator's stage and, with HR_PASSES_ROWS, for all that stands below. */
     void (*settings)(const void *spec, hr_settings *below);
 
-    /* How many elements come out, if the inputs have `in`: both may be HR_INFINITE_CARDINALITY or HR_UNKNOWN_CARDINALITY. NULL: as many as come in
-     * if it passes rows or goes row by row, else nobody knows. */
+    /* How many elements come out, if the inputs have `in`: both may be HR_INFINITE_CARDINALITY or
+     * HR_UNKNOWN_CARDINALITY. NULL: as many as come in if it passes rows or goes row by row, else nobody knows. */
     int64_t (*cardinality)(const void *spec, const int64_t *in);
 } hr_op;
 
@@ -126,7 +126,8 @@ HR_API void hr_identify(uint64_t *sum, const void *bytes, size_t size);
 HR_API void hr_identify_i64(uint64_t *sum, int64_t value);
 HR_API void hr_identify_text(uint64_t *sum, const char *text); /* NULL is allowed */
 
-/* Each adds an argument: "7", or "name 7"; a text is clipped. `name` may be NULL. The last three say nothing of a zero. */
+/* Each adds an argument: "7", or "name 7"; a text is clipped. `name` may be NULL. The last three say nothing of a
+ * zero. */
 HR_API void hr_describe_number(hr_description *to, const char *name, int64_t value);
 HR_API void hr_describe_text(hr_description *to, const char *name, const char *text); /* NULL: nothing */
 HR_API void hr_describe_option(hr_description *to, const char *name, int64_t value);
@@ -160,7 +161,8 @@ extern HR_API const hr_schema hr_int64_schema, hr_string_schema; /* one scalar f
 /* ---- for plan ---- */
 
 /* The next elements of an input: at least 1, at most `at_most`. HR_END; HR_WAIT: return it. Ask for what you put into
- * this unit or keep in your state, no more. An input that failed ends here: the engine brings its error behind what you still give. */
+ * this unit or keep in your state, no more. An input that failed ends here: the engine brings its error behind what you
+ * still give. */
 HR_API hr_status hr_pull(hr_plan *p, int input, int64_t at_most, hr_span *out);
 HR_API int64_t hr_pulled(const hr_plan *p, int input); /* number of the element that the next hr_pull gives */
 /* There is an element at once. Only for what may as well come later, such as opening a file ahead of its turn. */
@@ -170,12 +172,13 @@ HR_API void hr_emit(hr_plan *p, hr_span span); /* puts elements into the unit, i
 HR_API void hr_emit_spans(hr_plan *p, const hr_span *span, int64_t spans); /* hr_emit of each */
 /* hr_pull and hr_emit of what is at hand: at least 1 element, at most `at_most`; *passed says how many. */
 HR_API hr_status hr_pass(hr_plan *p, int input, int64_t at_most, int64_t *passed);
-/* Whole rounds of `block` elements of each of these inputs in turn, which all have been pulled from: as many as they have at
- * hand and the unit has room for. Gives the number of rounds; 0: go on by hr_pull, which says why. */
+/* Whole rounds of `block` elements of each of these inputs in turn, which all have been pulled from: as many as they
+ * have at hand and the unit has room for. Gives the number of rounds; 0: go on by hr_pull, which says why. */
 HR_API int64_t hr_emit_rounds(hr_plan *p, const int *input, int64_t inputs, int64_t block);
 HR_API int64_t hr_room(const hr_plan *p); /* elements that the unit still takes; return HR_OK at 0 */
-/* For sources: how many elements to make if about `fit` of them fit into a unit. At most hr_room; where a batch above takes
- * a fixed number together, such that these lie in one unit, so that its memory is used again while it is in the cache. */
+/* For sources: how many elements to make if about `fit` of them fit into a unit. At most hr_room; where a batch above
+ * takes a fixed number together, such that these lie in one unit, so that its memory is used again while it is in the
+ * cache. */
 HR_API int64_t hr_room_for(const hr_plan *p, int64_t fit);
 HR_API int64_t hr_emitted(const hr_plan *p); /* elements in it so far */
 HR_API void hr_close_element(hr_plan *p);    /* HR_GROUPS_ROWS: what was emitted since the last call is one element */
@@ -198,10 +201,11 @@ HR_API void hr_input_close(hr_plan *p, int input);
 HR_API bool hr_input_ending(const hr_plan *p, int input); /* all of it is planned: time to open what comes next */
 
 /* For sources. The unit's rows are theirs to fill in: every dense column of the schema, and origin, have room for
- * `room` rows; rows->rows, at first 0, says how many are there, also when plan then fails. An operator whose elements are
- * batches sets elements, levels and splits as well. They are a unit by themselves. NULL: no memory. */
+ * `room` rows; rows->rows, at first 0, says how many are there, also when plan then fails. An operator whose elements
+ * are batches sets elements, levels and splits as well. They are a unit by themselves. NULL: no memory. */
 HR_API hr_columns *hr_unit_rows(hr_plan *p, int64_t room);
-/* Bytes that live as long as the rows (64 readable bytes follow), so that strings may point into them. NULL: no memory. */
+/* Bytes that live as long as the rows (64 readable bytes follow), so that strings may point into them. NULL: no
+ * memory. */
 HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
 /* How many bytes a source should cut a unit to; how many rows at most. */
 HR_API size_t hr_unit_size(const hr_plan *p);
@@ -210,8 +214,8 @@ HR_API int32_t hr_file_number(hr_plan *p, const char *name); /* for hr_origin, w
 /* Counts something that was repaired, skipped or defaulted, for hr_iterator_report: `what` is a literal. */
 HR_API void hr_plan_count(hr_plan *p, const char *what, int64_t count);
 
-/* The files that hr_file_number knows, 0, 1, ..., as they were then: the size -1 could not be told. The name lives as long as
- * the iterator. */
+/* The files that hr_file_number knows, 0, 1, ..., as they were then: the size -1 could not be told. The name lives as
+ * long as the iterator. */
 typedef struct hr_known_file {
     const char *name;
     int64_t size, mtime; /* bytes; nanoseconds since 1970 */
@@ -220,8 +224,8 @@ HR_API int32_t hr_files_known(hr_plan *p);
 HR_API hr_known_file hr_file_at(hr_plan *p, int32_t number);
 /* Of its size and a sample of its bytes, as it was then: the same for a copy of it. */
 HR_API uint64_t hr_file_digest(hr_plan *p, int32_t number);
-/* True once for each file of this iterator, its repetitions included: what can be read but once, such as a pipe, is refused
- * where this says false. */
+/* True once for each file of this iterator, its repetitions included: what can be read but once, such as a pipe, is
+ * refused where this says false. */
 HR_API bool hr_file_first_opening(hr_plan *p, int32_t number);
 
 HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, for its work */
@@ -229,8 +233,8 @@ HR_API void *hr_unit(hr_plan *p); /* unit_size bytes of the unit being planned, 
 /* Random key of this operator and `seed` (0: the pipeline's); of the epoch as well, unless all epochs are alike. */
 HR_API uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch);
 HR_API bool hr_plan_tf_compat(const hr_plan *p); /* hr_options(.tf_compat = true) stands above */
-/* The order is free, of this operator (`own`) or by hr_options(.unordered = true) above. Not in a restored run: what is read
- * again must come as it came. */
+/* The order is free, of this operator (`own`) or by hr_options(.unordered = true) above. Not in a restored run: what is
+ * read again must come as it came. */
 HR_API bool hr_plan_unordered(const hr_plan *p, bool own);
 /* Something was given in another order than (data, seed, epoch) would have it: no state can be saved from here on. */
 HR_API void hr_plan_disordered(hr_plan *p);
@@ -238,7 +242,8 @@ HR_API const hr_schema *hr_plan_schema(const hr_plan *p); /* of this operator */
 HR_API uint64_t hr_plan_identity(const hr_plan *p);       /* of what stands below: operators, arguments, components */
 HR_API bool hr_plan_failed(const hr_plan *p);    /* behind an HR_END of hr_pull: that input ended with an error */
 HR_API bool hr_plan_cancelled(const hr_plan *p); /* for a plan that takes long: return HR_WAIT, nobody will come back */
-/* For hr_input_opts: a descriptor with something to read once the iterator is cancelled. NULL: the system gives none. */
+/* For hr_input_opts: a descriptor with something to read once the iterator is cancelled. NULL: the system gives
+ * none. */
 HR_API const int *hr_plan_wake(hr_plan *p);
 /* Memory that all openings of this operator in one place share, in whatever epoch: `size` zeroed bytes, made ready by
  * `make` (false: no memory) when the first one asks, and given to `unmake` with the iterator. Openings may run side by
@@ -267,12 +272,13 @@ HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits
 HR_API hr_status hr_new_columns(hr_work *w, hr_columns *rows, hr_columns *before, hr_error *err);
 /* Gives `rows` this operator's schema, and leaves the columns as they are: for other names, layouts, paddings. */
 HR_API void hr_adopt_schema(hr_work *w, hr_columns *rows);
-/* Room for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a plan. */
+/* Room for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a
+ * plan. */
 HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
 /* As hr_plan_count. Gives how many there are by now. */
 HR_API int64_t hr_work_count(hr_work *w, const char *what, int64_t count);
-/* HR_RANDOM_ROWS: random key of this operator, `seed`, the epoch, and the row by its number as planned: no filter and no
- * batch in between makes a difference. Draw hr_random(key, 0), (key, 1), ... */
+/* HR_RANDOM_ROWS: random key of this operator, `seed`, the epoch, and the row by its number as planned: no filter and
+ * no batch in between makes a difference. Draw hr_random(key, 0), (key, 1), ... */
 HR_API uint64_t hr_row_key(const hr_work *w, const hr_columns *rows, int64_t row, uint64_t seed);
 
 /* ---- elements as users' functions see them ---- */

@@ -11,8 +11,8 @@ extern "C" {
 typedef struct hr_map_opts {
     size_t struct_size;
     const hr_schema *output; /* default: that of the input. Copied */
-    /* The function gets many rows in one call, side by side as if they were a batch, and hr_set gives the place of all of
-     * them: how many there are is the engine's choice, and what it makes of one must not depend on the others. */
+    /* The function gets many rows in one call, side by side as if they were a batch, and hr_set gives the place of all
+     * of them: how many there are is the engine's choice, and what it makes of one must not depend on the others. */
     bool vectorized;
     uint64_t seed;
     void (*user_free)(void *user);
@@ -30,9 +30,9 @@ typedef struct hr_filter_opts {
 HR_API hr_dataset *hr_filter_with(hr_dataset *in, hr_filter_fn *fn, void *user, const hr_filter_opts *opts);
 #define hr_filter(...) HR_CALL3_(hr_filter_with, hr_filter_opts, __VA_ARGS__, .struct_size = sizeof(hr_filter_opts))
 
-/* One element to one element, with a state that goes from call to call: `size` bytes, at most 2048, without pointers, at
- * first those of `initial` (copied). Each epoch begins with it again; a saved pipeline holds it. Called by one thread at
- * a time, in order. `out` as in hr_map; of a batch one row is made, and .output is needed. */
+/* One element to one element, with a state that goes from call to call: `size` bytes, at most 2048, without pointers,
+ * at first those of `initial` (copied). Each epoch begins with it again; a saved pipeline holds it. Called by one
+ * thread at a time, in order. `out` as in hr_map; of a batch one row is made, and .output is needed. */
 typedef hr_status hr_scan_fn(void *state, const hr_element *in, hr_builder *out, hr_call *call, void *user);
 typedef struct hr_scan_opts {
     size_t struct_size;
@@ -69,8 +69,8 @@ HR_API hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *u
 #define hr_interleave(...)                                                                                             \
     HR_CALL3_(hr_interleave_with, hr_interleave_opts, __VA_ARGS__, .struct_size = sizeof(hr_interleave_opts))
 
-/* tf.data.experimental's older interleave, whose order differs where datasets end: the first `cycle_length` are opened at the
- * start, one that has ended is replaced at once, and at the end the rest of a block is the next dataset's. */
+/* tf.data.experimental's older interleave, whose order differs where datasets end: the first `cycle_length` are opened
+ * at the start, one that has ended is replaced at once, and at the end the rest of a block is the next dataset's. */
 typedef struct hr_parallel_interleave_opts {
     size_t struct_size;
     int64_t cycle_length;                   /* default 4 */
@@ -107,8 +107,8 @@ typedef struct hr_repeat_opts {
 HR_API hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts);
 #define hr_repeat(...) HR_CALL1_(hr_repeat_with, hr_repeat_opts, __VA_ARGS__, .struct_size = sizeof(hr_repeat_opts))
 
-/* hr_repeat of hr_shuffle, in one call: the order of each epoch is new, no element of one epoch comes before the last of
- * the one before, and the next epoch is opened as soon as all of this one is planned. */
+/* hr_repeat of hr_shuffle, in one call: the order of each epoch is new, no element of one epoch comes before the last
+ * of the one before, and the next epoch is opened as soon as all of this one is planned. */
 typedef struct hr_shuffle_and_repeat_opts {
     size_t struct_size;
     int64_t count; /* default, and -1: for ever */
@@ -131,8 +131,8 @@ typedef struct hr_batch_opts {
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
 
-/* hr_batch of rows that may differ in shape: each is padded to .padded_shapes, or where that says -1 to the longest row of
- * its batch. A row that is longer than its shape is an error (HR_DATA_LOSS). */
+/* hr_batch of rows that may differ in shape: each is padded to .padded_shapes, or where that says -1 to the longest row
+ * of its batch. A row that is longer than its shape is an error (HR_DATA_LOSS). */
 typedef struct hr_padded_batch_opts {
     size_t struct_size;
     const hr_shape *padded_shapes;   /* one a component; default: as they are, and what varies to the longest. Copied */
@@ -225,11 +225,11 @@ HR_API hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_f
     HR_CALL5_(hr_bucket_by_sequence_length_with, hr_bucket_by_sequence_length_opts, __VA_ARGS__,                       \
               .struct_size = sizeof(hr_bucket_by_sequence_length_opts))
 
-/* Elements at random, so that their classes have the proportions of `target_dist`, `classes` weights of any sum. Component "0"
- * is the class, which `class` says (0 .. classes - 1; pure); the element is "1", or "1/name". As in TensorFlow there are two
- * passes over `in`, side by side: one gives what comes, one gives what is not rejected, and the first is drawn as often
- * as the proportions allow. So an element may come twice, and the end is that of either pass. Where the input has the
- * target's proportions, all comes as it is. */
+/* Elements at random, so that their classes have the proportions of `target_dist`, `classes` weights of any sum.
+ * Component "0" is the class, which `class` says (0 .. classes - 1; pure); the element is "1", or "1/name". As in
+ * TensorFlow there are two passes over `in`, side by side: one gives what comes, one gives what is not rejected, and
+ * the first is drawn as often as the proportions allow. So an element may come twice, and the end is that of either
+ * pass. Where the input has the target's proportions, all comes as it is. */
 typedef int64_t hr_class_fn(const hr_element *element, void *user);
 typedef struct hr_rejection_resample_opts {
     size_t struct_size;
@@ -245,8 +245,8 @@ HR_API hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class
     HR_CALL5_(hr_rejection_resample_with, hr_rejection_resample_opts, __VA_ARGS__,                                     \
               .struct_size = sizeof(hr_rejection_resample_opts))
 
-/* Vectors of varying length, several in each row of `length` values. Each goes into the first open row that has room for
- * the first component; a row leaves when one more must be opened. Component NAME becomes NAME, padded with zeros,
+/* Vectors of varying length, several in each row of `length` values. Each goes into the first open row that has room
+ * for the first component; a row leaves when one more must be opened. Component NAME becomes NAME, padded with zeros,
  * NAME/segment_ids (int64, from 1, 0 is padding: which sequence of the row) and NAME/positions (in it, from 0). The
  * components of an element should be equally long; a longer one than `length` is an error. */
 typedef struct hr_pack_sequences_opts {
@@ -267,7 +267,8 @@ HR_API hr_dataset *hr_take(hr_dataset *in, int64_t count); /* the first `count`;
 HR_API hr_dataset *hr_skip(hr_dataset *in,
                            int64_t count); /* all but the first `count`; a negative count: leaves none */
 
-/* One element of `num_shards`, beginning with number `index`. Best near the source: file names before they are opened. */
+/* One element of `num_shards`, beginning with number `index`. Best near the source: file names before they are
+ * opened. */
 HR_API hr_dataset *hr_shard(hr_dataset *in, int64_t num_shards, int64_t index);
 
 /* Passes elements until `fn` says false for the first time, then ends. `fn` is called on one thread at a time. */
@@ -278,8 +279,8 @@ HR_API hr_dataset *hr_take_while(hr_dataset *in, hr_filter_fn *fn, void *user);
 HR_API hr_dataset *hr_unique(hr_dataset *in);
 
 /* Leaves out what fails below: an element whose work fails, alone, and behind an error that ends an input, as a damaged
- * file does, all the rest of that input; its .policy passes over less. How many there were is "ignored" in hr_iterator_report. In a
- * batch the rows that are left out leave no gap. Lack of memory is never ignored. */
+ * file does, all the rest of that input; its .policy passes over less. How many there were is "ignored" in
+ * hr_iterator_report. In a batch the rows that are left out leave no gap. Lack of memory is never ignored. */
 typedef struct hr_ignore_errors_opts {
     size_t struct_size;
     hr_damage_fn *on_error; /* told of each, without bytes; on any thread, but one call at a time, in no order */
@@ -293,8 +294,8 @@ HR_API hr_dataset *hr_ignore_errors_with(hr_dataset *in, const hr_ignore_errors_
 /* All elements of `in`, then all of `other`, which has the same components. Takes both. */
 HR_API hr_dataset *hr_concatenate(hr_dataset *in, hr_dataset *other);
 
-/* Each number of `choice`, an int64 scalar, says which of `in` gives the next element; the end is where a dataset that has
- * ended is chosen, or there are no more choices. Takes all. */
+/* Each number of `choice`, an int64 scalar, says which of `in` gives the next element; the end is where a dataset that
+ * has ended is chosen, or there are no more choices. Takes all. */
 typedef struct hr_choose_from_datasets_opts {
     size_t struct_size;
     bool go_on; /* a dataset that has ended is passed over: stop_on_empty_dataset=False */
@@ -323,8 +324,9 @@ HR_API hr_dataset *hr_sample_from_datasets_with(hr_dataset *const *in, int datas
     HR_CALL2_(hr_sample_from_datasets_with, hr_sample_from_datasets_opts, __VA_ARGS__,                                 \
               .struct_size = sizeof(hr_sample_from_datasets_opts))
 
-/* The n-th elements of all inputs side by side; ends with the shortest. The lone component of input i is "i", others are
- * "i/name". Takes all. Elements that are batches go together only where all inputs are batched alike: batch after zip. */
+/* The n-th elements of all inputs side by side; ends with the shortest. The lone component of input i is "i", others
+ * are "i/name". Takes all. Elements that are batches go together only where all inputs are batched alike: batch after
+ * zip. */
 HR_API hr_dataset *hr_zip(hr_dataset *const *in, int inputs);
 
 /* Puts the number of each element in front of it: component "0"; the element itself is "1", or "1/name". */
@@ -352,25 +354,26 @@ typedef struct hr_cache_opts {
 HR_API hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts);
 #define hr_cache(...) HR_CALL1_(hr_cache_with, hr_cache_opts, __VA_ARGS__, .struct_size = sizeof(hr_cache_opts))
 
-/* A cache in a file of `folder` that is named by the pipeline below: operators, arguments, components; what a user's function
- * does is not seen. So a changed pipeline keeps a snapshot of its own. */
+/* A cache in a file of `folder` that is named by the pipeline below: operators, arguments, components; what a user's
+ * function does is not seen. So a changed pipeline keeps a snapshot of its own. */
 HR_API hr_dataset *hr_snapshot(hr_dataset *in, const char *folder);
 
-/* Runs `ds` (takes it) and writes its elements to a file, whole or not at all; hr_load gives them again, in this order. */
+/* Runs `ds` (takes it) and writes its elements to a file, whole or not at all; hr_load gives them again, in this
+ * order. */
 HR_API hr_status hr_save(hr_dataset *ds, const char *file, hr_error *err);
 /* The elements of a file that hr_save wrote, or a cache. Its components are read at once, when the dataset is made. */
 HR_API hr_dataset *hr_load(const char *file);
 
-/* Passes all elements, and says that there are `cardinality` of them (or an infinite or unknown number): any other number
- * is an error (HR_FAILED_PRECONDITION), where it shows. */
+/* Passes all elements, and says that there are `cardinality` of them (or an infinite or unknown number): any other
+ * number is an error (HR_FAILED_PRECONDITION), where it shows. */
 HR_API hr_dataset *hr_assert_cardinality(hr_dataset *in, int64_t cardinality);
 
 /* fn(in, user): an operator put together by a function, for chains. */
 typedef hr_dataset *hr_apply_fn(hr_dataset *in, void *user);
 HR_API hr_dataset *hr_apply(hr_dataset *in, hr_apply_fn *fn, void *user);
 
-/* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this sets the last
- * one's window. */
+/* Runs ahead of the consumer by `units` batches (HR_AUTOTUNE: the engine's choice). Every stage does so anyway; this
+ * sets the last one's window. */
 enum { HR_AUTOTUNE = -1 };
 HR_API hr_dataset *hr_prefetch(hr_dataset *in, int64_t units);
 
@@ -380,8 +383,9 @@ typedef struct hr_options_opts {
     bool tf_compat; /* accept and refuse what TensorFlow accepts and refuses */
     uint64_t seed;  /* of operators that have none of their own */
     /* TensorFlow's deterministic=False: whatever is ready may pass what is not, as with .unordered of each operator. No
-     * element is lost or comes twice, but the order is one of many, and hr_iterator_save refuses as soon as it is another than
-     * the one that it would be otherwise (HR_FAILED_PRECONDITION, "state.unordered"). A restored run keeps order. */
+     * element is lost or comes twice, but the order is one of many, and hr_iterator_save refuses as soon as it is
+     * another than the one that it would be otherwise (HR_FAILED_PRECONDITION, "state.unordered"). A restored run keeps
+     * order. */
     bool unordered;
 } hr_options_opts;
 HR_API hr_dataset *hr_options_with(hr_dataset *in, const hr_options_opts *opts);

@@ -1,4 +1,5 @@
-/* What the two parsers of records share as operators: their options, which records they read, what becomes of damage. */
+/* What the two parsers of records share as operators: their options, which records they read, what becomes of
+ * damage. */
 #ifndef HR_PARSE_OPTIONS_H
 #define HR_PARSE_OPTIONS_H
 

@@ -1,6 +1,7 @@
-/* Ragged features: partitions turned into levels of splits, from the innermost to the outermost. A row's partition must fit
- * what it divides in that row, as tf.data has it of a function that parses one record. In tf_compat the partitions of a batch are put together as TensorFlow does, which lets
- * values slide from row to row; splits are then whatever comes out, but never such that a reader leaves the values. */
+/* Ragged features: partitions turned into levels of splits, from the innermost to the outermost. A row's partition must
+ * fit what it divides in that row, as tf.data has it of a function that parses one record. In tf_compat the partitions
+ * of a batch are put together as TensorFlow does, which lets values slide from row to row; splits are then whatever
+ * comes out, but never such that a reader leaves the values. */
 #include "data/parse_spec.h"
 #include <string.h>
 
@@ -335,8 +336,8 @@ static hr_status extend_values(hr__parse_unit *u, int output, const level *inner
     return HR_OK;
 }
 
-/* What partitions divide: values, or the uniform rows innermost that they lie in, which begin anew where values do that are
- * held against each other. */
+/* What partitions divide: values, or the uniform rows innermost that they lie in, which begin anew where values do that
+ * are held against each other. */
 static const int32_t *innermost_units(hr__parse_unit *u, const hr__parse_output *o, hr_error *err)
 {
     const int32_t *values = u->slots.column[o->slot].splits;

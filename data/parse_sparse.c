@@ -1,6 +1,6 @@
-/* Sparse features: the values of one key at the places that other keys give. A row's places must be as many as its values
- * and lie within the shape; in tf_compat only the counts of a whole batch must agree, and places are taken as they come, as
- * far as one number can hold them. */
+/* Sparse features: the values of one key at the places that other keys give. A row's places must be as many as its
+ * values and lie within the shape; in tf_compat only the counts of a whole batch must agree, and places are taken as
+ * they come, as far as one number can hold them. */
 #include "data/parse_spec.h"
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +56,8 @@ static bool counts_agree(sparse *s, int64_t from, int64_t to)
     return true;
 }
 
-/* Of a place in several dimensions one number is kept: it can tell that the first index lies beyond the shape, where any
- * other index would be taken for another place. */
+/* Of a place in several dimensions one number is kept: it can tell that the first index lies beyond the shape, where
+ * any other index would be taken for another place. */
 static bool is_held(const sparse *s, int dimension, int64_t index)
 {
     if (index >= 0 && index < s->shape->dims[dimension]) return true;
@@ -89,7 +89,8 @@ static bool place_row(sparse *s, int64_t row, int64_t first, int64_t value, int6
     return true;
 }
 
-/* Rows from..to belong together; values are dealt out as the first dimension has indices. Gives the column's new count. */
+/* Rows from..to belong together; values are dealt out as the first dimension has indices. Gives the column's new
+ * count. */
 static int64_t fill_rows(sparse *s, int64_t from, int64_t to, int64_t at)
 {
     hr_column *c = &s->u->rows->column[s->output];

@@ -1,5 +1,5 @@
-/* Compiling a parsing spec. What contradicts itself is refused when the dataset is made, as TensorFlow refuses it: one key
- * with two types, or read both as a dense and as a sparse or ragged feature. */
+/* Compiling a parsing spec. What contradicts itself is refused when the dataset is made, as TensorFlow refuses it: one
+ * key with two types, or read both as a dense and as a sparse or ragged feature. */
 #include "data/parse_spec.h"
 #include "data/dataset.h"
 #include <stdio.h>

@@ -41,8 +41,8 @@ typedef struct hr_feature {
     const hr_tensor
         *default_value; /* NULL: a missing feature is an error (HR_FIXED_LEN); or what pads a sequence (zero) */
     const char *name;   /* of the component; NULL: the key */
-    /* int64 in the file may become any other type of integer or bool (if it fits, else the row fails), float or double (rounded),
-     * and float double. */
+    /* int64 in the file may become any other type of integer or bool (if it fits, else the row fails), float or double
+     * (rounded), and float double. */
     bool widen;
     bool required;                  /* HR_FIXED_LEN_SEQUENCE: refused, as TensorFlow refuses allow_missing=False */
     const char *const *index_keys;  /* HR_SPARSE_FEATURE: one for each dimension of the shape */
@@ -63,16 +63,17 @@ typedef struct hr_parse_spec {
 #define HR_PARSE_SPEC(...)                                                                                             \
     (&(hr_parse_spec){(const hr_feature[]){__VA_ARGS__}, sizeof((hr_feature[]){__VA_ARGS__}) / sizeof(hr_feature)})
 
-/* Rows from another library's memory, by Arrow's C data interface (arrow.h has its structs): a struct array, whose children
- * are the components; those of a struct among them are called NAME/CHILD. Numbers, booleans and strings (of all layouts) come
- * as they are, dates, times and durations as integers of their unit, lists of all these ragged, lists of a fixed size dense;
- * of a dictionary the values that its codes stand for. Takes what both structs hold, as a move does: they are released with
- * the dataset, or at once if it fails. Values are copied a batch at a time.
+/* Rows from another library's memory, by Arrow's C data interface (arrow.h has its structs): a struct array, whose
+ * children are the components; those of a struct among them are called NAME/CHILD. Numbers, booleans and strings (of
+ * all layouts) come as they are, dates, times and durations as integers of their unit, lists of all these ragged, lists
+ * of a fixed size dense; of a dictionary the values that its codes stand for. Takes what both structs hold, as a move
+ * does: they are released with the dataset, or at once if it fails. Values are copied a batch at a time.
  *
- * With a spec, for example that of hr_make_parse_example_spec, the components are what hr_parse_example would give for it
- * (all kinds but HR_SPARSE_FEATURE, and HR_RAGGED_FEATURE with partitions), so that hr_transform_features goes on with them:
- * a null is a missing feature, integers and booleans become any integers (if they fit), float or double, float becomes double
- * and the reverse (rounded). Without one a null is an empty list, and elsewhere an error of its row. */
+ * With a spec, for example that of hr_make_parse_example_spec, the components are what hr_parse_example would give for
+ * it (all kinds but HR_SPARSE_FEATURE, and HR_RAGGED_FEATURE with partitions), so that hr_transform_features goes on
+ * with them: a null is a missing feature, integers and booleans become any integers (if they fit), float or double,
+ * float becomes double and the reverse (rounded). Without one a null is an empty list, and elsewhere an error of its
+ * row. */
 struct ArrowArray;
 struct ArrowSchema;
 struct ArrowArrayStream;
@@ -86,8 +87,8 @@ HR_API hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSche
 #define hr_from_arrow(...)                                                                                             \
     HR_CALL2_(hr_from_arrow_with, hr_from_arrow_opts, __VA_ARGS__, .struct_size = sizeof(hr_from_arrow_opts))
 
-/* The same of a stream of such arrays. Takes what the struct holds. The arrays are asked for one by one, on one thread at a
- * time, and each is released as soon as its rows are copied. A stream can be read once: for another epoch, another
+/* The same of a stream of such arrays. Takes what the struct holds. The arrays are asked for one by one, on one thread
+ * at a time, and each is released as soon as its rows are copied. A stream can be read once: for another epoch, another
  * iterator, or a restore while this one was read from, .open gives it anew, from its front. */
 typedef int hr_arrow_stream_fn(struct ArrowArrayStream *out, void *user); /* 0, or an errno */
 typedef struct hr_from_arrow_stream_opts {
@@ -107,12 +108,14 @@ typedef struct hr_parse_example_opts {
     size_t struct_size;
     const char *label;  /* the component that is the label */
     const char *source; /* the string component that is parsed; default: the only one */
-    /* As TensorFlow's parser does, in what it refuses and in what it lets pass. Still an error are what a column cannot hold or a reader
-     * would stumble over: partitions of a batch that lead out of its values, those of one record or of feature lists that do not fit
-     * their own, and in sparse places of several dimensions an index outside of the shape that is not the first. */
+    /* As TensorFlow's parser does, in what it refuses and in what it lets pass. Still an error are what a column cannot
+     * hold or a reader would stumble over: partitions of a batch that lead out of its values, those of one record or of
+     * feature lists that do not fit their own, and in sparse places of several dimensions an index outside of the shape
+     * that is not the first. */
     bool tf_compat;
-    /* Of records that do not parse: their rows are left out, of a batch, too, which is short then; HR_RESYNC is as HR_SKIP. A budget ends the
-     * pipeline as soon as all threads together have seen more: which rows came before then depends on their timing. */
+    /* Of records that do not parse: their rows are left out, of a batch, too, which is short then; HR_RESYNC is as
+     * HR_SKIP. A budget ends the pipeline as soon as all threads together have seen more: which rows came before then
+     * depends on their timing. */
     hr_policy policy;
     bool unordered; /* as of hr_map */
 } hr_parse_example_opts;
@@ -125,9 +128,9 @@ HR_API hr_dataset *hr_parse_example_with(hr_dataset *in, const hr_parse_spec *sp
 /* TensorFlow's name for it in front of a batch. It is the same: a batch that follows is made first. */
 #define hr_parse_single_example(...) hr_parse_example(__VA_ARGS__)
 
-/* Parses each string as a tf.SequenceExample: its context by one spec (HR_FIXED_LEN, HR_VAR_LEN, HR_RAGGED_FEATURE), its
- * feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE); NULL: none of them. A list adds a
- * dimension to a feature: its rows. A sequence has also a component NAME/lengths, the number of them (int64); with
+/* Parses each string as a tf.SequenceExample: its context by one spec (HR_FIXED_LEN, HR_VAR_LEN, HR_RAGGED_FEATURE),
+ * its feature lists by another (HR_FIXED_LEN_SEQUENCE, HR_VAR_LEN, HR_RAGGED_FEATURE); NULL: none of them. A list adds
+ * a dimension to a feature: its rows. A sequence has also a component NAME/lengths, the number of them (int64); with
  * .required its list must be there. The components are the context's, the lists', then the lengths. */
 HR_API hr_dataset *hr_parse_sequence_example_with(hr_dataset *in, const hr_parse_spec *context,
                                                   const hr_parse_spec *lists, const hr_parse_example_opts *opts);

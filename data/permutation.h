@@ -1,5 +1,5 @@
-/* A random permutation of 0 .. count - 1 that is computed, not kept: a Feistel network over the next power of four, walked
- * until it falls below `count`, four steps at most on average. */
+/* A random permutation of 0 .. count - 1 that is computed, not kept: a Feistel network over the next power of four,
+ * walked until it falls below `count`, four steps at most on average. */
 #ifndef HR_PERMUTATION_H
 #define HR_PERMUTATION_H
 

@@ -1,5 +1,5 @@
-/* See record_source.h. Each length is checked, since nothing behind a wrong one can be trusted. A record cut by the end of
- * a piece is read again with the next piece. */
+/* See record_source.h. Each length is checked, since nothing behind a wrong one can be trusted. A record cut by the end
+ * of a piece is read again with the next piece. */
 #include "data/record_source.h"
 #include "io/framing.h"
 #include "io/input.h"

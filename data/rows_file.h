@@ -1,6 +1,6 @@
 /* Files of rows by column: what a cache keeps on disk, a snapshot, a saved dataset. docs/formats.md has the layout.
- * Pieces of packed rows, each LZ4 where that pays and behind a checksum; then what they are: the components, whose pipeline
- * made them from which files, where each piece is. A file is there whole or not at all. */
+ * Pieces of packed rows, each LZ4 where that pays and behind a checksum; then what they are: the components, whose
+ * pipeline made them from which files, where each piece is. A file is there whole or not at all. */
 #ifndef HR_ROWS_FILE_H
 #define HR_ROWS_FILE_H
 
@@ -57,12 +57,13 @@ void hr__rows_writer_discard(hr__rows_writer *w); /* takes `w`. NULL: nothing */
 /* Reads what a file of rows is. HR_NOT_FOUND; HR_DATA_LOSS, "rows.damaged". Gives *out. */
 hr_status hr__rows_head_read(const char *path, hr__rows_head *out, hr_error *err);
 
-/* The bytes of a head whose checksum is right; pieces lie before `end`. hr__rows_head_clear also after a failure. `path` is for messages. */
+/* The bytes of a head whose checksum is right; pieces lie before `end`. hr__rows_head_clear also after a failure.
+ * `path` is for messages. */
 hr_status hr__rows_head_parse(const char *path, const void *bytes, size_t size, int64_t end, hr__rows_head *out,
                               hr_error *err);
 
-/* The bytes of a piece of an open file, unpacked to `to`, which has room for piece->size; `scratch` for piece->stored. Any
- * thread. */
+/* The bytes of a piece of an open file, unpacked to `to`, which has room for piece->size; `scratch` for piece->stored.
+ * Any thread. */
 hr_status hr__rows_piece_read(const hr_input *in, const hr__piece *piece, char *scratch, char *to, hr_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* sharded_records: the records of TFRecord files shared out among ranks. Each reads a run of them, and all runs are equally
- * long, so that all ranks make the same number of batches. Where files of one length go round evenly, runs are whole files. */
+/* sharded_records: the records of TFRecord files shared out among ranks. Each reads a run of them, and all runs are
+ * equally long, so that all ranks make the same number of batches. Where files of one length go round evenly, runs are
+ * whole files. */
 #include "base/constructor.h"
 #include "data/dataset.h"
 #include "data/shares.h"

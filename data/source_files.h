@@ -28,7 +28,8 @@ static inline hr_status source_files_find(source_files *files, const char *op, c
     return st;
 }
 
-/* As an operator opens. The file of a function's dataset is known nowhere else, so what is in it is part of the identity. */
+/* As an operator opens. The file of a function's dataset is known nowhere else, so what is in it is part of the
+ * identity. */
 static inline hr_status source_files_open(source_files *files, const char *op, const char *pattern, bool literal,
                                           hr_plan *p, hr_error *err)
 {

@@ -79,12 +79,13 @@ typedef enum hr_uneven {
     HR_UNEVEN_PAD,   /* as few as are missing are read twice, from the first one on */
 } hr_uneven;
 
-/* All records of TFRecord files, plain or of LZ4 or ZSTD frames, in one random order over all of them: string "value". Keeps
- * no buffer: any record may come next, and a saved state is one number. They are found by the index of each (8 bytes of
- * memory a record): FILE.hridx where that is valid and has each, else by a pass over the file when it is opened. Of a file
- * of frames each unit decodes those that its records lie in. Every plain file stays open. `pattern` as in hr_tfrecord.
- * Of several shards each gives one record of a round of that order; what does not go round is .uneven's at the end of each
- * epoch. A state is one shard's; another number of shards goes on behind what all of them have had together, by .first. */
+/* All records of TFRecord files, plain or of LZ4 or ZSTD frames, in one random order over all of them: string "value".
+ * Keeps no buffer: any record may come next, and a saved state is one number. They are found by the index of each (8
+ * bytes of memory a record): FILE.hridx where that is valid and has each, else by a pass over the file when it is
+ * opened. Of a file of frames each unit decodes those that its records lie in. Every plain file stays open. `pattern`
+ * as in hr_tfrecord. Of several shards each gives one record of a round of that order; what does not go round is
+ * .uneven's at the end of each epoch. A state is one shard's; another number of shards goes on behind what all of them
+ * have had together, by .first. */
 typedef struct hr_shuffled_records_opts {
     size_t struct_size;
     uint64_t seed;             /* default: the pipeline's; with shards all need the same */
@@ -99,10 +100,10 @@ HR_API hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffl
     HR_CALL1_(hr_shuffled_records_with, hr_shuffled_records_opts, __VA_ARGS__,                                         \
               .struct_size = sizeof(hr_shuffled_records_opts))
 
-/* One rank's share of the records of TFRecord files: string "value". All shares are equally long, so every rank makes the
- * same number of batches, and together they read each record once, but for .uneven. A share is a run of records: whole
- * files, where these are equally long and go round. Which ones is said by hr_log_message (HR_INFO). The files are counted at
- * once, when the dataset is made, by their indexes: best kept, or each epoch passes over them again. */
+/* One rank's share of the records of TFRecord files: string "value". All shares are equally long, so every rank makes
+ * the same number of batches, and together they read each record once, but for .uneven. A share is a run of records:
+ * whole files, where these are equally long and go round. Which ones is said by hr_log_message (HR_INFO). The files are
+ * counted at once, when the dataset is made, by their indexes: best kept, or each epoch passes over them again. */
 typedef struct hr_sharded_records_opts {
     size_t struct_size;
     hr_uneven uneven;
@@ -116,8 +117,8 @@ HR_API hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shar
     HR_CALL3_(hr_sharded_records_with, hr_sharded_records_opts, __VA_ARGS__,                                           \
               .struct_size = sizeof(hr_sharded_records_opts))
 
-/* The lines of text files, without their ends (LF or CRLF): string "value" (TensorFlow's TextLineDataset, which drops every
- * CR; so does .tf_compat). `pattern` as in hr_tfrecord; "-" is standard input. */
+/* The lines of text files, without their ends (LF or CRLF): string "value" (TensorFlow's TextLineDataset, which drops
+ * every CR; so does .tf_compat). `pattern` as in hr_tfrecord; "-" is standard input. */
 typedef struct hr_text_lines_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
@@ -126,8 +127,8 @@ HR_API hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_o
 #define hr_text_lines(...)                                                                                             \
     HR_CALL1_(hr_text_lines_with, hr_text_lines_opts, __VA_ARGS__, .struct_size = sizeof(hr_text_lines_opts))
 
-/* Files of records of `record_bytes` each: string "value" (TensorFlow's FixedLengthRecordDataset). Left-over bytes are an
- * error, HR_DATA_LOSS fixed.size: before the first record of a plain file, behind the last whole one of another. */
+/* Files of records of `record_bytes` each: string "value" (TensorFlow's FixedLengthRecordDataset). Left-over bytes are
+ * an error, HR_DATA_LOSS fixed.size: before the first record of a plain file, behind the last whole one of another. */
 typedef struct hr_fixed_length_records_opts {
     size_t struct_size;
     int64_t header_bytes, footer_bytes; /* of each file, passed over */
@@ -139,9 +140,9 @@ HR_API hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t rec
     HR_CALL2_(hr_fixed_length_records_with, hr_fixed_length_records_opts, __VA_ARGS__,                                 \
               .struct_size = sizeof(hr_fixed_length_records_opts))
 
-/* The items of IDX files (MNIST's format): "value" of uint8, int8, int16, int32, float32 or float64, shaped as the first
- * file says, which is looked at when the dataset is made, so that it can be no pipe. Images and their labels: hr_zip
- * of two. */
+/* The items of IDX files (MNIST's format): "value" of uint8, int8, int16, int32, float32 or float64, shaped as the
+ * first file says, which is looked at when the dataset is made, so that it can be no pipe. Images and their labels:
+ * hr_zip of two. */
 typedef struct hr_idx_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
@@ -165,8 +166,8 @@ HR_API hr_dataset *hr_text_lines_fn(const hr_element *element,
 /* Makes element `number`: HR_OK; HR_END: there is none. `user`: what .open gave, or the caller's. */
 typedef hr_status hr_generator_fn(int64_t number, hr_builder *out, hr_call *call, void *user);
 
-/* Called for element 0, 1, ... by one thread at a time. After a restore of the pipeline it begins anew, and what was given
- * before the save is made again and dropped, so it should give the same again: .by_number and .load save that. */
+/* Called for element 0, 1, ... by one thread at a time. After a restore of the pipeline it begins anew, and what was
+ * given before the save is made again and dropped, so it should give the same again: .by_number and .load save that. */
 typedef struct hr_from_generator_opts {
     size_t struct_size;
     const hr_schema *output;   /* required: what it makes. Copied */

@@ -1,6 +1,6 @@
-/* What a saved state says of files: of each list that a source of the pipeline made, which names it has below the folder
- * that all share, and which of these files were opened, with a checksum of what is known of them; of files that only data
- * or functions named, those met last. So a state is of bounded size, and fits files wherever they lie now. */
+/* What a saved state says of files: of each list that a source of the pipeline made, which names it has below the
+ * folder that all share, and which of these files were opened, with a checksum of what is known of them; of files that
+ * only data or functions named, those met last. So a state is of bounded size, and fits files wherever they lie now. */
 #include "data/state_files.h"
 #include "io/match.h"
 #include <inttypes.h>

@@ -5,7 +5,8 @@
 
 #include <headrace/data.h>
 
-/* In a spec. Where it is the first field, hr__user_copy and hr__user_free are all that `spec_copy` and `spec_free` do. */
+/* In a spec. Where it is the first field, hr__user_copy and hr__user_free are all that `spec_copy` and `spec_free`
+ * do. */
 typedef struct hr__user {
     void *data;
     void (*free)(void *data); /* NULL: it needs none */

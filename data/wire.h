@@ -1,5 +1,5 @@
-/* Numbers and texts in the little files of this room: varints of seven bits a byte, lowest first. Whoever reads asks at the
- * end whether all of it was there. */
+/* Numbers and texts in the little files of this room: varints of seven bits a byte, lowest first. Whoever reads asks at
+ * the end whether all of it was there. */
 #ifndef HR_WIRE_H
 #define HR_WIRE_H
 

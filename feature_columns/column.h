@@ -73,8 +73,8 @@ HR_API hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, cons
 HR_API hr_status hr_column_name(hr_column_builder *out, hr_error *err, const char *format, ...) HR_PRINTF(3, 4);
 /* One more feature to parse and read. Copies. */
 HR_API hr_status hr_column_read(hr_column_builder *out, const hr_feature *feature, hr_error *err);
-/* To fill in: kind, name, scope, component, weights and, of what is made of ids, sequence are set by the kit. HR_COLUMN_COUNTS and HR_COLUMN_LOOKUP name
- * the categorical_column. */
+/* To fill in: kind, name, scope, component, weights and, of what is made of ids, sequence are set by the kit.
+ * HR_COLUMN_COUNTS and HR_COLUMN_LOOKUP name the categorical_column. */
 HR_API hr_column_info *hr_column_describe(hr_column_builder *out);
 HR_API void hr_column_has_weights(hr_column_builder *out);
 /* What tells this column from another of its kind and name. Equal columns of several lists are computed once. */

@@ -1,5 +1,5 @@
-/* From a config file's `columns:` to columns. Columns may name one another in any order: each is made when somebody asks
- * for it first, and a circle is refused. */
+/* From a config file's `columns:` to columns. Columns may name one another in any order: each is made when somebody
+ * asks for it first, and a circle is refused. */
 #include "feature_columns/config.h"
 
 #include <string.h>

@@ -27,13 +27,14 @@ HR_API hr_status hr__columns_from_config(const hr__node *columns, const hr_schem
                                          hr__config_columns **out, hr_error *err);
 HR_API void hr__config_columns_free(hr__config_columns *c);
 
-/* A list such as dnn_feature_columns: names, `indicator NAME`, or mappings as in the section. Gives (hr__column_list_free). */
+/* A list such as dnn_feature_columns: names, `indicator NAME`, or mappings as in the section. Gives
+ * (hr__column_list_free). */
 HR_API hr_status hr__column_list_from_config(hr__config_columns *c, const hr__node *list, hr_column_list *out,
                                              hr_error *err);
 HR_API void hr__column_list_free(hr_column_list *list);
 
-/* All columns of the section in the order of the file, and their names there, which are one for those that a mapping makes
- * together. Borrow from `c`. */
+/* All columns of the section in the order of the file, and their names there, which are one for those that a mapping
+ * makes together. Borrow from `c`. */
 HR_API hr_column_list hr__config_columns_list(const hr__config_columns *c);
 HR_API const char *const *hr__config_columns_names(const hr__config_columns *c);
 
@@ -46,8 +47,8 @@ HR_API hr_status hr__columns_write(hr_column_list columns, const char *const *na
 
 typedef struct hr__column_writer hr__column_writer; /* feature_columns/config_write.h */
 
-/* `read` makes a column, or several, of a mapping that has the key `word`. `name` is the column's name in the file, NULL in a list.
- * Gives *out, which may have failed. `write` says, pair by pair, the mapping that makes the column. */
+/* `read` makes a column, or several, of a mapping that has the key `word`. `name` is the column's name in the file,
+ * NULL in a list. Gives *out, which may have failed. `write` says, pair by pair, the mapping that makes the column. */
 typedef struct hr__column_config {
     const hr_column_kind *const *kinds; /* that it makes; ends with NULL */
     const char *word;

@@ -1,5 +1,6 @@
 /* Columns back to the text that makes them: a schema of what they read, and a line for each column and for each that
- * they are made of. What a file cannot say is an error, so that reading the text gives equal columns or there is none. */
+ * they are made of. What a file cannot say is an error, so that reading the text gives equal columns or there is
+ * none. */
 #include "feature_columns/config_writer.h"
 
 #include <stdio.h>

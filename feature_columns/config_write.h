@@ -34,8 +34,8 @@ void hr__write_item_column(hr__column_writer *w, const hr_feature_column *column
 void hr__write_item_name(hr__column_writer *w, const hr_feature_column *column);   /* NAME */
 void hr__write_end_list(hr__column_writer *w);
 
-/* The first sources of the column that is written and of those that its mapping makes together with it. Lends them until the
- * next call; NULL: no memory, and *count is 1. */
+/* The first sources of the column that is written and of those that its mapping makes together with it. Lends them
+ * until the next call; NULL: no memory, and *count is 1. */
 const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *count);
 
 /* The same as "column NAME", where a field could stand as well. */

@@ -1,5 +1,5 @@
-/* The writer of columns as text, inside: what its files share. The kinds of columns have feature_columns/config_write.h. Not a
- * public header. */
+/* The writer of columns as text, inside: what its files share. The kinds of columns have
+ * feature_columns/config_write.h. Not a public header. */
 #ifndef HR__COLUMN_CONFIG_WRITER_H
 #define HR__COLUMN_CONFIG_WRITER_H
 

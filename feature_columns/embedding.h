@@ -1,5 +1,5 @@
-/* What embedding_column and shared_embeddings have in common: a table's arguments, checked, described, read and written. Not
- * a public header. */
+/* What embedding_column and shared_embeddings have in common: a table's arguments, checked, described, read and
+ * written. Not a public header. */
 #ifndef HR__EMBEDDING_H
 #define HR__EMBEDDING_H
 

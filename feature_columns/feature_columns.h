@@ -111,7 +111,8 @@ HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const 
     HR_CALL2_(hr_categorical_column_with_vocabulary_list_with, hr_vocabulary_column_opts, __VA_ARGS__,                 \
               .struct_size = sizeof(hr_vocabulary_column_opts))
 
-/* The lines of a file, read when the column is made. .dtype = HR_INT64 for decimal numbers; .num_oov_buckets as above. */
+/* The lines of a file, read when the column is made. .dtype = HR_INT64 for decimal numbers; .num_oov_buckets as
+ * above. */
 HR_API hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *key, const char *file,
                                                                           const hr_vocabulary_column_opts *opts);
 #define hr_categorical_column_with_vocabulary_file(...)                                                                \
@@ -169,11 +170,11 @@ HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column 
 
 /* ---- sequences: what a row has a value of at every step ---- */
 
-/* The ids of `categorical` step by step: of a list of values each is a step, and of a SequenceExample's feature list what
- * each of its features holds; of a dense sequence (HR_FIXED_LEN_SEQUENCE) each step, where "" and -1 are missing, and what
- * a batch pads it with is never seen. For an indicator or embedding, in SequenceFeatures; a linear model combines the
- * weights of all its ids. Takes `categorical`, which must read a feature by itself: a column by identity, vocabulary or
- * hash bucket. A row's length is that of its last step with a value. */
+/* The ids of `categorical` step by step: of a list of values each is a step, and of a SequenceExample's feature list
+ * what each of its features holds; of a dense sequence (HR_FIXED_LEN_SEQUENCE) each step, where "" and -1 are missing,
+ * and what a batch pads it with is never seen. For an indicator or embedding, in SequenceFeatures; a linear model
+ * combines the weights of all its ids. Takes `categorical`, which must read a feature by itself: a column by identity,
+ * vocabulary or hash bucket. A row's length is that of its last step with a value. */
 HR_API hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical);
 #define hr_sequence_categorical_column_with_identity(...)                                                              \
     hr_sequence_categorical_column(hr_categorical_column_with_identity(__VA_ARGS__))
@@ -194,8 +195,8 @@ typedef struct hr_sequence_numeric_column_opts {
     bool log1p;
     float mean, std, min, max;
 } hr_sequence_numeric_column_opts;
-/* Numbers, so many a step, of a list, a feature list, or a dense sequence with steps of this shape (or of one number), whose
- * rows keep their own lengths. For SequenceFeatures. */
+/* Numbers, so many a step, of a list, a feature list, or a dense sequence with steps of this shape (or of one number),
+ * whose rows keep their own lengths. For SequenceFeatures. */
 HR_API hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts);
 #define hr_sequence_numeric_column(...)                                                                                \
     HR_CALL1_(hr_sequence_numeric_column_with, hr_sequence_numeric_column_opts, __VA_ARGS__,                           \
@@ -248,8 +249,8 @@ typedef struct hr_shared_embeddings_opts {
     float minval, maxval;
     bool v1; /* variables as of tf.feature_column.shared_embedding_columns: NAME/embedding_weights */
 } hr_shared_embeddings_opts;
-/* Columns that look up rows of one table: `count` categorical columns of one kind, with equally many ids. Takes them, and
- * gives a column for each, in `out`, which may be the same array. */
+/* Columns that look up rows of one table: `count` categorical columns of one kind, with equally many ids. Takes them,
+ * and gives a column for each, in `out`, which may be the same array. */
 HR_API void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
                                       hr_feature_column **out, const hr_shared_embeddings_opts *opts);
 #define hr_shared_embeddings(...)                                                                                      \
@@ -328,8 +329,8 @@ HR_API hr_column_list hr_column_set_columns(const hr_column_set *set);
 HR_API hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name);
 HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* what the records hold. Borrows */
 
-/* The text that makes these columns, and those that they are made of: what it says can be read back to equal columns. Gives
- * *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot say it (a normalizer_fn, a kind from outside). */
+/* The text that makes these columns, and those that they are made of: what it says can be read back to equal columns.
+ * Gives *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot say it (a normalizer_fn, a kind from outside). */
 HR_API hr_status hr_column_set_to_yaml(const hr_column_set *set, char **yaml, hr_error *err);
 HR_API hr_status hr_columns_to_yaml(hr_column_list columns, char **yaml, hr_error *err);
 
@@ -407,8 +408,8 @@ HR_API int64_t hr_dense_width(const hr_feature_column *const *sorted, int count)
 HR_API hr_status hr_dense_features(const hr_feature_column *const *sorted, int count, const hr_element *batch,
                                    const float *const *tables, float *out, hr_error *err);
 
-/* The lengths of sequences whose columns have the steps steps[c], rows + 1 entries each. HR_INVALID_ARGUMENT: the columns
- * `name` disagree about a row's. */
+/* The lengths of sequences whose columns have the steps steps[c], rows + 1 entries each. HR_INVALID_ARGUMENT: the
+ * columns `name` disagree about a row's. */
 HR_API hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *name, int columns, int64_t rows,
                                      int64_t *lengths, hr_error *err);
 /* Steps of `size` bytes each, as [rows, most, size]: a row's own, then `padding` (one step) up to `most`. */

@@ -28,7 +28,8 @@ AVX512 static inline __m512i pair(__m512i u, __m512i v, __m512i mul)
     return _mm512_mullo_epi64(b, mul);
 }
 
-/* The words at `offset` bytes into eight strings, or that far in front of their ends. Plain loads: a gather takes twice as long. */
+/* The words at `offset` bytes into eight strings, or that far in front of their ends. Plain loads: a gather takes twice
+ * as long. */
 AVX512 static inline __m512i first_words(const hr_view *w)
 {
     return _mm512_set_epi64(load8(w[7].data), load8(w[6].data), load8(w[5].data), load8(w[4].data), load8(w[3].data),

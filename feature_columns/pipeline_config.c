@@ -1,6 +1,6 @@
-/* Reads a pipeline from a file: each step is an operator with its options, and gets what the steps before it made. A step
- * is `batch`, `batch: 512` or `batch: {batch_size: 512, drop_remainder: true}`: a value by itself is its first option,
- * unless that is a switch (`parse_example: true` would not say what is switched on). */
+/* Reads a pipeline from a file: each step is an operator with its options, and gets what the steps before it made. A
+ * step is `batch`, `batch: 512` or `batch: {batch_size: 512, drop_remainder: true}`: a value by itself is its first
+ * option, unless that is a switch (`parse_example: true` would not say what is switched on). */
 #include "feature_columns/pipeline_config.h"
 #include "base/text.h"
 #include "feature_columns/pipeline_steps.h"

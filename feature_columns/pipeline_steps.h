@@ -1,4 +1,5 @@
-/* The steps of a `pipeline:` section: an operator's word, its options, and what makes it of them. Not a public header. */
+/* The steps of a `pipeline:` section: an operator's word, its options, and what makes it of them. Not a public
+ * header. */
 #ifndef HR__PIPELINE_STEPS_H
 #define HR__PIPELINE_STEPS_H
 
@@ -44,8 +45,8 @@ enum { HR__MOST_OPTIONS = 7 };
 typedef struct hr__pipeline_step {
     const char *name;
     hr__option option[HR__MOST_OPTIONS + 1]; /* a value without a key is the first one's; ends with a zero */
-    /* A dataset of nothing; one on top of `in`, taken; or one that also looks at the rest of the file, and leaves `*ds` as
-     * it is where it fails. One of the three. */
+    /* A dataset of nothing; one on top of `in`, taken; or one that also looks at the rest of the file, and leaves `*ds`
+     * as it is where it fails. One of the three. */
     hr_dataset *(*source)(const hr__given *o);
     hr_dataset *(*put)(hr_dataset *in, const hr__given *o);
     hr_status (*make)(const hr__pipeline_context *c, const hr__node *at, const hr__given *o, hr_dataset **ds,

@@ -161,8 +161,8 @@ static hr_status read_shared(hr__config_columns *c, const hr__node *map, const c
     return HR_OK;
 }
 
-/* One of those whose table has a name of its own is an embedding with that name; so are, one by one, columns that do not stand
- * together in the file. */
+/* One of those whose table has a name of its own is an embedding with that name; so are, one by one, columns that do
+ * not stand together in the file. */
 static void write_shared(hr__column_writer *w, const hr_feature_column *column)
 {
     const hr__embedding_spec *s = hr_feature_column_spec(column);

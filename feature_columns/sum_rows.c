@@ -1,5 +1,5 @@
-/* The sums for plain C, AVX2 and AVX-512, from the same lines. Nothing is fused (-ffp-contract=off) or reordered: lanes are
- * components of a row, and each is added up by itself. */
+/* The sums for plain C, AVX2 and AVX-512, from the same lines. Nothing is fused (-ffp-contract=off) or reordered: lanes
+ * are components of a row, and each is added up by itself. */
 #include "feature_columns/sum_rows.h"
 
 #include "base/cpu.h"

@@ -1,6 +1,6 @@
-/* Sums of rows of a table, bit for bit as TensorFlow's SparseSegment kernels add: up to 9 rows from the first to the last;
- * of more, the odd ones first, then blocks of 8, each summed by itself. Weighted ones are added from the first to the last.
- * Not a public header. */
+/* Sums of rows of a table, bit for bit as TensorFlow's SparseSegment kernels add: up to 9 rows from the first to the
+ * last; of more, the odd ones first, then blocks of 8, each summed by itself. Weighted ones are added from the first to
+ * the last. Not a public header. */
 #ifndef HR_SUM_ROWS_H
 #define HR_SUM_ROWS_H
 

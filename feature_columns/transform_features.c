@@ -1,5 +1,5 @@
-/* The pipeline's operator: parsed rows in, the components of columns out. It goes row by row, so it works on whole units
- * without looking at batches. What only passes through (labels) is copied. */
+/* The pipeline's operator: parsed rows in, the components of columns out. It goes row by row, so it works on whole
+ * units without looking at batches. What only passes through (labels) is copied. */
 #include "base/config.h"
 #include "feature_columns/internal.h"
 

@@ -1,5 +1,5 @@
-/* Columns of words. The map's hash is Fingerprint64, which the buckets for unknown words need as well: each word is hashed
- * once. Integers are looked up by their 8 bytes; in those buckets they count as decimal text. */
+/* Columns of words. The map's hash is Fingerprint64, which the buckets for unknown words need as well: each word is
+ * hashed once. Integers are looked up by their 8 bytes; in those buckets they count as decimal text. */
 #include "feature_columns/vocabulary.h"
 
 #include "feature_columns/config_write.h"

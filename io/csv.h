@@ -132,8 +132,8 @@ hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_e
 void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
 /* The place in the file is one of those that are not wanted. */
 bool hr__csv_excludes(const hr__csv_format *format, int place);
-/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded; or after
- * these bytes of it, none where the file is empty. */
+/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded; or
+ * after these bytes of it, none where the file is empty. */
 hr_status hr__csv_format_from_header(hr__csv_format *format, const char *path, hr_error *err);
 hr_status hr__csv_format_name(hr__csv_format *format, const char *path, const char *header, size_t size, hr_error *err);
 

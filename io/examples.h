@@ -187,7 +187,8 @@ typedef struct hr_top_value {
     int64_t count; /* at least; at most top_error more */
 } hr_top_value;
 
-/* What is known of a feature, or of a feature list over all its steps. Numbers are NaN where there is nothing to say. */
+/* What is known of a feature, or of a feature list over all its steps. Numbers are NaN where there is nothing to
+ * say. */
 typedef struct hr_feature_stats {
     hr_view key;
     /* HR_INT64, HR_FLOAT (also int64 and float32 mixed, as in JSON), HR_STRING; HR_INVALID_DTYPE: no kind. */

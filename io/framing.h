@@ -17,7 +17,8 @@ static inline uint64_t hr__record_limit(size_t max_record_bytes)
     return limit < HR__RECORD_MOST ? limit : HR__RECORD_MOST;
 }
 
-/* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing behind can be trusted. */
+/* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing behind can be
+ * trusted. */
 static inline bool hr__record_length(const char *header, uint64_t *length)
 {
     *length = hr__get64(header);

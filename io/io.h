@@ -1,7 +1,8 @@
 /* Headrace, files: reading and writing in pieces, compression, TFRecord, CSV, tf.Example on the wire, file patterns.
  *
  * Nothing is lost silently: every byte of a file is delivered or reported with file, record, offset. What is written
- * goes to a temporary name, is synced, then renamed: a killed process leaves the old file or the new one, never half. */
+ * goes to a temporary name, is synced, then renamed: a killed process leaves the old file or the new one, never
+ * half. */
 #ifndef HR_IO_H
 #define HR_IO_H
 
@@ -75,7 +76,8 @@ typedef struct hr_output_opts {
 } hr_output_opts;
 
 /* Begins a file that gets its name `path` when it is committed; "-" is standard output, to which and to pipes and
- * devices bytes go directly. NULL for `opts`: the defaults. Gives *out. Kinds: file.open, file.folder, compression.*. */
+ * devices bytes go directly. NULL for `opts`: the defaults. Gives *out. Kinds: file.open, file.folder,
+ * compression.*. */
 HR_API hr_status hr_output_open_with(const char *path, const hr_output_opts *opts, hr_output **out, hr_error *err);
 /* A failure sticks: every later call, hr_output_commit too, gives the same. */
 HR_API hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err);

@@ -40,7 +40,8 @@ typedef struct hr__schema_file {
     int64_t records; /* that it was inferred from */
 } hr__schema_file;
 
-/* Reads the section; hr__schema_clear also after a failure. Kinds: schema.field, schema.empty, and those of config.h. */
+/* Reads the section; hr__schema_clear also after a failure. Kinds: schema.field, schema.empty, and those of
+ * config.h. */
 HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, hr_error *err);
 /* The same from a file: its `schema:` section, or, if it has none, the whole of it. */
 HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);

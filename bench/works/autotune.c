@@ -1,6 +1,6 @@
 /* The engine's own windows against the best that can be set by hand, on three pipelines: TFRecords through a shuffle to
- * parsed batches, wide CSV, a slow function of the user. From a cold start it has two seconds to find its way; then both
- * are run by turns, in short slices of time, since what else the machine does changes from second to second. */
+ * parsed batches, wide CSV, a slow function of the user. From a cold start it has two seconds to find its way; then
+ * both are run by turns, in short slices of time, since what else the machine does changes from second to second. */
 #include "bench/bench.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Features of many values: ten ids a row on average, of a table that no cache holds, combined into one row each; and the
- * same of a hand-written loop. The ids of a linear model's column, too. */
+/* Features of many values: ten ids a row on average, of a table that no cache holds, combined into one row each; and
+ * the same of a hand-written loop. The ids of a linear model's column, too. */
 #include "bench/bench.h"
 #include <headrace/feature_columns.h>
 #include <string.h>

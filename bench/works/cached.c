@@ -1,5 +1,5 @@
-/* The pipeline with parse and columns before a cache, in memory or in a file: its second epoch, which reads no record and
- * parses nothing. */
+/* The pipeline with parse and columns before a cache, in memory or in a file: its second epoch, which reads no record
+ * and parses nothing. */
 #include "bench/columns.h"
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Records in memory to ids, parsing on the clock: 13 bucketized, 26 hashed and 2 crossed columns; and without the crosses
- * on to the matrix that a network begins with. */
+/* Records in memory to ids, parsing on the clock: 13 bucketized, 26 hashed and 2 crossed columns; and without the
+ * crosses on to the matrix that a network begins with. */
 #include "bench/columns.h"
 
 enum { DIMENSION = 16 };

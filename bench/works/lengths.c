@@ -1,6 +1,6 @@
-/* Whether a record costs the same in a short run and in a long one: the pipeline over 10^4, 10^5, 10^6 and 10^7 records,
- * from opening to the last one, each the best of some runs. Time is the process's own: what else the machine does would
- * weigh more on the long ones. */
+/* Whether a record costs the same in a short run and in a long one: the pipeline over 10^4, 10^5, 10^6 and 10^7
+ * records, from opening to the last one, each the best of some runs. Time is the process's own: what else the machine
+ * does would weigh more on the long ones. */
 #include "bench/bench.h"
 #include <time.h>
 

@@ -1,5 +1,5 @@
-/* Records one by one to their tensors, and SequenceExamples to batches of padded lists: both through the public operators,
- * parsing on the clock, which starts when the first element is asked for. */
+/* Records one by one to their tensors, and SequenceExamples to batches of padded lists: both through the public
+ * operators, parsing on the clock, which starts when the first element is asked for. */
 #include "bench/parse.h"
 #include <stdio.h>
 #include <string.h>

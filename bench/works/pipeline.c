@@ -1,5 +1,5 @@
-/* The whole pipeline, and the same work from a hand-written loop to hold it against: pread, framing, checksums, a copy into a
- * shuffle's slot, parsing what is drawn. */
+/* The whole pipeline, and the same work from a hand-written loop to hold it against: pread, framing, checksums, a copy
+ * into a shuffle's slot, parsing what is drawn. */
 #include "bench/parse.h"
 #include <fcntl.h>
 #include <stdlib.h>

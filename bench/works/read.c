@@ -1,5 +1,5 @@
-/* Records from files, both checksums verified: in batches of 512, one by one, from GZIP, in an order over all files, and a bare loop to hold them
- * against. */
+/* Records from files, both checksums verified: in batches of 512, one by one, from GZIP, in an order over all files,
+ * and a bare loop to hold them against. */
 #include "bench/bench.h"
 #include <fcntl.h>
 #include <stdio.h>

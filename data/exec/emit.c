@@ -21,8 +21,8 @@ static void emit(hr_plan *p, hr_span span)
     hr_span_drop(span);
 }
 
-/* A whole unit of the stage below, large enough to be one by itself: where nothing is to be done with its rows, they pass
- * without a copy. */
+/* A whole unit of the stage below, large enough to be one by itself: where nothing is to be done with its rows, they
+ * pass without a copy. */
 static bool is_a_unit(const hr_plan *p, hr_span span)
 {
     enum { FEWEST_ROWS = 256 };

@@ -1,5 +1,5 @@
-/* What a pipeline will do, before it runs: the stages it is cut into, from the consumer down, what each gives, and what is
- * done in another place than it was written. Nothing is opened. */
+/* What a pipeline will do, before it runs: the stages it is cut into, from the consumer down, what each gives, and what
+ * is done in another place than it was written. Nothing is opened. */
 #include "base/text.h"
 #include "data/exec/engine.h"
 #include <inttypes.h>

@@ -166,8 +166,8 @@ static bool gather_numbers(rows *r, const run *run, int64_t runs)
 
 /* ---- all of it ---- */
 
-/* Single rows come from all over a shuffle's buffer: their lines are on the way before they are copied. Inline for certain:
- * a call that only prefetches counts as one without effect, and gcc drops it. */
+/* Single rows come from all over a shuffle's buffer: their lines are on the way before they are copied. Inline for
+ * certain: a call that only prefetches counts as one without effect, and gcc drops it. */
 static inline __attribute__((always_inline)) void ask_for_row(hr_span s)
 {
     const rows *r = (const rows *)s.in;

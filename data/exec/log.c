@@ -1,4 +1,5 @@
-/* The log of what is held: where each unit of an input began, back to the oldest element that its reader still needs. */
+/* The log of what is held: where each unit of an input began, back to the oldest element that its reader still
+ * needs. */
 #include "data/exec/engine.h"
 #include "data/exec/token.h"
 

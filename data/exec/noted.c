@@ -1,5 +1,6 @@
-/* What is known of the files that a run reads, as they were when it first met each: so that a later run can tell whether
- * they are the same. A file is known by its size and a sample of its bytes, so that a copy of it is the same file. */
+/* What is known of the files that a run reads, as they were when it first met each: so that a later run can tell
+ * whether they are the same. A file is known by its size and a sample of its bytes, so that a copy of it is the same
+ * file. */
 #include "data/exec/engine.h"
 #include "io/file_system.h"
 #include <fcntl.h>

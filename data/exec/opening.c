@@ -1,5 +1,5 @@
-/* The operator kit for plan: what an opening draws by and shares with others of its place, and the inputs that an operator
- * opens and closes as it goes. */
+/* The operator kit for plan: what an opening draws by and shares with others of its place, and the inputs that an
+ * operator opens and closes as it goes. */
 #include "data/exec/engine.h"
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* In which order units leave: strictly by number, or, where an operator frees it, what is ready before what is not. Then a
- * place in the ring has another unit than that of its number, and a token says no longer what was given: from there on a
- * state is refused. */
+/* In which order units leave: strictly by number, or, where an operator frees it, what is ready before what is not.
+ * Then a place in the ring has another unit than that of its number, and a token says no longer what was given: from
+ * there on a state is refused. */
 #include "data/exec/engine.h"
 
 unit *hr__stage_unit(const stage *s, int64_t number) { return &s->ring[s->place[number % s->ring_units]]; }

@@ -1,5 +1,5 @@
-/* The operator kit for plan: many spans at once, where a call for each row would cost more than the row: a shuffle's draws,
- * what interleave passes of its datasets in turn, all that a batch takes of either. */
+/* The operator kit for plan: many spans at once, where a call for each row would cost more than the row: a shuffle's
+ * draws, what interleave passes of its datasets in turn, all that a batch takes of either. */
 #include "data/exec/stage.h"
 #include <string.h>
 

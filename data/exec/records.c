@@ -1,5 +1,6 @@
-/* Rows that wait in an operator which holds single ones, such as a shuffle, are drawn from all over memory. By column that
- * is a miss of the cache for each value; so they lie there as records, and become columns again where they are gathered. */
+/* Rows that wait in an operator which holds single ones, such as a shuffle, are drawn from all over memory. By column
+ * that is a miss of the cache for each value; so they lie there as records, and become columns again where they are
+ * gathered. */
 #include "data/exec/engine.h"
 #include <string.h>
 

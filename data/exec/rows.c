@@ -1,5 +1,5 @@
-/* Units of rows, and the spans that share them. A unit's rows are read by one stage only, whose plan runs one thread
- * at a time: so its references are plain numbers, and what other threads give up goes back to that plan. What comes back
+/* Units of rows, and the spans that share them. A unit's rows are read by one stage only, whose plan runs one thread at
+ * a time: so its references are plain numbers, and what other threads give up goes back to that plan. What comes back
  * after the stage is gone is counted by one thread at a time, too. */
 #include "data/exec/engine.h"
 #include <string.h>
@@ -287,8 +287,8 @@ static void drop_orphan(parts *p)
     if (last) hr_free(home);
 }
 
-/* Parts whose stage is gone come from the plans of several others, once these took over units of it: one thread at a time
- * counts their spans, also those of what goes with them. */
+/* Parts whose stage is gone come from the plans of several others, once these took over units of it: one thread at a
+ * time counts their spans, also those of what goes with them. */
 static void drop_orphans(engine *e)
 {
     for (parts *p; (p = next_orphan(e)) != NULL;) drop_orphan(p);

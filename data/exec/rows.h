@@ -75,7 +75,8 @@ static inline bool span_joins(hr_span *last, hr_span span)
     return true;
 }
 
-/* Makes an array longer and gives the first of `more` new ones, to be filled in; NULL: no memory, and it is as it was. */
+/* Makes an array longer and gives the first of `more` new ones, to be filled in; NULL: no memory, and it is as it
+ * was. */
 hr_span *hr__spans_add(hr_span **span, int64_t *count, int64_t *room, int64_t more);
 
 parts *hr__parts_new(returns *home);

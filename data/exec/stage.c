@@ -49,8 +49,8 @@ void hr__input_clear(input *in)
     *in = (input){.own = in->own};
 }
 
-/* The units at hand are given up while their spans are still counted here: once this stage is gone, what it made of them is
- * counted by other threads. */
+/* The units at hand are given up while their spans are still counted here: once this stage is gone, what it made of
+ * them is counted by other threads. */
 void hr__plan_node_free(hr_plan *p)
 {
     if (!p) return;

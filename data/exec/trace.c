@@ -1,5 +1,5 @@
-/* A run as a Chrome trace: what each thread planned and worked on, and when the caller waited. Kept in memory, a few words
- * a unit, and written when the iterator is freed: chrome://tracing and Perfetto read it. */
+/* A run as a Chrome trace: what each thread planned and worked on, and when the caller waited. Kept in memory, a few
+ * words a unit, and written when the iterator is freed: chrome://tracing and Perfetto read it. */
 #include "data/exec/trace.h"
 #include "base/text.h"
 #include <headrace/io.h>

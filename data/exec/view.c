@@ -11,7 +11,8 @@ static hr_element *element_new(const hr_schema *schema)
     return NULL;
 }
 
-/* What the operator at work sees: rows carry the schema of where they were gathered, which a batch above leaves alone. */
+/* What the operator at work sees: rows carry the schema of where they were gathered, which a batch above leaves
+ * alone. */
 static hr_dataset *seen_dataset(const hr_work *w)
 {
     hr_dataset *ds = w->op->ds;

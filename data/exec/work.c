@@ -152,8 +152,8 @@ static void move_row(rows *r, int64_t row)
     }
 }
 
-/* The blocks that the strings came from are free again, the first of them for this thread's next unit; not those that the
- * columns lie in. */
+/* The blocks that the strings came from are free again, the first of them for this thread's next unit; not those that
+ * the columns lie in. */
 static void give_up_bytes(rows *r, hr_work *w)
 {
     if (r->aliases) return;

@@ -57,7 +57,8 @@ static hr_status bucket_check(const void *spec, const hr_schema *const *in, hr_s
     return HR_OK;
 }
 
-/* How long each row is to be: one less than the boundary of its bucket. In the last bucket, which has none, as it is. */
+/* How long each row is to be: one less than the boundary of its bucket. In the last bucket, which has none, as it
+ * is. */
 static hr_status measure(const buckets *b, hr_work *w, hr_columns *rows, int64_t *width, hr_error *err)
 {
     for (int64_t r = 0; r < rows->rows; r++) {

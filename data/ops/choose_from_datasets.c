@@ -1,5 +1,6 @@
-/* choose_from_datasets: each number of a dataset of choices says which dataset gives the next element. Input 0 has the
- * choices, the datasets are the inputs behind it. A choice of a dataset that has ended is passed over, or ends it all. */
+/* choose_from_datasets: each number of a dataset of choices says which dataset gives the next element. Input 0 has
+ * the choices, the datasets are the inputs behind it. A choice of a dataset that has ended is passed over, or ends
+ * it all. */
 #include "base/constructor.h"
 #include "data/dataset.h"
 #include <headrace/data.h>

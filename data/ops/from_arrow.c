@@ -1,6 +1,6 @@
-/* from_arrow: rows of Arrow arrays in memory. Without a spec the columns come as they are: numbers and strings one a row,
- * lists ragged. With a parsing spec they come as parse_example would give them, missing values filled in, so that they go
- * through the same feature columns.
+/* from_arrow: rows of Arrow arrays in memory. Without a spec the columns come as they are: numbers and strings one a
+ * row, lists ragged. With a parsing spec they come as parse_example would give them, missing values filled in, so that
+ * they go through the same feature columns.
  *
  * Plan counts rows, work copies them. The arrays are released with the dataset. */
 #include "base/constructor.h"

@@ -1,6 +1,6 @@
-/* from_arrow_stream: the rows of a stream of Arrow struct arrays, which all have one schema. Plan takes one array after the
- * other, each when the one before is given; work copies their rows, on any thread, so an array is released when the plan and
- * all units that were made of it have done with it.
+/* from_arrow_stream: the rows of a stream of Arrow struct arrays, which all have one schema. Plan takes one array after
+ * the other, each when the one before is given; work copies their rows, on any thread, so an array is released when the
+ * plan and all units that were made of it have done with it.
  *
  * A saved state knows how many rows were given. A stream begins only at its front: what was given is passed over. */
 #include "base/constructor.h"

@@ -1,8 +1,8 @@
-/* group_by_window: holds the elements of each key until there are as many as its window has; these leave as one batch, or
- * as batches of .batch_size. At the end what is left over leaves by rising key.
+/* group_by_window: holds the elements of each key until there are as many as its window has; these leave as one batch,
+ * or as batches of .batch_size. At the end what is left over leaves by rising key.
  *
- * A group leaves whole. So what it holds are all elements of its key since a certain number: key and number of each group
- * that is not empty are all that a saved state needs of it. */
+ * A group leaves whole. So what it holds are all elements of its key since a certain number: key and number of each
+ * group that is not empty are all that a saved state needs of it. */
 #include "base/constructor.h"
 #include "data/batches.h"
 #include "data/keys.h"

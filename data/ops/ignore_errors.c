@@ -1,5 +1,5 @@
-/* ignore_errors: what fails below it is left out and counted; elements that are good pass. The engine does it: this says
- * where, and tells of what was left out. */
+/* ignore_errors: what fails below it is left out and counted; elements that are good pass. The engine does it: this
+ * says where, and tells of what was left out. */
 #include "io/policy.h"
 #include <headrace/data.h>
 

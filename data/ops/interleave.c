@@ -3,9 +3,9 @@
  *
  * It holds the elements of its open slots: a restored one reads them again and asks the user's function again.
  *
- * parallel_interleave is TensorFlow's older one, with another order: all slots have their first datasets at the start, a
- * slot whose dataset has ended takes the next one at once, and when there is none left, the next slot only goes on with
- * the block that was begun. */
+ * parallel_interleave is TensorFlow's older one, with another order: all slots have their first datasets at the start,
+ * a slot whose dataset has ended takes the next one at once, and when there is none left, the next slot only goes on
+ * with the block that was begun. */
 #include "base/constructor.h"
 #include "data/dataset.h"
 #include "data/interleave.h"

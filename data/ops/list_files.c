@@ -1,6 +1,7 @@
 /* list_files: the files that patterns match, as strings; sorted, or in a random order that follows from seed and epoch.
  *
- * The list is made when an iterator opens. Where it stands is a number; a state is refused when the list has changed. */
+ * The list is made when an iterator opens. Where it stands is a number; a state is refused when the list has
+ * changed. */
 #include "io/match.h"
 #include <headrace/data.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* pack_sequences: several short sequences in each row of a fixed length, so that little of it is padding. The plan puts each
- * element into the first open row with room for it (first fit); a row leaves when another one must be opened, oldest
- * first. Rows leave as batches of their elements, and work makes one row of each.
+/* pack_sequences: several short sequences in each row of a fixed length, so that little of it is padding. The plan puts
+ * each element into the first open row with room for it (first fit); a row leaves when another one must be opened,
+ * oldest first. Rows leave as batches of their elements, and work makes one row of each.
  *
  * The elements held are those of the open rows: their numbers are all that a saved state needs. */
 #include "base/constructor.h"

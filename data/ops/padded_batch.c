@@ -1,5 +1,5 @@
-/* padded_batch: a batch of rows that are padded to one shape. Here each row gets its width, where that is known, and what
- * else is padded gets its value; a batch on top then pads to its longest row. */
+/* padded_batch: a batch of rows that are padded to one shape. Here each row gets its width, where that is known, and
+ * what else is padded gets its value; a batch on top then pads to its longest row. */
 #include "base/constructor.h"
 #include "data/batches.h"
 #include "data/dataset.h"

@@ -1,5 +1,5 @@
-/* parse_example: serialized tf.Examples become the components of a parsing spec. It is work only and goes row by row, so a
- * batch below or above costs the same. Strings are views into the records, which live as long as the rows.
+/* parse_example: serialized tf.Examples become the components of a parsing spec. It is work only and goes row by row,
+ * so a batch below or above costs the same. Strings are views into the records, which live as long as the rows.
  *
  * In tf_compat the parts of sparse and ragged features are held against each other over a batch, as TensorFlow does. */
 #include "data/parse_spec.h"

@@ -1,5 +1,5 @@
-/* rejection_resample: elements whose classes have the proportions asked for. The class of each element is put in front of it
- * by work; the plan then draws which of them pass. */
+/* rejection_resample: elements whose classes have the proportions asked for. The class of each element is put in front
+ * of it by work; the plan then draws which of them pass. */
 #include "base/constructor.h"
 #include "data/user.h"
 #include <headrace/data.h>
@@ -74,9 +74,10 @@ static const hr_op class_op = {
     .work = class_work,
 };
 
-/* ---- which elements pass: TensorFlow's algorithm. With probability m an element is the next one of the input as it is,
- * else the next one of a second pass over the input that is not rejected, whose class is as rare there as it has to be; m is
- * as large as the proportions allow, so that little is thrown away. What is rejected follows from (seed, epoch, data).
+/* ---- which elements pass: TensorFlow's algorithm. With probability m an element is the next one of the input as it
+ * is, else the next one of a second pass over the input that is not rejected, whose class is as rare there as it has to
+ * be; m is as large as the proportions allow, so that little is thrown away. What is rejected follows from (seed,
+ * epoch, data).
  *
  * Where the proportions of the input are not given they are counted as it passes, in both passes, and the counts are
  * saved. ---- */

@@ -74,7 +74,8 @@ static void repeat_identity(const void *spec, uint64_t *sum)
     hr_identify_i64(sum, sp->count);
 }
 
-/* For ever is infinite even if nothing is known below, and for shuffle_and_repeat if nothing is there: as in TensorFlow. */
+/* For ever is infinite even if nothing is known below, and for shuffle_and_repeat if nothing is there: as in
+ * TensorFlow. */
 static int64_t repeat_cardinality(const void *spec, const int64_t *in)
 {
     const repeat_spec *sp = spec;

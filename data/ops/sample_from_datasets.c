@@ -1,10 +1,10 @@
-/* sample_from_datasets: draws by weight which dataset gives the next element. Draw i follows from (seed, epoch, i) and its
- * weights, so the number of draws is all there is to save. A draw of a dataset that has ended is passed over: the others
- * keep their proportions.
+/* sample_from_datasets: draws by weight which dataset gives the next element. Draw i follows from (seed, epoch, i) and
+ * its weights, so the number of draws is all there is to save. A draw of a dataset that has ended is passed over: the
+ * others keep their proportions.
  *
  * The weights are the same for all draws, or each draw has its own from a dataset of weights, input 0. With exact
- * proportions nothing is drawn: the dataset that is furthest behind its share has the next turn. Then how many turns each
- * has had is saved. */
+ * proportions nothing is drawn: the dataset that is furthest behind its share has the next turn. Then how many turns
+ * each has had is saved. */
 #include "base/constructor.h"
 #include "data/dataset.h"
 #include <headrace/data.h>

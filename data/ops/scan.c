@@ -1,5 +1,5 @@
-/* scan: one element of the input to one of the output, by the user's function and a state of his that it changes. So the
- * function is called in the plan, one element after the other; what must not wait for others belongs in a map. */
+/* scan: one element of the input to one of the output, by the user's function and a state of his that it changes. So
+ * the function is called in the plan, one element after the other; what must not wait for others belongs in a map. */
 #include "base/constructor.h"
 #include "data/builder.h"
 #include "data/user.h"

@@ -138,7 +138,8 @@ static int64_t shuffle_held_from(const void *spec, const void *state)
     return oldest;
 }
 
-/* ---- filling at the start: element i goes to slot i. The buffer grows, so that a small input needs a small one ---- */
+/* ---- filling at the start: element i goes to slot i. The buffer grows, so that a small input needs a small one
+ * ---- */
 
 static hr_status grow_slots(const shuffle_spec *sp, shuffle_state *st, hr_error *err)
 {

@@ -1,9 +1,9 @@
 /* shuffled_records: all records of TFRecord files in one random order, without a buffer: a permutation of their numbers
- * that is computed, not kept. So any record may come next to any other, and where it stands is one number. Of several ranks
- * each takes its draws out of rounds of as many.
+ * that is computed, not kept. So any record may come next to any other, and where it stands is one number. Of several
+ * ranks each takes its draws out of rounds of as many.
  *
- * plan only counts draws. work finds the records of its unit by the files' indexes, which know where each begins, and reads
- * them in the order of their places; each goes to the row that drew it. */
+ * plan only counts draws. work finds the records of its unit by the files' indexes, which know where each begins, and
+ * reads them in the order of their places; each goes to the row that drew it. */
 #include "base/constructor.h"
 #include "data/permutation.h"
 #include "data/shares.h"
@@ -230,8 +230,8 @@ static void draw_all(const shuffled_unit *unit, draw *d, int64_t count)
     qsort(d, (size_t)count, sizeof *d, by_record);
 }
 
-/* Looks all of them up at once: each is a miss of the cache, and they need not wait for each other. Gives the bytes of the
- * frames, but for those that are too large. */
+/* Looks all of them up at once: each is a miss of the cache, and they need not wait for each other. Gives the bytes of
+ * the frames, but for those that are too large. */
 static size_t find_all(const indexed_file *file, draw *d, int64_t count)
 {
     size_t bytes = 0;

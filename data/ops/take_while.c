@@ -1,5 +1,5 @@
-/* take_while: passes elements until the user's function says no for the first time, then ends. The function is called in
- * the plan, one element after the other: what follows the first refusal must not be asked for. */
+/* take_while: passes elements until the user's function says no for the first time, then ends. The function is called
+ * in the plan, one element after the other: what follows the first refusal must not be asked for. */
 #include <headrace/data.h>
 
 typedef struct take_while_spec {

@@ -43,7 +43,8 @@ static hr_status line_too_long(const byte_source *s, hr_error *err)
     return HR_INVALID_ARGUMENT;
 }
 
-/* TensorFlow drops every CR, and an end of the file that is none but CRs; here it is part of the line unless it stands before the LF. */
+/* TensorFlow drops every CR, and an end of the file that is none but CRs; here it is part of the line unless it stands
+ * before the LF. */
 static int64_t drop_crs(char *line, int64_t size)
 {
     int64_t kept = 0;

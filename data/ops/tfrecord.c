@@ -1,8 +1,8 @@
 /* tfrecord: the records of TFRecord files, one file after another, or a range of them.
  *
- * plan opens the files and reads whole records of one (record_source.h): no unit spans two. A compressed file is inflated
- * by plan, in order. work checks the data; but under a policy plan does, so that what is passed over, and how much of it
- * may be, is settled in order. */
+ * plan opens the files and reads whole records of one (record_source.h): no unit spans two. A compressed file is
+ * inflated by plan, in order. work checks the data; but under a policy plan does, so that what is passed over, and how
+ * much of it may be, is settled in order. */
 #include "base/constructor.h"
 #include "data/byte_source.h"
 #include "data/record_source.h"

@@ -1,6 +1,6 @@
-/* unbatch: makes the parts of each element elements again. Of a batch it drops the outermost level of splits, so what is in
- * it, dense, ragged or sparse, does not matter; of single elements it counts the first dimension of their values as rows.
- * It moves no byte but where a batch pads its rows: they come out as wide as they were in it.
+/* unbatch: makes the parts of each element elements again. Of a batch it drops the outermost level of splits, so what
+ * is in it, dense, ragged or sparse, does not matter; of single elements it counts the first dimension of their values
+ * as rows. It moves no byte but where a batch pads its rows: they come out as wide as they were in it.
  *
  * rebatch is batch over unbatch: a function, no operator of its own. */
 #include "data/batches.h"

@@ -1,5 +1,6 @@
-/* unique: passes each value once, where it comes for the first time. It keeps the bytes of every value that it has passed,
- * so that equal hashes are not taken for equal values; memory grows with the number of values, as in TensorFlow.
+/* unique: passes each value once, where it comes for the first time. It keeps the bytes of every value that it has
+ * passed, so that equal hashes are not taken for equal values; memory grows with the number of values, as in
+ * TensorFlow.
  *
  * A saved state holds no value: after a restore the input is read again from its start, and what was there before the
  * save is only noted. */

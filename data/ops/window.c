@@ -1,6 +1,6 @@
 /* window: each run of `size` elements, `stride` apart, becomes one element of the next level, and the next run begins
- * `shift` elements later: they may overlap. Moves no byte. Window k has the elements k * shift + j * stride, so how many
- * windows were given is all there is to save; the elements that later windows need again are held as spans. */
+ * `shift` elements later: they may overlap. Moves no byte. Window k has the elements k * shift + j * stride, so how
+ * many windows were given is all there is to save; the elements that later windows need again are held as spans. */
 #include "base/constructor.h"
 #include "data/batches.h"
 #include <inttypes.h>

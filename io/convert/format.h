@@ -51,7 +51,8 @@ struct hr__format {
 
     /* Reading: a source is one file. */
     hr_status (*open)(const hr__convert_plan *plan, const char *path, void **source, hr_error *err);
-    /* The next rows, in the order of the file, one thread at a time: sets first, rows, blank. HR_END: there are none. */
+    /* The next rows, in the order of the file, one thread at a time: sets first, rows, blank. HR_END: there are
+     * none. */
     hr_status (*read)(void *source, hr__convert_piece *piece, hr_error *err);
     /* Makes framed records of them, counts, sets status: on any thread. */
     void (*encode)(const hr__convert_plan *plan, hr__convert_piece *piece);

@@ -1,4 +1,5 @@
-/* Runs a sample in every way and compares hashes of what comes out. Samples are small, so that a binary takes seconds. */
+/* Runs a sample in every way and compares hashes of what comes out. Samples are small, so that a binary takes
+ * seconds. */
 #include "tests/data/conformance.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* What every operator must keep, whatever it does: the same elements for any number of threads, window, unit and budget;
- * a stop anywhere and the equal rest from there; cancel; no allocation whose failure leaks, hangs or goes unsaid.
+/* What every operator must keep, whatever it does: the same elements for any number of threads, window, unit and
+ * budget; a stop anywhere and the equal rest from there; cancel; no allocation whose failure leaks, hangs or goes
+ * unsaid.
  *
- * An operator's test says HR_SAMPLE(take) { return ...; }, a small finite pipeline with that operator in the middle, and
- * lists HR_CONFORMANCE(take) among its tests. tests/data/CMakeLists.txt fails on an operator without a sample. */
+ * An operator's test says HR_SAMPLE(take) { return ...; }, a small finite pipeline with that operator in the middle,
+ * and lists HR_CONFORMANCE(take) among its tests. tests/data/CMakeLists.txt fails on an operator without a sample. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 

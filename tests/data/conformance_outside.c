@@ -1,5 +1,5 @@
-/* Operators from outside the library, written with <headrace/op.h> alone: they keep what the library's own keep. And what
- * must be true of every descriptor of ops.def. */
+/* Operators from outside the library, written with <headrace/op.h> alone: they keep what the library's own keep. And
+ * what must be true of every descriptor of ops.def. */
 #include <headrace/op.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Chains put together at random: what no list of chains thinks of. HEADRACE_CHAINS=FROM:COUNT runs others than usual. */
+/* Chains put together at random: what no list of chains thinks of. HEADRACE_CHAINS=FROM:COUNT runs others than
+ * usual. */
 #include "tests/data/conformance.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Runs the cases of the golden topic dataset_order in both modes and compares every element, and what the dataset says of
- * their number. */
+/* Runs the cases of the golden topic dataset_order in both modes and compares every element, and what the dataset says
+ * of their number. */
 #include "tests/data/golden_dataset_order.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +191,8 @@ static const cJSON *expectation_of(golden_case *c, bool tf_compat)
     return whole ? e : golden_get(c->json, "expect");
 }
 
-/* We may know more than TensorFlow, whose -2 is unknown, but no other number. What it says of a negative take is none. */
+/* We may know more than TensorFlow, whose -2 is unknown, but no other number. What it says of a negative take is
+ * none. */
 static golden_result compare_cardinality(golden_case *c, const hr_dataset *ds)
 {
     const cJSON *expect = golden_get(c->json, "expect");

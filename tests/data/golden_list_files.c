@@ -1,5 +1,5 @@
-/* list_files of the golden topic dataset_order: files are made below a fresh folder, and matched by absolute patterns and
- * by relative ones. */
+/* list_files of the golden topic dataset_order: files are made below a fresh folder, and matched by absolute patterns
+ * and by relative ones. */
 #include "tests/data/golden_dataset_order.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Golden topic sequence_example: every case through hr_parse_sequence_example, in the default mode and in tf_compat. The
- * batch form is a batch of all records, the single form one record without a batch. */
+/* Golden topic sequence_example: every case through hr_parse_sequence_example, in the default mode and in tf_compat.
+ * The batch form is a batch of all records, the single form one record without a batch. */
 #include "tests/data/golden_parse_spec.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What a pipeline holds stays within its budget, whatever it holds it in; and how far it runs ahead follows from need. */
+/* What a pipeline holds stays within its budget, whatever it holds it in; and how far it runs ahead follows from
+ * need. */
 #include "data/iterator.h"
 #include "tests/data/conformance.h"
 #include <stdio.h>

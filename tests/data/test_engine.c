@@ -12,7 +12,8 @@
 
 enum { FILES = 4, RECORDS = 3000, LONGEST = 100000 };
 
-/* ---- files of records: "FILE RECORD ....", of all lengths: none, some steps of a cell, more than a cell may have ---- */
+/* ---- files of records: "FILE RECORD ....", of all lengths: none, some steps of a cell, more than a cell may have
+ * ---- */
 
 static int64_t record_size(int file, int64_t record)
 {

@@ -1,6 +1,6 @@
 /* How long things live that several threads use: units of inputs that are closed while they are read ahead, views of
- * datasets that come and go. Random pauses in the engine make rare orders of events frequent; each check holds in all of
- * them. */
+ * datasets that come and go. Random pauses in the engine make rare orders of events frequent; each check holds in all
+ * of them. */
 #include "data/exec/engine.h"
 #include "tests/data/conformance.h"
 #include <headrace/op.h>
@@ -87,8 +87,9 @@ static hr_dataset *first_five(const hr_element *e, void *seen)
     return hr_take(hr_dataset_new(&op_watched, &seen, NULL, 0), 5);
 }
 
-/* A closed input goes stage by stage, those that read first. From when one is gone, the spans that it made of units below
- * are counted by whoever gives them up: so it must have given up those units itself, also the one that it did not use up. */
+/* A closed input goes stage by stage, those that read first. From when one is gone, the spans that it made of units
+ * below are counted by whoever gives them up: so it must have given up those units itself, also the one that it did not
+ * use up. */
 static void a_unit_that_is_not_used_up_goes_with_its_reader(void **state)
 {
     (void)state;
@@ -136,8 +137,8 @@ static hr_dataset *looked_at(const hr_element *e, void *ends)
     return hr_map(hr_map(hr_range(3), as_it_is, ends, .user_free = note_end), as_it_is, NULL);
 }
 
-/* Where a dataset was, another one may be made. A thread that saw the one would take it for the other; so it holds what it
- * saw last. */
+/* Where a dataset was, another one may be made. A thread that saw the one would take it for the other; so it holds what
+ * it saw last. */
 static void the_dataset_that_a_thread_saw_last_is_held(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* parse_example beyond what every operator must keep: what becomes of each kind of feature, widening, the label, and the
- * errors with their places. The records are made by the writer. */
+/* parse_example beyond what every operator must keep: what becomes of each kind of feature, widening, the label, and
+ * the errors with their places. The records are made by the writer. */
 #include "tests/testing.h"
 #include <headrace/data.h>
 #include <stdio.h>
@@ -305,7 +305,8 @@ static void numbers_too_large_for_splits_are_refused(void **state)
     }
 }
 
-/* Of a batch TensorFlow lets pass what it is not asked to validate: a value in front of the first row, row ids that go down. */
+/* Of a batch TensorFlow lets pass what it is not asked to validate: a value in front of the first row, row ids that go
+ * down. */
 static void a_batch_is_validated_where_that_is_asked_for(void **state)
 {
     (void)state;
@@ -352,7 +353,8 @@ static void partition_divides_values_of_one_byte(void **state)
     hr_iterator_free(it);
 }
 
-/* TensorFlow holds the parts of a feature against each other over a batch: of one whose parts do not fit no row is good. */
+/* TensorFlow holds the parts of a feature against each other over a batch: of one whose parts do not fit no row is
+ * good. */
 static void a_policy_leaves_out_whole_batches_in_tf_compat(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Rows as records: what comes back from them is what was written, whatever forms they have, and forms grow no further than
- * they must. */
+/* Rows as records: what comes back from them is what was written, whatever forms they have, and forms grow no further
+ * than they must. */
 #include "data/row_records.h"
 #include "tests/testing.h"
 #include <string.h>

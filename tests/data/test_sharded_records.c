@@ -1,4 +1,5 @@
-/* sharded_records: for any number of ranks equally long shares, which together are all records once; what is said of them. */
+/* sharded_records: for any number of ranks equally long shares, which together are all records once; what is said of
+ * them. */
 #include "tests/data/conformance.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The tfrecord source against its files: broken disks, short reads, records of any size in units of any size, many files,
- * pipes, names with special characters, files that changed between save and load. */
+/* The tfrecord source against its files: broken disks, short reads, records of any size in units of any size, many
+ * files, pipes, names with special characters, files that changed between save and load. */
 #include "io/framing.h"
 #include "tests/data/conformance.h"
 #include "tests/io/faults.h"

@@ -1,5 +1,5 @@
-/* Order that is freed where a user asks: nothing is lost, nothing comes twice, and a state is exact or refused. Every test
- * holds for any interleaving of threads. */
+/* Order that is freed where a user asks: nothing is lost, nothing comes twice, and a state is exact or refused. Every
+ * test holds for any interleaving of threads. */
 #include "tests/data/conformance.h"
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Columns, features and results of golden cases. The arithmetic is the library's; this only brings JSON into its form. */
+/* Columns, features and results of golden cases. The arithmetic is the library's; this only brings JSON into its
+ * form. */
 #include "tests/feature_columns/case_columns.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* What the tests of columns share: one batch through a list of columns, without a pipeline; and rows that come out of one. */
+/* What the tests of columns share: one batch through a list of columns, without a pipeline; and rows that come out of
+ * one. */
 #ifndef COLUMNS_TESTING_H
 #define COLUMNS_TESTING_H
 
@@ -45,7 +46,8 @@ void assert_ids(const hr_column_values *v, int64_t count, const int64_t *ids, co
     assert_ids((v), COUNT_(int64_t, __VA_ARGS__), (const int64_t[]){__VA_ARGS__}, splits)
 /* The column failed with this kind. Takes it. */
 void assert_refused(hr_feature_column *column, const char *kind);
-/* A column that is made, or a dataset, carries an error of this kind whose text has `part`; `i` is its number in a table. */
+/* A column that is made, or a dataset, carries an error of this kind whose text has `part`; `i` is its number in a
+ * table. */
 void assert_error_is(const hr_error *err, size_t i, const char *kind, const char *part);
 
 /* ---- in a pipeline ---- */
@@ -55,7 +57,8 @@ typedef void add_row(hr_example *ex, int row);
 hr_dataset *example_records(hr_example *ex, int rows, add_row *add);
 
 typedef void check_row(const hr_element *batch, int64_t at, int row);
-/* Runs a dataset of batches, which it takes: `check` sees each row where it stands in its batch. All must come, in order. */
+/* Runs a dataset of batches, which it takes: `check` sees each row where it stands in its batch. All must come, in
+ * order. */
 void check_rows(hr_dataset *ds, int workers, int64_t unit_rows, int rows, check_row *check);
 
 #endif

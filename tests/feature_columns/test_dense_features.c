@@ -1,4 +1,5 @@
-/* The dense forms of a batch side by side: every form in its place, in the order of names, and what cannot be done named. */
+/* The dense forms of a batch side by side: every form in its place, in the order of names, and what cannot be done
+ * named. */
 #include "tests/feature_columns/columns_testing.h"
 
 #include <headrace/data.h>

@@ -1,5 +1,5 @@
-/* Dense features of sequences, as FIXED_LEN_SEQUENCE parses them, as inputs of columns: their own lengths count, not what a
- * batch pads them with; missing values of a dense feature are missing here, too. */
+/* Dense features of sequences, as FIXED_LEN_SEQUENCE parses them, as inputs of columns: their own lengths count, not
+ * what a batch pads them with; missing values of a dense feature are missing here, too. */
 #include "tests/feature_columns/columns_testing.h"
 
 enum { ROWS = 40 };
@@ -140,7 +140,8 @@ static hr_iterator *one_batch(hr_dataset *ds, hr_column_list columns, const hr_e
     return it;
 }
 
-/* A flat sequence is a list: the column's shape says what a step is. -1 of its ids is missing, as in any dense feature. */
+/* A flat sequence is a list: the column's shape says what a step is. -1 of its ids is missing, as in any dense
+ * feature. */
 static void a_flat_sequence_is_a_list_of_present_values(void **state)
 {
     (void)state;

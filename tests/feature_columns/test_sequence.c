@@ -1,4 +1,5 @@
-/* Columns of sequences: steps out of lists, out of feature lists, what is filled in, and a pipeline's batches of them. */
+/* Columns of sequences: steps out of lists, out of feature lists, what is filled in, and a pipeline's batches of
+ * them. */
 #include "tests/feature_columns/columns_testing.h"
 
 #include <string.h>

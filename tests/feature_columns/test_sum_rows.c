@@ -1,5 +1,5 @@
-/* The sums' kernels against naive rivals, bit for bit: every number of rows, widths around a vector's, every processor. And
- * rows of ids of which some count for nothing against the same rows without these. */
+/* The sums' kernels against naive rivals, bit for bit: every number of rows, widths around a vector's, every processor.
+ * And rows of ids of which some count for nothing against the same rows without these. */
 #include "base/cpu.h"
 #include "feature_columns/sum_rows.h"
 #include "tests/testing.h"

@@ -1,4 +1,5 @@
-/* The operator in a pipeline: the same rows for any number of workers and unit sizes, labels passed, wrong rows named. */
+/* The operator in a pipeline: the same rows for any number of workers and unit sizes, labels passed, wrong rows
+ * named. */
 #include "tests/feature_columns/columns_testing.h"
 
 #include <headrace/arrow.h>

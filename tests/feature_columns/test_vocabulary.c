@@ -1,4 +1,5 @@
-/* Vocabulary files: read once and shared as long as a column lives, whatever lies where blocks meet, and from any thread. */
+/* Vocabulary files: read once and shared as long as a column lives, whatever lies where blocks meet, and from any
+ * thread. */
 #include "feature_columns/vocabulary.h"
 #include "tests/feature_columns/columns_testing.h"
 

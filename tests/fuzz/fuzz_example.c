@@ -1,5 +1,5 @@
-/* Any bytes as a tf.Example: the fast path, its portable twin and the walk that judges must agree, by protobuf's rules and
- * by TensorFlow's. */
+/* Any bytes as a tf.Example: the fast path, its portable twin and the walk that judges must agree, by protobuf's rules
+ * and by TensorFlow's. */
 #include "base/cpu.h"
 #include "tests/io/example_table.h"
 

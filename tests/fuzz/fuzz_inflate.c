@@ -1,6 +1,6 @@
 /* Any bytes as a gzip file and as a zlib one, by both engines: they give the same bytes as far as both go, and what one
- * takes for a whole file with right checksums the other takes, too. The faster one says the same in pieces of any size; it
- * decodes up to three literals at once, so where a stream is cut within them, the first two may be missing. */
+ * takes for a whole file with right checksums the other takes, too. The faster one says the same in pieces of any size;
+ * it decodes up to three literals at once, so where a stream is cut within them, the first two may be missing. */
 #include "io/codecs/members.h"
 #include "tests/fuzz/pieces.h"
 #include <stdlib.h>

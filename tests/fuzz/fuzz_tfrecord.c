@@ -1,5 +1,5 @@
-/* Any bytes as a TFRecord file of unknown compression: every record that comes has a right checksum, and the reader ends
- * with END or an error that names a place in the file. */
+/* Any bytes as a TFRecord file of unknown compression: every record that comes has a right checksum, and the reader
+ * ends with END or an error that names a place in the file. */
 #include "io/framing.h"
 #include <headrace/io.h>
 #include <stdio.h>

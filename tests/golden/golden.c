@@ -1,5 +1,5 @@
-/* The loop over a topic's cases, and JSON to tensors. Numbers keep all their digits: integers beyond 2^53 are strings in
- * the cases. */
+/* The loop over a topic's cases, and JSON to tensors. Numbers keep all their digits: integers beyond 2^53 are strings
+ * in the cases. */
 #include "tests/golden/golden.h"
 #include <errno.h>
 #include <inttypes.h>

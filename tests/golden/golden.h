@@ -28,8 +28,9 @@ typedef struct golden_case {
 
 typedef golden_result golden_fn(golden_case *c);
 
-/* Exit code 0 if no case differs and none is `not built`; 0 as well if the only shortfall is `not built` and HEADRACE_GOLDEN_STRICT
- * is not set; 1 otherwise; 77 when the folder of HEADRACE_GOLDEN lacks the topic (it says so). */
+/* Exit code 0 if no case differs and none is `not built`; 0 as well if the only shortfall is `not built` and
+ * HEADRACE_GOLDEN_STRICT is not set; 1 otherwise; 77 when the folder of HEADRACE_GOLDEN lacks the topic (it says
+ * so). */
 int golden_main(const char *topic, const char *root, golden_fn *fn);
 
 /* DIFFERS with a printf-like reason. */
@@ -53,19 +54,23 @@ hr_view golden_file(const golden_case *c, const char *name);
 
 /* ---- tensors ---- */
 
-/* A tensor from its JSON (dense, sparse, ragged; strings by hex or values). Gives its buffers: golden_tensor_clear. False: not a tensor. */
+/* A tensor from its JSON (dense, sparse, ragged; strings by hex or values). Gives its buffers: golden_tensor_clear.
+ * False: not a tensor. */
 bool golden_tensor(const cJSON *json, hr_tensor *out);
 void golden_tensor_clear(hr_tensor *tensor);
-/* Equal in dtype, shape and values; floats bit for bit (NaN equals NaN) unless rtol or atol is above 0. Otherwise says why. */
+/* Equal in dtype, shape and values; floats bit for bit (NaN equals NaN) unless rtol or atol is above 0. Otherwise says
+ * why. */
 bool golden_equal(golden_case *c, const char *what, const hr_tensor *expected, const hr_tensor *got, double rtol,
                   double atol);
 /* The same with the expected one from JSON, and the case's own `tolerance`. */
 bool golden_equal_json(golden_case *c, const char *what, const cJSON *expected, const hr_tensor *got);
 
-/* "InvalidArgument" of an `error` object; NULL if the case expects none. mode_compat: see the convention of `default`. */
+/* "InvalidArgument" of an `error` object; NULL if the case expects none. mode_compat: see the convention of
+ * `default`. */
 const char *golden_error_class(const cJSON *expectation);
 /* What this mode must answer, by the convention in README.md: headrace_expect, or default's (in the default mode), or
- * the case itself. The object has `expect`, `error` or (out of `default`) `report`; fields that are missing there are the case's. */
+ * the case itself. The object has `expect`, `error` or (out of `default`) `report`; fields that are missing there are
+ * the case's. */
 const cJSON *golden_expectation(const cJSON *json, bool tf_compat);
 
 #endif

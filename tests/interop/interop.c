@@ -1,5 +1,5 @@
-/* The side of Headrace in the tests against a real TensorFlow: writes files for it, reads and prints what it wrote. One subcommand
- * a direction; lines of text that interop.py takes apart. Bytes are printed in hex. */
+/* The side of Headrace in the tests against a real TensorFlow: writes files for it, reads and prints what it wrote. One
+ * subcommand a direction; lines of text that interop.py takes apart. Bytes are printed in hex. */
 #include "tests/train/estimator/trainings.h"
 #include "tests/train/summary/read_events.h"
 #include <headrace/checkpoint.h>

@@ -1,5 +1,6 @@
-/* csv: CsvDataset, decode_csv and numbers from text, in both modes. Files are read in blocks of several sizes, which may
- * make no difference; behind a row with an error the next one is read (the policy `skip`), so that all events show. */
+/* csv: CsvDataset, decode_csv and numbers from text, in both modes. Files are read in blocks of several sizes, which
+ * may make no difference; behind a row with an error the next one is read (the policy `skip`), so that all events
+ * show. */
 #include "tests/golden/golden.h"
 #include "io/csv.h"
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* The golden topic tfrecord, through hr_record_reader and through the dataset: intact files, damaged ones, whole sweeps of
- * cuts and flips; the writer against the files of TensorFlow's. Both modes do the same: bytes are never lost silently. */
+/* The golden topic tfrecord, through hr_record_reader and through the dataset: intact files, damaged ones, whole sweeps
+ * of cuts and flips; the writer against the files of TensorFlow's. Both modes do the same: bytes are never lost
+ * silently. */
 #include "tests/io/golden_tfrecord_policy.h"
 #include <headrace/data.h>
 #include <headrace/io.h>

@@ -1,5 +1,5 @@
-/* Under a policy the records around damage are delivered in order, and every byte that is not is told to be lost. More true
- * records than the case lists may come; then less is lost. */
+/* Under a policy the records around damage are delivered in order, and every byte that is not is told to be lost. More
+ * true records than the case lists may come; then less is lost. */
 #include "tests/io/golden_tfrecord_policy.h"
 #include <headrace/data.h>
 #include <stdlib.h>

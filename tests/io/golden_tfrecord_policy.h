@@ -7,7 +7,8 @@
 
 /* The record that was delivered as number `i` is the one of the list with that number, or any of it. */
 bool golden_as_written(const cJSON *records, int64_t i, bool any, hr_view record);
-/* Reads `pattern` (file names, one a line) by each policy that `expect` names: what is delivered, what is told to be lost. */
+/* Reads `pattern` (file names, one a line) by each policy that `expect` names: what is delivered, what is told to be
+ * lost. */
 golden_result golden_compare_policies(golden_case *c, const char *pattern, hr_compression compression,
                                       const cJSON *expect);
 

@@ -36,8 +36,8 @@ static size_t deflate_all(const hr__deflate_engine *engine, int level, const cha
     return (size_t)(flow.out - out);
 }
 
-/* Inflates with an engine, input in pieces of `in_step`, output of `out_step`. Gives what came before the end, the fault
- * or the lack of input; *used: where the stream ended. */
+/* Inflates with an engine, input in pieces of `in_step`, output of `out_step`. Gives what came before the end, the
+ * fault or the lack of input; *used: where the stream ended. */
 static size_t inflate_all(const hr__deflate_engine *engine, const unsigned char *bytes, size_t size, size_t in_step,
                           size_t out_step, unsigned char *out, size_t room, hr__inflated *result, size_t *used)
 {
@@ -391,8 +391,8 @@ static size_t read_by(const hr__deflate_engine *engine, const hr__member_form *f
     return read_in_pieces(engine, form, file, size, 4096, room, out, room, err);
 }
 
-/* Every cut, and every bit: both engines give the same bytes and the same error, but where zlib looks closer: it refuses
- * a block whose code is not complete, ISA-L decodes by it until a symbol is none or the checksum tells. */
+/* Every cut, and every bit: both engines give the same bytes and the same error, but where zlib looks closer: it
+ * refuses a block whose code is not complete, ISA-L decodes by it until a symbol is none or the checksum tells. */
 static void engines_give_the_same_of_damaged_files(void **state)
 {
     (void)state;
@@ -556,7 +556,8 @@ static void nothing_of_a_damaged_frame_is_handed_out(void **state)
     free(file);
 }
 
-/* A frame as others write it, which does not say how much it holds: a block as it is, and behind it one that cannot be. */
+/* A frame as others write it, which does not say how much it holds: a block as it is, and behind it one that cannot
+ * be. */
 static void blocks_before_a_fault_come_out(void **state)
 {
     (void)state;

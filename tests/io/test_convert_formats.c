@@ -1,5 +1,5 @@
-/* Every format into every other: the same rows, by any number of threads, in one file or shards; damage and what a format cannot
- * say are errors that leave nothing behind. */
+/* Every format into every other: the same rows, by any number of threads, in one file or shards; damage and what a
+ * format cannot say are errors that leave nothing behind. */
 #include "io/convert.h"
 #include "tests/testing.h"
 #include <headrace/examples.h>

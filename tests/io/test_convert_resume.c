@@ -1,5 +1,5 @@
-/* A conversion that is killed, at any call and again and again, and then goes on: its files are those of one that nobody disturbed.
- * From every format, in every way of dealing rows over files. */
+/* A conversion that is killed, at any call and again and again, and then goes on: its files are those of one that
+ * nobody disturbed. From every format, in every way of dealing rows over files. */
 #include "io/convert.h"
 #include "tests/io/faults.h"
 #include "tests/testing.h"
@@ -158,7 +158,8 @@ static void only_whole_files(void)
     hr_file_list_clear(&out);
 }
 
-/* Once more, when all is there: of shards up to a size, of which each is compared, every row is said to have been there. */
+/* Once more, when all is there: of shards up to a size, of which each is compared, every row is said to have been
+ * there. */
 static void repeat(char *const *input, const way *w)
 {
     int64_t resumed;

@@ -1,5 +1,5 @@
-/* The quick numbers of CSV against the C library's, which rounds correctly: equal wherever they say anything. Columns of
- * integers the same on every processor. */
+/* The quick numbers of CSV against the C library's, which rounds correctly: equal wherever they say anything. Columns
+ * of integers the same on every processor. */
 #include "base/cpu.h"
 #include "io/csv.h"
 #include "io/csv_number.h"

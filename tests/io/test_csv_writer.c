@@ -1,5 +1,5 @@
-/* CSV that is written: the text itself, what is refused, and that a file is there whole or not at all. That it reads back
- * is held in tests/data/ops/test_csv.c. */
+/* CSV that is written: the text itself, what is refused, and that a file is there whole or not at all. That it reads
+ * back is held in tests/data/ops/test_csv.c. */
 #include "tests/testing.h"
 #include <headrace/io.h>
 #include <math.h>

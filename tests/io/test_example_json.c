@@ -1,4 +1,5 @@
-/* Examples to JSON and back: what is written, that nothing is lost, what a schema makes of plain rows, what is refused. */
+/* Examples to JSON and back: what is written, that nothing is lost, what a schema makes of plain rows, what is
+ * refused. */
 #include "tests/testing.h"
 #include <headrace/examples.h>
 #include <math.h>

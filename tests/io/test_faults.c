@@ -1,5 +1,5 @@
-/* Injected faults, for every reader and writer: what the system does wrong is either without consequence, or an error that
- * says so. Never other data, never half a file, never a leak. */
+/* Injected faults, for every reader and writer: what the system does wrong is either without consequence, or an error
+ * that says so. Never other data, never half a file, never a leak. */
 #include "io/csv.h"
 #include "io/quarantine.h"
 #include "io/table.h"

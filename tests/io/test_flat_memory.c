@@ -1,5 +1,6 @@
-/* What goes over whole files takes no more memory for ten times the records: less than a byte for each of them, which leaves room for the
- * samples of an index and for pieces whose size varies. Bytes are counted, of one thread, so that they are the same each time. */
+/* What goes over whole files takes no more memory for ten times the records: less than a byte for each of them, which
+ * leaves room for the samples of an index and for pieces whose size varies. Bytes are counted, of one thread, so that
+ * they are the same each time. */
 #include "io/convert.h"
 #include "io/convert/rows.h"
 #include "tests/testing.h"

@@ -76,7 +76,8 @@ static void short_and_interrupted_writes_change_nothing(void **state)
     unlink("f");
 }
 
-/* Of every call: it fails with a full or broken disk, then the old file is there, nothing else, and the error says why. */
+/* Of every call: it fails with a full or broken disk, then the old file is there, nothing else, and the error says
+ * why. */
 static void every_failing_call_leaves_the_old_file_alone(void **state)
 {
     (void)state;

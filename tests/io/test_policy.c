@@ -1,4 +1,5 @@
-/* Policies: what is passed over and what is not, where the next record is found, what is kept and told of it, budgets. */
+/* Policies: what is passed over and what is not, where the next record is found, what is kept and told of it,
+ * budgets. */
 #include "io/framing.h"
 #include "io/policy.h"
 #include "io/quarantine.h"

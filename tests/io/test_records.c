@@ -1,4 +1,5 @@
-/* Whole sets of records: merged in order, shuffled as one permutation whatever the memory, split by hash or in exact numbers. */
+/* Whole sets of records: merged in order, shuffled as one permutation whatever the memory, split by hash or in exact
+ * numbers. */
 #include "io/sys.h"
 #include "tests/io/faults.h"
 #include "tests/testing.h"

@@ -1,4 +1,5 @@
-/* Statistics and vocabularies against a naive count; sketches within their bounds; the same for any number of threads. */
+/* Statistics and vocabularies against a naive count; sketches within their bounds; the same for any number of
+ * threads. */
 #include "io/sketch.h"
 #include "tests/testing.h"
 #include <headrace/examples.h>

@@ -1,4 +1,5 @@
-/* Schemas found in files and held against them: the types, the record that decided, the same for any number of threads. */
+/* Schemas found in files and held against them: the types, the record that decided, the same for any number of
+ * threads. */
 #include "tests/testing.h"
 #include <headrace/examples.h>
 #include <stdio.h>

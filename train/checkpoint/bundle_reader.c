@@ -269,7 +269,8 @@ static hr_status read_numbers(hr_bundle *b, const hr_bundle_entry *e, hr_tensor 
     return HR_OK;
 }
 
-/* Lengths as varints, their checksum, the bytes. Everything is checked against the entry's size before it is trusted. */
+/* Lengths as varints, their checksum, the bytes. Everything is checked against the entry's size before it is
+ * trusted. */
 static hr_status split_strings(const hr_bundle_entry *e, const char *raw, hr_view *view, int64_t count, uint32_t *sum,
                                hr_error *err)
 {

@@ -1,6 +1,6 @@
 /* Headrace, checkpoints: named tensors in files, TensorFlow's V2 format (TensorBundle), both ways. A checkpoint "P" is
- * P.index (a sorted table of entries) and P.data-00000-of-00001 (the bytes); a `checkpoint` file in the folder names the
- * latest.
+ * P.index (a sorted table of entries) and P.data-00000-of-00001 (the bytes); a `checkpoint` file in the folder names
+ * the latest.
  *
  * Written files appear whole or not at all: the index is renamed to its name last. */
 #ifndef HR_CHECKPOINT_H
@@ -40,8 +40,8 @@ typedef struct hr_bundle_entry {
     int slices;           /* parts that hold the bytes instead; 0: they are here */
 } hr_bundle_entry;
 
-/* HR_NOT_FOUND: no such checkpoint. HR_DATA_LOSS, HR_OUT_OF_RANGE: the index is damaged. HR_INVALID_ARGUMENT: written for a newer
- * reader. Damage elsewhere shows when a tensor is read. */
+/* HR_NOT_FOUND: no such checkpoint. HR_DATA_LOSS, HR_OUT_OF_RANGE: the index is damaged. HR_INVALID_ARGUMENT: written
+ * for a newer reader. Damage elsewhere shows when a tensor is read. */
 HR_API hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err);
 HR_API void hr_bundle_free(hr_bundle *bundle); /* NULL: nothing */
 HR_API int hr_bundle_shards(const hr_bundle *bundle);
@@ -51,7 +51,8 @@ HR_API bool hr_bundle_has(hr_bundle *bundle, const char *name);
 /* Gives the tensor. HR_NOT_FOUND: no such name, or the data file is gone; HR_OUT_OF_RANGE: the data file is too short;
  * HR_DATA_LOSS: the bytes do not match their checksum. */
 HR_API hr_status hr_bundle_read(hr_bundle *bundle, const char *name, hr_tensor *out, hr_error *err);
-/* A part of it, by TensorFlow's text: "10 4 0,5:0,4" (full shape, then start,length of each dimension; - is all of it). */
+/* A part of it, by TensorFlow's text: "10 4 0,5:0,4" (full shape, then start,length of each dimension; - is all of
+ * it). */
 HR_API hr_status hr_bundle_read_slice(hr_bundle *bundle, const char *name, const char *slice, hr_tensor *out,
                                       hr_error *err);
 

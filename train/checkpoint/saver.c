@@ -1,5 +1,5 @@
-/* Which checkpoints a folder keeps: the newest ones, and one in so many hours for ever. The state file is replaced before
- * anything is removed, so that it never names what is gone. */
+/* Which checkpoints a folder keeps: the newest ones, and one in so many hours for ever. The state file is replaced
+ * before anything is removed, so that it never names what is gone. */
 #include <headrace/checkpoint.h>
 #include <headrace/io.h>
 #include "io/sys.h"

@@ -1,5 +1,5 @@
-/* Keys of parts sort before all names, since they begin with a zero byte; numbers in them are written so that their bytes
- * compare as they do. */
+/* Keys of parts sort before all names, since they begin with a zero byte; numbers in them are written so that their
+ * bytes compare as they do. */
 #include "train/checkpoint/slices.h"
 #include <string.h>
 

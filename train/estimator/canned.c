@@ -1,5 +1,5 @@
-/* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for each half.
- * Variables are named as TensorFlow 2's canned estimators name them. */
+/* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for
+ * each half. Variables are named as TensorFlow 2's canned estimators name them. */
 #include "train/estimator/internal.h"
 #include <headrace/graph_op.h>
 #include <math.h>

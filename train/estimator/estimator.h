@@ -39,8 +39,8 @@ typedef struct hr_run_config {
     int64_t log_step_count_steps;         /* default 100; below 0: nothing is logged */
     const int *workers;                   /* of pipeline and graph; default: all of the pool */
     size_t budget;                        /* bytes of the pipeline; default: the iterator's */
-    /* What the model was made of, as lines of text ("model.batch_size=256"): kept in checkpoints. A later training with other
-     * lines is refused with the line that differs. Borrowed as long as the estimator lives. */
+    /* What the model was made of, as lines of text ("model.batch_size=256"): kept in checkpoints. A later training with
+     * other lines is refused with the line that differs. Borrowed as long as the estimator lives. */
     const char *identity;
 } hr_run_config;
 
@@ -154,8 +154,8 @@ typedef struct hr_evaluate_opts {
     hr_batch_fn *each;           /* for scores of one's own */
     void *each_user;
 } hr_evaluate_opts;
-/* Runs the model's metrics over the input, keeps them as results ("loss", "global_step", ...), and writes them as events.
- * HR_NOT_FOUND: there is no checkpoint. */
+/* Runs the model's metrics over the input, keeps them as results ("loss", "global_step", ...), and writes them as
+ * events. HR_NOT_FOUND: there is no checkpoint. */
 HR_API hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *opts);
 #define hr_estimator_evaluate(...)                                                                                     \
     HR_CALL3_(hr_estimator_evaluate_with, hr_evaluate_opts, __VA_ARGS__, .struct_size = sizeof(hr_evaluate_opts))
@@ -193,8 +193,8 @@ typedef struct hr_eval_spec {
 } hr_eval_spec;
 #define HR_TRAIN_SPEC(...) (&(hr_train_spec){__VA_ARGS__})
 #define HR_EVAL_SPEC(...) (&(hr_eval_spec){__VA_ARGS__})
-/* Trains; evaluates after checkpoints (but the first), at least throttle_secs apart, and at the end. A training that was
- * at max_steps already is not evaluated. */
+/* Trains; evaluates after checkpoints (but the first), at least throttle_secs apart, and at the end. A training that
+ * was at max_steps already is not evaluated. */
 HR_API hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop without
- * metrics. */
+/* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop
+ * without metrics. */
 #include "train/estimator/internal.h"
 #include <headrace/checkpoint.h>
 #include <headrace/summary.h>

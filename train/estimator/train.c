@@ -20,7 +20,8 @@ static hr_status save_iterator(void *user, void **data, size_t *size, hr_error *
     return hr_iterator_save(((model *)user)->it, data, size, err);
 }
 
-/* The input is opened with the weights, so that changed files or another pipeline are refused before anything is done. */
+/* The input is opened with the weights, so that changed files or another pipeline are refused before anything is
+ * done. */
 static hr_status restore_iterator(void *user, hr_view state, hr_error *err)
 {
     model *m = user;
@@ -89,7 +90,8 @@ static hr_status check_identity(hr_estimator *e, hr_bundle *b, hr_error *err)
     return st;
 }
 
-/* Looks into the latest checkpoint before anything is built: one at max_steps is left as it is. *step -1: there is none. */
+/* Looks into the latest checkpoint before anything is built: one at max_steps is left as it is. *step -1: there is
+ * none. */
 static hr_status look_at_checkpoint(hr_estimator *e, int64_t *step, hr_error *err)
 {
     char *prefix;
@@ -135,8 +137,8 @@ static void add_saver(hook_list *l, const hr_estimator *e, const hr_train_opts *
                                          .listener = o->saving_listener ? *o->saving_listener : none));
 }
 
-/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. But before all comes the
- * look at the loss, so that no checkpoint is written of a step that made it NaN. */
+/* The chief's hooks come first, as in MonitoredTrainingSession: they see each step before the others. But before all
+ * comes the look at the loss, so that no checkpoint is written of a step that made it NaN. */
 static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_summary_writer *w)
 {
     const hr_run_config *c = &t->model.e->config;

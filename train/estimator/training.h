@@ -1,5 +1,5 @@
-/* A training as a file describes it: schema, columns, model, train. What `headrace train`, `evaluate`, `predict` and `bench` read.
- * Not a public header. Every mistake is reported with its line and column, and a suggestion. */
+/* A training as a file describes it: schema, columns, model, train. What `headrace train`, `evaluate`, `predict` and
+ * `bench` read. Not a public header. Every mistake is reported with its line and column, and a suggestion. */
 #ifndef HR_TRAINING_H
 #define HR_TRAINING_H
 

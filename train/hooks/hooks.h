@@ -30,8 +30,8 @@ typedef struct hr_hook_kind {
     } head; /* HR_HOOK_HEAD */
     const char *name;
     size_t state_size;
-    /* Any function may be NULL. All are called by the session's thread. A failure ends the training with it; HR_END from
-     * before_run or after_run ends it well. */
+    /* Any function may be NULL. All are called by the session's thread. A failure ends the training with it; HR_END
+     * from before_run or after_run ends it well. */
     hr_status (*begin)(void *state, hr_graph *g, hr_error *err); /* the graph may still grow */
     hr_status (*after_create_session)(void *state, hr_monitored_session *m, hr_error *err);
     /* `request`: hr_request_fetch, hr_request_feed. */
@@ -47,8 +47,8 @@ typedef struct hr_hook_kind {
         HR_HOOK_ABI, sizeof(hr_hook_kind)                                                                              \
     }
 
-/* Gives a hook with a copy of `state`, which it releases by the kind's release. Never NULL: for lack of memory gives one
- * that fails at begin. */
+/* Gives a hook with a copy of `state`, which it releases by the kind's release. Never NULL: for lack of memory gives
+ * one that fails at begin. */
 HR_API hr_hook *hr_hook_new(const hr_hook_kind *kind, const void *state);
 HR_API void hr_hook_free(hr_hook *hook); /* NULL: nothing. A session frees its own */
 HR_API const char *hr_hook_name(const hr_hook *hook);
@@ -81,23 +81,24 @@ typedef struct hr_monitored_session_opts {
     void *init_user;
 } hr_monitored_session_opts;
 
-/* begin of all hooks; variables made or restored; after_create_session of all hooks. Takes the hooks, borrows the graph. Never
- * NULL but for lack of memory; what went wrong comes out of hr_monitored_session_error, run and close. */
+/* begin of all hooks; variables made or restored; after_create_session of all hooks. Takes the hooks, borrows the
+ * graph. Never NULL but for lack of memory; what went wrong comes out of hr_monitored_session_error, run and close. */
 HR_API hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const *hooks, int count,
                                                            const hr_monitored_session_opts *opts);
 #define hr_monitored_session_new(...)                                                                                  \
     HR_CALL3_(hr_monitored_session_new_with, hr_monitored_session_opts, __VA_ARGS__,                                   \
               .struct_size = sizeof(hr_monitored_session_opts))
 
-/* before_run of all hooks, one run, after_run of all hooks. HR_END: hr_should_stop has said true, or a hook met the end of
- * data; all hooks will end. */
+/* before_run of all hooks, one run, after_run of all hooks. HR_END: hr_should_stop has said true, or a hook met the end
+ * of data; all hooks will end. */
 HR_API hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                                   int fetch_count, hr_tensor *out, hr_error *err);
 HR_API bool hr_should_stop(hr_monitored_session *m);
 HR_API bool hr_stop_requested(const hr_monitored_session *m);
 HR_API void hr_request_stop(hr_monitored_session *m); /* any thread; counts when hr_should_stop is asked next */
 HR_API const hr_error *hr_monitored_session_error(const hr_monitored_session *m); /* NULL: none. Borrows */
-/* end of all hooks, unless something failed; frees the session. Takes `m`. `failed`: the caller's own loop failed, so no hook ends. */
+/* end of all hooks, unless something failed; frees the session. Takes `m`. `failed`: the caller's own loop failed, so
+ * no hook ends. */
 HR_API hr_status hr_monitored_session_close(hr_monitored_session *m, bool failed, hr_error *err);
 
 /* For hooks and loops. */

@@ -1,4 +1,5 @@
-/* LoggingTensorHook: "tag = value, ..." of some nodes, at runs 0, n, 2n, ... of this session or every so many seconds. */
+/* LoggingTensorHook: "tag = value, ..." of some nodes, at runs 0, n, 2n, ... of this session or every so many
+ * seconds. */
 #include "base/text.h"
 #include "train/hooks/internal.h"
 #include <inttypes.h>

@@ -56,8 +56,8 @@ static hr_node new_table(hr_graph *g, const hr_column_info *info, const char *na
     return table;
 }
 
-/* A shared table has its name for itself in the scope around the layer's columns, and is made once; of TensorFlow 1's it
- * is the name of a scope. */
+/* A shared table has its name for itself in the scope around the layer's columns, and is made once; of TensorFlow 1's
+ * it is the name of a scope. */
 static hr_node find_table(hr_graph *g, const hr_column_info *info, bool not_trainable)
 {
     char full[2 * HR__NAME];

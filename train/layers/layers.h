@@ -93,8 +93,8 @@ HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list c
 
 /* Columns of sequences, in the order of their names, side by side at every step: [n, most steps, sum of widths], float
  * (or the one type of sequence_numeric columns); steps that a row does not have are zero, or a column's default.
- * `sequence_length` (NULL: not asked for): int64 [n]. Columns that disagree about a row's length fail the run. The scope is
- * "sequence_features", unless named. */
+ * `sequence_length` (NULL: not asked for): int64 [n]. Columns that disagree about a row's length fail the run. The
+ * scope is "sequence_features", unless named. */
 HR_API hr_node hr_sequence_features_with(const hr_features *features, hr_column_list columns, hr_node *sequence_length,
                                          const hr_input_layer_opts *opts);
 #define hr_sequence_features(...)                                                                                      \

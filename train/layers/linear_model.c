@@ -1,5 +1,5 @@
-/* linear_model: for every column a sum of weights by ids, or its dense form times weights; the sums and a bias together.
- * Columns are added in the order of their names, so that float sums are TensorFlow's. */
+/* linear_model: for every column a sum of weights by ids, or its dense form times weights; the sums and a bias
+ * together. Columns are added in the order of their names, so that float sums are TensorFlow's. */
 #include "train/layers/internal.h"
 
 /* Where each row's ids begin. Those of a sequence lie in steps, and its rows are rows of steps. */

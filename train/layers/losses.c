@@ -1,4 +1,5 @@
-/* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, weighed and reduced by compute_weighted_loss. */
+/* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, weighed and reduced by
+ * compute_weighted_loss. */
 #include "train/layers/internal.h"
 
 /* ---- shapes ---- */

@@ -1,5 +1,5 @@
-/* Exact scores of a binary classifier: all pairs are kept and sorted once; sums are float64. What ties share, they share
- * equally. */
+/* Exact scores of a binary classifier: all pairs are kept and sorted once; sums are float64. What ties share, they
+ * share equally. */
 #include "train/layers/layers.h"
 
 #include <math.h>

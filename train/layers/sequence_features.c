@@ -1,5 +1,5 @@
-/* SequenceFeatures: the dense forms of columns of sequences, in the order of their names, side by side at every step; and
- * a context beside them. */
+/* SequenceFeatures: the dense forms of columns of sequences, in the order of their names, side by side at every step;
+ * and a context beside them. */
 #include "train/layers/internal.h"
 
 static hr_node padded_column(const hr_features *features, const hr_column_info *info, hr_node lengths,

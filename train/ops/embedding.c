@@ -179,8 +179,8 @@ static hr_status pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error
     return HR_OK;
 }
 
-/* TensorFlow looks up row 0 for a row without ids and then discards it: the optimizer sees row 0 with a gradient of zeros, at
- * which Ftrl, for one, still moves it. */
+/* TensorFlow looks up row 0 for a row without ids and then discards it: the optimizer sees row 0 with a gradient of
+ * zeros, at which Ftrl, for one, still moves it. */
 static bool has_empty_row(const lookup *l, int64_t rows)
 {
     for (int64_t r = 0; r < rows; r++) {

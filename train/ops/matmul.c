@@ -44,8 +44,8 @@ typedef struct product {
     bool ta, tb;
 } product;
 
-/* Builds of OpenBLAS for one thread have no locks: two products at once may be given the same memory to pack into, and come out
- * wrong. Where the loader has found such a build, there is one product at a time in the process. */
+/* Builds of OpenBLAS for one thread have no locks: two products at once may be given the same memory to pack into, and
+ * come out wrong. Where the loader has found such a build, there is one product at a time in the process. */
 static uv_once_t blas_once = UV_ONCE_INIT;
 static uv_mutex_t blas_lock;
 static bool blas_has_locks;
@@ -123,8 +123,8 @@ typedef struct blocks {
     void (*multiply)(int64_t first, int64_t last, void *user);
 } blocks;
 
-/* Our pool shares the blocks out: OpenBLAS is to work on each on the thread that calls it. It keeps this setting for the
- * process, or, in its OpenMP build, for each thread: so each thread says it, once. */
+/* Our pool shares the blocks out: OpenBLAS is to work on each on the thread that calls it. It keeps this setting for
+ * the process, or, in its OpenMP build, for each thread: so each thread says it, once. */
 static void keep_blas_on_this_thread(void)
 {
     static _Thread_local bool told;

@@ -184,8 +184,8 @@ HR_BINARY_OP_(hr_sigmoid_cross_entropy)
 
 /* ---- matrices ---- */
 
-/* a @ b, by OpenBLAS in blocks that the pool shares out. The first product sets OpenBLAS to one thread, which its threaded builds
- * keep for the process: a program that calls OpenBLAS itself may set another number after it. */
+/* a @ b, by OpenBLAS in blocks that the pool shares out. The first product sets OpenBLAS to one thread, which its
+ * threaded builds keep for the process: a program that calls OpenBLAS itself may set another number after it. */
 typedef struct hr_matmul_opts {
     size_t struct_size;
     const char *name;

@@ -1,4 +1,5 @@
-/* Adam. v1 keeps the powers of both betas in variables, multiplied after each step; v2 takes them from the iterations. */
+/* Adam. v1 keeps the powers of both betas in variables, multiplied after each step; v2 takes them from the
+ * iterations. */
 #include "train/optimizers/kind.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The drivers of the update rules: dense gradients in pieces, sparse ones by rows. Everything is checked before anything
- * is changed; rows that are changed at the same time are different rows. */
+/* The drivers of the update rules: dense gradients in pieces, sparse ones by rows. Everything is checked before
+ * anything is changed; rows that are changed at the same time are different rows. */
 #include "train/optimizers/rules.h"
 
 /* ---- inputs ---- */

@@ -1,5 +1,5 @@
-/* Adam: moving averages of the gradient and of its square, whose quotient moves the variable. With a sparse gradient the
- * averages of all rows decay and all rows move, as in TensorFlow (LazyAdam is another optimizer). */
+/* Adam: moving averages of the gradient and of its square, whose quotient moves the variable. With a sparse gradient
+ * the averages of all rows decay and all rows move, as in TensorFlow (LazyAdam is another optimizer). */
 #include "train/optimizers/rules.h"
 
 #include <math.h>

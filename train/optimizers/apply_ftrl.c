@@ -1,4 +1,5 @@
-/* Ftrl-proximal (McMahan): n += g * g, z += g - (n'^-p - n^-p) / lr * w, and w follows from both alone; l1 makes it 0. */
+/* Ftrl-proximal (McMahan): n += g * g, z += g - (n'^-p - n^-p) / lr * w, and w follows from both alone; l1 makes it
+ * 0. */
 #include "train/optimizers/rules.h"
 
 /* Inputs: var, accum, linear, grad [, indices], lr, l1, l2 [, l2_shrinkage], lr_power. */

@@ -1,4 +1,5 @@
-/* Ftrl-proximal, the usual optimizer of wide linear models. `beta` comes on top of l2: l2 + beta / (2 * learning rate). */
+/* Ftrl-proximal, the usual optimizer of wide linear models. `beta` comes on top of l2: l2 + beta / (2 * learning
+ * rate). */
 #include "train/optimizers/kind.h"
 
 #include <math.h>

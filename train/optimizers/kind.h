@@ -1,4 +1,5 @@
-/* What a kind of optimizer is made of: one descriptor a file, NAME.c, and a line in optimizers.def. Not a public header. */
+/* What a kind of optimizer is made of: one descriptor a file, NAME.c, and a line in optimizers.def. Not a public
+ * header. */
 #ifndef HR_OPTIMIZERS_KIND_H
 #define HR_OPTIMIZERS_KIND_H
 

@@ -84,8 +84,8 @@ typedef struct hr_parameter {
     const char *name; /* "learning_rate", as in hr_optimizer_parameters */
     double value;
 } hr_parameter;
-/* `kind`: "ftrl", "Ftrl", in any case. Parameters not given have their defaults, the learning rate the kind's own (Keras's).
- * An unknown kind or parameter sticks to the optimizer, with a suggestion. */
+/* `kind`: "ftrl", "Ftrl", in any case. Parameters not given have their defaults, the learning rate the kind's own
+ * (Keras's). An unknown kind or parameter sticks to the optimizer, with a suggestion. */
 HR_API hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1);
 /* All kinds: "adagrad", ...; NULL behind the last. */
 HR_API const char *hr_optimizer_kind_at(int i);

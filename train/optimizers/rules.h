@@ -32,8 +32,8 @@ typedef struct hr__rule {
 extern const hr__rule hr__rule_descent, hr__rule_momentum, hr__rule_keras_momentum, hr__rule_adagrad,
     hr__rule_adagrad_v2, hr__rule_adam, hr__rule_adam_move, hr__rule_ftrl, hr__rule_ftrl_power;
 
-/* The variables are inputs 0 (what is trained) and 1 ... rule->slots. `p`: the rule's numbers, all exact in the type of the
- * variable. */
+/* The variables are inputs 0 (what is trained) and 1 ... rule->slots. `p`: the rule's numbers, all exact in the type of
+ * the variable. */
 typedef struct hr__apply {
     const hr__rule *rule;
     int grad, indices; /* inputs; indices 0: the gradient is dense */

@@ -1,5 +1,5 @@
-/* The rules themselves, once for float and once for double: rules.c includes this file with T, R(name) and SQRT, POW, ABS
- * of that type. Operations come in the order in which TensorFlow's kernels write them. */
+/* The rules themselves, once for float and once for double: rules.c includes this file with T, R(name) and SQRT, POW,
+ * ABS of that type. Operations come in the order in which TensorFlow's kernels write them. */
 
 static INLINE void R(descent)(T *restrict w, T *restrict a, T *restrict b, const T *restrict g, int64_t n, const T *p)
 {

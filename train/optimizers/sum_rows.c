@@ -17,8 +17,8 @@ static inline int64_t index_at(const hr_tensor *indices, int64_t i)
     return indices->dtype == HR_INT32 ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
 }
 
-/* Where the row stands, or will. Whether it was there before is as good as random, so there is no branch on it: sums begin
- * as zeros. */
+/* Where the row stands, or will. Whether it was there before is as good as random, so there is no branch on it: sums
+ * begin as zeros. */
 static inline int64_t find(seen_rows *s, int64_t row)
 {
     size_t at = (size_t)row;

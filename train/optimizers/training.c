@@ -1,5 +1,5 @@
-/* The nodes that one minimize needs besides the updates: hyper-parameters and slots, which are variables under the names
- * that TensorFlow gives them, and the learning rate after decay. */
+/* The nodes that one minimize needs besides the updates: hyper-parameters and slots, which are variables under the
+ * names that TensorFlow gives them, and the learning rate after decay. */
 #include "train/optimizers/kind.h"
 
 #include <stdio.h>

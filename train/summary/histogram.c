@@ -1,5 +1,5 @@
-/* 1551 limits: those of positive values begin at 1e-12 and grow by 1.1 as long as they are below 1e20. A value belongs to
- * the first limit above it. */
+/* 1551 limits: those of positive values begin at 1e-12 and grow by 1.1 as long as they are below 1e20. A value belongs
+ * to the first limit above it. */
 #include "train/summary/histogram.h"
 #include <float.h>
 #include <math.h>

@@ -133,8 +133,8 @@ static void cache_gives_every_epoch_alike(void **state)
     assert_int64_values(hr_cache(hr_range(0)), NULL, 0);
 }
 
-/* The second epoch shuffles what is kept, the first one what was made. A skip of nothing stands where the cache does: what is
- * random depends on an operator's place. */
+/* The second epoch shuffles what is kept, the first one what was made. A skip of nothing stands where the cache does:
+ * what is random depends on an operator's place. */
 static void cached_rows_are_shuffled_and_batched_as_fresh_ones(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* from_arrow_stream: struct arrays one after the other, made here by hand; each is released once, whatever becomes of it. */
+/* from_arrow_stream: struct arrays one after the other, made here by hand; each is released once, whatever becomes of
+ * it. */
 #include "tests/data/arrow_arrays.h"
 #include <errno.h>
 #include <string.h>

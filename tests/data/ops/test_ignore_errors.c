@@ -1,4 +1,5 @@
-/* ignore_errors: elements that fail are left out and told of, the good ones around them are not; inputs that end early. */
+/* ignore_errors: elements that fail are left out and told of, the good ones around them are not; inputs that end
+ * early. */
 #include "tests/data/conformance.h"
 #include <stdio.h>
 #include <string.h>

@@ -49,7 +49,8 @@ static void repeat_joins_epochs_before_a_batch_and_not_behind_it(void **state)
     assert_int_equal(apart.count, 9);
 }
 
-/* Large batches, with lists and strings, go through as whole units; from there on they are somebody else's to change. */
+/* Large batches, with lists and strings, go through as whole units; from there on they are somebody else's to
+ * change. */
 static void repeat_passes_large_units_on_as_they_are(void **state)
 {
     (void)state;

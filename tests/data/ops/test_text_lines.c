@@ -1,4 +1,5 @@
-/* text_lines: lines of any length, with any end, of plain and compressed files and of a pipe, which is read but once. */
+/* text_lines: lines of any length, with any end, of plain and compressed files and of a pipe, which is read but
+ * once. */
 #include "tests/data/strings.h"
 #include <stdlib.h>
 

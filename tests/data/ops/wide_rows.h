@@ -1,5 +1,6 @@
-/* Rows of many columns for tests: of every width that numbers have as records, lists of none to three values, one list that
- * always has one, a vector, and where it is asked for, a string. All follow from element n, and large ones come late. */
+/* Rows of many columns for tests: of every width that numbers have as records, lists of none to three values, one list
+ * that always has one, a vector, and where it is asked for, a string. All follow from element n, and large ones come
+ * late. */
 #ifndef WIDE_ROWS_H
 #define WIDE_ROWS_H
 

@@ -1,5 +1,6 @@
-/* Whole trainings of TensorFlow's canned estimators, repeated step by step: the same rows, the same initial weights. Losses, weights
- * and slots come from our own training; evaluation and predictions are those of TensorFlow's final weights. */
+/* Whole trainings of TensorFlow's canned estimators, repeated step by step: the same rows, the same initial weights.
+ * Losses, weights and slots come from our own training; evaluation and predictions are those of TensorFlow's final
+ * weights. */
 #include "tests/feature_columns/case_columns.h"
 #include <headrace/checkpoint.h>
 #include <headrace/estimator.h>

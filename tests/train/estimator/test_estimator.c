@@ -1,4 +1,5 @@
-/* Trainings from records to results: what they learn, what they leave behind, and that a stop leaves no trace in the numbers. */
+/* Trainings from records to results: what they learn, what they leave behind, and that a stop leaves no trace in the
+ * numbers. */
 #include "tests/testing.h"
 #include "tests/train/estimator/trainings.h"
 #include <dirent.h>

@@ -1,4 +1,5 @@
-/* An estimator of a model function of one's own: the hooks that it asks for are called while it trains, and only then. */
+/* An estimator of a model function of one's own: the hooks that it asks for are called while it trains, and only
+ * then. */
 #include "tests/testing.h"
 #include "tests/train/estimator/trainings.h"
 

@@ -1,4 +1,5 @@
-/* What the tests of estimators share: records on disk that can be learnt from, and classifiers of every kind for them. */
+/* What the tests of estimators share: records on disk that can be learnt from, and classifiers of every kind for
+ * them. */
 #ifndef TRAININGS_H
 #define TRAININGS_H
 
@@ -6,8 +7,8 @@
 
 enum { ROWS = 240, FILES = 4 };
 
-/* Writes data-0.tfrecord ... of examples {age float, sex and town strings, label int64} into `folder`, emptied before. The label
- * follows from age and sex. */
+/* Writes data-0.tfrecord ... of examples {age float, sex and town strings, label int64} into `folder`, emptied before.
+ * The label follows from age and sex. */
 void write_rows(const char *folder, int rows);
 void write_rows_with_nan(const char *folder, int rows); /* one age is no number */
 

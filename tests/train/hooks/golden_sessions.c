@@ -1,5 +1,5 @@
-/* Monitored sessions with hooks that write down their calls. The log of TensorFlow and ours are brought to the same text, a line a
- * call, and compared. */
+/* Monitored sessions with hooks that write down their calls. The log of TensorFlow and ours are brought to the same
+ * text, a line a call, and compared. */
 #include "base/text.h"
 #include "tests/train/hooks/golden_hooks.h"
 #include <stdlib.h>

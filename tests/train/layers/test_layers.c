@@ -1,4 +1,5 @@
-/* Layers over feature columns: TensorFlow's variable names, sums by hand, and a pipeline's batches fed without a copy. */
+/* Layers over feature columns: TensorFlow's variable names, sums by hand, and a pipeline's batches fed without a
+ * copy. */
 #include "tests/testing.h"
 #include "train/layers/layers.h"
 #include "train/optimizers/optimizers.h"

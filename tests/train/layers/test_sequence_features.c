@@ -1,4 +1,5 @@
-/* SequenceFeatures: TensorFlow's names and order, sums by hand, the gradient of what is padded, a pipeline's batches. */
+/* SequenceFeatures: TensorFlow's names and order, sums by hand, the gradient of what is padded, a pipeline's
+ * batches. */
 #include "tests/testing.h"
 #include "train/layers/layers.h"
 

@@ -1,5 +1,5 @@
-/* What each node computes, as TensorFlow does: one node a case, with inputs of unknown shape, then what is inferred from
- * known shapes and from constants; and nodes that use a variable. */
+/* What each node computes, as TensorFlow does: one node a case, with inputs of unknown shape, then what is inferred
+ * from known shapes and from constants; and nodes that use a variable. */
 #include "tests/train/ops/graph_case.h"
 
 #include <stdio.h>

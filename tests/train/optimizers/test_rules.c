@@ -1,4 +1,5 @@
-/* The update rules: the variants of each give the same bits, and the bits are those of the formula in float64, rounded. */
+/* The update rules: the variants of each give the same bits, and the bits are those of the formula in float64,
+ * rounded. */
 #include "train/optimizers/rules.h"
 
 #include "base/cpu.h"
