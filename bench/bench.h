@@ -36,6 +36,8 @@ typedef struct work {
 } work;
 
 double bench_seconds(void); /* monotonic */
+/* "VmRSS" or "VmHWM" of this process. (getrusage would count what its parent had before exec as well.) */
+long bench_kilobytes(const char *field);
 void add_extra(pass *p, const char *name, double value);
 
 /* ---- the data: four shards as make-data writes them ---- */
@@ -45,6 +47,9 @@ void add_extra(pass *p, const char *name, double value);
 #define CRITEO_CSV "criteo-*.csv"
 #define CENSUS "census.tfrecord"
 
+/* Reads the text of a schema: section. Clear it with hr__schema_clear. */
+struct hr__schema_file;
+hr_status bench_schema(const char *text, struct hr__schema_file *out, hr_error *err);
 /* Gives the list of the files with such names. */
 hr_status bench_files(const char *folder, const char *names, hr_file_list *out, hr_error *err);
 /* label, I1..I13 (default 0), C1..C26 (default ""); static. */

@@ -1,6 +1,8 @@
 /* The benchmark's data, the pipeline over it, and the clock, which several works share. */
 #include "bench/bench.h"
+#include "io/schema.h"
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 double bench_seconds(void)
@@ -8,6 +10,27 @@ double bench_seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+long bench_kilobytes(const char *field)
+{
+    char line[256], format[32];
+    long kb = 0;
+    snprintf(format, sizeof format, "%s: %%ld kB", field);
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, format, &kb) == 1) break;
+    if (status) fclose(status);
+    return kb;
+}
+
+hr_status bench_schema(const char *text, hr__schema_file *out, hr_error *err)
+{
+    hr__config *config;
+    HR_TRY(hr__config_parse("schema", text, strlen(text), &config, err));
+    const hr_status st = hr__schema_read(hr__config_root(config), out, err);
+    hr__config_free(config);
+    return st;
 }
 
 hr_status bench_files(const char *folder, const char *names, hr_file_list *out, hr_error *err)

@@ -4,18 +4,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Of this program alone: getrusage would count what its parent had before exec as well. */
-static long peak_mb(void)
-{
-    char line[256];
-    long kb = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmHWM: %ld kB", &kb) == 1) break;
-    if (status) fclose(status);
-    return kb / 1024;
-}
-
 int main(int count, char **argument)
 {
     if (count != 2) return 2;
@@ -30,6 +18,6 @@ int main(int count, char **argument)
         first.rows = label->count;
     }
     first.at = bench_seconds();
-    first.peak_mb = peak_mb();
+    first.peak_mb = bench_kilobytes("VmHWM") / 1024;
     _exit(write(STDOUT_FILENO, &first, sizeof first) != (ssize_t)sizeof first);
 }

@@ -64,15 +64,6 @@ static double bare_write(const char *folder, int64_t bytes)
     return seconds;
 }
 
-static hr_status read_schema(hr__schema_file *schema, hr_error *err)
-{
-    hr__config *config;
-    HR_TRY(hr__config_parse("schema", schema_text, sizeof schema_text - 1, &config, err));
-    hr_status st = hr__schema_read(hr__config_root(config), schema, err);
-    hr__config_free(config);
-    return st;
-}
-
 static hr_status run_convert(pass *p, void *memory)
 {
     (void)memory;
@@ -82,7 +73,7 @@ static hr_status run_convert(pass *p, void *memory)
     char out[1024];
     snprintf(out, sizeof out, "%s/convert-%d", p->folder, (int)getpid());
     HR_TRY(bench_files(p->folder, CRITEO_CSV, &files, &p->error));
-    hr_status st = read_schema(&schema, &p->error);
+    hr_status st = bench_schema(schema_text, &schema, &p->error);
     double start = bench_seconds();
     if (st == HR_OK)
         st = hr__convert(

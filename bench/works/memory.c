@@ -20,20 +20,8 @@ static const struct {
 
 /* ---- the most memory ---- */
 
-static double kilobytes_of(const char *field)
-{
-    char line[256], format[32];
-    long kb = 0;
-    snprintf(format, sizeof format, "%s: %%ld kB", field);
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, format, &kb) == 1) break;
-    if (status) fclose(status);
-    return (double)kb;
-}
-
 /* Forgets the peak; gives the memory at hand. */
-static double begin_peak(void)
+static long begin_peak(void)
 {
     malloc_trim(0);
     FILE *refs = fopen("/proc/self/clear_refs", "w");
@@ -41,7 +29,12 @@ static double begin_peak(void)
         fputs("5", refs);
         fclose(refs);
     }
-    return kilobytes_of("VmRSS");
+    return bench_kilobytes("VmRSS");
+}
+
+static void end_peak(pass *p, const char *figure, long before)
+{
+    add_extra(p, figure, (double)(bench_kilobytes("VmHWM") - before) / 1024);
 }
 
 /* ---- what is done ---- */
@@ -58,14 +51,10 @@ static bool write_csv(const char *path, int64_t records)
 
 static hr_status convert(const char *csv, const char *records, hr_error *err)
 {
-    static const char text[] = "int64: [id]\nfloat: [score]\nstring: [word]\n";
     hr__schema_file schema = {0};
     hr__convert_result result = {0};
-    hr__config *config;
     char *input = (char *)(uintptr_t)csv;
-    HR_TRY(hr__config_parse("schema", text, sizeof text - 1, &config, err));
-    hr_status st = hr__schema_read(hr__config_root(config), &schema, err);
-    hr__config_free(config);
+    hr_status st = bench_schema("int64: [id]\nfloat: [score]\nstring: [word]\n", &schema, err);
     const hr__convert_opts opts = {.inputs = {&input, 1}, .schema = &schema, .out = records, .no_sync = true};
     if (st == HR_OK) st = hr__convert(&opts, &result, err);
     hr__convert_clear(&result);
@@ -98,15 +87,15 @@ static hr_status make_index(const char *records, hr_error *err)
 /* Of one length: the three figures. */
 static hr_status measure(int length, const char *csv, const char *records, pass *p)
 {
-    double before = begin_peak();
+    long before = begin_peak();
     HR_TRY(convert(csv, records, &p->error));
-    add_extra(p, lengths[length].convert, (kilobytes_of("VmHWM") - before) / 1024);
+    end_peak(p, lengths[length].convert, before);
     before = begin_peak();
     HR_TRY(read_all(records, p));
-    add_extra(p, lengths[length].read, (kilobytes_of("VmHWM") - before) / 1024);
+    end_peak(p, lengths[length].read, before);
     before = begin_peak();
     HR_TRY(make_index(records, &p->error));
-    add_extra(p, lengths[length].index, (kilobytes_of("VmHWM") - before) / 1024);
+    end_peak(p, lengths[length].index, before);
     return HR_OK;
 }
 
