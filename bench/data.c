@@ -1,6 +1,6 @@
 /* The benchmark's data, the pipeline over it, and the clock, which several works share. */
 #include "bench/bench.h"
-#include "io/schema.h"
+#include "io/schema/schema.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #define BENCH_PARSE_H
 
 #include "bench/bench.h"
-#include "io/example_reader.h"
+#include "io/example/example_reader.h"
 
 enum { BATCH = 512, SLOTS = 40 };
 

@@ -1,8 +1,8 @@
-/* headrace convert: rows of one format into another. The work is io/convert.c's; here are flags, the bar, the
+/* headrace convert: rows of one format into another. The work is io/convert/convert.c's; here are flags, the bar, the
  * summary. */
 #include "cli/csv_flags.h"
 #include "cli/json_line.h"
-#include "io/convert.h"
+#include "io/convert/convert.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <stdlib.h>

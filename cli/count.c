@@ -2,8 +2,8 @@
  * lengths; rows of other formats by a pass over their text. */
 #include "cli/json_line.h"
 #include "cli/survey.h"
-#include "io/convert/rows.h"
-#include "io/survey.h"
+#include "io/convert/row_reader.h"
+#include "io/survey/survey.h"
 #include <inttypes.h>
 #include <string.h>
 

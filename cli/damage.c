@@ -1,7 +1,7 @@
 /* Damage on standard output: what it is, where, how much is lost. */
 #include "cli/damage.h"
 #include "cli/json_line.h"
-#include "io/error_json.h"
+#include "io/policy/error_json.h"
 
 static void print_as_json(const hr_error *error)
 {

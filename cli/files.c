@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include "io/codecs/codec.h"
 #include "io/match.h"
-#include "io/survey.h"
+#include "io/survey/survey.h"
 #include <limits.h>
 #include <string.h>
 #include <strings.h>

@@ -2,7 +2,7 @@
 #ifndef JSON_LINE_H
 #define JSON_LINE_H
 
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 /* Between json_begin and json_end it may not be copied. */
 typedef struct json_line {

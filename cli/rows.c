@@ -1,6 +1,6 @@
 /* See rows.h. */
 #include "cli/rows.h"
-#include "io/survey.h"
+#include "io/survey/survey.h"
 #include <string.h>
 
 int read_row_flags(const command_call *call, row_files *r)

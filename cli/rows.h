@@ -3,8 +3,8 @@
 #define ROWS_H
 
 #include "cli/survey.h"
-#include "io/convert.h"
-#include "io/convert/rows.h"
+#include "io/convert/convert.h"
+#include "io/convert/row_reader.h"
 
 #define ROWS_FLAGS                                                                                                     \
     {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: of CSV, found in a pass before"},       \

@@ -2,7 +2,7 @@
 #include "cli/show_records.h"
 #include "base/text.h"
 #include "cli/rows.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <string.h>

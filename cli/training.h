@@ -3,7 +3,7 @@
 #define CLI_TRAINING_H
 
 #include "cli/command.h"
-#include "train/estimator/training.h"
+#include "train/estimator/training_file.h"
 
 #define TRAINING_FLAGS                                                                                                 \
     {FLAG_TEXT, "data", 'd', "DIR", "folder that relative names in the file count from"},                              \

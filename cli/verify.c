@@ -2,8 +2,8 @@
 #include "cli/damage.h"
 #include "cli/json_line.h"
 #include "cli/survey.h"
-#include "io/schema.h"
-#include "io/survey.h"
+#include "io/schema/schema.h"
+#include "io/survey/survey.h"
 #include <headrace/data.h>
 
 typedef struct verified {

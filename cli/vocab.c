@@ -1,7 +1,7 @@
 /* headrace vocab: the words of a feature, the most frequent first. */
 #include "base/text.h"
 #include "cli/survey.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 #include <inttypes.h>
 #include <string.h>
 

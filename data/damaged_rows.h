@@ -2,7 +2,7 @@
 #ifndef HR_DAMAGED_ROWS_H
 #define HR_DAMAGED_ROWS_H
 
-#include "io/policy.h"
+#include "io/policy/policy.h"
 #include <headrace/op.h>
 
 typedef struct hr__damaged_rows {

@@ -3,7 +3,7 @@
 #define HR_STATE_FILES_H
 
 #include "data/iterator.h"
-#include "data/wire.h"
+#include "data/rows/varint.h"
 
 hr_status hr__state_put_files(hr__text *to, hr_iterator *it, hr_error *err);
 /* Refuses files that are others than those of the state, or that have changed: state.files, state.file_changed. */

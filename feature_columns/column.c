@@ -373,7 +373,7 @@ const hr_column_kind *const *hr__column_kinds(void)
 {
     static const hr_column_kind *const kinds[] = {
 #define HR_COLUMN_KIND(name) &hr_column_kind_##name,
-#include "feature_columns/columns.def"
+#include "feature_columns/kinds/columns.def"
 #undef HR_COLUMN_KIND
         NULL,
     };

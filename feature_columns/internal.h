@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 #define HR_COLUMN_KIND(name) extern const hr_column_kind hr_column_kind_##name;
-#include "feature_columns/columns.def"
+#include "feature_columns/kinds/columns.def"
 #undef HR_COLUMN_KIND
 
 /* Every kind, for tests that walk them; ends with NULL. */

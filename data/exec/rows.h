@@ -4,7 +4,7 @@
 
 #include "data/dataset.h"
 #include "data/exec/store.h"
-#include "data/row_records.h"
+#include "data/rows/row_layout.h"
 #include <headrace/data.h>
 
 typedef struct engine engine;

@@ -7,7 +7,7 @@
 #include "base/constructor.h"
 #include "base/text.h"
 #include "data/dataset.h"
-#include "data/kept.h"
+#include "data/rows/cached_rows.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 

@@ -3,8 +3,8 @@
  * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
  * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
  * line. No unit spans two files: each has its own header, and so its own order of columns. */
-#include "data/byte_source.h"
-#include "data/csv_source.h"
+#include "data/sources/byte_source.h"
+#include "data/sources/csv_source.h"
 #include "data/damaged_rows.h"
 #include <headrace/data.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * A file whose bytes are no whole number of records is an error: before its first record where the size is known,
  * behind its last whole one where it is compressed or a pipe. */
-#include "data/byte_source.h"
+#include "data/sources/byte_source.h"
 #include "io/input.h"
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * Plan counts rows, work copies them. The arrays are released with the dataset. */
 #include "base/constructor.h"
-#include "data/arrow_rows.h"
+#include "data/arrow/arrow_rows.h"
 
 typedef struct arrow_spec {
     hr__arrow_table table;

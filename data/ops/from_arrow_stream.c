@@ -4,7 +4,7 @@
  *
  * A saved state knows how many rows were given. A stream begins only at its front: what was given is passed over. */
 #include "base/constructor.h"
-#include "data/arrow_rows.h"
+#include "data/arrow/arrow_rows.h"
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <uv.h>

@@ -3,7 +3,7 @@
  *
  * A file begins with 0, 0, a code of the type, the number of dimensions, then the dimensions, the first of them the
  * number of items; all numbers are big endian. The first file says what comes out, and all others must agree. */
-#include "data/byte_source.h"
+#include "data/sources/byte_source.h"
 #include <inttypes.h>
 #include <string.h>
 

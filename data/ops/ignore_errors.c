@@ -1,6 +1,6 @@
 /* ignore_errors: what fails below it is left out and counted; elements that are good pass. The engine does it: this
  * says where, and tells of what was left out. */
-#include "io/policy.h"
+#include "io/policy/policy.h"
 #include <headrace/data.h>
 
 typedef struct ignore_spec {

@@ -1,5 +1,5 @@
 /* load: the elements of a file of rows, as hr_save or a cache wrote it. plan finds the next ones, work reads them. */
-#include "data/kept.h"
+#include "data/rows/cached_rows.h"
 #include "io/match.h"
 #include <headrace/data.h>
 

@@ -2,7 +2,7 @@
  * so a batch below or above costs the same. Strings are views into the records, which live as long as the rows.
  *
  * In tf_compat the parts of sparse and ragged features are held against each other over a batch, as TensorFlow does. */
-#include "data/parse_spec.h"
+#include "data/parse/parse_spec.h"
 
 typedef struct parse_spec {
     hr__parse_options options;

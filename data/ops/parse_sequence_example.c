@@ -4,8 +4,8 @@
  *
  * The lists are a plan of their own, whose rows are the steps of all lists: a list's column is that plan's, with
  * the steps of each record as one more level of splits in front. */
-#include "data/parse_spec.h"
-#include "io/sequence_reader.h"
+#include "data/parse/parse_spec.h"
+#include "io/example/sequence_reader.h"
 #include <stdio.h>
 #include <string.h>
 

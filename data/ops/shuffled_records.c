@@ -6,12 +6,12 @@
  * reads them in the order of their places; each goes to the row that drew it. */
 #include "base/constructor.h"
 #include "data/permutation.h"
-#include "data/shares.h"
-#include "data/source_files.h"
+#include "data/sources/shares.h"
+#include "data/sources/source_files.h"
 #include "io/framing.h"
 #include "io/input.h"
-#include "io/read_again.h"
-#include "io/record_index.h"
+#include "io/record/read_again.h"
+#include "io/record/record_index.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* text_lines: the lines of text files, one file after another, without their ends.
  *
  * A line ends with LF or CRLF, or where the file ends. plan finds the ends; there is nothing left to work on. */
-#include "data/byte_source.h"
+#include "data/sources/byte_source.h"
 #include <inttypes.h>
 #include <string.h>
 

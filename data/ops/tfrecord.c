@@ -4,10 +4,10 @@
  * inflated by plan, in order. work checks the data; but under a policy plan does, so that what is passed over, and how
  * much of it may be, is settled in order. */
 #include "base/constructor.h"
-#include "data/byte_source.h"
-#include "data/record_source.h"
+#include "data/sources/byte_source.h"
+#include "data/sources/record_source.h"
 #include "io/framing.h"
-#include "io/record_range.h"
+#include "io/record/record_range.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <string.h>

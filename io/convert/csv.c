@@ -1,7 +1,7 @@
 /* CSV, in: blocks of whole rows, parsed into columns and written as tf.Examples by templates; the types are the
  * schema's. And out: a row of the schema's fields, in its order. */
 #include "io/convert/csv_rows.h"
-#include "io/csv_writer.h"
+#include "io/csv/csv_writer.h"
 #include <headrace/examples.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #define HR_CONVERT_CSV_ROWS_H
 
 #include "io/convert/format.h"
-#include "io/csv.h"
-#include "io/example_rows.h"
+#include "io/csv/csv.h"
+#include "io/example/example_rows.h"
 
 /* A CSV file, and what its rows are. */
 typedef struct hr__csv_source {

@@ -3,8 +3,8 @@
 #ifndef HR_CONVERT_FORMAT_H
 #define HR_CONVERT_FORMAT_H
 
-#include "io/convert.h"
-#include "io/policy.h"
+#include "io/convert/convert.h"
+#include "io/policy/policy.h"
 #include <headrace/examples.h>
 
 typedef struct hr__format hr__format;

@@ -1,7 +1,7 @@
 /* JSON lines, in and out: an object a record, as hr_json_read and hr_example_to_json have it. */
 #include "base/text.h"
 #include "io/convert/examples.h"
-#include "io/json_examples.h"
+#include "io/json/example_from_json.h"
 #include <string.h>
 
 /* ---- in ---- */

@@ -5,7 +5,7 @@
 #include "io/codecs/codec.h"
 #include "io/file_system.h"
 #include "io/framing.h"
-#include "io/shards.h"
+#include "io/record_sets/shards.h"
 #include <inttypes.h>
 
 /* ---- opening ---- */

@@ -1,6 +1,6 @@
 /* Storage that gives other bytes now and then: what was read wrong once is read again and comes right, counted; what is
  * wrong in the file is damage as ever. */
-#include "io/record_index.h"
+#include "io/record/record_index.h"
 #include "tests/data/conformance.h"
 #include "tests/io/faults.h"
 #include "tests/io/memory_files.h"

@@ -1,7 +1,7 @@
 /* Any bytes as CSV: blocks of any size give the same rows and errors, by masks and byte by byte. The first two bytes
  * choose the options. */
 #include "base/cpu.h"
-#include "io/csv.h"
+#include "io/csv/csv.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Any bytes as a tf.Example: the fast path, its portable twin and the walk that judges must agree, by protobuf's rules
  * and by TensorFlow's. */
 #include "base/cpu.h"
-#include "tests/io/example_table.h"
+#include "tests/io/example/example_table.h"
 
 enum { FEATURES = 7 };
 

@@ -1,6 +1,6 @@
 /* Any bytes as FILE.hridx, and the same with a checksum that fits: refused, or an index whose parts fit each other. */
 #include "io/framing.h"
-#include "io/record_index.h"
+#include "io/record/record_index.h"
 #include <stdlib.h>
 #include <string.h>
 

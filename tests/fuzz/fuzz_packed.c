@@ -1,6 +1,6 @@
 /* Any bytes as packed rows, as they lie in files of rows behind their checksums: they are refused, or all that they say
  * can be read. */
-#include "data/packed.h"
+#include "data/rows/packed.h"
 #include <stdlib.h>
 #include <string.h>
 

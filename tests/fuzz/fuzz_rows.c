@@ -1,6 +1,6 @@
 /* Any bytes as the head of a file of rows, as it lies behind its checksum: it is refused, or all that it says fits the
  * file. */
-#include "data/rows_file.h"
+#include "data/rows/rows_file.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Any bytes as a schema: what is read is written as a text that reads back as the same schema. */
-#include "io/schema.h"
+#include "io/schema/schema.h"
 #include <headrace/examples.h>
 #include <stdlib.h>
 #include <string.h>

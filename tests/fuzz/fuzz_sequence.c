@@ -1,6 +1,6 @@
 /* Any bytes as a tf.SequenceExample, between two sound ones: by protobuf's rules and by TensorFlow's a row is parsed or
  * empty, and the rows around it are what they are without it. */
-#include "io/sequence_reader.h"
+#include "io/example/sequence_reader.h"
 #include <headrace/io.h>
 #include <stdlib.h>
 #include <string.h>

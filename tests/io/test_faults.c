@@ -1,8 +1,8 @@
 /* Injected faults, for every reader and writer: what the system does wrong is either without consequence, or an error
  * that says so. Never other data, never half a file, never a leak. */
-#include "io/csv.h"
-#include "io/quarantine.h"
-#include "io/table.h"
+#include "io/csv/csv.h"
+#include "io/policy/quarantine.h"
+#include "io/table/table.h"
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <dirent.h>

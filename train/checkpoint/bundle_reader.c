@@ -1,6 +1,6 @@
 /* Reads a checkpoint: the index at once, tensors when they are asked for, so that damage to one leaves the others. */
 #include <headrace/checkpoint.h>
-#include "io/table.h"
+#include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
 #include "train/checkpoint/slices.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Writes a checkpoint: bytes go to the data file as they come, entries wait for the index, which is sorted by name. */
 #include <headrace/checkpoint.h>
-#include "io/table.h"
+#include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
 #include "train/checkpoint/slices.h"
 #include <stdio.h>

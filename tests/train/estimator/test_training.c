@@ -1,6 +1,6 @@
 /* Training files: every mistake has its line and column, and a way out. */
 #include "tests/testing.h"
-#include "train/estimator/training.h"
+#include "train/estimator/training_file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

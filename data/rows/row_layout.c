@@ -1,0 +1,247 @@
+/* Columns into records and back, some rows at a time, so that records and columns stay in the nearest cache. */
+#include "data/rows/row_layout.h"
+#include <string.h>
+
+enum { BLOCK = 64, LINE = 64, MOST_LINES = 8 /* asked for; of a longer record the rest follows by itself */ };
+
+/* ---- kernels: one value of each row, from one width to another ---- */
+
+typedef void put_kernel(const char *values, const int32_t *place, int64_t count, char *to, size_t step);
+typedef void get_kernel(char *values, const int32_t *place, int64_t count, const char *const *record, size_t at);
+
+typedef struct pair {
+    uint64_t half[2];
+} pair;
+
+#define HR_KERNELS(name, stored, value)                                                                                \
+    static void put_##name(const char *values, const int32_t *place, int64_t count, char *to, size_t step)             \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < count; i++, to += step) {                                                              \
+            value v;                                                                                                   \
+            memcpy(&v, values + (size_t)place[i] * sizeof v, sizeof v);                                                \
+            const stored s = v;                                                                                        \
+            memcpy(to, &s, sizeof s);                                                                                  \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void get_##name(char *values, const int32_t *place, int64_t count, const char *const *record, size_t at)    \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            stored s;                                                                                                  \
+            memcpy(&s, record[i] + at, sizeof s);                                                                      \
+            const value v = s;                                                                                         \
+            memcpy(values + (size_t)place[i] * sizeof v, &v, sizeof v);                                                \
+        }                                                                                                              \
+    }
+
+HR_KERNELS(1_4, int8_t, int32_t)
+HR_KERNELS(2_4, int16_t, int32_t)
+HR_KERNELS(1_8, int8_t, int64_t)
+HR_KERNELS(2_8, int16_t, int64_t)
+HR_KERNELS(4_8, int32_t, int64_t)
+HR_KERNELS(1, uint8_t, uint8_t)
+HR_KERNELS(2, uint16_t, uint16_t)
+HR_KERNELS(4, uint32_t, uint32_t)
+HR_KERNELS(8, uint64_t, uint64_t)
+HR_KERNELS(16, pair, pair)
+
+typedef struct kernels {
+    int width, value;
+    put_kernel *put;
+    get_kernel *get;
+} kernels;
+
+static const kernels *kernels_of(const hr__record_slot *slot)
+{
+    static const kernels all[] = {
+        {2, 8, put_2_8, get_2_8}, {1, 8, put_1_8, get_1_8}, {4, 8, put_4_8, get_4_8}, {8, 8, put_8, get_8},
+        {4, 4, put_4, get_4},     {2, 4, put_2_4, get_2_4}, {1, 4, put_1_4, get_1_4}, {16, 16, put_16, get_16},
+        {1, 1, put_1, get_1},     {2, 2, put_2, get_2},
+    };
+    const kernels *k = all;
+    while (k->width != slot->width || k->value != slot->value) k++;
+    return k;
+}
+
+/* Rows of so many values are copied as they are. */
+static bool is_run(const hr__record_slot *slot)
+{
+    return !slot->varies && slot->most > 1 && slot->width == slot->value;
+}
+
+/* ---- writing ---- */
+
+/* Where value `n` of rows first, first + 1, ... lies in its column; of a row without one, that of any other. */
+static void find_values(const hr_column *c, const hr__record_slot *slot, uint32_t n, int64_t first, int64_t count,
+                        int32_t *place)
+{
+    for (int64_t i = 0; i < count && !slot->varies; i++) place[i] = (int32_t)((first + i) * slot->most + n);
+    for (int64_t i = 0; i < count && slot->varies; i++) {
+        const int32_t *splits = c->splits[0] + first + i;
+        place[i] = splits[0] + (int32_t)n < splits[1] ? splits[0] + (int32_t)n : c->splits[0][0];
+    }
+}
+
+static void write_counts(const hr_column *c, int64_t first, int64_t count, char *to, size_t step)
+{
+    const int32_t *splits = c->splits[0] + first;
+    for (int64_t i = 0; i < count; i++, to += step) *to = (char)(uint8_t)(splits[i + 1] - splits[i]);
+}
+
+static void write_run(const hr_column *c, const hr__record_slot *slot, int64_t first, int64_t count, char *to,
+                      size_t step)
+{
+    const size_t size = (size_t)slot->most * slot->value;
+    const char *from = (const char *)c->values + (size_t)first * size;
+    for (int64_t i = 0; i < count; i++, to += step, from += size) memcpy(to, from, size);
+}
+
+static void write_field(const hr_columns *rows, int i, const hr__record_form *form, int64_t first, int64_t count,
+                        char *to)
+{
+    const hr__record_slot *slot = &form->slot[i];
+    const hr_column *c = &rows->column[i];
+    int32_t place[BLOCK];
+    if (slot->counted) write_counts(c, first, count, to + slot->count_at, form->size);
+    if (is_run(slot)) {
+        write_run(c, slot, first, count, to + slot->at, form->size);
+        return;
+    }
+    if (slot->varies && c->splits[0][rows->rows] == c->splits[0][0]) return; /* no value at all */
+    const kernels *k = kernels_of(slot);
+    for (uint32_t n = 0; n < slot->most; n++) {
+        find_values(c, slot, n, first, count, place);
+        k->put(c->values, place, count, to + slot->at + n * slot->width, form->size);
+    }
+}
+
+static void write_origins(const hr_columns *rows, int64_t first, int64_t count, char *to, size_t step)
+{
+    const hr_origin none = hr_origin_of(-1, HR_NO_RECORD, -1);
+    for (int64_t i = 0; i < count; i++, to += step)
+        memcpy(to, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
+}
+
+void hr__columns_to_records(const hr_columns *rows, const hr__record_form *form, char *to)
+{
+    for (int64_t first = 0; first < rows->rows; first += BLOCK, to += BLOCK * (size_t)form->size) {
+        const int64_t left = rows->rows - first, count = left < BLOCK ? left : BLOCK;
+        if (form->origins) write_origins(rows, first, count, to, form->size);
+        for (int i = 0; i < form->slots; i++) write_field(rows, i, form, first, count, to);
+    }
+}
+
+/* ---- reading: how many values ---- */
+
+static int64_t count_of(const hr__record_slot *slot, const char *record)
+{
+    return slot->counted ? (uint8_t)record[slot->count_at] : slot->most;
+}
+
+int64_t hr__records_count(const hr__record_set *set, int64_t sets, int i)
+{
+    int64_t count = 0;
+    for (; sets > 0; sets--, set++) {
+        const hr__record_slot *slot = &set->form->slot[i];
+        if (!slot->counted) count += set->count * slot->most;
+        for (int64_t k = 0; k < set->count && slot->counted; k++) count += count_of(slot, set->record[k]);
+    }
+    return count;
+}
+
+bool hr__records_have_one(const hr__record_set *set, int64_t sets, int i)
+{
+    bool one = true;
+    for (; sets > 0 && one; sets--, set++) one = set->form->slot[i].most == 1 && !set->form->slot[i].counted;
+    return one;
+}
+
+void hr__records_splits(const hr__record_set *set, int64_t sets, int i, int64_t rows, int32_t *splits)
+{
+    splits[0] = 0;
+    for (; sets > 0; sets--, set++)
+        for (int64_t k = 0; k < set->count; k++)
+            splits[set->row[k] + 1] = (int32_t)count_of(&set->form->slot[i], set->record[k]);
+    for (int64_t r = 0; r < rows; r++) splits[r + 1] += splits[r];
+}
+
+/* ---- reading: values ---- */
+
+/* Some records of a set. */
+typedef struct some {
+    const char *const *record;
+    const int32_t *row;
+    int64_t count;
+} some;
+
+/* Where value `n` of each goes; behind all others, if there is none. */
+static void place_values(const some *at, const hr__record_slot *slot, uint32_t n, const hr_column *c, int32_t *place)
+{
+    const int32_t *splits = c->splits[0];
+    for (int64_t k = 0; k < at->count && !slot->varies; k++) place[k] = at->row[k] * (int32_t)slot->most + (int32_t)n;
+    for (int64_t k = 0; k < at->count && slot->varies; k++)
+        place[k] = n < count_of(slot, at->record[k]) ? splits[at->row[k]] + (int32_t)n : (int32_t)c->count;
+}
+
+static void read_run(const some *at, const hr__record_slot *slot, hr_column *c)
+{
+    const size_t size = (size_t)slot->most * slot->value;
+    for (int64_t k = 0; k < at->count; k++)
+        memcpy((char *)c->values + (size_t)at->row[k] * size, at->record[k] + slot->at, size);
+}
+
+/* `one`: every row of the column has one value, whatever form it comes from. */
+static void read_field(const some *at, const hr__record_slot *slot, bool one, hr_column *c)
+{
+    int32_t place[BLOCK];
+    if (is_run(slot)) {
+        read_run(at, slot, c);
+        return;
+    }
+    const kernels *k = kernels_of(slot);
+    for (uint32_t n = 0; n < slot->most; n++) {
+        if (!one) place_values(at, slot, n, c, place);
+        k->get(c->values, one ? at->row : place, at->count, at->record, slot->at + n * slot->width);
+    }
+}
+
+static void ask_for(const some *at, size_t size)
+{
+    const size_t most = size < MOST_LINES * LINE ? size : MOST_LINES * LINE;
+    for (int64_t k = 0; k < at->count; k++)
+        for (size_t line = 0; line < most; line += LINE) __builtin_prefetch(at->record[k] + line);
+}
+
+static some some_of(const hr__record_set *set, int64_t first)
+{
+    const int64_t left = set->count > first ? set->count - first : 0;
+    return (some){set->record + first, set->row + first, left < BLOCK ? left : BLOCK};
+}
+
+static void read_origins(const some *at, bool there, hr_origin *origin)
+{
+    for (int64_t k = 0; k < at->count; k++) {
+        hr_origin *to = &origin[at->row[k]];
+        if (there)
+            memcpy(to, at->record[k], sizeof *to);
+        else
+            *to = hr_origin_of(-1, HR_NO_RECORD, -1);
+    }
+}
+
+/* While some are read, the next ones are on their way. */
+void hr__records_to_columns(const hr__record_set *set, int64_t sets, hr_column *column, hr_origin *origin)
+{
+    for (const hr__record_set *this = set; this < set + sets; this ++) {
+        const hr__record_form *form = this->form;
+        some next = some_of(this, 0);
+        ask_for(&next, form->size);
+        for (int64_t first = 0; first < this->count; first += BLOCK) {
+            const some at = next;
+            next = some_of(this, first + BLOCK);
+            ask_for(&next, form->size);
+            if (origin) read_origins(&at, form->origins, origin);
+            for (int i = 0; i < form->slots; i++)
+                read_field(&at, &form->slot[i], hr__records_have_one(set, sets, i), &column[i]);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/* Which form rows need as records, and how forms grow. */
+#include "data/dataset.h"
+#include "data/rows/narrow.h"
+#include "data/rows/row_layout.h"
+#include <string.h>
+
+/* Longer lists are as near by column; and many of one row's slots would be empty. */
+enum { MOST_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
+
+size_t hr__record_form_bytes(int fields) { return sizeof(hr__record_form) + (size_t)fields * sizeof(hr__record_slot); }
+
+/* ---- what rows need ---- */
+
+static void measure_counts(const int32_t *splits, int64_t rows, hr__record_slot *slot)
+{
+    int32_t most = 0, least = rows > 0 ? INT32_MAX : 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const int32_t count = splits[r + 1] - splits[r];
+        most = count > most ? count : most;
+        least = count < least ? count : least;
+    }
+    slot->most = (uint32_t)most;
+    slot->counted = most != least;
+}
+
+static bool is_plain(const hr_column *c) { return !c->present && !c->inner && !c->splits[1] && !c->dense_width; }
+
+static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
+{
+    const hr_field *f = &rows->schema->field[i];
+    const hr_column *c = &rows->column[i];
+    const size_t value = hr_dtype_size(f->dtype);
+    *slot = (hr__record_slot){.value = (uint8_t)value, .varies = !hr__field_fixed(f)};
+    if (!is_plain(c)) return false;
+    int64_t first = 0, count = 0;
+    if (slot->varies) {
+        measure_counts(c->splits[0], rows->rows, slot);
+        first = c->splits[0][0];
+        count = c->splits[0][rows->rows] - first;
+        if (slot->most > MOST_VALUES) return false;
+    } else {
+        slot->most = (uint32_t)(hr_field_width(f) / value);
+        count = rows->rows * (int64_t)slot->most;
+    }
+    const bool narrow = slot->most <= MOST_VALUES && count > 0;
+    const char *values = (const char *)c->values + (size_t)first * value;
+    slot->width = narrow ? (uint8_t)hr__narrow_width(f->dtype, values, count) : (uint8_t)value;
+    return true;
+}
+
+static void place_slots(hr__record_form *form)
+{
+    uint64_t at = form->origins ? sizeof(hr_origin) : 0;
+    for (int i = 0; i < form->slots; i++)
+        if (form->slot[i].counted) form->slot[i].count_at = (uint32_t)at++;
+    for (int i = 0; i < form->slots; i++) {
+        form->slot[i].at = (uint32_t)at;
+        at += (uint64_t)form->slot[i].most * form->slot[i].width;
+    }
+    form->size = (uint32_t)((at + ALIGN - 1) & ~(uint64_t)(ALIGN - 1));
+}
+
+/* Room for lists that are mostly not there would be more than what is saved. */
+static bool is_even(const hr_columns *rows, const hr__record_form *form)
+{
+    enum { AT_MOST = 4 };
+    int64_t room = 0, used = 0;
+    for (int i = 0; i < form->slots; i++) {
+        if (!form->slot[i].varies) continue;
+        room += (int64_t)form->slot[i].most * rows->rows;
+        used += rows->column[i].splits[0][rows->rows] - rows->column[i].splits[0][0];
+    }
+    return room <= AT_MOST * (used + rows->rows);
+}
+
+bool hr__record_form_measure(const hr_columns *rows, hr__record_form *form)
+{
+    enum { LARGEST = 1 << 20 };
+    size_t fixed = 0;
+    *form = (hr__record_form){.origins = rows->origin != NULL, .slots = rows->schema->fields};
+    if (rows->levels > 0 || rows->number) return false;
+    for (int i = 0; i < form->slots; i++) {
+        if (!measure_field(rows, i, &form->slot[i])) return false;
+        fixed += (size_t)form->slot[i].most * form->slot[i].value;
+        if (fixed > LARGEST) return false;
+    }
+    place_slots(form);
+    return is_even(rows, form);
+}
+
+/* ---- growing ---- */
+
+static bool slot_serves(const hr__record_slot *s, const hr__record_slot *need)
+{
+    return s->width >= need->width && (s->counted ? s->most >= need->most : s->most == need->most && !need->counted);
+}
+
+static bool serves(const hr__record_form *form, const hr__record_form *need)
+{
+    bool does = form->origins || !need->origins;
+    for (int i = 0; i < form->slots && does; i++) does = slot_serves(&form->slot[i], &need->slot[i]);
+    return does;
+}
+
+static void join_slots(hr__record_slot *to, const hr__record_slot *old)
+{
+    to->counted |= old->counted || to->most != old->most;
+    if (old->most > to->most) to->most = old->most;
+    if (old->width > to->width) to->width = old->width;
+}
+
+const hr__record_form *hr__record_forms_join(hr__record_forms *forms, const hr__record_form *need)
+{
+    hr__record_form *newest = forms->newest;
+    if (newest && serves(newest, need)) return newest;
+    const size_t bytes = hr__record_form_bytes(need->slots);
+    hr__record_form *form = hr_malloc(bytes);
+    if (!form) return NULL;
+    memcpy(form, need, bytes);
+    for (int i = 0; newest && i < form->slots; i++) join_slots(&form->slot[i], &newest->slot[i]);
+    form->origins |= newest && newest->origins;
+    form->older = newest;
+    place_slots(form);
+    return forms->newest = form;
+}
+
+void hr__record_forms_clear(hr__record_forms *forms)
+{
+    while (forms->newest) {
+        hr__record_form *form = forms->newest;
+        forms->newest = form->older;
+        hr_free(form);
+    }
+}

@@ -1,0 +1,69 @@
+/* Files of rows by column: what a cache keeps on disk, a snapshot, a saved dataset. docs/formats.md has the layout.
+ * Pieces of packed rows, each LZ4 where that pays and behind a checksum; then what they are: the components, whose
+ * pipeline made them from which files, where each piece is. A file is there whole or not at all. */
+#ifndef HR_ROWS_FILE_H
+#define HR_ROWS_FILE_H
+
+#include "data/rows/packed.h"
+#include "data/rows/row_layout.h"
+#include <headrace/io.h>
+
+/* Rows that came as one unit; in memory or in a file. */
+typedef struct hr__piece {
+    int64_t elements, rows;
+    int32_t *first_row; /* of each element and behind the last; NULL: elements are rows */
+    hr__packed packed;  /* in memory; no bytes: in the file, or ... */
+    const hr__record_form *form;
+    char *record;        /* ... in memory as records of that form */
+    int64_t offset;      /* in the file */
+    size_t stored, size; /* bytes there, and unpacked; equal: as they are */
+    uint32_t crc;        /* of the stored bytes */
+} hr__piece;
+
+void hr__piece_clear(hr__piece *piece);
+
+/* A file that rows were read from. */
+typedef struct hr__source {
+    char *name;
+    int64_t size, mtime; /* -1: could not be told */
+} hr__source;
+
+/* What the pieces of a file are. Owns all of it. */
+typedef struct hr__rows_head {
+    hr_schema schema;
+    hr_field *field;
+    uint64_t pipeline; /* identity of what made them */
+    hr__source *source;
+    int64_t sources;
+    hr__piece *piece;
+    int64_t pieces;
+} hr__rows_head;
+
+void hr__rows_head_clear(hr__rows_head *head);
+
+/* ---- writing: one thread at a time ---- */
+
+typedef struct hr__rows_writer hr__rows_writer;
+hr_status hr__rows_writer_open(const char *path, hr__rows_writer **out, hr_error *err);
+/* Compresses packed rows where that pays: *stored are those bytes, or a new block (hr_free) if not `bytes`. */
+hr_status hr__rows_compress(const char *bytes, size_t size, char **stored, size_t *stored_size, hr_error *err);
+/* Appends a piece; fills in where it is. */
+hr_status hr__rows_writer_add(hr__rows_writer *w, const char *stored, hr__piece *piece, hr_error *err);
+hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, hr_error *err); /* takes `w` */
+void hr__rows_writer_discard(hr__rows_writer *w); /* takes `w`. NULL: nothing */
+
+/* ---- reading ---- */
+
+/* Reads what a file of rows is. HR_NOT_FOUND; HR_DATA_LOSS, "rows.damaged". Gives *out. */
+hr_status hr__rows_head_read(const char *path, hr__rows_head *out, hr_error *err);
+
+/* The bytes of a head whose checksum is right; pieces lie before `end`. hr__rows_head_clear also after a failure.
+ * `path` is for messages. */
+hr_status hr__rows_head_parse(const char *path, const void *bytes, size_t size, int64_t end, hr__rows_head *out,
+                              hr_error *err);
+
+/* The bytes of a piece of an open file, unpacked to `to`, which has room for piece->size; `scratch` for piece->stored.
+ * Any thread. */
+hr_status hr__rows_piece_read(const hr_input *in, const hr__piece *piece, char *scratch, char *to, hr_error *err);
+
+#endif

@@ -1,0 +1,264 @@
+/* See record_source.h. Each length is checked, since nothing behind a wrong one can be trusted. A record cut by the end
+ * of a piece is read again with the next piece. */
+#include "data/sources/record_source.h"
+#include "io/framing.h"
+#include "io/input.h"
+#include "io/record/read_again.h"
+#include "io/record/resync.h"
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- the file at hand ---- */
+
+hr_status hr__record_source_open(record_source *s, const record_source_spec *how, const char *path, int32_t number,
+                                 const int *wake, hr_error *err)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = how->compression, .wake = wake};
+    s->path = path;
+    s->number = number;
+    HR_TRY(hr_input_open_with(path, &opts, &s->in, err));
+    return s->offset == 0 ? HR_OK : hr__record_seek(s->in, how->policy, s->offset, err);
+}
+
+void hr__record_source_close(record_source *s)
+{
+    hr_input_free(s->in);
+    s->in = NULL;
+}
+
+record_file hr__record_source_file(const record_source *s, const char *path)
+{
+    return (record_file){path, hr__input_is_file(s->in), hr__input_has_places(s->in)};
+}
+
+int64_t hr__record_source_zeros(const record_source *s)
+{
+    const char *data;
+    size_t size;
+    if (hr_input_compressed_offset(s->in) < 0 || hr_input_peek(s->in, 1, &data, &size, NULL) != HR_OK || size > 0)
+        return 0;
+    int64_t zeros = hr_input_trailing_zeros(s->in);
+    if (zeros > 0)
+        hr_log_message(HR_WARNING, "%s: %" PRId64 " zero bytes behind the compressed stream: passed over",
+                       hr_input_path(s->in), zeros);
+    return zeros;
+}
+
+/* ---- a piece: read, frame ---- */
+
+typedef struct piece {
+    char *bytes;
+    size_t size;
+    hr_status damage; /* what follows the bytes; `err` says it */
+} piece;
+
+/* The next `size` bytes of a plain file, from where its next record begins, straight into the unit. */
+static hr_status read_plain(record_source *s, hr_plan *p, size_t size, piece *out, hr_error *err)
+{
+    out->bytes = hr_unit_bytes(p, size);
+    if (!out->bytes) return hr_no_memory(err, "tfrecord: a piece of a file");
+    out->damage = hr__input_read_at(s->in, s->offset, out->bytes, size, &out->size, err);
+    return HR_OK;
+}
+
+/* The same of a compressed file or a pipe. */
+static hr_status read_stream(record_source *s, hr_plan *p, size_t size, piece *out, hr_error *err)
+{
+    const char *data;
+    out->damage = hr_input_peek(s->in, size, &data, &out->size, err);
+    if (out->size > size) out->size = size;
+    out->bytes = hr_unit_bytes(p, out->size + 1);
+    if (!out->bytes) return hr_no_memory(err, "tfrecord: a piece of a file");
+    if (out->size > 0) memcpy(out->bytes, data, out->size);
+    return HR_OK;
+}
+
+static hr__record_place here(const record_source *s) { return (hr__record_place){s->path, s->record, s->offset}; }
+
+/* One header says where the next one is, so each would be waited for; neighbours are about as long. */
+static inline void ask_for_header(const char *at, size_t size, const char *end)
+{
+    enum { LINE = 64, NEAR = 32 };
+    if ((size_t)(end - at) < size + LINE) return;
+    __builtin_prefetch(at + size - NEAR);
+    __builtin_prefetch(at + size - NEAR + LINE);
+}
+
+/* Adds the records of a piece to `rows` until it or they are full. What is left begins at s->offset; *needs is the size
+ * of the record there, as far as it is known. */
+static hr_status frame(record_source *s, const record_source_spec *how, const piece *piece, int64_t room,
+                       hr_columns *rows, size_t *needs, hr_error *err)
+{
+    hr_view *view = rows->column[0].values;
+    const char *at = piece->bytes, *end = piece->bytes + piece->size;
+    for (; rows->rows < room; rows->rows++) {
+        uint64_t length;
+        *needs = HR__RECORD_FRAME;
+        if (end - at < HR__RECORD_HEADER) return HR_OK;
+        if (!hr__record_length(at, &length) && how->checks != HR_CHECKS_NONE)
+            return hr__record_fail_length_crc(here(s), at, err);
+        if (length > how->max_record_bytes) return hr__record_fail_limit(here(s), length, how->max_record_bytes, err);
+        *needs = (size_t)length + HR__RECORD_FRAME;
+        if ((size_t)(end - at) < *needs) return HR_OK;
+        if (how->policy && how->checks == HR_CHECKS_ALL && !hr__record_sound(at + HR__RECORD_HEADER, (size_t)length))
+            return hr__record_fail_data_crc(here(s), at + HR__RECORD_HEADER, (size_t)length, err);
+        view[rows->rows] = (hr_view){at + HR__RECORD_HEADER, (int64_t)length};
+        rows->origin[rows->rows] = hr_origin_of(s->number, s->record, s->offset);
+        at += *needs;
+        ask_for_header(at, *needs, end);
+        s->record++;
+        s->seen++;
+        s->offset += (int64_t)*needs;
+    }
+    return HR_OK;
+}
+
+/* A record that is longer than its piece, or the end of the file. HR_OK: read again, with *needs bytes. */
+static hr_status beyond_piece(const record_source *s, const piece *piece, size_t size, size_t needs, hr_error *err)
+{
+    const char *header = piece->size >= HR__RECORD_HEADER ? piece->bytes : NULL;
+    if (piece->damage < 0) return hr__record_fail_below(here(s), piece->damage, err);
+    if (piece->size < size) return hr__record_fail_truncated(here(s), header, piece->size, err);
+    if (!hr__input_has_places(s->in)) return HR_OK;
+    uint64_t left = (uint64_t)(hr__input_file_size(s->in) - s->offset);
+    return left < needs ? hr__record_fail_truncated(here(s), header, left, err) : HR_OK;
+}
+
+/* Adds records of the file at hand to `rows`; none: it is at its end. */
+static hr_status read_sound_records(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
+                                    int64_t room, hr_columns *rows, hr_error *err)
+{
+    const bool plain = hr__input_has_places(s->in);
+    for (size_t needs = 0;; size = needs) {
+        piece piece = {0};
+        const int64_t before = s->offset;
+        HR_TRY(plain ? read_plain(s, p, size, &piece, err) : read_stream(s, p, size, &piece, err));
+        hr_status status = frame(s, how, &piece, room, rows, &needs, err);
+        if (!plain) hr_input_consume(s->in, (size_t)(s->offset - before));
+        if (status != HR_OK || rows->rows > 0) return status;
+        if (piece.size == 0 && piece.damage == HR_OK) return HR_OK;
+        HR_TRY(beyond_piece(s, &piece, size, needs, err));
+    }
+}
+
+/* ---- a second look ---- */
+
+static const char misread[] = "tfrecord: records that were right only when they were read again";
+
+/* Notes where a record seems to be damaged, unless it surely is. */
+static bool suspect(record_source *s, const hr_error *damage)
+{
+    if (!hr__may_be_misread(damage)) return false;
+    if (s->suspect != s->offset + 1) s->again = false;
+    s->suspect = s->offset + 1;
+    return true;
+}
+
+/* Opens the file anew, to read once more what is suspect. HR_END: that was done, or cannot be. */
+static hr_status look_again(record_source *s, const record_source_spec *how, hr_error *err)
+{
+    hr_input *again;
+    const bool plain = hr__input_has_places(s->in);
+    if (s->again && !plain) atomic_fetch_add(how->in_vain, 1);
+    if (s->again || (!plain && atomic_load(how->in_vain))) return HR_END;
+    s->again = true;
+    const hr_status status = hr__read_again(s->in, how->policy, s->offset, &again, err);
+    if (status != HR_OK) return hr__is_of_system(err) ? status : HR_END;
+    hr_input_free(s->in);
+    s->in = again;
+    return HR_OK;
+}
+
+/* Records, or the end of a compressed stream, came from where one was suspect: what was wrong lay in the reading. */
+static void end_suspicion(record_source *s, hr_plan *p)
+{
+    hr_plan_count(p, misread, 1);
+    hr__tell_misread(s->path, s->suspect - 1);
+    s->suspect = 0;
+}
+
+bool hr__record_source_again(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
+                             hr_work *w)
+{
+    char *frame = (char *)(uintptr_t)record.data - HR__RECORD_HEADER;
+    if (!file->is_file || (!file->plain && atomic_load(how->in_vain))) return false;
+    if (!hr__frame_read_again(file->path, how->compression, offset, frame, (size_t)record.size + HR__RECORD_FRAME)) {
+        atomic_fetch_add(how->in_vain, 1);
+        return false;
+    }
+    hr_work_count(w, misread, 1);
+    hr__tell_misread(file->path, offset);
+    return true;
+}
+
+/* ---- damage, passed over ---- */
+
+/* Goes behind damage, if the policy passes over it. */
+static hr_status pass_over(record_source *s, const record_source_spec *how, hr_plan *p, const hr_error *damage,
+                           hr_error *err)
+{
+    hr_damage_count count = {0};
+    if (hr__input_has_places(s->in)) HR_TRY(hr_input_seek(s->in, s->offset, err));
+    const hr_status status = hr__record_pass_over(s->in, how->policy, how->max_record_bytes, damage, &count, err);
+    if (status < 0) return status;
+    hr_plan_count(p, "tfrecord: damaged records passed over", count.errors);
+    hr_plan_count(p, "tfrecord: bytes passed over", count.bytes);
+    s->offset = hr_input_offset(s->in);
+    s->record++;
+    s->seen++;
+    s->errors++;
+    return hr__policy_budget(how->policy, "tfrecord", s->errors, s->seen, damage, err);
+}
+
+/* The same behind damage that is right on a second look, or passed over. What comes before it is a unit of its own. */
+static hr_status read_past_damage(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
+                                  int64_t room, hr_columns *rows, hr_error *err)
+{
+    for (;;) {
+        hr_error damage;
+        const int64_t left = hr__record_source_left(s, how);
+        if (left == 0) return HR_OK;
+        const hr_status status = read_sound_records(s, how, p, size, left < room ? left : room, rows, &damage);
+        if (status >= 0 && s->suspect && rows->rows == 0 && hr_input_compressed_offset(s->in) < 0)
+            return hr__record_fail_truncated(here(s), NULL, 0, err); /* there was something before */
+        if (s->suspect && (status >= 0 || rows->rows > 0)) end_suspicion(s, p);
+        if (status >= 0) return status;
+        const bool doubtful = suspect(s, &damage);
+        if (rows->rows > 0 && (doubtful || how->policy)) return HR_OK; /* it is met again by the next unit */
+        const hr_status second = doubtful ? look_again(s, how, err) : HR_END;
+        if (second == HR_OK) continue;
+        if (second < 0) return second;
+        *err = damage;
+        if (!how->policy) return status;
+        s->suspect = 0;
+        HR_TRY(pass_over(s, how, p, &damage, err));
+    }
+}
+
+/* ---- a unit ---- */
+
+int64_t hr__record_source_room(const record_source *s, const record_source_spec *how, const hr_plan *p)
+{
+    const int64_t left = hr__record_source_left(s, how);
+    const int64_t room = s->average ? hr_room_for(p, (int64_t)hr_unit_size(p) / s->average + 1) : hr_room(p);
+    return room < left ? room : left;
+}
+
+/* How much to read for `room` records, if they are about as long as those before. */
+static size_t piece_for(const record_source *s, const hr_plan *p, int64_t room)
+{
+    const size_t most = 2 * hr_unit_size(p);
+    const int64_t average = s->average ? s->average : 1024, spare = 1 + room / 128;
+    const uint64_t wanted = (uint64_t)(room + spare) * (uint64_t)average;
+    return wanted < most ? (size_t)wanted : most;
+}
+
+hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t room,
+                                 hr_columns *rows, hr_error *err)
+{
+    const int64_t from = s->offset;
+    const hr_status status = read_past_damage(s, how, p, piece_for(s, p, room), room, rows, err);
+    if (rows->rows > 0) s->average = (s->offset - from) / rows->rows + 1;
+    return status;
+}

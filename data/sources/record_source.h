@@ -1,0 +1,69 @@
+/* Records out of TFRecord files, one file at a time: the file that is open, where the next record is, and what damage
+ * does. A piece of the file is read and cut into whole records; a second look is taken at what seems to be damaged;
+ * what is, is passed over if the policy says so. Which files, in which order, is for the operator to say. In plan, but
+ * for the last function. */
+#ifndef HR_RECORD_SOURCE_H
+#define HR_RECORD_SOURCE_H
+
+#include "io/policy/policy.h"
+#include <headrace/op.h>
+
+/* How records are read. The operator owns all of it; `in_vain` is shared by all threads. */
+typedef struct record_source_spec {
+    hr_compression compression;
+    hr_checks checks;
+    uint64_t max_record_bytes;
+    int64_t count;      /* records to be read, those included that are passed over; INT64_MAX: all there are */
+    hr__policy *policy; /* NULL: damage is an error */
+    /* Records of compressed files that were read again in vain, which takes reading such a file from its front: it is
+     * not done once more. */
+    _Atomic int64_t *in_vain;
+} record_source_spec;
+
+/* Part of an operator's state: zeroed, its first numbers may be saved and put back. It owns `in`, borrows `path`. */
+typedef struct record_source {
+    int64_t record, offset; /* saved: where the next record is; */
+    int64_t seen, errors;   /* records so far, and how many of them were passed over; */
+    int64_t begun;          /* the operator's: the first record was found */
+    hr_input *in;           /* the file at hand; NULL: to be opened */
+    const char *path;       /* its name */
+    int32_t number;         /* its number, for the rows' origin */
+    int64_t average;        /* bytes a record, lately */
+    int64_t suspect;        /* where a record seemed to be damaged, plus 1; 0: nowhere */
+    bool again;             /* it was read from the file opened anew */
+} record_source;
+enum { RECORD_SOURCE_SAVED = 5 };
+
+/* Opens a file where the next record is. `path` is borrowed until it is closed; `wake` is that of hr_input_opts. */
+hr_status hr__record_source_open(record_source *s, const record_source_spec *how, const char *path, int32_t number,
+                                 const int *wake, hr_error *err);
+void hr__record_source_close(record_source *s); /* the file, if one is open; where it stands remains */
+
+/* Records that are still to be read. */
+static inline int64_t hr__record_source_left(const record_source *s, const record_source_spec *how)
+{
+    return how->count - s->seen;
+}
+
+/* Rows to make room for in a unit: what it takes, and about what a piece of the file can hold. */
+int64_t hr__record_source_room(const record_source *s, const record_source_spec *how, const hr_plan *p);
+/* Adds the next records of the open file to `rows`, which is empty and has `room`. Their bytes are the unit's. Data is
+ * checked only under a policy: otherwise it is left to work. HR_OK without rows: the file is at its end, or none is
+ * left. A failure follows the rows that are there. */
+hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t room,
+                                 hr_columns *rows, hr_error *err);
+/* Zeros behind a compressed stream are no damage, but they are told. They are seen as soon as all bytes are used. */
+int64_t hr__record_source_zeros(const record_source *s);
+
+/* What work needs to read a record again. Borrows the path. */
+typedef struct record_file {
+    const char *path;
+    bool is_file, plain; /* it can be read again; at any place */
+} record_file;
+record_file hr__record_source_file(const record_source *s, const char *path);
+/* For work, on any thread: reads a record of a unit, whose data is wrong, once more from `offset` of its file. True: it
+ * is right now. The bytes are the unit's own, so it is put right where it lies. */
+bool hr__record_source_again(const record_source_spec *how, const record_file *file, hr_view record, int64_t offset,
+                             hr_work *w);
+
+#endif

@@ -1,0 +1,91 @@
+/* A file's columns as a whole: its schema, what the columns are called there, and the way back to text. */
+#include "feature_columns/config/config.h"
+#include "io/schema/schema.h"
+
+#include <string.h>
+
+struct hr_column_set {
+    hr__config *config;
+    hr__schema_file file;
+    hr_schema schema; /* owns its fields */
+    hr__config_columns *columns;
+};
+
+static hr_status read_schema(hr_column_set *set, const hr__node *section, hr_error *err)
+{
+    HR_TRY(hr__schema_read(section, &set->file, err));
+    return hr__schema_stored(&set->file, &set->schema, err);
+}
+
+static hr_status read_set(hr_column_set *set, hr_error *err)
+{
+    const hr__node *root = hr__config_root(set->config), *schema, *columns;
+    HR_TRY(hr__node_is(root, HR__MAPPING, err));
+    HR_TRY(hr__node_need(root, "schema", &schema, err));
+    HR_TRY(hr__node_need(root, "columns", &columns, err));
+    HR_TRY(read_schema(set, schema, err));
+    return hr__columns_from_config(columns, &set->schema, hr__node_get(schema, "default"), &set->columns, err);
+}
+
+/* Takes the config. */
+static hr_status new_set(hr__config *config, hr_column_set **out, hr_error *err)
+{
+    hr_column_set *set = hr_calloc(1, sizeof *set);
+    if (!set) {
+        hr__config_free(config);
+        return hr_no_memory(err, "a set of columns");
+    }
+    set->config = config;
+    hr_status st = read_set(set, err);
+    if (st != HR_OK) {
+        hr_column_set_free(set);
+        return st;
+    }
+    *out = set;
+    return HR_OK;
+}
+
+hr_status hr_column_set_open(const char *path, hr_column_set **out, hr_error *err)
+{
+    hr__config *config;
+    *out = NULL;
+    HR_TRY(hr__config_open(path, &config, err));
+    return new_set(config, out, err);
+}
+
+hr_status hr_column_set_parse(const char *name, const char *yaml, size_t size, hr_column_set **out, hr_error *err)
+{
+    hr__config *config;
+    *out = NULL;
+    HR_TRY(hr__config_parse(name, yaml, size, &config, err));
+    return new_set(config, out, err);
+}
+
+void hr_column_set_free(hr_column_set *set)
+{
+    if (!set) return;
+    hr__config_columns_free(set->columns);
+    hr_free((void *)(uintptr_t)set->schema.field);
+    hr__schema_clear(&set->file);
+    hr__config_free(set->config);
+    hr_free(set);
+}
+
+hr_column_list hr_column_set_columns(const hr_column_set *set) { return hr__config_columns_list(set->columns); }
+
+hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name)
+{
+    const hr_column_list all = hr_column_set_columns(set);
+    const char *const *names = hr__config_columns_names(set->columns);
+    for (int i = 0; i < all.count; i++)
+        if (strcmp(names[i], name) == 0) return all.column[i];
+    return NULL;
+}
+
+const hr_schema *hr_column_set_schema(const hr_column_set *set) { return &set->schema; }
+
+hr_status hr_column_set_to_yaml(const hr_column_set *set, char **yaml, hr_error *err)
+{
+    return hr__columns_write(hr_column_set_columns(set), hr__config_columns_names(set->columns), &set->schema, yaml,
+                             err);
+}

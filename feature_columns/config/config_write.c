@@ -1,0 +1,191 @@
+/* Columns back to the text that makes them: a schema of what they read, and a line for each column and for each that
+ * they are made of. What a file cannot say is an error, so that reading the text gives equal columns or there is
+ * none. */
+#include "feature_columns/config/config_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void fail(hr__column_writer *w, hr_status status)
+{
+    if (w->status == HR_OK) w->status = status;
+}
+
+void hr__write_impossible(hr__column_writer *w, const char *what)
+{
+    if (w->status == HR_OK)
+        fail(w, hr_fail(w->err, HR_INVALID_ARGUMENT, "column.write",
+                        "column '%.60s': expected what a config file can say, got %s", w->own_name, what));
+}
+
+/* ---- columns and their names ---- */
+
+/* The first that is equal; NULL: none. */
+static const hr__column_entry *find_entry(const hr__column_writer *w, const hr_feature_column *column)
+{
+    for (int i = 0; i < w->entries; i++)
+        if (hr__column_digest(w->entry[i].column) == hr__column_digest(column)) return &w->entry[i];
+    return NULL;
+}
+
+static bool is_taken(const hr__column_writer *w, const char *name)
+{
+    for (int i = 0; i < w->entries; i++)
+        if (strcmp(w->entry[i].name, name) == 0) return true;
+    return false;
+}
+
+/* `name`, or with a number behind it that makes it the only one. */
+static char *own_name(const hr__column_writer *w, const char *name)
+{
+    const size_t size = strlen(name) + 16;
+    char *own = hr_malloc(size);
+    if (!own) return NULL;
+    snprintf(own, size, "%s", name);
+    for (int n = 1; is_taken(w, own); n++) snprintf(own, size, "%s_%d", name, n);
+    return own;
+}
+
+static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column, const char *name, bool joined)
+{
+    if (!name && find_entry(w, column)) return HR_OK;
+    if (w->entries == w->capacity) {
+        const int capacity = w->capacity * 2 + 16;
+        hr__column_entry *grown = hr_realloc(w->entry, (size_t)capacity * sizeof *grown);
+        if (!grown) return hr_no_memory(w->err, "columns as a text");
+        w->entry = grown;
+        w->capacity = capacity;
+    }
+    char *own = joined ? hr_strdup(name) : own_name(w, name ? name : hr_feature_column_info(column)->name);
+    if (!own) return hr_no_memory(w->err, "columns as a text");
+    w->entry[w->entries++] = (hr__column_entry){column, own, joined};
+    return HR_OK;
+}
+
+/* Behind the columns that were asked for, what they are made of. */
+static hr_status add_sources(hr__column_writer *w)
+{
+    const hr_feature_column *source;
+    for (int i = 0; i < w->entries; i++)
+        for (int k = 0; (source = hr_feature_column_source(w->entry[i].column, k)); k++)
+            HR_TRY(add_entry(w, source, NULL, false));
+    return HR_OK;
+}
+
+/* ---- how columns name those that they are made of ---- */
+
+static const char *name_of(const hr__column_writer *w, const hr_feature_column *column)
+{
+    const hr__column_entry *found = find_entry(w, column);
+    return found ? found->name : "";
+}
+
+void hr__write_column(hr__column_writer *w, const char *key, const hr_feature_column *column)
+{
+    hr__write_text(w, key, name_of(w, column));
+}
+
+void hr__write_item_column(hr__column_writer *w, const hr_feature_column *column)
+{
+    hr__text text = {0};
+    hr__text_printf(&text, "column %s", name_of(w, column));
+    if (text.failed)
+        fail(w, hr_no_memory(w->err, "columns as a text"));
+    else
+        hr__write_item_text(w, (hr_view){text.data, (int64_t)text.size});
+    hr__text_free(&text);
+}
+
+void hr__write_item_name(hr__column_writer *w, const hr_feature_column *column)
+{
+    const char *name = name_of(w, column);
+    hr__write_item_text(w, (hr_view){name, (int64_t)strlen(name)});
+}
+
+const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *count)
+{
+    int end = w->at + 1;
+    while (end < w->entries && w->entry[end].joined) end++;
+    *count = 1;
+    const hr_feature_column **grown = hr_realloc(w->sources, (size_t)(end - w->at) * sizeof *grown);
+    if (!grown) {
+        fail(w, hr_no_memory(w->err, "columns as a text"));
+        return NULL;
+    }
+    w->sources = grown;
+    *count = end - w->at;
+    for (int i = 0; i < *count; i++) grown[i] = hr_feature_column_source(w->entry[w->at + i].column, 0);
+    return grown;
+}
+
+void hr__write_source(hr__column_writer *w, const char *key, const hr_feature_column *column)
+{
+    hr__write_key(w, key);
+    w->first = true;
+    hr__write_item_column(w, column);
+}
+
+/* ---- all of it ---- */
+
+/* Entry `i`: its name, and the mapping that makes it. */
+static void write_line(hr__column_writer *w, int i)
+{
+    const hr_feature_column *column = w->entry[i].column;
+    const hr__column_config *config = hr__config_of_kind(hr_feature_column_kind(column));
+    w->at = i;
+    w->own_name = w->entry[i].name;
+    w->first = true;
+    if (!config) {
+        hr__write_impossible(w, "a kind of column from outside the library");
+        return;
+    }
+    hr__text_add(&w->text, "  ");
+    hr__write_scalar(w, w->own_name);
+    hr__text_add(&w->text, ": {");
+    config->write(w, column);
+    hr__text_add(&w->text, "}\n");
+}
+
+static void write_columns(hr__column_writer *w)
+{
+    hr__text_add(&w->text, "columns:\n");
+    for (int i = 0; i < w->entries && w->status == HR_OK; i++)
+        if (!w->entry[i].joined) write_line(w, i);
+}
+
+static hr_status add_listed(hr__column_writer *w, hr_column_list columns, const char *const *names)
+{
+    for (int i = 0; i < columns.count; i++) {
+        const hr_error *failed = hr_feature_column_error(columns.column[i]);
+        if (failed && w->err) *w->err = *failed;
+        if (failed) return failed->code;
+        const bool joined = names && i > 0 && strcmp(names[i], names[i - 1]) == 0;
+        HR_TRY(add_entry(w, columns.column[i], names ? names[i] : NULL, joined));
+    }
+    return add_sources(w);
+}
+
+hr_status hr__columns_write(hr_column_list columns, const char *const *names, const hr_schema *schema, char **yaml,
+                            hr_error *err)
+{
+    hr__column_writer w = {.err = err};
+    *yaml = NULL;
+    hr_status st = add_listed(&w, columns, names);
+    if (st == HR_OK) st = hr__write_schema(&w, schema);
+    if (st == HR_OK) {
+        hr__text_byte(&w.text, '\n');
+        write_columns(&w);
+        st = w.status != HR_OK ? w.status : hr__text_status(&w.text, "columns as a text", err);
+    }
+    if (st == HR_OK && !(*yaml = hr__text_take(&w.text))) st = hr_no_memory(err, "columns as a text");
+    hr__text_free(&w.text);
+    for (int i = 0; i < w.entries; i++) hr_free(w.entry[i].name);
+    hr_free(w.entry);
+    hr_free(w.sources);
+    return st;
+}
+
+hr_status hr_columns_to_yaml(hr_column_list columns, char **yaml, hr_error *err)
+{
+    return hr__columns_write(columns, NULL, NULL, yaml, err);
+}

@@ -1,0 +1,34 @@
+/* The writer of columns as text, inside: what its files share. The kinds of columns have
+ * feature_columns/config/config_write.h. Not a public header. */
+#ifndef HR__COLUMN_CONFIG_WRITER_H
+#define HR__COLUMN_CONFIG_WRITER_H
+
+#include "feature_columns/config/config_write.h"
+
+typedef struct hr__column_entry {
+    const hr_feature_column *column;
+    char *name;  /* in the section */
+    bool joined; /* one mapping makes it together with the entry before it */
+} hr__column_entry;
+
+struct hr__column_writer {
+    hr__text text;
+    hr__column_entry *entry;
+    int entries, capacity;
+    const char *own_name;              /* of the column that is being written */
+    int at;                            /* its entry */
+    const hr_feature_column **sources; /* of hr__write_sources */
+    bool first;                        /* item of the list or pair of the mapping */
+    hr_status status;
+    hr_error *err;
+};
+
+/* "key: ", behind a comma if it is not the first (config_write_values.c). */
+void hr__write_key(hr__column_writer *w, const char *key);
+/* A text as YAML has it: in quotes, where it must be. */
+void hr__write_scalar(hr__column_writer *w, const char *text);
+
+/* The section `schema:`, of all that the entries read (config_write_schema.c). */
+hr_status hr__write_schema(hr__column_writer *w, const hr_schema *schema);
+
+#endif

@@ -1,0 +1,86 @@
+/* Normalizing while numbers are cast: the standard set in one pass, or a function of the user's. */
+#include "feature_columns/kernels/normalize.h"
+
+#include <math.h>
+
+bool hr__normalizes(const hr__normalize *n) { return n->fn || n->log1p || n->std != 0 || n->max != n->min; }
+
+hr_status hr__normalize_check(const hr__normalize *n, const char *what, const char *key, hr_error *err)
+{
+    if (!(n->std >= 0) || !isfinite(n->std) || !isfinite(n->mean))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.normalizer",
+                       "%s '%s': expected a finite mean and std > 0, got mean %g, std %g", what, key, (double)n->mean,
+                       (double)n->std);
+    if (!isfinite(n->min) || !isfinite(n->max) || n->min > n->max)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.normalizer",
+                       "%s '%s': expected a finite min below max, got min %g, max %g", what, key, (double)n->min,
+                       (double)n->max);
+    const bool constants = n->log1p || n->std != 0 || n->max != n->min;
+    if ((n->std != 0 && n->max != n->min) || (n->fn && constants))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.normalizer",
+                       "%s '%s': expected one way to normalize, got several; give mean and std, or min and max, or a "
+                       "normalizer_fn",
+                       what, key);
+    return HR_OK;
+}
+
+void hr__normalize_mix(const hr__normalize *n, hr_column_builder *out)
+{
+    hr_column_mix(out, (float[]){n->mean, n->std, n->min, n->max, n->log1p}, 5 * sizeof(float));
+    hr_column_mix(out, &n->fn, sizeof n->fn);
+    hr_column_mix(out, &n->user, sizeof n->user);
+}
+
+void hr__normalize_run(const hr__normalize *n, const void *in, hr_dtype dtype, float *out, int64_t count)
+{
+    if (n->fn) {
+        n->fn(in, dtype, out, count, n->user);
+        return;
+    }
+    hr__to_float(in, dtype, out, count);
+    if (n->log1p)
+        for (int64_t i = 0; i < count; i++) out[i] = log1pf(out[i]);
+    if (n->std != 0)
+        for (int64_t i = 0; i < count; i++) out[i] = (out[i] - n->mean) / n->std;
+    const float range = n->max - n->min;
+    if (range != 0)
+        for (int64_t i = 0; i < count; i++) out[i] = (out[i] - n->min) / range;
+}
+
+/* ---- in a config file ---- */
+
+static hr_status read_pair(const hr__node *map, const char *from, const char *to, float *a, float *b, hr_error *err)
+{
+    double first = 0, second = 0;
+    HR_TRY(hr__config_double(map, from, &first, err));
+    HR_TRY(hr__config_double(map, to, &second, err));
+    *a = (float)first;
+    *b = (float)second;
+    return HR_OK;
+}
+
+hr_status hr__normalize_read(const hr__node *map, hr__normalize *out, hr_error *err)
+{
+    const hr__node *std = hr__node_get(map, "std"), *max = hr__node_get(map, "max");
+    HR_TRY(read_pair(map, "mean", "std", &out->mean, &out->std, err));
+    HR_TRY(read_pair(map, "min", "max", &out->min, &out->max, err));
+    HR_TRY(hr__config_bool(map, "log1p", &out->log1p, err));
+    if ((std || out->mean != 0) && !(out->std > 0)) return hr__node_expected(std ? std : map, "a std > 0", err);
+    if ((max || hr__node_get(map, "min")) && !(out->max > out->min))
+        return hr__node_expected(max ? max : map, "a max above min", err);
+    return HR_OK;
+}
+
+void hr__normalize_write(hr__column_writer *w, const hr__normalize *n)
+{
+    if (n->fn) hr__write_impossible(w, "a normalizer_fn");
+    if (n->log1p) hr__write_true(w, "log1p");
+    if (n->std != 0) {
+        hr__write_float(w, "mean", n->mean);
+        hr__write_float(w, "std", n->std);
+    }
+    if (n->max != n->min) {
+        hr__write_float(w, "min", n->min);
+        hr__write_float(w, "max", n->max);
+    }
+}

@@ -1,0 +1,38 @@
+/* What the two vocabulary columns share: words to ids, with or without buckets for what is not among them. Not a public
+ * header. */
+#ifndef HR__VOCABULARY_H
+#define HR__VOCABULARY_H
+
+#include "feature_columns/config/config.h"
+#include "feature_columns/kernels/vocabulary_table.h"
+
+typedef struct hr__vocabulary_spec {
+    const char *key;
+    const char *file;               /* NULL: a list */
+    hr_vocabulary given;            /* of a list, borrowed until the copy is made */
+    const int64_t *vocabulary_size; /* borrowed as well */
+    int64_t given_size;             /* the same, 0: none */
+    bool records;                   /* of the file: a word a TFRecord */
+    hr_dtype dtype;
+    int64_t default_value, oov;
+    bool has_default;
+    hr__words *words;
+    hr__divisor buckets; /* oov */
+} hr__vocabulary_spec;
+
+/* The descriptor's functions. copy takes over key, and gets the words by `read`. */
+hr_status hr__vocabulary_copy(hr__vocabulary_spec *s, hr_status (*read)(hr__vocabulary_spec *s, hr_error *err),
+                              hr_error *err);
+void hr__vocabulary_free(void *spec);
+hr_status hr__vocabulary_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                  hr_error *err);
+hr_status hr__vocabulary_accept(const void *spec, const hr_column_values *in, hr_error *err);
+hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
+                                   hr_column_values *out, hr_error *err);
+hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_column_opts *opts);
+
+hr_status hr__vocabulary_read_options(const hr__node *map, hr_dtype dtype, int64_t *missing,
+                                      hr_vocabulary_column_opts *o, hr_error *err);
+void hr__vocabulary_write_options(hr__column_writer *w, const hr__vocabulary_spec *s);
+
+#endif

@@ -1,0 +1,284 @@
+/* sequence_numeric_column: so many numbers a step, out of a list. The last step of a row may be incomplete: the default
+ * fills it, as it fills the steps that a row does not have. The result has the declared type. */
+#include "feature_columns/config/config_write.h"
+#include "feature_columns/kernels/normalize.h"
+
+#include "base/cast.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct sequence_spec {
+    const char *key;
+    hr_shape shape;
+    double default_value;
+    hr_dtype dtype;
+    hr__normalize normalize;
+} sequence_spec;
+
+static const char who[] = "sequence_numeric_column";
+
+static hr_status sequence_copy(void *spec, hr_error *err)
+{
+    sequence_spec *s = spec;
+    s->key = hr_strdup(s->key);
+    return s->key ? HR_OK : hr_no_memory(err, who);
+}
+
+static void sequence_free(void *spec) { hr_free((void *)(uintptr_t)((sequence_spec *)spec)->key); }
+
+static hr_dtype result_dtype(const sequence_spec *s) { return hr__normalizes(&s->normalize) ? HR_FLOAT : s->dtype; }
+
+static hr_status check_arguments(const sequence_spec *s, hr_error *err)
+{
+    HR_TRY(hr__check_key(who, s->key, err));
+    HR_TRY(hr__check_shape(who, s->key, s->shape, err));
+    HR_TRY(hr__normalize_check(&s->normalize, who, s->key, err));
+    if (s->dtype != HR_FLOAT && s->dtype != HR_DOUBLE && s->dtype != HR_INT64 && s->dtype != HR_INT32)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
+                       "%s '%s': expected dtype float32, float64, int64 or int32, got %s", who, s->key,
+                       hr_dtype_name(s->dtype));
+    /* Beyond 2^53 a double is not always the number that was meant. */
+    int64_t stored;
+    const bool whole = floor(s->default_value) == s->default_value && fabs(s->default_value) <= 0x1p53;
+    if (!hr__is_integer(result_dtype(s)) || (whole && hr__store_integer((int64_t)s->default_value, s->dtype, &stored)))
+        return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
+                   "%s '%s': expected a default value of type %s, got %.17g", who, s->key, hr_dtype_name(s->dtype),
+                   s->default_value);
+}
+
+static hr_status sequence_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
+                                   hr_error *err)
+{
+    (void)source;
+    const sequence_spec *s = spec;
+    HR_TRY(check_arguments(s, err));
+    HR_TRY(hr_column_name(out, err, "%s", s->key));
+    HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
+    hr_column_mix(out, s->shape.dims, (size_t)s->shape.rank * sizeof *s->shape.dims);
+    hr_column_mix(out, &s->default_value, sizeof s->default_value);
+    hr__normalize_mix(&s->normalize, out);
+    hr_column_info *info = hr_column_describe(out);
+    info->dense = HR_COLUMN_VALUES;
+    info->width = hr_shape_count(s->shape);
+    info->sequence = true;
+    info->dtype = result_dtype(s);
+    info->padding = s->default_value;
+    return HR_OK;
+}
+
+static bool can_become(hr_dtype from, hr_dtype to)
+{
+    return from == to || to == HR_FLOAT || to == HR_DOUBLE || (to == HR_INT64 && hr__is_integer(from));
+}
+
+static hr_status sequence_accept(const void *spec, const hr_column_values *in, hr_error *err)
+{
+    const sequence_spec *s = spec;
+    const int64_t width = hr_shape_count(s->shape);
+    if (!in->splits)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.layout",
+                       "%s '%s': expected a ragged or sparse feature, or a dense one of a varying length, got one of a "
+                       "fixed length; parse it as a list or a sequence",
+                       who, s->key);
+    if (in->dense_sequence && in->steps && in->width != width)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.width",
+                       "%s '%s': expected %lld values a step, got %lld; the column's .shape says how many", who, s->key,
+                       (long long)width, (long long)in->width);
+    if (!hr__is_number(in->dtype) || !can_become(in->dtype, s->dtype))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "%s '%s': expected %s, got %s", who, s->key,
+                       hr_dtype_name(s->dtype), hr_dtype_name(in->dtype));
+    return HR_OK;
+}
+
+/* ---- values, as they come ---- */
+
+static double number_at(const hr_column_values *in, int64_t i)
+{
+    if (in->dtype == HR_FLOAT) return (double)((const float *)in->values)[i];
+    return in->dtype == HR_DOUBLE ? ((const double *)in->values)[i] : (double)hr__integer_at(in, i);
+}
+
+static void convert(const sequence_spec *s, const hr_column_values *in, void *to)
+{
+    if (hr__normalizes(&s->normalize) || s->dtype == HR_FLOAT) {
+        hr__normalize_run(&s->normalize, in->values, in->dtype, to, in->count);
+    } else if (s->dtype == in->dtype) {
+        if (in->count > 0) memcpy(to, in->values, (size_t)in->count * hr_dtype_size(s->dtype));
+    } else if (s->dtype == HR_DOUBLE) {
+        for (int64_t i = 0; i < in->count; i++) ((double *)to)[i] = number_at(in, i);
+    } else {
+        for (int64_t i = 0; i < in->count; i++) ((int64_t *)to)[i] = hr__integer_at(in, i);
+    }
+}
+
+/* ---- steps ---- */
+
+static void refuse(hr_column_work *w, const sequence_spec *s, int64_t row, const char *expected)
+{
+    hr_error err;
+    hr_fail(&err, HR_INVALID_ARGUMENT, "column.sequence", "%s '%s': expected %s, got others", who, s->key, expected);
+    hr_column_fail_row(w, row, &err);
+}
+
+/* Steps of a feature list, up to the last one with a value; -1: one of them has more values than a step takes. */
+static int64_t steps_given(const hr_column_values *in, int64_t row, int64_t width)
+{
+    int64_t steps = 0;
+    for (int32_t i = in->steps[row]; i < in->steps[row + 1]; i++) {
+        const int32_t own = in->step_splits[i + 1] - in->step_splits[i];
+        if (own > width) return -1;
+        if (own > 0) steps = i + 1 - in->steps[row];
+    }
+    return steps;
+}
+
+static bool count_steps(const sequence_spec *s, hr_column_work *w, const hr_column_values *in, int64_t width,
+                        int32_t *steps)
+{
+    for (int64_t r = 0; r < in->rows; r++) {
+        int64_t own = in->steps ? steps_given(in, r, width) : hr__reach_of_row(in, r);
+        if (own < 0) {
+            refuse(w, s, r, in->steps ? "steps of no more values than its shape has" : "values in the order of places");
+            own = 0;
+        }
+        if (!in->steps) own = own / width + (own % width != 0);
+        if (own > INT32_MAX / width - steps[r]) return false;
+        steps[r + 1] = steps[r] + (int32_t)own;
+    }
+    return true;
+}
+
+static void put(const char *from, int64_t i, char *to, int64_t at, size_t size)
+{
+    memcpy(to + (size_t)at * size, from + (size_t)i * size, size);
+}
+
+/* The values at their places of the row, which begins at `to`. A refused row has no steps. */
+static void place_row(const hr_column_values *in, int64_t row, int64_t width, const char *from, char *to, size_t size)
+{
+    if (!in->steps)
+        for (int32_t i = in->splits[row]; i < in->splits[row + 1]; i++)
+            put(from, i, to, hr__place_in_row(in, row, i), size);
+    for (int32_t t = in->steps ? in->steps[row] : 0; in->steps && t < in->steps[row + 1]; t++)
+        for (int32_t i = in->step_splits[t]; i < in->step_splits[t + 1]; i++)
+            put(from, i, to, (t - in->steps[row]) * width + i - in->step_splits[t], size);
+}
+
+static void fill(const sequence_spec *s, void *to, int64_t count)
+{
+    const hr_dtype dtype = result_dtype(s);
+    for (int64_t i = 0; i < count; i++) {
+        if (dtype == HR_FLOAT) ((float *)to)[i] = (float)s->default_value;
+        if (dtype == HR_DOUBLE) ((double *)to)[i] = s->default_value;
+        if (dtype == HR_INT64) ((int64_t *)to)[i] = (int64_t)s->default_value;
+        if (dtype == HR_INT32) ((int32_t *)to)[i] = (int32_t)s->default_value;
+    }
+}
+
+static hr_status check_dense_width(const sequence_spec *s, const hr_column_values *in, int64_t width, hr_error *err)
+{
+    if (in->steps || in->dense_width % width == 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.width",
+                   "%s '%s': expected a dense shape of whole steps of %lld values, got %lld values", who, s->key,
+                   (long long)width, (long long)in->dense_width);
+}
+
+static hr_status sequence_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
+                                    hr_column_values *out, hr_error *err)
+{
+    const sequence_spec *s = spec;
+    const int64_t width = hr_shape_count(s->shape);
+    const size_t size = hr_dtype_size(result_dtype(s));
+    int32_t *steps = hr_column_scratch(w, ((size_t)in->rows + 1) * sizeof *steps);
+    int32_t *splits = hr_column_scratch(w, ((size_t)in->rows + 1) * sizeof *splits);
+    char *converted = hr_column_scratch(w, (size_t)in->count * size);
+    if (!steps || !splits || !converted) return hr_no_memory(err, who);
+    HR_TRY(check_dense_width(s, in, width, err));
+    steps[0] = splits[0] = 0;
+    convert(s, in, converted);
+    if (!count_steps(s, w, in, width, steps)) return hr_no_memory(err, "the steps of a sequence");
+    const int64_t count = steps[in->rows] * width;
+    char *values = hr_column_scratch(w, (size_t)count * size);
+    if (!values) return hr_no_memory(err, who);
+    fill(s, values, count);
+    for (int64_t r = 0; r < in->rows; r++) {
+        splits[r + 1] = steps[r + 1] * (int32_t)width;
+        if (steps[r + 1] > steps[r]) place_row(in, r, width, converted, values + (size_t)splits[r] * size, size);
+    }
+    *out = (hr_column_values){.dtype = result_dtype(s), .rows = in->rows, .values = values, .count = count};
+    out->width = width;
+    out->splits = splits;
+    out->steps = steps;
+    out->dense_steps = in->steps ? in->dense_steps : in->dense_width / width;
+    return HR_OK;
+}
+
+const hr_column_kind hr_column_kind_sequence_numeric = {
+    .head = HR_COLUMN_HEAD,
+    .name = "sequence_numeric_column",
+    .spec_size = sizeof(sequence_spec),
+    .spec_copy = sequence_copy,
+    .spec_free = sequence_free,
+    .describe = sequence_describe,
+    .accept = sequence_accept,
+    .transform = sequence_transform,
+};
+
+hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts)
+{
+    const hr_sequence_numeric_column_opts o = HR__OPTIONS(hr_sequence_numeric_column_opts, opts);
+    return hr_feature_column_new(&hr_column_kind_sequence_numeric,
+                                 &(sequence_spec){
+                                     .key = key ? key : "",
+                                     .shape = o.shape.rank == 0 ? HR_SHAPE(1) : o.shape,
+                                     .default_value = o.default_value,
+                                     .dtype = o.dtype == HR_INVALID_DTYPE ? HR_FLOAT : o.dtype,
+                                     .normalize = {o.normalizer_fn, o.user, o.log1p, o.mean, o.std, o.min, o.max},
+                                 },
+                                 NULL, 0);
+}
+
+/* ---- {sequence_numeric: temps, shape: 2, default: -1} ---- */
+
+static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
+                               hr_error *err)
+{
+    (void)name;
+    hr_sequence_numeric_column_opts o = {.struct_size = sizeof o};
+    const hr__node *field = hr__node_get(map, "sequence_numeric");
+    hr_dtype dtype;
+    double missing = 0;
+    HR_TRY(hr__config_field(c, field, &dtype, err));
+    HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
+    HR_TRY(hr__config_double(map, "default", &missing, err));
+    hr__normalize n = {0};
+    HR_TRY(hr__normalize_read(map, &n, err));
+    HR_TRY(hr__config_dtype(map, &o.dtype, err));
+    o.default_value = missing;
+    o.log1p = n.log1p;
+    o.mean = n.mean;
+    o.std = n.std;
+    o.min = n.min;
+    o.max = n.max;
+    *out = hr_sequence_numeric_column_with(field->text, &o);
+    return HR_OK;
+}
+
+static void write_sequence(hr__column_writer *w, const hr_feature_column *column)
+{
+    const sequence_spec *s = hr_feature_column_spec(column);
+    hr__write_text(w, "sequence_numeric", s->key);
+    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
+    if (s->default_value != 0) hr__write_double(w, "default", s->default_value);
+    hr__normalize_write(w, &s->normalize);
+    if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
+}
+
+const hr__column_config hr__column_config_sequence_numeric = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_sequence_numeric, NULL},
+    .word = "sequence_numeric",
+    .keys = (const char *const[]){"sequence_numeric", "shape", "default", HR__NORMALIZE_KEYS, "dtype", NULL},
+    .read = read_sequence,
+    .write = write_sequence,
+};

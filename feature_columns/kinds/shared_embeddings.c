@@ -1,0 +1,191 @@
+/* shared_embeddings: several columns that look up rows of one table. */
+#include "feature_columns/kinds/embedding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const hr_column_kind hr_column_kind_shared_embeddings = {
+    .head = HR_COLUMN_HEAD,
+    .name = "shared_embeddings",
+    .spec_size = sizeof(hr__embedding_spec),
+    .spec_copy = hr__embedding_copy,
+    .spec_free = hr__embedding_free,
+    .describe = hr__embedding_describe,
+};
+
+hr_feature_column *hr__shared_embedding_new(const hr__embedding_spec *spec, hr_feature_column *source)
+{
+    return hr_feature_column_new(&hr_column_kind_shared_embeddings, spec, &source, 1);
+}
+
+/* What a column is that gives ids, its weights aside. */
+static const char *kind_of_ids(const hr_feature_column *column)
+{
+    const hr_feature_column *own = column;
+    if (hr_feature_column_kind(column) == &hr_column_kind_weighted) own = hr_feature_column_source(column, 0);
+    return hr_feature_column_info(own)->kind;
+}
+
+/* The ids of one column must mean what those of another do. */
+static hr_status check_alike(hr_feature_column *const *categorical, int count, hr_error *err)
+{
+    for (int i = 0; i < count; i++) {
+        const hr_error *failed = hr_feature_column_error(categorical[i]);
+        if (failed) {
+            *err = *failed;
+            return failed->code;
+        }
+        HR_TRY(hr__check_categorical("shared_embeddings", categorical[i], err));
+        const hr_column_info *first = hr_feature_column_info(categorical[0]);
+        const hr_column_info *own = hr_feature_column_info(categorical[i]);
+        if (own->num_buckets != first->num_buckets)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
+                           "shared_embeddings: expected columns with equally many ids, got '%.60s' with %lld and "
+                           "'%.60s' with %lld",
+                           first->name, (long long)first->num_buckets, own->name, (long long)own->num_buckets);
+        if (strcmp(kind_of_ids(categorical[0]), kind_of_ids(categorical[i])) != 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
+                           "shared_embeddings: expected columns of one kind, got '%.60s', a %s, and '%.60s', a %s",
+                           first->name, kind_of_ids(categorical[0]), own->name, kind_of_ids(categorical[i]));
+    }
+    return HR_OK;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+char *hr__shared_embedding_name(const hr_feature_column *const *categorical, int count)
+{
+    static const char tail[] = "shared_embedding";
+    const char **names = hr_malloc(((size_t)count + 1) * sizeof *names);
+    size_t size = sizeof tail;
+    for (int i = 0; names && i < count; i++) {
+        names[i] = hr_feature_column_info(categorical[i])->name;
+        size += strlen(names[i]) + 1;
+    }
+    char *name = names ? hr_malloc(size) : NULL;
+    char *at = name;
+    if (name) qsort(names, (size_t)count, sizeof *names, by_name);
+    for (int i = 0; name && i < count; i++) {
+        const size_t length = strlen(names[i]);
+        memcpy(at, names[i], length);
+        at[length] = '_';
+        at += length + 1;
+    }
+    if (name) memcpy(at, tail, sizeof tail);
+    hr_free(names);
+    return name;
+}
+
+void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
+                               hr_feature_column **out, const hr_shared_embeddings_opts *opts)
+{
+    const hr_shared_embeddings_opts o = HR__OPTIONS(hr_shared_embeddings_opts, opts);
+    hr_error err;
+    char *name = NULL;
+    hr_status status = check_alike(categorical, count, &err);
+    if (status == HR_OK)
+        name = o.shared_embedding_name
+                   ? hr_strdup(o.shared_embedding_name)
+                   : hr__shared_embedding_name((const hr_feature_column *const *)categorical, count);
+    if (status == HR_OK && !name) status = hr_no_memory(&err, "shared_embeddings");
+    const hr_embedding_column_opts table = {
+        .combiner = o.combiner,
+        .stddev = o.stddev,
+        .mean = o.mean,
+        .max_norm = o.max_norm,
+        .not_trainable = o.not_trainable,
+        .ckpt_to_load_from = o.ckpt_to_load_from,
+        .tensor_name_in_ckpt = o.tensor_name_in_ckpt,
+        .initializer = o.initializer,
+        .minval = o.minval,
+        .maxval = o.maxval,
+    };
+    hr__embedding_spec spec = hr__embedding_spec_of(dimension, &table, name);
+    spec.v1 = o.v1;
+    for (int i = 0; i < count; i++) {
+        if (status == HR_OK) {
+            out[i] = hr__shared_embedding_new(&spec, categorical[i]);
+        } else {
+            hr_feature_column *own = categorical[i];
+            out[i] = hr__failed_column(&err);
+            hr_feature_column_unref(own);
+        }
+    }
+    hr_free(name);
+}
+
+/* ---- {shared_embeddings: [origin, dest], dimension: 8}: a column for each ---- */
+
+static int64_t columns_of(const hr__node *map)
+{
+    const hr__node *list = hr__node_get(map, "shared_embeddings");
+    return list->kind == HR__SEQUENCE ? list->count : 0;
+}
+
+static hr_status read_sources(hr__config_columns *c, const hr__node *list, hr_feature_column **out, hr_error *err)
+{
+    hr_status st = HR_OK;
+    for (int64_t i = 0; i < list->count && st == HR_OK; i++) st = hr__config_reference(c, list->item[i], &out[i], err);
+    for (int64_t i = 0; i < list->count && st != HR_OK; i++) {
+        hr_feature_column_unref(out[i]);
+        out[i] = NULL;
+    }
+    return st;
+}
+
+static hr_status read_shared(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
+                             hr_error *err)
+{
+    (void)name;
+    hr__embedding_words words;
+    const hr__node *list = hr__node_get(map, "shared_embeddings");
+    HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
+    if (list->count < 1 || list->count > INT32_MAX) return hr__node_expected(list, "one column or several", err);
+    HR_TRY(hr__embedding_read(map, &words, err));
+    HR_TRY(read_sources(c, list, out, err));
+    const hr_embedding_column_opts *o = &words.o;
+    hr_shared_embeddings_with(out, (int)list->count, words.dimension, out,
+                              &(hr_shared_embeddings_opts){.struct_size = sizeof(hr_shared_embeddings_opts),
+                                                           .combiner = o->combiner,
+                                                           .stddev = o->stddev,
+                                                           .mean = o->mean,
+                                                           .max_norm = o->max_norm,
+                                                           .not_trainable = o->not_trainable,
+                                                           .ckpt_to_load_from = o->ckpt_to_load_from,
+                                                           .tensor_name_in_ckpt = o->tensor_name_in_ckpt,
+                                                           .shared_embedding_name = words.shared_name,
+                                                           .initializer = o->initializer,
+                                                           .minval = o->minval,
+                                                           .maxval = o->maxval,
+                                                           .v1 = words.v1});
+    return HR_OK;
+}
+
+/* One of those whose table has a name of its own is an embedding with that name; so are, one by one, columns that do
+ * not stand together in the file. */
+static void write_shared(hr__column_writer *w, const hr_feature_column *column)
+{
+    const hr__embedding_spec *s = hr_feature_column_spec(column);
+    int count;
+    const hr_feature_column *const *sources = hr__write_sources(w, &count);
+    char *name = sources ? hr__shared_embedding_name(sources, count) : NULL;
+    const bool own_name = !name || strcmp(name, s->shared_name) != 0;
+    hr_free(name);
+    if (count == 1 && own_name) {
+        hr__write_column(w, "embedding", sources ? sources[0] : hr_feature_column_source(column, 0));
+    } else {
+        hr__write_begin_list(w, "shared_embeddings");
+        for (int i = 0; i < count; i++) hr__write_item_name(w, sources[i]);
+        hr__write_end_list(w);
+    }
+    hr__embedding_write(w, s, own_name);
+}
+
+const hr__column_config hr__column_config_shared_embeddings = {
+    .kinds = (const hr_column_kind *const[]){&hr_column_kind_shared_embeddings, NULL},
+    .word = "shared_embeddings",
+    .keys = (const char *const[]){"shared_embeddings", HR__EMBEDDING_KEYS, NULL},
+    .columns = columns_of,
+    .read = read_shared,
+    .write = write_shared,
+};

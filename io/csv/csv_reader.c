@@ -1,0 +1,369 @@
+/* A CSV file in blocks of whole rows. What a block is depends on sizes asked for; rows, their lines, offsets and
+ * numbers do not. Damage of the file below comes behind the last whole row before it. */
+#include "io/csv/csv.h"
+#include "io/csv/csv_tf_input.h"
+#include "io/input.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST_ROW = 1 << 30 };
+
+struct hr__csv_file {
+    const hr__csv_format *format;
+    hr__csv_format *naming; /* the same, if its columns are to be those of the header; else NULL */
+    char *path;
+    hr_input *in;     /* one of the two */
+    hr__tf_input *tf; /* .tf_compat, where a compression is given */
+    hr__csv_layout layout;
+    int64_t offset, line, record; /* of the next row */
+    size_t lent;                  /* bytes of the last block, still to be consumed */
+    bool lacks_header;
+};
+
+static hr_status peek(hr__csv_file *file, size_t want, const char **data, size_t *size, hr_error *err)
+{
+    return file->tf ? hr__tf_input_peek(file->tf, want, data, size, err)
+                    : hr_input_peek(file->in, want, data, size, err);
+}
+
+static void consume(hr__csv_file *file, size_t size)
+{
+    if (file->tf)
+        hr__tf_input_consume(file->tf, size);
+    else
+        hr_input_consume(file->in, size);
+}
+
+static void close_input(hr__csv_file *file)
+{
+    hr_input_free(file->in);
+    hr__tf_input_free(file->tf);
+    hr_free(file->path);
+}
+
+/* The bytes from here on: at least `want`, if the file has them. *at_end: it has no more. *damage: nor can more of
+ * them be read, for this reason; HR_OK if nothing is wrong. */
+static void look(hr__csv_file *file, size_t want, const char **data, size_t *size, bool *at_end, hr_status *damage,
+                 hr_error *err)
+{
+    *damage = peek(file, want, data, size, err);
+    *at_end = *damage == HR_OK && *size < want;
+    if (*damage == HR_OK) return;
+    hr_status first = peek(file, 0, data, size, NULL); /* what is there already */
+    if (first != HR_OK) *size = 0;
+}
+
+static hr_status row_too_long(const hr__csv_file *file, hr_error *err)
+{
+    const char *path = file->path;
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.row_size",
+            "%s:%lld: expected a row of at most %d bytes, found a longer one; is there a quote that is never closed?",
+            path, (long long)file->line, LONGEST_ROW);
+    hr_error_file(err, path);
+    if (!err) return HR_INVALID_ARGUMENT;
+    err->line = file->line;
+    err->record = file->record;
+    err->offset = file->offset;
+    return HR_INVALID_ARGUMENT;
+}
+
+/* ---- opening ---- */
+
+static hr_status refuse_compressed(const hr__csv_file *file, const char *data, size_t size, hr_error *err)
+{
+    const bool gzip = size >= 2 && (unsigned char)data[0] == 0x1f && (unsigned char)data[1] == 0x8b;
+    if (!gzip || file->format->compression != HR_NONE || file->format->tf_compat) return HR_OK;
+    const char *path = file->path;
+    hr_fail(err, HR_DATA_LOSS, "csv.compressed",
+            "%s:1: expected text, found the gzip magic 1f 8b at offset 0; give .compression = HR_GZIP", path);
+    hr_error_file(err, path);
+    if (err) err->line = 1, err->offset = 0, err->length = 2;
+    return HR_DATA_LOSS;
+}
+
+static hr_status skip_mark(hr__csv_file *file, hr_error *err)
+{
+    const char *data;
+    size_t size;
+    bool at_end;
+    hr_status damage;
+    look(file, 3, &data, &size, &at_end, &damage, err);
+    if (damage != HR_OK) return damage;
+    HR_TRY(refuse_compressed(file, data, size, err));
+    if (file->format->tf_compat || size < 3 || memcmp(data, "\xef\xbb\xbf", 3) != 0) return HR_OK;
+    consume(file, 3);
+    file->offset = 3;
+    return HR_OK;
+}
+
+/* Lends the next row; length 0: the file is at its end. */
+static hr_status read_row(hr__csv_file *file, const hr__csv_dialect *d, const char **data, size_t *length,
+                          hr__csv_line *is, hr_error *err)
+{
+    for (size_t want = 65536;; want *= 2) {
+        size_t size;
+        bool at_end, closed = false;
+        hr_status damage;
+        look(file, want, data, &size, &at_end, &damage, err);
+        *length = 0;
+        *is = HR__CSV_ROW;
+        if (size > 0) *is = hr__csv_scan_line(d, *data, size, 0, false, length, &closed);
+        if (closed || (at_end && damage == HR_OK)) return HR_OK;
+        if (damage != HR_OK) return damage;
+        if (want > LONGEST_ROW) return row_too_long(file, err);
+    }
+}
+
+static void pass(hr__csv_file *file, const char *data, size_t length)
+{
+    file->line += hr__csv_count_lines(data, length);
+    file->offset += (int64_t)length;
+    consume(file, length);
+}
+
+/* Passes over `count` rows of this dialect, and the comments in front of what follows. */
+static hr_status pass_rows(hr__csv_file *file, const hr__csv_dialect *d, int64_t count, hr_error *err)
+{
+    while (count > 0 || d->comment_size > 0) {
+        const char *data;
+        size_t length;
+        hr__csv_line is;
+        HR_TRY(read_row(file, d, &data, &length, &is, err));
+        if (length == 0 || (count == 0 && is != HR__CSV_COMMENT)) return HR_OK;
+        if (is != HR__CSV_COMMENT) count--;
+        pass(file, data, length);
+    }
+    return HR_OK;
+}
+
+/* To the header, or to the first row. */
+static hr_status pass_front(hr__csv_file *file, hr_error *err)
+{
+    static const hr__csv_dialect lines = {.delimiter = ','};
+    HR_TRY(pass_rows(file, &lines, file->format->skip_lines, err));
+    return file->format->header ? pass_rows(file, &file->format->dialect, 0, err) : HR_OK;
+}
+
+/* Lends the header row. */
+static hr_status read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
+{
+    hr__csv_line is;
+    HR_TRY(pass_front(file, err));
+    return read_row(file, &file->format->dialect, data, length, &is, err);
+}
+
+static hr_status no_header(hr__csv_file *file, hr_error *err)
+{
+    file->lacks_header = true;
+    if (!file->format->tf_compat) return hr__csv_layout_make(file->format, file->path, NULL, 0, &file->layout, err);
+    const char *path = file->path;
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
+    hr_error_file(err, path);
+    return HR_INVALID_ARGUMENT;
+}
+
+static hr_status take_header(hr__csv_file *file, hr_error *err)
+{
+    const char *data, *path = file->path;
+    size_t length;
+    HR_TRY(read_header(file, &data, &length, err));
+    if (file->naming) HR_TRY(hr__csv_format_name(file->naming, path, data, length, err));
+    if (length == 0) return no_header(file, err);
+    HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
+    pass(file, data, length);
+    return file->format->skip_rows > 0 ? pass_rows(file, &file->format->dialect, file->format->skip_rows, err) : HR_OK;
+}
+
+static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
+{
+    const hr__csv_format *f = file->format;
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression, .wake = f->wake};
+    if (!(file->path = hr_strdup(path))) return hr_no_memory(err, "csv");
+    if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && strcmp(path, "-") != 0)
+        HR_TRY(hr__tf_input_open(path, f->compression, &file->tf, err));
+    else
+        HR_TRY(hr_input_open_with(path, &opts, &file->in, err));
+    return skip_mark(file, err);
+}
+
+hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, char **header, size_t *size,
+                              hr_error *err)
+{
+    hr__csv_file file = {.format = format, .line = 1};
+    const char *data;
+    *header = NULL;
+    hr_status st = open_input(&file, path, err);
+    if (st == HR_OK) st = read_header(&file, &data, size, err);
+    if (st == HR_OK && !(*header = hr_memdup(data, *size))) st = hr_no_memory(err, "csv");
+    close_input(&file);
+    return st;
+}
+
+static hr_status begin(hr__csv_file *file, const char *path, hr_error *err)
+{
+    const hr__csv_format *f = file->format;
+    HR_TRY(open_input(file, path, err));
+    if (f->header) return take_header(file, err);
+    HR_TRY(pass_front(file, err));
+    return hr__csv_layout_make(f, path, NULL, 0, &file->layout, err);
+}
+
+static hr_status open_file(const hr__csv_format *format, hr__csv_format *naming, const char *path, hr__csv_file **out,
+                           hr_error *err)
+{
+    *out = NULL;
+    hr__csv_file *file = hr_calloc(1, sizeof *file);
+    if (!file) return hr_no_memory(err, "csv");
+    file->format = format;
+    file->naming = naming;
+    file->line = 1;
+    hr_status st = begin(file, path, err);
+    if (st != HR_OK) {
+        hr__csv_close(file);
+        return st;
+    }
+    *out = file;
+    return HR_OK;
+}
+
+hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
+{
+    return open_file(format, NULL, path, out, err);
+}
+
+hr_status hr__csv_open_all(hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
+{
+    return open_file(format, format, path, out, err);
+}
+
+void hr__csv_close(hr__csv_file *file)
+{
+    if (!file) return;
+    close_input(file);
+    hr__csv_layout_clear(&file->layout);
+    hr_free(file);
+}
+
+const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file) { return &file->layout; }
+
+bool hr__csv_lacks_header(const hr__csv_file *file) { return file->lacks_header; }
+
+int64_t hr__csv_compressed_offset(const hr__csv_file *file)
+{
+    return file->in ? hr_input_compressed_offset(file->in) : -1;
+}
+
+/* ---- cutting ---- */
+
+/* Adds one row, read exactly. False: it is not whole yet. */
+static bool add_row(const hr__csv_file *file, const char *data, size_t size, bool at_end, hr__csv_count *sum)
+{
+    bool closed;
+    size_t end;
+    const hr__csv_line is =
+        hr__csv_scan_line(&file->format->dialect, data, size, sum->size, file->layout.skip_blank, &end, &closed);
+    if (!closed && !at_end) return false;
+    sum->rows += is == HR__CSV_ROW;
+    sum->blank += is == HR__CSV_BLANK;
+    sum->comments += is == HR__CSV_COMMENT;
+    sum->lines += hr__csv_count_lines(data + sum->size, end - sum->size);
+    sum->size = end;
+    return true;
+}
+
+/* Blank lines are rows where there is but one column. */
+static void add_rows_by_masks(const hr__csv_file *file, const char *data, size_t size, int64_t max_rows,
+                              hr__csv_count *sum)
+{
+    hr__csv_count c;
+    int64_t left = max_rows - sum->rows;
+    hr__csv_count_rows(&file->format->dialect, data + sum->size, size - sum->size, left, file->layout.skip_blank, &c);
+    sum->rows += c.rows;
+    sum->blank += c.blank;
+    sum->lines += c.lines;
+    sum->size += c.size;
+}
+
+/* The whole rows at the beginning of the bytes, at most max_rows, and blank lines before them. */
+static void cut(const hr__csv_file *file, const char *data, size_t size, bool at_end, int64_t max_rows,
+                hr__csv_count *sum)
+{
+    *sum = (hr__csv_count){0};
+    /* Whether a CR at the end belongs to a CRLF is not known before the next byte. */
+    if (!at_end && size > 0 && data[size - 1] == '\r') size--;
+    while (sum->size < size && sum->rows < max_rows) {
+        if (!file->format->dialect.exact_only) add_rows_by_masks(file, data, size, max_rows, sum);
+        if (sum->size == size || sum->rows == max_rows) return;
+        if (!add_row(file, data, size, at_end, sum)) return;
+    }
+}
+
+static void give(hr__csv_file *file, const char *data, const hr__csv_count *sum, hr__csv_block *block)
+{
+    *block = (hr__csv_block){.data = data, .size = sum->size, .rows = sum->rows, .blank = sum->blank};
+    block->comments = sum->comments;
+    block->offset = file->offset;
+    block->line = file->line;
+    block->record = file->record;
+    file->offset += (int64_t)sum->size;
+    file->line += sum->lines;
+    file->record += sum->rows;
+    file->lent = sum->size;
+}
+
+hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err)
+{
+    consume(file, file->lent);
+    file->lent = 0;
+    for (size_t want = bytes;; want *= 2) {
+        const char *data;
+        size_t size;
+        bool at_end;
+        hr_status damage;
+        hr__csv_count sum;
+        look(file, want, &data, &size, &at_end, &damage, err);
+        if (size > want) size = want; /* so that blocks stay small; more of it is not the end */
+        cut(file, data, size, at_end, max_rows, &sum);
+        if (sum.size > 0) {
+            give(file, data, &sum, block);
+            return HR_OK;
+        }
+        if (damage != HR_OK) return damage;
+        if (at_end) return HR_END;
+        if (want > LONGEST_ROW) return row_too_long(file, err);
+    }
+}
+
+bool hr__csv_is_plain(const hr__csv_file *file) { return file->in && hr__input_has_places(file->in); }
+
+hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t max_rows, hr__csv_block *block,
+                            hr_error *err)
+{
+    size_t got;
+    hr__csv_count sum;
+    hr_status damage = hr__input_read_at(file->in, file->offset, to, size, &got, err);
+    if (got == 0) return damage == HR_OK ? HR_END : damage;
+    cut(file, to, got, damage == HR_OK && got < size, max_rows, &sum);
+    if (sum.size == 0 && damage != HR_OK) return damage;
+    if (sum.size == 0 && size > LONGEST_ROW) return row_too_long(file, err);
+    give(file, to, &sum, block);
+    file->lent = 0;
+    return HR_OK;
+}
+
+hr_status hr__csv_seek(hr__csv_file *file, int64_t offset, int64_t line, int64_t record, hr_error *err)
+{
+    HR_TRY(file->tf ? hr__tf_input_seek(file->tf, offset, err) : hr_input_seek(file->in, offset, err));
+    file->offset = offset;
+    file->line = line;
+    file->record = record;
+    file->lent = 0;
+    return HR_OK;
+}
+
+void hr__csv_tell(const hr__csv_file *file, int64_t *offset, int64_t *line, int64_t *record)
+{
+    *offset = file->offset;
+    *line = file->line;
+    *record = file->record;
+}

@@ -1,0 +1,129 @@
+/* Builders of Example and SequenceExample. Both are made of maps of features; the bytes are what protobuf's
+ * deterministic serialisation writes, so that equal content is equal bytes. */
+#include "io/io.h"
+#include "io/example/example_wire.h"
+
+struct hr_example {
+    hr__wire_map features, lists; /* an Example has no lists */
+    bool sequence;
+    hr_status code; /* of a feature that was refused */
+    char *out;
+    size_t out_room;
+};
+
+static hr_example *make(bool sequence)
+{
+    hr_example *example = hr_calloc(1, sizeof *example);
+    if (!example) return NULL;
+    example->sequence = sequence;
+    hr_example_clear(example);
+    return example;
+}
+
+hr_example *hr_example_new(void) { return make(false); }
+
+hr_example *hr_sequence_example_new(void) { return make(true); }
+
+void hr_example_free(hr_example *example)
+{
+    if (!example) return;
+    hr__wire_map_free(&example->features);
+    hr__wire_map_free(&example->lists);
+    hr_free(example->out);
+    hr_free(example);
+}
+
+void hr_example_clear(hr_example *example)
+{
+    hr__wire_map_clear(&example->features);
+    hr__wire_map_clear(&example->lists);
+    example->code = HR_OK;
+}
+
+void hr_example_set_present(hr_example *example, bool features, bool feature_lists)
+{
+    example->features.present |= features;
+    example->lists.present |= feature_lists;
+}
+
+static bool can_be_feature(hr_example *example, const hr_tensor *feature)
+{
+    hr_dtype d = feature->dtype;
+    if (d == HR_INT64 || d == HR_FLOAT || d == HR_STRING || d == HR_INVALID_DTYPE) return true;
+    example->code = HR_INVALID_ARGUMENT;
+    return false;
+}
+
+void hr_example_add(hr_example *example, hr_view key, const hr_tensor *feature)
+{
+    if (!can_be_feature(example, feature)) return;
+    char *p = hr__wire_map_add(&example->features, key, hr__feature_size(feature));
+    if (p) hr__put_feature(p, feature);
+}
+
+static void add_values(hr_example *example, const char *key, hr_dtype dtype, const void *values, int64_t count)
+{
+    hr_tensor feature = {.dtype = dtype, .count = count, .data = (void *)(uintptr_t)values};
+    hr_example_add(example, (hr_view){key, (int64_t)strlen(key)}, &feature);
+}
+
+void hr_example_add_int64(hr_example *example, const char *key, const int64_t *values, int64_t count)
+{
+    add_values(example, key, HR_INT64, values, count);
+}
+
+void hr_example_add_float(hr_example *example, const char *key, const float *values, int64_t count)
+{
+    add_values(example, key, HR_FLOAT, values, count);
+}
+
+void hr_example_add_bytes(hr_example *example, const char *key, const hr_view *values, int64_t count)
+{
+    add_values(example, key, HR_STRING, values, count);
+}
+
+void hr_example_add_list(hr_example *example, hr_view key, const hr_tensor *rows, int64_t count)
+{
+    if (!example->sequence) example->code = HR_INVALID_ARGUMENT;
+    size_t size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!can_be_feature(example, &rows[i])) return;
+        size += hr__headed(hr__feature_size(&rows[i]));
+    }
+    char *p = hr__wire_map_add(&example->lists, key, size);
+    for (int64_t i = 0; p && i < count; i++) {
+        p = hr__put_head(p, HR__TAG_1, hr__feature_size(&rows[i]));
+        p = hr__put_feature(p, &rows[i]);
+    }
+}
+
+static bool repeats(const hr__wire_map *map) { return !map->sorted && map->kept < map->entries; }
+
+bool hr__example_repeats(const hr_example *example) { return repeats(&example->features) || repeats(&example->lists); }
+
+static hr_status refused(const hr_example *example, hr_error *err)
+{
+    if (example->features.no_memory || example->lists.no_memory) return hr_no_memory(err, "example");
+    if (example->code == HR_OK) return HR_OK;
+    return hr_fail(err, example->code, "example.feature",
+                   "example: expected features of int64, float32 or string, and lists only in a SequenceExample");
+}
+
+hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *err)
+{
+    HR_TRY(refused(example, err));
+    size_t features = hr__wire_map_sort(&example->features), lists = hr__wire_map_sort(&example->lists);
+    size_t size =
+        (example->features.present ? hr__headed(features) : 0) + (example->lists.present ? hr__headed(lists) : 0);
+    if (size > example->out_room) {
+        char *bytes = hr_realloc(example->out, size * 2);
+        if (!bytes) return hr_no_memory(err, "example");
+        example->out = bytes;
+        example->out_room = size * 2;
+    }
+    char *p = example->out;
+    if (example->features.present) p = hr__put_wire_map(hr__put_head(p, HR__TAG_1, features), &example->features);
+    if (example->lists.present) hr__put_wire_map(hr__put_head(p, HR__TAG_2, lists), &example->lists);
+    *out = (hr_view){example->out, (int64_t)size};
+    return HR_OK;
+}

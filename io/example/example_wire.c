@@ -1,0 +1,183 @@
+/* The map of features: see example_wire.h. Sizes are computed before anything is written, so that every length is in
+ * its shortest form. */
+#include "io/example/example_wire.h"
+
+/* ---- one Feature ---- */
+
+static size_t packed_int64_size(const int64_t *v, int64_t count)
+{
+    size_t size = 0;
+    for (int64_t i = 0; i < count; i++) size += hr__varint_size((uint64_t)v[i]);
+    return size;
+}
+
+/* The bytes of the list message: Int64List, FloatList, BytesList. */
+static size_t list_size(const hr_tensor *f)
+{
+    if (f->count == 0) return 0;
+    if (f->dtype == HR_INT64) return hr__headed(packed_int64_size(f->data, f->count));
+    if (f->dtype == HR_FLOAT) return hr__headed(4 * (size_t)f->count);
+    size_t size = 0;
+    const hr_view *v = f->data;
+    for (int64_t i = 0; i < f->count; i++) size += hr__headed((size_t)v[i].size);
+    return size;
+}
+
+size_t hr__feature_size(const hr_tensor *f) { return f->dtype == HR_INVALID_DTYPE ? 0 : hr__headed(list_size(f)); }
+
+static int kind_tag(hr_dtype dtype)
+{
+    return dtype == HR_INT64 ? HR__TAG_3 : dtype == HR_FLOAT ? HR__TAG_2 : HR__TAG_1;
+}
+
+static char *put_int64s(char *p, const int64_t *v, int64_t count)
+{
+    p = hr__put_head(p, HR__TAG_1, packed_int64_size(v, count));
+    for (int64_t i = 0; i < count; i++) p = hr__put_varint(p, (uint64_t)v[i]);
+    return p;
+}
+
+static char *put_floats(char *p, const float *v, int64_t count)
+{
+    p = hr__put_head(p, HR__TAG_1, 4 * (uint64_t)count);
+    memcpy(p, v, 4 * (size_t)count);
+    return p + 4 * count;
+}
+
+static char *put_strings(char *p, const hr_view *v, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        p = hr__put_head(p, HR__TAG_1, (uint64_t)v[i].size);
+        if (v[i].size > 0) memcpy(p, v[i].data, (size_t)v[i].size);
+        p += v[i].size;
+    }
+    return p;
+}
+
+char *hr__put_feature(char *p, const hr_tensor *f)
+{
+    if (f->dtype == HR_INVALID_DTYPE) return p;
+    p = hr__put_head(p, kind_tag(f->dtype), list_size(f));
+    if (f->count == 0) return p;
+    if (f->dtype == HR_INT64) return put_int64s(p, f->data, f->count);
+    if (f->dtype == HR_FLOAT) return put_floats(p, f->data, f->count);
+    return put_strings(p, f->data, f->count);
+}
+
+/* ---- the map ---- */
+
+void hr__wire_map_clear(hr__wire_map *map)
+{
+    map->size = map->entries = 0;
+    map->present = map->no_memory = false;
+    map->sorted = true;
+}
+
+void hr__wire_map_free(hr__wire_map *map)
+{
+    hr_free(map->bytes);
+    hr_free(map->entry);
+    hr_free(map->order);
+}
+
+static bool room_for_bytes(hr__wire_map *map, size_t more)
+{
+    if (more <= map->room - map->size) return true;
+    size_t room = (map->size + more) * 2;
+    char *bytes = hr_realloc(map->bytes, room);
+    if (!bytes) return false;
+    map->bytes = bytes;
+    map->room = room;
+    return true;
+}
+
+static bool room_for_entry(hr__wire_map *map)
+{
+    if (map->entries < map->entry_room) return true;
+    size_t room = map->entry_room * 2 + 16;
+    hr__wire_entry *entry = hr_realloc(map->entry, room * sizeof *entry);
+    if (!entry) return false;
+    map->entry = entry;
+    size_t *order = hr_realloc(map->order, room * sizeof *order);
+    if (!order) return false;
+    map->order = order;
+    map->entry_room = room;
+    return true;
+}
+
+static int compare_keys(const hr__wire_map *map, const hr__wire_entry *a, const hr__wire_entry *b)
+{
+    size_t n = a->key_size < b->key_size ? a->key_size : b->key_size;
+    int order = memcmp(map->bytes + a->key, map->bytes + b->key, n);
+    return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
+}
+
+char *hr__wire_map_add(hr__wire_map *map, hr_view key, size_t size)
+{
+    size_t key_size = (size_t)key.size, body = hr__headed(key_size) + hr__headed(size);
+    if (!room_for_entry(map) || !room_for_bytes(map, hr__headed(body))) {
+        map->no_memory = true;
+        return NULL;
+    }
+    char *p = hr__put_head(map->bytes + map->size, HR__TAG_1, body);
+    p = hr__put_head(p, HR__TAG_1, key_size);
+    hr__wire_entry *e = &map->entry[map->entries];
+    *e = (hr__wire_entry){map->size, hr__headed(body), (size_t)(p - map->bytes), key_size};
+    if (key_size > 0) memcpy(p, key.data, key_size);
+    p = hr__put_head(p + key_size, HR__TAG_2, size);
+    map->sorted = map->sorted && (map->entries == 0 || compare_keys(map, e - 1, e) < 0);
+    map->entries++;
+    map->size += e->size;
+    map->present = true;
+    return p;
+}
+
+/* Mostly one example has the keys of the one before in the same order. */
+static bool still_sorted(const hr__wire_map *map)
+{
+    if (map->sorted_entries != map->entries || map->kept != map->entries) return false;
+    for (size_t i = 1; i < map->kept; i++)
+        if (compare_keys(map, &map->entry[map->order[i - 1]], &map->entry[map->order[i]]) >= 0) return false;
+    return true;
+}
+
+/* Insertion by bisection: examples have few keys. The last of equal keys takes the place of the one before. */
+size_t hr__wire_map_sort(hr__wire_map *map)
+{
+    if (map->sorted || still_sorted(map)) return map->size;
+    size_t count = 0, size = 0;
+    for (size_t i = 0; i < map->entries; i++) {
+        size_t low = 0, high = count;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (compare_keys(map, &map->entry[map->order[middle]], &map->entry[i]) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bool again = low < count && compare_keys(map, &map->entry[map->order[low]], &map->entry[i]) == 0;
+        if (!again) {
+            memmove(map->order + low + 1, map->order + low, (count - low) * sizeof *map->order);
+            count++;
+        }
+        map->order[low] = i;
+    }
+    for (size_t i = 0; i < count; i++) size += map->entry[map->order[i]].size;
+    map->kept = count;
+    map->sorted_entries = map->entries;
+    return size;
+}
+
+char *hr__put_wire_map(char *p, const hr__wire_map *map)
+{
+    if (map->sorted) {
+        if (map->size > 0) memcpy(p, map->bytes, map->size);
+        return p + map->size;
+    }
+    for (size_t i = 0; i < map->kept; i++) {
+        const hr__wire_entry *e = &map->entry[map->order[i]];
+        memcpy(p, map->bytes + e->at, e->size);
+        p += e->size;
+    }
+    return p;
+}

@@ -1,0 +1,32 @@
+/* See error_json.h. The order of the members is part of the form: a quarantine file is searched for a line's place by
+ * its bytes. */
+#include "io/policy/error_json.h"
+#include <string.h>
+
+static void put_text(hr__json_writer *w, const char *key, const char *text)
+{
+    hr__json_key(w, key);
+    hr__json_string(w, (hr_view){text, (int64_t)strlen(text)});
+}
+
+static void put_known(hr__json_writer *w, const char *key, int64_t value)
+{
+    if (value < 0) return;
+    hr__json_key(w, key);
+    hr__json_int64(w, value);
+}
+
+void hr__error_json_place(hr__json_writer *w, const hr_error *error)
+{
+    put_text(w, "file", error->file);
+    put_known(w, "record", error->record);
+    put_known(w, "line", error->line);
+    put_known(w, "offset", error->offset);
+    put_known(w, "length", error->length);
+    put_known(w, "compressed_offset", error->compressed_offset);
+    put_known(w, "column", error->column);
+    if (error->feature[0]) put_text(w, "feature", error->feature);
+    put_text(w, "kind", error->kind);
+}
+
+void hr__error_json_reason(hr__json_writer *w, const hr_error *error) { put_text(w, "reason", error->text); }

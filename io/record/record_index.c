@@ -1,0 +1,277 @@
+/* The index of a file's records: made, looked up, and held against its file. */
+#include "io/record/record_index.h"
+#include "base/constructor.h"
+#include "base/pool.h"
+#include "io/framing.h"
+#include "io/input.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- its parts ---- */
+
+hr_record_index *hr__record_index_new(const char *path)
+{
+    hr_record_index *index = hr_calloc(1, sizeof *index);
+    if (index && !(index->path = hr_strdup(path))) {
+        hr_free(index);
+        return NULL;
+    }
+    if (index) index->every = HR__INDEX_EVERY;
+    return index;
+}
+
+void hr_record_index_free(hr_record_index *index)
+{
+    if (!index) return;
+    hr_free(index->path);
+    hr_free(index->sample);
+    hr_free(index->place);
+    hr_free(index);
+}
+
+int64_t hr_record_index_count(const hr_record_index *index) { return index->records; }
+
+int64_t hr_record_index_bytes(const hr_record_index *index) { return index->bytes; }
+
+bool hr_record_index_was_made(const hr_record_index *index) { return index->made; }
+
+/* Room for one more of `width` bytes. False, for ever: no memory. */
+static bool grow(hr_record_index *index, void *array, int64_t count, int64_t *room, size_t width)
+{
+    void *p;
+    if (index->failed || count < *room) return !index->failed;
+    const int64_t more = *room ? 2 * *room : 64;
+    memcpy(&p, array, sizeof p);
+    p = hr_realloc(p, (size_t)more * width);
+    index->failed = !p;
+    if (!p) return false;
+    memcpy(array, &p, sizeof p);
+    *room = more;
+    return true;
+}
+
+void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t size)
+{
+    if (index->records++ % index->every == 0 &&
+        grow(index, &index->sample, index->samples, &index->sample_room, sizeof *index->sample))
+        index->sample[index->samples++] = offset;
+    index->bytes = offset + size;
+}
+
+void hr__record_index_add_place(hr_record_index *index, int64_t offset, int64_t made)
+{
+    if (grow(index, &index->place, index->places, &index->place_room, sizeof *index->place))
+        index->place[index->places++] = (hr__index_place){offset, made};
+}
+
+/* ---- the file it is of ---- */
+
+/* Offset of probe i of the file: the headers are spread evenly, the last one is the file's end. */
+static int64_t probe_offset(const hr_record_index *index, int i)
+{
+    const int64_t headers = index->places ? index->places : index->samples;
+    if (i == HR__INDEX_PROBES - 1 || headers == 0)
+        return index->size > HR__INDEX_PROBE ? index->size - HR__INDEX_PROBE : 0;
+    const int64_t n = headers * i / (HR__INDEX_PROBES - 1);
+    return index->places ? index->place[n].offset : index->sample[n];
+}
+
+static hr_status take_probe(const hr_input *in, int64_t offset, hr__index_probe *probe, hr_error *err)
+{
+    size_t got;
+    memset(probe, 0, sizeof *probe);
+    probe->offset = offset;
+    return hr__input_read_at(in, offset, probe->bytes, sizeof probe->bytes, &got, err);
+}
+
+hr_status hr__record_index_probe(hr_record_index *index, const hr_input *in, hr_error *err)
+{
+    index->probes = HR__INDEX_PROBES;
+    for (int i = 0; i < index->probes; i++) HR_TRY(take_probe(in, probe_offset(index, i), &index->probe[i], err));
+    return HR_OK;
+}
+
+hr_status hr__record_index_same(const hr_record_index *index, const hr_input *in, bool *same, hr_error *err)
+{
+    *same = true;
+    for (int i = 0; i < index->probes && *same; i++) {
+        hr__index_probe now;
+        HR_TRY(take_probe(in, index->probe[i].offset, &now, err));
+        *same = memcmp(now.bytes, index->probe[i].bytes, sizeof now.bytes) == 0;
+    }
+    return HR_OK;
+}
+
+/* ---- making it ---- */
+
+static void add_record(void *user, int64_t offset, int64_t size) { hr__record_index_add_record(user, offset, size); }
+
+static void add_place(void *user, int64_t offset, int64_t made) { hr__record_index_add_place(user, offset, made); }
+
+static hr_status changed_meanwhile(const char *path, hr_error *err)
+{
+    hr_fail(err, HR_FAILED_PRECONDITION, "index.changed",
+            "%s: expected the file to stay as it is while its index is made, but it was written to", path);
+    hr_error_file(err, path);
+    return HR_FAILED_PRECONDITION;
+}
+
+static hr_status scan(hr_record_index *index, hr_input *in, uint64_t limit, hr_error *err)
+{
+    int64_t records, size, changed;
+    HR_TRY(hr__input_about(in, &index->size, &index->changed, err));
+    index->compression = hr__input_compression(in);
+    index->made = true;
+    hr__input_watch(in, add_place, index);
+    HR_TRY(hr__record_scan(in, limit, add_record, index, &records, err));
+    if (index->failed) return hr_no_memory(err, "an index");
+    HR_TRY(hr__record_index_probe(index, in, err));
+    HR_TRY(hr__input_about(in, &size, &changed, err));
+    return size == index->size && changed == index->changed ? HR_OK : changed_meanwhile(index->path, err);
+}
+
+static hr_status make(const char *path, const hr_record_index_opts *o, hr_record_index **out, hr_error *err)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = o->compression};
+    hr_input *in = NULL;
+    hr_record_index *index = hr__record_index_new(path);
+    if (!index) return hr_no_memory(err, "an index");
+    if (o->every_record) index->every = 1;
+    hr_status st = hr_input_open_with(path, &opts, &in, err);
+    if (st == HR_OK) st = scan(index, in, hr__record_limit(o->max_record_bytes), err);
+    hr_input_free(in);
+    if (st == HR_OK)
+        *out = index;
+    else
+        hr_record_index_free(index);
+    return st;
+}
+
+/* FILE.hridx, if it is valid and has what is asked for. HR_NOT_FOUND: it is to be made. */
+static hr_status use_kept(const char *path, bool every_record, hr_record_index **out, hr_error *err)
+{
+    hr_error why;
+    const hr_status st = hr_record_index_read(path, out, &why);
+    if (st == HR_OK && every_record && (*out)->every != 1) {
+        hr_record_index_free(*out);
+        return HR_NOT_FOUND;
+    }
+    if (st == HR_OK || st == HR_NOT_FOUND) return st;
+    if (st == HR_RESOURCE_EXHAUSTED && err) *err = why;
+    if (st == HR_RESOURCE_EXHAUSTED) return st;
+    hr_log_message(HR_WARNING, "%s: it is not used", why.text);
+    return HR_NOT_FOUND;
+}
+
+hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts *opts, hr_record_index **out,
+                                    hr_error *err)
+{
+    const hr_record_index_opts o = HR__OPTIONS(hr_record_index_opts, opts);
+    hr_status st = o.anew ? HR_NOT_FOUND : use_kept(path, o.every_record, out, err);
+    if (st != HR_NOT_FOUND) return st;
+    HR_TRY(make(path, &o, out, err));
+    st = o.keep ? hr_record_index_write(*out, err) : HR_OK;
+    if (st != HR_OK) hr_record_index_free(*out);
+    return st;
+}
+
+typedef struct opening {
+    const hr_file_list *files;
+    const hr_record_index_opts *opts;
+    hr_record_index **out;
+    hr_status *status;
+    hr_error *error;
+} opening;
+
+static void open_one(int64_t i, void *user)
+{
+    opening *o = user;
+    o->status[i] = hr_record_index_open_with(o->files->path[i], o->opts, &o->out[i], &o->error[i]);
+    if (o->status[i] != HR_OK) o->out[i] = NULL;
+}
+
+hr_status hr_record_index_open_all(const hr_file_list *files, const hr_record_index_opts *opts, hr_record_index **out,
+                                   hr_error *err)
+{
+    const size_t count = (size_t)files->count;
+    opening o = {files, opts, out, hr_calloc(count + 1, sizeof *o.status), hr_calloc(count + 1, sizeof *o.error)};
+    hr_status st = o.status && o.error ? HR_OK : hr_no_memory(err, "indexes");
+    if (st == HR_OK) hr__parallel_for(files->count, open_one, &o);
+    for (size_t i = 0; st == HR_OK && i < count; i++) {
+        st = o.status[i];
+        if (st != HR_OK && err) *err = o.error[i];
+    }
+    for (size_t i = 0; st != HR_OK && o.status && o.error && i < count; i++) {
+        hr_record_index_free(out[i]);
+        out[i] = NULL;
+    }
+    hr_free(o.status);
+    hr_free(o.error);
+    return st;
+}
+
+/* ---- going to a record ---- */
+
+hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err)
+{
+    hr_fail(err, HR_OUT_OF_RANGE, "index.range",
+            "%s: expected records of its %" PRId64 ", got %" PRId64 " to %" PRId64 "", path, records, first,
+            count > 0 ? first + count - 1 : first);
+    hr_error_file(err, path);
+    return HR_OUT_OF_RANGE;
+}
+
+static hr_status check_file(const hr_record_index *index, const hr_input *in, hr_error *err)
+{
+    if (hr__input_file_size(in) == index->size && hr__input_compression(in) == index->compression) return HR_OK;
+    hr_fail(err, HR_FAILED_PRECONDITION, "index.stale",
+            "%s: expected the file that the index is of, '%.200s', got another", hr_input_path(in), index->path);
+    hr_error_file(err, hr_input_path(in));
+    return HR_FAILED_PRECONDITION;
+}
+
+/* The last place that is not behind byte `offset`. */
+static hr__index_place place_before(const hr_record_index *index, int64_t offset)
+{
+    int64_t low = 0, high = index->places;
+    while (low + 1 < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (index->place[middle].made <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return index->places ? index->place[low] : (hr__index_place){0, 0};
+}
+
+static hr_status go_to_offset(const hr_record_index *index, hr_input *in, int64_t offset, hr_error *err)
+{
+    if (!hr__input_has_places(in)) {
+        const hr__index_place place = place_before(index, offset);
+        const int64_t here = hr_input_offset(in);
+        if (here > offset || here < place.made) HR_TRY(hr__input_begin_at(in, place.offset, place.made, err));
+    }
+    return hr_input_seek(in, offset, err);
+}
+
+int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int64_t *near)
+{
+    *near = record / index->every * index->every;
+    return index->sample[record / index->every];
+}
+
+hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int64_t first, int64_t count, int64_t *near,
+                                hr_error *err)
+{
+    *near = 0;
+    if (!index)
+        return first < 0 ? hr__record_index_beyond(hr_input_path(in), first, count, 0, err) : hr_input_seek(in, 0, err);
+    HR_TRY(check_file(index, in, err));
+    if (first < 0 || first > index->records || count > index->records - first)
+        return hr__record_index_beyond(hr_input_path(in), first, count, index->records, err);
+    if (first == index->records) {
+        *near = first;
+        return go_to_offset(index, in, index->bytes, err);
+    }
+    return go_to_offset(index, in, hr__record_index_near(index, first, near), err);
+}

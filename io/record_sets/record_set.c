@@ -1,0 +1,100 @@
+/* Records of several files one after the other, and what they are written to. */
+#include "io/record_sets/record_set.h"
+#include "io/file_system.h"
+
+enum { LOOK_EVERY = 1024 }; /* records between two calls of progress */
+
+/* ---- reading ---- */
+
+typedef struct loop {
+    const char *what;
+    const hr_records_opts *opts;
+    hr__record_fn *fn;
+    void *user;
+    hr_records_report *report;
+    int64_t before, total; /* bytes of the files before this one; of all, -1: not known */
+} loop;
+
+static hr_status tell(const loop *l, int64_t here, int64_t size, hr_error *err)
+{
+    if (!l->opts->progress) return HR_OK;
+    const int64_t bytes = l->before + (size >= 0 && here > size ? size : here); /* records may have been compressed */
+    const hr_records_progress now = {l->report->records, bytes, l->total};
+    if (l->opts->progress(&now, l->opts->user)) return HR_OK;
+    return hr_fail(err, HR_CANCELLED, "cancelled", "%s: cancelled after %lld records; nothing was written", l->what,
+                   (long long)now.records);
+}
+
+/* What has no place yet failed at this record. */
+static hr_status fail_here(const char *path, int64_t record, hr_status st, hr_error *err)
+{
+    if (!err || err->file[0] || st == HR_RESOURCE_EXHAUSTED || st == HR_CANCELLED) return st;
+    hr_error_prefix(err, "%s: record %lld: ", path, (long long)record);
+    hr_error_file(err, path);
+    err->record = record;
+    return st;
+}
+
+static hr_status read_file(const loop *l, const char *path, int64_t size, hr_error *err)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = l->opts->compression};
+    const int64_t first = l->report->records;
+    hr_record_reader *reader;
+    hr_view record;
+    hr_status st;
+    HR_TRY(hr_record_reader_open(path, &opts, &reader, err));
+    while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
+        st = l->fn(record, l->user, err);
+        if (st != HR_OK) st = fail_here(path, l->report->records - first, st, err);
+        if (st != HR_OK) break;
+        l->report->bytes += record.size;
+        if (++l->report->records % LOOK_EVERY == 0) st = tell(l, hr_record_offset(reader), size, err);
+        if (st != HR_OK) break;
+    }
+    l->report->trailing_zeros += hr_record_trailing_zeros(reader);
+    hr_record_reader_free(reader);
+    return st == HR_END ? HR_OK : st;
+}
+
+hr_status hr__records_each(const char *what, const hr_file_list *files, const hr_records_opts *opts, hr__record_fn *fn,
+                           void *user, hr_records_report *report, hr_error *err)
+{
+    loop l = {.what = what, .opts = opts, .fn = fn, .user = user, .report = report, .total = hr__paths_size(files)};
+    *report = (hr_records_report){0};
+    for (int64_t i = 0; i < files->count; i++) {
+        const int64_t size = hr__path_size(files->path[i]);
+        HR_TRY(read_file(&l, files->path[i], size, err));
+        if (size > 0) l.before += size;
+        HR_TRY(tell(&l, 0, size, err));
+    }
+    return HR_OK;
+}
+
+/* ---- writing ---- */
+
+hr_status hr__records_open(hr__records_out *to, const char *out, const hr_records_opts *opts, hr_error *err)
+{
+    const hr_shard_writer_opts *shards = opts->shards;
+    if (shards) return hr_shard_writer_open_with(out, shards, &to->shards, err);
+    return hr_record_writer_open(out, opts->output, &to->file, err);
+}
+
+hr_status hr__records_write(hr__records_out *to, hr_view record, hr_error *err)
+{
+    if (to->shards) return hr_shard_write(to->shards, record.data, (size_t)record.size, err);
+    return hr_record_write(to->file, record.data, (size_t)record.size, err);
+}
+
+hr_status hr__records_commit(hr__records_out *to, hr_error *err)
+{
+    const hr__records_out out = *to;
+    *to = (hr__records_out){0};
+    return out.shards ? hr_shard_writer_commit(out.shards, err) : hr_record_writer_commit(out.file, err);
+}
+
+void hr__records_discard(hr__records_out *to)
+{
+    hr_record_writer_discard(to->file);
+    hr_shard_writer_discard(to->shards);
+    *to = (hr__records_out){0};
+}

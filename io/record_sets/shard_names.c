@@ -1,0 +1,118 @@
+/* The names of shards, of what is not a shard yet, and of the notes beside them; the folder that they lie in. */
+#include "io/record_sets/shards.h"
+#include "io/sys.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *join(const char *folder, const char *hidden, const char *base, const char *number, const char *suffix,
+                  const char *end)
+{
+    const size_t size =
+        strlen(folder) + strlen(hidden) + strlen(base) + strlen(number) + strlen(suffix) + strlen(end) + 1;
+    char *path = hr_malloc(size);
+    if (path) snprintf(path, size, "%s%s%s%s%s%s", folder, hidden, base, number, suffix, end);
+    return path;
+}
+
+char *hr__shard_name(const hr_shard_writer *w, int64_t shard, int64_t count)
+{
+    char number[64];
+    if (w->single) return join(w->folder, "", w->base, "", "", "");
+    snprintf(number, sizeof number, "%05lld-of-%05lld", (long long)shard, (long long)count);
+    return join(w->folder, "", w->base, number, w->suffix, "");
+}
+
+char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard)
+{
+    char number[32];
+    if (w->single) return join(w->folder, ".", w->base, "", "", ".part");
+    snprintf(number, sizeof number, "%05lld", (long long)shard);
+    return join(w->folder, ".", w->base, number, w->suffix, ".part");
+}
+
+char *hr__shard_notes_name(const hr_shard_writer *w)
+{
+    return join(w->folder, ".", w->base, "", "", w->single ? ".shards" : "shards");
+}
+
+/* The number of shards in a name like ours; -1: it is none. */
+static int64_t count_in_name(const hr_shard_writer *w, const char *name)
+{
+    char *end;
+    const size_t base = strlen(w->base);
+    if (strncmp(name, w->base, base) != 0) return -1;
+    const char *digits = name + base;
+    const size_t number = strspn(digits, "0123456789");
+    if (number < 5 || number > 9 || strncmp(digits + number, "-of-", 4) != 0) return -1;
+    digits += number + 4;
+    if (strspn(digits, "0123456789") > 9) return -1;
+    const int64_t count = strtoll(digits, &end, 10);
+    return end - digits >= 5 && strcmp(end, w->suffix) == 0 ? count : -1;
+}
+
+/* Shards of another number would be read along with ours by whoever reads all of this prefix. */
+hr_status hr__shards_refuse_others(const hr_shard_writer *w, hr_error *err)
+{
+    hr_status st = HR_OK;
+    DIR *folder = w->single ? NULL : opendir(w->folder[0] ? w->folder : ".");
+    for (struct dirent *e; folder && st == HR_OK && (e = readdir(folder));) {
+        const int64_t count = count_in_name(w, e->d_name);
+        if (count < 0 || count == (w->max_bytes ? -1 : w->count)) continue;
+        const char *where = w->folder[0] ? w->folder : "./";
+        st = hr_fail(err, HR_ALREADY_EXISTS, "shards.leftover",
+                     "%.*s: expected no shards of another run, found '%.80s'; remove them or choose another folder",
+                     (int)strlen(where) - 1, where, e->d_name);
+        hr_error_file(err, w->folder);
+    }
+    if (folder) closedir(folder);
+    return st;
+}
+
+int64_t hr__shards_finished(const hr_shard_writer *w)
+{
+    int64_t count = 0, found = 0;
+    bool others = false;
+    DIR *folder = opendir(w->folder[0] ? w->folder : ".");
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        const int64_t named = count_in_name(w, e->d_name);
+        if (named < 0) continue;
+        others |= found > 0 && named != count;
+        count = named;
+        found++;
+    }
+    if (folder) closedir(folder);
+    return !others && found == count ? count : 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+hr_status hr__shards_make_folder(hr_shard_writer *w, hr_error *err)
+{
+    char *path = hr_strdup(w->folder);
+    if (!path) return hr_no_memory(err, "shards");
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/') path[--size] = '\0';
+    hr_status st = HR_OK;
+    hr_error why = {0};
+    if (size > 0 && !is_folder(path)) {
+        st = hr__make_folders(path, &why);
+        if (st == HR_OK && !is_folder(path)) st = hr_fail(&why, HR_INVALID_ARGUMENT, "", "%s: Not a directory", path);
+        w->made_folder = st == HR_OK;
+    }
+    if (st == HR_RESOURCE_EXHAUSTED || st == HR_PERMISSION_DENIED) {
+        if (err) *err = why;
+    } else if (st != HR_OK) {
+        const char *reason = strrchr(why.text, ':');
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "shards.folder", "%s: expected a folder or room for one, got%s", path,
+                     reason ? reason : "");
+        hr_error_file(err, path);
+    }
+    hr_free(path);
+    return st;
+}

@@ -1,0 +1,55 @@
+/* A permutation of all records, drawn as a whole: record n goes where hr_random(seed, n) stands among those of all.
+ * These numbers are all different, and they know nothing of how much memory there was. */
+#include "base/constructor.h"
+#include "io/record_sets/record_set.h"
+#include "io/record_sets/spill.h"
+#include "io/sys.h"
+
+#define MEMORY ((int64_t)512 << 20)
+#define LEAST_MEMORY ((int64_t)1 << 20)
+
+typedef struct shuffler {
+    hr__spill *spill;
+    uint64_t seed, number;
+    hr__records_out to;
+} shuffler;
+
+static hr_status add_record(hr_view record, void *user, hr_error *err)
+{
+    shuffler *s = user;
+    return hr__spill_add(s->spill, hr_random(s->seed, s->number++), record, err);
+}
+
+static hr_status write_record(hr_view record, void *user, hr_error *err)
+{
+    return hr__records_write(&((shuffler *)user)->to, record, err);
+}
+
+static hr_status open_spill(const char *out, const hr_shuffle_records_opts *o, hr__spill **spill, hr_error *err)
+{
+    const int64_t memory = o->memory ? o->memory : MEMORY;
+    if (memory < LEAST_MEMORY)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "shuffle.memory",
+                       "shuffle: expected .memory of 1 MiB or more, got %lld bytes", (long long)memory);
+    char *folder = o->temp ? hr_strdup(o->temp) : hr__folder_of(out);
+    hr_status st = folder ? hr__spill_new(folder, memory, spill, err) : hr_no_memory(err, "shuffle");
+    hr_free(folder);
+    return st;
+}
+
+hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
+                             hr_records_report *report, hr_error *err)
+{
+    const hr_shuffle_records_opts o = HR__OPTIONS(hr_shuffle_records_opts, opts);
+    shuffler s = {.seed = o.seed};
+    hr_records_report counts, *r = report ? report : &counts;
+    hr_status st = hr__records_open(&s.to, out, &o.records, err);
+    if (st == HR_OK) st = open_spill(out, &o, &s.spill, err);
+    if (st == HR_OK) st = hr__records_each("shuffle", files, &o.records, add_record, &s, r, err);
+    if (st == HR_OK) st = hr__spill_merge(s.spill, write_record, &s, err);
+    if (st == HR_OK) r->spilled = hr__spill_bytes(s.spill);
+    hr__spill_free(s.spill);
+    if (st == HR_OK) return hr__records_commit(&s.to, err);
+    hr__records_discard(&s.to);
+    return st;
+}

@@ -1,0 +1,259 @@
+/* Types of fields from the data: every record is looked at. A type is decided by the first record that no narrower one
+ * can hold, and that record is named. Empty fields say nothing. */
+#include "base/digits.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "io/survey/feature_table.h"
+#include "io/survey/survey.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What has been seen of a field, from narrow to wide; a field may be all of them. */
+enum { WHOLE, REAL, TEXT, KINDS };
+
+typedef struct seen {
+    int file[KINDS]; /* where each kind was seen first; -1: nowhere */
+    int64_t record[KINDS];
+    char sample[KINDS][32];
+    int64_t records, values, shortest, longest;
+    bool list; /* of a SequenceExample */
+} seen;
+
+typedef struct slot {
+    hr__feature_table table;
+    bool csv;  /* values are texts that may be numbers */
+    bool json; /* a whole number may be a float's */
+    int64_t records;
+} slot;
+
+/* ---- one value ---- */
+
+static int kind_of_dtype(hr_dtype dtype) { return dtype == HR_INT64 ? WHOLE : dtype == HR_FLOAT ? REAL : TEXT; }
+
+static bool has_zeros_in_front(const char *p, const char *end)
+{
+    hr__trim(&p, &end);
+    if (p < end && (*p == '-' || *p == '+')) p++;
+    return end - p > 1 && p[0] == '0' && hr__is_digit(p[1]);
+}
+
+/* A number with zeros in front is a code, one that int64 cannot hold an id, and one beyond what float32 holds would
+ * become infinite: all stay text, with all their digits. */
+static int kind_of_text(hr_view v)
+{
+    int64_t whole;
+    double real;
+    const size_t size = (size_t)v.size;
+    if (has_zeros_in_front(v.data, v.data + size)) return TEXT;
+    hr__parsed parsed = hr__parse_int64(v.data, size, HR__NUMBER_DEFAULT, &whole);
+    if (parsed != HR__NO_NUMBER) return parsed == HR__PARSED ? WHOLE : TEXT;
+    if (hr__parse_double(v.data, size, HR__NUMBER_DEFAULT, &real) != HR__PARSED) return TEXT;
+    return isinf((float)real) && !isinf(real) ? TEXT : REAL;
+}
+
+static void put_sample(char sample[32], const hr_tensor *t, int64_t i)
+{
+    if (t->dtype == HR_INT64) {
+        snprintf(sample, 32, "%" PRId64, ((const int64_t *)t->data)[i]);
+    } else if (t->dtype == HR_FLOAT) {
+        hr__format_float(((const float *)t->data)[i], sample);
+    } else {
+        hr_view v = ((const hr_view *)t->data)[i];
+        const int size = v.size < 24 ? (int)v.size : 24;
+        snprintf(sample, 32, "%.*s", hr__is_utf8(v.data, (size_t)size) ? size : 0, v.data ? v.data : "");
+        for (char *c = sample; *c; c++)
+            if ((unsigned char)*c < 0x20) *c = '.';
+    }
+}
+
+static void note_kind(seen *s, int kind, const hr__survey_place *at, const hr_tensor *t, int64_t i)
+{
+    if (s->file[kind] >= 0) return;
+    s->file[kind] = at->file;
+    s->record[kind] = at->record;
+    put_sample(s->sample[kind], t, i);
+}
+
+static void note_values(const slot *w, seen *s, const hr__survey_place *at, const hr_tensor *t)
+{
+    if (t->dtype == HR_INVALID_DTYPE) return;
+    if (s->records == 0 || t->count < s->shortest) s->shortest = t->count;
+    if (t->count > s->longest) s->longest = t->count;
+    s->records++;
+    s->values += t->count;
+    if (t->count == 0 && !w->csv) return;
+    if (!w->csv) {
+        note_kind(s, kind_of_dtype(t->dtype), at, t, 0);
+        return;
+    }
+    for (int64_t i = 0; i < t->count; i++)
+        if (s->file[TEXT] < 0) note_kind(s, kind_of_text(((const hr_view *)t->data)[i]), at, t, i);
+}
+
+/* ---- records ---- */
+
+static hr_status find(slot *w, hr_view key, int64_t guess, seen **out, hr_error *err)
+{
+    bool is_new;
+    void *entry;
+    HR_TRY(hr__feature_find(&w->table, key, guess, &entry, &is_new, err));
+    *out = entry;
+    if (is_new)
+        for (int k = 0; k < KINDS; k++) (*out)->file[k] = -1;
+    return HR_OK;
+}
+
+static hr_status note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+{
+    slot *w = user;
+    seen *s;
+    w->records++;
+    w->csv = at->csv;
+    w->json = at->line >= 0;
+    for (int64_t i = 0; i < c->features; i++) {
+        HR_TRY(find(w, c->feature[i].key, i, &s, err));
+        note_values(w, s, at, &c->feature[i].values);
+    }
+    for (int64_t i = 0; i < c->lists; i++) {
+        HR_TRY(find(w, c->list[i].key, c->features + i, &s, err));
+        s->list = true;
+        for (int64_t k = 0; k < c->list[i].steps; k++) note_values(w, s, at, &c->list[i].step[k]);
+    }
+    return HR_OK;
+}
+
+/* ---- all slots together ---- */
+
+static bool is_before(const seen *a, const seen *b, int kind)
+{
+    if (a->file[kind] < 0 || b->file[kind] < 0) return b->file[kind] < 0 && a->file[kind] >= 0;
+    return a->file[kind] != b->file[kind] ? a->file[kind] < b->file[kind] : a->record[kind] < b->record[kind];
+}
+
+static hr_status merge(slot *to, const slot *from, hr_error *err)
+{
+    to->records += from->records;
+    to->csv |= from->csv;
+    to->json |= from->json;
+    for (int64_t i = 0; i < hr__features(&from->table); i++) {
+        const seen *b = (const seen *)from->table.entry[i];
+        seen *a;
+        HR_TRY(find(to, hr__feature_key(&from->table, i), -1, &a, err));
+        for (int k = 0; k < KINDS; k++) {
+            if (!is_before(b, a, k)) continue;
+            a->file[k] = b->file[k];
+            a->record[k] = b->record[k];
+            memcpy(a->sample[k], b->sample[k], sizeof a->sample[k]);
+        }
+        if (b->records > 0 && (a->records == 0 || b->shortest < a->shortest)) a->shortest = b->shortest;
+        if (b->longest > a->longest) a->longest = b->longest;
+        a->records += b->records;
+        a->values += b->values;
+        a->list |= b->list;
+    }
+    return HR_OK;
+}
+
+/* Columns that are empty throughout are fields, too. */
+static hr_status note_header(void *user, const hr__csv_format *format, hr_error *err)
+{
+    slot *w = user;
+    seen *s;
+    for (int i = 0; i < format->columns; i++)
+        HR_TRY(find(w, (hr_view){format->column[i].name, (int64_t)strlen(format->column[i].name)}, i, &s, err));
+    return HR_OK;
+}
+
+/* ---- the schema ---- */
+
+static int widest(const seen *s)
+{
+    int kind = KINDS - 1;
+    while (kind > 0 && s->file[kind] < 0) kind--;
+    return s->file[kind] < 0 ? TEXT : kind;
+}
+
+/* In a CSV a narrow value may stand in a wide field; records of several kinds contradict one another, but for the whole
+ * numbers among a float's in JSON. */
+static bool contradicts(const slot *w, const seen *s)
+{
+    if (w->json && s->file[TEXT] < 0) return false;
+    return !w->csv && (s->file[WHOLE] >= 0) + (s->file[REAL] >= 0) + (s->file[TEXT] >= 0) > 1;
+}
+
+static void add_note(hr__text *note, const slot *w, const seen *s, const hr_file_list *files)
+{
+    static const char *const name[] = {"int64", "float", "string"};
+    const int kind = widest(s);
+    if (s->file[kind] < 0) hr__text_add(note, "no value anywhere");
+    for (int k = kind; k >= 0; k--) {
+        if (s->file[k] < 0 || (w->csv && k < kind)) continue;
+        hr__text_printf(note, "%s%s first in %s%srecord %" PRId64 ": ", note->size ? "; " : "", name[k],
+                        files->count > 1 ? files->path[s->file[k]] : "", files->count > 1 ? " " : "", s->record[k]);
+        hr__text_json(note, s->sample[k], strlen(s->sample[k]));
+    }
+    if (s->records > 0 && !s->list && s->records < w->records)
+        hr__text_printf(note, "; missing in %" PRId64 " of %" PRId64, w->records - s->records, w->records);
+    if (s->list) hr__text_add(note, "; a feature list");
+    if (s->records > 0 && (s->shortest != 1 || s->longest != 1))
+        hr__text_printf(note, "; %" PRId64 " to %" PRId64 " values", s->shortest, s->longest);
+}
+
+static hr_status add_field(hr__schema_file *out, const slot *w, int64_t i, const hr_file_list *files, hr_error *err)
+{
+    static const hr_dtype dtype[] = {HR_INT64, HR_FLOAT, HR_STRING};
+    const hr_view key = hr__feature_key(&w->table, i);
+    const seen *s = (const seen *)w->table.entry[i];
+    if (key.size == 0 || memchr(key.data, '\0', (size_t)key.size) || !hr__is_utf8(key.data, (size_t)key.size))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.name",
+                       "expected names of UTF-8 without NUL bytes, found a feature whose name cannot be written");
+    hr__schema_field *f = &out->field[out->fields++];
+    hr__text note = {0};
+    *f = (hr__schema_field){.dtype = dtype[widest(s)], .stored = dtype[widest(s)]};
+    f->conflict = contradicts(w, s);
+    add_note(&note, w, s, files);
+    f->note = hr__text_take(&note);
+    f->name = hr_calloc((size_t)key.size + 1, 1);
+    if (f->name) memcpy(f->name, key.data, (size_t)key.size);
+    return f->name && f->note ? HR_OK : hr_no_memory(err, "a schema");
+}
+
+static hr_status make_schema(const slot *w, const hr_file_list *files, hr_schema_file **out, hr_error *err)
+{
+    hr__schema_file *schema = *out = hr_calloc(1, sizeof *schema);
+    if (!schema || !(schema->field = hr_calloc((size_t)hr__features(&w->table) + 1, sizeof *schema->field)))
+        return hr_no_memory(err, "a schema");
+    schema->label = -1;
+    schema->records = w->records;
+    for (int64_t i = 0; i < hr__features(&w->table); i++) HR_TRY(add_field(schema, w, i, files, err));
+    if (!w->csv) hr__schema_sort(schema);
+    return HR_OK;
+}
+
+hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
+                               hr_error *err)
+{
+    slot slots[HR__SURVEY_SLOTS] = {0}, all = {.table = {.size = sizeof(seen)}};
+    hr__survey survey = {.files = files, .opts = opts, .note = note, .header = note_header, .as_read = true};
+    *out = NULL;
+    for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
+        slots[i].table.size = sizeof(seen);
+        survey.slot[i] = &slots[i];
+    }
+    hr_status st = hr__survey_run(&survey, err);
+    const bool csv =
+        files->count > 0 && hr__file_format(files->path[0], opts ? opts->format : HR_FORMAT_BY_NAME) == HR_FORMAT_CSV;
+    all.csv = csv;
+    for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
+        if (st == HR_OK) st = merge(&all, &slots[i], err);
+        hr__feature_table_free(&slots[i].table);
+    }
+    if (st == HR_OK) st = make_schema(&all, files, out, err);
+    hr__feature_table_free(&all.table);
+    if (st == HR_OK) return HR_OK;
+    hr_schema_file_free(*out);
+    *out = NULL;
+    return st;
+}

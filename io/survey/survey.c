@@ -1,0 +1,189 @@
+/* Few files are cut into pieces: while one round of pieces is looked at, the next is read. Many files are dealt over
+ * the slots whole, so that each is inflated by another thread. */
+#include "io/survey/survey.h"
+#include "base/constructor.h"
+#include "base/pool.h"
+#include "io/convert/format.h"
+#include "io/file_system.h"
+#include <stdatomic.h>
+#include <string.h>
+#include <uv.h>
+
+enum { SLOTS = HR__SURVEY_SLOTS };
+
+/* ---- names ---- */
+
+hr_file_format hr__file_format(const char *path, hr_file_format asked)
+{
+    if (asked != HR_FORMAT_BY_NAME) return asked;
+    const hr__format *format = hr__format_of(path);
+    return format ? format->id : HR_FORMAT_TFRECORD;
+}
+
+hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR__OPTIONS(hr_survey_opts, opts); }
+
+/* ---- a run ---- */
+
+typedef struct run {
+    hr__survey *survey;
+    hr__survey_scratch scratch[SLOTS];
+    hr__survey_piece piece[2][SLOTS]; /* being read, being looked at */
+    int count[2];
+    int now; /* the round that is read */
+    hr__survey_source *source;
+    bool ended;
+    hr_status read_status;
+    hr_error read_err;
+    struct {
+        hr_status status;
+        int file;
+        hr_error err;
+    } failed[SLOTS]; /* many files: the first failure of each slot */
+    _Atomic int64_t bytes, records;
+    _Atomic bool stop;
+    int64_t total;
+    uv_thread_t caller;
+} run;
+
+static bool go_on(run *r)
+{
+    const hr_survey_opts *o = r->survey->opts;
+    uv_thread_t self = uv_thread_self();
+    if (atomic_load(&r->stop)) return false;
+    if (!o->progress || !uv_thread_equal(&self, &r->caller)) return true;
+    if (!o->progress(atomic_load(&r->bytes), r->total, atomic_load(&r->records), o->user)) atomic_store(&r->stop, true);
+    return !atomic_load(&r->stop);
+}
+
+static hr_status cancelled(hr_error *err)
+{
+    return hr_fail(err, HR_CANCELLED, "cancelled", "cancelled before all records were read");
+}
+
+/* ---- few files ---- */
+
+static void read_round(run *r)
+{
+    const int at = r->now;
+    r->count[at] = 0;
+    while (r->count[at] < SLOTS && !r->ended && r->read_status == HR_OK) {
+        hr_status st = hr__survey_read(r->source, &r->piece[at][r->count[at]], &r->read_err);
+        r->ended = st == HR_END;
+        if (st == HR_OK) r->count[at]++;
+        if (st < 0) r->read_status = st;
+    }
+}
+
+static void run_task(int64_t i, void *user)
+{
+    run *r = user;
+    if (i == 0) {
+        read_round(r);
+        return;
+    }
+    hr__survey_piece *piece = &r->piece[!r->now][i - 1];
+    piece->status = hr__survey_look(r->survey, (int)i - 1, &r->scratch[i - 1], piece, &piece->err);
+    atomic_fetch_add(&r->records, (int64_t)piece->records);
+}
+
+/* Of those asked for; all that were read are looked at, too, when the next file is opened. */
+static int64_t records_left(const run *r)
+{
+    const int64_t most = r->survey->opts->max_records;
+    return most ? most - atomic_load(&r->records) : INT64_MAX;
+}
+
+static hr_status look_at_pieces(run *r, int file, hr_error *err)
+{
+    const int64_t before = atomic_load(&r->bytes);
+    r->ended = false;
+    r->read_status = HR_OK;
+    r->count[0] = r->count[1] = 0;
+    HR_TRY(hr__survey_open(r->survey, file, records_left(r), &r->source, err));
+    hr_status st = HR_OK;
+    do {
+        hr__parallel_for(1 + r->count[!r->now], run_task, r);
+        for (int i = 0; i < r->count[!r->now] && st == HR_OK; i++) {
+            const hr__survey_piece *piece = &r->piece[!r->now][i];
+            st = piece->status;
+            if (st != HR_OK && err) *err = piece->err;
+        }
+        atomic_store(&r->bytes, before + hr__survey_bytes(r->source));
+        if (st == HR_OK && !go_on(r)) st = cancelled(err);
+        r->now = !r->now;
+    } while (st == HR_OK && r->count[!r->now] > 0);
+    if (st == HR_OK && r->read_status != HR_OK) {
+        st = r->read_status;
+        if (err) *err = r->read_err;
+    }
+    hr__survey_close(r->source);
+    return st;
+}
+
+/* ---- many files ---- */
+
+static hr_status look_at_file(run *r, int file, int slot, hr_error *err)
+{
+    hr__survey_source *source;
+    hr_status st;
+    HR_TRY(hr__survey_open(r->survey, file, INT64_MAX, &source, err));
+    for (int64_t before = 0;;) {
+        hr__survey_piece *piece = &r->piece[0][slot];
+        if ((st = hr__survey_read(source, piece, err)) != HR_OK) break;
+        if ((st = hr__survey_look(r->survey, slot, &r->scratch[slot], piece, err)) != HR_OK) break;
+        atomic_fetch_add(&r->records, (int64_t)piece->records);
+        atomic_fetch_add(&r->bytes, hr__survey_bytes(source) - before);
+        before = hr__survey_bytes(source);
+        if (go_on(r)) continue;
+        st = cancelled(err);
+        break;
+    }
+    hr__survey_close(source);
+    return st == HR_END ? HR_OK : st;
+}
+
+static void run_slot(int64_t slot, void *user)
+{
+    run *r = user;
+    for (int64_t f = slot; f < r->survey->files->count && r->failed[slot].status == HR_OK; f += SLOTS) {
+        r->failed[slot].status = look_at_file(r, (int)f, (int)slot, &r->failed[slot].err);
+        r->failed[slot].file = (int)f;
+    }
+}
+
+static hr_status look_at_files(run *r, hr_error *err)
+{
+    int first = -1;
+    hr__parallel_for(SLOTS, run_slot, r);
+    for (int i = 0; i < SLOTS; i++)
+        if (r->failed[i].status != HR_OK && (first < 0 || r->failed[i].file < r->failed[first].file)) first = i;
+    if (first < 0) return HR_OK;
+    if (err) *err = r->failed[first].err;
+    return r->failed[first].status;
+}
+
+hr_status hr__survey_run(hr__survey *survey, hr_error *err)
+{
+    run *r = hr_calloc(1, sizeof *r);
+    if (!r) return hr_no_memory(err, "a survey");
+    const hr_survey_opts opts = hr__survey_defaults(survey->opts), *given = survey->opts;
+    survey->opts = &opts;
+    r->survey = survey;
+    r->total = hr__paths_size(survey->files);
+    r->caller = uv_thread_self();
+    hr_status st = HR_OK;
+    if (survey->files->count >= SLOTS && !opts.max_records)
+        st = look_at_files(r, err);
+    else
+        for (int f = 0; f < survey->files->count && st == HR_OK && records_left(r) > 0; f++)
+            st = look_at_pieces(r, f, err);
+    survey->records = atomic_load(&r->records);
+    for (int i = 0; i < SLOTS; i++) {
+        hr__survey_piece_free(&r->piece[0][i]);
+        hr__survey_piece_free(&r->piece[1][i]);
+        hr__survey_scratch_free(&r->scratch[i]);
+    }
+    hr_free(r);
+    survey->opts = given;
+    return st;
+}

@@ -1,0 +1,272 @@
+/* Every format into every other: the same rows, by any number of threads, in one file or shards; damage and what a
+ * format cannot say are errors that leave nothing behind. */
+#include "io/convert/convert.h"
+#include "tests/testing.h"
+#include <headrace/examples.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 3000 };
+
+static hr__schema_file schema;
+
+static int prepare(void **state)
+{
+    (void)state;
+    const char *text = "int64: [row, late]\nfloat: [temp]\nstring: [name]\n";
+    write_file("s.yaml", text, strlen(text));
+    FILE *f = fopen("in.csv", "wb");
+    fprintf(f, "row,late,temp,name\n");
+    for (int i = 0; i < ROWS; i++)
+        fprintf(f, "%d,%s,%g,%s\n", i, i % 3 ? i % 2 ? "1" : "0" : "", i / 8.0, i % 5 ? "\"a, \"\"b\"\"\"" : "plain");
+    fclose(f);
+    return hr__schema_open("s.yaml", &schema, NULL) == HR_OK ? 0 : -1;
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    hr__schema_clear(&schema);
+    return 0;
+}
+
+static hr__convert_opts options(char **input, const char *out)
+{
+    return (hr__convert_opts){.inputs = {input, 1}, .schema = &schema, .out = out, .no_sync = true};
+}
+
+static void convert(hr__convert_opts o, int64_t rows)
+{
+    hr__convert_result r;
+    hr_error err;
+    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_int_equal(r.written, rows);
+    hr__convert_clear(&r);
+}
+
+static void same_bytes(const char *a, const char *b)
+{
+    size_t x, y;
+    char *one = read_whole_file(a, &x), *other = read_whole_file(b, &y);
+    if (x != y || memcmp(one, other, x) != 0) fail_msg("%s and %s differ", a, b);
+    free(one);
+    free(other);
+}
+
+static void every_direction_keeps_the_rows(void **state)
+{
+    (void)state;
+    static const char *const format[] = {"csv", "jsonl", "tfrecord"};
+    char from[32], to[32], back[32];
+    for (int i = 0; i < 3; i++) { /* one of each, all from the CSV */
+        snprintf(to, sizeof to, "one.%s", format[i]);
+        convert(options((char *[]){"in.csv"}, to), ROWS);
+    }
+    same_bytes("in.csv", "one.csv");
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) {
+            snprintf(from, sizeof from, "one.%s", format[i]);
+            snprintf(to, sizeof to, "two-%d.%s", i, format[k]);
+            snprintf(back, sizeof back, "one.%s", format[k]);
+            convert(options((char *[]){from}, to), ROWS);
+            same_bytes(to, back);
+        }
+}
+
+static void without_a_schema_records_pass_to_the_byte(void **state)
+{
+    (void)state;
+    hr__convert_opts o = options((char *[]){"one.tfrecord"}, "all.tfrecord.gz");
+    o.schema = NULL;
+    convert(o, ROWS);
+    o.inputs.path = (char *[]){"all.tfrecord.gz"};
+    o.out = "all.tfrecord";
+    convert(o, ROWS);
+    same_bytes("one.tfrecord", "all.tfrecord");
+}
+
+static void several_files_are_read_one_after_the_other(void **state)
+{
+    (void)state;
+    hr__convert_opts o = options((char *[]){"one.tfrecord", "one.tfrecord"}, "twice.jsonl");
+    size_t one, two;
+    o.inputs.count = 2;
+    convert(o, 2 * ROWS);
+    char *a = read_whole_file("one.jsonl", &one), *b = read_whole_file("twice.jsonl", &two);
+    assert_int_equal(two, 2 * one);
+    assert_memory_equal(a, b, one);
+    assert_memory_equal(a, b + one, one);
+    free(a);
+    free(b);
+}
+
+/* Each shard of a CSV has a header, so that it can be read by itself. */
+static void shards_of_text_stand_alone(void **state)
+{
+    (void)state;
+    hr__convert_opts o = options((char *[]){"one.tfrecord"}, "out");
+    hr__convert_result r;
+    hr_error err;
+    o.to = "csv", o.max_shard_bytes = 20000, o.compression = HR_GZIP;
+    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_true(r.files > 2);
+    char *path[64], number[64][64];
+    for (int i = 0; i < r.files; i++) {
+        snprintf(number[i], sizeof number[i], "out/data-%05d-of-%05d.csv.gz", i, (int)r.files);
+        path[i] = number[i];
+    }
+    o = options(path, "joined.csv");
+    o.inputs.count = r.files;
+    hr__convert_clear(&r);
+    convert(o, ROWS);
+    same_bytes("joined.csv", "in.csv");
+    o = options((char *[]){"one.jsonl"}, "fixed");
+    o.to = "csv", o.shards = 2;
+    convert(o, ROWS);
+    size_t size;
+    for (int i = 0; i < 2; i++) {
+        char *text = read_whole_file(i ? "fixed/data-00001-of-00002.csv" : "fixed/data-00000-of-00002.csv", &size);
+        assert_memory_equal(text, "row,late,temp,name\n", 19);
+        free(text);
+    }
+    assert_int_equal(system("rm -r out fixed"), 0);
+}
+
+static void rows_are_split_and_dropped_whatever_their_format(void **state)
+{
+    (void)state;
+    static char *input[] = {"in.csv", "one.jsonl", "one.tfrecord"};
+    const char *const late[] = {"late"};
+    for (int i = 0; i < 3; i++) {
+        hr__convert_opts o = options(&input[i], i ? "other" : "first");
+        hr__convert_result r;
+        hr_error err;
+        o.split_column = "row", o.split_folds = 5, o.require = late, o.require_count = 1;
+        assert_ok(hr__convert(&o, &r, &err), &err);
+        assert_int_equal(r.rows, ROWS);
+        assert_int_equal(r.dropped, ROWS / 3);
+        assert_true(r.written_test > 300 && r.written_test < 500);
+        hr__convert_clear(&r);
+        if (i == 0) continue;
+        same_bytes("first/train-00000-of-00001.tfrecord", "other/train-00000-of-00001.tfrecord");
+        same_bytes("first/test-00000-of-00001.tfrecord", "other/test-00000-of-00001.tfrecord");
+    }
+    assert_int_equal(system("rm -r first other"), 0);
+}
+
+static void fails(hr__convert_opts o, const char *kind, const char *said)
+{
+    hr__convert_result r;
+    hr_error err;
+    assert_int_not_equal(hr__convert(&o, &r, &err), HR_OK);
+    hr__convert_clear(&r);
+    if (strcmp(err.kind, kind) != 0 || !strstr(err.text, said)) fail_msg("%s: %s", err.kind, err.text);
+    assert_int_not_equal(access(o.out, F_OK), 0);
+}
+
+static void what_cannot_be_said_is_refused(void **state)
+{
+    (void)state;
+    const char *lists = "{\"row\": 1, \"temp\": [1.5, 2.5]}\n{\"row\": 2, \"name\": \"x\"}\n";
+    write_file("lists.jsonl", lists, strlen(lists));
+    hr__convert_opts o = options((char *[]){"lists.jsonl"}, "new.csv");
+    fails(o, "csv.separator", "column 'temp': expected one value, found 2");
+    o.separator = ";";
+    convert(o, 2);
+    size_t size;
+    char *text = read_whole_file("new.csv", &size);
+    const char *want = "row,late,temp,name\n1,,1.5;2.5,\n2,,,x\n";
+    assert_int_equal(size, strlen(want));
+    assert_memory_equal(text, want, size);
+    free(text);
+    unlink("new.csv");
+    o = options((char *[]){"lists.jsonl"}, "new.csv");
+    o.schema = NULL;
+    fails(o, "convert.schema", "columns of a CSV");
+    o.to = "xml";
+    fails(o, "convert.format", "expected csv, jsonl or tfrecord, got \"xml\"");
+    o = options((char *[]){"one.tfrecord"}, "new.jsonl");
+    o.shards = 2;
+    fails(o, "convert.out", "got one file, 'new.jsonl'");
+    o = options(NULL, "new.jsonl");
+    o.inputs.count = 0;
+    fails(o, "convert.inputs", "got none");
+    o = options((char *[]){"in.csv"}, "new.jsonl");
+    o.from = "tfrecord";
+    fails(o, "tfrecord.length_crc", "in.csv");
+}
+
+static void types_that_disagree_with_the_schema_are_named(void **state)
+{
+    (void)state;
+    const char *other = "string: [row]\n";
+    hr__schema_file text;
+    hr_error err;
+    write_file("other.yaml", other, strlen(other));
+    assert_ok(hr__schema_open("other.yaml", &text, &err), &err);
+    hr__convert_opts o = options((char *[]){"one.tfrecord"}, "new.tfrecord");
+    o.schema = &text;
+    fails(o, "convert.type", "one.tfrecord: record 0: feature 'row': expected string, as the schema says, found int64");
+    assert_ok(hr__schema_set_types(&text, "row=int64", &err), &err);
+    convert(o, ROWS);
+    unlink("new.tfrecord");
+    assert_int_equal(hr__schema_set_types(&text, "row=integer", &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr__schema_set_types(&text, "wor=int64", &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "schema.types");
+    hr__schema_clear(&text);
+}
+
+static void names_tell_one_file_from_a_folder(void **state)
+{
+    (void)state;
+    assert_true(hr__convert_is_file("-"));
+    assert_true(hr__convert_is_file("/dev/null"));
+    assert_true(hr__convert_is_file("a/b.csv"));
+    assert_true(hr__convert_is_file("a/b.jsonl.gz"));
+    assert_true(hr__convert_is_file("b.tfrecord"));
+    assert_false(hr__convert_is_file("out"));
+    assert_false(hr__convert_is_file("out.d"));
+    assert_false(hr__convert_is_file(".csv"));
+    assert_int_equal(system("mkdir folder.csv"), 0);
+    assert_false(hr__convert_is_file("folder.csv"));
+    assert_int_equal(system("rmdir folder.csv"), 0);
+}
+
+static void nothing_leaks_where_memory_is_short(void **state)
+{
+    (void)state;
+    const char *line = "{\"row\": 1, \"name\": \"x\"}\n";
+    write_file("short.jsonl", line, strlen(line));
+    hr__convert_opts o = options((char *[]){"short.jsonl"}, "new.csv");
+    hr__convert_result r;
+    hr_error err;
+    hr_set_threads(0);
+    hr_status st = HR_RESOURCE_EXHAUSTED;
+    for (int64_t n = 0; st != HR_OK; n++) {
+        const int64_t alive = allocations_alive();
+        fail_allocation(n);
+        st = hr__convert(&o, &r, &err);
+        if (allocations_since() > n) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        hr__convert_clear(&r);
+        assert_int_equal(allocations_alive(), alive);
+    }
+    unlink("new.csv");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_direction_keeps_the_rows),
+        cmocka_unit_test(without_a_schema_records_pass_to_the_byte),
+        cmocka_unit_test(several_files_are_read_one_after_the_other),
+        cmocka_unit_test(shards_of_text_stand_alone),
+        cmocka_unit_test(rows_are_split_and_dropped_whatever_their_format),
+        cmocka_unit_test(what_cannot_be_said_is_refused),
+        cmocka_unit_test(types_that_disagree_with_the_schema_are_named),
+        cmocka_unit_test(names_tell_one_file_from_a_folder),
+        cmocka_unit_test(nothing_leaks_where_memory_is_short),
+    };
+    return cmocka_run_group_tests(tests, prepare, clear);
+}

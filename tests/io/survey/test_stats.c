@@ -1,0 +1,295 @@
+/* Statistics and vocabularies against a naive count; sketches within their bounds; the same for any number of
+ * threads. */
+#include "io/survey/sketch.h"
+#include "tests/testing.h"
+#include <headrace/examples.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hr_file_list files_of(char **path, int count) { return (hr_file_list){path, count}; }
+
+static void write_string(const char *path, const char *text) { write_file(path, text, strlen(text)); }
+
+static const hr_feature_stats *find(const hr_stats *stats, const char *key)
+{
+    for (int64_t i = 0; i < hr_stats_features(stats); i++) {
+        const hr_feature_stats *f = hr_stats_feature(stats, i);
+        if ((size_t)f->key.size == strlen(key) && memcmp(f->key.data, key, strlen(key)) == 0) return f;
+    }
+    fail_msg("no statistics of %s", key);
+    return NULL;
+}
+
+static void small_files_are_described_exactly(void **state)
+{
+    (void)state;
+    hr_stats *stats;
+    hr_error err;
+    char *path = "a.jsonl";
+    const hr_file_list files = files_of(&path, 1);
+    write_string("a.jsonl",
+                 "{\"i\": 5, \"x\": 0.5, \"s\": \"ab\"}\n{\"i\": [0, 5], \"x\": {\"$float\": \"NaN\"}, \"s\": \"\"}\n"
+                 "{\"i\": -3, \"x\": {\"$float\": \"Infinity\"}, \"s\": \"ab\"}\n{\"x\": -1.5, \"n\": null}\n");
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+    assert_int_equal(hr_stats_records(stats), 4);
+    assert_int_equal(hr_stats_features(stats), 4);
+    const hr_feature_stats *i = find(stats, "i"), *x = find(stats, "x"), *s = find(stats, "s");
+    assert_int_equal(i->dtype, HR_INT64);
+    assert_int_equal(i->records, 3);
+    assert_int_equal(i->missing, 1);
+    assert_int_equal(i->values, 4);
+    assert_int_equal(i->least_values, 1);
+    assert_int_equal(i->most_values, 2);
+    assert_int_equal(i->zeros, 1);
+    assert_true(i->min == -3 && i->max == 5 && i->mean == 1.75);
+    assert_true(fabs(i->std - sqrt((3.25 * 3.25 * 2 + 1.75 * 1.75 + 4.75 * 4.75) / 4)) < 1e-12);
+    assert_true(isnan(i->log1p_mean));
+    assert_true(i->quantile[0] == -3 && i->quantile[3] == 0 && i->quantile[6] == 5);
+    assert_true(i->distinct == 3 && i->distinct_exact);
+    assert_int_equal(i->tops, 3);
+    assert_memory_equal(i->top[0].text.data, "5", 1);
+    assert_int_equal(i->top[0].count, 2);
+    assert_int_equal(x->dtype, HR_FLOAT);
+    assert_int_equal(x->nans, 1);
+    assert_int_equal(x->infinite, 1);
+    assert_true(x->min == -1.5 && x->max == 0.5 && x->mean == -0.5 && x->std == 1);
+    assert_int_equal(s->dtype, HR_STRING);
+    assert_int_equal(s->zeros, 1);
+    assert_int_equal(s->most_bytes, 2);
+    assert_true(fabs(s->mean_bytes - 4 / 3.0) < 1e-12);
+    assert_int_equal(find(stats, "n")->dtype, HR_INVALID_DTYPE);
+    assert_true(isnan(find(stats, "n")->mean));
+    hr_stats_free(stats);
+}
+
+/* x: normal-like numbers around 1000; id: all different; w: a few words, of which one is frequent. */
+static void write_rows(const char *path, int rows)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "x,id,w\n");
+    for (int i = 0; i < rows; i++) {
+        double x = 1000;
+        for (int k = 0; k < 12; k++) x += (double)hr_random_below(7, (uint64_t)(i * 12 + k), 1000) / 1000;
+        fprintf(f, "%.3f,id%d,%s\n", x, i, i % 3 == 0 ? "often" : i % 3000 == 1 ? "seldom" : "now and then");
+    }
+    fclose(f);
+}
+
+static void many_records_are_described_alike_by_any_number_of_threads(void **state)
+{
+    (void)state;
+    enum { ROWS = 60000 };
+    char *path = "a.csv", *first = NULL;
+    const hr_file_list files = files_of(&path, 1);
+    write_rows("a.csv", ROWS);
+    for (int threads = 0; threads <= 4; threads += 2) {
+        hr_stats *stats;
+        hr_error err;
+        char *text;
+        hr_set_threads(threads);
+        assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+        const hr_feature_stats *x = find(stats, "x"), *id = find(stats, "id"), *w = find(stats, "w");
+        assert_true(fabs(x->mean - 1006) < 0.02 && fabs(x->std - 1) < 0.02);
+        assert_true(fabs(x->quantile[3] - 1006) < 4.1 && x->quantile[0] >= x->min && x->quantile[6] <= x->max);
+        assert_true(fabs(x->log1p_mean - log(1007)) < 0.001);
+        assert_false(id->distinct_exact);
+        assert_true(fabs(id->distinct / ROWS - 1) < 0.06);
+        assert_int_equal(id->tops, 0);
+        assert_true(w->distinct_exact && w->distinct == 3);
+        assert_int_equal(w->top[1].count, ROWS / 3);
+        assert_ok(hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, &text, &err), &err);
+        if (first) assert_string_equal(text, first);
+        hr_free(first);
+        first = text;
+        hr_stats_free(stats);
+    }
+    hr_free(first);
+}
+
+static void columns_have_the_constants_of_the_way_to_normalize(void **state)
+{
+    (void)state;
+    hr_stats *stats;
+    hr_error err;
+    char *path = "a.csv", *text;
+    const hr_file_list files = files_of(&path, 1);
+    static const char *const expected[] = {
+        "columns:\n  \"a b\": {numeric: \"a b\", mean: 2, std: 1}\n",
+        "columns:\n  \"a b\": {numeric: \"a b\", min: 1, max: 3}\n",
+        "columns:\n  \"a b\": {numeric: \"a b\", log1p: true, mean: 1.0397208, std: 0.3465736}\n",
+    };
+    write_string("a.csv", "a b,same,s\n1,2,x\n3,2,y\n");
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+    for (int how = 0; how < 3; how++) {
+        assert_ok(hr_stats_columns_text(stats, (hr_normalization)how, &text, &err), &err);
+        assert_string_equal(text, expected[how]);
+        hr_free(text);
+    }
+    hr_stats_free(stats);
+}
+
+static void quantiles_are_within_half_a_percent(void **state)
+{
+    (void)state;
+    hr__quantiles q = {0}, all = {0};
+    for (int half = 0; half < 2; half++) {
+        for (int i = half; i < 20001; i += 2)
+            assert_int_equal(hr__quantiles_add(&q, (float)(i - 10000) / 10, NULL), HR_OK);
+        assert_int_equal(hr__quantiles_merge(&all, &q, NULL), HR_OK);
+        hr__quantiles_free(&q);
+        q = (hr__quantiles){0};
+    }
+    assert_int_equal(all.count, 20001);
+    for (double share = 0.001; share < 1; share += 0.01) {
+        const double exact = (ceil(share * 20001) - 1 - 10000) / 10;
+        assert_true(fabs(hr__quantiles_at(&all, share, false) - exact) <= 0.004 * fabs(exact) + 1e-9);
+    }
+    hr__quantiles_free(&all);
+    assert_true(isnan(hr__quantiles_at(&q, 0.5, false)));
+}
+
+static void frequent_values_survive_a_crowd(void **state)
+{
+    (void)state;
+    hr__frequent *f = calloc(2, sizeof *f);
+    for (uint64_t i = 0; i < 100000; i++) {
+        const uint64_t value = i % 10 == 0 ? 42 : 1000 + i;
+        assert_int_equal(hr__frequent_add(&f[i % 2], hr_random(1, value), value, (hr_view){NULL, 0}, 1, NULL), HR_OK);
+    }
+    assert_int_equal(hr__frequent_merge(&f[0], &f[1], NULL), HR_OK);
+    int64_t most = 0;
+    uint64_t which = 0;
+    for (int i = 0; i < HR__FREQUENT_SLOTS; i++)
+        if (f[0].slot[i].count > most) {
+            most = f[0].slot[i].count;
+            which = f[0].slot[i].bits;
+        }
+    assert_int_equal(which, 42);
+    assert_true(most <= 10000 && most + f[0].error >= 10000 && f[0].error <= 100000 / HR__FREQUENT_KEPT);
+    for (int i = 0; i < 2; i++) hr__frequent_free(&f[i]);
+    free(f);
+}
+
+static void distinct_values_are_counted_within_some_percent(void **state)
+{
+    (void)state;
+    hr__distinct *d = calloc(2, sizeof *d);
+    assert_true(hr__distinct_count(d) == 0);
+    for (uint64_t n = 1; n <= 1000000; n++) {
+        hr__distinct_add(&d[n % 2], hr_random(3, n));
+        hr__distinct_add(&d[n % 2], hr_random(3, n / 2));
+        if (n != 100 && n != 10000 && n != 1000000) continue;
+        hr__distinct_merge(&d[0], &d[1]);
+        assert_true(fabs(hr__distinct_count(d) / (double)(n + 1) - 1) < 0.05);
+    }
+    free(d);
+}
+
+static void words_come_by_counts_then_bytes(void **state)
+{
+    (void)state;
+    hr_vocabulary *v;
+    hr_error err;
+    char *path = "a.jsonl";
+    const hr_file_list files = files_of(&path, 1);
+    write_string(
+        "a.jsonl",
+        "{\"w\": [\"b\", \"a\", \"b\"], \"i\": 7, \"x\": 1.5}\n{\"w\": [\"ab\", \"c\", \"c\"], \"i\": [-1, 7]}\n{}\n");
+    static const char *const expected[] = {"b", "c", "a", "ab"};
+    const hr_count_vocabulary_opts few = {.struct_size = sizeof few, .min_count = 2, .top_k = 1};
+    assert_ok(hr_count_vocabulary_with(&files, "w", NULL, &v, &err), &err);
+    assert_int_equal(hr_vocabulary_size(v), 4);
+    for (int i = 0; i < 4; i++) {
+        const hr_vocabulary_word w = hr_vocabulary_at(v, i);
+        assert_int_equal(w.word.size, strlen(expected[i]));
+        assert_memory_equal(w.word.data, expected[i], (size_t)w.word.size);
+        assert_int_equal(w.count, i < 2 ? 2 : 1);
+    }
+    assert_ok(hr_vocabulary_write(v, "words.txt", &err), &err);
+    size_t size;
+    char *text = read_whole_file("words.txt", &size);
+    assert_int_equal(size, 9);
+    assert_memory_equal(text, "b\nc\na\nab\n", 9);
+    free(text);
+    hr_vocabulary_free(v);
+    assert_ok(hr_count_vocabulary_with(&files, "w", &few, &v, &err), &err);
+    assert_int_equal(hr_vocabulary_size(v), 1);
+    assert_int_equal(hr_vocabulary_distinct(v), 4);
+    hr_vocabulary_free(v);
+    assert_ok(hr_count_vocabulary_with(&files, "i", NULL, &v, &err), &err);
+    assert_memory_equal(hr_vocabulary_at(v, 1).word.data, "-1", 2);
+    hr_vocabulary_free(v);
+    assert_int_equal(hr_count_vocabulary_with(&files, "x", NULL, &v, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "vocabulary.type");
+    assert_int_equal(hr_count_vocabulary_with(&files, "y", NULL, &v, &err), HR_NOT_FOUND);
+    assert_string_equal(err.kind, "vocabulary.feature");
+}
+
+static void words_that_no_line_can_hold_are_refused(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "a\\nb", "a\\r"};
+    for (int i = 0; i < 3; i++) {
+        hr_vocabulary *v;
+        hr_error err;
+        char *path = "a.jsonl", text[64];
+        const hr_file_list files = files_of(&path, 1);
+        snprintf(text, sizeof text, "{\"w\": \"%s\"}\n", words[i]);
+        write_string("a.jsonl", text);
+        assert_ok(hr_count_vocabulary_with(&files, "w", NULL, &v, &err), &err);
+        assert_int_equal(hr_vocabulary_check(v, &err), HR_INVALID_ARGUMENT);
+        assert_int_equal(hr_vocabulary_write(v, "none.txt", &err), HR_INVALID_ARGUMENT);
+        assert_string_equal(err.kind, "vocabulary.word");
+        assert_null(fopen("none.txt", "r"));
+        hr_vocabulary_free(v);
+    }
+}
+
+static void a_lack_of_memory_leaks_nothing(void **state)
+{
+    (void)state;
+    char *path = "a.jsonl";
+    const hr_file_list files = files_of(&path, 1);
+    write_string("a.jsonl", "{\"i\": [1, 2], \"s\": \"a word of some length\"}\n");
+    hr_set_threads(0);
+    for (int which = 0; which < 2; which++) {
+        const int64_t alive = allocations_alive();
+        hr_status st = HR_RESOURCE_EXHAUSTED;
+        for (int64_t n = 0; st != HR_OK && n < 400; n++) {
+            hr_stats *stats = NULL;
+            hr_vocabulary *v = NULL;
+            char *text = NULL;
+            fail_allocation(n);
+            if (which)
+                st = hr_count_vocabulary_with(&files, "s", NULL, &v, NULL);
+            else if ((st = hr_compute_stats_with(&files, NULL, &stats, NULL)) == HR_OK)
+                st = hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, &text, NULL);
+            allocations_since();
+            hr_free(text);
+            hr_stats_free(stats);
+            hr_vocabulary_free(v);
+            assert_true(st == HR_OK || st == HR_RESOURCE_EXHAUSTED);
+            assert_int_equal(allocations_alive(), alive);
+        }
+        assert_int_equal(st, HR_OK);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_files_are_described_exactly),
+        cmocka_unit_test(many_records_are_described_alike_by_any_number_of_threads),
+        cmocka_unit_test(columns_have_the_constants_of_the_way_to_normalize),
+        cmocka_unit_test(quantiles_are_within_half_a_percent),
+        cmocka_unit_test(frequent_values_survive_a_crowd),
+        cmocka_unit_test(distinct_values_are_counted_within_some_percent),
+        cmocka_unit_test(words_come_by_counts_then_bytes),
+        cmocka_unit_test(words_that_no_line_can_hold_are_refused),
+        cmocka_unit_test(a_lack_of_memory_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
