@@ -147,8 +147,8 @@ void hr__text_free(hr__text *text)
 char *hr__path_in(const char *folder, const char *name)
 {
     if (!name || name[0] == '/' || !folder || !folder[0]) return hr_strdup(name);
-    const size_t size = strlen(folder) + strlen(name) + 2;
+    const size_t length = strlen(folder), size = length + strlen(name) + 2;
     char *path = hr_malloc(size);
-    if (path) snprintf(path, size, "%s/%s", folder, name);
+    if (path) snprintf(path, size, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name);
     return path;
 }

@@ -1,6 +1,7 @@
 /* File patterns as TensorFlow expands them: level by level from the first one with a special character, folders only in
  * between; hidden names match as others do; a pattern that begins with a special character gives "./name". */
 #include "io/match.h"
+#include "base/text.h"
 #include "io/file_system.h"
 #include <dirent.h>
 #include <errno.h>
@@ -289,6 +290,22 @@ static hr_status match_all(const char *patterns, bool source, hr_file_list *out,
                          patterns);
     if (status != HR_OK) hr_file_list_clear(out);
     return status;
+}
+
+char *hr__pattern_in(const char *folder, const char *patterns)
+{
+    hr__text all = {0};
+    if (!patterns || !folder || !folder[0]) return hr_strdup(patterns);
+    for (const char *at = patterns, *end; at; at = *end ? end + 1 : NULL) {
+        end = at + strcspn(at, "\n");
+        for (const char *c = folder; *c && *at != '/'; c++) {
+            if (strchr(special, *c) || *c == '{') hr__text_byte(&all, '\\');
+            hr__text_byte(&all, *c);
+        }
+        if (*at != '/' && folder[strlen(folder) - 1] != '/') hr__text_byte(&all, '/');
+        hr__text_bytes(&all, at, (size_t)(end - at) + (*end == '\n'));
+    }
+    return hr__text_take(&all);
 }
 
 hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err)

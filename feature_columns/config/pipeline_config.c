@@ -4,6 +4,7 @@
 #include "feature_columns/config/pipeline_config.h"
 #include "base/text.h"
 #include "feature_columns/config/pipeline_steps.h"
+#include "io/match.h"
 #include <string.h>
 
 enum { MOST_STEPS = 64 };
@@ -17,10 +18,10 @@ static hr_status read_word(const hr__option *option, hr__given *o, hr_error *err
     return hr__node_choice(o->node, option->name, option->words, words, &o->number, err);
 }
 
-static hr_status read_path(const hr__pipeline_context *c, hr__given *o, hr_error *err)
+static hr_status read_path(const hr__pipeline_context *c, hr__option_kind kind, hr__given *o, hr_error *err)
 {
     HR_TRY(hr__node_text(o->node, &o->text, err));
-    o->path = hr__path_in(c->data, o->text);
+    o->path = kind == HR__OPTION_PATTERN ? hr__pattern_in(c->data, o->text) : hr__path_in(c->data, o->text);
     return o->path ? HR_OK : hr_no_memory(err, "a pipeline");
 }
 
@@ -34,7 +35,8 @@ static hr_status read_option(const hr__pipeline_context *c, const hr__option *op
     case HR__OPTION_FLAG:
         return hr__node_bool(o->node, &o->flag, err);
     case HR__OPTION_PATH:
-        return read_path(c, o, err);
+    case HR__OPTION_PATTERN:
+        return read_path(c, option->kind, o, err);
     case HR__OPTION_TEXT:
         return hr__node_text(o->node, &o->text, err);
     case HR__OPTION_WORD:

@@ -19,7 +19,8 @@ typedef enum hr__option_kind {
     HR__OPTION_NUMBER,
     HR__OPTION_SEED,
     HR__OPTION_FLAG,
-    HR__OPTION_PATH, /* a name of files, below the folder of the data */
+    HR__OPTION_PATH,    /* a name, below the folder of the data */
+    HR__OPTION_PATTERN, /* of names there */
     HR__OPTION_TEXT,
     HR__OPTION_WORD, /* one of .words: its number */
 } hr__option_kind;

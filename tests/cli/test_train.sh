@@ -123,6 +123,34 @@ it_goes_on_from_the_last_checkpoint_after_a_kill() {
     find killed -name '.*.tmp' -delete # of the killed ones: hidden, and never read
 }
 
+it_takes_the_newest_whole_checkpoint_and_says_so() {
+    flights 2000 'data[1]'
+    sed 's/^  seed: 1$/  seed: 1\n  save_checkpoints_steps: 10/' "$flights_yaml" >often.yaml
+    again() { headrace train often.yaml --data 'data[1]' --model-dir 'm[12]' --epochs 1 --batch-size 64; }
+    mkdir m1
+    touch m1/model.ckpt-0.index
+    again
+    ends_with 0
+    "$HEADRACE" predict often.yaml -d 'data[1]' -m 'm[12]' >whole.txt 2>"$scratch/err"
+    rm 'm[12]/model.ckpt-25.data-00000-of-00001'
+    headrace evaluate often.yaml -d 'data[1]' -m 'm[12]'
+    ends_with 0
+    prints "global_step                    20"
+    says "m[12]/model.ckpt-25 is not whole"
+    says "m[12]/model.ckpt-20 is the newest whole checkpoint"
+    again
+    ends_with 0
+    prints "resumed; 5 steps"
+    says "m[12]/model.ckpt-20 is the newest whole checkpoint"
+    says "kept as m[12]/model.ckpt-25.index.aside"
+    "$HEADRACE" predict often.yaml -d 'data[1]' -m 'm[12]' >again.txt 2>"$scratch/err"
+    same whole.txt again.txt
+    truncate -s 10 'm[12]/'model.ckpt-*.index
+    again
+    refused 1 "m[12]: expected a whole checkpoint, found only parts"
+    [ -e m1/model.ckpt-0.index ] || fail "a file of another model is gone"
+}
+
 it_refuses_to_go_on_with_another_config() {
     flights 2000 data
     interrupts 0 model --epochs 100000

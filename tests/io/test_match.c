@@ -127,6 +127,37 @@ static void every_failing_allocation_is_an_error_and_leaks_nothing(void **state)
     }
 }
 
+static void a_folders_name_in_front_of_patterns_is_none(void **state)
+{
+    (void)state;
+    static const char *const sets[][3] = {
+        {"d", "x*", "d/x*"},
+        {"d/", "x", "d/x"},
+        {"", "x*", "x*"},
+        {"a[1]*", "x*", "a\\[1]\\*/x*"},
+        {"d", "/abs/*", "/abs/*"},
+        {"d", "a\n/b\nc*", "d/a\n/b\nd/c*"},
+        {"a\\b?", "x", "a\\\\b\\?/x"},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        char *pattern = hr__pattern_in(sets[i][0], sets[i][1]);
+        assert_string_equal(pattern, sets[i][2]);
+        hr_free(pattern);
+    }
+    hr_file_list list;
+    hr_error err = {0};
+    mkdir("a1", 0777);
+    mkdir("a[1]", 0777);
+    write_file("a1/x", "", 0);
+    write_file("a[1]/x", "", 0);
+    char *pattern = hr__pattern_in("a[1]", "x*");
+    assert_ok(hr_match_files(pattern, &list, &err), &err);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.path[0], "./a[1]/x"); /* as TensorFlow names what a pattern at the front matches */
+    hr_file_list_clear(&list);
+    hr_free(pattern);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +166,7 @@ int main(void)
         cmocka_unit_test(several_patterns_are_one_sorted_list),
         cmocka_unit_test(a_source_keeps_the_order_of_patterns_and_misses_files_at_their_turn),
         cmocka_unit_test(every_failing_allocation_is_an_error_and_leaks_nothing),
+        cmocka_unit_test(a_folders_name_in_front_of_patterns_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

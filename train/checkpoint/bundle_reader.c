@@ -1,8 +1,10 @@
 /* Reads a checkpoint: the index at once, tensors when they are asked for, so that damage to one leaves the others. */
 #include <headrace/checkpoint.h>
+#include "io/sys.h"
 #include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
 #include "train/checkpoint/slices.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,12 +187,16 @@ hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
     return st;
 }
 
-bool hr_bundle_has(hr_bundle *b, const char *name)
+hr_status hr_bundle_has(hr_bundle *b, const char *name, bool *has, hr_error *err)
 {
     hr_view value;
-    if (hr__table_get(b->table, (hr_view){name, (int64_t)strlen(name)}, &value, NULL) != HR_OK) return false;
-    hr_free((char *)value.data);
-    return true;
+    hr_error why;
+    const hr_status st = hr__table_get(b->table, (hr_view){name, (int64_t)strlen(name)}, &value, &why);
+    *has = st == HR_OK;
+    if (st == HR_OK) hr_free((char *)value.data);
+    if (st == HR_OK || st == HR_NOT_FOUND) return HR_OK;
+    if (err) *err = why;
+    return st;
 }
 
 /* ---- data ---- */
@@ -327,19 +333,36 @@ static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *o
 
 /* ---- parts ---- */
 
-/* What is cut off is said before what is damaged, whichever part comes first. */
-static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, hr_error *err)
+/* What is cut off is said before what is damaged, whichever part comes first. A file that is gone is for the reader
+ * to miss. */
+static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_exist, hr_error *err)
 {
     struct stat about;
     size_t size = strlen(b->prefix) + 48;
     char *path = hr_malloc(size);
     if (!path) return hr_no_memory(err, "a path");
     data_path(b, e, path, size);
-    bool there = stat(path, &about) != 0 || e->offset <= about.st_size - e->size;
-    hr_status st = there ? HR_OK : too_short(path, e, err);
+    hr_status st = HR_OK;
+    if (stat(path, &about) != 0)
+        st = must_exist ? hr__sys_fail(err, errno, "file.open", path, "opened") : HR_OK;
+    else if (e->offset > about.st_size - e->size)
+        st = too_short(path, e, err);
     hr_free(path);
     return st;
 }
+
+static hr_status check_entry(hr_view key, hr_view value, void *user, hr_error *err)
+{
+    proto_entry *p;
+    hr_bundle_entry e;
+    if (key.size == 0) return HR_OK; /* the header */
+    HR_TRY(unpack_entry("a tensor", value, &p, &e, err));
+    const hr_status st = p->n_slices ? HR_OK : check_range(user, &e, true, err);
+    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    return st;
+}
+
+hr_status hr_bundle_check(hr_bundle *b, hr_error *err) { return hr__table_each(b->table, check_entry, b, err); }
 
 typedef struct part {
     hr_bundle_entry entry;
@@ -367,7 +390,7 @@ static hr_status find_part(hr_bundle *b, const hr_bundle_entry *whole, const Hea
     HR_TRY(hr__slice_resolve(whole->shape, part->start, part->length, err));
     part->count = 1;
     for (int d = 0; d < whole->shape.rank; d++) part->count *= part->length[d];
-    return check_range(b, &part->entry, err);
+    return check_range(b, &part->entry, false, err);
 }
 
 static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const part *part, hr_tensor *out, hr_error *err)

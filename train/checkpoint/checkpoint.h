@@ -47,7 +47,9 @@ HR_API void hr_bundle_free(hr_bundle *bundle); /* NULL: nothing */
 HR_API int hr_bundle_shards(const hr_bundle *bundle);
 /* All entries in the order of their names, without header and slices: borrows until hr_bundle_free. */
 HR_API hr_status hr_bundle_list(hr_bundle *bundle, const hr_bundle_entry **entries, int *count, hr_error *err);
-HR_API bool hr_bundle_has(hr_bundle *bundle, const char *name);
+HR_API hr_status hr_bundle_has(hr_bundle *bundle, const char *name, bool *has, hr_error *err);
+/* Whether every tensor's bytes lie within its data file, without reading them: HR_NOT_FOUND, HR_OUT_OF_RANGE. */
+HR_API hr_status hr_bundle_check(hr_bundle *bundle, hr_error *err);
 /* Gives the tensor. HR_NOT_FOUND: no such name, or the data file is gone; HR_OUT_OF_RANGE: the data file is too short;
  * HR_DATA_LOSS: the bytes do not match their checksum. */
 HR_API hr_status hr_bundle_read(hr_bundle *bundle, const char *name, hr_tensor *out, hr_error *err);
@@ -61,10 +63,11 @@ HR_API hr_status hr_bundle_read_slice(hr_bundle *bundle, const char *name, const
 typedef struct hr_latest_checkpoint_opts {
     size_t struct_size;
     const char *filename; /* of the state file; default "checkpoint" */
-    bool tf_compat;       /* match the path as a pattern, so that one with [1] in it is never found */
+    bool tf_compat;       /* take the path for a pattern, so that one with [1] in it is never found */
 } hr_latest_checkpoint_opts;
-/* The newest checkpoint of a folder, by its state file: gives the prefix, NULL if there is none. A state file that does
- * not parse counts as none, with a warning; one without a path is HR_INVALID_ARGUMENT. */
+/* The checkpoint that a folder's state file names as its latest, if its index is there, as
+ * tf.train.latest_checkpoint: gives the prefix, NULL if there is none. It looks for no older one. A state file that
+ * does not parse counts as none, with a warning; one without a path is HR_INVALID_ARGUMENT. */
 HR_API hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoint_opts *opts, char **prefix,
                                            hr_error *err);
 #define hr_latest_checkpoint(folder, prefix, ...)                                                                      \
@@ -72,7 +75,14 @@ HR_API hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_c
 #define HR_LATEST_CHECKPOINT_(folder, prefix, err, ...)                                                                \
     hr_latest_checkpoint_with((folder), &(hr_latest_checkpoint_opts){__VA_ARGS__}, (prefix), (err))
 
-/* Keeps the newest checkpoints of a folder, as tf.train.Saver does. */
+/* The newest checkpoint of a folder that is whole (hr_bundle_check), which is where a training goes on: the latest of
+ * the state file; or else, with a warning, the newest of those that it lists or whose index lies in the folder. Gives
+ * the prefix; NULL: there is no checkpoint, or all that the state file names are gone, with a warning. HR_DATA_LOSS: of
+ * some there are files, but none is whole. */
+HR_API hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err);
+
+/* Keeps the newest checkpoints of a folder, as tf.train.Saver does. It removes only files that lie in the folder and
+ * whose names it makes itself: P.index, P.meta, P.data-DDDDD-of-DDDDD. */
 typedef struct hr_saver hr_saver;
 typedef struct hr_saver_opts {
     size_t struct_size;
@@ -85,8 +95,10 @@ typedef struct hr_saver_opts {
 HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err);
 #define hr_saver_open(folder, out, ...) HR_SAVER_OPEN_(folder, out, __VA_ARGS__, .struct_size = sizeof(hr_saver_opts))
 #define HR_SAVER_OPEN_(folder, out, err, ...) hr_saver_open_with((folder), &(hr_saver_opts){__VA_ARGS__}, (out), (err))
-/* Goes on where the folder's state file stands. */
-HR_API hr_status hr_saver_recover(hr_saver *saver, hr_error *err);
+/* Goes on where the folder's state file stands. `restored`: the checkpoint that the training goes on from, NULL: the
+ * latest. Those that are newer are not whole: their files are renamed to FILE.aside, so that nothing is written over
+ * them. */
+HR_API hr_status hr_saver_recover(hr_saver *saver, const char *restored, hr_error *err);
 /* `prefix` has been written: the state file is replaced, then what is over the limit is removed. */
 HR_API hr_status hr_saver_saved(hr_saver *saver, const char *prefix, hr_error *err);
 HR_API void hr_saver_free(hr_saver *saver); /* NULL: nothing */

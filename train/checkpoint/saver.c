@@ -1,15 +1,16 @@
 /* Which checkpoints a folder keeps: the newest ones, and one in so many hours for ever. The state file is replaced
- * before anything is removed, so that it never names what is gone. */
+ * before anything is removed, so that it never names what is gone. Only checkpoints that lie in the folder itself are
+ * listed after a restart, and so removed, whatever paths the state file holds. */
 #include <headrace/checkpoint.h>
-#include <headrace/io.h>
+#include "base/text.h"
 #include "io/sys.h"
+#include "train/checkpoint/folder.h"
 #include "train/checkpoint/state_file.h"
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct kept {
     char *prefix;
@@ -33,76 +34,6 @@ static double clock_now(void *user)
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* "folder/name"; a name that is absolute stays. Gives. */
-static char *join(const char *folder, const char *name)
-{
-    if (name[0] == '/' || !folder[0]) return hr_strdup(name);
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = hr_malloc(size);
-    if (path) snprintf(path, size, "%s%s%s", folder, folder[strlen(folder) - 1] == '/' ? "" : "/", name);
-    return path;
-}
-
-/* ---- the latest ---- */
-
-static bool exists(const char *path, bool as_pattern)
-{
-    struct stat about;
-    hr_file_list files = {0};
-    if (!as_pattern) return stat(path, &about) == 0;
-    bool found = hr_match_files(path, &files, NULL) == HR_OK && files.count > 0 && stat(files.path[0], &about) == 0;
-    hr_file_list_clear(&files);
-    return found;
-}
-
-/* P.index of a V2 checkpoint, or P itself, as the first format had it. */
-static hr_status is_there(const char *prefix, bool as_pattern, bool *found, hr_error *err)
-{
-    char *index = hr_malloc(strlen(prefix) + sizeof ".index");
-    if (!index) return hr_no_memory(err, "a path");
-    sprintf(index, "%s.index", prefix);
-    *found = exists(index, as_pattern) || exists(prefix, as_pattern);
-    hr_free(index);
-    return HR_OK;
-}
-
-static hr_status find_latest(const char *folder, const char *path, bool as_pattern, char **prefix, hr_error *err)
-{
-    hr__state state;
-    hr_error unread;
-    hr_status st = hr__state_read(path, &state, &unread);
-    if (st == HR_DATA_LOSS) hr_log_message(HR_WARNING, "%s; it counts as no checkpoint", unread.text);
-    if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) return HR_OK;
-    if (st != HR_OK) {
-        if (err) *err = unread;
-        return st;
-    }
-    char *latest = state.latest ? join(folder, state.latest) : NULL;
-    if (!state.latest)
-        st = hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.state", "%s: it names no model_checkpoint_path", path);
-    else if (!latest)
-        st = hr_no_memory(err, "a path");
-    bool found = false;
-    if (latest) st = is_there(latest, as_pattern, &found, err);
-    if (found)
-        *prefix = latest;
-    else
-        hr_free(latest);
-    hr__state_clear(&state);
-    return st;
-}
-
-hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoint_opts *opts, char **prefix,
-                                    hr_error *err)
-{
-    *prefix = NULL;
-    char *path = join(folder, opts->filename ? opts->filename : "checkpoint");
-    if (!path) return hr_no_memory(err, "a path");
-    hr_status st = find_latest(folder, path, opts->tf_compat, prefix, err);
-    hr_free(path);
-    return st;
 }
 
 /* ---- the saver ---- */
@@ -152,31 +83,75 @@ static kept remove_kept(hr_saver *s, int i)
     return removed;
 }
 
-static double file_time(const char *prefix)
+/* When the index was written; below 0: there is none. */
+static hr_status file_time(const char *prefix, double *time, hr_error *err)
 {
-    char path[4096];
     struct stat about;
-    snprintf(path, sizeof path, "%s.index", prefix);
-    return stat(path, &about) == 0 ? (double)about.st_mtim.tv_sec + (double)about.st_mtim.tv_nsec * 1e-9 : -1;
+    hr__text path = {0};
+    hr__text_printf(&path, "%s.index", prefix);
+    HR_TRY(hr__text_status(&path, "a path", err));
+    const bool there = stat(path.data, &about) == 0;
+    *time = there ? (double)about.st_mtim.tv_sec + (double)about.st_mtim.tv_nsec * 1e-9 : -1;
+    hr__text_free(&path);
+    return HR_OK;
 }
 
-hr_status hr_saver_recover(hr_saver *s, hr_error *err)
+/* Renames FILE to FILE.aside, or FILE.aside-2 where that is taken, and so on. */
+static hr_status set_file_aside(const char *path, void *user, hr_error *err)
 {
-    hr__state state;
-    char *path = join(s->folder, "checkpoint");
-    if (!path) return hr_no_memory(err, "a path");
-    hr_status st = hr__state_read(path, &state, err);
-    hr_free(path);
-    for (int i = 0; i < state.count && st == HR_OK; i++) {
-        char *prefix = join(s->folder, state.all[i]);
-        double time = prefix ? file_time(prefix) : 0;
-        if (time < 0)
-            hr_free(prefix); /* gone meanwhile */
-        else
-            st = append_kept(s, prefix, time, err);
+    (void)user;
+    hr__text to = {0};
+    hr_status st = HR_OK;
+    for (int i = 1; st == HR_OK && (i == 1 || access(to.data, F_OK) == 0); i++) {
+        hr__text_clear(&to);
+        hr__text_printf(&to, i == 1 ? "%s.aside" : "%s.aside-%d", path, i);
+        st = hr__text_status(&to, "a path", err);
     }
-    hr__state_clear(&state);
-    return st == HR_NOT_FOUND || st == HR_DATA_LOSS ? HR_OK : st;
+    if (st == HR_OK && hr__sys_get()->rename(path, to.data) != 0)
+        st = hr__sys_fail(err, errno, "file.rename", path, "set aside");
+    if (st == HR_OK) hr_log_message(HR_WARNING, "%s: of a checkpoint that is not whole; kept as %s", path, to.data);
+    hr__text_free(&to);
+    return st;
+}
+
+/* What is newer than the checkpoint that was restored is not whole: it stays, out of the way of what will be saved
+ * under its name. */
+static hr_status set_newer_aside(const hr_saver *s, const hr__checkpoint_list *all, int restored, hr_error *err)
+{
+    for (int i = 0; i < restored; i++)
+        if (hr__checkpoint_lies_in(s->folder, all->prefix[i]))
+            HR_TRY(hr__checkpoint_each_file(all->prefix[i], set_file_aside, NULL, err));
+    return HR_OK;
+}
+
+/* Lists the checkpoints that the state file lists, oldest first. */
+static hr_status list_again(hr_saver *s, const hr__checkpoint_list *all, int from, hr_error *err)
+{
+    for (int i = all->listed; i-- > from;) {
+        double time;
+        const char *prefix = all->prefix[i];
+        if (!hr__checkpoint_lies_in(s->folder, prefix)) {
+            hr_log_message(HR_WARNING, "%s: listed in the checkpoint file of %s, but it lies elsewhere; it stays there",
+                           prefix, s->folder);
+            continue;
+        }
+        HR_TRY(file_time(prefix, &time, err));
+        if (time >= 0) HR_TRY(append_kept(s, hr_strdup(prefix), time, err));
+    }
+    return HR_OK;
+}
+
+hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
+{
+    hr__checkpoint_list all;
+    int newer = 0;
+    HR_TRY(hr__checkpoint_list_folder(s->folder, &all, err));
+    while (restored && newer < all.count && strcmp(all.prefix[newer], restored) != 0) newer++;
+    if (newer == all.count) newer = 0; /* restored from elsewhere */
+    hr_status st = set_newer_aside(s, &all, newer, err);
+    if (st == HR_OK) st = list_again(s, &all, newer, err);
+    hr__checkpoint_list_clear(&all);
+    return st;
 }
 
 /* Where the folder itself is relative, so are the paths in its file: it could not be found otherwise. */
@@ -192,7 +167,7 @@ static hr_status write_state(hr_saver *s, const char *latest, hr_error *err)
 {
     const bool unlisted = s->count == 0;
     hr__state state = {.count = s->count + unlisted};
-    char *path = join(s->folder, "checkpoint");
+    char *path = hr__path_in(s->folder, "checkpoint");
     state.all = hr_calloc((size_t)s->count + 1, sizeof *state.all);
     hr_status st = path && state.all ? HR_OK : hr_no_memory(err, "a state file");
     if (st == HR_OK && unlisted) state.all[0] = (char *)as_written(s, latest);
@@ -204,18 +179,12 @@ static hr_status write_state(hr_saver *s, const char *latest, hr_error *err)
     return st;
 }
 
-/* P.index, P.meta, P.data-*: what cannot be removed stays, that is no reason to stop a training. */
-static void remove_files(const char *prefix)
+/* What cannot be removed stays: that is no reason to stop a training. */
+static hr_status remove_file(const char *path, void *user, hr_error *err)
 {
-    static const char *const ending[] = {".meta", ".index", ".data-*-of-*"};
-    char pattern[4096];
-    for (size_t e = 0; e < sizeof ending / sizeof *ending; e++) {
-        hr_file_list files = {0};
-        snprintf(pattern, sizeof pattern, "%s%s", prefix, ending[e]);
-        if (hr_match_files(pattern, &files, NULL) != HR_OK) continue;
-        for (int64_t i = 0; i < files.count; i++) hr__sys_get()->unlink(files.path[i]);
-        hr_file_list_clear(&files);
-    }
+    (void)user, (void)err;
+    hr__sys_get()->unlink(path);
+    return HR_OK;
 }
 
 hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
@@ -229,8 +198,8 @@ hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
     hr_status st = write_state(s, prefix, err);
     if (oldest.prefix && oldest.time > s->next_kept)
         s->next_kept += s->hours * 3600;
-    else if (oldest.prefix && st == HR_OK)
-        remove_files(oldest.prefix);
+    else if (oldest.prefix && st == HR_OK && hr__checkpoint_lies_in(s->folder, oldest.prefix))
+        st = hr__checkpoint_each_file(oldest.prefix, remove_file, NULL, err);
     hr_free(oldest.prefix);
     return st;
 }

@@ -60,14 +60,14 @@ static hr_status run_batches(pass *p, int64_t steps, hr_error *err)
     return st == HR_END ? HR_OK : st;
 }
 
-/* The checkpoint asked for, or the latest. */
+/* The checkpoint asked for, or the newest whole one. */
 static hr_status find_checkpoint(const hr_estimator *e, const char *asked, char **found, hr_error *err)
 {
     if (asked) {
         *found = hr_strdup(asked);
         return *found ? HR_OK : hr_no_memory(err, "a path");
     }
-    HR_TRY(hr_latest_checkpoint(e->model_dir, found, err));
+    HR_TRY(hr_whole_checkpoint(e->model_dir, found, err));
     if (*found) return HR_OK;
     return hr_fail(err, HR_NOT_FOUND, "estimator.checkpoint",
                    "%s: expected a trained model, found no checkpoint; train it first", e->model_dir);

@@ -68,10 +68,18 @@ static hr_status restore_identity(void *user, hr_view was, hr_error *err)
 
 /* ---- a training that has nothing left to do ---- */
 
+/* What a checkpoint holds of this training. */
+typedef struct found_checkpoint {
+    char *prefix; /* NULL: there is none */
+    int64_t step; /* -1: it has none */
+} found_checkpoint;
+
 static hr_status read_step(hr_bundle *b, int64_t *step, hr_error *err)
 {
     hr_tensor value;
-    if (!hr_bundle_has(b, "global_step")) return HR_OK;
+    bool has;
+    HR_TRY(hr_bundle_has(b, "global_step", &has, err));
+    if (!has) return HR_OK;
     HR_TRY(hr_bundle_read(b, "global_step", &value, err));
     if (value.dtype == HR_INT64 && value.count == 1) *step = *(const int64_t *)value.data;
     hr_tensor_clear(&value);
@@ -82,7 +90,9 @@ static hr_status check_identity(hr_estimator *e, hr_bundle *b, hr_error *err)
 {
     model m = {.e = e};
     hr_tensor value;
-    if (!hr_bundle_has(b, IDENTITY)) return HR_OK;
+    bool has;
+    HR_TRY(hr_bundle_has(b, IDENTITY, &has, err));
+    if (!has) return HR_OK;
     HR_TRY(hr_bundle_read(b, IDENTITY, &value, err));
     hr_status st =
         value.dtype == HR_STRING && value.count == 1 ? restore_identity(&m, *(const hr_view *)value.data, err) : HR_OK;
@@ -90,20 +100,17 @@ static hr_status check_identity(hr_estimator *e, hr_bundle *b, hr_error *err)
     return st;
 }
 
-/* Looks into the latest checkpoint before anything is built: one at max_steps is left as it is. *step -1: there is
- * none. */
-static hr_status look_at_checkpoint(hr_estimator *e, int64_t *step, hr_error *err)
+/* Looks into the newest whole checkpoint before anything is built: one at max_steps is left as it is. Gives
+ * out->prefix. */
+static hr_status look_at_checkpoint(hr_estimator *e, found_checkpoint *out, hr_error *err)
 {
-    char *prefix;
     hr_bundle *b;
-    *step = -1;
-    HR_TRY(hr_latest_checkpoint(e->model_dir, &prefix, err));
-    if (!prefix) return HR_OK;
-    hr_status st = hr_bundle_open(prefix, &b, err);
-    hr_free(prefix);
-    if (st != HR_OK) return st;
-    st = check_identity(e, b, err);
-    if (st == HR_OK) st = read_step(b, step, err);
+    *out = (found_checkpoint){.step = -1};
+    HR_TRY(hr_whole_checkpoint(e->model_dir, &out->prefix, err));
+    if (!out->prefix) return HR_OK;
+    HR_TRY(hr_bundle_open(out->prefix, &b, err));
+    hr_status st = check_identity(e, b, err);
+    if (st == HR_OK) st = read_step(b, &out->step, err);
     hr_bundle_free(b);
     return st;
 }
@@ -214,7 +221,7 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     return HR_OK;
 }
 
-static hr_status run(training *t, const hr_train_opts *o, hr_error *err)
+static hr_status run(training *t, const char *checkpoint, const hr_train_opts *o, hr_error *err)
 {
     hook_list hooks = {0};
     hr_checkpointed extra[] = {
@@ -223,8 +230,8 @@ static hr_status run(training *t, const hr_train_opts *o, hr_error *err)
     };
     HR_TRY(make_hooks(t, &hooks, o, err));
     hr_monitored_session *m =
-        hr_monitored_session_new(t->model.graph, hooks.hook, hooks.count, .checkpoint_dir = t->model.e->model_dir,
-                                 .extra = extra, .extras = 2, .workers = t->model.e->config.workers);
+        hr_monitored_session_new(t->model.graph, hooks.hook, hooks.count, .checkpoint_path = checkpoint, .extra = extra,
+                                 .extras = 2, .workers = t->model.e->config.workers);
     hr_free(hooks.hook);
     if (!m) return hr_no_memory(err, "a session");
     hr_error closing = {0};
@@ -251,21 +258,14 @@ static hr_status check_opts(const hr_estimator *e, const hr_train_opts *o, hr_er
     return HR_OK;
 }
 
-static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *o, hr_train_result *result,
-                       bool *took_hooks, hr_error *err)
+static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char *checkpoint, const hr_train_opts *o,
+                       hr_train_result *result, bool *took_hooks, hr_error *err)
 {
     training t = {.result.loss = NAN};
-    int64_t step;
-    HR_TRY(check_opts(e, o, err));
-    HR_TRY(look_at_checkpoint(e, &step, err));
-    if (o->max_steps > 0 && step >= o->max_steps) {
-        *result = (hr_train_result){step, step, .finished = true, .resumed = true, .loss = NAN};
-        return HR_OK;
-    }
     HR_TRY(hr__model_open(e, HR_MODE_TRAIN, fn, user, &t.model, err));
     hr_spec_summary(&t.model.spec, "loss", t.model.spec.loss, false);
     *took_hooks = true;
-    hr_status st = run(&t, o, err);
+    hr_status st = run(&t, checkpoint, o, err);
     hr__model_close(&t.model);
     *result = t.result;
     return st;
@@ -275,9 +275,16 @@ hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, 
 {
     bool took_hooks = false;
     hr_train_result result = {.loss = NAN};
+    found_checkpoint found = {0};
     e->error = (hr_error){0};
-    hr_status st = train(e, fn, user, o, &result, &took_hooks, &e->error);
+    hr_status st = check_opts(e, o, &e->error);
+    if (st == HR_OK) st = look_at_checkpoint(e, &found, &e->error);
+    if (st == HR_OK && o->max_steps > 0 && found.step >= o->max_steps)
+        result = (hr_train_result){found.step, found.step, .finished = true, .resumed = true, .loss = NAN};
+    else if (st == HR_OK)
+        st = train(e, fn, user, found.prefix, o, &result, &took_hooks, &e->error);
     for (int i = 0; i < o->hook_count && !took_hooks; i++) hr_hook_free(o->hooks[i]);
     if (o->result) *o->result = result;
+    hr_free(found.prefix);
     return st;
 }

@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "feature_columns/config/config.h"
+#include "io/match.h"
 #include "io/schema/schema.h"
 #include <string.h>
 
@@ -213,8 +214,8 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
     if (!files)
         return hr__node_fail(train, err, HR_INVALID_ARGUMENT, "config.missing_key",
                              "expected a key 'files': a pattern of TFRecord files");
-    t->files = hr__path_in(data, files);
-    t->eval_files = hr__path_in(data, eval_files);
+    t->files = hr__pattern_in(data, files);
+    t->eval_files = hr__pattern_in(data, eval_files);
     t->model_dir = o->model_dir ? hr_strdup(o->model_dir) : hr__path_in(data, model_dir);
     return t->files && t->model_dir && (t->eval_files || !eval_files) ? HR_OK : hr_no_memory(err, "a training");
 }

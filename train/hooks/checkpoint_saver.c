@@ -69,7 +69,7 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
     s->saver = NULL;
     HR_TRY(hr_saver_open(s->dir, &s->saver, err, .max_to_keep = &s->max_to_keep, .keep_every_n_hours = s->hours,
                          .relative_paths = true));
-    if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, err));
+    if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, m->restored, err));
     return save_now(s, m, step, err);
 }
 

@@ -70,7 +70,8 @@ typedef struct hr_checkpointed {
 
 typedef struct hr_monitored_session_opts {
     size_t struct_size;
-    const char *checkpoint_dir;   /* restores its latest checkpoint, if there is one; default: variables begin anew */
+    const char
+        *checkpoint_dir; /* restores its newest whole checkpoint (hr_whole_checkpoint); default: variables begin anew */
     const char *checkpoint_path;  /* restores this one */
     const hr_checkpointed *extra; /* also saved and restored */
     int extras;

@@ -21,9 +21,10 @@ struct hr_monitored_session {
     int extras;
     double (*now)(void *user);
     void *user;
-    bool restored, ended; /* ended: no more runs */
-    bool stopping;        /* hr_should_stop has said so */
-    atomic_bool stop;     /* asked for, by any thread */
+    char *restored;   /* the checkpoint; NULL: variables began anew */
+    bool ended;       /* no more runs */
+    bool stopping;    /* hr_should_stop has said so */
+    atomic_bool stop; /* asked for, by any thread */
     hr_run_request *request;
     hr_error error;
 };

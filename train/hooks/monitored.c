@@ -26,25 +26,23 @@ static hr_status begin_hooks(hr_monitored_session *m, hr_error *err)
 static hr_status make_variables(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_node init,
                                 hr_node local_init, hr_error *err)
 {
-    char *latest = NULL;
-    const char *path = o->checkpoint_path;
-    if (!path && o->checkpoint_dir) {
-        HR_TRY(hr_latest_checkpoint(o->checkpoint_dir, &latest, err));
-        path = latest;
-    }
+    char *path = NULL;
     hr_status st = HR_OK;
+    if (o->checkpoint_path)
+        st = (path = hr_strdup(o->checkpoint_path)) ? HR_OK : hr_no_memory(err, "a path");
+    else if (o->checkpoint_dir)
+        st = hr_whole_checkpoint(o->checkpoint_dir, &path, err);
+    if (st != HR_OK) return st;
+    m->restored = path;
     if (path) {
         st = hr__monitored_restore(m, path, err);
-        m->restored = st == HR_OK;
     } else {
         st = hr_session_run(m->session, NULL, 0, &init, 1, NULL, err);
         if (st == HR_OK && o->init_fn) st = o->init_fn(m->session, o->init_user, err);
         for (int i = 0; i < m->extras && st == HR_OK; i++)
             st = m->extra[i].restore(m->extra[i].user, (hr_view){NULL, -1}, err);
     }
-    if (st == HR_OK) st = hr_session_run(m->session, NULL, 0, &local_init, 1, NULL, err);
-    hr_free(latest);
-    return st;
+    return st == HR_OK ? hr_session_run(m->session, NULL, 0, &local_init, 1, NULL, err) : st;
 }
 
 static hr_status open_session(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_error *err)
@@ -71,6 +69,7 @@ static void free_session(hr_monitored_session *m)
         hr_free(m->request->result);
     }
     hr_free(m->request);
+    hr_free(m->restored);
     hr_free(m->extra);
     hr_free(m->first);
     hr_free(m->hook);
@@ -214,7 +213,7 @@ const hr_error *hr_monitored_session_error(const hr_monitored_session *m) { retu
 hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
 hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m->graph; }
 double hr_monitored_now(const hr_monitored_session *m) { return m->now(m->user); }
-bool hr_monitored_restored(const hr_monitored_session *m) { return m->restored; }
+bool hr_monitored_restored(const hr_monitored_session *m) { return m->restored != NULL; }
 
 hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err)
 {

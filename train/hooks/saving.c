@@ -93,7 +93,9 @@ static hr_status read_extra(const hr_checkpointed *extra, hr_bundle *b, hr_error
 {
     hr_tensor value = {0};
     hr_view data = {NULL, -1};
-    if (hr_bundle_has(b, extra->name)) {
+    bool has;
+    HR_TRY(hr_bundle_has(b, extra->name, &has, err));
+    if (has) {
         HR_TRY(hr_bundle_read(b, extra->name, &value, err));
         if (value.dtype == HR_STRING && value.count == 1) data = *(const hr_view *)value.data;
     }

@@ -16,8 +16,12 @@ static hr_node refuse_table(hr_graph *g, const hr_column_info *info, const hr_er
 static hr_status open_checkpoint(const char *path, hr_bundle **out, hr_error *err)
 {
     char *newest;
+    hr_error why;
     const hr_status st = hr_bundle_open(path, out, err);
-    if (st != HR_NOT_FOUND || hr_latest_checkpoint(path, &newest, NULL) != HR_OK || !newest) return st;
+    if (st != HR_NOT_FOUND) return st;
+    const hr_status looked = hr_latest_checkpoint(path, &newest, &why);
+    if (looked != HR_OK) *err = why;
+    if (looked != HR_OK || !newest) return looked != HR_OK ? looked : st;
     const hr_status again = hr_bundle_open(newest, out, err);
     hr_free(newest);
     return again;

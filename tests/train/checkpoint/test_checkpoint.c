@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const float weights[] = {1, -2.5f, 3, 4, 5, 6};
@@ -114,7 +115,9 @@ static void every_refused_allocation_leaves_a_whole_checkpoint_or_none(void **st
         if (access("a.index", F_OK) != 0) continue;
         hr_bundle *b;
         assert_ok(hr_bundle_open("a", &b, &err), &err);
-        assert_true(hr_bundle_has(b, "z/kernel"));
+        bool has;
+        assert_ok(hr_bundle_has(b, "z/kernel", &has, &err), &err);
+        assert_true(has);
         hr_bundle_free(b);
     }
     assert_int_equal(allocations_alive(), alive);
@@ -135,6 +138,200 @@ static void two_tensors_of_one_name_are_refused(void **state)
     assert_int_not_equal(access("twice.data-00000-of-00001", F_OK), 0);
 }
 
+/* ---- which are kept ---- */
+
+static void save_steps(const char *folder, const int *steps, int count)
+{
+    hr_error err = {0};
+    hr_saver *saver;
+    char prefix[256];
+    mkdir(folder, 0777);
+    assert_ok(hr_saver_open(folder, &saver, &err, .max_to_keep = HR_I64(2), .relative_paths = true), &err);
+    assert_ok(hr_saver_recover(saver, NULL, &err), &err);
+    for (int i = 0; i < count; i++) {
+        snprintf(prefix, sizeof prefix, "%s/model.ckpt-%d", folder, steps[i]);
+        assert_ok(write_sample(prefix, &err), &err);
+        assert_ok(hr_saver_saved(saver, prefix, &err), &err);
+    }
+    hr_saver_free(saver);
+}
+
+static bool is_there(const char *path) { return access(path, F_OK) == 0; }
+
+static void a_folders_name_is_no_pattern(void **state)
+{
+    (void)state;
+    mkdir("g", 0777);
+    for (int i = 1; i <= 3; i++) {
+        char folder[32];
+        snprintf(folder, sizeof folder, "g/m%d", i);
+        save_steps(folder, (int[]){1, 2}, 2);
+    }
+    save_steps("g/m[123]", (int[]){1, 2, 3, 4}, 4);
+    for (int i = 1; i <= 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "g/m%d/model.ckpt-1.index", i);
+        assert_true(is_there(path));
+    }
+    assert_int_equal(files_in("g/m[123]", true), 5); /* two checkpoints of two files, the state file */
+    assert_true(is_there("g/m[123]/model.ckpt-4.index"));
+}
+
+static void what_a_state_file_names_elsewhere_stays(void **state)
+{
+    (void)state;
+    char here[256], text[1024];
+    assert_non_null(getcwd(here, sizeof here));
+    save_steps("other", (int[]){1, 2}, 2);
+    save_steps("moved", (int[]){1, 2}, 2);
+    /* the first two lie elsewhere, the third is the folder's own by its whole path */
+    snprintf(text, sizeof text,
+             "model_checkpoint_path: \"model.ckpt-2\"\nall_model_checkpoint_paths: \"%s/other/model.ckpt-1\"\n"
+             "all_model_checkpoint_paths: \"../other/model.ckpt-2\"\n"
+             "all_model_checkpoint_paths: \"%s/moved/model.ckpt-1\"\n"
+             "all_model_checkpoint_paths: \"model.ckpt-2\"\n",
+             here, here);
+    write_file("moved/checkpoint", text, strlen(text));
+    write_file("moved/model.ckpt-1.notes", "", 0);
+    write_file("moved/model.ckpt-1.data-1-of-1", "", 0);
+    save_steps("moved", (int[]){3, 4, 5}, 3);
+    assert_int_equal(files_in("other", true), 5);
+    assert_false(is_there("moved/model.ckpt-1.index"));
+    assert_false(is_there("moved/model.ckpt-3.index"));
+    assert_true(is_there("moved/model.ckpt-1.notes"));
+    assert_true(is_there("moved/model.ckpt-1.data-1-of-1"));
+    assert_true(is_there("moved/model.ckpt-5.index"));
+}
+
+/* ---- the newest whole one ---- */
+
+static char warnings[4096];
+static void keep_warnings(hr_level level, const char *text, void *user)
+{
+    (void)user;
+    size_t used = strlen(warnings);
+    if (level == HR_WARNING) snprintf(warnings + used, sizeof warnings - used, "%s\n", text);
+}
+
+static void assert_whole(const char *folder, const char *expected)
+{
+    char *prefix;
+    hr_error err = {0};
+    warnings[0] = '\0';
+    hr_set_log(keep_warnings, NULL);
+    assert_ok(hr_whole_checkpoint(folder, &prefix, &err), &err);
+    hr_set_log(NULL, NULL);
+    if (!expected)
+        assert_null(prefix);
+    else
+        assert_string_equal(prefix ? prefix : "none", expected);
+    hr_free(prefix);
+}
+
+static void keep_all(const char *folder)
+{
+    hr_error err = {0};
+    char prefix[64], text[512] = "model_checkpoint_path: \"model.ckpt-30\"\n";
+    remove_folder(folder);
+    mkdir(folder, 0777);
+    for (int step = 10; step <= 30; step += 10) {
+        size_t used = strlen(text);
+        snprintf(prefix, sizeof prefix, "%s/model.ckpt-%d", folder, step);
+        assert_ok(write_sample(prefix, &err), &err);
+        snprintf(text + used, sizeof text - used, "all_model_checkpoint_paths: \"model.ckpt-%d\"\n", step);
+    }
+    snprintf(prefix, sizeof prefix, "%s/checkpoint", folder);
+    write_file(prefix, text, strlen(text));
+}
+
+static void the_newest_whole_checkpoint_is_found(void **state)
+{
+    (void)state;
+    char *latest;
+    hr_error err = {0};
+    keep_all("w");
+    assert_whole("w", "w/model.ckpt-30");
+    assert_string_equal(warnings, "");
+    assert_int_equal(truncate("w/model.ckpt-30.data-00000-of-00001", 10), 0);
+    assert_whole("w", "w/model.ckpt-20");
+    assert_non_null(strstr(warnings, "w/model.ckpt-30 is not whole"));
+    assert_non_null(strstr(warnings, "w/model.ckpt-20 is the newest whole checkpoint"));
+    assert_ok(hr_latest_checkpoint("w", &latest, &err), &err); /* TensorFlow looks for the index alone */
+    assert_string_equal(latest, "w/model.ckpt-30");
+    hr_free(latest);
+    unlink("w/model.ckpt-20.data-00000-of-00001");
+    assert_whole("w", "w/model.ckpt-10");
+    assert_int_equal(truncate("w/model.ckpt-10.index", 60), 0);
+    assert_int_equal(hr_whole_checkpoint("w", &latest, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "checkpoint.incomplete");
+    assert_non_null(strstr(err.text, "w/model.ckpt-30"));
+
+    keep_all("w");
+    unlink("w/model.ckpt-30.index"); /* TensorFlow finds no checkpoint then */
+    assert_whole("w", "w/model.ckpt-20");
+    assert_ok(hr_latest_checkpoint("w", &latest, &err), &err);
+    assert_null(latest);
+
+    keep_all("w");
+    write_file("w/checkpoint", "", 0);
+    assert_whole("w", "w/model.ckpt-30");
+    unlink("w/checkpoint");
+    unlink("w/model.ckpt-30.index");
+    unlink("w/model.ckpt-30.data-00000-of-00001");
+    assert_whole("w", "w/model.ckpt-20");
+
+    keep_all("w");
+    for (int step = 10; step <= 30; step += 10) {
+        char path[64];
+        snprintf(path, sizeof path, "w/model.ckpt-%d.index", step);
+        unlink(path);
+        snprintf(path, sizeof path, "w/model.ckpt-%d.data-00000-of-00001", step);
+        unlink(path);
+    }
+    assert_whole("w", NULL);
+    assert_non_null(strstr(warnings, "all checkpoints are gone"));
+    assert_whole("nowhere", NULL);
+    assert_string_equal(warnings, "");
+}
+
+static void newer_ones_that_are_not_whole_are_set_aside(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_saver *saver;
+    keep_all("aside");
+    unlink("aside/model.ckpt-30.data-00000-of-00001");
+    write_file("aside/model.ckpt-30.index.aside", "", 0);
+    assert_ok(hr_saver_open("aside", &saver, &err, .max_to_keep = HR_I64(1)), &err);
+    assert_ok(hr_saver_recover(saver, "aside/model.ckpt-20", &err), &err);
+    assert_false(is_there("aside/model.ckpt-30.index"));
+    assert_true(is_there("aside/model.ckpt-30.index.aside-2"));
+    assert_ok(hr_saver_saved(saver, "aside/model.ckpt-20", &err), &err);
+    assert_false(is_there("aside/model.ckpt-10.index"));
+    assert_true(is_there("aside/model.ckpt-20.index"));
+    hr_saver_free(saver);
+}
+
+static void every_refused_allocation_finds_the_same_checkpoint_or_says_so(void **state)
+{
+    (void)state;
+    hr_error err;
+    char *prefix;
+    keep_all("lean");
+    unlink("lean/model.ckpt-30.data-00000-of-00001");
+    int64_t alive = allocations_alive(), needed = 1;
+    for (int64_t n = -1; n < needed; n++) {
+        fail_allocation(n);
+        hr_status st = hr_whole_checkpoint("lean", &prefix, &err);
+        const int64_t made = allocations_since();
+        if (n < 0) needed = made;
+        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st == HR_OK) assert_string_equal(prefix ? prefix : "none", "lean/model.ckpt-20");
+        hr_free(prefix);
+    }
+    assert_int_equal(allocations_alive(), alive);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +340,11 @@ int main(void)
         cmocka_unit_test(no_flipped_byte_goes_unseen),
         cmocka_unit_test(every_refused_allocation_leaves_a_whole_checkpoint_or_none),
         cmocka_unit_test(two_tensors_of_one_name_are_refused),
+        cmocka_unit_test(a_folders_name_is_no_pattern),
+        cmocka_unit_test(what_a_state_file_names_elsewhere_stays),
+        cmocka_unit_test(the_newest_whole_checkpoint_is_found),
+        cmocka_unit_test(newer_ones_that_are_not_whole_are_set_aside),
+        cmocka_unit_test(every_refused_allocation_finds_the_same_checkpoint_or_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

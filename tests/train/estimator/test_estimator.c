@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- a hook that remembers every batch and loss, and may stop or fail ---- */
 
@@ -199,8 +200,12 @@ static void a_training_leaves_checkpoints_and_events(void **state)
         "training/Ftrl/linear/linear_model/sex/weights/linear",
         "headrace/iterator",
     };
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (!hr_bundle_has(b, variables[i])) fail_msg("no %s", variables[i]);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        bool has;
+        hr_error err = {0};
+        assert_ok(hr_bundle_has(b, variables[i], &has, &err), &err);
+        if (!has) fail_msg("no %s", variables[i]);
+    }
     hr_bundle_free(b);
 }
 
@@ -330,6 +335,38 @@ static void a_training_goes_on_from_the_checkpoint_before_a_failure(void **state
     assert_int_equal(result.first_step, 10);
     assert_memory_equal(r.batch, whole.batch + 10, 10 * sizeof *r.batch);
     assert_same_weights("whole", "failed");
+}
+
+/* The newest checkpoint may be cut off, or gone: what is saved under its name later is the same again. */
+static void a_training_goes_on_from_the_newest_whole_checkpoint(void **state)
+{
+    (void)state;
+    static recorder whole, r;
+    hr_train_result result;
+    test_input in = {.folder = "data", .epochs = -1, .batch = 16}, all = {.folder = "data", .batch = 50};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "whole", .save_steps = 5};
+    write_rows("data", ROWS);
+    whole = (recorder){0};
+    remove_folder("whole");
+    train_well(&spec, &in, (hr_train_opts){.max_steps = 20}, &whole);
+    spec.model_dir = "in_part";
+    for (int gone = 0; gone < 3; gone++) {
+        remove_folder("in_part");
+        train_well(&spec, &in, (hr_train_opts){.max_steps = 15}, NULL);
+        if (gone != 1) unlink("in_part/model.ckpt-15.data-00000-of-00001");
+        if (gone != 0) unlink("in_part/model.ckpt-15.index");
+        hr_estimator *e = new_test_classifier(&spec);
+        assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
+        assert_true(hr_estimator_result(e, "global_step") == 10);
+        hr_estimator_free(e);
+        r = (recorder){0};
+        train_well(&spec, &in, (hr_train_opts){.max_steps = 20, .result = &result}, &r);
+        assert_int_equal(result.first_step, 10);
+        assert_memory_equal(r.batch, whole.batch + 10, 10 * sizeof *r.batch);
+        assert_same_weights("whole", "in_part");
+        assert_int_equal(files_with("in_part", "model.ckpt-15.index.aside"), gone == 0);
+        assert_int_equal(files_with("in_part", "model.ckpt-15.data-00000-of-00001.aside"), gone == 1);
+    }
 }
 
 static void a_finished_training_does_nothing_and_says_so(void **state)
@@ -581,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_training_in_pieces_is_the_training_in_one_go),
         cmocka_unit_test(a_training_stopped_before_a_run_loses_no_batch),
         cmocka_unit_test(a_training_goes_on_from_the_checkpoint_before_a_failure),
+        cmocka_unit_test(a_training_goes_on_from_the_newest_whole_checkpoint),
         cmocka_unit_test(a_finished_training_does_nothing_and_says_so),
         cmocka_unit_test(max_steps_reached_leaves_the_folder_as_it_is),
         cmocka_unit_test(another_config_is_refused_with_the_line_that_differs),

@@ -1,0 +1,167 @@
+/* Reads folders of checkpoints: which checkpoints they name, which files belong to one. */
+#include "train/checkpoint/folder.h"
+#include "base/text.h"
+#include "io/sys.h"
+#include "train/checkpoint/state_file.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void hr__checkpoint_list_clear(hr__checkpoint_list *list)
+{
+    for (int i = 0; i < list->count; i++) hr_free(list->prefix[i]);
+    hr_free(list->prefix);
+    *list = (hr__checkpoint_list){0};
+}
+
+/* Takes `prefix`; one that is among the first `known` already is not listed again. */
+static hr_status list_add(hr__checkpoint_list *list, int known, char *prefix, hr_error *err)
+{
+    bool twice = false;
+    for (int i = 0; i < known && prefix; i++) twice |= strcmp(list->prefix[i], prefix) == 0;
+    char **grown =
+        prefix && !twice ? hr_realloc(list->prefix, ((size_t)list->count + 1) * sizeof *grown) : list->prefix;
+    if (prefix && !twice && grown) {
+        list->prefix = grown;
+        list->prefix[list->count++] = prefix;
+        return HR_OK;
+    }
+    hr_free(prefix);
+    return twice ? HR_OK : hr_no_memory(err, "a list of checkpoints");
+}
+
+/* ---- one folder, two paths ---- */
+
+bool hr__checkpoint_lies_in(const char *folder, const char *prefix)
+{
+    size_t size = strlen(folder);
+    if (strncmp(prefix, folder, size) != 0) return false;
+    if (size > 0 && folder[size - 1] != '/' && prefix[size++] != '/') return false;
+    return prefix[size] && !strchr(prefix + size, '/');
+}
+
+static bool folder_is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a[0] ? a : ".", &one) == 0 && stat(b[0] ? b : ".", &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* A name of the state file as a prefix: relative ones count from the folder. Gives; NULL: no memory. */
+static char *folder_prefix(const char *folder, const char *name)
+{
+    char *path = hr__path_in(folder, name), *above = path ? hr__folder_of(path) : NULL;
+    if (above && !hr__checkpoint_lies_in(folder, path) && folder_is_same(above, folder)) {
+        char *here = hr__path_in(folder, path + strlen(above));
+        hr_free(path);
+        path = here;
+    }
+    const bool failed = !above;
+    hr_free(above);
+    if (!failed) return path;
+    hr_free(path);
+    return NULL;
+}
+
+/* ---- files ---- */
+
+static bool five_digits(const char *text) { return strspn(text, "0123456789") >= 5; }
+
+static bool is_file_of(const char *base, const char *name)
+{
+    const size_t size = strlen(base);
+    if (strncmp(name, base, size) != 0) return false;
+    name += size;
+    if (strcmp(name, ".index") == 0 || strcmp(name, ".meta") == 0) return true;
+    return strlen(name) == sizeof ".data-00000-of-00000" - 1 && strncmp(name, ".data-", 6) == 0 &&
+           five_digits(name + 6) && strncmp(name + 11, "-of-", 4) == 0 && five_digits(name + 15);
+}
+
+hr_status hr__checkpoint_each_file(const char *prefix, hr_status (*visit)(const char *path, void *user, hr_error *err),
+                                   void *user, hr_error *err)
+{
+    char *folder = hr__folder_of(prefix);
+    if (!folder) return hr_no_memory(err, "a path");
+    const char *base = prefix + strlen(folder);
+    DIR *dir = opendir(folder[0] ? folder : ".");
+    hr_status st = HR_OK;
+    for (const struct dirent *entry; st == HR_OK && dir && (entry = readdir(dir));) {
+        if (!is_file_of(base, entry->d_name)) continue;
+        char *path = hr__path_in(folder, entry->d_name);
+        st = path ? visit(path, user, err) : hr_no_memory(err, "a path");
+        hr_free(path);
+    }
+    if (dir) closedir(dir);
+    hr_free(folder);
+    return st;
+}
+
+/* ---- all checkpoints of a folder ---- */
+
+static hr_status list_state(const char *folder, hr__checkpoint_list *out, hr_error *err)
+{
+    hr__state state;
+    hr_error unread;
+    char *path = hr__path_in(folder, "checkpoint");
+    if (!path) return hr_no_memory(err, "a path");
+    hr_status st = hr__state_read(path, &state, &unread);
+    hr_free(path);
+    if (st == HR_DATA_LOSS) hr_log_message(HR_WARNING, "%s; it counts as absent", unread.text);
+    if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) return HR_OK;
+    if (st != HR_OK) {
+        if (err) *err = unread;
+        return st;
+    }
+    if (state.latest) st = list_add(out, out->count, folder_prefix(folder, state.latest), err);
+    for (int i = state.count; i-- > 0 && st == HR_OK;)
+        st = list_add(out, out->count, folder_prefix(folder, state.all[i]), err);
+    hr__state_clear(&state);
+    return st;
+}
+
+/* The step in "model.ckpt-100.index"; -1: the name is no such one. *size: of what stands in front of ".index". */
+static int64_t index_step(const char *name, size_t *size)
+{
+    const size_t length = strlen(name), ending = sizeof ".index" - 1;
+    *size = length < ending ? 0 : length - ending;
+    if (*size == 0 || strcmp(name + *size, ".index") != 0) return -1;
+    size_t digits = *size;
+    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
+    if (digits < 2 || digits == *size || *size - digits > 18 || name[digits - 1] != '-') return -1;
+    return strtoll(name + digits, NULL, 10);
+}
+
+static int by_step_descending(const void *a, const void *b)
+{
+    const char *one = *(char *const *)a, *other = *(char *const *)b;
+    const int64_t s = strtoll(strrchr(one, '-') + 1, NULL, 10), t = strtoll(strrchr(other, '-') + 1, NULL, 10);
+    return s != t ? (s < t ? 1 : -1) : strcmp(one, other);
+}
+
+static hr_status list_indexes(const char *folder, hr__checkpoint_list *out, hr_error *err)
+{
+    size_t size;
+    hr_status st = HR_OK;
+    DIR *dir = opendir(folder[0] ? folder : ".");
+    for (const struct dirent *entry; st == HR_OK && dir && (entry = readdir(dir));) {
+        if (index_step(entry->d_name, &size) < 0) continue;
+        char *prefix = hr__path_in(folder, entry->d_name);
+        if (prefix) prefix[strlen(prefix) - (sizeof ".index" - 1)] = '\0';
+        st = list_add(out, out->listed, prefix, err);
+    }
+    if (dir) closedir(dir);
+    if (out->count > out->listed)
+        qsort(out->prefix + out->listed, (size_t)(out->count - out->listed), sizeof *out->prefix, by_step_descending);
+    return st;
+}
+
+hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err)
+{
+    *out = (hr__checkpoint_list){0};
+    hr_status st = list_state(folder, out, err);
+    out->listed = out->count;
+    if (st == HR_OK) st = list_indexes(folder, out, err);
+    if (st != HR_OK) hr__checkpoint_list_clear(out);
+    return st;
+}

@@ -1,0 +1,29 @@
+/* What lies in a folder of checkpoints. Paths are compared byte by byte here: none is ever a pattern. */
+#ifndef HR_CHECKPOINT_FOLDER_H
+#define HR_CHECKPOINT_FOLDER_H
+
+#include <headrace/base.h>
+
+typedef struct hr__checkpoint_list {
+    char **prefix;
+    int count;
+    int listed; /* so many from the front are named in the state file */
+} hr__checkpoint_list;
+
+void hr__checkpoint_list_clear(hr__checkpoint_list *list);
+
+/* All checkpoints that a folder names or holds, the newest first: the latest of its state file, the others that the
+ * file lists, last one first, then those whose index lies in the folder, by step. One that lies in the folder begins
+ * with `folder` as it is given here, whatever way the state file writes it. A state file that is damaged or names none
+ * counts as absent, with a warning. */
+hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err);
+
+/* Whether the prefix names a checkpoint right in the folder, by the text of both. */
+bool hr__checkpoint_lies_in(const char *folder, const char *prefix);
+
+/* Calls `visit` with the path of each file of the checkpoint that is there: P.index, P.meta, P.data-DDDDD-of-DDDDD.
+ * A folder that cannot be read holds none. */
+hr_status hr__checkpoint_each_file(const char *prefix, hr_status (*visit)(const char *path, void *user, hr_error *err),
+                                   void *user, hr_error *err);
+
+#endif
