@@ -1,5 +1,5 @@
-/* Worker threads that go round their clients and sleep when a whole round had nothing to do. A wake that comes during
- * the round is not lost: it moves `calls`, which a worker compares before it sleeps. */
+/* Worker threads that go round their clients and sleep when two rounds in a row had nothing to do. Before the second
+ * one a worker counts as a sleeper: whatever comes up from then on, either that round finds it or a wake says so. */
 #include "base/pool.h"
 #include "base/number.h"
 #include <pthread.h>
@@ -18,11 +18,11 @@ static struct pool {
     hr__client *first;
     uv_thread_t thread[MOST_WORKERS];
     int started, wanted;
-    int tokens; /* wakes on their way: two wakes go to two sleepers */
     int parked;
     bool stopping;
+    /* Sleepers are those that nobody has called, and as many as there are tokens: two wakes go to two sleepers. */
+    int tokens;
     _Atomic int sleeping;
-    _Atomic uint64_t calls;
 } pool;
 static uv_once_t once = UV_ONCE_INIT;
 
@@ -70,41 +70,59 @@ static void start_pool(void)
 
 static bool may_enter(const hr__client *c) { return c->max_workers < 0 || c->inside < c->max_workers; }
 
-/* Lock held before and after. */
+static bool is_alone(const hr__client *c) { return pool.first == c && !c->next; }
+
+static void wake_one(void)
+{
+    if (pool.sleeping == 0) return;
+    pool.sleeping--;
+    pool.tokens++;
+    uv_cond_signal(&pool.work);
+}
+
+/* One turn. Lock held before and after. True: it is worth coming again. */
 static bool serve(hr__client *c, int thread)
 {
-    bool ran = false;
+    int pieces = 0;
+    c->inside++;
     uv_mutex_unlock(&pool.lock);
-    for (int i = 0; i < TURN && c->run_one(c, thread); i++) ran = true;
+    while (pieces < TURN && c->run_one(c, thread)) pieces++;
     uv_mutex_lock(&pool.lock);
-    return ran;
+    bool undone = false;
+    if (pieces == TURN && c->turn_over && !is_alone(c) && !c->leaving) {
+        uv_mutex_unlock(&pool.lock);
+        undone = c->turn_over(c);
+        uv_mutex_lock(&pool.lock);
+    }
+    c->inside--;
+    if (undone) wake_one();
+    return atomic_exchange(&c->called, false) || pieces > 0;
 }
 
 /* Offers this thread to every client once. One that left meanwhile takes its place in the list with it: then the round
  * counts as busy, and another one follows. */
 static bool go_round(int thread)
 {
-    bool ran = false;
+    bool busy = false;
     for (hr__client *c = pool.first; c; c = c->next) {
         if (!may_enter(c)) continue;
-        c->inside++;
-        ran |= serve(c, thread);
-        const bool left = c->leaving;
-        if (--c->inside == 0 && left) uv_cond_broadcast(&pool.left);
-        if (left) return true;
+        busy |= serve(c, thread);
+        if (!c->leaving) continue;
+        if (c->inside == 0) uv_cond_broadcast(&pool.left);
+        return true;
     }
-    return ran;
+    return busy;
 }
 
-static void sleep_until_woken(uint64_t seen)
+static void go_round_or_sleep(int thread)
 {
     pool.sleeping++;
-    if (pool.calls != seen || pool.stopping) {
+    const bool busy = go_round(thread);
+    while (!busy && pool.tokens == 0 && !pool.stopping) uv_cond_wait(&pool.work, &pool.lock);
+    if (pool.tokens > 0)
+        pool.tokens--;
+    else
         pool.sleeping--;
-        return;
-    }
-    while (pool.tokens == 0 && !pool.stopping) uv_cond_wait(&pool.work, &pool.lock);
-    if (pool.tokens > 0) pool.tokens--;
 }
 
 /* Beyond the number that was asked for. While anybody is there it stays: what is running goes on with the workers it
@@ -122,8 +140,7 @@ static void run_worker(void *arg)
             pool.parked--;
             continue;
         }
-        const uint64_t seen = pool.calls;
-        if (!go_round(thread)) sleep_until_woken(seen);
+        if (!go_round(thread)) go_round_or_sleep(thread);
     }
     uv_mutex_unlock(&pool.lock);
 }
@@ -177,7 +194,7 @@ hr_status hr__pool_join(hr__client *client, hr_error *err)
     uv_once(&once, start_pool);
     uv_mutex_lock(&pool.lock);
     client->inside = 0;
-    client->leaving = false;
+    client->called = client->leaving = false;
     hr__client **last = &pool.first;
     while (*last) last = &(*last)->next;
     client->next = NULL;
@@ -202,20 +219,16 @@ void hr__pool_leave(hr__client *client)
     uv_mutex_unlock(&pool.lock);
 }
 
-bool hr__pool_sleeps(const hr__client *client) { return pool.sleeping > 0 && may_enter(client); }
+bool hr__pool_sleeps(void) { return pool.sleeping > 0; }
 
+/* Where no further worker may enter, one that comes out sees that it was called, and looks again. */
 void hr__pool_wake(hr__client *client)
 {
-    pool.calls++;
+    client->called = true;
     if (pool.sleeping == 0 || !may_enter(client)) return;
     uv_mutex_lock(&pool.lock);
-    const bool wake = pool.sleeping > 0;
-    if (wake) {
-        pool.sleeping--;
-        pool.tokens++;
-    }
+    wake_one();
     uv_mutex_unlock(&pool.lock);
-    if (wake) uv_cond_signal(&pool.work);
 }
 
 /* ---- loops ---- */

@@ -16,10 +16,14 @@ struct hr__client {
     /* Does one piece of work on a worker (thread numbers are 1, 2, ...; a caller that helps is 0). False: there was
      * nothing to do. Any thread, many at a time; never called after hr__pool_leave has returned. */
     bool (*run_one)(hr__client *client, int thread);
+    /* A worker's turn is over, and it goes to another client, which may keep it for long. True: there is work left; a
+     * caller that sleeps until there is some was woken for it. NULL: no caller sleeps while there is work. */
+    bool (*turn_over)(hr__client *client);
     int max_workers; /* how many workers at once; -1: all of the pool */
     /* The pool's own. */
     hr__client *next;
     _Atomic int inside;
+    _Atomic bool called; /* there was a wake since a worker came out last, perhaps while no further one might enter */
     bool leaving;
 };
 
@@ -29,8 +33,8 @@ HR_API void hr__pool_leave(hr__client *client); /* waits for the workers that ar
  * holding a lock. */
 HR_API void hr__pool_wake(hr__client *client);
 
-/* A worker sleeps that this client may have: it is worth looking for more work to wake it for. */
-HR_API bool hr__pool_sleeps(const hr__client *client);
+/* A worker sleeps, or is about to: it is worth looking for more work to wake it for. */
+HR_API bool hr__pool_sleeps(void);
 
 /* Runs fn(i, user) for all 0 <= i < count, on this thread and on idle workers; returns when all are done. Nested calls
  * run inline. Pieces should be 20 us or more. */

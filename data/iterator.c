@@ -19,6 +19,15 @@ static bool run_for_pool(hr__client *client, int thread)
     return ran;
 }
 
+static bool leave_for_pool(hr__client *client)
+{
+    engine *e = (engine *)client;
+    hr__engine_lock(e);
+    const bool undone = hr__engine_leave(e);
+    hr__engine_unlock(e);
+    return undone;
+}
+
 /* ---- opening ---- */
 
 static uint64_t draw_seed(void)
@@ -47,6 +56,7 @@ static void set_options(engine *e, const hr_iterate_opts *opts)
 {
     const char *stall = getenv("HEADRACE_STALL");
     e->client.run_one = run_for_pool;
+    e->client.turn_over = leave_for_pool;
     e->client.max_workers = e->max_workers = workers_of(opts);
     e->window = opts->window > 0 ? opts->window : 0;
     e->unit_rows = opts->unit_rows > 0 ? opts->unit_rows : 0;
@@ -148,6 +158,7 @@ static bool help(hr_iterator *it, uint64_t deadline)
         late = uv_hrtime() >= deadline;
     }
     e->root.blocked_on = NULL;
+    hr__engine_wake(e); /* for what this thread leaves: it may not come back for long */
     hr__engine_unlock(e);
     return !late;
 }

@@ -155,6 +155,8 @@ void hr__engine_sever(stage *s);  /* closes it and all below */
 void hr__engine_sweep(engine *e);
 void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
+/* A worker goes to another client. Wakes a caller that sleeps if there is a unit to take; says if there is. */
+bool hr__engine_leave(engine *e);
 uint64_t hr__engine_seed(engine *e);
 void hr__engine_stall(engine *e);
 

@@ -50,15 +50,24 @@ static stage *pick(engine *e)
     return best;
 }
 
-/* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next is a sleeper like others. */
+/* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next comes first: a worker may go to
+ * another client instead and stay there for long. So a caller sleeps only if there is no unit to take, or a thread is
+ * inside this engine that looks again before it leaves. */
 void hr__engine_wake(engine *e)
 {
-    const bool pool = e->max_workers > 0 && hr__pool_sleeps(&e->client);
-    if ((!pool && !e->consumer_sleeps) || !pick(e)) return;
-    if (pool)
-        e->wake_worker = true;
-    else
+    const bool worker = e->max_workers > 0 && hr__pool_sleeps();
+    if ((!worker && !e->consumer_sleeps) || !pick(e)) return;
+    if (e->consumer_sleeps)
         hr__engine_wake_consumer(e);
+    else
+        e->wake_worker = true;
+}
+
+bool hr__engine_leave(engine *e)
+{
+    const bool undone = pick(e) != NULL;
+    if (undone && e->consumer_sleeps) hr__engine_wake_consumer(e);
+    return undone;
 }
 
 static void tell_reader(stage *s)
