@@ -20,6 +20,7 @@ typedef enum flag_kind {
     FLAG_COUNT,  /* a whole number from 1 on */
     FLAG_NUMBER, /* from 0 on */
     FLAG_BYTES,  /* from 1 on; K, M, G and T behind it are powers of 1024 */
+    FLAG_LIST,   /* words with commas between them */
     FLAG_REPEATED
 } flag_kind;
 
@@ -50,6 +51,8 @@ bool flag_given(const command_call *call, const char *name);
 const char *flag_text(const command_call *call, const char *name); /* NULL: not given */
 /* Of a FLAG_COUNT, FLAG_NUMBER, FLAG_BYTES. */
 int64_t flag_number(const command_call *call, const char *name, int64_t fallback);
+/* The words of a FLAG_LIST, which live as long as the call. NULL: not given. */
+const char *const *flag_words(const command_call *call, const char *name, int *count);
 int flag_count(const command_call *call, const char *name); /* of a FLAG_REPEATED */
 const char *flag_nth(const command_call *call, const char *name, int i);
 /* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such

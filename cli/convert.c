@@ -241,7 +241,7 @@ const command command_convert = {
     .summary = "turns CSV, JSON lines and TFRecords of tf.Example into each other",
     .text =
         "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
-        "order: CSV with a header line, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
+        "order: CSV, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
         "tf.Example. Without --schema the types of a CSV are found in a pass over all its rows before, which "
         "standard input does not allow. A schema also chooses the features of other formats; without one all of them "
         "are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
@@ -253,7 +253,7 @@ const command command_convert = {
         "All that is written appears at the end, or nothing: not after an error, not after Ctrl-C, not when it is "
         "killed. What was stopped with --resume goes on when the same command is given again, and comes to the same "
         "files; only ZLIB of a fixed number of files begins anew. The command that has come to its end may be given "
-        "once more: all is there then.",
+        "once more: all is there then." CSV_TEXT,
     .examples =
         "  headrace convert people.csv --out people.tfrecord\n"
         "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"

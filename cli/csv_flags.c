@@ -11,15 +11,35 @@ static int read_byte(const command_call *call, const char *name, const char **ou
     return usage_error(call, "--%s: expected one byte, found \"%s\"", name, *out);
 }
 
+/* The values of a flag that may be repeated. */
+static int read_all(const command_call *call, const char *name, const char **to, int most, int *count)
+{
+    *count = flag_count(call, name);
+    if (*count > most) return usage_error(call, "--%s: at most %d of them", name, most);
+    for (int i = 0; i < *count; i++) to[i] = flag_nth(call, name, i);
+    return 0;
+}
+
+static int read_names(const command_call *call, csv_flags *out)
+{
+    hr_csv_opts *o = &out->opts;
+    o->names = flag_words(call, "columns", &o->name_count);
+    o->no_header = o->names || flag_given(call, "no-header");
+    o->rename = out->rename;
+    o->drop = out->drop;
+    const int code = read_all(call, "rename", out->rename, CSV_RENAMES, &o->rename_count);
+    return code ? code : read_all(call, "drop", out->drop, CSV_RENAMES, &o->drop_count);
+}
+
 static int read_missing(const command_call *call, csv_flags *out)
 {
-    const int count = flag_count(call, "na-value");
-    if (count > CSV_NA_VALUES) return usage_error(call, "--na-value: at most %d of them", CSV_NA_VALUES);
-    for (int i = 0; i < count; i++) out->na[i] = flag_nth(call, "na-value", i);
+    int count;
+    const int code = read_all(call, "na-value", out->na, CSV_NA_VALUES, &count);
+    if (code != 0) return code;
     out->opts.na_value = count > 0 ? out->na[0] : NULL; /* which also stands for them in CSV that is written */
     out->opts.na_values = out->na + 1;
     out->opts.na_value_count = count > 1 ? count - 1 : 0;
-    return 0;
+    return read_names(call, out);
 }
 
 int read_csv_flags(const command_call *call, csv_flags *out)

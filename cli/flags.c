@@ -11,6 +11,8 @@
 typedef struct given_flag {
     const flag *flag;
     const char *value;
+    const char **word; /* of a FLAG_LIST: pointers, and the bytes behind them */
+    int words;
 } given_flag;
 
 struct command_call {
@@ -81,6 +83,18 @@ static int check_number(const command_call *call, const flag *f, const char *tex
     return usage_error(call, "--%s: expected a whole number from %d on, found \"%s\"", f->name, least, text);
 }
 
+static hr_status split_list(given_flag *given, hr_error *err)
+{
+    size_t count = 1;
+    for (const char *p = given->value; *p; p++) count += *p == ',';
+    const size_t size = strlen(given->value) + 1;
+    given->word = hr_malloc(count * sizeof *given->word + size);
+    if (!given->word) return hr_no_memory(err, "the command line");
+    char *rest = memcpy(given->word + count, given->value, size);
+    while (rest) given->word[given->words++] = strsep(&rest, ",");
+    return HR_OK;
+}
+
 static bool is_number(const flag *f)
 {
     return f->kind == FLAG_COUNT || f->kind == FLAG_NUMBER || f->kind == FLAG_BYTES;
@@ -110,7 +124,10 @@ static int take_flag(command_call *call, char **argv, int argc, int i)
         took = 2;
     }
     if (is_number(f) && check_number(call, f, value) != 0) return -WRONG_USE;
-    call->given[call->givens++] = (given_flag){f, value};
+    hr_error err;
+    call->given[call->givens] = (given_flag){.flag = f, .value = value};
+    if (f->kind == FLAG_LIST && split_list(&call->given[call->givens], &err) != HR_OK) return -failed(call, &err);
+    call->givens++;
     return took;
 }
 
@@ -166,6 +183,7 @@ int run_command(const command *c, int argc, char **argv)
         code = failed(&call, &err);
     if (code == 0) code = check_arguments(&call);
     if (code == 0) code = c->run(&call);
+    for (int i = 0; i < call.givens; i++) hr_free(call.given[i].word);
     hr_free(call.argument);
     hr_free(call.given);
     return code;
@@ -189,6 +207,17 @@ int64_t flag_number(const command_call *call, const char *name, int64_t fallback
         if (strcmp(call->given[i].flag->name, name) == 0)
             read_number(call->given[i].flag->kind, call->given[i].value, &number);
     return number;
+}
+
+const char *const *flag_words(const command_call *call, const char *name, int *count)
+{
+    *count = 0;
+    for (int i = call->givens; i-- > 0;) {
+        if (strcmp(call->given[i].flag->name, name) != 0) continue;
+        *count = call->given[i].words;
+        return call->given[i].word;
+    }
+    return NULL;
 }
 
 int flag_count(const command_call *call, const char *name)

@@ -108,7 +108,7 @@ static const flag flags[] = {
     {FLAG_SWITCH, "invert", 'v', NULL, "the records for which the conditions do not hold"},
     {FLAG_SWITCH, "count", 'c', NULL, "only say how many there are"},
     {FLAG_NUMBER, "lines", 'n', "N", "stop behind so many; default: all"},
-    {FLAG_TEXT, "features", 'f', "NAMES", "show only these: age,words"},
+    {FLAG_LIST, "features", 'f', "NAMES", "show only these: age,words"},
     {FLAG_TEXT, "output", 'o', "FILE", "write the records there, as TFRecords, instead of showing them"},
     ROWS_FLAGS,
     {0},

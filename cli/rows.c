@@ -72,15 +72,7 @@ void close_rows(row_source *s)
 
 hr_status new_json_writer(const command_call *call, bool protobuf, hr_json_writer **out, hr_error *err)
 {
-    const char *list = flag_text(call, "features");
-    char *names = hr_strdup(list ? list : "");
-    const char **feature = hr_calloc(list ? strlen(list) + 1 : 1, sizeof *feature); /* no name is shorter than a byte */
-    hr_json_writer_opts opts = {.struct_size = sizeof opts, .protobuf = protobuf, .features = feature};
-    for (char *at = names, *name; feature && (name = strsep(&at, ","));)
-        if (*name) feature[opts.feature_count++] = name;
-    const hr_status st =
-        names && feature ? hr_json_writer_new_with(&opts, out, err) : hr_no_memory(err, "names of features");
-    hr_free(feature);
-    hr_free(names);
-    return st;
+    hr_json_writer_opts opts = {.struct_size = sizeof opts, .protobuf = protobuf};
+    opts.features = flag_words(call, "features", &opts.feature_count);
+    return hr_json_writer_new_with(&opts, out, err);
 }

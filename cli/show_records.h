@@ -5,7 +5,7 @@
 #include "cli/rows.h"
 
 #define SHOW_FLAGS(how_many)                                                                                           \
-    {FLAG_NUMBER, "lines", 'n', "N", how_many}, {FLAG_TEXT, "features", 'f', "NAMES", "only these: age,words"},        \
+    {FLAG_NUMBER, "lines", 'n', "N", how_many}, {FLAG_LIST, "features", 'f', "NAMES", "only these: age,words"},        \
         {FLAG_SWITCH, "protobuf", 0, NULL, "the form of protobuf's JSON mapping"},                                     \
         {FLAG_SWITCH, "raw", 0, NULL, "the records' bytes as base64, whatever they are"}, ROWS_FLAGS
 

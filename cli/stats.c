@@ -159,17 +159,33 @@ static hr_status print_columns(const hr_stats *stats, hr_normalization how, hr_e
 
 /* ---- the command ---- */
 
-static bool read_columns(const command_call *call, hr_normalization *out)
+static const char *const normalizations[] = {"mean_std", "min_max", "log1p"};
+
+static bool is_normalization(const char *name, hr_normalization *out)
 {
-    static const char *const words[] = {"mean_std", "min_max", "log1p"};
-    const char *name = flag_text(call, "columns");
-    for (int i = 0; name && i < 3; i++)
-        if (strcmp(name, words[i]) == 0) {
-            *out = (hr_normalization)i;
-            return true;
-        }
-    if (name) usage_error(call, "--columns: expected mean_std, min_max or log1p, found \"%s\"", name);
-    return !name;
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(name, normalizations[i]) != 0) continue;
+        *out = (hr_normalization)i;
+        return true;
+    }
+    return false;
+}
+
+/* 0, or the exit code of a wrong command line. `--columns mean_std` means --normalize, too: no CSV without a header has
+ * one column alone that is called so. */
+static int read_normalization(const command_call *call, survey_run *survey, bool *wanted, hr_normalization *how)
+{
+    hr_csv_opts *csv = &survey->csv.opts;
+    const char *name = flag_text(call, "normalize");
+    if (!name && csv->name_count == 1 && is_normalization(csv->names[0], how)) {
+        name = csv->names[0];
+        csv->names = NULL;
+        csv->name_count = 0;
+        csv->no_header = flag_given(call, "no-header");
+    }
+    *wanted = name != NULL;
+    if (!name || is_normalization(name, how)) return 0;
+    return usage_error(call, "--normalize: expected mean_std, min_max or log1p, found \"%s\"", name);
 }
 
 static int run(command_call *call)
@@ -178,10 +194,12 @@ static int run(command_call *call)
     hr_stats *stats = NULL;
     hr_schema_file *schema = NULL;
     hr_normalization how = HR_NORMALIZE_MEAN_STD;
+    bool columns = false;
     hr_error err = {0};
     const double start = now_seconds();
     int code = read_survey_flags(call, &survey);
-    if (code != 0 || !read_columns(call, &how)) return WRONG_USE;
+    if (code == 0) code = read_normalization(call, &survey, &columns, &how);
+    if (code != 0) return code;
     hr_status st = HR_OK;
     if (flag_given(call, "schema")) st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
     survey.opts.schema = schema;
@@ -189,7 +207,7 @@ static int run(command_call *call)
     if (st == HR_OK) st = hr_compute_stats_with(&survey.files, &survey.opts, &stats, &err);
     const int64_t files = survey.files.count;
     end_survey(&survey);
-    if (st == HR_OK && flag_given(call, "columns"))
+    if (st == HR_OK && columns)
         st = print_columns(stats, how, &err);
     else if (st == HR_OK && flag_given(call, "json"))
         print_as_json(stats);
@@ -202,7 +220,7 @@ static int run(command_call *call)
 
 static const flag flags[] = {
     {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: found in a pass before"},
-    {FLAG_TEXT, "columns", 0, "HOW", "print numeric columns for a config file: mean_std, min_max or log1p"},
+    {FLAG_TEXT, "normalize", 0, "HOW", "print numeric columns for a config file: mean_std, min_max or log1p"},
     {FLAG_SWITCH, "json", 0, NULL, "all figures as one line of JSON"},
     SURVEY_FLAGS,
     {0},
@@ -214,10 +232,10 @@ const command command_stats = {
     .summary = "says what the features hold: ranges, means, quantiles, distinct values",
     .text = "Looks at every record once. Counts and ranges are exact, means and standard deviations to the last digits "
             "of a double, quantiles within 0.4 %; ~ in front of a number of distinct values means within some percent. "
-            "The figures are the same for any number of threads. --columns prints the columns: section with the "
+            "The figures are the same for any number of threads. --normalize prints the columns: section with the "
             "constants that normalize each feature." SURVEY_TEXT,
     .examples = "  headrace stats 'data/train-*.tfrecord'\n"
-                "  headrace stats flights.csv.gz --columns mean_std >> flights.yaml\n"
+                "  headrace stats flights.csv.gz --normalize mean_std >> flights.yaml\n"
                 "  headrace stats --json clicks.jsonl | jq '.features[] | {feature, distinct}'\n",
     .flags = flags,
     .least_arguments = 1,

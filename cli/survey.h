@@ -10,8 +10,8 @@
         {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"}, CSV_FLAGS
 
 #define SURVEY_TEXT                                                                                                    \
-    "\n\nFiles are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV with a header (.csv, .tsv), "   \
-    "plain or compressed. A FILE may be a pattern in quotes; - is standard input."
+    "\n\nFiles are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV (.csv, .tsv), plain or "        \
+    "compressed. A FILE may be a pattern in quotes; - is standard input." CSV_TEXT
 
 typedef struct survey_run {
     hr_survey_opts opts;

@@ -393,7 +393,7 @@ typedef struct hr_csv_opts {
     size_t struct_size;
     const hr_csv_column *columns; /* the columns that are wanted, in any order */
     int column_count;             /* 0: all columns of the header but .exclude_cols, as strings */
-    bool no_header;               /* the columns then are those of the file, in its order */
+    bool no_header;               /* .columns then are those of the file, in its order; see .names */
     const char *delimiter;        /* one byte, default "," */
     bool no_quotes;               /* quotes are ordinary bytes */
     const char *na_value;         /* counts as missing, beside the empty field */
@@ -427,6 +427,15 @@ typedef struct hr_csv_opts {
      * text, line, column and reason. A budget ends the pipeline as soon as all threads together have seen more. */
     hr_policy policy;
     const char *separator; /* one byte: of all columns that have neither one of their own nor a default */
+    /* Names of the columns of a file without a header, in its order: .columns are found by them. An empty list, or
+     * .no_header without .columns: they are called column_0, column_1, ..., as is a column whose header is empty. */
+    const char *const *names;
+    int name_count;
+    /* Other names for columns, "OLD=NEW" (the last = divides), and columns that are as if the file did not have them.
+     * Both go by the names before; "#3" is the column at place 3, counted from 0, where none is called so. .columns are
+     * found by the new names. Kinds: csv.rename, csv.column (no such column, or two that are called alike). */
+    const char *const *rename, *const *drop;
+    int rename_count, drop_count;
 } hr_csv_opts;
 
 /* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like

@@ -39,17 +39,17 @@ typedef struct csv_unit {
 
 /* ---- the arguments ---- */
 
-/* All columns of the header: of the first file. */
+/* All columns of the first file. */
 static hr_status columns_from_first_file(const csv_spec *sp, hr_error *err)
 {
     hr_file_list files = {0};
-    if (sp->literal || !sp->format->header)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: expected .columns, which %s, got none",
-                       sp->literal ? "the dataset of a function needs" : "a file without a header needs");
+    if (sp->literal)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
+                       "csv: expected .columns, which the dataset of a function needs, got none");
     hr_status st = hr__source_files(sp->pattern, &files, err);
     if (st == HR_OK && source_reads_once(files.path[0]))
         st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
-                     "csv: expected .columns, which a pipe needs, since its header can be read but once");
+                     "csv: expected .columns, which a pipe needs, since it can be read but once");
     if (st == HR_OK) st = hr__csv_format_from_header(sp->format, files.path[0], err);
     hr_file_list_clear(&files);
     return st;

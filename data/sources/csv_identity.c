@@ -47,6 +47,13 @@ void hr__csv_identify(const hr__csv_format *f, uint64_t *sum)
     hr_identify(sum, bytes, sizeof bytes);
     hr_identify_i64(sum, f->skip_lines);
     hr_identify_i64(sum, f->skip_rows);
+    hr_identify_i64(sum, f->naming.names);
+    for (int i = 0; i < f->naming.names; i++) hr_identify_text(sum, f->naming.name[i]);
+    hr_identify_i64(sum, f->naming.renames);
+    for (int i = 0; i < f->naming.renames; i++) {
+        hr_identify_text(sum, f->naming.rename[i].from);
+        hr_identify_text(sum, f->naming.rename[i].to);
+    }
     identify_places(f->select, f->selects, sum);
     identify_places(f->exclude, f->excludes, sum);
     for (int c = 0; c < f->columns; c++) identify_column(&f->column[c], sum);

@@ -19,6 +19,10 @@ static void add_csv(hr__text *key, const hr_csv_opts *how)
                     o.no_quotes ? "none" : text_of(o.quote), text_of(o.escape), text_of(o.comment), o.skip_lines,
                     o.fill_short_rows, o.cut_long_rows, o.check_utf8);
     for (int i = 0; i < o.na_value_count; i++) hr__text_printf(key, "missing %s\n", o.na_values[i]);
+    hr__text_printf(key, "%d %d\n", o.no_header, o.names != NULL);
+    for (int i = 0; i < o.name_count; i++) hr__text_printf(key, "column %s\n", o.names[i]);
+    for (int i = 0; i < o.rename_count; i++) hr__text_printf(key, "rename %s\n", o.rename[i]);
+    for (int i = 0; i < o.drop_count; i++) hr__text_printf(key, "drop %s\n", o.drop[i]);
 }
 
 /* All that decides what the rows are, so that no run goes on with another's. */

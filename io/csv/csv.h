@@ -20,7 +20,7 @@ typedef struct hr__csv_dialect {
 
 hr_status hr__csv_dialect_make(const hr_csv_opts *opts, hr__csv_dialect *out, hr_error *err); /* csv_dialect.c */
 /* How a file is to be read whose columns others choose: as `how` says (NULL: by default) of its text, but .tsv has
- * tabs. */
+ * tabs, and columns are found by name, also without a header. */
 hr_csv_opts hr__csv_opts_of(const char *path, const hr_csv_opts *how);
 /* The byte that an option gives, or `otherwise`. */
 hr_status hr__csv_one_byte(const char *option, const char *text, char otherwise, char *out, hr_error *err);
@@ -94,6 +94,7 @@ typedef struct hr__csv_column {
     hr_csv_time time;
     char separator; /* 0: the field is one value */
     bool has_default;
+    bool nameless;              /* the file gives it no name: it is called after its place */
     char fill[sizeof(hr_view)]; /* the default value, or zero, as it lies in memory */
     char *text;                 /* bytes of a string's */
 } hr__csv_column;
@@ -109,8 +110,22 @@ hr_status hr__csv_words_add(hr__csv_words *words, const char *const *text, int c
 bool hr__csv_words_have(const hr__csv_words *words, const char *text, size_t size);
 void hr__csv_words_clear(hr__csv_words *words);
 
+/* What .names, .rename and .drop say. */
+typedef struct hr__csv_rename {
+    char *from;
+    const char *to; /* within the memory of `from`; NULL: the column is dropped */
+} hr__csv_rename;
+
+typedef struct hr__csv_naming {
+    char **name; /* .names; none: names come from the header, or from places */
+    int names;
+    hr__csv_rename *rename;
+    int renames;
+} hr__csv_naming;
+
 typedef struct hr__csv_format {
     hr__csv_dialect dialect;
+    hr__csv_naming naming;
     hr__csv_column *column;
     int columns;
     hr__csv_words na, yes, no; /* beside the empty text; of bools, no words: the default ones */
@@ -132,8 +147,9 @@ hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_e
 void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
 /* The place in the file is one of those that are not wanted. */
 bool hr__csv_excludes(const hr__csv_format *format, int place);
-/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded; or
- * after these bytes of it, none where the file is empty. */
+/* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded or
+ * dropped; or after these bytes of it, none where the file is empty. Without a header its first row says how many there
+ * are. */
 hr_status hr__csv_format_from_header(hr__csv_format *format, const char *path, hr_error *err);
 hr_status hr__csv_format_name(hr__csv_format *format, const char *path, const char *header, size_t size, hr_error *err);
 
@@ -161,17 +177,37 @@ typedef struct hr__csv_fields {
  * empty: *empty (NULL: then it is not plain). What is put where it is not plain means nothing. */
 void hr__csv_put_integers(const hr__csv_fields *f, const int64_t *empty, int64_t *out, uint64_t *plain);
 
-/* ---- layout (csv_layout.c) ---- */
+/* ---- names of columns (csv_names.c) ---- */
 
-/* The names in a header row. */
+hr_status hr__csv_naming_make(const hr_csv_opts *opts, hr__csv_naming *out,
+                              hr_error *err); /* clear also after it failed */
+void hr__csv_naming_clear(hr__csv_naming *naming);
+
+/* What the columns of a file are called, in its order. */
 typedef struct hr__csv_names {
-    char **name; /* one allocation, the bytes behind the pointers */
+    const char **name; /* "": the column is dropped; the format's, or bytes behind the pointers, or in `made` */
     int count;
+    char *made; /* names after places */
+    size_t made_size;
 } hr__csv_names;
 
-/* Gives out->name (hr_free); `file` stands in errors. */
-hr_status hr__csv_read_names(const hr__csv_dialect *d, const char *file, const char *header, size_t size,
+/* Of the file whose header, or first row, is `row`; `file` stands in errors. */
+hr_status hr__csv_names_make(const hr__csv_format *f, const char *file, const char *row, size_t size,
                              hr__csv_names *out, hr_error *err);
+void hr__csv_names_clear(hr__csv_names *names);
+bool hr__csv_name_is_made(const hr__csv_names *names, int place);
+/* Fails if two columns that are wanted have one name. */
+hr_status hr__csv_names_differ(const hr__csv_format *f, const char *file, const hr__csv_names *names, hr_error *err);
+/* How many fields the row has, if their quotes are sound. */
+hr_status hr__csv_count_names(const hr__csv_dialect *d, const char *file, const char *row, size_t size, int *count,
+                              hr_error *err);
+/* Both fail. */
+hr_status hr__csv_no_such_column(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
+                                 hr_error *err);
+hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const char *name, int a, int b,
+                               hr_error *err);
+
+/* ---- layout (csv_layout.c) ---- */
 
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {
@@ -187,8 +223,9 @@ static inline bool hr__csv_fits(const hr__csv_layout *l, int fields)
     return fields >= l->fields && fields <= l->most;
 }
 
-/* Makes the layout of a file, given its header row (NULL: it has none). `place` and `column_at` are one allocation. */
-hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *header, size_t size,
+/* Makes the layout of a file, given its header or the row that names are counted by (NULL: there is none). `place` and
+ * `column_at` are one allocation. */
+hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *row, size_t size,
                               hr__csv_layout *out, hr_error *err);
 void hr__csv_layout_clear(hr__csv_layout *layout);
 
@@ -203,7 +240,8 @@ typedef struct hr__csv_block {
 } hr__csv_block;
 
 typedef struct hr__csv_file hr__csv_file;
-/* The header row of a file, without a byte order mark: gives the bytes (hr_free); size 0: the file is empty. */
+/* The header of a file, or its first row if it has none, without a byte order mark: gives the bytes (hr_free); size 0:
+ * the file is empty. */
 hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, char **header, size_t *size,
                               hr_error *err);
 hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err);

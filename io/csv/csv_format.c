@@ -104,7 +104,7 @@ static hr_status check_names(const hr__csv_format *f, hr_error *err)
 {
     for (int i = 0; i < f->columns; i++) {
         const char *name = f->column[i].name;
-        if (f->by_name && !name)
+        if (f->by_name && (!name || !*name))
             return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column %d has no name; give all or none", i);
         for (int k = 0; name && k < i; k++)
             if (f->column[k].name && strcmp(name, f->column[k].name) == 0)
@@ -163,14 +163,14 @@ static hr_status check_skips(const hr_csv_opts *o, hr_error *err)
     if (o->skip_lines < 0 || o->skip_rows < 0)
         return refuse_places(err, "skip_lines, .skip_rows", "a number from 0 on",
                              o->skip_lines < 0 ? o->skip_lines : o->skip_rows);
-    if (o->skip_rows > 0 && o->no_header)
+    if (o->skip_rows > 0 && (o->no_header || o->names))
         return refuse_places(err, "skip_rows", "a header to count from; .skip_lines counts from the top", o->skip_rows);
     return HR_OK;
 }
 
 static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
 {
-    f->header = !o->no_header;
+    f->header = !o->no_header && !o->names;
     f->keep_missing = o->keep_missing;
     f->fill_short = o->fill_short_rows;
     f->cut_long = o->cut_long_rows;
@@ -184,11 +184,12 @@ static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error 
     f->compression = o->compression;
     if (o->label && !(f->label = hr_strdup(o->label))) return hr_no_memory(err, "csv");
     HR_TRY(check_skips(o, err));
+    HR_TRY(hr__csv_naming_make(o, &f->naming, err));
     HR_TRY(copy_columns(o, f, err));
     HR_TRY(copy_dialect(o, f, err));
     HR_TRY(copy_words(o, f, err));
     HR_TRY(copy_selection(o, f, err));
-    f->by_name = f->header && !o->select_cols && !o->exclude_cols && f->columns > 0 && f->column[0].name;
+    f->by_name = (f->header || o->names) && !o->select_cols && !o->exclude_cols && f->columns > 0 && f->column[0].name;
     return check_names(f, err);
 }
 
@@ -214,6 +215,7 @@ void hr__csv_format_free(hr__csv_format *f)
         hr_free(f->column[i].text);
     }
     hr_free(f->column);
+    hr__csv_naming_clear(&f->naming);
     hr__csv_words_clear(&f->na);
     hr__csv_words_clear(&f->yes);
     hr__csv_words_clear(&f->no);
@@ -240,39 +242,45 @@ static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, h
     f->column = hr_calloc((size_t)n->count, sizeof *f->column);
     if (!f->column) return hr_no_memory(err, "csv");
     for (int i = 0; i < n->count; i++) {
-        if (hr__csv_excludes(f, i)) continue;
+        if (!*n->name[i] || hr__csv_excludes(f, i)) continue;
         hr__csv_column *column = &f->column[f->columns++];
         HR_TRY(copy_column(&(hr_csv_column){.name = n->name[i], .dtype = HR_STRING}, column, err));
+        column->nameless = hr__csv_name_is_made(n, i);
         column->separator = f->separator;
         column->has_default = !f->separator;
     }
     f->lists = f->separator != 0;
     f->by_name = true;
-    return check_names(f, err);
+    return HR_OK;
 }
 
-hr_status hr__csv_format_name(hr__csv_format *f, const char *path, const char *header, size_t size, hr_error *err)
+hr_status hr__csv_format_name(hr__csv_format *f, const char *path, const char *row, size_t size, hr_error *err)
 {
-    hr__csv_names n = {0};
-    if (size == 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", path);
-    hr_status st = hr__csv_read_names(&f->dialect, path, header, size, &n, err);
+    hr__csv_names n;
+    if (size == 0 && f->naming.names == 0) {
+        hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a %s, found an empty file", path,
+                f->header ? "header" : "row, by which columns are counted");
+        hr_error_file(err, path);
+        return HR_INVALID_ARGUMENT;
+    }
+    HR_TRY(hr__csv_names_make(f, path, row, size, &n, err));
+    hr_status st = hr__csv_names_differ(f, path, &n, err);
     if (st == HR_OK) {
         hr_free(f->column);
         f->column = NULL;
         f->columns = 0;
         st = columns_from_names(&n, f, err);
     }
-    hr_free(n.name);
+    hr__csv_names_clear(&n);
     return st;
 }
 
 hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_error *err)
 {
-    char *header;
+    char *row;
     size_t size;
-    HR_TRY(hr__csv_copy_header(f, path, &header, &size, err));
-    hr_status st = hr__csv_format_name(f, path, header, size, err);
-    hr_free(header);
+    HR_TRY(hr__csv_copy_header(f, path, &row, &size, err));
+    hr_status st = hr__csv_format_name(f, path, row, size, err);
+    hr_free(row);
     return st;
 }

@@ -1,89 +1,18 @@
-/* Where a file has the columns: by the names in its header, or by place. */
-#include "base/config.h"
+/* Where a file has the columns: by what they are called there, or by place. */
 #include "io/csv/csv.h"
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
-/* ---- the header ---- */
-
-static hr_status quote_fault(const char *file, hr_error *err)
-{
-    hr_status st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.quote",
-                           "%s:1: header: expected sound quotes; double a quote within a quoted field", file);
-    hr_error_file(err, file);
-    if (err) err->line = 1;
-    return st;
-}
-
-/* Gives the number of fields (`count` NULL: nobody asks), or what is wrong with their quotes. */
-static hr_status check_header(const hr__csv_dialect *d, const char *file, const char *header, size_t size, int *count,
-                              hr_error *err)
-{
-    hr__csv_field field = {0};
-    int n = 0;
-    for (size_t at = 0; !field.last; at = field.next, n++) {
-        hr__csv_scan_field(d, header, size, at, &field);
-        if (field.fault != HR__CSV_SOUND) return quote_fault(file, err);
-    }
-    if (count) *count = n;
-    return HR_OK;
-}
-
-/* Gives the size. */
-static size_t copy_content(const hr__csv_dialect *d, const char *header, const hr__csv_field *field, char *to)
-{
-    const size_t size = field->end - field->begin;
-    if (field->doubled) return hr__csv_unquote(d, header + field->begin, size, to);
-    if (size > 0) memcpy(to, header + field->begin, size);
-    return size;
-}
-
-hr_status hr__csv_read_names(const hr__csv_dialect *d, const char *file, const char *header, size_t size,
-                             hr__csv_names *out, hr_error *err)
-{
-    HR_TRY(check_header(d, file, header, size, &out->count, err));
-    out->name = hr_calloc(1, (size_t)out->count * (sizeof(char *) + 1) + size);
-    if (!out->name) return hr_no_memory(err, "csv");
-    char *text = (char *)(out->name + out->count);
-    hr__csv_field field = {0};
-    for (int i = 0; i < out->count; i++) {
-        hr__csv_scan_field(d, header, size, field.next, &field);
-        out->name[i] = text;
-        text += copy_content(d, header, &field, text) + 1;
-    }
-    return HR_OK;
-}
-
-static hr_status no_such_column(const char *file, const char *name, const hr__csv_names *n, hr_error *err)
-{
-    const char *near = hr__suggest(name, (const char *const *)n->name, n->count);
-    hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
-            "%s:1: expected a column '%.60s' in the header of %d columns, found none%s%.60s%s", file, name, n->count,
-            near ? "; did you mean '" : "; look at its first line", near ? near : "", near ? "'?" : "");
-    hr_error_file(err, file);
-    if (err) {
-        err->line = 1;
-        snprintf(err->feature, sizeof err->feature, "%s", name);
-    }
-    return HR_INVALID_ARGUMENT;
-}
-
-static hr_status find_column(const char *file, const char *name, const hr__csv_names *n, int *place, hr_error *err)
+static hr_status find_column(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
+                             int *place, hr_error *err)
 {
     *place = -1;
     for (int k = 0; k < n->count; k++) {
         if (strcmp(n->name[k], name) != 0) continue;
-        if (*place >= 0) {
-            hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
-                    "%s:1: column '%.60s' is in the header twice, as fields %d and %d; select it by place", file, name,
-                    *place, k);
-            hr_error_file(err, file);
-            return HR_INVALID_ARGUMENT;
-        }
+        if (*place >= 0) return hr__csv_called_alike(f, file, name, *place, k, err);
         *place = k;
     }
-    return *place < 0 ? no_such_column(file, name, n, err) : HR_OK;
+    return *place < 0 ? hr__csv_no_such_column(f, file, name, n, err) : HR_OK;
 }
 
 /* ---- where a file has the columns ---- */
@@ -124,7 +53,7 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
     HR_TRY(allocate_layout(f, n->count, out, err));
     out->most = f->tf_compat && f->columns < n->count ? INT_MAX : n->count;
     for (int i = 0; i < f->columns; i++) {
-        hr_status st = find_column(file, f->column[i].name, n, &out->place[i], err);
+        hr_status st = find_column(f, file, f->column[i].name, n, &out->place[i], err);
         if (st != HR_OK) {
             hr__csv_layout_clear(out);
             return st;
@@ -135,18 +64,19 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
     return HR_OK;
 }
 
-hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *header, size_t size,
+hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const char *row, size_t size,
                               hr__csv_layout *out, hr_error *err)
 {
     *out = (hr__csv_layout){0};
-    if (f->by_name && header) {
-        hr__csv_names n = {0};
-        HR_TRY(hr__csv_read_names(&f->dialect, file, header, size, &n, err));
+    if (f->by_name && row) {
+        hr__csv_names n;
+        HR_TRY(hr__csv_names_make(f, file, row, size, &n, err));
         hr_status st = layout_by_name(f, file, &n, out, err);
-        hr_free(n.name);
+        hr__csv_names_clear(&n);
         HR_TRY(st);
     } else {
-        if (header) HR_TRY(check_header(&f->dialect, file, header, size, NULL, err));
+        int count;
+        if (row) HR_TRY(hr__csv_count_names(&f->dialect, file, row, size, &count, err));
         HR_TRY(layout_by_place(f, out, err));
     }
     out->skip_blank = !f->tf_compat && !f->keep_blank && (out->most > 1 || f->exclude);

@@ -144,11 +144,34 @@ static hr_status pass_front(hr__csv_file *file, hr_error *err)
     return file->format->header ? pass_rows(file, &file->format->dialect, 0, err) : HR_OK;
 }
 
-/* Lends the header row. */
+/* Lends the first row where there is no header, behind blank lines and comments, and passes over nothing. */
+static hr_status look_at_first_row(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
+{
+    const hr__csv_dialect *d = &file->format->dialect;
+    for (size_t want = 65536;; want *= 2) {
+        size_t size, begin = 0, end = 0;
+        bool at_end, closed = true;
+        hr_status damage;
+        hr__csv_line is = HR__CSV_BLANK;
+        look(file, want, data, &size, &at_end, &damage, err);
+        while (is != HR__CSV_ROW && closed && end < size) {
+            begin = end;
+            is = hr__csv_scan_line(d, *data, size, begin, true, &end, &closed);
+        }
+        *data += begin;
+        *length = is == HR__CSV_ROW ? end - begin : 0;
+        if ((is == HR__CSV_ROW && closed) || (at_end && damage == HR_OK)) return HR_OK;
+        if (damage != HR_OK) return damage;
+        if (want > LONGEST_ROW) return row_too_long(file, err);
+    }
+}
+
+/* Lends the header, or the first row where there is none. */
 static hr_status read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
 {
     hr__csv_line is;
     HR_TRY(pass_front(file, err));
+    if (!file->format->header) return look_at_first_row(file, data, length, err);
     return read_row(file, &file->format->dialect, data, length, &is, err);
 }
 
@@ -172,6 +195,20 @@ static hr_status take_header(hr__csv_file *file, hr_error *err)
     HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
     pass(file, data, length);
     return file->format->skip_rows > 0 ? pass_rows(file, &file->format->dialect, file->format->skip_rows, err) : HR_OK;
+}
+
+/* Without a header: columns that are found by name need to know how many fields there are. */
+static hr_status take_first_row(hr__csv_file *file, hr_error *err)
+{
+    const char *data = NULL;
+    size_t length = 0;
+    const hr__csv_format *f = file->format;
+    if (f->by_name || file->naming)
+        HR_TRY(read_header(file, &data, &length, err));
+    else
+        HR_TRY(pass_front(file, err));
+    if (file->naming) HR_TRY(hr__csv_format_name(file->naming, file->path, data, length, err));
+    return hr__csv_layout_make(f, file->path, length > 0 ? data : NULL, length, &file->layout, err);
 }
 
 static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
@@ -204,8 +241,7 @@ static hr_status begin(hr__csv_file *file, const char *path, hr_error *err)
     const hr__csv_format *f = file->format;
     HR_TRY(open_input(file, path, err));
     if (f->header) return take_header(file, err);
-    HR_TRY(pass_front(file, err));
-    return hr__csv_layout_make(f, path, NULL, 0, &file->layout, err);
+    return take_first_row(file, err);
 }
 
 static hr_status open_file(const hr__csv_format *format, hr__csv_format *naming, const char *path, hr__csv_file **out,

@@ -161,9 +161,9 @@ static int64_t drop_repeated(deviation *d, int64_t count)
 }
 
 /* A column of a CSV is there even if all its fields are empty. */
-static hr_status count_header(void *user, const hr__csv_format *format, hr_error *err)
+static hr_status count_header(void *user, const hr__survey_place *at, const hr__csv_format *format, hr_error *err)
 {
-    (void)err;
+    (void)at, (void)err;
     slot *w = user;
     for (int i = 0; i < format->columns; i++) {
         const int field = hr__schema_find(w->schema, format->column[i].name);

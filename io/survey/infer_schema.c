@@ -157,12 +157,25 @@ static hr_status merge(slot *to, const slot *from, hr_error *err)
 }
 
 /* Columns that are empty throughout are fields, too. */
-static hr_status note_header(void *user, const hr__csv_format *format, hr_error *err)
+static hr_status note_header(void *user, const hr__survey_place *at, const hr__csv_format *format, hr_error *err)
 {
     slot *w = user;
     seen *s;
-    for (int i = 0; i < format->columns; i++)
-        HR_TRY(find(w, (hr_view){format->column[i].name, (int64_t)strlen(format->column[i].name)}, i, &s, err));
+    int nameless = 0;
+    const char *first = "";
+    for (int i = 0; i < format->columns; i++) {
+        const hr__csv_column *column = &format->column[i];
+        HR_TRY(find(w, (hr_view){column->name, (int64_t)strlen(column->name)}, i, &s, err));
+        if (column->nameless && nameless++ == 0) first = column->name;
+    }
+    if (nameless == 1 && format->header)
+        hr_log_message(HR_INFO, "%s: a column has no name in the header; it is called %s, after its place", at->path,
+                       first);
+    if (nameless > 1 && format->header)
+        hr_log_message(HR_INFO,
+                       "%s: %d columns have no name in the header; they are called %s and so on, after their "
+                       "places",
+                       at->path, nameless, first);
     return HR_OK;
 }
 
@@ -201,14 +214,26 @@ static void add_note(hr__text *note, const slot *w, const seen *s, const hr_file
         hr__text_printf(note, "; %" PRId64 " to %" PRId64 " values", s->shortest, s->longest);
 }
 
+static hr_status refuse_name(hr_view key, const slot *w, const seen *s, const hr_file_list *files, hr_error *err)
+{
+    hr__text name = {0};
+    const int kind = widest(s), file = s->file[kind] >= 0 ? s->file[kind] : 0;
+    hr__text_json(&name, key.data, (size_t)(key.size < 40 ? key.size : 40));
+    hr_fail(err, HR_INVALID_ARGUMENT, "schema.name",
+            "%s: expected features with names of UTF-8 without NUL bytes, found the name %s%s", files->path[file],
+            name.failed ? "\"\"" : name.data, w->csv ? "; give the column another one by .rename" : "");
+    hr_error_file(err, files->path[file]);
+    hr__text_free(&name);
+    return HR_INVALID_ARGUMENT;
+}
+
 static hr_status add_field(hr__schema_file *out, const slot *w, int64_t i, const hr_file_list *files, hr_error *err)
 {
     static const hr_dtype dtype[] = {HR_INT64, HR_FLOAT, HR_STRING};
     const hr_view key = hr__feature_key(&w->table, i);
     const seen *s = (const seen *)w->table.entry[i];
     if (key.size == 0 || memchr(key.data, '\0', (size_t)key.size) || !hr__is_utf8(key.data, (size_t)key.size))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.name",
-                       "expected names of UTF-8 without NUL bytes, found a feature whose name cannot be written");
+        return refuse_name(key, w, s, files, err);
     hr__schema_field *f = &out->field[out->fields++];
     hr__text note = {0};
     *f = (hr__schema_field){.dtype = dtype[widest(s)], .stored = dtype[widest(s)]};

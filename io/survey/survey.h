@@ -29,7 +29,7 @@ typedef struct hr__survey {
     hr__survey_fn *note;
     /* Called with slot 0 for the columns of the first file, before any row of it, if it is CSV and they are those of
      * its header. NULL: not wanted. */
-    hr_status (*header)(void *slot, const hr__csv_format *format, hr_error *err);
+    hr_status (*header)(void *slot, const hr__survey_place *place, const hr__csv_format *format, hr_error *err);
     void *slot[HR__SURVEY_SLOTS];
     bool as_read;    /* JSON and CSV: without the schema, of CSV all fields as strings */
     int64_t records; /* set: how many there were */

@@ -52,7 +52,7 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     if (st == HR_OK && count > 0) return hr__csv_open(s->format, s->place.path, &s->csv, err);
     if (st == HR_OK) st = hr__csv_open_all(s->format, s->place.path, &s->csv, err);
     const bool told = st == HR_OK && s->place.file == 0 && s->survey->header;
-    return told ? s->survey->header(s->survey->slot[0], s->format, err) : st;
+    return told ? s->survey->header(s->survey->slot[0], &s->place, s->format, err) : st;
 }
 
 hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err)

@@ -92,7 +92,7 @@ it_completes_values_that_are_one_of_a_few_words() {
     offers "tfrecord"
     completed headrace convert a.csv --on-error ''
     offers "fail skip"
-    completed headrace stats a.csv --columns m
+    completed headrace stats a.csv --normalize m
     offers "mean_std min_max"
     completed headrace train a.yaml --estimator l
     offers "linear_classifier"

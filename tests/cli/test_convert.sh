@@ -303,7 +303,7 @@ it_names_a_column_that_the_file_lacks() {
     people
     sed -i 's/temp/temperature/' people.csv
     headrace convert people.csv -s people.yaml -o out
-    refused 1 "people.csv:1: expected a column 'temp' in the header"
+    refused 1 "people.csv:1: expected a column 'temp' in the header, found"
     absent out
     headrace convert people.csv -s people.yaml -o out --require lat
     refused 1 "require: expected a field of the schema, got 'lat'; did you mean 'late'?"

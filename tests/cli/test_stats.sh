@@ -18,10 +18,13 @@ it_says_what_the_features_hold() {
 
 it_prints_columns_that_a_training_takes() {
     flights 2000 data
-    headrace stats --columns log1p 'data/train-*' -s "$flights_yaml"
+    headrace stats --normalize log1p 'data/train-*' -s "$flights_yaml"
     ends_with 0
     prints "  distance: {numeric: distance, log1p: true, mean: "
     headrace stats --columns mean_std 'data/train-*'
+    local given=$out
+    headrace stats --normalize mean_std 'data/train-*'
+    [ "$out" = "$given" ] || fail "one of these words is no column"
     local line
     line=$(printf '%s\n' "$out" | grep '^  dewp:')
     sed "s/^  dewp: .*/$line/" "$flights_yaml" >f.yaml

@@ -102,7 +102,7 @@ static void its_files_have_the_same_columns_in_any_order(void **state)
     write_file("h-3.csv", "x,y,w\n7,8.5,1\n", 14);
     assert_fails(hr_make_csv_dataset("h-*.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.other_columns");
     write_file("h-4.csv", "x,x\n7,8\n", 8);
-    assert_fails(hr_make_csv_dataset("h-4.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.columns");
+    assert_fails(hr_make_csv_dataset("h-4.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.column");
 }
 
 /* Compatible files give all rows; files that TensorFlow would not take, none. */

@@ -177,6 +177,78 @@ static void columns_are_found_by_name_in_any_order(void **state)
     reads_as("a,\"b \"\"q\"\"\"\n1,x\n,y\n", &all, "1|x\n|y\n");
 }
 
+#define TEXTS(...)                                                                                                     \
+    (const char *const[]) { __VA_ARGS__ }
+
+static void columns_without_a_header_have_names_or_numbers(void **state)
+{
+    (void)state;
+    hr_csv_opts named = {.names = TEXTS("id", "", "name"), .name_count = 3, ID_AND_NAME};
+    reads_as("1,2,a\n3,4,b\n", &named, "1|a\n3|b\n");
+    reads_as("", &named, "");
+    named.no_header = true; /* which goes without saying */
+    reads_as("1,2,a\n", &named, "1|a\n");
+    hr_csv_opts by_place = {.no_header = true, ID_AND_NAME};
+    reads_as("1,a\n", &by_place, "1|a\n");
+    hr_csv_opts numbered = {.names = TEXTS(NULL), COLUMNS({.name = "column_1", .dtype = HR_STRING})};
+    reads_as("\r\n1,\"x\ny\",\n\n2,z,\n", &numbered, "x\ny\nz\n");
+    hr_csv_opts all = {.no_header = true, .comment = "#"};
+    reads_as("\n# one\n1,2\n3,4\n", &all, "1|2\n3|4\n");
+    hr_csv_opts nameless = {COLUMNS({.name = "column_2", .dtype = HR_INT64}, {.name = "a", .dtype = HR_INT64})};
+    reads_as("\"\",a,\n0,1,2\n", &nameless, "2|1\n");
+    static dump d;
+    read_all(&d, "", 0, &all, 64);
+    assert_string_equal(d.last.text, "t.csv: expected a row, by which columns are counted, found an empty file");
+}
+
+static void columns_are_renamed_and_dropped_by_name_and_by_place(void **state)
+{
+    (void)state;
+    hr_csv_opts opts = {.rename = TEXTS("a=b", "b=a"), .rename_count = 2, COLUMNS({.name = "a", .dtype = HR_INT64})};
+    reads_as("a,b,c\n1,2,3\n", &opts, "2\n");
+    hr_csv_opts all = {.rename = TEXTS("#2=c", "x=y=z"), .rename_count = 1};
+    reads_as("a,b,a\n1,2,3\n", &all, "1|2|3\n");
+    all.rename_count = 2;
+    reads_as("a,x=y,a\n1,2,3\n", &all, "1|2|3\n");
+    hr_csv_opts some = {.drop = TEXTS("a", "#3"), .drop_count = 2};
+    reads_as("a,b,a,c,#2\n1,2,3,4,5\n", &some, "2|5\n");
+    hr_csv_opts none = {.no_header = true, .drop = TEXTS("column_0"), .drop_count = 1};
+    reads_as("1,2,3\n", &none, "2|3\n");
+}
+
+static void columns_that_are_called_alike_are_named(void **state)
+{
+    (void)state;
+    static dump d;
+    hr_csv_opts all = {0}, wanted = {COLUMNS({.name = "a", .dtype = HR_INT64})};
+    hr_csv_opts given = {.names = TEXTS("a", "a"), .name_count = 2};
+    hr_csv_opts renamed = {.rename = TEXTS("b=a"), .rename_count = 1};
+    const hr_csv_opts *opts[] = {&all, &wanted, &renamed, &given};
+    for (int i = 0; i < 4; i++) {
+        const char *text = i == 2 ? "a,b\n" : i == 3 ? "1,1\n" : "x,a,b,a\n";
+        read_all(&d, text, strlen(text), opts[i], 64);
+        assert_int_equal(d.status, HR_INVALID_ARGUMENT);
+        assert_string_equal(d.last.kind, "csv.column");
+        assert_string_equal(d.last.file, "t.csv");
+        assert_string_equal(d.last.feature, "a");
+        assert_non_null(strstr(d.last.text, i < 2 ? "columns 1 and 3, counted from 0, are both called 'a'; give one of "
+                                                    "them another name, .rename \"#3=NEW\", or .drop \"#3\"; if the "
+                                                    "first line is no header, .no_header"
+                                                  : "columns 0 and 1, counted from 0, are both called 'a'"));
+    }
+    const hr_csv_opts wrong[] = {{.rename = TEXTS("ab"), .rename_count = 1},
+                                 {.rename = TEXTS("a="), .rename_count = 1},
+                                 {.rename = TEXTS("x=y"), .rename_count = 1},
+                                 {.rename = TEXTS("a=c"), .rename_count = 1},
+                                 {.drop = TEXTS("#2"), .drop_count = 1}};
+    const char *kind[] = {"csv.rename", "csv.rename", "csv.column", "csv.column", "csv.column"};
+    for (int i = 0; i < 5; i++) {
+        read_all(&d, "a,a\n", 4, &wrong[i], 64);
+        assert_int_equal(d.status, HR_INVALID_ARGUMENT);
+        assert_string_equal(d.last.kind, kind[i]);
+    }
+}
+
 static void every_dtype_is_read(void **state)
 {
     (void)state;
@@ -485,7 +557,7 @@ static void wrong_options_and_headers_are_refused(void **state)
             "csv.columns", "twice");
     refuses(text, &(hr_csv_opts){COLUMNS({.name = "nam", .dtype = HR_STRING})}, "csv.column", "did you mean 'name'?");
     refuses("id,id\n", &(hr_csv_opts){COLUMNS({.name = "id", .dtype = HR_INT64})}, "csv.column",
-            "twice, as fields 0 and 1");
+            "columns 0 and 1, counted from 0, are both called");
     refuses("id,\"na\"me\n", &(hr_csv_opts){ID_AND_NAME}, "csv.quote", "t.csv:1: header");
     refuses("", &(hr_csv_opts){0}, "csv.header", "found an empty file");
     refuses("", &(hr_csv_opts){ID_AND_NAME, .tf_compat = true}, "csv.header", "found an empty file");
@@ -598,6 +670,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_found_by_name_in_any_order),
+        cmocka_unit_test(columns_without_a_header_have_names_or_numbers),
+        cmocka_unit_test(columns_are_renamed_and_dropped_by_name_and_by_place),
+        cmocka_unit_test(columns_that_are_called_alike_are_named),
         cmocka_unit_test(every_dtype_is_read),
         cmocka_unit_test(line_ends_and_blank_lines_make_no_difference),
         cmocka_unit_test(missing_fields_take_the_default_or_are_marked),

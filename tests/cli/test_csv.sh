@@ -1,0 +1,122 @@
+# CSV files as people have them: what their columns are called, with a header and without one.
+source "$SOURCE/tests/cli/kit.sh"
+
+# A row index without a name, as pandas and R write it.
+pandas() { printf ',age,name\n0,3,ann\n1,4,bob\n' >pandas.csv; }
+
+it_calls_a_column_without_a_name_after_its_place() {
+    pandas
+    local note="pandas.csv: a column has no name in the header; it is called column_0, after its place"
+    headrace convert pandas.csv -o pandas.jsonl
+    ends_with 0
+    [ "$err" = "$note" ] || fail "the note, once"
+    grep -q '{"age": 3, "column_0": 0, "name": "ann"}' pandas.jsonl || fail "the row"
+    headrace schema infer pandas.csv -o pandas.yaml
+    [ "$err" = "$note" ] || fail "the note of schema infer"
+    headrace convert pandas.csv -s pandas.yaml -o again.jsonl
+    ends_with 0
+    says_nothing
+    same pandas.jsonl again.jsonl
+    for words in "stats pandas.csv" "show pandas.csv" "head pandas.csv" "grep age=3 pandas.csv" "vocab pandas.csv -f column_0" \
+        "schema check -s pandas.yaml pandas.csv" "verify -s pandas.yaml pandas.csv" "count pandas.csv"; do
+        headrace $words
+        ends_with 0
+    done
+    printf ',a,""\n1,2,3\n' >several.csv
+    headrace show several.csv
+    [ "$out" = '{"a": 2, "column_0": 1, "column_2": 3}' ] || fail "two columns"
+    says "several.csv: 2 columns have no name in the header; they are called column_0 and so on"
+}
+
+it_drops_and_renames_columns() {
+    pandas
+    headrace show pandas.csv --drop column_0 --rename age=years
+    ends_with 0
+    says_nothing
+    [ "$out" = '{"name": "ann", "years": 3}
+{"name": "bob", "years": 4}' ] || fail "the rows"
+    headrace stats pandas.csv --drop '#0' --json
+    case $out in *column_0*) fail "a column that was dropped" ;; esac
+    headrace vocab pandas.csv --rename '#2=who' -f who
+    [ "$out" = 'ann
+bob' ] || fail "the words"
+    headrace grep years=4 pandas.csv --rename age=years -c
+    [ "$out" = 1 ] || fail "one row"
+    headrace schema infer pandas.csv --rename column_0=id -o renamed.yaml
+    headrace convert pandas.csv --rename column_0=id -s renamed.yaml -o renamed.jsonl
+    ends_with 0
+    headrace verify pandas.csv --rename column_0=id -s renamed.yaml
+    ends_with 0
+    headrace convert pandas.csv --rename agee=x -o x.jsonl
+    refused 1 "pandas.csv:1: expected a column 'agee' in the header, found 3 others; did you mean 'age'?"
+    headrace convert pandas.csv --rename age -o x.jsonl
+    refused 1 '--rename: expected OLD=NEW, got "age"'
+    headrace convert pandas.csv --drop agee -o x.jsonl
+    refused 1 "expected a column 'agee'"
+}
+
+it_names_columns_that_are_called_alike() {
+    printf 'a,b,a\n1,2,3\n' >twice.csv
+    for words in "convert twice.csv -o x.jsonl" "schema infer twice.csv" "show twice.csv" "stats twice.csv" "vocab twice.csv -f a" \
+        "verify twice.csv" "grep a=1 twice.csv"; do
+        headrace $words
+        refused 1 'twice.csv:1: columns 0 and 2, counted from 0, are both called '"'a'"'; give one of them another name, --rename "#2=NEW", or --drop "#2"; if the first line is no header, --no-header'
+    done
+    headrace show twice.csv --rename '#2=c'
+    [ "$out" = '{"a": 1, "b": 2, "c": 3}' ] || fail "renamed"
+    headrace show twice.csv --drop '#2'
+    [ "$out" = '{"a": 1, "b": 2}' ] || fail "dropped"
+}
+
+it_reads_files_without_a_header() {
+    printf '1,1,ann\n3,4,bob\n' >bare.csv
+    headrace convert bare.csv -o x.jsonl
+    refused 1 "if the first line is no header, --no-header"
+    headrace convert bare.csv --columns id,age,name -o named.jsonl
+    ends_with 0
+    says_nothing
+    [ "$(cat named.jsonl)" = '{"age": 1, "id": 1, "name": "ann"}
+{"age": 4, "id": 3, "name": "bob"}' ] || fail "the rows"
+    headrace schema infer bare.csv --columns id,age,name -o bare.yaml
+    headrace convert bare.csv --columns id,age,name -s bare.yaml -o again.jsonl
+    same named.jsonl again.jsonl
+    headrace show bare.csv --no-header
+    says_nothing
+    [ "$out" = '{"column_0": 1, "column_1": 1, "column_2": "ann"}
+{"column_0": 3, "column_1": 4, "column_2": "bob"}' ] || fail "numbered"
+    headrace head -n 1 bare.csv --columns id,age,name --drop id -f age
+    [ "$out" = '{"age": 1}' ] || fail "the first"
+    headrace grep age=4 bare.csv --columns id,age,name --no-header -c
+    [ "$out" = 1 ] || fail "one row"
+    headrace count bare.csv --no-header
+    [ "$out" = "2 bare.csv" ] || fail "two rows"
+    headrace verify bare.csv --columns id,age,name -s bare.yaml
+    ends_with 0
+    prints "2 good rows in 1 file"
+    headrace schema check bare.csv --columns id,age,name -s bare.yaml
+    ends_with 0
+    headrace vocab bare.csv --columns id,age,name -f name
+    [ "$out" = 'ann
+bob' ] || fail "the words"
+    headrace stats bare.csv --columns id,age,name --json
+    prints '"feature": "name"'
+    headrace stats bare.csv --columns id,age,name --normalize min_max
+    prints "  age: {numeric: age, min: 1, max: 4}"
+    headrace convert bare.csv --columns id,age -o x.jsonl
+    refused 1 "bare.csv:1: expected 2 fields, found 3"
+    headrace convert bare.csv --no-header -s bare.yaml -o x.jsonl
+    refused 1 "expected a column 'id' by"
+    headrace convert - -s bare.yaml --columns id,age,name -o piped.jsonl <bare.csv
+    headrace convert bare.csv --columns id,age,name -s bare.yaml -o again.jsonl
+    ends_with 0
+}
+
+it_goes_on_only_with_the_same_names() {
+    printf '1,2\n3,4\n' >bare.csv
+    headrace convert bare.csv --columns a,b -o out --to jsonl --max-shard-bytes 1 --resume
+    ends_with 0
+    headrace convert bare.csv --columns b,a -o out --to jsonl --max-shard-bytes 1 --resume
+    [ "$code" != 0 ] || fail "other columns"
+}
+
+run_tests
