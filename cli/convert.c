@@ -92,8 +92,8 @@ static int read_split(const command_call *call, conversion *c)
 static int read_output(const command_call *call, hr__convert_opts *o)
 {
     const int64_t shards = flag_number(call, "shards", 0);
-    o->out = flag_text(call, "out");
-    if (!o->out || !*o->out) return usage_error(call, "--out is missing: the folder for the shards, or one file");
+    o->out = flag_text(call, "output");
+    if (!o->out || !*o->out) return usage_error(call, "--output is missing: the folder for the shards, or one file");
     if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
     if (shards && flag_given(call, "max-shard-bytes"))
         return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");
@@ -212,7 +212,7 @@ static int run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "out", 'o', "OUT", "a folder for shards, made if there is none, or one file, or -"},
+    {FLAG_TEXT, "output", 'o', "OUT", "a folder for shards, made if there is none, or one file, or -"},
     {FLAG_TEXT, "from", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the first FILE's name, else csv"},
     {FLAG_TEXT, "to", 0, "FORMAT", "the same; default: by the name of the one file, else tfrecord"},
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
@@ -255,12 +255,12 @@ const command command_convert = {
         "files; only ZLIB of a fixed number of files begins anew. The command that has come to its end may be given "
         "once more: all is there then." CSV_TEXT,
     .examples =
-        "  headrace convert people.csv --out people.tfrecord\n"
-        "  headrace convert flights.csv.gz --schema flights.yaml --out data --shards 8 --split row:5 --require late\n"
+        "  headrace convert people.csv -o people.tfrecord\n"
+        "  headrace convert flights.csv.gz --schema flights.yaml -o data --shards 8 --split row:5 --require late\n"
         "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"
-        "  headrace convert 'data/train-*' --out - --to jsonl | jq .age\n"
-        "  headrace convert 'logs/*.jsonl.gz' --out logs --max-shard-bytes 256M --resume\n"
-        "  headrace convert clicks.csv --out clicks.tfrecord --index --resume\n"
+        "  headrace convert 'data/train-*' -o - --to jsonl | jq .age\n"
+        "  headrace convert 'logs/*.jsonl.gz' -o logs --max-shard-bytes 256M --resume\n"
+        "  headrace convert clicks.csv -o clicks.tfrecord --index --resume\n"
         "  headrace convert people.tfrecord -o people.csv --separator ';'\n"
         "  headrace convert people.csv -o people.tfrecord --separator ';' --quoted-never-missing\n"
         "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",

@@ -5,11 +5,11 @@ static int run(command_call *call)
 {
     hr_error err = {0};
     records_run r;
-    const int last = call_arguments(call) - 1;
-    const char *out = call_argument(call, last);
+    const char *out = flag_text(call, "output");
+    if (!out) return usage_error(call, "--output is missing: a file, or the beginning of the shards' names");
     int code = read_records_flags(call, &out, 1, &r);
     if (code == 0) {
-        hr_status st = begin_records_run(call, last, "merging", &r, &err);
+        hr_status st = begin_records_run(call, "merging", &r, &err);
         if (st == HR_OK) st = hr_merge_records(&r.files, r.out[0], &r.opts, &r.report, &err);
         code = end_records_run(call, st, NULL, &r, &err);
     }
@@ -17,20 +17,24 @@ static int run(command_call *call)
     return code;
 }
 
-static const flag flags[] = {RECORDS_FLAGS, {0}};
+static const flag flags[] = {
+    {FLAG_TEXT, "output", 'o', "OUT", "a file, or the beginning of the shards' names"},
+    RECORDS_FLAGS,
+    {0},
+};
 
 const command command_merge = {
     .name = "merge",
-    .arguments = "FILE... OUT",
+    .arguments = "FILE...",
     .summary = "joins TFRecord files into one, or into other shards",
     .text =
         "Writes the records of all files, in their order, to OUT. Each file may have a compression of its own; every "
         "checksum is verified." RECORDS_TEXT,
-    .examples = "  headrace merge monday.tfrecord tuesday.tfrecord.gz week.tfrecord\n"
-                "  headrace merge 'data/train-*' data/all --shards 16\n"
-                "  headrace merge 'logs/*.gz' logs/part --max-shard-bytes 256M --compression GZIP\n",
+    .examples = "  headrace merge monday.tfrecord tuesday.tfrecord.gz -o week.tfrecord\n"
+                "  headrace merge 'data/train-*' -o data/all --shards 16\n"
+                "  headrace merge 'logs/*.gz' -o logs/part --max-shard-bytes 256M --compression GZIP\n",
     .flags = flags,
-    .least_arguments = 2,
+    .least_arguments = 1,
     .most_arguments = -1,
     .run = run,
 };

@@ -77,7 +77,7 @@ static bool show(const hr_records_progress *now, void *user)
     return !interrupted();
 }
 
-hr_status begin_records_run(const command_call *call, int arguments, const char *title, records_run *r, hr_error *err)
+hr_status begin_records_run(const command_call *call, const char *title, records_run *r, hr_error *err)
 {
     bool named = r->out && r->suffix;
     for (int i = 0; i < r->outs; i++) named &= r->out[i] != NULL;
@@ -89,7 +89,7 @@ hr_status begin_records_run(const command_call *call, int arguments, const char 
     r->started = now_seconds();
     catch_interrupt();
     progress_start(&r->bar, title);
-    HR_TRY(match_arguments(call, arguments, &r->files, err));
+    HR_TRY(match_arguments(call, call_arguments(call), &r->files, err));
     return need_tfrecords(&r->files, err);
 }
 

@@ -34,9 +34,8 @@ typedef struct records_run {
 
 /* Reads the flags above and the names. 0, or the exit code of a wrong command line; clear_records_run also then. */
 int read_records_flags(const command_call *call, const char *const *outs, int count, records_run *run);
-/* Finds the files that the first `arguments` words mean, and begins: the bar is drawn, Ctrl-C asks for an end. */
-hr_status begin_records_run(const command_call *call, int arguments, const char *title, records_run *run,
-                            hr_error *err);
+/* Finds the files that the arguments mean, and begins: the bar is drawn, Ctrl-C asks for an end. */
+hr_status begin_records_run(const command_call *call, const char *title, records_run *run, hr_error *err);
 /* Says what came of it: gives the exit code. The counts of `parts` are said, too; NULL: there are none. */
 int end_records_run(const command_call *call, hr_status st, const hr_split_part *parts, records_run *run,
                     const hr_error *err);

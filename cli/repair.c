@@ -60,20 +60,20 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
 static int run(command_call *call)
 {
     hr_repair_opts opts = {.struct_size = sizeof opts};
-    const bool in_place = flag_given(call, "in-place");
-    if (in_place == (call_arguments(call) == 2))
-        return usage_error(call, in_place ? "--in-place: expected one FILE, found an OUT as well"
-                                          : "OUT is missing: the file for the good records; or give --in-place");
+    const char *out = flag_text(call, "output");
+    if (flag_given(call, "in-place") == (out && *out))
+        return usage_error(call, out ? "--in-place and --output: expected one of them, found both"
+                                     : "--output is missing: the file for the good records; or give --in-place");
     if (!flag_compression(call, &opts.out_compression)) return WRONG_USE;
-    const char *out = in_place ? NULL : call_argument(call, 1);
     const int code = out ? check_output_name(call, out) : 0;
     if (code != 0) return code;
     if (out && strcmp(out, "-") == 0 && flag_given(call, "json"))
-        return usage_error(call, "--json: expected another OUT than -, where the records go");
+        return usage_error(call, "--json: expected another --output than -, where the records go");
     return repair(call, out, &opts);
 }
 
 static const flag flags[] = {
+    {FLAG_TEXT, "output", 'o', "OUT", "the file for the good records, or -"},
     {FLAG_TEXT, "quarantine", 0, "FILE", "lines of JSON with what is lost are added to it, bytes and all"},
     {FLAG_SWITCH, "in-place", 0, NULL, "the repaired file takes the place of the damaged one"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name of OUT"},
@@ -83,16 +83,16 @@ static const flag flags[] = {
 
 const command command_repair = {
     .name = "repair",
-    .arguments = "FILE [OUT]",
+    .arguments = "FILE",
     .summary = "saves the good records of a damaged TFRecord file",
     .text =
         "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and why. "
         "Behind a broken length it looks for the next sound record; behind a damaged gzip member, for the next "
         "member. OUT appears when it is whole. With --in-place FILE itself is replaced then, if anything was damaged.",
-    .examples = "  headrace repair broken.tfrecord good.tfrecord\n"
+    .examples = "  headrace repair broken.tfrecord -o good.tfrecord\n"
                 "  headrace repair --in-place --quarantine lost.jsonl train-00003.tfrecord.gz\n",
     .flags = flags,
     .least_arguments = 1,
-    .most_arguments = 2,
+    .most_arguments = 1,
     .run = run,
 };

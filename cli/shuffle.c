@@ -16,7 +16,7 @@ static int run(command_call *call)
         return usage_error(call, "--memory: expected 1M or more, found \"%s\"", flag_text(call, "memory"));
     int code = read_records_flags(call, &out, 1, &r);
     if (code == 0) {
-        hr_status st = begin_records_run(call, call_arguments(call), "shuffling", &r, &err);
+        hr_status st = begin_records_run(call, "shuffling", &r, &err);
         o.records = r.opts;
         if (st == HR_OK) st = hr_shuffle_records(&r.files, r.out[0], &o, &r.report, &err);
         code = end_records_run(call, st, NULL, &r, &err);

@@ -7,8 +7,6 @@ enum { PARTS = 64 };
 
 typedef struct plan {
     hr_split_part part[PARTS];
-    const char *out[PARTS];
-    char *outs; /* memory of `out` */
     int parts;
 } plan;
 
@@ -31,28 +29,17 @@ static int read_shares(const command_call *call, plan *p)
     return 0;
 }
 
-static int read_outputs(const command_call *call, plan *p)
-{
-    int found = 0;
-    p->outs = hr_strdup(flag_text(call, "output"));
-    for (char *at = p->outs, *comma = NULL; at; at = comma ? comma + 1 : NULL) {
-        comma = strchr(at, ',');
-        if (comma) *comma = '\0';
-        if (found < PARTS) p->out[found] = at;
-        found++;
-    }
-    if (found != p->parts)
-        return usage_error(call, "--output: expected %d names, one for each share, found %d", p->parts, found);
-    return 0;
-}
-
 static int split(const command_call *call, plan *p)
 {
     hr_error err = {0};
     records_run r;
-    int code = read_records_flags(call, p->out, p->parts, &r);
+    int outs;
+    const char *const *out = flag_words(call, "output", &outs);
+    if (outs != p->parts)
+        return usage_error(call, "--output: expected %d names, one for each share, found %d", p->parts, outs);
+    int code = read_records_flags(call, out, outs, &r);
     if (code == 0) {
-        hr_status st = begin_records_run(call, call_arguments(call), "splitting", &r, &err);
+        hr_status st = begin_records_run(call, "splitting", &r, &err);
         const hr_split_records_opts o = {.struct_size = sizeof o,
                                          .seed = (uint64_t)flag_number(call, "seed", 0),
                                          .by = flag_text(call, "by"),
@@ -74,15 +61,12 @@ static int run(command_call *call)
     if (flag_given(call, "by") && flag_given(call, "exact"))
         return usage_error(call, "--by and --exact: expected one of them, found both");
     int code = read_shares(call, &p);
-    if (code == 0) code = read_outputs(call, &p);
-    if (code == 0) code = split(call, &p);
-    hr_free(p.outs);
-    return code;
+    return code ? code : split(call, &p);
 }
 
 static const flag flags[] = {
     {FLAG_TEXT, "shares", 0, "X,Y", "what share of the records each part gets; they sum to 1"},
-    {FLAG_TEXT, "output", 'o', "OUT,OUT", "where the parts go, one name each"},
+    {FLAG_LIST, "output", 'o', "OUT,OUT", "where the parts go, one name each"},
     {FLAG_TEXT, "by", 0, "FEATURE", "by this feature's value: records that share it stay together"},
     {FLAG_SWITCH, "exact", 0, NULL, "draw exact numbers of records; the files are read twice"},
     {FLAG_NUMBER, "seed", 0, "N", "another seed is another split; default 0"},

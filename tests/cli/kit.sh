@@ -46,7 +46,7 @@ people() { # a small CSV and its schema
 # `flights ROWS FOLDER`: the first rows of the flights as shards.
 flights() {
     gzip -dc "$flights_csv" 2>/dev/null | head -n "$(($1 + 1))" >"$scratch/flights.csv"
-    "$HEADRACE" convert "$scratch/flights.csv" --schema "$flights_yaml" --out "$2" --shards 4 --split row:5 \
+    "$HEADRACE" convert "$scratch/flights.csv" --schema "$flights_yaml" --output "$2" --shards 4 --split row:5 \
         --require late >"$scratch/out" 2>"$scratch/err" || { code=$?; read_results; fail "the flights' shards"; }
 }
 # The same in the background, as $pid, until `finish` waits for its end.

@@ -3,7 +3,7 @@ source "$SOURCE/tests/cli/kit.sh"
 
 it_converts_and_sums_up() {
     people
-    headrace convert people.csv --schema people.yaml --out out --require late
+    headrace convert people.csv --schema people.yaml --output out --require late
     ends_with 0
     says_nothing
     prints "3 rows read, 2 written, 1 dropped for lack of a required field"
@@ -28,24 +28,24 @@ it_converts_in_any_direction() {
     headrace convert people.csv -s people.yaml -o people.tfrecord
     ends_with 0
     prints "in 1 file in people.tfrecord"
-    headrace convert people.tfrecord --out people.jsonl.gz
+    headrace convert people.tfrecord --output people.jsonl.gz
     ends_with 0
     gzip -t people.jsonl.gz || fail "not gzip"
-    headrace convert people.jsonl.gz -s people.yaml --out back.csv
+    headrace convert people.jsonl.gz -s people.yaml --output back.csv
     ends_with 0
     sed 's/-1e3/-1000/' people.csv >same.csv
-    headrace convert same.csv -s people.yaml --out - --to csv
+    headrace convert same.csv -s people.yaml --output - --to csv
     ends_with 0
     says_nothing
     cp "$scratch/out" through.csv
     same back.csv through.csv
-    headrace convert people.tfrecord people.tfrecord --out - --to jsonl
+    headrace convert people.tfrecord people.tfrecord --output - --to jsonl
     ends_with 0
     [ "$(printf '%s\n' "$out" | wc -l)" = 6 ] || fail "six lines"
-    headrace convert people.jsonl.gz --to jsonl --out shards --max-shard-bytes 60
+    headrace convert people.jsonl.gz --to jsonl --output shards --max-shard-bytes 60
     ends_with 0
     holds shards "data-00000-of-00003.jsonl data-00001-of-00003.jsonl data-00002-of-00003.jsonl "
-    headrace convert people.jsonl.gz --to jsonl --out zipped --compression gzip --shards 1
+    headrace convert people.jsonl.gz --to jsonl --output zipped --compression gzip --shards 1
     holds zipped "data-00000-of-00001.jsonl.gz "
 }
 
@@ -200,9 +200,9 @@ it_goes_on_with_one_file_or_a_fixed_number_of_them() {
     seq 1 40000 | sed 's/.*/{"row": &, "temp": 0.5, "name": "somebody &"}/' >rows.jsonl
     people
     for out in "one.tfrecord" "out --shards 3" "out --shards 2 --compression gzip --to csv"; do
-        local flags="-s people.yaml --out $out --cut-bytes 50K"
+        local flags="-s people.yaml --output $out --cut-bytes 50K"
         mkdir whole
-        (cd whole && "$HEADRACE" convert ../rows.jsonl -s ../people.yaml --out $out --cut-bytes 50K >/dev/null)
+        (cd whole && "$HEADRACE" convert ../rows.jsonl -s ../people.yaml --output $out --cut-bytes 50K >/dev/null)
         for kilobytes in 0 100 300 900; do
             start convert rows.jsonl $flags --resume
             wait_until has_bytes_here $kilobytes

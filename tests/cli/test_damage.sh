@@ -42,7 +42,7 @@ it_finds_what_follows_a_damaged_gzip_member() {
     flip two.gz $(($(stat -c %s one.gz) / 2))
     headrace verify two.gz
     ends_with 1
-    headrace repair two.gz saved.tfrecord
+    headrace repair two.gz -o saved.tfrecord
     ends_with 0
     headrace verify saved.tfrecord
     ends_with 0
@@ -74,13 +74,13 @@ it_saves_what_is_good() {
     flip bad.tfrecord $((3 * frame + 1))
     head -c $((3 * frame)) whole.tfrecord >want
     tail -c $((16 * frame)) whole.tfrecord >>want
-    headrace repair bad.tfrecord good.tfrecord --quarantine lost.jsonl
+    headrace repair bad.tfrecord -o good.tfrecord --quarantine lost.jsonl
     ends_with 0
     prints "bad.tfrecord:$((3 * frame)): record 3: expected length checksum"
     prints "19 records saved, 1 damaged place with $frame bytes lost, written to good.tfrecord"
     same good.tfrecord want
     [ "$(wc -l <lost.jsonl)" = 1 ] || fail "expected a line of quarantine"
-    headrace repair --json bad.tfrecord good.tfrecord.gz
+    headrace repair --json bad.tfrecord --output good.tfrecord.gz
     ends_with 0
     prints "{\"records\":19,\"errors\":1,\"lost_bytes\":$frame}"
     gzip -dc good.tfrecord.gz | cmp -s - want || fail "expected the same records, compressed"
@@ -91,11 +91,13 @@ it_repairs_in_place_only_when_told_so() {
     cp whole.tfrecord bad.tfrecord
     flip bad.tfrecord $((3 * frame + 1))
     headrace repair bad.tfrecord
-    refused 2 "OUT is missing"
-    headrace repair bad.tfrecord bad.tfrecord
+    refused 2 "--output is missing"
+    headrace repair bad.tfrecord good.tfrecord
+    refused 2 "unexpected argument 'good.tfrecord'"
+    headrace repair bad.tfrecord -o bad.tfrecord
     refused 1 "expected another file to write to, got the one that is damaged"
-    headrace repair --in-place bad.tfrecord other
-    refused 2 "--in-place: expected one FILE"
+    headrace repair --in-place bad.tfrecord -o other
+    refused 2 "--in-place and --output: expected one of them"
     headrace repair --in-place bad.tfrecord
     ends_with 0
     headrace verify bad.tfrecord
@@ -139,7 +141,7 @@ it_finds_what_is_wrong_with_text_of_any_dialect() {
 it_says_what_it_cannot_read() {
     headrace verify none.tfrecord
     refused 1 'none.tfrecord: cannot be opened'
-    headrace repair none.tfrecord out
+    headrace repair none.tfrecord -o out
     refused 1 'none.tfrecord'
     absent out
 }

@@ -53,13 +53,13 @@ it_suggests_the_flag_that_was_meant() {
 it_asks_for_what_is_missing() {
     headrace convert
     refused 2 "expected FILE..., found nothing"
-    headrace convert - --out d
+    headrace convert - --output d
     refused 2 "--schema is missing"
     headrace convert a.csv --schema s.yaml
-    refused 2 "--out is missing"
+    refused 2 "--output is missing"
     headrace convert a.csv --schema
     refused 2 "--schema needs a value: --schema FILE"
-    headrace convert a.csv --schema --out d
+    headrace convert a.csv --schema --output d
     refused 2 "--schema needs a value"
     headrace train
     refused 2 "expected FILE.yaml, found nothing"
@@ -103,8 +103,8 @@ it_refuses_values_that_do_not_fit() {
 it_refuses_outputs_that_say_something_else() {
     people
     headrace convert people.csv -s people.yaml -o people.tfrecord
-    for words in "merge people.tfrecord x.csv" "shuffle people.tfrecord -o x.jsonl" "split people.tfrecord --shares 0.5,0.5 -o x.tsv,y.tsv" \
-        "grep row people.tfrecord -o x.csv.gz" "repair people.tfrecord x.ndjson"; do
+    for words in "merge people.tfrecord -o x.csv" "shuffle people.tfrecord -o x.jsonl" "split people.tfrecord --shares 0.5,0.5 -o x.tsv,y.tsv" \
+        "grep row people.tfrecord -o x.csv.gz" "repair people.tfrecord -o x.ndjson"; do
         headrace $words
         refused 2 ": expected a name for TFRecords, found one of"
     done
@@ -112,10 +112,10 @@ it_refuses_outputs_that_say_something_else() {
     refused 2 "--count and --output: expected one of them, found both"
     headrace vocab people.tfrecord -f name -o x.txt --counts
     refused 2 "--output: expected words alone, found --json or --counts"
-    headrace convert people.tfrecord --out=
-    refused 2 "--out is missing"
-    headrace repair people.tfrecord - --json
-    refused 2 "--json: expected another OUT than -"
+    headrace convert people.tfrecord --output=
+    refused 2 "--output is missing"
+    headrace repair people.tfrecord -o - --json
+    refused 2 "--json: expected another --output than -"
     holds . "people.csv people.tfrecord people.yaml "
 }
 
@@ -125,11 +125,11 @@ it_writes_records_alone_to_standard_output() {
     headrace convert people.csv -s people.yaml -o people.tfrecord
     cp people.tfrecord flip.tfrecord
     printf '\xff' | dd of=flip.tfrecord bs=1 seek=100 conv=notrunc 2>/dev/null
-    for words in "grep row people.tfrecord -o -" "merge people.tfrecord - --json" "repair people.tfrecord -"; do
+    for words in "grep row people.tfrecord -o -" "merge people.tfrecord -o - --json" "repair people.tfrecord -o -"; do
         "$HEADRACE" $words >out.tfrecord 2>"$scratch/err" || fail "$words"
         same people.tfrecord out.tfrecord
     done
-    "$HEADRACE" repair flip.tfrecord - >out.tfrecord 2>"$scratch/err"
+    "$HEADRACE" repair flip.tfrecord -o - >out.tfrecord 2>"$scratch/err"
     : >"$scratch/out"
     read_results
     says "flip.tfrecord:83: record 1: expected data checksum"
@@ -190,8 +190,8 @@ it_ends_quietly_when_its_reader_leaves() {
     read_results
     says_nothing
     prints '"row": 1'
-    for words in "convert many.csv -s people.yaml -o -" "convert many.csv -s people.yaml -o - --to csv" "merge $(echo out/data*) -" \
-        "shuffle $(echo out/data*) -o -" "grep row $(echo out/data*) -o -" "repair $(echo out/data*) -"; do
+    for words in "convert many.csv -s people.yaml -o -" "convert many.csv -s people.yaml -o - --to csv" "merge $(echo out/data*) -o -" \
+        "shuffle $(echo out/data*) -o -" "grep row $(echo out/data*) -o -" "repair $(echo out/data*) -o -"; do
         { "$HEADRACE" $words; echo $? >"$scratch/code"; } 2>"$scratch/err" | :
         read_results
         says_nothing

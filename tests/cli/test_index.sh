@@ -68,7 +68,7 @@ it_is_no_file_of_a_pattern() {
     prints "3 total"
     headrace grep row 'out/data-*' --count
     [ "$out" = 3 ] || fail "the records of two files"
-    headrace merge 'out/data-*' all.tfrecord
+    headrace merge 'out/data-*' -o all.tfrecord
     ends_with 0
     headrace count out/data-00000-of-00002.tfrecord.hridx
     refused 1 "is no TFRecord file"

@@ -14,13 +14,13 @@ rows_of() { "$HEADRACE" head -n 1000000 "$@" | sed 's/.*"row": \([0-9]*\).*/\1/'
 it_merges_files_of_any_compression_in_their_order() {
     records 100 a.tfrecord
     records 50 b.tfrecord.gz gzip
-    headrace merge a.tfrecord b.tfrecord.gz all.tfrecord
+    headrace merge a.tfrecord b.tfrecord.gz -o all.tfrecord
     ends_with 0
     says_nothing
     prints "150 records of 2 files"
     prints "  all.tfrecord"
     [ "$(rows_of all.tfrecord)" = "$(seq 1 100; seq 1 50)" ] || fail "the order of the records"
-    headrace merge '*.tfrecord*' out/all --shards 2 --compression zlib --json
+    headrace merge '*.tfrecord*' --output out/all --shards 2 --compression zlib --json
     ends_with 0
     prints '"files":3,"records":300,'
     holds out "all-00000-of-00002.tfrecord all-00001-of-00002.tfrecord "
@@ -29,13 +29,13 @@ it_merges_files_of_any_compression_in_their_order() {
 
 it_merges_into_shards_of_a_size_and_through_pipes() {
     records 1000 a.tfrecord
-    headrace merge a.tfrecord out/a.tfrecord.gz --max-shard-bytes 16K
+    headrace merge a.tfrecord -o out/a.tfrecord.gz --max-shard-bytes 16K
     ends_with 0
     [ "$(names_in out | wc -w)" -ge 3 ] || fail "expected several shards"
     gzip -t <out/a-00000-of-*.tfrecord.gz || fail "not gzip"
     headrace info 'out/*'
     prints "1,000 records"
-    "$HEADRACE" merge - - <a.tfrecord >b.tfrecord 2>"$scratch/err" || fail "through a pipe"
+    "$HEADRACE" merge - -o - <a.tfrecord >b.tfrecord 2>"$scratch/err" || fail "through a pipe"
     same a.tfrecord b.tfrecord
 }
 
@@ -102,15 +102,15 @@ it_splits_by_hash_by_a_feature_and_exactly() {
 
 it_refuses_what_does_not_fit() {
     records 10 a.tfrecord
-    headrace merge a.tfrecord
-    refused 2 "expected FILE... OUT"
-    headrace merge a.tfrecord b.tfrecord --shards 2 --max-shard-bytes 1M
+    headrace merge a.tfrecord b.tfrecord # the last is no output: it would be lost
+    refused 2 "--output is missing"
+    headrace merge a.tfrecord -o b.tfrecord --shards 2 --max-shard-bytes 1M
     refused 2 "--shards and --max-shard-bytes: expected one of them"
-    headrace merge a.tfrecord b.tfrecord --max-shard-bytes 12X
+    headrace merge a.tfrecord -o b.tfrecord --max-shard-bytes 12X
     refused 2 '--max-shard-bytes: expected a number of bytes, as 1000000 or 64M, found "12X"'
-    headrace merge a.tfrecord out/
+    headrace merge a.tfrecord -o out/
     refused 2 'expected a name for the output, found "out/"'
-    headrace merge none.tfrecord b.tfrecord
+    headrace merge none.tfrecord -o b.tfrecord
     refused 1 "none.tfrecord"
     headrace shuffle a.tfrecord
     refused 2 "--output is missing"
@@ -134,7 +134,7 @@ it_refuses_what_does_not_fit() {
 it_leaves_nothing_where_the_input_is_damaged() {
     records 1000 a.tfrecord
     head -c $(($(stat -c %s a.tfrecord) - 3)) a.tfrecord >cut.tfrecord
-    for words in "merge cut.tfrecord out.tfrecord" "shuffle cut.tfrecord -o out.tfrecord" \
+    for words in "merge cut.tfrecord -o out.tfrecord" "shuffle cut.tfrecord -o out.tfrecord" \
         "split cut.tfrecord --shares 0.5,0.5 -o out.tfrecord,out2.tfrecord"; do
         headrace $words
         refused 1 "cut.tfrecord"
