@@ -24,11 +24,13 @@ static hr_status score(const hr_element *element, const char *const *names, cons
         if (schema->field[i].label) label = hr_get_at(element, i);
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], "logistic") == 0) logistic = &predictions[i];
-    if (!label || !logistic || label->count != logistic->count || label->dtype != HR_INT64)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.label", "expected an int64 label for each prediction");
+    if (!label || !logistic || label->count != logistic->count ||
+        (label->dtype != HR_INT64 && label->dtype != HR_FLOAT))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.label", "expected a number as label for each prediction");
     float *wide = hr_malloc(sizeof *wide * (size_t)label->count);
     if (!wide) return hr_no_memory(err, "labels");
-    for (int64_t i = 0; i < label->count; i++) wide[i] = (float)((const int64_t *)label->data)[i];
+    for (int64_t i = 0; i < label->count; i++)
+        wide[i] = label->dtype == HR_FLOAT ? ((const float *)label->data)[i] : (float)((const int64_t *)label->data)[i];
     hr_status st = hr_binary_scores_add(s->scores, wide, logistic->data, label->count, err);
     hr_free(wide);
     s->rows += label->count;

@@ -74,6 +74,9 @@ typedef void hr_next_cb(hr_iterator *it, hr_status status, const hr_element *ele
 HR_API hr_status hr_next_async(hr_iterator *it, struct uv_loop_s *loop, hr_next_cb *cb, void *user);
 
 HR_API const hr_error *hr_iterator_error(const hr_iterator *it); /* NULL: none. Borrows from `it` */
+/* For checks of one's own: puts in front of an error where row `row` of the element given last was read, as
+ * "FILE:OFFSET: record N: ", and fills in file, record and offset. Nothing changes where that is not known. */
+HR_API void hr_iterator_locate(hr_iterator *it, int64_t row, hr_error *err);
 /* Any thread; hr_next then gives HR_CANCELLED. Waits for nothing: no further unit is begun, a wait for a pipe ends. */
 HR_API void hr_cancel(hr_iterator *it);
 HR_API void hr_iterator_free(hr_iterator *it); /* waits for units that are running, no others. NULL: nothing */

@@ -216,6 +216,13 @@ hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element **out)
     return st;
 }
 
+void hr_iterator_locate(hr_iterator *it, int64_t row, hr_error *err)
+{
+    const hr_element *e = &it->element;
+    if (it->open && e->columns && row >= 0 && row < e->end - e->first)
+        hr__name_place(&it->engine, e->columns, e->first + row, err);
+}
+
 const hr_error *hr_iterator_error(const hr_iterator *it)
 {
     static const hr_error error = HR__NO_MEMORY_FOR("an iterator");

@@ -136,6 +136,8 @@ void *hr__work_scratch(hr_work *w, block **kept, size_t bytes);
 int64_t hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
 void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
+/* Says in front of an error where a row was read, if that is known and the error names no file yet. */
+void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err);
 
 /* view.c */
 void hr__element_drop(hr_element *e); /* NULL: nothing */

@@ -16,7 +16,7 @@ void *hr__work_scratch(hr_work *w, block **kept, size_t bytes)
 
 /* ---- errors ---- */
 
-static void name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err)
+void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err)
 {
     if (err->file[0] || !c->origin || row >= c->rows || c->origin[row].file < 0) return;
     hr__engine_lock(e);
@@ -36,7 +36,7 @@ static void cut_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
     *to = *err;
     if (to->code >= 0)
         hr_fail(to, HR_INTERNAL, "op.failed", "%s: failed without an error", w->op ? w->op->ds->op->name : "gather");
-    name_place(w->engine, c, row, to);
+    hr__name_place(w->engine, c, row, to);
     w->unit->partial |= hr__rows_cut(c, row);
 }
 
@@ -66,7 +66,7 @@ static void ignore_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *er
         no_memory(w, c);
         return;
     }
-    name_place(w->engine, c, row, &placed);
+    hr__name_place(w->engine, c, row, &placed);
     w->failed[row / 64] |= UINT64_C(1) << row % 64;
     hr__tell_ignored(w->op->ignores, &placed);
 }
@@ -252,7 +252,7 @@ bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
 bool hr_work_partial(const hr_work *w) { return w->unit->partial; }
 void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scratch, bytes); }
 
-void hr_row_place(hr_work *w, const hr_columns *c, int64_t row, hr_error *err) { name_place(w->engine, c, row, err); }
+void hr_row_place(hr_work *w, const hr_columns *c, int64_t row, hr_error *err) { hr__name_place(w->engine, c, row, err); }
 
 void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
 {

@@ -151,6 +151,28 @@ it_takes_the_newest_whole_checkpoint_and_says_so() {
     [ -e m1/model.ckpt-0.index ] || fail "a file of another model is gone"
 }
 
+it_refuses_labels_of_other_classes() {
+    printf 'schema:\n  float: [x]\n  int64: [y]\n  label: y\ncolumns:\n  x: {numeric: x}\nmodel:\n' >two.yaml
+    printf '  estimator: linear_classifier\n  linear_feature_columns: [x]\n' >>two.yaml
+    printf 'train:\n  files: rows.tfrecord\n  eval_files: rows.tfrecord\n' >>two.yaml
+    printf 'x,y\n1.5,0\n2.5,1\n' >rows.csv
+    headrace convert rows.csv --schema two.yaml --out rows.tfrecord
+    headrace train two.yaml -m model
+    ends_with 0
+    printf 'x,y\n1.5,0\n2.5,1\n3.5,-3\n' >rows.csv
+    headrace convert rows.csv --schema two.yaml --out rows.tfrecord
+    headrace train two.yaml -m other
+    refused 1 "record 2: label 'y': expected 0 or 1"
+    says "rows.tfrecord:"
+    says "found -3"
+    headrace evaluate two.yaml -m model
+    refused 1 "record 2: label 'y': expected 0 or 1"
+    sed 's/float: .x./string: [y]/; s/int64: .y./float: [x]/' two.yaml >text.yaml
+    headrace train text.yaml -m text
+    refused 1 "text.yaml:4:10: schema.label: expected a field of numbers from 0 to 1, but 'y' is a string"
+    absent text
+}
+
 it_refuses_to_go_on_with_another_config() {
     flights 2000 data
     interrupts 0 model --epochs 100000

@@ -1,6 +1,7 @@
 /* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for
  * each half. Variables are named as TensorFlow 2's canned estimators name them. */
 #include "train/estimator/internal.h"
+#include "base/cast.h"
 #include <headrace/graph_op.h>
 #include <math.h>
 #include <stdio.h>
@@ -148,7 +149,42 @@ static hr_node labels_of(const hr_model_call *call, hr_node logits)
         return hr_node_fail(
             call->graph, HR_INVALID_ARGUMENT, "estimator.label",
             "classifier: expected a label among the components, found none; hr_parse_example(..., .label = \"name\")");
+    if (hr_node_dtype(label) == HR_STRING)
+        return hr_node_fail(call->graph, HR_INVALID_ARGUMENT, "estimator.label",
+                            "classifier: expected numbers from 0 to 1 as labels, but label '%.60s' is a string",
+                            hr_node_name(label));
     return hr_reshape(hr_cast_to(label, HR_FLOAT), hr_shape_of(logits));
+}
+
+/* An integer that int64 does not hold is no number here. */
+static double label_value(const hr_tensor *t, int64_t i)
+{
+    int64_t whole;
+    if (t->dtype == HR_FLOAT) return (double)((const float *)t->data)[i];
+    if (t->dtype == HR_DOUBLE) return ((const double *)t->data)[i];
+    return hr__integer_of(t->data, t->dtype, i, &whole) ? (double)whole : NAN;
+}
+
+/* As TensorFlow's binary head: with any other label the loss would fall without an end. */
+static hr_status check_labels(const hr_element *element, int64_t *row, hr_error *err)
+{
+    const hr_schema *schema = hr_element_schema(element);
+    int field = 0;
+    while (field < schema->fields && !schema->field[field].label) field++;
+    if (field == schema->fields) return HR_OK;
+
+    const hr_tensor *t = hr_get_at(element, field);
+    if (!t) return hr_no_memory(err, "labels");
+    const int64_t rows = t->shape.rank > 0 && t->shape.dims[0] > 0 ? t->shape.dims[0] : 1;
+    for (int64_t i = 0; i < t->count; i++) {
+        const double value = label_value(t, i);
+        if (value >= 0 && value <= 1) continue;
+        *row = i / (t->count / rows);
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.label_range",
+                       "label '%.60s': expected 0 or 1, or a number between, for a binary classifier, found %.9g",
+                       schema->field[field].name, value);
+    }
+    return HR_OK;
 }
 
 /* ---- training ---- */
@@ -183,6 +219,7 @@ static hr_status classifier_fn(const hr_model_call *call, void *user, hr_error *
     add_predictions(call, logits, logistic);
     if (call->mode == HR_MODE_PREDICT) return HR_OK;
     hr_node labels = labels_of(call, logits);
+    call->spec->check = check_labels;
     hr_node loss = hr_sigmoid_cross_entropy_loss(labels, logits, .reduction = c->reduction);
     hr_spec_loss(call->spec, loss);
     if (call->mode == HR_MODE_TRAIN)

@@ -117,10 +117,19 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err)
     return m->it ? HR_OK : hr_no_memory(err, "an iterator");
 }
 
+static hr_status check_element(model *m, const hr_element *element, hr_error *err)
+{
+    int64_t row = -1;
+    const hr_status st = m->spec.check ? m->spec.check(element, &row, err) : HR_OK;
+    if (st != HR_OK) hr_iterator_locate(m->it, row, err);
+    return st;
+}
+
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err)
 {
-    hr_status st = hr_next(m->it, element);
-    if (st == HR_OK) return hr_feed_element(m->features, *element, m->feed, feeds, err);
-    if (st != HR_END) *err = *hr_iterator_error(m->it);
-    return st;
+    const hr_status st = hr_next(m->it, element);
+    if (st != HR_OK && st != HR_END) *err = *hr_iterator_error(m->it);
+    if (st != HR_OK) return st;
+    HR_TRY(check_element(m, *element, err));
+    return hr_feed_element(m->features, *element, m->feed, feeds, err);
 }

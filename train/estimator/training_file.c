@@ -35,9 +35,14 @@ static hr_status read_schema(hr__training *t, const hr__node *root, hr_error *er
     HR_TRY(hr__node_need(root, "schema", &section, err));
     HR_TRY(hr__schema_read(section, &t->schema_file, err));
     HR_TRY(hr__schema_stored(&t->schema_file, &t->schema, err));
-    if (t->schema_file.label >= 0) return HR_OK;
-    return hr__node_fail(section, err, HR_INVALID_ARGUMENT, "training.label",
-                         "expected a label: the field that the model learns to predict");
+    if (t->schema_file.label < 0)
+        return hr__node_fail(section, err, HR_INVALID_ARGUMENT, "training.label",
+                             "expected a label: the field that the model learns to predict");
+    const hr__schema_field *label = &t->schema_file.field[t->schema_file.label];
+    if (label->stored != HR_STRING) return HR_OK;
+    return hr__node_fail(hr__node_get(section, "label"), err, HR_INVALID_ARGUMENT, "training.label",
+                         "expected a field of numbers from 0 to 1, but '%.60s' is a string; convert it to 0 and 1",
+                         label->name);
 }
 
 static hr_status read_columns(hr__training *t, const hr__node *root, hr_error *err)

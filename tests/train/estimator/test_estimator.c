@@ -470,6 +470,38 @@ static void a_loss_of_nan_fails_and_keeps_the_last_checkpoint(void **state)
     assert_int_equal(files_with("nan", "model.ckpt-1"), 0);
 }
 
+/* Rows go round the files: row 37 is record 9 of the second one. Fractions are labels as TensorFlow takes them. */
+static void labels_outside_of_0_to_1_are_refused_with_their_record(void **state)
+{
+    (void)state;
+    static const double wrong[] = {2, -3, NAN, INFINITY, -1e-6, 1.00001};
+    hr_error err = {0};
+    test_input in = {.folder = "labels", .epochs = -1, .batch = 16, .float_label = true};
+    classifier_spec spec = {.kind = LINEAR, .model_dir = "labelled"};
+    remove_folder("labelled");
+    write_rows_with_label("labels", ROWS, 37, 0.25);
+    train_well(&spec, &in, (hr_train_opts){.steps = 20}, NULL);
+    hr_estimator *e = new_test_classifier(&spec);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_rows_with_label("labels", ROWS, 37, wrong[i]);
+        remove_folder("unlabelled");
+        spec.model_dir = "unlabelled";
+        assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 20}, NULL, &err), HR_INVALID_ARGUMENT);
+        for (int evaluated = 0; evaluated < 2; evaluated++) {
+            assert_string_equal(err.kind, "estimator.label_range");
+            assert_string_equal(err.file, "labels/data-1.tfrecord");
+            assert_int_equal(err.record, 9);
+            assert_non_null(strstr(err.text, "labels/data-1.tfrecord:"));
+            assert_non_null(strstr(err.text, "record 9: label 'label'"));
+            if (evaluated) break;
+            assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in), HR_INVALID_ARGUMENT);
+            err = *hr_estimator_error(e);
+        }
+        assert_int_equal(hr_estimator_predict(e, test_eval_fn, &in, count_predictions, &(predictions){0}), HR_OK);
+    }
+    hr_estimator_free(e);
+}
+
 static char logged[4096];
 static void keep_warnings(hr_level level, const char *text, void *user)
 {
@@ -624,6 +656,7 @@ int main(void)
         cmocka_unit_test(another_config_is_refused_with_the_line_that_differs),
         cmocka_unit_test(changed_files_are_refused_and_nothing_is_written),
         cmocka_unit_test(a_loss_of_nan_fails_and_keeps_the_last_checkpoint),
+        cmocka_unit_test(labels_outside_of_0_to_1_are_refused_with_their_record),
         cmocka_unit_test(an_input_without_rows_is_told),
         cmocka_unit_test(what_cannot_be_done_is_said),
         cmocka_unit_test(damaged_records_end_the_training_with_their_place),

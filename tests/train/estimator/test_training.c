@@ -145,6 +145,7 @@ static const mistake mistakes[] = {
     {train, "max_steps: 100", "max_steps: 100\n  max_steps: 7", 22, 3, "max_steps"},
     {model, "[origin, hour]", "[origin, origin]", 12, 27, "origin"},
     {schema, "  label: late\n", "", 2, 3, "label"},
+    {schema, "label: late", "label: origin", 5, 10, "'origin' is a string"},
 };
 
 static void every_mistake_is_told_with_its_place_and_a_way_out(void **state)

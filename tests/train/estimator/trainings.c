@@ -10,7 +10,14 @@
 
 static const char *const towns[] = {"Ulm", "Bonn", "Kiel", "Trier", "Worms"};
 
-static void write_row(hr_record_writer *w, hr_example *example, int row, bool with_nan)
+/* What is not as in other rows. */
+typedef struct oddity {
+    int nan_row;   /* -1: none */
+    int label_row; /* -1: labels are int64; otherwise floats, and that of this row is `label` */
+    float label;
+} oddity;
+
+static void write_row(hr_record_writer *w, hr_example *example, int row, const oddity *odd)
 {
     hr_error err = {0};
     hr_view bytes;
@@ -18,17 +25,21 @@ static void write_row(hr_record_writer *w, hr_example *example, int row, bool wi
     int64_t woman = hr_random_below(6, (uint64_t)row, 2), label = woman * 30 + (int64_t)age > 50;
     const char *name = towns[hr_random_below(7, (uint64_t)row, 5)];
     hr_view sex = {woman ? "f" : "m", 1}, town = {name, (int64_t)strlen(name)};
-    if (with_nan) age = NAN;
+    float float_label = row == odd->label_row ? odd->label : (float)label;
+    if (row == odd->nan_row) age = NAN;
     hr_example_clear(example);
     hr_example_add_float(example, "age", &age, 1);
     hr_example_add_bytes(example, "sex", &sex, 1);
     hr_example_add_bytes(example, "town", &town, 1);
-    hr_example_add_int64(example, "label", &label, 1);
+    if (odd->label_row >= 0)
+        hr_example_add_float(example, "label", &float_label, 1);
+    else
+        hr_example_add_int64(example, "label", &label, 1);
     assert_ok(hr_example_bytes(example, &bytes, &err), &err);
     assert_ok(hr_record_write(w, bytes.data, (size_t)bytes.size, &err), &err);
 }
 
-static void write_files(const char *folder, int rows, int nan_row)
+static void write_files(const char *folder, int rows, const oddity *odd)
 {
     hr_example *example = hr_example_new();
     remove_folder(folder);
@@ -39,14 +50,18 @@ static void write_files(const char *folder, int rows, int nan_row)
         hr_error err = {0};
         snprintf(path, sizeof path, "%s/data-%d.tfrecord", folder, f);
         assert_ok(hr_record_writer_open(path, NULL, &w, &err), &err);
-        for (int row = f; row < rows; row += FILES) write_row(w, example, row, row == nan_row);
+        for (int row = f; row < rows; row += FILES) write_row(w, example, row, odd);
         assert_ok(hr_record_writer_commit(w, &err), &err);
     }
     hr_example_free(example);
 }
 
-void write_rows(const char *folder, int rows) { write_files(folder, rows, -1); }
-void write_rows_with_nan(const char *folder, int rows) { write_files(folder, rows, rows / 2); }
+void write_rows(const char *folder, int rows) { write_files(folder, rows, &(oddity){-1, -1, 0}); }
+void write_rows_with_nan(const char *folder, int rows) { write_files(folder, rows, &(oddity){rows / 2, -1, 0}); }
+void write_rows_with_label(const char *folder, int rows, int row, double label)
+{
+    write_files(folder, rows, &(oddity){-1, row, (float)label});
+}
 
 /* ---- models ---- */
 
@@ -90,21 +105,16 @@ hr_estimator *new_test_classifier(const classifier_spec *s)
 
 /* ---- input ---- */
 
-static const hr_parse_spec *parse_spec(void)
+static hr_dataset *parsed(hr_dataset *ds, const test_input *in)
 {
-    static const hr_feature features[] = {
+    const hr_feature features[] = {
         {.key = "age", .dtype = HR_FLOAT, .shape = {.rank = 1, .dims = {1}}},
         {.key = "sex", .kind = HR_VAR_LEN, .dtype = HR_STRING},
         {.key = "town", .kind = HR_VAR_LEN, .dtype = HR_STRING},
-        {.key = "label", .dtype = HR_INT64, .shape = {.rank = 1, .dims = {1}}},
+        {.key = "label", .dtype = in->float_label ? HR_FLOAT : HR_INT64, .shape = {.rank = 1, .dims = {1}}},
     };
-    static const hr_parse_spec spec = {features, 4};
-    return &spec;
-}
-
-static hr_dataset *parsed(hr_dataset *ds, const test_input *in)
-{
-    return hr_parse_example(hr_batch(ds, in->batch), parse_spec(), .label = "label");
+    const hr_parse_spec spec = {features, 4};
+    return hr_parse_example(hr_batch(ds, in->batch), &spec, .label = "label");
 }
 
 static hr_dataset *records(const test_input *in, bool shuffle)

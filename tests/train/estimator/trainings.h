@@ -11,6 +11,8 @@ enum { ROWS = 240, FILES = 4 };
  * The label follows from age and sex. */
 void write_rows(const char *folder, int rows);
 void write_rows_with_nan(const char *folder, int rows); /* one age is no number */
+void write_rows_with_label(const char *folder, int rows, int row,
+                           double label); /* labels are floats; this one's is given */
 
 typedef enum which { LINEAR, DNN, COMBINED } which;
 
@@ -27,6 +29,7 @@ hr_estimator *new_test_classifier(const classifier_spec *spec);
 typedef struct test_input {
     const char *folder;
     int64_t epochs, batch;
+    bool float_label;
 } test_input;
 hr_dataset *test_input_fn(void *user);
 hr_dataset *test_eval_fn(void *user); /* in order, once */
