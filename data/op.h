@@ -41,6 +41,21 @@ typedef enum hr_op_traits {
     HR_MOVES_SPANS = 512, /* plan never looks at rows, only at how many there are: they need not lie in columns: take */
 } hr_op_traits;
 
+/* What a saved number may be. A state is data that somebody may have changed: the engine refuses one with a number out
+ * of its range. A count is of elements, rows, or bytes, so that the sum of a thousand of them fits. */
+typedef struct hr_saved_range {
+    int64_t min, max;
+} hr_saved_range;
+#define HR_LARGEST_COUNT (INT64_C(1) << 52)
+#define HR_SAVED_COUNT                                                                                                 \
+    {                                                                                                                  \
+        0, HR_LARGEST_COUNT                                                                                            \
+    }
+#define HR_SAVED_ANY                                                                                                   \
+    {                                                                                                                  \
+        INT64_MIN, INT64_MAX                                                                                           \
+    }
+
 typedef struct hr_op_head {
     uint32_t abi_version, struct_size;
 } hr_op_head;
@@ -92,12 +107,13 @@ typedef struct hr_op {
 
     /* Resume. Between units the engine notes the state's first `saved` numbers, what save adds, and its inputs'
      * positions: the unit's token. A saved iterator is the token of the unit that was consumed last. After open the
-     * engine puts the numbers back, and load reads the rest. Most operators need neither function. */
+     * engine puts the numbers back, and load reads the rest. It also refuses numbers that do not fit the arguments or
+     * each other, such as a place behind the end of an array (hr_saved_between). Most operators need neither. */
     void (*save)(const void *state, hr_token_writer *token);
     hr_status (*load)(const void *spec, void *state, hr_token_reader *token, hr_error *err);
     /* Of an operator that keeps spans of input 0 between units (shuffle, interleave): number of the oldest element that
-     * this state, running or just loaded, still needs. It never falls. After a load input 0 starts at or before it;
-     * hr_pulled says where. */
+     * this state, running or just loaded, still needs. It never falls. After a load input 0 starts at or before it (the
+     * engine refuses another state); hr_pulled says where. */
     int64_t (*held_from)(const void *spec, const void *state);
 
     /* What arguments make another pipeline of it, told by hr_identify: a saved state is refused by a pipeline whose
@@ -116,6 +132,10 @@ typedef struct hr_op {
     /* How many elements come out, if the inputs have `in`: both may be HR_INFINITE_CARDINALITY or
      * HR_UNKNOWN_CARDINALITY. NULL: as many as come in if it passes rows or goes row by row, else nobody knows. */
     int64_t (*cardinality)(const void *spec, const int64_t *in);
+
+    /* What the first `ranges` of the saved numbers may be; each further one is an HR_SAVED_COUNT. */
+    const hr_saved_range *range;
+    unsigned ranges;
 } hr_op;
 
 enum { HR_INFINITE_CARDINALITY = -1, HR_UNKNOWN_CARDINALITY = -2 };
@@ -299,8 +319,12 @@ HR_API void hr_element_free(hr_element *element); /* NULL: nothing */
 
 /* ---- for save and load ---- */
 
-HR_API void hr_write_i64(hr_token_writer *token, int64_t value); /* small numbers take few bytes */
-HR_API hr_status hr_read_i64(hr_token_reader *token, int64_t *value, hr_error *err);
+HR_API void hr_write_i64(hr_token_writer *token, int64_t value);                     /* small numbers take few bytes */
+HR_API hr_status hr_read_i64(hr_token_reader *token, int64_t *value, hr_error *err); /* any number */
+/* A number from `min` to `max`; another one is refused: state.damaged. */
+HR_API hr_status hr_read_between(hr_token_reader *token, int64_t min, int64_t max, int64_t *value, hr_error *err);
+/* Refuses, in the name of operator `op`, a saved number that is not from `min` to `max`: state.damaged. */
+HR_API hr_status hr_saved_between(const char *op, int64_t value, int64_t min, int64_t max, hr_error *err);
 
 #ifdef __cplusplus
 }

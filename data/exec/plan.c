@@ -96,7 +96,8 @@ static hr_status load_stage(stage *s, hr_error *err)
     hr_token_reader from;
     hr__token_reader_init(&from, s->from);
     HR_TRY(hr__plan_node_open(s->top, &from, err));
-    return s->numbered ? hr_read_i64(&from, &s->rows_planned, err) : HR_OK;
+    if (s->numbered) HR_TRY(hr_read_between(&from, 0, HR_LARGEST_COUNT, &s->rows_planned, err));
+    return hr__token_end(&from, err);
 }
 
 static hr_status open_anew(stage *s, unit *u, hr_error *err)

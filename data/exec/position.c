@@ -1,5 +1,7 @@
-/* Nodes and inputs into tokens, and back. The two halves mirror each other. */
+/* Nodes and inputs into tokens, and back. The two halves mirror each other. What is loaded may be anything: each number
+ * has a range, and what an operator holds must be read again, or the state is refused. */
 #include "data/exec/token.h"
+#include <inttypes.h>
 #include <string.h>
 
 /* What is known of an input. */
@@ -75,12 +77,23 @@ token *hr__stage_token(stage *s)
 
 /* ---- loading ---- */
 
+static hr_status read_count(hr_token_reader *from, int64_t *count, hr_error *err)
+{
+    return hr_read_between(from, 0, HR_LARGEST_COUNT, count, err);
+}
+
+hr_status hr__token_end(const hr_token_reader *r, hr_error *err)
+{
+    return r->at == r->end ? HR_OK : hr__state_damaged(err);
+}
+
 hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err)
 {
     int64_t used = 0;
-    HR_TRY(hr_read_i64(from, &in->first, err));
-    HR_TRY(hr_read_i64(from, &used, err));
+    HR_TRY(read_count(from, &in->first, err));
+    HR_TRY(read_count(from, &used, err));
     HR_TRY(hr__token_read(e, from, &in->before, err));
+    HR_TRY(hr__token_end(from, err));
     in->skip_to = in->first + used;
     in->known = true;
     return HR_OK;
@@ -90,7 +103,7 @@ static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *e
 {
     hr_token_reader nested = {0};
     input *in = p->in[i];
-    HR_TRY(hr_read_i64(from, &in->first, err));
+    HR_TRY(read_count(from, &in->first, err));
     HR_TRY(hr__token_nested(from, &nested, err));
     in->skip_to = in->first;
     in->known = true;
@@ -100,15 +113,16 @@ static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *e
         return in->before ? HR_OK : hr_no_memory(err, "a saved state");
     }
     if (!hr__input_open_own(p, i)) return hr_no_memory(err, "a pipeline");
-    return hr__plan_node_open(in->node, &nested, err);
+    HR_TRY(hr__plan_node_open(in->node, &nested, err));
+    return hr__token_end(&nested, err);
 }
 
 static hr_status load_stage_position(hr_plan *p, input *in, hr_token_reader *from, hr_error *err)
 {
     int64_t used = 0;
     HR_TRY(hr__token_read(p->stage->engine, from, &in->before, err));
-    HR_TRY(hr_read_i64(from, &in->first, err));
-    HR_TRY(hr_read_i64(from, &used, err));
+    HR_TRY(read_count(from, &in->first, err));
+    HR_TRY(read_count(from, &used, err));
     in->skip_to = in->first + used;
     in->known = true;
     return HR_OK;
@@ -122,7 +136,7 @@ static hr_status load_own(hr_plan *p, int i, hr_token_reader *from, hr_error *er
     if (kind == HELD) return load_held(p, i, from, err);
     if (kind == IN_STAGE && !hr__input_is_node(p, i)) return load_stage_position(p, p->in[i], from, err);
     if (kind != IN_NODE || !hr__input_is_node(p, i)) return hr__state_damaged(err);
-    HR_TRY(hr_read_i64(from, &p->in[i]->first, err));
+    HR_TRY(read_count(from, &p->in[i]->first, err));
     if (!hr__input_open_own(p, i)) return hr_no_memory(err, "a pipeline");
     return hr__plan_node_open(p->in[i]->node, from, err);
 }
@@ -144,18 +158,53 @@ static hr_status load_opened(hr_plan *p, hr_token_reader *from, hr_error *err)
     return HR_OK;
 }
 
+hr_status hr__saved_numbers_read(const hr_op *op, void *state, hr_token_reader *from, hr_error *err)
+{
+    const hr_saved_range count = HR_SAVED_COUNT;
+    for (unsigned i = 0; i < op->saved; i++) {
+        const hr_saved_range range = i < op->ranges ? op->range[i] : count;
+        int64_t number = 0;
+        HR_TRY(hr_read_i64(from, &number, err));
+        HR_TRY(hr_saved_between(op->name, number, range.min, range.max, err));
+        memcpy((char *)state + i * sizeof number, &number, sizeof number);
+    }
+    return HR_OK;
+}
+
+/* All that it holds comes again: its input starts in front of it. */
+static hr_status check_held(const hr_plan *p, hr_error *err)
+{
+    const hr_op *op = p->ds->op;
+    if (!op->held_from) return HR_OK;
+    return hr_saved_between(op->name, hr_pulled(p, 0), 0, op->held_from(p->ds->spec, p->state), err);
+}
+
 hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
 {
     const hr_op *op = p->ds->op;
     p->opened = true;
     if (op->open) HR_TRY(op->open(p->ds->spec, p->state, p, err));
     if (!from) return HR_OK;
-    for (unsigned i = 0; i < op->saved; i++) {
-        int64_t number = 0;
-        HR_TRY(hr_read_i64(from, &number, err));
-        memcpy((char *)p->state + i * sizeof number, &number, sizeof number);
-    }
+    HR_TRY(hr__saved_numbers_read(op, p->state, from, err));
     if (op->load) HR_TRY(op->load(p->ds->spec, p->state, from, err));
     for (int i = 0; i < p->ds->inputs; i++) HR_TRY(load_own(p, i, from, err));
+    HR_TRY(check_held(p, err));
     return load_opened(p, from, err);
+}
+
+/* ---- op.h ---- */
+
+hr_status hr_saved_between(const char *op, int64_t value, int64_t min, int64_t max, hr_error *err)
+{
+    if (value >= min && value <= max) return HR_OK;
+    return hr_fail(err, HR_DATA_LOSS, "state.damaged",
+                   "%s: expected a saved number from %" PRId64 " to %" PRId64 ", got %" PRId64
+                   "; the state is damaged, begin anew",
+                   op, min, max, value);
+}
+
+hr_status hr_read_between(hr_token_reader *token, int64_t min, int64_t max, int64_t *value, hr_error *err)
+{
+    HR_TRY(hr_read_i64(token, value, err));
+    return hr_saved_between("saved state", *value, min, max, err);
 }

@@ -1,6 +1,5 @@
 /* A tree of tokens as bytes. Here, and only here, operators that hold rows are asked which ones they still need. */
 #include "data/exec/token.h"
-#include <string.h>
 
 static hr_status flatten(engine *e, const token *t, hr_token_writer *to, hr_error *err);
 
@@ -24,11 +23,7 @@ static hr_status ask_held_from(engine *e, const holder *h, hr_token_reader numbe
     p.state = hr_calloc(1, op->state_size + 1);
     if (!p.state) return hr_no_memory(err, "a saved state");
     hr_status st = op->open ? op->open(h->ds->spec, p.state, &p, err) : HR_OK;
-    for (unsigned i = 0; i < op->saved && st == HR_OK; i++) {
-        int64_t number = 0;
-        st = hr_read_i64(&numbers, &number, err);
-        if (st == HR_OK) memcpy((char *)p.state + i * sizeof number, &number, sizeof number);
-    }
+    if (st == HR_OK) st = hr__saved_numbers_read(op, p.state, &numbers, err);
     if (st == HR_OK && op->load) st = op->load(h->ds->spec, p.state, &numbers, err);
     if (st == HR_OK) *held = op->held_from(h->ds->spec, p.state);
     if (op->close) op->close(p.state);

@@ -73,9 +73,7 @@ static hr_status batch_plan(const void *spec, void *state, hr_plan *p, hr_error 
 static hr_status batch_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
     (void)token;
-    const int64_t turn = ((const batch_state *)state)->turn;
-    if (turn >= 0 && turn <= ((const batch_spec *)spec)->nexts) return HR_OK;
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "batch: the saved state is damaged");
+    return hr_saved_between("batch", ((const batch_state *)state)->turn, 0, ((const batch_spec *)spec)->nexts, err);
 }
 
 static hr_status batch_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)

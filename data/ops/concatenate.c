@@ -31,13 +31,6 @@ static hr_status concatenate_plan(const void *spec, void *state, hr_plan *p, hr_
     return HR_OK;
 }
 
-static hr_status concatenate_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
-{
-    (void)spec, (void)token;
-    if (((concatenate_state *)state)->at >= 0) return HR_OK;
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "concatenate: the saved state is damaged");
-}
-
 static int64_t concatenate_cardinality(const void *spec, const int64_t *in)
 {
     (void)spec;
@@ -50,10 +43,11 @@ const hr_op hr_op_concatenate = {
     .name = "concatenate",
     .state_size = sizeof(concatenate_state),
     .saved = 1, /* at */
+    .range = (const hr_saved_range[]){{0, PARTS}},
+    .ranges = 1,
     .traits = HR_MOVES_SPANS,
     .check = concatenate_check,
     .plan = concatenate_plan,
-    .load = concatenate_load,
     .cardinality = concatenate_cardinality,
 };
 

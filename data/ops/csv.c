@@ -132,8 +132,6 @@ static hr_status csv_load(const void *spec, void *state, hr_token_reader *token,
 {
     (void)token;
     const csv_state *st = state;
-    const int64_t counts[] = {st->record, st->line, st->offset};
-    HR_TRY(source_counts_check("csv", counts, 3, err));
     return source_files_check(&st->files, "csv", ((const csv_spec *)spec)->pattern, st->list, st->file, err);
 }
 
@@ -351,6 +349,7 @@ const hr_op hr_op_csv = {
     .state_size = sizeof(csv_state),
     .unit_size = sizeof(csv_unit),
     .saved = 5, /* list, file, record, line, offset */
+    SOURCE_RANGES,
     .spec_copy = csv_spec_copy,
     .spec_free = csv_spec_free,
     .check = csv_check,

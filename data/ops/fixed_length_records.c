@@ -152,6 +152,7 @@ const hr_op hr_op_fixed_length_records = {
     .spec_size = sizeof(fixed_spec),
     .state_size = sizeof(byte_source),
     .saved = BYTE_SOURCE_SAVED,
+    SOURCE_RANGES,
     .spec_copy = fixed_spec_copy,
     .spec_free = fixed_spec_free,
     .check = fixed_check,

@@ -71,9 +71,8 @@ static hr_status arrow_work(const void *spec, const void *unit, hr_work *w, hr_c
 static hr_status arrow_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
     (void)token;
-    const int64_t given = ((const arrow_state *)state)->given;
-    if (given >= 0 && given <= ((const arrow_spec *)spec)->batch.array.length) return HR_OK;
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "from_arrow: the saved state is damaged");
+    const int64_t length = ((const arrow_spec *)spec)->batch.array.length;
+    return hr_saved_between("from_arrow", ((const arrow_state *)state)->given, 0, length, err);
 }
 
 static void arrow_identity(const void *spec, uint64_t *sum)

@@ -196,14 +196,6 @@ static hr_status stream_open(const void *spec, void *state, hr_plan *p, hr_error
                    code);
 }
 
-static hr_status stream_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
-{
-    (void)spec;
-    (void)token;
-    if (((const stream_state *)state)->given >= 0) return HR_OK;
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "from_arrow_stream: the saved state is damaged");
-}
-
 static void stream_close(void *state)
 {
     stream_state *st = state;
@@ -304,7 +296,6 @@ const hr_op hr_op_from_arrow_stream = {
     .open = stream_open,
     .plan = stream_plan,
     .work = stream_work,
-    .load = stream_load,
     .close = stream_close,
     .identity = stream_identity,
     .cardinality = stream_cardinality,

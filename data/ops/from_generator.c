@@ -81,8 +81,7 @@ static hr_status generator_load(const void *spec, void *state, hr_token_reader *
 {
     const generator_spec *sp = spec;
     generator_state *st = state;
-    if (st->given < 0 || (sp->count >= 0 && st->given > sp->count))
-        return hr_fail(err, HR_DATA_LOSS, "state.damaged", "from_generator: the saved state is damaged");
+    if (sp->count >= 0) HR_TRY(hr_saved_between("from_generator", st->given, 0, sp->count, err));
     if (sp->o.load) HR_TRY(sp->o.load(st->generator, token, err));
     if (sp->o.load || sp->o.by_number || sp->o.thread_safe) st->made = st->given;
     return HR_OK;

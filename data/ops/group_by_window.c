@@ -152,6 +152,7 @@ static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p
     HR_TRY(group_of(st, key, &g, err));
     HR_TRY(size_of(sp, g, key, err));
     if (again && (!g->wanted || number < g->first)) return HR_OK;
+    if (again) HR_TRY(hr_saved_between("group_by_window", g->count + 1, 1, g->size, err)); /* a full one has left */
     HR_TRY(hold(g, span, number, err));
     if (again) return HR_OK;
     st->next = number + 1;
@@ -231,15 +232,13 @@ static hr_status group_load(const void *spec, void *state, hr_token_reader *toke
     (void)spec;
     group_state *st = state;
     int64_t groups = 0;
-    HR_TRY(hr_read_i64(token, &groups, err));
+    HR_TRY(hr_read_between(token, 0, HR_LARGEST_COUNT, &groups, err));
     for (int64_t i = 0; i < groups; i++) {
         group *g = NULL;
         int64_t key, behind;
         HR_TRY(hr_read_i64(token, &key, err));
-        HR_TRY(hr_read_i64(token, &behind, err));
+        HR_TRY(hr_read_between(token, 1, st->next, &behind, err));
         HR_TRY(group_of(st, key, &g, err));
-        if (behind < 1 || behind > st->next)
-            return hr_fail(err, HR_DATA_LOSS, "state.damaged", "group_by_window: the saved state is damaged");
         g->first = st->next - behind;
         g->wanted = true;
     }

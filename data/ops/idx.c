@@ -157,6 +157,7 @@ static hr_status begin_file(const idx_spec *sp, idx_state *st, hr_plan *p, hr_er
     HR_TRY(peek_header(st->at.in, path, &h, err));
     if (h.dtype != sp->dtype || !same_shape(&h.shape, &sp->shape))
         return wrong_file(path, "idx.shape", 0, "expected items of the type and shape that the first file has", err);
+    HR_TRY(hr_saved_between("idx", st->at.record, 0, h.items, err));
     st->items = h.items;
     if (offset > 0) return hr_input_seek(st->at.in, offset, err);
     hr__byte_source_pass(&st->at, 0, h.size);
@@ -243,6 +244,7 @@ const hr_op hr_op_idx = {
     .spec_size = sizeof(idx_spec),
     .state_size = sizeof(idx_state),
     .saved = BYTE_SOURCE_SAVED,
+    SOURCE_RANGES,
     .spec_copy = idx_spec_copy,
     .spec_free = idx_spec_free,
     .check = idx_check,

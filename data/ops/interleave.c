@@ -127,14 +127,10 @@ static bool turn_to_ready(interleave_state *st, hr_plan *p)
     return false;
 }
 
-static hr_status state_damaged(hr_error *err)
-{
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "interleave: the saved state is damaged");
-}
-
 static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
 {
-    if (st->slot[st->turn].input < 0) return state_damaged(err); /* two slots with one element */
+    const int64_t element = st->slot[st->turn].element; /* opened, unless a state has it in two slots */
+    if (st->slot[st->turn].input < 0) return hr_saved_between("interleave", element, -1, -1, err);
     hr_span span;
     const int64_t block = sp->block_length - st->in_block, room = hr_room(p);
     hr_status got = hr_pull(p, st->slot[st->turn].input, block < room ? block : room, &span);
@@ -196,27 +192,20 @@ static void interleave_save(const void *state, hr_token_writer *token)
     for (int64_t i = 0; i < st->slots; i++) hr_write_i64(token, st->slot[i].element);
 }
 
-static bool is_possible(const interleave_spec *sp, const interleave_state *st)
-{
-    bool possible = st->slots <= sp->cycle_length && st->turn >= 0 && st->turn <= st->slots &&
-                    st->turn < sp->cycle_length && st->in_block >= 0 && st->in_block < sp->block_length &&
-                    st->next >= 0;
-    for (int64_t i = 0; possible && i < st->slots; i++)
-        possible = st->slot[i].element >= -1 && st->slot[i].element < st->next;
-    return possible;
-}
-
 static hr_status interleave_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
+    const interleave_spec *sp = spec;
     interleave_state *st = state;
     int64_t slots = 0;
-    HR_TRY(hr_read_i64(token, &slots, err));
+    HR_TRY(hr_read_between(token, 0, sp->cycle_length, &slots, err));
+    HR_TRY(hr_saved_between("interleave", st->turn, 0, slots < sp->cycle_length ? slots : slots - 1, err));
+    HR_TRY(hr_saved_between("interleave", st->in_block, 0, sp->block_length - 1, err));
     for (int64_t i = 0; i < slots; i++) {
         slot s = EMPTY;
-        HR_TRY(hr_read_i64(token, &s.element, err));
+        HR_TRY(hr_read_between(token, EMPTY.element, st->next - 1, &s.element, err));
         HR_TRY(hr__interleave_add(st, s, err));
     }
-    return is_possible(spec, st) ? HR_OK : state_damaged(err);
+    return HR_OK;
 }
 
 static int64_t interleave_held_from(const void *spec, const void *state)

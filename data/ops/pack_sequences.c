@@ -200,13 +200,11 @@ static void pack_save(const void *state, hr_token_writer *token)
 
 static hr_status load_row(pack_state *st, hr_token_reader *token, hr_error *err)
 {
-    int64_t count, behind;
+    int64_t count, behind, most = st->next;
     open_row *row = &st->row[st->rows++];
-    HR_TRY(hr_read_i64(token, &count, err));
-    for (int64_t i = 0; i < count; i++) {
-        HR_TRY(hr_read_i64(token, &behind, err));
-        if (behind < 1 || behind > st->next)
-            return hr_fail(err, HR_DATA_LOSS, "state.damaged", "pack_sequences: the saved state is damaged");
+    HR_TRY(hr_read_between(token, 1, HR_LARGEST_COUNT, &count, err));
+    for (int64_t i = 0; i < count; i++, most = behind - 1) { /* the oldest comes first */
+        HR_TRY(hr_read_between(token, 1, most, &behind, err));
         HR_TRY(add_sequence(row, (sequence){.number = st->next - behind}, err));
     }
     return HR_OK;
@@ -215,9 +213,7 @@ static hr_status load_row(pack_state *st, hr_token_reader *token, hr_error *err)
 static hr_status pack_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
     int64_t rows = 0;
-    HR_TRY(hr_read_i64(token, &rows, err));
-    if (rows < 0 || rows > ((const pack_spec *)spec)->open_rows)
-        return hr_fail(err, HR_DATA_LOSS, "state.damaged", "pack_sequences: the saved state is damaged");
+    HR_TRY(hr_read_between(token, 0, ((const pack_spec *)spec)->open_rows, &rows, err));
     while (rows-- > 0) HR_TRY(load_row(state, token, err));
     return HR_OK;
 }

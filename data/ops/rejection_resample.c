@@ -232,10 +232,8 @@ static hr_status resample_load(const void *spec, void *state, hr_token_reader *t
 {
     (void)spec;
     resample_state *st = state;
-    if (st->stream < -1 || st->stream >= STREAMS)
-        return hr_fail(err, HR_DATA_LOSS, "state.damaged", "rejection_resample: the saved state is damaged");
     for (int c = 0; st->count && c < st->classes; c++) {
-        HR_TRY(hr_read_i64(token, &st->count[c], err));
+        HR_TRY(hr_read_between(token, 0, HR_LARGEST_COUNT, &st->count[c], err));
         st->seen += st->count[c];
     }
     return HR_OK;
@@ -263,6 +261,8 @@ const hr_op hr_op_rejection_resample = {
     .spec_size = sizeof(resample_spec),
     .state_size = sizeof(resample_state),
     .saved = 4, /* over, drawn, tried, stream */
+    .range = (const hr_saved_range[]){{0, 1}, HR_SAVED_COUNT, HR_SAVED_COUNT, {-1, STREAMS - 1}},
+    .ranges = 4,
     .spec_copy = resample_copy,
     .spec_free = resample_free,
     .check = resample_check,

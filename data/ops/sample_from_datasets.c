@@ -199,13 +199,11 @@ static hr_status sample_plan(const void *spec, void *state, hr_plan *p, hr_error
     return HR_OK;
 }
 
-/* A damaged state may name a dataset that there is not. */
 static hr_status sample_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
     (void)token;
-    const sample_state *st = state;
-    if (st->drawn >= -1 && st->drawn < ((const sample_spec *)spec)->datasets) return HR_OK;
-    return hr_fail(err, HR_DATA_LOSS, "state.damaged", "sample_from_datasets: the saved state is damaged");
+    const int last = ((const sample_spec *)spec)->datasets - 1;
+    return hr_saved_between("sample_from_datasets", ((const sample_state *)state)->drawn, -1, last, err);
 }
 
 static void sample_identity(const void *spec, uint64_t *sum)
@@ -243,6 +241,8 @@ const hr_op hr_op_sample_from_datasets = {
     .spec_size = sizeof(sample_spec),
     .state_size = sizeof(sample_state),
     .saved = 3 + HR_MAX_INPUTS, /* over, draws, drawn, turns */
+    .range = (const hr_saved_range[]){{0, 1}, HR_SAVED_COUNT, {-1, HR_MAX_INPUTS - 1}},
+    .ranges = 3,
     .spec_copy = sample_copy,
     .spec_free = sample_free,
     .check = sample_check,

@@ -59,6 +59,13 @@ static hr_status shard_plan(const void *spec, void *state, hr_plan *p, hr_error 
     return HR_OK;
 }
 
+static hr_status shard_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    const int64_t last = ((const shard_spec *)spec)->num_shards - 1;
+    return hr_saved_between("shard", ((const shard_state *)state)->seen, 0, last, err);
+}
+
 static void shard_identity(const void *spec, uint64_t *sum)
 {
     const shard_spec *sp = spec;
@@ -88,6 +95,7 @@ const hr_op hr_op_shard = {
     .traits = HR_MOVES_SPANS,
     .check = shard_check,
     .plan = shard_plan,
+    .load = shard_load,
     .identity = shard_identity,
     .cardinality = shard_cardinality,
     .describe = shard_describe,

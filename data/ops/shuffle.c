@@ -74,11 +74,14 @@ static int64_t slots_filled(const shuffle_spec *sp, const shuffle_state *st)
     return st->total >= 0 && st->total < sp->size ? st->total : sp->size;
 }
 
-/* A state that no run leaves behind was not written by one. */
-static bool is_possible(const shuffle_state *st)
+/* Draws begin when the buffer is full or the input has ended; there are no more of them than elements. */
+static hr_status shuffle_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
-    return st->draws >= 0 && st->total >= -1 && (st->total < 0 || st->draws <= st->total) && st->draws < LARGEST &&
-           st->total < LARGEST;
+    (void)token;
+    const shuffle_state *st = state;
+    const bool fills_all = ((const shuffle_spec *)spec)->size == LARGEST;
+    const int64_t most = st->total >= 0 ? st->total : fills_all ? 0 : HR_LARGEST_COUNT;
+    return hr_saved_between("shuffle", st->draws, 0, most, err);
 }
 
 /* Walks back through the draws: the last one of a slot names the element that filled it again; a slot never drawn has
@@ -125,7 +128,7 @@ static int64_t shuffle_held_from(const void *spec, const void *state)
 {
     const shuffle_spec *sp = spec;
     const shuffle_state *st = state;
-    if (!is_possible(st) || st->draws == 0) return 0;
+    if (st->draws == 0) return 0;
     if (st->met && st->total < 0) return oldest_of_all(st);
     int64_t *element = hr_calloc((size_t)slots_filled(sp, st) + 1, sizeof *element);
     if (!element) return 0;
@@ -181,7 +184,6 @@ static int by_element(const void *a, const void *b)
 
 static hr_status want_elements(const shuffle_spec *sp, shuffle_state *st, hr_error *err)
 {
-    if (!is_possible(st)) return hr_fail(err, HR_DATA_LOSS, "state.damaged", "shuffle: the saved state is damaged");
     const size_t slots = (size_t)slots_filled(sp, st);
     int64_t *element = hr_calloc(slots + 1, sizeof *element);
     st->wanted = hr_calloc(slots + 1, sizeof *st->wanted);
@@ -338,11 +340,14 @@ const hr_op hr_op_shuffle = {
     .spec_size = sizeof(shuffle_spec),
     .state_size = sizeof(shuffle_state),
     .saved = 2, /* draws, total */
+    .range = (const hr_saved_range[]){HR_SAVED_COUNT, {-1, HR_LARGEST_COUNT}},
+    .ranges = 2,
     .traits = HR_MOVES_SPANS,
     .check = shuffle_check,
     .open = shuffle_open,
     .plan = shuffle_plan,
     .close = shuffle_close,
+    .load = shuffle_load,
     .held_from = shuffle_held_from,
     .identity = shuffle_identity,
     .cardinality = hr_cardinality_of_input,

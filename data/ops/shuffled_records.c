@@ -173,7 +173,6 @@ static hr_status shuffled_load(const void *spec, void *state, hr_token_reader *t
     if (files > 0) records = st->file[files - 1].first + hr_record_index_count(st->file[files - 1].index);
     HR_TRY(
         source_files_check(&st->files, "shuffled_records", ((const shuffled_spec *)spec)->pattern, st->list, 0, err));
-    HR_TRY(source_counts_check("shuffled_records", &st->drawn, 1, err));
     if (st->records == records) return check_shares(spec, st, err);
     return hr_fail(err, HR_FAILED_PRECONDITION, "state.files",
                    "shuffled_records: expected the %" PRId64 " records of the saved state's files, got %" PRId64,
@@ -353,6 +352,7 @@ const hr_op hr_op_shuffled_records = {
     .state_size = sizeof(shuffled_state),
     .unit_size = sizeof(shuffled_unit),
     .saved = 3, /* list, records, drawn */
+    SOURCE_RANGES,
     .spec_copy = shuffled_spec_copy,
     .spec_free = shuffled_spec_free,
     .check = shuffled_check,

@@ -26,6 +26,13 @@ static hr_status take_plan(const void *spec, void *state, hr_plan *p, hr_error *
     return HR_OK;
 }
 
+static hr_status take_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    const int64_t count = ((const take_spec *)spec)->count;
+    return count < 0 ? HR_OK : hr_saved_between("take", ((const take_state *)state)->passed, 0, count, err);
+}
+
 static void take_identity(const void *spec, uint64_t *sum) { hr_identify_i64(sum, ((const take_spec *)spec)->count); }
 
 static int64_t take_cardinality(const void *spec, const int64_t *in)
@@ -49,6 +56,7 @@ const hr_op hr_op_take = {
     .saved = 1, /* passed */
     .traits = HR_MOVES_SPANS,
     .plan = take_plan,
+    .load = take_load,
     .identity = take_identity,
     .cardinality = take_cardinality,
     .describe = take_describe,

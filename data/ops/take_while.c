@@ -65,6 +65,8 @@ const hr_op hr_op_take_while = {
     .spec_size = sizeof(take_while_spec),
     .state_size = sizeof(take_while_state),
     .saved = 1, /* over */
+    .range = (const hr_saved_range[]){{0, 1}},
+    .ranges = 1,
     .check = take_while_check,
     .plan = take_while_plan,
 };

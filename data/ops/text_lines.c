@@ -122,6 +122,7 @@ const hr_op hr_op_text_lines = {
     .spec_size = sizeof(byte_source_spec),
     .state_size = sizeof(byte_source),
     .saved = BYTE_SOURCE_SAVED,
+    SOURCE_RANGES,
     .spec_copy = text_lines_spec_copy,
     .spec_free = text_lines_spec_free,
     .check = text_lines_check,

@@ -89,10 +89,7 @@ static hr_status tfrecord_load(const void *spec, void *state, hr_token_reader *t
     (void)token;
     const tfrecord_spec *sp = spec;
     const tfrecord_state *st = state;
-    const int64_t counts[] = {st->at.record, st->at.offset, st->at.seen, st->at.errors};
-    HR_TRY(source_counts_check("tfrecord", counts, 4, err));
-    const int64_t left = sp->how.count < INT64_MAX ? hr__record_source_left(&st->at, &sp->how) : 0;
-    HR_TRY(source_counts_check("tfrecord", &left, 1, err));
+    HR_TRY(hr_saved_between("tfrecord", st->at.seen, 0, sp->how.count, err));
     return source_files_check(&st->files, "tfrecord", sp->pattern, st->list, st->file, err);
 }
 
@@ -239,6 +236,7 @@ const hr_op hr_op_tfrecord = {
     .state_size = sizeof(tfrecord_state),
     .unit_size = sizeof(tfrecord_unit),
     .saved = 2 + RECORD_SOURCE_SAVED, /* list, file; record, offset, seen, errors, begun */
+    SOURCE_RANGES,
     .spec_copy = tfrecord_spec_copy,
     .spec_free = tfrecord_spec_free,
     .check = tfrecord_check,

@@ -38,8 +38,6 @@ hr_status hr__byte_source_open(byte_source *s, const byte_source_spec *spec, con
 
 hr_status hr__byte_source_load(const byte_source *s, const byte_source_spec *spec, const char *op, hr_error *err)
 {
-    const int64_t counts[] = {s->record, s->offset};
-    HR_TRY(source_counts_check(op, counts, 2, err));
     return source_files_check(&s->files, op, spec->pattern, s->list, s->file, err);
 }
 

@@ -76,15 +76,8 @@ static inline hr_status source_files_fail_changed(const char *op, const char *pa
     return HR_FAILED_PRECONDITION;
 }
 
-/* Loaded numbers that count records or bytes: those of a forged state may be anything. */
-static inline hr_status source_counts_check(const char *op, const int64_t *number, int count, hr_error *err)
-{
-    for (int i = 0; i < count; i++)
-        if (number[i] < 0 || number[i] > INT64_MAX / 4)
-            return hr_fail(err, HR_DATA_LOSS, "state.damaged",
-                           "%s: expected a saved state that counts what was read, got %lld", op, (long long)number[i]);
-    return HR_OK;
-}
+/* Of a source whose first saved number is the identity of its list. */
+#define SOURCE_RANGES .range = (const hr_saved_range[]){HR_SAVED_ANY}, .ranges = 1
 
 /* A loaded state stands in file `file` of files with this identity: one in which it can go on. */
 static inline hr_status source_files_check(const source_files *files, const char *op, const char *pattern,

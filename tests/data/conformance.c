@@ -1,6 +1,7 @@
 /* Runs a sample in every way and compares hashes of what comes out. Samples are small, so that a binary takes
  * seconds. */
 #include "tests/data/conformance.h"
+#include "tests/data/crafted_state.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,6 +286,38 @@ void refuses_a_cut_or_foreign_state(void **state)
     saved = save(it, &foreign_size);
     hr_iterator_free(it);
     try_state(s, saved, foreign_size, true, "the state of another pipeline");
+    hr_free(saved);
+}
+
+/* Some other number in the place of one that was saved, each in turn: the state is refused, or read as another that
+ * might have been saved. Never is memory read that is not there. */
+void survives_any_number_in_its_state(void **state)
+{
+    static const crafted_number crafted[] = {
+        {.value = -1},   {.value = INT64_MIN},        {.value = INT64_MAX},
+        {.value = 3000}, {.value = 1, .added = true}, {.value = -1, .added = true}};
+    enum { MOST_READS = 32, CRAFTED = sizeof crafted / sizeof *crafted };
+    const sample *s = *state;
+    static run got;
+    size_t size;
+    begin(&got);
+    hr_iterator *it = iterate(s->build(), (way){.window = 1, .unit_rows = 13});
+    run_on(&got, it, reference(s)->count / 2);
+    char *saved = save(it, &size);
+    hr_iterator_free(it);
+    bool more = true;
+    for (int64_t n = 0; more && n < MOST_READS; n++)
+        for (int i = 0; i < CRAFTED; i++) {
+            crafted_number number = crafted[i];
+            number.read = n;
+            craft_state(&number, 1);
+            begin(&got);
+            it = iterate(s->build(), (way){.window = 1, .unit_rows = 13, .state = saved, .state_size = size});
+            run_on(&got, it, MOST_ELEMENTS);
+            hr_iterator_free(it);
+            more = crafted_reads() > n;
+            craft_state(NULL, 0);
+        }
     hr_free(saved);
 }
 

@@ -27,7 +27,8 @@ typedef struct sample {
 #define HR_CONFORMANCE(op)                                                                                             \
     HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
         HR_CONFORMS_(op, goes_on_again_and_again), HR_CONFORMS_(op, refuses_a_cut_or_foreign_state),                   \
-        HR_CONFORMS_(op, can_be_cancelled), HR_CONFORMS_(op, survives_every_failed_allocation)
+        HR_CONFORMS_(op, survives_any_number_in_its_state), HR_CONFORMS_(op, can_be_cancelled),                        \
+        HR_CONFORMS_(op, survives_every_failed_allocation)
 /* For a sample that ends with an error, which every run must meet at the same place. */
 #define HR_CONFORMANCE_OF_FAILURE(op)                                                                                  \
     HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
@@ -37,6 +38,7 @@ void gives_the_same_elements_however_run(void **state);
 void goes_on_anywhere(void **state);
 void goes_on_again_and_again(void **state);
 void refuses_a_cut_or_foreign_state(void **state);
+void survives_any_number_in_its_state(void **state);
 void can_be_cancelled(void **state);
 void survives_every_failed_allocation(void **state);
 

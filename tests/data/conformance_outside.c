@@ -256,6 +256,7 @@ static void assert_sound(const hr_op *op)
     assert_int_equal(op->head.struct_size, sizeof *op);
     assert_true(op->plan || op->work || op->traits & (HR_IGNORES_ERRORS | HR_PASSES_ROWS));
     assert_true(op->saved * sizeof(int64_t) <= op->state_size);
+    assert_true(op->ranges <= op->saved && (op->ranges == 0) == (op->range == NULL));
     assert_true(!op->save || op->load); /* load alone may refuse a state */
     assert_true(!op->spec_copy || op->spec_free);
     assert_true(!(op->traits & (HR_ROW_BY_ROW | HR_RANDOM_ROWS)) || op->work);

@@ -43,7 +43,7 @@ static void save_counter(const void *generator, hr_token_writer *to)
 
 static hr_status load_counter(void *generator, hr_token_reader *from, hr_error *err)
 {
-    return hr_read_i64(from, &((counter *)generator)->next, err);
+    return hr_read_between(from, 0, ELEMENTS, &((counter *)generator)->next, err);
 }
 
 static hr_status text_of(int64_t number, hr_builder *out, hr_call *call, void *user)

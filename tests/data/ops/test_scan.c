@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 typedef struct sums {
-    int64_t sum;
+    uint64_t sum; /* a state that somebody changed may have any: it goes round */
     int32_t count;
 } sums;
 
@@ -11,9 +11,9 @@ static hr_status add_up(void *state, const hr_element *in, hr_builder *out, hr_c
 {
     (void)call, (void)user;
     sums *s = state;
-    s->sum += *(const int64_t *)hr_get(in, "value")->data;
-    s->count++;
-    *(int64_t *)hr_set(out, "value") = s->sum;
+    s->sum += *(const uint64_t *)hr_get(in, "value")->data;
+    s->count += s->count < INT32_MAX;
+    *(int64_t *)hr_set(out, "value") = (int64_t)s->sum;
     return HR_OK;
 }
 
@@ -22,7 +22,7 @@ static hr_status as_text(void *state, const hr_element *in, hr_builder *out, hr_
     (void)user;
     char text[64];
     sums *s = state;
-    s->sum += *(const int64_t *)hr_get(in, "value")->data;
+    s->sum += *(const uint64_t *)hr_get(in, "value")->data;
     const int size =
         snprintf(text, sizeof text, "%lld, %llx", (long long)s->sum, (unsigned long long)hr_call_random(call, 0));
     return hr_set_string(out, "value", text, size);
