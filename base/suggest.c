@@ -2,7 +2,7 @@
 #include "base/config.h"
 #include <string.h>
 
-enum { LONGEST = 64 };
+enum { LONGEST = 64, MOST = 4096 /* candidates that are looked at: a suggestion is not worth seconds */ };
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
@@ -32,7 +32,7 @@ const char *hr__suggest(const char *name, const char *const *candidates, int64_t
     size_t length = strlen(name);
     if (length == 0 || length > LONGEST) return NULL;
     int limit = length < 4 ? 1 : (int)length / 3 + 1, nearest = limit + 1;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && i < MOST; i++) {
         size_t other = strlen(candidates[i]);
         if (other == 0 || other > LONGEST) continue;
         int d = distance(name, (int)length, candidates[i], (int)other);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_AND = 63, LOOK_EVERY = 1024 /* records between two looks at the clock and at Ctrl-C */ };
+enum { MOST_AND = 63, LOOK_EVERY = 1024 /* records between two looks at the clock */ };
 
 typedef struct search {
     hr_example_filter *filter;
@@ -41,8 +41,8 @@ static hr_status search_file(search *s, row_files *files, const char *path, hr_e
     for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
         st = next_row(&from, &record, err);
         if (st == HR_OK) st = look(s, path, record, n, err);
-        if (st != HR_OK || ++s->records % LOOK_EVERY != 0) continue;
-        progress_count(&files->survey.bar, -1, s->records, "records");
+        if (st != HR_OK) continue;
+        if (++s->records % LOOK_EVERY == 0) progress_count(&files->survey.bar, -1, s->records, "records");
         st = check_interrupt(err);
     }
     close_rows(&from);

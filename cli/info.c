@@ -5,18 +5,17 @@
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/record_input.h"
+#include "io/survey/feature_table.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_FEATURES = 4096, COMPRESSIONS = 16 /* room for all of hr_compression */ };
+enum { COMPRESSIONS = 16 /* room for all of hr_compression */ };
 enum { LOOK_EVERY = 4096 /* records between two looks at the clock */ };
 
 typedef struct feature_seen {
-    char *key; /* any bytes */
-    size_t size;
     hr_dtype dtype;
     bool mixed; /* of several types */
     int64_t records, values;
@@ -26,24 +25,16 @@ typedef struct file_seen {
     int64_t records, bytes, disk_bytes, smallest, largest, no_examples, trailing_zeros;
     int64_t files_of[COMPRESSIONS]; /* files of each compression */
     int64_t indexed, stale;         /* files with a valid index, and with one that is not */
-    feature_seen feature[MAX_FEATURES];
-    int features;
-    bool too_many;
+    hr__feature_table features;     /* a feature_seen each */
 } file_seen;
 
-static feature_seen *feature_of(file_seen *s, hr_view key)
+static hr_status feature_of(file_seen *s, hr_view key, int64_t guess, feature_seen **out, hr_error *err)
 {
-    for (int i = 0; i < s->features; i++) {
-        const feature_seen *f = &s->feature[i];
-        if (f->size == (size_t)key.size && (f->size == 0 || memcmp(f->key, key.data, f->size) == 0))
-            return &s->feature[i];
-    }
-    s->too_many |= s->features == MAX_FEATURES;
-    char *copy = s->too_many ? NULL : hr_malloc((size_t)key.size + 1);
-    if (!copy) return NULL;
-    if (key.size) memcpy(copy, key.data, (size_t)key.size);
-    s->feature[s->features] = (feature_seen){.key = copy, .size = (size_t)key.size};
-    return &s->feature[s->features++];
+    bool is_new;
+    void *entry;
+    HR_TRY(hr__feature_find(&s->features, key, guess, &entry, &is_new, err));
+    *out = entry;
+    return HR_OK;
 }
 
 static void note_values(feature_seen *f, const hr_tensor *t)
@@ -54,34 +45,38 @@ static void note_values(feature_seen *f, const hr_tensor *t)
     f->values += t->count;
 }
 
-/* Of a feature list all steps' values together. */
-static void note_features(file_seen *s, const hr_example_contents *contents)
+/* Of a feature list all steps' values together. A feature without a kind is missing. */
+static hr_status note_features(file_seen *s, const hr_example_contents *contents, hr_error *err)
 {
+    feature_seen *f;
     for (int64_t i = 0; i < contents->features; i++) {
-        feature_seen *f = feature_of(s, contents->feature[i].key);
-        if (!f || contents->feature[i].values.dtype == HR_INVALID_DTYPE) continue;
+        HR_TRY(feature_of(s, contents->feature[i].key, i, &f, err));
+        f->records += contents->feature[i].values.dtype != HR_INVALID_DTYPE;
         note_values(f, &contents->feature[i].values);
-        f->records++;
     }
     for (int64_t i = 0; i < contents->lists; i++) {
         const hr_example_list *list = &contents->list[i];
-        feature_seen *f = feature_of(s, list->key);
-        for (int64_t step = 0; f && step < list->steps; step++) note_values(f, &list->step[step]);
-        if (f) f->records++;
+        bool present = false;
+        HR_TRY(feature_of(s, list->key, contents->features + i, &f, err));
+        for (int64_t step = 0; step < list->steps; step++) {
+            present |= list->step[step].dtype != HR_INVALID_DTYPE;
+            note_values(f, &list->step[step]);
+        }
+        f->records += present;
     }
+    return HR_OK;
 }
 
-static void note_record(file_seen *s, hr_example_walk *walk, hr_view record)
+static hr_status note_record(file_seen *s, hr_example_walk *walk, hr_view record, hr_error *err)
 {
     hr_example_contents contents;
     if (s->records == 0 || record.size < s->smallest) s->smallest = record.size;
     if (record.size > s->largest) s->largest = record.size;
     s->records++;
     s->bytes += record.size;
-    if (hr_example_walk_record(walk, record, &contents, NULL) == HR_OK)
-        note_features(s, &contents);
-    else
-        s->no_examples++;
+    if (hr_example_walk_record(walk, record, &contents, NULL) == HR_OK) return note_features(s, &contents, err);
+    s->no_examples++;
+    return HR_OK;
 }
 
 static void note_index(file_seen *s, const char *path)
@@ -103,7 +98,7 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr_examp
     struct stat about;
     HR_TRY(hr_record_reader_open(path, opts, &reader, err));
     while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
-        note_record(s, walk, record);
+        if ((st = note_record(s, walk, record, err)) != HR_OK) break;
         if (s->records % LOOK_EVERY == 0) progress_count(p, -1, s->records, "records");
     }
     s->trailing_zeros += hr_record_trailing_zeros(reader);
@@ -114,20 +109,42 @@ static hr_status read_file(const char *path, const hr_input_opts *opts, hr_examp
     return st == HR_END ? HR_OK : st;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const feature_seen *x = a, *y = b;
-    int order = memcmp(x->key, y->key, x->size < y->size ? x->size : y->size);
-    return order ? order : (x->size > y->size) - (x->size < y->size);
-}
-
 /* ---- printing ---- */
 
-static void print_feature(const feature_seen *f)
+typedef struct named_feature {
+    hr_view key; /* any bytes */
+    const feature_seen *seen;
+} named_feature;
+
+static int by_key(const void *a, const void *b)
 {
-    print_word("  %-24s", (hr_view){f->key, (int64_t)f->size});
-    printf(" %-8s %14s %14.4g\n", f->mixed ? "mixed" : hr_dtype_name(f->dtype), with_commas(f->records),
-           f->records ? (double)f->values / (double)f->records : 0);
+    const hr_view x = ((const named_feature *)a)->key, y = ((const named_feature *)b)->key;
+    const int order = memcmp(x.data, y.data, (size_t)(x.size < y.size ? x.size : y.size));
+    return order ? order : (x.size > y.size) - (x.size < y.size);
+}
+
+/* Gives the features, sorted by name. */
+static hr_status sort_features(const file_seen *s, named_feature **out, hr_error *err)
+{
+    const int64_t count = hr__features(&s->features);
+    named_feature *f = *out = hr_calloc((size_t)count + 1, sizeof *f);
+    if (!f) return hr_no_memory(err, "features");
+    for (int64_t i = 0; i < count; i++)
+        f[i] = (named_feature){hr__feature_key(&s->features, i), (const feature_seen *)s->features.entry[i]};
+    qsort(f, (size_t)count, sizeof *f, by_key);
+    return HR_OK;
+}
+
+static const char *type_word(const feature_seen *f)
+{
+    return f->mixed ? "mixed" : f->dtype == HR_INVALID_DTYPE ? "none" : hr_dtype_name(f->dtype);
+}
+
+static void print_feature(const named_feature *f)
+{
+    print_word("  %-24s", f->key);
+    printf(" %-8s %14s %14.4g\n", type_word(f->seen), with_commas(f->seen->records),
+           f->seen->records ? (double)f->seen->values / (double)f->seen->records : 0);
 }
 
 static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * HR__RECORD_FRAME; }
@@ -157,7 +174,7 @@ static void print_files(const file_seen *s, int64_t files)
     if (s->stale) printf("%" PRId64 " indexes are not of their files; 'headrace index' makes them anew\n", s->stale);
 }
 
-static void print_text(const file_seen *s, int64_t files, double seconds)
+static void print_text(const file_seen *s, const named_feature *feature, int64_t files, double seconds)
 {
     printf("%s record%s in %" PRId64 " file%s, %s on disk", with_commas(s->records), s->records == 1 ? "" : "s", files,
            files == 1 ? "" : "s", human_bytes((double)s->disk_bytes));
@@ -169,12 +186,12 @@ static void print_text(const file_seen *s, int64_t files, double seconds)
     print_files(s, files);
     if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
     if (s->trailing_zeros) printf("%s zero bytes behind compressed data\n", with_commas(s->trailing_zeros));
-    if (s->too_many) printf("only the first %d names of features are counted\n", MAX_FEATURES);
-    if (s->features) printf("\n  %-24s %-8s %14s %14s\n", "feature", "type", "present in", "values each");
-    for (int i = 0; i < s->features; i++) print_feature(&s->feature[i]);
+    const int64_t features = hr__features(&s->features);
+    if (features) printf("\n  %-24s %-8s %14s %14s\n", "feature", "type", "present in", "values each");
+    for (int64_t i = 0; i < features; i++) print_feature(&feature[i]);
 }
 
-static void print_as_json(const file_seen *s, int64_t files)
+static void print_as_json(const file_seen *s, const named_feature *feature, int64_t files)
 {
     json_line top;
     json_begin(&top);
@@ -192,12 +209,12 @@ static void print_as_json(const file_seen *s, int64_t files)
     json_count(&top, "not_examples", s->no_examples);
     json_count(&top, "trailing_zeros", s->trailing_zeros);
     json_open(&top, "features", '[');
-    for (int i = 0; i < s->features; i++) {
+    for (int64_t i = 0; i < hr__features(&s->features); i++) {
         json_open(&top, NULL, '{');
-        json_view(&top, "name", (hr_view){s->feature[i].key, (int64_t)s->feature[i].size});
-        json_text(&top, "type", s->feature[i].mixed ? "mixed" : hr_dtype_name(s->feature[i].dtype));
-        json_count(&top, "records", s->feature[i].records);
-        json_count(&top, "values", s->feature[i].values);
+        json_view(&top, "name", feature[i].key);
+        json_text(&top, "type", type_word(feature[i].seen));
+        json_count(&top, "records", feature[i].seen->records);
+        json_count(&top, "values", feature[i].seen->values);
         json_close(&top, '}');
     }
     json_close(&top, ']');
@@ -237,13 +254,16 @@ static int run(command_call *call)
         hr_no_memory(&err, "counts");
         return failed(call, &err);
     }
+    s->features.size = sizeof(feature_seen);
+    named_feature *feature = NULL;
     hr_status st = read_all(call, &opts, s, &files, &err);
-    qsort(s->feature, (size_t)s->features, sizeof *s->feature, by_key);
+    if (st == HR_OK) st = sort_features(s, &feature, &err);
     if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(s, files);
+        print_as_json(s, feature, files);
     else if (st == HR_OK)
-        print_text(s, files, now_seconds() - start);
-    for (int i = 0; i < s->features; i++) hr_free(s->feature[i].key);
+        print_text(s, feature, files, now_seconds() - start);
+    hr_free(feature);
+    hr__feature_table_free(&s->features);
     hr_free(s);
     return st == HR_OK ? WORKED : failed(call, &err);
 }

@@ -2,6 +2,7 @@
 #ifndef HR_DATASET_H
 #define HR_DATASET_H
 
+#include "base/map.h"
 #include <headrace/op.h>
 #include <stdatomic.h>
 
@@ -9,6 +10,7 @@ struct hr_schema_builder {
     hr_schema schema;
     hr_field *field;
     int room;
+    hr__map names; /* of the fields */
 };
 
 struct hr_dataset {

@@ -20,6 +20,7 @@ void hr_schema_clear(hr_schema_builder *out)
 {
     for (int i = 0; i < out->schema.fields; i++) hr_free((char *)out->field[i].name);
     hr_free(out->field);
+    hr__map_free(&out->names);
     *out = (hr_schema_builder){.schema.levels = out->schema.levels};
 }
 
@@ -36,10 +37,11 @@ static bool make_room(hr_schema_builder *out)
 
 hr_status hr_schema_add(hr_schema_builder *out, hr_field field, hr_error *err)
 {
-    for (int i = 0; i < out->schema.fields; i++)
-        if (strcmp(out->field[i].name, field.name) == 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "schema.duplicate", "schema: two components are called '%.60s'",
-                           field.name);
+    const hr_status st = hr__map_add(&out->names, field.name, strlen(field.name), out->schema.fields, err);
+    if (st == HR_ALREADY_EXISTS)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.duplicate", "schema: two components are called '%.60s'",
+                       field.name);
+    HR_TRY(st);
     field.name = hr_strdup(field.name);
     if (!field.name || !make_room(out)) {
         hr_free((char *)field.name);

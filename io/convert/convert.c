@@ -114,12 +114,15 @@ static hr_status plan_rows(const hr__convert_opts *o, hr_error *err)
 
 /* ---- a round ---- */
 
+/* A piece for each of `pieces`, or as many as have about the usual bytes together: of long rows only a few are in
+ * memory. */
 static void read_batch(converter *k, batch *b)
 {
+    const int64_t begin = k->plan.from->bytes(k->source), most = (int64_t)k->pieces * HR__CONVERT_PIECE;
     b->count = 0;
     b->last = false;
     b->status = HR_OK;
-    while (b->count < k->pieces && b->status == HR_OK && !b->last) {
+    while (b->count < k->pieces && k->plan.from->bytes(k->source) - begin < most && b->status == HR_OK && !b->last) {
         hr__convert_piece *piece = &b->piece[b->count];
         const hr_status st = k->plan.from->read(k->source, piece, &b->err);
         piece->source = k->source;

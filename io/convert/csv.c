@@ -139,7 +139,8 @@ typedef struct csv_out {
     const hr__schema_file *schema;
     hr_csv_writer *writer;
     hr_example_walk *walk;
-    hr_tensor *cell; /* a field each */
+    const hr_tensor **values; /* of the record at hand, a field each */
+    hr_tensor *cell;
     int32_t (*split)[2];
     char *head;
 } csv_out;
@@ -149,6 +150,7 @@ static void free_writer(void *writer)
     csv_out *w = writer;
     hr_csv_writer_discard(w->writer);
     hr_example_walk_free(w->walk);
+    hr_free(w->values);
     hr_free(w->cell);
     hr_free(w->split);
     hr_free(w->head);
@@ -162,10 +164,11 @@ static hr_status open_text(csv_out *w, const hr__convert_opts *o, hr_view *head,
     const hr_csv_writer_opts opts = {
         .struct_size = sizeof opts, .delimiter = csv.delimiter, .separator = o->separator, .na_value = csv.na_value};
     const char **name = hr_calloc(fields, sizeof *name);
+    w->values = hr_calloc(fields, sizeof *w->values);
     w->cell = hr_calloc(fields, sizeof *w->cell);
     w->split = hr_calloc(fields, sizeof *w->split);
     w->walk = hr_example_walk_new();
-    hr_status st = name && w->cell && w->split && w->walk ? HR_OK : hr_no_memory(err, "convert");
+    hr_status st = name && w->values && w->cell && w->split && w->walk ? HR_OK : hr_no_memory(err, "convert");
     for (size_t i = 0; st == HR_OK && i < fields; i++) name[i] = w->schema->field[i].name;
     if (st == HR_OK) st = hr__csv_text_new(o->out, name, (int)fields, &opts, &w->writer, err);
     hr_free(name);
@@ -197,8 +200,9 @@ static hr_status write_row(void *writer, hr_view example, hr_view *bytes, hr_err
     csv_out *w = writer;
     hr_example_contents c;
     HR_TRY(hr_example_walk_record(w->walk, example, &c, err));
+    hr__convert_fields(w->schema, &c, w->values);
     for (int i = 0; i < w->schema->fields; i++) {
-        const hr_tensor *values = hr__convert_values(&c, w->schema->field[i].name);
+        const hr_tensor *values = w->values[i];
         hr_tensor *cell = &w->cell[i];
         *cell = values && values->count ? *values : (hr_tensor){.dtype = w->schema->field[i].stored};
         w->split[i][1] = (int32_t)cell->count;

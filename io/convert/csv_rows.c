@@ -237,7 +237,7 @@ static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
     const hr__csv_source *source = piece->source;
     const csv_piece *own = piece->own;
-    const size_t rows = (size_t)own->block.rows;
+    const size_t rows = (size_t)(own->block.rows - piece->rejected);
     const size_t bytes = source->format->lists ? LIST_BYTES * own->block.size : own->block.size;
     const size_t room = rows * (hr__row_writer_room(source->writer) + HR__RECORD_FRAME) + bytes;
     HR_TRY(hr__piece_reserve(piece, room, rows, &piece->err));

@@ -15,6 +15,7 @@ typedef struct examples {
     int count;
     hr_example_walk *walk;
     hr_example *kept;
+    const hr_tensor **values; /* of the schema's fields; made for the first record */
 } examples;
 
 static hr_status make(hr__convert_piece *piece, hr_error *err)
@@ -33,6 +34,7 @@ void hr__examples_free(void *memory)
     hr__text_free(&own->bytes);
     hr_example_walk_free(own->walk);
     hr_example_free(own->kept);
+    hr_free(own->values);
     hr_free(own);
 }
 
@@ -86,15 +88,18 @@ static hr_status keep(const hr__schema_file *schema, examples *own, const hr_exa
     if (c->has_lists)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
                        "expected a tf.Example, whose features a schema can name, found a SequenceExample");
+    if (!own->values) own->values = hr_malloc(((size_t)schema->fields + 1) * sizeof *own->values);
+    if (!own->values) return hr_no_memory(err, "convert");
     hr_example_clear(own->kept);
+    hr__convert_fields(schema, c, own->values);
     for (int i = 0; i < schema->fields; i++) {
-        const hr_tensor *values = hr__convert_values(c, schema->field[i].name);
+        const hr_tensor *values = own->values[i];
         const bool fits = is_missing(values) || values->dtype == schema->field[i].stored;
         if (!fits) return wrong_type(&schema->field[i], values, err);
     }
     for (int i = 0; i < schema->fields; i++) {
         const hr__schema_field *field = &schema->field[i];
-        const hr_tensor *values = hr__convert_values(c, field->name);
+        const hr_tensor *values = own->values[i];
         missing[i] += is_missing(values);
         if (is_missing(values)) continue;
         hr_example_add(own->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);

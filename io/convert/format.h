@@ -86,6 +86,8 @@ hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t recor
 void hr__piece_add(hr__convert_piece *piece, hr_view example, bool test);
 /* The values of a feature; NULL: there is none of that name. */
 const hr_tensor *hr__convert_values(const hr_example_contents *contents, const char *name);
+/* The same of all fields of a schema, one each. */
+void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents *contents, const hr_tensor **values);
 /* Whether splitmix64(number) says that a row goes to the test files. */
 bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number);
 /* "FILE: record N: expected a value of 'row', by which rows are split, got none", as piece->err. */

@@ -129,6 +129,15 @@ const hr_tensor *hr__convert_values(const hr_example_contents *c, const char *na
     return NULL;
 }
 
+void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents *c, const hr_tensor **values)
+{
+    for (int i = 0; i < schema->fields; i++) values[i] = NULL;
+    for (int64_t i = 0; i < c->features; i++) {
+        const int field = hr__schema_find_view(schema, c->feature[i].key);
+        if (field >= 0) values[field] = &c->feature[i].values;
+    }
+}
+
 bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number)
 {
     uint64_t x = (uint64_t)number + UINT64_C(0x9e3779b97f4a7c15);

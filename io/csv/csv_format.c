@@ -1,5 +1,7 @@
 /* What is wanted of CSV files: the options, checked and copied once, or the columns that a header has. */
+#include "base/map.h"
 #include "io/csv/csv.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const char *dtypes = "int32, int64, uint64, float32, float64, bool or string";
@@ -72,16 +74,26 @@ static hr_status refuse_places(hr_error *err, const char *what, const char *expe
     return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select", "csv: .%s: expected %s, got %lld", what, expected, got);
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
 /* Places are given once each; TensorFlow also wants them to rise. */
 static hr_status check_places(const int *place, int count, const char *what, bool rising, hr_error *err)
 {
     for (int i = 0; i < count; i++) {
         if (place[i] < 0) return refuse_places(err, what, "places from 0 on", place[i]);
         if (rising && i > 0 && place[i] <= place[i - 1]) return refuse_places(err, what, "rising places", place[i]);
-        for (int k = 0; k < i; k++)
-            if (place[k] == place[i]) return refuse_places(err, what, "every place once", place[i]);
     }
-    return HR_OK;
+    int *sorted = copy_places(place, count), twice = -1;
+    if (!sorted) return hr_no_memory(err, "csv");
+    qsort(sorted, (size_t)count, sizeof *sorted, by_place);
+    for (int i = 1; i < count && twice < 0; i++)
+        if (sorted[i] == sorted[i - 1]) twice = sorted[i];
+    hr_free(sorted);
+    return twice < 0 ? HR_OK : refuse_places(err, what, "every place once", twice);
 }
 
 static hr_status copy_selection(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
@@ -97,20 +109,24 @@ static hr_status copy_selection(const hr_csv_opts *o, hr__csv_format *f, hr_erro
     HR_TRY(check_places(o->exclude_cols, f->excludes, "exclude_cols", o->tf_compat, err));
     if (o->select_cols && !(f->select = copy_places(o->select_cols, f->selects))) return hr_no_memory(err, "csv");
     if (o->exclude_cols && !(f->exclude = copy_places(o->exclude_cols, f->excludes))) return hr_no_memory(err, "csv");
+    if (f->exclude) qsort(f->exclude, (size_t)f->excludes, sizeof *f->exclude, by_place);
     return HR_OK;
 }
 
 static hr_status check_names(const hr__csv_format *f, hr_error *err)
 {
-    for (int i = 0; i < f->columns; i++) {
+    hr__map seen = {0};
+    hr_status st = HR_OK;
+    for (int i = 0; i < f->columns && st == HR_OK; i++) {
         const char *name = f->column[i].name;
         if (f->by_name && (!name || !*name))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column %d has no name; give all or none", i);
-        for (int k = 0; name && k < i; k++)
-            if (f->column[k].name && strcmp(name, f->column[k].name) == 0)
-                return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column '%.60s' is there twice", name);
+            st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column %d has no name; give all or none", i);
+        if (st == HR_OK && name) st = hr__map_add(&seen, name, strlen(name), i, err);
+        if (st == HR_ALREADY_EXISTS)
+            st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns", "csv: column '%.60s' is there twice", name);
     }
-    return HR_OK;
+    hr__map_free(&seen);
+    return st;
 }
 
 static hr_status copy_columns(const hr_csv_opts *o, hr__csv_format *f, hr_error *err)
@@ -231,9 +247,7 @@ void hr__csv_format_free(hr__csv_format *f)
 
 bool hr__csv_excludes(const hr__csv_format *f, int place)
 {
-    for (int i = 0; i < f->excludes; i++)
-        if (f->exclude[i] == place) return true;
-    return false;
+    return f->exclude && bsearch(&place, f->exclude, (size_t)f->excludes, sizeof *f->exclude, by_place);
 }
 
 /* An empty field of a column that nobody described is the empty string, or the empty list. */

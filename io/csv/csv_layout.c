@@ -1,18 +1,41 @@
 /* Where a file has the columns: by what they are called there, or by place. */
+#include "base/map.h"
 #include "io/csv/csv.h"
 #include <limits.h>
 #include <string.h>
 
-static hr_status find_column(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
-                             int *place, hr_error *err)
+static hr_status column_twice(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
+                              hr_error *err)
 {
-    *place = -1;
+    int place[2], found = 0;
+    for (int k = 0; k < n->count && found < 2; k++)
+        if (strcmp(n->name[k], name) == 0) place[found++] = k;
+    return hr__csv_called_alike(f, file, name, place[0], place[1], err);
+}
+
+/* The fields of the header by name; those of a name that is there twice are TWICE. */
+enum { TWICE = -1 };
+
+static hr_status index_names(const hr__csv_names *n, hr__map *places, hr_error *err)
+{
+    HR_TRY(hr__map_reserve(places, (uint32_t)n->count, err));
     for (int k = 0; k < n->count; k++) {
-        if (strcmp(n->name[k], name) != 0) continue;
-        if (*place >= 0) return hr__csv_called_alike(f, file, name, *place, k, err);
-        *place = k;
+        const size_t size = strlen(n->name[k]);
+        hr_status st = hr__map_add(places, n->name[k], size, k, err);
+        if (st == HR_ALREADY_EXISTS) st = hr__map_set(places, n->name[k], size, TWICE, err);
+        HR_TRY(st);
     }
-    return *place < 0 ? hr__csv_no_such_column(f, file, name, n, err) : HR_OK;
+    return HR_OK;
+}
+
+static hr_status find_column(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
+                             const hr__map *places, int *place, hr_error *err)
+{
+    const int64_t *found = hr__map_find(places, name, strlen(name));
+    if (!found) return hr__csv_no_such_column(f, file, name, n, err);
+    if (*found == TWICE) return column_twice(f, file, name, n, err);
+    *place = (int)*found;
+    return HR_OK;
 }
 
 /* ---- where a file has the columns ---- */
@@ -52,13 +75,16 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
 {
     HR_TRY(allocate_layout(f, n->count, out, err));
     out->most = f->tf_compat && f->columns < n->count ? INT_MAX : n->count;
-    for (int i = 0; i < f->columns; i++) {
-        hr_status st = find_column(f, file, f->column[i].name, n, &out->place[i], err);
-        if (st != HR_OK) {
-            hr__csv_layout_clear(out);
-            return st;
-        }
-        out->column_at[out->place[i]] = i;
+    hr__map places = {0};
+    hr_status st = index_names(n, &places, err);
+    for (int i = 0; i < f->columns && st == HR_OK; i++) {
+        st = find_column(f, file, f->column[i].name, n, &places, &out->place[i], err);
+        if (st == HR_OK) out->column_at[out->place[i]] = i;
+    }
+    hr__map_free(&places);
+    if (st != HR_OK) {
+        hr__csv_layout_clear(out);
+        return st;
     }
     for (int i = n->count - 1; out->most == INT_MAX && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
     return HR_OK;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_ROW = 1 << 30 };
+enum { LONGEST_ROW = 1 << 30, SHORT_CELLS = 1 << 20 };
 
 struct hr__csv_file {
     const hr__csv_format *format;
@@ -320,11 +320,15 @@ static void add_rows_by_masks(const hr__csv_file *file, const char *data, size_t
     sum->size += c.size;
 }
 
-/* The whole rows at the beginning of the bytes, at most max_rows, and blank lines before them. */
+/* The whole rows at the beginning of the bytes, at most max_rows, and blank lines before them. All of them get
+ * memory for every column, so of rows that are too short for theirs only so many are taken as have SHORT_CELLS. */
 static void cut(const hr__csv_file *file, const char *data, size_t size, bool at_end, int64_t max_rows,
                 hr__csv_count *sum)
 {
+    const int64_t fields = file->layout.fields > 0 ? file->layout.fields : 1; /* a byte each, in a sound row */
+    const int64_t most = (int64_t)size / fields + SHORT_CELLS / fields + 1;
     *sum = (hr__csv_count){0};
+    if (most < max_rows) max_rows = most;
     /* Whether a CR at the end belongs to a CRLF is not known before the next byte. */
     if (!at_end && size > 0 && data[size - 1] == '\r') size--;
     while (sum->size < size && sum->rows < max_rows) {

@@ -98,7 +98,7 @@ static bool room_for_entry(hr__wire_map *map)
     hr__wire_entry *entry = hr_realloc(map->entry, room * sizeof *entry);
     if (!entry) return false;
     map->entry = entry;
-    size_t *order = hr_realloc(map->order, room * sizeof *order);
+    size_t *order = hr_realloc(map->order, 2 * room * sizeof *order); /* the second half is for sorting */
     if (!order) return false;
     map->order = order;
     map->entry_room = room;
@@ -141,26 +141,45 @@ static bool still_sorted(const hr__wire_map *map)
     return true;
 }
 
-/* Insertion by bisection: examples have few keys. The last of equal keys takes the place of the one before. */
+static int compare_entries(const hr__wire_map *map, size_t a, size_t b)
+{
+    return compare_keys(map, &map->entry[a], &map->entry[b]);
+}
+
+/* Merges runs of `width` entries in pairs; of equal keys the one that was added first comes first. */
+static void merge_runs(const hr__wire_map *map, const size_t *from, size_t *to, size_t width)
+{
+    const size_t n = map->entries;
+    for (size_t low = 0; low < n; low += 2 * width) {
+        const size_t middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+        for (size_t a = low, b = middle, at = low; at < high; at++) {
+            const bool first = b == high || (a < middle && compare_entries(map, from[a], from[b]) <= 0);
+            to[at] = first ? from[a++] : from[b++];
+        }
+    }
+}
+
+static void sort_entries(hr__wire_map *map)
+{
+    size_t *from = map->order, *to = map->order + map->entry_room;
+    for (size_t i = 0; i < map->entries; i++) from[i] = i;
+    for (size_t width = 1; width < map->entries; width *= 2) {
+        merge_runs(map, from, to, width);
+        size_t *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != map->order) memcpy(map->order, from, map->entries * sizeof *from);
+}
+
 size_t hr__wire_map_sort(hr__wire_map *map)
 {
     if (map->sorted || still_sorted(map)) return map->size;
     size_t count = 0, size = 0;
-    for (size_t i = 0; i < map->entries; i++) {
-        size_t low = 0, high = count;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (compare_keys(map, &map->entry[map->order[middle]], &map->entry[i]) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        bool again = low < count && compare_keys(map, &map->entry[map->order[low]], &map->entry[i]) == 0;
-        if (!again) {
-            memmove(map->order + low + 1, map->order + low, (count - low) * sizeof *map->order);
-            count++;
-        }
-        map->order[low] = i;
+    sort_entries(map);
+    for (size_t i = 0; i < map->entries; i++) { /* of equal keys the last one stays */
+        const bool again = i + 1 < map->entries && compare_entries(map, map->order[i], map->order[i + 1]) == 0;
+        if (!again) map->order[count++] = map->order[i];
     }
     for (size_t i = 0; i < count; i++) size += map->entry[map->order[i]].size;
     map->kept = count;

@@ -15,7 +15,6 @@ void hr_json_reader_free(hr_json_reader *r)
     hr__json_reader_clear(&r->json);
     hr_input_free(r->in);
     hr_free(r->name);
-    hr__map_free(&r->fields);
     hr_example_free(r->example);
     hr__text_free(&r->key);
     hr__text_free(&r->cell.values);
@@ -31,8 +30,6 @@ static hr_status make(const char *name, const hr_json_reader_opts *opts, hr_json
         return hr_no_memory(err, "reading JSON");
     r->record = -1;
     r->schema = HR__OPTIONS(hr_json_reader_opts, opts).schema;
-    for (int i = 0; r->schema && i < r->schema->fields; i++)
-        HR_TRY(hr__map_add(&r->fields, r->schema->field[i].name, strlen(r->schema->field[i].name), i, err));
     return HR_OK;
 }
 

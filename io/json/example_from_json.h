@@ -2,7 +2,6 @@
 #ifndef HR_JSON_EXAMPLES_H
 #define HR_JSON_EXAMPLES_H
 
-#include "base/map.h"
 #include "io/json/json_reader.h"
 #include "io/schema/schema.h"
 #include <headrace/examples.h>
@@ -20,7 +19,6 @@ struct hr_json_reader {
     hr_input *in;
     char *name;
     const hr__schema_file *schema; /* NULL: none */
-    hr__map fields;                /* of the schema, by name */
     hr_example *example;
     hr__text key; /* of the member that is being read */
     hr__json_cell cell;

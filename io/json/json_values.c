@@ -39,9 +39,9 @@ bool hr__json_wanted(const hr_json_reader *r, hr__json_want *want)
 {
     *want = (hr__json_want){HR_INVALID_DTYPE, HR_INVALID_DTYPE};
     if (!r->schema) return true;
-    const int64_t *field = hr__map_find(&r->fields, r->key.data ? r->key.data : "", r->key.size);
-    if (!field) return false;
-    *want = (hr__json_want){r->schema->field[*field].dtype, r->schema->field[*field].stored};
+    const int field = hr__schema_find_view(r->schema, (hr_view){r->key.data ? r->key.data : "", (int64_t)r->key.size});
+    if (field < 0) return false;
+    *want = (hr__json_want){r->schema->field[field].dtype, r->schema->field[field].stored};
     return true;
 }
 

@@ -19,9 +19,21 @@ static const char *const allowed[] = {"int64",   "float",   "string",  "int32", 
 
 int hr__schema_find(const hr__schema_file *schema, const char *name)
 {
-    for (int i = 0; i < schema->fields; i++)
-        if (strcmp(schema->field[i].name, name) == 0) return i;
-    return -1;
+    return hr__schema_find_view(schema, (hr_view){name, (int64_t)strlen(name)});
+}
+
+int hr__schema_find_view(const hr__schema_file *schema, hr_view name)
+{
+    const int64_t *found = hr__map_find(&schema->names, name.data, (size_t)name.size);
+    return found ? (int)*found : -1;
+}
+
+hr_status hr__schema_add(hr__schema_file *schema, hr_error *err)
+{
+    const char *name = schema->field[schema->fields].name;
+    HR_TRY(hr__map_add(&schema->names, name, strlen(name), schema->fields, err));
+    schema->fields++;
+    return HR_OK;
 }
 
 static hr_status add_field(const hr__node *node, int type, hr__schema_file *out, hr_error *err)
@@ -38,8 +50,9 @@ static hr_status add_field(const hr__node *node, int type, hr__schema_file *out,
     f->line = node->line;
     f->column = node->column;
     if (!(f->name = hr_strdup(name))) return hr_no_memory(err, "a schema");
-    out->fields++;
-    return HR_OK;
+    const hr_status st = hr__schema_add(out, err);
+    if (st != HR_OK) hr_free(f->name);
+    return st;
 }
 
 static hr_status add_fields(const hr__node *section, hr__schema_file *out, hr_error *err)
@@ -138,17 +151,16 @@ static hr_status set_type(hr__schema_file *schema, const char *text, size_t size
 {
     const char *equal = memchr(text, '=', size);
     const size_t name = equal ? (size_t)(equal - text) : size, type = equal ? size - name - 1 : 0;
-    for (int i = 0; i < schema->fields; i++)
-        for (int t = 0; t < TYPES; t++) {
-            hr__schema_field *f = &schema->field[i];
-            if (strlen(f->name) != name || memcmp(f->name, text, name) != 0) continue;
-            if (strlen(types[t].key) != type || memcmp(types[t].key, equal + 1, type) != 0) continue;
-            f->has_default &= f->stored == types[t].stored; /* it was read as the other type */
-            f->dtype = types[t].dtype;
-            f->stored = types[t].stored;
-            f->conflict = false;
-            return HR_OK;
-        }
+    const int i = hr__schema_find_view(schema, (hr_view){text, (int64_t)name});
+    for (int t = 0; i >= 0 && t < TYPES; t++) {
+        hr__schema_field *f = &schema->field[i];
+        if (strlen(types[t].key) != type || (type && memcmp(types[t].key, equal + 1, type) != 0)) continue;
+        f->has_default &= f->stored == types[t].stored; /* it was read as the other type */
+        f->dtype = types[t].dtype;
+        f->stored = types[t].stored;
+        f->conflict = false;
+        return HR_OK;
+    }
     return hr_fail(err, HR_INVALID_ARGUMENT, "schema.types",
                    "types: expected a field of the schema and a type, as row=int64, got \"%.*s\"",
                    size < 60 ? (int)size : 60, text);
@@ -172,6 +184,7 @@ void hr__schema_clear(hr__schema_file *schema)
         hr_free((char *)schema->field[i].default_string.data);
     }
     hr_free(schema->field);
+    hr__map_free(&schema->names);
     *schema = (hr__schema_file){.label = -1};
 }
 

@@ -13,6 +13,7 @@
 #define HR_SCHEMA_H
 
 #include "base/config.h"
+#include "base/map.h"
 #include "base/text.h"
 #include <headrace/columns.h>
 
@@ -36,6 +37,7 @@ typedef struct hr__schema_field {
 typedef struct hr__schema_file {
     hr__schema_field *field; /* in the order of the file */
     int fields;
+    hr__map names;   /* of the fields: their indexes */
     int label;       /* index of the label, -1: none */
     int64_t records; /* that it was inferred from */
 } hr__schema_file;
@@ -52,8 +54,12 @@ HR_API hr_status hr__schema_set_types(hr__schema_file *schema, const char *text,
 HR_API void hr__schema_clear(hr__schema_file *schema);
 /* A name as YAML has it: in quotes where it would mean something else. */
 void hr__schema_put_name(hr__text *to, hr_view name);
+/* Appends a field that lies at field[fields], whose name is set. HR_ALREADY_EXISTS, with nothing in `err`: there is one
+ * of that name. */
+hr_status hr__schema_add(hr__schema_file *schema, hr_error *err);
 void hr__schema_sort(hr__schema_file *schema);                               /* by name; there is no label */
 HR_API int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */
+int hr__schema_find_view(const hr__schema_file *schema, hr_view name);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,10 @@ static int by_name(const void *a, const void *b)
 void hr__schema_sort(hr__schema_file *schema)
 {
     if (schema->fields > 1) qsort(schema->field, (size_t)schema->fields, sizeof *schema->field, by_name);
+    for (int i = 0; i < schema->fields; i++) { /* the name is there: nothing is allocated */
+        const char *name = schema->field[i].name;
+        (void)hr__map_set(&schema->names, name, strlen(name), i, NULL);
+    }
 }
 
 int hr_schema_file_count(const hr_schema_file *schema) { return schema->fields; }

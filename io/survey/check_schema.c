@@ -22,7 +22,6 @@ typedef struct deviation {
 
 typedef struct slot {
     const hr__schema_file *schema;
-    const hr__map *fields;
     hr__feature_table unknown; /* an int each */
     int64_t *present;          /* a field */
     deviation *kept;
@@ -94,18 +93,18 @@ static void keep_value(slot *w, const hr_tensor *t, int64_t i)
 
 static hr_status note_feature(slot *w, const hr__survey_place *at, hr_view key, const hr_tensor *t, hr_error *err)
 {
-    const int64_t *field = hr__map_find(w->fields, key.data, (size_t)key.size);
-    if (!field) {
+    const int field = hr__schema_find_view(w->schema, key);
+    if (field < 0) {
         void *entry;
         bool is_new;
         HR_TRY(hr__feature_find(&w->unknown, key, INT64_MAX, &entry, &is_new, err));
         return is_new ? add(w, at, key, -1, "", err) : HR_OK;
     }
     int64_t which;
-    const char *found = misfit(&w->schema->field[*field], at, t, &which);
-    w->present[*field]++;
+    const char *found = misfit(&w->schema->field[field], at, t, &which);
+    w->present[field]++;
     if (!found) return HR_OK;
-    HR_TRY(add(w, at, key, (int)*field, found, err));
+    HR_TRY(add(w, at, key, field, found, err));
     keep_value(w, t, which);
     return HR_OK;
 }
@@ -113,8 +112,10 @@ static hr_status note_feature(slot *w, const hr__survey_place *at, hr_view key, 
 static hr_status note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
 {
     slot *w = user;
-    for (int64_t i = 0; i < c->features; i++)
+    for (int64_t i = 0; i < c->features; i++) {
+        HR_TRY(hr__survey_go_on(at->survey, i, err));
         HR_TRY(note_feature(w, at, c->feature[i].key, &c->feature[i].values, err));
+    }
     for (int64_t i = 0; i < c->lists; i++)
         for (int64_t s = 0; s < c->list[i].steps; s++)
             HR_TRY(note_feature(w, at, c->list[i].key, &c->list[i].step[s], err));
@@ -210,14 +211,11 @@ hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *
                                hr_deviation_fn *tell, void *user, int64_t *count, hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
-    hr__map fields = {0};
     hr__survey survey = {.files = files, .opts = opts, .note = note, .header = count_header, .as_read = true};
     hr_status st = HR_OK;
     *count = 0;
-    for (int i = 0; i < schema->fields && st == HR_OK; i++)
-        st = hr__map_add(&fields, schema->field[i].name, strlen(schema->field[i].name), i, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
-        slots[i] = (slot){.schema = schema, .fields = &fields, .unknown = {.size = sizeof(int)}};
+        slots[i] = (slot){.schema = schema, .unknown = {.size = sizeof(int)}};
         slots[i].present = hr_calloc((size_t)schema->fields + 1, sizeof(int64_t));
         if (!slots[i].present && st == HR_OK) st = hr_no_memory(err, "a check");
         survey.slot[i] = &slots[i];
@@ -229,6 +227,5 @@ hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *
         hr_free(slots[i].present);
         hr_free(slots[i].kept);
     }
-    hr__map_free(&fields);
     return st;
 }

@@ -113,6 +113,7 @@ static hr_status note(void *user, const hr__survey_place *at, const hr_example_c
     w->csv = at->csv;
     w->json = at->line >= 0;
     for (int64_t i = 0; i < c->features; i++) {
+        HR_TRY(hr__survey_go_on(at->survey, i, err));
         HR_TRY(find(w, c->feature[i].key, i, &s, err));
         note_values(w, s, at, &c->feature[i].values);
     }
@@ -132,7 +133,7 @@ static bool is_before(const seen *a, const seen *b, int kind)
     return a->file[kind] != b->file[kind] ? a->file[kind] < b->file[kind] : a->record[kind] < b->record[kind];
 }
 
-static hr_status merge(slot *to, const slot *from, hr_error *err)
+static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_error *err)
 {
     to->records += from->records;
     to->csv |= from->csv;
@@ -140,7 +141,8 @@ static hr_status merge(slot *to, const slot *from, hr_error *err)
     for (int64_t i = 0; i < hr__features(&from->table); i++) {
         const seen *b = (const seen *)from->table.entry[i];
         seen *a;
-        HR_TRY(find(to, hr__feature_key(&from->table, i), -1, &a, err));
+        HR_TRY(hr__survey_go_on(survey, i, err));
+        HR_TRY(find(to, hr__feature_key(&from->table, i), i, &a, err));
         for (int k = 0; k < KINDS; k++) {
             if (!is_before(b, a, k)) continue;
             a->file[k] = b->file[k];
@@ -234,7 +236,7 @@ static hr_status add_field(hr__schema_file *out, const slot *w, int64_t i, const
     const seen *s = (const seen *)w->table.entry[i];
     if (key.size == 0 || memchr(key.data, '\0', (size_t)key.size) || !hr__is_utf8(key.data, (size_t)key.size))
         return refuse_name(key, w, s, files, err);
-    hr__schema_field *f = &out->field[out->fields++];
+    hr__schema_field *f = &out->field[out->fields];
     hr__text note = {0};
     *f = (hr__schema_field){.dtype = dtype[widest(s)], .stored = dtype[widest(s)]};
     f->conflict = contradicts(w, s);
@@ -242,17 +244,24 @@ static hr_status add_field(hr__schema_file *out, const slot *w, int64_t i, const
     f->note = hr__text_take(&note);
     f->name = hr_calloc((size_t)key.size + 1, 1);
     if (f->name) memcpy(f->name, key.data, (size_t)key.size);
-    return f->name && f->note ? HR_OK : hr_no_memory(err, "a schema");
+    hr_status st = f->name && f->note ? hr__schema_add(out, err) : hr_no_memory(err, "a schema");
+    if (st == HR_OK) return HR_OK;
+    hr_free(f->name);
+    hr_free(f->note);
+    return st;
 }
 
-static hr_status make_schema(const slot *w, const hr_file_list *files, hr_schema_file **out, hr_error *err)
+static hr_status make_schema(const slot *w, const hr__survey *survey, hr_schema_file **out, hr_error *err)
 {
     hr__schema_file *schema = *out = hr_calloc(1, sizeof *schema);
     if (!schema || !(schema->field = hr_calloc((size_t)hr__features(&w->table) + 1, sizeof *schema->field)))
         return hr_no_memory(err, "a schema");
     schema->label = -1;
     schema->records = w->records;
-    for (int64_t i = 0; i < hr__features(&w->table); i++) HR_TRY(add_field(schema, w, i, files, err));
+    for (int64_t i = 0; i < hr__features(&w->table); i++) {
+        HR_TRY(hr__survey_go_on(survey, i, err));
+        HR_TRY(add_field(schema, w, i, survey->files, err));
+    }
     if (!w->csv) hr__schema_sort(schema);
     return HR_OK;
 }
@@ -272,10 +281,10 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
         files->count > 0 && hr__file_format(files->path[0], opts ? opts->format : HR_FORMAT_BY_NAME) == HR_FORMAT_CSV;
     all.csv = csv;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
-        if (st == HR_OK) st = merge(&all, &slots[i], err);
+        if (st == HR_OK) st = merge(&all, &slots[i], &survey, err);
         hr__feature_table_free(&slots[i].table);
     }
-    if (st == HR_OK) st = make_schema(&all, files, out, err);
+    if (st == HR_OK) st = make_schema(&all, &survey, out, err);
     hr__feature_table_free(&all.table);
     if (st == HR_OK) return HR_OK;
     hr_schema_file_free(*out);

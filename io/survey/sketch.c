@@ -77,7 +77,10 @@ double hr__quantiles_at(const hr__quantiles *q, double share, bool whole)
     for (uint32_t i = 0; i < 0x10000; i++) {
         const uint32_t bin = bin_in_order(i);
         const int64_t *page = q->page[bin >> 7];
-        if (!page) continue;
+        if (!page) {
+            i |= HR__QUANTILE_BINS - 1; /* a page's bins follow one another in either direction */
+            continue;
+        }
         left -= page[bin & (HR__QUANTILE_BINS - 1)];
         if (left <= 0) return value_of_bin(bin, whole);
     }
@@ -93,8 +96,25 @@ void hr__quantiles_free(hr__quantiles *q)
 
 static hr__frequent_value *slot_of(hr__frequent *f, uint64_t hash)
 {
-    for (size_t i = hash % HR__FREQUENT_SLOTS;; i = (i + 1) % HR__FREQUENT_SLOTS)
+    const size_t last = (size_t)f->slots - 1;
+    for (size_t i = hash & last;; i = (i + 1) & last)
         if (f->slot[i].count == 0 || f->slot[i].hash == hash) return &f->slot[i];
+}
+
+/* Most features of wide records have few values: slots come as they are needed, until there are all of them. */
+static hr_status make_slots(hr__frequent *f, hr_error *err)
+{
+    enum { FIRST = 4 };
+    if (f->slots == HR__FREQUENT_SLOTS || (f->slots && 4 * f->values < 3 * f->slots)) return HR_OK;
+    hr__frequent grown = *f;
+    grown.slots = f->slots ? 2 * f->slots : FIRST;
+    grown.slot = hr_calloc((size_t)grown.slots, sizeof *grown.slot);
+    if (!grown.slot) return hr_no_memory(err, "frequent values");
+    for (int i = 0; i < f->slots; i++)
+        if (f->slot[i].count > 0) *slot_of(&grown, f->slot[i].hash) = f->slot[i];
+    hr_free(f->slot);
+    *f = grown;
+    return HR_OK;
 }
 
 static int by_count(const void *a, const void *b)
@@ -110,11 +130,11 @@ static void shrink(hr__frequent *f)
 {
     hr__frequent_value all[HR__FREQUENT_SLOTS];
     int count = 0;
-    for (int i = 0; i < HR__FREQUENT_SLOTS; i++)
+    for (int i = 0; i < f->slots; i++)
         if (f->slot[i].count > 0) all[count++] = f->slot[i];
     qsort(all, (size_t)count, sizeof *all, by_count);
     const int64_t less = all[HR__FREQUENT_KEPT].count;
-    memset(f->slot, 0, sizeof f->slot);
+    memset(f->slot, 0, (size_t)f->slots * sizeof *f->slot);
     f->values = 0;
     f->error += less;
     for (int i = 0; i < count; i++) {
@@ -130,6 +150,7 @@ static void shrink(hr__frequent *f)
 
 hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_view text, int64_t count, hr_error *err)
 {
+    HR_TRY(make_slots(f, err));
     hr__frequent_value *v = slot_of(f, hash);
     if (v->count > 0) {
         v->count += count;
@@ -148,7 +169,7 @@ hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_vie
 
 hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err)
 {
-    for (int i = 0; i < HR__FREQUENT_SLOTS; i++) {
+    for (int i = 0; i < from->slots; i++) {
         const hr__frequent_value *v = &from->slot[i];
         if (v->count > 0) HR_TRY(hr__frequent_add(to, v->hash, v->bits, (hr_view){v->text, v->size}, v->count, err));
     }
@@ -156,8 +177,15 @@ hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_erro
     return HR_OK;
 }
 
+void hr__distinct_add_frequent(hr__distinct *d, const hr__frequent *f)
+{
+    for (int i = 0; i < f->slots; i++)
+        if (f->slot[i].count > 0) hr__distinct_add(d, f->slot[i].hash);
+}
+
 void hr__frequent_free(hr__frequent *f)
 {
-    for (int i = 0; i < HR__FREQUENT_SLOTS; i++)
+    for (int i = 0; i < f->slots; i++)
         if (f->slot[i].count > 0) hr_free(f->slot[i].text);
+    hr_free(f->slot);
 }

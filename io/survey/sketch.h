@@ -50,8 +50,8 @@ typedef struct hr__frequent_value {
     int size;
 } hr__frequent_value;
 typedef struct hr__frequent {
-    hr__frequent_value slot[HR__FREQUENT_SLOTS];
-    int values;
+    hr__frequent_value *slot; /* `slots` of them: they double up to HR__FREQUENT_SLOTS */
+    int slots, values;
     int64_t error; /* 0: all values are here, with their true counts */
 } hr__frequent;
 /* `text.data` NULL: a number. */
@@ -59,6 +59,8 @@ HR_API hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits,
                                   hr_error *err);
 HR_API hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err);
 HR_API void hr__frequent_free(hr__frequent *f);
+/* Adds the values that are there to those that are counted. */
+HR_API void hr__distinct_add_frequent(hr__distinct *d, const hr__frequent *f);
 
 #ifdef __cplusplus
 }

@@ -27,9 +27,9 @@ typedef struct tally {
     moments plain, log1p;
     int64_t strings, bytes, least_bytes, most_bytes, empty;
     hr__quantiles quantiles;
-    hr__distinct distinct;
     hr__frequent frequent;
-    int64_t last_record; /* a list counts once a record */
+    hr__distinct *distinct; /* NULL: all values are in `frequent` */
+    int64_t last_record;    /* a list counts once a record */
     int last_file;
 } tally;
 
@@ -98,11 +98,27 @@ static hr_status note_number(tally *t, double v, hr_error *err)
     return hr__quantiles_add(&t->quantiles, (float)v, err);
 }
 
+/* Before `frequent` forgets the first of its values. */
+static hr_status count_distinct(tally *t, hr_error *err)
+{
+    if (t->distinct) return HR_OK;
+    t->distinct = hr_calloc(1, sizeof *t->distinct);
+    if (!t->distinct) return hr_no_memory(err, "distinct values");
+    hr__distinct_add_frequent(t->distinct, &t->frequent);
+    return HR_OK;
+}
+
+static hr_status note_hash(tally *t, uint64_t hash, uint64_t bits, hr_view text, hr_error *err)
+{
+    if (t->frequent.values == HR__FREQUENT_MOST) HR_TRY(count_distinct(t, err));
+    if (t->distinct) hr__distinct_add(t->distinct, hash);
+    return hr__frequent_add(&t->frequent, hash, bits, text, 1, err);
+}
+
 static hr_status note_bits(tally *t, uint64_t bits, hr_error *err)
 {
     const uint64_t hash = hr__fingerprint64_inline((const char *)&bits, sizeof bits);
-    hr__distinct_add(&t->distinct, hash);
-    return hr__frequent_add(&t->frequent, hash, bits, (hr_view){NULL, 0}, 1, err);
+    return note_hash(t, hash, bits, (hr_view){NULL, 0}, err);
 }
 
 static hr_status note_string(tally *t, hr_view v, hr_error *err)
@@ -112,8 +128,7 @@ static hr_status note_string(tally *t, hr_view v, hr_error *err)
     t->bytes += v.size;
     t->empty += v.size == 0;
     const uint64_t hash = hr__fingerprint64_inline(v.data, (size_t)v.size);
-    hr__distinct_add(&t->distinct, hash);
-    return hr__frequent_add(&t->frequent, hash, 0, (hr_view){v.size ? v.data : "", v.size}, 1, err);
+    return note_hash(t, hash, 0, (hr_view){v.size ? v.data : "", v.size}, err);
 }
 
 static hr_status note_value(tally *t, const hr_tensor *v, int64_t i, hr_error *err)
@@ -152,6 +167,7 @@ static hr_status note(void *user, const hr__survey_place *at, const hr_example_c
     bool is_new;
     w->records++;
     for (int64_t i = 0; i < c->features; i++) {
+        HR_TRY(hr__survey_go_on(at->survey, i, err));
         HR_TRY(hr__feature_find(&w->table, c->feature[i].key, i, &entry, &is_new, err));
         HR_TRY(note_values(entry, at, &c->feature[i].values, err));
     }
@@ -163,6 +179,15 @@ static hr_status note(void *user, const hr__survey_place *at, const hr_example_c
 }
 
 /* ---- all slots together ---- */
+
+static hr_status merge_values(tally *to, const tally *from, hr_error *err)
+{
+    const bool all = to->frequent.values + from->frequent.values <= HR__FREQUENT_MOST;
+    if (from->distinct || !all) HR_TRY(count_distinct(to, err));
+    if (from->distinct) hr__distinct_merge(to->distinct, from->distinct);
+    if (to->distinct) hr__distinct_add_frequent(to->distinct, &from->frequent);
+    return hr__frequent_merge(&to->frequent, &from->frequent, err);
+}
 
 static hr_status merge(tally *to, const tally *from, hr_error *err)
 {
@@ -185,19 +210,24 @@ static hr_status merge(tally *to, const tally *from, hr_error *err)
     to->empty += from->empty;
     moments_merge(&to->plain, &from->plain);
     moments_merge(&to->log1p, &from->log1p);
-    hr__distinct_merge(&to->distinct, &from->distinct);
     HR_TRY(hr__quantiles_merge(&to->quantiles, &from->quantiles, err));
-    return hr__frequent_merge(&to->frequent, &from->frequent, err);
+    return merge_values(to, from, err);
 }
 
-static hr_status merge_slot(hr_stats *stats, const slot *from, hr_error *err)
+/* What only one slot has seen of a feature is taken as it is. */
+static hr_status merge_slot(hr_stats *stats, slot *from, const hr__survey *survey, hr_error *err)
 {
     stats->records += from->records;
     for (int64_t i = 0; i < hr__features(&from->table); i++) {
         void *entry;
         bool is_new;
-        HR_TRY(hr__feature_find(&stats->table, hr__feature_key(&from->table, i), -1, &entry, &is_new, err));
-        HR_TRY(merge(entry, (const tally *)from->table.entry[i], err));
+        HR_TRY(hr__survey_go_on(survey, i, err));
+        HR_TRY(hr__feature_find(&stats->table, hr__feature_key(&from->table, i), i, &entry, &is_new, err));
+        tally *more = (tally *)from->table.entry[i];
+        if (!is_new) HR_TRY(merge(entry, more, err));
+        if (!is_new) continue;
+        *(tally *)entry = *more;
+        *more = (tally){0};
     }
     return HR_OK;
 }
@@ -207,6 +237,7 @@ static void free_table(hr__feature_table *table)
     for (int64_t i = 0; i < hr__features(table); i++) {
         hr__quantiles_free(&((tally *)table->entry[i])->quantiles);
         hr__frequent_free(&((tally *)table->entry[i])->frequent);
+        hr_free(((tally *)table->entry[i])->distinct);
     }
     hr__feature_table_free(table);
 }
@@ -236,7 +267,7 @@ static void find_top(hr_stats *stats, int64_t i, tally *t, hr_feature_stats *f)
 {
     hr__frequent_value *value[HR__FREQUENT_SLOTS];
     int count = 0;
-    for (int k = 0; k < HR__FREQUENT_SLOTS; k++)
+    for (int k = 0; k < t->frequent.slots; k++)
         if (t->frequent.slot[k].count > 0) value[count++] = &t->frequent.slot[k];
     qsort(value, (size_t)count, sizeof *value, by_count);
     f->top_error = t->frequent.error;
@@ -246,7 +277,7 @@ static void find_top(hr_stats *stats, int64_t i, tally *t, hr_feature_stats *f)
         f->top[f->tops++] = (hr_top_value){text, value[k]->count};
     }
     f->distinct_exact = t->frequent.error == 0;
-    f->distinct = f->distinct_exact ? t->frequent.values : hr__distinct_count(&t->distinct);
+    f->distinct = f->distinct_exact ? t->frequent.values : hr__distinct_count(t->distinct);
 }
 
 static hr_feature_stats describe(hr_stats *stats, int64_t i)
@@ -287,13 +318,16 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
-static hr_status finish(hr_stats *stats, hr_error *err)
+static hr_status finish(hr_stats *stats, const hr__survey *survey, hr_error *err)
 {
     const size_t count = (size_t)hr__features(&stats->table);
     stats->feature = hr_calloc(count + 1, sizeof *stats->feature);
     stats->number = hr_calloc(count + 1, sizeof *stats->number);
     if (!stats->feature || !stats->number) return hr_no_memory(err, "statistics");
-    for (size_t i = 0; i < count; i++) stats->feature[i] = describe(stats, (int64_t)i);
+    for (size_t i = 0; i < count; i++) {
+        HR_TRY(hr__survey_go_on(survey, (int64_t)i, err));
+        stats->feature[i] = describe(stats, (int64_t)i);
+    }
     qsort(stats->feature, count, sizeof *stats->feature, by_key);
     return HR_OK;
 }
@@ -325,10 +359,10 @@ static hr_status go_over(const hr_file_list *files, const hr_survey_opts *opts, 
     }
     hr_status st = hr__survey_run(&survey, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
-        if (st == HR_OK) st = merge_slot(stats, &slots[i], err);
+        if (st == HR_OK) st = merge_slot(stats, &slots[i], &survey, err);
         free_table(&slots[i].table);
     }
-    return st == HR_OK ? finish(stats, err) : st;
+    return st == HR_OK ? finish(stats, &survey, err) : st;
 }
 
 hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts *opts, hr_stats **out, hr_error *err)

@@ -24,7 +24,7 @@ hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR__OPTI
 
 /* ---- a run ---- */
 
-typedef struct run {
+typedef struct hr__survey_run {
     hr__survey *survey;
     hr__survey_scratch scratch[SLOTS];
     hr__survey_piece piece[2][SLOTS]; /* being read, being looked at */
@@ -60,16 +60,28 @@ static hr_status cancelled(hr_error *err)
     return hr_fail(err, HR_CANCELLED, "cancelled", "cancelled before all records were read");
 }
 
+hr_status hr__survey_ask(const hr__survey *survey, hr_error *err)
+{
+    if (survey->run) return go_on(survey->run) ? HR_OK : cancelled(err);
+    const hr_survey_opts o = hr__survey_defaults(survey->opts);
+    return !o.progress || o.progress(survey->bytes, survey->total, survey->records, o.user) ? HR_OK : cancelled(err);
+}
+
 /* ---- few files ---- */
 
+/* A round is a piece for each slot, or as many as have about the usual bytes together: of long records only a few are
+ * in memory. */
 static void read_round(run *r)
 {
     const int at = r->now;
+    size_t bytes = 0;
     r->count[at] = 0;
-    while (r->count[at] < SLOTS && !r->ended && r->read_status == HR_OK) {
-        hr_status st = hr__survey_read(r->source, &r->piece[at][r->count[at]], &r->read_err);
+    while (r->count[at] < SLOTS && bytes < SLOTS * HR__SURVEY_PIECE && !r->ended && r->read_status == HR_OK) {
+        hr__survey_piece *piece = &r->piece[at][r->count[at]];
+        hr_status st = hr__survey_read(r->source, piece, &r->read_err);
         r->ended = st == HR_END;
         if (st == HR_OK) r->count[at]++;
+        if (st == HR_OK) bytes += piece->bytes.size;
         if (st < 0) r->read_status = st;
     }
 }
@@ -169,6 +181,7 @@ hr_status hr__survey_run(hr__survey *survey, hr_error *err)
     const hr_survey_opts opts = hr__survey_defaults(survey->opts), *given = survey->opts;
     survey->opts = &opts;
     r->survey = survey;
+    survey->run = r;
     r->total = hr__paths_size(survey->files);
     r->caller = uv_thread_self();
     hr_status st = HR_OK;
@@ -178,6 +191,9 @@ hr_status hr__survey_run(hr__survey *survey, hr_error *err)
         for (int f = 0; f < survey->files->count && st == HR_OK && records_left(r) > 0; f++)
             st = look_at_pieces(r, f, err);
     survey->records = atomic_load(&r->records);
+    survey->bytes = atomic_load(&r->bytes);
+    survey->total = r->total;
+    survey->run = NULL;
     for (int i = 0; i < SLOTS; i++) {
         hr__survey_piece_free(&r->piece[0][i]);
         hr__survey_piece_free(&r->piece[1][i]);

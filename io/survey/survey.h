@@ -9,9 +9,12 @@
 #include "io/schema/schema.h"
 #include <headrace/examples.h>
 
-enum { HR__SURVEY_SLOTS = 8 };
+enum { HR__SURVEY_SLOTS = 8, HR__SURVEY_PIECE = 512 * 1024 /* bytes, or one long record */ };
+
+struct hr__survey;
 
 typedef struct hr__survey_place {
+    const struct hr__survey *survey;
     int file;
     const char *path;
     int64_t record; /* from 0 */
@@ -33,7 +36,17 @@ typedef struct hr__survey {
     void *slot[HR__SURVEY_SLOTS];
     bool as_read;    /* JSON and CSV: without the schema, of CSV all fields as strings */
     int64_t records; /* set: how many there were */
+    int64_t bytes, total;
+    struct hr__survey_run *run; /* while it goes over the files */
 } hr__survey;
+
+/* HR_CANCELLED once opts->progress has said so. Whoever goes over something as long as a record or the list of all
+ * features asks at every `i` of it, which costs nothing but each 16,384 times. From any thread. */
+hr_status hr__survey_ask(const hr__survey *survey, hr_error *err);
+static inline hr_status hr__survey_go_on(const hr__survey *survey, int64_t i, hr_error *err)
+{
+    return (i & 0x3fff) == 0x3fff ? hr__survey_ask(survey, err) : HR_OK;
+}
 
 /* The first failure in the order of the files, or HR_OK. */
 hr_status hr__survey_run(hr__survey *survey, hr_error *err);

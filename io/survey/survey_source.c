@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PIECE = 512 * 1024, PIECE_ROWS = 8192, PAD = 64 };
+enum { PIECE = HR__SURVEY_PIECE, PIECE_ROWS = 8192, PAD = 64 };
 
 struct hr__survey_source {
     const hr__survey *survey;
@@ -62,7 +62,7 @@ hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__
     if (!s) return hr_no_memory(err, "a survey");
     s->survey = survey;
     s->left = most;
-    s->place = (hr__survey_place){.file = file, .path = survey->files->path[file], .line = -1};
+    s->place = (hr__survey_place){.survey = survey, .file = file, .path = survey->files->path[file], .line = -1};
     const hr_file_format format = hr__file_format(s->place.path, o->format);
     s->place.csv = format == HR_FORMAT_CSV;
     const hr_input_opts in = {.struct_size = sizeof in, .compression = o->compression};

@@ -133,12 +133,50 @@ static int clear(void **state)
     return 0;
 }
 
+/* Rows that lack nearly all of many columns: memory for all columns of as many rows as a block holds was gigabytes. */
+static void short_rows_of_a_wide_file_take_little_memory(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 20000, ROWS = 20000 };
+    hr__config *config;
+    hr__schema_file wide;
+    hr_error err;
+    hr__text names = {0};
+    FILE *f = fopen("wide.csv", "wb");
+    assert_non_null(f);
+    hr__text_add(&names, "int64: [");
+    for (int i = 0; i < COLUMNS; i++) hr__text_printf(&names, "%sc%d", i ? "," : "", i);
+    fprintf(f, "%s\n", names.data + strlen("int64: ["));
+    for (int i = 0; i < ROWS; i++) fputs("1\n", f);
+    assert_int_equal(fclose(f), 0);
+    hr__text_add(&names, "]");
+    assert_ok(hr__config_parse("s.yaml", names.data, names.size, &config, &err), &err);
+    assert_ok(hr__schema_read(hr__config_root(config), &wide, &err), &err);
+    hr__text_free(&names);
+    hr__config_free(config);
+
+    char *path = "wide.csv";
+    hr__convert_result r;
+    const hr__convert_opts o = {.inputs = {&path, 1},
+                                .schema = &wide,
+                                .out = "wide.tfrecord",
+                                .no_sync = true,
+                                .policy = {.on_error = HR_SKIP}};
+    watch_memory();
+    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_int_equal(r.rejected, ROWS);
+    assert_true(most_memory() < INT64_C(512) << 20);
+    hr__convert_clear(&r);
+    hr__schema_clear(&wide);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convert_takes_the_same_memory),
         cmocka_unit_test(count_and_index_take_the_same_memory),
         cmocka_unit_test(stats_take_the_same_memory),
+        cmocka_unit_test(short_rows_of_a_wide_file_take_little_memory),
     };
     return cmocka_run_group_tests(tests, write_inputs, clear);
 }

@@ -51,6 +51,30 @@ static void features_are_sorted_by_key_and_the_last_of_equal_keys_counts(void **
     hr_example_free(e);
 }
 
+/* Keys in an order that is far from sorted: sorting them by insertion moved gigabytes. */
+static void many_features_in_any_order_are_sorted(void **state)
+{
+    (void)state;
+    enum { MANY = 100000 };
+    hr_view got, again;
+    hr_error err;
+    hr_example *e = hr_example_new(), *sorted = hr_example_new();
+    for (int64_t i = 0; i < MANY; i++) {
+        char key[16];
+        const int64_t number = i * 7919 % MANY;
+        snprintf(key, sizeof key, "c%06d", (int)number);
+        hr_example_add_int64(e, key, &number, 1);
+        snprintf(key, sizeof key, "c%06d", (int)i);
+        hr_example_add_int64(sorted, key, &i, 1);
+    }
+    assert_ok(hr_example_bytes(e, &got, &err), &err);
+    assert_ok(hr_example_bytes(sorted, &again, &err), &err);
+    assert_int_equal(got.size, again.size);
+    assert_memory_equal(got.data, again.data, (size_t)got.size);
+    hr_example_free(e);
+    hr_example_free(sorted);
+}
+
 static void other_dtypes_and_lists_in_an_example_are_refused(void **state)
 {
     (void)state;
@@ -94,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builder_writes_known_bytes),
         cmocka_unit_test(features_are_sorted_by_key_and_the_last_of_equal_keys_counts),
+        cmocka_unit_test(many_features_in_any_order_are_sorted),
         cmocka_unit_test(other_dtypes_and_lists_in_an_example_are_refused),
         cmocka_unit_test(a_lack_of_memory_sticks_and_leaks_nothing),
     };

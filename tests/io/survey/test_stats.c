@@ -162,7 +162,7 @@ static void frequent_values_survive_a_crowd(void **state)
     assert_int_equal(hr__frequent_merge(&f[0], &f[1], NULL), HR_OK);
     int64_t most = 0;
     uint64_t which = 0;
-    for (int i = 0; i < HR__FREQUENT_SLOTS; i++)
+    for (int i = 0; i < f[0].slots; i++)
         if (f[0].slot[i].count > most) {
             most = f[0].slot[i].count;
             which = f[0].slot[i].bits;

@@ -298,6 +298,76 @@ static void a_lack_of_memory_leaks_nothing(void **state)
     }
 }
 
+/* Ten times as many columns take ten times as long; where each was looked for among all, this took minutes. */
+enum { WIDE = 40000 };
+
+/* A header in an order that is not sorted, and a row. */
+static void write_wide(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < WIDE; i++) fprintf(f, "%sc%d", i ? "," : "", (int)((int64_t)i * 7919 % WIDE));
+    for (int i = 0; i < WIDE; i++) fprintf(f, "%s%d", i ? "," : "\n", i % 10);
+    fputs("\n", f);
+    fclose(f);
+}
+
+static bool count_asks(int64_t bytes, int64_t total, int64_t records, void *user)
+{
+    int *left = user;
+    (void)bytes, (void)total, (void)records;
+    return --*left != 0;
+}
+
+static void columns_may_be_many(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_schema_file *schema, *again;
+    hr_stats *stats;
+    int64_t deviations;
+    char *path = "wide.csv";
+    write_wide(path);
+    char *text = infer(&path, 1, &schema);
+    assert_int_equal(hr_schema_file_count(schema), WIDE);
+    write_string("wide.yaml", text);
+    hr_free(text);
+    assert_ok(hr_schema_file_open("wide.yaml", &again, &err), &err);
+    assert_int_equal(hr_schema_file_diff(schema, again, NULL, NULL), 0);
+    const hr_file_list files = files_of(&path, 1);
+    assert_ok(hr_check_schema_with(&files, again, NULL, NULL, NULL, &deviations, &err), &err);
+    assert_int_equal(deviations, 0);
+    hr_schema_file_free(again);
+    const hr_survey_opts opts = {.struct_size = sizeof opts, .schema = schema};
+    assert_ok(hr_compute_stats_with(&files, &opts, &stats, &err), &err);
+    assert_int_equal(hr_stats_features(stats), WIDE);
+    hr_stats_free(stats);
+    hr_schema_file_free(schema);
+}
+
+/* The progress is asked within a row, too: a stop takes no longer than some thousand columns. */
+static void a_long_row_can_be_stopped_in_its_middle(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_schema_file *schema;
+    int left = 0;
+    char *path = "wide.csv";
+    write_wide(path);
+    const hr_file_list files = files_of(&path, 1);
+    hr_set_threads(0);
+    const hr_survey_opts opts = {.struct_size = sizeof opts, .progress = count_asks, .user = &left};
+    assert_ok(hr_infer_schema_with(&files, &opts, &schema, &err), &err);
+    hr_schema_file_free(schema);
+    const int asked = -left;
+    assert_true(asked > WIDE / 0x4000);
+    for (int stop = 2; stop <= asked; stop += 2) {
+        left = stop;
+        assert_int_equal(hr_infer_schema_with(&files, &opts, &schema, &err), HR_CANCELLED);
+        assert_null(schema);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +380,8 @@ int main(void)
         cmocka_unit_test(every_deviation_names_its_record_and_field),
         cmocka_unit_test(damage_is_an_error_with_its_place),
         cmocka_unit_test(progress_can_stop_it),
+        cmocka_unit_test(columns_may_be_many),
+        cmocka_unit_test(a_long_row_can_be_stopped_in_its_middle),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
