@@ -184,7 +184,9 @@ typedef struct hr_shard_writer_opts {
     size_t struct_size;
     int shards; /* default 1, at most 10000. All are open at once; record i goes to shard i mod .shards */
     /* Instead: shards are filled one after the other, each with as many records as fit into so many bytes (with their
-     * frames, before compression), at least one. How many shards there are shows at the end, and so do their names. */
+     * frames, before compression), at least one. How many shards there are shows at the end, and so do their names.
+     * Where all shards of such a run are there already, the same must come out again, and those that are there stay.
+     * Others are HR_ALREADY_EXISTS, "shards.leftover". */
     int64_t max_shard_bytes;
     const char *suffix;         /* default ".tfrecord" */
     hr_compression compression; /* default: by the suffix, else none */
@@ -196,10 +198,7 @@ typedef struct hr_shard_writer_opts {
      * ZLIB nothing, since TensorFlow reads no second stream. Without notes it begins anew.
      *
      * Ask hr_shard_writer_resumed with which record to go on; of the records from there, those that are in their shards
-     * already are passed over. Records of hr_shard_write_to are not noted: write all of them again.
-     *
-     * After a run with .max_shard_bytes that had ended, the same shards must come out again: those that are there stay.
-     * Others are HR_ALREADY_EXISTS, "shards.leftover". */
+     * already are passed over. Records of hr_shard_write_to are not noted: write all of them again. */
     bool resume;
     const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
     /* A shard of a fixed number is cut behind so many bytes, before compression, again and again: a later run can go
@@ -516,7 +515,7 @@ HR_API hr_status hr_shuffle_records(const hr_file_list *files, const char *out, 
                                     hr_records_report *report, hr_error *err);
 
 typedef struct hr_split_part {
-    const char *out; /* as hr_records_opts has it */
+    const char *out; /* as hr_records_opts has it; a folder is made if there is none */
     double share;    /* above 0; all of them sum to 1 */
     int64_t records; /* set: how many it got */
 } hr_split_part;

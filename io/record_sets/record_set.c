@@ -1,6 +1,10 @@
 /* Records of several files one after the other, and what they are written to. */
 #include "io/record_sets/record_set.h"
 #include "io/file_system.h"
+#include "io/sys.h"
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LOOK_EVERY = 1024 }; /* records between two calls of progress */
 
@@ -79,6 +83,21 @@ hr_status hr__records_open(hr__records_out *to, const char *out, const hr_record
     return hr_record_writer_open(out, opts->output, &to->file, err);
 }
 
+hr_status hr__records_make_folder(hr__records_out *to, const char *out, hr_error *err)
+{
+    struct stat about;
+    char *folder = hr__folder_of(out);
+    if (!folder) return hr_no_memory(err, "a file's name");
+    hr_status st = HR_OK;
+    if (folder[0] && stat(folder, &about) != 0) {
+        folder[strlen(folder) - 1] = '\0'; /* the slash */
+        st = hr__make_folders(folder, err);
+        to->made_folder = st == HR_OK ? folder : NULL;
+    }
+    if (!to->made_folder) hr_free(folder);
+    return st;
+}
+
 hr_status hr__records_write(hr__records_out *to, hr_view record, hr_error *err)
 {
     if (to->shards) return hr_shard_write(to->shards, record.data, (size_t)record.size, err);
@@ -88,7 +107,8 @@ hr_status hr__records_write(hr__records_out *to, hr_view record, hr_error *err)
 hr_status hr__records_commit(hr__records_out *to, hr_error *err)
 {
     const hr__records_out out = *to;
-    *to = (hr__records_out){0};
+    to->file = NULL;
+    to->shards = NULL;
     return out.shards ? hr_shard_writer_commit(out.shards, err) : hr_record_writer_commit(out.file, err);
 }
 
@@ -96,5 +116,7 @@ void hr__records_discard(hr__records_out *to)
 {
     hr_record_writer_discard(to->file);
     hr_shard_writer_discard(to->shards);
+    if (to->made_folder) rmdir(to->made_folder); /* stays if anything is in it */
+    hr_free(to->made_folder);
     *to = (hr__records_out){0};
 }

@@ -15,10 +15,13 @@ hr_status hr__records_each(const char *what, const hr_file_list *files, const hr
 typedef struct hr__records_out {
     hr_record_writer *file;
     hr_shard_writer *shards;
+    char *made_folder; /* removed by hr__records_discard while nothing is in it */
 } hr__records_out;
+/* The folder that the file `out` shall lie in, if there is none. */
+hr_status hr__records_make_folder(hr__records_out *to, const char *out, hr_error *err);
 hr_status hr__records_open(hr__records_out *to, const char *out, const hr_records_opts *opts, hr_error *err);
 hr_status hr__records_write(hr__records_out *to, hr_view record, hr_error *err);
-hr_status hr__records_commit(hr__records_out *to, hr_error *err); /* leaves it empty */
-void hr__records_discard(hr__records_out *to);
+hr_status hr__records_commit(hr__records_out *to, hr_error *err);
+void hr__records_discard(hr__records_out *to); /* what is not committed; also after that, and twice */
 
 #endif

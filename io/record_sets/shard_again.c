@@ -1,4 +1,4 @@
-/* Shards up to a size whose run has ended, and is run again with .resume: no notes are left by then. What is written
+/* Shards up to a size whose run has ended, and is run again: no notes are left by then. What is written
  * this time must be the shards that are there, byte for byte. Each is compared as soon as it is full, and theirs
  * stay. */
 #include "io/record_sets/shards.h"

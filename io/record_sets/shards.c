@@ -113,12 +113,12 @@ static hr_status open_all(hr_shard_writer *w, int shards, hr_error *err)
     return st;
 }
 
-/* What a run before left is taken over, or removed. */
+/* What a run before left is taken over, or removed; what a whole run has made must come out again. */
 static hr_status open_first(hr_shard_writer *w, hr_error *err)
 {
     if (w->resume) HR_TRY(hr__shard_notes_read(w, err));
     if (!w->resume) HR_TRY(hr__shard_notes_remove(w, err));
-    if (w->resume && w->count == 0) w->finished = hr__shards_finished(w);
+    if (w->count == 0) w->finished = hr__shards_finished(w);
     return w->complete || w->finished ? HR_OK : hr__shards_refuse_others(w, err);
 }
 

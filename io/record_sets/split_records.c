@@ -166,7 +166,10 @@ static hr_status plan_exact(splitter *s, const hr_file_list *files, const hr_spl
 
 static hr_status open_parts(splitter *s, const hr_split_part *part, hr_error *err)
 {
-    for (int p = 0; p < s->parts; p++) HR_TRY(hr__records_open(&s->to[p], part[p].out, &s->opts->records, err));
+    for (int p = 0; p < s->parts; p++) {
+        if (!s->opts->records.shards) HR_TRY(hr__records_make_folder(&s->to[p], part[p].out, err));
+        HR_TRY(hr__records_open(&s->to[p], part[p].out, &s->opts->records, err));
+    }
     return HR_OK;
 }
 

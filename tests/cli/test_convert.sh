@@ -445,8 +445,11 @@ it_fills_shards_up_to_a_size() {
     ends_with 0
     prints "in 3 files in out"
     holds out "data-00000-of-00003.tfrecord data-00001-of-00003.tfrecord data-00002-of-00003.tfrecord "
+    headrace convert people.csv -s people.yaml -o out --max-shard-bytes 1
+    ends_with 0
     headrace convert people.csv -s people.yaml -o out --max-shard-bytes 1000
-    refused 1 "out: expected no shards of another run"
+    refused 1 "out/data-: expected the shards that this run makes, found others"
+    holds out "data-00000-of-00003.tfrecord data-00001-of-00003.tfrecord data-00002-of-00003.tfrecord "
 }
 
 it_goes_on_where_it_was_killed() {
@@ -472,7 +475,7 @@ it_goes_on_where_it_was_killed() {
     ends_with 0
     prints "(all of them before)"
     headrace convert flights.csv $flags -o out
-    refused 1 "expected no shards of another run"
+    ends_with 0
     headrace convert flights.csv ${flags/300000/400000} -o out --resume
     refused 1 "expected the shards that this run makes, found others"
     rm -f out/.*.tmp

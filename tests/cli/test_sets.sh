@@ -33,6 +33,14 @@ it_merges_into_shards_of_a_size_and_through_pipes() {
     ends_with 0
     [ "$(names_in out | wc -w)" -ge 3 ] || fail "expected several shards"
     gzip -t <out/a-00000-of-*.tfrecord.gz || fail "not gzip"
+    local shards
+    shards=$(names_in out)
+    headrace merge a.tfrecord -o out/a.tfrecord.gz --max-shard-bytes 16K # once more
+    ends_with 0
+    holds out "$shards"
+    headrace merge a.tfrecord -o out/a.tfrecord.gz --max-shard-bytes 17K
+    refused 1 "expected the shards that this run makes, found others"
+    holds out "$shards"
     headrace info 'out/*'
     prints "1,000 records"
     "$HEADRACE" merge - -o - <a.tfrecord >b.tfrecord 2>"$scratch/err" || fail "through a pipe"
@@ -93,6 +101,14 @@ it_splits_by_hash_by_a_feature_and_exactly() {
     headrace split a.tfrecord --shares 0.8,0.2 --output x.tfrecord,y.tfrecord --exact --seed 3 --json
     ends_with 0
     prints '"parts":[{"output":"x.tfrecord","records":800},{"output":"y.tfrecord","records":200}]'
+    headrace split a.tfrecord --shares 0.8,0.2 -o new/x/train.tfrecord,new/y/test.tfrecord # whose folders it makes
+    ends_with 0
+    [ "$(rows_of new/x/train.tfrecord new/y/test.tfrecord | sort -n)" = "$(seq 1 1000)" ] || fail "not every record once"
+    headrace split a.tfrecord --shares 0.8,0.2 -o new/p/train,new/q/test
+    ends_with 0
+    holds new/q "test-00000-of-00001.tfrecord "
+    headrace split a.tfrecord --shares 0.8,0.2 -o a.tfrecord/train.tfrecord,a.tfrecord/test.tfrecord
+    refused 1 "a.tfrecord"
     headrace split a.tfrecord --shares 0.5,0.5 -o u.tfrecord,v.tfrecord --by name
     ends_with 0
     case $out in *": 1,000 records"*) ;; *) fail "all records have the same name" ;; esac

@@ -232,7 +232,11 @@ static void other_shards_are_refused_and_the_same_replaced(void **state)
     const hr_shard_writer_opts sized = {.struct_size = sizeof sized, .max_shard_bytes = 30};
     assert_int_equal(hr_shard_writer_open_with("out/x-", &three, &w, &err), HR_ALREADY_EXISTS);
     assert_string_equal(err.kind, "shards.leftover");
-    assert_int_equal(hr_shard_writer_open_with("out/x-", &sized, &w, &err), HR_ALREADY_EXISTS);
+    w = open_writer("out/x-", sized); /* whether it makes the same shards shows as they are full */
+    write_from(w, 1, 1);
+    assert_int_equal(hr_shard_writer_commit(w, &err), HR_ALREADY_EXISTS);
+    assert_string_equal(err.kind, "shards.leftover");
+    assert_int_equal(read_shard("out/x-", 0, 2, 0, 1), 1);
     w = open_writer("out/y-", three); /* another name */
     hr_shard_writer_discard(w);
     remove_folder("out");
@@ -448,9 +452,9 @@ static void a_run_that_is_not_the_same_is_refused(void **state)
         int64_t records, max_bytes;
         int first;
         bool resume;
-    } other[] = {{RECORDS, 333, 1, true}, {RECORDS / 2, 333, 0, true}, {RECORDS + 90, 333, 0, true},
-                 {RECORDS, 400, 0, true}, {RECORDS, 100000, 0, true},  {0, 333, 0, true},
-                 {RECORDS, 333, 0, false}};
+    } other[] = {{RECORDS, 333, 1, true},  {RECORDS / 2, 333, 0, true}, {RECORDS + 90, 333, 0, true},
+                 {RECORDS, 400, 0, true},  {RECORDS, 100000, 0, true},  {0, 333, 0, true},
+                 {RECORDS, 333, 1, false}, {RECORDS / 2, 333, 0, false}};
     const int shards = shards_needed(333, RECORDS, in_shard);
     hr_error err;
     assert_ok(repeat_up_to(RECORDS, same, 0, &err), &err);
@@ -464,6 +468,9 @@ static void a_run_that_is_not_the_same_is_refused(void **state)
     }
     assert_ok(repeat_up_to(RECORDS, same, 0, &err), &err);
     folder_is(&want);
+    assert_ok(repeat_up_to(RECORDS, (hr_shard_writer_opts){.max_shard_bytes = 333}, 0, &err), &err);
+    folder_is(&want);
+    assert_int_equal(files_in("out", true), shards);
     assert_int_equal(remove(want.file[1].path), 0);
     assert_int_equal(repeat_up_to(RECORDS, same, 0, &err), HR_ALREADY_EXISTS);
     assert_int_equal(files_in("out", true), shards - 1);
