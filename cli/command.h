@@ -70,8 +70,6 @@ hr_status match_arguments(const command_call *call, int count, hr_file_list *out
 hr_status need_tfrecords(const hr_file_list *files, hr_error *err);
 /* 0, or the exit code: records are not written under a name that says CSV or JSON. */
 int check_output_name(const command_call *call, const char *out);
-/* Refuses standard input: for CSV without a schema, which is read once for its types and once for its rows. */
-hr_status need_schema(const char *path, hr_error *err);
 
 /* ---- saying what is wrong; all go to standard error ---- */
 

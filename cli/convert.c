@@ -3,6 +3,7 @@
 #include "cli/csv_flags.h"
 #include "cli/json_line.h"
 #include "io/convert/convert.h"
+#include "io/file_system.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -157,10 +158,7 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
     o.format = hr__convert_format_id(from);
     o.csv = c->opts.csv;
-    for (int64_t i = 0; i < c->opts.inputs.count; i++)
-        if (strcmp(c->opts.inputs.path[i], "-") == 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.schema",
-                           "expected a schema for standard input, which cannot be read twice");
+    HR_TRY(hr__need_files_again(&c->opts.inputs, "give .schema", err));
     return hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
 }
 
@@ -195,8 +193,6 @@ static int convert(const command_call *call, conversion *c)
     else if (st == HR_OK && !to_output)
         print_summary(&c->opts, &result);
     hr__convert_clear(&result);
-    if (st != HR_OK && strcmp(err.kind, "convert.schema") == 0)
-        return usage_error(call, "--schema is missing: a file with a schema: section, which gives the fields' types");
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
@@ -243,7 +239,7 @@ const command command_convert = {
         "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
         "order: CSV, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
         "tf.Example. Without --schema the types of a CSV are found in a pass over all its rows before, which "
-        "standard input does not allow. A schema also chooses the features of other formats; without one all of them "
+        "a pipe does not allow. A schema also chooses the features of other formats; without one all of them "
         "are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
         "A CSV holds what Examples do if lists have a --separator, and --quoted-never-missing tells an empty string "
         "from a missing value when it is read; but a feature without values is as a missing one there, and a NaN has "

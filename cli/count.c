@@ -3,6 +3,7 @@
 #include "cli/json_line.h"
 #include "cli/survey.h"
 #include "io/convert/row_reader.h"
+#include "io/file_system.h"
 #include "io/survey/survey.h"
 #include <inttypes.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void print_as_json(const counting *c)
 static bool has_index(const counting *c, int64_t i)
 {
     const char *path = c->survey.files.path[i];
-    return strcmp(path, "-") != 0 && hr__file_format(path, c->survey.opts.format) == HR_FORMAT_TFRECORD;
+    return !hr__path_reads_once(path) && hr__file_format(path, c->survey.opts.format) == HR_FORMAT_TFRECORD;
 }
 
 /* All TFRecords in files, several at a time. */

@@ -85,13 +85,6 @@ hr_status need_tfrecords(const hr_file_list *files, hr_error *err)
     return HR_OK;
 }
 
-hr_status need_schema(const char *path, hr_error *err)
-{
-    if (strcmp(path, "-") != 0) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "cli.schema",
-                   "expected --schema for CSV of standard input, which cannot be read twice");
-}
-
 int check_output_name(const command_call *call, const char *out)
 {
     const hr_file_format format = hr__file_format(out, HR_FORMAT_BY_NAME);

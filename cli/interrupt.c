@@ -2,6 +2,8 @@
  * no call of any other thread is interrupted; but a library may have threads of its own since before main (OpenBLAS
  * has), which block nothing: they run a handler that does the same. */
 #include "cli/command.h"
+#include "io/sys.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -9,10 +11,13 @@
 
 static atomic_bool seen;
 
+static int woken[2] = {-1, -1}; /* a pipe that ends the library's waits for other pipes */
+
 static void note_signal(int number)
 {
     (void)number;
     if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
+    (void)!write(woken[1], "", 1);
 }
 
 static void wait_for_signals(void *arg)
@@ -41,6 +46,7 @@ void catch_interrupt(void)
     static sigset_t set;
     static uv_thread_t thread;
     signal(SIGPIPE, SIG_IGN);
+    if (woken[0] < 0 && pipe2(woken, O_CLOEXEC) == 0) hr__interrupt_by(woken[0]);
     sigemptyset(&set);
     catch_signal(SIGINT, &set);
     catch_signal(SIGTERM, &set);

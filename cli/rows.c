@@ -1,5 +1,6 @@
 /* See rows.h. */
 #include "cli/rows.h"
+#include "io/file_system.h"
 #include "io/survey/survey.h"
 #include <string.h>
 
@@ -22,11 +23,9 @@ static hr_status find_types(row_files *r, hr_error *err)
     const hr_file_list *all = &r->survey.files;
     hr_file_list csv = {hr_malloc(((size_t)all->count + 1) * sizeof *csv.path), 0};
     hr_status st = csv.path ? HR_OK : hr_no_memory(err, "names of files");
-    for (int64_t i = 0; st == HR_OK && i < all->count; i++) {
-        if (format_of(r, all->path[i]) != HR_FORMAT_CSV) continue;
-        csv.path[csv.count++] = all->path[i];
-        st = need_schema(all->path[i], err);
-    }
+    for (int64_t i = 0; st == HR_OK && i < all->count; i++)
+        if (format_of(r, all->path[i]) == HR_FORMAT_CSV) csv.path[csv.count++] = all->path[i];
+    if (st == HR_OK) st = hr__need_files_again(&csv, "give .schema", err);
     if (st == HR_OK && csv.count > 0) st = hr_infer_schema_with(&csv, &r->survey.opts, &r->found, err);
     hr_free(csv.path);
     return st;

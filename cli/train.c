@@ -84,11 +84,13 @@ static int64_t file_size(const char *path)
     return size > 0 ? size : 0;
 }
 
-/* Small data is counted; of large data, as many whole files as the sample holds. 0: it would take too long to know. */
+/* Small data is counted; of large data, as many whole files as the sample holds. 0: it cannot be known, or would take
+ * too long. */
 static int64_t count_records(const hr_file_list *files)
 {
-    int64_t records = 0, counted = 0, total = 0;
-    for (int64_t i = 0; i < files->count; i++) total += file_size(files->path[i]);
+    int64_t records = 0, counted = 0;
+    const int64_t total = hr__paths_size(files);
+    if (total < 0) return 0; /* what is read once is left for the training */
     for (int64_t i = 0; i < files->count && counted + file_size(files->path[i]) <= SAMPLE; i++) {
         records += records_in(files->path[i]);
         counted += file_size(files->path[i]);

@@ -2,6 +2,7 @@
 #include "cli/damage.h"
 #include "cli/json_line.h"
 #include "cli/survey.h"
+#include "io/file_system.h"
 #include "io/schema/schema.h"
 #include "io/survey/survey.h"
 #include <headrace/data.h>
@@ -70,7 +71,7 @@ static hr_status verify_csv(const char *path, verified *v, hr_error *err)
 {
     const hr__schema_file *schema = v->schema;
     const int count = schema ? schema->fields : 0;
-    if (!schema) HR_TRY(need_schema(path, err));
+    if (!schema) HR_TRY(hr__need_files_again(&(hr_file_list){(char *[]){(char *)path}, 1}, "give .schema", err));
     hr_csv_column *column = hr_calloc((size_t)count + 1, sizeof *column);
     if (!column) return hr_no_memory(err, "columns");
     for (int i = 0; i < count; i++)

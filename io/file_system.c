@@ -123,6 +123,28 @@ bool hr__path_is_special(const char *path)
     return !hr__file_system_of(path) && stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
+bool hr__path_reads_once(const char *path)
+{
+    struct stat s;
+    if (strcmp(path, "-") == 0) return true;
+    if (hr__file_system_of(path) || stat(path, &s) != 0) return false;
+    return S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode);
+}
+
+hr_status hr__need_files_again(const hr_file_list *files, const char *instead, hr_error *err)
+{
+    for (int64_t i = 0; i < files->count; i++) {
+        const char *path = files->path[i];
+        if (!hr__path_reads_once(path)) continue;
+        hr_fail(err, HR_FAILED_PRECONDITION, "file.once",
+                "%s: expected a file, which can be read twice, found %s, which is read once; %s or copy it to a file",
+                path, strcmp(path, "-") == 0 ? "standard input" : "a pipe or a device", instead);
+        hr_error_file(err, path);
+        return HR_FAILED_PRECONDITION;
+    }
+    return HR_OK;
+}
+
 int64_t hr__path_size(const char *path)
 {
     hr_file_about about;

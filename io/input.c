@@ -31,27 +31,13 @@ struct hr_input {
 
 /* ---- filling the windows ---- */
 
-/* Whatever else poll may say of the file, reading it says better. */
-static hr_status wait_for_bytes(const hr_input *in, hr_error *err)
-{
-    struct pollfd waits[2] = {{.fd = in->fd, .events = POLLIN}, {.fd = in->wake, .events = POLLIN}};
-    int ready;
-    do ready = poll(waits, 2, -1);
-    while (ready < 0 && errno == EINTR);
-    if (ready < 0 || !waits[1].revents) return HR_OK;
-    hr_fail(err, HR_CANCELLED, "cancelled", "%s: cancelled while waiting for its next bytes", in->path);
-    hr_error_file(err, in->path);
-    return HR_CANCELLED;
-}
-
-/* A pipe is silent for as long as its writer likes: who has something to wake by does not wait in read. */
+/* A pipe is silent for as long as its writer likes: nobody waits in read, from where nothing would wake him. */
 static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, hr_error *err)
 {
-    const bool waits = in->wake >= 0 && !in->regular;
     do {
-        if (waits) HR_TRY(wait_for_bytes(in, err));
+        if (!in->regular) HR_TRY(hr__wait(in->fd, POLLIN, in->wake, -1, in->path, err));
         *count = hr__read(in->fd, to, room, in->regular ? in->position : -1);
-    } while (waits && *count < 0 && errno == EAGAIN);
+    } while (!in->regular && *count < 0 && errno == EAGAIN);
     return HR_OK;
 }
 
@@ -140,8 +126,8 @@ static hr_status open_file(hr_input *in, hr_error *err)
     const hr_file_system *system = hr__file_system_of(in->path);
     if (system) return open_foreign(in, system, err);
     in->standard = strcmp(in->path, "-") == 0;
-    const int flags = in->wake >= 0 ? O_RDONLY | O_NONBLOCK : O_RDONLY; /* of a pipe, opening waits for its writer */
-    in->fd = in->standard ? STDIN_FILENO : hr__open(in->path, flags, 0);
+    /* Opening a pipe would wait for its writer, where nothing wakes it: the first read does that. */
+    in->fd = in->standard ? STDIN_FILENO : hr__open(in->path, O_RDONLY | O_NONBLOCK, 0);
     struct stat about;
     if (in->fd < 0 || fstat(in->fd, &about) != 0) return hr__sys_fail(err, errno, "file.open", in->path, "opened");
     if (S_ISDIR(about.st_mode)) return refuse_folder(in, err);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,18 @@ static hr_status open_temporary(hr_output *out, mode_t mode, hr_error *err)
     return hr__sys_fail(err, errno, "file.open", out->path, "written");
 }
 
+/* A pipe that nobody reads yet is tried again: to open it and wait there, nothing would wake who does. */
+static hr_status open_device(hr_output *out, mode_t mode, hr_error *err)
+{
+    enum { AGAIN_MS = 20 };
+    const int flags = S_ISFIFO(mode) ? O_WRONLY | O_NONBLOCK : O_WRONLY;
+    while ((out->fd = hr__open(out->target, flags, 0)) < 0 && S_ISFIFO(mode) && errno == ENXIO)
+        HR_TRY(hr__wait(-1, POLLOUT, -1, AGAIN_MS, out->path, err));
+    if (out->fd < 0) return hr__sys_fail(err, errno, "file.open", out->path, "written");
+    if (S_ISFIFO(mode)) (void)fcntl(out->fd, F_SETFL, O_WRONLY); /* writing waits for its reader */
+    return HR_OK;
+}
+
 static hr_status open_target(hr_output *out, hr_error *err)
 {
     out->standard = strcmp(out->path, "-") == 0;
@@ -81,10 +94,7 @@ static hr_status open_target(hr_output *out, hr_error *err)
     if ((exists && S_ISDIR(about.st_mode)) || size == 0 || out->target[size - 1] == '/')
         return hr_fail(err, HR_INVALID_ARGUMENT, "file.folder", "%s: expected a name for a file, got a folder",
                        out->path);
-    if (exists && !S_ISREG(about.st_mode)) {
-        out->fd = hr__open(out->target, O_WRONLY, 0);
-        return out->fd >= 0 ? HR_OK : hr__sys_fail(err, errno, "file.open", out->path, "written");
-    }
+    if (exists && !S_ISREG(about.st_mode)) return open_device(out, about.st_mode, err);
     HR_TRY(open_temporary(out, 0666, err));
     if (exists) (void)!fchmod(out->fd, about.st_mode & 07777); /* a new file with the rights of the old one */
     return HR_OK;

@@ -2,6 +2,8 @@
 #include "io/sys.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,6 +83,25 @@ bool hr__write_all(int fd, const void *from, size_t size)
         size -= (size_t)wrote;
     }
     return true;
+}
+
+static _Atomic int interrupt = -1;
+
+void hr__interrupt_by(int fd) { atomic_store(&interrupt, fd); }
+
+hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err)
+{
+    struct pollfd waits[3] = {{.fd = fd, .events = events},
+                              {.fd = wake, .events = POLLIN},
+                              {.fd = atomic_load(&interrupt), .events = POLLIN}};
+    int ready;
+    do ready = poll(waits, 3, most);
+    while (ready < 0 && errno == EINTR);
+    if (ready <= 0 || (!waits[1].revents && (waits[0].revents || !waits[2].revents))) return HR_OK;
+    hr_fail(err, HR_CANCELLED, "cancelled", "%s: cancelled while waiting for %s", path,
+            events & POLLIN ? "its next bytes" : "who reads it");
+    hr_error_file(err, path);
+    return HR_CANCELLED;
 }
 
 char *hr__folder_of(const char *path)

@@ -31,6 +31,13 @@ HR_API int hr__open(const char *path, int flags, mode_t mode);
 /* Up to `size` bytes; offset -1: where the file stands. -1: errno says why. */
 HR_API ssize_t hr__read(int fd, void *to, size_t size, int64_t offset);
 HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errno says why */
+/* Waits for `fd` until poll finds one of `events`, an end or an error: what that is, reading or writing says better.
+ * `most`: milliseconds, -1 without end. HR_CANCELLED: something can be read from `wake` (-1: none) or, while `fd` is
+ * not ready, from the descriptor of hr__interrupt_by. */
+hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
+/* For a program's main: from now on whoever waits for a pipe is also woken by `fd`, once something can be read there;
+ * -1: by nothing. */
+HR_API void hr__interrupt_by(int fd);
 /* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
 HR_API char *hr__folder_of(const char *path);
 /* The names in this file's folder, too, are on the disk. */

@@ -99,7 +99,7 @@ static hr_status schema_of_first_file(idx_spec *sp, hr_error *err)
     HR_TRY(source_files_find(&files, "idx", sp->source.pattern, sp->source.literal, err));
     const char *path = files.list.path[0];
     hr_status st =
-        source_reads_once(path) ? source_files_fail_once("idx", path, err) : hr_input_open_with(path, &opts, &in, err);
+        hr__path_reads_once(path) ? source_files_fail_once("idx", path, err) : hr_input_open_with(path, &opts, &in, err);
     if (st == HR_OK) st = peek_header(in, path, &h, err);
     hr_input_free(in);
     hr_file_list_clear(&files.list);

@@ -95,11 +95,7 @@ static hr_status plan_files(const hr__convert_plan *plan, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.index",
                        "convert: .index: expected TFRecords to be written, which alone have one, got %s",
                        plan->to->name);
-    for (int64_t i = 0; o->resume && i < o->inputs.count; i++)
-        if (hr__path_is_special(o->inputs.path[i]))
-            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.resume",
-                           "convert: .resume: expected files, which can be read again, got '%.80s'", o->inputs.path[i]);
-    return HR_OK;
+    return o->resume ? hr__need_files_again(&o->inputs, "leave .resume out", err) : HR_OK;
 }
 
 static hr_status plan_rows(const hr__convert_opts *o, hr_error *err)

@@ -2,6 +2,7 @@
  * numbers do not. Damage of the file below comes behind the last whole row before it. */
 #include "io/csv/csv.h"
 #include "io/csv/csv_tf_input.h"
+#include "io/file_system.h"
 #include "io/input.h"
 #include <stdio.h>
 #include <string.h>
@@ -216,7 +217,7 @@ static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
     const hr__csv_format *f = file->format;
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression, .wake = f->wake};
     if (!(file->path = hr_strdup(path))) return hr_no_memory(err, "csv");
-    if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && strcmp(path, "-") != 0)
+    if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && !hr__path_reads_once(path))
         HR_TRY(hr__tf_input_open(path, f->compression, &file->tf, err));
     else
         HR_TRY(hr_input_open_with(path, &opts, &file->in, err));

@@ -2,6 +2,7 @@
  * line from another, so that nothing is kept twice, however often it is read. */
 #include "io/policy/quarantine.h"
 #include "io/policy/error_json.h"
+#include "io/file_system.h"
 #include "io/io.h"
 #include "io/sys.h"
 #include <errno.h>
@@ -51,6 +52,7 @@ static hr_status open_file(hr__quarantine *q, hr_error *err)
     bool cut = false;
     q->fd = hr__open(q->path, O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (q->fd < 0) return hr__sys_fail(err, errno, "file.open", q->path, "written");
+    if (hr__path_is_special(q->path)) return HR_OK; /* nothing stands in a pipe or a terminal */
     HR_TRY(hr_input_open_with(q->path, &plain, &in, err));
     const hr_status status = note_lines(q, in, &cut, err);
     hr_input_free(in);

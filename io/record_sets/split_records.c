@@ -2,6 +2,7 @@
  * feature's) and the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a
  * part with the probability of what that part still lacks. */
 #include "base/constructor.h"
+#include "io/file_system.h"
 #include "io/record_sets/record_set.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
@@ -155,10 +156,7 @@ static hr_status plan_exact(splitter *s, const hr_file_list *files, const hr_spl
     hr_records_report counted;
     if (s->opts->by)
         return hr_fail(err, HR_INVALID_ARGUMENT, "split.exact", "split: expected either .by or .exact, got both");
-    for (int64_t i = 0; i < files->count; i++)
-        if (strcmp(files->path[i], "-") == 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "split.exact",
-                           "split: expected files that can be read twice for .exact, got standard input");
+    HR_TRY(hr__need_files_again(files, "leave .exact out", err));
     HR_TRY(hr__records_each("split", files, &s->opts->records, count_record, NULL, &counted, err));
     share_out(s, part, counted.records);
     return HR_OK;

@@ -3,6 +3,7 @@
 #include "base/fingerprint.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "io/file_system.h"
 #include "io/survey/feature_table.h"
 #include "io/schema/schema.h"
 #include "io/survey/sketch.h"
@@ -342,10 +343,7 @@ static bool needs_types(const hr_file_list *files, const hr_survey_opts *o)
 /* The types take a pass of their own. */
 static hr_status infer_types(const hr_file_list *files, const hr_survey_opts *o, hr_schema_file **out, hr_error *err)
 {
-    for (int64_t i = 0; i < files->count; i++)
-        if (strcmp(files->path[i], "-") == 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
-                           "expected .schema for CSV of standard input, which cannot be read twice");
+    HR_TRY(hr__need_files_again(files, "give .schema", err));
     return hr_infer_schema_with(files, o, out, err);
 }
 

@@ -226,7 +226,7 @@ it_refuses_an_index_of_text_and_to_resume_a_pipe() {
     headrace convert people.csv -s people.yaml -o people.jsonl --index
     refused 1 "got jsonl"
     headrace convert - -s people.yaml -o out --resume <people.csv
-    refused 1 "--resume: expected files, which can be read again, got '-'"
+    refused 1 "found standard input, which is read once; leave --resume out"
     headrace convert people.csv -s people.yaml -o - --to jsonl --resume
     refused 1 "expected a file or a folder for --resume and --index, got '-'"
     absent out

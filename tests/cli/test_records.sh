@@ -162,7 +162,7 @@ it_shows_finds_and_counts_rows_of_any_format() {
     code=0
     "$HEADRACE" show - --format csv <other.csv >"$scratch/out" 2>"$scratch/err" || code=$?
     read_results
-    refused 1 "expected --schema for CSV of standard input"
+    refused 1 "expected a file, which can be read twice, found standard input, which is read once; give --schema"
     code=0
     "$HEADRACE" show - --format csv --delimiter ';' -s people.yaml <other.csv >"$scratch/out" 2>"$scratch/err" || code=$?
     read_results

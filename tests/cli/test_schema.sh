@@ -88,7 +88,7 @@ b, "bob"' ] || fail "the words"
     prints "3 records in 1 file"
     for command in stats verify show "grep row"; do
         piped $command - --format csv
-        refused 1 "expected --schema for CSV of standard input, which cannot be read twice"
+        refused 1 "expected a file, which can be read twice, found standard input, which is read once; give --schema"
     done
 }
 

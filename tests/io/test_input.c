@@ -1,8 +1,10 @@
 /* Reading: pieces, short and interrupted reads, broken disks, pipes, places. */
 #include "tests/io/faults.h"
 #include "io/input.h"
+#include "io/sys.h"
 #include "tests/testing.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +229,41 @@ static void standard_input_and_pipes_are_read(void **state)
     free(bytes);
 }
 
+/* Nobody has the pipe open for writing: neither opening nor reading may wait where nothing wakes them. */
+static void a_wait_for_a_pipe_can_be_ended(void **state)
+{
+    (void)state;
+    int ends[2];
+    hr_input *in;
+    hr_error err;
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    const hr_input_opts woken = {.struct_size = sizeof woken, .wake = &ends[0]};
+    assert_int_equal(hr_input_open_with("fifo", &woken, &in, &err), HR_CANCELLED);
+    hr__interrupt_by(ends[0]);
+    assert_int_equal(hr_input_open_with("fifo", NULL, &in, &err), HR_CANCELLED);
+    hr_output *out;
+    assert_int_equal(hr_output_open_with("fifo", NULL, &out, &err), HR_CANCELLED);
+    assert_string_equal(err.file, "fifo");
+
+    /* What is there is read nevertheless: the caller says when he stops. */
+    const int writer = open("fifo", O_RDWR);
+    char bytes[100] = {0};
+    const char *data;
+    size_t size;
+    assert_int_equal(write(writer, bytes, sizeof bytes), sizeof bytes);
+    assert_ok(hr_input_open_with("fifo", NULL, &in, &err), &err);
+    assert_int_equal(hr_input_peek(in, sizeof bytes + 1, &data, &size, &err), HR_CANCELLED);
+    assert_int_equal(size, sizeof bytes);
+    hr_input_free(in);
+    close(writer);
+    hr__interrupt_by(-1);
+    close(ends[0]);
+    close(ends[1]);
+    unlink("fifo");
+}
+
 static void every_failing_allocation_is_an_error_and_leaks_nothing(void **state)
 {
     (void)state;
@@ -263,6 +300,7 @@ int main(void)
         cmocka_unit_test(names_and_bytes_decide_and_must_agree),
         cmocka_unit_test(seeking_goes_forward_and_back),
         cmocka_unit_test(standard_input_and_pipes_are_read),
+        cmocka_unit_test(a_wait_for_a_pipe_can_be_ended),
         cmocka_unit_test(every_failing_allocation_is_an_error_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,8 +201,8 @@ static void what_cannot_be_gone_on_with_is_refused(void **state)
     static char *const pipe[] = {"-"};
     hr__convert_result r;
     hr_error err;
-    assert_int_equal(convert(pipe, &ways[0], true, &r, &err), HR_INVALID_ARGUMENT);
-    assert_string_equal(err.kind, "convert.resume");
+    assert_int_equal(convert(pipe, &ways[0], true, &r, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "file.once");
     assert_int_equal(convert(inputs, &(way){.out = "-", .to = "csv"}, true, &r, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.out");
     assert_int_equal(convert(inputs, &(way){.out = "out", .to = "csv", .index = true}, false, &r, &err),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MANY = 40000 };
@@ -437,6 +438,12 @@ static void split_refuses_wrong_shares(void **state)
     hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
     assert_int_equal(hr_split_records(&all, part, 2, &both, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "split.exact");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    static char *name[] = {"pipe"};
+    const hr_split_records_opts exact = {.struct_size = sizeof exact, .exact = true};
+    assert_int_equal(hr_split_records(&(hr_file_list){name, 1}, part, 2, &exact, NULL, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "file.once");
+    unlink("pipe");
 }
 
 int main(void)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static hr_file_list files_of(char **path, int count) { return (hr_file_list){path, count}; }
 
@@ -278,6 +280,20 @@ static void a_lack_of_memory_leaks_nothing(void **state)
     }
 }
 
+static void the_types_of_a_csv_in_a_pipe_must_be_given(void **state)
+{
+    (void)state;
+    hr_stats *stats;
+    hr_error err;
+    char *path = "pipe";
+    const hr_file_list files = files_of(&path, 1);
+    const hr_survey_opts opts = {.struct_size = sizeof opts, .format = HR_FORMAT_CSV};
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(hr_compute_stats_with(&files, &opts, &stats, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "file.once");
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +305,7 @@ int main(void)
         cmocka_unit_test(distinct_values_are_counted_within_some_percent),
         cmocka_unit_test(words_come_by_counts_then_bytes),
         cmocka_unit_test(words_that_no_line_can_hold_are_refused),
+        cmocka_unit_test(the_types_of_a_csv_in_a_pipe_must_be_given),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
