@@ -48,7 +48,7 @@ static void a_models_own_hook_is_called_while_it_trains(void **state)
 {
     (void)state;
     counter c = {0};
-    test_input in = {"data", 1, 48};
+    test_input in = {.folder = "data", .epochs = 1, .batch = 48};
     write_rows("data", ROWS);
     remove_folder("own");
     hr_estimator *e = hr_estimator_new(model, &c, .model_dir = "own");
