@@ -114,8 +114,11 @@ hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const 
         for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
         return &no_memory;
     }
-    for (int i = 0; i < inputs; i++)
+    ds->shares = op->traits & HR_SAME_EACH_OPENING;
+    for (int i = 0; i < inputs; i++) {
         if (in[i]->place > ds->place) ds->place = in[i]->place;
+        ds->shares |= in[i]->shares;
+    }
     ds->place += (op->plan && !(op->traits & HR_GROUPS_ROWS)) || (op->traits & HR_RANDOM_ROWS);
     freeze(ds, spec, &ds->error);
     return ds;

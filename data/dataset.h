@@ -21,6 +21,8 @@ struct hr_dataset {
     hr_dataset **in;
     int inputs;
     int64_t place; /* names the operator in random keys: how many at or below it choose elements or draw */
+    bool shares;   /* it, or an operator below, is HR_SAME_EACH_OPENING */
+    atomic_uint_least64_t identity; /* hr__dataset_identity, once it was asked for; 0: not yet */
     hr_schema_builder out;
     size_t *width;  /* of each field: bytes of one row; 0: it varies */
     bool strings;   /* some field holds strings */
@@ -30,7 +32,7 @@ struct hr_dataset {
 /* hr_dataset_new of one input in front of several. Takes all. */
 hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count);
 /* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
-uint64_t hr__dataset_identity(const hr_dataset *ds);
+uint64_t hr__dataset_identity(hr_dataset *ds);
 
 /* The operator with its arguments: "batch(512, drop_remainder)"; what does not fit is cut off. */
 void hr__dataset_describe(const hr_dataset *ds, char *text, size_t size);

@@ -97,10 +97,11 @@ static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
     if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
     if (opts->trace && !(e->trace = hr__trace_new(opts->trace, e->started))) return hr_no_memory(&it->error, "a trace");
     HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
+    if (!hr__shared_open(e, it->ds)) return hr_no_memory(&it->error, "a pipeline");
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));
     hr__token_ref(it->input.before);
-    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), (opening){0}, it->input.before);
+    it->input.stage = hr__stage_new(&it->node, 0, hr_dataset_ref(it->ds), 0, it->input.before);
     it->input.known = true;
     return it->input.stage ? HR_OK : hr_no_memory(&it->error, "a pipeline");
 }
@@ -253,11 +254,7 @@ static void free_memory(engine *e)
         hr_free(e->free_rows);
         e->free_rows = next;
     }
-    while (e->shared) {
-        shared *next = e->shared->next;
-        hr__shared_free(e->shared);
-        e->shared = next;
-    }
+    hr__shared_close(e);
     hr__forms_free(e);
     hr__files_free(e);
     hr_free(e->stage);

@@ -30,14 +30,13 @@ enum { HR_OP_ABI = 1, HR_MAX_INPUTS = 64 /* those of the dataset itself */ };
 /* What the engine must know before the first call. */
 typedef enum hr_op_traits {
     HR_ROW_BY_ROW = 1, /* work makes each row of that row alone and drops none, so a batch may come first: map, parse */
-    HR_RANDOM_ROWS = 2,       /* work asks for hr_row_key */
-    HR_GROUPS_ROWS = 4,       /* plan passes every row on, in order, and closes elements over them unseen: batch */
-    HR_JOINS_ROWS = 8,        /* plan uses hr_pull_all and hr_emit_all: zip */
-    HR_IGNORES_ERRORS = 16,   /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
-    HR_PASSES_ROWS = 32,      /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
-    HR_OPENS_EPOCHS = 64,     /* the inputs that it opens are numbered by epochs: repeat */
-    HR_SAME_EACH_EPOCH = 128, /* what it opens draws the same random numbers in every epoch: cache */
-    HR_SEES_ROWS = 256,       /* with HR_GROUPS_ROWS: plan looks at them by hr_plan_element: group_by_window */
+    HR_RANDOM_ROWS = 2,     /* work asks for hr_row_key */
+    HR_GROUPS_ROWS = 4,     /* plan passes every row on, in order, and closes elements over them unseen: batch */
+    HR_JOINS_ROWS = 8,      /* plan uses hr_pull_all and hr_emit_all: zip */
+    HR_IGNORES_ERRORS = 16, /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
+    HR_PASSES_ROWS = 32,    /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
+    HR_SAME_EACH_OPENING = 128, /* what it opens draws the same random numbers each time, wherever that is: cache */
+    HR_SEES_ROWS = 256,         /* with HR_GROUPS_ROWS: plan looks at them by hr_plan_element: group_by_window */
     HR_MOVES_SPANS = 512, /* plan never looks at rows, only at how many there are: they need not lie in columns: take */
 } hr_op_traits;
 
@@ -265,10 +264,19 @@ HR_API bool hr_plan_cancelled(const hr_plan *p); /* for a plan that takes long: 
 /* For hr_input_opts: a descriptor with something to read once the iterator is cancelled. NULL: the system gives
  * none. */
 HR_API const int *hr_plan_wake(hr_plan *p);
-/* Memory that all openings of this operator in one place share, in whatever epoch: `size` zeroed bytes, made ready by
- * `make` (false: no memory) when the first one asks, and given to `unmake` with the iterator. Openings may run side by
- * side, so it guards itself. NULL: no memory. */
-HR_API void *hr_plan_shared(hr_plan *p, size_t size, bool (*make)(void *data), void (*unmake)(void *data));
+/* Memory that all openings of this very dataset share, wherever it stands and in whatever epoch; with a `name`, such as
+ * that of a file, all openings of any dataset that give this name (NULL: none). `size` zeroed bytes, made ready by
+ * `make` (false: no memory) when the first one asks, and given to `unmake` once nobody can open the dataset any more,
+ * at the latest with the iterator. Openings may run side by side, so it guards itself. Rows may point into it until
+ * then, but not where it has a name. NULL: no memory. */
+HR_API void *hr_plan_shared(hr_plan *p, const char *name, size_t size, bool (*make)(void *data),
+                            void (*unmake)(void *data));
+/* For a plan that needs what another opening is about to bring there. True: return HR_WAIT; plan is called again after
+ * the next call of hr_plan_shared_changed or hr_work_shared_changed in this iterator, of whatever operator. False:
+ * nobody else can move before this plan does; do without. */
+HR_API bool hr_plan_await_shared(hr_plan *p);
+HR_API void hr_plan_shared_changed(hr_plan *p);
+HR_API void hr_work_shared_changed(hr_work *w);
 
 /* ---- for work: `rows` is its own, to change in place ---- */
 

@@ -339,10 +339,16 @@ HR_API hr_dataset *hr_enumerate_with(hr_dataset *in, const hr_enumerate_opts *op
     HR_CALL1_(hr_enumerate_with, hr_enumerate_opts, __VA_ARGS__, .struct_size = sizeof(hr_enumerate_opts))
 
 /* Keeps all elements, by column, as they are at that place: the first epoch passes them, every later one takes them from
- * memory and opens nothing below. So it belongs below shuffle and repeat, and behind parsing:
+ * memory and opens nothing below. So it belongs below shuffle and repeat, and after parsing:
  *     hr_repeat(hr_shuffle(hr_cache(hr_parse_example(ds, spec)), 10000), .count = HR_I64(5))
- * What is random below is the same in every epoch. An epoch that is not read to its end keeps nothing. Memory is not that
- * of the pipeline's budget: .max_bytes limits it. What a later epoch takes from a file is not named by errors as the file
+ * In one iterator a dataset is one cache, however often it is opened: in epochs, by several branches (hr_dataset_ref),
+ * by a function that gives the same dataset for many elements. The first opening fills it and the others follow, so the
+ * input is read once; an opening that needs elements far ahead of those that another can bring, as in a zip of a
+ * dataset and a skip of it, reads the input by itself. A function that makes a new cache for each element makes caches
+ * with rows of their own. Caches of one file are one cache, too, and must have the same input.
+ * What is random below is the same each time. An epoch that is not read to its end keeps in memory what it has read,
+ * and the next one goes on from there; in a file it keeps nothing. Memory is not that of the pipeline's budget:
+ * .max_bytes limits it. What a later epoch takes from a file is not named by errors as the file
  * that its rows were read from. */
 typedef struct hr_cache_opts {
     size_t struct_size;

@@ -179,6 +179,15 @@ hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out,
     return hr_input_open_with(in->path, &opts, out, err);
 }
 
+hr_status hr__input_name(hr_input *in, const char *path, hr_error *err)
+{
+    char *name = hr_strdup(path);
+    if (!name) return hr_no_memory(err, "a file's name");
+    hr_free(in->path);
+    in->path = name;
+    return HR_OK;
+}
+
 void hr_input_free(hr_input *in)
 {
     if (!in) return;

@@ -26,6 +26,9 @@ HR_API hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input
  * file. */
 HR_API hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err);
 
+/* How messages call the file from now on, if it was opened under another name. */
+HR_API hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
+
 /* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
  * those before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was
  * something else. */

@@ -3,6 +3,7 @@
 #include "io/output.h"
 #include "base/constructor.h"
 #include "io/codecs/codec.h"
+#include "io/input.h"
 #include "io/sys.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,20 @@ hr_status hr__output_sync(hr_output *out, hr_error *err)
 {
     if (flush(out) == HR_OK && out->sync && hr__sys_get()->fsync(out->fd) != 0) fail(out, errno, "file.sync", "synced");
     return report(out, err);
+}
+
+hr_status hr__output_open_written(hr_output *out, hr_input **in, hr_error *err)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
+    hr_input *opened;
+    if (flush(out) != HR_OK) return report(out, err);
+    HR_TRY(hr_input_open_with(out->temporary ? out->temporary : out->path, &opts, &opened, err));
+    const hr_status named = hr__input_name(opened, out->path, err);
+    if (named == HR_OK)
+        *in = opened;
+    else
+        hr_input_free(opened);
+    return named;
 }
 
 int64_t hr_output_offset(const hr_output *out) { return out->offset; }

@@ -12,7 +12,8 @@
  *   input.c     pulling                    schedule.c  who does what next; waking
  *   emit.c      emitting, rows of sources  order.c     which unit leaves next
  *   opening.c   inputs that come and go    cancel.c    calling it off
- *   pass.c      many spans in one call     budget.c    what fits
+ *   shared.c    what openings share        budget.c    what fits
+ *   pass.c      many spans in one call
  *   gather.c    spans into rows            explain.c   what it was like
  *   alias.c     units without a copy       explain_dataset.c  what it will be like
  *   records.c   rows that lie as records   trace.c     every unit, for a viewer
@@ -49,13 +50,24 @@ struct hr_work {
     uint64_t *failed;    /* a bit a row that did; NULL: none */
 };
 
-/* What all openings of an operator in one place share. */
+/* What the openings of a dataset share, or those that give one name. */
 typedef struct shared {
-    struct shared *next;
-    uint64_t place;
+    struct shared *next; /* of its chain */
+    hr_dataset *ds;      /* held, so that its address is nobody else's */
+    char *name;          /* NULL: it is shared by openings of `ds` alone */
+    uint64_t key;        /* of all randomness below */
+    int64_t users;       /* openings that have it */
+    void *data;          /* NULL: nobody has asked for it */
     void (*unmake)(void *data);
-    _Alignas(16) char data[];
 } shared;
+
+typedef struct shared_table {
+    shared **chain; /* NULL: none yet */
+    uint64_t chains, count, hand;
+    uint64_t changes; /* calls of hr__shared_changed */
+    bool awaited;     /* some stage is blocked until the next one */
+    stage at;         /* what such a stage is blocked on: it never has a unit */
+} shared_table;
 
 typedef struct noted_file {
     char *name;
@@ -90,7 +102,7 @@ struct engine {
     uint64_t seed, stall;
     size_t budget;
 
-    shared *shared;
+    shared_table shared;       /* guarded by the lock */
     struct place_forms *forms; /* of records, each place's; guarded by the lock */
     noted_file *file;          /* known to this iterator: those that were met, by the order of meeting */
     int32_t files, file_room;
@@ -128,7 +140,14 @@ int32_t hr__file_known(engine *e, const char *name);  /* its number; -1: it was 
 int32_t hr__file_number(engine *e, const char *name); /* meets it, if need be; -1: no memory */
 noted_file hr__file_noted(engine *e, int32_t number); /* the name lives as long as the engine */
 void hr__files_free(engine *e);
-void hr__shared_free(shared *s);
+
+/* shared.c */
+bool hr__shared_open(engine *e, hr_dataset *ds); /* of all that runs: before anything else. False: no memory */
+void hr__shared_close(engine *e);
+uint64_t hr__shared_key(const hr_plan *p);
+void hr__shared_leave(hr_plan *p);
+void hr__shared_changed(engine *e);             /* with the lock held */
+stage *hr__shared_stuck_stage(const engine *e); /* with the lock held; NULL: none */
 
 /* work.c */
 void hr__unit_work(stage *s, unit *u, hr_work *w);

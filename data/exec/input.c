@@ -16,10 +16,11 @@ bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below)
 
 bool hr__input_is_node(const hr_plan *p, int i) { return hr__dataset_is_node(p->ds, own_dataset(p, i)); }
 
-/* The first one goes on with the keys of the stage. */
-static uint64_t own_key(const hr_plan *p, uint64_t path, int i)
+/* The first one goes on with the key of the stage. */
+static uint64_t own_path(const hr_plan *p, int i)
 {
-    return hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
+    if (i == 0) return p->stage->path;
+    return hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), -(uint64_t)i);
 }
 
 bool hr__input_open_own(hr_plan *p, int i)
@@ -30,10 +31,8 @@ bool hr__input_open_own(hr_plan *p, int i)
         in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
         return in->node != NULL;
     }
-    opening key = {p->stage->path, p->stage->lasting};
-    if (i > 0) key = (opening){own_key(p, key.path, i), own_key(p, key.lasting, i)};
     hr__token_ref(in->before);
-    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), key, in->before);
+    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), own_path(p, i), in->before);
     return in->stage != NULL;
 }
 

@@ -1,5 +1,5 @@
-/* The operator kit for plan: what an opening draws by and shares with others of its place, and the inputs that an
- * operator opens and closes as it goes. */
+/* The operator kit for plan: what an opening draws by, and the inputs that an operator opens and closes as it
+ * goes. */
 #include "data/exec/engine.h"
 #include <inttypes.h>
 #include <string.h>
@@ -12,53 +12,6 @@ uint64_t hr_plan_key(const hr_plan *p, uint64_t seed, bool same_each_epoch)
     if (!seed) seed = p->settings.seed;
     if (!seed) seed = hr__engine_seed(e);
     return hr_random(hr_random(same_each_epoch ? 0 : p->stage->path, seed), (uint64_t)p->ds->place);
-}
-
-void hr__shared_free(shared *s)
-{
-    s->unmake(s->data);
-    hr_free(s);
-}
-
-static shared *find_shared(const engine *e, uint64_t place)
-{
-    shared *found = e->shared;
-    while (found && found->place != place) found = found->next;
-    return found;
-}
-
-static shared *shared_new(size_t size, uint64_t place, bool (*make)(void *), void (*unmake)(void *))
-{
-    shared *fresh = hr_calloc(1, sizeof *fresh + size);
-    if (!fresh) return NULL;
-    fresh->place = place;
-    fresh->unmake = unmake;
-    if (make(fresh->data)) return fresh;
-    hr_free(fresh);
-    return NULL;
-}
-
-/* Made outside the lock: of two at once one comes too late, and goes. */
-void *hr_plan_shared(hr_plan *p, size_t size, bool (*make)(void *), void (*unmake)(void *))
-{
-    engine *e = p->stage->engine;
-    const uint64_t place = hr_random(p->stage->lasting, (uint64_t)p->ds->place);
-    hr__engine_lock(e);
-    shared *found = find_shared(e, place);
-    hr__engine_unlock(e);
-    if (found) return found->data;
-
-    shared *fresh = shared_new(size, place, make, unmake);
-    if (!fresh) return NULL;
-    hr__engine_lock(e);
-    found = find_shared(e, place);
-    if (!found) {
-        fresh->next = e->shared;
-        e->shared = fresh;
-    }
-    hr__engine_unlock(e);
-    if (found) hr__shared_free(fresh);
-    return found ? found->data : fresh->data;
 }
 
 bool hr_plan_tf_compat(const hr_plan *p) { return p->settings.tf_compat; }
@@ -100,14 +53,10 @@ static input take_saved(hr_plan *p, int64_t number)
     return found;
 }
 
-static opening opened_key(const hr_plan *p, int64_t number)
+static uint64_t opened_path(const hr_plan *p, int64_t number)
 {
-    const uint64_t place = (uint64_t)p->ds->place, next = (uint64_t)number + 1;
-    opening key = {hr_random(hr_random(p->stage->path, place), next),
-                   hr_random(hr_random(p->stage->lasting, place), next)};
-    if (p->ds->op->traits & HR_OPENS_EPOCHS) key.lasting = p->stage->lasting;
-    if (p->ds->op->traits & HR_SAME_EACH_EPOCH) key.path = key.lasting;
-    return key;
+    const uint64_t from = p->ds->op->traits & HR_SAME_EACH_OPENING ? hr__shared_key(p) : p->stage->path;
+    return hr_random(hr_random(from, (uint64_t)p->ds->place), (uint64_t)number + 1);
 }
 
 /* A failed dataset becomes an input that ends with its error: when its turn comes, not when it happens to be opened. */
@@ -127,7 +76,7 @@ static void open_input(hr_plan *p, int i, hr_dataset *ds)
         return;
     }
     hr__token_ref(in->before);
-    in->stage = hr__stage_new(p, i, ds, opened_key(p, in->number), in->before);
+    in->stage = hr__stage_new(p, i, ds, opened_path(p, in->number), in->before);
     if (!in->stage) hr_no_memory(&in->error, "a pipeline");
 }
 

@@ -47,7 +47,7 @@ static stage *pick(engine *e)
         if (best && (s->depth > best->depth || (s->depth == best->depth && in_flight(s) >= in_flight(best)))) continue;
         if (can_plan(e, s)) best = s;
     }
-    return best;
+    return best || !e->shared.awaited ? best : hr__shared_stuck_stage(e);
 }
 
 /* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next comes first: a worker may go to
@@ -163,6 +163,7 @@ void hr__engine_sweep(engine *e)
             dead = next;
         }
         hr__engine_lock(e);
+        hr__shared_changed(e); /* who has left brings nothing any more */
     }
 }
 
@@ -282,6 +283,9 @@ static parts *begin(stage *s, hr_work *w)
     s->returns->list = NULL;
     s->planning = true;
     s->planner = w;
+    s->alone = s->blocked_on != NULL; /* it was picked because nobody else can move */
+    s->blocked_on = NULL;
+    s->shared_changes = s->engine->shared.changes;
     s->plan_room = s->engine->unit_rows && !s->top->groups ? s->engine->unit_rows : s->unit_elements;
     s->busy++;
     return returned;
@@ -310,9 +314,12 @@ static void plan_and_work(stage *s, hr_work *w)
     } else {
         s->times.plan_ns += planned_at - start;
         s->times.waits += planned == HR_WAIT;
-        const bool waits = planned == HR_WAIT && !engine_cancelled(e);
+        const bool awaits = planned == HR_WAIT && s->waits_for == &e->shared.at;
+        const bool came = awaits && e->shared.changes != s->shared_changes; /* after the plan had looked */
+        const bool waits = planned == HR_WAIT && !came && !engine_cancelled(e);
         if (waits && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for)) {
             s->blocked_on = s->waits_for;
+            e->shared.awaited |= awaits;
             hr__stage_starves(s->waits_for);
         }
     }

@@ -55,6 +55,7 @@ void hr__plan_node_free(hr_plan *p)
 {
     if (!p) return;
     if (p->opened && p->ds->op->close) p->ds->op->close(p->state);
+    hr__shared_leave(p);
     for (int i = 0; i < p->ins; i++) {
         hr__plan_node_free(p->in[i]->node);
         if (p->in[i]->head) hr__unit_clear(p->in[i]->head);
@@ -200,7 +201,7 @@ static bool add_stage(engine *e, stage *s)
     return done;
 }
 
-stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, token *from)
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from)
 {
     stage *reader = puller->stage, *s = hr_calloc(1, sizeof *s);
     if (!s) {
@@ -212,8 +213,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key, to
                  .reader = reader,
                  .ds = ds,
                  .depth = reader->depth + 1,
-                 .path = key.path,
-                 .lasting = key.lasting,
+                 .path = path,
                  .from = from,
                  .cells = rows_are_held(puller, input),
                  .blind = is_blind(puller)};

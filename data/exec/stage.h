@@ -73,6 +73,7 @@ struct hr_plan {
     hr_error error;        /* follows what this node still gives; code 0: nothing */
     hr_element *element;   /* what a user's function looks at */
     struct holder *holder; /* of an operator that holds rows: what its log entries share */
+    struct shared *shared; /* with other openings; NULL: nothing */
     int64_t room, emitted;
     hr_span *out; /* of a node below the top */
     int64_t outs, out_room, taken;
@@ -104,7 +105,6 @@ struct stage {
     bool blind;                /* the reader's plan never looks at rows: they may be records alone */
     int64_t rows_planned;      /* saved, if numbered */
     uint64_t path;             /* key of all randomness in this opening */
-    uint64_t lasting;          /* the same, but alike in all epochs of a repeat */
     token *from;               /* loaded: where to begin */
     hr_plan *top;
     returns *returns;
@@ -114,6 +114,8 @@ struct stage {
     int64_t group, given;      /* elements that its reader takes together, 0: any number; elements planned so far */
     bool unordered;            /* what is ready may leave before what is not */
     stage *waits_for;          /* set by the plan, read after it */
+    bool alone;                /* what its plan would await cannot come before it goes on */
+    uint64_t shared_changes;   /* the engine's when the plan was called */
     hr_work *planner;          /* the thread that plans now */
     unit *current;             /* what it plans */
     hr_token_writer *writer;
@@ -133,14 +135,9 @@ struct stage {
     stage *next_dead;
 };
 
-/* Keys of an opened input. */
-typedef struct opening {
-    uint64_t path, lasting; /* as in stage */
-} opening;
-
 /* stage.c */
-stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, opening key,
-                     token *from); /* takes ds, from; NULL: no memory */
+/* `path`: as in stage. Takes ds, from. NULL: no memory. */
+stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from);
 void hr__stage_free(stage *s);
 bool hr__stage_cut(stage *s, hr_settings settings); /* s->ds: into its top and its works. False: no memory */
 void hr__unit_clear(unit *u);

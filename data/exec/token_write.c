@@ -1,4 +1,5 @@
 /* A tree of tokens as bytes. Here, and only here, operators that hold rows are asked which ones they still need. */
+#include "data/exec/engine.h"
 #include "data/exec/token.h"
 
 static hr_status flatten(engine *e, const token *t, hr_token_writer *to, hr_error *err);
@@ -27,6 +28,7 @@ static hr_status ask_held_from(engine *e, const holder *h, hr_token_reader numbe
     if (st == HR_OK && op->load) st = op->load(h->ds->spec, p.state, &numbers, err);
     if (st == HR_OK) *held = op->held_from(h->ds->spec, p.state);
     if (op->close) op->close(p.state);
+    hr__shared_leave(&p);
     hr_free(p.state);
     return st;
 }

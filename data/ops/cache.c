@@ -1,9 +1,10 @@
-/* cache: passes its input, and keeps its rows by column as they are at that place. Whoever opens it again, such as the
- * next epoch of a repeat, takes them from there: nothing below is opened, read or parsed again.
+/* cache: passes its input, and keeps its rows by column as they are at that place. Whoever opens the same dataset
+ * again, such as the next epoch of a repeat or another branch of the pipeline, takes them from there: nothing below is
+ * opened, read or parsed again. Of openings side by side one fills, and the others follow.
  *
- * The input is the same in all epochs, also where it is not kept (yet): what is random below draws as in the first one.
- * So it does not matter to the order when the cache is whole, or whether it is: an opening that is stopped before the
- * end keeps nothing, and one that goes on from a saved state only passes rows on; the next whole one keeps them. */
+ * The input is the same in all openings, also where it is not kept (yet): what is random below draws by what the cache
+ * is. So it does not matter to the order who fills, when the cache is whole, or whether it is. One that goes on from a
+ * saved state only passes rows on; the next one keeps them. */
 #include "base/constructor.h"
 #include "base/text.h"
 #include "data/dataset.h"
@@ -17,19 +18,20 @@ typedef struct cache_spec {
     bool anew; /* a file that is there is replaced */
 } cache_spec;
 
-typedef enum cache_mode { UNDECIDED, PASSES, FILLS, TAKES } cache_mode;
+typedef enum cache_mode { TAKES, PASSES, FILLS } cache_mode;
 
 typedef struct cache_state {
     int64_t given, reading; /* saved: elements passed so far; whether they come from the input */
     cache_mode mode;
     hr__kept *kept;
+    bool opened;
     int input;
     hr__kept_place place;
-    int64_t skip; /* elements of the input that were given before */
 } cache_state;
 
 typedef struct cache_unit {
     cache_mode mode;
+    int64_t piece; /* FILLS: its number */
     hr__kept_part part;
 } cache_unit;
 
@@ -50,9 +52,9 @@ static hr_status cache_open(const void *spec, void *state, hr_plan *p, hr_error 
 {
     const cache_spec *sp = spec;
     cache_state *st = state;
-    st->kept = hr_plan_shared(p, sizeof *st->kept, make_kept, unmake_kept);
+    st->kept = hr_plan_shared(p, sp->file, sizeof *st->kept, make_kept, unmake_kept);
     if (!st->kept) return hr_no_memory(err, "a cache");
-    return hr__kept_set(st->kept, sp->file, sp->anew, sp->max_bytes, err);
+    return hr__kept_set(st->kept, p, sp->file, sp->anew, sp->max_bytes, err);
 }
 
 static void cache_close(void *state)
@@ -61,28 +63,22 @@ static void cache_close(void *state)
     if (st->mode == FILLS) hr__kept_leave(st->kept);
 }
 
-/* One who begins in the middle cannot fill. */
-static hr_status decide(cache_state *st, hr_plan *p, hr_error *err)
-{
-    hr__kept_use use = HR__KEPT_NEITHER;
-    if (!st->reading) HR_TRY(hr__kept_enter(st->kept, p, st->given == 0, &use, err));
-    st->mode = use == HR__KEPT_TAKE ? TAKES : use == HR__KEPT_FILL ? FILLS : PASSES;
-    st->place.given = st->given;
-    if (st->mode == TAKES) return HR_OK;
-    st->skip = st->reading ? 0 : st->given;
-    st->reading = 1;
-    st->input = hr_input_open(p, NULL, 0);
-    return HR_OK;
-}
-
 /* ---- from the input ---- */
 
+static void open_input(cache_state *st, hr_plan *p, cache_mode mode)
+{
+    st->mode = mode;
+    st->reading = 1;
+    st->opened = true;
+    st->input = hr_input_open(p, NULL, 0);
+}
+
+/* Elements that were given before. */
 static hr_status pass_over(cache_state *st, hr_plan *p)
 {
-    while (st->skip > 0) {
+    while (hr_pulled(p, st->input) < st->given) {
         hr_span span;
-        HR_TRY(hr_pull(p, st->input, st->skip, &span));
-        st->skip -= span.count;
+        HR_TRY(hr_pull(p, st->input, st->given - hr_pulled(p, st->input), &span));
         hr_span_drop(span);
     }
     return HR_OK;
@@ -91,9 +87,10 @@ static hr_status pass_over(cache_state *st, hr_plan *p)
 /* A unit that is kept is a piece. */
 static hr_status begin_piece(cache_state *st, cache_unit *unit, hr_error *err)
 {
-    *unit = (cache_unit){st->mode, {.kept = st->kept}};
-    if (st->mode == FILLS) unit->part.piece = hr__kept_begin(st->kept);
-    return unit->part.piece < 0 ? hr_no_memory(err, "cached rows") : HR_OK;
+    unit->mode = st->mode;
+    unit->part.kept = st->kept;
+    unit->piece = st->mode == FILLS ? hr__kept_begin(st->kept) : 0;
+    return unit->piece < 0 ? hr_no_memory(err, "cached rows") : HR_OK;
 }
 
 static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
@@ -102,7 +99,10 @@ static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
     while (hr_room(p) > 0) {
         hr_span span;
         const hr_status got = hr_pull(p, st->input, hr_room(p), &span);
-        if (got == HR_END && st->mode == FILLS && !hr_plan_failed(p)) HR_TRY(hr__kept_end(st->kept, p, err));
+        if (got == HR_END && st->mode == FILLS && !hr_plan_failed(p)) {
+            HR_TRY(hr__kept_end(st->kept, p, err));
+            hr_plan_shared_changed(p);
+        }
         if (got != HR_OK) return got;
         const hr_status begun = hr_emitted(p) > 0 ? HR_OK : begin_piece(st, hr_unit(p), err);
         if (begun != HR_OK) return hr_span_drop(span), begun;
@@ -114,11 +114,11 @@ static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
 
 /* ---- from what is kept ---- */
 
-static hr_status plan_kept(cache_state *st, hr_plan *p, hr_error *err)
+static hr_status plan_piece(cache_state *st, const hr__piece *piece, hr_plan *p, hr_error *err)
 {
     cache_unit *unit = hr_unit(p);
     unit->mode = TAKES;
-    const hr_status planned = hr__kept_plan(st->kept, &st->place, p, &unit->part, err);
+    const hr_status planned = hr__kept_plan(st->kept, &st->place, piece, p, &unit->part, err);
     st->given = st->place.given;
     return planned;
 }
@@ -127,15 +127,29 @@ static hr_status cache_plan(const void *spec, void *state, hr_plan *p, hr_error 
 {
     (void)spec;
     cache_state *st = state;
-    if (st->mode == UNDECIDED) HR_TRY(decide(st, p, err));
-    return st->mode == TAKES ? plan_kept(st, p, err) : plan_input(st, p, err);
+    if (!st->reading) {
+        hr__kept_next next;
+        hr__piece piece;
+        st->place.given = st->given;
+        HR_TRY(hr__kept_find(st->kept, p, &st->place, &next, &piece, err));
+        if (next == HR__KEPT_TAKE) return plan_piece(st, &piece, p, err);
+        if (next == HR__KEPT_END) return HR_END;
+        if (next == HR__KEPT_WAIT && hr_plan_await_shared(p)) return HR_WAIT;
+        open_input(st, p, next == HR__KEPT_FILL ? FILLS : PASSES);
+    }
+    if (!st->opened) open_input(st, p, PASSES); /* where a saved state had it */
+    return plan_input(st, p, err);
 }
 
 static hr_status cache_work(const void *spec, const void *unit_, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec;
     const cache_unit *unit = unit_;
-    if (unit->mode == FILLS) return hr__kept_put(unit->part.kept, unit->part.piece, rows, err);
+    if (unit->mode == FILLS) {
+        const hr_status put = hr__kept_put(unit->part.kept, unit->piece, rows, err);
+        hr_work_shared_changed(w);
+        return put;
+    }
     if (unit->mode == TAKES) return hr__kept_work(&unit->part, w, rows, err);
     return HR_OK;
 }
@@ -156,7 +170,7 @@ const hr_op hr_op_cache = {
     .saved = 2, /* given, reading */
     .range = (const hr_saved_range[]){HR_SAVED_COUNT, {0, 1}},
     .ranges = 2,
-    .traits = HR_SAME_EACH_EPOCH,
+    .traits = HR_SAME_EACH_OPENING,
     .spec_copy = cache_spec_copy,
     .spec_free = cache_spec_free,
     .open = cache_open,

@@ -18,7 +18,11 @@ static hr_status load_copy(void *spec, hr_error *err)
     load_spec *sp = spec;
     if (!sp->file) return hr_fail(err, HR_INVALID_ARGUMENT, "load.file", "load: expected the name of a file, got none");
     sp->file = hr_strdup(sp->file);
-    return sp->file ? hr__rows_head_read(sp->file, &sp->head, err) : hr_no_memory(err, "load: the name of its file");
+    if (!sp->file) return hr_no_memory(err, "load: the name of its file");
+    hr_input *in;
+    HR_TRY(hr__rows_file_open(sp->file, &in, &sp->head, err));
+    hr_input_free(in);
+    return HR_OK;
 }
 
 static void load_free(void *spec)
@@ -41,10 +45,10 @@ static hr_status load_open(const void *spec, void *state, hr_plan *p, hr_error *
 {
     const load_spec *sp = spec;
     load_state *st = state;
-    st->kept = hr_plan_shared(p, sizeof *st->kept, make_kept, unmake_kept);
+    st->kept = hr_plan_shared(p, NULL, sizeof *st->kept, make_kept, unmake_kept);
     if (!st->kept) return hr_no_memory(err, "load");
     if (hr_file_number(p, sp->file) < 0) return hr_no_memory(err, "load: a file's name");
-    HR_TRY(hr__kept_set(st->kept, sp->file, false, 0, err));
+    HR_TRY(hr__kept_set(st->kept, p, sp->file, false, 0, err));
     return hr__kept_load(st->kept, p, err);
 }
 
@@ -52,7 +56,10 @@ static hr_status load_plan(const void *spec, void *state, hr_plan *p, hr_error *
 {
     (void)spec;
     load_state *st = state;
-    return hr__kept_plan(st->kept, &st->place, p, hr_unit(p), err);
+    hr__kept_next next;
+    hr__piece piece;
+    HR_TRY(hr__kept_find(st->kept, p, &st->place, &next, &piece, err));
+    return next == HR__KEPT_TAKE ? hr__kept_plan(st->kept, &st->place, &piece, p, hr_unit(p), err) : HR_END;
 }
 
 static hr_status load_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)

@@ -5,17 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const uint64_t LOOK_AGAIN_NS = 10000000; /* at the cancel flag, while pieces are on their way */
+bool hr__kept_open(hr__kept *kept) { return uv_mutex_init(&kept->lock) == 0; }
 
-bool hr__kept_open(hr__kept *kept)
-{
-    if (uv_mutex_init(&kept->lock) != 0) return false;
-    if (uv_cond_init(&kept->arrived) == 0) return true;
-    uv_mutex_destroy(&kept->lock);
-    return false;
-}
-
-static void throw_away(hr__kept *kept)
+static void kept_clear(hr__kept *kept)
 {
     hr__rows_writer_discard(kept->writer);
     hr_input_free(kept->in);
@@ -28,37 +20,47 @@ static void throw_away(hr__kept *kept)
     kept->used_room = 0;
     kept->room = kept->waiting = 0;
     kept->size = 0;
-    kept->ended = kept->failed = false;
+    kept->ended = false;
 }
 
 void hr__kept_close(hr__kept *kept)
 {
-    throw_away(kept);
+    kept_clear(kept);
     hr_free(kept->path);
-    uv_cond_destroy(&kept->arrived);
     uv_mutex_destroy(&kept->lock);
 }
 
-hr_status hr__kept_set(hr__kept *kept, const char *path, bool anew, size_t limit, hr_error *err)
-{
-    uv_mutex_lock(&kept->lock);
-    kept->limit = limit;
-    kept->anew = anew;
-    if (path && !kept->path) kept->path = hr_strdup(path);
-    const bool done = !path || kept->path;
-    uv_mutex_unlock(&kept->lock);
-    return done ? HR_OK : hr_no_memory(err, "the name of a file");
-}
-
-/* ---- a file that is there already ---- */
-
-static hr_status refuse(const hr__kept *kept, const char *kind, const char *why, const char *what, hr_error *err)
+static hr_status kept_refuse(const hr__kept *kept, const char *kind, const char *why, const char *what, hr_error *err)
 {
     hr_fail(err, HR_FAILED_PRECONDITION, kind, "cache: %s was kept %s%.200s; remove it, or give another name",
             kept->path, why, what);
     hr_error_file(err, kept->path);
     return HR_FAILED_PRECONDITION;
 }
+
+static hr_status kept_set(hr__kept *kept, hr_plan *p, const char *path, bool anew, size_t limit, hr_error *err)
+{
+    const uint64_t pipeline = hr_plan_identity(p);
+    if (kept->is_set && kept->pipeline != pipeline)
+        return kept_refuse(kept, "cache.other_pipeline", "by another pipeline", "", err);
+    if (kept->is_set) return HR_OK;
+    if (path && !(kept->path = hr_strdup(path))) return hr_no_memory(err, "the name of a file");
+    kept->limit = limit;
+    kept->anew = anew;
+    kept->pipeline = pipeline;
+    kept->is_set = true;
+    return HR_OK;
+}
+
+hr_status hr__kept_set(hr__kept *kept, hr_plan *p, const char *path, bool anew, size_t limit, hr_error *err)
+{
+    uv_mutex_lock(&kept->lock);
+    const hr_status st = kept_set(kept, p, path, anew, limit, err);
+    uv_mutex_unlock(&kept->lock);
+    return st;
+}
+
+/* ---- a file that is there already ---- */
 
 /* A source that is gone cannot have changed: that it is no longer needed is what a file of rows is for. */
 static hr_status check_sources(const hr__kept *kept, hr_plan *p, hr_error *err)
@@ -69,25 +71,18 @@ static hr_status check_sources(const hr__kept *kept, hr_plan *p, hr_error *err)
         if (number < 0) return hr_no_memory(err, "a cache");
         const hr_known_file now = hr_file_at(p, number);
         if (now.size >= 0 && (now.size != then->size || now.mtime != then->mtime))
-            return refuse(kept, "cache.source_changed", "before this file changed: ", then->name, err);
+            return kept_refuse(kept, "cache.source_changed", "before this file changed: ", then->name, err);
     }
     return HR_OK;
-}
-
-static hr_status open_input(hr__kept *kept, hr_error *err)
-{
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
-    return hr_input_open_with(kept->path, &opts, &kept->in, err);
 }
 
 /* HR_NOT_FOUND: there is none yet. */
 static hr_status use_file(hr__kept *kept, hr_plan *p, hr_error *err)
 {
-    HR_TRY(hr__rows_head_read(kept->path, &kept->head, err));
-    if (kept->head.pipeline != hr_plan_identity(p) || !hr__schema_equal(&kept->head.schema, hr_plan_schema(p)))
-        return refuse(kept, "cache.other_pipeline", "by another pipeline", "", err);
+    HR_TRY(hr__rows_file_open(kept->path, &kept->in, &kept->head, err));
+    if (kept->head.pipeline != kept->pipeline || !hr__schema_equal(&kept->head.schema, hr_plan_schema(p)))
+        return kept_refuse(kept, "cache.other_pipeline", "by another pipeline", "", err);
     HR_TRY(check_sources(kept, p, err));
-    HR_TRY(open_input(kept, err));
     kept->ended = true;
     return HR_OK;
 }
@@ -95,8 +90,7 @@ static hr_status use_file(hr__kept *kept, hr_plan *p, hr_error *err)
 static hr_status load_file(hr__kept *kept, hr_plan *p, hr_error *err)
 {
     if (kept->ended) return HR_OK;
-    HR_TRY(hr__rows_head_read(kept->path, &kept->head, err));
-    HR_TRY(open_input(kept, err));
+    HR_TRY(hr__rows_file_open(kept->path, &kept->in, &kept->head, err));
     kept->ended = true;
     if (hr__schema_equal(&kept->head.schema, hr_plan_schema(p))) return HR_OK;
     return hr_fail(err, HR_FAILED_PRECONDITION, "load.changed",
@@ -107,22 +101,12 @@ hr_status hr__kept_load(hr__kept *kept, hr_plan *p, hr_error *err)
 {
     uv_mutex_lock(&kept->lock);
     const hr_status st = load_file(kept, p, err);
-    if (st != HR_OK) throw_away(kept);
+    if (st != HR_OK) kept_clear(kept);
     uv_mutex_unlock(&kept->lock);
     return st;
 }
 
-/* ---- entering, leaving ---- */
-
-static bool is_whole(const hr__kept *kept) { return kept->ended && kept->waiting == 0 && !kept->failed; }
-
-/* With the lock held, which is given up while it waits: whoever planned the last pieces works on them at this
- * moment. */
-static void await_pieces(hr__kept *kept, const hr_plan *p)
-{
-    while (kept->ended && kept->waiting > 0 && !hr_plan_cancelled(p))
-        uv_cond_timedwait(&kept->arrived, &kept->lock, LOOK_AGAIN_NS);
-}
+/* ---- what comes next; who fills ---- */
 
 static hr_status open_writer(hr__kept *kept, hr_error *err)
 {
@@ -133,45 +117,80 @@ static hr_status open_writer(hr__kept *kept, hr_error *err)
     return st == HR_OK ? hr__rows_writer_open(kept->path, &kept->writer, err) : st;
 }
 
-static hr_status begin_filling(hr__kept *kept, hr_plan *p, hr_error *err)
+/* What the file has is of use only from its first piece on; what memory has is gone on with. */
+static hr_status begin_filling(hr__kept *kept, hr_error *err)
 {
-    throw_away(kept);
-    kept->head.pipeline = hr_plan_identity(p);
-    if (kept->path) HR_TRY(open_writer(kept, err));
+    if (kept->path) {
+        kept_clear(kept);
+        HR_TRY(open_writer(kept, err));
+    }
+    kept->head.pipeline = kept->pipeline;
     kept->filling = true;
     return HR_OK;
 }
 
-static hr_status enter(hr__kept *kept, hr_plan *p, bool can_fill, hr__kept_use *use, hr_error *err)
+static hr__kept_next next_at(const hr__kept *kept, hr__kept_place *at, hr__piece *piece)
 {
-    *use = HR__KEPT_NEITHER;
-    await_pieces(kept, p);
-    if (!is_whole(kept) && !kept->filling && kept->path && !kept->anew) {
-        throw_away(kept);
-        const hr_status st = use_file(kept, p, err);
-        if (st != HR_OK) throw_away(kept);
-        if (st != HR_OK && st != HR_NOT_FOUND) return st;
+    const hr__rows_head *head = &kept->head;
+    const bool file = kept->path != NULL;
+    if (!file || kept->in) {
+        for (; at->piece < head->pieces && (kept->in || head->piece[at->piece].there); at->piece++) {
+            *piece = head->piece[at->piece];
+            if (at->given < at->before + piece->elements) return HR__KEPT_TAKE;
+            at->before += piece->elements;
+        }
+        if (at->piece == head->pieces && kept->ended) return HR__KEPT_END;
     }
-    if (is_whole(kept))
-        *use = HR__KEPT_TAKE;
-    else if (can_fill && !kept->filling)
-        *use = HR__KEPT_FILL;
-    return *use == HR__KEPT_FILL ? begin_filling(kept, p, err) : HR_OK;
+    if (kept->filling || kept->waiting > 0) return HR__KEPT_WAIT;
+    return at->given == at->before ? HR__KEPT_FILL : HR__KEPT_PASS;
 }
 
-hr_status hr__kept_enter(hr__kept *kept, hr_plan *p, bool can_fill, hr__kept_use *use, hr_error *err)
+static hr_status find_next(hr__kept *kept, hr_plan *p, hr__kept_place *at, hr__kept_next *next, hr__piece *piece,
+                           hr_error *err)
+{
+    if (kept->path && !kept->in && !kept->filling && !kept->anew && !kept->error.code) {
+        kept_clear(kept);
+        const hr_status st = use_file(kept, p, err);
+        if (st != HR_OK) kept_clear(kept);
+        if (st != HR_OK && st != HR_NOT_FOUND) return st;
+    }
+    *next = next_at(kept, at, piece);
+    if (*next != HR__KEPT_TAKE && kept->error.code) {
+        *err = kept->error;
+        return kept->error.code;
+    }
+    return *next == HR__KEPT_FILL ? begin_filling(kept, err) : HR_OK;
+}
+
+hr_status hr__kept_find(hr__kept *kept, hr_plan *p, hr__kept_place *at, hr__kept_next *next, hr__piece *piece,
+                        hr_error *err)
 {
     uv_mutex_lock(&kept->lock);
-    const hr_status st = enter(kept, p, can_fill, use, err);
+    const hr_status st = find_next(kept, p, at, next, piece, err);
     uv_mutex_unlock(&kept->lock);
     return st;
+}
+
+/* Pieces whose rows never came are the last ones. */
+static void drop_unfinished(hr__kept *kept)
+{
+    hr__rows_head *head = &kept->head;
+    int64_t there = 0;
+    while (there < head->pieces && head->piece[there].there) there++;
+    while (head->pieces > there) {
+        hr__piece *piece = &head->piece[--head->pieces];
+        if (piece->there) kept->size -= piece->size;
+        hr__piece_clear(piece);
+    }
+    kept->waiting = 0;
 }
 
 void hr__kept_leave(hr__kept *kept)
 {
     uv_mutex_lock(&kept->lock);
     kept->filling = false;
-    if (!is_whole(kept)) throw_away(kept);
+    if (kept->path && !kept->in) kept_clear(kept);
+    if (!kept->path && !kept->ended) drop_unfinished(kept);
     uv_mutex_unlock(&kept->lock);
 }
 
@@ -234,6 +253,7 @@ static hr_status keep_in_memory(hr__kept *kept, int64_t number, hr__piece *piece
                        "them in a file (.file)",
                        kept->limit);
     kept->head.piece[number] = *piece;
+    kept->head.piece[number].there = true;
     kept->size += piece->size;
     *piece = (hr__piece){0};
     return HR_OK;
@@ -246,6 +266,7 @@ static hr_status keep_in_file(hr__kept *kept, int64_t number, hr__piece *piece, 
     HR_TRY(hr__rows_writer_add(kept->writer, stored, piece, err));
     kept->head.piece[number] = *piece;
     kept->head.piece[number].packed = (hr__packed){0};
+    kept->head.piece[number].there = true;
     piece->first_row = NULL;
     return HR_OK;
 }
@@ -264,19 +285,23 @@ static void drop_unused_sources(hr__kept *kept)
     kept->head.sources = left;
 }
 
+static hr_status kept_fail(hr__kept *kept, hr_status st, const hr_error *err)
+{
+    if (st != HR_OK && !kept->error.code) kept->error = *err;
+    return st;
+}
+
 /* All is there: the file gets its name. */
 static hr_status finish(hr__kept *kept, const hr_schema *schema, hr_error *err)
 {
-    if (!kept->writer || !is_whole(kept)) return HR_OK;
+    if (!kept->writer || !kept->ended || kept->waiting > 0 || kept->error.code) return HR_OK;
     hr__rows_head head;
     drop_unused_sources(kept);
     head = kept->head;
     head.schema = *schema;
-    hr_status st = hr__rows_writer_commit(kept->writer, &head, err);
+    hr__rows_writer *writer = kept->writer;
     kept->writer = NULL;
-    if (st == HR_OK) st = open_input(kept, err);
-    kept->failed = st != HR_OK;
-    return st;
+    return kept_fail(kept, hr__rows_writer_commit(writer, &head, &kept->in, err), err);
 }
 
 hr_status hr__kept_put(hr__kept *kept, int64_t number, const hr_columns *rows, hr_error *err)
@@ -289,10 +314,9 @@ hr_status hr__kept_put(hr__kept *kept, int64_t number, const hr_columns *rows, h
         st = keep_in_file(kept, number, &piece, stored, rows, err);
     else if (st == HR_OK)
         st = keep_in_memory(kept, number, &piece, err);
-    kept->failed |= st != HR_OK;
+    kept_fail(kept, st, err);
     kept->waiting--;
     if (st == HR_OK) st = finish(kept, rows->schema, err);
-    uv_cond_broadcast(&kept->arrived);
     uv_mutex_unlock(&kept->lock);
     if (stored != piece.packed.bytes) hr_free(stored);
     hr__piece_clear(&piece);
@@ -319,7 +343,7 @@ hr_status hr__kept_end(hr__kept *kept, hr_plan *p, hr_error *err)
     uv_mutex_lock(&kept->lock);
     hr_status st = kept->path ? note_sources(kept, p, err) : HR_OK;
     kept->ended = true;
-    kept->failed |= st != HR_OK;
+    kept_fail(kept, st, err);
     if (st == HR_OK) st = finish(kept, hr_plan_schema(p), err);
     uv_mutex_unlock(&kept->lock);
     return st;
@@ -348,20 +372,15 @@ static bool announce(const hr__piece *piece, int64_t first, int64_t count, hr_pl
     return hr__unit_records(p, piece->form, piece->record + (size_t)first * piece->form->size, count);
 }
 
-hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, hr_plan *p, hr__kept_part *part, hr_error *err)
+hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, const hr__piece *piece, hr_plan *p, hr__kept_part *part,
+                        hr_error *err)
 {
-    const hr__rows_head *head = &kept->head;
-    while (at->piece < head->pieces && at->given >= at->before + head->piece[at->piece].elements)
-        at->before += head->piece[at->piece++].elements;
-    if (at->piece == head->pieces) return HR_END;
-
-    const hr__piece *piece = &head->piece[at->piece];
     const int64_t first = at->given - at->before, left = piece->elements - first;
     const bool apart =
         piece->record || piece->packed.size > 0; /* a piece in a file is read as a whole, so it is a unit */
     const int64_t count = apart && hr_room(p) < left ? hr_room(p) : left;
     if (!announce(piece, first, count, p)) return hr_no_memory(err, "cached rows");
-    *part = (hr__kept_part){kept, at->piece, first};
+    *part = (hr__kept_part){kept, *piece, first};
     at->given += count;
     return HR_OK;
 }
@@ -382,7 +401,7 @@ static hr_status read_piece(const hr__kept *kept, const hr__piece *piece, hr_wor
 
 hr_status hr__kept_work(const hr__kept_part *part, hr_work *w, hr_columns *rows, hr_error *err)
 {
-    const hr__piece *piece = &part->kept->head.piece[part->piece];
+    const hr__piece *piece = &part->piece;
     hr__packed packed = piece->packed;
     if (piece->record) return HR_OK; /* the rows themselves */
     if (!packed.bytes) HR_TRY(read_piece(part->kept, piece, w, rows, &packed, err));

@@ -1,6 +1,7 @@
 #include "data/rows/rows_file.h"
 #include "data/rows/varint.h"
 #include "io/input.h"
+#include "io/output.h"
 #include <inttypes.h>
 #include <lz4.h>
 #include <string.h>
@@ -148,13 +149,19 @@ static hr_status write_head(hr_output *out, const hr__rows_head *head, hr_error 
     return st;
 }
 
-hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, hr_error *err)
+hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, hr_input **in, hr_error *err)
 {
+    *in = NULL;
     hr_status st = write_head(w->out, head, err);
+    if (st == HR_OK) st = hr__output_open_written(w->out, in, err);
     if (st == HR_OK)
         st = hr_output_commit(w->out, err);
     else
         hr_output_discard(w->out);
+    if (st != HR_OK) {
+        hr_input_free(*in);
+        *in = NULL;
+    }
     hr_free(w);
     return st;
 }
@@ -342,15 +349,17 @@ static hr_status read_head(const hr_input *in, hr__rows_head *out, hr_error *err
     return st;
 }
 
-hr_status hr__rows_head_read(const char *path, hr__rows_head *out, hr_error *err)
+hr_status hr__rows_file_open(const char *path, hr_input **in, hr__rows_head *out, hr_error *err)
 {
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
-    hr_input *in;
+    *in = NULL;
     *out = (hr__rows_head){0};
-    HR_TRY(hr_input_open_with(path, &opts, &in, err));
-    hr_status st = hr__input_has_places(in) ? read_head(in, out, err) : damaged(path, "it is no plain file", err);
-    hr_input_free(in);
-    if (st != HR_OK) hr__rows_head_clear(out);
+    HR_TRY(hr_input_open_with(path, &opts, in, err));
+    hr_status st = hr__input_has_places(*in) ? read_head(*in, out, err) : damaged(path, "it is no plain file", err);
+    if (st == HR_OK) return HR_OK;
+    hr__rows_head_clear(out);
+    hr_input_free(*in);
+    *in = NULL;
     return st;
 }
 

@@ -18,6 +18,7 @@ typedef struct hr__piece {
     int64_t offset;      /* in the file */
     size_t stored, size; /* bytes there, and unpacked; equal: as they are */
     uint32_t crc;        /* of the stored bytes */
+    bool there;          /* in a cache that is being filled: its rows have come */
 } hr__piece;
 
 void hr__piece_clear(hr__piece *piece);
@@ -49,13 +50,15 @@ hr_status hr__rows_writer_open(const char *path, hr__rows_writer **out, hr_error
 hr_status hr__rows_compress(const char *bytes, size_t size, char **stored, size_t *stored_size, hr_error *err);
 /* Appends a piece; fills in where it is. */
 hr_status hr__rows_writer_add(hr__rows_writer *w, const char *stored, hr__piece *piece, hr_error *err);
-hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, hr_error *err); /* takes `w` */
+/* The file gets its name. Takes `w`. Gives *in: the pieces of this very file, whoever puts another one in its place. */
+hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, hr_input **in, hr_error *err);
 void hr__rows_writer_discard(hr__rows_writer *w); /* takes `w`. NULL: nothing */
 
 /* ---- reading ---- */
 
-/* Reads what a file of rows is. HR_NOT_FOUND; HR_DATA_LOSS, "rows.damaged". Gives *out. */
-hr_status hr__rows_head_read(const char *path, hr__rows_head *out, hr_error *err);
+/* Opens a file of rows and reads what it is. HR_NOT_FOUND; HR_DATA_LOSS, "rows.damaged". Gives *in, by which its pieces
+ * are read: another file of that name may replace it at any time. Gives *out. */
+hr_status hr__rows_file_open(const char *path, hr_input **in, hr__rows_head *out, hr_error *err);
 
 /* The bytes of a head whose checksum is right; pieces lie before `end`. hr__rows_head_clear also after a failure.
  * `path` is for messages. */

@@ -1,5 +1,7 @@
 /* cache: what it gives in each epoch, what it saves reading, its limit, and the conformance of pipelines with it. */
+#include "io/sys.h"
 #include "tests/data/ops/wide_rows.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +62,63 @@ HR_SAMPLE(two_of_one_cache)
     return hr_repeat(hr_zip((hr_dataset *const[]){hr_dataset_ref(ds), ds}, 2), .count = HR_I64(3));
 }
 
+/* ---- a cache is a dataset: what is opened under one number is another one in each epoch ---- */
+
+static hr_dataset *rows_of_element(const hr_element *element, void *user)
+{
+    (void)user;
+    const int64_t n = *(const int64_t *)hr_get(element, "value")->data;
+    return hr_cache(hr_take(hr_skip(hr_range(100), 10 * n), n + 1));
+}
+
+static hr_dataset *the_same_rows(const hr_element *element, void *user)
+{
+    (void)element;
+    return hr_dataset_ref(user);
+}
+
+static hr_dataset *rows_of_thousand(const hr_element *element, void *user)
+{
+    (void)element, (void)user;
+    return hr_cache(hr_range(1000));
+}
+
+static void let_go(void *user) { hr_dataset_unref(user); }
+
+static hr_dataset *caches_of_elements(void)
+{
+    hr_dataset *ds = hr_take(hr_shuffle(hr_range(10), 10), 3);
+    return hr_repeat(hr_flat_map(ds, rows_of_element, NULL), .count = HR_I64(3));
+}
+
+HR_SAMPLE(caches_of_elements) { return caches_of_elements(); }
+HR_SAMPLE(one_cache_that_is_opened_again)
+{
+    hr_dataset *ds = hr_cache(hr_map(hr_shuffle(hr_range(30), 10), add_random, NULL));
+    ds = hr_interleave(hr_range(5), the_same_rows, ds, .cycle_length = 2, .block_length = 3, .user_free = let_go);
+    return hr_repeat(ds, .count = HR_I64(2));
+}
+HR_SAMPLE(branches_at_other_places)
+{
+    hr_dataset *ds = hr_cache(wide_text_rows(hr_shuffle(hr_range(60), 9)));
+    hr_dataset *ahead = hr_skip(hr_dataset_ref(ds), 40), *first = hr_take(hr_dataset_ref(ahead), 7);
+    hr_dataset *second = hr_take(hr_dataset_ref(ds), 20), *rest = hr_concatenate(ahead, ds);
+    return hr_repeat(hr_concatenate(first, hr_concatenate(second, rest)), .count = HR_I64(2));
+}
+HR_SAMPLE(one_branch_far_ahead)
+{
+    hr_dataset *ds = hr_cache(hr_map(hr_shuffle(hr_range(90), 20), add_random, NULL));
+    hr_dataset *ahead = hr_skip(hr_dataset_ref(ds), 60);
+    return hr_repeat(hr_zip((hr_dataset *const[]){ahead, ds}, 2), .count = HR_I64(2));
+}
+HR_SAMPLE(branches_of_one_cache_in_a_file)
+{
+    remove("branches.rows");
+    hr_dataset *ds = hr_cache(hr_shuffle(hr_range(80), 9), .file = "branches.rows");
+    hr_dataset *ahead = hr_skip(hr_dataset_ref(ds), 30);
+    return hr_repeat(hr_zip((hr_dataset *const[]){ahead, ds}, 2), .count = HR_I64(2));
+}
+
 /* ---- of many columns, which are kept as records ---- */
 
 HR_SAMPLE(cache_of_records)
@@ -117,6 +176,159 @@ static void cache_works_on_each_element_once(void **state)
         assert_int_equal(got.end, HR_END);
         assert_int_equal(got.count, 5000);
         assert_int_equal(calls, 1000);
+    }
+}
+
+/* Whatever opens it: openings one after the other or side by side, branches, epochs. */
+static void a_cache_is_filled_once(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++)
+        for (int workers = 0; workers <= 8; workers = 4 * workers + 1) {
+            static run got;
+            hr_dataset *ds = hr_cache(hr_map(hr_range(1000), counted, NULL)), *all = NULL;
+            if (kind == 0) all = hr_zip((hr_dataset *const[]){hr_dataset_ref(ds), hr_dataset_ref(ds)}, 2);
+            if (kind == 1) all = hr_concatenate(hr_dataset_ref(ds), hr_dataset_ref(ds));
+            if (kind == 2) all = hr_flat_map(hr_range(6), the_same_rows, ds);
+            if (kind == 3) all = hr_interleave(hr_range(6), the_same_rows, ds, .cycle_length = 3);
+            calls = 0;
+            run_all(&got, hr_repeat(hr_batch(all, 10), .count = HR_I64(2)), (way){.workers = workers, .unit_rows = 7});
+            assert_int_equal(got.end, HR_END);
+            assert_int_equal(calls, 1000);
+            hr_dataset_unref(ds);
+        }
+}
+
+/* A state may lie at any element, and whoever goes on knows no cache of before. */
+static void caches_that_a_function_makes_are_restored_anywhere(void **state)
+{
+    (void)state;
+    static const int workers[] = {0, 1, 2, 8};
+    for (int w = 0; w < 4; w++) {
+        static run want, got;
+        const way how = {.workers = workers[w], .unit_rows = 1 + w % 2};
+        run_all(&want, caches_of_elements(), how);
+        assert_true(want.count >= 9);
+        for (int at = 0; at <= want.count; at++) {
+            hr_error err = {0};
+            void *saved;
+            size_t size;
+            hr_iterator *it = iterate(caches_of_elements(), how);
+            got.count = 0;
+            run_on(&got, it, at);
+            assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
+            hr_iterator_free(it);
+            it = iterate(caches_of_elements(), (way){.workers = workers[w], .state = saved, .state_size = size});
+            run_on(&got, it, MOST_ELEMENTS);
+            hr_iterator_free(it);
+            hr_free(saved);
+            assert_same_run(&want, &got);
+        }
+    }
+}
+
+static void caches_of_a_function_have_rows_of_their_own(void **state)
+{
+    (void)state;
+    int64_t value[100], element[9] = {0}, at = 0;
+    const int64_t count = int64_values(caches_of_elements(), (way){0}, value, 100);
+    for (int i = 0; i < 9; i++) {
+        assert_true(at < count);
+        element[i] = value[at] / 10;
+        for (int64_t n = 0; n <= element[i]; n++) assert_int_equal(value[at++], 10 * element[i] + n);
+    }
+    assert_int_equal(at, count);
+    assert_memory_not_equal(element, element + 3, 3 * sizeof *element);
+}
+
+/* Else whoever draws pairs of two would have each element beside itself. */
+static void caches_that_are_alike_draw_differently(void **state)
+{
+    (void)state;
+    int64_t value[80];
+    hr_dataset *a = hr_cache(hr_shuffle(hr_range(40), 40)), *b = hr_cache(hr_shuffle(hr_range(40), 40));
+    assert_int_equal(int64_values(hr_concatenate(a, b), (way){0}, value, 80), 80);
+    assert_memory_not_equal(value, value + 40, 40 * sizeof *value);
+}
+
+/* What a function's datasets kept goes with them: memory does not grow with the number of openings. */
+static void caches_that_nobody_can_open_again_are_freed(void **state)
+{
+    (void)state;
+    int64_t most[2];
+    for (int i = 0; i < 2; i++) {
+        hr_iterator *it = iterate(hr_flat_map(hr_range(i ? 4000 : 400), rows_of_thousand, NULL), (way){0});
+        const hr_element *e;
+        watch_memory();
+        while (hr_next(it, &e) == HR_OK) {}
+        most[i] = most_memory();
+        assert_null(hr_iterator_error(it));
+        hr_iterator_free(it);
+    }
+    assert_true(most[1] < most[0] + (256 << 10));
+}
+
+static void two_pipelines_do_not_share_a_file(void **state)
+{
+    (void)state;
+    remove("shared.rows");
+    hr_dataset *a = hr_cache(hr_range(500), .file = "shared.rows"), *b = hr_cache(hr_range(600), .file = "shared.rows");
+    assert_fails(hr_concatenate(a, b), HR_FAILED_PRECONDITION, "cache.other_pipeline");
+}
+
+/* One filler of a file, however many branches want it. */
+static void branches_of_a_file_give_the_same_rows(void **state)
+{
+    (void)state;
+    for (int workers = 0; workers <= 2; workers++) {
+        static run want, got;
+        remove("branch.rows");
+        hr_dataset *kept = hr_cache(hr_map(hr_shuffle(hr_range(500), 100), add_random, NULL), .file = "branch.rows");
+        for (int again = 0; again < 2; again++) {
+            hr_dataset *both = hr_zip((hr_dataset *const[]){hr_dataset_ref(kept), hr_dataset_ref(kept)}, 2);
+            run_all(&got, both, (way){.workers = workers, .unit_rows = 20});
+            if (workers == 0 && !again) want = got;
+            assert_same_run(&want, &got);
+        }
+        hr_dataset_unref(kept);
+    }
+}
+
+/* ---- another run puts a file of its own in the place of this one's ---- */
+
+static int open_and_replace(const char *path, int flags, mode_t mode)
+{
+    const int fd = open(path, flags, mode);
+    if (fd >= 0 && strcmp(path, "mine.rows") == 0) (void)!rename("other.rows", path);
+    return fd;
+}
+
+static int rename_and_replace(const char *from, const char *to)
+{
+    const int done = rename(from, to);
+    return done == 0 && strcmp(to, "mine.rows") == 0 ? rename("other.rows", to) : done;
+}
+
+static hr_dataset *rows_in(const char *file) { return hr_cache(wide(hr_shuffle(hr_range(900), 90)), .file = file); }
+
+static void a_file_may_be_replaced_while_it_is_read(void **state)
+{
+    (void)state;
+    static run want, got;
+    for (int kind = 0; kind < 3; kind++) { /* 0: the file is there; 1: it is made; 2: it is loaded */
+        hr__sys sys = *hr__sys_get();
+        sys.open = kind == 1 ? sys.open : open_and_replace;
+        sys.rename = kind == 1 ? rename_and_replace : sys.rename;
+        remove("mine.rows"), remove("other.rows");
+        run_all(&got, rows_in("other.rows"), (way){.seed = 8, .unit_rows = 5});
+        run_all(&want, hr_repeat(rows_in("mine.rows"), .count = HR_I64(2)), (way){.unit_rows = 30});
+        if (kind == 1) remove("mine.rows");
+        hr_dataset *ds = kind == 2 ? hr_load("mine.rows") : rows_in("mine.rows");
+        hr__sys_set(&sys);
+        run_all(&got, hr_repeat(ds, .count = HR_I64(2)), (way){.unit_rows = 30, .workers = kind});
+        hr__sys_set(NULL);
+        assert_same_run(&want, &got);
+        assert_null(fopen("other.rows", "rb"));
     }
 }
 
@@ -250,6 +462,11 @@ int main(void)
         HR_CONFORMANCE(random_map_above_cache),
         HR_CONFORMANCE(caches_that_are_opened),
         HR_CONFORMANCE(two_of_one_cache),
+        HR_CONFORMANCE(caches_of_elements),
+        HR_CONFORMANCE(one_cache_that_is_opened_again),
+        HR_CONFORMANCE(branches_at_other_places),
+        HR_CONFORMANCE(one_branch_far_ahead),
+        HR_CONFORMANCE(branches_of_one_cache_in_a_file),
         HR_CONFORMANCE(cache_of_records),
         HR_CONFORMANCE(map_of_records),
         HR_CONFORMANCE(records_among_other_rows),
@@ -262,6 +479,14 @@ int main(void)
         cmocka_unit_test(an_epoch_that_stops_leaves_no_file),
         cmocka_unit_test(snapshots_of_two_pipelines_lie_side_by_side),
         cmocka_unit_test(cache_works_on_each_element_once),
+        cmocka_unit_test(a_cache_is_filled_once),
+        cmocka_unit_test(caches_that_a_function_makes_are_restored_anywhere),
+        cmocka_unit_test(caches_of_a_function_have_rows_of_their_own),
+        cmocka_unit_test(caches_that_are_alike_draw_differently),
+        cmocka_unit_test(caches_that_nobody_can_open_again_are_freed),
+        cmocka_unit_test(two_pipelines_do_not_share_a_file),
+        cmocka_unit_test(branches_of_a_file_give_the_same_rows),
+        cmocka_unit_test(a_file_may_be_replaced_while_it_is_read),
         cmocka_unit_test(cache_gives_every_epoch_alike),
         cmocka_unit_test(cached_rows_are_shuffled_and_batched_as_fresh_ones),
         cmocka_unit_test(cache_keeps_to_its_limit),
