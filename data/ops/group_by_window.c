@@ -152,7 +152,7 @@ static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p
     HR_TRY(group_of(st, key, &g, err));
     HR_TRY(size_of(sp, g, key, err));
     if (again && (!g->wanted || number < g->first)) return HR_OK;
-    if (again) HR_TRY(hr_saved_between("group_by_window", g->count + 1, 1, g->size, err)); /* a full one has left */
+    if (again) HR_TRY(hr_saved_between("group_by_window", g->count + 1, 1, g->size - 1, err)); /* a full one has left */
     HR_TRY(hold(g, span, number, err));
     if (again) return HR_OK;
     st->next = number + 1;
