@@ -394,7 +394,8 @@ static hr_status read_piece(const hr__kept *kept, const hr__piece *piece, hr_wor
     if (!column || !bytes) return hr_no_memory(err, "cached rows");
     HR_TRY(hr__rows_piece_read(kept->in, piece, (char *)column + columns, bytes, err));
     HR_TRY(hr__packed_open(bytes, piece->size, rows->schema, column, out, err));
-    if (out->elements == piece->elements && out->rows == piece->rows) return HR_OK;
+    const bool fits = out->levels == rows->schema->levels && !out->origin; /* a file keeps none */
+    if (fits && out->elements == piece->elements && out->rows == piece->rows) return HR_OK;
     return hr_fail(err, HR_DATA_LOSS, "rows.damaged", "%s: expected a piece of %" PRId64 " rows, got %" PRId64,
                    kept->path, piece->rows, out->rows);
 }

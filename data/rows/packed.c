@@ -230,8 +230,11 @@ static bool head_is_sound(const column_head *h, const hr_field *field, int64_t r
 {
     bool varies = field->layout != HR_DENSE || field->shape.rank < 0;
     for (int i = 0; i < field->shape.rank; i++) varies |= field->shape.dims[i] <= 0; /* as the engine has it */
-    if (h->depth > HR_MAX_RAGGED || h->count < 0 || !width_is_sound(h->flags, field)) return false;
-    if (varies) return h->depth > 0;
+    if (h->depth > HR_MAX_RAGGED || h->count < 0 || h->dense_width < 0 || !width_is_sound(h->flags, field))
+        return false;
+    if (varies && field->layout == HR_SPARSE && h->depth > 1) return h->depth == 2 && field->shape.rank > 1;
+    if (varies && field->layout == HR_RAGGED) return h->depth > 0 && (int)h->depth <= field->shape.rank;
+    if (varies) return h->depth == 1;
     return h->depth == 0 && h->count == rows * (int64_t)(hr_field_width(field) / hr_dtype_size(field->dtype));
 }
 

@@ -189,6 +189,22 @@ static void *copy_pad(hr_view text, hr_dtype dtype)
     return pad;
 }
 
+/* Shapes whose values an int32 counts, and the layouts that rows can have: a sparse row has a place for each value, in
+ * which only the first two dimensions may be unknown. */
+static bool field_is_sound(const hr_field *f)
+{
+    int64_t values = 1;
+    bool sound = f->shape.rank >= -1 && f->shape.rank <= HR_MAX_RANK && hr_dtype_size(f->dtype) > 0 &&
+                 (unsigned)f->layout <= HR_SPARSE && (f->layout == HR_DENSE || f->shape.rank > 0);
+    for (int i = 0; sound && i < f->shape.rank; i++) {
+        const int64_t dim = f->shape.dims[i];
+        sound = dim >= -1 && dim <= INT32_MAX && (f->layout != HR_SPARSE || i == 0 || dim > 0 || (i == 1 && dim < 0));
+        if (sound && dim > 0) values *= dim;
+        sound = sound && values <= INT32_MAX;
+    }
+    return sound;
+}
+
 static hr_status get_field(hr__wire *from, hr_field *f, hr_error *err)
 {
     f->name = copy_text(hr__get_text(from));
@@ -196,12 +212,9 @@ static hr_status get_field(hr__wire *from, hr_field *f, hr_error *err)
     f->layout = (hr_layout)hr__get_number(from);
     f->label = hr__get_number(from) != 0;
     f->shape.rank = (int)hr__get_signed(from);
-    from->damaged |= f->shape.rank < -1 || f->shape.rank > HR_MAX_RANK || hr_dtype_size(f->dtype) == 0 ||
-                     (unsigned)f->layout > HR_SPARSE;
-    for (int i = 0; !from->damaged && i < f->shape.rank; i++) {
-        f->shape.dims[i] = hr__get_signed(from);
-        from->damaged |= f->shape.dims[i] < -1 || f->shape.dims[i] > INT32_MAX;
-    }
+    from->damaged |= f->shape.rank > HR_MAX_RANK;
+    for (int i = 0; !from->damaged && i < f->shape.rank; i++) f->shape.dims[i] = hr__get_signed(from);
+    from->damaged = from->damaged || !field_is_sound(f);
     if (!f->name) return no_memory(err);
     if (from->damaged || !hr__get_number(from)) return HR_OK;
     const hr_view pad = hr__get_text(from);
