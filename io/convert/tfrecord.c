@@ -1,19 +1,16 @@
 /* TFRecords of tf.Examples, in and out: records are their own form. */
 #include "io/convert/examples.h"
+#include "io/record_input.h"
 
 typedef struct tfrecord_source {
     const char *path;
     hr_record_reader *reader;
     int64_t number; /* of the next record */
-    int64_t bytes;
 } tfrecord_source;
 
 static hr_status read_record(void *source, hr_view *example, hr_error *err)
 {
-    tfrecord_source *s = source;
-    HR_TRY(hr_record_read(s->reader, example, err));
-    s->bytes += example->size;
-    return HR_OK;
+    return hr_record_read(((tfrecord_source *)source)->reader, example, err);
 }
 
 static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
@@ -43,8 +40,16 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
     return st;
 }
 
-static int64_t place_of(const void *source) { return hr_record_offset(((const tfrecord_source *)source)->reader); }
-static int64_t bytes_of(const void *source) { return ((const tfrecord_source *)source)->bytes; }
+static int64_t bytes_of(const void *source)
+{
+    return hr_input_offset(hr__record_input(((const tfrecord_source *)source)->reader));
+}
+
+static int64_t place_of(const void *source)
+{
+    const int64_t compressed = hr_input_compressed_offset(hr__record_input(((const tfrecord_source *)source)->reader));
+    return compressed >= 0 ? compressed : bytes_of(source);
+}
 
 static int64_t damaged(const void *source)
 {
@@ -65,7 +70,7 @@ static hr_status count_records(const char *path, const hr__convert_opts *how, in
 const hr__format hr__format_tfrecord = {
     .name = "tfrecord",
     .id = HR_FORMAT_TFRECORD,
-    .extensions = ".tfrecord .tfrecords .tfr",
+    .extensions = ".tfrecord .tfrecords .tfrec .tfr",
     .open = open_source,
     .read = read_piece,
     .encode = hr__examples_encode,

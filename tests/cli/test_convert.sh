@@ -23,6 +23,21 @@ it_gives_its_summary_as_json() {
     if command -v python3 >/dev/null; then printf %s "$out" | python3 -m json.tool >/dev/null || fail "not JSON"; fi
 }
 
+it_says_how_many_bytes_its_files_have() {
+    people
+    headrace convert people.csv -s people.yaml -o people.tfrecord
+    headrace convert people.csv -s people.yaml -o people.jsonl
+    for file in people.csv people.jsonl people.tfrecord; do
+        gzip -k $file
+        for name in $file $file.gz; do
+            headrace convert $name -s people.yaml -o x.tfrecord --json
+            prints "\"bytes_in\":$(stat -c %s $file),"
+        done
+        headrace convert $file $file.gz -s people.yaml -o x.tfrecord --json
+        prints "\"bytes_in\":$((2 * $(stat -c %s $file))),"
+    done
+}
+
 it_converts_in_any_direction() {
     people
     headrace convert people.csv -s people.yaml -o people.tfrecord
