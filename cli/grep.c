@@ -74,6 +74,8 @@ static hr_status run_search(const command_call *call, search *s, row_files *file
     HR_TRY(begin_rows(call, 1, files, err));
     const hr_file_list *list = &files->survey.files;
     for (int64_t f = 0; f < list->count && s->left > 0; f++) HR_TRY(search_file(s, files, list->path[f], err));
+    if (s->left > 0) HR_TRY(hr_example_filter_check(s->filter, schema_of_rows(files), err));
+    HR_TRY(hr_json_writer_check(s->json, schema_of_rows(files), err));
     hr_record_writer *out = s->out;
     s->out = NULL;
     return out ? hr_record_writer_commit(out, err) : HR_OK;
@@ -123,7 +125,8 @@ const command command_grep = {
         "FEATURE~REGEX (an extended regular expression, found in a string), FEATURE (it is there) or !FEATURE (it is "
         "not). One value of a feature that fits is enough; numbers are compared as numbers, strings by their bytes. "
         "FEATURE!=VALUE also holds where there is no such feature; a backslash in front of one of =!<>~ makes it a "
-        "part of the name. Records are shown as show does, or written with --output. Without --schema all rows of a "
+        "part of the name. A condition on a feature that no record has is an error. Records are shown as show does, or "
+        "written with --output. Without --schema all rows of a "
         "CSV are read before, for their types, whatever --lines says." SURVEY_TEXT,
     .examples = "  headrace grep 'tailnum~^N14' 'data/train-*' -f tailnum,dest\n"
                 "  headrace grep 'temp=80..90' 'data/*' -e late=1 --count\n"

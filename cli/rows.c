@@ -57,6 +57,8 @@ hr_status open_rows(row_files *r, const char *path, int64_t most, row_source *ou
     return hr__rows_open(path, format, &r->how, &out->rows, err);
 }
 
+const hr_schema_file *schema_of_rows(const row_files *r) { return r->schema ? r->schema : r->found; }
+
 hr_status next_row(row_source *s, hr_view *record, hr_error *err)
 {
     return s->rows ? hr__rows_next(s->rows, record, err) : hr_record_read(s->records, record, err);

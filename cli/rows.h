@@ -36,6 +36,9 @@ hr_status open_rows(row_files *files, const char *path, int64_t most, row_source
 hr_status next_row(row_source *source, hr_view *record, hr_error *err);
 void close_rows(row_source *source);
 
+/* What is known of the features before any record is read. NULL: nothing. */
+const hr_schema_file *schema_of_rows(const row_files *files);
+
 /* A writer of records as lines of JSON: the features that --features names, else all. Gives *out. */
 hr_status new_json_writer(const command_call *call, bool protobuf, hr_json_writer **out, hr_error *err);
 

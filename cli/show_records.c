@@ -69,7 +69,7 @@ static hr_status show_all(const command_call *call, show *s, row_files *files, h
     const hr_file_list *list = &files->survey.files;
     progress_end(&files->survey.bar); /* it would stand between the lines */
     for (int64_t f = 0; f < list->count && s->left > 0; f++) HR_TRY(show_file(s, files, list->path[f], err));
-    return HR_OK;
+    return hr_json_writer_check(s->writer, schema_of_rows(files), err);
 }
 
 int show_records(command_call *call, int64_t lines)

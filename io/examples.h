@@ -44,6 +44,8 @@ HR_API void hr_example_walk_free(hr_example_walk *walk); /* NULL: nothing */
  * strings are views into `record`. example.wire: the bytes are none. */
 HR_API hr_status hr_example_walk_record(hr_example_walk *walk, hr_view record, hr_example_contents *out, hr_error *err);
 
+typedef struct hr__schema_file hr_schema_file; /* names and types of fields, see below */
+
 /* ---- choosing records by their features ---- */
 
 /* Conditions on features, all of which must hold:
@@ -60,14 +62,16 @@ HR_API hr_status hr_example_filter_new(const char *const *conditions, int count,
                                        hr_error *err);
 /* Whether all conditions hold for a serialized Example or SequenceExample. One call at a time. */
 HR_API hr_status hr_example_filter_holds(hr_example_filter *filter, hr_view record, bool *holds, hr_error *err);
+/* Once all records were looked at: HR_NOT_FOUND, example.absent, for a condition on a feature that none of them had, nor
+ * is a field of `known` (NULL: no schema); the nearest name is the advice. != and !age may name such a feature; if
+ * another name is near, the log is told. */
+HR_API hr_status hr_example_filter_check(const hr_example_filter *filter, const hr_schema_file *known, hr_error *err);
 HR_API void hr_example_filter_free(hr_example_filter *filter); /* NULL: nothing */
 
 /* ---- types of fields ---- */
 
 /* The `schema:` section of a config file, or a file that is this section alone: names and types of fields
- * (docs/formats.md). */
-typedef struct hr__schema_file hr_schema_file;
-/* Gives *out. The error names line and column of what is wrong. */
+ * (docs/formats.md). Gives *out. The error names line and column of what is wrong. */
 HR_API hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err);
 HR_API void hr_schema_file_free(hr_schema_file *schema); /* NULL: nothing */
 
@@ -91,6 +95,9 @@ HR_API void hr_json_writer_free(hr_json_writer *writer); /* NULL: nothing */
 /* A serialized Example or SequenceExample as a line of JSON, without a line end; borrowed until the next call.
  * Numbers and bytes are exact: hr_json_read gives the same message. example.wire: the record is none. */
 HR_API hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err);
+/* Once all records were written: HR_NOT_FOUND, example.absent, for one of .features that none of them had, nor is a
+ * field of `known` (NULL: no schema). */
+HR_API hr_status hr_json_writer_check(const hr_json_writer *writer, const hr_schema_file *known, hr_error *err);
 
 typedef struct hr_json_reader_opts {
     size_t struct_size;

@@ -95,6 +95,9 @@ static hr_status plan_files(const hr__convert_plan *plan, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.index",
                        "convert: .index: expected TFRecords to be written, which alone have one, got %s",
                        plan->to->name);
+    hr_file_about about;
+    const bool is_new = !hr__convert_is_file(o->out) && !hr__path_about(o->out, &about);
+    if (is_new) HR_TRY(hr__format_check_name(o->out, err));
     return o->resume ? hr__need_files_again(&o->inputs, "leave .resume out", err) : HR_OK;
 }
 

@@ -25,13 +25,15 @@ typedef struct hr__convert_opts {
     /* The fields: which there are, and of which types. A CSV needs them, in and out; NULL: all that is in the
      * records. */
     const hr__schema_file *schema;
-    const char *out;         /* folder for shards, made if there is none; or one file, if hr__convert_is_file says so */
-    int shards;              /* of each split; default 1 */
-    int64_t max_shard_bytes; /* instead, as hr_shard_writer_opts */
-    bool index;              /* FILE.hridx beside each file of TFRecords */
-    bool resume;             /* goes on where a run before was ended; as hr_shard_writer_opts, and so is */
-    int64_t cut_bytes;       /* this */
-    const char *prefix;      /* of the files, where rows are not split; default "data-" */
+    /* Folder for shards, made if there is none; or one file, if hr__convert_is_file says so. A new name with an extension
+     * of no format is refused, but for one that ends in a slash. */
+    const char *out;
+    int shards;                 /* of each split; default 1 */
+    int64_t max_shard_bytes;    /* instead, as hr_shard_writer_opts */
+    bool index;                 /* FILE.hridx beside each file of TFRecords */
+    bool resume;                /* goes on where a run before was ended; as hr_shard_writer_opts, and so is */
+    int64_t cut_bytes;          /* this */
+    const char *prefix;         /* of the files, where rows are not split; default "data-" */
     hr_compression compression; /* of the shards; default: none; of one file: by its name */
     /* Rows whose splitmix64(this column) mod split_folds is 0 go to test-*, the others to train-*. NULL: no split. */
     const char *split_column;
@@ -56,7 +58,7 @@ typedef struct hr__convert_result {
     int64_t rejected;                      /* rows and damaged records that .policy passed over */
     int64_t written_test;                  /* of `written`, if rows are split */
     int64_t *missing;                      /* a field of the schema: written rows without it */
-    int64_t bytes_in, bytes_out;           /* text or records; as tf.Examples with their frames, before compression */
+    int64_t bytes_in, bytes_out; /* of the files, inflated; as tf.Examples with their frames, before compression */
     int64_t files;
     int64_t resumed; /* of `written`, by a run before */
     double seconds;

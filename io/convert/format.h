@@ -57,7 +57,7 @@ struct hr__format {
     /* Makes framed records of them, counts, sets status: on any thread. */
     void (*encode)(const hr__convert_plan *plan, hr__convert_piece *piece);
     int64_t (*place)(const void *source);   /* bytes read of the file as it lies on the disk */
-    int64_t (*bytes)(const void *source);   /* of its text or records, inflated */
+    int64_t (*bytes)(const void *source);   /* the same, inflated: frames and all that is no row count, too */
     int64_t (*damaged)(const void *source); /* records that were passed over below; NULL: there are none such */
     void (*close)(void *source);
     void (*piece_free)(void *own);
@@ -75,6 +75,9 @@ const hr__format *hr__format_named(const char *name); /* NULL: there is none */
 const hr__format *hr__format_with(hr_file_format id); /* HR_FORMAT_BY_NAME: TFRecords */
 /* By the extension of a file's name, behind which a compression's may stand; NULL: it is none of a format. */
 const hr__format *hr__format_of(const char *path);
+/* Refuses the name of an output that is no folder and has an extension of no format: people.tfrecrd, people.parquet. An
+ * "extension" that begins with a digit, as in v1.0, is none. */
+hr_status hr__format_check_name(const char *out, hr_error *err);
 /* "csv, jsonl or tfrecord" */
 const char *hr__format_names(char *text, size_t size);
 

@@ -1,5 +1,6 @@
 /* Examples as lines of JSON, in the short form, whose literals say the kind, and in that of protobuf's JSON mapping. */
 #include "base/constructor.h"
+#include "io/example/wanted_features.h"
 #include "io/json/example_from_json.h"
 #include "io/json/json_writer.h"
 #include <headrace/examples.h>
@@ -11,6 +12,7 @@ struct hr_json_writer {
     hr_example_walk *walk;
     char **name; /* the features that are wanted */
     int names;
+    hr__wanted wanted;
     bool protobuf;
     hr__text line;
 };
@@ -20,6 +22,7 @@ void hr_json_writer_free(hr_json_writer *writer)
     if (!writer) return;
     for (int i = 0; i < writer->names; i++) hr_free(writer->name[i]);
     hr_free(writer->name);
+    hr__wanted_clear(&writer->wanted);
     hr_example_walk_free(writer->walk);
     hr__text_free(&writer->line);
     hr_free(writer);
@@ -30,9 +33,13 @@ hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_write
     const hr_json_writer_opts o = HR__OPTIONS(hr_json_writer_opts, opts);
     hr_json_writer *writer = hr_calloc(1, sizeof *writer);
     bool good = writer && (writer->walk = hr_example_walk_new()) &&
-                (writer->name = hr_calloc((size_t)o.feature_count + 1, sizeof *writer->name));
-    for (int i = 0; good && i < o.feature_count; i++)
-        good = (writer->name[writer->names++] = hr_strdup(o.features[i])) != NULL;
+                (writer->name = hr_calloc((size_t)o.feature_count + 1, sizeof *writer->name)) &&
+                hr__wanted_make(&writer->wanted, o.feature_count, NULL) == HR_OK;
+    for (int i = 0; good && i < o.feature_count; i++) {
+        char *name = writer->name[writer->names++] = hr_strdup(o.features[i]);
+        good = name != NULL;
+        if (good) hr__wanted_add(&writer->wanted, (hr_view){name, (int64_t)strlen(name)});
+    }
     *out = good ? writer : NULL;
     if (good) {
         writer->protobuf = o.protobuf;
@@ -281,11 +288,25 @@ hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *js
 {
     hr_example_contents contents;
     HR_TRY(hr_example_walk_record(writer->walk, record, &contents, err));
+    HR_TRY(hr__wanted_note(&writer->wanted, &contents, err));
     if (writer->protobuf) HR_TRY(check_keys(&contents, err));
     hr__text_clear(&writer->line);
     hr__json_writer w = {.to = &writer->line};
     (writer->protobuf ? put_protobuf : put_short)(writer, &w, &contents);
     HR_TRY(hr__text_status(&writer->line, "a line of JSON", err));
     *json = (hr_view){writer->line.data, (int64_t)writer->line.size};
+    return HR_OK;
+}
+
+hr_status hr_json_writer_check(const hr_json_writer *writer, const hr_schema_file *known, hr_error *err)
+{
+    char advice[80];
+    for (int i = 0; i < writer->names; i++) {
+        if (!hr__wanted_is_absent(&writer->wanted, i, known)) continue;
+        hr__wanted_advice(&writer->wanted, i, known, advice, sizeof advice);
+        return hr_fail(err, HR_NOT_FOUND, "example.absent",
+                       "expected a feature '%.60s' in some record, found it in none of %lld%s", writer->name[i],
+                       (long long)writer->wanted.records, advice);
+    }
     return HR_OK;
 }

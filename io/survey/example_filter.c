@@ -1,5 +1,6 @@
 /* Conditions on features: "age>=18", "name~^ann". */
 #include "base/number.h"
+#include "io/example/wanted_features.h"
 #include <headrace/examples.h>
 #include <regex.h>
 #include <string.h>
@@ -29,7 +30,8 @@ struct hr_example_filter {
     hr_example_walk *walk;
     condition *condition;
     int conditions;
-    char *copy; /* of a string, for the expression */
+    hr__wanted wanted; /* the features of all conditions, in their order */
+    char *copy;        /* of a string, for the expression */
     size_t room;
 };
 
@@ -124,6 +126,7 @@ void hr_example_filter_free(hr_example_filter *f)
         if (c->compiled) regfree(&c->regex);
     }
     hr_free(f->condition);
+    hr__wanted_clear(&f->wanted);
     hr_free(f->copy);
     hr_example_walk_free(f->walk);
     hr_free(f);
@@ -137,8 +140,12 @@ hr_status hr_example_filter_new(const char *const *conditions, int count, hr_exa
     if (!f || !(f->walk = hr_example_walk_new()) ||
         !(f->condition = hr_calloc((size_t)count + 1, sizeof *f->condition)))
         st = hr_no_memory(err, "conditions");
-    for (int i = 0; i < count && st == HR_OK; i++)
-        st = read_condition(&f->condition[f->conditions++], conditions[i], err);
+    if (st == HR_OK) st = hr__wanted_make(&f->wanted, count, err);
+    for (int i = 0; i < count && st == HR_OK; i++) {
+        condition *c = &f->condition[f->conditions++];
+        st = read_condition(c, conditions[i], err);
+        if (st == HR_OK) hr__wanted_add(&f->wanted, (hr_view){c->key, (int64_t)c->key_size});
+    }
     if (st == HR_OK)
         *out = f;
     else
@@ -235,8 +242,25 @@ hr_status hr_example_filter_holds(hr_example_filter *f, hr_view record, bool *ou
     hr_example_contents contents;
     hr_status st = HR_OK;
     HR_TRY(hr_example_walk_record(f->walk, record, &contents, err));
+    HR_TRY(hr__wanted_note(&f->wanted, &contents, err));
     *out = true;
     for (int i = 0; i < f->conditions && *out && st == HR_OK; i++)
         *out = holds(f, &f->condition[i], &contents, &st, err);
     return st;
+}
+
+hr_status hr_example_filter_check(const hr_example_filter *f, const hr_schema_file *known, hr_error *err)
+{
+    char advice[80];
+    for (int i = 0; i < f->conditions; i++) {
+        const condition *c = &f->condition[i];
+        if (!hr__wanted_is_absent(&f->wanted, i, known)) continue;
+        const bool near = hr__wanted_advice(&f->wanted, i, known, advice, sizeof advice);
+        if (!c->opposite)
+            return hr_fail(err, HR_NOT_FOUND, "example.absent",
+                           "expected a feature '%.60s' in some record, found it in none of %lld%s", c->key,
+                           (long long)f->wanted.records, advice);
+        if (near) hr_log_message(HR_WARNING, "no record has a feature '%.60s'%s", c->key, advice);
+    }
+    return HR_OK;
 }

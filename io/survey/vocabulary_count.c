@@ -2,6 +2,7 @@
 #include "base/constructor.h"
 #include "base/map.h"
 #include "base/number.h"
+#include "io/example/wanted_features.h"
 #include "io/survey/survey.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 typedef struct slot {
     hr__map words;
     hr_view feature;
-    bool seen;
+    hr__wanted wanted; /* the feature alone */
 } slot;
 
 struct hr_vocabulary {
@@ -30,7 +31,6 @@ static hr_status count_word(hr__map *words, hr_view word, int64_t count, hr_erro
 static hr_status count_values(slot *w, const hr_tensor *t, hr_error *err)
 {
     char text[HR__NUMBER_TEXT];
-    w->seen = true;
     if (t->dtype == HR_FLOAT)
         return hr_fail(err, HR_INVALID_ARGUMENT, "vocabulary.type",
                        "feature '%.*s': expected strings or int64, found float32", (int)w->feature.size,
@@ -55,6 +55,7 @@ static hr_status note(void *user, const hr__survey_place *at, const hr_example_c
 {
     slot *w = user;
     (void)at;
+    HR_TRY(hr__wanted_note(&w->wanted, c, err));
     for (int64_t i = 0; i < c->features; i++)
         if (is_key(w, c->feature[i].key)) HR_TRY(count_values(w, &c->feature[i].values, err));
     for (int64_t i = 0; i < c->lists; i++)
@@ -94,25 +95,35 @@ static hr_status finish(hr_vocabulary *v, int64_t top_k, int64_t min_count, hr_e
     return HR_OK;
 }
 
+static hr_status refuse_feature(const slot *all, const hr_schema_file *schema, hr_error *err)
+{
+    char advice[80];
+    hr__wanted_advice(&all->wanted, 0, schema, advice, sizeof advice);
+    return hr_fail(err, HR_NOT_FOUND, "vocabulary.feature", "expected a feature '%.*s', found it in no record%s",
+                   (int)all->feature.size, all->feature.data, advice);
+}
+
 static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_survey_opts *opts, hr_vocabulary *v,
                            hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
     hr__survey survey = {.files = files, .opts = opts, .note = note};
-    bool seen = false;
+    hr_status st = HR_OK;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].feature = feature;
         survey.slot[i] = &slots[i];
+        if (st == HR_OK) st = hr__wanted_make(&slots[i].wanted, 1, err);
+        if (st == HR_OK) hr__wanted_add(&slots[i].wanted, feature);
     }
-    hr_status st = hr__survey_run(&survey, err);
+    if (st == HR_OK) st = hr__survey_run(&survey, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         if (st == HR_OK) st = merge(&v->words, &slots[i].words, err);
-        seen |= slots[i].seen;
+        if (st == HR_OK && i > 0) st = hr__wanted_merge(&slots[0].wanted, &slots[i].wanted, err);
         hr__map_free(&slots[i].words);
     }
-    if (st != HR_OK || seen) return st;
-    return hr_fail(err, HR_NOT_FOUND, "vocabulary.feature", "expected a feature '%.*s', found it in no record",
-                   (int)feature.size, feature.data);
+    if (st == HR_OK && slots[0].wanted.unseen > 0) st = refuse_feature(&slots[0], opts ? opts->schema : NULL, err);
+    for (int i = 0; i < HR__SURVEY_SLOTS; i++) hr__wanted_clear(&slots[i].wanted);
+    return st;
 }
 
 hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature, const hr_count_vocabulary_opts *opts,

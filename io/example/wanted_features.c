@@ -1,0 +1,104 @@
+/* See wanted_features.h. */
+#include "io/example/wanted_features.h"
+#include "base/config.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { RECORDS = 1000, NAMES = 4096, LONGEST = 64 /* of names that are kept for the advice */ };
+
+hr_status hr__wanted_make(hr__wanted *w, int count, hr_error *err)
+{
+    *w = (hr__wanted){.name = hr_calloc((size_t)count + 1, sizeof *w->name),
+                      .seen = hr_calloc((size_t)count + 1, sizeof *w->seen)};
+    return w->name && w->seen ? HR_OK : hr_no_memory(err, "names of features");
+}
+
+void hr__wanted_add(hr__wanted *w, hr_view name)
+{
+    w->name[w->count++] = name;
+    w->unseen++;
+}
+
+void hr__wanted_clear(hr__wanted *w)
+{
+    hr_free(w->name);
+    hr_free(w->seen);
+    hr__map_free(&w->others);
+    *w = (hr__wanted){0};
+}
+
+static void wanted_mark(hr__wanted *w, hr_view key)
+{
+    for (int i = 0; i < w->count; i++) {
+        if (w->seen[i] || w->name[i].size != key.size || memcmp(w->name[i].data, key.data, (size_t)key.size) != 0)
+            continue;
+        w->seen[i] = true;
+        w->unseen--;
+    }
+}
+
+static hr_status wanted_look(hr__wanted *w, hr_view key, hr_error *err)
+{
+    if (key.size == 0) return HR_OK;
+    wanted_mark(w, key);
+    if (w->records > RECORDS || w->others.count == NAMES || key.size > LONGEST) return HR_OK;
+    const hr_status st = hr__map_add(&w->others, key.data, (size_t)key.size, 0, err);
+    return st == HR_ALREADY_EXISTS ? HR_OK : st;
+}
+
+hr_status hr__wanted_note(hr__wanted *w, const hr_example_contents *c, hr_error *err)
+{
+    w->records++;
+    if (w->unseen == 0) return HR_OK;
+    for (int64_t i = 0; i < c->features; i++) HR_TRY(wanted_look(w, c->feature[i].key, err));
+    for (int64_t i = 0; i < c->lists; i++) HR_TRY(wanted_look(w, c->list[i].key, err));
+    return HR_OK;
+}
+
+hr_status hr__wanted_merge(hr__wanted *to, const hr__wanted *from, hr_error *err)
+{
+    to->records += from->records;
+    for (int i = 0; i < to->count; i++) {
+        to->unseen -= from->seen[i] && !to->seen[i];
+        to->seen[i] |= from->seen[i];
+    }
+    for (uint32_t i = 0; i < from->others.count; i++) {
+        const hr_view key = hr__map_key(&from->others, i);
+        const hr_status st = hr__map_add(&to->others, key.data, (size_t)key.size, 0, err);
+        if (st != HR_ALREADY_EXISTS) HR_TRY(st);
+    }
+    return HR_OK;
+}
+
+bool hr__wanted_is_absent(const hr__wanted *w, int i, const hr_schema_file *known)
+{
+    if (w->seen[i] || w->records == 0) return false;
+    for (int k = 0; known && k < hr_schema_file_count(known); k++) {
+        const char *field = hr_schema_file_at(known, k).name;
+        if (strlen(field) == (size_t)w->name[i].size && memcmp(field, w->name[i].data, strlen(field)) == 0)
+            return false;
+    }
+    return true;
+}
+
+bool hr__wanted_advice(const hr__wanted *w, int i, const hr_schema_file *known, char *text, size_t size)
+{
+    const int fields = known ? hr_schema_file_count(known) : 0;
+    const size_t others = w->others.count;
+    char name[LONGEST + 1];
+    const char **candidate = hr_malloc((others + (size_t)fields + 1) * sizeof *candidate + others * (LONGEST + 1));
+    text[0] = '\0';
+    if (!candidate) return false; /* the message does without */
+    char *copy = (char *)(candidate + others + (size_t)fields + 1);
+    for (size_t k = 0; k < others; k++, copy += LONGEST + 1) {
+        const hr_view key = hr__map_key(&w->others, (uint32_t)k);
+        snprintf(copy, LONGEST + 1, "%.*s", (int)key.size, key.data);
+        candidate[k] = copy;
+    }
+    for (int k = 0; k < fields; k++) candidate[others + (size_t)k] = hr_schema_file_at(known, k).name;
+    snprintf(name, sizeof name, "%.*s", (int)(w->name[i].size < LONGEST ? w->name[i].size : LONGEST), w->name[i].data);
+    const char *near = hr__suggest(name, candidate, (int64_t)others + fields);
+    if (near) snprintf(text, size, "; did you mean '%.60s'?", near);
+    hr_free(candidate);
+    return near != NULL;
+}

@@ -1,0 +1,29 @@
+/* Features that somebody asked for by name, and whether any record has them: a name in no record is most likely a
+ * slip, and the nearest name that was seen is the advice. Not a public header. */
+#ifndef HR_WANTED_FEATURES_H
+#define HR_WANTED_FEATURES_H
+
+#include "base/map.h"
+#include <headrace/examples.h>
+
+typedef struct hr__wanted {
+    hr_view *name; /* borrowed bytes */
+    bool *seen;
+    int count, unseen;
+    int64_t records;
+    hr__map others; /* names in the first records, for the advice */
+} hr__wanted;
+
+hr_status hr__wanted_make(hr__wanted *w, int count,
+                          hr_error *err); /* room; then add them. Clear also after a failure */
+void hr__wanted_add(hr__wanted *w, hr_view name);
+void hr__wanted_clear(hr__wanted *w);
+/* Looks which of them a record has; costs nothing once all were seen. */
+hr_status hr__wanted_note(hr__wanted *w, const hr_example_contents *contents, hr_error *err);
+hr_status hr__wanted_merge(hr__wanted *to, const hr__wanted *from, hr_error *err); /* of the same names */
+/* Name number i is in no record, though there were some, and is no field of `known` (NULL: no schema). */
+bool hr__wanted_is_absent(const hr__wanted *w, int i, const hr_schema_file *known);
+/* "; did you mean 'name'?", or "": what the name most likely stands for. False: nothing is near. */
+bool hr__wanted_advice(const hr__wanted *w, int i, const hr_schema_file *known, char *text, size_t size);
+
+#endif
