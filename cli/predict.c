@@ -24,23 +24,47 @@ static hr_status print_batch(const hr_element *element, const char *const *names
     return HR_OK;
 }
 
+/* The names behind the training file as strings. Gives *out. */
+static hr_status named_files(const command_call *call, hr_tensor *out, hr_error *err)
+{
+    hr_file_list files;
+    HR_TRY(match_arguments_from(call, 1, call_arguments(call), &files, err));
+    hr_status st = need_tfrecords(&files, err);
+    hr_view *name = st == HR_OK ? hr_calloc((size_t)files.count + 1, sizeof *name) : NULL;
+    if (st == HR_OK && !name) st = hr_no_memory(err, "names of files");
+    for (int64_t i = 0; name && i < files.count; i++)
+        name[i] = (hr_view){files.path[i], (int64_t)strlen(files.path[i])};
+    if (st == HR_OK) st = hr_tensor_strings(out, HR_SHAPE(files.count), name, err);
+    hr_free(name);
+    hr_file_list_clear(&files);
+    return st;
+}
+
+static hr_status predict_rows(hr__training *t, const hr_tensor *files, hr_error *err)
+{
+    printing p = {0};
+    hr__training_predicted predicted = {t, files};
+    hr_estimator *e = hr__training_estimator(t);
+    if (!e) return hr_no_memory(err, "an estimator");
+    progress_start(&p.bar, "predicting");
+    p.bar.watched &= !isatty(STDOUT_FILENO); /* where the lines themselves can be watched */
+    const hr_status st = hr_estimator_predict(e, hr__training_predict_input, &predicted, print_batch, &p);
+    progress_end(&p.bar);
+    if (st != HR_OK) *err = *hr_estimator_error(e);
+    hr_estimator_free(e);
+    return st;
+}
+
 static int predict(const command_call *call, hr__training *t)
 {
     hr_error err = {0};
-    printing p = {0};
-    if (!hr__training_eval_files(t)) return lacks_eval_files(call, "predict");
-    hr_estimator *e = hr__training_estimator(t);
-    if (!e) {
-        hr_no_memory(&err, "an estimator");
-        return failed(call, &err);
-    }
-    progress_start(&p.bar, "predicting");
-    p.bar.watched &= !isatty(STDOUT_FILENO); /* where the lines themselves can be watched */
-    hr_status st = hr_estimator_predict(e, hr__training_eval_input, t, print_batch, &p);
-    progress_end(&p.bar);
-    int code = st == HR_OK ? WORKED : failed(call, hr_estimator_error(e));
-    hr_estimator_free(e);
-    return code;
+    hr_tensor files = {0};
+    const bool named = call_arguments(call) > 1;
+    if (!named && !hr__training_eval_files(t)) return lacks_eval_files(call, "predict");
+    hr_status st = named ? named_files(call, &files, &err) : HR_OK;
+    if (st == HR_OK) st = predict_rows(t, named ? &files : NULL, &err);
+    hr_tensor_clear(&files);
+    return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static int run(command_call *call)
@@ -57,13 +81,17 @@ static const flag flags[] = {TRAINING_FLAGS, {0}};
 
 const command command_predict = {
     .name = "predict",
-    .arguments = "FILE.yaml",
+    .arguments = "FILE.yaml [RECORDS...]",
     .summary = "prints a trained model's probability for each row",
-    .text = "Prints the probability of class 1 for each record of the file's eval_files, one a line, in a fixed order: "
-            "the files are interleaved as in evaluate. The latest checkpoint is asked.",
-    .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n",
+    .text = "Prints the probability of class 1 for each record, one a line: of the given files of TFRecords, one file "
+            "after "
+            "the other, or of the training file's eval_files, interleaved as in evaluate. Records need no label. The "
+            "latest "
+            "checkpoint is asked.",
+    .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n"
+                "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n",
     .flags = flags,
     .least_arguments = 1,
-    .most_arguments = 1,
+    .most_arguments = -1,
     .run = run,
 };

@@ -118,8 +118,9 @@ static void print_summary(const hr__training *t, const hr_train_result *r)
     int64_t steps = r->last_step - r->first_step;
     double rows = (double)(steps * hr__training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
     if (steps == 0 && r->finished) {
-        printf("The training in %s has ended already, at step %s; there is nothing to do.\n", hr__training_model_dir(t),
-               with_commas(r->last_step));
+        printf("The training in %s has ended already, at step %s; there is nothing to do.\n"
+               "With more --epochs or --steps it goes on.\n",
+               hr__training_model_dir(t), with_commas(r->last_step));
         return;
     }
     printf("%s%s step%s in %.1f s, %s examples/s; loss of the last step %.4f\n",
@@ -184,6 +185,7 @@ static int run(command_call *call)
 
 static const flag flags[] = {
     TRAINING_FLAGS,
+    {FLAG_COUNT, "steps", 0, "N", "until step N, in as many epochs as that takes, or as --epochs says"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
     {0},
 };
@@ -196,9 +198,10 @@ const command command_train = {
         "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for "
         "TensorBoard) go to the model directory. Ctrl-C stops after the step with a checkpoint, which holds the "
         "place in the input as well: the same command goes on as if nothing had happened. A training that has ended "
-        "says so.",
+        "says so, and goes on with more --epochs or --steps.",
     .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
-                "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n",
+                "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n"
+                "  headrace train flights.yaml --data data --model-dir data/model --epochs 10   # after 5: 5 more\n",
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,

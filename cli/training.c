@@ -14,7 +14,8 @@ int open_training(const command_call *call, hr__training **out)
                            .estimator = flag_text(call, "estimator"),
                            .seed = flag_given(call, "seed") ? &seed : NULL,
                            .epochs = flag_number(call, "epochs", 0),
-                           .batch_size = flag_number(call, "batch-size", 0)};
+                           .batch_size = flag_number(call, "batch-size", 0),
+                           .max_steps = flag_number(call, "steps", 0)};
     if (o.batch_size > 1 << 24)
         return usage_error(call, "--batch-size: expected at most %d, found %" PRId64, 1 << 24, o.batch_size);
     if (hr__training_open(call_argument(call, 0), &o, out, &err) == HR_OK) return 0;

@@ -103,6 +103,9 @@ HR_API hr_dataset *hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr
 typedef struct hr_repeat_opts {
     size_t struct_size;
     const int64_t *count; /* HR_I64(3); default, and any negative number: for ever */
+    /* A saved state may be restored with another count, so that what has ended goes on: the count is then no part of the
+     * dataset's identity. A cache in a file above it would not notice another count. */
+    bool extendable;
 } hr_repeat_opts;
 HR_API hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts);
 #define hr_repeat(...) HR_CALL1_(hr_repeat_with, hr_repeat_opts, __VA_ARGS__, .struct_size = sizeof(hr_repeat_opts))
@@ -113,6 +116,7 @@ typedef struct hr_shuffle_and_repeat_opts {
     size_t struct_size;
     int64_t count; /* default, and -1: for ever */
     uint64_t seed;
+    bool extendable; /* as of hr_repeat */
 } hr_shuffle_and_repeat_opts;
 HR_API hr_dataset *hr_shuffle_and_repeat_with(hr_dataset *in, int64_t buffer_size,
                                               const hr_shuffle_and_repeat_opts *opts);

@@ -14,12 +14,21 @@ int64_t hr__input_used(const input *in)
     return in->skip_to - in->first > in->next ? in->skip_to - in->first : in->next;
 }
 
+bool hr__input_is_over(const input *in)
+{
+    return in->head && in->head->last && !in->head->error.code && !in->head->partial && in->next >= in->count;
+}
+
 static void write_stage_position(const input *in, hr_token_writer *to)
 {
+    const bool over = to->at_end && hr__input_is_over(in);
+    token *end = over ? hr__stage_end_token(in->stage) : NULL;
+    to->failed |= over && !end;
     hr_write_i64(to, IN_STAGE);
-    hr__token_link(to, (token_link){.to = in->before});
-    hr_write_i64(to, in->first);
-    hr_write_i64(to, hr__input_used(in));
+    hr__token_link(to, (token_link){.to = over ? end : in->before});
+    hr_write_i64(to, over ? in->first + in->count : in->first);
+    hr_write_i64(to, over ? 0 : hr__input_used(in));
+    hr__token_unref(end);
 }
 
 static void input_save_from(const input *in, bool held, size_t state, hr_token_writer *to)
@@ -73,6 +82,14 @@ token *hr__stage_token(stage *s)
     hr__plan_node_save(s->top, s->writer);
     if (s->numbered) hr_write_i64(s->writer, s->rows_planned);
     return hr__token_new(s->engine, s->writer);
+}
+
+token *hr__stage_end_token(stage *s)
+{
+    s->writer->at_end = true;
+    token *end = hr__stage_token(s);
+    s->writer->at_end = false;
+    return end;
 }
 
 /* ---- loading ---- */

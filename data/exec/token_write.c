@@ -56,18 +56,36 @@ static hr_status flatten(engine *e, const token *t, hr_token_writer *to, hr_erro
     return to->failed ? hr_no_memory(err, "a saved state") : HR_OK;
 }
 
+static hr_status write_position(engine *e, int64_t first, int64_t used, const token *before, hr_token_writer *to,
+                                hr_error *err)
+{
+    hr_write_i64(to, first);
+    hr_write_i64(to, used);
+    const hr_status st = write_nested(e, before, to, err);
+    return st == HR_OK && to->failed ? hr_no_memory(err, "a saved state") : st;
+}
+
+/* While a pipeline runs, a position is where the unit at hand began, and how much of it is used. At the end it is the
+ * end itself: made again from its beginning, the last unit of an extended repeat would have other elements. */
+static hr_status write_end(engine *e, const input *in, hr_token_writer *to, hr_error *err)
+{
+    token *end = hr__stage_end_token(in->stage);
+    if (!end) return hr_no_memory(err, "a saved state");
+    const hr_status st = write_position(e, in->first + in->count, 0, end, to, err);
+    hr__token_unref(end);
+    return st;
+}
+
 hr_status hr__position_write(engine *e, input *in, unsigned char **bytes, size_t *size, hr_error *err)
 {
     hr_token_writer to = {0};
-    hr_write_i64(&to, in->first);
-    hr_write_i64(&to, hr__input_used(in));
-    hr_status st = write_nested(e, in->before, &to, err);
-    if (st == HR_OK && to.failed) st = hr_no_memory(err, "a saved state");
-    if (st == HR_OK) {
-        *bytes = to.data;
-        *size = to.size;
-        return HR_OK;
+    const hr_status st = hr__input_is_over(in) ? write_end(e, in, &to, err)
+                                               : write_position(e, in->first, hr__input_used(in), in->before, &to, err);
+    if (st != HR_OK) {
+        hr_free(to.data);
+        return st;
     }
-    hr_free(to.data);
-    return st;
+    *bytes = to.data;
+    *size = to.size;
+    return HR_OK;
 }

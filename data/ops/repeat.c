@@ -9,6 +9,7 @@
 typedef struct repeat_spec {
     int64_t count; /* negative: for ever */
     bool strict;   /* refuses what TensorFlow's shuffle_and_repeat refuses */
+    bool extendable;
 } repeat_spec;
 
 typedef struct repeat_state {
@@ -71,7 +72,10 @@ static hr_status repeat_plan(const void *spec, void *state, hr_plan *p, hr_error
 static void repeat_identity(const void *spec, uint64_t *sum)
 {
     const repeat_spec *sp = spec;
-    hr_identify_i64(sum, sp->count);
+    if (sp->extendable)
+        hr_identify_text(sum, "extendable");
+    else
+        hr_identify_i64(sum, sp->count);
 }
 
 /* For ever is infinite even if nothing is known below, and for shuffle_and_repeat if nothing is there: as in
@@ -106,7 +110,8 @@ const hr_op hr_op_repeat = {
 
 hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts)
 {
-    const repeat_spec spec = {.count = opts && opts->count ? *opts->count : -1};
+    const hr_repeat_opts o = HR__OPTIONS(hr_repeat_opts, opts);
+    const repeat_spec spec = {.count = o.count ? *o.count : -1, .extendable = o.extendable};
     return hr_dataset_new(&hr_op_repeat, &spec, &in, 1);
 }
 
@@ -114,6 +119,6 @@ hr_dataset *hr_shuffle_and_repeat_with(hr_dataset *in, int64_t buffer_size, cons
 {
     const hr_shuffle_and_repeat_opts o = HR__OPTIONS(hr_shuffle_and_repeat_opts, opts);
     hr_dataset *shuffled = hr_shuffle(in, buffer_size, .seed = o.seed);
-    const repeat_spec spec = {.count = o.count ? o.count : -1, .strict = true};
+    const repeat_spec spec = {.count = o.count ? o.count : -1, .strict = true, .extendable = o.extendable};
     return hr_dataset_new(&hr_op_repeat, &spec, &shuffled, 1);
 }

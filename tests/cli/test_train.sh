@@ -52,6 +52,69 @@ it_trains_evaluates_and_says_when_there_is_nothing_left_to_do() {
         fail "a line for each record"
 }
 
+it_goes_on_with_more_epochs_or_steps() {
+    flights 2000 data
+    trains whole --epochs 3 --batch-size 64 # 75 steps, or 74 and a short batch at the end of each epoch
+    ends_with 0
+    trains parts --epochs 1 --batch-size 64
+    prints "ended at step 25"
+    trains parts --epochs 1 --batch-size 64
+    prints "With more --epochs or --steps it goes on."
+    trains parts --epochs 2 --batch-size 64
+    ends_with 0
+    prints "resumed; 25 steps"
+    trains parts --epochs 1 --batch-size 64 # what was trained stays
+    ends_with 0
+    prints "has ended already, at step 50"
+    trains parts --steps 60 --batch-size 64
+    ends_with 0
+    prints "ended at step 60"
+    trains parts --steps 60 --batch-size 64
+    prints "has ended already, at step 60"
+    trains parts --steps 1000 --epochs 3 --batch-size 64
+    ends_with 0
+    prints "ended at step 75"
+    is_whole parts
+}
+
+it_is_not_held_up_by_a_training_that_failed_before_its_first_step() {
+    flights 1000 data
+    cp data/train-00001-of-00004.tfrecord kept
+    local file
+    for file in data/train-*; do printf '\x55\xaa' | dd of="$file" bs=1 seek=4 conv=notrunc 2>/dev/null; done
+    trains model
+    refused 1 "data/train-0000"
+    rm data/train-*
+    cp kept data/train-one.tfrecord
+    sed 's/dnn_hidden_units: \[128, 64\]/dnn_hidden_units: [16]/' "$flights_yaml" >other.yaml
+    headrace train other.yaml -d data -m model --epochs 1 --batch-size 32
+    ends_with 0
+    prints "ended at step"
+}
+
+it_predicts_records_without_labels() {
+    flights 500 data
+    trains model --epochs 1
+    sed 's/int64: .row, late, /int64: [row, /; /^  label: late/d' "$flights_yaml" >unlabelled.yaml
+    headrace convert "$scratch/flights.csv" --schema "$flights_yaml" --require late -o labelled.tfrecord
+    headrace convert "$scratch/flights.csv" --schema unlabelled.yaml -o plain.tfrecord
+    ends_with 0
+    "$HEADRACE" predict "$flights_yaml" -d data -m model labelled.tfrecord >labelled.txt 2>"$scratch/err"
+    headrace predict "$flights_yaml" -d data -m model plain.tfrecord
+    ends_with 0
+    [ "$(printf '%s\n' "$out" | wc -l)" = 500 ] || fail "a line for each record"
+    [ "$(printf '%s\n' "$out" | head -n 20)" = "$(head -n 20 labelled.txt)" ] || fail "the same rows, the same numbers"
+    headrace predict "$flights_yaml" -d data -m model 'data/test-*'
+    ends_with 0
+    printf '%s\n' "$out" | sort >given
+    "$HEADRACE" predict "$flights_yaml" -d data -m model 2>"$scratch/err" | sort >by_file
+    same given by_file
+    headrace predict "$flights_yaml" -d data -m model nowhere.tfrecord
+    refused 1 "nowhere.tfrecord"
+    headrace evaluate "$flights_yaml" -d data -m model plain.tfrecord
+    ends_with 2
+}
+
 it_trains_each_kind_of_classifier() {
     flights 1000 data
     for kind in linear_classifier dnn_classifier; do

@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #define IDENTITY "headrace/identity"
+#define ITERATOR "headrace/iterator"
 
 typedef struct training {
     model model;
@@ -29,6 +30,8 @@ static hr_status restore_iterator(void *user, hr_view state, hr_error *err)
     const hr_error *failed = hr_iterator_error(m->it);
     if (!failed) return HR_OK;
     *err = *failed;
+    if (state.size >= 0 && failed->code != HR_RESOURCE_EXHAUSTED)
+        hr_error_prefix(err, "the model in %s cannot go on with this input: ", m->e->model_dir);
     return failed->code;
 }
 
@@ -70,7 +73,7 @@ static hr_status restore_identity(void *user, hr_view was, hr_error *err)
 
 /* What a checkpoint holds of this training. */
 typedef struct found_checkpoint {
-    char *prefix; /* NULL: there is none */
+    char *prefix; /* NULL: there is none, or none of a step */
     int64_t step; /* -1: it has none */
 } found_checkpoint;
 
@@ -100,6 +103,19 @@ static hr_status check_identity(hr_estimator *e, hr_bundle *b, hr_error *err)
     return st;
 }
 
+/* What our own trainings save before their first step holds nothing that was learnt: one that failed there must not
+ * stand in the way of the next, whose config may be another. */
+static hr_status read_checkpoint(hr_estimator *e, hr_bundle *b, found_checkpoint *out, hr_error *err)
+{
+    bool ours;
+    HR_TRY(read_step(b, &out->step, err));
+    HR_TRY(hr_bundle_has(b, ITERATOR, &ours, err));
+    if (!ours || out->step != 0) return check_identity(e, b, err);
+    hr_free(out->prefix);
+    *out = (found_checkpoint){.step = -1};
+    return HR_OK;
+}
+
 /* Looks into the newest whole checkpoint before anything is built: one at max_steps is left as it is. Gives
  * out->prefix. */
 static hr_status look_at_checkpoint(hr_estimator *e, found_checkpoint *out, hr_error *err)
@@ -109,8 +125,7 @@ static hr_status look_at_checkpoint(hr_estimator *e, found_checkpoint *out, hr_e
     HR_TRY(hr_whole_checkpoint(e->model_dir, &out->prefix, err));
     if (!out->prefix) return HR_OK;
     HR_TRY(hr_bundle_open(out->prefix, &b, err));
-    hr_status st = check_identity(e, b, err);
-    if (st == HR_OK) st = read_step(b, &out->step, err);
+    const hr_status st = read_checkpoint(e, b, out, err);
     hr_bundle_free(b);
     return st;
 }
@@ -226,7 +241,7 @@ static hr_status run(training *t, const char *checkpoint, const hr_train_opts *o
     hook_list hooks = {0};
     hr_checkpointed extra[] = {
         {IDENTITY, save_identity, restore_identity, &t->model},
-        {"headrace/iterator", save_iterator, restore_iterator, &t->model},
+        {ITERATOR, save_iterator, restore_iterator, &t->model},
     };
     HR_TRY(make_hooks(t, &hooks, o, err));
     hr_monitored_session *m =

@@ -16,7 +16,7 @@ struct hr__training {
     hr_schema schema; /* the same as the columns want it; owns field */
     hr__config_columns *columns;
     hr_column_list linear, dnn;
-    hr_parse_spec *spec;
+    hr_parse_spec *spec, *unlabelled; /* with the label, without */
     hr_optimizer *linear_optimizer, *dnn_optimizer;
     hr_activation_fn *activation;
     int64_t kind, *units, unit_count;
@@ -214,7 +214,9 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
     HR_TRY(read_numbers(t, train, err));
     if (o->data) data = o->data;
     if (o->seed) t->seed = *o->seed;
-    if (o->epochs) t->epochs = o->epochs;
+    if (o->max_steps) t->max_steps = o->max_steps;
+    if (o->max_steps) t->epochs = -1;     /* as many as that takes, */
+    if (o->epochs) t->epochs = o->epochs; /* unless they are given, too */
     if (o->batch_size) t->batch_size = o->batch_size;
     if (!files)
         return hr__node_fail(train, err, HR_INVALID_ARGUMENT, "config.missing_key",
@@ -227,11 +229,12 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
 
 /* ---- what makes this training itself ---- */
 
-/* Where things lie and how often they are written changes no number. */
+/* Where things lie and how often they are written changes no number; how long it goes on may be changed. */
 static bool is_free(const char *path)
 {
-    static const char *const free_keys[] = {"pipeline",        "train.data",  "train.model_dir", "train.eval_files",
-                                            "train.max_steps", "train.save_", "train.log_",      NULL};
+    static const char *const free_keys[] = {"pipeline",         "train.data",      "train.model_dir",
+                                            "train.eval_files", "train.max_steps", "train.epochs",
+                                            "train.save_",      "train.log_",      NULL};
     for (int i = 0; free_keys[i]; i++)
         if (strncmp(path, free_keys[i], strlen(free_keys[i])) == 0) return true;
     return false;
@@ -251,8 +254,8 @@ static void add_identity(hr__text *to, const hr__node *node)
 
 static hr_status make_identity(hr__training *t, const hr__node *root, hr_error *err)
 {
-    hr__text_printf(&t->identity, "estimator=%s\nseed=%lld\nepochs=%lld\nbatch_size=%lld\n", kinds[t->kind],
-                    (long long)t->seed, (long long)t->epochs, (long long)t->batch_size);
+    hr__text_printf(&t->identity, "estimator=%s\nseed=%lld\nbatch_size=%lld\n", kinds[t->kind], (long long)t->seed,
+                    (long long)t->batch_size);
     add_identity(&t->identity, root);
     HR_TRY(hr__text_status(&t->identity, "a training", err));
     t->run.tf_random_seed = t->seed;
@@ -262,15 +265,18 @@ static hr_status make_identity(hr__training *t, const hr__node *root, hr_error *
 
 /* ---- the whole ---- */
 
-static hr_status make_spec(hr__training *t, hr_error *err)
+static const char *label_name(const hr__training *t) { return t->schema_file.field[t->schema_file.label].name; }
+
+static hr_status make_specs(hr__training *t, hr_error *err)
 {
     int n = 0;
     hr_feature_column **all = hr_calloc((size_t)(t->linear.count + t->dnn.count) + 1, sizeof *all);
     if (!all) return hr_no_memory(err, "a list of columns");
     for (int i = 0; i < t->linear.count; i++) all[n++] = t->linear.column[i];
     for (int i = 0; i < t->dnn.count; i++) all[n++] = t->dnn.column[i];
-    hr_status st = hr_make_parse_example_spec(((hr_column_list){all, n}), &t->spec, err, .file = &t->schema,
-                                              .label = t->schema_file.field[t->schema_file.label].name);
+    const hr_column_list columns = {all, n};
+    hr_status st = hr_make_parse_example_spec(columns, &t->spec, err, .file = &t->schema, .label = label_name(t));
+    if (st == HR_OK) st = hr_make_parse_example_spec(columns, &t->unlabelled, err, .file = &t->schema);
     hr_free(all);
     return st;
 }
@@ -286,7 +292,7 @@ static hr_status read_all(hr__training *t, const char *path, const hr__training_
     HR_TRY(read_model(t, root, o, err));
     HR_TRY(read_train(t, root, o, err));
     HR_TRY(make_identity(t, root, err));
-    return make_spec(t, err);
+    return make_specs(t, err);
 }
 
 hr_status hr__training_open(const char *path, const hr__training_opts *o, hr__training **out, hr_error *err)
@@ -304,6 +310,7 @@ void hr__training_free(hr__training *t)
 {
     if (!t) return;
     hr_parse_spec_free(t->spec);
+    hr_parse_spec_free(t->unlabelled);
     hr__column_list_free(&t->linear);
     hr__column_list_free(&t->dnn);
     hr__config_columns_free(t->columns);
@@ -338,10 +345,10 @@ hr_estimator *hr__training_estimator(hr__training *t)
     return t->kind == DNN ? hr_dnn_classifier_with(&o) : hr_dnn_linear_combined_classifier_with(&o);
 }
 
-static hr_dataset *parse(const hr__training *t, hr_dataset *ds)
+static hr_dataset *parse(const hr__training *t, hr_dataset *ds, bool labelled)
 {
     ds = hr_batch(ds, t->batch_size);
-    ds = hr_parse_example(ds, t->spec, .label = t->schema_file.field[t->schema_file.label].name);
+    ds = hr_parse_example(ds, labelled ? t->spec : t->unlabelled, .label = labelled ? label_name(t) : NULL);
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
 
@@ -351,16 +358,30 @@ hr_dataset *hr__training_input(void *user)
     hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
     ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
     if (t->shuffle > 0)
-        ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed);
+        ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
     else
-        ds = hr_repeat(ds, .count = &t->epochs);
-    return parse(t, ds);
+        ds = hr_repeat(ds, .count = &t->epochs, .extendable = true);
+    return parse(t, ds, true);
+}
+
+static hr_dataset *eval_records(const hr__training *t)
+{
+    return hr_interleave(hr_list_files(t->eval_files), hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
 }
 
 hr_dataset *hr__training_eval_input(void *user)
 {
     const hr__training *t = user;
-    return parse(t, hr_interleave(hr_list_files(t->eval_files), hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length));
+    return parse(t, eval_records(t), true);
+}
+
+/* Files that are named one by one are read one after the other, so that lines of output follow their records. */
+hr_dataset *hr__training_predict_input(void *user)
+{
+    const hr__training_predicted *p = user;
+    if (!p->files) return parse(p->training, eval_records(p->training), false);
+    hr_dataset *ds = hr_from_tensor_slices(p->files, NULL, 1);
+    return parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false);
 }
 
 const char *hr__training_model_dir(const hr__training *t) { return t->model_dir; }

@@ -18,6 +18,7 @@ typedef struct hr__training_opts {
     const char *estimator; /* "linear_classifier", ... */
     const int64_t *seed;
     int64_t epochs, batch_size;
+    int64_t max_steps; /* with as many epochs as that takes, unless .epochs says how many */
 } hr__training_opts;
 
 HR_API hr_status hr__training_open(const char *path, const hr__training_opts *opts, hr__training **out, hr_error *err);
@@ -27,6 +28,12 @@ HR_API hr_estimator *hr__training_estimator(hr__training *t); /* gives; NULL: no
 /* Input functions: `user` is the training. The whole pipeline, over the train section's files or eval_files. */
 HR_API hr_dataset *hr__training_input(void *user);
 HR_API hr_dataset *hr__training_eval_input(void *user);
+/* The same without labels, which the records need not have; `user` is this. */
+typedef struct hr__training_predicted {
+    const hr__training *training;
+    const hr_tensor *files; /* names, strings [n]; NULL: eval_files */
+} hr__training_predicted;
+HR_API hr_dataset *hr__training_predict_input(void *user);
 
 HR_API const char *hr__training_model_dir(const hr__training *t);
 HR_API const char *hr__training_files(const hr__training *t);      /* the pattern, with the data folder */

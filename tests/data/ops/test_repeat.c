@@ -1,5 +1,6 @@
 /* repeat, and shuffle_and_repeat on top of it. */
 #include "tests/data/ops/wide_rows.h"
+#include <string.h>
 
 HR_SAMPLE(repeat) { return hr_batch(hr_repeat(hr_shuffle(hr_range(100), 30, .seed = 1), .count = HR_I64(3)), 8); }
 HR_SAMPLE(endless_repeat) { return hr_take(hr_batch(hr_repeat(hr_shuffle(hr_range(37), 10)), 8), 60); }
@@ -113,6 +114,100 @@ static void shuffle_and_repeat_refuses_other_negative_counts(void **state)
     assert_fails(hr_shuffle_and_repeat(hr_range(7), 0), HR_INVALID_ARGUMENT, "shuffle.buffer_size");
 }
 
+/* Takes up to `most` values of so many epochs from where `state` says, and saves the state there. Gives *state. */
+static int take_values(int64_t count, void **state, size_t *size, int64_t *value, int most)
+{
+    const hr_element *e;
+    int taken = 0;
+    hr_dataset *ds =
+        hr_shuffle_and_repeat(hr_map(hr_range(20), draw_digits, NULL), 7, .count = count, .extendable = true);
+    hr_iterator *it = hr_iterate(hr_prefetch(hr_batch(ds, 1), 2), .seed = 5, .state = *state, .state_size = *size);
+    while (taken < most && hr_next(it, &e) == HR_OK) value[taken++] = *(const int64_t *)hr_get(e, "value")->data;
+    assert_null(hr_iterator_error(it));
+    hr_free(*state);
+    assert_int_equal(hr_iterator_save(it, state, size, NULL), HR_OK);
+    hr_iterator_free(it);
+    return taken;
+}
+
+/* Stopped anywhere in two epochs, or at their end: with a count of four it gives the rest of four, with one it ends. */
+static void an_extendable_repeat_goes_on_with_another_count(void **test_state)
+{
+    (void)test_state;
+    int64_t want[81], got[81], rest[81];
+    size_t size = 0;
+    void *state = NULL;
+    assert_int_equal(take_values(4, &state, &size, want, 81), 80);
+    for (int stop = 0; stop <= 41; stop++) {
+        hr_free(state);
+        state = NULL;
+        size = 0;
+        int n = take_values(2, &state, &size, got, stop);
+        assert_int_equal(n, stop < 40 ? stop : 40);
+        n += take_values(4, &state, &size, got + n, 81 - n);
+        assert_int_equal(n, 80);
+        assert_memory_equal(got, want, sizeof *got * 80);
+        assert_int_equal(take_values(1, &state, &size, rest, 81), 0);
+    }
+    hr_free(state);
+}
+
+static hr_status pass_on(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    const hr_tensor *t = hr_get(in, "value");
+    int64_t *to = hr_set(out, "value");
+    if (to) memcpy(to, t->data, (size_t)t->count * sizeof *to);
+    return HR_OK;
+}
+
+static void count_values(hr_iterator *it, int *times, int *batches)
+{
+    const hr_element *e;
+    for (*batches = 0; hr_next(it, &e) == HR_OK; ++*batches)
+        for (int64_t i = 0; i < hr_get(e, "value")->count; i++) times[((const int64_t *)hr_get(e, "value")->data)[i]]++;
+    assert_null(hr_iterator_error(it));
+}
+
+/* The last batch of an end is short. What comes after begins with a new one, and no row is lost between. */
+static void an_extended_repeat_loses_no_row_at_the_end_that_was(void **test_state)
+{
+    (void)test_state;
+    int times[20] = {0}, batches;
+    void *state = NULL;
+    size_t size = 0;
+    for (int count = 1; count <= 4; count++) {
+        hr_dataset *ds = hr_shuffle_and_repeat(hr_range(20), 7, .count = count, .seed = 1, .extendable = true);
+        ds = hr_prefetch(hr_map(hr_batch(ds, 8), pass_on, NULL), 2);
+        hr_iterator *it = hr_iterate(ds, .state = state, .state_size = size);
+        count_values(it, times, &batches);
+        assert_int_equal(batches, 3);
+        for (int i = 0; i < 20; i++) assert_int_equal(times[i], count);
+        hr_free(state);
+        assert_int_equal(hr_iterator_save(it, &state, &size, NULL), HR_OK);
+        hr_iterator_free(it);
+    }
+    hr_free(state);
+}
+
+static void a_repeat_that_is_not_extendable_keeps_its_count(void **test_state)
+{
+    (void)test_state;
+    void *state;
+    size_t size;
+    hr_error err;
+    hr_iterator *it = hr_iterate(hr_repeat(hr_range(3), .count = HR_I64(2)));
+    assert_ok(hr_iterator_save(it, &state, &size, &err), &err);
+    hr_iterator_free(it);
+    for (int extendable = 0; extendable < 2; extendable++) {
+        it = hr_iterate(hr_repeat(hr_range(3), .count = HR_I64(2 + !extendable), .extendable = extendable),
+                        .state = state, .state_size = size);
+        assert_string_equal(hr_iterator_error(it)->kind, "state.other_arguments");
+        hr_iterator_free(it);
+    }
+    hr_free(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +224,9 @@ int main(void)
         cmocka_unit_test(shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order),
         cmocka_unit_test(shuffle_and_repeat_is_for_ever_by_default),
         cmocka_unit_test(shuffle_and_repeat_refuses_other_negative_counts),
+        cmocka_unit_test(an_extendable_repeat_goes_on_with_another_count),
+        cmocka_unit_test(an_extended_repeat_loses_no_row_at_the_end_that_was),
+        cmocka_unit_test(a_repeat_that_is_not_extendable_keeps_its_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
