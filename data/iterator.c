@@ -61,7 +61,7 @@ static void set_options(engine *e, const hr_iterate_opts *opts)
     e->window = opts->window > 0 ? opts->window : 0;
     e->unit_rows = opts->unit_rows > 0 ? opts->unit_rows : 0;
     e->unit_size = unit_size(opts);
-    e->budget = opts->budget ? opts->budget : DEFAULT_BUDGET;
+    e->budget = e->store.limit;
     e->seed = opts->seed ? opts->seed : draw_seed();
     e->seed_drawn = opts->seed == 0;
     e->stall = stall ? strtoull(stall, NULL, 0) : 0;
@@ -72,7 +72,7 @@ static void set_options(engine *e, const hr_iterate_opts *opts)
 static bool open_engine(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
-    if (!hr__store_open(&e->store)) return false;
+    if (!hr__store_open(&e->store, opts->budget ? opts->budget : DEFAULT_BUDGET)) return false;
     if (uv_mutex_init(&e->lock) != 0) {
         hr__store_close(&e->store);
         return false;

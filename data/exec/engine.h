@@ -126,6 +126,7 @@ struct engine {
     size_t over_budget; /* the most that was held beyond the budget, because it had to be */
     size_t reserved;    /* for units that are being planned and worked on */
     size_t largest_unit;
+    size_t stages_bytes; /* a unit of each stage */
     bool seed_drawn;
     bool restored;   /* what is read again must come as it came then: nothing is brought forward */
     bool disordered; /* some unit has left before those in front of it */

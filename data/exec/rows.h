@@ -43,6 +43,7 @@ struct rows {
     parts *parts;
     cell *cell; /* one a row, once its strings have moved there; NULL: they have not */
     size_t cell_bytes;
+    size_t given_up; /* bytes of blocks that were needed while the unit was worked on */
     const char
         *record; /* the rows as records of that form; NULL: they are not. Without c.column they are nothing else */
     const hr__record_form *form;
@@ -96,6 +97,7 @@ bool hr__rows_unfold(rows *r, hr_work *w);      /* of bare ones: into columns; f
 bool hr__rows_cut(hr_columns *c, int64_t rows); /* true: the last element is short now */
 
 /* budget.c */
+size_t hr__blocks_size(const block *b); /* of a chain */
 size_t hr__rows_size(const rows *r);    /* what they hold themselves */
 size_t hr__strings_size(const rows *r); /* what their strings take, whoever holds them: about */
 

@@ -141,6 +141,7 @@ static stage *take_out(engine *e, const stage *top)
         stage *s = e->stage[i];
         if (is_below(s, top)) {
             hr__explain_remember(s);
+            e->stages_bytes -= s->unit_bytes;
             *last = s;
             last = &s->next_dead;
         } else

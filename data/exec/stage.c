@@ -194,6 +194,8 @@ static bool add_stage(engine *e, stage *s)
     }
     if (done) {
         s->closed = s->reader->closed;
+        if (s->unit_bytes < s->reader->input_bytes) s->unit_bytes = s->reader->input_bytes;
+        e->stages_bytes += s->unit_bytes;
         e->stage[e->stages++] = s;
         e->wake_worker = true;
     }

@@ -128,9 +128,9 @@ struct stage {
     bool planning, ended, closed, full, was_full; /* was_full: since its reader last found nothing */
     bool severed;                                 /* closed as the top of what goes with it */
     int busy;                                     /* threads inside plan or work */
-    size_t unit_bytes;
-    int64_t unit_elements; /* how many make a unit of a good size */
-    int64_t element_rows;  /* how many rows one has, lately */
+    size_t unit_bytes, input_bytes; /* what a unit takes, about; the most that one of an input's stage took */
+    int64_t unit_elements;          /* how many make a unit of a good size */
+    int64_t element_rows;           /* how many rows one has, lately */
     stage *blocked_on;
     stage *next_dead;
 };

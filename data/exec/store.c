@@ -2,13 +2,21 @@
 #include "base/pages.h"
 #include <string.h>
 
-_Static_assert(sizeof(block) <= 64, "a block's head must fit before its bytes");
+_Static_assert(sizeof(block) <= BLOCK_HEAD, "a block's head must fit before its bytes");
 
-enum { SMALLEST = 256, LINE = 64, FIRST_SLAB = 64 << 10, LARGEST_SLAB = 4 << 20, SLAB_GROWTH = 4 };
+enum {
+    SMALLEST = 256,
+    LINE = 64,
+    FIRST_SLAB = 64 << 10,
+    LARGEST_SLAB = 4 << 20,
+    SLAB_GROWTH = 4,
+    SPARE = 4 << 20,       /* free blocks that are kept beyond any limit, so that units need not be allocated each */
+    WHOLE_PAGES = 64 << 10 /* a block of this size is worth a call to give its pages back */
+};
 
-bool hr__store_open(store *s)
+bool hr__store_open(store *s, size_t limit)
 {
-    *s = (store){.next_slab = FIRST_SLAB};
+    *s = (store){.next_slab = FIRST_SLAB, .limit = limit};
     if (uv_mutex_init(&s->lock) != 0) return false;
     s->cells = hr_calloc(CELL_STEPS + 1, sizeof *s->cells);
     if (!s->cells) uv_mutex_destroy(&s->lock);
@@ -60,44 +68,100 @@ static int class_of(size_t size, size_t *rounded)
 /* Its bytes begin at a multiple of `align`, a power of two. */
 static block *block_new(size_t size, int class, size_t align)
 {
-    char *allocated = hr_malloc(64 + align + size + STRING_SLACK);
+    char *allocated = hr_malloc(BLOCK_HEAD + align + size + STRING_SLACK);
     if (!allocated) return NULL;
-    block *b = (void *)(allocated + (align - ((uintptr_t)allocated + 64) % align) % align);
+    block *b = (void *)(allocated + (align - ((uintptr_t)allocated + BLOCK_HEAD) % align) % align);
     *b = (block){.allocated = allocated, .size = size, .class = class};
     memset(block_bytes(b) + size, 0, STRING_SLACK);
     return b;
+}
+
+/* To the allocator and, where it lies in pages of its own, to the system. */
+static void give_back(block *b)
+{
+    while (b) {
+        block *next = b->next;
+        if (b->size >= WHOLE_PAGES) hr__give_back_pages(block_bytes(b), b->size);
+        hr_free(b->allocated);
+        b = next;
+    }
+}
+
+/* An eighth of the limit is left to the allocator, for what it cannot use between its blocks. */
+static bool is_over(const store *s, size_t free_blocks)
+{
+    const size_t limit = s->limit - s->limit / 8, held = atomic_load_explicit(&s->held, memory_order_relaxed);
+    return free_blocks > SPARE && (held > limit || free_blocks > limit - held);
+}
+
+static int class_at_rest(const store *s)
+{
+    int rests = -1;
+    for (int i = 0; i < BLOCK_CLASSES; i++)
+        if (s->free[i] && (rests < 0 || s->taken[i] < s->taken[rests])) rests = i;
+    return rests;
+}
+
+/* Takes free blocks out, those of a size that was not asked for lately first, until what is left may be kept. */
+static block *take_excess(store *s)
+{
+    block *excess = NULL;
+    while (is_over(s, s->free_blocks)) {
+        block **list = &s->free[class_at_rest(s)];
+        while (*list && is_over(s, s->free_blocks)) {
+            block *b = *list;
+            *list = b->next;
+            s->free_blocks -= block_takes(b);
+            b->next = excess;
+            excess = b;
+        }
+    }
+    return excess;
 }
 
 block *hr__store_block(store *s, size_t size)
 {
     size_t rounded;
     if (size > (size_t)1 << 46) return NULL;
-    int class = class_of(size, &rounded);
+    const int class = class_of(size, &rounded);
     uv_mutex_lock(&s->lock);
-    block *b = s->free[class];
-    if (b) s->free[class] = b->next;
+    block *b = s->free[class], *excess = NULL;
+    s->taken[class] = ++s->takes;
+    charge(s, rounded + BLOCK_EXTRA);
+    if (b) {
+        s->free[class] = b->next;
+        s->free_blocks -= block_takes(b);
+    } else if (is_over(s, s->free_blocks)) {
+        excess = take_excess(s);
+    }
     uv_mutex_unlock(&s->lock);
+    give_back(excess);
     if (!b) b = block_new(rounded, class, LINE);
-    if (!b) return NULL;
-    b->next = NULL;
-    charge(s, b->size);
+    if (b)
+        b->next = NULL;
+    else
+        discharge(s, rounded + BLOCK_EXTRA);
     return b;
 }
 
 void hr__store_put_blocks(store *s, block *first)
 {
+    block *excess = NULL;
     if (!first) return;
-    size_t bytes = 0;
     uv_mutex_lock(&s->lock);
     while (first) {
-        block *next = first->next;
-        bytes += first->size;
-        first->next = s->free[first->class];
-        s->free[first->class] = first;
+        block *next = first->next, **list = &s->free[first->class];
+        discharge(s, block_takes(first));
+        if (is_over(s, s->free_blocks + block_takes(first)))
+            list = &excess;
+        else
+            s->free_blocks += block_takes(first);
+        first->next = *list;
+        *list = first;
         first = next;
     }
     uv_mutex_unlock(&s->lock);
-    discharge(s, bytes);
+    give_back(excess);
 }
 
 /* ---- cells ---- */
@@ -145,68 +209,86 @@ static bool make_room(cell_stack *stack)
 
 static void *pop_cell(store *s, uint32_t steps)
 {
+    const size_t bytes = (size_t)steps * CELL_STEP;
     cell_stack *stack = &s->cells[steps];
-    if (stack->count > 0) return stack->cell[--stack->count];
+    if (stack->count > 0) {
+        s->free_cells -= bytes;
+        return stack->cell[--stack->count];
+    }
     if (!make_room(stack)) return NULL;
-    void *at = cut_cell(s, (size_t)steps * CELL_STEP);
-    stack->cut += at != NULL;
+    void *at = cut_cell(s, bytes);
+    if (!at) return NULL;
+    stack->cut++;
+    s->cut += bytes;
+    charge(s, bytes);
     return at;
 }
 
-static size_t put_cells(store *s, cell *cells, int64_t count)
+/* A cell serves rows of its own size alone, for ever. Where sizes change as the files go on, those of earlier sizes lie
+ * idle: once they are many, new rows have blocks, which can be given back. */
+static bool may_have_cell(const store *s, uint32_t steps)
 {
-    size_t bytes = 0;
+    enum { SHARE = 4 };
+    if (steps == 0) return false;
+    return s->cells[steps].count > 0 || s->free_cells <= s->cut / SHARE || s->cut <= s->limit / SHARE;
+}
+
+static void put_cells(store *s, cell *cells, int64_t count)
+{
     for (int64_t i = 0; i < count; i++) {
         if (!cells[i].at || cells[i].steps == 0) continue;
         cell_stack *stack = &s->cells[cells[i].steps];
         stack->cell[stack->count++] = cells[i].at;
-        bytes += (size_t)cells[i].steps * CELL_STEP;
+        s->free_cells += (size_t)cells[i].steps * CELL_STEP;
         cells[i].at = NULL;
     }
-    return bytes;
 }
 
-/* Strings too long for a cell: each gets a block. */
-static bool long_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
+/* Rows that have no cell: each gets a block. */
+static bool long_cells(store *s, cell *cells, const size_t *sizes, int64_t count, size_t *bytes)
 {
     for (int64_t i = 0; i < count; i++) {
         if (cells[i].steps) continue;
         block *b = hr__store_block(s, sizes[i]);
         if (!b) return false;
         cells[i].at = block_bytes(b);
+        *bytes += block_takes(b);
     }
     return true;
 }
 
-bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count)
+bool hr__store_cells(store *s, cell *cells, const size_t *sizes, int64_t count, size_t *bytes)
 {
-    size_t bytes = 0;
     int64_t got = 0, longer = 0;
+    *bytes = 0;
     uv_mutex_lock(&s->lock);
     for (; got < count; got++) {
-        cells[got] = (cell){.steps = steps_of(sizes[got])};
+        const uint32_t steps = steps_of(sizes[got]);
+        cells[got] = (cell){.steps = may_have_cell(s, steps) ? steps : 0};
         longer += cells[got].steps == 0;
         if (cells[got].steps == 0) continue;
-        cells[got].at = pop_cell(s, cells[got].steps);
+        cells[got].at = pop_cell(s, steps);
         if (!cells[got].at) break;
-        bytes += (size_t)cells[got].steps * CELL_STEP;
+        *bytes += (size_t)steps * CELL_STEP;
     }
     uv_mutex_unlock(&s->lock);
-    charge(s, bytes);
-    if (got == count && (longer == 0 || long_cells(s, cells, sizes, count))) return true;
+    if (got == count && (longer == 0 || long_cells(s, cells, sizes, count, bytes))) return true;
     hr__store_put_cells(s, cells, got);
     return false;
 }
 
 void hr__store_put_cells(store *s, cell *cells, int64_t count)
 {
+    block *blocks = NULL;
     uv_mutex_lock(&s->lock);
-    size_t bytes = put_cells(s, cells, count);
+    put_cells(s, cells, count);
     uv_mutex_unlock(&s->lock);
-    discharge(s, bytes);
     for (int64_t i = 0; i < count; i++) {
         if (!cells[i].at) continue;
-        hr__store_put_blocks(s, (block *)((char *)cells[i].at - 64));
+        block *b = (block *)((char *)cells[i].at - BLOCK_HEAD);
+        b->next = blocks;
+        blocks = b;
         cells[i].at = NULL;
     }
+    hr__store_put_blocks(s, blocks);
 }

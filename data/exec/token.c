@@ -5,7 +5,10 @@
 
 /* ---- references ---- */
 
-void hr__token_give_back(engine *e, void *bytes) { hr__store_put_blocks(&e->store, (block *)((char *)bytes - 64)); }
+void hr__token_give_back(engine *e, void *bytes)
+{
+    hr__store_put_blocks(&e->store, (block *)((char *)bytes - BLOCK_HEAD));
+}
 
 void hr__token_ref(token *t)
 {

@@ -47,6 +47,7 @@ void hr__forms_free(engine *e)
 
 static void drop_columns(rows *r)
 {
+    r->given_up += hr__blocks_size(r->arrays);
     hr__store_put_blocks(&r->engine->store, r->arrays);
     r->arrays = NULL;
     r->array_left = 0;

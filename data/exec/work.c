@@ -157,6 +157,7 @@ static void move_row(rows *r, int64_t row)
 static void give_up_bytes(rows *r, hr_work *w)
 {
     if (r->aliases) return;
+    r->given_up += hr__blocks_size(r->bytes);
     if (!w->hot && r->bytes) {
         w->hot = r->bytes;
         r->bytes = w->hot->next;
@@ -177,9 +178,8 @@ bool hr__rows_to_cells(rows *r, hr_work *w)
     if (!sizes || !cells) return false;
     memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
     measure_strings(r, sizes);
-    if (!hr__store_cells(&r->engine->store, cells, sizes, r->c.rows)) return false;
+    if (!hr__store_cells(&r->engine->store, cells, sizes, r->c.rows, &r->cell_bytes)) return false;
     r->cell = cells;
-    for (int64_t row = 0; row < r->c.rows; row++) r->cell_bytes += (size_t)cells[row].steps * CELL_STEP;
     for (int64_t row = 0; row < r->c.rows; row++) {
         cells[row].spans = 1;
         move_row(r, row);

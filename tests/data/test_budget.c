@@ -2,6 +2,7 @@
  * need. */
 #include "data/iterator.h"
 #include "tests/data/conformance.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,48 @@ static void a_budget_too_small_for_one_unit_works_and_is_told(void **state)
     }
 }
 
+/* ---- memory that is free again ---- */
+
+/* From `smallest` on, each as much larger than the one before as makes the last one the largest. */
+static void write_growing(const char *path, int64_t smallest, int64_t largest, int64_t records)
+{
+    static char record[2 * MIB];
+    hr_error err;
+    hr_record_writer *writer;
+    assert_ok(hr_record_writer_open(path, NULL, &writer, &err), &err);
+    for (int64_t i = 0; i < records; i++) {
+        const int64_t size = smallest + (largest - smallest) * i / records;
+        assert_ok(hr_record_write(writer, record, (size_t)size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+}
+
+/* All that a run takes from the allocator: the budget, what waits in the shuffle, and some for each thread. */
+static void assert_takes_no_more(int64_t smallest, int64_t largest, int64_t records, int64_t buffer, size_t budget)
+{
+    enum { BESIDES = 16 * MIB };
+    write_growing("growing.records", smallest, largest, records);
+    watch_memory();
+    hr_iterator *it =
+        iterate(hr_shuffle(hr_tfrecord("growing.records"), buffer), (way){.workers = 3, .budget = budget});
+    assert_int_equal(drain(it, 0), records);
+    hr_iterator_free(it);
+    const int64_t most = (int64_t)budget + buffer * largest + BESIDES;
+    if (most_memory() > most) fail_msg("%" PRId64 " bytes were taken, %" PRId64 " expected", most_memory(), most);
+}
+
+static void what_large_rows_leave_behind_is_given_back(void **state)
+{
+    (void)state;
+    assert_takes_no_more(16 << 10, MIB, 150, 4, 4 * MIB);
+}
+
+static void what_small_rows_leave_behind_is_given_back(void **state)
+{
+    (void)state;
+    assert_takes_no_more(100, 4000, 20000, 300, 4 * MIB);
+}
+
 /* ---- windows ---- */
 
 static stage *find_stage(hr_iterator *it, const char *name)
@@ -175,6 +218,8 @@ int main(void)
         cmocka_unit_test(a_wide_interleave_stays_within_the_budget),
         cmocka_unit_test(a_slow_consumer_lets_the_pipeline_hold_no_more),
         cmocka_unit_test(a_budget_too_small_for_one_unit_works_and_is_told),
+        cmocka_unit_test(what_large_rows_leave_behind_is_given_back),
+        cmocka_unit_test(what_small_rows_leave_behind_is_given_back),
         cmocka_unit_test(a_window_grows_when_what_was_full_is_found_empty),
         cmocka_unit_test(a_window_that_was_asked_for_stays),
     };
