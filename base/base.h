@@ -171,7 +171,11 @@ typedef struct hr_shape {
 #define HR_SCALAR ((hr_shape){0, {0}})
 #define HR_UNKNOWN_SHAPE ((hr_shape){-1, {0}})
 
-HR_API int64_t hr_shape_count(hr_shape shape);                       /* number of values; -1: not known */
+/* No shape has more values than this, not even with its zeros taken as ones: sums of two sizes, products of some of its
+ * dimensions and their bytes fit into 64 bits. */
+#define HR_MAX_VALUES (INT64_MAX / 16)
+
+HR_API int64_t hr_shape_count(hr_shape shape);                       /* values; -1: not known, or too many */
 HR_API bool hr_shape_equal(hr_shape a, hr_shape b);                  /* dimension by dimension, -1 equals only -1 */
 HR_API char *hr_shape_text(hr_shape shape, char *text, size_t size); /* "[?,3]" into `text`, which it returns */
 

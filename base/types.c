@@ -59,17 +59,21 @@ hr_dtype hr_dtype_named(const char *name)
 
 int64_t hr_shape_count(hr_shape shape)
 {
-    if (shape.rank < 0) return -1;
-    int64_t count = 1;
+    if (shape.rank < 0 || shape.rank > HR_MAX_RANK) return -1;
+    int64_t most = 1;
+    bool empty = false;
     for (int i = 0; i < shape.rank; i++) {
-        if (shape.dims[i] < 0 || __builtin_mul_overflow(count, shape.dims[i], &count)) return -1;
+        const int64_t length = shape.dims[i] ? shape.dims[i] : 1;
+        if (length < 0 || most > HR_MAX_VALUES / length) return -1;
+        most *= length;
+        empty |= shape.dims[i] == 0;
     }
-    return count;
+    return empty ? 0 : most;
 }
 
 bool hr_shape_equal(hr_shape a, hr_shape b)
 {
-    if (a.rank != b.rank) return false;
+    if (a.rank != b.rank || a.rank > HR_MAX_RANK) return false;
     for (int i = 0; i < a.rank; i++)
         if (a.dims[i] != b.dims[i]) return false;
     return true;
@@ -77,6 +81,10 @@ bool hr_shape_equal(hr_shape a, hr_shape b)
 
 char *hr_shape_text(hr_shape shape, char *text, size_t size)
 {
+    if (shape.rank > HR_MAX_RANK) {
+        snprintf(text, size, "<rank %d>", shape.rank);
+        return text;
+    }
     size_t used = (size_t)snprintf(text, size, shape.rank < 0 ? "<unknown>" : "[");
     for (int i = 0; i < shape.rank && used < size; i++) {
         const char *comma = i ? "," : "";

@@ -27,27 +27,19 @@ static bool carries(hr_dtype dtype)
 
 /* ---- slices ---- */
 
-static hr_node int_const(hr_graph *g, hr_dtype dtype, hr_shape shape, const int64_t *values, const char *name)
-{
-    int32_t narrow[HR_MAX_RANK] = {0};
-    const int64_t count = hr_shape_count(shape);
-    for (int64_t i = 0; i < count; i++) narrow[i] = (int32_t)values[i];
-    const hr_tensor t = hr_tensor_of(dtype, shape, dtype == HR_INT32 ? (const void *)narrow : (const void *)values);
-    return hr_new_node(g, "Const", .name = name, HR_ATTRS(HR_TENSOR_ATTR("value", &t), HR_TYPE_ATTR("dtype", dtype)));
-}
-
 static hr_node first_dimension(hr_node dense_shape)
 {
     hr_graph *g = dense_shape.graph;
-    const int64_t zero = 0, one = 1;
     const hr_attr *value = strcmp(hr_node_op(dense_shape), "Const") == 0 ? hr_node_attr(dense_shape, "value") : NULL;
     hr_shape shape;
-    if (value && hr_shape_from_tensor(value->tensor, &shape) && shape.rank > 0)
-        return int_const(g, HR_INT64, HR_SCALAR, &shape.dims[0], "num_segments");
-    hr_node begin = int_const(g, HR_INT32, HR_SHAPE(1), &zero, "begin");
-    hr_node size = int_const(g, HR_INT32, HR_SHAPE(1), &one, "size");
+    if (value && hr_shape_from_tensor(value->tensor, &shape) && shape.rank > 0) {
+        const hr_tensor first = hr_tensor_of(HR_INT64, HR_SCALAR, &shape.dims[0]);
+        return hr_new_node(g, "Const", .name = "num_segments",
+                           HR_ATTRS(HR_TENSOR_ATTR("value", &first), HR_TYPE_ATTR("dtype", HR_INT64)));
+    }
+    hr_node begin = hr_const_ints(g, HR_I64(0), 1, "begin"), size = hr_const_ints(g, HR_I64(1), 1, "size");
     hr_node first = hr_new_node(g, "Slice", HR_INPUTS(dense_shape, begin, size));
-    return hr_new_node(g, "Reshape", HR_INPUTS(first, int_const(g, HR_INT32, HR_SHAPE(0), &zero, "scalar")));
+    return hr_new_node(g, "Reshape", HR_INPUTS(first, hr_const_ints(g, NULL, 0, "scalar")));
 }
 
 hr_node hr_gradient_dense(hr_gradient gradient)
@@ -91,12 +83,11 @@ static hr_node sum_dense(flow *f, const arrival *list, int count)
 
 static hr_node join(flow *f, const arrival *list, int count, bool indices)
 {
-    const int64_t zero = 0;
     hr_node *all = hr_malloc(sizeof *all * (size_t)(count + 1));
     if (!all) return hr__graph_no_memory(f->g, "a gradient");
     int n = 0;
     for (const arrival *a = list; a; a = a->next) all[n++] = indices ? a->gradient.indices : a->gradient.values;
-    all[n] = int_const(f->g, HR_INT32, HR_SCALAR, &zero, "axis");
+    all[n] = hr_const_number(f->g, HR_INT32, 0, "axis");
     hr_node joined = hr_new_node(f->g, "ConcatV2", .inputs = all, .input_count = count + 1);
     hr_free(all);
     return joined;
@@ -247,14 +238,25 @@ static hr_status make_lists(flow *f)
 
 static hr_node ones_like(hr_node y)
 {
-    const float one = 1;
-    const double one64 = 1;
-    const hr_dtype dtype = hr_node_dtype(y);
-    const hr_tensor t = hr_tensor_of(dtype, HR_SCALAR, dtype == HR_DOUBLE ? (const void *)&one64 : (const void *)&one);
-    hr_node value = hr_new_node(y.graph, "Const", .name = "grad_ys_0/Const",
-                                HR_ATTRS(HR_TENSOR_ATTR("value", &t), HR_TYPE_ATTR("dtype", dtype)));
+    hr_node value = hr_const_number(y.graph, hr_node_dtype(y), 1, "grad_ys_0/Const");
     return hr_new_node(y.graph, "Fill", .name = "grad_ys_0",
                        HR_INPUTS(hr_new_node(y.graph, "Shape", HR_INPUTS(y)), value));
+}
+
+/* Where a derivative begins: ones, or what the caller says, which is of the type and shape of its y. */
+static hr_node seed_of(flow *f, hr_node y, hr_node given)
+{
+    hr_shape both;
+    hr__shape_name expected, got;
+    if (!given.graph) return ones_like(y);
+    given = hr__node_value(given);
+    if (given.graph == f->g && hr_node_dtype(given) == hr_node_dtype(y) &&
+        hr_shape_merge(hr_node_shape(y), hr_node_shape(given), &both))
+        return given;
+    return hr_node_fail(f->g, HR_INVALID_ARGUMENT, "graph.gradient",
+                        "hr_gradients: expected grad_ys like '%s', %s %s, got %s %s", hr_node_name(y),
+                        hr_dtype_name(hr_node_dtype(y)), hr__shape_in(&expected, hr_node_shape(y)),
+                        hr_dtype_name(hr_node_dtype(given)), hr__shape_in(&got, hr_node_shape(given)));
 }
 
 static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opts *opts)
@@ -263,7 +265,7 @@ static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opt
         hr_node given = opts->grad_ys ? opts->grad_ys[i] : (hr_node){0};
         if (!f->between[ys[i].id]) continue;
         if (!carries(hr_node_dtype(ys[i]))) continue;
-        arrive(f, ys[i], hr_dense_gradient(given.graph ? given : ones_like(ys[i])));
+        arrive(f, ys[i], hr_dense_gradient(seed_of(f, ys[i], given)));
     }
 }
 
@@ -271,9 +273,9 @@ static bool sound(const hr_node *nodes, int count, hr_graph **g)
 {
     for (int i = 0; i < count; i++) {
         if (!*g) *g = nodes[i].graph;
-        if (!hr_node_exists(nodes[i]) || nodes[i].graph != *g || nodes[i].output < 0) return false;
+        if (nodes[i].graph != *g || hr_node_dtype(nodes[i]) == HR_INVALID_DTYPE) return false;
     }
-    return true;
+    return *g != NULL;
 }
 
 static void run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,

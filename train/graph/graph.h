@@ -166,7 +166,7 @@ typedef struct hr_gradient {
 typedef struct hr_gradients_opts {
     size_t struct_size;
     const char *name;       /* scope of the new nodes; default "gradients" */
-    const hr_node *grad_ys; /* one each y, none: ones; default: ones */
+    const hr_node *grad_ys; /* one each y, of its type and shape, none: ones; default: ones */
     const hr_node *stop_gradients;
     int stop_count;
 } hr_gradients_opts;
@@ -193,7 +193,8 @@ HR_API hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts)
     HR_CALL1_(hr_session_new_with, hr_session_opts, __VA_ARGS__, .struct_size = sizeof(hr_session_opts))
 HR_API void hr_session_free(hr_session *s); /* NULL: nothing */
 
-/* A tensor in the place of what a node would compute. Borrowed for the call, without a copy. */
+/* A tensor in the place of what a node would compute: dense, of a known shape, each node's once; bools are bytes of 0
+ * or 1. Borrowed for the call, without a copy. */
 typedef struct hr_feed {
     hr_node node;
     hr_tensor value;

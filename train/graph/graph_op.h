@@ -94,6 +94,11 @@ HR_API hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts 
 #define HR_ATTRS(...)                                                                                                  \
     .attrs = (const hr_attr[]){__VA_ARGS__}, .attr_count = (int)(sizeof((hr_attr[]){__VA_ARGS__}) / sizeof(hr_attr))
 
+/* Constants of numbers. Numbers of a dimension's kind: an int32 vector, or int64 where one of them needs it. */
+HR_API hr_node hr_const_ints(hr_graph *g, const int64_t *values, int count, const char *name);
+/* A scalar of any type of numbers or bool; it fails if that type does not reach as far. `name` NULL: the op's. */
+HR_API hr_node hr_const_number(hr_graph *g, hr_dtype dtype, double value, const char *name);
+
 /* What sticks to the graph as its error; gives the failed node to return. */
 HR_API hr_node hr_node_fail(hr_graph *g, hr_status code, const char *kind, const char *format, ...) HR_PRINTF(4, 5);
 HR_API hr_node hr_failed_node(hr_graph *g);
@@ -131,16 +136,17 @@ typedef struct hr_graph_op {
     const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
     /* The signature, as TensorFlow's documentation writes it:
      *   inputs and outputs  "a:T, b:T", "values:N*T, axis:Tidx", "data:list:Tdata", "labels:int64"
-     *   attrs  "T:{float,double}; transpose_a:bool=false; N:int; Tidx:{int32,int64}=int32; ksize:list(int)"
-     * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all
-     * types. */
+     *   attrs  "T:{float,double}; transpose_a:bool=false; N:int>=1; Tidx:{int32,int64}=int32; ksize:list(int)"
+     * The sets `floats`, `numbers`, `indices`, `any` stand for {float,double}, all numbers, {int32,int64}, all types of
+     * values: neither resource nor variant. A minimum holds for an int, and for the length of a list. */
     const char *inputs, *outputs, *attrs;
     unsigned traits;
     size_t state_size; /* bytes a node keeps in each session, zeroed */
 
     /* Any function but compute may be NULL. */
 
-    /* Refuses shapes that cannot work and says what comes out; outputs not set are of unknown shape. */
+    /* Refuses shapes that cannot work and says what comes out; outputs not set are of unknown shape. What no tensor can
+     * have (dimensions below -1, more than HR_MAX_VALUES) is refused behind it. */
     hr_status (*shape)(hr_infer *s, hr_error *err);
     /* Once a node and session, before its first compute: reads attributes into `state`. */
     hr_status (*prepare)(hr_node node, hr_session *session, void *state, hr_error *err);
@@ -183,6 +189,10 @@ HR_API hr_status hr_infer_broadcast(hr_infer *s, hr_error *err); /* of inputs 0 
 HR_API bool hr_shape_merge(hr_shape a, hr_shape b, hr_shape *out);       /* what both say together */
 HR_API bool hr_shape_broadcast(hr_shape a, hr_shape b, hr_shape *out);   /* as numpy */
 HR_API bool hr_shape_from_tensor(const hr_tensor *value, hr_shape *out); /* a vector of int32 or int64 as a shape */
+/* Sums and products of sizes that are -1, unknown, or more: what is unknown stays so, and what is beyond HR_MAX_VALUES
+ * is an error, "graph.shape". For compute as well. */
+HR_API hr_status hr_dim_add(int64_t a, int64_t b, int64_t *out, hr_error *err);
+HR_API hr_status hr_dim_mul(int64_t a, int64_t b, int64_t *out, hr_error *err);
 
 /* ---- for compute ---- */
 

@@ -2,64 +2,6 @@
 #include "train/graph/internal.h"
 
 #include <math.h>
-#include <string.h>
-
-/* A scalar constant of a floating or integer type. */
-static hr_node scalar(hr_graph *g, hr_dtype dtype, double value, const char *name)
-{
-    const float f = (float)value;
-    const int64_t wide = (int64_t)value;
-    const int32_t i = (int32_t)wide;
-    const int16_t h = (int16_t)wide;
-    const int8_t c = (int8_t)wide;
-    const bool b = value != 0;
-    const void *data;
-    switch (dtype) {
-    case HR_FLOAT:
-        data = &f;
-        break;
-    case HR_DOUBLE:
-        data = &value;
-        break;
-    case HR_INT64:
-    case HR_UINT64:
-        data = &wide;
-        break;
-    case HR_INT32:
-    case HR_UINT32:
-        data = &i;
-        break;
-    case HR_INT16:
-    case HR_UINT16:
-        data = &h;
-        break;
-    case HR_INT8:
-    case HR_UINT8:
-        data = &c;
-        break;
-    case HR_BOOL:
-        data = &b;
-        break;
-    default:
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
-                            "initializer: expected a variable of numbers, got %s", hr_dtype_name(dtype));
-    }
-    const hr_tensor tensor = hr_tensor_of(dtype, HR_SCALAR, data);
-    return hr_new_node(g, "Const", .name = name,
-                       HR_ATTRS(HR_TENSOR_ATTR("value", &tensor), HR_TYPE_ATTR("dtype", dtype)));
-}
-
-static hr_node shape_vector(hr_graph *g, hr_shape shape, const char *name)
-{
-    const bool wide = shape.rank > 0 && shape.dims[0] > INT32_MAX;
-    int32_t dims[HR_MAX_RANK] = {0};
-    for (int i = 0; i < shape.rank; i++) dims[i] = (int32_t)shape.dims[i];
-    const hr_tensor narrow = hr_tensor_of(HR_INT32, HR_SHAPE(shape.rank), dims);
-    const hr_tensor full = hr_tensor_of(HR_INT64, HR_SHAPE(shape.rank), shape.dims);
-    const hr_tensor *value = wide ? &full : &narrow;
-    return hr_new_node(g, "Const", .name = name,
-                       HR_ATTRS(HR_TENSOR_ATTR("value", value), HR_TYPE_ATTR("dtype", value->dtype)));
-}
 
 static hr_node zero_strings(hr_graph *g, hr_shape shape)
 {
@@ -75,16 +17,16 @@ static hr_node make_constant(hr_graph *g, hr_dtype dtype, hr_shape shape, const 
 {
     const char *name = self->a == 0 ? "zeros" : self->a == 1 ? "ones" : "Const";
     if (dtype == HR_STRING && self->a == 0) return zero_strings(g, shape);
-    if (shape.rank == 0) return scalar(g, dtype, self->a, name);
-    hr_node dims = shape_vector(g, shape, "shape_as_tensor");
-    hr_node value = scalar(g, dtype, self->a, "value");
+    if (shape.rank == 0) return hr_const_number(g, dtype, self->a, name);
+    hr_node dims = hr_const_ints(g, shape.dims, shape.rank, "shape_as_tensor");
+    hr_node value = hr_const_number(g, dtype, self->a, "value");
     return hr_new_node(g, "Fill", .name = name, HR_INPUTS(dims, value));
 }
 
 static hr_node make_value(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_initializer *self)
 {
     hr_shape merged;
-    if (self->value->dtype != dtype || !hr_shape_merge(self->value->shape, shape, &merged))
+    if (!self->value || self->value->dtype != dtype || !hr_shape_merge(self->value->shape, shape, &merged))
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.initializer",
                             "hr_initial_value: expected the variable's type and shape, got others");
     return hr_new_node(g, "Const", .name = "Const",
@@ -99,10 +41,11 @@ static hr_node random_value(hr_graph *g, hr_dtype dtype, hr_shape shape, int64_t
     hr_random_seeds(g, seed, &seed1, &seed2);
     hr_name_scope(g, scope);
     hr_node raw =
-        hr_new_node(g, op, HR_INPUTS(shape_vector(g, shape, "shape")),
+        hr_new_node(g, op, HR_INPUTS(hr_const_ints(g, shape.dims, shape.rank, "shape")),
                     HR_ATTRS(HR_INT_ATTR("seed", seed1), HR_INT_ATTR("seed2", seed2), HR_TYPE_ATTR("dtype", dtype)));
-    hr_node scaled = hr_new_node(g, "Mul", .name = "mul", HR_INPUTS(raw, scalar(g, dtype, scale, "scale")));
-    hr_node shifted = hr_new_node(g, "AddV2", .name = "add", HR_INPUTS(scaled, scalar(g, dtype, shift, "shift")));
+    hr_node scaled = hr_new_node(g, "Mul", .name = "mul", HR_INPUTS(raw, hr_const_number(g, dtype, scale, "scale")));
+    hr_node shifted =
+        hr_new_node(g, "AddV2", .name = "add", HR_INPUTS(scaled, hr_const_number(g, dtype, shift, "shift")));
     hr_scope_end(g);
     return shifted;
 }
@@ -112,9 +55,9 @@ static hr_node uniform_ints(hr_graph *g, hr_dtype dtype, hr_shape shape, const h
     int64_t seed1, seed2;
     hr_random_seeds(g, self->seed, &seed1, &seed2);
     hr_name_scope(g, "random_uniform");
-    hr_node least = scalar(g, dtype, self->a, "min"), bound = scalar(g, dtype, self->b, "max");
+    hr_node least = hr_const_number(g, dtype, self->a, "min"), bound = hr_const_number(g, dtype, self->b, "max");
     hr_node value = hr_new_node(g, "RandomUniformInt", .name = "random_uniform",
-                                HR_INPUTS(shape_vector(g, shape, "shape"), least, bound),
+                                HR_INPUTS(hr_const_ints(g, shape.dims, shape.rank, "shape"), least, bound),
                                 HR_ATTRS(HR_INT_ATTR("seed", seed1), HR_INT_ATTR("seed2", seed2)));
     hr_scope_end(g);
     return value;

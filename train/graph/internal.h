@@ -35,6 +35,7 @@ typedef struct hr__attr_def {
     const char *name;
     hr_attr_kind kind;
     uint32_t types; /* bits of the types allowed */
+    int64_t least;  /* of an int, of a list's length; INT64_MIN: none */
     bool has_default;
     hr_attr value;
 } hr__attr_def;
@@ -115,8 +116,6 @@ const char *hr__unique_name(hr_graph *g, const char *name);
 const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
 /* A copy of an attribute's value in the arena. */
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
-/* "float32", or of resource outputs the variable's type. */
-hr_dtype hr__value_dtype(hr_node node);
 /* Reads a variable where a value is wanted. */
 hr_node hr__node_value(hr_node node);
 /* The text of a shape in the caller's array. */
@@ -124,6 +123,11 @@ typedef struct hr__shape_name {
     char text[128];
 } hr__shape_name;
 const char *hr__shape_in(hr__shape_name *name, hr_shape shape);
+/* Whether a tensor can have this shape, as far as it is known. */
+bool hr__shape_possible(hr_shape shape);
+/* Tensors from outside: dense, of a type of values, of known shape, all values there. *count: as many as its shape has.
+ * `kind` is the error's. */
+hr_status hr__check_tensor(const hr_tensor *tensor, const char *kind, int64_t *count, hr_error *err);
 
 /* ---- resource.c: a session's variables and other things ---- */
 

@@ -158,10 +158,11 @@ static bool copy_view(hr__arena *arena, hr_view *view)
     return view->data != NULL;
 }
 
-static bool copy_tensor(hr__arena *arena, const hr_tensor **tensor)
+static bool copy_tensor(hr__arena *arena, int64_t count, const hr_tensor **tensor)
 {
     hr_tensor *copy = hr__arena_copy(arena, *tensor, sizeof **tensor);
     if (!copy) return false;
+    copy->count = count;
     const size_t bytes = (size_t)copy->count * hr_dtype_size(copy->dtype);
     /* A slack as buffers have it: kernels may read past the end. */
     void *data = hr__arena_get(arena, bytes + 64);
@@ -190,8 +191,31 @@ static bool copy_strings(hr__arena *arena, hr_attr *a)
     return copy != NULL;
 }
 
+static hr_status refuse_attr(const hr_attr *a, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
+                   "expected a value of attribute '%s' that is one, got another", a->name);
+}
+
+static bool is_list(hr_attr_kind kind) { return kind >= HR_ATTR_INTS && kind <= HR_ATTR_SHAPES; }
+
+/* What comes from outside is looked at once, here. *count: values of a tensor. */
+static hr_status check_attr(const hr_attr *a, int64_t *count, hr_error *err)
+{
+    bool fits = !is_list(a->kind) || (a->count >= 0 && (a->count == 0 || a->ints));
+    if (a->kind == HR_ATTR_STRING) fits = a->s.size >= 0 && (a->s.size == 0 || a->s.data);
+    if (a->kind == HR_ATTR_SHAPE) fits = hr__shape_possible(a->shape);
+    for (int i = 0; fits && a->kind == HR_ATTR_SHAPES && i < a->count; i++) fits = hr__shape_possible(a->shapes[i]);
+    for (int i = 0; fits && a->kind == HR_ATTR_STRINGS && i < a->count; i++)
+        fits = a->strings[i].size >= 0 && (a->strings[i].size == 0 || a->strings[i].data);
+    if (!fits) return refuse_attr(a, err);
+    return a->kind == HR_ATTR_TENSOR ? hr__check_tensor(a->tensor, "graph.attr", count, err) : HR_OK;
+}
+
 hr_status hr__attr_copy(hr__arena *arena, hr_attr *a, hr_error *err)
 {
+    int64_t values = 0;
+    HR_TRY(check_attr(a, &values, err));
     const size_t count = (size_t)a->count;
     const void *list = a->ints;
     bool done = true;
@@ -200,7 +224,7 @@ hr_status hr__attr_copy(hr__arena *arena, hr_attr *a, hr_error *err)
         done = copy_view(arena, &a->s);
         break;
     case HR_ATTR_TENSOR:
-        done = copy_tensor(arena, &a->tensor);
+        done = copy_tensor(arena, values, &a->tensor);
         break;
     case HR_ATTR_STRINGS:
         done = copy_strings(arena, a);

@@ -14,7 +14,7 @@ typedef struct maker {
     hr_node *input;
     hr_attr attr[HR__MAX_ATTRS];
     bool given[HR__MAX_ATTRS];
-    int length[HR__MAX_ARGS]; /* how many inputs each argument has */
+    int64_t length[HR__MAX_ARGS]; /* how many inputs each argument has */
     hr__node *node;
     hr_error *err;
 } maker;
@@ -41,9 +41,17 @@ static hr_status take_given(maker *m)
 
 static hr_status check_type(maker *m, const hr__attr_def *def, hr_dtype type)
 {
-    if (type > 0 && type < 32 && def->types >> type & 1) return HR_OK;
+    if (type > 0 && type < 32 && def->types >> type & 1 && hr_dtype_size(type) > 0) return HR_OK;
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for %s = %s", def->name,
                    hr_dtype_name(type));
+}
+
+static hr_status check_minimum(maker *m, const hr__attr_def *def, const hr_attr *a)
+{
+    const int64_t value = def->kind == HR_ATTR_INT ? a->i : a->count;
+    if (value >= def->least) return HR_OK;
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected %s%s >= %lld, got %lld", def->name,
+                   def->kind == HR_ATTR_INT ? "" : "'s length", (long long)def->least, (long long)value);
 }
 
 static hr_status fill_in_defaults(maker *m)
@@ -53,6 +61,8 @@ static hr_status fill_in_defaults(maker *m)
         if (!m->given[i] && !def->has_default)
             return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected attribute '%s', got none", def->name);
         if (!m->given[i]) m->attr[i] = def->value;
+        m->given[i] = true;
+        HR_TRY(check_minimum(m, def, &m->attr[i]));
         if (def->kind == HR_ATTR_TYPE) HR_TRY(check_type(m, def, m->attr[i].type));
         for (int j = 0; def->kind == HR_ATTR_TYPES && j < m->attr[i].count; j++)
             HR_TRY(check_type(m, def, m->attr[i].types[j]));
@@ -69,32 +79,36 @@ static void set_int(maker *m, int attr, int64_t value)
 
 /* ---- inputs ---- */
 
-/* How many inputs an argument has: one, as its attribute says, or -1: not known yet. */
-static int argument_length(const maker *m, const hr__arg *arg)
+enum { MOST_PER_ARGUMENT = 1 << 16 };
+
+/* How many inputs or outputs an argument has: one, as its attribute says, or -1: not known yet. */
+static hr_status argument_length(const maker *m, const hr__arg *arg, int64_t *length)
 {
-    if (arg->number_attr >= 0) return m->given[arg->number_attr] ? (int)m->attr[arg->number_attr].i : -1;
-    if (arg->list_attr >= 0) return m->given[arg->list_attr] ? m->attr[arg->list_attr].count : -1;
-    return 1;
+    const int attr = arg->number_attr >= 0 ? arg->number_attr : arg->list_attr;
+    *length = attr < 0 ? 1 : !m->given[attr] ? -1 : arg->number_attr >= 0 ? m->attr[attr].i : m->attr[attr].count;
+    if (attr < 0 || !m->given[attr] || (*length >= 0 && *length <= MOST_PER_ARGUMENT)) return HR_OK;
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected %s, how many of '%s', in [0, %d], got %lld",
+                   m->sig->attr[attr].name, arg->name, MOST_PER_ARGUMENT, (long long)*length);
 }
 
-static hr_status wrong_count(maker *m, int expected)
+static hr_status wrong_count(maker *m, int64_t expected)
 {
-    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.inputs", "expected %d inputs (%s), got %d", expected,
-                   m->sig->op->inputs ? m->sig->op->inputs : "none", m->opts->input_count);
+    return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.inputs", "expected %lld inputs (%s), got %d",
+                   (long long)expected, m->sig->op->inputs ? m->sig->op->inputs : "none", m->opts->input_count);
 }
 
 /* The inputs that are left are shared out evenly among the arguments of unknown length: those of one N. */
 static hr_status measure_arguments(maker *m)
 {
-    int known = 0, open = 0;
+    int64_t known = 0, open = 0;
     for (int i = 0; i < m->sig->inputs; i++) {
-        m->length[i] = argument_length(m, &m->sig->input[i]);
+        HR_TRY(argument_length(m, &m->sig->input[i], &m->length[i]));
         if (m->length[i] >= 0)
             known += m->length[i];
         else
             open++;
     }
-    const int rest = m->opts->input_count - known;
+    const int64_t rest = m->opts->input_count - known;
     if (rest < 0 || (open == 0 && rest > 0) || (open > 0 && rest % open)) return wrong_count(m, known + open);
     for (int i = 0; i < m->sig->inputs; i++) {
         if (m->length[i] >= 0) continue;
@@ -131,18 +145,18 @@ static hr_status match_one(maker *m, const hr__arg *arg, hr_node *input)
     return type == wanted ? HR_OK : wrong_type(m, arg, *input, wanted);
 }
 
-static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int count)
+static hr_status match_list(maker *m, const hr__arg *arg, hr_node *inputs, int64_t count)
 {
     hr_dtype *types = hr__arena_get(&m->g->arena, sizeof *types * (size_t)(count + 1));
     if (!types) return hr_no_memory(m->err, "a node");
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         inputs[i] = hr__node_value(inputs[i]);
         if (!hr_node_exists(inputs[i])) return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input", "an input failed");
         types[i] = hr_node_dtype(inputs[i]);
         if (m->given[arg->list_attr] && m->attr[arg->list_attr].types[i] != types[i])
             return wrong_type(m, arg, inputs[i], m->attr[arg->list_attr].types[i]);
     }
-    m->attr[arg->list_attr] = HR_TYPES_ATTR(m->sig->attr[arg->list_attr].name, types, count);
+    m->attr[arg->list_attr] = HR_TYPES_ATTR(m->sig->attr[arg->list_attr].name, types, (int)count);
     m->given[arg->list_attr] = true;
     return HR_OK;
 }
@@ -156,7 +170,7 @@ static hr_status match_inputs(maker *m)
     for (int i = 0; i < m->sig->inputs; i++) {
         const hr__arg *arg = &m->sig->input[i];
         if (arg->list_attr >= 0) HR_TRY(match_list(m, arg, next, m->length[i]));
-        for (int j = 0; arg->list_attr < 0 && j < m->length[i]; j++) HR_TRY(match_one(m, arg, &next[j]));
+        for (int64_t j = 0; arg->list_attr < 0 && j < m->length[i]; j++) HR_TRY(match_one(m, arg, &next[j]));
         next += m->length[i];
     }
     return HR_OK;
@@ -164,26 +178,24 @@ static hr_status match_inputs(maker *m)
 
 /* ---- outputs ---- */
 
-static int count_outputs(const maker *m)
+static hr_status count_outputs(const maker *m, int64_t *count)
 {
-    int count = 0;
+    *count = 0;
     for (int i = 0; i < m->sig->outputs; i++) {
-        const hr__arg *arg = &m->sig->output[i];
-        count += arg->number_attr >= 0 ? (int)m->attr[arg->number_attr].i
-                 : arg->list_attr >= 0 ? m->attr[arg->list_attr].count
-                                       : 1;
+        int64_t length;
+        HR_TRY(argument_length(m, &m->sig->output[i], &length));
+        *count += length;
     }
-    return count;
+    return HR_OK;
 }
 
 static void type_outputs(const maker *m, hr_dtype *types)
 {
     for (int i = 0; i < m->sig->outputs; i++) {
         const hr__arg *arg = &m->sig->output[i];
-        const int count = arg->number_attr >= 0 ? (int)m->attr[arg->number_attr].i
-                          : arg->list_attr >= 0 ? m->attr[arg->list_attr].count
-                                                : 1;
-        for (int j = 0; j < count; j++)
+        int64_t length;
+        if (argument_length(m, arg, &length) != HR_OK) return; /* asked before */
+        for (int64_t j = 0; j < length; j++)
             *types++ = arg->list_attr >= 0   ? m->attr[arg->list_attr].types[j]
                        : arg->type_attr >= 0 ? m->attr[arg->type_attr].type
                                              : arg->type;
@@ -201,16 +213,29 @@ static hr_status infer_shapes(maker *m, hr_node self)
     hr_infer s = {self, n->inputs, n->outputs, in, n->shape};
     const hr_status st = n->op->shape(&s, m->err);
     hr_free(in);
+    for (int i = 0; st == HR_OK && i < n->outputs; i++) {
+        hr__shape_name name;
+        if (!hr__shape_possible(n->shape[i]))
+            return hr_fail(
+                m->err, HR_INVALID_ARGUMENT, "graph.shape",
+                "expected a result of a possible shape, got %s of more than %lld values, or what is no shape",
+                hr__shape_in(&name, n->shape[i]), (long long)HR_MAX_VALUES);
+    }
     return st;
 }
 
 /* ---- control inputs ---- */
 
-static bool wants_control(const hr_node *kept, int count, hr_node node)
+static hr_status take_control(maker *m, hr_node node, hr_node *kept, int *count)
 {
-    for (int i = 0; i < count; i++)
-        if (kept[i].id == node.id) return false;
-    return hr_node_exists(node);
+    if (!hr_node_exists(node)) return HR_OK;
+    if (node.graph != m->g)
+        return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.input",
+                       "expected control inputs of the same graph, got '%s'", hr_node_name(node));
+    for (int i = 0; i < *count; i++)
+        if (kept[i].id == node.id) return HR_OK;
+    kept[(*count)++] = hr_target(node);
+    return HR_OK;
 }
 
 static hr_status add_controls(maker *m)
@@ -219,12 +244,10 @@ static hr_status add_controls(maker *m)
     for (int i = 0; i < m->g->control_count; i++) most += m->g->controls[i].count;
     hr_node *kept = hr__arena_get(&m->g->arena, sizeof *kept * (size_t)(most + 1));
     if (!kept) return hr_no_memory(m->err, "a node");
-    for (int i = 0; i < m->opts->control_count; i++)
-        if (wants_control(kept, count, m->opts->controls[i])) kept[count++] = hr_target(m->opts->controls[i]);
+    for (int i = 0; i < m->opts->control_count; i++) HR_TRY(take_control(m, m->opts->controls[i], kept, &count));
     for (int i = 0; i < m->g->control_count; i++)
         for (int j = 0; j < m->g->controls[i].count; j++)
-            if (wants_control(kept, count, m->g->controls[i].nodes[j]))
-                kept[count++] = hr_target(m->g->controls[i].nodes[j]);
+            HR_TRY(take_control(m, m->g->controls[i].nodes[j], kept, &count));
     m->node->control = kept;
     m->node->controls = count;
     return HR_OK;
@@ -239,9 +262,8 @@ static hr_status build(maker *m)
     HR_TRY(match_inputs(m));
     HR_TRY(fill_in_defaults(m));
     hr__node *n = m->node = hr__arena_get(&g->arena, sizeof *n);
-    const int outputs = count_outputs(m);
-    if (outputs < 0 || outputs > 1 << 16)
-        return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected a number of outputs, got %d", outputs);
+    int64_t outputs;
+    HR_TRY(count_outputs(m, &outputs));
     hr_dtype *types = hr__arena_get(&g->arena, sizeof *types * (size_t)(outputs + 1));
     hr_shape *shapes = hr__arena_get(&g->arena, sizeof *shapes * (size_t)(outputs + 1));
     hr_attr *attrs = hr__arena_copy(&g->arena, m->attr, sizeof *attrs * (size_t)m->sig->attrs);
@@ -251,7 +273,7 @@ static hr_status build(maker *m)
                     .op = m->sig->op,
                     .name = m->name,
                     .inputs = m->opts->input_count,
-                    .outputs = outputs,
+                    .outputs = (int)outputs,
                     .input = m->input,
                     .type = types,
                     .shape = shapes,

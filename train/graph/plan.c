@@ -46,6 +46,35 @@ static hr_status check_fetch(const planner *p, hr_node node)
                    "session: expected nodes of its graph to fetch or feed, got %s", n ? n->name : "none");
 }
 
+static hr_status check_feeds(const planner *p)
+{
+    for (int i = 0; i < p->feed_count; i++) {
+        const hr_node node = p->feeds[i].node;
+        HR_TRY(check_fetch(p, node));
+        if (node.output < 0 || hr_node_dtype(node) == HR_RESOURCE)
+            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
+                           "session: expected to feed a node's value, but '%s' has none; feed what reads it",
+                           hr_node_name(node));
+        if (feed_of(p, node.id, node.output) < i)
+            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
+                           "session: expected one feed for each node, got several for '%s'", hr_node_name(node));
+    }
+    return HR_OK;
+}
+
+/* Of a variable that the graph knows, its value is fetched in its place. */
+static hr_status check_fetches(const planner *p)
+{
+    for (int i = 0; i < p->fetch_count; i++) {
+        HR_TRY(check_fetch(p, p->fetches[i]));
+        if (p->fetches[i].output >= 0 && hr_node_dtype(p->fetches[i]) == HR_RESOURCE)
+            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
+                           "session: expected to fetch a value, but '%s' is a resource; fetch what reads it",
+                           hr_node_name(p->fetches[i]));
+    }
+    return HR_OK;
+}
+
 static void need(planner *p, hr_node node)
 {
     if (node.output < 0 || feed_of(p, node.id, node.output) < 0) p->needed[node.id] = 1;
@@ -270,13 +299,8 @@ static hr_status link_steps(planner *p)
 
 static hr_status plan_all(planner *p)
 {
-    for (int i = 0; i < p->fetch_count; i++) HR_TRY(check_fetch(p, p->fetches[i]));
-    for (int i = 0; i < p->feed_count; i++) {
-        HR_TRY(check_fetch(p, p->feeds[i].node));
-        if (p->feeds[i].node.output < 0)
-            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed", "session: node '%s' has no output to be fed",
-                           hr_node_name(p->feeds[i].node));
-    }
+    HR_TRY(check_fetches(p));
+    HR_TRY(check_feeds(p));
     const size_t nodes = (size_t)p->g->node_count + 1;
     p->needed = hr_calloc(nodes, 1);
     p->step_of = hr_malloc(nodes * sizeof *p->step_of);
@@ -319,14 +343,20 @@ void hr__plan_free(hr__plan *plan)
     hr_free(plan);
 }
 
-static bool fits(const hr__plan *plan, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count)
+static bool is_node(const hr_graph *g, const int32_t *key, hr_node node)
+{
+    return node.graph == g && key[0] == node.id && key[1] == node.output;
+}
+
+static bool fits(const hr_graph *g, const hr__plan *plan, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                 int fetch_count)
 {
     if (plan->feeds != feed_count || plan->fetches != fetch_count) return false;
     const int32_t *key = plan->key;
     for (int i = 0; i < feed_count; i++, key += 2)
-        if (key[0] != feeds[i].node.id || key[1] != feeds[i].node.output) return false;
+        if (!is_node(g, key, feeds[i].node)) return false;
     for (int i = 0; i < fetch_count; i++, key += 2)
-        if (key[0] != fetches[i].id || key[1] != fetches[i].output) return false;
+        if (!is_node(g, key, fetches[i])) return false;
     return true;
 }
 
@@ -334,7 +364,7 @@ static hr__plan *find_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
 {
     for (hr__plan **at = &s->plans; *at; at = &(*at)->link) {
         hr__plan *plan = *at;
-        if (!fits(plan, feeds, feed_count, fetches, fetch_count)) continue;
+        if (!fits(s->graph, plan, feeds, feed_count, fetches, fetch_count)) continue;
         *at = plan->link;
         plan->link = s->plans;
         s->plans = plan;

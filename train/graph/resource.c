@@ -168,7 +168,12 @@ hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value
 {
     hr__variable *v = NULL;
     const char *name = "";
+    hr_tensor given;
     HR_TRY(find_variable(s, variable, &v, &name, err));
+    const hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
+    if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", name);
+    HR_TRY(st);
     HR_TRY(check_value(hr_variable_of(variable)->handle, value, name, err));
-    return set_value(s, v, value, false, err);
+    given = hr_tensor_of(value->dtype, value->shape, value->data);
+    return set_value(s, v, &given, false, err);
 }

@@ -85,15 +85,16 @@ const hr_error *hr_session_error(const hr_session *s) { return s->error.code == 
 
 /* ---- feeds ---- */
 
-static hr_status check_feed(const hr_feed *feed, hr_error *err)
+static hr_status check_feed(const hr_feed *feed, int64_t *count, hr_error *err)
 {
     hr_shape merged;
     hr__shape_name wanted, got;
     const hr_dtype dtype = hr_node_dtype(feed->node);
     const hr_shape shape = hr_node_shape(feed->node);
-    if (feed->value.layout == HR_DENSE && feed->value.dtype == dtype &&
-        hr_shape_merge(shape, feed->value.shape, &merged))
-        return HR_OK;
+    const hr_status st = hr__check_tensor(&feed->value, "session.feed", count, err);
+    if (st != HR_OK) hr_error_prefix(err, "feed of node '%s': ", hr_node_name(feed->node));
+    HR_TRY(st);
+    if (feed->value.dtype == dtype && hr_shape_merge(shape, feed->value.shape, &merged)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "session.feed", "feed of node '%s': expected a dense %s %s, got %s %s",
                    hr_node_name(feed->node), hr_dtype_name(dtype), hr__shape_in(&wanted, shape),
                    hr_dtype_name(feed->value.dtype), hr__shape_in(&got, feed->value.shape));
@@ -103,10 +104,11 @@ static hr_status check_feed(const hr_feed *feed, hr_error *err)
 static hr_status set_feeds(hr__plan *plan, const hr_feed *feeds, int count, hr_error *err)
 {
     for (int i = 0; i < count; i++) {
-        HR_TRY(check_feed(&feeds[i], err));
+        int64_t values;
+        HR_TRY(check_feed(&feeds[i], &values, err));
         hr_tensor *slot = &plan->slots[plan->feed_slot[i]];
         *slot = feeds[i].value;
-        slot->count = hr_shape_count(slot->shape);
+        slot->count = values;
         slot->buffer = NULL;
     }
     return HR_OK;

@@ -52,6 +52,71 @@ hr_status hr_infer_broadcast(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
+bool hr__shape_possible(hr_shape shape)
+{
+    if (shape.rank < -1 || shape.rank > HR_MAX_RANK) return false;
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < -1) return false;
+        if (shape.dims[i] == -1) shape.dims[i] = 1;
+    }
+    return shape.rank < 0 || hr_shape_count(shape) >= 0;
+}
+
+hr_status hr_dim_add(int64_t a, int64_t b, int64_t *out, hr_error *err)
+{
+    *out = -1;
+    if (a < 0 || b < 0) return HR_OK;
+    if (a > HR_MAX_VALUES - b)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a dimension of at most %lld, got %lld + %lld",
+                       (long long)HR_MAX_VALUES, (long long)a, (long long)b);
+    *out = a + b;
+    return HR_OK;
+}
+
+hr_status hr_dim_mul(int64_t a, int64_t b, int64_t *out, hr_error *err)
+{
+    *out = -1;
+    if (a < 0 || b < 0) return HR_OK;
+    if (b > 0 && a > HR_MAX_VALUES / b)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a dimension of at most %lld, got %lld * %lld",
+                       (long long)HR_MAX_VALUES, (long long)a, (long long)b);
+    *out = a * b;
+    return HR_OK;
+}
+
+/* Whether all values are what C takes them for: strings of bytes, bools of 0 or 1. */
+static bool check_values(const hr_tensor *t, int64_t count)
+{
+    if (count > 0 && !t->data) return false;
+    if (t->dtype == HR_BOOL) {
+        unsigned bits = 0;
+        for (int64_t i = 0; i < count; i++) bits |= ((const unsigned char *)t->data)[i];
+        return bits <= 1;
+    }
+    for (int64_t i = 0; t->dtype == HR_STRING && i < count; i++) {
+        const hr_view v = ((const hr_view *)t->data)[i];
+        if (v.size < 0 || (v.size > 0 && !v.data)) return false;
+    }
+    return true;
+}
+
+hr_status hr__check_tensor(const hr_tensor *tensor, const char *kind, int64_t *count, hr_error *err)
+{
+    hr__shape_name name;
+    if (!tensor) return hr_fail(err, HR_INVALID_ARGUMENT, kind, "expected a tensor, got none");
+    *count = hr_shape_count(tensor->shape);
+    const bool resource = tensor->dtype == HR_RESOURCE || tensor->dtype == HR_VARIANT;
+    if (tensor->layout != HR_DENSE || *count < 0 || resource || hr_dtype_size(tensor->dtype) == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, kind,
+                       "expected a dense tensor of values and of a shape that is known, got a %s one of %s %s",
+                       tensor->layout == HR_DENSE ? "dense" : "ragged or sparse", hr_dtype_name(tensor->dtype),
+                       hr__shape_in(&name, tensor->shape));
+    if (check_values(tensor, *count)) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, kind, "expected %lld values of %s%s, got none, or what is no such value",
+                   (long long)*count, hr_dtype_name(tensor->dtype),
+                   tensor->dtype == HR_BOOL ? ", each byte 0 or 1" : "");
+}
+
 bool hr_shape_merge(hr_shape a, hr_shape b, hr_shape *out)
 {
     *out = a.rank < 0 ? b : a;

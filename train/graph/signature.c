@@ -1,5 +1,5 @@
 /* What the strings of an op's descriptor say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64"
- * and attributes "T:{float,double}; N:int; keep_dims:bool=false". Parsed once a graph. */
+ * and attributes "T:{float,double}; N:int>=1; keep_dims:bool=false". Parsed once a graph. */
 #include "train/graph/internal.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static const char *word(cursor *c, size_t *size)
 {
     blanks(c);
     const char *begin = c->at;
-    *size = strcspn(begin, " :;,*={}()[]");
+    *size = strcspn(begin, " :;,*=>{}()[]");
     c->at += *size;
     return begin;
 }
@@ -78,12 +78,14 @@ static const uint32_t INDICES = 1u << HR_INT32 | 1u << HR_INT64;
 static const uint32_t NUMBERS = 1u << HR_FLOAT | 1u << HR_DOUBLE | 1u << HR_INT32 | 1u << HR_INT64 | 1u << HR_UINT8 |
                                 1u << HR_INT8 | 1u << HR_INT16 | 1u << HR_UINT16 | 1u << HR_UINT32 | 1u << HR_UINT64;
 
+static const uint32_t VALUES = UINT32_MAX & ~(1u << HR_RESOURCE) & ~(1u << HR_VARIANT);
+
 static uint32_t set_named(const char *text, size_t size)
 {
     if (is(text, size, "floats")) return FLOATS;
     if (is(text, size, "indices")) return INDICES;
     if (is(text, size, "numbers")) return NUMBERS;
-    if (is(text, size, "any") || is(text, size, "type")) return UINT32_MAX;
+    if (is(text, size, "any") || is(text, size, "type")) return VALUES;
     return 0;
 }
 
@@ -170,14 +172,26 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
     return HR_OK;
 }
 
+static hr_status parse_minimum(cursor *c, hr__attr_def *a)
+{
+    char *end;
+    if (!take(c, '=')) return refuse(c, "'>='");
+    blanks(c);
+    a->least = strtoll(c->at, &end, 10);
+    if (end == c->at) return refuse(c, "a number");
+    c->at = end;
+    return HR_OK;
+}
+
 static hr_status parse_attr(cursor *c, hr__signature *sig)
 {
     if (sig->attrs == HR__MAX_ATTRS) return refuse(c, "fewer attributes");
     hr__attr_def *a = &sig->attr[sig->attrs];
-    *a = (hr__attr_def){.name = word_copy(c)};
+    *a = (hr__attr_def){.name = word_copy(c), .least = INT64_MIN};
     if (!a->name) return hr_no_memory(c->err, "a signature");
     if (!take(c, ':')) return refuse(c, "':'");
     HR_TRY(parse_kind(c, a));
+    if (take(c, '>')) HR_TRY(parse_minimum(c, a));
     if (take(c, '=')) HR_TRY(parse_default(c, a));
     sig->attrs++;
     return HR_OK;

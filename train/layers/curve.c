@@ -39,6 +39,9 @@ static hr_status counts_compute(hr_kernel *k, hr_error *err)
     float *out[4];
     if (p->count != labels->count || (weight && k->input[3]->count != p->count))
         return hr_fail(err, HR_INVALID_ARGUMENT, "layers.shape", "auc: expected a label and a weight a prediction");
+    if (thresholds->shape.rank != 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "layers.shape", "auc: expected a vector of thresholds, got rank %d",
+                       thresholds->shape.rank);
     if (!hr_attr_bool(k->node, "unchecked")) HR_TRY(check_range(p, err));
     double *sum = hr_kernel_temp(k, 2 * (size_t)(n + 1) * sizeof *sum);
     if (!sum) return hr_no_memory(err, "counts");
@@ -67,8 +70,10 @@ static hr_status counts_compute(hr_kernel *k, hr_error *err)
 
 static hr_status counts_shape(hr_infer *s, hr_error *err)
 {
-    (void)err;
-    for (int i = 0; i < 4; i++) s->output[i] = s->input[2];
+    const hr_shape vector = HR_SHAPE(-1);
+    for (int i = 0; i < 4; i++)
+        if (!hr_shape_merge(s->input[2], vector, &s->output[i]))
+            return hr_infer_refuse(s, err, "a vector of thresholds as input 2");
     return HR_OK;
 }
 
@@ -140,6 +145,15 @@ static float careful_area(const curve *c)
     return area;
 }
 
+static hr_status area_shape(hr_infer *s, hr_error *err)
+{
+    const int64_t how = hr_attr_int(s->node, "summation");
+    if (how < HR_TRAPEZOIDAL || how > HR_MAJORING)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "auc: expected a summation in [%d, %d], got %lld",
+                       HR_TRAPEZOIDAL, HR_MAJORING, (long long)how);
+    return hr_infer_scalar(s, err);
+}
+
 static hr_status area_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor *out;
@@ -181,7 +195,7 @@ const hr_graph_op hr_graph_ops_curve[] = {
         .name = "Headrace>ThresholdCounts",
         .inputs = "predictions:float, labels:bool, thresholds:float, weights:W*float",
         .outputs = "true_positives:float, false_negatives:float, true_negatives:float, false_positives:float",
-        .attrs = "W:int; unchecked:bool=false",
+        .attrs = "W:int>=0; unchecked:bool=false",
         .traits = HR_NO_GRADIENT,
         .shape = counts_shape,
         .compute = counts_compute,
@@ -193,7 +207,7 @@ const hr_graph_op hr_graph_ops_curve[] = {
         .outputs = "area:float",
         .attrs = "pr:bool=false; keras:bool=false; summation:int=0",
         .traits = HR_NO_GRADIENT,
-        .shape = hr_infer_scalar,
+        .shape = area_shape,
         .compute = area_compute,
     },
     HR_GRAPH_OPS_END,

@@ -66,10 +66,7 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     for (int64_t i = 0; i < out->count; i++) {
         const int64_t start = i / behind * behind * length + i % behind;
         const int64_t at = arg((const char *)in->data + (size_t)start * size, behind, length, least);
-        if (out->dtype == HR_INT32)
-            ((int32_t *)out->data)[i] = (int32_t)at;
-        else
-            ((int64_t *)out->data)[i] = at;
+        HR_TRY(hr__put_int(out, i, at, err));
     }
     return HR_OK;
 }

@@ -6,8 +6,11 @@
 /* Where the channels of a bias lie. */
 static hr_status channel_axis(hr_node node, int rank, int *axis, hr_error *err)
 {
-    const hr_attr *format = hr_node_attr(node, "data_format");
-    const bool first = format && format->s.size == 4 && memcmp(format->s.data, "NCHW", 4) == 0;
+    const hr_attr *format = hr_node_attr(node, "data_format"); /* BiasAddV1 has none */
+    const bool first = format && strcmp(format->s.data, "NCHW") == 0;
+    if (format && !first && strcmp(format->s.data, "NHWC") != 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected data_format NHWC or NCHW, got \"%.20s\"",
+                       format->s.data);
     if (rank < 2)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at least 2 dimensions, got %d", rank);
     *axis = first ? 1 : rank - 1;
@@ -206,7 +209,7 @@ const hr_graph_op hr_graph_ops_bias[] = {
         .name = "AddN",
         .inputs = "inputs:N*T",
         .outputs = "sum:T",
-        .attrs = "N:int; T:numbers",
+        .attrs = "N:int>=1; T:numbers",
         .traits = HR_COMMUTATIVE,
         .shape = add_n_shape,
         .compute = add_n_compute,

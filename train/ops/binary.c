@@ -267,7 +267,8 @@ static hr_status equality_shape(hr_infer *s, hr_error *err)
 {
     if (hr_attr_bool(s->node, "incompatible_shape_error")) return hr_infer_broadcast(s, err);
     hr_shape both;
-    if (hr_shape_broadcast(s->input[0], s->input[1], &both) && hr_shape_count(both) >= 0) s->output[0] = both;
+    const bool known = hr_shape_count(s->input[0]) >= 0 && hr_shape_count(s->input[1]) >= 0;
+    if (known) s->output[0] = hr_shape_broadcast(s->input[0], s->input[1], &both) ? both : HR_SCALAR;
     return HR_OK;
 }
 

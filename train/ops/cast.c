@@ -26,10 +26,12 @@ static bool b_from_f64(double x) { return x != 0; }
 
 /* From any integer: through 64 bits, which wraps as a C cast does. */
 #define FROM_INT(T, U, D, S)                                                                                           \
-    static T S##_from_i64(int64_t x) { return (T)x; }
+    static T S##_from_i64(int64_t x) { return (T)x; }                                                                  \
+    static T S##_from_u64(uint64_t x) { return (T)x; }
 HR__INTS(FROM_INT)
 HR__FLOATS(FROM_INT)
 static bool b_from_i64(int64_t x) { return x != 0; }
+static bool b_from_u64(uint64_t x) { return x != 0; }
 
 typedef struct conversion {
     const void *in;
@@ -61,7 +63,9 @@ typedef struct conversion {
             FROM_INT_CASE(T, S, uint16_t, HR_UINT16)                                                                   \
             FROM_INT_CASE(T, S, uint32_t, HR_UINT32)                                                                   \
             FROM_INT_CASE(T, S, bool, HR_BOOL)                                                                         \
-            FROM_INT_CASE(T, S, uint64_t, HR_UINT64)                                                                   \
+        case HR_UINT64:                                                                                                \
+            for (int64_t i = first; i < last; i++) out[i] = S##_from_u64(((const uint64_t *)c->in)[i]);                \
+            break;                                                                                                     \
         default:                                                                                                       \
             break;                                                                                                     \
         }                                                                                                              \

@@ -55,7 +55,7 @@ static hr_status concat_shape(hr_infer *s, hr_error *err)
             continue;
         }
         const int64_t length = other.dims[axis];
-        along = along < 0 || length < 0 ? -1 : along + length;
+        HR_TRY(hr_dim_add(along, length, &along, err));
         other.dims[axis] = out.dims[axis];
         if (!hr_shape_merge(out, other, &out)) return hr_infer_refuse(s, err, "inputs alike but for the axis");
     }
@@ -79,7 +79,7 @@ static hr_status concat_out(const hr_kernel *k, int *axis, hr_shape *out, hr_err
             return hr_fail(
                 err, HR_INVALID_ARGUMENT, "graph.shape", "expected inputs alike but for axis %d, got %s and %s", *axis,
                 hr_shape_text(k->input[0]->shape, a, sizeof a), hr_shape_text(k->input[i]->shape, b, sizeof b));
-        out->dims[*axis] += length;
+        HR_TRY(hr_dim_add(out->dims[*axis], length, &out->dims[*axis], err));
     }
     return HR_OK;
 }
@@ -151,25 +151,23 @@ static hr_status offset_compute(hr_kernel *k, hr_error *err)
 {
     int axis;
     int64_t offset = 0;
-    HR_TRY(hr__axis_input(k->input[0], (int)k->input[1]->count, &axis, err));
+    const int rank = k->input[1]->count <= HR_MAX_RANK ? (int)k->input[1]->count : 0;
+    HR_TRY(hr__axis_input(k->input[0], rank, &axis, err));
     for (int i = 0; i < k->outputs; i++) {
         const hr_tensor *shape = k->input[i + 1];
         hr_tensor *out;
         HR_TRY(hr__expect_rank("a shape", shape->shape, 1, err));
-        if (shape->count != k->input[1]->count)
+        if (shape->count != rank)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected shapes of one rank");
-        for (int d = 0; d < (int)shape->count; d++)
+        if (hr__int_at(shape, axis) < 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected dimensions >= 0, got %lld",
+                           (long long)hr__int_at(shape, axis));
+        for (int d = 0; d < rank; d++)
             if (d != axis && hr__int_at(shape, d) != hr__int_at(k->input[1], d))
                 return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected shapes alike but for axis %d", axis);
         HR_TRY(hr_kernel_output(k, i, shape->shape, &out, err));
-        for (int d = 0; d < (int)shape->count; d++) {
-            const int64_t value = d == axis ? offset : 0;
-            if (out->dtype == HR_INT32)
-                ((int32_t *)out->data)[d] = (int32_t)value;
-            else
-                ((int64_t *)out->data)[d] = value;
-        }
-        offset += hr__int_at(shape, axis);
+        for (int d = 0; d < rank; d++) HR_TRY(hr__put_int(out, d, d == axis ? offset : 0, err));
+        HR_TRY(hr_dim_add(offset, hr__int_at(shape, axis), &offset, err));
     }
     return HR_OK;
 }
@@ -252,8 +250,8 @@ static hr_status piece_lengths(const hr_tensor *sizes, int count, int64_t whole,
         fits = lengths[i] >= 0 || (lengths[i] == -1 && open < 0);
         if (lengths[i] == -1)
             open = i;
-        else
-            sum += lengths[i];
+        else if (fits)
+            HR_TRY(hr_dim_add(sum, lengths[i], &sum, err));
     }
     if (!fits || (whole >= 0 && (sum > whole || (open < 0 && sum != whole))))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
@@ -397,7 +395,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .name = "ConcatV2",
         .inputs = "values:N*T, axis:Tidx",
         .outputs = "output:T",
-        .attrs = "N:int; T:any; Tidx:indices=int32",
+        .attrs = "N:int>=1; T:any; Tidx:indices=int32",
         .shape = concat_shape,
         .compute = concat_compute,
         .gradient = concat_gradient,
@@ -407,7 +405,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .name = "ConcatOffset",
         .inputs = "concat_dim:int32, shape:N*shape_type",
         .outputs = "offset:N*shape_type",
-        .attrs = "N:int; shape_type:indices=int32",
+        .attrs = "N:int>=1; shape_type:indices=int32",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = offset_shape,
         .compute = offset_compute,
@@ -417,7 +415,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .name = "Split",
         .inputs = "split_dim:int32, value:T",
         .outputs = "output:num_split*T",
-        .attrs = "num_split:int; T:any",
+        .attrs = "num_split:int>=1; T:any",
         .shape = split_shape,
         .compute = split_compute,
         .gradient = split_gradient,
@@ -427,7 +425,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .name = "SplitV",
         .inputs = "value:T, size_splits:Tlen, split_dim:int32",
         .outputs = "output:num_split*T",
-        .attrs = "num_split:int; T:any; Tlen:indices=int64",
+        .attrs = "num_split:int>=1; T:any; Tlen:indices=int64",
         .shape = split_v_shape,
         .compute = split_v_compute,
         .gradient = split_v_gradient,
@@ -437,7 +435,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .name = "Pack",
         .inputs = "values:N*T",
         .outputs = "output:T",
-        .attrs = "N:int; T:any; axis:int=0",
+        .attrs = "N:int>=1; T:any; axis:int=0",
         .shape = pack_shape,
         .compute = pack_compute,
         .gradient = pack_gradient,
@@ -447,7 +445,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
         .name = "Unpack",
         .inputs = "value:T",
         .outputs = "output:num*T",
-        .attrs = "num:int; T:any; axis:int=0",
+        .attrs = "num:int>=0; T:any; axis:int=0",
         .shape = unpack_shape,
         .compute = unpack_compute,
         .gradient = unpack_gradient,

@@ -197,7 +197,9 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
     hr_tensor *values, *indices;
     HR_TRY(describe(k, 1, &l, err));
     const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1;
-    if (k->input[1]->count != rows * l.table.dimension)
+    int64_t expected;
+    HR_TRY(hr_dim_mul(rows, l.table.dimension, &expected, err));
+    if (k->input[1]->count != expected)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a gradient for each row");
     if (is_one_a_row(&l, nnz, rows)) return pass_rows(k, &l, rows, err);
     int64_t kept = 0;
@@ -221,8 +223,9 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 
 static hr_status lookup_grad_shape(hr_infer *s, hr_error *err)
 {
-    (void)err;
     const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
+    if (info && (info->shape.rank != 2 || info->dtype != HR_FLOAT))
+        return hr_infer_refuse(s, err, "a table of float32 [buckets, dim]");
     s->output[0] = HR_SHAPE(-1, info ? info->shape.dims[1] : -1);
     s->output[1] = HR_SHAPE(-1);
     return HR_OK;
@@ -247,7 +250,7 @@ const hr_graph_op hr_graph_ops_embedding[] = {
         .name = "Headrace>EmbeddingLookupSparse",
         .inputs = "resource:resource, ids:int64, row_splits:int32, weights:W*float",
         .outputs = "output:float",
-        .attrs = "W:int; combiner:string=mean; max_norm:float=0",
+        .attrs = "W:int>=0; combiner:string=mean; max_norm:float=0",
         .traits = HR_STATEFUL | HR_READS_ONLY,
         .state_size = sizeof(lookup_state),
         .shape = lookup_shape,
@@ -260,7 +263,7 @@ const hr_graph_op hr_graph_ops_embedding[] = {
         .name = "Headrace>EmbeddingLookupSparseGrad",
         .inputs = "resource:resource, grad:float, ids:int64, row_splits:int32, weights:W*float",
         .outputs = "values:float, indices:int64",
-        .attrs = "W:int; combiner:string=mean; max_norm:float=0",
+        .attrs = "W:int>=0; combiner:string=mean; max_norm:float=0",
         .traits = HR_STATEFUL | HR_READS_ONLY,
         .state_size = sizeof(lookup_state),
         .shape = lookup_grad_shape,
@@ -274,6 +277,9 @@ hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node spli
 {
     static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
     const hr_node all[] = {table, ids, splits, opts->weights};
+    if ((unsigned)opts->combiner > HR_SQRTN)
+        return hr_node_fail(table.graph, HR_INVALID_ARGUMENT, "graph.attr", "expected a combiner, got %d",
+                            (int)opts->combiner);
     return hr_new_node(
         table.graph, "Headrace>EmbeddingLookupSparse", .name = opts->name, .inputs = all,
         .input_count = opts->weights.graph ? 4 : 3,

@@ -23,35 +23,25 @@ static void fill_with(hr_tensor *out, const void *value)
     for (int64_t i = 0; i < out->count; i++, at += size) memcpy(at, value, size);
 }
 
-/* A string that is filled in lives as long as the output. */
-static hr_status fill_strings(hr_kernel *k, hr_shape shape, hr_view value, hr_error *err)
-{
-    hr_tensor all = {0};
-    const int64_t count = hr_shape_count(shape);
-    hr_view *views = hr_malloc(sizeof *views * (size_t)(count + 1));
-    if (!views) return hr_no_memory(err, "a tensor");
-    for (int64_t i = 0; i < count; i++) views[i] = value;
-    const hr_status st = hr_tensor_strings(&all, shape, views, err);
-    hr_free(views);
-    if (st == HR_OK) hr_kernel_give(k, 0, all);
-    return st;
-}
-
 static hr_status fill_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape;
-    hr_tensor *out;
+    hr_tensor scratch, *out;
     const hr_tensor *value = k->input[1];
-    if (!hr_shape_from_tensor(k->input[0], &shape) || hr_shape_count(shape) < 0)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a vector of dimensions >= 0");
+    HR_TRY(hr__shape_input(k->input[0], &shape, err));
     if (value->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected one value to fill with");
-    if (value->dtype == HR_STRING) return fill_strings(k, shape, *(const hr_view *)value->data, err);
-    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
     fill_with(out, value->data);
-    return HR_OK;
+    return hr__end_output(k, 0, &scratch, out, err);
 }
 
-static void fill_gradient(hr_backward *b) { b->out[1] = hr_dense_gradient(hr_reduce_sum(b->grad[0])); }
+/* The value may be a vector of one. */
+static void fill_gradient(hr_backward *b)
+{
+    const hr_node sum = hr_reduce_sum(b->grad[0]);
+    const bool scalar = hr_node_shape(b->input[1]).rank == 0;
+    b->out[1] = hr_dense_gradient(scalar ? sum : hr_reshape(sum, hr_shape_of(b->input[1])));
+}
 
 static hr_status zeros_compute(hr_kernel *k, hr_error *err)
 {

@@ -45,8 +45,7 @@ static hr_status check_indices(const hr_tensor *indices, int64_t length, hr_erro
 /* in[:axis] + indices[batch:] + in[axis + 1:]; the first `batch` dimensions are common to both. */
 static bool gathered(hr_shape in, hr_shape indices, int axis, int batch, hr_shape *out)
 {
-    if (batch < 0 || batch > axis || batch > indices.rank || in.rank - 1 + indices.rank - batch > HR_MAX_RANK)
-        return false;
+    if (axis >= in.rank || batch > axis || in.rank - 1 + indices.rank - batch > HR_MAX_RANK) return false;
     out->rank = 0;
     for (int i = 0; i < batch; i++)
         if (in.dims[i] >= 0 && indices.dims[i] >= 0 && in.dims[i] != indices.dims[i]) return false;
@@ -56,23 +55,11 @@ static bool gathered(hr_shape in, hr_shape indices, int axis, int batch, hr_shap
     return true;
 }
 
-static hr_status take_strings(hr_kernel *k, rows *r, hr_shape shape, hr_error *err)
-{
-    hr_tensor owned;
-    const int64_t count = hr_shape_count(shape);
-    r->to = hr_kernel_temp(k, (size_t)count * sizeof(hr_view));
-    if (!r->to) return hr_no_memory(err, "a tensor");
-    if (r->run > 0) take_rows(0, count * (int64_t)sizeof(hr_view) / (int64_t)r->run, r);
-    HR_TRY(hr_tensor_strings(&owned, shape, (const hr_view *)(const void *)r->to, err));
-    hr_kernel_give(k, 0, owned);
-    return HR_OK;
-}
-
 static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int batch, hr_error *err)
 {
     const hr_tensor *indices = k->input[1];
     hr_shape shape = {0, {0}};
-    hr_tensor *out;
+    hr_tensor scratch, *out;
     if (!gathered(params->shape, indices->shape, axis, batch, &shape))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected params and indices that go together in %d batch dimensions", batch);
@@ -81,29 +68,32 @@ static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int bat
     for (int i = batch; i < axis; i++) r.outer *= params->shape.dims[i];
     for (int i = batch; i < indices->shape.rank; i++) r.count *= indices->shape.dims[i];
     for (int i = axis + 1; i < params->shape.rank; i++) r.run *= (size_t)params->shape.dims[i];
-    if (params->dtype == HR_STRING) return take_strings(k, &r, shape, err);
-    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
     r.to = out->data;
-    if (out->count == 0) return HR_OK;
-    const int64_t runs = out->count * (int64_t)hr_dtype_size(out->dtype) / (int64_t)r.run;
+    const int64_t runs = out->count ? out->count * (int64_t)hr_dtype_size(out->dtype) / (int64_t)r.run : 0;
     hr_kernel_parallel(k, runs, (double)r.run * .1 + 4, take_rows, &r);
-    return HR_OK;
+    return hr__end_output(k, 0, &scratch, out, err);
 }
 
-static int batch_dims(hr_node node, int indices_rank)
+/* Gather has none. */
+static hr_status batch_dims(hr_node node, int indices_rank, int *out, hr_error *err)
 {
-    const int64_t batch = hr_attr_int(node, "batch_dims"); /* Gather has none */
-    return (int)(batch < 0 && indices_rank >= 0 ? batch + indices_rank : batch);
+    const int64_t batch = hr_attr_int(node, "batch_dims");
+    if (batch < -indices_rank || batch > indices_rank)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected batch_dims in [%d, %d], got %lld",
+                       -indices_rank, indices_rank, (long long)batch);
+    *out = (int)(batch < 0 ? batch + indices_rank : batch);
+    return HR_OK;
 }
 
 static hr_status gather_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value = s->inputs > 2 ? hr_infer_value(s, 2) : NULL;
     const hr_shape in = s->input[0], indices = s->input[1];
-    const int batch = batch_dims(s->node, indices.rank);
-    int axis = 0;
+    int axis = 0, batch;
     if (in.rank == 0) return hr_infer_refuse(s, err, "params of rank 1 or more");
     if (in.rank < 0 || indices.rank < 0) return HR_OK;
+    HR_TRY(batch_dims(s->node, indices.rank, &batch, err));
     if (s->inputs > 2 && !value) {
         s->output[0].rank = in.rank - 1 + indices.rank - batch;
         for (int i = 0; i < s->output[0].rank && i < HR_MAX_RANK; i++) s->output[0].dims[i] = -1;
@@ -117,28 +107,34 @@ static hr_status gather_shape(hr_infer *s, hr_error *err)
 
 static hr_status gather_compute(hr_kernel *k, hr_error *err)
 {
-    int axis = 0;
+    int axis = 0, batch;
     if (k->input[0]->shape.rank < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "params must be at least 1 dimensional");
+    HR_TRY(batch_dims(k->node, k->input[1]->shape.rank, &batch, err));
     if (k->inputs > 2) HR_TRY(hr__axis_input(k->input[2], k->input[0]->shape.rank, &axis, err));
-    return gather(k, k->input[0], axis, batch_dims(k->node, k->input[1]->shape.rank), err);
+    return gather(k, k->input[0], axis, batch, err);
 }
 
 static hr_status resource_gather_shape(hr_infer *s, hr_error *err)
 {
     const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
+    int batch;
     if (!info || info->shape.rank < 1 || s->input[1].rank < 0) return HR_OK;
-    if (!gathered(info->shape, s->input[1], 0, 0, &s->output[0])) return hr_infer_refuse(s, err, "fewer dimensions");
+    HR_TRY(batch_dims(s->node, s->input[1].rank, &batch, err));
+    if (!gathered(info->shape, s->input[1], batch, batch, &s->output[0]))
+        return hr_infer_refuse(s, err, "a variable and indices that go together");
     return HR_OK;
 }
 
 static hr_status resource_gather_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *params;
+    int batch;
     HR_TRY(hr_kernel_borrow(k, 0, &params, err));
+    HR_TRY(batch_dims(k->node, k->input[1]->shape.rank, &batch, err));
     if (params->shape.rank < 1 || params->dtype != hr_node_dtype(k->node))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a variable of rows");
-    return gather(k, params, 0, 0, err);
+    return gather(k, params, batch, batch, err);
 }
 
 /* ---- gradients ---- */
@@ -151,6 +147,12 @@ static hr_node shape64(hr_node x)
 static hr_node known_shape(hr_graph *g, hr_shape shape)
 {
     const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(shape.rank), shape.dims);
+    return hr_const(g, &t);
+}
+
+static hr_node number64(hr_graph *g, int64_t value)
+{
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SCALAR, &value);
     return hr_const(g, &t);
 }
 
@@ -178,9 +180,9 @@ static hr_node dense_along(const hr_backward *b, int axis)
     }
     const hr_node g = hr_transpose(b->grad[0], hr_ints(b->graph, front, rank));
     const hr_node flat = hr_reshape(b->input[1], hr_ints(b->graph, HR_I64(-1), 1));
-    const hr_node sum = hr_new_node(b->graph, "UnsortedSegmentSum",
-                                    HR_INPUTS(hr_reshape(g, hr_ints(b->graph, rows, in.rank)), flat,
-                                              hr_scalar(b->graph, HR_INT64, (double)in.dims[axis])));
+    const hr_node sum = hr_new_node(
+        b->graph, "UnsortedSegmentSum",
+        HR_INPUTS(hr_reshape(g, hr_ints(b->graph, rows, in.rank)), flat, number64(b->graph, in.dims[axis])));
     return hr_transpose(sum, hr_ints(b->graph, back, in.rank));
 }
 
@@ -189,12 +191,14 @@ static hr_gradient batched_gradient(const hr_backward *b, int axis)
 {
     hr_graph *g = b->graph;
     const hr_shape in = hr_node_shape(b->input[0]), ids = hr_node_shape(b->input[1]);
-    const int batch = batch_dims(b->node, ids.rank);
+    int batch = 0;
     int64_t batches = 1, count = 1, inner = 1, shifts[64];
-    for (int i = 0; i < batch; i++) batches *= in.dims[i];
-    for (int i = batch; i < ids.rank; i++) count *= ids.dims[i];
-    for (int i = axis + 1; i < in.rank; i++) inner *= in.dims[i];
-    if (hr_shape_count(in) < 0 || hr_shape_count(ids) < 0 || batch != axis || batches > 64) {
+    const bool known = hr_shape_count(in) >= 0 && hr_shape_count(ids) >= 0 &&
+                       batch_dims(b->node, ids.rank, &batch, NULL) == HR_OK && batch == axis;
+    for (int i = 0; known && i < batch; i++) batches *= in.dims[i];
+    for (int i = batch; known && i < ids.rank; i++) count *= ids.dims[i];
+    for (int i = axis + 1; known && i < in.rank; i++) inner *= in.dims[i];
+    if (!known || batches > 64) {
         hr_node_fail(g, HR_UNIMPLEMENTED, "graph.gradient",
                      "gradient of '%s': expected known shapes, batch_dims as axis, and at most 64 batches",
                      hr_node_name(b->node));
@@ -205,9 +209,9 @@ static hr_gradient batched_gradient(const hr_backward *b, int axis)
                                      hr_ints(g, HR_I64(batches, 1), 2));
     const hr_node flat = hr_add(hr_reshape(b->input[1], hr_ints(g, HR_I64(batches, count), 2)), shift);
     const hr_node rows = hr_reshape(b->grad[0], hr_ints(g, HR_I64(batches * count, inner), 2));
-    const hr_node sum = hr_new_node(g, "UnsortedSegmentSum",
-                                    HR_INPUTS(rows, hr_reshape(flat, hr_ints(g, HR_I64(-1), 1)),
-                                              hr_scalar(g, HR_INT64, (double)(batches * in.dims[axis]))));
+    const hr_node sum =
+        hr_new_node(g, "UnsortedSegmentSum",
+                    HR_INPUTS(rows, hr_reshape(flat, hr_ints(g, HR_I64(-1), 1)), number64(g, batches * in.dims[axis])));
     return hr_dense_gradient(hr_reshape(sum, hr_shape_const(g, in)));
 }
 
@@ -218,7 +222,7 @@ static void gather_gradient(hr_backward *b)
     const hr_shape in = hr_node_shape(b->input[0]);
     int axis = 0;
     if (in.rank < 1 || (b->inputs > 2 && !value) ||
-        (value && hr__axis(hr__int_at(value->tensor, 0), in.rank, &axis, NULL) != HR_OK)) {
+        (value && hr__axis_input(value->tensor, in.rank, &axis, NULL) != HR_OK)) {
         hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
                      "gradient of '%s': expected a constant axis and params of known rank", hr_node_name(b->node));
         return;
@@ -243,6 +247,11 @@ static void gather_gradient(hr_backward *b)
 static void resource_gather_gradient(hr_backward *b)
 {
     const hr_variable_info *info = hr_variable_of(b->input[0]);
+    if (hr_attr_int(b->node, "batch_dims") != 0) {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected batch_dims 0, got %lld",
+                     hr_node_name(b->node), (long long)hr_attr_int(b->node, "batch_dims"));
+        return;
+    }
     if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, known_shape(b->graph, info->shape));
 }
 
@@ -252,9 +261,10 @@ static hr_status segment_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *count = hr_infer_value(s, 2);
     const hr_shape data = s->input[0], ids = s->input[1];
-    if (count && hr__int_at(count, 0) < 0) return hr_infer_refuse(s, err, "a num_segments >= 0");
+    if (count && (count->count != 1 || hr__int_at(count, 0) < 0))
+        return hr_infer_refuse(s, err, "one num_segments >= 0");
     if (data.rank < 0 || ids.rank < 0) return HR_OK;
-    bool fits = ids.rank <= data.rank;
+    bool fits = ids.rank <= data.rank && data.rank - ids.rank < HR_MAX_RANK;
     for (int i = 0; fits && i < ids.rank; i++)
         fits = ids.dims[i] < 0 || data.dims[i] < 0 || ids.dims[i] == data.dims[i];
     if (!fits) return hr_infer_refuse(s, err, "segment_ids shaped as the first dimensions of data");
@@ -282,11 +292,12 @@ static hr_status segment_output(hr_kernel *k, int64_t *width, hr_tensor **out, h
     const int64_t segments = k->input[2]->count == 1 ? hr__int_at(k->input[2], 0) : -1;
     hr_shape shape = {data->shape.rank - ids->shape.rank + 1, {segments}};
     char a[128], b[128];
-    for (int i = 0; i < ids->shape.rank; i++)
-        if (shape.rank < 1 || ids->shape.dims[i] != data->shape.dims[i])
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                           "expected segment_ids shaped as the first dimensions of data, got %s and %s",
-                           hr_shape_text(ids->shape, a, sizeof a), hr_shape_text(data->shape, b, sizeof b));
+    bool fits = shape.rank >= 1 && shape.rank <= HR_MAX_RANK;
+    for (int i = 0; fits && i < ids->shape.rank; i++) fits = ids->shape.dims[i] == data->shape.dims[i];
+    if (!fits)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected segment_ids shaped as the first dimensions of data, got %s and %s",
+                       hr_shape_text(ids->shape, a, sizeof a), hr_shape_text(data->shape, b, sizeof b));
     *width = 1;
     for (int i = 1; i < shape.rank; i++) *width *= shape.dims[i] = data->shape.dims[i - 1 + ids->shape.rank];
     for (int64_t i = 0; i < ids->count; i++)

@@ -3,6 +3,29 @@
 
 #include <string.h>
 
+hr_status hr__put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err)
+{
+    if (t->dtype == HR_INT64) {
+        ((int64_t *)t->data)[i] = value;
+        return HR_OK;
+    }
+    if (value < INT32_MIN || value > INT32_MAX)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "%lld does not fit into int32; ask for int64",
+                       (long long)value);
+    ((int32_t *)t->data)[i] = (int32_t)value;
+    return HR_OK;
+}
+
+hr_status hr__shape_input(const hr_tensor *t, hr_shape *out, hr_error *err)
+{
+    char text[256] = "";
+    const bool read = hr_shape_from_tensor(t, out);
+    if (read && hr_shape_count(*out) >= 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                   "expected a vector of at most %d dimensions >= 0, and of not too many values, got %s", HR_MAX_RANK,
+                   hr_shape_text(read ? *out : t->shape, text, sizeof text));
+}
+
 hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err)
 {
     if (axis < -rank || axis >= rank)
@@ -72,7 +95,7 @@ static void join_dims(hr_shape a, hr_shape b, hr__broadcast *p)
 hr_status hr__broadcast_plan(hr_shape a, hr_shape b, hr__broadcast *out, hr_error *err)
 {
     *out = (hr__broadcast){.outer = 1, .step_a = 1, .step_b = 1};
-    if (!hr_shape_broadcast(a, b, &out->shape)) return incompatible(a, b, err);
+    if (!hr_shape_broadcast(a, b, &out->shape) || hr_shape_count(out->shape) < 0) return incompatible(a, b, err);
     join_dims(a, b, out);
     return HR_OK;
 }
@@ -81,7 +104,12 @@ hr_status hr__broadcast_plan(hr_shape a, hr_shape b, hr__broadcast *out, hr_erro
 hr_status hr__begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out, hr_error *err)
 {
     if (hr_node_dtype(hr_node_output(k->node, i)) != HR_STRING) return hr_kernel_output(k, i, shape, out, err);
-    *scratch = hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)hr_shape_count(shape) * sizeof(hr_view)));
+    char text[256];
+    const int64_t count = hr_shape_count(shape);
+    if (count < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a result of known and possible shape, got %s",
+                       hr_shape_text(shape, text, sizeof text));
+    *scratch = hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)count * sizeof(hr_view)));
     *out = scratch;
     return scratch->data ? HR_OK : hr_no_memory(err, "a tensor");
 }

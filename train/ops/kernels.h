@@ -28,6 +28,11 @@ static inline int64_t hr__int_at(const hr_tensor *t, int64_t i)
     return t->dtype == HR_INT32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
 }
 
+/* Sets value i of an int32 or int64 tensor; one that int32 does not hold is an error. */
+hr_status hr__put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err);
+/* An input that says a whole shape, of a tensor that is to be made. */
+hr_status hr__shape_input(const hr_tensor *t, hr_shape *out, hr_error *err);
+
 /* An axis, negative ones counted from the end, as 0 ... rank - 1; "ConcatV2 axis". */
 hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err);
 /* The same of an input that must be a scalar. */

@@ -38,20 +38,13 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *in = k->input[0];
     int axis;
     hr_shape shape = {0, {0}};
-    hr_tensor *out;
+    hr_tensor scratch, *out;
     for (int i = 1; i < 4; i++) HR_TRY(hr__expect_rank("depth, on_value and off_value", k->input[i]->shape, 0, err));
     const int64_t depth = hr__int_at(k->input[1], 0);
     if (depth < 0) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a depth >= 0");
     HR_TRY(expanded(k->node, in->shape, depth, &axis, &shape, err));
     const size_t size = hr_dtype_size(k->input[2]->dtype);
-    hr_tensor views = hr_tensor_of(HR_STRING, shape, NULL), owned;
-    if (k->input[2]->dtype == HR_STRING) {
-        out = &views;
-        views.data = hr_kernel_temp(k, (size_t)views.count * size);
-        if (!views.data) return hr_no_memory(err, "a tensor");
-    } else {
-        HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-    }
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
     int64_t behind = 1;
     for (int i = axis + 1; i < shape.rank; i++) behind *= shape.dims[i];
     for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[3]->data, size);
@@ -61,10 +54,7 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
         const int64_t at = (i / behind * depth + id) * behind + i % behind;
         memcpy((char *)out->data + (size_t)at * size, k->input[2]->data, size);
     }
-    if (out != &views) return HR_OK;
-    HR_TRY(hr_tensor_strings(&owned, shape, views.data, err));
-    hr_kernel_give(k, 0, owned);
-    return HR_OK;
+    return hr__end_output(k, 0, &scratch, out, err);
 }
 
 /* ---- MultiHot ---- */
@@ -106,7 +96,7 @@ const hr_graph_op hr_graph_ops_onehot[] = {
         .name = "Headrace>MultiHot",
         .inputs = "ids:int64, row_splits:int32, weights:W*float",
         .outputs = "output:float",
-        .attrs = "W:int; depth:int",
+        .attrs = "W:int>=0; depth:int>=0",
         .traits = HR_NO_GRADIENT,
         .shape = multi_hot_shape,
         .compute = multi_hot_compute,
@@ -117,6 +107,7 @@ const hr_graph_op hr_graph_ops_onehot[] = {
 hr_node hr_one_hot(hr_node indices, int64_t depth)
 {
     hr_graph *g = indices.graph;
+    if (!hr_node_exists(indices)) return indices;
     return hr_new_node(g, "OneHot",
                        HR_INPUTS(indices, hr_scalar(g, HR_INT32, (double)depth), hr_scalar(g, HR_FLOAT, 1),
                                  hr_scalar(g, HR_FLOAT, 0)));

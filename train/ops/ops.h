@@ -31,10 +31,10 @@ HR_API hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, 
 HR_API hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts);
 #define hr_const(...) HR_CALL2_(hr_const_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
 /* Constants of the commonest kinds. */
-HR_API hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value);   /* of any type of numbers */
+HR_API hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value);   /* of any type that reaches so far */
 HR_API hr_node hr_scalar_like(hr_node x, double value);                /* of x's type */
-HR_API hr_node hr_ints(hr_graph *g, const int64_t *values, int count); /* an int32 vector */
-HR_API hr_node hr_shape_const(hr_graph *g, hr_shape shape);            /* a known shape as an int32 vector */
+HR_API hr_node hr_ints(hr_graph *g, const int64_t *values, int count); /* an int32 vector; int64 where one needs it */
+HR_API hr_node hr_shape_const(hr_graph *g, hr_shape shape);            /* a shape of known rank as such a vector */
 
 /* ---- one input ---- */
 

@@ -233,8 +233,7 @@ static hr_status random_compute(hr_kernel *k, hr_error *err)
     hr_shape shape;
     int64_t range[2] = {0, 0};
     draw d = {.state = st, .range = range};
-    if (!hr_shape_from_tensor(k->input[0], &shape))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a vector of dimensions");
+    HR_TRY(hr__shape_input(k->input[0], &shape, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &d.out, err));
     if (d.out->count) HR_TRY(read_range(k, range, err));
     d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;

@@ -6,70 +6,99 @@
 static hr_status bad_range(double start, double limit, double delta, hr_error *err)
 {
     if (delta == 0) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Requires delta != 0: %g", delta);
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Requires start %s limit when delta %s 0: %g/%g",
-                   delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
+    if ((delta > 0 && start > limit) || (delta < 0 && start < limit))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Requires start %s limit when delta %s 0: %g/%g",
+                       delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range",
+                   "expected a range of at most %lld numbers, got one from %g to %g by %g", (long long)HR_MAX_VALUES,
+                   start, limit, delta);
+}
+
+/* How many numbers there are; -1: that is no range, or too many. */
+static int64_t length_f64(double start, double limit, double delta)
+{
+    const double count = ceil((limit - start) / delta);
+    return count >= 0 && count <= (double)(HR_MAX_VALUES / 2) ? (int64_t)count : -1;
+}
+
+static int64_t length_i64(int64_t start, int64_t limit, int64_t delta)
+{
+    const bool up = delta > 0;
+    if (delta == 0 || (up ? start > limit : start < limit)) return -1;
+    const uint64_t way = up ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    const uint64_t step = up ? (uint64_t)delta : 0 - (uint64_t)delta, count = way / step + (way % step != 0);
+    return count <= (uint64_t)HR_MAX_VALUES ? (int64_t)count : -1;
+}
+
+/* The same of three scalars of any type. */
+static hr_status range_length(const hr_tensor *const *input, int64_t *length, hr_error *err)
+{
+    double real[3];
+    switch (input[0]->dtype) {
+#define CASE(T, OF)                                                                                                    \
+    {                                                                                                                  \
+        const T v[] = {*(const T *)input[0]->data, *(const T *)input[1]->data, *(const T *)input[2]->data};            \
+        *length = OF(v[0], v[1], v[2]);                                                                                \
+        for (int i = 0; i < 3; i++) real[i] = (double)v[i];                                                            \
+        break;                                                                                                         \
+    }
+#define FLOAT_CASE(T, U, D, S)                                                                                         \
+    case D:                                                                                                            \
+        CASE(T, length_f64)
+#define INT_CASE(T, U, D, S)                                                                                           \
+    case D:                                                                                                            \
+        CASE(T, length_i64)
+        HR__FLOATS(FLOAT_CASE)
+        HR__SIGNED(INT_CASE)
+#undef CASE
+    default:
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for this type");
+    }
+    return *length >= 0 ? HR_OK : bad_range(real[0], real[1], real[2], err);
 }
 
 #define RANGE(T, U, D, S)                                                                                              \
-    static hr_status range_##S(hr_kernel *k, hr_error *err)                                                            \
+    static void range_##S(T value, T delta, hr_tensor *out)                                                            \
     {                                                                                                                  \
-        const T start = *(const T *)k->input[0]->data, limit = *(const T *)k->input[1]->data;                          \
-        const T delta = *(const T *)k->input[2]->data;                                                                 \
-        hr_tensor *out;                                                                                                \
-        if (delta == 0 || (delta > 0 ? start > limit : start < limit))                                                 \
-            return bad_range((double)start, (double)limit, (double)delta, err);                                        \
-        const double count = ceil(((double)limit - (double)start) / (double)delta);                                    \
-        HR_TRY(hr_kernel_output(k, 0, HR_SHAPE((int64_t)count), &out, err));                                           \
-        T value = start;                                                                                               \
         for (int64_t i = 0; i < out->count; i++, value = (T)((U)value + (U)delta)) ((T *)out->data)[i] = value;        \
-        return HR_OK;                                                                                                  \
     }
 HR__FLOATS(RANGE)
 HR__SIGNED(RANGE)
-
-static double number_at(const hr_tensor *t)
-{
-    switch (t->dtype) {
-#define CASE(T, U, D, S)                                                                                               \
-    case D:                                                                                                            \
-        return (double)*(const T *)t->data;
-        HR__NUMBERS(CASE)
-#undef CASE
-    default:
-        return 0;
-    }
-}
 
 static hr_status range_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *value[3];
     s->output[0] = HR_SHAPE(-1);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (s->input[i].rank > 0) return hr_infer_refuse(s, err, "scalars start, limit and delta");
+    for (int i = 0; i < 3; i++) {
         value[i] = hr_infer_value(s, i);
         if (!value[i]) return HR_OK;
     }
-    const double start = number_at(value[0]), limit = number_at(value[1]), delta = number_at(value[2]);
-    if (delta == 0 || (delta > 0 ? start > limit : start < limit)) return bad_range(start, limit, delta, err);
-    s->output[0] = HR_SHAPE((int64_t)ceil((limit - start) / delta));
-    return HR_OK;
+    return range_length(value, &s->output[0].dims[0], err);
 }
 
 static hr_status range_compute(hr_kernel *k, hr_error *err)
 {
+    int64_t length;
+    hr_tensor *out;
     for (int i = 0; i < 3; i++)
         if (k->input[i]->count != 1)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected scalars start, limit and delta");
-    switch (k->input[0]->dtype) {
+    HR_TRY(range_length(k->input, &length, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(length), &out, err));
+    switch (out->dtype) {
 #define CASE(T, U, D, S)                                                                                               \
     case D:                                                                                                            \
-        return range_##S(k, err);
+        range_##S(*(const T *)k->input[0]->data, *(const T *)k->input[2]->data, out);                                  \
+        break;
         HR__FLOATS(CASE)
         HR__SIGNED(CASE)
 #undef CASE
     default:
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for this type");
+        break;
     }
+    return HR_OK;
 }
 
 const hr_graph_op hr_graph_ops_range[] = {

@@ -99,7 +99,7 @@ HR__FLOATS(FLOAT_REDUCERS)
     REDUCER(prod, T, uint64_t, S, 1, a *(uint64_t)x, a)                                                                \
     REDUCER(max, T, T, S, LEAST_##S, x > a ? x : a, a)                                                                 \
     REDUCER(min, T, T, S, MOST_##S, x < a ? x : a, a)                                                                  \
-    REDUCER(norm, T, uint64_t, S, 0, a + (uint64_t)x * (uint64_t)x, sqrt((double)a))
+    REDUCER(norm, T, uint64_t, S, 0, a + (uint64_t)x * (uint64_t)x, (uint64_t)sqrt((double)a))
 #define LEAST_i8 INT8_MIN
 #define LEAST_i16 INT16_MIN
 #define LEAST_i32 INT32_MIN
@@ -413,7 +413,7 @@ static hr_status kept_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a shape");
     HR_TRY(read_axes(k->input[1], shape.rank, reduced, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(shape.rank), &out, err));
-    for (int i = 0; i < shape.rank; i++) ((int32_t *)out->data)[i] = reduced[i] ? 1 : (int32_t)shape.dims[i];
+    for (int i = 0; i < shape.rank; i++) HR_TRY(hr__put_int(out, i, reduced[i] ? 1 : shape.dims[i], err));
     return HR_OK;
 }
 

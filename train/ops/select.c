@@ -60,29 +60,15 @@ static void choose_f32(int64_t first, int64_t last, void *user)
     for (int64_t i = first; i < last; i++) out[i] = c[i] ? t[i] : e[i];
 }
 
-/* Strings point into the buffers of their inputs, so the output owns copies. */
-static hr_status own_strings(hr_kernel *k, hr_shape shape, choice *w, hr_error *err)
-{
-    const int64_t count = hr_shape_count(shape);
-    hr_tensor out = hr_tensor_of(HR_STRING, shape, NULL), owned;
-    out.data = hr_kernel_temp(k, (size_t)count * sizeof(hr_view));
-    if (!out.data) return hr_no_memory(err, "a tensor");
-    w->out = &out;
-    choose(0, count, w);
-    HR_TRY(hr_tensor_strings(&owned, shape, out.data, err));
-    hr_kernel_give(k, 0, owned);
-    return HR_OK;
-}
-
 static hr_status run(hr_kernel *k, hr_shape shape, choice *w, hr_error *err)
 {
+    hr_tensor scratch;
     w->size = hr_dtype_size(w->t->dtype);
-    if (w->t->dtype == HR_STRING) return own_strings(k, shape, w, err);
-    HR_TRY(hr_kernel_output(k, 0, shape, &w->out, err));
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &w->out, err));
     const bool plain = w->t->dtype == HR_FLOAT && hr_shape_equal(w->c->shape, shape) &&
                        hr_shape_equal(w->t->shape, shape) && hr_shape_equal(w->e->shape, shape);
     hr_kernel_parallel(k, w->out->count, plain ? .5 : 8, plain ? choose_f32 : choose, w);
-    return HR_OK;
+    return hr__end_output(k, 0, &scratch, w->out, err);
 }
 
 static hr_status refuse(const hr_kernel *k, hr_error *err)

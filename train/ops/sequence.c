@@ -5,15 +5,17 @@
 #include <headrace/feature_columns.h>
 #include <string.h>
 
-/* Splits that begin at 0, rise, and end at the number of steps. */
+/* Splits that begin at 0, rise, and end at the number of steps; -1: at whatever that is. */
 static hr_status check_rows(const hr_tensor *splits, int64_t steps, hr_error *err)
 {
     const int32_t *s = splits->data;
-    bool fits = splits->shape.rank == 1 && splits->count > 0 && s[0] == 0 && s[splits->count - 1] == steps;
+    bool fits =
+        splits->shape.rank == 1 && splits->count > 0 && s[0] == 0 && (steps < 0 || s[splits->count - 1] == steps);
     for (int64_t r = 1; fits && r < splits->count; r++) fits = s[r - 1] <= s[r];
     if (fits) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.splits",
-                   "expected row_splits that rise from 0 to the number of steps, %lld", (long long)steps);
+                   "expected row_splits that rise from 0 to the number of steps, got others, or %lld steps",
+                   (long long)steps);
 }
 
 static int64_t longest(const hr_tensor *splits)
@@ -42,8 +44,9 @@ static hr_status length_compute(hr_kernel *k, hr_error *err)
     const char **name = hr_kernel_temp(k, (size_t)k->inputs * sizeof *name);
     if (!steps || !name) return hr_no_memory(err, "the lengths of sequences");
     for (int c = 0; c < k->inputs; c++) {
-        if (k->input[c]->count < 1 || k->input[c]->count != k->input[0]->count)
+        if (k->input[c]->count != k->input[0]->count)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.splits", "expected row_splits of one length");
+        HR_TRY(check_rows(k->input[c], -1, err));
         steps[c] = k->input[c]->data;
         name[c] = hr_node_name(hr_node_input(k->node, c));
     }
@@ -101,7 +104,7 @@ static hr_status unpad_compute(hr_kernel *k, hr_error *err)
     const int32_t *s = splits->data;
     const int64_t rows = splits->count - 1;
     hr_tensor *out;
-    HR_TRY(check_rows(splits, rows < 0 ? 0 : s[rows], err));
+    HR_TRY(check_rows(splits, -1, err));
     if (dense->shape.rank != 3 || dense->shape.dims[0] != rows || dense->shape.dims[1] < longest(splits))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected [rows, steps, width] for these row_splits");
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(s[rows], dense->shape.dims[2]), &out, err));
@@ -130,7 +133,7 @@ const hr_graph_op hr_graph_ops_sequence[] = {
         .name = "Headrace>SequenceLength",
         .inputs = "row_splits:N*int32",
         .outputs = "sequence_length:int64",
-        .attrs = "N:int",
+        .attrs = "N:int>=1",
         .traits = HR_NO_GRADIENT,
         .shape = length_shape,
         .compute = length_compute,

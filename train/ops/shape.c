@@ -1,18 +1,6 @@
 /* What a shape is, as a tensor: Shape, ShapeN, Size, Rank. */
 #include "train/ops/kernels.h"
 
-static hr_status put_int(hr_tensor *out, int64_t i, int64_t value, hr_error *err)
-{
-    if (out->dtype == HR_INT64) {
-        ((int64_t *)out->data)[i] = value;
-        return HR_OK;
-    }
-    ((int32_t *)out->data)[i] = (int32_t)value;
-    return value <= INT32_MAX ? HR_OK
-                              : hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                                        "%lld does not fit into out_type int32", (long long)value);
-}
-
 static hr_status shapes_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
@@ -26,7 +14,7 @@ static hr_status shapes_compute(hr_kernel *k, hr_error *err)
         const hr_shape shape = k->input[i]->shape;
         hr_tensor *out;
         HR_TRY(hr_kernel_output(k, i, HR_SHAPE(shape.rank), &out, err));
-        for (int d = 0; d < shape.rank; d++) HR_TRY(put_int(out, d, shape.dims[d], err));
+        for (int d = 0; d < shape.rank; d++) HR_TRY(hr__put_int(out, d, shape.dims[d], err));
     }
     return HR_OK;
 }
@@ -35,14 +23,14 @@ static hr_status size_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
-    return put_int(out, 0, k->input[0]->count, err);
+    return hr__put_int(out, 0, k->input[0]->count, err);
 }
 
 static hr_status rank_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
-    return put_int(out, 0, k->input[0]->shape.rank, err);
+    return hr__put_int(out, 0, k->input[0]->shape.rank, err);
 }
 
 const hr_graph_op hr_graph_ops_shape[] = {
@@ -61,7 +49,7 @@ const hr_graph_op hr_graph_ops_shape[] = {
         .name = "ShapeN",
         .inputs = "input:N*T",
         .outputs = "output:N*out_type",
-        .attrs = "N:int; T:any; out_type:indices=int32",
+        .attrs = "N:int>=1; T:any; out_type:indices=int32",
         .traits = HR_CHEAP | HR_NO_GRADIENT,
         .shape = shapes_shape,
         .compute = shapes_compute,

@@ -157,12 +157,7 @@ static hr_status put_axes(hr_kernel *k, int i, const int64_t *axes, int count, h
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, i, HR_SHAPE(count), &out, err));
-    for (int a = 0; a < count; a++) {
-        if (out->dtype == HR_INT32)
-            ((int32_t *)out->data)[a] = (int32_t)axes[a];
-        else
-            ((int64_t *)out->data)[a] = axes[a];
-    }
+    for (int a = 0; a < count; a++) HR_TRY(hr__put_int(out, a, axes[a], err));
     return HR_OK;
 }
 

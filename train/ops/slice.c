@@ -14,14 +14,13 @@ static hr_status slice_bounds(hr_shape in, const hr_tensor *begin, const hr_tens
                        (long long)size->count);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
+        const int64_t wanted = hr__int_at(size, i), length = in.dims[i] < 0 ? HR_MAX_VALUES : in.dims[i];
         at[i] = hr__int_at(begin, i);
-        const int64_t wanted = hr__int_at(size, i);
-        const int64_t length = wanted == -1 ? in.dims[i] - at[i] : wanted;
-        if (in.dims[i] >= 0 && (at[i] < 0 || at[i] > in.dims[i] || length < 0 || length > in.dims[i] - at[i]))
+        if (at[i] < 0 || at[i] > length || wanted < -1 || wanted > length - at[i])
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.slice",
                            "expected a slice within dimension %d of %lld, got begin %lld and size %lld", i,
                            (long long)in.dims[i], (long long)at[i], (long long)wanted);
-        out->dims[i] = in.dims[i] < 0 && wanted == -1 ? -1 : length;
+        out->dims[i] = wanted >= 0 ? wanted : in.dims[i] < 0 ? -1 : length - at[i];
     }
     return HR_OK;
 }
@@ -79,7 +78,8 @@ static hr_status pad_bounds(hr_shape in, const hr_tensor *paddings, int64_t *at,
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.pad", "expected paddings >= 0, got %lld and %lld",
                            (long long)front, (long long)behind);
         at[i] = front;
-        out->dims[i] = in.dims[i] < 0 ? -1 : front + in.dims[i] + behind;
+        HR_TRY(hr_dim_add(front, behind, &out->dims[i], err));
+        HR_TRY(hr_dim_add(in.dims[i], out->dims[i], &out->dims[i], err));
     }
     return HR_OK;
 }

@@ -173,8 +173,9 @@ static void dense_gradient(hr_backward *b)
         const hr_node softmax = hr_softmax(logits), gg = b->grad[1];
         to_logits = hr_add(to_logits, hr_mul(hr_sub(gg, sum_last(hr_mul(gg, softmax))), softmax));
     }
-    b->out[0] = hr_dense_gradient(to_logits);
-    b->out[1] = hr_dense_gradient(hr_mul(last_axis(g), hr_neg(hr_log_softmax(logits))));
+    const hr_node to_labels = hr_mul(last_axis(g), hr_neg(hr_log_softmax(logits)));
+    b->out[0] = hr_dense_gradient(hr_gradient_unbroadcast(to_logits, logits, b->input[1]));
+    b->out[1] = hr_dense_gradient(hr_gradient_unbroadcast(to_labels, b->input[1], logits));
 }
 
 /* ---- SparseSoftmaxCrossEntropyWithLogits ---- */

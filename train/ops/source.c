@@ -1,8 +1,6 @@
 /* Const, Placeholder: where values come from. */
 #include "train/ops/kernels.h"
 
-#include <string.h>
-
 static hr_status const_shape(hr_infer *s, hr_error *err)
 {
     const hr_attr *value = hr_node_attr(s->node, "value");
@@ -72,27 +70,7 @@ hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *o
                        HR_ATTRS(HR_TENSOR_ATTR("value", value), HR_TYPE_ATTR("dtype", value->dtype)));
 }
 
-hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value)
-{
-    union {
-        double align;
-        char bytes[8];
-    } data = {0};
-    switch (dtype) {
-#define STORE(T, U, D, S)                                                                                              \
-    case D:                                                                                                            \
-        memcpy(data.bytes, &(T){(T)value}, sizeof(T));                                                                 \
-        break;
-        HR__NUMBERS(STORE)
-        STORE(bool, bool, HR_BOOL, b)
-#undef STORE
-    default:
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.type", "hr_scalar: expected a type of numbers, got %s",
-                            hr_dtype_name(dtype));
-    }
-    const hr_tensor tensor = hr_tensor_of(dtype, HR_SCALAR, data.bytes);
-    return hr_const(g, &tensor);
-}
+hr_node hr_scalar(hr_graph *g, hr_dtype dtype, double value) { return hr_const_number(g, dtype, value, NULL); }
 
 /* A variable counts as its value. */
 static hr_dtype value_dtype(hr_node x)
@@ -106,15 +84,11 @@ hr_node hr_scalar_like(hr_node x, double value)
     return hr_node_exists(x) ? hr_scalar(x.graph, value_dtype(x), value) : x;
 }
 
-hr_node hr_ints(hr_graph *g, const int64_t *values, int count)
-{
-    int32_t narrow[64] = {0};
-    if (count > (int)(sizeof narrow / sizeof *narrow))
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "hr_ints: expected at most 64 numbers, got %d",
-                            count);
-    for (int i = 0; i < count; i++) narrow[i] = (int32_t)values[i];
-    const hr_tensor tensor = hr_tensor_of(HR_INT32, HR_SHAPE(count), narrow);
-    return hr_const(g, &tensor);
-}
+hr_node hr_ints(hr_graph *g, const int64_t *values, int count) { return hr_const_ints(g, values, count, NULL); }
 
-hr_node hr_shape_const(hr_graph *g, hr_shape shape) { return hr_ints(g, shape.dims, shape.rank < 0 ? 0 : shape.rank); }
+hr_node hr_shape_const(hr_graph *g, hr_shape shape)
+{
+    if (shape.rank < 0)
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.shape", "hr_shape_const: expected a shape of known rank");
+    return hr_ints(g, shape.dims, shape.rank);
+}

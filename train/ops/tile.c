@@ -36,20 +36,10 @@ static void row_major(hr_shape s, int64_t *stride)
 
 static hr_status fill(hr_kernel *k, hr_shape shape, const int64_t *stride, const int64_t *period, hr_error *err)
 {
-    hr_tensor *out, owned;
-    const hr_tensor *in = k->input[0];
-    if (in->dtype != HR_STRING) {
-        HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
-        gather_strided(in, stride, period, out);
-        return HR_OK;
-    }
-    hr_tensor views =
-        hr_tensor_of(HR_STRING, shape, hr_kernel_temp(k, (size_t)hr_shape_count(shape) * sizeof(hr_view)));
-    if (!views.data) return hr_no_memory(err, "a tensor");
-    gather_strided(in, stride, period, &views);
-    HR_TRY(hr_tensor_strings(&owned, shape, views.data, err));
-    hr_kernel_give(k, 0, owned);
-    return HR_OK;
+    hr_tensor scratch, *out;
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    gather_strided(k->input[0], stride, period, out);
+    return hr__end_output(k, 0, &scratch, out, err);
 }
 
 /* ---- BroadcastTo ---- */
@@ -105,8 +95,7 @@ static hr_status broadcast_compute(hr_kernel *k, hr_error *err)
     hr_shape to;
     hr__broadcast plan;
     hr_tensor *out;
-    if (!hr_shape_from_tensor(k->input[1], &to))
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a vector of dimensions");
+    HR_TRY(hr__shape_input(k->input[1], &to, err));
     HR_TRY(hr__broadcast_plan(in->shape, to, &plan, err));
     if (!hr_shape_equal(plan.shape, to))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
@@ -149,7 +138,7 @@ static hr_status tiled(hr_shape in, const hr_tensor *multiples, hr_shape *out, h
         const int64_t n = hr__int_at(multiples, i);
         if (n < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected multiples >= 0, got %lld", (long long)n);
-        out->dims[i] = in.dims[i] < 0 ? -1 : in.dims[i] * n;
+        HR_TRY(hr_dim_mul(in.dims[i], n, &out->dims[i], err));
     }
     return HR_OK;
 }
@@ -259,10 +248,7 @@ static hr_status invert_compute(hr_kernel *k, hr_error *err)
         if (at < 0 || at >= x->count || hr__int_at(out, at) != -1)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis",
                            "expected a permutation, got %lld twice or out of range", (long long)at);
-        if (out->dtype == HR_INT32)
-            ((int32_t *)out->data)[at] = (int32_t)i;
-        else
-            ((int64_t *)out->data)[at] = i;
+        HR_TRY(hr__put_int(out, at, i, err));
     }
     return HR_OK;
 }

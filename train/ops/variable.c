@@ -78,12 +78,7 @@ static hr_status shape_compute(hr_kernel *k, hr_error *err)
     hr_tensor *out;
     HR_TRY(hr_kernel_borrow(k, 0, &value, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(value->shape.rank), &out, err));
-    for (int i = 0; i < value->shape.rank; i++) {
-        if (out->dtype == HR_INT32)
-            ((int32_t *)out->data)[i] = (int32_t)value->shape.dims[i];
-        else
-            ((int64_t *)out->data)[i] = value->shape.dims[i];
-    }
+    for (int i = 0; i < value->shape.rank; i++) HR_TRY(hr__put_int(out, i, value->shape.dims[i], err));
     return HR_OK;
 }
 

@@ -178,6 +178,51 @@ static void second_derivatives_are_gradients_of_gradients(void **state)
     hr_graph_free(g);
 }
 
+/* Ones in the type of y: of 16 bits, too. */
+static void a_derivative_begins_with_ones_of_any_float_type(void **state)
+{
+    static const struct {
+        hr_dtype dtype;
+        uint16_t one;
+    } types[] = {{HR_HALF, 0x3c00}, {HR_BFLOAT16, 0x3f80}};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        hr_graph *g = hr_graph_new();
+        hr_session *s = hr_session_new(g, .workers = &(int){0});
+        const uint16_t values[2] = {0, 0};
+        const hr_tensor t = hr_tensor_of(types[i].dtype, HR_SHAPE(2), values);
+        const hr_node x = hr_const(g, &t), y = hr_reshape(x, hr_ints(g, HR_I64(2, 1), 2));
+        hr_gradient by;
+        hr_tensor out;
+        hr_error err;
+        hr_gradients(&y, 1, &x, 1, &by);
+        assert_ok(hr_session_run(s, NULL, 0, &by.values, 1, &out, &err), &err);
+        assert_int_equal(out.dtype, types[i].dtype);
+        for (int j = 0; j < 2; j++) assert_int_equal(((const uint16_t *)out.data)[j], types[i].one);
+        hr_tensor_clear(&out);
+        hr_session_free(s);
+        hr_graph_free(g);
+    }
+}
+
+static void grad_ys_are_like_ys(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        hr_graph *g = hr_graph_new(), *other = hr_graph_new();
+        const hr_node x = hr_scalar(g, HR_FLOAT, 3), y = hr_square(x);
+        const hr_node bad = i == 0   ? hr_scalar(g, HR_DOUBLE, 1)
+                            : i == 1 ? hr_reshape(x, hr_ints(g, HR_I64(1), 1))
+                                     : hr_scalar(other, HR_FLOAT, 1);
+        hr_gradient by;
+        hr_gradients(&y, 1, &x, 1, &by, .grad_ys = &bad);
+        assert_non_null(hr_graph_error(g));
+        assert_string_equal(hr_graph_error(g)->kind, "graph.gradient");
+        hr_graph_free(g);
+        hr_graph_free(other);
+    }
+}
+
 static void a_missing_gradient_is_named(void **state)
 {
     (void)state;
@@ -200,6 +245,8 @@ int main(void)
         cmocka_unit_test(two_lookups_of_one_table_are_put_one_behind_the_other),
         cmocka_unit_test(what_does_not_depend_on_x_has_no_gradient),
         cmocka_unit_test(second_derivatives_are_gradients_of_gradients),
+        cmocka_unit_test(a_derivative_begins_with_ones_of_any_float_type),
+        cmocka_unit_test(grad_ys_are_like_ys),
         cmocka_unit_test(a_missing_gradient_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

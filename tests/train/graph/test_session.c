@@ -81,6 +81,79 @@ static void a_feed_of_another_shape_or_type_is_refused(void **state)
     fails(&ints, 1, x, HR_INVALID_ARGUMENT, "session.feed");
 }
 
+/* A vector of 2 floats, one thing changed at a time. */
+static void a_feed_that_is_no_tensor_is_refused(void **state)
+{
+    const float values[2] = {1, 2};
+    const bool odd[2] = {true, false};
+    const unsigned char no_bool = 7;
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_UNKNOWN_SHAPE), y = hr_neg(x);
+    const hr_feed good = feed(x, HR_SHAPE(2), values);
+    const hr_node bits = hr_placeholder(g, HR_BOOL, HR_UNKNOWN_SHAPE), texts = hr_placeholder(g, HR_STRING, HR_SCALAR);
+    (void)state;
+    gives(&good, 1, y, (const float[]){-1, -2}, 2);
+    for (int i = 0; i < 6; i++) {
+        hr_feed bad = good;
+        if (i == 0) bad.value.data = NULL;
+        if (i == 1) bad.value.shape.rank = 12;
+        if (i == 2) bad.value.shape.rank = -3;
+        if (i == 3) bad.value.shape = HR_SHAPE(-1);
+        if (i == 4) bad.value.shape = HR_SHAPE(INT64_C(1) << 40, INT64_C(1) << 40);
+        if (i == 5) bad.value.layout = HR_RAGGED;
+        fails(&bad, 1, y, HR_INVALID_ARGUMENT, "session.feed");
+    }
+    const hr_feed empty = {x, hr_tensor_of(HR_FLOAT, HR_SHAPE(0), NULL)};
+    gives(&empty, 1, y, NULL, 0);
+    const hr_feed two_bits = {bits, hr_tensor_of(HR_BOOL, HR_SHAPE(2), odd)};
+    run(&two_bits, 1, hr_logical_not(bits));
+    fails(&(hr_feed){bits, hr_tensor_of(HR_BOOL, HR_SCALAR, &no_bool)}, 1, hr_logical_not(bits), HR_INVALID_ARGUMENT,
+          "session.feed");
+    fails(&(hr_feed){texts, hr_tensor_of(HR_STRING, HR_SCALAR, &(hr_view){NULL, 5})}, 1, hr_identity(texts),
+          HR_INVALID_ARGUMENT, "session.feed");
+}
+
+static void a_node_is_fed_once(void **state)
+{
+    hr_node x = vector("x");
+    const hr_feed twice[] = {feed(x, HR_SHAPE(1), (const float[]){1}), feed(x, HR_SHAPE(1), (const float[]){2})};
+    (void)state;
+    fails(twice, 2, hr_neg(x), HR_INVALID_ARGUMENT, "session.feed");
+}
+
+/* A resource is a place in this session: no bytes from outside are one, nor what an op makes of them. */
+static void resources_are_neither_fed_nor_fetched_nor_computed_with(void **state)
+{
+    hr_node handle =
+        hr_new_node(g, "VarHandleOp", HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT), HR_SHAPE_ATTR("shape", HR_SHAPE(2))));
+    hr_node read = hr_new_node(g, "ReadVariableOp", HR_INPUTS(handle), HR_ATTRS(HR_TYPE_ATTR("dtype", HR_FLOAT)));
+    const uint64_t bytes[8] = {0};
+    (void)state;
+    fails(&(hr_feed){handle, hr_tensor_of(HR_RESOURCE, HR_SCALAR, bytes)}, 1, read, HR_INVALID_ARGUMENT,
+          "session.feed");
+    fails(NULL, 0, handle, HR_INVALID_ARGUMENT, "session.fetch");
+    assert_null(hr_graph_error(g));
+    assert_false(hr_node_exists(hr_zeros_like(handle)));
+    assert_string_equal(hr_graph_error(g)->kind, "graph.kernel");
+}
+
+static void a_placeholder_of_resources_is_refused(void **state)
+{
+    (void)state;
+    assert_false(hr_node_exists(hr_placeholder(g, HR_RESOURCE, HR_SCALAR)));
+    assert_string_equal(hr_graph_error(g)->kind, "graph.kernel");
+}
+
+/* The first plan of a session is found by node numbers; those of another graph are others. */
+static void a_fetch_of_another_graph_is_refused(void **state)
+{
+    hr_graph *other = hr_graph_new();
+    hr_node here = hr_scalar(g, HR_FLOAT, 1), there = hr_scalar(other, HR_FLOAT, 2);
+    (void)state;
+    gives(NULL, 0, here, (const float[]){1}, 1);
+    fails(NULL, 0, there, HR_INVALID_ARGUMENT, "session.fetch");
+    hr_graph_free(other);
+}
+
 static void a_placeholder_that_is_needed_must_be_fed(void **state)
 {
     (void)state;
@@ -323,6 +396,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_batch_may_vary_from_run_to_run),
         TEST(a_feed_of_another_shape_or_type_is_refused),
+        TEST(a_feed_that_is_no_tensor_is_refused),
+        TEST(a_node_is_fed_once),
+        TEST(resources_are_neither_fed_nor_fetched_nor_computed_with),
+        TEST(a_placeholder_of_resources_is_refused),
+        TEST(a_fetch_of_another_graph_is_refused),
         TEST(a_placeholder_that_is_needed_must_be_fed),
         TEST(any_tensor_may_be_fed_and_what_is_behind_it_does_not_run),
         TEST(a_tensor_that_is_fed_and_fetched_comes_back),

@@ -144,6 +144,61 @@ static void measure(hr_node values, double *mean, double *deviation, double *mos
     hr_tensor_clear(&out);
 }
 
+/* Numbers keep their value, in a wider type where they need one, or are refused. */
+static void constants_are_not_narrowed(void **state)
+{
+    (void)state;
+    const int64_t small[] = {-1, INT32_MAX}, large[] = {1, INT64_C(1) << 40};
+    hr_tensor out = value_of(hr_ints(g, small, 2));
+    assert_int_equal(out.dtype, HR_INT32);
+    hr_tensor_clear(&out);
+    expect_int64(hr_ints(g, large, 2), 2, large);
+    expect_int64(hr_shape_const(g, HR_SHAPE(1, INT64_C(1) << 40)), 2, large);
+    const hr_dtype types[] = {HR_INT32, HR_UINT8, HR_INT64, HR_UINT64};
+    const double beyond[] = {3e9, 256, 9223372036854775808.0, -1};
+    for (int i = 0; i < 4; i++) {
+        hr_graph *other = hr_graph_new();
+        assert_false(hr_node_exists(hr_scalar(other, types[i], beyond[i])));
+        assert_false(hr_node_exists(hr_scalar(other, types[i], NAN)));
+        assert_string_equal(hr_graph_error(other)->kind, "graph.attr");
+        hr_graph_free(other);
+    }
+    const uint64_t most = UINT64_MAX;
+    const hr_tensor huge = hr_tensor_of(HR_UINT64, HR_SCALAR, &most);
+    out = value_of(hr_cast_to(hr_const(g, &huge), HR_DOUBLE));
+    assert_true(*(const double *)out.data == 18446744073709551616.0);
+    hr_tensor_clear(&out);
+}
+
+/* Each sum or product of sizes that goes beyond what a tensor can have is refused, not taken round. */
+static void sizes_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    const int64_t far = INT64_C(1) << 62;
+    for (int i = 0; i < 7; i++) {
+        hr_graph *other = hr_graph_new();
+        const hr_node x = hr_scalar(other, HR_FLOAT, 1), one = hr_reshape(x, hr_ints(other, HR_I64(1), 1));
+        const hr_node axis = hr_scalar(other, HR_INT32, 0);
+        const hr_node pads = hr_ints(other, (const int64_t[]){far, far}, 2);
+        hr_node node = {0};
+        if (i == 0) node = hr_new_node(other, "Pad", HR_INPUTS(one, hr_reshape(pads, hr_ints(other, HR_I64(1, 2), 2))));
+        if (i == 1) node = hr_tile(hr_reshape(x, hr_ints(other, HR_I64(1, 1), 2)), pads);
+        if (i == 2) node = hr_fill(pads, x);
+        if (i == 3) node = hr_new_node(other, "Split", HR_INPUTS(axis, one), HR_ATTRS(HR_INT_ATTR("num_split", 0)));
+        if (i == 4)
+            node = hr_new_node(other, "Split", HR_INPUTS(axis, one), HR_ATTRS(HR_INT_ATTR("num_split", far >> 22)));
+        if (i == 5) node = hr_new_node(other, "ConcatOffset", HR_INPUTS(axis));
+        if (i == 6) node = hr_new_node(other, "Headrace>SequenceLength");
+        hr_error err = {0};
+        hr_tensor out;
+        hr_session *run = hr_session_new(other, .workers = &(int){0});
+        hr_session_run(run, NULL, 0, &node, 1, &out, &err);
+        assert_int_equal(err.code, HR_INVALID_ARGUMENT);
+        hr_session_free(run);
+        hr_graph_free(other);
+    }
+}
+
 static void normal_values_have_mean_0_and_deviation_1(void **state)
 {
     (void)state;
@@ -211,6 +266,8 @@ int main(void)
         TEST(one_hot_leaves_out_what_is_out_of_range),
         TEST(no_gradient_stays_none_where_there_is_no_slope),
         TEST(scalars_and_vectors_have_their_rank),
+        TEST(constants_are_not_narrowed),
+        TEST(sizes_that_do_not_fit_are_refused),
         TEST(normal_values_have_mean_0_and_deviation_1),
         TEST(truncated_ones_lie_within_two_deviations),
         TEST(products_at_once_do_not_disturb_each_other),
