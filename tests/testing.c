@@ -9,6 +9,7 @@
 
 static _Atomic int64_t seen, alive, refused = -1;
 static _Atomic int64_t bytes, most_bytes;
+static _Atomic size_t largest = SIZE_MAX;
 static int64_t bytes_before;
 
 static bool refuse(void)
@@ -29,7 +30,7 @@ static void add_bytes(int64_t size)
 static void *allocate(size_t size, void *user)
 {
     (void)user;
-    if (refuse()) return NULL;
+    if (refuse() || size > atomic_load(&largest)) return NULL;
     atomic_fetch_add(&alive, 1);
     void *p = malloc(size);
     add_bytes(size_of(p));
@@ -39,7 +40,7 @@ static void *allocate(size_t size, void *user)
 static void *reallocate(void *p, size_t size, void *user)
 {
     (void)user;
-    if (refuse()) return NULL;
+    if (refuse() || size > atomic_load(&largest)) return NULL;
     const int64_t before = size_of(p);
     void *moved = realloc(p, size);
     if (moved) add_bytes(size_of(moved) - before);
@@ -71,6 +72,8 @@ int64_t allocations_since(void)
     atomic_store(&refused, -1);
     return atomic_load(&seen);
 }
+
+void limit_allocation(size_t size) { atomic_store(&largest, size); }
 
 int64_t allocations_alive(void) { return atomic_load(&alive); }
 

@@ -14,6 +14,8 @@
 void fail_allocation(int64_t n);
 /* No failures any more; how many allocations there were since fail_allocation. */
 int64_t allocations_since(void);
+/* From now on an allocation of more bytes than these fails. */
+void limit_allocation(size_t size);
 /* How many allocations are not freed yet: equal before and after a test that leaks nothing. */
 int64_t allocations_alive(void);
 /* From now on the most bytes that are allocated at once are noted, beyond those that are now. */
