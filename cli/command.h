@@ -59,8 +59,7 @@ const char *flag_nth(const command_call *call, const char *name, int i);
  * one, which has been said. */
 bool flag_compression(const command_call *call, hr_compression *out);
 const char *compression_words(const char *between); /* "GZIP, ZLIB" for between ", ": all that are not none */
-/* The files that an argument means: "-" is standard input, a name that exists or is no pattern is itself. What a
- * pattern finds of indexes beside their files is left out. */
+/* The files that an argument means: "-" is standard input, a name that exists or is no pattern is itself. */
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);
 /* Those of the arguments from number `first` up to `end`, one after the other. hr_file_list_clear also after a
  * failure. */

@@ -3,45 +3,16 @@
 #include "io/codecs/codec.h"
 #include "io/match.h"
 #include "io/survey/survey.h"
-#include <limits.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-/* What `headrace index` writes beside a file, which is there. */
-static bool is_index(const char *path)
-{
-    static const char *const extensions[] = {".hridx", ".idx"};
-    char of[PATH_MAX];
-    for (int i = 0; i < 2; i++) {
-        const size_t size = strlen(path), end = strlen(extensions[i]);
-        if (size <= end || size >= sizeof of || strcmp(path + size - end, extensions[i]) != 0) continue;
-        snprintf(of, sizeof of, "%.*s", (int)(size - end), path);
-        return access(of, F_OK) == 0;
-    }
-    return false;
-}
-
-/* A pattern that means files of records is matched by their indexes, too. */
-static void leave_out_indexes(hr_file_list *files)
-{
-    int64_t kept = 0;
-    for (int64_t i = 0; i < files->count; i++)
-        if (is_index(files->path[i]))
-            hr_free(files->path[i]);
-        else
-            files->path[kept++] = files->path[i];
-    files->count = kept;
-}
 
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
 {
     const bool is_pattern = strpbrk(argument, "*?[{\\\n") || argument[0] == '@';
     const bool itself = !is_pattern || access(argument, F_OK) == 0;
     if (itself) return hr__one_file(argument, out, err);
-    HR_TRY(hr_match_files(argument, out, err));
-    leave_out_indexes(out);
-    return HR_OK;
+    return hr_match_files(argument, out, err);
 }
 
 static hr_status append(hr_file_list *to, hr_file_list *from, hr_error *err)

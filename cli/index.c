@@ -153,7 +153,7 @@ const command command_index = {
         "Writes FILE.hridx: how many records the file holds and where they begin, so that counting them takes no "
         "time and any of them can be gone to. One pass over the records' lengths makes it, several files at a time. "
         "A file that has changed since is noticed by its size, its time of change, and the bytes at sampled headers. "
-        "A FILE may be a pattern in quotes; patterns of all commands pass over the indexes beside their files.",
+        "A FILE may be a pattern in quotes; patterns pass over the indexes beside their files.",
     .examples = "  headrace index 'data/train-*.tfrecord'\n"
                 "  headrace index data/*.tfrecord --check\n"
                 "  headrace index data/*.tfrecord --text\n",

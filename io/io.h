@@ -154,6 +154,8 @@ typedef struct hr_file_list {
 
 /* The files that match: *, ?, [a-z], [!a], \ before what is meant as it stands, as tf.io.gfile.glob: no braces, a
  * star crosses no slash and matches hidden names, folders match as files do. ? and a set are one byte, in any locale.
+ * Unlike there, files of ours that are not finished (.NAME.headrace.tmp, .part, .shards), and indexes beside their files
+ * (.hridx, .idx), match only a pattern that ends as they do, "*.hridx".
  * Several patterns are separated by '\n': one list, sorted, with what several match as often. HR_NOT_FOUND if nothing
  * matches. */
 HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error *err);

@@ -3,6 +3,7 @@
 #include "io/match.h"
 #include "base/text.h"
 #include "io/file_system.h"
+#include "io/temporary.h"
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -127,6 +128,37 @@ uint64_t hr__file_list_identity(const hr_file_list *list)
     return sum;
 }
 
+/* ---- what is no data ---- */
+
+/* The index of a file, as `headrace index` writes it beside it. */
+static bool is_index(const char *path)
+{
+    static const char *const endings[] = {".hridx", ".idx"};
+    char of[4096];
+    hr_file_about about;
+    for (int i = 0; i < 2; i++) {
+        const size_t size = strlen(path), end = strlen(endings[i]);
+        if (size <= end || size - end >= sizeof of || strcmp(path + size - end, endings[i]) != 0) continue;
+        snprintf(of, sizeof of, "%.*s", (int)(size - end), path);
+        return hr__path_about(of, &about);
+    }
+    return false;
+}
+
+/* The last dot of a name and what follows; "" if a special character is in it. */
+static const char *ending_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && !dot[strcspn(dot, "/*?[\\")] ? dot : "";
+}
+
+/* Unfinished files and indexes lie beside data: a pattern means them if it ends as they do, "*.hridx". */
+static bool is_beside_data(const char *path, const char *pattern)
+{
+    if (!hr__is_unfinished(path) && !is_index(path)) return false;
+    return strcmp(ending_of(path), ending_of(pattern)) != 0;
+}
+
 /* ---- walking ---- */
 
 static bool is_folder(const char *path)
@@ -151,6 +183,7 @@ static void look_at(const char *name, void *user)
     if (l->status != HR_OK || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return;
     const int size = snprintf(path, sizeof path, "%s%s%s", l->folder, l->slash, name);
     if (size < 0 || (size_t)size >= sizeof path || !hr__glob_matches(l->pattern, path)) return;
+    if (l->last && is_beside_data(path, l->pattern)) return;
     if (l->last || is_folder(path)) put(l->out, path, &l->status, l->err);
 }
 

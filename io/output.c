@@ -5,6 +5,7 @@
 #include "io/codecs/codec.h"
 #include "io/input.h"
 #include "io/sys.h"
+#include "io/temporary.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,6 +22,7 @@ struct hr_output {
     char *target;    /* what it means: symbolic links followed */
     char *temporary; /* NULL: written to directly */
     int fd;
+    int lock; /* of the temporary file, held from its close until it has its name; -1: fd holds it */
     bool standard, sync;
     bool part; /* written directly, but a file: it is synced */
     int64_t offset;
@@ -43,29 +45,6 @@ char *hr__output_target(const char *path)
     char real[PATH_MAX];
     bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
     return hr_strdup(link && realpath(path, real) ? real : path);
-}
-
-/* ".model.bin.4711-0.tmp" beside the target. O_EXCL makes it this writer's alone. */
-static hr_status open_temporary(hr_output *out, mode_t mode, hr_error *err)
-{
-    char *folder = hr__folder_of(out->target);
-    size_t room = strlen(out->target) + 64;
-    out->temporary = hr_malloc(room);
-    if (!folder || !out->temporary) {
-        hr_free(folder);
-        return hr_no_memory(err, "a file's name");
-    }
-    const char *name = out->target + strlen(folder);
-    for (int n = 0; n < 10000; n++) {
-        snprintf(out->temporary, room, "%s.%.180s.%ld-%d.tmp", folder, name, (long)getpid(), n);
-        out->fd = hr__open(out->temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
-        if (out->fd >= 0 || errno != EEXIST) break;
-    }
-    hr_free(folder);
-    if (out->fd >= 0) return HR_OK;
-    hr_free(out->temporary);
-    out->temporary = NULL;
-    return hr__sys_fail(err, errno, "file.open", out->path, "written");
 }
 
 /* A pipe that nobody reads yet is tried again: to open it and wait there, nothing would wake who does. */
@@ -96,7 +75,7 @@ static hr_status open_target(hr_output *out, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "file.folder", "%s: expected a name for a file, got a folder",
                        out->path);
     if (exists && !S_ISREG(about.st_mode)) return open_device(out, about.st_mode, err);
-    HR_TRY(open_temporary(out, 0666, err));
+    HR_TRY(hr__temporary_open(out->target, O_WRONLY, 0666, &out->temporary, &out->fd, err));
     if (exists) (void)!fchmod(out->fd, about.st_mode & 07777); /* a new file with the rights of the old one */
     return HR_OK;
 }
@@ -230,7 +209,7 @@ static hr_status open_output(const char *path, const hr_output_opts *opts, int64
     const hr_output_opts o = HR__OPTIONS(hr_output_opts, opts);
     hr_output *out = hr_calloc(1, sizeof *out);
     if (!out) return hr_no_memory(err, "writing a file");
-    *out = (hr_output){.fd = -1, .path = hr_strdup(path), .sync = !o.no_sync, .part = made >= 0};
+    *out = (hr_output){.fd = -1, .lock = -1, .path = hr_strdup(path), .sync = !o.no_sync, .part = made >= 0};
     out->made = made > 0 ? made : 0;
     out->room = o.buffer_size ? o.buffer_size : BUFFER;
     out->bytes = hr_malloc(out->room);
@@ -260,8 +239,9 @@ void hr_output_discard(hr_output *out)
 {
     if (!out) return;
     if (out->encoder) out->codec->coding->encoder_free(out->encoder);
+    if (out->temporary) hr__sys_get()->unlink(out->temporary); /* while it is locked: the name may be another's then */
     if (out->fd >= 0 && !out->standard) hr__sys_get()->close(out->fd);
-    if (out->temporary) hr__sys_get()->unlink(out->temporary);
+    if (out->lock >= 0) hr__sys_get()->close(out->lock);
     hr_free(out->temporary);
     hr_free(out->target);
     hr_free(out->path);
@@ -277,6 +257,7 @@ static hr_status close_file(hr_output *out)
     bool synced = !out->sync || !is_file || hr__sys_get()->fsync(fd) == 0;
     int number = errno;
     out->fd = -1;
+    if (out->temporary) out->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     bool closed = hr__sys_get()->close(fd) == 0 || errno == EINTR;
     if (!synced) return fail(out, number, "file.sync", "synced");
     return closed ? HR_OK : fail(out, errno, "file.write", "closed");

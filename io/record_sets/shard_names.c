@@ -1,6 +1,7 @@
 /* The names of shards, of what is not a shard yet, and of the notes beside them; the folder that they lie in. */
 #include "io/record_sets/shards.h"
 #include "io/sys.h"
+#include "io/temporary.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +28,14 @@ char *hr__shard_name(const hr_shard_writer *w, int64_t shard, int64_t count)
 char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard)
 {
     char number[32];
-    if (w->single) return join(w->folder, ".", w->base, "", "", ".part");
+    if (w->single) return join(w->folder, ".", w->base, "", "", HR__PART);
     snprintf(number, sizeof number, "%05lld", (long long)shard);
-    return join(w->folder, ".", w->base, number, w->suffix, ".part");
+    return join(w->folder, ".", w->base, number, w->suffix, HR__PART);
 }
 
 char *hr__shard_notes_name(const hr_shard_writer *w)
 {
-    return join(w->folder, ".", w->base, "", "", w->single ? ".shards" : "shards");
+    return join(w->folder, ".", w->base, "", "", HR__NOTES);
 }
 
 /* The number of shards in a name like ours; -1: it is none. */

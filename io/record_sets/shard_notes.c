@@ -1,5 +1,5 @@
 /* What a shard writer notes of its full shards, so that a later run can go on behind them: a hidden text file,
- * ".train-shards" for "train-", written anew whenever a shard is full and removed when all have their names. */
+ * ".train-.headrace.shards" for "train-", written anew whenever a shard is full and removed when all have their names. */
 #include "io/record_sets/shards.h"
 #include "base/text.h"
 #include "io/sys.h"

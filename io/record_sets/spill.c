@@ -3,12 +3,11 @@
 #include "io/record_sets/spill.h"
 #include "io/record_sets/spill_merge.h"
 #include "io/sys.h"
+#include "io/temporary.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct entry {
     uint64_t key;
@@ -100,15 +99,17 @@ static void sort_entries(entry *e, int64_t count, int shift)
 
 static hr_status make_file(hr__spill *s, hr_error *err)
 {
-    static atomic_uint number;
-    const size_t room = strlen(s->folder) + 64;
+    const size_t room = strlen(s->folder) + 8;
+    char *target = hr_malloc(room);
     s->buffer = hr_malloc(BUFFER);
-    s->path = hr_malloc(room);
-    if (!s->buffer || !s->path) return hr_no_memory(err, "a temporary file");
-    snprintf(s->path, room, "%s%s.spill.%ld-%u.tmp", s->folder, s->folder[0] ? "/" : "", (long)getpid(),
-             atomic_fetch_add(&number, 1));
-    s->fd = hr__open(s->path, O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (s->fd < 0) return hr__sys_fail(err, errno, "file.open", s->path, "written");
+    if (!s->buffer || !target) {
+        hr_free(target);
+        return hr_no_memory(err, "a temporary file");
+    }
+    snprintf(target, room, "%s%sspill", s->folder, s->folder[0] ? "/" : "");
+    const hr_status st = hr__temporary_open(target, O_RDWR, 0600, &s->path, &s->fd, err);
+    hr_free(target);
+    HR_TRY(st);
     hr__sys_get()->unlink(s->path);
     return HR_OK;
 }

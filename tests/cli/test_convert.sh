@@ -206,7 +206,6 @@ it_goes_on_with_text_where_it_was_killed() {
     done
     headrace convert rows.jsonl -s people.yaml --to csv -o out --max-shard-bytes 300K --resume
     ends_with 0
-    rm -f out/.*.tmp # of the killed ones: hidden, and never read
     for file in $(cd whole && ls); do same "whole/$file" "out/$file"; done
     [ "$(names_in out)" = "$(names_in whole)" ] || fail "other shards: $(names_in out)"
 }
@@ -228,8 +227,8 @@ it_goes_on_with_one_file_or_a_fixed_number_of_them() {
         headrace convert rows.jsonl $flags --resume
         ends_with 0
         for file in $(cd whole && find . -type f); do same "whole/$file" "$file"; done
-        [ -z "$(find . -name '*.part' -o -name '*shards')" ] || fail "parts are left"
-        rm -rf whole out one.tfrecord .*.tmp
+        [ -z "$(find . -name '*.part' -o -name '*.shards')" ] || fail "parts are left"
+        rm -rf whole out one.tfrecord
     done
 }
 has_bytes_here() { [ "$(du -ks . | cut -f1)" -ge "$((1500 + $1))" ]; }
@@ -480,7 +479,7 @@ it_goes_on_where_it_was_killed() {
         for file in out/*; do [ ! -e "$file" ] || same "$file" "whole/${file#out/}"; done
         [ "$code" != 0 ] || break
     done
-    if [ -e out/.train-shards ]; then # it did not end before it could be killed
+    if [ -e out/.train-.headrace.shards ]; then # it did not end before it could be killed
         headrace convert flights.csv $flags -o out --resume --na-value x
         refused 1 "expected notes of the same records and options, got those of others"
     fi
@@ -493,7 +492,6 @@ it_goes_on_where_it_was_killed() {
     ends_with 0
     headrace convert flights.csv ${flags/300000/400000} -o out --resume
     refused 1 "expected the shards that this run makes, found others"
-    rm -f out/.*.tmp
     [ "$(names_in out)" = "$(names_in whole)" ] || fail "other files"
     for file in whole/*; do same "$file" "out/${file#whole/}"; done
 }
@@ -541,7 +539,22 @@ it_leaves_only_whole_files_when_it_is_killed() {
     ends_with 0
     headrace info 'out/data-*'
     prints "60,000 records in 2 files"
-    rm -f out/.*.tmp # of the killed ones: hidden, and never read
+}
+
+it_takes_no_rest_of_a_killed_run_for_data_and_removes_it() {
+    people
+    headrace convert people.csv -s people.yaml -o out --shards 2 --index
+    cp out/data-00000-of-00002.tfrecord out/.data-00005.tfrecord.headrace.part
+    cp out/data-00000-of-00002.tfrecord out/..data-00006.tfrecord.headrace.part.4711-0.headrace.tmp
+    for what in "count out/*" "verify out/*" "info out/*"; do
+        set -f; headrace $what; set +f
+        ends_with 0
+        says_nothing
+        prints "3 "
+    done
+    headrace convert people.csv -s people.yaml -o out/other.tfrecord
+    holds out ".data-00005.tfrecord.headrace.part data-00000-of-00002.tfrecord data-00000-of-00002.tfrecord.hridx \
+data-00001-of-00002.tfrecord data-00001-of-00002.tfrecord.hridx other.tfrecord "
 }
 
 run_tests

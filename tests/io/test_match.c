@@ -86,6 +86,31 @@ static void lists_are_sorted_by_bytes_and_walk_level_by_level(void **state)
     files_are("", "");
 }
 
+static void what_lies_beside_data_matches_only_what_ends_as_it_does(void **state)
+{
+    (void)state;
+    const char *const names[] = {"o/.a.7-0.headrace.tmp", "o/.a-0.headrace.part", "o/.a-.headrace.shards", "o/.mine.tmp",
+                                 "o/a",                   "o/a.hridx",            "o/a.idx",               "o/b.hridx",
+                                 "o/c.idx"};
+    mkdir("o", 0777);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) write_file(names[i], "", 0);
+    files_are("o/*", "o/.mine.tmp o/a o/b.hridx o/c.idx ");
+    files_are("o/a*", "o/a ");
+    files_are("o/.a*", "");
+    files_are("o/*.hridx", "o/a.hridx o/b.hridx ");
+    files_are("o/a.*dx", "");
+    files_are("o/.*.tmp", "o/.a.7-0.headrace.tmp o/.mine.tmp ");
+    files_are("o/a.hridx", "o/a.hridx ");
+    hr_file_list list;
+    hr_error err;
+    assert_ok(hr__source_files("o/a*", &list, &err), &err);
+    assert_int_equal(list.count, 1);
+    hr_file_list_clear(&list);
+    assert_ok(hr_match_files_extended("o/**", &list, &err), &err);
+    assert_int_equal(list.count, 4);
+    hr_file_list_clear(&list);
+}
+
 static void several_patterns_are_one_sorted_list(void **state)
 {
     (void)state;
@@ -163,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_name_matches_as_fnmatch_says),
         cmocka_unit_test(lists_are_sorted_by_bytes_and_walk_level_by_level),
+        cmocka_unit_test(what_lies_beside_data_matches_only_what_ends_as_it_does),
         cmocka_unit_test(several_patterns_are_one_sorted_list),
         cmocka_unit_test(a_source_keeps_the_order_of_patterns_and_misses_files_at_their_turn),
         cmocka_unit_test(every_failing_allocation_is_an_error_and_leaks_nothing),

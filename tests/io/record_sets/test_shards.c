@@ -210,7 +210,7 @@ static void without_resume_nothing_is_left_and_all_begins_anew(void **state)
     write_from(w, 0, 50);
     hr_shard_writer_discard(w);
     assert_int_equal(files_in("out", true), 0);
-    write_file("out/.x-shards", "what?\n", 6);
+    write_file("out/.x-.headrace.shards", "what?\n", 6);
     opts.resume = true;
     opts.struct_size = sizeof opts;
     assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_DATA_LOSS);
@@ -496,7 +496,7 @@ static void killed_again_and_again_it_gets_there(void **state)
         kill_at(way, calls / 2);
         assert_ok(write_all(way, false, &err), &err);
         folder_is(&want);
-        assert_int_equal(access("out/.x-shards", F_OK), -1);
+        assert_int_equal(access("out/.x-.headrace.shards", F_OK), -1);
         clear_folder(&want);
         remove_folder("out");
     }
