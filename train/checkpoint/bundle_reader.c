@@ -3,6 +3,7 @@
 #include "io/sys.h"
 #include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
+#include "train/checkpoint/folder.h"
 #include "train/checkpoint/slices.h"
 #include <errno.h>
 #include <stdio.h>
@@ -169,6 +170,7 @@ static hr_status check_entries(hr_bundle *b, hr_error *err)
 hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
 {
     *out = NULL;
+    if (!prefix) return hr__checkpoint_lacks("a checkpoint's path", err);
     hr_bundle *b = hr_calloc(1, sizeof *b);
     size_t size = strlen(prefix) + 8;
     char *path = hr_malloc(size);
@@ -440,6 +442,7 @@ hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_erro
     proto_entry *p;
     hr_bundle_entry e;
     *out = (hr_tensor){0};
+    if (!b || !name) return hr__checkpoint_lacks("a checkpoint and a tensor's name", err);
     HR_TRY(find_entry(b, (hr_view){name, (int64_t)strlen(name)}, name, &p, &e, err));
     hr_status st = HR_OK;
     if (b->shards == 0)
@@ -496,7 +499,7 @@ hr_status hr_bundle_read_slice(hr_bundle *b, const char *name, const char *slice
     int64_t start[HR_MAX_RANK], length[HR_MAX_RANK];
     hr_tensor whole;
     *out = (hr_tensor){0};
-    if (!slice[0]) return hr_bundle_read(b, name, out, err);
+    if (!slice || !slice[0]) return hr_bundle_read(b, name, out, err);
     HR_TRY(parse_slice(slice, &full, start, length, err));
     HR_TRY(hr_bundle_read(b, name, &whole, err));
     shape.rank = full.rank;

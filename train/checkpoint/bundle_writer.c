@@ -2,6 +2,7 @@
 #include <headrace/checkpoint.h>
 #include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
+#include "train/checkpoint/folder.h"
 #include "train/checkpoint/slices.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,7 @@ static hr_status check_tensor(const char *name, const hr_tensor *t, hr_error *er
 
 hr_status hr_bundle_add(hr_bundle_writer *w, const char *name, const hr_tensor *t, hr_error *err)
 {
+    if (!w || !name || !t) return hr__checkpoint_lacks("a writer, a name and a tensor", err);
     HR_TRY(check_tensor(name, t, err));
     return write_tensor(w, name, strlen(name), t, err);
 }
@@ -195,6 +197,8 @@ hr_status hr_bundle_add_slice(hr_bundle_writer *w, const char *name, hr_shape fu
 {
     int64_t real[HR_MAX_RANK], stored[HR_MAX_RANK];
     bool whole = true;
+    if (!w || !name || !t || !start || !length)
+        return hr__checkpoint_lacks("a writer, a name, a tensor and its place", err);
     HR_TRY(check_tensor(name, t, err));
     memcpy(real, length, (size_t)full.rank * sizeof *real);
     HR_TRY(hr__slice_resolve(full, start, real, err));
@@ -252,6 +256,7 @@ static hr_status pack_parts(hr_bundle_writer *w, const parts *p, hr_error *err)
 hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_error *err)
 {
     *out = NULL;
+    if (!prefix) return hr__checkpoint_lacks("a checkpoint's path", err);
     hr_bundle_writer *w = hr_calloc(1, sizeof *w);
     size_t size = strlen(prefix) + 32;
     char *path = hr_malloc(size);
@@ -307,7 +312,7 @@ static hr_status write_index(hr_bundle_writer *w, hr_output *out, hr_error *err)
 {
     hr__table_writer *table = hr__table_writer_new(out);
     if (!table) return hr_no_memory(err, "the index of a checkpoint");
-    qsort(w->entry, (size_t)w->entries, sizeof *w->entry, by_key);
+    if (w->entries) qsort(w->entry, (size_t)w->entries, sizeof *w->entry, by_key);
     hr_status st = hr__table_add(table, (hr_view){"", 0}, (hr_view){header, sizeof header}, err);
     for (int i = 0; i < w->entries && st == HR_OK; i++) {
         st = hr__table_add(table, w->entry[i].key, w->entry[i].value, err);

@@ -8,6 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+hr_status hr__checkpoint_lacks(const char *what, hr_error *err)
+{
+    return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.argument", "checkpoint: expected %s, got NULL", what);
+}
+
 void hr__checkpoint_list_clear(hr__checkpoint_list *list)
 {
     for (int i = 0; i < list->count; i++) hr_free(list->prefix[i]);

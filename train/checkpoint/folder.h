@@ -4,6 +4,9 @@
 
 #include <headrace/base.h>
 
+/* HR_INVALID_ARGUMENT: NULL was given for `what`. */
+hr_status hr__checkpoint_lacks(const char *what, hr_error *err);
+
 typedef struct hr__checkpoint_list {
     char **prefix;
     int count;

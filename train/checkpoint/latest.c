@@ -58,6 +58,7 @@ hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoi
 {
     *prefix = NULL;
     const hr_latest_checkpoint_opts o = HR__OPTIONS(hr_latest_checkpoint_opts, opts);
+    if (!folder) return hr__checkpoint_lacks("a folder", err);
     char *path = hr__path_in(folder, o.filename ? o.filename : "checkpoint");
     if (!path) return hr_no_memory(err, "a path");
     hr_status st = find_latest(folder, path, o.tf_compat, prefix, err);
@@ -112,6 +113,7 @@ hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err)
     int which;
     *prefix = NULL;
     if (!err) err = &local;
+    if (!folder) return hr__checkpoint_lacks("a folder", err);
     HR_TRY(hr__checkpoint_list_folder(folder, &all, err));
     hr_status st = first_whole(&all, &which, &damage, err);
     if (st == HR_OK && which < all.count) {

@@ -1,6 +1,7 @@
 /* Which checkpoints a folder keeps: the newest ones, and one in so many hours for ever. The state file is replaced
  * before anything is removed, so that it never names what is gone. Only checkpoints that lie in the folder itself are
  * listed after a restart, and so removed, whatever paths the state file holds. */
+#include "base/constructor.h"
 #include <headrace/checkpoint.h>
 #include "base/text.h"
 #include "io/sys.h"
@@ -40,6 +41,9 @@ static double clock_now(void *user)
 
 hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err)
 {
+    opts = &HR__OPTIONS(hr_saver_opts, opts);
+    *out = NULL;
+    if (!folder) return hr__checkpoint_lacks("a folder", err);
     hr_saver *s = *out = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a saver");
     s->max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5;
@@ -145,6 +149,7 @@ hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
 {
     hr__checkpoint_list all;
     int newer = 0;
+    if (!s) return hr__checkpoint_lacks("a saver", err);
     HR_TRY(hr__checkpoint_list_folder(s->folder, &all, err));
     while (restored && newer < all.count && strcmp(all.prefix[newer], restored) != 0) newer++;
     if (newer == all.count) newer = 0; /* restored from elsewhere */
@@ -189,6 +194,7 @@ static hr_status remove_file(const char *path, void *user, hr_error *err)
 
 hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
 {
+    if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->list[i].prefix, prefix) == 0) hr_free(remove_kept(s, i--).prefix); /* saved again: the newest */
     if (s->max_to_keep == 0) return write_state(s, prefix, err); /* all are kept, so none is listed but the latest */

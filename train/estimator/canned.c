@@ -1,5 +1,6 @@
 /* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for
  * each half. Variables are named as TensorFlow 2's canned estimators name them. */
+#include "base/constructor.h"
 #include "train/estimator/internal.h"
 #include "base/cast.h"
 #include <headrace/graph_op.h>
@@ -282,8 +283,22 @@ static hr_optimizer *default_linear(const classifier *c)
     return hr_ftrl(rate < 0.005f ? rate : 0.005f);
 }
 
-static hr_estimator *new_classifier(const hr_classifier_opts *o, bool linear, bool dnn)
+/* Arrays that are NULL though they have a length; an estimator that has them says so at its first use. */
+static bool lacks_array(const hr_classifier_opts *o, bool linear, bool dnn)
 {
+    return (linear && o->linear_feature_columns.count && !o->linear_feature_columns.column) ||
+           (dnn && o->dnn_feature_columns.count && !o->dnn_feature_columns.column) ||
+           (dnn && o->dnn_hidden_units.count && !o->dnn_hidden_units.units);
+}
+
+static hr_estimator *new_classifier(const hr_classifier_opts *given, bool linear, bool dnn)
+{
+    hr_classifier_opts usable = HR__OPTIONS(hr_classifier_opts, given), *o = &usable;
+    const bool lacking = lacks_array(o, linear, dnn);
+    if (lacking) {
+        o->linear_feature_columns = o->dnn_feature_columns = (hr_column_list){0};
+        o->dnn_hidden_units = (hr_units){0};
+    }
     classifier *c = hr_calloc(1, sizeof *c);
     hr_estimator_opts opts = {.struct_size = sizeof opts,
                               .model_dir = o->model_dir,
@@ -308,9 +323,15 @@ static hr_estimator *new_classifier(const hr_classifier_opts *o, bool linear, bo
                   (!dnn || copy_list(o->dnn_feature_columns, &c->dnn)) && join_lists(c);
     if (linear && !c->linear_optimizer) c->linear_optimizer = default_linear(c);
     if (dnn && !c->dnn_optimizer) c->dnn_optimizer = hr_adagrad(0.001f);
-    if (memory) return hr_estimator_new_with(classifier_fn, c, &opts);
-    free_classifier(c);
-    return NULL;
+    if (!memory) {
+        free_classifier(c);
+        return NULL;
+    }
+    hr_estimator *e = hr_estimator_new_with(classifier_fn, c, &opts);
+    if (e && lacking)
+        hr_fail(&e->wrong, HR_INVALID_ARGUMENT, "estimator.argument",
+                "classifier: expected arrays of columns and hidden units, got NULL with a count above 0");
+    return e;
 }
 
 hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *o) { return new_classifier(o, true, false); }

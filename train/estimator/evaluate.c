@@ -1,5 +1,6 @@
 /* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop
  * without metrics. */
+#include "base/constructor.h"
 #include "train/estimator/internal.h"
 #include <headrace/checkpoint.h>
 #include <headrace/summary.h>
@@ -188,14 +189,19 @@ static hr_status evaluate(hr_estimator *e, hr_input_fn *fn, void *user, const hr
 
 hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o)
 {
-    e->error = (hr_error){0};
+    o = &HR__OPTIONS(hr_evaluate_opts, o);
+    HR_TRY(hr__estimator_begin(e, fn));
     return evaluate(e, fn, user, o, &e->error);
 }
 
 hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each, void *each_user,
                                     const hr_predict_opts *o)
 {
-    e->error = (hr_error){0};
+    o = &HR__OPTIONS(hr_predict_opts, o);
+    HR_TRY(hr__estimator_begin(e, fn));
+    if (!each)
+        return hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
+                       "predict: expected a function that takes the predictions, got NULL");
     pass p = {.each = each, .each_user = each_user};
     hr_status st = open_pass(e, HR_MODE_PREDICT, fn, user, o->checkpoint_path, &p, &e->error);
     if (st == HR_OK) st = run_batches(&p, 0, &e->error);
@@ -243,6 +249,8 @@ static hr_status evaluator_end(void *user, hr_monitored_session *m, int64_t step
 
 hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval)
 {
+    if (!train || !eval) return hr__estimator_begin(e, NULL);
+    HR_TRY(hr__estimator_begin(e, eval->input_fn));
     evaluator v = {.e = e, .spec = eval, .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600};
     v.timer.last_step = -1;
     hr_saver_listener listener = {.after_save = evaluator_after_save, .end = evaluator_end, .user = &v};

@@ -42,8 +42,12 @@ struct hr_estimator {
     int workers;
     result *results;
     int result_count;
+    hr_error wrong; /* what it was made of: every call gives it. code 0: nothing */
     hr_error error;
 };
+
+/* The beginning of each call of an estimator, NULL for lack of memory: what keeps it from being done sticks to it. */
+hr_status hr__estimator_begin(hr_estimator *e, hr_input_fn *fn);
 
 /* One graph with its input: made for each train, evaluate, predict. */
 typedef struct model {

@@ -1,4 +1,5 @@
 /* The training loop: a batch, a run with its hooks, until someone asks to stop or the input ends. */
+#include "base/constructor.h"
 #include "train/estimator/internal.h"
 #include <headrace/checkpoint.h>
 #include <math.h>
@@ -262,6 +263,9 @@ static hr_status check_opts(const hr_estimator *e, const hr_train_opts *o, hr_er
 {
     if (!e->model_dir[0])
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.model_dir", "estimator: expected a model_dir, got none");
+    if (o->hook_count < 0 || (o->hook_count > 0 && !o->hooks))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.argument", "train: expected %d hooks, got NULL",
+                       o->hook_count);
     if (o->steps < 0 || o->max_steps < 0 || (o->steps > 0 && o->max_steps > 0))
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.steps",
                        "train: expected one of steps and max_steps above 0, or neither, got %lld and %lld",
@@ -288,17 +292,18 @@ static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char 
 
 hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *o)
 {
+    o = &HR__OPTIONS(hr_train_opts, o);
     bool took_hooks = false;
     hr_train_result result = {.loss = NAN};
     found_checkpoint found = {0};
-    e->error = (hr_error){0};
-    hr_status st = check_opts(e, o, &e->error);
+    hr_status st = hr__estimator_begin(e, fn);
+    if (st == HR_OK) st = check_opts(e, o, &e->error);
     if (st == HR_OK) st = look_at_checkpoint(e, &found, &e->error);
     if (st == HR_OK && o->max_steps > 0 && found.step >= o->max_steps)
         result = (hr_train_result){found.step, found.step, .finished = true, .resumed = true, .loss = NAN};
     else if (st == HR_OK)
         st = train(e, fn, user, found.prefix, o, &result, &took_hooks, &e->error);
-    for (int i = 0; i < o->hook_count && !took_hooks; i++) hr_hook_free(o->hooks[i]);
+    for (int i = 0; i < o->hook_count && o->hooks && !took_hooks; i++) hr_hook_free(o->hooks[i]);
     if (o->result) *o->result = result;
     hr_free(found.prefix);
     return st;

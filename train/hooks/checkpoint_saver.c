@@ -1,4 +1,5 @@
 /* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. */
+#include "base/constructor.h"
 #include "io/sys.h"
 #include "train/hooks/internal.h"
 #include <headrace/checkpoint.h>
@@ -113,6 +114,8 @@ static const hr_hook_kind checkpoint_saver_kind = {
 
 hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts)
 {
+    opts = &HR__OPTIONS(hr_checkpoint_saver_hook_opts, opts);
+    if (!dir) return hr__hook_refused();
     checkpoint_saver s = {.dir = hr_strdup(dir),
                           .basename = hr_strdup(opts->basename ? opts->basename : "model.ckpt"),
                           .max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5,

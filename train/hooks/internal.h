@@ -38,6 +38,11 @@ struct hr_run_request {
     int fetches, fetch_room;
 };
 
+/* A hook that fails at begin, since it was made with NULL for what it needs. */
+hr_hook *hr__hook_refused(void);
+/* One that fails at begin for lack of memory. */
+hr_hook *hr__hook_lost(void);
+
 /* A timer as a hook was asked for one: exactly one interval above 0, or HR_INVALID_ARGUMENT in the hook's name. */
 hr_status hr__timer_check(const hr_timer *t, const char *hook, hr_error *err);
 

@@ -1,4 +1,5 @@
 /* The monitored session: hooks around one session.run each. Failures stick; after one no hook ends. */
+#include "base/constructor.h"
 #include "train/hooks/internal.h"
 #include <headrace/checkpoint.h>
 #include <string.h>
@@ -47,6 +48,9 @@ static hr_status make_variables(hr_monitored_session *m, const hr_monitored_sess
 
 static hr_status open_session(hr_monitored_session *m, const hr_monitored_session_opts *o, hr_error *err)
 {
+    if (!m->graph)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument",
+                       "session: expected a graph, and arrays where there is a count, got NULL");
     HR_TRY(begin_hooks(m, err));
     hr_node init = hr_target(hr_global_variables_initializer(m->graph));
     hr_node local_init = hr_target(hr_local_variables_initializer(m->graph));
@@ -92,18 +96,22 @@ static hr_monitored_session *allocate(int hooks, int extras)
 hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const *hooks, int count,
                                                     const hr_monitored_session_opts *o)
 {
-    hr_monitored_session *m = allocate(count, o->extras);
+    o = &HR__OPTIONS(hr_monitored_session_opts, o);
+    const bool lacking = !g || count < 0 || (count > 0 && !hooks) || o->extras < 0 || (o->extras > 0 && !o->extra);
+    const int extras = lacking ? 0 : o->extras;
+    if (count < 0 || !hooks) count = 0;
+    hr_monitored_session *m = allocate(count, extras);
     if (!m) {
         for (int i = 0; i < count; i++) hr_hook_free(hooks[i]);
         return NULL;
     }
-    m->graph = g;
+    m->graph = lacking ? NULL : g;
     m->hooks = count;
-    m->extras = o->extras;
+    m->extras = extras;
     m->now = o->now ? o->now : clock_now;
     m->user = o->user;
     if (count) memcpy(m->hook, hooks, (size_t)count * sizeof *hooks);
-    if (o->extras) memcpy(m->extra, o->extra, (size_t)o->extras * sizeof *o->extra);
+    if (extras) memcpy(m->extra, o->extra, (size_t)extras * sizeof *o->extra);
     m->ended = open_session(m, o, &m->error) != HR_OK;
     return m;
 }
@@ -190,6 +198,9 @@ static hr_status run_once(hr_monitored_session *m, const hr_feed *feeds, int fee
 hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int feed_count, const hr_node *fetches,
                            int fetch_count, hr_tensor *out, hr_error *err)
 {
+    if (!m) return hr_no_memory(err, "a session");
+    if ((feed_count > 0 && !feeds) || (fetch_count > 0 && !fetches))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.argument", "session: expected feeds and fetches, got NULL");
     hr_status st = m->error.code;
     if (st == HR_OK && (m->ended || m->stopping))
         return hr_fail(err, HR_END, "hooks.stopped", "the session was asked to stop");
@@ -203,13 +214,25 @@ hr_status hr_monitored_run(hr_monitored_session *m, const hr_feed *feeds, int fe
 /* A request counts from here on only: a run whose input was taken already still happens. */
 bool hr_should_stop(hr_monitored_session *m)
 {
+    if (!m) return true;
     if (atomic_load(&m->stop)) m->stopping = true;
     return m->ended || m->stopping;
 }
 
-bool hr_stop_requested(const hr_monitored_session *m) { return atomic_load(&m->stop); }
-void hr_request_stop(hr_monitored_session *m) { atomic_store(&m->stop, true); }
-const hr_error *hr_monitored_session_error(const hr_monitored_session *m) { return m->error.code ? &m->error : NULL; }
+bool hr_stop_requested(const hr_monitored_session *m) { return !m || atomic_load(&m->stop); }
+
+void hr_request_stop(hr_monitored_session *m)
+{
+    if (m) atomic_store(&m->stop, true);
+}
+
+const hr_error *hr_monitored_session_error(const hr_monitored_session *m)
+{
+    static const hr_error none = HR__NO_MEMORY_FOR("a session");
+    if (!m) return &none;
+    return m->error.code ? &m->error : NULL;
+}
+
 hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
 hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m->graph; }
 double hr_monitored_now(const hr_monitored_session *m) { return m->now(m->user); }
@@ -217,6 +240,11 @@ bool hr_monitored_restored(const hr_monitored_session *m) { return m->restored !
 
 hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err)
 {
+    if (!m) return hr_no_memory(err, "a session");
+    if (!m->session) {
+        if (err) *err = m->error;
+        return m->error.code;
+    }
     hr_tensor value;
     const hr_variable_info *info = hr_variable_named(m->graph, "global_step");
     if (!info)
@@ -231,6 +259,7 @@ hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *er
 
 hr_status hr_monitored_session_close(hr_monitored_session *m, bool failed, hr_error *err)
 {
+    if (!m) return hr_no_memory(err, "a session");
     hr_status st = m->error.code;
     if (st != HR_OK && err) *err = m->error;
     for (int i = 0; i < m->hooks && st == HR_OK && !failed; i++) {

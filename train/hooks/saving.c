@@ -65,6 +65,7 @@ static hr_status write_extras(hr_monitored_session *m, hr_bundle_writer *w, hr_e
 hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err)
 {
     hr_bundle_writer *w;
+    if (!m) return hr_no_memory(err, "a session");
     HR_TRY(hr_bundle_writer_open(prefix, &w, err));
     hr_status st = each_saved_variable(m, write_variable, w, err);
     if (st == HR_OK) st = write_extras(m, w, err);

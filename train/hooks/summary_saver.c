@@ -1,4 +1,5 @@
 /* SummarySaverHook: values of some nodes into the event file, at the first run and then whenever the timer says so. */
+#include "base/constructor.h"
 #include "train/hooks/internal.h"
 #include <string.h>
 
@@ -82,6 +83,9 @@ static const hr_hook_kind summary_saver_kind = {
 hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summarised *summaries, int count,
                                     const hr_summary_saver_hook_opts *opts)
 {
+    opts = &HR__OPTIONS(hr_summary_saver_hook_opts, opts);
+    if (!w) return hr__hook_lost(); /* a writer is NULL for lack of memory alone */
+    if (count < 0 || (count > 0 && !summaries)) return hr__hook_refused();
     summary_saver s = {.writer = hr_summary_writer_ref(w), .count = count};
     s.timer.every_secs = opts->save_secs;
     s.timer.every_steps = opts->save_steps;

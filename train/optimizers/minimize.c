@@ -1,4 +1,5 @@
 /* minimize: the gradients of a loss by the variables, one update a variable, then the steps are counted. */
+#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <stdio.h>
@@ -29,9 +30,8 @@ static int choose(hr_graph *g, const hr_minimize_opts *opts, hr_node *out)
 
 hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_variable_gradient **out, int *count)
 {
-    const hr_minimize_opts none = {0};
+    opts = &HR__OPTIONS(hr_minimize_opts, opts);
     hr_graph *g = loss.graph;
-    if (!opts) opts = &none;
     *count = 0;
     *out = NULL;
     if (!g) return HR_INVALID_ARGUMENT;
@@ -105,16 +105,17 @@ static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradi
 hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variable_gradient *gradients, int count,
                            const hr_minimize_opts *opts)
 {
-    const hr_minimize_opts none = {0};
+    opts = &HR__OPTIONS(hr_minimize_opts, opts);
     const hr_error *error = hr_optimizer_error(optimizer);
     hr_node done = error ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
-                         : apply(optimizer, g, gradients, count, opts ? opts : &none);
+                         : apply(optimizer, g, gradients, count, opts);
     hr_optimizer_free(optimizer);
     return done;
 }
 
 hr_node hr_minimize_with(hr_optimizer *optimizer, hr_node loss, const hr_minimize_opts *opts)
 {
+    opts = &HR__OPTIONS(hr_minimize_opts, opts);
     hr_variable_gradient *gradients = NULL;
     int count = 0;
     if (!loss.graph) {

@@ -33,12 +33,17 @@ void hr_optimizer_free(hr_optimizer *optimizer)
     if (atomic_fetch_sub_explicit(&optimizer->references, 1, memory_order_acq_rel) == 1) hr_free(optimizer);
 }
 
-const hr_error *hr_optimizer_error(const hr_optimizer *optimizer) { return optimizer->kind ? NULL : &optimizer->error; }
-const char *hr_optimizer_text(const hr_optimizer *optimizer) { return optimizer->text; }
+const hr_error *hr_optimizer_error(const hr_optimizer *optimizer)
+{
+    if (!optimizer) optimizer = &no_memory;
+    return optimizer->kind ? NULL : &optimizer->error;
+}
+
+const char *hr_optimizer_text(const hr_optimizer *optimizer) { return optimizer ? optimizer->text : ""; }
 
 const char *hr_optimizer_kind_of(const hr_optimizer *optimizer)
 {
-    return optimizer->kind ? optimizer->kind->name(optimizer) : "";
+    return optimizer && optimizer->kind ? optimizer->kind->name(optimizer) : "";
 }
 
 /* ---- making one ---- */
@@ -98,7 +103,7 @@ const char *hr_optimizer_kind_at(int i) { return i >= 0 && i < KINDS ? kinds[i]-
 static const hr__optimizer_kind *kind_named(const char *name)
 {
     for (int i = 0; i < KINDS; i++)
-        if (strcasecmp(kinds[i]->word, name) == 0) return kinds[i];
+        if (name && strcasecmp(kinds[i]->word, name) == 0) return kinds[i];
     return NULL;
 }
 
@@ -131,7 +136,7 @@ static hr_optimizer *refuse_name(const char *what, const char *name, const char 
     hr_optimizer *o = fresh();
     if (o != &no_memory)
         hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.name", "%s: expected one of %s, got \"%.60s\"", what, choice,
-                name);
+                name ? name : "NULL");
     return o;
 }
 

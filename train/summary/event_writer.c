@@ -79,6 +79,8 @@ static hr_status open_file(hr_event_writer *w, const char *folder, hr_error *err
 hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_error *err)
 {
     *out = NULL;
+    if (!folder)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "summary.argument", "event file: expected a folder, got NULL");
     hr_event_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "an event file");
     w->file = -1;

@@ -1,0 +1,245 @@
+/* NULL in the place of any argument is an error or nothing, never a crash; NULL options are the defaults. */
+#include "tests/testing.h"
+#include <headrace/checkpoint.h>
+#include <headrace/estimator.h>
+#include <headrace/summary.h>
+#include <math.h>
+#include <string.h>
+
+static hr_status empty_model(const hr_model_call *call, void *user, hr_error *err)
+{
+    (void)call, (void)user, (void)err;
+    return HR_OK;
+}
+
+static hr_dataset *no_input(void *user) { return (void)user, NULL; }
+
+static hr_status ignore_batch(const hr_element *element, const char *const *names, const hr_tensor *predictions,
+                              int count, void *user, hr_error *err)
+{
+    (void)element, (void)names, (void)predictions, (void)count, (void)user, (void)err;
+    return HR_OK;
+}
+
+static void assert_refused(hr_estimator *e, hr_status st, const char *kind)
+{
+    assert_int_equal(st, HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_estimator_error(e)->kind, kind);
+}
+
+static void estimators_say_what_they_lack(void **state)
+{
+    (void)state;
+    hr_train_spec train = {.max_steps = 1};
+    hr_eval_spec eval = {0};
+    hr_estimator *e = hr_estimator_new(empty_model, NULL, .model_dir = "m");
+    assert_refused(e, hr_estimator_train(e, NULL, NULL), "estimator.input_fn");
+    assert_refused(e, hr_estimator_train_with(e, NULL, NULL, NULL), "estimator.input_fn");
+    assert_refused(e, hr_estimator_train_with(e, no_input, NULL, NULL), "estimator.input_fn");
+    assert_refused(e, hr_estimator_train(e, no_input, NULL, .hook_count = 2), "estimator.argument");
+    assert_refused(e, hr_estimator_evaluate(e, NULL, NULL), "estimator.input_fn");
+    assert_int_equal(hr_estimator_evaluate_with(e, no_input, NULL, NULL), HR_NOT_FOUND);
+    assert_refused(e, hr_estimator_predict(e, NULL, NULL, ignore_batch, NULL), "estimator.input_fn");
+    assert_refused(e, hr_estimator_predict(e, no_input, NULL, NULL, NULL), "estimator.argument");
+    assert_int_equal(hr_estimator_predict_with(e, no_input, NULL, ignore_batch, NULL, NULL), HR_NOT_FOUND);
+    assert_refused(e, hr_train_and_evaluate(e, NULL, NULL), "estimator.input_fn");
+    assert_refused(e, hr_train_and_evaluate(e, &train, &eval), "estimator.input_fn");
+    eval.input_fn = no_input;
+    assert_refused(e, hr_train_and_evaluate(e, &train, &eval), "estimator.input_fn");
+    assert_true(isnan(hr_estimator_result(e, NULL)));
+    hr_estimator_free(e);
+}
+
+static void estimators_of_nothing_say_so(void **state)
+{
+    (void)state;
+    hr_estimator *made[] = {
+        hr_estimator_new_with(NULL, NULL, NULL),
+        hr_estimator_new_with(empty_model, NULL, NULL),
+        hr_linear_classifier_with(NULL),
+        hr_dnn_classifier_with(NULL),
+        hr_dnn_linear_combined_classifier_with(NULL),
+        hr_dnn_classifier(.model_dir = "m", .dnn_hidden_units = {NULL, 3}),
+        hr_linear_classifier(.model_dir = "m", .linear_feature_columns = {NULL, 3}),
+    };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        assert_non_null(made[i]);
+        assert_int_equal(hr_estimator_train(made[i], no_input, NULL), HR_INVALID_ARGUMENT);
+        assert_non_null(hr_estimator_error(made[i]));
+        hr_estimator_free(made[i]);
+    }
+    assert_int_equal(hr_estimator_train(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_estimator_evaluate(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_estimator_predict(NULL, NULL, NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_train_and_evaluate(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_string_equal(hr_estimator_error(NULL)->kind, "memory");
+    assert_int_equal(hr_estimator_results(NULL), 0);
+    assert_null(hr_estimator_result_name(NULL, 0));
+    assert_true(isnan(hr_estimator_result(NULL, "loss")));
+    hr_estimator_free(NULL);
+}
+
+/* ---- hooks ---- */
+
+static void assert_hook_fails(hr_hook *hook, const char *kind)
+{
+    hr_graph *g = hr_graph_new();
+    hr_error err = {0};
+    hr_global_step(g);
+    hr_monitored_session *m = hr_monitored_session_new_with(g, &hook, 1, NULL);
+    hr_status st = hr_monitored_run(m, NULL, 0, NULL, 0, NULL, &err);
+    assert_true(st < 0);
+    if (kind) assert_string_equal(err.kind, kind);
+    assert_int_equal(hr_monitored_session_close(m, false, &err), st);
+    hr_graph_free(g);
+}
+
+static void hooks_of_nothing_fail_at_begin(void **state)
+{
+    (void)state;
+    hr_summary_writer *w = hr_summary_writer_new("events");
+    assert_hook_fails(hr_hook_new(NULL, NULL), "hooks.argument");
+    assert_hook_fails(hr_stop_at_step_hook_with(NULL), "hooks.stop_at_step");
+    assert_hook_fails(hr_nan_tensor_hook_with((hr_node){0}, NULL), NULL);
+    assert_hook_fails(hr_logging_tensor_hook_with(NULL, 2, NULL), "hooks.argument");
+    assert_hook_fails(hr_logging_tensor_hook_with(NULL, 0, NULL), "hooks.interval");
+    assert_hook_fails(hr_checkpoint_saver_hook_with(NULL, NULL), "hooks.argument");
+    assert_hook_fails(hr_checkpoint_saver_hook_with("m", NULL), "hooks.interval");
+    assert_hook_fails(hr_summary_saver_hook_with(NULL, NULL, 0, NULL), "memory");
+    assert_hook_fails(hr_summary_saver_hook_with(w, NULL, 3, NULL), "hooks.argument");
+    assert_hook_fails(hr_summary_saver_hook_with(w, NULL, 0, NULL), "hooks.interval");
+    hr_summary_writer_unref(w);
+    hr_hook_free(hr_step_counter_hook_with(NULL));
+    hr_hook_free(NULL);
+    assert_null(hr_summary_writer_new(NULL));
+    assert_string_equal(hr_hook_name(NULL), "");
+}
+
+static void sessions_of_nothing_say_so(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    int64_t step;
+    hr_graph *g = hr_graph_new();
+    hr_monitored_session *made[] = {
+        hr_monitored_session_new_with(NULL, NULL, 0, NULL),
+        hr_monitored_session_new(g, NULL, 2),
+        hr_monitored_session_new(g, NULL, 0, .extras = 2),
+    };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        assert_string_equal(hr_monitored_session_error(made[i])->kind, "hooks.argument");
+        assert_int_equal(hr_monitored_run(made[i], NULL, 0, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_true(hr_monitored_step(made[i], &step, &err) < 0);
+        assert_true(hr_should_stop(made[i]));
+        hr_monitored_session_close(made[i], false, NULL);
+    }
+    hr_monitored_session *m = hr_monitored_session_new_with(g, NULL, 0, NULL);
+    assert_true(hr_monitored_run(m, NULL, 2, NULL, 0, NULL, &err) < 0);
+    hr_monitored_session_close(m, false, NULL);
+    hr_graph_free(g);
+    assert_int_equal(hr_monitored_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_monitored_step(NULL, &step, &err), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_monitored_save(NULL, "p", &err), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_monitored_session_close(NULL, false, &err), HR_RESOURCE_EXHAUSTED);
+    assert_string_equal(hr_monitored_session_error(NULL)->kind, "memory");
+    assert_true(hr_should_stop(NULL));
+}
+
+/* ---- checkpoints and events ---- */
+
+static void checkpoints_of_nothing_are_refused(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_bundle *b;
+    hr_bundle_writer *w;
+    hr_saver *s;
+    char *prefix;
+    assert_int_equal(hr_bundle_open(NULL, &b, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_bundle_writer_open(NULL, &w, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_latest_checkpoint(NULL, &prefix, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_latest_checkpoint_with("m", NULL, &prefix, &err), HR_OK);
+    assert_null(prefix);
+    assert_int_equal(hr_whole_checkpoint(NULL, &prefix, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_saver_open(NULL, &s, &err), HR_INVALID_ARGUMENT);
+    assert_ok(hr_saver_open_with("m", NULL, &s, &err), &err);
+    assert_int_equal(hr_saver_saved(s, NULL, &err), HR_INVALID_ARGUMENT);
+    hr_saver_free(s);
+    assert_ok(hr_bundle_writer_open("p", &w, &err), &err);
+    assert_int_equal(hr_bundle_add(w, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_bundle_add(w, "a", NULL, &err), HR_INVALID_ARGUMENT);
+    assert_ok(hr_bundle_writer_commit(w, &err), &err);
+    assert_ok(hr_bundle_open("p", &b, &err), &err);
+    hr_tensor t;
+    assert_true(hr_bundle_read(b, NULL, &t, &err) < 0);
+    assert_true(hr_bundle_read_slice(b, NULL, NULL, &t, &err) < 0);
+    hr_bundle_free(b);
+    hr_bundle_writer_discard(NULL);
+    hr_bundle_free(NULL);
+    hr_saver_free(NULL);
+    hr_event_writer *events;
+    assert_true(hr_event_writer_open(NULL, &events, &err) < 0);
+    hr_event_writer_free(NULL);
+}
+
+/* ---- layers and optimizers ---- */
+
+static void layers_of_no_nodes_give_no_nodes(void **state)
+{
+    (void)state;
+    const hr_node none = {0};
+    hr_variable_gradient *gradients = NULL;
+    int count = 0;
+    assert_false(hr_node_exists(hr_dense_with(none, 3, NULL)));
+    assert_false(hr_node_exists(hr_dropout_with(none, 0.5f, NULL)));
+    assert_false(hr_node_exists(hr_mean_squared_error_with(none, none, NULL)));
+    assert_false(hr_node_exists(hr_softmax_cross_entropy_loss_with(none, none, NULL)));
+    assert_false(hr_node_exists(hr_sparse_softmax_cross_entropy_loss_with(none, none, NULL)));
+    assert_false(hr_node_exists(hr_compute_weighted_loss_with(none, NULL)));
+    assert_false(hr_node_exists(hr_metric_mean_with(none, NULL).value));
+    assert_false(hr_node_exists(hr_metric_accuracy_with(none, none, NULL).value));
+    assert_false(hr_node_exists(hr_metric_auc_with(none, none, NULL).value));
+    assert_false(hr_node_exists(hr_metric_precision_with(none, none, NULL).value));
+    assert_false(hr_node_exists(hr_metric_recall_with(none, none, NULL).value));
+    assert_false(hr_node_exists(hr_minimize_with(hr_sgd_with(0.1f, NULL), none, NULL)));
+    assert_false(hr_node_exists(hr_minimize_with(NULL, none, NULL)));
+    assert_true(hr_compute_gradients(none, NULL, &gradients, &count) < 0);
+    hr_optimizer_free(hr_adam_with(0.1f, NULL));
+    hr_optimizer_free(hr_adagrad_with(0.1f, NULL));
+    hr_optimizer_free(hr_ftrl_with(0.1f, NULL));
+    hr_optimizer *unnamed = hr_optimizer_named(NULL, NULL, 0, false);
+    assert_non_null(hr_optimizer_error(unnamed));
+    hr_optimizer_free(unnamed);
+    hr_features_free(NULL);
+}
+
+static void options_that_are_null_are_the_defaults(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    const float value[] = {1, 2, 3, 4};
+    const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), value);
+    hr_node x = hr_const(g, &t), y = hr_dense_with(x, 2, NULL);
+    hr_node loss = hr_mean_squared_error_with(x, y, NULL),
+            train = hr_minimize_with(hr_adam_with(0.1f, NULL), loss, NULL);
+    hr_node fetch[] = {train};
+    hr_error err = {0};
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    hr_session *s = hr_session_new_with(g, NULL);
+    hr_node init = hr_target(hr_global_variables_initializer(g));
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    assert_ok(hr_session_run(s, NULL, 0, fetch, 1, NULL, &err), &err);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimators_say_what_they_lack),          cmocka_unit_test(estimators_of_nothing_say_so),
+        cmocka_unit_test(hooks_of_nothing_fail_at_begin),         cmocka_unit_test(sessions_of_nothing_say_so),
+        cmocka_unit_test(checkpoints_of_nothing_are_refused),     cmocka_unit_test(layers_of_no_nodes_give_no_nodes),
+        cmocka_unit_test(options_that_are_null_are_the_defaults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
