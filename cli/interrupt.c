@@ -1,6 +1,6 @@
 /* Ctrl-C: the first one asks for a clean stop, the second ends the process. A thread waits for the signals, so that
- * no call of any other thread is interrupted; but a library may have threads of its own since before main (OpenBLAS
- * has), which block nothing: they run a handler that does the same. */
+ * no call of any other thread is interrupted; but a library may have threads of its own since before main, which block
+ * nothing: they run a handler that does the same. */
 #include "cli/command.h"
 #include "io/sys.h"
 #include <fcntl.h>

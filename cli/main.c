@@ -4,6 +4,7 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void print_commands(FILE *to, const char *group)
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
 {
     hr_error err = {0};
     hold_standard_streams();
+    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* before it is loaded, which starts them: ours share products out */
     hr_set_log(print_log, NULL);
     int code = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (output_error(&err) == HR_OK || output_is_unwanted()) return code;

@@ -201,4 +201,10 @@ it_ends_quietly_when_its_reader_leaves() {
     [ "$(cat "$scratch/code")" = 0 ] || fail "a summary that nobody reads is no failure"
 }
 
+it_loads_no_library_for_products_where_nothing_is_multiplied() {
+    libraries=$(LD_TRACE_LOADED_OBJECTS=1 "$HEADRACE")
+    case $libraries in *libc.so*) ;; *) return ;; esac # another loader
+    case $libraries in *blas* | *gfortran*) fail "a library for products among: $libraries" ;; esac
+}
+
 run_tests

@@ -1,13 +1,14 @@
 /* MatMul: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
  * shape alone, so that the result does not depend on threads. */
+#include "train/ops/blas.h"
 #include "train/ops/kernels.h"
 
-#include <cblas.h>
 #include <string.h>
 #include <uv.h>
 
 typedef struct matmul_state {
     bool ta, tb;
+    const hr__blas *blas; /* NULL: of whole numbers, which do without */
 } matmul_state;
 
 /* Rows and columns of an input, as multiplied. */
@@ -30,9 +31,10 @@ static hr_status matmul_shape(hr_infer *s, hr_error *err)
 static hr_status matmul_prepare(hr_node node, hr_session *session, void *state, hr_error *err)
 {
     (void)session;
-    (void)err;
-    *(matmul_state *)state = (matmul_state){hr_attr_bool(node, "transpose_a"), hr_attr_bool(node, "transpose_b")};
-    return HR_OK;
+    matmul_state *st = state;
+    const hr_dtype dtype = hr_node_dtype(node);
+    *st = (matmul_state){hr_attr_bool(node, "transpose_a"), hr_attr_bool(node, "transpose_b"), NULL};
+    return dtype == HR_FLOAT || dtype == HR_DOUBLE ? hr__blas_load(&st->blas, err) : HR_OK;
 }
 
 /* One product: row i of a begins at a + i * a_row, its values lie a_column apart. */
@@ -42,49 +44,48 @@ typedef struct product {
     int64_t n, k, a_row, a_column, b_row, b_column;
     int64_t lda, ldb;
     bool ta, tb;
+    const hr__blas *blas;
 } product;
 
 /* Builds of OpenBLAS for one thread have no locks: two products at once may be given the same memory to pack into, and
  * come out wrong. Where the loader has found such a build, there is one product at a time in the process. */
 static uv_once_t blas_once = UV_ONCE_INIT;
 static uv_mutex_t blas_lock;
-static bool blas_has_locks;
 
-static void look_at_blas(void)
+static void make_lock(void) { (void)!uv_mutex_init(&blas_lock); /* fails of no mutex that has no attributes */ }
+
+/* Gives what end_product takes. */
+static bool begin_product(const hr__blas *blas)
 {
-    blas_has_locks = openblas_get_parallel() != OPENBLAS_SEQUENTIAL;
-    (void)!uv_mutex_init(&blas_lock); /* fails of no mutex that has no attributes */
+    if (blas->get_parallel() != OPENBLAS_SEQUENTIAL) return false;
+    uv_once(&blas_once, make_lock);
+    uv_mutex_lock(&blas_lock);
+    return true;
 }
 
-static void begin_product(void)
+static void end_product(bool alone)
 {
-    uv_once(&blas_once, look_at_blas);
-    if (!blas_has_locks) uv_mutex_lock(&blas_lock);
-}
-
-static void end_product(void)
-{
-    if (!blas_has_locks) uv_mutex_unlock(&blas_lock);
+    if (alone) uv_mutex_unlock(&blas_lock);
 }
 
 static void rows_f32(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
-    begin_product();
-    cblas_sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
+    const bool alone = begin_product(p->blas);
+    p->blas->sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                 (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const float *)p->a + first * p->a_row,
                 (blasint)p->lda, p->b, (blasint)p->ldb, 0, (float *)p->out + first * p->n, (blasint)p->n);
-    end_product();
+    end_product(alone);
 }
 
 static void rows_f64(int64_t first, int64_t last, void *user)
 {
     const product *p = user;
-    begin_product();
-    cblas_dgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
+    const bool alone = begin_product(p->blas);
+    p->blas->dgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
                 (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const double *)p->a + first * p->a_row,
                 (blasint)p->lda, p->b, (blasint)p->ldb, 0, (double *)p->out + first * p->n, (blasint)p->n);
-    end_product();
+    end_product(alone);
 }
 
 #define ROWS(T, U, D, S)                                                                                               \
@@ -111,7 +112,7 @@ static void row_dots(int64_t first, int64_t last, void *user)
     const product *p = user;
     const float *a = p->a, *b = p->b;
     for (int64_t i = first; i < last; i++)
-        ((float *)p->out)[i] = cblas_sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
+        ((float *)p->out)[i] = p->blas->sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
 }
 
 /* Every block packs b anew, so blocks are large, and few. */
@@ -125,17 +126,17 @@ typedef struct blocks {
 
 /* Our pool shares the blocks out: OpenBLAS is to work on each on the thread that calls it. It keeps this setting for
  * the process, or, in its OpenMP build, for each thread: so each thread says it, once. */
-static void keep_blas_on_this_thread(void)
+static void keep_blas_on_this_thread(const hr__blas *blas)
 {
     static _Thread_local bool told;
-    if (!told) openblas_set_num_threads(1);
-    told = true;
+    if (!told && blas) blas->set_num_threads(1);
+    told |= blas != NULL;
 }
 
 static void some_blocks(int64_t first, int64_t last, void *user)
 {
     blocks *b = user;
-    keep_blas_on_this_thread();
+    keep_blas_on_this_thread(b->p.blas);
     for (int64_t i = first; i < last; i++) b->multiply(b->rows * i / b->count, b->rows * (i + 1) / b->count, &b->p);
 }
 
@@ -185,7 +186,8 @@ static hr_status matmul_compute(hr_kernel *k, hr_error *err)
                        .lda = lda,
                        .ldb = ldb,
                        .ta = st->ta,
-                       .tb = st->tb};
+                       .tb = st->tb,
+                       .blas = st->blas};
     work.p.a_row = st->ta ? 1 : lda;
     work.p.a_column = st->ta ? lda : 1;
     work.p.b_row = st->tb ? 1 : ldb;

@@ -184,8 +184,9 @@ HR_BINARY_OP_(hr_sigmoid_cross_entropy)
 
 /* ---- matrices ---- */
 
-/* a @ b, by OpenBLAS in blocks that the pool shares out. The first product sets OpenBLAS to one thread, which its
- * threaded builds keep for the process: a program that calls OpenBLAS itself may set another number after it. */
+/* a @ b, by OpenBLAS in blocks that the pool shares out. It is loaded for the first product of floats (HR_NOT_FOUND,
+ * "matmul.blas": it is not there), and set to one thread, which its threaded builds keep for the process: a program
+ * that calls OpenBLAS itself may set another number after it. */
 typedef struct hr_matmul_opts {
     size_t struct_size;
     const char *name;
