@@ -51,6 +51,18 @@ static void charge(store *s, size_t bytes)
 
 static void discharge(store *s, size_t bytes) { atomic_fetch_sub_explicit(&s->held, bytes, memory_order_relaxed); }
 
+/* Memory that is handed out, and what was given back, has other bytes each time, in builds with assertions: who reads what
+ * he has not written, or what is no longer his, gives other elements in every run. */
+static void poison(void *bytes, size_t size)
+{
+#ifdef NDEBUG
+    (void)bytes, (void)size;
+#else
+    static atomic_uint times;
+    memset(bytes, 128 | (int)(atomic_fetch_add_explicit(&times, 37, memory_order_relaxed) & 127), size);
+#endif
+}
+
 /* ---- blocks: four classes between one power of two and the next, so that at most a fifth is unused ---- */
 
 static int class_of(size_t size, size_t *rounded)
@@ -137,10 +149,12 @@ block *hr__store_block(store *s, size_t size)
     uv_mutex_unlock(&s->lock);
     give_back(excess);
     if (!b) b = block_new(rounded, class, LINE);
-    if (b)
-        b->next = NULL;
-    else
+    if (!b) {
         discharge(s, rounded + BLOCK_EXTRA);
+        return NULL;
+    }
+    b->next = NULL;
+    poison(block_bytes(b), b->size);
     return b;
 }
 
@@ -148,6 +162,7 @@ void hr__store_put_blocks(store *s, block *first)
 {
     block *excess = NULL;
     if (!first) return;
+    for (block *b = first; b; b = b->next) poison(block_bytes(b), b->size);
     uv_mutex_lock(&s->lock);
     while (first) {
         block *next = first->next, **list = &s->free[first->class];
@@ -238,6 +253,7 @@ static void put_cells(store *s, cell *cells, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         if (!cells[i].at || cells[i].steps == 0) continue;
         cell_stack *stack = &s->cells[cells[i].steps];
+        poison(cells[i].at, (size_t)cells[i].steps * CELL_STEP);
         stack->cell[stack->count++] = cells[i].at;
         s->free_cells += (size_t)cells[i].steps * CELL_STEP;
         cells[i].at = NULL;
