@@ -185,13 +185,10 @@ static int64_t unbatch_cardinality(const void *spec, const int64_t *in)
     return parts > 0 && in[0] <= INT64_MAX / parts ? in[0] * parts : HR_UNKNOWN_CARDINALITY;
 }
 
-static void unbatch_identity(const void *spec, uint64_t *sum) { (void)spec, (void)sum; /* it follows from the input */ }
-
 const hr_op hr_op_unbatch = {
     .head = HR_OP_HEAD,
     .name = "unbatch",
     .spec_size = sizeof(unbatch_spec),
-    .identity = unbatch_identity,
     .cardinality = unbatch_cardinality,
     .check = unbatch_check,
     .work = unbatch_work,

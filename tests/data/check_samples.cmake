@@ -1,4 +1,5 @@
-# Fails for an operator of the list OPS whose test in the folder TESTS has no HR_SAMPLE, or does not run it.
+# Fails for an operator of the list OPS whose test in the folder TESTS has no HR_SAMPLE, or does not run it; and for one
+# with arguments that make another pipeline (.identity) without HR_ARGUMENTS.
 file(STRINGS ${OPS} lines REGEX "^HR_OP\\(")
 foreach(line IN LISTS lines)
     string(REGEX REPLACE "^HR_OP\\(([a-z0-9_]+)\\).*" "\\1" op "${line}")
@@ -6,6 +7,14 @@ foreach(line IN LISTS lines)
     set(said "")
     if(EXISTS ${test})
         file(STRINGS ${test} said REGEX "HR_(SAMPLE|CONFORMANCE)\\(${op}\\)")
+    endif()
+    file(STRINGS ${TESTS}/../../../data/ops/${op}.c identity REGEX "^    \\.identity = ")
+    if(identity AND EXISTS ${test})
+        file(STRINGS ${test} arguments REGEX "HR_(ARGUMENTS|CONFORMANCE_OF_ARGUMENTS)\\(${op}[,)]")
+        list(LENGTH arguments count)
+        if(count LESS 2)
+            message(SEND_ERROR "${op}: expected HR_ARGUMENTS(${op}, ...) and HR_CONFORMANCE_OF_ARGUMENTS(${op}) in ${test}")
+        endif()
     endif()
     list(LENGTH said count)
     if(count LESS 2)

@@ -1,6 +1,7 @@
 /* Runs a sample in every way and compares hashes of what comes out. Samples are small, so that a binary takes
  * seconds. */
 #include "tests/data/conformance.h"
+#include "data/dataset.h"
 #include "tests/data/crafted_state.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,6 +148,15 @@ static const run *reference(const sample *s)
     return &want;
 }
 
+/* As many as hr_cardinality says, where it says a number and nothing fails. Takes `ds`. */
+static void assert_cardinality(const char *name, hr_dataset *ds, const run *got)
+{
+    const int64_t said = hr_cardinality(ds);
+    const bool wrong = said >= 0 ? got->count != said : said == HR_INFINITE_CARDINALITY;
+    hr_dataset_unref(ds);
+    if (got->end == HR_END && wrong) fail_msg("%s: hr_cardinality says %" PRId64 ", it has %d", name, said, got->count);
+}
+
 /* ---- checks ---- */
 
 static void compare(const sample *s, const run *want, way w)
@@ -161,6 +171,7 @@ void gives_the_same_elements_however_run(void **state)
 {
     const sample *s = *state;
     const run *want = reference(s);
+    assert_cardinality(s->name, s->build(), want);
     for (int w = 0; w < 4; w++)
         for (int d = 0; d < 2; d++)
             for (int u = 0; u < 3; u++)
@@ -216,6 +227,155 @@ void goes_on_anywhere(void **state)
     const int step = 1 + want->count / MOST_STOPS;
     for (int k = 0, n = 0; k < want->count; k += step, n++) stop_at(s, want, k, n);
     stop_at(s, want, want->count, 5);
+}
+
+/* ---- samples that follow from others. The linker puts __wrap_hr_shuffle_with and __wrap_hr_range_with between a
+ * sample and the library (--wrap) ---- */
+
+enum { COLUMNS = 9, FEW_STOPS = 6, MOST_OF_ENDLESS = 300 };
+static const hr_field columns_field[COLUMNS + 1] = {
+    {.name = "value", .dtype = HR_INT64}, {.name = "c1", .dtype = HR_INT64},
+    {.name = "c2", .dtype = HR_INT64},    {.name = "c3", .dtype = HR_INT64},
+    {.name = "c4", .dtype = HR_INT64},    {.name = "c5", .dtype = HR_INT64},
+    {.name = "c6", .dtype = HR_INT64},    {.name = "c7", .dtype = HR_INT64},
+    {.name = "c8", .dtype = HR_INT64},    {.name = "list", .dtype = HR_INT64, .layout = HR_RAGGED, .shape = {1, {-1}}},
+};
+static const hr_schema columns_schema = {.fields = COLUMNS + 1, .field = columns_field};
+
+static hr_status make_columns(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    const int64_t n = *(const int64_t *)hr_get(in, "value")->data, values = (n & 3) == 3 ? 0 : n & 3;
+    for (int i = 0; i < COLUMNS; i++) *(int64_t *)hr_set(out, columns_field[i].name) = i ? n % (1 << 2 * i) + i : n;
+    int64_t *list = hr_set_count(out, "list", values);
+    for (int64_t i = 0; list && i < values; i++) list[i] = n + i;
+    return list || values == 0 ? HR_OK : HR_RESOURCE_EXHAUSTED;
+}
+
+/* How the sample at hand follows from another. */
+static struct derived {
+    const sample *from;
+    bool alone, wide, has_range;
+    bool building;     /* now */
+    hr_dataset *whole; /* the sample: what it is put together of may share what its top owns */
+} derived;
+
+hr_dataset *__real_hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts);
+hr_dataset *__wrap_hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts);
+hr_dataset *__wrap_hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts)
+{
+    const bool itself = derived.from && strcmp(derived.from->name, "shuffle") == 0;
+    if (derived.building && derived.alone && !itself) return in;
+    return __real_hr_shuffle_with(in, buffer_size, opts);
+}
+
+hr_dataset *__real_hr_range_with(int64_t stop, const hr_range_opts *opts);
+hr_dataset *__wrap_hr_range_with(int64_t stop, const hr_range_opts *opts);
+hr_dataset *__wrap_hr_range_with(int64_t stop, const hr_range_opts *opts)
+{
+    hr_dataset *ds = __real_hr_range_with(stop, opts);
+    if (!derived.building || !derived.wide || (opts && opts->dtype && opts->dtype != HR_INT64)) return ds;
+    derived.has_range = true;
+    return hr_cache(hr_map(ds, make_columns, NULL, .output = &columns_schema));
+}
+
+/* The dataset of the operator `name`, or of a part of it ("name.part"); borrows. NULL: there is none. */
+static hr_dataset *find_operator(hr_dataset *ds, const char *name)
+{
+    const size_t size = strlen(name);
+    if (hr_dataset_error(ds)) return NULL;
+    if (strncmp(ds->op->name, name, size) == 0 && (ds->op->name[size] == 0 || ds->op->name[size] == '.')) return ds;
+    hr_dataset *found = NULL;
+    for (int i = 0; i < ds->inputs && !found; i++) found = find_operator(ds->in[i], name);
+    return found;
+}
+
+static hr_dataset *build_derived(void)
+{
+    derived.building = true;
+    hr_dataset *all = derived.from->build();
+    derived.building = false;
+    hr_dataset *alone = derived.alone ? find_operator(all, derived.from->name) : NULL;
+    hr_dataset *ds = hr_dataset_ref(alone ? alone : all);
+    hr_dataset_unref(derived.whole);
+    derived.whole = all;
+    return hr_cardinality(ds) == HR_INFINITE_CARDINALITY ? hr_take(ds, MOST_OF_ENDLESS) : ds;
+}
+
+/* What such a sample must keep; it may be that it gives nothing. */
+static void keep_all(const sample *s)
+{
+    static run want;
+    run_all(&want, s->build(), (way){.window = 1, .unit_rows = 32});
+    assert_cardinality(s->name, s->build(), &want);
+    for (int n = 0; n < 6; n++) compare(s, &want, way_number(2 * n + 1));
+    compare(s, &want, (way){.workers = 2, .window = 64, .unit_rows = 5, .budget = 1});
+    for (int k = 0, n = 0; k < want.count; k += 1 + want.count / FEW_STOPS, n++) stop_at(s, &want, k, n);
+    if (want.end == HR_END) stop_at(s, &want, want.count, 5);
+}
+
+void does_so_alone_and_over_wide_rows(void **state)
+{
+    char name[96];
+    for (int i = 1; i <= 3; i++) {
+        derived = (struct derived){.from = *state, .alone = i & 1, .wide = i & 2};
+        hr_dataset *ds = build_derived();
+        const bool can_be = !hr_dataset_error(ds) && (!derived.wide || derived.has_range);
+        hr_dataset_unref(ds);
+        snprintf(name, sizeof name, "%s%s%s", derived.from->name, derived.alone ? ", alone" : "",
+                 derived.wide ? ", over wide rows" : "");
+        if (can_be) keep_all(&(sample){name, build_derived, NULL});
+        hr_dataset_unref(derived.whole);
+    }
+}
+
+/* ---- other arguments ---- */
+
+static struct {
+    const sample *from;
+    int number;
+} argument;
+
+/* The one at hand; NULL: there are no more. */
+static hr_dataset *build_arguments(void)
+{
+    hr_dataset *all[MOST_ARGUMENTS];
+    const int count = argument.from->build_all(all);
+    hr_dataset *ds = argument.number < count ? hr_dataset_ref(all[argument.number]) : NULL;
+    for (int i = 0; i < count; i++) hr_dataset_unref(all[i]);
+    return ds;
+}
+
+static bool is_refusal(const char *kind)
+{
+    return kind && (strcmp(kind, "state.other_arguments") == 0 || strcmp(kind, "state.other_pipeline") == 0);
+}
+
+void are_refused_by_the_state_of_others(void **state)
+{
+    char name[96];
+    size_t size;
+    static run got;
+    hr_dataset *ds;
+    argument.from = *state;
+    argument.number = 0;
+    hr_iterator *it = iterate(build_arguments(), (way){.window = 1, .unit_rows = 3});
+    begin(&got);
+    run_on(&got, it, 2);
+    void *saved = save(it, &size);
+    hr_iterator_free(it);
+    for (; (ds = build_arguments()); argument.number++) {
+        snprintf(name, sizeof name, "%s with arguments %d", argument.from->name, argument.number);
+        if (hr_dataset_error(ds)) fail_msg("%s: %s", name, hr_dataset_error(ds)->text);
+        if (argument.number == 0) {
+            hr_dataset_unref(ds);
+        } else {
+            run_all(&got, ds, (way){.state = saved, .state_size = size});
+            if (!is_refusal(got.error.kind)) fail_msg("%s: the state of arguments 0 is not refused", name);
+        }
+        keep_all(&(sample){name, build_arguments, NULL});
+    }
+    hr_free(saved);
 }
 
 /* Every state is made by an iterator that was itself restored. The last one is saved behind the end. */

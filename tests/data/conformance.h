@@ -1,9 +1,13 @@
 /* What every operator must keep, whatever it does: the same elements for any number of threads, window, unit and
- * budget; a stop anywhere and the equal rest from there; cancel; no allocation whose failure leaks, hangs or goes
- * unsaid.
+ * budget, as many as hr_cardinality says; a stop anywhere and the equal rest from there; cancel; no allocation whose
+ * failure leaks, hangs or goes unsaid.
  *
  * An operator's test says HR_SAMPLE(take) { return ...; }, a small finite pipeline with that operator in the middle,
- * and lists HR_CONFORMANCE(take) among its tests. tests/data/CMakeLists.txt fails on an operator without a sample. */
+ * and lists HR_CONFORMANCE(take) among its tests. From it follow others: the operator alone, with nothing on top and no
+ * shuffle below; and over rows of many columns out of a cache, which wait in row layout (of pipelines over hr_range).
+ * Whose arguments make another pipeline says HR_ARGUMENTS(take, hr_take(...), ...): the operator with some arguments,
+ * then with others, each argument changed at least once; and lists HR_CONFORMANCE_OF_ARGUMENTS(take).
+ * tests/data/CMakeLists.txt fails on an operator without these. */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
@@ -13,22 +17,33 @@
 typedef struct sample {
     const char *name;
     hr_dataset *(*build)(void);
+    int (*build_all)(hr_dataset **ds); /* of HR_ARGUMENTS; gives how many */
 } sample;
+enum { MOST_ARGUMENTS = 16 };
 
 #define HR_SAMPLE(op)                                                                                                  \
     static hr_dataset *build_##op(void);                                                                               \
-    static const sample sample_##op = {#op, build_##op};                                                               \
+    static const sample sample_##op = {#op, build_##op, NULL};                                                         \
     static hr_dataset *build_##op(void)
+#define HR_ARGUMENTS(op, ...)                                                                                          \
+    static int build_all_##op(hr_dataset **ds)                                                                         \
+    {                                                                                                                  \
+        hr_dataset *const all[] = {__VA_ARGS__};                                                                       \
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) ds[i] = all[i];                                          \
+        return (int)(sizeof all / sizeof *all);                                                                        \
+    }                                                                                                                  \
+    static const sample sample_arguments_of_##op = {#op, NULL, build_all_##op}
 
 #define HR_CONFORMS_(op, check)                                                                                        \
     {                                                                                                                  \
 #op "_" #check, check, NULL, NULL, (void *)(uintptr_t)&sample_##op                                             \
     }
+#define HR_CONFORMANCE_OF_ARGUMENTS(op) HR_CONFORMS_(arguments_of_##op, are_refused_by_the_state_of_others)
 #define HR_CONFORMANCE(op)                                                                                             \
     HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
-        HR_CONFORMS_(op, goes_on_again_and_again), HR_CONFORMS_(op, refuses_a_cut_or_foreign_state),                   \
-        HR_CONFORMS_(op, survives_any_number_in_its_state), HR_CONFORMS_(op, can_be_cancelled),                        \
-        HR_CONFORMS_(op, survives_every_failed_allocation)
+        HR_CONFORMS_(op, does_so_alone_and_over_wide_rows), HR_CONFORMS_(op, goes_on_again_and_again),                 \
+        HR_CONFORMS_(op, refuses_a_cut_or_foreign_state), HR_CONFORMS_(op, survives_any_number_in_its_state),          \
+        HR_CONFORMS_(op, can_be_cancelled), HR_CONFORMS_(op, survives_every_failed_allocation)
 /* For a sample that ends with an error, which every run must meet at the same place. */
 #define HR_CONFORMANCE_OF_FAILURE(op)                                                                                  \
     HR_CONFORMS_(op, gives_the_same_elements_however_run), HR_CONFORMS_(op, goes_on_anywhere),                         \
@@ -36,6 +51,8 @@ typedef struct sample {
 
 void gives_the_same_elements_however_run(void **state);
 void goes_on_anywhere(void **state);
+void does_so_alone_and_over_wide_rows(void **state);
+void are_refused_by_the_state_of_others(void **state);
 void goes_on_again_and_again(void **state);
 void refuses_a_cut_or_foreign_state(void **state);
 void survives_any_number_in_its_state(void **state);

@@ -120,7 +120,7 @@ static void random_chains_conform(void **state)
 {
     (void)state;
     static char name[40];
-    static sample chain = {name, random_chain};
+    static sample chain = {.name = name, .build = random_chain};
     const char *asked = getenv("HEADRACE_CHAINS");
     uint64_t from = 0, count = USUAL_CHAINS;
     if (asked && sscanf(asked, "%" SCNu64 ":%" SCNu64, &from, &count) != 2) fail_msg("HEADRACE_CHAINS=FROM:COUNT");

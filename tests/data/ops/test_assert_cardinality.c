@@ -47,14 +47,14 @@ static void datasets_tell_how_many_elements_they_have(void **state)
     assert_tells(hr_batch(hr_range(3), 0), HR_UNKNOWN_CARDINALITY);
 }
 
+HR_ARGUMENTS(assert_cardinality, hr_assert_cardinality(hr_range(30), 30), hr_assert_cardinality(hr_range(30), -2));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HR_CONFORMANCE(assert_cardinality),
-        HR_CONFORMANCE_OF_FAILURE(too_many),
-        HR_CONFORMANCE_OF_FAILURE(too_few),
-        cmocka_unit_test(the_number_must_be_right),
-        cmocka_unit_test(datasets_tell_how_many_elements_they_have),
+        HR_CONFORMANCE(assert_cardinality),         HR_CONFORMANCE_OF_ARGUMENTS(assert_cardinality),
+        HR_CONFORMANCE_OF_FAILURE(too_many),        HR_CONFORMANCE_OF_FAILURE(too_few),
+        cmocka_unit_test(the_number_must_be_right), cmocka_unit_test(datasets_tell_how_many_elements_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,13 @@ static void batch_keeps_or_drops_the_remainder(void **state)
     assert_sizes(hr_batch(hr_range(0), 9), NULL, 0);
 }
 
+static void sizes_take_turns(void **state)
+{
+    (void)state;
+    assert_sizes(hr_batch(hr_range(11), 3, .next_sizes = HR_I64(1, 2), .next_size_count = 2), HR_I64(3, 1, 2, 3, 1, 1),
+                 6);
+}
+
 static void batch_refuses_sizes_below_one(void **state)
 {
     (void)state;
@@ -127,13 +134,20 @@ static void sources_cut_their_units_where_batches_end(void **state)
     assert_units(5, 100, HR_I64(5, 5, 5), 3); /* a batch of many units */
 }
 
+HR_ARGUMENTS(batch, hr_batch(hr_range(20), 3), hr_batch(hr_range(20), 4),
+             hr_batch(hr_range(20), 3, .drop_remainder = true),
+             hr_batch(hr_range(44), 3, .next_sizes = HR_I64(2, 5), .next_size_count = 2),
+             hr_batch(hr_range(44), 3, .next_sizes = HR_I64(2), .next_size_count = 1, .drop_remainder = true));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(batch),
+        HR_CONFORMANCE_OF_ARGUMENTS(batch),
         HR_CONFORMANCE(batch_of_batches),
         HR_CONFORMANCE(batch_larger_than_a_unit),
         cmocka_unit_test(batch_keeps_or_drops_the_remainder),
+        cmocka_unit_test(sizes_take_turns),
         cmocka_unit_test(batch_refuses_sizes_below_one),
         cmocka_unit_test(batches_of_one_shape_can_be_batched),
         cmocka_unit_test(batches_of_different_shapes_cannot),

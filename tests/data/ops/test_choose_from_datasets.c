@@ -53,12 +53,20 @@ static void wrong_choices_are_refused(void **state)
     assert_fails(hr_choose_from_datasets(other, 2, hr_range(3)), HR_INVALID_ARGUMENT, "input.schema");
 }
 
+static hr_dataset *chosen(int datasets, bool go_on)
+{
+    hr_dataset *in[] = {hr_range(9), hr_range(30, .start = 10), hr_range(20)};
+    if (datasets < 3) hr_dataset_unref(in[2]);
+    return hr_choose_from_datasets(in, datasets, hr_take(hr_repeat(hr_range(2)), 40), .go_on = go_on);
+}
+
+HR_ARGUMENTS(choose_from_datasets, chosen(2, false), chosen(2, true), chosen(3, false));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HR_CONFORMANCE(choose_from_datasets),
-        HR_CONFORMANCE(choose_until_one_is_empty),
-        cmocka_unit_test(choices_say_whose_element_is_next),
+        HR_CONFORMANCE(choose_from_datasets),        HR_CONFORMANCE_OF_ARGUMENTS(choose_from_datasets),
+        HR_CONFORMANCE(choose_until_one_is_empty),   cmocka_unit_test(choices_say_whose_element_is_next),
         cmocka_unit_test(wrong_choices_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

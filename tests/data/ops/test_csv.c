@@ -344,10 +344,15 @@ static void csv_keeps_rejects_with_their_place_and_text(void **state)
     }
 }
 
+HR_ARGUMENTS(csv, uneven(true, false, (hr_policy){.on_error = HR_SKIP}), uneven(true, false, (hr_policy){0}),
+             uneven(false, false, (hr_policy){.on_error = HR_SKIP}),
+             uneven(true, true, (hr_policy){.on_error = HR_SKIP}));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(csv),
+        HR_CONFORMANCE_OF_ARGUMENTS(csv),
         HR_CONFORMANCE(csv_in_epochs),
         HR_CONFORMANCE(csv_lists),
         HR_CONFORMANCE(csv_gzip),

@@ -49,10 +49,15 @@ static void rows_that_do_not_fit_are_refused(void **state)
                  "dense_to_sparse_batch.component");
 }
 
+HR_ARGUMENTS(dense_to_sparse_batch, hr_dense_to_sparse_batch(vectors(hr_range(20)), 6, HR_SHAPE(9)),
+             hr_dense_to_sparse_batch(vectors(hr_range(20)), 5, HR_SHAPE(9)),
+             hr_dense_to_sparse_batch(vectors(hr_range(20)), 6, HR_SHAPE(8)));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(dense_to_sparse_batch),
+        HR_CONFORMANCE_OF_ARGUMENTS(dense_to_sparse_batch),
         cmocka_unit_test(every_value_has_its_place),
         cmocka_unit_test(rows_of_several_dimensions_have_places_in_the_larger_shape),
         cmocka_unit_test(rows_that_do_not_fit_are_refused),

@@ -100,12 +100,16 @@ static void many_rows_are_asked_about_in_one_call(void **state)
     assert_fails(hr_filter_rows(hr_range(8), NULL, NULL), HR_INVALID_ARGUMENT, "filter.fn");
 }
 
+HR_ARGUMENTS(filter, hr_filter_rows(hr_range(40), keep_half, NULL, .seed = 3),
+             hr_filter_rows(hr_range(40), keep_half, NULL, .seed = 4));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(filter_rows),
         cmocka_unit_test(many_rows_are_asked_about_in_one_call),
         HR_CONFORMANCE(filter),
+        HR_CONFORMANCE_OF_ARGUMENTS(filter),
         HR_CONFORMANCE(filter_of_batches),
         HR_CONFORMANCE(filter_then_take),
         HR_CONFORMANCE(filter_of_batched_batches),

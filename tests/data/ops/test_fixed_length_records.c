@@ -58,10 +58,16 @@ static void a_pipe_has_records_too(void **state)
     take_input_back(saved);
 }
 
+HR_ARGUMENTS(fixed_length_records, hr_fixed_length_records("?.bin*", 5, .header_bytes = 4, .footer_bytes = 2),
+             hr_fixed_length_records("?.bin*", 1, .header_bytes = 4, .footer_bytes = 2),
+             hr_fixed_length_records("?.bin*", 5, .header_bytes = 1, .footer_bytes = 2),
+             hr_fixed_length_records("?.bin*", 5, .header_bytes = 4, .footer_bytes = 7));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(fixed_length_records),
+        HR_CONFORMANCE_OF_ARGUMENTS(fixed_length_records),
         cmocka_unit_test(records_lie_between_header_and_footer),
         cmocka_unit_test(bytes_left_over_are_an_error),
         cmocka_unit_test(a_pipe_has_records_too),

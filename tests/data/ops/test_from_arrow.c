@@ -443,10 +443,13 @@ static void specs_that_do_not_fit_are_refused(void **state)
                   "from_arrow.feature", -1);
 }
 
+HR_ARGUMENTS(from_arrow, whole(), with_holes());
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(from_arrow),
+        HR_CONFORMANCE_OF_ARGUMENTS(from_arrow),
         HR_CONFORMANCE(arrow_as_it_is),
         cmocka_unit_test(columns_come_as_they_are),
         cmocka_unit_test(nulls_are_missing_features),

@@ -213,10 +213,21 @@ static void streams_that_are_none_are_refused(void **state)
     }
 }
 
+static hr_dataset *labelled(const char *label)
+{
+    struct ArrowArrayStream stream;
+    fill_rows();
+    make_stream(&stream, (rows_stream){.fails_at = -1});
+    return hr_from_arrow_stream(&stream, .open = open_again, .label = label);
+}
+
+HR_ARGUMENTS(from_arrow_stream, labelled(NULL), labelled("n"), labelled("text"));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(from_arrow_stream),
+        HR_CONFORMANCE_OF_ARGUMENTS(from_arrow_stream),
         cmocka_unit_test(arrays_follow_each_other_and_are_released),
         cmocka_unit_test(what_is_not_read_to_its_end_is_released_as_well),
         cmocka_unit_test(a_stream_is_read_once_unless_it_can_be_opened_again),

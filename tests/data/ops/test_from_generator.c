@@ -139,10 +139,19 @@ static void what_cannot_work_is_refused(void **state)
     assert_int64_values(hr_from_generator(ends_at_5, NULL, .output = &hr_int64_schema), HR_I64(0, 0, 0, 0, 0), 5);
 }
 
+static hr_dataset *generated(const int64_t *count, uint64_t seed)
+{
+    return hr_from_generator(text_of, NULL, .output = &hr_string_schema, .count = count, .by_number = true,
+                             .seed = seed);
+}
+
+HR_ARGUMENTS(from_generator, generated(HR_I64(30), 3), generated(HR_I64(31), 3), generated(HR_I64(30), 4));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(from_generator),
+        HR_CONFORMANCE_OF_ARGUMENTS(from_generator),
         HR_CONFORMANCE(generator_that_loads),
         HR_CONFORMANCE(generator_by_number),
         HR_CONFORMANCE(generator_on_all_threads),

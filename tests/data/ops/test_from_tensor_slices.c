@@ -54,10 +54,20 @@ static void slices_need_equally_many_rows(void **state)
     assert_int_equal(got.end, HR_INVALID_ARGUMENT);
 }
 
+static hr_dataset *slices(const int64_t *value, int64_t rows, const char *name)
+{
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(rows), value);
+    return hr_from_tensor_slices(&t, &name, 1);
+}
+
+HR_ARGUMENTS(from_tensor_slices, slices(HR_I64(1, 2, 3, 4), 4, "a"), slices(HR_I64(1, 2, 3, 5), 4, "a"),
+             slices(HR_I64(1, 2, 3), 3, "a"), slices(HR_I64(1, 2, 3, 4), 4, "b"));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(from_tensor_slices),
+        HR_CONFORMANCE_OF_ARGUMENTS(from_tensor_slices),
         HR_CONFORMANCE(slices_in_epochs),
         cmocka_unit_test(slices_have_the_rows_of_each_tensor),
         cmocka_unit_test(slices_need_equally_many_rows),

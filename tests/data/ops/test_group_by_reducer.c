@@ -22,11 +22,13 @@ static hr_status sum_of(int64_t key, const void *state, hr_builder *out, hr_call
     return HR_OK;
 }
 
-static hr_dataset *sums(hr_dataset *in)
+static hr_dataset *sums_from(hr_dataset *in, int64_t initial, uint64_t seed)
 {
     return hr_group_by_reducer(in, modulo_7, NULL, .reduce = add_up, .finalize = sum_of, .output = &hr_int64_schema,
-                               .state_size = sizeof(int64_t), .initial = HR_I64(100));
+                               .state_size = sizeof(int64_t), .initial = &initial, .seed = seed);
 }
+
+static hr_dataset *sums(hr_dataset *in) { return sums_from(in, 100, 0); }
 
 HR_SAMPLE(group_by_reducer) { return hr_repeat(sums(hr_shuffle(hr_range(150), 30)), .count = HR_I64(3)); }
 
@@ -44,10 +46,14 @@ static void a_function_may_fail(void **state)
     assert_fails(hr_group_by_reducer(hr_range(3), modulo_7, NULL), HR_INVALID_ARGUMENT, "group_by_reducer.function");
 }
 
+HR_ARGUMENTS(group_by_reducer, sums_from(hr_range(40), 100, 0), sums_from(hr_range(40), 101, 0),
+             sums_from(hr_range(40), 100, 3));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(group_by_reducer),
+        HR_CONFORMANCE_OF_ARGUMENTS(group_by_reducer),
         cmocka_unit_test(keys_come_in_rising_order),
         cmocka_unit_test(a_function_may_fail),
     };

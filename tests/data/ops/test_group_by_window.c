@@ -66,11 +66,19 @@ static void windows_are_refused(void **state)
                  HR_INVALID_ARGUMENT, "group_by_window.size");
 }
 
+HR_ARGUMENTS(group_by_window, hr_group_by_window(hr_range(40), modulo, &three, 6),
+             hr_group_by_window(hr_range(40), modulo, &three, 5),
+             hr_group_by_window(hr_range(40), modulo, &three, 6, .batch_size = 4),
+             hr_group_by_window(hr_range(40), modulo, &three, 6, .drop_remainder = true));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HR_CONFORMANCE(group_by_window),       HR_CONFORMANCE(groups_in_batches),
-        HR_CONFORMANCE(groups_of_many_sizes),  cmocka_unit_test(windows_leave_when_they_are_full_and_the_rest_by_key),
+        HR_CONFORMANCE(group_by_window),
+        HR_CONFORMANCE_OF_ARGUMENTS(group_by_window),
+        HR_CONFORMANCE(groups_in_batches),
+        HR_CONFORMANCE(groups_of_many_sizes),
+        cmocka_unit_test(windows_leave_when_they_are_full_and_the_rest_by_key),
         cmocka_unit_test(windows_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

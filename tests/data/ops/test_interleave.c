@@ -246,10 +246,14 @@ static void without_an_order_nothing_is_lost(void **state)
     assert_int_equal(sum, 2 * 2470); /* the squares below 20 */
 }
 
+HR_ARGUMENTS(interleave, few_of(hr_range(20), 4, 3), few_of(hr_range(20), 3, 3), few_of(hr_range(20), 4, 2),
+             older(hr_range(20), 4, 3));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(interleave),
+        HR_CONFORMANCE_OF_ARGUMENTS(interleave),
         HR_CONFORMANCE(parallel_interleave),
         HR_CONFORMANCE(parallel_interleave_of_few),
         cmocka_unit_test(parallel_interleave_replaces_an_ended_dataset_at_once),

@@ -101,10 +101,16 @@ static void list_files_without_a_match_fails(void **state)
     assert_non_null(strstr(got.error.text, "g-*.txt"));
 }
 
+HR_ARGUMENTS(list_files, hr_list_files("f-*.txt", .shuffle = true, .seed = 3), hr_list_files("f-*.txt"),
+             hr_list_files("f-*.txt", .shuffle = true, .seed = 4),
+             hr_list_files("f-*.txt", .shuffle = true, .seed = 3, .same_each_epoch = true),
+             hr_list_files("f-*.txt", .shuffle = true, .seed = 3, .extended = true));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(list_files),
+        HR_CONFORMANCE_OF_ARGUMENTS(list_files),
         HR_CONFORMANCE(list_files_in_epochs),
         cmocka_unit_test(list_files_sorts_unless_told_to_shuffle),
         cmocka_unit_test(list_files_knows_ranges_when_told),

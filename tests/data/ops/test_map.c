@@ -169,10 +169,13 @@ static void a_vectorized_function_says_which_row_failed(void **state)
                  HR_INVALID_ARGUMENT, "map.output");
 }
 
+HR_ARGUMENTS(map, hr_map(hr_range(20), draw, NULL, .seed = 3), hr_map(hr_range(20), draw, NULL, .seed = 4));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(map),
+        HR_CONFORMANCE_OF_ARGUMENTS(map),
         HR_CONFORMANCE(map_filter_map),
         HR_CONFORMANCE(map_to_text),
         HR_CONFORMANCE(random_map),

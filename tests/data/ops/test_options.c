@@ -20,10 +20,14 @@ static void options_give_a_seed_to_what_has_none(void **state)
     assert_memory_not_equal(a, b, sizeof a);
 }
 
+HR_ARGUMENTS(options, with_seed(5), with_seed(6),
+             hr_options(hr_shuffle(hr_range(300), 40), .seed = 5, .tf_compat = true));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(options),
+        HR_CONFORMANCE_OF_ARGUMENTS(options),
         HR_CONFORMANCE(options_in_the_middle),
         cmocka_unit_test(options_give_a_seed_to_what_has_none),
     };

@@ -71,10 +71,14 @@ static void what_does_not_fit_is_refused(void **state)
     assert_fails(hr_pack_sequences(hr_range(5), 3), HR_INVALID_ARGUMENT, "pack_sequences.component");
 }
 
+HR_ARGUMENTS(pack_sequences, hr_pack_sequences(vectors(hr_range(30)), 7), hr_pack_sequences(vectors(hr_range(30)), 8),
+             hr_pack_sequences(vectors(hr_range(30)), 7, .open_rows = 2));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(pack_sequences),
+        HR_CONFORMANCE_OF_ARGUMENTS(pack_sequences),
         HR_CONFORMANCE(pack_words),
         cmocka_unit_test(sequences_fill_the_first_row_with_room),
         cmocka_unit_test(with_one_open_row_nothing_is_reordered),

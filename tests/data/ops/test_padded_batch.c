@@ -37,6 +37,8 @@ static void rows_are_padded_to_the_shape_that_is_asked_for(void **state)
     const hr_tensor minus = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(-1));
     assert_tensor(hr_padded_batch(vectors(hr_range(2)), 4, .padded_shapes = &HR_SHAPE(2), .padding_values = &minus),
                   HR_SHAPE(2, 2), HR_I64(-1, -1, 1, -1));
+    assert_tensor(hr_padded_batch(vectors(hr_range(4, .start = 2)), 4, .padded_shapes = &HR_SHAPE(4)), HR_SHAPE(2, 4),
+                  HR_I64(2, 2, 0, 0, 3, 3, 3, 0));
 }
 
 static void known_shapes_are_padded_in_every_dimension(void **state)
@@ -87,10 +89,19 @@ static void a_plain_batch_refuses_uneven_rows(void **state)
     assert_tensor(hr_batch(vectors(hr_range(12, .start = 2, .step = 5)), 2), HR_SHAPE(2, 2), HR_I64(2, 2, 7, 7));
 }
 
+static hr_dataset *padded_to(int64_t width, int64_t pad)
+{
+    const hr_tensor value = {.count = 1, .dtype = HR_INT64, .data = &pad};
+    return hr_padded_batch(vectors(hr_range(20)), 6, .padded_shapes = &HR_SHAPE(width), .padding_values = &value);
+}
+
+HR_ARGUMENTS(padded_batch, padded_to(7, 0), padded_to(8, 0), padded_to(7, 5));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(padded_batch),
+        HR_CONFORMANCE_OF_ARGUMENTS(padded_batch),
         HR_CONFORMANCE(padded_to_a_width),
         HR_CONFORMANCE_OF_FAILURE(padded_too_narrow),
         cmocka_unit_test(rows_are_padded_to_the_longest_of_their_batch),

@@ -19,10 +19,14 @@ static void numbers_follow_from_seed_and_epoch(void **state)
     assert_memory_equal(b, b + 100, 100 * sizeof *b);
 }
 
+HR_ARGUMENTS(random, hr_take(hr_random_dataset(.seed = 3), 30), hr_take(hr_random_dataset(.seed = 4), 30),
+             hr_take(hr_random_dataset(.seed = 3, .same_each_epoch = true), 30));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(random),
+        HR_CONFORMANCE_OF_ARGUMENTS(random),
         cmocka_unit_test(numbers_follow_from_seed_and_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

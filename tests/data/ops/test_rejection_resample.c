@@ -82,10 +82,15 @@ static void what_has_no_class_is_refused(void **state)
                  "rejection_resample.classes");
 }
 
+HR_ARGUMENTS(rejection_resample, resampled(hr_range(60), NULL), resampled(hr_range(60), input),
+             rejected(hr_range(60), NULL), hr_rejection_resample(hr_range(60), class_of, NULL, target, 3, .seed = 6),
+             hr_rejection_resample(hr_range(60), class_of, NULL, input, 3, .seed = 5));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(rejection_resample),
+        HR_CONFORMANCE_OF_ARGUMENTS(rejection_resample),
         HR_CONFORMANCE(resample_of_known_classes),
         HR_CONFORMANCE(resample_by_rejection_alone),
         cmocka_unit_test(nothing_is_rejected_where_the_proportions_are_right),

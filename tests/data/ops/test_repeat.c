@@ -208,10 +208,15 @@ static void a_repeat_that_is_not_extendable_keeps_its_count(void **test_state)
     hr_free(state);
 }
 
+HR_ARGUMENTS(repeat, hr_repeat(hr_range(7), .count = HR_I64(3)), hr_repeat(hr_range(7), .count = HR_I64(2)),
+             hr_take(hr_repeat(hr_range(7)), 30), hr_repeat(hr_range(7), .count = HR_I64(0)),
+             hr_repeat(hr_range(0), .count = HR_I64(3)));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(repeat),
+        HR_CONFORMANCE_OF_ARGUMENTS(repeat),
         HR_CONFORMANCE(endless_repeat),
         HR_CONFORMANCE(tiny_epochs),
         HR_CONFORMANCE(repeat_of_repeat),

@@ -122,10 +122,23 @@ static void a_dataset_of_weights_is_checked(void **state)
                  HR_INVALID_ARGUMENT, "sample.weights");
 }
 
+static hr_dataset *drawn_with(hr_sample_from_datasets_opts opts)
+{
+    hr_dataset *in[] = {hr_range(20), hr_range(50, .start = 10)};
+    return hr_sample_from_datasets_with(in, 2, &opts);
+}
+#define drawn(...)                                                                                                     \
+    drawn_with((hr_sample_from_datasets_opts){__VA_ARGS__, .struct_size = sizeof(hr_sample_from_datasets_opts)})
+
+HR_ARGUMENTS(sample_from_datasets, drawn(.seed = 3), drawn(.seed = 4), drawn(.seed = 3, .same_each_epoch = true),
+             drawn(.seed = 3, .stop_on_empty_dataset = true), drawn(.seed = 3, .exact_proportions = true),
+             drawn(.seed = 3, .weights = (const double[]){1, 2}));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(sample_from_datasets),
+        HR_CONFORMANCE_OF_ARGUMENTS(sample_from_datasets),
         HR_CONFORMANCE(sample_exactly),
         HR_CONFORMANCE(sample_until_one_is_empty),
         cmocka_unit_test(datasets_come_as_often_as_their_weights_say),

@@ -68,12 +68,41 @@ static void scan_refuses_what_it_cannot_carry(void **state)
                  "scan.function");
 }
 
+static hr_status add_draw(void *state, const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)user;
+    uint64_t *sum = state;
+    *sum += *(const uint64_t *)hr_get(in, "value")->data + hr_call_random(call, 0) % 100;
+    *(uint64_t *)hr_set(out, "value") = *sum;
+    return HR_OK;
+}
+
+static hr_dataset *scanned(int64_t initial, size_t size, uint64_t seed)
+{
+    const int64_t state[2] = {initial};
+    return hr_scan(hr_range(30), state, size, add_draw, NULL, .seed = seed);
+}
+
+HR_ARGUMENTS(scan, scanned(0, sizeof(int64_t), 3), scanned(1, sizeof(int64_t), 3), scanned(0, sizeof(int64_t) + 8, 3),
+             scanned(0, sizeof(int64_t), 4));
+
+static void scan_draws_anew_in_each_epoch(void **state)
+{
+    (void)state;
+    int64_t value[60];
+    hr_dataset *ds = hr_repeat(scanned(0, sizeof(int64_t), 3), .count = HR_I64(2));
+    assert_int_equal(int64_values(ds, (way){0}, value, 60), 60);
+    assert_memory_not_equal(value, value + 30, 30 * sizeof *value);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(scan),
+        HR_CONFORMANCE_OF_ARGUMENTS(scan),
         HR_CONFORMANCE(scan_to_strings),
         HR_CONFORMANCE_OF_FAILURE(scan_fails),
+        cmocka_unit_test(scan_draws_anew_in_each_epoch),
         cmocka_unit_test(every_epoch_begins_with_the_initial_state),
         cmocka_unit_test(scan_refuses_what_it_cannot_carry),
     };

@@ -55,10 +55,14 @@ static void shard_refuses_an_index_that_is_none(void **state)
     assert_fails(hr_shard(hr_range(5), 3, -1), HR_INVALID_ARGUMENT, "shard.index");
 }
 
+HR_ARGUMENTS(shard, hr_shard(hr_range(30), 4, 1), hr_shard(hr_range(30), 4, 2), hr_shard(hr_range(30), 3, 1),
+             hr_shard(hr_range(31), 1, 0));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(shard),
+        HR_CONFORMANCE_OF_ARGUMENTS(shard),
         cmocka_unit_test(shard_passes_one_element_of_so_many),
         cmocka_unit_test(shards_together_are_the_whole),
         cmocka_unit_test(shard_counts_batches_as_elements),

@@ -168,10 +168,14 @@ static void shuffled_rows_of_many_columns_stay_together(void **state)
     }
 }
 
+HR_ARGUMENTS(shuffle, hr_shuffle(hr_range(30), 9, .seed = 3), hr_shuffle(hr_range(30), 8, .seed = 3),
+             hr_shuffle(hr_range(30), 9, .seed = 4), hr_shuffle(hr_range(30), 9, .seed = 3, .same_each_epoch = true));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(shuffle),
+        HR_CONFORMANCE_OF_ARGUMENTS(shuffle),
         HR_CONFORMANCE(shuffle_of_less_than_its_buffer),
         HR_CONFORMANCE(shuffle_of_all),
         HR_CONFORMANCE(shuffle_of_one),

@@ -299,10 +299,19 @@ static void refuses_what_it_cannot_read_in_any_order(void **state)
     assert_fails(hr_shuffled_records_with("missing.tfrecord", NULL), HR_NOT_FOUND, "file.open");
 }
 
+HR_ARGUMENTS(shuffled_records, hr_shuffled_records("plain-*.tfrecord", .seed = 3),
+             hr_shuffled_records("plain-*.tfrecord", .seed = 4),
+             hr_shuffled_records("plain-*.tfrecord", .seed = 3, .same_each_epoch = true),
+             hr_shuffled_records("plain-*.tfrecord", .seed = 3, .first = 5),
+             hr_shuffled_records("plain-*.tfrecord", .seed = 3, .num_shards = 2),
+             hr_shuffled_records("plain-*.tfrecord", .seed = 3, .num_shards = 2, .index = 1),
+             hr_shuffled_records("plain-*.tfrecord", .seed = 3, .uneven = HR_UNEVEN_PAD));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(shuffled_records),
+        HR_CONFORMANCE_OF_ARGUMENTS(shuffled_records),
         HR_CONFORMANCE(shuffled_records_in_epochs),
         HR_CONFORMANCE(shuffled_records_of_frames),
         HR_CONFORMANCE(shuffled_records_of_a_shard),

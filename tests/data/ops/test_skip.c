@@ -31,10 +31,14 @@ static void skip_drops_anew_in_every_epoch(void **state)
     assert_int64_values(hr_repeat(hr_skip(hr_range(4), 2), .count = HR_I64(2)), HR_I64(2, 3, 2, 3), 4);
 }
 
+HR_ARGUMENTS(skip, hr_skip(hr_range(20), 3), hr_skip(hr_range(20), 4), hr_skip(hr_range(20), 30),
+             hr_skip(hr_range(20), -1));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(skip),
+        HR_CONFORMANCE_OF_ARGUMENTS(skip),
         cmocka_unit_test(skip_drops_the_first_elements),
         cmocka_unit_test(skip_of_a_negative_count_drops_everything),
         cmocka_unit_test(skip_counts_batches_as_elements),

@@ -30,10 +30,14 @@ static void take_ends_an_endless_input(void **state)
     assert_int64_values(hr_take(hr_repeat(hr_range(2)), 5), HR_I64(0, 1, 0, 1, 0), 5);
 }
 
+HR_ARGUMENTS(take, hr_take(hr_range(20), 13), hr_take(hr_range(20), 14), hr_take(hr_range(20), 30),
+             hr_take(hr_range(20), -1));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(take),
+        HR_CONFORMANCE_OF_ARGUMENTS(take),
         cmocka_unit_test(take_passes_the_first_elements),
         cmocka_unit_test(take_of_a_negative_count_passes_everything),
         cmocka_unit_test(take_counts_batches_as_elements),

@@ -275,10 +275,17 @@ static void tfrecord_of_a_missing_file_fails(void **state)
 
 static int write_and_damage(void **state) { return write_all(state) || damage(state); }
 
+HR_ARGUMENTS(tfrecord, hr_tfrecord("plain-*.tfrecord"), hr_tfrecord("plain-*.tfrecord", .first = 3),
+             hr_tfrecord("plain-*.tfrecord", .count = HR_I64(70)),
+             hr_tfrecord("plain-*.tfrecord", .checks = HR_CHECKS_NONE),
+             hr_tfrecord("plain-*.tfrecord", .policy = {.on_error = HR_SKIP}),
+             hr_tfrecord("plain-*.tfrecord", .compression = HR_NONE));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(tfrecord),
+        HR_CONFORMANCE_OF_ARGUMENTS(tfrecord),
         HR_CONFORMANCE(tfrecord_zipped),
         HR_CONFORMANCE(tfrecord_in_epochs),
         HR_CONFORMANCE(tfrecord_resynced),

@@ -61,10 +61,16 @@ static void window_refuses_sizes_below_one(void **state)
     assert_fails(hr_window(hr_range(3), 2, .stride = -1), HR_INVALID_ARGUMENT, "window.size");
 }
 
+HR_ARGUMENTS(window, hr_window(hr_range(20), 4, .shift = 2, .stride = 2),
+             hr_window(hr_range(20), 5, .shift = 2, .stride = 2), hr_window(hr_range(20), 4, .shift = 3, .stride = 2),
+             hr_window(hr_range(20), 4, .shift = 2, .stride = 3),
+             hr_window(hr_range(20), 4, .shift = 2, .stride = 2, .drop_remainder = true));
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         HR_CONFORMANCE(window),
+        HR_CONFORMANCE_OF_ARGUMENTS(window),
         HR_CONFORMANCE(window_by_window),
         HR_CONFORMANCE(windows_far_apart),
         HR_CONFORMANCE(window_of_strings),
