@@ -32,6 +32,13 @@ typedef struct flag {
     const char *help;  /* of a TYPE behind the names of all compressions, which come by themselves */
 } flag;
 
+/* Of whatever reads records or rows: as .max_record_bytes, and .max_row_bytes. */
+#define MAX_RECORD_FLAG                                                                                                \
+    {                                                                                                                  \
+        FLAG_BYTES, "max-record-bytes", 0, "SIZE", "a longer record, row or JSON object is an error; default 256M"     \
+    }
+size_t flag_max_record(const command_call *call); /* 0: not given */
+
 struct command {
     const char *name;                    /* "info"; of two words, "schema infer", it is one of a group */
     const char *arguments;               /* "FILE..." in the usage line; "bash": that word; "" for none */

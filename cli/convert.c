@@ -128,6 +128,7 @@ static int read_flags(const command_call *call, conversion *c)
     o->from = flag_text(call, "from");
     o->to = flag_text(call, "to");
     o->csv = &c->csv.opts;
+    o->max_record_bytes = flag_max_record(call);
     int code = read_csv_flags(call, &c->csv);
     o->separator = c->csv.opts.separator;
     if (code == 0) code = read_policy(call, &o->policy);
@@ -158,6 +159,7 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
     o.format = hr__convert_format_id(from);
     o.csv = c->opts.csv;
+    o.max_record_bytes = c->opts.max_record_bytes;
     HR_TRY(hr__need_files_again(&c->opts.inputs, "give .schema", err));
     return hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
 }

@@ -65,7 +65,9 @@ static bool has_index(const counting *c, int64_t i)
 static hr_status open_indexes(counting *c, hr_error *err)
 {
     const hr_file_list *files = &c->survey.files;
-    const hr_record_index_opts opts = {.struct_size = sizeof opts, .compression = c->survey.opts.compression};
+    const hr_record_index_opts opts = {.struct_size = sizeof opts,
+                                       .compression = c->survey.opts.compression,
+                                       .max_record_bytes = c->survey.opts.max_record_bytes};
     hr_file_list some = {hr_malloc(((size_t)files->count + 1) * sizeof *some.path), 0};
     hr_record_index **index = hr_calloc((size_t)files->count + 1, sizeof(hr_record_index *));
     hr_status st = some.path && index ? HR_OK : hr_no_memory(err, "count");
@@ -85,7 +87,8 @@ static hr_status open_indexes(counting *c, hr_error *err)
 static hr_status count_all(const command_call *call, counting *c, hr_error *err)
 {
     const hr_survey_opts *o = &c->survey.opts;
-    const hr__convert_opts how = {.input_compression = o->compression, .csv = o->csv};
+    const hr__convert_opts how = {
+        .input_compression = o->compression, .csv = o->csv, .max_record_bytes = o->max_record_bytes};
     HR_TRY(begin_survey(call, 0, &c->survey, err));
     const hr_file_list *files = &c->survey.files;
     c->file = hr_calloc((size_t)files->count + 1, sizeof *c->file);

@@ -52,6 +52,7 @@ int read_csv_flags(const command_call *call, csv_flags *out)
                        .skip_lines = flag_number(call, "skip-lines", 0),
                        .fill_short_rows = flag_given(call, "fill-short-rows"),
                        .cut_long_rows = flag_given(call, "cut-long-rows"),
+                       .max_row_bytes = flag_max_record(call),
                        .check_utf8 = flag_given(call, "check-utf8")};
     int code = read_byte(call, "delimiter", &o->delimiter);
     if (code == 0) code = read_byte(call, "separator", &o->separator);

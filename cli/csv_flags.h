@@ -24,6 +24,7 @@ enum { CSV_NA_VALUES = 64, CSV_RENAMES = 256 };
         {FLAG_NUMBER, "skip-lines", 0, "N", "lines of CSV in front of the header"},                                    \
         {FLAG_SWITCH, "fill-short-rows", 0, NULL, "fields that a row of CSV lacks are missing; default: an error"},    \
         {FLAG_SWITCH, "cut-long-rows", 0, NULL, "fields beyond the header's are passed over; default: an error"},      \
+        MAX_RECORD_FLAG,                                                                                               \
     {                                                                                                                  \
         FLAG_SWITCH, "check-utf8", 0, NULL, "strings of CSV must be UTF-8; default: any bytes"                         \
     }

@@ -234,6 +234,12 @@ const char *flag_nth(const command_call *call, const char *name, int n)
     return NULL;
 }
 
+size_t flag_max_record(const command_call *call)
+{
+    const int64_t bytes = flag_number(call, "max-record-bytes", 0);
+    return (uint64_t)bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
 /* ---- messages ---- */
 
 int usage_error(const command_call *call, const char *format, ...)
@@ -247,11 +253,17 @@ int usage_error(const command_call *call, const char *format, ...)
     return WRONG_USE;
 }
 
-/* The library speaks to programmers: ".na_value" of its options is "--na-value" here. */
+/* The library speaks to programmers: ".na_value" of its options is "--na-value" here. Rows and records have one limit
+ * for people. */
 static size_t copy_as_flag(const command *c, const char *text, char *to, size_t room)
 {
+    static const char row[] = "max_row_bytes", record[] = "max_record_bytes";
     size_t size = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");
     if (size == 0 || size + 3 > room) return 0;
+    if (size == strlen(row) && memcmp(text + 1, row, size) == 0 && flag_named(c, "max-record-bytes", strlen(record))) {
+        snprintf(to, room, "--max-record-bytes");
+        return size + 1;
+    }
     snprintf(to, room, "--%.*s", (int)size, text + 1);
     for (char *p = to; *p; p++)
         if (*p == '_') *p = '-';

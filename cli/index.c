@@ -13,6 +13,7 @@ static hr_status open_all(const command_call *call, hr_compression compression, 
 {
     const hr_record_index_opts opts = {.struct_size = sizeof opts,
                                        .compression = compression,
+                                       .max_record_bytes = flag_max_record(call),
                                        .anew = flag_given(call, "anew"),
                                        .keep = !flag_given(call, "text")};
     HR_TRY(match_arguments(call, call_arguments(call), &x->files, err));
@@ -142,6 +143,7 @@ static const flag flags[] = {
     {FLAG_SWITCH, "text", 0, NULL, "writes FILE.idx instead, a line OFFSET SIZE a record, as other tools read it"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"},
     {FLAG_SWITCH, "json", 0, NULL, "a line of JSON"},
+    MAX_RECORD_FLAG,
     {0},
 };
 

@@ -89,14 +89,14 @@ static void note_index(file_seen *s, const char *path)
     if (st == HR_OK) hr_record_index_free(index);
 }
 
-static hr_status read_file(const char *path, const hr_input_opts *opts, hr_example_walk *walk, file_seen *s,
+static hr_status read_file(const char *path, const hr_record_opts *opts, hr_example_walk *walk, file_seen *s,
                            progress *p, hr_error *err)
 {
     hr_record_reader *reader;
     hr_view record;
     hr_status st;
     struct stat about;
-    HR_TRY(hr_record_reader_open(path, opts, &reader, err));
+    HR_TRY(hr_record_reader_open_with(path, opts, &reader, err));
     while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
         if ((st = note_record(s, walk, record, err)) != HR_OK) break;
         if (s->records % LOOK_EVERY == 0) progress_count(p, -1, s->records, "records");
@@ -221,7 +221,7 @@ static void print_as_json(const file_seen *s, const named_feature *feature, int6
     json_end(&top);
 }
 
-static hr_status read_all(const command_call *call, const hr_input_opts *opts, file_seen *s, int64_t *files,
+static hr_status read_all(const command_call *call, const hr_record_opts *opts, file_seen *s, int64_t *files,
                           hr_error *err)
 {
     progress p;
@@ -247,7 +247,7 @@ static int run(command_call *call)
     hr_error err = {0};
     int64_t files = 0;
     double start = now_seconds();
-    hr_input_opts opts = {.struct_size = sizeof opts};
+    hr_record_opts opts = {.struct_size = sizeof opts, .max_record_bytes = flag_max_record(call)};
     if (!flag_compression(call, &opts.compression)) return WRONG_USE;
     file_seen *s = hr_calloc(1, sizeof *s);
     if (!s) {
@@ -270,6 +270,7 @@ static int run(command_call *call)
 
 static const flag flags[] = {
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"},
+    MAX_RECORD_FLAG,
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON instead of text"},
     {0},
 };

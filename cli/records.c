@@ -65,6 +65,7 @@ int read_records_flags(const command_call *call, const char *const *outs, int co
     r->shards.shards = (int)shards;
     r->shards.max_shard_bytes = flag_number(call, "max-shard-bytes", 0);
     r->shards.suffix = r->suffix;
+    r->opts.max_record_bytes = flag_max_record(call);
     return code;
 }
 

@@ -7,7 +7,7 @@
 #define RECORDS_FLAGS                                                                                                  \
     {FLAG_COUNT, "shards", 0, "N", "write N shards; record i goes to shard i mod N"},                                  \
         {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "write shards of at most so many bytes, one after the other"},      \
-        {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name, else none"},                                      \
+        {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name, else none"}, MAX_RECORD_FLAG,                     \
     {                                                                                                                  \
         FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"                                                  \
     }

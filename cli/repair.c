@@ -59,7 +59,7 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
 
 static int run(command_call *call)
 {
-    hr_repair_opts opts = {.struct_size = sizeof opts};
+    hr_repair_opts opts = {.struct_size = sizeof opts, .max_record_bytes = flag_max_record(call)};
     const char *out = flag_text(call, "output");
     if (flag_given(call, "in-place") == (out && *out))
         return usage_error(call, out ? "--in-place and --output: expected one of them, found both"
@@ -77,6 +77,7 @@ static const flag flags[] = {
     {FLAG_TEXT, "quarantine", 0, "FILE", "lines of JSON with what is lost are added to it, bytes and all"},
     {FLAG_SWITCH, "in-place", 0, NULL, "the repaired file takes the place of the damaged one"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name of OUT"},
+    MAX_RECORD_FLAG,
     {FLAG_SWITCH, "json", 0, NULL, "a line of JSON for each damage, and one for all"},
     {0},
 };

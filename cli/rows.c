@@ -8,7 +8,9 @@ int read_row_flags(const command_call *call, row_files *r)
 {
     *r = (row_files){.schema = NULL};
     const int code = read_survey_flags(call, &r->survey);
-    r->how = (hr__convert_opts){.input_compression = r->survey.opts.compression, .csv = &r->survey.csv.opts};
+    r->how = (hr__convert_opts){.input_compression = r->survey.opts.compression,
+                                .csv = &r->survey.csv.opts,
+                                .max_record_bytes = r->survey.opts.max_record_bytes};
     return code;
 }
 
@@ -49,9 +51,11 @@ void clear_row_files(row_files *r)
 hr_status open_rows(row_files *r, const char *path, int64_t most, row_source *out, hr_error *err)
 {
     const hr_file_format format = format_of(r, path);
-    const hr_input_opts in = {.struct_size = sizeof in, .compression = r->survey.opts.compression};
+    const hr_record_opts records = {.struct_size = sizeof records,
+                                    .compression = r->survey.opts.compression,
+                                    .max_record_bytes = r->survey.opts.max_record_bytes};
     *out = (row_source){.records = NULL};
-    if (format == HR_FORMAT_TFRECORD) return hr_record_reader_open(path, &in, &out->records, err);
+    if (format == HR_FORMAT_TFRECORD) return hr_record_reader_open_with(path, &records, &out->records, err);
     r->how.max_rows = most;
     r->how.schema = format == HR_FORMAT_CSV && r->found ? r->found : r->schema;
     return hr__rows_open(path, format, &r->how, &out->rows, err);

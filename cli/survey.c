@@ -25,6 +25,7 @@ int read_survey_flags(const command_call *call, survey_run *run)
     *run = (survey_run){.opts = {.struct_size = sizeof *o, .csv = &run->csv.opts}};
     const int code = read_csv_flags(call, &run->csv);
     if (code != 0) return code;
+    o->max_record_bytes = flag_max_record(call);
     return read_format(call, &o->format) && flag_compression(call, &o->compression) ? 0 : WRONG_USE;
 }
 

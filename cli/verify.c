@@ -30,6 +30,7 @@ static hr_status verify_records(const char *path, verified *v, hr_error *err)
     hr_view record;
     const hr_record_opts opts = {.struct_size = sizeof opts,
                                  .compression = v->how.opts.compression,
+                                 .max_record_bytes = v->how.opts.max_record_bytes,
                                  .policy = {.on_error = HR_RESYNC, .on_damage = damage_tell, .user = &v->found}};
     HR_TRY(hr_record_reader_open_with(path, &opts, &reader, err));
     hr_status st;
@@ -88,8 +89,10 @@ static hr_status verify_json(const char *path, verified *v, hr_error *err)
 {
     hr_json_reader *reader;
     hr_view record;
-    const hr_json_reader_opts opts = {
-        .struct_size = sizeof opts, .schema = v->schema, .compression = v->how.opts.compression};
+    const hr_json_reader_opts opts = {.struct_size = sizeof opts,
+                                      .schema = v->schema,
+                                      .compression = v->how.opts.compression,
+                                      .max_row_bytes = v->how.opts.max_record_bytes};
     HR_TRY(hr_json_reader_open_with(path, &opts, &reader, err));
     hr_status st;
     while ((st = hr_json_read(reader, &record, err)) == HR_OK) {

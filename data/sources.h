@@ -60,7 +60,7 @@ HR_API hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_o
 typedef struct hr_tfrecord_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
-    size_t max_record_bytes;    /* a longer record is refused before memory is asked for; default 1 GiB */
+    size_t max_record_bytes;    /* a longer record is refused before memory is asked for; default 256 MiB */
     hr_checks checks;
     hr_policy policy; /* of damaged records; what is passed over is counted in hr_iterator_report */
     /* A range of the records of all files, as one list, damaged ones counted: default all. Found by the files' indexes,
@@ -122,6 +122,7 @@ HR_API hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shar
 typedef struct hr_text_lines_opts {
     size_t struct_size;
     hr_compression compression; /* default: by magic bytes and file name */
+    size_t max_row_bytes;       /* a longer line is an error; default 256 MiB */
 } hr_text_lines_opts;
 HR_API hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_opts *opts);
 #define hr_text_lines(...)                                                                                             \

@@ -106,6 +106,7 @@ typedef struct hr_json_reader_opts {
      * until the reader is freed. */
     const hr_schema_file *schema;
     hr_compression compression;
+    size_t max_row_bytes; /* an object of a file with a longer text is an error; default 256 MiB */
 } hr_json_reader_opts;
 
 typedef struct hr_json_reader hr_json_reader;
@@ -145,6 +146,8 @@ typedef struct hr_survey_opts {
     bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);
     void *user;
     int64_t max_records; /* only the first so many of all files together, and no byte far behind them; default: all */
+    /* A longer record, or row of CSV or JSON lines, is an error. Default: what .csv says of rows, else 256 MiB. */
+    size_t max_record_bytes;
 } hr_survey_opts;
 
 /* ---- schemas from data ---- */

@@ -237,7 +237,7 @@ typedef struct hr_record_opts {
     size_t struct_size;
     hr_compression compression;
     size_t buffer_size;      /* as of hr_input_opts */
-    size_t max_record_bytes; /* a longer record is damage; default 1 GiB */
+    size_t max_record_bytes; /* a longer record is damage; default 256 MiB */
     hr_checks checks;
     hr_policy policy;
 } hr_record_opts;
@@ -285,7 +285,7 @@ typedef struct hr_record_index_opts {
     bool anew;                  /* makes it even where FILE.hridx is valid */
     bool keep;                  /* writes FILE.hridx where it was made */
     bool every_record;          /* says where each record begins, by 8 bytes a record, for who goes to any of them */
-    size_t max_record_bytes;    /* a longer record is damage; default 1 GiB */
+    size_t max_record_bytes;    /* a longer record is damage; default 256 MiB */
 } hr_record_index_opts;
 
 /* FILE.hridx if it is there and valid, else made by a pass over the file. Gives. Damage is an error as
@@ -321,7 +321,7 @@ typedef struct hr_repair_opts {
     size_t struct_size;
     hr_compression compression;     /* of the file that is read */
     hr_compression out_compression; /* default: by the new name; in place, as it was */
-    size_t max_record_bytes;        /* a longer record is damage; default 1 GiB */
+    size_t max_record_bytes;        /* a longer record is damage; default 256 MiB */
     const char *quarantine_file;    /* keeps what is lost, as hr_policy's; default: nowhere */
     hr_damage_fn *on_damage;        /* told of what is lost */
     /* Called now and then, with the good records so far. False: stop, with HR_CANCELLED; nothing is written. */
@@ -437,6 +437,9 @@ typedef struct hr_csv_opts {
      * found by the new names. Kinds: csv.rename, csv.column (no such column, or two that are called alike). */
     const char *const *rename, *const *drop;
     int rename_count, drop_count;
+    /* A longer row is an error, which no policy passes over, before memory is asked for it: with its line ends, and with
+     * those in quotes. Default 256 MiB. */
+    size_t max_row_bytes;
 } hr_csv_opts;
 
 /* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like
@@ -493,6 +496,7 @@ typedef struct hr_records_opts {
     const hr_shard_writer_opts *shards; /* instead: `out` is a prefix, as hr_shard_writer's. NULL: one file */
     bool (*progress)(const hr_records_progress *now, void *user); /* false: stop. From the calling thread */
     void *user;
+    size_t max_record_bytes; /* of what is read, as hr_record_opts */
 } hr_records_opts;
 
 /* What these three write appears whole at the end, or not at all; the input may be replaced by it. `opts` and `report`

@@ -3,17 +3,19 @@
 #include "io/window.h"
 #include <string.h>
 
+enum { LARGE = 256 * 1024 };
+
 static hr_status grow(hr__window *w, size_t capacity, hr_error *err)
 {
     char *bytes = hr_realloc(w->bytes, capacity + HR__PAD);
     if (!bytes) return hr_no_memory(err, "a file's buffer");
     w->bytes = bytes;
     w->capacity = capacity;
-    memset(w->bytes + w->end, 0, capacity + HR__PAD - w->end);
     return HR_OK;
 }
 
-static hr_status more(hr__window *w, hr_error *err)
+/* Towards `at_least` bytes. Of a large capacity, which doubles, no more pages are touched than bytes are wanted. */
+static hr_status more(hr__window *w, size_t at_least, hr_error *err)
 {
     size_t kept = w->end - w->begin;
     if (kept > 0 && w->begin > 0) memmove(w->bytes, w->bytes + w->begin, kept);
@@ -22,15 +24,17 @@ static hr_status more(hr__window *w, hr_error *err)
     if (w->capacity < w->piece) HR_TRY(grow(w, w->piece, err));
     if (w->end == w->capacity) HR_TRY(grow(w, 2 * w->capacity, err));
 
-    size_t got = 0;
-    hr_status status = w->fill(w->source, w->bytes + w->end, w->capacity - w->end, &got, err);
+    size_t got = 0, room = w->capacity - w->end, wanted = at_least - kept;
+    if (wanted < LARGE) wanted = LARGE;
+    hr_status status = w->fill(w->source, w->bytes + w->end, room < wanted ? room : wanted, &got, err);
     w->end += got;
+    memset(w->bytes + w->end, 0, HR__PAD);
     return status;
 }
 
 hr_status hr__window_peek(hr__window *w, size_t at_least, const char **data, size_t *size, hr_error *err)
 {
-    while (w->end - w->begin < at_least && w->status == HR_OK) w->status = more(w, &w->error);
+    while (w->end - w->begin < at_least && w->status == HR_OK) w->status = more(w, at_least, &w->error);
     *data = w->bytes ? w->bytes + w->begin : "";
     *size = w->end - w->begin;
     if (*size >= at_least || w->status == HR_END) return HR_OK;

@@ -1,11 +1,11 @@
 /* text_lines: the lines of text files, one file after another, without their ends.
  *
  * A line ends with LF or CRLF, or where the file ends. plan finds the ends; there is nothing left to work on. */
+#include "base/constructor.h"
 #include "data/sources/byte_source.h"
+#include "io/framing.h"
 #include <inttypes.h>
 #include <string.h>
-
-enum { LONGEST_LINE = 1 << 30 };
 
 static hr_status text_lines_spec_copy(void *spec, hr_error *err) { return hr__byte_source_copy(spec, err); }
 
@@ -29,12 +29,13 @@ static hr_status text_lines_load(const void *spec, void *state, hr_token_reader 
     return hr__byte_source_load(state, spec, "text_lines", err);
 }
 
-static hr_status line_too_long(const byte_source *s, hr_error *err)
+static hr_status line_too_long(const byte_source *s, size_t longest, hr_error *err)
 {
     const char *path = hr__byte_source_path(s);
     hr_fail(err, HR_INVALID_ARGUMENT, "text.line_size",
-            "%s:%" PRId64 ": expected a line of at most %d bytes, found a longer one; is this a text?", path,
-            s->record + 1, LONGEST_LINE);
+            "%s:%" PRId64 ": expected a line of at most %zu bytes, found a longer one; is this a text? Give a larger "
+            ".max_row_bytes if it is",
+            path, s->record + 1, longest);
     hr_error_file(err, path);
     if (!err) return HR_INVALID_ARGUMENT;
     err->line = s->record + 1;
@@ -75,13 +76,14 @@ static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool las
 }
 
 /* The next bytes, at least one line of them, copied so that they live as long as the rows. */
-static hr_status read_lines(byte_source *s, hr_plan *p, int64_t room, hr_columns *rows, hr_error *err)
+static hr_status read_lines(byte_source *s, size_t longest, hr_plan *p, int64_t room, hr_columns *rows, hr_error *err)
 {
-    for (size_t want = hr_unit_size(p);; want *= 2) {
+    for (size_t want = hr_unit_size(p) < longest ? hr_unit_size(p) : longest;;
+         want = want < longest / 2 ? 2 * want : longest) {
         const char *data;
         size_t size;
-        hr_status damage = hr_input_peek(s->in, want, &data, &size, err);
-        const bool last = damage == HR_OK && size < want;
+        hr_status damage = hr_input_peek(s->in, want + 1, &data, &size, err);
+        const bool last = damage == HR_OK && size <= want;
         if (size > want) size = want;
         char *bytes = hr_unit_bytes(p, size + 1);
         if (!bytes) return hr_no_memory(err, "text_lines: a piece of a file");
@@ -90,7 +92,7 @@ static hr_status read_lines(byte_source *s, hr_plan *p, int64_t room, hr_columns
         hr__byte_source_pass(s, rows->rows, used);
         if (rows->rows > 0) return HR_OK;
         if (damage != HR_OK || last) return damage;
-        if (want > LONGEST_LINE) return line_too_long(s, err);
+        if (want == longest) return line_too_long(s, longest, err);
     }
 }
 
@@ -101,7 +103,7 @@ static hr_status text_lines_plan(const void *spec, void *state, hr_plan *p, hr_e
     const int64_t most = (int64_t)hr_unit_size(p) / 8 + 64, room = hr_room(p) < most ? hr_room(p) : most;
     hr_columns *rows = hr_unit_rows(p, room);
     if (!rows) return hr_no_memory(err, "text_lines: a unit of lines");
-    HR_TRY(read_lines(s, p, room, rows, err));
+    HR_TRY(read_lines(s, ((const byte_source_spec *)spec)->longest, p, room, rows, err));
     if (rows->rows == 0) hr__byte_source_next(s);
     return HR_OK;
 }
@@ -137,7 +139,9 @@ const hr_op hr_op_text_lines = {
 static hr_dataset *make(const char *pattern, bool literal, const hr_text_lines_opts *opts)
 {
     byte_source_spec spec = {.pattern = pattern, .literal = literal};
-    if (opts) spec.compression = opts->compression;
+    const hr_text_lines_opts o = HR__OPTIONS(hr_text_lines_opts, opts);
+    spec.compression = o.compression;
+    spec.longest = (size_t)hr__record_limit(o.max_row_bytes);
     return hr_dataset_new(&hr_op_text_lines, &spec, NULL, 0);
 }
 

@@ -20,6 +20,7 @@ typedef struct byte_source_spec {
     const char *pattern;
     bool literal; /* one file's name, whatever characters are in it */
     hr_compression compression;
+    size_t longest; /* of rows, if they have ends: a limit, no argument that changes what the rows are */
 } byte_source_spec;
 
 hr_status hr__byte_source_copy(byte_source_spec *spec, hr_error *err);

@@ -50,7 +50,8 @@ typedef struct hr__convert_opts {
     bool no_sync;
     bool (*progress)(const hr__convert_progress *p, void *user); /* false: stop; from the calling thread */
     void *user;
-    int64_t max_rows; /* of each CSV, and none behind them is looked at; default: all */
+    size_t max_record_bytes; /* a longer record or row is an error; default: what .csv says of rows, else 256 MiB */
+    int64_t max_rows;        /* of each CSV, and none behind them is looked at; default: all */
 } hr__convert_opts;
 
 typedef struct hr__convert_result {

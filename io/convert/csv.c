@@ -27,6 +27,7 @@ static hr_status make_columns(hr__csv_source *s, const hr__convert_opts *o, hr_e
     csv.column_count = (int)count;
     csv.keep_missing = true;
     csv.compression = o->input_compression;
+    if (o->max_record_bytes) csv.max_row_bytes = o->max_record_bytes;
     if (st == HR_OK) st = hr__csv_format_new(&csv, &s->format, err);
     if (st == HR_OK) st = hr__row_writer_new(field, (int)count, &s->writer, err);
     hr_free(column);
@@ -125,6 +126,7 @@ static hr_status count_rows(const char *path, const hr__convert_opts *how, int64
     hr__csv_block block;
     hr_csv_opts csv = hr__csv_opts_of(path, how->csv);
     csv.compression = how->input_compression;
+    if (how->max_record_bytes) csv.max_row_bytes = how->max_record_bytes;
     HR_TRY(hr__csv_format_new(&csv, &format, err));
     hr_status st = hr__csv_open(format, path, &file, err);
     while (st == HR_OK && (st = hr__csv_read(file, PIECE, PIECE, &block, err)) == HR_OK) *count += block.rows;

@@ -1,6 +1,7 @@
 /* JSON lines, in and out: an object a record, as hr_json_read and hr_example_to_json have it. */
 #include "base/text.h"
 #include "io/convert/examples.h"
+#include "io/framing.h"
 #include "io/json/example_from_json.h"
 #include <string.h>
 
@@ -14,20 +15,35 @@ typedef struct jsonl_source {
     hr__policy *policy;
     hr_input *in;
     hr_view line; /* lent by `in`, with its end */
+    size_t longest;
     int64_t lines, rejected;
 } jsonl_source;
 
+static hr_status line_too_long(const jsonl_source *s, hr_error *err)
+{
+    hr_fail(
+        err, HR_INVALID_ARGUMENT, "json.limit",
+        "%s:%lld: expected a line of at most %zu bytes, found a longer one; give a larger .max_record_bytes if that "
+        "is right",
+        s->path, (long long)s->lines + 1, s->longest);
+    hr_error_file(err, s->path);
+    if (err) err->line = s->lines + 1;
+    return HR_INVALID_ARGUMENT;
+}
+
 /* Bytes up to the end of the line at hand. HR_END: there are none. */
-static hr_status peek_line(hr_input *in, hr_view *line, hr_error *err)
+static hr_status peek_line(jsonl_source *s, hr_error *err)
 {
     const char *data, *end = NULL;
     size_t size = 0;
     for (size_t seen = 0, wanted = 1; !end; seen = size, wanted = size + 1) {
-        HR_TRY(hr_input_peek(in, wanted, &data, &size, err));
+        HR_TRY(hr_input_peek(s->in, wanted, &data, &size, err));
         if (size > seen) end = memchr(data + seen, '\n', size - seen);
-        if (size < wanted) break;
+        if (size < wanted || (!end && size > s->longest)) break;
     }
-    *line = (hr_view){data, end ? end + 1 - data : (int64_t)size};
+    const size_t length = end ? (size_t)(end + 1 - data) : size;
+    if (length > s->longest) return line_too_long(s, err); /* nothing is lent: the next call says so again */
+    s->line = (hr_view){data, (int64_t)length};
     return size > 0 ? HR_OK : HR_END;
 }
 
@@ -36,7 +52,7 @@ static hr_status next_line(jsonl_source *s, hr_error *err)
     hr_input_consume(s->in, (size_t)s->line.size);
     s->line.size = 0;
     hr__json_reader_line(s->reader, s->line, s->lines, hr_input_offset(s->in)); /* an end comes again and again */
-    HR_TRY(peek_line(s->in, &s->line, err));
+    HR_TRY(peek_line(s, err));
     const bool ended = s->line.data[s->line.size - 1] == '\n';
     const hr_view text = {s->line.data, s->line.size - ended};
     hr__json_reader_line(s->reader, text, ++s->lines, hr_input_offset(s->in));
@@ -86,9 +102,12 @@ static void close_source(void *source)
 
 static hr_status open_files(jsonl_source *s, const hr__convert_opts *o, hr_error *err)
 {
-    const hr_json_reader_opts json = {
-        .struct_size = sizeof json, .schema = o->schema, .compression = o->input_compression};
+    const hr_json_reader_opts json = {.struct_size = sizeof json,
+                                      .schema = o->schema,
+                                      .compression = o->input_compression,
+                                      .max_row_bytes = o->max_record_bytes};
     if (!s->policy) return hr_json_reader_open_with(s->path, &json, &s->reader, err);
+    s->longest = (size_t)hr__record_limit(o->max_record_bytes);
     const hr_input_opts in = {.struct_size = sizeof in, .compression = o->input_compression};
     HR_TRY(hr_input_open_with(s->path, &in, &s->in, err));
     return hr_json_reader_text_with(s->path, (hr_view){NULL, 0}, &json, &s->reader, err);
@@ -118,7 +137,8 @@ static hr_status count_objects(const char *path, const hr__convert_opts *how, in
     hr_json_reader *reader;
     hr_view record;
     hr_status st;
-    const hr_json_reader_opts opts = {.struct_size = sizeof opts, .compression = how->input_compression};
+    const hr_json_reader_opts opts = {
+        .struct_size = sizeof opts, .compression = how->input_compression, .max_row_bytes = how->max_record_bytes};
     HR_TRY(hr_json_reader_open_with(path, &opts, &reader, err));
     while ((st = hr_json_read(reader, &record, err)) == HR_OK) ++*count;
     hr_json_reader_free(reader);

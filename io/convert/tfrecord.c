@@ -27,8 +27,10 @@ static void close_source(void *source)
 
 static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
 {
-    const hr_record_opts opts = {
-        .struct_size = sizeof opts, .compression = plan->opts->input_compression, .policy = plan->opts->policy};
+    const hr_record_opts opts = {.struct_size = sizeof opts,
+                                 .compression = plan->opts->input_compression,
+                                 .max_record_bytes = plan->opts->max_record_bytes,
+                                 .policy = plan->opts->policy};
     tfrecord_source *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "convert");
     s->path = path;
@@ -60,8 +62,9 @@ static hr_status count_records(const char *path, const hr__convert_opts *how, in
 {
     hr_record_reader *reader;
     hr_status st;
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = how->input_compression};
-    HR_TRY(hr_record_reader_open(path, &opts, &reader, err));
+    const hr_record_opts opts = {
+        .struct_size = sizeof opts, .compression = how->input_compression, .max_record_bytes = how->max_record_bytes};
+    HR_TRY(hr_record_reader_open_with(path, &opts, &reader, err));
     while ((st = hr_record_skip(reader, 1, err)) == HR_OK) ++*count;
     hr_record_reader_free(reader);
     return st == HR_END ? HR_OK : st;

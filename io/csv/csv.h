@@ -139,6 +139,7 @@ typedef struct hr__csv_format {
     int *select, *exclude; /* places in the file, NULL: none given */
     int selects, excludes;
     hr_compression compression;
+    size_t max_row;    /* bytes */
     const int *wake;   /* as in hr_input_opts. Borrowed */
     hr_error *refused; /* why tf_compat does not take the files at all; NULL: it does */
 } hr__csv_format;

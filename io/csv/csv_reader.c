@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST_ROW = 1 << 30, SHORT_CELLS = 1 << 20 };
+enum { SHORT_CELLS = 1 << 20 };
 
 struct hr__csv_file {
     const hr__csv_format *format;
@@ -58,8 +58,9 @@ static hr_status row_too_long(const hr__csv_file *file, hr_error *err)
 {
     const char *path = file->path;
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.row_size",
-            "%s:%lld: expected a row of at most %d bytes, found a longer one; is there a quote that is never closed?",
-            path, (long long)file->line, LONGEST_ROW);
+            "%s:%lld: expected a row of at most %zu bytes, found a longer one; is there a quote that is never closed? "
+            "Give a larger .max_row_bytes if that is right",
+            path, (long long)file->line, file->format->max_row);
     hr_error_file(err, path);
     if (!err) return HR_INVALID_ARGUMENT;
     err->line = file->line;
@@ -82,6 +83,20 @@ static hr_status refuse_compressed(const hr__csv_file *file, const char *data, s
     return HR_DATA_LOSS;
 }
 
+/* ef bb and no further byte of UTF-8: a mark that lost its end, which would become part of the first name. */
+static hr_status refuse_half_mark(const hr__csv_file *file, const char *data, size_t size, hr_error *err)
+{
+    if (size < 2 || memcmp(data, "\xef\xbb", 2) != 0 || (size > 2 && ((unsigned char)data[2] & 0xc0) == 0x80))
+        return HR_OK;
+    hr_fail(
+        err, HR_INVALID_ARGUMENT, "csv.mark",
+        "%s:1: expected a whole byte order mark, ef bb bf, or none, found ef bb alone; write the file again as UTF-8",
+        file->path);
+    hr_error_file(err, file->path);
+    if (err) err->line = 1, err->offset = 0, err->length = 2;
+    return HR_INVALID_ARGUMENT;
+}
+
 static hr_status skip_mark(hr__csv_file *file, hr_error *err)
 {
     const char *data;
@@ -91,27 +106,44 @@ static hr_status skip_mark(hr__csv_file *file, hr_error *err)
     look(file, 3, &data, &size, &at_end, &damage, err);
     if (damage != HR_OK) return damage;
     HR_TRY(refuse_compressed(file, data, size, err));
+    if (!file->format->tf_compat) HR_TRY(refuse_half_mark(file, data, size, err));
     if (file->format->tf_compat || size < 3 || memcmp(data, "\xef\xbb\xbf", 3) != 0) return HR_OK;
     consume(file, 3);
     file->offset = 3;
     return HR_OK;
 }
 
+static size_t first_look(const hr__csv_file *file)
+{
+    enum { USUAL = 65536 };
+    return file->format->max_row < USUAL ? file->format->max_row : USUAL;
+}
+
+/* How much to look at next where `want` bytes were no whole row. False: no row is that long. */
+static bool look_further(const hr__csv_file *file, size_t *want)
+{
+    const size_t most = file->format->max_row;
+    if (*want >= most) return false;
+    *want = *want < most / 2 ? 2 * *want : most;
+    return true;
+}
+
 /* Lends the next row; length 0: the file is at its end. */
 static hr_status read_row(hr__csv_file *file, const hr__csv_dialect *d, const char **data, size_t *length,
                           hr__csv_line *is, hr_error *err)
 {
-    for (size_t want = 65536;; want *= 2) {
+    for (size_t want = first_look(file);;) {
         size_t size;
         bool at_end, closed = false;
         hr_status damage;
-        look(file, want, data, &size, &at_end, &damage, err);
+        look(file, want + 1, data, &size, &at_end, &damage, err);
+        if (size > want) size = want;
         *length = 0;
         *is = HR__CSV_ROW;
         if (size > 0) *is = hr__csv_scan_line(d, *data, size, 0, false, length, &closed);
         if (closed || (at_end && damage == HR_OK)) return HR_OK;
         if (damage != HR_OK) return damage;
-        if (want > LONGEST_ROW) return row_too_long(file, err);
+        if (!look_further(file, &want)) return row_too_long(file, err);
     }
 }
 
@@ -149,12 +181,13 @@ static hr_status pass_front(hr__csv_file *file, hr_error *err)
 static hr_status look_at_first_row(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
 {
     const hr__csv_dialect *d = &file->format->dialect;
-    for (size_t want = 65536;; want *= 2) {
+    for (size_t want = first_look(file);;) {
         size_t size, begin = 0, end = 0;
         bool at_end, closed = true;
         hr_status damage;
         hr__csv_line is = HR__CSV_BLANK;
-        look(file, want, data, &size, &at_end, &damage, err);
+        look(file, want + 1, data, &size, &at_end, &damage, err);
+        if (size > want) size = want;
         while (is != HR__CSV_ROW && closed && end < size) {
             begin = end;
             is = hr__csv_scan_line(d, *data, size, begin, true, &end, &closed);
@@ -163,7 +196,7 @@ static hr_status look_at_first_row(hr__csv_file *file, const char **data, size_t
         *length = is == HR__CSV_ROW ? end - begin : 0;
         if ((is == HR__CSV_ROW && closed) || (at_end && damage == HR_OK)) return HR_OK;
         if (damage != HR_OK) return damage;
-        if (want > LONGEST_ROW) return row_too_long(file, err);
+        if (!look_further(file, &want)) return row_too_long(file, err);
     }
 }
 
@@ -356,13 +389,13 @@ hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__c
 {
     consume(file, file->lent);
     file->lent = 0;
-    for (size_t want = bytes;; want *= 2) {
+    for (size_t want = bytes < file->format->max_row ? bytes : file->format->max_row;;) {
         const char *data;
         size_t size;
         bool at_end;
         hr_status damage;
         hr__csv_count sum;
-        look(file, want, &data, &size, &at_end, &damage, err);
+        look(file, want + 1, &data, &size, &at_end, &damage, err);
         if (size > want) size = want; /* so that blocks stay small; more of it is not the end */
         cut(file, data, size, at_end, max_rows, &sum);
         if (sum.size > 0) {
@@ -371,7 +404,7 @@ hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__c
         }
         if (damage != HR_OK) return damage;
         if (at_end) return HR_END;
-        if (want > LONGEST_ROW) return row_too_long(file, err);
+        if (!look_further(file, &want)) return row_too_long(file, err);
     }
 }
 
@@ -382,11 +415,13 @@ hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t m
 {
     size_t got;
     hr__csv_count sum;
+    const size_t most = file->format->max_row;
+    if (size > most + 1) size = most + 1;
     hr_status damage = hr__input_read_at(file->in, file->offset, to, size, &got, err);
     if (got == 0) return damage == HR_OK ? HR_END : damage;
-    cut(file, to, got, damage == HR_OK && got < size, max_rows, &sum);
+    cut(file, to, got < most ? got : most, damage == HR_OK && got < size, max_rows, &sum);
     if (sum.size == 0 && damage != HR_OK) return damage;
-    if (sum.size == 0 && size > LONGEST_ROW) return row_too_long(file, err);
+    if (sum.size == 0 && size > most) return row_too_long(file, err);
     give(file, to, &sum, block);
     file->lent = 0;
     return HR_OK;

@@ -4,6 +4,7 @@
 #include "io/json/example_from_json.h"
 #include "base/constructor.h"
 #include "io/example/example_wire.h"
+#include "io/framing.h"
 #include "io/json/json_writer.h"
 #include <string.h>
 
@@ -48,7 +49,9 @@ hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *
     const hr_input_opts in = {.struct_size = sizeof in,
                               .compression = HR__OPTIONS(hr_json_reader_opts, opts).compression};
     if (st == HR_OK) st = hr_input_open_with(path, &in, &(*out)->in, err);
-    if (st == HR_OK) hr__json_begin_input(&(*out)->json, (*out)->in);
+    if (st == HR_OK)
+        hr__json_begin_input(&(*out)->json, (*out)->in,
+                             (int64_t)hr__record_limit(HR__OPTIONS(hr_json_reader_opts, opts).max_row_bytes));
     return made(st, out);
 }
 

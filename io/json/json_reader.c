@@ -15,10 +15,11 @@ void hr__json_begin_text(hr__json_reader *r, const char *name, hr_view text)
     r->before = text.size;
 }
 
-void hr__json_begin_input(hr__json_reader *r, hr_input *in)
+void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t most)
 {
     *r = (hr__json_reader){.name = hr_input_path(in), .in = in, .scratch = r->scratch, .before = hr_input_offset(in)};
     r->bol = r->before;
+    r->most = most;
 }
 
 void hr__json_reader_clear(hr__json_reader *r)
@@ -94,11 +95,22 @@ static hr_status unexpected(hr__json_reader *r, const char *expected, hr_error *
 
 /* ---- bytes ---- */
 
+/* The value at hand has come to the next byte. */
+static hr_status check_length(const hr__json_reader *r, hr_error *err)
+{
+    if (r->most == 0 || r->from < 0 || offset_of(r) - r->from <= r->most) return HR_OK;
+    return hr__json_fail(r, err, "json.limit",
+                         "expected a value of at most %lld bytes, found a longer one; give a larger .max_row_bytes if "
+                         "that is right",
+                         (long long)r->most);
+}
+
 /* At least one byte between p and end; HR_END: there is none. */
 static hr_status fill(hr__json_reader *r, hr_error *err)
 {
     if (r->p < r->end) return HR_OK;
     if (!r->in) return HR_END;
+    HR_TRY(check_length(r, err));
     hr_input_consume(r->in, r->lent);
     r->lent = 0;
     hr_status st = hr_input_peek(r->in, 1, &r->p, &r->lent, err);
@@ -113,8 +125,11 @@ static hr_status skip_mark(hr__json_reader *r, hr_error *err)
     r->begun = true;
     hr_status st = HR_OK;
     const char *bom = "\xef\xbb\xbf";
-    for (int i = 0; i < 3 && (st = fill(r, err)) == HR_OK && *r->p == bom[i]; i++) r->p++;
-    return st == HR_END ? HR_OK : st;
+    int found = 0;
+    for (; found < 3 && (st = fill(r, err)) == HR_OK && *r->p == bom[found]; found++) r->p++;
+    if (st < 0) return st;
+    if (found == 0 || found == 3) return HR_OK;
+    return unexpected(r, "a whole byte order mark, ef bb bf", err);
 }
 
 /* HR_END: nothing but white space follows. */
@@ -216,8 +231,6 @@ static hr_status gather_string(hr__json_reader *r, hr_view *out, hr_error *err)
         const char *from = r->p;
         r->p = plain_end(r->p, r->end);
         hr__text_bytes(&r->scratch, from, (size_t)(r->p - from));
-        if (r->scratch.size > HR__JSON_STRING_LIMIT)
-            return hr__json_fail(r, err, "json.limit", "expected strings of up to 1 GiB, found a longer one");
         char c = 0;
         HR_TRY(next_byte(r, &c, err));
         if (c == '"') break;
@@ -335,9 +348,10 @@ static hr_status begin(hr__json_reader *r, bool object, hr_error *err)
     return HR_OK;
 }
 
-static hr_status end(hr__json_reader *r)
+static hr_status end(hr__json_reader *r, hr_error *err)
 {
     r->p++;
+    HR_TRY(check_length(r, err));
     r->token.kind = r->objects & 1 ? HR__JSON_END_OBJECT : HR__JSON_END_ARRAY;
     r->objects >>= 1;
     r->depth--;
@@ -348,6 +362,7 @@ static hr_status end(hr__json_reader *r)
 static hr_status read_value(hr__json_reader *r, hr_error *err)
 {
     const char c = *r->p;
+    if (r->depth == 0) r->from = r->token.offset;
     if (c == '{' || c == '[') return begin(r, c == '{', err);
     r->expects = r->depth > 0 ? COMMA_OR_END : VALUE;
     if (c == '"') return read_string(r, HR__JSON_STRING, err);
@@ -369,13 +384,15 @@ static hr_status read_separator(hr__json_reader *r, hr_error *err)
 
 hr_status hr__json_next(hr__json_reader *r, hr_error *err)
 {
+    if (r->depth == 0) r->from = -1;
     if (!r->begun) HR_TRY(skip_mark(r, err));
     hr_status st = skip_space(r, err);
     mark(r);
     if (st == HR_END) return r->depth == 0 ? HR_OK : unexpected(r, r->objects & 1 ? "'}'" : "']'", err);
     HR_TRY(st);
     const bool closes = *r->p == (r->objects & 1 ? '}' : ']');
-    if (closes && (r->expects == KEY_OR_END || r->expects == VALUE_OR_END || r->expects == COMMA_OR_END)) return end(r);
+    if (closes && (r->expects == KEY_OR_END || r->expects == VALUE_OR_END || r->expects == COMMA_OR_END))
+        return end(r, err);
     if (r->expects == COLON || r->expects == COMMA_OR_END) HR_TRY(read_separator(r, err));
     if (r->expects == VALUE || r->expects == VALUE_OR_END) return read_value(r, err);
     if (*r->p != '"') return unexpected(r, "a key in quotes", err);

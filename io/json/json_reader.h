@@ -27,7 +27,7 @@ typedef enum hr__json_kind {
     HR__JSON_END_ARRAY,
 } hr__json_kind;
 
-enum { HR__JSON_DEPTH = 64, HR__JSON_NUMBER_LIMIT = 4096, HR__JSON_STRING_LIMIT = 1 << 30 };
+enum { HR__JSON_DEPTH = 64, HR__JSON_NUMBER_LIMIT = 4096 };
 
 typedef struct hr__json_token {
     hr__json_kind kind;
@@ -47,13 +47,15 @@ typedef struct hr__json_reader {
     uint64_t objects;  /* a bit a level: it is an object */
     int depth, expects;
     bool begun;
+    int64_t from, most; /* where the value of the lowest level begins, -1: between two; how long it may be, 0: any */
     hr__text scratch;
     hr__json_token token; /* the last one */
 } hr__json_reader;
 
 /* Begins a text that is there already, which is borrowed. */
 HR_API void hr__json_begin_text(hr__json_reader *r, const char *name, hr_view text);
-HR_API void hr__json_begin_input(hr__json_reader *r, hr_input *in);
+/* `most` bytes a value, of the lowest level; a longer one is refused: json.limit. */
+HR_API void hr__json_begin_input(hr__json_reader *r, hr_input *in, int64_t most);
 /* Reads r->token. Kinds: json.syntax, json.utf8, json.depth, json.limit, and those of the file. A failure is final. */
 HR_API hr_status hr__json_next(hr__json_reader *r, hr_error *err);
 /* Passes over the rest of the value that r->token begins. */

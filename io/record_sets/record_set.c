@@ -41,12 +41,13 @@ static hr_status fail_here(const char *path, int64_t record, hr_status st, hr_er
 
 static hr_status read_file(const loop *l, const char *path, int64_t size, hr_error *err)
 {
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = l->opts->compression};
+    const hr_record_opts opts = {
+        .struct_size = sizeof opts, .compression = l->opts->compression, .max_record_bytes = l->opts->max_record_bytes};
     const int64_t first = l->report->records;
     hr_record_reader *reader;
     hr_view record;
     hr_status st;
-    HR_TRY(hr_record_reader_open(path, &opts, &reader, err));
+    HR_TRY(hr_record_reader_open_with(path, &opts, &reader, err));
     while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
         st = l->fn(record, l->user, err);
         if (st != HR_OK) st = fail_here(path, l->report->records - first, st, err);

@@ -31,6 +31,7 @@ static hr_csv_opts csv_opts(const char *path, const hr_survey_opts *o)
     if (o->delimiter) csv.delimiter = o->delimiter;
     if (o->na_value) csv.na_value = o->na_value;
     csv.compression = o->compression;
+    if (o->max_record_bytes) csv.max_row_bytes = o->max_record_bytes;
     return csv;
 }
 
@@ -65,12 +66,15 @@ hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__
     s->place = (hr__survey_place){.survey = survey, .file = file, .path = survey->files->path[file], .line = -1};
     const hr_file_format format = hr__file_format(s->place.path, o->format);
     s->place.csv = format == HR_FORMAT_CSV;
-    const hr_input_opts in = {.struct_size = sizeof in, .compression = o->compression};
-    const hr_json_reader_opts json = {
-        .struct_size = sizeof json, .schema = survey->as_read ? NULL : o->schema, .compression = o->compression};
+    const hr_record_opts records = {
+        .struct_size = sizeof records, .compression = o->compression, .max_record_bytes = o->max_record_bytes};
+    const hr_json_reader_opts json = {.struct_size = sizeof json,
+                                      .schema = survey->as_read ? NULL : o->schema,
+                                      .compression = o->compression,
+                                      .max_row_bytes = o->max_record_bytes};
     hr_status st = format == HR_FORMAT_CSV    ? open_csv(s, err)
                    : format == HR_FORMAT_JSON ? hr_json_reader_open_with(s->place.path, &json, &s->json, err)
-                                              : hr_record_reader_open(s->place.path, &in, &s->records, err);
+                                              : hr_record_reader_open_with(s->place.path, &records, &s->records, err);
     if (st == HR_OK) return HR_OK;
     hr__survey_close(s);
     *out = NULL;

@@ -4,8 +4,10 @@
 #include "io/convert/convert.h"
 #include "io/convert/row_reader.h"
 #include "tests/testing.h"
+#include <headrace/data.h>
 #include <headrace/examples.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FEW = 10000, MANY = 100000, WIDTH = 900 };
@@ -170,12 +172,133 @@ static void short_rows_of_a_wide_file_take_little_memory(void **state)
     hr__schema_clear(&wide);
 }
 
+/* ---- one long row ---- */
+
+enum { MOST = 1 << 20, BOMB = 24 << 20 };
+
+/* `front`, so many letters, `back`. */
+static void write_long(const char *path, const char *front, size_t letters, const char *back)
+{
+    FILE *f = fopen(path, "wb");
+    char *text = malloc(letters);
+    assert_true(f && text);
+    memset(text, 'a', letters);
+    fputs(front, f);
+    assert_int_equal(fwrite(text, 1, letters, f), letters);
+    fputs(back, f);
+    assert_int_equal(fclose(f), 0);
+    free(text);
+}
+
+static hr_status infer_long(char *path, hr_error *err)
+{
+    const hr_survey_opts opts = {.struct_size = sizeof opts, .max_record_bytes = MOST};
+    hr_schema_file *found;
+    hr_status st = hr_infer_schema_with(&(hr_file_list){&path, 1}, &opts, &found, err);
+    hr_schema_file_free(found);
+    return st;
+}
+
+static hr_status convert_long(char *path, hr_error *err)
+{
+    hr__convert_result r;
+    const hr__convert_opts o = {.inputs = {&path, 1},
+                                .schema = strstr(path, ".csv") ? &schema : NULL,
+                                .out = "long.tfrecord",
+                                .no_sync = true,
+                                .max_record_bytes = MOST};
+    const hr_status st = hr__convert(&o, &r, err);
+    hr__convert_clear(&r);
+    return st;
+}
+
+static hr_status convert_lines(char *path, hr_error *err)
+{
+    hr__convert_result r;
+    const hr__convert_opts o = {.inputs = {&path, 1},
+                                .out = "long.tfrecord",
+                                .no_sync = true,
+                                .policy = {.on_error = HR_SKIP},
+                                .max_record_bytes = MOST};
+    const hr_status st = hr__convert(&o, &r, err);
+    hr__convert_clear(&r);
+    return st;
+}
+
+static hr_status count_long(char *path, hr_error *err)
+{
+    const hr__convert_opts how = {.max_record_bytes = MOST};
+    int64_t count;
+    return hr__rows_count(path, strstr(path, ".csv") ? HR_FORMAT_CSV : HR_FORMAT_JSON, &how, &count, err);
+}
+
+static hr_status iterate(hr_dataset *ds, hr_error *err)
+{
+    const hr_element *e;
+    const int workers = 0;
+    hr_iterator *it = hr_iterate(ds, .workers = &workers);
+    hr_status st;
+    while ((st = hr_next(it, &e)) == HR_OK) continue;
+    if (st < 0) *err = *hr_iterator_error(it);
+    hr_iterator_free(it);
+    return st == HR_END ? HR_OK : st;
+}
+
+static hr_status csv_long(char *path, hr_error *err) { return iterate(hr_csv(path, .max_row_bytes = MOST), err); }
+
+static hr_status text_long(char *path, hr_error *err)
+{
+    return iterate(hr_text_lines(path, .max_row_bytes = MOST), err);
+}
+
+/* A row of just the limit is read; one byte more is refused, with the line and the option; and one that is far longer
+ * takes no more memory than twice the limit and what little every file takes. */
+static void a_row_takes_no_more_memory_than_its_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        hr_status (*look)(char *path, hr_error *err);
+        char *path;
+        const char *front, *back, *kind, *place;
+        size_t around; /* bytes of the row beside the letters */
+    } looks[] = {
+        {infer_long, "long.csv", "row,temp,name\n1,2,", "\n", "csv.row_size", "long.csv:2: ", 5},
+        {convert_long, "long.csv", "row,temp,name\n1,2,", "\n", "csv.row_size", "long.csv:2: ", 5},
+        {count_long, "long.csv", "row,temp,name\n1,2,", "\n", "csv.row_size", "long.csv:2: ", 5},
+        {csv_long, "long.csv", "row,temp,name\n1,2,", "\n", "csv.row_size", "long.csv:2: ", 5},
+        {csv_long, "long.csv", "", "\n", "csv.row_size", "long.csv:1: ", 1},
+        {text_long, "long.txt", "", "\n", "text.line_size", "long.txt:1: ", 1},
+        {infer_long, "long.jsonl", "{\"a\": 1}\n{\"a\": \"", "\"}\n", "json.limit", "long.jsonl:2:", 9},
+        {convert_long, "long.jsonl", "{\"a\": 1}\n{\"a\": \"", "\"}\n", "json.limit", "long.jsonl:2:", 9},
+        {count_long, "long.jsonl", "{\"a\": 1}\n{\"a\": \"", "\"}\n", "json.limit", "long.jsonl:2:", 9},
+        {convert_lines, "long.jsonl", "{\"a\": 1}\n{\"a\": \"", "\"}\n", "json.limit", "long.jsonl:2:", 10},
+    };
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        hr_error err = {0};
+        write_long(looks[i].path, looks[i].front, MOST - looks[i].around, looks[i].back);
+        assert_ok(looks[i].look(looks[i].path, &err), &err);
+        for (int bomb = 0; bomb < 2; bomb++) {
+            write_long(looks[i].path, looks[i].front, bomb ? BOMB : MOST + 1 - looks[i].around, looks[i].back);
+            watch_memory();
+            if (looks[i].look(looks[i].path, &err) != HR_INVALID_ARGUMENT) fail_msg("look %d was let pass", (int)i);
+            const int64_t most = most_memory();
+            assert_string_equal(err.kind, looks[i].kind);
+            assert_non_null(strstr(err.text, "1048576 bytes"));
+            assert_non_null(strstr(err.text, "give a larger .max_r") ? err.text
+                                                                     : strstr(err.text, "Give a larger .max_r"));
+            if (strncmp(err.text, looks[i].place, strlen(looks[i].place)) != 0) fail_msg("%s", err.text);
+            if (bomb && most >= 2 * MOST + (8 << 20)) fail_msg("%s: %lld bytes", err.text, (long long)most);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convert_takes_the_same_memory),
         cmocka_unit_test(count_and_index_take_the_same_memory),
         cmocka_unit_test(stats_take_the_same_memory),
+        cmocka_unit_test(a_row_takes_no_more_memory_than_its_limit),
         cmocka_unit_test(short_rows_of_a_wide_file_take_little_memory),
     };
     return cmocka_run_group_tests(tests, write_inputs, clear);

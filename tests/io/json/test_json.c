@@ -34,7 +34,7 @@ static hr_status read_both(const char *text, size_t size, char *out, hr_error *e
         const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE, .buffer_size = piece};
         assert_ok(hr_input_open_with("text", &opts, &in, &other), &other);
         hr__json_reader file = {0};
-        hr__json_begin_input(&file, in);
+        hr__json_begin_input(&file, in, 0);
         assert_int_equal(tokens(&file, again, &other), st);
         assert_string_equal(again, out);
         if (st != HR_OK) assert_string_equal(other.text, err->text);
@@ -71,6 +71,8 @@ static void every_mistake_is_refused_where_it_stands(void **state)
     static const struct {
         const char *text, *kind, *said;
     } cases[] = {
+        {"\xef\xbb{}", "json.syntax", "text:1:3: expected a whole byte order mark, ef bb bf, found '{'"},
+        {"\xef", "json.syntax", "text:1:2: expected a whole byte order mark, ef bb bf, found the end of the text"},
         {"{\"a\" 1}", "json.syntax", "text:1:6: expected ':' behind a key, found '1'"},
         {"{\"a\": 1,}", "json.syntax", "text:1:9: expected a key in quotes, found '}'"},
         {"{\"a\": 1\n \"b\"", "json.syntax", "text:2:2: expected ',' or '}', found '\"'"},
