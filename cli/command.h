@@ -5,6 +5,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include "base/text.h"
 #include <headrace/io.h>
 #include <stdio.h>
 
@@ -124,7 +125,9 @@ hr_status output_error(hr_error *err); /* HR_OK, or why standard output could no
 void fail_output(int number);          /* something could not be printed at all, for this errno */
 bool output_is_unwanted(void);         /* the reader has left: what it did not want is no failure */
 hr_status print_line(hr_view line, hr_error *err);
-/* Prints a name or value by `format`, which has one %s: as it is if that is one plain word, else as JSON writes it. */
-void print_word(const char *format, hr_view word);
+/* Adds a name or value as it is if that is one plain word, else as JSON writes it. */
+void text_word(hr__text *text, hr_view word);
+/* Columns of the terminal that standard output is, or what COLUMNS says; 0: it is none, lines may be of any width. */
+int output_width(void);
 
 #endif

@@ -2,6 +2,7 @@
  * summary. */
 #include "cli/csv_flags.h"
 #include "cli/json_line.h"
+#include "cli/table.h"
 #include "io/convert/convert.h"
 #include "io/file_system.h"
 #include <headrace/examples.h>
@@ -34,10 +35,14 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     printf("\n%s read, %s as tf.Examples, in %d file%s in %s\n", human_bytes((double)r->bytes_in),
            human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", o->out);
     printf("%.2f s, %s rows/s\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
-    if (o->schema) printf("\n  %-24s %-8s %14s\n", "field", "type", "missing");
-    for (int i = 0; o->schema && i < o->schema->fields; i++)
-        printf("  %-24s %-8s %14s\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].stored),
-               with_commas(r->missing[i]));
+    static const table_column column[] = {{"field", 23, true}, {"type", 7, true}, {"missing", 14, false}};
+    table fields = {.column = column, .columns = 3};
+    for (int i = 0; o->schema && i < o->schema->fields; i++) {
+        table_word(&fields, (hr_view){o->schema->field[i].name, (int64_t)strlen(o->schema->field[i].name)});
+        table_cell(&fields, "%s", hr_dtype_name(o->schema->field[i].stored));
+        table_cell(&fields, "%s", with_commas(r->missing[i]));
+    }
+    table_print(&fields);
 }
 
 static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r)

@@ -2,6 +2,7 @@
  * and both of its checksums are verified. */
 #include "cli/command.h"
 #include "cli/json_line.h"
+#include "cli/table.h"
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/record_input.h"
@@ -140,11 +141,18 @@ static const char *type_word(const feature_seen *f)
     return f->mixed ? "mixed" : f->dtype == HR_INVALID_DTYPE ? "none" : hr_dtype_name(f->dtype);
 }
 
-static void print_feature(const named_feature *f)
+static void print_features(const named_feature *feature, int64_t features)
 {
-    print_word("  %-24s", f->key);
-    printf(" %-8s %14s %14.4g\n", type_word(f->seen), with_commas(f->seen->records),
-           f->seen->records ? (double)f->seen->values / (double)f->seen->records : 0);
+    static const table_column column[] = {
+        {"feature", 23, true}, {"type", 7, true}, {"present in", 14, false}, {"values each", 13, false}};
+    table t = {.column = column, .columns = 4};
+    for (const named_feature *f = feature; f < feature + features; f++) {
+        table_word(&t, f->key);
+        table_cell(&t, "%s", type_word(f->seen));
+        table_cell(&t, "%s", with_commas(f->seen->records));
+        table_cell(&t, "%.4g", f->seen->records ? (double)f->seen->values / (double)f->seen->records : 0);
+    }
+    table_print(&t);
 }
 
 static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * HR__RECORD_FRAME; }
@@ -186,9 +194,7 @@ static void print_text(const file_seen *s, const named_feature *feature, int64_t
     print_files(s, files);
     if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
     if (s->trailing_zeros) printf("%s zero bytes behind compressed data\n", with_commas(s->trailing_zeros));
-    const int64_t features = hr__features(&s->features);
-    if (features) printf("\n  %-24s %-8s %14s %14s\n", "feature", "type", "present in", "values each");
-    for (int64_t i = 0; i < features; i++) print_feature(&feature[i]);
+    print_features(feature, hr__features(&s->features));
 }
 
 static void print_as_json(const file_seen *s, const named_feature *feature, int64_t files)

@@ -34,15 +34,12 @@ hr_status print_line(hr_view line, hr_error *err)
     return fwrite(line.data, 1, size, stdout) == size && putchar('\n') != EOF ? HR_OK : output_error(err);
 }
 
-void print_word(const char *format, hr_view word)
+void text_word(hr__text *text, hr_view word)
 {
-    hr__text shown = {0};
     bool plain = word.size > 0;
     for (int64_t i = 0; i < word.size; i++) plain &= word.data[i] > ' ' && word.data[i] < 127 && word.data[i] != '"';
     if (plain)
-        hr__text_bytes(&shown, word.data, (size_t)word.size);
+        hr__text_bytes(text, word.data, (size_t)word.size);
     else
-        hr__text_json(&shown, word.data, (size_t)word.size);
-    printf(format, shown.failed ? "?" : shown.data);
-    hr__text_free(&shown);
+        hr__text_json(text, word.data, (size_t)word.size);
 }

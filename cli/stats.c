@@ -1,6 +1,7 @@
 /* headrace stats: what the features of files hold. */
 #include "cli/json_line.h"
 #include "cli/survey.h"
+#include "cli/table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static void put_numbers(json_line *line, const hr_feature_stats *f)
         json_number(line, share, f->quantile[q]);
     }
     json_close(line, '}');
+    json_bool(line, "quantiles_exact", f->quantiles_exact);
 }
 
 /* What has no values has no type. */
@@ -85,67 +87,81 @@ static void print_as_json(const hr_stats *stats)
 
 /* ---- text ---- */
 
-static void print_common(const hr_feature_stats *f)
+static const table_column common[] = {
+    {"feature", 0, true}, {"type", 0, true}, {"records", 0, false}, {"missing", 0, false}, {"values", 0, false},
+};
+enum { COMMON = sizeof common / sizeof *common, NUMBERS = 9, STRINGS = 4 };
+static const table_column numbers[NUMBERS] = {
+    {"zeros", 0, false}, {"min", 0, false},  {"25%", 0, false}, {"median", 0, false},   {"75%", 0, false},
+    {"max", 0, false},   {"mean", 0, false}, {"std", 0, false}, {"distinct", 0, false},
+};
+static const table_column strings[STRINGS] = {
+    {"empty", 0, false},
+    {"bytes", 0, false},
+    {"distinct", 0, false},
+    {"most frequent", 0, true},
+};
+
+static void put_common(table *t, const hr_feature_stats *f)
 {
-    char values[48];
-    print_word("  %-22s", f->key);
-    if (f->least_values == f->most_values)
-        snprintf(values, sizeof values, "%" PRId64, f->most_values);
-    else
-        snprintf(values, sizeof values, "%" PRId64 "-%" PRId64, f->least_values, f->most_values);
-    printf(" %-8s %11s %11s %8s %11s",
-           f->mixed   ? "mixed"
-           : f->dtype ? hr_dtype_name(f->dtype)
-                      : "none",
-           with_commas(f->records), with_commas(f->missing), values, with_commas(f->zeros));
+    table_word(t, f->key);
+    table_cell(t, "%s", f->mixed ? "mixed" : f->dtype ? hr_dtype_name(f->dtype) : "none");
+    table_cell(t, "%s", with_commas(f->records));
+    table_cell(t, "%s", with_commas(f->missing));
+    table_cell(t, "%" PRId64, f->least_values);
+    if (f->least_values != f->most_values) table_more(t, "-%" PRId64, f->most_values);
+    table_cell(t, "%s", with_commas(f->zeros));
 }
 
-static void print_number_row(const hr_feature_stats *f)
+static void put_distinct(table *t, const hr_feature_stats *f)
 {
-    print_common(f);
-    printf(" %10.6g %10.6g %10.6g %10.6g %10.6g %11.6g %11.6g %s%s\n", f->min, f->quantile[2], f->quantile[3],
-           f->quantile[4], f->max, f->mean, f->std, f->distinct_exact ? "" : "~",
-           with_commas((int64_t)llround(f->distinct)));
+    table_cell(t, "%s%s", f->distinct_exact ? "" : "~", with_commas((int64_t)llround(f->distinct)));
 }
 
-static void print_string_row(const hr_feature_stats *f)
+static void put_number_row(table *t, const hr_feature_stats *f)
 {
-    char bytes[64];
-    snprintf(bytes, sizeof bytes, "%" PRId64 "-%" PRId64, f->least_bytes, f->most_bytes);
-    print_common(f);
-    printf(" %10s %9s%s ", bytes, f->distinct_exact ? "" : "~", with_commas((int64_t)llround(f->distinct)));
+    put_common(t, f);
+    table_cell(t, "%.6g", f->min);
+    for (int q = 2; q < 5; q++) table_cell(t, "%s%.6g", f->quantiles_exact ? "" : "~", f->quantile[q]);
+    table_cell(t, "%.6g", f->max);
+    table_cell(t, "%.6g", f->mean);
+    table_cell(t, "%.6g", f->std);
+    put_distinct(t, f);
+}
+
+static void put_string_row(table *t, const hr_feature_stats *f)
+{
+    put_common(t, f);
+    table_cell(t, "%" PRId64 "-%" PRId64, f->least_bytes, f->most_bytes);
+    put_distinct(t, f);
+    table_cell(t, "%s", "");
     for (int i = 0; i < f->tops && i < 4; i++) {
-        print_word(i ? ", %s" : " %s", f->top[i].text);
-        printf(" %s", with_commas(f->top[i].count));
+        if (i) table_more(t, ", ");
+        table_more_word(t, f->top[i].text);
+        table_more(t, " %s", with_commas(f->top[i].count));
     }
-    printf("\n");
 }
 
-static void print_rows(const hr_stats *stats, bool strings, const char *head)
+static void print_rows(const hr_stats *stats, bool of_strings)
 {
-    bool any = false;
+    table_column column[COMMON + NUMBERS];
+    const int more = of_strings ? STRINGS : NUMBERS;
+    memcpy(column, common, sizeof common);
+    memcpy(column + COMMON, of_strings ? strings : numbers, (size_t)more * sizeof *column);
+    table t = {.column = column, .columns = COMMON + more};
     for (int64_t i = 0; i < hr_stats_features(stats); i++) {
         const hr_feature_stats *f = hr_stats_feature(stats, i);
-        if ((f->dtype == HR_STRING) != strings) continue;
-        if (!any) printf("\n%s\n", head);
-        any = true;
-        strings ? print_string_row(f) : print_number_row(f);
+        if ((f->dtype == HR_STRING) == of_strings) (of_strings ? put_string_row : put_number_row)(&t, f);
     }
+    table_print(&t);
 }
 
 static void print_text(const hr_stats *stats, int64_t files, double seconds)
 {
     printf("%s records in %" PRId64 " file%s, read in %.2f s\n", with_commas(hr_stats_records(stats)), files,
            files == 1 ? "" : "s", seconds);
-    char head[256];
-    const char *common = "  %-22s %-8s %11s %11s %8s %11s";
-    int used = snprintf(head, sizeof head, common, "feature", "type", "records", "missing", "values", "zeros");
-    snprintf(head + used, sizeof head - (size_t)used, " %10s %10s %10s %10s %10s %11s %11s %s", "min", "25%", "median",
-             "75%", "max", "mean", "std", "distinct");
-    print_rows(stats, false, head);
-    used = snprintf(head, sizeof head, common, "feature", "type", "records", "missing", "values", "empty");
-    snprintf(head + used, sizeof head - (size_t)used, " %10s %9s  %s", "bytes", "distinct", "most frequent");
-    print_rows(stats, true, head);
+    print_rows(stats, false);
+    print_rows(stats, true);
 }
 
 static hr_status print_columns(const hr_stats *stats, hr_normalization how, hr_error *err)
@@ -231,7 +247,9 @@ const command command_stats = {
     .arguments = "FILE...",
     .summary = "says what the features hold: ranges, means, quantiles, distinct values",
     .text = "Looks at every record once. Counts and ranges are exact, means and standard deviations to the last digits "
-            "of a double, quantiles within 0.4 %; ~ in front of a number of distinct values means within some percent. "
+            "of a double. ~ in front of a quantile means that its rank is within 1 % of the one asked for, in front "
+            "of a number of distinct values within some percent; without it they are exact. Where a terminal is too "
+            "narrow for all columns of a table, they go on below. "
             "The figures are the same for any number of threads. --normalize prints the columns: section with the "
             "constants that normalize each feature." SURVEY_TEXT,
     .examples = "  headrace stats 'data/train-*.tfrecord'\n"

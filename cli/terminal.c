@@ -58,10 +58,27 @@ const char *human_seconds(double seconds)
     return text;
 }
 
-static int terminal_width(void)
+/* 0: it is no terminal. */
+static int width_of_terminal(int descriptor)
 {
     struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 0;
+}
+
+static int terminal_width(void)
+{
+    const int width = width_of_terminal(STDERR_FILENO);
+    return width ? width : 80;
+}
+
+int output_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    const int asked = columns ? atoi(columns) : 0;
+    if (asked > 20) return asked;
+    if (!isatty(STDOUT_FILENO)) return 0;
+    const int width = width_of_terminal(STDOUT_FILENO);
+    return width ? width : 80;
 }
 
 /* ---- the line ---- */

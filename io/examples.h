@@ -211,7 +211,7 @@ typedef struct hr_feature_stats {
     int64_t nans, infinite;            /* of floats; they are left out of what follows */
     double min, max, mean, std;        /* std: of all values, not of a sample of them */
     double log1p_mean, log1p_std;      /* of log(1 + value); NaN if a value is -1 or less */
-    double quantile[HR_STATS_QUANTILES];
+    double quantile[HR_STATS_QUANTILES]; /* values that occur, their ranks within 1 %; exactly if quantiles_exact */
     int64_t least_bytes, most_bytes; /* of strings */
     double mean_bytes;
     double distinct; /* about, within some percent; exactly if distinct_exact */
@@ -219,6 +219,7 @@ typedef struct hr_feature_stats {
     hr_top_value top[HR_STATS_TOP]; /* the most frequent values, as far as they are surely such */
     int tops;
     int64_t top_error;
+    bool quantiles_exact;
 } hr_feature_stats;
 
 /* One pass over all records, in memory that depends on the features, not on the records. CSV without a schema takes

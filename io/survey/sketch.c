@@ -1,4 +1,4 @@
-/* HyperLogLog, a histogram over float bits, Misra and Gries' summary. */
+/* HyperLogLog; Karnin, Lang and Liberty's quantiles; Misra and Gries' summary. */
 #include "io/survey/sketch.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,70 +26,164 @@ double hr__distinct_count(const hr__distinct *d)
 
 /* ---- quantiles ---- */
 
-static hr_status page_of(hr__quantiles *q, int page, int64_t **out, hr_error *err)
+/* Levels of values, each of which stands for 2^level of those that came. A full level is halved: every other one of
+ * its values, in their order, goes up, the first or the second of each pair as a coin says that is drawn by number, so
+ * that the same values in the same order give the same summary. The highest level has room for MOST values, each below
+ * for two thirds of the one above it (Karnin, Lang and Liberty: Optimal quantile approximation in streams). All but
+ * the lowest are sorted. */
+enum { MOST = 512, LEAST = 32, INSERTED = 64 /* values that are sorted by insertion */ };
+
+struct hr__quantile_level {
+    double *value;
+    int count, room;
+};
+
+static int capacity_of(const hr__quantiles *q, int level)
 {
-    if (!q->page[page]) q->page[page] = hr_calloc(HR__QUANTILE_BINS, sizeof(int64_t));
-    *out = q->page[page];
-    return *out ? HR_OK : hr_no_memory(err, "quantiles");
+    int capacity = MOST;
+    for (int l = q->levels - 1; l > level && capacity > LEAST; l--) capacity = 2 * capacity / 3;
+    return capacity > LEAST ? capacity : LEAST;
 }
 
-hr_status hr__quantiles_add(hr__quantiles *q, float value, hr_error *err)
+static hr_status add_level(hr__quantiles *q, hr_error *err)
 {
-    uint32_t bits;
-    int64_t *page;
-    memcpy(&bits, &value, sizeof bits);
-    HR_TRY(page_of(q, (int)(bits >> 23), &page, err));
-    page[bits >> 16 & (HR__QUANTILE_BINS - 1)]++;
-    q->count++;
+    hr__quantile_level *level = hr_realloc(q->level, (size_t)(q->levels + 1) * sizeof *level);
+    if (!level) return hr_no_memory(err, "quantiles");
+    q->level = level;
+    q->level[q->levels++] = (hr__quantile_level){.value = NULL};
+    q->most = 0;
+    for (int l = 0; l < q->levels; l++) q->most += capacity_of(q, l);
     return HR_OK;
+}
+
+static hr_status reserve_values(hr__quantile_level *l, int count, hr_error *err)
+{
+    enum { FIRST = 8 };
+    if (l->count + count <= l->room) return HR_OK;
+    int room = l->room ? 2 * l->room : FIRST;
+    if (room < l->count + count) room = l->count + count;
+    double *value = hr_realloc(l->value, (size_t)room * sizeof *value);
+    if (!value) return hr_no_memory(err, "quantiles");
+    l->value = value;
+    l->room = room;
+    return HR_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_values(double *value, int count)
+{
+    if (count > INSERTED) {
+        qsort(value, (size_t)count, sizeof *value, by_value);
+        return;
+    }
+    for (int i = 1; i < count; i++) {
+        const double v = value[i];
+        int at = i;
+        for (; at > 0 && value[at - 1] > v; at--) value[at] = value[at - 1];
+        value[at] = v;
+    }
+}
+
+/* Adds sorted values, each `step` places behind the one before, to a sorted level, from the largest one down. */
+static hr_status merge_values(hr__quantile_level *l, const double *from, int count, int step, hr_error *err)
+{
+    HR_TRY(reserve_values(l, count, err));
+    int old = l->count;
+    l->count += count;
+    for (int at = l->count; count > 0;) {
+        const double next = from[(count - 1) * step];
+        if (old > 0 && l->value[old - 1] > next) {
+            l->value[--at] = l->value[--old];
+        } else {
+            l->value[--at] = next;
+            count--;
+        }
+    }
+    return HR_OK;
+}
+
+/* Halves the lowest level that is full. The first of an odd number of values stays. */
+static hr_status compact(hr__quantiles *q, hr_error *err)
+{
+    int l = 0;
+    while (q->level[l].count < capacity_of(q, l)) l++;
+    if (l + 1 == q->levels) HR_TRY(add_level(q, err));
+    hr__quantile_level *from = &q->level[l];
+    if (l == 0) sort_values(from->value, from->count);
+    const int odd = from->count % 2, half = from->count / 2;
+    const int coin = (int)(hr_random((uint64_t)l, q->draws++) >> 63);
+    HR_TRY(merge_values(&q->level[l + 1], from->value + odd + coin, half, 2, err));
+    from->count = odd;
+    q->held -= half;
+    return HR_OK;
+}
+
+hr_status hr__quantiles_add(hr__quantiles *q, double value, hr_error *err)
+{
+    if (q->levels == 0) HR_TRY(add_level(q, err));
+    HR_TRY(reserve_values(&q->level[0], 1, err));
+    q->level[0].value[q->level[0].count++] = value;
+    q->count++;
+    return ++q->held >= q->most ? compact(q, err) : HR_OK;
 }
 
 hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_error *err)
 {
-    for (int p = 0; p < HR__QUANTILE_PAGES; p++) {
-        int64_t *page;
-        if (!from->page[p]) continue;
-        HR_TRY(page_of(to, p, &page, err));
-        for (int b = 0; b < HR__QUANTILE_BINS; b++) page[b] += from->page[p][b];
+    while (to->levels < from->levels) HR_TRY(add_level(to, err));
+    for (int l = 0; l < from->levels; l++) {
+        const hr__quantile_level *more = &from->level[l];
+        if (l > 0) {
+            HR_TRY(merge_values(&to->level[l], more->value, more->count, 1, err));
+        } else if (more->count > 0) {
+            HR_TRY(reserve_values(&to->level[0], more->count, err));
+            memcpy(to->level[0].value + to->level[0].count, more->value, (size_t)more->count * sizeof *more->value);
+            to->level[0].count += more->count;
+        }
+        to->held += more->count;
     }
     to->count += from->count;
+    to->draws += from->draws;
+    while (to->held >= to->most && to->held > 0) HR_TRY(compact(to, err));
     return HR_OK;
 }
 
-/* Bin number i from the smallest value on: negative ones first, from the largest magnitude down. */
-static uint32_t bin_in_order(uint32_t i) { return i < 0x8000 ? 0xffff - i : i - 0x8000; }
-
-/* A bin's value: its middle, and of whole numbers the whole one that is nearest. */
-static double value_of_bin(uint32_t bin, bool whole)
+void hr__weighed_quantiles(hr__weighed *all, int count, const double *share, int shares, double *out)
 {
-    const uint32_t low = bin << 16, middle = low | 0x8000;
-    float edge, value;
-    memcpy(&edge, &low, sizeof edge);
-    memcpy(&value, &middle, sizeof value);
-    if (whole) return fabsf(edge) < 256 ? (double)edge : rint((double)value);
-    return isfinite(edge) && edge != 0 ? (double)value : (double)edge;
-}
-
-double hr__quantiles_at(const hr__quantiles *q, double share, bool whole)
-{
-    int64_t left = (int64_t)ceil(share * (double)q->count);
-    if (left < 1) left = 1;
-    for (uint32_t i = 0; i < 0x10000; i++) {
-        const uint32_t bin = bin_in_order(i);
-        const int64_t *page = q->page[bin >> 7];
-        if (!page) {
-            i |= HR__QUANTILE_BINS - 1; /* a page's bins follow one another in either direction */
-            continue;
-        }
-        left -= page[bin & (HR__QUANTILE_BINS - 1)];
-        if (left <= 0) return value_of_bin(bin, whole);
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) sum += all[i].weight;
+    qsort(all, (size_t)count, sizeof *all, by_value); /* which they begin with */
+    for (int s = 0; s < shares; s++) {
+        int64_t left = (int64_t)ceil(share[s] * (double)sum);
+        int i = 0;
+        while (i + 1 < count && (left -= all[i].weight) > 0) i++;
+        out[s] = count > 0 ? all[i].value : NAN;
     }
-    return NAN;
 }
+
+hr_status hr__quantiles_read(const hr__quantiles *q, const double *share, int shares, double *out, hr_error *err)
+{
+    hr__weighed *all = hr_malloc(((size_t)q->held + 1) * sizeof *all);
+    int count = 0;
+    if (!all) return hr_no_memory(err, "quantiles");
+    for (int l = 0; l < q->levels; l++)
+        for (int i = 0; i < q->level[l].count; i++) all[count++] = (hr__weighed){q->level[l].value[i], INT64_C(1) << l};
+    hr__weighed_quantiles(all, count, share, shares, out);
+    hr_free(all);
+    return HR_OK;
+}
+
+bool hr__quantiles_exact(const hr__quantiles *q) { return q->draws == 0; }
 
 void hr__quantiles_free(hr__quantiles *q)
 {
-    for (int p = 0; p < HR__QUANTILE_PAGES; p++) hr_free(q->page[p]);
+    for (int l = 0; l < q->levels; l++) hr_free(q->level[l].value);
+    hr_free(q->level);
+    *q = (hr__quantiles){0};
 }
 
 /* ---- frequent values ---- */

@@ -1,6 +1,5 @@
-/* Summaries of many values in little memory, which merge and never depend on the order of what is merged but for the
- * last: how many distinct ones there are (HyperLogLog), quantiles (counts by the upper half of a float's bits), and
- * the most frequent values (Misra and Gries). Not a public header. */
+/* Summaries of many values in little memory, which merge: how many distinct ones there are (HyperLogLog), which depends
+ * on no order; quantiles, and the most frequent values (Misra and Gries), which do. Not a public header. */
 #ifndef HR_SKETCH_H
 #define HR_SKETCH_H
 
@@ -26,17 +25,29 @@ static inline void hr__distinct_add(hr__distinct *d, uint64_t hash)
 HR_API void hr__distinct_merge(hr__distinct *to, const hr__distinct *from);
 HR_API double hr__distinct_count(const hr__distinct *d);
 
-/* ---- quantiles of floats that are not NaN: within 0.4 % of the value; whole numbers up to 256 exactly ---- */
+/* ---- quantiles: values whose rank is within 1 % of the one asked for, in at most 20 KB; exactly up to 512 values ---- */
 
-enum { HR__QUANTILE_PAGES = 512, HR__QUANTILE_BINS = 128 };
+typedef struct hr__quantile_level hr__quantile_level;
+/* Begin with {0}. What comes of it is a function of the values, their order and how they were merged. */
 typedef struct hr__quantiles {
-    int64_t *page[HR__QUANTILE_PAGES]; /* by sign and exponent; NULL: none of these */
-    int64_t count;
+    hr__quantile_level *level;
+    int levels;
+    int held, most;
+    int64_t count; /* values that were added */
+    uint64_t draws;
 } hr__quantiles;
-HR_API hr_status hr__quantiles_add(hr__quantiles *q, float value, hr_error *err);
+HR_API hr_status hr__quantiles_add(hr__quantiles *q, double value, hr_error *err); /* no NaN */
 HR_API hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_error *err);
-/* The value below or at which `share` of all lie; `whole`: they are whole numbers. NaN of none. */
-HR_API double hr__quantiles_at(const hr__quantiles *q, double share, bool whole);
+/* For each share the value below or at which that share of all lie. NaN of none. */
+HR_API hr_status hr__quantiles_read(const hr__quantiles *q, const double *share, int shares, double *out,
+                                    hr_error *err);
+/* The same of values that each stand for so many equal ones; sorts them. */
+typedef struct hr__weighed {
+    double value;
+    int64_t weight;
+} hr__weighed;
+HR_API void hr__weighed_quantiles(hr__weighed *all, int count, const double *share, int shares, double *out);
+HR_API bool hr__quantiles_exact(const hr__quantiles *q); /* all values are still there */
 HR_API void hr__quantiles_free(hr__quantiles *q);
 
 /* ---- frequent values ---- */

@@ -96,7 +96,7 @@ static hr_status note_number(tally *t, double v, hr_error *err)
         moments_add(&t->log1p, log1p(v));
     else
         t->below++;
-    return hr__quantiles_add(&t->quantiles, (float)v, err);
+    return hr__quantiles_add(&t->quantiles, v, err);
 }
 
 /* Before `frequent` forgets the first of its values. */
@@ -281,7 +281,31 @@ static void find_top(hr_stats *stats, int64_t i, tally *t, hr_feature_stats *f)
     f->distinct = f->distinct_exact ? t->frequent.values : hr__distinct_count(t->distinct);
 }
 
-static hr_feature_stats describe(hr_stats *stats, int64_t i)
+/* Where all different numbers are counted, their quantiles are those of all values; else the summary's. */
+static hr_status find_quantiles(const tally *t, hr_feature_stats *f, hr_error *err)
+{
+    const bool integers = t->kind[INTEGERS] > 0, floats = t->kind[FLOATS] > 0;
+    f->quantiles_exact = true;
+    if (hr__quantiles_exact(&t->quantiles) || t->frequent.error > 0 || t->strings > 0 || integers == floats) {
+        f->quantiles_exact = hr__quantiles_exact(&t->quantiles);
+        return hr__quantiles_read(&t->quantiles, hr_stats_share, HR_STATS_QUANTILES, f->quantile, err);
+    }
+    hr__weighed all[HR__FREQUENT_SLOTS];
+    int count = 0;
+    for (int i = 0; i < t->frequent.slots; i++) {
+        const hr__frequent_value *v = &t->frequent.slot[i];
+        double real;
+        int64_t whole;
+        memcpy(&real, &v->bits, sizeof real);
+        memcpy(&whole, &v->bits, sizeof whole);
+        if (v->count > 0 && (integers || isfinite(real)))
+            all[count++] = (hr__weighed){integers ? (double)whole : real, v->count};
+    }
+    hr__weighed_quantiles(all, count, hr_stats_share, HR_STATS_QUANTILES, f->quantile);
+    return HR_OK;
+}
+
+static hr_status describe(hr_stats *stats, int64_t i, hr_feature_stats *out, hr_error *err)
 {
     tally *t = (tally *)stats->table.entry[i];
     const bool numbers = t->kind[INTEGERS] + t->kind[FLOATS] > 0, strings = t->kind[STRINGS] > 0;
@@ -301,15 +325,13 @@ static hr_feature_stats describe(hr_stats *stats, int64_t i)
     f.std = std_of(&t->plain);
     f.log1p_mean = t->below ? NAN : mean_of(&t->log1p);
     f.log1p_std = t->below ? NAN : std_of(&t->log1p);
-    for (int q = 0; q < HR_STATS_QUANTILES; q++) {
-        const double v = hr__quantiles_at(&t->quantiles, hr_stats_share[q], f.dtype == HR_INT64);
-        f.quantile[q] = v < f.min ? f.min : v > f.max ? f.max : v;
-    }
+    HR_TRY(find_quantiles(t, &f, err));
     f.least_bytes = t->least_bytes;
     f.most_bytes = t->most_bytes;
     f.mean_bytes = t->strings ? (double)t->bytes / (double)t->strings : NAN;
     find_top(stats, i, t, &f);
-    return f;
+    *out = f;
+    return HR_OK;
 }
 
 static int by_key(const void *a, const void *b)
@@ -327,7 +349,7 @@ static hr_status finish(hr_stats *stats, const hr__survey *survey, hr_error *err
     if (!stats->feature || !stats->number) return hr_no_memory(err, "statistics");
     for (size_t i = 0; i < count; i++) {
         HR_TRY(hr__survey_go_on(survey, (int64_t)i, err));
-        stats->feature[i] = describe(stats, (int64_t)i);
+        HR_TRY(describe(stats, (int64_t)i, &stats->feature[i], err));
     }
     qsort(stats->feature, count, sizeof *stats->feature, by_key);
     return HR_OK;

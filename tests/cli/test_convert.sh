@@ -359,7 +359,7 @@ CSV
     same inferred.jsonl people.jsonl
     headrace stats other.csv $dialect
     ends_with 0
-    prints "temp                   float32            2           1"
+    prints "temp     float32        2        1"
     headrace schema check -s people.yaml other.csv $dialect
     ends_with 0
     headrace convert other.csv -s people.yaml -o out --quote ab

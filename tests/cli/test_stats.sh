@@ -6,7 +6,7 @@ it_says_what_the_features_hold() {
     headrace stats people.csv
     ends_with 0
     prints "3 records in 1 file"
-    prints "temp                   float32            2           1        1           0      -1000"
+    prints "temp     float32        2        1       1      0  -1000  -1000   -1000  2.5  2.5"
     headrace convert people.csv -s people.yaml -o out
     headrace stats --json out/data-*
     ends_with 0
@@ -14,6 +14,38 @@ it_says_what_the_features_hold() {
     if command -v python3 >/dev/null; then
         python3 -c 'import json, sys; json.load(sys.stdin)' <"$scratch/out" || fail "not JSON"
     fi
+}
+
+# As many columns side by side as there is room for; the others below, each part with the names.
+it_fits_tables_into_a_terminal() {
+    flights 2000 data
+    headrace stats 'data/train-*'
+    [ "$(grep -c '^  feature' "$scratch/out")" = 2 ] || fail "two tables of any width"
+    [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$scratch/out")" -gt 100 ] || fail "too narrow"
+    local columns parts=2
+    for columns in 100 60 45; do
+        COLUMNS=$columns headrace stats 'data/train-*'
+        [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$scratch/out")" -le $columns ] || fail "too wide"
+        [ "$(grep -c '^  feature' "$scratch/out")" -gt $parts ] || fail "expected more parts"
+        parts=$(grep -c '^  feature' "$scratch/out")
+        for head in min 25% median 75% max mean std distinct; do prints " $head"; done
+    done
+    printf 'a_name_that_is_very_long_indeed_for_a_column,x\n1,a\n' >long.csv
+    COLUMNS=40 headrace stats long.csv
+    prints "  a_name_that_is.."
+    COLUMNS=40 headrace convert long.csv -o long.tfrecord
+    prints "  a_name_that_is.."
+}
+
+it_says_which_figures_are_near_ones() {
+    { echo few,many; seq 1 3000 | awk '{ printf "%d,%.4f\n", $1 % 12, -87.6 - $1 / 1e4 }'; } >figures.csv
+    headrace stats figures.csv
+    ends_with 0
+    grep -q '^  few .* 0  *2  *5  *8  *11 .* 12$' "$scratch/out" || fail "exact figures of few values"
+    grep -q '^  many .* -87.9  *~-87.[78][0-9]*  *~-87.7[45][0-9]*  *~-87.6[678][0-9]*  *-87.6001 .*~[23],' "$scratch/out" || fail "near ones of many"
+    headrace stats figures.csv --json
+    prints '"0.5": 5.0, "0.75": 8.0, "0.95": 11.0, "0.99": 11.0}, "quantiles_exact": true'
+    prints '"quantiles_exact": false'
 }
 
 it_prints_columns_that_a_training_takes() {

@@ -133,24 +133,65 @@ static void columns_have_the_constants_of_the_way_to_normalize(void **state)
     hr_stats_free(stats);
 }
 
-static void quantiles_are_within_half_a_percent(void **state)
+enum { VALUES = 100000 };
+
+/* Values whose rank is known: those of 0 .. VALUES - 1 are k for rank k. */
+static double value_in_order(int way, int64_t i)
+{
+    if (way == 0) return (double)i;
+    if (way == 1) return (double)(VALUES - 1 - i);
+    if (way == 2) return (double)(i % 2 ? VALUES - 1 - i / 2 : i / 2); /* from both ends */
+    return (double)(i * INT64_C(7919) % VALUES);                       /* all over the place */
+}
+
+/* They lie within a hundred thousandth of one another, as longitudes of a city: ranks count, not distances. */
+static double as_longitude(double k) { return -87.65 + 1e-9 * k; }
+
+static void quantiles_have_ranks_within_one_percent(void **state)
 {
     (void)state;
-    hr__quantiles q = {0}, all = {0};
-    for (int half = 0; half < 2; half++) {
-        for (int i = half; i < 20001; i += 2)
-            assert_int_equal(hr__quantiles_add(&q, (float)(i - 10000) / 10, NULL), HR_OK);
-        assert_int_equal(hr__quantiles_merge(&all, &q, NULL), HR_OK);
-        hr__quantiles_free(&q);
-        q = (hr__quantiles){0};
+    double share[99], found[99];
+    for (int s = 0; s < 99; s++) share[s] = (s + 1) / 100.0;
+    for (int way = 0; way < 4; way++) {
+        for (int parts = 1; parts <= 8; parts *= 8) {
+            hr__quantiles all = {0}, again = {0};
+            for (int p = 0; p < parts; p++) {
+                hr__quantiles q = {0};
+                for (int64_t i = p; i < VALUES; i += parts)
+                    assert_int_equal(hr__quantiles_add(&q, as_longitude(value_in_order(way, i)), NULL), HR_OK);
+                assert_int_equal(hr__quantiles_merge(&all, &q, NULL), HR_OK);
+                assert_int_equal(hr__quantiles_merge(&again, &q, NULL), HR_OK);
+                hr__quantiles_free(&q);
+            }
+            assert_int_equal(all.count, VALUES);
+            assert_true(all.held < 2560 && !hr__quantiles_exact(&all));
+            assert_int_equal(hr__quantiles_read(&all, share, 99, found, NULL), HR_OK);
+            for (int s = 0; s < 99; s++) {
+                const double rank = (found[s] + 87.65) / 1e-9 / VALUES;
+                if (fabs(rank - share[s]) > 0.01) fail_msg("way %d: %g is %g", way, share[s], rank);
+            }
+            double same[99];
+            assert_int_equal(hr__quantiles_read(&again, share, 99, same, NULL), HR_OK);
+            assert_memory_equal(same, found, sizeof found);
+            hr__quantiles_free(&all);
+            hr__quantiles_free(&again);
+        }
     }
-    assert_int_equal(all.count, 20001);
-    for (double share = 0.001; share < 1; share += 0.01) {
-        const double exact = (ceil(share * 20001) - 1 - 10000) / 10;
-        assert_true(fabs(hr__quantiles_at(&all, share, false) - exact) <= 0.004 * fabs(exact) + 1e-9);
-    }
-    hr__quantiles_free(&all);
-    assert_true(isnan(hr__quantiles_at(&q, 0.5, false)));
+}
+
+static void few_values_have_exact_quantiles(void **state)
+{
+    (void)state;
+    const double share[] = {0, 0.25, 0.5, 0.501, 1};
+    double found[5];
+    hr__quantiles q = {0};
+    assert_int_equal(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
+    assert_true(isnan(found[0]) && isnan(found[4]) && hr__quantiles_exact(&q));
+    for (int i = 400; i > 0; i--) assert_int_equal(hr__quantiles_add(&q, i, NULL), HR_OK);
+    assert_int_equal(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
+    assert_true(found[0] == 1 && found[1] == 100 && found[2] == 200 && found[3] == 201 && found[4] == 400);
+    assert_true(hr__quantiles_exact(&q));
+    hr__quantiles_free(&q);
 }
 
 static void frequent_values_survive_a_crowd(void **state)
@@ -300,7 +341,8 @@ int main(void)
         cmocka_unit_test(small_files_are_described_exactly),
         cmocka_unit_test(many_records_are_described_alike_by_any_number_of_threads),
         cmocka_unit_test(columns_have_the_constants_of_the_way_to_normalize),
-        cmocka_unit_test(quantiles_are_within_half_a_percent),
+        cmocka_unit_test(quantiles_have_ranks_within_one_percent),
+        cmocka_unit_test(few_values_have_exact_quantiles),
         cmocka_unit_test(frequent_values_survive_a_crowd),
         cmocka_unit_test(distinct_values_are_counted_within_some_percent),
         cmocka_unit_test(words_come_by_counts_then_bytes),
