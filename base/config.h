@@ -10,6 +10,7 @@
 #ifndef HR_CONFIG_H
 #define HR_CONFIG_H
 
+#include "base/text.h"
 #include <headrace/base.h>
 
 #ifdef __cplusplus
@@ -55,8 +56,8 @@ HR_API hr_status hr__node_expected(const hr__node *node, const char *expected, h
  * config.unknown_name. */
 HR_API hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
                                   hr_error *err);
-/* "model.dnn_feature_columns[3]", "" for the root; gives back `text`. */
-HR_API char *hr__node_path(const hr__node *node, char *text, size_t size);
+/* Adds "model.dnn_feature_columns[3]", nothing for the root. Lack of memory sticks to the text. */
+HR_API void hr__node_path(const hr__node *node, hr__text *to);
 
 /* ---- mappings ---- */
 

@@ -13,42 +13,41 @@ enum { CLIPPED = 60, MOST_NAMES = 12 };
 
 /* ---- errors ---- */
 
-static void add_path(const hr__node *node, hr__text *text)
+static void add_path(const hr__node *node, size_t start, hr__text *to)
 {
     const hr__node *up = node->parent;
     if (!up) return;
-    add_path(up, text);
+    add_path(up, start, to);
     int64_t i = 0;
     while (i < up->count && up->item[i] != node) i++;
     if (i == up->count) return; /* a key: it has the path of its mapping */
     if (up->kind == HR__SEQUENCE)
-        hr__text_printf(text, "[%lld]", (long long)i);
+        hr__text_printf(to, "[%lld]", (long long)i);
     else
-        hr__text_printf(text, "%s%s", text->size ? "." : "", up->key[i]->text);
+        hr__text_printf(to, "%s%s", to->size > start ? "." : "", up->key[i]->text);
 }
 
-char *hr__node_path(const hr__node *node, char *text, size_t size)
-{
-    hr__text path = {0};
-    add_path(node, &path);
-    snprintf(text, size, "%s", path.data && !path.failed ? path.data : "");
-    hr__text_free(&path);
-    return text;
-}
+void hr__node_path(const hr__node *node, hr__text *to) { add_path(node, to->size, to); }
 
 hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status code, const char *kind, const char *format, ...)
 {
     if (!err) return code;
-    char message[sizeof err->text], path[128];
+    char message[sizeof err->text];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    hr__node_path(node, path, sizeof path);
+    hr__text path = {0};
+    hr__node_path(node, &path);
     const char *name = hr__config_name(node->config);
-    hr_fail(err, code, kind, "%s:%d:%d: %s%s%s", name, node->line, node->column, path, path[0] ? ": " : "", message);
+    if (path.failed)
+        code = hr_no_memory(err, "telling a mistake");
+    else
+        hr_fail(err, code, kind, "%s:%d:%d: %.128s%s%s", name, node->line, node->column, path.size ? path.data : "",
+                path.size ? ": " : "", message);
     hr_error_file(err, name);
     err->line = node->line;
+    hr__text_free(&path);
     return code;
 }
 
@@ -97,8 +96,10 @@ static hr_status unknown(const hr__node *node, const char *kind, const char *wha
 {
     hr__text choice = {0};
     add_choice(&choice, node->text, names, count);
-    hr_status st = hr__node_fail(node, err, HR_INVALID_ARGUMENT, kind, "unknown %s '%.60s'%s", what, node->text,
-                                 choice.data && !choice.failed ? choice.data : "");
+    hr_status st = hr__text_status(&choice, "telling a mistake", err);
+    if (st == HR_OK)
+        st = hr__node_fail(node, err, HR_INVALID_ARGUMENT, kind, "unknown %s '%.60s'%s", what, node->text,
+                           choice.size ? choice.data : "");
     hr__text_free(&choice);
     return st;
 }

@@ -21,7 +21,7 @@ static hr_status score(const hr_element *element, const char *const *names, cons
     const hr_schema *schema = hr_element_schema(element);
     HR_TRY(check_interrupt(err));
     for (int i = 0; i < schema->fields && !label; i++)
-        if (schema->field[i].label) label = hr_get_at(element, i);
+        if (schema->field[i].label && !(label = hr_get_at(element, i))) return hr_no_memory(err, "labels");
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], "logistic") == 0) logistic = &predictions[i];
     if (!label || !logistic || label->count != logistic->count ||

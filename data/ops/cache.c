@@ -200,7 +200,13 @@ hr_dataset *hr_snapshot(hr_dataset *in, const char *folder)
     hr__text file = {0};
     if (hr_dataset_error(in)) return in;
     hr__text_printf(&file, "%s/%016" PRIx64 ".rows", folder ? folder : "", hr__dataset_identity(in));
-    const cache_spec spec = {.file = file.failed ? "" : file.data};
+    if (file.failed) {
+        static const hr_error no_memory = HR__NO_MEMORY_FOR("a snapshot");
+        hr__text_free(&file);
+        hr_dataset_unref(in);
+        return hr__dataset_failed(&no_memory);
+    }
+    const cache_spec spec = {.file = file.data};
     hr_dataset *ds = hr_dataset_new(&hr_op_cache, &spec, &in, 1);
     hr__text_free(&file);
     return ds;

@@ -45,8 +45,11 @@ static void a_tree_has_kinds_places_and_order(void **state)
     assert_string_equal(a->item[0]->text, "column hour");
     assert_int_equal(a->item[0]->line, 4);
     assert_int_equal(a->item[0]->column, 5);
-    char path[64];
-    assert_string_equal(hr__node_path(hr__node_get(a->item[1], "k"), path, sizeof path), "a[1].k");
+    hr__text path = {0};
+    hr__text_add(&path, "in ");
+    hr__node_path(hr__node_get(a->item[1], "k"), &path);
+    assert_string_equal(path.data, "in a[1].k");
+    hr__text_free(&path);
     assert_null(hr__node_get(root, "c"));
     assert_null(hr__node_get(NULL, "c"));
     hr__config_free(c);

@@ -9,13 +9,15 @@ static int64_t ask(const hr__node *node)
 {
     static const char *const allowed[] = {"schema", "columns", "model", "train", NULL};
     hr_error err;
-    char path[32];
+    hr__text path = {0};
     double number;
     int64_t whole, count = 1;
     uint64_t natural;
     bool flag;
     const char *text;
-    hr__node_path(node, path, sizeof path);
+    hr__node_path(node, &path);
+    if (path.failed) abort();
+    hr__text_free(&path);
     hr__node_int64(node, -5, 5, &whole, &err);
     hr__node_uint64(node, &natural, &err);
     hr__node_double(node, &number, &err);

@@ -13,6 +13,30 @@
 
 typedef Headrace__Proto__BundleEntry proto_entry;
 
+/* ---- messages: their memory is ours, so that lack of it is told from damage ---- */
+
+static void *message_alloc(void *no_memory, size_t size)
+{
+    void *p = hr_malloc(size);
+    *(bool *)no_memory |= !p;
+    return p;
+}
+
+static void message_free(void *no_memory, void *p) { (void)no_memory, hr_free(p); }
+
+static ProtobufCAllocator message_memory(bool *no_memory)
+{
+    *no_memory = false;
+    return (ProtobufCAllocator){message_alloc, message_free, no_memory};
+}
+
+static void free_entry(proto_entry *p)
+{
+    bool unused;
+    ProtobufCAllocator memory = message_memory(&unused);
+    headrace__proto__bundle_entry__free_unpacked(p, &memory);
+}
+
 struct hr_bundle {
     char *prefix;
     hr__table *table;
@@ -40,14 +64,17 @@ static hr_status read_header(hr_bundle *b, hr_error *err)
         if (err) *err = missing;
         return st;
     }
+    bool no_memory;
+    ProtobufCAllocator memory = message_memory(&no_memory);
     Headrace__Proto__BundleHeader *header =
-        headrace__proto__bundle_header__unpack(NULL, (size_t)value.size, (const uint8_t *)value.data);
+        headrace__proto__bundle_header__unpack(&memory, (size_t)value.size, (const uint8_t *)value.data);
     hr_free((char *)value.data);
+    if (no_memory) return hr_no_memory(err, "a checkpoint");
     if (!header) return bad_entry("", "the header is no message", err);
     b->shards = header->num_shards;
     b->big_endian = header->endianness == 1;
     int needs = header->version ? header->version->min_consumer : 0;
-    headrace__proto__bundle_header__free_unpacked(header, NULL);
+    headrace__proto__bundle_header__free_unpacked(header, &memory);
     if (needs <= 1) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.version",
                    "%s: written for readers of version %d and later, this one has version 1", b->prefix, needs);
@@ -95,10 +122,13 @@ static hr_status get_entry(const char *name, const proto_entry *p, hr_bundle_ent
 
 static hr_status unpack_entry(const char *name, hr_view value, proto_entry **p, hr_bundle_entry *e, hr_error *err)
 {
-    *p = headrace__proto__bundle_entry__unpack(NULL, (size_t)value.size, (const uint8_t *)value.data);
+    bool no_memory;
+    ProtobufCAllocator memory = message_memory(&no_memory);
+    *p = headrace__proto__bundle_entry__unpack(&memory, (size_t)value.size, (const uint8_t *)value.data);
+    if (no_memory) return hr_no_memory(err, "an entry of a checkpoint");
     if (!*p) return bad_entry(name, "an entry is no message", err);
     hr_status st = get_entry(name, *p, e, err);
-    if (st != HR_OK) headrace__proto__bundle_entry__free_unpacked(*p, NULL);
+    if (st != HR_OK) free_entry(*p);
     return st;
 }
 
@@ -137,7 +167,7 @@ static hr_status list_entry(hr_view key, hr_view value, void *user, hr_error *er
         hr_free(name);
         return st;
     }
-    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    free_entry(p);
     b->entries++;
     return HR_OK;
 }
@@ -360,7 +390,7 @@ static hr_status check_entry(hr_view key, hr_view value, void *user, hr_error *e
     if (key.size == 0) return HR_OK; /* the header */
     HR_TRY(unpack_entry("a tensor", value, &p, &e, err));
     const hr_status st = p->n_slices ? HR_OK : check_range(user, &e, true, err);
-    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    free_entry(p);
     return st;
 }
 
@@ -388,7 +418,7 @@ static hr_status find_part(hr_bundle *b, const hr_bundle_entry *whole, const Hea
     hr_status st = find_entry(b, (hr_view){key, (int64_t)size}, whole->name, &p, &part->entry, err);
     hr_free(key);
     if (st != HR_OK) return st;
-    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    free_entry(p);
     HR_TRY(hr__slice_resolve(whole->shape, part->start, part->length, err));
     part->count = 1;
     for (int d = 0; d < whole->shape.rank; d++) part->count *= part->length[d];
@@ -452,7 +482,7 @@ hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_erro
         st = read_parts(b, &e, p, out, err);
     else
         st = read_whole(b, &e, out, err);
-    headrace__proto__bundle_entry__free_unpacked(p, NULL);
+    free_entry(p);
     return st;
 }
 

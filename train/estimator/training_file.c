@@ -242,12 +242,16 @@ static bool is_free(const char *path)
 
 static void add_identity(hr__text *to, const hr__node *node)
 {
-    char path[512];
     for (int64_t i = 0; i < node->count; i++) add_identity(to, node->item[i]);
     if (node->kind != HR__SCALAR) return;
-    hr__node_path(node, path, sizeof path);
-    if (is_free(path)) return;
-    hr__text_printf(to, "%s=", path);
+    const size_t before = to->size;
+    hr__node_path(node, to);
+    if (to->failed || to->size == before) return;
+    if (is_free(to->data + before)) {
+        to->data[to->size = before] = '\0';
+        return;
+    }
+    hr__text_byte(to, '=');
     for (size_t i = 0; i < node->size; i++) hr__text_byte(to, node->text[i] == '\n' ? ' ' : node->text[i]);
     hr__text_byte(to, '\n');
 }
@@ -390,4 +394,5 @@ const char *hr__training_eval_files(const hr__training *t) { return t->eval_file
 int64_t hr__training_batch_size(const hr__training *t) { return t->batch_size; }
 int64_t hr__training_epochs(const hr__training *t) { return t->epochs; }
 int64_t hr__training_max_steps(const hr__training *t) { return t->max_steps; }
+const char *hr__training_identity(const hr__training *t) { return t->identity.data; }
 uint64_t hr__training_seed(const hr__training *t) { return (uint64_t)t->seed; }

@@ -42,6 +42,7 @@ HR_API int64_t hr__training_batch_size(const hr__training *t);
 HR_API int64_t hr__training_epochs(const hr__training *t);    /* -1: for ever */
 HR_API int64_t hr__training_max_steps(const hr__training *t); /* 0: none */
 HR_API uint64_t hr__training_seed(const hr__training *t);
+HR_API const char *hr__training_identity(const hr__training *t); /* hr_run_config.identity */
 
 #ifdef __cplusplus
 }

@@ -170,6 +170,28 @@ static void every_mistake_is_told_with_its_place_and_a_way_out(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Lack of memory is told as such, or not at all: never as a mistake without its place. */
+static void a_mistake_is_told_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    char text[8192], whole[sizeof((hr_error *)0)->text];
+    hr__training *t;
+    hr_error err = {0};
+    edited(text, sizeof text, model, "[8, 4]", "[8, four]");
+    fail_allocation(-1);
+    assert_int_equal(open_text(text, &no_opts, &t, &err), HR_INVALID_ARGUMENT);
+    const int64_t count = allocations_since();
+    snprintf(whole, sizeof whole, "%s", err.text);
+    for (int64_t i = 0; i < count; i++) {
+        fail_allocation(i);
+        const hr_status st = open_text(text, &no_opts, &t, &err);
+        allocations_since();
+        if (st == HR_RESOURCE_EXHAUSTED) continue;
+        assert_int_equal(st, HR_INVALID_ARGUMENT);
+        assert_string_equal(err.text, whole);
+    }
+}
+
 static void files_that_are_none_are_told(void **state)
 {
     (void)state;
@@ -207,11 +229,16 @@ static void every_allocation_may_fail(void **state)
     fail_allocation(-1);
     assert_ok(hr__training_open("training.yaml", &no_opts, &t, &err), &err);
     hr_estimator_free(hr__training_estimator(t));
+    char identity[4096];
+    snprintf(identity, sizeof identity, "%s", hr__training_identity(t));
     hr__training_free(t);
     int64_t count = allocations_since();
+    assert_non_null(strstr(identity, "\nmodel.dnn_hidden_units[1]=4\n"));
+    assert_null(strstr(identity, "train.max_steps"));
     for (int64_t i = 0; i < count; i++) {
         fail_allocation(i);
         hr_status st = hr__training_open("training.yaml", &no_opts, &t, &err);
+        if (st == HR_OK) assert_string_equal(hr__training_identity(t), identity); /* never a shorter one */
         if (st == HR_OK) hr_estimator_free(hr__training_estimator(t));
         hr__training_free(st == HR_OK ? t : NULL);
         allocations_since();
@@ -226,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_whole_file_is_read),
         cmocka_unit_test(the_command_line_has_the_last_word),
         cmocka_unit_test(every_mistake_is_told_with_its_place_and_a_way_out),
+        cmocka_unit_test(a_mistake_is_told_whole_or_not_at_all),
         cmocka_unit_test(files_that_are_none_are_told),
         cmocka_unit_test(the_example_is_read),
         cmocka_unit_test(every_allocation_may_fail),
