@@ -1,34 +1,85 @@
-# Headers, libraries, exported targets, headrace.pc.
+# Headers, libraries, exported targets, pkg-config files, the licence, documentation and examples. What is installed may
+# be moved: no file in it names the prefix.
 include(CMakePackageConfigHelpers)
 get_property(headers GLOBAL PROPERTY HEADRACE_HEADERS)
 
-# <headrace/headrace.h> includes all that was built.
-set(umbrella "/* Headrace: everything that this build has. */\n#ifndef HR_HEADRACE_H\n#define HR_HEADRACE_H\n\n")
-foreach(header IN LISTS headers)
-    get_filename_component(name ${header} NAME)
-    string(APPEND umbrella "#include <headrace/${name}>\n")
-endforeach()
-file(WRITE ${HEADRACE_INCLUDE}/headrace/headrace.h "${umbrella}\n#endif\n")
-list(APPEND headers ${HEADRACE_INCLUDE}/headrace/headrace.h)
-install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headrace)
+# A header that includes others: <headrace/headrace.h> all that was built, <headrace/train.h> the rooms of the trainer.
+function(hr_umbrella name guard comment)
+    set(text "/* ${comment} */\n#ifndef ${guard}\n#define ${guard}\n\n")
+    foreach(header IN LISTS ARGN)
+        get_filename_component(file ${header} NAME)
+        string(APPEND text "#include <headrace/${file}>\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${HEADRACE_INCLUDE}/headrace/${name} CONTENT "${text}\n#endif\n" @ONLY)
+endfunction()
+
+set(umbrellas ${HEADRACE_INCLUDE}/headrace/headrace.h)
+hr_umbrella(headrace.h HR_HEADRACE_H "Headrace: everything that this build has." ${headers})
+if(HEADRACE_TRAIN)
+    set(trainer ${headers})
+    list(FILTER trainer INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/train/")
+    hr_umbrella(train.h HR_TRAIN_H "Headrace, the trainer: all of its rooms." ${trainer})
+    list(APPEND umbrellas ${HEADRACE_INCLUDE}/headrace/train.h)
+endif()
+install(FILES ${headers} ${umbrellas} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headrace)
+
 set(libraries headrace)
+set(targets headrace headrace_static)
 if(HEADRACE_TRAIN)
     list(APPEND libraries headrace_train)
+    list(APPEND targets headrace_train headrace_train_static)
+    set_target_properties(headrace_train PROPERTIES INSTALL_RPATH "$ORIGIN") # where libheadrace lies, too
 endif()
-install(TARGETS ${libraries} EXPORT headrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${targets} EXPORT headrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT headrace NAMESPACE headrace:: FILE headrace-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headrace)
-file(WRITE ${CMAKE_BINARY_DIR}/headrace-config.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/headrace-targets.cmake)\n")
+
+# What a static library is linked with, as pkg-config names it.
+set(HEADRACE_NEEDS_headrace libuv zlib liblz4 yaml-0.1)
+foreach(optional IN ITEMS ISAL/libisal ZSTD/libzstd)
+    string(REPLACE "/" ";" pair ${optional})
+    list(GET pair 0 found)
+    list(GET pair 1 package)
+    if(${found}_FOUND)
+        list(APPEND HEADRACE_NEEDS_headrace ${package})
+    endif()
+endforeach()
+set(HEADRACE_NEEDS_headrace_train libprotobuf-c openblas)
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/headrace-config.cmake.in ${CMAKE_BINARY_DIR}/headrace-config.cmake @ONLY)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/headrace-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/headrace-config.cmake ${CMAKE_BINARY_DIR}/headrace-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headrace)
-foreach(library IN LISTS libraries)
-    if(library STREQUAL headrace)
-        set(PC_REQUIRES "")
+
+# pkg-config files find the prefix from where they lie; folders outside of it are named as they were given.
+function(hr_pc_folder out folder)
+    if(IS_ABSOLUTE ${folder})
+        set(${out} ${folder} PARENT_SCOPE)
     else()
+        set(${out} "\${prefix}/${folder}" PARENT_SCOPE)
+    endif()
+endfunction()
+
+hr_pc_folder(PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+hr_pc_folder(PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+    set(PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+    file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+    string(REGEX REPLACE "/$" "" up ${up})
+    set(PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+foreach(PC_NAME IN LISTS libraries)
+    set(PC_REQUIRES "")
+    if(NOT PC_NAME STREQUAL headrace)
         set(PC_REQUIRES headrace)
     endif()
-    set(PC_NAME ${library})
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/headrace.pc.in ${CMAKE_BINARY_DIR}/${library}.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    string(REPLACE ";" " " PC_REQUIRES_PRIVATE "${HEADRACE_NEEDS_${PC_NAME}}")
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/headrace.pc.in ${CMAKE_BINARY_DIR}/${PC_NAME}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/${PC_NAME}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

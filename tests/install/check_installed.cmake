@@ -1,0 +1,70 @@
+# Installs into a fresh prefix, moves it, and builds programs with what lies there: by pkg-config and by find_package,
+# shared and static, C and C++. BUILD: the build folder, all of whose libraries are built; WORK: a folder for all this.
+set(prefix ${WORK}/moved)
+
+function(check)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT result EQUAL 0)
+        list(JOIN ARGN " " command)
+        message(FATAL_ERROR "${command}:\n${text}")
+    endif()
+    set(output "${text}" PARENT_SCOPE)
+endfunction()
+
+function(expect_output program)
+    check(${program})
+    if(NOT output STREQUAL "3 9")
+        message(FATAL_ERROR "${program}: expected \"3 9\", got \"${output}\"")
+    endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+check(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
+file(RENAME ${WORK}/first ${prefix})
+
+foreach(file IN ITEMS share/doc/headrace/LICENSE share/doc/headrace/docs/errors.md
+        share/doc/headrace/examples/flights.yaml include/headrace/train.h share/man/man1/headrace.1)
+    if(NOT EXISTS ${prefix}/${file})
+        message(FATAL_ERROR "expected ${file} to be installed")
+    endif()
+endforeach()
+file(GLOB texts ${prefix}/${LIBDIR}/pkgconfig/*.pc ${prefix}/${LIBDIR}/cmake/headrace/*.cmake)
+foreach(text IN LISTS texts)
+    file(STRINGS ${text} named REGEX "${WORK}|${BUILD}")
+    if(named)
+        message(FATAL_ERROR "${text} names the folder that it was installed from or into: ${named}")
+    endif()
+endforeach()
+check(${prefix}/bin/headrace --version)
+
+set(options "")
+if(SANITIZE)
+    set(options -fsanitize=${SANITIZE})
+endif()
+
+# pkg-config: the archives are named in the place of the shared libraries.
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+check(${PKG_CONFIG} --cflags --libs headrace_train)
+separate_arguments(shared UNIX_COMMAND "${output}")
+check(${PKG_CONFIG} --cflags --libs --static headrace_train)
+string(REGEX REPLACE "-l(headrace[a-z_]*)" "-l:lib\\1.a" output "${output}")
+separate_arguments(static UNIX_COMMAND "${output}")
+foreach(kind IN ITEMS shared static)
+    check(${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror ${options} ${PROGRAMS}/use.c -o ${WORK}/use_${kind}
+          ${${kind}} -Wl,-rpath,${prefix}/${LIBDIR})
+    check(${CXX} -std=c++11 -Wall -Wextra -Wpedantic -Werror ${options} ${PROGRAMS}/use.cc -o ${WORK}/use_cc_${kind}
+          ${${kind}} -Wl,-rpath,${prefix}/${LIBDIR})
+    expect_output(${WORK}/use_${kind})
+    expect_output(${WORK}/use_cc_${kind})
+endforeach()
+
+# CMake.
+list(JOIN options " " flags)
+check(${CMAKE_COMMAND} -S ${PROGRAMS}/project -B ${WORK}/project -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
+      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_FLAGS=${flags} -DCMAKE_CXX_FLAGS=${flags} -DCMAKE_BUILD_TYPE=Debug)
+check(${CMAKE_COMMAND} --build ${WORK}/project)
+foreach(program IN ITEMS use_c use_c_static use_cc use_cc_static)
+    expect_output(${WORK}/project/${program})
+endforeach()
+file(REMOVE_RECURSE ${WORK})
