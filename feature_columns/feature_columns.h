@@ -84,18 +84,18 @@ HR_API hr_feature_column *hr_categorical_column_with_identity_with(const char *k
               .struct_size = sizeof(hr_identity_column_opts))
 
 /* The words of a vocabulary, in the order of their ids: one of the three. */
-typedef struct hr_vocabulary {
+typedef struct hr_vocabulary_list {
     int64_t count;
     const char *const *strings;
     const hr_view *views; /* strings with any bytes */
     const int64_t *ints;
-} hr_vocabulary;
+} hr_vocabulary_list;
 #define HR_VOCABULARY(...)                                                                                             \
-    ((hr_vocabulary){(int64_t)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)),                           \
-                     (const char *const[]){__VA_ARGS__}, NULL, NULL})
+    ((hr_vocabulary_list){(int64_t)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)),                      \
+                          (const char *const[]){__VA_ARGS__}, NULL, NULL})
 #define HR_VOCABULARY_INTS(...)                                                                                        \
-    ((hr_vocabulary){(int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), NULL, NULL,                  \
-                     (const int64_t[]){__VA_ARGS__}})
+    ((hr_vocabulary_list){(int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), NULL, NULL,             \
+                          (const int64_t[]){__VA_ARGS__}})
 
 typedef struct hr_vocabulary_column_opts {
     size_t struct_size;
@@ -105,7 +105,8 @@ typedef struct hr_vocabulary_column_opts {
     const int64_t *vocabulary_size; /* of a file: use so many lines; default: all of them */
     bool tfrecord_gzip;             /* the file holds a word a TFRecord, compressed by GZIP; default: a word a line */
 } hr_vocabulary_column_opts;
-HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key, hr_vocabulary vocabulary,
+HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key,
+                                                                          hr_vocabulary_list vocabulary,
                                                                           const hr_vocabulary_column_opts *opts);
 #define hr_categorical_column_with_vocabulary_list(...)                                                                \
     HR_CALL2_(hr_categorical_column_with_vocabulary_list_with, hr_vocabulary_column_opts, __VA_ARGS__,                 \

@@ -1,4 +1,5 @@
-# Every public header compiles by itself as C++, without a warning. CXX: the compiler; HEADERS: the folder of headrace/.
+# Every public header compiles by itself as C++, without a warning, and no two declare a type of one name. CXX: the compiler; HEADERS: the folder of headrace/.
+cmake_minimum_required(VERSION 3.25)
 file(GLOB headers RELATIVE ${HEADERS} ${HEADERS}/headrace/*.h)
 list(LENGTH headers count)
 if(count EQUAL 0)
@@ -11,4 +12,16 @@ foreach(header ${headers})
     if(NOT result EQUAL 0)
         message(FATAL_ERROR "${header} as C++:\n${text}")
     endif()
+endforeach()
+
+set(types "")
+foreach(header ${headers})
+    file(STRINGS ${HEADERS}/${header} lines REGEX "^typedef (struct|enum|union) hr_")
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^typedef [a-z]+ (hr_[a-z0-9_]+).*" "\\1" type "${line}")
+        if(type IN_LIST types)
+            message(FATAL_ERROR "${header}: expected another name than ${type}, which a type of another header has")
+        endif()
+        list(APPEND types ${type})
+    endforeach()
 endforeach()

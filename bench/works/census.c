@@ -15,7 +15,7 @@ static void release(void *user)
 static hr_feature_column *words(const char *key)
 {
     const census_words *w = census_find(key);
-    return hr_categorical_column_with_vocabulary_list(key, ((hr_vocabulary){w->count, .strings = w->word}));
+    return hr_categorical_column_with_vocabulary_list(key, ((hr_vocabulary_list){w->count, .strings = w->word}));
 }
 
 static hr_feature_column *number(const char *key) { return hr_numeric_column(key, .dtype = HR_INT64); }

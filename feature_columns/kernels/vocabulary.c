@@ -53,7 +53,7 @@ hr_status hr__vocabulary_copy(hr__vocabulary_spec *s, hr_status (*read)(hr__voca
     if (file && !(s->file = hr_strdup(file))) return hr_no_memory(err, "a vocabulary");
     HR_TRY(check_options(s, err));
     hr_status st = read(s, err);
-    s->given = (hr_vocabulary){0};
+    s->given = (hr_vocabulary_list){0};
     s->vocabulary_size = NULL;
     return st;
 }

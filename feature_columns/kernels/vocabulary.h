@@ -9,7 +9,7 @@
 typedef struct hr__vocabulary_spec {
     const char *key;
     const char *file;               /* NULL: a list */
-    hr_vocabulary given;            /* of a list, borrowed until the copy is made */
+    hr_vocabulary_list given;       /* of a list, borrowed until the copy is made */
     const int64_t *vocabulary_size; /* borrowed as well */
     int64_t given_size;             /* the same, 0: none */
     bool records;                   /* of the file: a word a TFRecord */

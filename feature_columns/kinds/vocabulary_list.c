@@ -6,7 +6,7 @@
 
 static hr_status read_list(hr__vocabulary_spec *s, hr_error *err)
 {
-    const hr_vocabulary *v = &s->given;
+    const hr_vocabulary_list *v = &s->given;
     const hr__words_of of = {.key = s->key};
     s->words = hr__words_new();
     if (!s->words) return hr_no_memory(err, "a vocabulary");
@@ -38,12 +38,12 @@ const hr_column_kind hr_column_kind_vocabulary_list = {
 };
 
 /* Words of one sort in a column of another: nothing would ever be found. */
-static bool sorts_differ(const hr_vocabulary *v, hr_dtype dtype)
+static bool sorts_differ(const hr_vocabulary_list *v, hr_dtype dtype)
 {
     return v->count > 0 && dtype != HR_INVALID_DTYPE && (v->ints != NULL) == (dtype == HR_STRING);
 }
 
-hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key, hr_vocabulary vocabulary,
+hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key, hr_vocabulary_list vocabulary,
                                                                    const hr_vocabulary_column_opts *opts)
 {
     hr_vocabulary_column_opts o = HR__OPTIONS(hr_vocabulary_column_opts, opts);
@@ -86,8 +86,8 @@ static hr_status read_vocabulary_list(hr__config_columns *c, const hr__node *map
     hr_view *views = hr_calloc((size_t)list->count + 1, sizeof *views);
     int64_t *ints = hr_calloc((size_t)list->count + 1, sizeof *ints);
     hr_status st = views && ints ? read_words(list, dtype, views, ints, err) : hr_no_memory(err, "a vocabulary");
-    hr_vocabulary words = {.count = list->count, .views = views};
-    if (dtype != HR_STRING) words = (hr_vocabulary){.count = list->count, .ints = ints};
+    hr_vocabulary_list words = {.count = list->count, .views = views};
+    if (dtype != HR_STRING) words = (hr_vocabulary_list){.count = list->count, .ints = ints};
     if (st == HR_OK) *out = hr_categorical_column_with_vocabulary_list_with(field, words, &o);
     hr_free(views);
     hr_free(ints);

@@ -150,7 +150,7 @@ static hr_feature_column *build_vocabulary_list(case_columns *cc, const cJSON *j
 {
     const cJSON *words = golden_get(json, "vocabulary"), *word;
     hr_vocabulary_column_opts o = vocabulary_opts(cc, json);
-    hr_vocabulary v = {.count = cJSON_GetArraySize(words)};
+    hr_vocabulary_list v = {.count = cJSON_GetArraySize(words)};
     const char **strings = case_memory(cc, (size_t)v.count * sizeof *strings);
     int64_t i = 0;
     bool ints = words->child && cJSON_IsNumber(words->child);

@@ -64,7 +64,7 @@ static void vocabulary_lists_are_refused_when_the_column_is_made(void **state)
 {
     (void)state;
     const int64_t minus = -1;
-    const hr_vocabulary empty = {0};
+    const hr_vocabulary_list empty = {0};
     const refused wrong[] = {
         {hr_categorical_column_with_vocabulary_list("x", empty), "column.vocabulary"},
         {hr_categorical_column_with_vocabulary_list("x", HR_VOCABULARY("a", "b", "a")), "column.vocabulary"},

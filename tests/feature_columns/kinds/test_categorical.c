@@ -106,7 +106,7 @@ static void bad_vocabularies_are_refused(void **state)
     write_file("twice.txt", "a\nb\na\n", 6);
     write_file("blank.txt", "a\n\nb\n", 5);
     write_file("word.txt", "1\n2x\n", 5);
-    const hr_vocabulary none = {0};
+    const hr_vocabulary_list none = {0};
     assert_refused(hr_categorical_column_with_vocabulary_list("w", HR_VOCABULARY("a", "a")), "column.vocabulary");
     assert_refused(hr_categorical_column_with_vocabulary_list("w", none), "column.vocabulary");
     assert_refused(hr_categorical_column_with_vocabulary_list("w", HR_VOCABULARY("a"), .num_oov_buckets = 1,
