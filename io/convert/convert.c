@@ -8,6 +8,7 @@
 #include "io/convert/format.h"
 #include "io/convert/lanes.h"
 #include "io/file_system.h"
+#include "io/framing.h"
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -133,6 +134,49 @@ static void read_batch(converter *k, batch *b)
     }
 }
 
+/* What the other format has for a record. A record of which it can say nothing is passed over, if the policy says so. */
+static hr_status write_record(const converter *k, hr__convert_piece *piece, hr__convert_record *r, bool *written)
+{
+    hr_view bytes;
+    const hr_view example = {piece->out + r->at + HR__RECORD_HEADER, (int64_t)(r->size - HR__RECORD_FRAME)};
+    hr_error *err = &piece->err;
+    hr_status st = k->plan.to->write(piece->writer, example, &bytes, err);
+    *written = st == HR_OK;
+    if (st == HR_OK) {
+        r->text = piece->text.size;
+        r->text_size = (size_t)bytes.size;
+        hr__text_bytes(&piece->text, bytes.data, (size_t)bytes.size);
+        return hr__text_status(&piece->text, "convert: records", err);
+    }
+    err->record = piece->first + r->row;
+    hr_error_prefix(err, "%s: record %lld: ", k->path, (long long)err->record);
+    hr_error_file(err, k->path);
+    if (!hr__policy_covers(k->plan.policy, err)) return st;
+    const hr_error why = *err;
+    piece->rejected++;
+    return hr__policy_take(k->plan.policy, &why, example, err);
+}
+
+/* A failure stands before that of a row behind it, with which encoding ended. */
+static void write_records(const converter *k, hr__convert_piece *piece)
+{
+    int64_t kept = 0;
+    hr_status st = HR_OK;
+    const hr_error behind = piece->err;
+    hr__text_clear(&piece->text);
+    for (int64_t i = 0; i < piece->records && st == HR_OK; i++) {
+        bool written;
+        piece->record[kept] = piece->record[i];
+        st = write_record(k, piece, &piece->record[kept], &written);
+        kept += written;
+    }
+    piece->records = kept;
+    if (st != HR_OK)
+        piece->status = st;
+    else if (piece->status != HR_OK)
+        piece->err = behind;
+}
+
 static void encode_piece(const converter *k, hr__convert_piece *piece)
 {
     piece->records = piece->dropped = piece->rejected = 0;
@@ -140,6 +184,7 @@ static void encode_piece(const converter *k, hr__convert_piece *piece)
     piece->status = HR_OK;
     for (int i = 0; k->result->missing && i < k->plan.opts->schema->fields; i++) piece->missing[i] = 0;
     k->plan.from->encode(&k->plan, piece);
+    if (k->plan.to->write) write_records(k, piece);
 }
 
 static void write_lane(const converter *k, hr__lane *lane, const batch *b, int number)
@@ -147,10 +192,11 @@ static void write_lane(const converter *k, hr__lane *lane, const batch *b, int n
     for (int i = 0; i < b->count && lane->status == HR_OK; i++) {
         const hr__convert_piece *piece = &b->piece[i];
         for (int32_t r = piece->head[number]; r >= 0 && lane->status == HR_OK; r = piece->record[r].next) {
-            hr__lane_write(lane, piece->out + piece->record[r].at, piece->record[r].size);
-            if (lane->status == HR_OK || lane->err.file[0]) continue;
-            hr_error_prefix(&lane->err, "%s: ", k->path); /* what cannot be said in the other format */
-            hr_error_file(&lane->err, k->path);
+            const hr__convert_record *record = &piece->record[r];
+            if (k->plan.to->write)
+                hr__lane_write(lane, piece->text.data + record->text, record->text_size);
+            else
+                hr__lane_write(lane, piece->out + record->at, record->size);
         }
     }
 }
@@ -271,7 +317,9 @@ static hr_status make_piece(const converter *k, hr__convert_piece *piece, hr_err
     piece->missing = hr_calloc(schema ? (size_t)schema->fields : 1, sizeof *piece->missing);
     piece->head = hr_calloc((size_t)k->lanes.all, sizeof *piece->head);
     piece->tail = hr_calloc((size_t)k->lanes.all, sizeof *piece->tail);
-    return piece->missing && piece->head && piece->tail ? HR_OK : hr_no_memory(err, "convert");
+    if (!piece->missing || !piece->head || !piece->tail) return hr_no_memory(err, "convert");
+    hr_view head;
+    return k->plan.to->write ? k->plan.to->writer_new(&k->plan, &piece->writer, &head, err) : HR_OK;
 }
 
 static hr_status open_input(converter *k, int64_t i, hr_error *err)
@@ -329,6 +377,8 @@ static void clean_up(converter *k)
         for (int i = 0; i < k->pieces; i++) {
             hr__convert_piece *piece = &k->memory[b].piece[i];
             if (piece->own) k->plan.from->piece_free(piece->own);
+            if (piece->writer) k->plan.to->writer_free(piece->writer);
+            hr__text_free(&piece->text);
             hr_free(piece->out);
             hr_free(piece->record);
             hr_free(piece->missing);

@@ -229,7 +229,7 @@ static void frame(const hr__csv_source *source, hr__convert_piece *piece, int64_
     hr__record_header(to, (uint64_t)(end - data));
     hr__record_footer(end, data, (size_t)(end - data));
     const size_t size = (size_t)(end + HR__RECORD_FOOTER - to);
-    piece->record[piece->records++] = (hr__convert_record){.at = piece->out_used, .size = size, .test = test};
+    piece->record[piece->records++] = (hr__convert_record){.at = piece->out_used, .size = size, .row = row, .test = test};
     piece->out_used += size;
 }
 

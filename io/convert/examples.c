@@ -134,7 +134,7 @@ static hr_status encode_row(const hr__convert_opts *o, hr__convert_piece *piece,
         if (st != HR_OK) return fail_at(piece, own->path, row, st);
     }
     HR_TRY(hr__piece_reserve(piece, (size_t)example.size + HR__RECORD_FRAME, 1, &piece->err));
-    hr__piece_add(piece, example, test);
+    hr__piece_add(piece, row, example, test);
     return HR_OK;
 }
 

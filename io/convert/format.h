@@ -3,6 +3,7 @@
 #ifndef HR_CONVERT_FORMAT_H
 #define HR_CONVERT_FORMAT_H
 
+#include "base/text.h"
 #include "io/convert/convert.h"
 #include "io/policy/policy.h"
 #include <headrace/examples.h>
@@ -22,6 +23,8 @@ enum { HR__CONVERT_PIECE = 64 * 1024 };
 /* A framed record, and the next one of its shard in the same piece. */
 typedef struct hr__convert_record {
     size_t at, size;
+    size_t text, text_size; /* what the other format has for it, if it is not the frame */
+    int64_t row;            /* of the piece, from 0 */
     bool test;
     int32_t next; /* -1: none */
 } hr__convert_record;
@@ -34,6 +37,8 @@ typedef struct hr__convert_piece {
     int64_t first, rows, blank;
     char *out; /* framed records */
     size_t out_room, out_used;
+    void *writer; /* of the other format, and what it made of them */
+    hr__text text;
     hr__convert_record *record;
     size_t record_room;
     int64_t records, dropped, rejected;
@@ -64,7 +69,7 @@ struct hr__format {
     /* Adds how many rows the file has to *count; looks no further into them than that takes. */
     hr_status (*count)(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err);
 
-    /* Writing: one writer a lane. `head` is what each file begins with, and lives as long as the writer. */
+    /* Writing: one writer a piece. `head` is what each file begins with, and lives as long as the writer. */
     hr_status (*writer_new)(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err);
     /* What a file has for a tf.Example, borrowed until the next call. NULL: its frame. */
     hr_status (*write)(void *writer, hr_view example, hr_view *bytes, hr_error *err);
@@ -85,8 +90,8 @@ const char *hr__format_names(char *text, size_t size);
 
 /* Room for so many bytes and records more; what is there stays. */
 hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err);
-/* Adds a record with its frame; room was reserved: its size and HR__RECORD_FRAME. */
-void hr__piece_add(hr__convert_piece *piece, hr_view example, bool test);
+/* Adds a row's record with its frame; room was reserved: its size and HR__RECORD_FRAME. */
+void hr__piece_add(hr__convert_piece *piece, int64_t row, hr_view example, bool test);
 /* The values of a feature; NULL: there is none of that name. */
 const hr_tensor *hr__convert_values(const hr_example_contents *contents, const char *name);
 /* The same of all fields of a schema, one each. */

@@ -145,7 +145,7 @@ hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t recor
     return good ? HR_OK : hr_no_memory(err, "convert: records");
 }
 
-void hr__piece_add(hr__convert_piece *piece, hr_view example, bool test)
+void hr__piece_add(hr__convert_piece *piece, int64_t row, hr_view example, bool test)
 {
     const size_t size = (size_t)example.size;
     char *to = piece->out + piece->out_used;
@@ -153,7 +153,7 @@ void hr__piece_add(hr__convert_piece *piece, hr_view example, bool test)
     if (size > 0) memcpy(to + HR__RECORD_HEADER, example.data, size);
     hr__record_footer(to + HR__RECORD_HEADER + size, example.data, size);
     piece->record[piece->records++] =
-        (hr__convert_record){.at = piece->out_used, .size = size + HR__RECORD_FRAME, .test = test};
+        (hr__convert_record){.at = piece->out_used, .size = size + HR__RECORD_FRAME, .row = row, .test = test};
     piece->out_used += size + HR__RECORD_FRAME;
 }
 

@@ -130,18 +130,26 @@ static hr_status open_one(const hr__convert_plan *plan, hr__lanes *l, hr_error *
     return hr__path_is_special(o->out) ? open_device(o, l, err) : open_file(plan, l, err);
 }
 
+/* What a format begins its files with. */
+static hr_status write_head(const hr__convert_plan *plan, hr__lane *lane, hr_error *err)
+{
+    void *writer;
+    hr_view head = {0};
+    HR_TRY(plan->to->writer_new(plan, &writer, &head, err));
+    hr_status st = HR_OK;
+    if (head.size > 0)
+        st = lane->file ? hr_output_write(lane->file, head.data, (size_t)head.size, err)
+                        : hr__shard_begin(lane->shards, lane->number, head, err);
+    plan->to->writer_free(writer);
+    return st;
+}
+
 static hr_status open_lane(const hr__convert_plan *plan, hr__lanes *l, int i, hr_error *err)
 {
     const bool second = i >= l->count[0];
     hr__lane *lane = &l->lane[i];
-    hr_view head = {0};
-    *lane = (hr__lane){
-        .shards = l->shards[second], .number = i - (second ? l->count[0] : 0), .file = l->file, .to = plan->to};
-    if (!plan->to->write) return HR_OK;
-    HR_TRY(plan->to->writer_new(plan, &lane->writer, &head, err));
-    if (head.size == 0) return HR_OK;
-    if (lane->file) return hr_output_write(lane->file, head.data, (size_t)head.size, err);
-    return hr__shard_begin(lane->shards, lane->number, head, err);
+    *lane = (hr__lane){.shards = l->shards[second], .number = i - (second ? l->count[0] : 0), .file = l->file};
+    return plan->to->write ? write_head(plan, lane, err) : HR_OK;
 }
 
 hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
@@ -168,17 +176,10 @@ hr_status hr__lanes_note(hr__lanes *l, hr_error *err)
 
 /* ---- writing ---- */
 
-void hr__lane_write(hr__lane *lane, const char *frame, size_t size)
+void hr__lane_write(hr__lane *lane, const char *bytes, size_t size)
 {
-    hr_view bytes = {frame, (int64_t)size};
-    if (lane->to->write) {
-        const hr_view example = {frame + HR__RECORD_HEADER, (int64_t)(size - HR__RECORD_FRAME)};
-        lane->status = lane->to->write(lane->writer, example, &bytes, &lane->err);
-        if (lane->status != HR_OK) return;
-    }
-    lane->status = lane->file
-                       ? hr_output_write(lane->file, bytes.data, (size_t)bytes.size, &lane->err)
-                       : hr__shard_append(lane->shards, lane->number, bytes.data, (size_t)bytes.size, &lane->err);
+    lane->status = lane->file ? hr_output_write(lane->file, bytes, size, &lane->err)
+                              : hr__shard_append(lane->shards, lane->number, bytes, size, &lane->err);
 }
 
 hr_status hr__lanes_commit(hr__lanes *l, hr__convert_result *result, hr_error *err)
@@ -197,8 +198,6 @@ hr_status hr__lanes_commit(hr__lanes *l, hr__convert_result *result, hr_error *e
 
 void hr__lanes_close(hr__lanes *l)
 {
-    for (int i = 0; l->lane && i < l->all; i++)
-        if (l->lane[i].writer) l->lane[i].to->writer_free(l->lane[i].writer);
     hr_output_discard(l->file);
     for (int i = l->writers - 1; i >= 0; i--) hr_shard_writer_discard(l->shards[i]); /* the first made the folder */
     hr_free(l->lane);

@@ -9,8 +9,6 @@ typedef struct hr__lane {
     hr_shard_writer *shards;
     int number;      /* of the lane in `shards` */
     hr_output *file; /* instead: a device */
-    const hr__format *to;
-    void *writer; /* of the format */
     hr_status status;
     hr_error err;
 } hr__lane;
@@ -29,8 +27,8 @@ hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *lanes, hr_erro
 bool hr__lanes_have(const hr__lanes *lanes, int split, int64_t n);
 /* Notes now and then, while nobody writes, how far a later run could go on. */
 hr_status hr__lanes_note(hr__lanes *lanes, hr_error *err);
-/* Writes a framed record; the status stays in the lane. */
-void hr__lane_write(hr__lane *lane, const char *frame, size_t size);
+/* Writes what the format has for a record; the status stays in the lane. */
+void hr__lane_write(hr__lane *lane, const char *bytes, size_t size);
 hr_status hr__lanes_commit(hr__lanes *lanes, hr__convert_result *result, hr_error *err);
 void hr__lanes_close(hr__lanes *lanes);
 

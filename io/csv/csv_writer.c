@@ -26,10 +26,13 @@ struct hr_csv_writer {
 static hr_status fail(const hr_csv_writer *w, int column, const char *kind, const char *what, hr_error *err)
 {
     const char *name = w->name[column];
-    hr_fail(err, HR_INVALID_ARGUMENT, kind, "%s: row %" PRId64 ": column '%.60s': %s", w->path, w->rows, name, what);
-    hr_error_file(err, w->path);
+    hr_fail(err, HR_INVALID_ARGUMENT, kind, "column '%.60s': %s", name, what);
     if (!err) return HR_INVALID_ARGUMENT;
-    err->record = w->rows;
+    if (w->out) { /* of text alone, the caller knows the place */
+        hr_error_prefix(err, "%s: row %" PRId64 ": ", w->path, w->rows);
+        hr_error_file(err, w->path);
+        err->record = w->rows;
+    }
     err->column = column;
     snprintf(err->feature, sizeof err->feature, "%s", name);
     return HR_INVALID_ARGUMENT;

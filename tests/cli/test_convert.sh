@@ -189,6 +189,22 @@ it_passes_over_bad_rows_and_keeps_them() {
     prints "2 written, 1 rejected"
 }
 
+it_passes_over_records_of_which_the_other_format_can_say_nothing() {
+    printf '{"a": [1, 2]}\n{"a": 3}\n' >lists.jsonl
+    headrace convert lists.jsonl -o lists.tfrecord
+    headrace convert lists.tfrecord -o none.csv
+    refused 1 "lists.tfrecord: record 0: "
+    absent none.csv
+    headrace convert lists.tfrecord -o kept.csv --rejects lists.rejects
+    ends_with 0
+    prints "2 rows read, 1 written, 1 rejected"
+    [ "$(cat kept.csv)" = "a
+3" ] || fail "the row that a CSV can hold"
+    grep -q '"file":"lists.tfrecord","record":0' lists.rejects || fail "the place of the other"
+    headrace convert lists.tfrecord -o kept.jsonl --rejects lists.rejects
+    prints "2 rows read, 2 written"
+}
+
 # `has_shards N`: so many of the folder out are written, whatever they are named; `has_bytes N`: so much of all of them.
 has_shards() { [ "$(find out -name '*.part' -o -name '*-of-*' ! -name '*.tmp' 2>/dev/null | wc -l)" -ge "$1" ]; }
 has_bytes() { [ "$(find out -type f -printf '%s\n' 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }')" -ge "$1" ]; }

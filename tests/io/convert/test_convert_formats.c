@@ -255,6 +255,52 @@ static void nothing_leaks_where_memory_is_short(void **state)
     unlink("new.csv");
 }
 
+/* Rows by turns an Example and none, in several pieces: those that are none are passed over, in one file and in shards
+ * alike, or the first of them is the error. */
+static void records_that_are_no_examples_go_the_way_of_the_policy(void **state)
+{
+    (void)state;
+    enum { PAIRS = 20000 };
+    hr_record_writer *w;
+    hr__convert_result r;
+    hr_error err;
+    assert_ok(hr_record_writer_open("no.tfrecord", &(hr_output_opts){.no_sync = true}, &w, &err), &err);
+    for (int i = 0; i < PAIRS; i++) {
+        assert_ok(hr_record_write(w, "", 0, &err), &err);
+        assert_ok(hr_record_write(w, "no example", 10, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(w, &err), &err);
+    hr__convert_opts o = {.inputs = {(char *[]){"no.tfrecord"}, 1}, .out = "no.jsonl", .no_sync = true};
+    assert_int_equal(hr__convert(&o, &r, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "example.wire");
+    assert_string_equal(err.file, "no.tfrecord");
+    assert_int_equal(err.record, 1);
+    assert_non_null(strstr(err.text, "no.tfrecord: record 1: "));
+    hr__convert_clear(&r);
+    assert_int_equal(access("no.jsonl", F_OK), -1);
+
+    for (int shards = 0; shards <= 3; shards += 3) {
+        o.out = shards ? "no" : "no.jsonl";
+        o.to = "jsonl";
+        o.shards = shards;
+        o.policy = (hr_policy){.on_error = HR_SKIP};
+        assert_ok(hr__convert(&o, &r, &err), &err);
+        assert_int_equal(r.rows, 2 * PAIRS);
+        assert_int_equal(r.written, PAIRS);
+        assert_int_equal(r.rejected, PAIRS);
+        hr__convert_clear(&r);
+    }
+    size_t size, shard;
+    free(read_whole_file("no.jsonl", &size));
+    free(read_whole_file("no/data-00001-of-00003.jsonl", &shard));
+    assert_int_equal(size, 3 * PAIRS); /* "{}" and a line end */
+    assert_int_equal(shard, 3 * ((PAIRS + 1) / 3));
+    o.policy.max_errors = 5;
+    assert_int_equal(hr__convert(&o, &r, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "policy.budget");
+    hr__convert_clear(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +312,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_said_is_refused),
         cmocka_unit_test(types_that_disagree_with_the_schema_are_named),
         cmocka_unit_test(names_tell_one_file_from_a_folder),
+        cmocka_unit_test(records_that_are_no_examples_go_the_way_of_the_policy),
         cmocka_unit_test(nothing_leaks_where_memory_is_short),
     };
     return cmocka_run_group_tests(tests, prepare, clear);
