@@ -23,6 +23,7 @@ struct hr__training {
     double dropout;
     char *model_dir, *files, *eval_files;
     int64_t batch_size, epochs, shuffle, cycle_length, max_steps, seed;
+    bool drop_remainder; /* of the training: a last batch with fewer rows is left out */
     hr_run_config run;
     hr__text identity;
 };
@@ -169,6 +170,7 @@ static hr_status read_numbers(hr__training *t, const hr__node *train, hr_error *
 {
     hr_run_config *r = &t->run;
     HR_TRY(hr__config_int64(train, "batch_size", 1, 1 << 24, &t->batch_size, err));
+    HR_TRY(hr__config_bool(train, "drop_remainder", &t->drop_remainder, err));
     HR_TRY(hr__config_int64(train, "epochs", -1, INT64_MAX, &t->epochs, err));
     if (t->epochs == 0) return hr__node_expected(hr__node_get(train, "epochs"), "at least 1, or -1: for ever", err);
     HR_TRY(hr__config_int64(train, "shuffle", 0, INT64_MAX / 2, &t->shuffle, err));
@@ -188,6 +190,7 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
                                        "files",
                                        "eval_files",
                                        "batch_size",
+                                       "drop_remainder",
                                        "epochs",
                                        "shuffle",
                                        "cycle_length",
@@ -349,9 +352,9 @@ hr_estimator *hr__training_estimator(hr__training *t)
     return t->kind == DNN ? hr_dnn_classifier_with(&o) : hr_dnn_linear_combined_classifier_with(&o);
 }
 
-static hr_dataset *parse(const hr__training *t, hr_dataset *ds, bool labelled)
+static hr_dataset *parse(const hr__training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
 {
-    ds = hr_batch(ds, t->batch_size);
+    ds = hr_batch(ds, t->batch_size, .drop_remainder = drop_remainder);
     ds = hr_parse_example(ds, labelled ? t->spec : t->unlabelled, .label = labelled ? label_name(t) : NULL);
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
@@ -365,9 +368,10 @@ hr_dataset *hr__training_input(void *user)
         ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
     else
         ds = hr_repeat(ds, .count = &t->epochs, .extendable = true);
-    return parse(t, ds, true);
+    return parse(t, ds, true, t->drop_remainder);
 }
 
+/* Records that are scored are all scored. */
 static hr_dataset *eval_records(const hr__training *t)
 {
     return hr_interleave(hr_list_files(t->eval_files), hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
@@ -376,16 +380,16 @@ static hr_dataset *eval_records(const hr__training *t)
 hr_dataset *hr__training_eval_input(void *user)
 {
     const hr__training *t = user;
-    return parse(t, eval_records(t), true);
+    return parse(t, eval_records(t), true, false);
 }
 
 /* Files that are named one by one are read one after the other, so that lines of output follow their records. */
 hr_dataset *hr__training_predict_input(void *user)
 {
     const hr__training_predicted *p = user;
-    if (!p->files) return parse(p->training, eval_records(p->training), false);
+    if (!p->files) return parse(p->training, eval_records(p->training), false, false);
     hr_dataset *ds = hr_from_tensor_slices(p->files, NULL, 1);
-    return parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false);
+    return parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
 }
 
 const char *hr__training_model_dir(const hr__training *t) { return t->model_dir; }
