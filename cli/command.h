@@ -93,8 +93,13 @@ typedef struct progress {
     double started, drawn;
     double first; /* the share done when it was first shown: a training may go on from the middle */
     bool watched;
+    const char *then; /* the title of the next pass; NULL: this is the last one */
+    int64_t count;    /* as progress_count saw it last */
 } progress;
 void progress_start(progress *p, const char *title);
+/* What is shown now is a first pass, "counting", over what is gone over again: it is called so until progress_count sees
+ * fewer than before. */
+void progress_first_pass(progress *p, const char *title);
 /* Whether a terminal watches, and it is time to draw again: ten times a second. */
 bool progress_due(const progress *p);
 /* Draws if it is due. `share` is 0 .. 1, below 0: unknown. `detail`: "step 400, loss 0.42". */

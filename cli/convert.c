@@ -166,7 +166,10 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     o.csv = c->opts.csv;
     o.max_record_bytes = c->opts.max_record_bytes;
     HR_TRY(hr__need_files_again(&c->opts.inputs, "give .schema", err));
-    return hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
+    progress_start(&c->bar, "finding types, first of two passes");
+    const hr_status st = hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
+    progress_start(&c->bar, "converting");
+    return st;
 }
 
 static hr_status find_schema(const command_call *call, conversion *c, hr_error *err)

@@ -28,6 +28,7 @@ static hr_status find_types(row_files *r, hr_error *err)
     for (int64_t i = 0; st == HR_OK && i < all->count; i++)
         if (format_of(r, all->path[i]) == HR_FORMAT_CSV) csv.path[csv.count++] = all->path[i];
     if (st == HR_OK) st = hr__need_files_again(&csv, "give .schema", err);
+    if (st == HR_OK && csv.count > 0) progress_first_pass(&r->survey.bar, "finding types, a first pass");
     if (st == HR_OK && csv.count > 0) st = hr_infer_schema_with(&csv, &r->survey.opts, &r->found, err);
     hr_free(csv.path);
     return st;

@@ -2,6 +2,8 @@
 #include "cli/json_line.h"
 #include "cli/survey.h"
 #include "cli/table.h"
+#include "io/schema/schema.h"
+#include "io/survey/survey.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -164,10 +166,10 @@ static void print_text(const hr_stats *stats, int64_t files, double seconds)
     print_rows(stats, true);
 }
 
-static hr_status print_columns(const hr_stats *stats, hr_normalization how, hr_error *err)
+static hr_status print_columns(const hr_stats *stats, hr_normalization how, const char *label, hr_error *err)
 {
     char *text;
-    HR_TRY(hr_stats_columns_text(stats, how, &text, err));
+    HR_TRY(hr_stats_columns_text(stats, how, label, &text, err));
     fputs(text, stdout);
     hr_free(text);
     return HR_OK;
@@ -204,6 +206,13 @@ static int read_normalization(const command_call *call, survey_run *survey, bool
     return usage_error(call, "--normalize: expected mean_std, min_max or log1p, found \"%s\"", name);
 }
 
+/* The label of the schema, or of --label; NULL: there is none. */
+static const char *label_of(const command_call *call, const hr__schema_file *schema)
+{
+    const char *given = flag_text(call, "label");
+    return given ? given : schema && schema->label >= 0 ? schema->field[schema->label].name : NULL;
+}
+
 static int run(command_call *call)
 {
     survey_run survey;
@@ -220,11 +229,13 @@ static int run(command_call *call)
     if (flag_given(call, "schema")) st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
     survey.opts.schema = schema;
     if (st == HR_OK) st = begin_survey(call, 0, &survey, &err);
+    if (st == HR_OK && !schema && hr__file_format(survey.files.path[0], survey.opts.format) == HR_FORMAT_CSV)
+        progress_first_pass(&survey.bar, "finding types, first of two passes");
     if (st == HR_OK) st = hr_compute_stats_with(&survey.files, &survey.opts, &stats, &err);
     const int64_t files = survey.files.count;
     end_survey(&survey);
     if (st == HR_OK && columns)
-        st = print_columns(stats, how, &err);
+        st = print_columns(stats, how, label_of(call, schema), &err);
     else if (st == HR_OK && flag_given(call, "json"))
         print_as_json(stats);
     else if (st == HR_OK)
@@ -237,6 +248,7 @@ static int run(command_call *call)
 static const flag flags[] = {
     {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: found in a pass before"},
     {FLAG_TEXT, "normalize", 0, "HOW", "print numeric columns for a config file: mean_std, min_max or log1p"},
+    {FLAG_TEXT, "label", 0, "NAME", "of --normalize: no column for this feature; default: the label of --schema"},
     {FLAG_SWITCH, "json", 0, NULL, "all figures as one line of JSON"},
     SURVEY_FLAGS,
     {0},
@@ -251,9 +263,10 @@ const command command_stats = {
             "of a number of distinct values within some percent; without it they are exact. Where a terminal is too "
             "narrow for all columns of a table, they go on below. "
             "The figures are the same for any number of threads. --normalize prints the columns: section with the "
-            "constants that normalize each feature." SURVEY_TEXT,
+            "constants that normalize each feature but the label, and the mean as the default of those that records "
+            "lack." SURVEY_TEXT,
     .examples = "  headrace stats 'data/train-*.tfrecord'\n"
-                "  headrace stats flights.csv.gz --normalize mean_std >> flights.yaml\n"
+                "  headrace stats flights.csv.gz --normalize mean_std --label late >> flights.yaml\n"
                 "  headrace stats --json clicks.jsonl | jq '.features[] | {feature, distinct}'\n",
     .flags = flags,
     .least_arguments = 1,

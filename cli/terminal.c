@@ -92,6 +92,20 @@ void progress_start(progress *p, const char *title)
     p->watched = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 }
 
+void progress_first_pass(progress *p, const char *title)
+{
+    p->then = p->title;
+    p->title = title;
+}
+
+static void progress_begin_next_pass(progress *p)
+{
+    p->title = p->then;
+    p->then = NULL;
+    p->started = now_seconds();
+    p->first = -1;
+}
+
 bool progress_due(const progress *p) { return p->watched && now_seconds() - p->drawn >= 0.1; }
 
 /* How long the rest takes at the pace since the line was first shown. */
@@ -124,6 +138,8 @@ void progress_show(progress *p, double share, const char *detail)
 void progress_count(progress *p, double share, int64_t count, const char *what)
 {
     char detail[64];
+    if (p->then && count < p->count) progress_begin_next_pass(p);
+    p->count = count;
     if (!progress_due(p)) return;
     snprintf(detail, sizeof detail, "%s %s", with_commas(count), what);
     progress_show(p, share, detail);

@@ -234,9 +234,11 @@ HR_API void hr_stats_free(hr_stats *stats);                                     
 
 /* How a numeric column normalizes: by mean and std, by min and max, or by log1p and then its mean and std. */
 typedef enum hr_normalization { HR_NORMALIZE_MEAN_STD, HR_NORMALIZE_MIN_MAX, HR_NORMALIZE_LOG1P } hr_normalization;
-/* The `columns:` section of a config file with a numeric column for each feature of numbers, one value a record, with
- * these constants. Features of one value alone, or without any, get none. Gives *text (hr_free). */
-HR_API hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, char **text, hr_error *err);
+/* The `columns:` section of a config file with a numeric column for each feature of numbers, one value a record, but
+ * `label` (NULL: all), with these constants. Where records lack the feature its mean (of whole numbers rounded) is the
+ * default. Features of one value alone, or without any, get no column. Gives *text (hr_free). */
+HR_API hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, const char *label, char **text,
+                                       hr_error *err);
 
 /* ---- vocabularies ---- */
 

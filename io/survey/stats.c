@@ -421,36 +421,47 @@ void hr_stats_free(hr_stats *stats)
 
 /* ---- columns ---- */
 
-static void put_constants(hr__text *to, const char *first, double a, const char *second, double b)
+static void put_number(hr__text *to, const char *key, double number)
 {
     char text[HR__NUMBER_TEXT];
-    hr__text_printf(to, ", %s: ", first);
-    hr__text_bytes(to, text, (size_t)hr__format_float((float)a, text));
-    hr__text_printf(to, ", %s: ", second);
-    hr__text_bytes(to, text, (size_t)hr__format_float((float)b, text));
+    hr__text_printf(to, ", %s: ", key);
+    hr__text_bytes(to, text, (size_t)hr__format_float((float)number, text));
 }
 
-hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, char **text, hr_error *err)
+static void put_column(hr__text *to, const hr_feature_stats *f, hr_normalization how)
+{
+    const bool log1p = how == HR_NORMALIZE_LOG1P;
+    hr__text_add(to, "  ");
+    hr__schema_put_name(to, f->key);
+    hr__text_add(to, ": {numeric: ");
+    hr__schema_put_name(to, f->key);
+    const double mean = log1p ? expm1(f->log1p_mean) : f->mean;
+    if (f->missing > 0) put_number(to, "default", f->dtype == HR_INT64 ? rint(mean) : mean);
+    if (log1p) hr__text_add(to, ", log1p: true");
+    if (how == HR_NORMALIZE_MIN_MAX) {
+        put_number(to, "min", f->min);
+        put_number(to, "max", f->max);
+    } else {
+        put_number(to, "mean", log1p ? f->log1p_mean : f->mean);
+        put_number(to, "std", log1p ? f->log1p_std : f->std);
+    }
+    hr__text_add(to, "}\n");
+}
+
+static bool has_column(const hr_feature_stats *f, hr_normalization how, const char *label)
+{
+    const double std = how == HR_NORMALIZE_LOG1P ? f->log1p_std : f->std;
+    if (label && strlen(label) == (size_t)f->key.size && memcmp(label, f->key.data, strlen(label)) == 0) return false;
+    return (f->dtype == HR_INT64 || f->dtype == HR_FLOAT) && !f->mixed && f->most_values == 1 && std > 0;
+}
+
+hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, const char *label, char **text,
+                                hr_error *err)
 {
     hr__text out = {0};
     hr__text_add(&out, "columns:\n");
-    for (int64_t i = 0; i < hr_stats_features(stats); i++) {
-        const hr_feature_stats *f = &stats->feature[i];
-        const double std = how == HR_NORMALIZE_LOG1P ? f->log1p_std : f->std;
-        if ((f->dtype != HR_INT64 && f->dtype != HR_FLOAT) || f->mixed || f->most_values != 1 || !(std > 0)) continue;
-        hr__text_add(&out, "  ");
-        hr__schema_put_name(&out, f->key);
-        hr__text_add(&out, ": {numeric: ");
-        hr__schema_put_name(&out, f->key);
-        if (how == HR_NORMALIZE_LOG1P) hr__text_add(&out, ", log1p: true");
-        if (how == HR_NORMALIZE_MIN_MAX)
-            put_constants(&out, "min", f->min, "max", f->max);
-        else if (how == HR_NORMALIZE_LOG1P)
-            put_constants(&out, "mean", f->log1p_mean, "std", f->log1p_std);
-        else
-            put_constants(&out, "mean", f->mean, "std", f->std);
-        hr__text_add(&out, "}\n");
-    }
+    for (int64_t i = 0; i < hr_stats_features(stats); i++)
+        if (has_column(&stats->feature[i], how, label)) put_column(&out, &stats->feature[i], how);
     *text = hr__text_take(&out);
     return *text ? HR_OK : hr_no_memory(err, "columns");
 }

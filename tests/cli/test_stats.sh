@@ -65,6 +65,35 @@ it_prints_columns_that_a_training_takes() {
     refused 1 'expected files that match "none/train-*.tfrecord", got none'
 }
 
+it_leaves_the_label_out_and_fills_gaps() {
+    printf 'late,age,gap\n0,1,5\n1,3,\n0,2,8\n' >gaps.csv
+    headrace stats gaps.csv --normalize mean_std --label late
+    [ "$out" = 'columns:
+  age: {numeric: age, mean: 2, std: 0.8164966}
+  gap: {numeric: gap, default: 6, mean: 6.5, std: 1.5}' ] || fail "the columns"
+    printf 'schema:\n  int64: [late, age, gap]\n  label: late\n' >gaps.yaml
+    local given=$out
+    headrace stats gaps.csv --normalize mean_std -s gaps.yaml
+    [ "$out" = "$given" ] || fail "the label of the schema"
+    headrace convert gaps.csv -s gaps.yaml -o train.tfrecord # they are read as they stand
+    { cat gaps.yaml; echo "$given"; printf 'model:\n  estimator: linear_classifier\n  linear_feature_columns: [age, gap]\n'
+        printf 'train:\n  files: train.tfrecord\n  batch_size: 2\n  drop_remainder: true\n  epochs: 3\n  shuffle: 0\n'; } >all.yaml
+    headrace train all.yaml --model-dir model --json
+    ends_with 0
+    prints '"last_step":4,' # of 9 rows in batches of 2, one is left over
+}
+
+it_calls_a_first_pass_so() {
+    command -v script >/dev/null || return 0
+    people
+    local command title
+    for command in "convert people.csv -o people.tfrecord" "stats people.csv" "show people.csv" "split people.tfrecord --shares 0.5,0.5 -o a,b --exact"; do
+        TERM=xterm script -qec "$HEADRACE $command" "$scratch/screen" >/dev/null </dev/null
+        case $command in split*) title="counting, first of two passes" ;; show*) title="finding types, a first pass" ;; *) title="finding types, first of two passes" ;; esac
+        grep -q "$title" "$scratch/screen" || fail "$command: $title"
+    done
+}
+
 it_writes_a_vocabulary_that_a_column_reads() {
     flights 2000 data
     headrace vocab 'data/train-*' --feature origin --counts

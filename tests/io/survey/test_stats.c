@@ -102,7 +102,7 @@ static void many_records_are_described_alike_by_any_number_of_threads(void **sta
         assert_int_equal(id->tops, 0);
         assert_true(w->distinct_exact && w->distinct == 3);
         assert_int_equal(w->top[1].count, ROWS / 3);
-        assert_ok(hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, &text, &err), &err);
+        assert_ok(hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, NULL, &text, &err), &err);
         if (first) assert_string_equal(text, first);
         hr_free(first);
         first = text;
@@ -119,14 +119,17 @@ static void columns_have_the_constants_of_the_way_to_normalize(void **state)
     char *path = "a.csv", *text;
     const hr_file_list files = files_of(&path, 1);
     static const char *const expected[] = {
-        "columns:\n  \"a b\": {numeric: \"a b\", mean: 2, std: 1}\n",
-        "columns:\n  \"a b\": {numeric: \"a b\", min: 1, max: 3}\n",
-        "columns:\n  \"a b\": {numeric: \"a b\", log1p: true, mean: 1.0397208, std: 0.3465736}\n",
+        "columns:\n  \"a b\": {numeric: \"a b\", mean: 2, std: 0.8164966}\n"
+        "  gap: {numeric: gap, default: 2, mean: 2.5, std: 1.5}\n",
+        "columns:\n  \"a b\": {numeric: \"a b\", min: 1, max: 3}\n"
+        "  gap: {numeric: gap, default: 2, min: 1, max: 4}\n",
+        "columns:\n  \"a b\": {numeric: \"a b\", log1p: true, mean: 1.0593513, std: 0.2843347}\n"
+        "  gap: {numeric: gap, default: 2, log1p: true, mean: 1.1512926, std: 0.45814538}\n",
     };
-    write_string("a.csv", "a b,same,s\n1,2,x\n3,2,y\n");
+    write_string("a.csv", "a b,same,s,late,gap\n1,2,x,0,1\n3,2,y,1,\n2,2,z,1,4\n");
     assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
     for (int how = 0; how < 3; how++) {
-        assert_ok(hr_stats_columns_text(stats, (hr_normalization)how, &text, &err), &err);
+        assert_ok(hr_stats_columns_text(stats, (hr_normalization)how, "late", &text, &err), &err);
         assert_string_equal(text, expected[how]);
         hr_free(text);
     }
@@ -309,7 +312,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             if (which)
                 st = hr_count_vocabulary_with(&files, "s", NULL, &v, NULL);
             else if ((st = hr_compute_stats_with(&files, NULL, &stats, NULL)) == HR_OK)
-                st = hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, &text, NULL);
+                st = hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, NULL, &text, NULL);
             allocations_since();
             hr_free(text);
             hr_stats_free(stats);
