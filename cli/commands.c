@@ -57,6 +57,36 @@ bool is_group(const char *word)
     return false;
 }
 
+const char *group_at(int i)
+{
+    static char group[32];
+    for (int c = 0; c < COMMANDS; c++) {
+        const size_t size = strcspn(commands[c]->name, " ");
+        const bool again = c > 0 && in_group(commands[c - 1], group);
+        if (!commands[c]->name[size] || size >= sizeof group) continue;
+        memcpy(group, commands[c]->name, size);
+        group[size] = '\0';
+        if (again && in_group(commands[c - 1], group)) continue;
+        if (i-- == 0) return group;
+    }
+    return NULL;
+}
+
+const char *words_of_argument(const command *c)
+{
+    static char words[64];
+    snprintf(words, sizeof words, "%s", c->arguments);
+    for (char *bar = words; (bar = strchr(bar, '|'));) *bar = ' ';
+    return words;
+}
+
+const value_words *value_words_of(const char *name)
+{
+    int i = 0;
+    while (value_words_at(i) && strcmp(value_words_at(i)->name, name) != 0) i++;
+    return value_words_at(i);
+}
+
 const value_words *value_words_at(int i)
 {
     static const value_words all[] = {

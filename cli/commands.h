@@ -11,6 +11,7 @@ const command *command_at(int i); /* in the order of the help */
 const command *command_named(int count, char **word, int *took);
 bool in_group(const command *c, const char *group); /* NULL: every command is */
 bool is_group(const char *word);
+const char *group_at(int i); /* the groups in the order of the help; NULL behind the last */
 
 /* Goes over the words between blanks or newlines: "a b" gives "a", then "b", then false. Begin with *at at the text. */
 typedef struct word_view {
@@ -27,6 +28,9 @@ value_kind kind_of_value(const char *name);
 typedef struct value_words {
     const char *name, *words;
 } value_words;
-const value_words *value_words_at(int i); /* NULL behind the last */
+const value_words *value_words_at(int i);            /* NULL behind the last */
+const value_words *value_words_of(const char *name); /* NULL: it is none of them */
+/* "bash zsh fish" of a command whose argument is "bash|zsh|fish". */
+const char *words_of_argument(const command *c);
 
 #endif

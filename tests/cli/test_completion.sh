@@ -38,7 +38,7 @@ it_completes_commands() {
         case " $names " in *" $name "*) ;; *) fail "$name is not offered" ;; esac
     done
     completed headrace completion ''
-    offers "bash"
+    offers "bash zsh fish"
 }
 
 it_completes_every_flag_of_every_command() {
@@ -104,8 +104,60 @@ it_is_taken_by_bash_as_a_completion() {
     completion
     [ "$(complete -p headrace)" = "complete -F _headrace headrace" ] || fail "complete -p headrace"
     bash -n "$scratch/out" || fail "a mistake in the script"
+    headrace completion sh
+    refused 2 'expected bash, zsh or fish, found "sh"'
+}
+
+flags_of() { "$HEADRACE" $1 --help | sed -n '/^Flags:/,/^$/s/^  [-a-z0-9, ]\{4\}\(--[a-z0-9-]*\).*/\1/p'; }
+
+it_is_taken_by_zsh() {
+    headrace completion zsh
+    ends_with 0
+    says_nothing
+    cp "$scratch/out" _headrace
+    [ "$(head -n 1 _headrace)" = "#compdef headrace" ] || fail "the first line"
+    all_commands >"$scratch/commands"
+    local name flag part
+    while read -r name; do
+        part=$(sed -n "/^    '$name\( '\*\|'\))\$/,/ ;;\$/p" _headrace)
+        [ -n "$part" ] || fail "$name has no flags"
+        for flag in $(flags_of "$name"); do
+            [[ $part == *"$flag"[=[}]* ]] || fail "$flag of $name is not there"
+        done
+    done <"$scratch/commands"
+    grep -q "'infer:finds the types of all fields" _headrace || fail "the commands of a group"
+    grep -q "'(-o --output)'{-o,--output=}'\[write the schema there; .*\]:FILE:_files'" _headrace || fail "a flag with a letter"
+    grep -q "'--from=\[.*\]:FORMAT:(csv jsonl tfrecord)'" _headrace || fail "values that are words"
+    grep -q "'1:word:(bash zsh fish)'" _headrace || fail "an argument that is a word"
+    command -v zsh >/dev/null || return 0
+    zsh -n _headrace || fail "a mistake in the script"
+    zsh -fc 'fpath=($PWD $fpath); autoload -U compinit; compinit -u -d dump 2>warnings; [[ $_comps[headrace] = _headrace ]]' ||
+        fail "zsh does not take it"
+}
+
+it_is_taken_by_fish() {
     headrace completion fish
-    refused 2 'expected bash, found "fish"'
+    ends_with 0
+    says_nothing
+    cp "$scratch/out" headrace.fish
+    all_commands >"$scratch/commands"
+    local name flag script
+    script=$(<headrace.fish)
+    while read -r name; do
+        for flag in $(flags_of "$name"); do
+            [[ $script == *"complete -c headrace -n '__headrace_is $name' -l ${flag#--} "* ]] || fail "$flag of $name is not there"
+        done
+    done <"$scratch/commands"
+    grep -q "^complete -c headrace -n '__headrace_at 2; and __headrace_is schema' -a infer " headrace.fish || fail "a group"
+    grep -q " -l output -s o -r -F -d " headrace.fish || fail "a flag with a file"
+    command -v fish >/dev/null || return 0
+    fish -n headrace.fish || fail "a mistake in the script"
+    mkdir home
+    offered() { HOME=$PWD/home fish -N -c "source headrace.fish; complete -C '$1'" | cut -f 1 | tr '\n' ' '; }
+    [ "$(offered 'headrace conv')" = "convert " ] || fail "a command"
+    [ "$(offered 'headrace schema ')" = "check diff infer " ] || fail "the commands of a group: $(offered 'headrace schema ')"
+    [ "$(offered 'headrace convert --outp')" = "--output " ] || fail "a flag"
+    [ "$(offered 'headrace convert --to j')" = "jsonl " ] || fail "a word"
 }
 
 it_prints_a_manual_page_of_all_commands_and_flags() {
