@@ -11,7 +11,7 @@ struct hr_feature_column {
     atomic_int refs;
     const hr_column_kind *kind;
     hr_column_info info;
-    char *name, *scope, *component, *weights;
+    char *name, *scope, *table_scope, *component, *weights;
     uint64_t digest;
     hr_feature_column **source;
     int sources;
@@ -63,6 +63,7 @@ void hr_feature_column_unref(hr_feature_column *column)
     hr_free(column->source);
     hr_free(column->name);
     hr_free(column->scope);
+    hr_free(column->table_scope);
     hr_free(column->component);
     hr_free(column->weights);
     hr_free(column);
@@ -172,7 +173,7 @@ static bool scope_char(unsigned char c)
 }
 
 /* What variable scopes do not allow becomes '_', a character of several bytes a single one. The input layers' own rule
- * is wider by '/', '\\' and '>'; a backslash then fails in the graph. */
+ * is wider by '/' and '>'. */
 static char *sanitised(const char *name, bool *legal)
 {
     char *scope = hr_malloc(strlen(name) + 1), *to = scope;
@@ -186,6 +187,18 @@ static char *sanitised(const char *name, bool *legal)
     }
     *to = '\0';
     return scope;
+}
+
+/* Variables of input layers are called as the table, or as TensorFlow calls those of a linear model if that is no name
+ * for a scope. */
+static char *table_scope_of(const hr_column_info *info, const char *name)
+{
+    bool legal;
+    const char *table = info->table.shared_name ? info->table.shared_name : name;
+    char *scope = sanitised(table, &legal);
+    if (!scope || !legal) return scope;
+    hr_free(scope);
+    return hr_strdup(table);
 }
 
 static const hr_feature_column *component_of(const hr_feature_column *column)
@@ -214,7 +227,8 @@ static hr_status finish(hr_feature_column *column, bool has_weights, hr_error *e
 {
     hr_column_info *info = &column->info;
     column->scope = sanitised(column->name, &info->scope_is_legal);
-    if (!column->scope) return hr_no_memory(err, "a feature column");
+    column->table_scope = table_scope_of(info, column->name);
+    if (!column->scope || !column->table_scope) return hr_no_memory(err, "a feature column");
     if (info->categorical && !info->categorical_column) info->categorical_column = column;
     if (info->categorical_column && info->categorical_column != column)
         info->sequence = info->categorical_column->info.sequence;
@@ -223,6 +237,7 @@ static hr_status finish(hr_feature_column *column, bool has_weights, hr_error *e
     info->kind = column->kind->name;
     info->name = column->name;
     info->scope = column->scope;
+    info->table.scope = column->table_scope;
     info->component = column->component;
     info->weights = column->weights;
     return HR_OK;

@@ -277,7 +277,8 @@ typedef struct hr_table_info {
     bool trainable;
     const char *shared_name; /* NULL: a table of this column alone */
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
-    bool v1; /* of a shared one: TensorFlow 1's names */
+    bool v1;           /* of a shared one: TensorFlow 1's names */
+    const char *scope; /* names the variable: shared_name, or the column's; where that is no legal scope, with '_' */
 } hr_table_info;
 
 /* What the trainer's layers need to know. Borrowed from the column. */
@@ -285,7 +286,7 @@ typedef struct hr_column_info {
     const char *kind;    /* "numeric_column" */
     const char *name;    /* "temp_bucketized": names are in the order of their bytes */
     const char *scope;   /* the name with what a variable scope does not allow replaced by '_' (linear weights) */
-    bool scope_is_legal; /* input_layer refuses a column whose name is no legal scope */
+    bool scope_is_legal; /* TensorFlow's input_layer refuses a column whose name is no legal scope; tf_compat */
     bool categorical;    /* linear_model looks up weights [num_buckets, units] by ids; otherwise it multiplies the
                             dense form by weights [width, units] */
     hr_column_form dense;
@@ -304,12 +305,19 @@ typedef struct hr_column_info {
 /* NULL if the column failed. */
 HR_API const hr_column_info *hr_feature_column_info(const hr_feature_column *column);
 
-/* What takes columns: the sums of a linear model, the dense forms side by side, or those of sequences. */
-typedef enum hr_column_layer { HR_LINEAR_MODEL, HR_INPUT_LAYER, HR_SEQUENCE_FEATURES } hr_column_layer;
+/* What takes columns: the sums of a linear model, the dense forms side by side, or those of sequences; the last two
+ * also as TensorFlow has them, which refuse names that are no legal scope, such as one with a blank. */
+typedef enum hr_column_layer {
+    HR_LINEAR_MODEL,
+    HR_INPUT_LAYER,
+    HR_SEQUENCE_FEATURES,
+    HR_TF_INPUT_LAYER,
+    HR_TF_SEQUENCE_FEATURES
+} hr_column_layer;
 
 /* The columns of a list in the order of their names, as every layer takes them. Refuses an empty list, a failed
- * column, two of one name, sequences where there may be none and the other way round; of the two dense layers also
- * columns without a dense form and names that are no legal scope. `sorted` has room for list.count and borrows from the
+ * column, two of one name, two whose variables would have one name, sequences where there may be none and the other way
+ * round; of the dense layers also columns without a dense form. `sorted` has room for list.count and borrows from the
  * list. */
 HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted,
                                  hr_error *err);

@@ -21,12 +21,17 @@ static hr_status check_dense(const hr_column_info *info, hr_column_layer layer, 
                        "%s: expected dense columns, got the %s '%s'; wrap it in an indicator_column or an "
                        "embedding_column",
                        layer_names[layer], info->kind, info->name);
-    if (!info->scope_is_legal)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
-                       "%s: expected a column name of letters, digits and _ . - / >, got '%s', which is no "
-                       "name for a variable scope; rename the feature",
-                       layer_names[layer], info->name);
     return HR_OK;
+}
+
+/* tf_compat. Otherwise what a scope does not allow becomes '_'. */
+static hr_status check_name(const hr_column_info *info, hr_column_layer layer, hr_error *err)
+{
+    if (info->scope_is_legal) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
+                   "%s: expected a column name of letters, digits and _ . - / >, got '%s', which is no name for a "
+                   "variable scope; rename the feature",
+                   layer_names[layer], info->name);
 }
 
 /* A linear model sums the weights of a row's ids, whatever steps they stand at. */
@@ -41,18 +46,33 @@ static hr_status check_sequence(const hr_column_info *info, hr_column_layer laye
                           : "sequences go into SequenceFeatures");
 }
 
-/* Two names that become one scope would share a variable of a linear model. */
-static hr_status check_scopes(const hr_feature_column **sorted, int count, hr_error *err)
+/* What a column's variables are called in a layer; NULL: it has none. */
+static const char *scope_in(const hr_column_info *info, hr_column_layer layer)
+{
+    if (layer == HR_LINEAR_MODEL) return info->scope;
+    return info->dense == HR_COLUMN_LOOKUP ? info->table.scope : NULL;
+}
+
+static const char *name_in(const hr_column_info *info, hr_column_layer layer)
+{
+    return layer != HR_LINEAR_MODEL && info->table.shared_name ? info->table.shared_name : info->name;
+}
+
+/* Two names that become one scope would share a variable. */
+static hr_status check_scopes(const hr_feature_column **sorted, int count, hr_column_layer layer, hr_error *err)
 {
     for (int i = 0; i < count; i++) {
         const hr_column_info *a = hr_feature_column_info(sorted[i]);
-        for (int k = 0; k < i && strcmp(a->name, a->scope) != 0; k++) {
+        const char *scope = scope_in(a, layer), *name = name_in(a, layer);
+        if (!scope || strcmp(name, scope) == 0) continue; /* who is called so by right is compared with, below */
+        for (int k = 0; k < count; k++) {
             const hr_column_info *b = hr_feature_column_info(sorted[k]);
-            if (strcmp(a->scope, b->scope) == 0)
-                return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
-                               "linear_model: expected names that stay different as scopes, got '%s' and '%s', which "
-                               "both become '%s'; rename a feature",
-                               b->name, a->name, a->scope);
+            const char *other = scope_in(b, layer);
+            if (!other || strcmp(scope, other) != 0 || strcmp(name, name_in(b, layer)) == 0) continue;
+            return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
+                           "%s: expected names that stay different as scopes, got '%s' and '%s', which both become "
+                           "'%s'; rename a feature",
+                           layer_names[layer], name_in(b, layer), name, scope);
         }
     }
     return HR_OK;
@@ -79,6 +99,8 @@ static hr_status check_tables(const hr_feature_column **sorted, int count, hr_er
 
 hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted, hr_error *err)
 {
+    const bool strict = layer == HR_TF_INPUT_LAYER || layer == HR_TF_SEQUENCE_FEATURES;
+    if (strict) layer = layer == HR_TF_INPUT_LAYER ? HR_INPUT_LAYER : HR_SEQUENCE_FEATURES;
     if (list.count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.empty_list",
                        "feature columns: expected one or more, got none");
@@ -88,6 +110,7 @@ hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_f
         if (failed) return failed->code;
         HR_TRY(check_dense(hr_feature_column_info(list.column[i]), layer, err));
         HR_TRY(check_sequence(hr_feature_column_info(list.column[i]), layer, err));
+        if (strict) HR_TRY(check_name(hr_feature_column_info(list.column[i]), layer, err));
         sorted[i] = list.column[i];
     }
     qsort(sorted, (size_t)list.count, sizeof *sorted, by_name);
@@ -98,5 +121,5 @@ hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_f
                            "feature columns: expected different names, got '%s' twice", info->name);
     }
     HR_TRY(check_tables(sorted, list.count, err));
-    return layer == HR_LINEAR_MODEL ? check_scopes(sorted, list.count, err) : HR_OK;
+    return check_scopes(sorted, list.count, layer, err);
 }

@@ -213,6 +213,46 @@ it_takes_the_newest_whole_checkpoint_and_says_so() {
     [ -e m1/model.ckpt-0.index ] || fail "a file of another model is gone"
 }
 
+it_learns_from_features_whose_names_have_blanks() {
+    {
+        echo 'mean radius,"mean texture (se)",worst/area,_kind of,diag nosis'
+        for i in $(seq 1 96); do echo "$((10 + i % 9)).5,$((i % 5)).25,$((i * 3)),k$((i % 3)),$((i % 9 > 4))"; done
+    } >cells.csv
+    cat >cells.yaml <<END
+schema:
+  float: [mean radius, mean texture (se), worst/area]
+  string: [_kind of]
+  int64: [diag nosis]
+  label: diag nosis
+columns:
+  mean radius: {numeric: mean radius, mean: 14, std: 2}
+  mean texture (se): {numeric: mean texture (se)}
+  worst/area: {numeric: worst/area, mean: 150, std: 90}
+  _kind of: {vocabulary_list: [k0, k1, k2]}
+  radius by two: {bucketized: mean radius, boundaries: [12, 14, 16]}
+  cross of both: {crossed: [_kind of, column radius by two], hash_bucket_size: 16}
+model:
+  estimator: dnn_linear_combined_classifier
+  linear_feature_columns: [_kind of, radius by two, cross of both]
+  linear_optimizer: {ftrl: {learning_rate: 0.5}}
+  dnn_optimizer: {adagrad: {learning_rate: 0.2}}
+  dnn_feature_columns: [mean radius, mean texture (se), worst/area, indicator _kind of, {embedding: _kind of, dimension: 2}]
+  dnn_hidden_units: [8]
+train:
+  files: cells.tfrecord
+  eval_files: cells.tfrecord
+  batch_size: 8
+  epochs: 30
+  seed: 1
+END
+    headrace convert cells.csv --schema cells.yaml -o cells.tfrecord
+    ends_with 0
+    headrace train cells.yaml -m model
+    ends_with 0
+    headrace evaluate cells.yaml -m model --at-least auc=0.9
+    ends_with 0
+}
+
 it_refuses_labels_of_other_classes() {
     printf 'schema:\n  float: [x]\n  int64: [y]\n  label: y\ncolumns:\n  x: {numeric: x}\nmodel:\n' >two.yaml
     printf '  estimator: linear_classifier\n  linear_feature_columns: [x]\n' >>two.yaml

@@ -274,7 +274,8 @@ static golden_result run(case_columns *cc, const cJSON *expect, bool fails, hr_s
 
     const hr_feature_column *sorted[MAX_COLUMNS];
     const hr_column_layer layer = layer_of(cc, expect, fails);
-    if (layer != HR_LINEAR_MODEL) *st = hr_sort_columns(case_columns_list(cc), layer, sorted, err);
+    const hr_column_layer as_tf = layer == HR_SEQUENCE_FEATURES ? HR_TF_SEQUENCE_FEATURES : HR_TF_INPUT_LAYER;
+    if (layer != HR_LINEAR_MODEL) *st = hr_sort_columns(case_columns_list(cc), as_tf, sorted, err);
     if (*st == HR_OK) *st = case_columns_transform(cc, err);
     if (*st != HR_OK) return GOLDEN_AGREES;
     if (layer == HR_SEQUENCE_FEATURES) return run_sequence(cc, expect, sorted, st, err);

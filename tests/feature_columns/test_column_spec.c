@@ -135,8 +135,14 @@ static void lists_are_in_the_order_of_bytes(void **state)
     assert_string_equal(err.kind, "column.duplicate_name");
     sorted_names(HR_COLUMNS(hr_categorical_column_with_identity("a", 2)), HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.not_dense");
-    sorted_names(HR_COLUMNS(hr_numeric_column("a b")), HR_INPUT_LAYER, "", &err);
+    assert_ok(sorted_names(HR_COLUMNS(hr_numeric_column("a b")), HR_INPUT_LAYER, "a b", &err), &err);
+    sorted_names(HR_COLUMNS(hr_numeric_column("a b")), HR_TF_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.scope");
+    hr_feature_column *blank = hr_categorical_column_with_identity("a b", 2),
+                      *line = hr_categorical_column_with_identity("a_b", 3);
+    sorted_names(HR_COLUMNS(hr_embedding_column(blank, 2), hr_embedding_column(line, 2)), HR_INPUT_LAYER, "", &err);
+    assert_string_equal(err.kind, "column.scope");
+    assert_non_null(strstr(err.text, "'a_b_embedding' and 'a b_embedding', which both become 'a_b_embedding'"));
     sorted_names(HR_COLUMNS(hr_numeric_column("a b"), hr_numeric_column("a:b")), HR_LINEAR_MODEL, "", &err);
     assert_string_equal(err.kind, "column.scope");
     hr_feature_column *one = hr_categorical_column_with_identity("a", 2),

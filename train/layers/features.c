@@ -2,6 +2,7 @@
  * row of them begins; a sequence's, where each step of a row begins, too. */
 #include "train/layers/internal.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,11 +81,26 @@ static int levels_of(const hr_field *field)
     return levels;
 }
 
+/* A node's name made of a component's: what the graph does not allow becomes '_', a character of several bytes a single
+ * one, as in TensorFlow's scopes; a name that may not begin one has "feature" in front. */
+static const char *node_name(const char *component, char name[HR__NAME])
+{
+    size_t size = 0;
+    if (!isalnum((unsigned char)*component) && *component != '.') size = (size_t)snprintf(name, HR__NAME, "feature");
+    for (const char *c = component; *c && size < HR__NAME - 32; c++) {
+        if (((unsigned char)*c & 0xc0) == 0x80 && c > component) continue; /* inside a UTF-8 character */
+        name[size++] =
+            (char)(((unsigned char)*c < 0x80 && isalnum((unsigned char)*c)) || strchr("_.-/", *c) ? *c : '_');
+    }
+    name[size] = '\0';
+    return name;
+}
+
 static hr_node splits_for(hr_features *f, const hr_field *field, const char *what)
 {
-    char name[HR__NAME];
-    snprintf(name, sizeof name, "%.480s/%s", field->name, what);
-    return hr_placeholder(f->g, HR_INT32, HR_SHAPE(-1), .name = name);
+    char name[HR__NAME], full[HR__NAME];
+    snprintf(full, sizeof full, "%.480s/%s", node_name(field->name, name), what);
+    return hr_placeholder(f->g, HR_INT32, HR_SHAPE(-1), .name = full);
 }
 
 static hr_status add_field(hr_features *f, const hr_field *field)
@@ -98,7 +114,8 @@ static hr_status add_field(hr_features *f, const hr_field *field)
         shape.dims[shape.rank++] = field->shape.dims[i];
     if (levels > 0) new.row_splits = splits_for(f, field, "row_splits");
     if (levels > 1) new.step_splits = splits_for(f, field, "step_splits");
-    new.values = hr_placeholder(f->g, field->dtype, shape, .name = field->name);
+    char name[HR__NAME];
+    new.values = hr_placeholder(f->g, field->dtype, shape, .name = node_name(field->name, name));
     return add(f, new);
 }
 

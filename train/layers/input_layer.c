@@ -67,13 +67,13 @@ static hr_node find_table(hr_graph *g, const hr_column_info *info, bool not_trai
 {
     char full[2 * HR__NAME];
     if (!info->table.shared_name) {
-        hr_variable_scope(g, info->name);
+        hr_variable_scope(g, info->table.scope);
         hr_node table = new_table(g, info, "embedding_weights", not_trainable);
         hr_scope_end(g);
         return table;
     }
-    const char *name = info->table.v1 ? "embedding_weights" : info->table.shared_name;
-    if (info->table.v1) hr_variable_scope(g, info->table.shared_name);
+    const char *name = info->table.v1 ? "embedding_weights" : info->table.scope;
+    if (info->table.v1) hr_variable_scope(g, info->table.scope);
     snprintf(full, sizeof full, "%.500s%.500s", hr_variable_scope_name(g), name);
     const hr_variable_info *made = hr_variable_named(g, full);
     hr_node table = made ? made->handle : new_table(g, info, name, not_trainable);
@@ -130,7 +130,7 @@ hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
     if (!sorted) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an input layer");
     hr_node out;
-    if (hr_sort_columns(columns, HR_INPUT_LAYER, sorted, &err) != HR_OK) {
+    if (hr_sort_columns(columns, opts->tf_compat ? HR_TF_INPUT_LAYER : HR_INPUT_LAYER, sorted, &err) != HR_OK) {
         out = hr_node_fail(g, err.code, err.kind, "input_layer: %s", err.text);
     } else {
         hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "input_layer", name));

@@ -28,7 +28,8 @@ typedef struct hr_features hr_features;
 
 /* A placeholder for every component of the schema of batches (or of single elements, fed as a batch of one): "name",
  * [-1, shape of a row]; a ragged or sparse one has two, its values [-1] and "name/row_splits" int32 [-1]; one that is
- * ragged in two levels a third, "name/step_splits". Gives (hr_features_free); NULL: no memory. Copies the names. */
+ * ragged in two levels a third, "name/step_splits". What a graph does not allow in a name becomes '_' in the nodes' ("mean radius": mean_radius);
+ * components are found by their own names. Gives (hr_features_free); NULL: no memory. Copies the names. */
 HR_API hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema);
 HR_API hr_features *hr_features_new(hr_graph *g); /* empty. Gives; NULL: no memory */
 /* One more, made by hand. `row_splits`: none if dense. Copies the name. */
@@ -84,6 +85,8 @@ typedef struct hr_input_layer_opts {
     size_t struct_size;
     const char *name; /* variable scope; default "input_layer" */
     bool not_trainable;
+    bool
+        tf_compat; /* refuse columns whose names are no legal scopes ("mean radius"); default: '_' stands for the rest */
 } hr_input_layer_opts;
 /* Dense columns, in the order of their names, one beside the other: float [n, sum of widths]. */
 HR_API hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns,

@@ -34,7 +34,7 @@ static hr_node column_sum(const hr_features *features, const hr_column_info *inf
     hr_node sum;
     if (!info->categorical) {
         hr_node dense = hr__dense_column(features, info, opts->not_trainable);
-        hr_variable_scope(g, info->table.v1 ? info->table.shared_name : info->scope, .reuse = HR_REUSE_NEVER);
+        hr_variable_scope(g, info->table.v1 ? info->table.scope : info->scope, .reuse = HR_REUSE_NEVER);
         sum = hr_matmul(dense, hr_get_variable(g, "weights", HR_FLOAT, HR_SHAPE(info->width, units),
                                                .initializer = hr_zeros(), .not_trainable = opts->not_trainable));
     } else {

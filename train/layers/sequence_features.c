@@ -39,7 +39,8 @@ static hr_node in_scope(const hr_features *features, hr_column_list columns, con
     char name[HR__NAME];
     hr_error err;
     hr_graph *g = hr_features_graph(features);
-    if (hr_sort_columns(columns, HR_SEQUENCE_FEATURES, sorted, &err) != HR_OK)
+    if (hr_sort_columns(columns, opts->tf_compat ? HR_TF_SEQUENCE_FEATURES : HR_SEQUENCE_FEATURES, sorted, &err) !=
+        HR_OK)
         return hr_node_fail(g, err.code, err.kind, "sequence_features: %s", err.text);
     hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, "sequence_features", name));
     hr_node out = side_by_side(features, sorted, columns.count, part, lengths, opts);

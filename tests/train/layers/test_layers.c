@@ -355,6 +355,42 @@ static void dropout_keeps_the_mean(void **state)
     hr_graph_free(g);
 }
 
+/* Nodes and variables have '_' for what a graph does not allow; components keep their names. */
+static void names_with_blanks_are_made_names_of_the_graph(void **state)
+{
+    (void)state;
+    static const float size[] = {1, 5};
+    static const int64_t kind[] = {0, 1};
+    const hr_tensor all[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 1), size),
+                             hr_tensor_of(HR_INT64, HR_SHAPE(2, 1), kind)};
+    static const char *const names[] = {"mean size (mm)", "_kind \xc3\xa9"};
+    static const char *const variables[] = {"input_layer/_kind___embedding/embedding_weights",
+                                            "linear_model/_kind__/weights"};
+    static const char *const nodes[] = {"mean_size__mm_", "feature_kind__"};
+    hr_feature_column *numeric = hr_numeric_column(names[0]), *ids = hr_categorical_column_with_identity(names[1], 2),
+                      *e = hr_embedding_column(hr_feature_column_ref(ids), 2);
+    hr_dataset *ds = hr_batch(hr_from_tensor_slices(all, names, 2), 2);
+    ds = hr_transform_features(ds, HR_COLUMNS(numeric, ids, e));
+    for (int compat = 0; compat < 2; compat++) {
+        hr_graph *g = hr_graph_new();
+        hr_features *f = hr_placeholders_for(g, hr_dataset_schema(ds));
+        assert_true(hr_features_has(f, names[0]) && hr_features_has(f, names[1]));
+        for (int i = 0; i < 2; i++) assert_true(hr_node_exists(hr_graph_node(g, nodes[i])));
+        hr_input_layer(f, HR_COLUMNS(numeric, e), .tf_compat = compat);
+        if (!compat) hr_linear_model(f, HR_COLUMNS(ids));
+        if (compat) assert_string_equal(hr_graph_error(g)->kind, "column.scope");
+        if (!compat && hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+        for (int i = 0; i < 2 && !compat; i++)
+            if (!hr_variable_named(g, variables[i])) fail_msg("no variable %s", variables[i]);
+        hr_features_free(f);
+        hr_graph_free(g);
+    }
+    hr_dataset_unref(ds);
+    hr_feature_column_unref(numeric);
+    hr_feature_column_unref(ids);
+    hr_feature_column_unref(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +405,7 @@ int main(void)
         cmocka_unit_test(feeds_borrow_the_batch),
         cmocka_unit_test(a_wide_and_deep_model_learns_the_toy),
         cmocka_unit_test(a_column_without_its_component_is_named),
+        cmocka_unit_test(names_with_blanks_are_made_names_of_the_graph),
         cmocka_unit_test(losses_refuse_shapes_that_differ),
         cmocka_unit_test(dropout_keeps_the_mean),
     };
