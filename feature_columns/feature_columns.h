@@ -324,7 +324,7 @@ HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, con
 
 /* ---- columns in a file for people ---- */
 
-/* The sections `schema:` and `columns:` of a config file (docs/formats.md): columns by names of the file's own. */
+/* The sections `schema:` and `columns:` of a config file (docs/config.md): columns by names of the file's own. */
 typedef struct hr_column_set hr_column_set;
 
 /* Gives *out (hr_column_set_free); errors name the line and column of the mistake. */
