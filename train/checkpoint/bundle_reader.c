@@ -353,18 +353,6 @@ static hr_status read_strings(hr_bundle *b, const hr_bundle_entry *e, hr_tensor 
     return st;
 }
 
-static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
-{
-    if (hr_dtype_size(e->dtype) == 0 || e->dtype == HR_RESOURCE || e->dtype == HR_VARIANT)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.dtype",
-                       "checkpoint: '%.100s' has an unknown type, number %d", e->name, (int)e->dtype);
-    hr_status st = e->dtype == HR_STRING ? read_strings(b, e, out, err) : read_numbers(b, e, out, err);
-    if (st != HR_OK) hr_tensor_clear(out);
-    return st;
-}
-
-/* ---- parts ---- */
-
 /* What is cut off is said before what is damaged, whichever part comes first. A file that is gone is for the reader
  * to miss. */
 static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_exist, hr_error *err)
@@ -382,6 +370,19 @@ static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_e
     hr_free(path);
     return st;
 }
+
+static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+{
+    if (hr_dtype_size(e->dtype) == 0 || e->dtype == HR_RESOURCE || e->dtype == HR_VARIANT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.dtype",
+                       "checkpoint: '%.100s' has an unknown type, number %d", e->name, (int)e->dtype);
+    HR_TRY(check_range(b, e, false, err)); /* before memory for it is asked for */
+    hr_status st = e->dtype == HR_STRING ? read_strings(b, e, out, err) : read_numbers(b, e, out, err);
+    if (st != HR_OK) hr_tensor_clear(out);
+    return st;
+}
+
+/* ---- parts ---- */
 
 static hr_status check_entry(hr_view key, hr_view value, void *user, hr_error *err)
 {
@@ -439,10 +440,28 @@ static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const par
     return st;
 }
 
+static bool overlap(const part *x, const part *y, int rank)
+{
+    if (x->count == 0 || y->count == 0) return false;
+    for (int d = 0; d < rank; d++)
+        if (x->start[d] + x->length[d] <= y->start[d] || y->start[d] + y->length[d] <= x->start[d]) return false;
+    return true;
+}
+
+/* Each value comes from one part: counted twice, some could hide that others come from none. */
+static hr_status check_parts(const hr_bundle_entry *e, const part *parts, size_t count, hr_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (overlap(&parts[i], &parts[j], e->shape.rank)) return bad_entry(e->name, "two parts overlap", err);
+    return HR_OK;
+}
+
 static hr_status read_all_parts(hr_bundle *b, const hr_bundle_entry *e, const part *parts, size_t count, hr_tensor *out,
                                 hr_error *err)
 {
     int64_t covered = 0;
+    HR_TRY(check_parts(e, parts, count, err));
     HR_TRY(hr_tensor_new(out, e->dtype, e->shape, err));
     hr_status st = HR_OK;
     for (size_t i = 0; i < count && st == HR_OK; i++) {

@@ -71,6 +71,25 @@ static void parts_of_a_variable_read_as_one(void **state)
     hr_bundle_free(b);
 }
 
+/* Together they have as many values as the variable, and yet row 2 is in none. */
+static void parts_that_overlap_are_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_bundle_writer *w;
+    hr_bundle *b;
+    hr_tensor t, one = hr_tensor_of(HR_FLOAT, HR_SHAPE(1, 2), weights),
+                 two = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), weights + 2);
+    assert_ok(hr_bundle_writer_open("overlap", &w, &err), &err);
+    assert_ok(hr_bundle_add_slice(w, "v", HR_SHAPE(3, 2), HR_I64(0, 0), HR_I64(2, -1), &two, &err), &err);
+    assert_ok(hr_bundle_add_slice(w, "v", HR_SHAPE(3, 2), HR_I64(1, 0), HR_I64(1, -1), &one, &err), &err);
+    assert_ok(hr_bundle_writer_commit(w, &err), &err);
+    assert_ok(hr_bundle_open("overlap", &b, &err), &err);
+    assert_int_equal(hr_bundle_read(b, "v", &t, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "checkpoint.entry");
+    hr_bundle_free(b);
+}
+
 /* Every byte of both files, flipped: an error or the same values, never a crash or other values. */
 static void no_flipped_byte_goes_unseen(void **state)
 {
@@ -337,6 +356,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checkpoint_gives_back_what_was_written),
         cmocka_unit_test(parts_of_a_variable_read_as_one),
+        cmocka_unit_test(parts_that_overlap_are_refused),
         cmocka_unit_test(no_flipped_byte_goes_unseen),
         cmocka_unit_test(every_refused_allocation_leaves_a_whole_checkpoint_or_none),
         cmocka_unit_test(two_tensors_of_one_name_are_refused),
