@@ -16,6 +16,14 @@
 
 enum { PIECE = 256 * 1024, HEAD = 4096 /* enough to tell what kind of file it is */ };
 
+enum { STREAMS = 128 };
+
+/* A part of a compressed file that is decoded by itself. */
+typedef struct stream {
+    int64_t offset, made; /* of its first byte in the file, and inflated */
+    bool damaged;
+} stream;
+
 struct hr_input {
     char *path;
     int fd, wake;             /* wake: -1: none */
@@ -25,6 +33,12 @@ struct hr_input {
     int64_t opened;   /* its size when it was opened, 0: not known */
     const hr__codec *codec;
     void *decoder;
+    stream stream[STREAMS]; /* the last ones that began, in their order */
+    int streams;
+    hr__begin_fn *begins; /* is told of them */
+    void *begins_user;
+    int64_t judged; /* where a stream began that was read to its end, -1: none; and whether it was whole */
+    bool judged_whole;
     hr__window raw, inflated;
     hr__window *window; /* the one that is lent from */
 };
@@ -136,6 +150,28 @@ static hr_status open_file(hr_input *in, hr_error *err)
     return HR_OK;
 }
 
+/* Of more than there is room for, the first are forgotten. */
+static void note_stream(void *user, int64_t offset, int64_t made)
+{
+    hr_input *in = user;
+    if (in->streams == STREAMS) memmove(in->stream, in->stream + 1, --in->streams * sizeof *in->stream);
+    in->stream[in->streams++] = (stream){offset, made, false};
+    if (in->begins) in->begins(in->begins_user, offset, made);
+}
+
+/* A decoder that begins where byte `made` of what is inflated is the next one. */
+static hr_status new_decoder(hr_input *in, int64_t made, hr_error *err)
+{
+    const hr__coding *coding = in->codec->coding;
+    void *decoder;
+    HR_TRY(coding->decoder_new(in->codec->form, &decoder, err));
+    if (in->decoder) coding->decoder_free(in->decoder);
+    in->decoder = decoder;
+    coding->go_on(decoder, made);
+    coding->watch(decoder, note_stream, in);
+    return HR_OK;
+}
+
 static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
 {
     const char *head;
@@ -144,14 +180,14 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
     if (status < 0 && size < 64) return status;
     HR_TRY(hr__codec_for_reading(asked, in->path, head, size, &in->codec, err));
     in->window = in->codec->coding ? &in->inflated : &in->raw;
-    return in->codec->coding ? in->codec->coding->decoder_new(in->codec->form, &in->decoder, err) : HR_OK;
+    return in->codec->coding ? new_decoder(in, 0, err) : HR_OK;
 }
 
 hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
 {
     const hr_input_opts o = HR__OPTIONS(hr_input_opts, opts);
     hr_input *in = hr_calloc(1, sizeof *in);
-    if (in) *in = (hr_input){.fd = -1, .wake = o.wake ? *o.wake : -1, .path = hr_strdup(path)};
+    if (in) *in = (hr_input){.fd = -1, .wake = o.wake ? *o.wake : -1, .judged = -1, .path = hr_strdup(path)};
     if (!in || !in->path) {
         hr_free(in);
         return hr_no_memory(err, "opening a file");
@@ -225,11 +261,8 @@ const char *hr_input_path(const hr_input *in) { return in->path; }
 hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err)
 {
     if (in->decoder) {
-        void *decoder;
-        HR_TRY(in->codec->coding->decoder_new(in->codec->form, &decoder, err));
-        in->codec->coding->decoder_free(in->decoder);
-        in->decoder = decoder;
-        in->codec->coding->go_on(decoder, made);
+        HR_TRY(new_decoder(in, made, err));
+        in->streams = 0;
         hr__window_restart(&in->inflated, made);
     }
     go_to(in, offset);
@@ -309,25 +342,52 @@ static void go_into_stream(hr_input *in)
 
 hr_status hr__input_resync(hr_input *in, hr_error *err)
 {
-    void *decoder;
     if (!in->decoder || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
         if (err) *err = in->window->error;
         return in->window->status;
     }
+    if (in->streams > 0) in->stream[in->streams - 1].damaged = true;
     hr__window_restart(&in->inflated, in->inflated.offset + (int64_t)(in->inflated.end - in->inflated.begin));
     go_into_stream(in);
     hr_status status = find_stream(in, err);
-    if (status == HR_OK) status = in->codec->coding->decoder_new(in->codec->form, &decoder, err);
+    if (status == HR_OK) status = new_decoder(in, in->inflated.offset, err);
     in->inflated.status = status;
-    if (status != HR_OK) return status;
-    in->codec->coding->decoder_free(in->decoder);
-    in->decoder = decoder;
-    return HR_OK;
+    return status;
+}
+
+/* Reads the stream that begins at `offset` once more, up to the next one or the end. */
+static bool is_whole(hr_input *in, int64_t offset)
+{
+    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = in->codec->id, .wake = &in->wake};
+    hr_input *again;
+    const char *data;
+    size_t size = 0;
+    if (in->judged == offset) return in->judged_whole;
+    if (!in->regular || hr_input_open_with(in->path, &opts, &again, NULL) != HR_OK) return false;
+    hr_status st = hr__input_begin_at(again, offset, 0, NULL);
+    while (st == HR_OK && (st = hr_input_peek(again, 1, &data, &size, NULL)) == HR_OK && size > 0 && again->streams < 2)
+        hr_input_consume(again, size);
+    in->judged = offset;
+    in->judged_whole = st == HR_OK && (size == 0 || again->streams > 1);
+    hr_input_free(again);
+    return in->judged_whole;
+}
+
+/* One that another follows was whole, unless that one was looked for behind damage. */
+bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end)
+{
+    int i = in->streams - 1;
+    *end = INT64_MAX;
+    if (!in->decoder) return false;
+    while (i >= 0 && in->stream[i].made > at) *end = in->stream[i--].made;
+    if (i < 0 || in->stream[i].damaged) return true;
+    return i + 1 == in->streams && !is_whole(in, in->stream[i].offset);
 }
 
 void hr__input_watch(hr_input *in, hr__begin_fn *begins, void *user)
 {
-    if (in->decoder) in->codec->coding->watch(in->decoder, begins, user);
+    in->begins = begins;
+    in->begins_user = user;
 }
 
 hr_compression hr__input_compression(const hr_input *in) { return in->codec->id; }

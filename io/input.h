@@ -34,4 +34,10 @@ HR_API hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
  * something else. */
 HR_API hr_status hr__input_resync(hr_input *in, hr_error *err);
 
+/* For who looks for records behind damage. The byte at offset `at` was lent; the stream of a compressed file that holds
+ * it goes up to offset *end (INT64_MAX: not known yet). True: that stream is damaged, or cannot be read once more to
+ * see. What a decoder makes behind damage may be anything, whole records with right checksums among it: copies of those
+ * that it made before. */
+HR_API bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end);
+
 #endif

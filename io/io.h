@@ -91,7 +91,7 @@ HR_API void hr_output_discard(hr_output *out); /* takes `out`; removes the tempo
 typedef enum hr_on_error {
     HR_FAIL,       /* all good ones before it are delivered, then the error comes and is final */
     HR_SKIP,       /* a bad record or row is passed over where the next one is known; where it is not, as HR_FAIL */
-    HR_RESYNC,     /* where it is not known, as behind a broken length, the next sound one is looked for */
+    HR_RESYNC,     /* where it is not known, the next sound one is looked for, if not in a damaged compressed stream */
     HR_QUARANTINE, /* as HR_RESYNC, and what is passed over goes to .quarantine_file */
 } hr_on_error;
 

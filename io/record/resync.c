@@ -54,7 +54,8 @@ static size_t search(passing *p, size_t from, size_t end)
     return end;
 }
 
-/* Goes to the next sound record at or behind `from` bytes ahead. HR_END: there is none. */
+/* Goes to the next sound record at or behind `from` bytes ahead. What is of a damaged stream is passed over: sound
+ * records in it may be copies of others, and out of order. HR_END: there is none. */
 static hr_status resync(passing *p, size_t from, hr_error *err)
 {
     enum { AHEAD = HR__DAMAGE_PIECE + HR__RECORD_FRAME };
@@ -62,11 +63,15 @@ static hr_status resync(passing *p, size_t from, hr_error *err)
     size_t size;
     for (;; from = 0) {
         const hr_status status = hr_input_peek(p->in, AHEAD, &data, &size, NULL);
-        const size_t end = size < AHEAD ? size : HR__DAMAGE_PIECE;
-        const size_t at = search(p, from < end ? from : end, end);
+        const int64_t offset = hr_input_offset(p->in);
+        int64_t stream_end;
+        const bool misread = hr__input_is_misread(p->in, offset, &stream_end);
+        size_t end = size < AHEAD ? size : HR__DAMAGE_PIECE;
+        if (stream_end - offset < (int64_t)end) end = (size_t)(stream_end - offset);
+        const size_t at = misread ? end : search(p, from < end ? from : end, end);
         HR_TRY(pass(p, at, err));
         if (at < end) return HR_OK;
-        if (size >= AHEAD) continue;
+        if (size >= AHEAD || end < size) continue;
         if (status == HR_OK) return HR_END;
         HR_TRY(hr__input_resync(p->in, err));
     }
@@ -103,7 +108,9 @@ hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit,
                                hr_damage_count *count, hr_error *err)
 {
     passing p = {.in = in, .policy = policy, .limit = limit, .piece = *damage, .count = count};
-    const bool data_alone = strcmp(damage->kind, "tfrecord.data_crc") == 0;
+    int64_t stream_end;
+    const bool data_alone = strcmp(damage->kind, "tfrecord.data_crc") == 0 &&
+                            !(policy && hr__input_is_misread(in, hr_input_offset(in), &stream_end));
     const bool cut = strcmp(damage->kind, "tfrecord.truncated") == 0,
                resyncs = hr__policy_on_error(policy) >= HR_RESYNC;
     if (!hr__policy_covers(policy, damage) || (!resyncs && !data_alone && !cut)) {
