@@ -26,7 +26,8 @@ static bool ends_with(const char *name, const char *ending)
 bool hr__is_unfinished(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    return name[0] == '.' && (ends_with(name, HR__TEMPORARY) || ends_with(name, HR__PART) || ends_with(name, HR__NOTES));
+    return name[0] == '.' &&
+           (ends_with(name, HR__TEMPORARY) || ends_with(name, HR__PART) || ends_with(name, HR__NOTES));
 }
 
 /* ---- locks ---- */

@@ -73,8 +73,8 @@ static void rows_f32(int64_t first, int64_t last, void *user)
     const product *p = user;
     const bool alone = begin_product(p->blas);
     p->blas->sgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
-                (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const float *)p->a + first * p->a_row,
-                (blasint)p->lda, p->b, (blasint)p->ldb, 0, (float *)p->out + first * p->n, (blasint)p->n);
+                   (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const float *)p->a + first * p->a_row,
+                   (blasint)p->lda, p->b, (blasint)p->ldb, 0, (float *)p->out + first * p->n, (blasint)p->n);
     end_product(alone);
 }
 
@@ -83,8 +83,8 @@ static void rows_f64(int64_t first, int64_t last, void *user)
     const product *p = user;
     const bool alone = begin_product(p->blas);
     p->blas->dgemm(CblasRowMajor, p->ta ? CblasTrans : CblasNoTrans, p->tb ? CblasTrans : CblasNoTrans,
-                (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const double *)p->a + first * p->a_row,
-                (blasint)p->lda, p->b, (blasint)p->ldb, 0, (double *)p->out + first * p->n, (blasint)p->n);
+                   (blasint)(last - first), (blasint)p->n, (blasint)p->k, 1, (const double *)p->a + first * p->a_row,
+                   (blasint)p->lda, p->b, (blasint)p->ldb, 0, (double *)p->out + first * p->n, (blasint)p->n);
     end_product(alone);
 }
 
@@ -112,7 +112,8 @@ static void row_dots(int64_t first, int64_t last, void *user)
     const product *p = user;
     const float *a = p->a, *b = p->b;
     for (int64_t i = first; i < last; i++)
-        ((float *)p->out)[i] = p->blas->sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
+        ((float *)p->out)[i] =
+            p->blas->sdot((blasint)p->k, a + i * p->a_row, (blasint)p->a_column, b, (blasint)p->b_row);
 }
 
 /* Every block packs b anew, so blocks are large, and few. */
