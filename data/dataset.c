@@ -80,6 +80,7 @@ static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
     ds->spec_copied = true;
     if (op->spec_copy) HR_TRY(op->spec_copy(ds->spec, err));
     if (ds->inputs) HR_TRY(hr_schema_set(&ds->out, schema[0], err));
+    if (!op->check && ds->inputs > 1) HR_TRY(hr_schemas_agree(op->name, schema, err));
     if (op->check) HR_TRY(op->check(ds->spec, schema, &ds->out, err));
     if (ds->out.schema.levels > HR_MAX_LEVELS)
         return hr_fail(err, HR_INVALID_ARGUMENT, "batch.levels", "%s: expected at most %d batches on top of each other",

@@ -93,7 +93,8 @@ typedef struct hr_op {
     /* Replaces what the spec borrows by copies of its own; undone by spec_free, also after a failure half way. */
     hr_status (*spec_copy)(void *spec, hr_error *err);
     void (*spec_free)(void *spec);
-    /* Refuses bad arguments and says what comes out; at first `out` is the schema of input 0. `in` ends with a NULL. */
+    /* Refuses bad arguments and says what comes out; at first `out` is the schema of input 0. `in` ends with a NULL.
+     * NULL: all inputs have the same components, and so has what comes out. */
     hr_status (*check)(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err);
 
     /* open precedes the first plan, in the operator's own turn: it may block (open a file), and pulls nothing. plan is
