@@ -30,7 +30,7 @@ static hr_dataset *sums_from(hr_dataset *in, int64_t initial, uint64_t seed)
 
 static hr_dataset *sums(hr_dataset *in) { return sums_from(in, 100, 0); }
 
-HR_SAMPLE(group_by_reducer) { return hr_repeat(sums(hr_shuffle(hr_range(150), 30)), .count = HR_I64(3)); }
+HR_SAMPLE(group_by_reducer) { return hr_repeat(sums(hr_shuffle(hr_range(151, .start = 1), 30)), .count = HR_I64(3)); }
 
 static void keys_come_in_rising_order(void **state)
 {

@@ -60,7 +60,7 @@ static void a_counter_has_no_end(void **state)
     assert_int64_values(hr_take(hr_counter(), 2), HR_I64(0, 1), 2);
 }
 
-HR_ARGUMENTS(range, hr_range(20), hr_range(20, .start = 1), hr_range(40, .step = 2), hr_range(21),
+HR_ARGUMENTS(range, hr_range(20), hr_range(21, .start = 1), hr_range(40, .step = 2), hr_range(21),
              hr_range(20, .dtype = HR_FLOAT), hr_take(hr_counter(), 9));
 
 int main(void)

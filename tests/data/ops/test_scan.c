@@ -23,8 +23,9 @@ static hr_status as_text(void *state, const hr_element *in, hr_builder *out, hr_
     char text[64];
     sums *s = state;
     s->sum += *(const uint64_t *)hr_get(in, "value")->data;
-    const int size =
-        snprintf(text, sizeof text, "%lld, %llx", (long long)s->sum, (unsigned long long)hr_call_random(call, 0));
+    s->count += s->count < INT32_MAX;
+    const int size = snprintf(text, sizeof text, "%lld of %d, %llx", (long long)s->sum, (int)s->count,
+                              (unsigned long long)hr_call_random(call, 0));
     return hr_set_string(out, "value", text, size);
 }
 
