@@ -45,6 +45,20 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     table_print(&fields);
 }
 
+/* Of a schema that was found in the values of a CSV. */
+static void print_rounded(const hr__schema_file *schema)
+{
+    static const table_column column[] = {{"rounded field", 0, true}, {"its values", 0, true}};
+    table t = {.column = column, .columns = 2};
+    for (int i = 0; schema && i < schema->fields; i++) {
+        const hr__schema_field *f = &schema->field[i];
+        if (f->rounded == 0) continue;
+        table_word(&t, (hr_view){f->name, (int64_t)strlen(f->name)});
+        table_cell(&t, "%s", f->note);
+    }
+    table_print(&t);
+}
+
 static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r)
 {
     json_line top;
@@ -62,6 +76,10 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
     json_number(&top, "seconds", r->seconds);
     json_open(&top, "missing", '{');
     for (int i = 0; o->schema && i < o->schema->fields; i++) json_count(&top, o->schema->field[i].name, r->missing[i]);
+    json_close(&top, '}');
+    json_open(&top, "rounded", '{');
+    for (int i = 0; o->schema && i < o->schema->fields; i++)
+        if (o->schema->field[i].rounded) json_count(&top, o->schema->field[i].name, o->schema->field[i].rounded);
     json_close(&top, '}');
     json_end(&top);
 }
@@ -201,7 +219,7 @@ static int convert(const command_call *call, conversion *c)
     if (st == HR_OK && !to_output && flag_given(call, "json"))
         print_as_json(&c->opts, &result);
     else if (st == HR_OK && !to_output)
-        print_summary(&c->opts, &result);
+        print_summary(&c->opts, &result), print_rounded(c->opts.schema);
     hr__convert_clear(&result);
     return st == HR_OK ? WORKED : failed(call, &err);
 }

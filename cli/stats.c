@@ -72,6 +72,7 @@ static void put_feature(json_line *line, const hr_feature_stats *f)
     }
     json_close(line, ']');
     json_count(line, "top_error", f->top_error);
+    json_count(line, "rounded", f->rounded);
     json_close(line, '}');
 }
 
@@ -158,12 +159,27 @@ static void print_rows(const hr_stats *stats, bool of_strings)
     table_print(&t);
 }
 
+/* `headrace schema infer` names one of each. */
+static void print_rounded(const hr_stats *stats)
+{
+    static const table_column column[] = {{"feature", 0, true}, {"rounded by float32", 0, false}};
+    table t = {.column = column, .columns = 2};
+    for (int64_t i = 0; i < hr_stats_features(stats); i++) {
+        const hr_feature_stats *f = hr_stats_feature(stats, i);
+        if (f->rounded == 0) continue;
+        table_word(&t, f->key);
+        table_cell(&t, "%s", with_commas(f->rounded));
+    }
+    table_print(&t);
+}
+
 static void print_text(const hr_stats *stats, int64_t files, double seconds)
 {
     printf("%s records in %" PRId64 " file%s, read in %.2f s\n", with_commas(hr_stats_records(stats)), files,
            files == 1 ? "" : "s", seconds);
     print_rows(stats, false);
     print_rows(stats, true);
+    print_rounded(stats);
 }
 
 static hr_status print_columns(const hr_stats *stats, hr_normalization how, const char *label, hr_error *err)

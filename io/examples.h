@@ -153,8 +153,8 @@ typedef struct hr_survey_opts {
 /* ---- schemas from data ---- */
 
 /* Finds the type of every field by looking at every record: gives *out. CSV: int64 if all values are whole numbers,
- * else float if all are numbers, else string; numbers with zeros in front and such that int64 or float32 cannot hold
- * are text. Empty fields say nothing. */
+ * also such as 7.0 where one is beyond 2^24; else float if all are numbers, else string; numbers with zeros in front and
+ * such as are out of the range of int64 or float32 are text. Empty fields say nothing. */
 HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
                                       hr_error *err);
 
@@ -168,6 +168,7 @@ typedef struct hr_schema_file_field {
     hr_dtype dtype;   /* in a tf.Example: HR_INT64, HR_FLOAT, HR_STRING */
     const char *note; /* how it was inferred; "" */
     bool conflict;    /* inferred, but records hold several kinds: `note` names one of each */
+    int64_t rounded;  /* inferred from CSV: values that float32 does not hold to the digits written; `note` has one */
 } hr_schema_file_field;
 HR_API int hr_schema_file_count(const hr_schema_file *schema);
 HR_API hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i);
@@ -204,15 +205,15 @@ typedef struct hr_feature_stats {
     /* HR_INT64, HR_FLOAT (also int64 and float32 mixed, as in JSON), HR_STRING; HR_INVALID_DTYPE: no kind. */
     hr_dtype dtype;
     bool mixed;               /* numbers and strings; what follows is of the kind of `dtype` */
-    int64_t records, missing; /* that have it, that do not */
+    int64_t records, missing; /* that have it, that do not or without a kind */
     int64_t values;
-    int64_t least_values, most_values; /* of a record (a step) */
-    int64_t zeros;                     /* or empty strings */
-    int64_t nans, infinite;            /* of floats; they are left out of what follows */
-    double min, max, mean, std;        /* std: of all values, not of a sample of them */
-    double log1p_mean, log1p_std;      /* of log(1 + value); NaN if a value is -1 or less */
+    int64_t least_values, most_values;   /* of a record (a step) */
+    int64_t zeros;                       /* or empty strings */
+    int64_t nans, infinite;              /* of floats; they are left out of what follows */
+    double min, max, mean, std;          /* std: of all values, not of a sample of them */
+    double log1p_mean, log1p_std;        /* of log(1 + value); NaN if a value is -1 or less */
     double quantile[HR_STATS_QUANTILES]; /* values that occur, their ranks within 1 %; exactly if quantiles_exact */
-    int64_t least_bytes, most_bytes; /* of strings */
+    int64_t least_bytes, most_bytes;     /* of strings */
     double mean_bytes;
     double distinct; /* about, within some percent; exactly if distinct_exact */
     bool distinct_exact;
@@ -220,6 +221,7 @@ typedef struct hr_feature_stats {
     int tops;
     int64_t top_error;
     bool quantiles_exact;
+    int64_t rounded; /* of a CSV's floats without .schema: values that float32 does not hold to the digits written */
 } hr_feature_stats;
 
 /* One pass over all records, in memory that depends on the features, not on the records. CSV without a schema takes

@@ -140,6 +140,7 @@ typedef struct hr__csv_format {
     int selects, excludes;
     hr_compression compression;
     size_t max_row;    /* bytes */
+    bool number_rules; /* "Numbers in text" of docs/formats.md, unless tf_compat; false: the bare grammar of numbers */
     const int *wake;   /* as in hr_input_opts. Borrowed */
     hr_error *refused; /* why tf_compat does not take the files at all; NULL: it does */
 } hr__csv_format;

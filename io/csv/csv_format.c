@@ -199,6 +199,7 @@ static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error 
     f->skip_rows = o->skip_rows;
     f->tf_compat = o->tf_compat;
     f->compression = o->compression;
+    f->number_rules = true;
     f->max_row = (size_t)hr__record_limit(o->max_row_bytes);
     if (o->label && !(f->label = hr_strdup(o->label))) return hr_no_memory(err, "csv");
     HR_TRY(check_skips(o, err));

@@ -101,9 +101,10 @@ hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const c
         hr__csv_names_clear(&n);
         HR_TRY(st);
     } else {
-        int count;
+        int count = 0;
         if (row) HR_TRY(hr__csv_count_names(&f->dialect, file, row, size, &count, err));
         HR_TRY(layout_by_place(f, out, err));
+        if (f->columns == 0) out->most = count; /* who only counts rows takes blank lines as all others do */
     }
     out->skip_blank = !f->tf_compat && !f->keep_blank && (out->most > 1 || f->exclude);
     return HR_OK;

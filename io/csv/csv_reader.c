@@ -237,7 +237,7 @@ static hr_status take_first_row(hr__csv_file *file, hr_error *err)
     const char *data = NULL;
     size_t length = 0;
     const hr__csv_format *f = file->format;
-    if (f->by_name || file->naming)
+    if (f->by_name || file->naming || f->columns == 0)
         HR_TRY(read_header(file, &data, &length, err));
     else
         HR_TRY(pass_front(file, err));

@@ -1,6 +1,8 @@
 /* The text of one field as a value of a column's dtype, and texts that mean something by themselves. */
 #include "base/number.h"
 #include "io/csv/csv.h"
+#include "io/number_text.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- words ---- */
@@ -66,22 +68,38 @@ static bool parse_bool(const hr__csv_format *f, const char *text, size_t size, b
     return false;
 }
 
+static bool has_rules(const hr__csv_format *f) { return f->number_rules && !f->tf_compat; }
+
+/* Both: a numeral that would be infinite is out of range; TensorFlow takes it. */
+static bool parse_float(const hr__csv_format *f, const char *text, size_t size, hr__grammar grammar, float *out)
+{
+    if (hr__parse_float(text, size, grammar, out) != HR__PARSED) return false;
+    return !has_rules(f) || !isinf(*out) || !hr__is_numeral(text, size);
+}
+
+static bool parse_double(const hr__csv_format *f, const char *text, size_t size, hr__grammar grammar, double *out)
+{
+    if (hr__parse_double(text, size, grammar, out) != HR__PARSED) return false;
+    return !has_rules(f) || !isinf(*out) || !hr__is_numeral(text, size);
+}
+
 bool hr__csv_parse_value(const hr__csv_format *f, const hr__csv_column *column, const char *text, size_t size,
                          void *out)
 {
     const hr__grammar grammar = f->tf_compat ? HR__NUMBER_TF_COMPAT : HR__NUMBER_DEFAULT;
     if (column->time != HR_CSV_NUMBER) return hr__csv_parse_time(column->time, text, size, out);
+    const size_t whole = has_rules(f) ? hr__whole_size(text, size) : size;
     switch (column->dtype) {
     case HR_INT32:
-        return hr__parse_int32(text, size, grammar, out) == HR__PARSED;
+        return hr__parse_int32(text, whole, grammar, out) == HR__PARSED;
     case HR_INT64:
-        return hr__parse_int64(text, size, grammar, out) == HR__PARSED;
+        return hr__parse_int64(text, whole, grammar, out) == HR__PARSED;
     case HR_UINT64:
-        return hr__parse_uint64(text, size, grammar, out) == HR__PARSED;
+        return hr__parse_uint64(text, whole, grammar, out) == HR__PARSED;
     case HR_FLOAT:
-        return hr__parse_float(text, size, grammar, out) == HR__PARSED;
+        return parse_float(f, text, size, grammar, out);
     case HR_DOUBLE:
-        return hr__parse_double(text, size, grammar, out) == HR__PARSED;
+        return parse_double(f, text, size, grammar, out);
     case HR_BOOL:
         return parse_bool(f, text, size, out);
     default:

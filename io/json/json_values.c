@@ -1,5 +1,6 @@
 /* JSON values as the values of a feature: exact, or an error that says what was expected. */
 #include "base/number.h"
+#include "io/number_text.h"
 #include "io/json/example_from_json.h"
 #include "io/json/json_writer.h"
 #include <math.h>
@@ -125,6 +126,7 @@ hr_status hr__json_add_int64(hr_json_reader *r, hr_view digits, hr_dtype dtype, 
 {
     int64_t value;
     uint64_t natural;
+    digits.size = (int64_t)hr__whole_size(digits.data, (size_t)digits.size);
     hr__parsed parsed = hr__parse_int64(digits.data, (size_t)digits.size, HR__NUMBER_DEFAULT, &value);
     if (parsed == HR__NO_NUMBER) return hr__json_mismatch(r, "a whole number", err);
     if (parsed == HR__OVERFLOW && dtype == HR_UINT64 &&
@@ -157,7 +159,7 @@ hr_status hr__json_add_float(hr_json_reader *r, hr_view text, hr_error *err)
     if (bits ? !parse_bits(text, &value)
              : hr__parse_float(text.data, (size_t)text.size, HR__NUMBER_DEFAULT, &value) != HR__PARSED)
         return hr__json_mismatch(r, "a number", err);
-    if (isinf(value) && text.data[text.size - 1] <= '9') return out_of_range(r, HR_FLOAT, err);
+    if (isinf(value) && hr__is_numeral(text.data, (size_t)text.size)) return out_of_range(r, HR_FLOAT, err);
     return add(r, HR_FLOAT, &value, err);
 }
 

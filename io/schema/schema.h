@@ -32,6 +32,7 @@ typedef struct hr__schema_field {
     int line, column; /* where the field stands in its file */
     char *note;       /* NULL, or a comment: how its type was found */
     bool conflict;    /* records hold several kinds */
+    int64_t rounded;  /* values of the CSV it was inferred from that float32 does not hold to the digits written */
 } hr__schema_field;
 
 typedef struct hr__schema_file {

@@ -27,7 +27,7 @@ int hr_schema_file_count(const hr_schema_file *schema) { return schema->fields; 
 hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i)
 {
     const hr__schema_field *f = &schema->field[i];
-    return (hr_schema_file_field){f->name, f->stored, f->note ? f->note : "", f->conflict};
+    return (hr_schema_file_field){f->name, f->stored, f->note ? f->note : "", f->conflict, f->rounded};
 }
 
 /* ---- text ---- */

@@ -1,5 +1,6 @@
 /* Files against a schema. Each slot keeps what it found; the first of all are told in the order of the files. */
 #include "base/number.h"
+#include "io/number_text.h"
 #include "io/survey/feature_table.h"
 #include "io/survey/survey.h"
 #include <inttypes.h>
@@ -53,11 +54,13 @@ static bool text_fits(hr_dtype dtype, hr_view v)
     const size_t size = (size_t)v.size;
     if (dtype == HR_STRING) return true;
     if (dtype == HR_FLOAT || dtype == HR_DOUBLE)
-        return hr__parse_float(v.data, size, HR__NUMBER_DEFAULT, &real) == HR__PARSED;
+        return hr__parse_float(v.data, size, HR__NUMBER_DEFAULT, &real) == HR__PARSED &&
+               !(isinf(real) && hr__is_numeral(v.data, size));
     if (dtype == HR_BOOL &&
         ((size == 4 && strncasecmp(v.data, "true", 4) == 0) || (size == 5 && strncasecmp(v.data, "false", 5) == 0)))
         return true;
-    return hr__parse_int64(v.data, size, HR__NUMBER_DEFAULT, &whole) == HR__PARSED && fits_integer(dtype, whole);
+    return hr__parse_int64(v.data, hr__whole_size(v.data, size), HR__NUMBER_DEFAULT, &whole) == HR__PARSED &&
+           fits_integer(dtype, whole);
 }
 
 /* NULL: the values are what the field says; else what they are instead. JSON writes a whole float without a point. */

@@ -3,6 +3,7 @@
 #include "base/digits.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "io/number_text.h"
 #include "io/survey/feature_table.h"
 #include "io/survey/survey.h"
 #include <inttypes.h>
@@ -10,15 +11,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What has been seen of a field, from narrow to wide; a field may be all of them. */
-enum { WHOLE, REAL, TEXT, KINDS };
+/* What has been seen of a field, from narrow to wide; a field may be all of them. Of a CSV, besides: whole numbers
+ * that are written with a point, 7.0; such of any form as float32 does not hold all of; and numbers of more digits than
+ * float32 keeps. */
+enum { WHOLE, REAL, TEXT, KINDS, POINT = KINDS, BEYOND, ROUNDED, SEEN };
+enum { FLOAT_WHOLE = 1 << 24 /* up to here float32 holds every whole number */ };
 
 typedef struct seen {
-    int file[KINDS]; /* where each kind was seen first; -1: nowhere */
-    int64_t record[KINDS];
-    char sample[KINDS][32];
+    int file[SEEN]; /* where each was seen first; -1: nowhere */
+    int64_t record[SEEN];
+    char sample[SEEN][32];
     int64_t records, values, shortest, longest;
-    bool list; /* of a SequenceExample */
+    int64_t rounded; /* values that float32 would round */
+    bool list;       /* of a SequenceExample */
 } seen;
 
 typedef struct slot {
@@ -41,16 +46,30 @@ static bool has_zeros_in_front(const char *p, const char *end)
 
 /* A number with zeros in front is a code, one that int64 cannot hold an id, and one beyond what float32 holds would
  * become infinite: all stay text, with all their digits. */
-static int kind_of_text(hr_view v)
+static int kind_of_text(hr_view v, int64_t *whole)
 {
-    int64_t whole;
-    double real;
-    const size_t size = (size_t)v.size;
+    float real;
+    const size_t size = (size_t)v.size, whole_size = hr__whole_size(v.data, size);
+    *whole = 0;
     if (has_zeros_in_front(v.data, v.data + size)) return TEXT;
-    hr__parsed parsed = hr__parse_int64(v.data, size, HR__NUMBER_DEFAULT, &whole);
-    if (parsed != HR__NO_NUMBER) return parsed == HR__PARSED ? WHOLE : TEXT;
-    if (hr__parse_double(v.data, size, HR__NUMBER_DEFAULT, &real) != HR__PARSED) return TEXT;
-    return isinf((float)real) && !isinf(real) ? TEXT : REAL;
+    hr__parsed parsed = hr__parse_int64(v.data, whole_size, HR__NUMBER_DEFAULT, whole);
+    if (parsed != HR__NO_NUMBER) return parsed != HR__PARSED ? TEXT : whole_size == size ? WHOLE : POINT;
+    if (hr__parse_float(v.data, size, HR__NUMBER_DEFAULT, &real) != HR__PARSED) return TEXT;
+    return isinf(real) && hr__is_numeral(v.data, size) ? TEXT : REAL;
+}
+
+/* Whether the number, as float32 is written, is not the one of the text. Six digits always are. */
+static bool is_rounded(hr_view v)
+{
+    enum { EXACT = 7 /* six digits, and a point or not; seven of a whole number */ };
+    float single;
+    double written, kept;
+    char text[HR__NUMBER_TEXT];
+    const size_t size = (size_t)v.size;
+    if (size <= EXACT || hr__parse_float(v.data, size, HR__NUMBER_DEFAULT, &single) != HR__PARSED) return false;
+    if (!isfinite(single) || hr__parse_double(v.data, size, HR__NUMBER_DEFAULT, &written) != HR__PARSED) return false;
+    const size_t length = (size_t)hr__format_float(single, text);
+    return hr__parse_double(text, length, HR__NUMBER_DEFAULT, &kept) == HR__PARSED && kept != written;
 }
 
 static void put_sample(char sample[32], const hr_tensor *t, int64_t i)
@@ -88,8 +107,16 @@ static void note_values(const slot *w, seen *s, const hr__survey_place *at, cons
         note_kind(s, kind_of_dtype(t->dtype), at, t, 0);
         return;
     }
-    for (int64_t i = 0; i < t->count; i++)
-        if (s->file[TEXT] < 0) note_kind(s, kind_of_text(((const hr_view *)t->data)[i]), at, t, i);
+    for (int64_t i = 0; i < t->count && s->file[TEXT] < 0; i++) {
+        int64_t whole;
+        const hr_view text = ((const hr_view *)t->data)[i];
+        const int kind = kind_of_text(text, &whole);
+        note_kind(s, kind, at, t, i);
+        if (whole > FLOAT_WHOLE || whole < -FLOAT_WHOLE) note_kind(s, BEYOND, at, t, i);
+        if (kind == TEXT || !is_rounded(text)) continue;
+        note_kind(s, ROUNDED, at, t, i);
+        s->rounded++;
+    }
 }
 
 /* ---- records ---- */
@@ -101,7 +128,7 @@ static hr_status find(slot *w, hr_view key, int64_t guess, seen **out, hr_error 
     HR_TRY(hr__feature_find(&w->table, key, guess, &entry, &is_new, err));
     *out = entry;
     if (is_new)
-        for (int k = 0; k < KINDS; k++) (*out)->file[k] = -1;
+        for (int k = 0; k < SEEN; k++) (*out)->file[k] = -1;
     return HR_OK;
 }
 
@@ -143,7 +170,7 @@ static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_
         seen *a;
         HR_TRY(hr__survey_go_on(survey, i, err));
         HR_TRY(find(to, hr__feature_key(&from->table, i), i, &a, err));
-        for (int k = 0; k < KINDS; k++) {
+        for (int k = 0; k < SEEN; k++) {
             if (!is_before(b, a, k)) continue;
             a->file[k] = b->file[k];
             a->record[k] = b->record[k];
@@ -153,6 +180,7 @@ static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_
         if (b->longest > a->longest) a->longest = b->longest;
         a->records += b->records;
         a->values += b->values;
+        a->rounded += b->rounded;
         a->list |= b->list;
     }
     return HR_OK;
@@ -183,9 +211,11 @@ static hr_status note_header(void *user, const hr__survey_place *at, const hr__c
 
 /* ---- the schema ---- */
 
+/* Whole numbers with a point are float32 as long as it holds them all. */
 static int widest(const seen *s)
 {
     int kind = KINDS - 1;
+    if (s->file[POINT] >= 0 && s->file[TEXT] < 0 && s->file[REAL] < 0) return s->file[BEYOND] >= 0 ? WHOLE : REAL;
     while (kind > 0 && s->file[kind] < 0) kind--;
     return s->file[kind] < 0 ? TEXT : kind;
 }
@@ -198,16 +228,40 @@ static bool contradicts(const slot *w, const seen *s)
     return !w->csv && (s->file[WHOLE] >= 0) + (s->file[REAL] >= 0) + (s->file[TEXT] >= 0) > 1;
 }
 
+/* What decided for the kind: of whole numbers with a point, that float32 does not hold one of them, or the point. */
+static int decided_by(const seen *s, int kind)
+{
+    if (kind == WHOLE && s->file[POINT] >= 0) return BEYOND;
+    if (kind != REAL || s->file[POINT] < 0 || s->file[REAL] < 0)
+        return kind == REAL && s->file[REAL] < 0 ? POINT : kind;
+    const bool point =
+        s->file[POINT] != s->file[REAL] ? s->file[POINT] < s->file[REAL] : s->record[POINT] < s->record[REAL];
+    return point ? POINT : REAL;
+}
+
+static void add_place(hr__text *note, const seen *s, int k, const hr_file_list *files)
+{
+    hr__text_printf(note, "%s%srecord %" PRId64 ": ", files->count > 1 ? files->path[s->file[k]] : "",
+                    files->count > 1 ? " " : "", s->record[k]);
+    hr__text_json(note, s->sample[k], strlen(s->sample[k]));
+}
+
 static void add_note(hr__text *note, const slot *w, const seen *s, const hr_file_list *files)
 {
     static const char *const name[] = {"int64", "float", "string"};
     const int kind = widest(s);
-    if (s->file[kind] < 0) hr__text_add(note, "no value anywhere");
+    if (s->file[decided_by(s, kind)] < 0) hr__text_add(note, "no value anywhere");
     for (int k = kind; k >= 0; k--) {
-        if (s->file[k] < 0 || (w->csv && k < kind)) continue;
-        hr__text_printf(note, "%s%s first in %s%srecord %" PRId64 ": ", note->size ? "; " : "", name[k],
-                        files->count > 1 ? files->path[s->file[k]] : "", files->count > 1 ? " " : "", s->record[k]);
-        hr__text_json(note, s->sample[k], strlen(s->sample[k]));
+        const int by = k == kind ? decided_by(s, k) : k;
+        if (s->file[by] < 0 || (w->csv && k < kind)) continue;
+        hr__text_printf(note, "%s%s first in ", note->size ? "; " : "", name[k]);
+        add_place(note, s, by, files);
+        if (by == BEYOND) hr__text_add(note, ", beyond the whole numbers of float32");
+    }
+    if (kind == REAL && s->rounded > 0) {
+        hr__text_printf(note, "; float32 rounds %" PRId64 " value%s, first in ", s->rounded,
+                        s->rounded == 1 ? "" : "s");
+        add_place(note, s, ROUNDED, files);
     }
     if (s->records > 0 && !s->list && s->records < w->records)
         hr__text_printf(note, "; missing in %" PRId64 " of %" PRId64, w->records - s->records, w->records);
@@ -240,6 +294,7 @@ static hr_status add_field(hr__schema_file *out, const slot *w, int64_t i, const
     hr__text note = {0};
     *f = (hr__schema_field){.dtype = dtype[widest(s)], .stored = dtype[widest(s)]};
     f->conflict = contradicts(w, s);
+    f->rounded = f->dtype == HR_FLOAT ? s->rounded : 0;
     add_note(&note, w, s, files);
     f->note = hr__text_take(&note);
     f->name = hr_calloc((size_t)key.size + 1, 1);

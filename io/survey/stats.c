@@ -23,7 +23,7 @@ typedef struct moments {
 
 typedef struct tally {
     int64_t records, values, least_values, most_values, zeros, nans, infinite, below; /* below: -1 or less */
-    int64_t kind[4];                                                                  /* records by HR_INT64, ... */
+    int64_t kind[3];                                                                  /* records by HR_INT64, ... */
     double min, max;
     moments plain, log1p;
     int64_t strings, bytes, least_bytes, most_bytes, empty;
@@ -34,7 +34,7 @@ typedef struct tally {
     int last_file;
 } tally;
 
-enum { INTEGERS, FLOATS, STRINGS, NO_KIND };
+enum { INTEGERS, FLOATS, STRINGS, KINDS };
 
 typedef struct slot {
     hr__feature_table table;
@@ -145,14 +145,16 @@ static hr_status note_value(tally *t, const hr_tensor *v, int64_t i, hr_error *e
     return note_bits(t, bits, err);
 }
 
+/* A feature without a kind is missing. */
 static hr_status note_values(tally *t, const hr__survey_place *at, const hr_tensor *v, hr_error *err)
 {
+    if (v->dtype == HR_INVALID_DTYPE) return HR_OK;
     const bool again = t->records > 0 && t->last_record == at->record && t->last_file == at->file;
     t->records += !again;
     t->last_record = at->record;
     t->last_file = at->file;
-    const int kind = v->dtype == HR_INT64 ? INTEGERS : v->dtype == HR_FLOAT ? FLOATS : v->dtype ? STRINGS : NO_KIND;
-    const bool first = t->kind[0] + t->kind[1] + t->kind[2] + t->kind[3] == 0;
+    const int kind = v->dtype == HR_INT64 ? INTEGERS : v->dtype == HR_FLOAT ? FLOATS : STRINGS;
+    const bool first = t->kind[0] + t->kind[1] + t->kind[2] == 0;
     t->kind[kind]++;
     if (first || v->count < t->least_values) t->least_values = v->count;
     if (v->count > t->most_values) t->most_values = v->count;
@@ -192,14 +194,14 @@ static hr_status merge_values(tally *to, const tally *from, hr_error *err)
 
 static hr_status merge(tally *to, const tally *from, hr_error *err)
 {
-    const bool first = to->kind[0] + to->kind[1] + to->kind[2] + to->kind[3] == 0;
+    const bool first = to->kind[0] + to->kind[1] + to->kind[2] == 0;
     if (first || from->least_values < to->least_values) to->least_values = from->least_values;
     if (from->most_values > to->most_values) to->most_values = from->most_values;
     if (from->plain.count && (to->plain.count == 0 || from->min < to->min)) to->min = from->min;
     if (from->plain.count && (to->plain.count == 0 || from->max > to->max)) to->max = from->max;
     if (from->strings && (to->strings == 0 || from->least_bytes < to->least_bytes)) to->least_bytes = from->least_bytes;
     if (from->most_bytes > to->most_bytes) to->most_bytes = from->most_bytes;
-    for (int k = 0; k < 4; k++) to->kind[k] += from->kind[k];
+    for (int k = 0; k < KINDS; k++) to->kind[k] += from->kind[k];
     to->records += from->records;
     to->values += from->values;
     to->zeros += from->zeros;
@@ -397,6 +399,10 @@ hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts 
         o.schema = inferred;
     }
     if (st == HR_OK) st = go_over(files, &o, stats, err);
+    for (int64_t i = 0; st == HR_OK && inferred && i < hr__features(&stats->table); i++) {
+        const int field = hr__schema_find_view(inferred, stats->feature[i].key);
+        if (field >= 0) stats->feature[i].rounded = inferred->field[field].rounded;
+    }
     hr_schema_file_free(inferred);
     if (st == HR_OK) return HR_OK;
     hr_stats_free(stats);

@@ -119,4 +119,38 @@ it_goes_on_only_with_the_same_names() {
     [ "$code" != 0 ] || fail "other columns"
 }
 
+it_passes_over_blank_lines_in_every_command() {
+    printf 'a,b\n1,2\n\n3,4\n\n' >blank.csv
+    headrace count --json blank.csv
+    prints '"records":2'
+    headrace verify --json blank.csv
+    prints '"records":2'
+    headrace convert --json blank.csv -o blank.tfrecord
+    prints '"rows":2'
+    prints '"blank_lines":2'
+    printf '1,2\n\n3,4\n' >bare.csv
+    headrace count --json bare.csv --no-header
+    prints '"records":2'
+    printf 'a\n1\n\n' >one.csv # of one column a blank line is a row without a value
+    headrace count --json one.csv
+    prints '"records":2'
+    headrace verify --json one.csv
+    prints '"records":2'
+}
+
+it_says_how_many_values_float32_rounds() {
+    printf 'id,x\n16777217.0,0.5\n,1.23456789\n16777219.0,16777217.5\n' >ids.csv
+    headrace convert ids.csv -o ids.tfrecord
+    prints 'float first in record 0: "0.5"; float32 rounds 2 values, first in record 1: "1.23456789"'
+    headrace convert --json ids.csv -o ids.tfrecord
+    prints '"rounded":{"x":2}'
+    headrace show ids.tfrecord
+    prints '"id": 16777217'
+    prints '"id": 16777219'
+    headrace stats ids.csv
+    prints 'rounded by float32'
+    headrace schema infer ids.csv
+    prints '    - id  # int64 first in record 0: "16777217.0", beyond the whole numbers of float32; missing in 1 of 3'
+}
+
 run_tests

@@ -257,4 +257,16 @@ it_says_what_compression_and_indexes_there_are() {
     prints "times what is on disk"
 }
 
+# TFX writes missing values so.
+it_takes_features_without_a_kind_for_missing_ones() {
+    printf '{"a": null, "b": 1}\n{"a": [], "b": 2}\n{"a": 3, "b": 1}\n' >kinds.jsonl
+    headrace convert kinds.jsonl -o kinds.tfrecord
+    headrace info --json kinds.tfrecord
+    prints '{"name":"a","type":"int64","records":1,"values":1}'
+    headrace stats --json kinds.tfrecord
+    prints '"feature": "a", "type": "int64", "mixed": false, "records": 1, "missing": 2'
+    headrace schema infer kinds.tfrecord
+    prints '    - a  # int64 first in record 2: "3"; missing in 2 of 3'
+}
+
 run_tests

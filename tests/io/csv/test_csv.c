@@ -542,6 +542,39 @@ static void refuses(const char *text, const hr_csv_opts *opts, const char *kind,
     if (!strstr(d.last.text, said)) fail_msg("expected \"%s\" in \"%s\"", said, d.last.text);
 }
 
+static void rejects_value(const char *text, const hr_csv_opts *opts, const char *value)
+{
+    static dump d;
+    char said[80];
+    snprintf(said, sizeof said, ", got \"%s\"; if it means missing", value);
+    read_all(&d, text, strlen(text), opts, 100);
+    assert_string_equal(d.last.kind, "csv.value");
+    if (!strstr(d.last.text, said)) fail_msg("expected %s in \"%s\"", said, d.last.text);
+}
+
+/* Whole numbers as pandas writes them; what a type cannot hold is an error, never infinity. */
+static void whole_numbers_may_have_a_fraction_of_zeros(void **state)
+{
+    (void)state;
+    hr_csv_opts whole = {COLUMNS({.name = "i", .dtype = HR_INT64}, {.name = "n", .dtype = HR_INT32})};
+    reads_as("i,n\n16777217.0,-7.00\n 9007199254740993.0 ,+3.0\n", &whole, "16777217|-7\n9007199254740993|3\n");
+    static const char *const wrong[] = {"1.5", "7.", ".0", "1e2", "7.01", "9223372036854775808.0", "1.0.0", "inf"};
+    hr_csv_opts one = {COLUMNS({.name = "i", .dtype = HR_INT64})};
+    char text[64];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "i\n%s\n", wrong[i]);
+        rejects_value(text, &one, wrong[i]);
+    }
+    one.tf_compat = true;
+    rejects_value("i\n7.0\n", &one, "7.0");
+    hr_csv_opts real = {COLUMNS({.name = "f", .dtype = HR_FLOAT})};
+    rejects_value("f\n1e400\n", &real, "1e400");
+    rejects_value("f\n-1e39\n", &real, "-1e39");
+    reads_as("f\ninf\n1e-400\n", &real, "inf\n0\n");
+    hr_csv_opts wide = {COLUMNS({.name = "f", .dtype = HR_DOUBLE})};
+    rejects_value("f\n1e400\n", &wide, "1e400");
+}
+
 static void wrong_options_and_headers_are_refused(void **state)
 {
     (void)state;
@@ -673,6 +706,7 @@ int main(void)
         cmocka_unit_test(columns_are_found_by_name_in_any_order),
         cmocka_unit_test(columns_without_a_header_have_names_or_numbers),
         cmocka_unit_test(columns_are_renamed_and_dropped_by_name_and_by_place),
+        cmocka_unit_test(whole_numbers_may_have_a_fraction_of_zeros),
         cmocka_unit_test(columns_that_are_called_alike_are_named),
         cmocka_unit_test(every_dtype_is_read),
         cmocka_unit_test(line_ends_and_blank_lines_make_no_difference),

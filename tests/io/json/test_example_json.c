@@ -193,6 +193,7 @@ static void a_schema_says_what_plain_rows_mean(void **state)
     assert_ok(hr_schema_file_open("s.yaml", &schema, &err), &err);
     static const char *const same[][2] = {
         {"{\"x\": 3, \"i\": 4, \"other\": {\"deep\": [1, {}]}, \"s\": null}", "{\"i\": 4, \"x\": 3.0}"},
+        {"{\"i\": 16777217.0, \"small\": -7.00}", "{\"i\": 16777217, \"small\": -7}"},
         {"{\"x\": [], \"b\": true, \"s\": [\"a\"]}", "{\"b\": 1, \"s\": \"a\", \"x\": {\"$float\": []}}"},
         {"{\"x\": \"NaN\", \"unknown\": {\"$b64\": \"AA==\"}}", "{\"x\": {\"$float\": \"NaN\"}}"},
         {"{\"x\": NaN}", "{\"x\": {\"$float\": \"NaN\"}}"},
@@ -208,6 +209,8 @@ static void a_schema_says_what_plain_rows_mean(void **state)
         {"{\"i\": \"1\"}", "json.type", "expected a whole number, found \"1\""},
         {"{\"i\": 9223372036854775808}", "json.range", "expected a number that int64 can hold"},
         {"{\"small\": 3000000000}", "json.range", "expected a number that int32 can hold"},
+        {"{\"i\": 9223372036854775808.0}", "json.range", "expected a number that int64 can hold"},
+        {"{\"x\": -1e400}", "json.range", "expected a number that float32 can hold"},
         {"{\"b\": 2}", "json.type", "expected false, true, 0 or 1, found 2"},
         {"{\"x\": 1e39}", "json.range", "expected a number that float32 can hold"},
         {"{\"x\": \"a\"}", "json.type", "expected a number"},

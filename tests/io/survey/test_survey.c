@@ -53,6 +53,40 @@ static void every_csv_value_counts_and_empty_ones_say_nothing(void **state)
                            "    - wide  # string first in record 1: \"1e39\"\n");
 }
 
+/* As pandas writes ids with gaps; what float32 rounds is counted. */
+static void whole_numbers_beyond_2_to_the_24_are_int64_with_a_point_too(void **state)
+{
+    (void)state;
+    write_string("c.csv", "id,small,mixed,far,huge\n16777216.0,1.0,16777217,9223372036854775807.0,1e400\n"
+                          ",2.0,0.5,9223372036854775808.0,1\n16777217.0,,123456.789,1,1\n-16777219,3,7.25,1,1\n");
+    assert_schema(
+        "c.csv",
+        "schema:\n"
+        "  int64:\n"
+        "    - id  # int64 first in record 2: \"16777217.0\", beyond the whole numbers of float32; missing in 1 of 4\n"
+        "  float:\n"
+        "    - small  # float first in record 0: \"1.0\"; missing in 1 of 4\n"
+        "    - mixed  # float first in record 1: \"0.5\"; float32 rounds 2 values, first in record 0: \"16777217\"\n"
+        "  string:\n"
+        "    - far  # string first in record 1: \"9223372036854775808.0\"\n"
+        "    - huge  # string first in record 0: \"1e400\"\n");
+    char *path = "c.csv";
+    hr_schema_file *schema;
+    hr_stats *stats;
+    hr_error err;
+    hr_free(infer(&path, 1, &schema));
+    assert_int_equal(hr_schema_file_at(schema, 2).rounded, 2);
+    const hr_file_list files = files_of(&path, 1);
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+    for (int i = 0; i < 5; i++) {
+        const hr_feature_stats *f = hr_stats_feature(stats, i); /* far, huge, id, mixed, small */
+        assert_int_equal(f->rounded, i == 3 ? 2 : 0);
+        if (i == 2) assert_true(f->min == -16777219 && f->max == 16777217);
+    }
+    hr_stats_free(stats);
+    hr_schema_file_free(schema);
+}
+
 static void json_rows_give_kinds_lengths_and_conflicts(void **state)
 {
     (void)state;
@@ -372,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_csv_value_counts_and_empty_ones_say_nothing),
+        cmocka_unit_test(whole_numbers_beyond_2_to_the_24_are_int64_with_a_point_too),
         cmocka_unit_test(json_rows_give_kinds_lengths_and_conflicts),
         cmocka_unit_test(the_deciding_record_is_found_by_any_number_of_threads_and_files),
         cmocka_unit_test(a_schema_written_is_the_schema_read),
