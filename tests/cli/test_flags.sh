@@ -54,7 +54,7 @@ it_asks_for_what_is_missing() {
     headrace convert
     refused 2 "expected FILE..., found nothing"
     headrace convert - --output d
-    refused 2 "--schema is missing"
+    refused 1 "give --schema or copy it to a file"
     headrace convert a.csv --schema s.yaml
     refused 2 "--output is missing"
     headrace convert a.csv --schema
