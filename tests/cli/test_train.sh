@@ -258,11 +258,11 @@ it_refuses_labels_of_other_classes() {
     printf '  estimator: linear_classifier\n  linear_feature_columns: [x]\n' >>two.yaml
     printf 'train:\n  files: rows.tfrecord\n  eval_files: rows.tfrecord\n' >>two.yaml
     printf 'x,y\n1.5,0\n2.5,1\n' >rows.csv
-    headrace convert rows.csv --schema two.yaml --out rows.tfrecord
+    headrace convert rows.csv --schema two.yaml -o rows.tfrecord
     headrace train two.yaml -m model
     ends_with 0
     printf 'x,y\n1.5,0\n2.5,1\n3.5,-3\n' >rows.csv
-    headrace convert rows.csv --schema two.yaml --out rows.tfrecord
+    headrace convert rows.csv --schema two.yaml -o rows.tfrecord
     headrace train two.yaml -m other
     refused 1 "record 2: label 'y': expected 0 or 1"
     says "rows.tfrecord:"
