@@ -24,7 +24,7 @@ it_reads_pipes_as_files_where_one_pass_is_enough() {
     ends_with 0
     headrace convert people.tfrecord -s people.yaml -o same.csv
     same same.csv back.csv
-    headrace merge <(cat people.tfrecord) <(cat people.tfrecord) twice.tfrecord
+    headrace merge <(cat people.tfrecord) <(cat people.tfrecord) -o twice.tfrecord
     prints "6 records of 2 files"
 }
 
