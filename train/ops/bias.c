@@ -116,6 +116,7 @@ static hr_status bias_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_output_over(k, 0, 0, value->shape, &out, err));
     rows r = {value->data, bias->data, out->data, bias->count, 1};
     around(value->shape, axis, &before, &r.behind);
+    if (out->count == 0) return HR_OK; /* of which there may be very many rows */
     hr_kernel_parallel(k, before, .3 * (double)(r.channels * r.behind) + 5, kernels(value->dtype)->bias, &r);
     return HR_OK;
 }
@@ -146,7 +147,7 @@ static hr_status bias_grad_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(in->shape.dims[axis]), &out, err));
     rows r = {in->data, NULL, out->data, out->count, 1};
     around(in->shape, axis, &before, &r.behind);
-    if (out->count) kernels(in->dtype)->sum(&r, before);
+    if (out->count) kernels(in->dtype)->sum(&r, in->count ? before : 0);
     return HR_OK;
 }
 

@@ -199,6 +199,25 @@ static void sizes_that_do_not_fit_are_refused(void **state)
     }
 }
 
+/* Rows without values cost nothing, however many there are. */
+static void long_shapes_without_values_take_no_time(void **state)
+{
+    (void)state;
+    const float none[3] = {0};
+    const int64_t many = INT64_C(1) << 40;
+    const hr_tensor wide = hr_tensor_of(HR_FLOAT, HR_SHAPE(many, 3, 0), none);
+    const hr_tensor empty = hr_tensor_of(HR_FLOAT, HR_SHAPE(0), none);
+    hr_tensor out = value_of(hr_bias_add(hr_const(g, &wide), hr_const(g, &empty)));
+    assert_int_equal(out.count, 0);
+    assert_true(out.shape.dims[0] == many);
+    hr_tensor_clear(&out);
+    out = value_of(
+        hr_new_node(g, "BiasAddGrad", HR_INPUTS(hr_const(g, &wide)), HR_ATTRS(HR_STRING_ATTR("data_format", "NCHW"))));
+    assert_int_equal(out.count, 3);
+    assert_memory_equal(out.data, none, sizeof none);
+    hr_tensor_clear(&out);
+}
+
 static void normal_values_have_mean_0_and_deviation_1(void **state)
 {
     (void)state;
@@ -268,6 +287,7 @@ int main(void)
         TEST(scalars_and_vectors_have_their_rank),
         TEST(constants_are_not_narrowed),
         TEST(sizes_that_do_not_fit_are_refused),
+        TEST(long_shapes_without_values_take_no_time),
         TEST(normal_values_have_mean_0_and_deviation_1),
         TEST(truncated_ones_lie_within_two_deviations),
         TEST(products_at_once_do_not_disturb_each_other),
