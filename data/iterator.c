@@ -84,7 +84,7 @@ static bool open_engine(hr_iterator *it, const hr_iterate_opts *opts)
     }
     it->open = true;
     set_options(e, opts);
-    e->root = (stage){.engine = e, .top = &it->node, .ds = it->ds};
+    e->root = (stage){.engine = e, .top = &it->node, .ds = it->ds, .at = -1};
     it->inputs[0] = &it->input;
     it->input.own = true;
     it->node = (hr_plan){.stage = &e->root, .in = it->inputs, .ins = 1, .opened = true};
@@ -258,6 +258,8 @@ static void free_memory(engine *e)
     hr__forms_free(e);
     hr__files_free(e);
     hr_free(e->stage);
+    hr_free(e->moving[0].stage);
+    hr_free(e->moving[1].stage);
     hr__store_close(&e->store);
 }
 
@@ -270,7 +272,7 @@ static void close_run(hr_iterator *it)
     hr__element_close(&it->element);
     if (it->input.head) hr__unit_clear(it->input.head);
     hr__input_clear(&it->input);
-    for (int i = 0; i < e->stages; i++) hr__stage_free(e->stage[i]);
+    hr__engine_free_stages(e);
     hr__trace_close(e->trace);
     free_memory(e);
     hr__engine_close_wake(e);

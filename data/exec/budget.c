@@ -93,6 +93,11 @@ static bool first_unit_fits(const engine *e, const stage *s, size_t held)
     return bytes <= e->budget;
 }
 
+bool hr__budget_fits_more(const engine *e)
+{
+    return atomic_load_explicit(&e->store.held, memory_order_relaxed) + e->reserved + e->stages_bytes <= e->budget;
+}
+
 /* What a stage plans beyond its first unit leaves memory for one more unit of every stage: an operator that reads
  * several inputs in turn may come to wait for each of them while it holds what the others gave. */
 bool hr__budget_fits(engine *e, const stage *s)

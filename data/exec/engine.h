@@ -86,6 +86,12 @@ typedef struct line {
     size_t unit_bytes;
 } line;
 
+/* Stages that may plan a unit, as far as the budget lets them. As much room as engine.stage has. */
+typedef struct moving {
+    stage **stage;
+    int count;
+} moving;
+
 struct engine {
     hr__client client; /* first: the pool's hook */
     uv_mutex_t lock;
@@ -94,6 +100,7 @@ struct engine {
     rows *free_rows; /* guarded by the store's lock */
     stage root;      /* never planned: the consumer, as a reader of the last stage */
     stage **stage;
+    moving moving[2]; /* with nothing ahead of their readers; with something */
     int stages, stage_room;
     hr_work *work[MAX_THREADS]; /* made when first needed */
     int max_workers, window;
@@ -113,7 +120,7 @@ struct engine {
     int pasts;
     parts *orphans;                                   /* of stages that are gone; guarded by the lock */
     bool drops_orphans;                               /* some thread does */
-    bool severed;                                     /* some stage is */
+    stage *severed;                                   /* those that are, chained by next_dead */
     bool consumer_sleeps, consumer_listens;           /* on head_ready; for `notify` */
     bool wake_consumer, notify_consumer, wake_worker; /* asked for; done when the lock is given up */
     void (*notify)(engine *e);
@@ -171,10 +178,12 @@ void hr__engine_lock(engine *e);
 void hr__engine_unlock(engine *e);              /* and sends the wakes that were asked for */
 bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
 bool hr__stage_is_over(const stage *s);
+void hr__stage_moves(stage *s);   /* after a change of what decides whether it may move */
 void hr__engine_taken(stage *s);  /* a unit of it was taken */
 void hr__stage_starves(stage *s); /* its reader found nothing */
 void hr__engine_sever(stage *s);  /* closes it and all below */
 void hr__engine_sweep(engine *e);
+void hr__engine_free_stages(engine *e); /* without the lock: nobody else is here any more */
 void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 /* A worker goes to another client. Wakes a caller that sleeps if there is a unit to take; says if there is. */
@@ -195,6 +204,7 @@ line hr__line_of(const stage *s);
 
 /* budget.c. With the lock held. */
 bool hr__budget_fits(engine *e, const stage *s);
+bool hr__budget_fits_more(const engine *e);     /* beyond a stage's first unit */
 void hr__budget_learn(stage *s, const unit *u); /* how large its units are */
 
 static inline bool engine_cancelled(const engine *e)

@@ -91,6 +91,7 @@ static void explain_stage(hr__text *t, hr_dataset *ds, const hr_settings *settin
     stage s = {.ds = ds};
     if (!hr__stage_cut(&s, *settings)) {
         t->failed = true;
+        hr_free(s.work);
         return;
     }
     const line l = hr__line_of(&s);
@@ -105,6 +106,7 @@ static void explain_stage(hr__text *t, hr_dataset *ds, const hr_settings *settin
     write_moved(t, &s, depth);
     explain_inputs(t, s.top->ds, s.top->below, &s.top->below_settings, depth + 1);
     hr__plan_node_free(s.top);
+    hr_free(s.work);
 }
 
 char *hr_explain_dataset(hr_dataset *ds)

@@ -59,6 +59,7 @@ static bool take_head(hr_plan *p, input *in, hr_status *none)
         *none = HR_END;
         return false;
     }
+    p->met_partial |= in->head->partial;
     in->count = elements_of(in->head);
     if (in->skip_to > in->first) in->next = in->skip_to - in->first < in->count ? in->skip_to - in->first : in->count;
     return true;
@@ -114,7 +115,8 @@ static hr_status pull_stage(hr_plan *p, input *in, int64_t at_most, hr_span *out
  * take. What an operator holds comes later anyway, with the error behind it. */
 static void notice_partial(hr_plan *p)
 {
-    for (int i = 0; i < p->ins; i++) {
+    const int ins = p->met_partial ? p->ins : p->ds->inputs; /* what an operator opened is a stage */
+    for (int i = 0; i < ins; i++) {
         const input *in = p->in[i];
         if (i == 0 && p->ds->op->held_from) continue;
         const bool unit = in->head && in->head->partial && in->next >= in->count;

@@ -29,13 +29,20 @@ void hr_plan_disordered(hr_plan *p)
 
 /* ---- op.h: inputs that come and go ---- */
 
+/* Where one was closed, the last one of those first; else a new place. */
 static int free_input(hr_plan *p)
 {
-    for (int i = p->ds->inputs; i < p->ins; i++)
-        if (!p->in[i]->open) return i;
-    input **grown = hr_realloc(p->in, ((size_t)p->ins + 1) * sizeof *grown);
-    if (grown) p->in = grown;
-    input *in = grown ? hr_calloc(1, sizeof *in) : NULL;
+    if (p->closed_inputs > 0) return p->closed_input[--p->closed_inputs];
+    if (p->ins >= p->in_room) {
+        const int room = 2 * p->ins + 4;
+        input **in = hr_realloc(p->in, (size_t)room * sizeof *in);
+        if (in) p->in = in;
+        int *closed = in ? hr_realloc(p->closed_input, (size_t)room * sizeof *closed) : NULL;
+        if (!closed) return -1;
+        p->closed_input = closed;
+        p->in_room = room;
+    }
+    input *in = hr_calloc(1, sizeof *in);
     if (!in) return -1;
     p->in[p->ins] = in;
     return p->ins++;
@@ -99,13 +106,15 @@ void hr_input_close(hr_plan *p, int i)
 {
     engine *e = p->stage->engine;
     input *in = p->in[i];
-    if (i < p->ds->inputs) return;
+    if (i < p->ds->inputs || !in->open) return;
     if (in->head) hr__unit_clear(in->head); /* here, where its spans are counted; its stage goes on any thread */
     hr__engine_lock(e);
+    if (in->stage) p->opened_elements = in->stage->unit_elements;
     if (in->stage) hr__engine_sever(in->stage);
     hr__engine_sweep(e);
     hr__engine_unlock(e);
     hr__input_clear(in);
+    p->closed_input[p->closed_inputs++] = i;
 }
 
 bool hr_input_ending(const hr_plan *p, int i)

@@ -32,9 +32,37 @@ void hr__engine_wake_consumer(engine *e)
 static int64_t in_flight(const stage *s) { return s->planned - s->taken; }
 bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->planned; }
 
-static bool can_plan(engine *e, const stage *s)
+static void moves_drop(engine *e, stage *s)
 {
-    return !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed && hr__budget_fits(e, s);
+    moving *list = &e->moving[s->moves - 1];
+    stage *last = list->stage[--list->count];
+    list->stage[s->moves_at] = last;
+    last->moves_at = s->moves_at;
+    s->moves = 0;
+}
+
+/* Keeps the lists of stages that may move: of thousands of open files nearly all wait for somebody to read them. */
+void hr__stage_moves(stage *s)
+{
+    engine *e = s->engine;
+    const bool may = s->at >= 0 && !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed;
+    const int moves = !may ? 0 : in_flight(s) > 0 ? 2 : 1;
+    if (moves == s->moves) return;
+    if (s->moves) moves_drop(e, s);
+    if (!moves) return;
+    moving *list = &e->moving[moves - 1];
+    s->moves = moves;
+    s->moves_at = list->count;
+    list->stage[list->count++] = s;
+}
+
+static void pick_from(engine *e, const moving *list, stage **best)
+{
+    for (int i = 0; i < list->count; i++) {
+        stage *s = list->stage[i], *b = *best;
+        if (b && (s->depth > b->depth || (s->depth == b->depth && in_flight(s) >= in_flight(b)))) continue;
+        if (hr__budget_fits(e, s)) *best = s;
+    }
 }
 
 /* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead. */
@@ -42,11 +70,8 @@ static stage *pick(engine *e)
 {
     stage *best = NULL;
     if (engine_cancelled(e)) return NULL;
-    for (int i = 0; i < e->stages; i++) {
-        stage *s = e->stage[i];
-        if (best && (s->depth > best->depth || (s->depth == best->depth && in_flight(s) >= in_flight(best)))) continue;
-        if (can_plan(e, s)) best = s;
-    }
+    pick_from(e, &e->moving[0], &best);
+    if (hr__budget_fits_more(e)) pick_from(e, &e->moving[1], &best);
     return best || !e->shared.awaited ? best : hr__shared_stuck_stage(e);
 }
 
@@ -74,6 +99,7 @@ static void tell_reader(stage *s)
 {
     stage *reader = s->reader;
     if (reader->blocked_on == s) reader->blocked_on = NULL;
+    hr__stage_moves(reader);
     if (reader == &s->engine->root) hr__engine_wake_consumer(s->engine);
 }
 
@@ -82,6 +108,7 @@ void hr__engine_taken(stage *s)
 {
     s->taken++;
     if (in_flight(s) <= s->window / 2) s->full = false;
+    hr__stage_moves(s);
     hr__engine_wake(s->engine);
 }
 
@@ -100,55 +127,72 @@ void hr__stage_starves(stage *s)
 
 /* ---- closing: a closed input's stages go when no thread is inside any of them ---- */
 
-static bool is_below(const stage *s, const stage *top)
+/* The stages below `top`, and itself: readers first. NULL: that was the last one. */
+static stage *next_below(const stage *s, const stage *top)
 {
-    while (s && s != top) s = s->reader;
-    return s != NULL;
+    if (s->below) return s->below;
+    while (s != top && !s->beside) s = s->reader;
+    return s == top ? NULL : s->beside;
 }
 
-void hr__engine_sever(stage *s)
+void hr__engine_sever(stage *top)
 {
-    engine *e = s->engine;
-    s->severed = e->severed = true;
-    for (int i = 0; i < e->stages; i++)
-        if (is_below(e->stage[i], s)) e->stage[i]->closed = true;
+    engine *e = top->engine;
+    if (top->severed) return;
+    top->severed = true;
+    top->next_dead = e->severed;
+    e->severed = top;
+    for (stage *s = top; s; s = next_below(s, top)) {
+        s->closed = true;
+        hr__stage_moves(s);
+    }
 }
 
-static bool is_idle(const engine *e, const stage *top)
+static bool is_idle(const stage *top)
 {
-    for (int i = 0; i < e->stages; i++)
-        if (e->stage[i]->busy && is_below(e->stage[i], top)) return false;
-    return true;
+    const stage *s = top;
+    while (s && !s->busy) s = next_below(s, top);
+    return !s;
 }
 
+/* Not one that lies below another: it goes with that. */
 static stage *idle_severed(engine *e)
 {
-    bool any = false;
-    for (int i = 0; i < e->stages; i++) {
-        any |= e->stage[i]->severed;
-        if (e->stage[i]->severed && is_idle(e, e->stage[i])) return e->stage[i];
-    }
-    e->severed = any;
-    return NULL;
+    stage **at = &e->severed;
+    while (*at && !is_idle(*at)) at = &(*at)->next_dead;
+    stage *top = *at;
+    if (top) *at = top->next_dead;
+    return top;
 }
 
-/* Takes a subtree out of the list: readers first. */
-static stage *take_out(engine *e, const stage *top)
+static void forget_severed(engine *e, const stage *s)
+{
+    stage **at = &e->severed;
+    while (*at && *at != s) at = &(*at)->next_dead;
+    if (*at) *at = s->next_dead;
+}
+
+/* Takes a stage and all below out of the lists. Gives them, readers first. */
+static stage *take_out(engine *e, stage *top)
 {
     stage *dead = NULL, **last = &dead;
-    int left = 0;
-    for (int i = 0; i < e->stages; i++) {
-        stage *s = e->stage[i];
-        if (is_below(s, top)) {
-            hr__explain_remember(s);
-            e->stages_bytes -= s->unit_bytes;
-            *last = s;
-            last = &s->next_dead;
-        } else
-            e->stage[left++] = s;
+    for (stage *s = top; s; s = next_below(s, top)) {
+        hr__explain_remember(s);
+        e->stages_bytes -= s->unit_bytes;
+        if (s != top && s->severed) forget_severed(e, s);
+        stage *moved = e->stage[--e->stages];
+        e->stage[s->at] = moved;
+        moved->at = s->at;
+        *last = s;
+        last = &s->next_dead;
     }
     *last = NULL;
-    e->stages = left;
+    stage **at = &top->reader->below;
+    if (top->before)
+        top->before->beside = top->beside;
+    else
+        *at = top->beside;
+    if (top->beside) top->beside->before = top->before;
     return dead;
 }
 
@@ -165,6 +209,22 @@ void hr__engine_sweep(engine *e)
         }
         hr__engine_lock(e);
         hr__shared_changed(e); /* who has left brings nothing any more */
+    }
+}
+
+/* Readers first: they have units of those below. */
+void hr__engine_free_stages(engine *e)
+{
+    stage *dead = NULL, **last = &dead;
+    for (stage *s = next_below(&e->root, &e->root); s; s = next_below(s, &e->root)) {
+        *last = s;
+        last = &s->next_dead;
+    }
+    *last = NULL;
+    while (dead) {
+        stage *next = dead->next_dead;
+        hr__stage_free(dead);
+        dead = next;
     }
 }
 
@@ -210,7 +270,9 @@ static int64_t power_below(int64_t n)
  * that are slow to change, so that memory of one size serves again and again. */
 static int64_t good_size(const stage *s, int64_t elements, uint64_t ns)
 {
-    const int64_t now = s->unit_elements, want = (int64_t)(UNIT_NS * (uint64_t)elements / (ns + 1));
+    enum { MANY_WORKS = 16 };
+    const uint64_t good = UNIT_NS * (1 + (uint64_t)s->works / MANY_WORKS); /* some rows at once for each of them */
+    const int64_t now = s->unit_elements, want = (int64_t)(good * (uint64_t)elements / (ns + 1));
     if (want >= 2 * now) return 2 * now;
     return want < now / 3 ? power_below(now / 2) : now;
 }
@@ -223,12 +285,31 @@ static int64_t most_by_bytes(const engine *e, const rows *r)
     return (int64_t)(e->budget / UNITS / element) + 1;
 }
 
-static void learn_size(stage *s, const unit *u, uint64_t ns)
+/* A unit costs something for each operator of its plan and each input that is open, whatever its size: a smaller one
+ * would take as long. That is shared by as many elements, two for an opened input. By the thread that plans. */
+static int64_t plan_parts(const stage *s)
+{
+    int64_t parts = 0;
+    for (const hr_plan *p = s->top; p; p = p->ds->inputs ? p->in[0]->node : NULL) parts += 2 * p->ins - p->ds->inputs;
+    return parts;
+}
+
+/* Unless their work is slow. */
+static int64_t least_size(const stage *s, int64_t elements, int64_t parts, uint64_t work_ns)
+{
+    const int64_t fast = (int64_t)(4 * UNIT_NS * (uint64_t)elements / (work_ns + 1));
+    if (s->top->groups && s->element_rows > 0) parts /= s->element_rows;
+    return parts < fast ? parts : fast;
+}
+
+static void learn_size(stage *s, const unit *u, int64_t parts, uint64_t ns, uint64_t work_ns)
 {
     const engine *e = s->engine;
     if (u->elements == 0 || !u->rows || u->rows->c.elements == 0) return;
     s->element_rows = (u->rows->c.rows + u->rows->c.elements - 1) / u->rows->c.elements;
     int64_t size = good_size(s, u->elements, ns), most = MAX_UNIT_ROWS;
+    const int64_t least = least_size(s, u->elements, parts, work_ns);
+    if (size < least) size = least;
     const int64_t fit = most_by_bytes(e, u->rows);
     if (fit < most) most = fit;
     if (e->unit_rows) size = most = e->unit_rows;
@@ -254,13 +335,14 @@ static void note_trace(const stage *s, const unit *u, int64_t number, trace_unit
 }
 
 /* The unit is there: works on it. The lock is held before and after. */
-static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t planned_at)
+static void finish_unit(stage *s, unit *u, hr_work *w, int64_t parts, uint64_t start, uint64_t planned_at)
 {
     engine *e = s->engine;
     const int64_t number = s->planned++;
     u->ready = false;
     s->full = in_flight(s) >= s->window;
     s->was_full |= s->full;
+    hr__stage_moves(s);
     hr__engine_wake(e);
     hr__engine_unlock(e);
     if (!engine_cancelled(e)) hr__unit_work(s, u, w);
@@ -273,7 +355,8 @@ static void finish_unit(stage *s, unit *u, hr_work *w, uint64_t start, uint64_t 
     if (e->trace)
         note_trace(s, u, number,
                    (trace_unit){.thread = w->thread, .start = start, .planned = planned_at, .done = done});
-    if (u->ready && !u->error.code) learn_size(s, u, done - start); /* else not all of its rows may be filled in */
+    if (u->ready && !u->error.code)
+        learn_size(s, u, parts, done - start, done - planned_at); /* else rows may be missing */
     hr__budget_learn(s, u);
     if (u->ready && hr__stage_head_ready(s)) tell_reader(s);
 }
@@ -289,6 +372,7 @@ static parts *begin(stage *s, hr_work *w)
     s->shared_changes = s->engine->shared.changes;
     s->plan_room = s->engine->unit_rows && !s->top->groups ? s->engine->unit_rows : s->unit_elements;
     s->busy++;
+    hr__stage_moves(s);
     return returned;
 }
 
@@ -306,12 +390,13 @@ static void plan_and_work(stage *s, hr_work *w)
     const uint64_t start = uv_hrtime();
     const hr_status planned = hr__stage_plan(s, u, returned);
     const uint64_t planned_at = uv_hrtime();
+    const int64_t parts = plan_parts(s);
 
     hr__engine_lock(e);
     s->planning = false;
     s->ended = s->top->ended;
     if (planned == HR_OK) {
-        finish_unit(s, u, w, start, planned_at);
+        finish_unit(s, u, w, parts, start, planned_at);
     } else {
         s->times.plan_ns += planned_at - start;
         s->times.waits += planned == HR_WAIT;
@@ -324,6 +409,7 @@ static void plan_and_work(stage *s, hr_work *w)
             hr__stage_starves(s->waits_for);
         }
     }
+    hr__stage_moves(s);
     if (hr__stage_is_over(s)) tell_reader(s);
     if (e->no_memory) hr__engine_wake_consumer(e);
     e->reserved -= reserved;

@@ -197,8 +197,10 @@ void hr__shared_changed(engine *e)
     e->shared.changes++;
     if (!e->shared.awaited) return;
     e->shared.awaited = false;
-    for (int i = 0; i < e->stages; i++)
+    for (int i = 0; i < e->stages; i++) {
         if (e->stage[i]->blocked_on == &e->shared.at) e->stage[i]->blocked_on = NULL;
+        hr__stage_moves(e->stage[i]);
+    }
     hr__engine_wake(e);
 }
 

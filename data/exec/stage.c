@@ -67,7 +67,7 @@ void hr__plan_node_free(hr_plan *p)
     hr__element_drop(p->element);
     for (int64_t i = p->taken; i < p->outs; i++) hr_span_drop(p->out[i]);
     hr__rows_drop(p->filling);
-    hr_free(p->saved), hr_free(p->in), hr_free(p->out), hr_free(p->blob), hr_free(p->state);
+    hr_free(p->saved), hr_free(p->in), hr_free(p->closed_input), hr_free(p->out), hr_free(p->blob), hr_free(p->state);
     hr_free(p);
 }
 
@@ -103,7 +103,13 @@ static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
     if (ds->op->traits & HR_IGNORES_ERRORS) s->ignores = ds;
     s->numbered |= (ds->op->traits & HR_RANDOM_ROWS) != 0;
     if (!ds->op->work) return true;
-    if (s->works == MAX_WORKS) return false;
+    if (s->works == s->work_room) {
+        const int room = s->work_room ? 2 * s->work_room : 4;
+        applied *grown = hr_realloc(s->work, (size_t)room * sizeof *grown);
+        if (!grown) return false;
+        s->work = grown;
+        s->work_room = room;
+    }
     memmove(s->work + 1, s->work, (size_t)s->works++ * sizeof *s->work);
     s->work[0] = (applied){ds, *settings, s->ignores};
     return true;
@@ -182,21 +188,35 @@ static bool is_blind(const hr_plan *puller)
     return blind;
 }
 
+static bool more_stages(engine *e)
+{
+    if (e->stages < e->stage_room) return true;
+    const int room = e->stage_room ? 2 * e->stage_room : 8;
+    stage **stages = hr_realloc(e->stage, (size_t)room * sizeof *stages);
+    if (stages) e->stage = stages;
+    for (int i = 0; i < 2 && stages; i++) {
+        stages = hr_realloc(e->moving[i].stage, (size_t)room * sizeof *stages);
+        if (stages) e->moving[i].stage = stages;
+    }
+    if (stages) e->stage_room = room;
+    return stages != NULL;
+}
+
 static bool add_stage(engine *e, stage *s)
 {
     hr__engine_lock(e);
-    bool done = e->stages < e->stage_room;
-    if (!done) {
-        const int room = e->stage_room ? 2 * e->stage_room : 8;
-        stage **grown = hr_realloc(e->stage, (size_t)room * sizeof *grown);
-        if (grown) e->stage = grown, e->stage_room = room;
-        done = grown != NULL;
-    }
+    const bool done = more_stages(e);
     if (done) {
+        stage *beside = s->reader->below;
         s->closed = s->reader->closed;
         if (s->unit_bytes < s->reader->input_bytes) s->unit_bytes = s->reader->input_bytes;
         e->stages_bytes += s->unit_bytes;
+        s->beside = beside;
+        if (beside) beside->before = s;
+        s->reader->below = s;
+        s->at = e->stages;
         e->stage[e->stages++] = s;
+        hr__stage_moves(s);
         e->wake_worker = true;
     }
     hr__engine_unlock(e);
@@ -228,6 +248,8 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
     if (done) {
         s->numbered |= reader->numbered && reader->top->groups;
         s->unit_elements = s->top->groups || s->top->ds->out.schema.levels > 0 ? 1 : FIRST_ELEMENTS;
+        if (puller->ds && input >= puller->ds->inputs && puller->opened_elements)
+            s->unit_elements = puller->opened_elements;
         s->unit_bytes = s->top->ds->inputs ? FIRST_BYTES : s->engine->unit_size;
         done = add_stage(s->engine, s);
     }
@@ -262,6 +284,7 @@ void hr__stage_free(stage *s)
     hr__token_unref(s->from);
     hr__token_writer_free(s->writer);
     hr_free(s->ring);
+    hr_free(s->work);
     hr_dataset_unref(s->ds);
     hr_free(s);
 }

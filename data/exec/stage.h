@@ -5,7 +5,6 @@
 #include "data/exec/rows.h"
 
 enum {
-    MAX_WORKS = 32,
     MAX_WINDOW = 64,
 };
 
@@ -63,12 +62,15 @@ struct hr_plan {
     hr_settings settings, below_settings; /* of options that stand above; and of those between this and `below` too */
     void *state, *blob;
     input **in;
-    int ins;
-    input *saved; /* loaded positions of inputs that the operator has yet to open again */
+    int ins, in_room;
+    int *closed_input, closed_inputs; /* numbers of those that were closed; as much room as `in` */
+    int64_t opened_elements;          /* how many made a good unit of the one that was closed last; 0: not known */
+    input *saved;                     /* loaded positions of inputs that the operator has yet to open again */
     int saves;
     bool opened, ended, top, groups;
     bool lost;             /* a span, for lack of memory */
     bool cut;              /* it made rows of its own: they are a unit */
+    bool met_partial;      /* some unit that it pulled from ended with a short element */
     bool partial;          /* the last element that it gave is short because of `error` */
     hr_error error;        /* follows what this node still gives; code 0: nothing */
     hr_element *element;   /* what a user's function looks at */
@@ -97,8 +99,8 @@ struct stage {
     engine *engine;
     stage *reader; /* the stage that pulls from this one */
     hr_dataset *ds;
-    applied work[MAX_WORKS];
-    int works, depth;
+    applied *work;
+    int works, work_room, depth;
     const hr_dataset *ignores; /* the ignore_errors above plan, and above all stages below; NULL: none */
     bool numbered;             /* rows carry their planned numbers */
     bool cells;                /* the reader holds single rows: their strings move into cells */
@@ -132,6 +134,9 @@ struct stage {
     int64_t unit_elements;          /* how many make a unit of a good size */
     int64_t element_rows;           /* how many rows one has, lately */
     stage *blocked_on;
+    int at;                         /* in the engine's list; -1: the consumer */
+    int moves, moves_at;            /* 1 + which list of those that may move, and its place there; 0: none */
+    stage *below, *beside, *before; /* the first stage that this one reads; neighbours that have the same reader */
     stage *next_dead;
 };
 

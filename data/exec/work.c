@@ -252,7 +252,10 @@ bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
 bool hr_work_partial(const hr_work *w) { return w->unit->partial; }
 void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scratch, bytes); }
 
-void hr_row_place(hr_work *w, const hr_columns *c, int64_t row, hr_error *err) { hr__name_place(w->engine, c, row, err); }
+void hr_row_place(hr_work *w, const hr_columns *c, int64_t row, hr_error *err)
+{
+    hr__name_place(w->engine, c, row, err);
+}
 
 void *hr_row_bytes(hr_work *w, hr_columns *c, size_t bytes)
 {

@@ -171,6 +171,21 @@ static void a_vectorized_function_says_which_row_failed(void **state)
 
 HR_ARGUMENTS(map, hr_map(hr_range(20), draw, NULL, .seed = 3), hr_map(hr_range(20), draw, NULL, .seed = 4));
 
+static hr_status one_more(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)call, (void)user;
+    *(int64_t *)hr_set(out, "value") = *(const int64_t *)hr_get(in, "value")->data + 1;
+    return HR_OK;
+}
+
+static void hundreds_of_maps_stand_on_each_other(void **state)
+{
+    (void)state;
+    hr_dataset *ds = hr_range(3);
+    for (int i = 0; i < 300; i++) ds = hr_map(ds, one_more, NULL);
+    assert_int64_values(ds, HR_I64(300, 301, 302), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +204,7 @@ int main(void)
         cmocka_unit_test(map_changes_the_schema),
         cmocka_unit_test(map_draws_the_same_before_and_behind_other_work),
         cmocka_unit_test(map_fails_behind_the_elements_before),
+        cmocka_unit_test(hundreds_of_maps_stand_on_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
