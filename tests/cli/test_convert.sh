@@ -19,7 +19,7 @@ it_gives_its_summary_as_json() {
     headrace convert people.csv -s people.yaml -o out --json
     ends_with 0
     prints '{"rows":3,"written":3,'
-    prints '"missing":{"row":0,"late":1,"temp":1,"name":1}}'
+    prints '"missing":{"row":0,"late":1,"temp":1,"name":1},"rounded":{}}'
     if command -v python3 >/dev/null; then printf %s "$out" | python3 -m json.tool >/dev/null || fail "not JSON"; fi
 }
 
