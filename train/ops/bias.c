@@ -8,6 +8,7 @@ static hr_status channel_axis(hr_node node, int rank, int *axis, hr_error *err)
 {
     const hr_attr *format = hr_node_attr(node, "data_format"); /* BiasAddV1 has none */
     const bool first = format && strcmp(format->s.data, "NCHW") == 0;
+    *axis = 0;
     if (format && !first && strcmp(format->s.data, "NHWC") != 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected data_format NHWC or NCHW, got \"%.20s\"",
                        format->s.data);
@@ -132,8 +133,10 @@ static void bias_gradient(hr_backward *b)
 static hr_status bias_grad_shape(hr_infer *s, hr_error *err)
 {
     int axis;
-    if (s->input[0].rank >= 0) HR_TRY(channel_axis(s->node, s->input[0].rank, &axis, err));
-    s->output[0] = HR_SHAPE(s->input[0].rank < 0 ? -1 : s->input[0].dims[axis]);
+    s->output[0] = HR_SHAPE(-1);
+    if (s->input[0].rank < 0) return HR_OK;
+    HR_TRY(channel_axis(s->node, s->input[0].rank, &axis, err));
+    s->output[0] = HR_SHAPE(s->input[0].dims[axis]);
     return HR_OK;
 }
 

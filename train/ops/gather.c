@@ -79,6 +79,7 @@ static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int bat
 static hr_status batch_dims(hr_node node, int indices_rank, int *out, hr_error *err)
 {
     const int64_t batch = hr_attr_int(node, "batch_dims");
+    *out = 0;
     if (batch < -indices_rank || batch > indices_rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected batch_dims in [%d, %d], got %lld",
                        -indices_rank, indices_rank, (long long)batch);
