@@ -1,33 +1,15 @@
 /* headrace man: the manual page, in the language of troff, made from the same descriptors as the help. */
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/man_config.h"
 #include <string.h>
 
-/* Text of the help as troff takes it: a backslash and a hyphen are escaped, and what would begin a request is not
- * one. */
-static void print_bytes(const char *text, size_t size)
-{
-    bool begins = true;
-    for (const char *end = text + size; text < end; text++) {
-        if (begins && (*text == '.' || *text == '\'')) fputs("\\&", stdout);
-        begins = *text == '\n';
-        if (*text == '\\')
-            fputs("\\e", stdout);
-        else if (*text == '-')
-            fputs("\\-", stdout);
-        else if (*text == '\'' || *text == '`' || *text == '~' || *text == '^')
-            printf("\\(%s", *text == '\'' ? "aq" : *text == '`' ? "ga" : *text == '~' ? "ti" : "ha");
-        else
-            putchar(*text);
-    }
-}
-
-static void print_text(const char *text) { print_bytes(text, strlen(text)); }
+static void print_text(const char *text) { man_bytes(text, strlen(text)); }
 
 static void print_paragraph(const char *text, size_t size)
 {
     puts(".PP");
-    print_bytes(text, size);
+    man_bytes(text, size);
     putchar('\n');
 }
 
@@ -79,6 +61,7 @@ static int run(command_call *call)
     for (int i = 0; i < count_commands(); i++) print_summary(command_at(i));
     puts(".SH COMMANDS");
     for (int i = 0; i < count_commands(); i++) print_command(command_at(i));
+    man_config();
     puts(
         ".SH EXIT STATUS\n0 it worked; 1 it failed, and the message says where and why; 2 the command line was wrong,\n"
         "and nothing was begun; 130 Ctrl\\-C ended it.");
@@ -89,7 +72,8 @@ const command command_man = {
     .name = "man",
     .arguments = "",
     .summary = "prints the manual page of this command",
-    .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help.",
+    .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help, and every "
+            "key of the config file.",
     .examples = "  headrace man | man -l -\n",
     .least_arguments = 0,
     .most_arguments = 0,

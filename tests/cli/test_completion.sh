@@ -181,4 +181,15 @@ it_prints_a_manual_page_of_all_commands_and_flags() {
         fail "an example in the page"
 }
 
+it_has_every_key_of_the_config_file_in_the_manual_page() {
+    local keys key
+    headrace man
+    ends_with 0
+    keys=$(sed -n 's/^| `\([a-z0-9_]*\)`.*/\1/p' "$SOURCE/docs/config.md")
+    [ "$(printf '%s\n' "$keys" | wc -l)" -gt 40 ] || fail "docs/config.md has few keys: $keys"
+    for key in $keys; do
+        case $out in *"\\fB$key\\fR"*) ;; *) fail "the manual page lacks the key $key" ;; esac
+    done
+}
+
 run_tests

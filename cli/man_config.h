@@ -1,0 +1,13 @@
+/* The manual page's section on the config file: docs/config.md as troff. Not a public header. */
+#ifndef HR_CLI_MAN_CONFIG_H
+#define HR_CLI_MAN_CONFIG_H
+
+#include <stddef.h>
+
+/* Prints docs/config.md, as it was when this was built. */
+void man_config(void);
+
+/* Prints text as troff takes it: a backslash and a hyphen are escaped, and what would begin a request is not one. */
+void man_bytes(const char *text, size_t size);
+
+#endif
