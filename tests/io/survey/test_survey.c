@@ -87,6 +87,18 @@ static void whole_numbers_beyond_2_to_the_24_are_int64_with_a_point_too(void **s
     hr_schema_file_free(schema);
 }
 
+static void numbers_too_small_for_float32_are_counted_as_rounded(void **state)
+{
+    (void)state;
+    write_string("d.csv", "tiny,none\n0.5,0e-99\n1e-46,0.000\n1e-400,1e-40\n-7E-46,-0.0\n");
+    assert_schema(
+        "d.csv",
+        "schema:\n"
+        "  float:\n"
+        "    - tiny  # float first in record 0: \"0.5\"; float32 rounds 3 values, first in record 1: \"1e-46\"\n"
+        "    - none  # float first in record 0: \"0e-99\"\n");
+}
+
 static void json_rows_give_kinds_lengths_and_conflicts(void **state)
 {
     (void)state;
@@ -407,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_csv_value_counts_and_empty_ones_say_nothing),
         cmocka_unit_test(whole_numbers_beyond_2_to_the_24_are_int64_with_a_point_too),
+        cmocka_unit_test(numbers_too_small_for_float32_are_counted_as_rounded),
         cmocka_unit_test(json_rows_give_kinds_lengths_and_conflicts),
         cmocka_unit_test(the_deciding_record_is_found_by_any_number_of_threads_and_files),
         cmocka_unit_test(a_schema_written_is_the_schema_read),
