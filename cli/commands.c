@@ -57,17 +57,38 @@ bool is_group(const char *word)
     return false;
 }
 
+/* The word of a command's name that stands first, or after the group's. */
+static word_view word_in_group(const command *c, const char *group)
+{
+    word_view word = {"", 0};
+    const char *at = c->name + (group ? strlen(group) + 1 : 0);
+    next_word(&at, &word);
+    return word;
+}
+
+/* Commands of one word follow each other in the list. */
+const command *next_in_group(const char *group, int *i, word_view *word)
+{
+    for (; *i < COMMANDS; ++*i) {
+        const command *c = commands[*i], *before = *i > 0 ? commands[*i - 1] : NULL;
+        if (!in_group(c, group)) continue;
+        *word = word_in_group(c, group);
+        const word_view last = before && in_group(before, group) ? word_in_group(before, group) : (word_view){"", 0};
+        if (last.size == word->size && strncmp(last.text, word->text, (size_t)last.size) == 0) continue;
+        ++*i;
+        return c;
+    }
+    return NULL;
+}
+
 const char *group_at(int i)
 {
     static char group[32];
-    for (int c = 0; c < COMMANDS; c++) {
-        const size_t size = strcspn(commands[c]->name, " ");
-        const bool again = c > 0 && in_group(commands[c - 1], group);
-        if (!commands[c]->name[size] || size >= sizeof group) continue;
-        memcpy(group, commands[c]->name, size);
-        group[size] = '\0';
-        if (again && in_group(commands[c - 1], group)) continue;
-        if (i-- == 0) return group;
+    word_view word;
+    for (int c = 0; next_in_group(NULL, &c, &word);) {
+        if (!word.text[word.size] || i-- > 0) continue;
+        snprintf(group, sizeof group, "%.*s", word.size, word.text);
+        return group;
     }
     return NULL;
 }

@@ -25,7 +25,7 @@ const command command_completion = {
     .text =
         "Prints a script for a shell that completes commands, flags, their values, and names of files. An installed "
         "headrace has them where the shells look for them; any other can be completed by the lines of the examples, "
-        "in ~/.bashrc, ~/.zshrc behind compinit, and config.fish.",
+        "in ~/.bashrc, ~/.zshrc after compinit, and config.fish.",
     .examples = "  source <(headrace completion bash)\n"
                 "  source <(headrace completion zsh)\n"
                 "  headrace completion fish | source\n",

@@ -72,34 +72,13 @@ static void print_case_of_command(const command *c)
            kind == VALUE_WORD ? words_of_argument(c) : "");
 }
 
-/* The words that may stand behind a group's, or in the first place; those of one group follow each other in the
- * list. */
+/* The words that may stand in the first place, or after a group's. */
 static void print_case_of_group(const char *group)
 {
-    const size_t skip = group ? strlen(group) + 1 : 0;
-    word_view last = {"", 0}, word;
+    word_view word;
     printf("    \" %s%s*) words='", group ? group : "", group ? " \"" : "\"");
-    for (int i = 0; i < count_commands(); i++) {
-        if (!in_group(command_at(i), group)) continue;
-        const char *at = command_at(i)->name + skip;
-        if (!next_word(&at, &word)) continue;
-        if (word.size == last.size && strncmp(word.text, last.text, (size_t)word.size) == 0) continue;
-        printf("%.*s ", word.size, word.text);
-        last = word;
-    }
+    for (int i = 0; next_in_group(group, &i, &word);) printf("%.*s ", word.size, word.text);
     puts(group ? "' ;;" : "help' ;;");
-}
-
-static void print_cases_of_groups(void)
-{
-    char group[64], last[64] = "";
-    for (int i = 0; i < count_commands(); i++) {
-        const char *blank = strchr(command_at(i)->name, ' ');
-        if (!blank) continue;
-        snprintf(group, sizeof group, "%.*s", (int)(blank - command_at(i)->name), command_at(i)->name);
-        if (strcmp(group, last) != 0) print_case_of_group(group);
-        memcpy(last, group, sizeof last);
-    }
 }
 
 void print_bash_completion(void)
@@ -108,7 +87,7 @@ void print_bash_completion(void)
     for (int i = 0; value_words_at(i); i++) printf("    local words_%s=\n", value_words_at(i)->name);
     fputs(script_start, stdout);
     for (int i = 0; i < count_commands(); i++) print_case_of_command(command_at(i));
-    print_cases_of_groups();
+    for (int i = 0; group_at(i); i++) print_case_of_group(group_at(i));
     print_case_of_group(NULL);
     printf(script_tail, compression_words(" "));
     const value_words *w;

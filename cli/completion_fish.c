@@ -63,21 +63,16 @@ static void fish_put_arguments(const command *c)
         puts(kind == VALUE_FOLDER ? " -f -a '(__fish_complete_directories)'" : " -F");
 }
 
-/* The words in the first place, or behind a group's. */
+/* The words in the first place, or after a group's. */
 static void fish_put_names(const char *group)
 {
-    word_view last = {"", 0}, word;
-    for (int i = 0; i < count_commands(); i++) {
-        const command *c = command_at(i);
-        if (!in_group(c, group)) continue;
-        const char *at = c->name + (group ? strlen(group) + 1 : 0);
-        next_word(&at, &word);
-        if (word.size == last.size && strncmp(word.text, last.text, (size_t)word.size) == 0) continue;
+    word_view word;
+    const command *c;
+    for (int i = 0; (c = next_in_group(group, &i, &word));) {
         printf("complete -c headrace -n '__headrace_at %d%s%s' -a %.*s -d '", group ? 2 : 1,
                group ? "; and __headrace_is " : "", group ? group : "", word.size, word.text);
-        fish_put(*at ? "its commands" : c->summary);
+        fish_put(word.text[word.size] ? "its commands" : c->summary);
         puts("'");
-        last = word;
     }
 }
 

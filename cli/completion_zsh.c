@@ -80,17 +80,12 @@ static void zsh_put_command(const command *c)
 /* 'convert:turns CSV into ...', a group only once. */
 static void zsh_put_names(const char *group)
 {
-    word_view last = {"", 0}, word;
-    for (int i = 0; i < count_commands(); i++) {
-        const command *c = command_at(i);
-        if (!in_group(c, group)) continue;
-        const char *at = c->name + (group ? strlen(group) + 1 : 0);
-        next_word(&at, &word);
-        if (word.size == last.size && strncmp(word.text, last.text, (size_t)word.size) == 0) continue;
+    word_view word;
+    const command *c;
+    for (int i = 0; (c = next_in_group(group, &i, &word));) {
         printf(" \\\n            '%.*s:", word.size, word.text);
-        zsh_put(*at ? "its commands" : c->summary, ":\\");
+        zsh_put(word.text[word.size] ? "its commands" : c->summary, ":\\");
         putchar('\'');
-        last = word;
     }
     fputs(")\n        _describe command names ;;\n", stdout);
 }

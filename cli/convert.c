@@ -218,8 +218,10 @@ static int convert(const command_call *call, conversion *c)
     const bool to_output = strcmp(c->opts.out, "-") == 0; /* the rows are there: no word between them */
     if (st == HR_OK && !to_output && flag_given(call, "json"))
         print_as_json(&c->opts, &result);
-    else if (st == HR_OK && !to_output)
-        print_summary(&c->opts, &result), print_rounded(c->opts.schema);
+    else if (st == HR_OK && !to_output) {
+        print_summary(&c->opts, &result);
+        print_rounded(c->opts.schema);
+    }
     hr__convert_clear(&result);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
