@@ -251,8 +251,8 @@ hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_vie
         return HR_OK;
     }
     *v = (hr__frequent_value){.hash = hash, .bits = bits};
+    v->size = text.size < HR__FREQUENT_TEXT ? (int)text.size : HR__FREQUENT_TEXT;
     if (text.data) {
-        v->size = text.size < HR__FREQUENT_TEXT ? (int)text.size : HR__FREQUENT_TEXT;
         v->text = hr_memdup(text.data, (size_t)v->size);
         if (!v->text) return hr_no_memory(err, "frequent values");
     }

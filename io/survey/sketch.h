@@ -58,14 +58,14 @@ typedef struct hr__frequent_value {
     int64_t count; /* 0: the slot is free. The true count is at most `error` more */
     uint64_t bits; /* of a number */
     char *text;    /* the first bytes of a string; NULL: a number */
-    int size;
+    int size;      /* of the text; of a number what its caller says of it, such as its type */
 } hr__frequent_value;
 typedef struct hr__frequent {
     hr__frequent_value *slot; /* `slots` of them: they double up to HR__FREQUENT_SLOTS */
     int slots, values;
     int64_t error; /* 0: all values are here, with their true counts */
 } hr__frequent;
-/* `text.data` NULL: a number. */
+/* `text.data` NULL: a number; `text.size` is kept with the first of equal ones. */
 HR_API hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_view text, int64_t count,
                                   hr_error *err);
 HR_API hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err);

@@ -116,10 +116,10 @@ static hr_status note_hash(tally *t, uint64_t hash, uint64_t bits, hr_view text,
     return hr__frequent_add(&t->frequent, hash, bits, text, 1, err);
 }
 
-static hr_status note_bits(tally *t, uint64_t bits, hr_error *err)
+static hr_status note_bits(tally *t, uint64_t bits, hr_dtype dtype, hr_error *err)
 {
     const uint64_t hash = hr__fingerprint64_inline((const char *)&bits, sizeof bits);
-    return note_hash(t, hash, bits, (hr_view){NULL, 0}, err);
+    return note_hash(t, hash, bits, (hr_view){NULL, dtype}, err);
 }
 
 static hr_status note_string(tally *t, hr_view v, hr_error *err)
@@ -142,7 +142,7 @@ static hr_status note_value(tally *t, const hr_tensor *v, int64_t i, hr_error *e
     else
         memcpy(&bits, &number, sizeof number); /* as a double, so that no float is taken for an integer */
     HR_TRY(note_number(t, number, err));
-    return note_bits(t, bits, err);
+    return note_bits(t, bits, v->dtype, err);
 }
 
 /* A feature without a kind is missing. */
@@ -256,14 +256,14 @@ static int by_count(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-static hr_view text_of(const hr__frequent_value *v, bool integer, char text[HR__NUMBER_TEXT])
+static hr_view text_of(const hr__frequent_value *v, char text[HR__NUMBER_TEXT])
 {
     double number;
     int64_t whole;
     if (v->text) return (hr_view){v->text, v->size};
     memcpy(&number, &v->bits, sizeof number);
     memcpy(&whole, &v->bits, sizeof whole);
-    return (hr_view){text, integer ? hr__format_int64(whole, text) : hr__format_float((float)number, text)};
+    return (hr_view){text, v->size == HR_INT64 ? hr__format_int64(whole, text) : hr__format_float((float)number, text)};
 }
 
 static void find_top(hr_stats *stats, int64_t i, tally *t, hr_feature_stats *f)
@@ -276,7 +276,7 @@ static void find_top(hr_stats *stats, int64_t i, tally *t, hr_feature_stats *f)
     f->top_error = t->frequent.error;
     for (int k = 0; k < count && f->tops < HR_STATS_TOP; k++) {
         if (value[k]->count <= t->frequent.error) break;
-        const hr_view text = text_of(value[k], t->kind[FLOATS] == 0, stats->number[i][f->tops]);
+        const hr_view text = text_of(value[k], stats->number[i][f->tops]);
         f->top[f->tops++] = (hr_top_value){text, value[k]->count};
     }
     f->distinct_exact = t->frequent.error == 0;

@@ -197,6 +197,26 @@ static void few_values_have_exact_quantiles(void **state)
     hr__quantiles_free(&q);
 }
 
+/* A feature may be whole numbers in one record and floats in another. */
+static void frequent_values_of_both_kinds_of_numbers_are_what_they_are(void **state)
+{
+    (void)state;
+    hr_stats *stats;
+    hr_error err;
+    char *path = "both.jsonl";
+    const hr_file_list files = files_of(&path, 1);
+    write_string(path, "{\"x\": 7}\n{\"x\": 2.5}\n{\"x\": 7}\n{\"x\": 2.5}\n{\"x\": 7}\n");
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+    const hr_feature_stats *x = find(stats, "x");
+    assert_int_equal(x->tops, 2);
+    assert_int_equal(x->top[0].count, 3);
+    assert_int_equal(x->top[0].text.size, 1);
+    assert_memory_equal(x->top[0].text.data, "7", 1);
+    assert_int_equal(x->top[1].text.size, 3);
+    assert_memory_equal(x->top[1].text.data, "2.5", 3);
+    hr_stats_free(stats);
+}
+
 static void frequent_values_survive_a_crowd(void **state)
 {
     (void)state;
@@ -346,6 +366,7 @@ int main(void)
         cmocka_unit_test(columns_have_the_constants_of_the_way_to_normalize),
         cmocka_unit_test(quantiles_have_ranks_within_one_percent),
         cmocka_unit_test(few_values_have_exact_quantiles),
+        cmocka_unit_test(frequent_values_of_both_kinds_of_numbers_are_what_they_are),
         cmocka_unit_test(frequent_values_survive_a_crowd),
         cmocka_unit_test(distinct_values_are_counted_within_some_percent),
         cmocka_unit_test(words_come_by_counts_then_bytes),
