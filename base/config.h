@@ -54,8 +54,8 @@ HR_API hr_status hr__node_fail(const hr__node *node, hr_error *err, hr_status co
 HR_API hr_status hr__node_expected(const hr__node *node, const char *expected, hr_error *err);
 /* Fails with "unknown WHAT 'name'; did you mean ...?" of a scalar whose text is none of the names:
  * config.unknown_name. */
-HR_API hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
-                                  hr_error *err);
+hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
+                           hr_error *err);
 /* Adds "model.dnn_feature_columns[3]", nothing for the root. Lack of memory sticks to the text. */
 HR_API void hr__node_path(const hr__node *node, hr__text *to);
 
@@ -73,7 +73,7 @@ HR_API hr_status hr__node_is(const hr__node *node, unsigned kinds, hr_error *err
 /* ---- values: config.type for another kind of value, config.value for one out of range ---- */
 
 HR_API bool hr__node_is_null(const hr__node *node); /* nothing at all, ~ or null, not quoted */
-HR_API bool hr__node_is_text(const hr__node *node, const char *text);
+bool hr__node_is_text(const hr__node *node, const char *text);
 HR_API hr_status hr__node_int64(const hr__node *node, int64_t least, int64_t most, int64_t *out, hr_error *err);
 HR_API hr_status hr__node_uint64(const hr__node *node, uint64_t *out, hr_error *err);
 HR_API hr_status hr__node_double(const hr__node *node, double *out, hr_error *err);
@@ -87,7 +87,7 @@ HR_API hr_status hr__node_choice(const hr__node *node, const char *what, const c
 /* The same for the value of a key; where the key is missing or null, *out stays what it is. */
 HR_API hr_status hr__config_int64(const hr__node *map, const char *key, int64_t least, int64_t most, int64_t *out,
                                   hr_error *err);
-HR_API hr_status hr__config_uint64(const hr__node *map, const char *key, uint64_t *out, hr_error *err);
+hr_status hr__config_uint64(const hr__node *map, const char *key, uint64_t *out, hr_error *err);
 HR_API hr_status hr__config_double(const hr__node *map, const char *key, double *out, hr_error *err);
 HR_API hr_status hr__config_bool(const hr__node *map, const char *key, bool *out, hr_error *err);
 HR_API hr_status hr__config_text(const hr__node *map, const char *key, const char **out, hr_error *err);

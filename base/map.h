@@ -42,8 +42,7 @@ typedef struct hr__map {
 /* Adds a key (copied) with its value. HR_ALREADY_EXISTS, with nothing in `err`: it is there; it keeps its value. */
 HR_API hr_status hr__map_add(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err);
 /* The same with the key's hash, where it is at hand. */
-HR_API hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value,
-                                    hr_error *err);
+hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value, hr_error *err);
 /* Adds or changes. */
 HR_API hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err);
 /* Room for `count` entries in all, so that adding them moves nothing. */

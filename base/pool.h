@@ -34,7 +34,7 @@ HR_API void hr__pool_leave(hr__client *client); /* waits for the workers that ar
 HR_API void hr__pool_wake(hr__client *client);
 
 /* A worker sleeps, or is about to: it is worth looking for more work to wake it for. */
-HR_API bool hr__pool_sleeps(void);
+bool hr__pool_sleeps(void);
 
 /* Runs fn(i, user) for all 0 <= i < count, on this thread and on idle workers; returns when all are done. Nested calls
  * run inline. Pieces should be 20 us or more. */

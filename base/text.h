@@ -24,10 +24,10 @@ HR_API void hr__text_printf(hr__text *text, const char *format, ...) HR_PRINTF(2
 HR_API void hr__text_json(hr__text *text, const char *data, size_t size);
 /* How many bytes at the beginning of the text are whole UTF-8 characters: all, if it is UTF-8. Overlong forms and
  * surrogates are none. */
-HR_API size_t hr__utf8_sound(const char *text, size_t size);
+size_t hr__utf8_sound(const char *text, size_t size);
 HR_API bool hr__is_utf8(const char *data, size_t size);
 /* Room for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
-HR_API char *hr__text_reserve(hr__text *text, size_t size);
+char *hr__text_reserve(hr__text *text, size_t size);
 HR_API void hr__text_clear(hr__text *text); /* empties it, keeps the memory, forgets a failure */
 /* HR_OK, or no memory for `what`. */
 HR_API hr_status hr__text_status(const hr__text *text, const char *what, hr_error *err);

@@ -24,7 +24,7 @@ void hr__foreign_close(hr__foreign_file *file);
 /* ---- any path, of the machine or of a registered file system ---- */
 
 /* False: there is no such file. */
-HR_API bool hr__path_about(const char *path, hr_file_about *about);
+bool hr__path_about(const char *path, hr_file_about *about);
 /* Bytes of a file as it lies on the disk; -1: not known, as of a pipe. */
 HR_API int64_t hr__path_size(const char *path);
 /* Of all files together; -1: the size of one is not known. */

@@ -44,12 +44,12 @@ typedef struct hr__record_place {
 } hr__record_place;
 
 /* The errors of this format; each says what was expected and found. */
-HR_API hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr_error *err);
-HR_API hr_status hr__record_fail_data_crc(hr__record_place at, const char *data, size_t size, hr_error *err);
+hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr_error *err);
+hr_status hr__record_fail_data_crc(hr__record_place at, const char *data, size_t size, hr_error *err);
 /* The file ends `have` bytes behind the record's first; `header` is NULL if it is not whole. */
-HR_API hr_status hr__record_fail_truncated(hr__record_place at, const char *header, uint64_t have, hr_error *err);
-HR_API hr_status hr__record_fail_limit(hr__record_place at, uint64_t length, uint64_t limit, hr_error *err);
+hr_status hr__record_fail_truncated(hr__record_place at, const char *header, uint64_t have, hr_error *err);
+hr_status hr__record_fail_limit(hr__record_place at, uint64_t length, uint64_t limit, hr_error *err);
 /* Names the record in an error of the file below it, such as that of a cut gzip stream. */
-HR_API hr_status hr__record_fail_below(hr__record_place at, hr_status status, hr_error *err);
+hr_status hr__record_fail_below(hr__record_place at, hr_status status, hr_error *err);
 
 #endif

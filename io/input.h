@@ -5,29 +5,28 @@
 #include <headrace/io.h>
 
 /* The bytes are the file's own, and it can be read at any place: hr__input_read_at may be used. */
-HR_API bool hr__input_is_file(const hr_input *in); /* it has a size, and can be opened again */
+bool hr__input_is_file(const hr_input *in); /* it has a size, and can be opened again */
 HR_API bool hr__input_has_places(const hr_input *in);
 /* Reads `size` bytes at `offset` (*got says how many; fewer only at the end), without moving `in`. */
-HR_API hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got,
-                                   hr_error *err);
+hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err);
 /* How it is compressed, as it was asked for or found: never HR_COMPRESSION_AUTO. */
 HR_API hr_compression hr__input_compression(const hr_input *in);
 /* Size of the file itself, as it is now; -1: not known (a pipe). */
-HR_API int64_t hr__input_file_size(const hr_input *in);
+int64_t hr__input_file_size(const hr_input *in);
 
 /* `begins` is told of every part that can be decoded by itself, as it is met; nothing where the file is plain. */
-HR_API void hr__input_watch(hr_input *in, void (*begins)(void *user, int64_t offset, int64_t made), void *user);
+void hr__input_watch(hr_input *in, void (*begins)(void *user, int64_t offset, int64_t made), void *user);
 /* Goes to such a part: the next byte is the `made`th, inflated, and lies at `offset` of the file. */
-HR_API hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err);
+hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err);
 /* The same file opened once more, from its front: what the system's cache has of it from byte `from` on is dropped,
  * so that it is read from the storage itself. HR_FAILED_PRECONDITION: it cannot be read twice. */
-HR_API hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err);
+hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err);
 /* Size and time of change (nanoseconds since 1970) of the file, as they are now. HR_FAILED_PRECONDITION: no regular
  * file. */
-HR_API hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err);
+hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, hr_error *err);
 
 /* How messages call the file from now on, if it was opened under another name. */
-HR_API hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
+hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
 
 /* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
  * those before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was

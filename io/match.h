@@ -24,6 +24,6 @@ void hr__file_list_sort(hr_file_list *list);
 size_t hr__file_list_folder(const hr_file_list *list);
 /* A number for the names in the list below the folder that they share, wherever it is: a saved state asks whether
  * they are still the same. */
-HR_API uint64_t hr__file_list_identity(const hr_file_list *list);
+uint64_t hr__file_list_identity(const hr_file_list *list);
 
 #endif

@@ -29,7 +29,7 @@ HR_API hr_status hr__sys_fail(hr_error *err, int number, const char *kind, const
 /* As open, read and so on, but again after EINTR. */
 HR_API int hr__open(const char *path, int flags, mode_t mode);
 /* Up to `size` bytes; offset -1: where the file stands. -1: errno says why. */
-HR_API ssize_t hr__read(int fd, void *to, size_t size, int64_t offset);
+ssize_t hr__read(int fd, void *to, size_t size, int64_t offset);
 HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errno says why */
 /* Waits for `fd` until poll finds one of `events`, an end or an error: what that is, reading or writing says better.
  * `most`: milliseconds, -1 without end. HR_CANCELLED: something can be read from `wake` (-1: none) or, while `fd` is
@@ -41,7 +41,7 @@ HR_API void hr__interrupt_by(int fd);
 /* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
 HR_API char *hr__folder_of(const char *path);
 /* The names in this file's folder, too, are on the disk. */
-HR_API hr_status hr__sync_folder(const char *path, hr_error *err);
+hr_status hr__sync_folder(const char *path, hr_error *err);
 /* Makes the folder and those above it, as far as they are not there. */
 HR_API hr_status hr__make_folders(const char *path, hr_error *err);
 

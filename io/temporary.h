@@ -22,7 +22,7 @@ extern "C" {
  * have left. */
 hr_status hr__temporary_open(const char *target, int flags, mode_t mode, char **path, int *fd, hr_error *err);
 /* The last name of a path is one of those above. */
-HR_API bool hr__is_unfinished(const char *path);
+bool hr__is_unfinished(const char *path);
 
 #ifdef __cplusplus
 }

@@ -35,13 +35,13 @@ HR_API void hr__column_list_free(hr_column_list *list);
 
 /* All columns of the section in the order of the file, and their names there, which are one for those that a mapping
  * makes together. Borrow from `c`. */
-HR_API hr_column_list hr__config_columns_list(const hr__config_columns *c);
-HR_API const char *const *hr__config_columns_names(const hr__config_columns *c);
+hr_column_list hr__config_columns_list(const hr__config_columns *c);
+const char *const *hr__config_columns_names(const hr__config_columns *c);
 
 /* The columns, and those that they are made of, as the sections `schema:` and `columns:`. `names` in the section (NULL:
  * TensorFlow's), `schema` (NULL: the columns' own types). Gives *yaml (hr_free). Kind: column.write. */
-HR_API hr_status hr__columns_write(hr_column_list columns, const char *const *names, const hr_schema *schema,
-                                   char **yaml, hr_error *err);
+hr_status hr__columns_write(hr_column_list columns, const char *const *names, const hr_schema *schema, char **yaml,
+                            hr_error *err);
 
 /* ---- for the kinds ---- */
 

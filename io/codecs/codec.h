@@ -70,8 +70,8 @@ HR_API const hr__codec *hr__codec_at(int i);             /* in the order of code
 HR_API const hr__codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMPRESSION_AUTO, too) */
 /* The codec of a file to read that begins with `head`: the one asked for, or what name and bytes say. HR_DATA_LOSS if
  * they disagree. */
-HR_API hr_status hr__codec_for_reading(hr_compression asked, const char *path, const char *head, size_t size,
-                                       const hr__codec **out, hr_error *err);
-HR_API hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err);
+hr_status hr__codec_for_reading(hr_compression asked, const char *path, const char *head, size_t size,
+                                const hr__codec **out, hr_error *err);
+hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err);
 
 #endif

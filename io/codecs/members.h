@@ -31,6 +31,6 @@ HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, si
 HR_API void hr__members_decoder_free(void *decoder);
 
 /* 1 if `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */
-HR_API int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);
+int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);
 
 #endif

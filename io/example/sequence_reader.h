@@ -37,6 +37,6 @@ typedef struct hr__sequence_rows {
 HR_API hr_status hr__sequence_parse(const hr__sequence_reader *reader, hr__sequence_rows *rows, int64_t row,
                                     hr_view record, hr_error *err);
 /* Makes the row that was parsed last one of nothing, as after a failure. */
-HR_API void hr__sequence_empty(const hr__sequence_reader *reader, hr__sequence_rows *rows, int64_t row);
+void hr__sequence_empty(const hr__sequence_reader *reader, hr__sequence_rows *rows, int64_t row);
 
 #endif

@@ -12,14 +12,14 @@ HR_API void hr__policy_free(hr__policy *policy); /* NULL: nothing */
 
 /* What happened to the data itself, so that it may be passed over: no lack of memory, no broken disk. */
 HR_API bool hr__policy_covers(const hr__policy *policy, const hr_error *damage); /* NULL: nothing */
-HR_API hr_on_error hr__policy_on_error(const hr__policy *policy);                /* NULL: HR_FAIL */
+hr_on_error hr__policy_on_error(const hr__policy *policy);                       /* NULL: HR_FAIL */
 /* Tells of bytes that are passed over, in pieces: they lie at damage->offset. Fails if they cannot be kept. */
-HR_API hr_status hr__policy_take(hr__policy *policy, const hr_error *damage, hr_view bytes, hr_error *err);
+hr_status hr__policy_take(hr__policy *policy, const hr_error *damage, hr_view bytes, hr_error *err);
 /* Tells of an error without bytes of its own. */
-HR_API void hr__policy_tell(hr__policy *policy, const hr_error *error);
+void hr__policy_tell(hr__policy *policy, const hr_error *error);
 /* Fails if `errors` of `count` records are more than may be. `last`: the latest, NULL: the end was reached. */
-HR_API hr_status hr__policy_budget(const hr__policy *policy, const char *who, int64_t errors, int64_t count,
-                                   const hr_error *last, hr_error *err);
+hr_status hr__policy_budget(const hr__policy *policy, const char *who, int64_t errors, int64_t count,
+                            const hr_error *last, hr_error *err);
 
 enum { HR__DAMAGE_PIECE = 1 << 20 }; /* what the callback and a line of quarantine get at most */
 

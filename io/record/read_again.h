@@ -7,18 +7,16 @@
 
 /* A checksum or a decoder says that bytes are wrong: other ones may come out of the same file. No end of the file, no
  * limit. */
-HR_API bool hr__may_be_misread(const hr_error *damage);
+bool hr__may_be_misread(const hr_error *damage);
 /* Opens the file of `in` anew, with the next byte at `offset` (inflated); `policy` has passed over what lies before.
  * HR_FAILED_PRECONDITION: it can be read but once. */
-HR_API hr_status hr__read_again(const hr_input *in, const hr__policy *policy, int64_t offset, hr_input **out,
-                                hr_error *err);
+hr_status hr__read_again(const hr_input *in, const hr__policy *policy, int64_t offset, hr_input **out, hr_error *err);
 /* Why a second look came to nothing is no word on the file: no memory, a broken disk. That is to be said then, not
  * the damage. */
-HR_API bool hr__is_of_system(const hr_error *error);
+bool hr__is_of_system(const hr_error *error);
 /* Reads `size` bytes of a whole frame at `offset` of a file again, over `frame`. True: it is sound now. */
-HR_API bool hr__frame_read_again(const char *path, hr_compression compression, int64_t offset, char *frame,
-                                 size_t size);
+bool hr__frame_read_again(const char *path, hr_compression compression, int64_t offset, char *frame, size_t size);
 /* Says in the log that a record was right only the second time. */
-HR_API void hr__tell_misread(const char *path, int64_t offset);
+void hr__tell_misread(const char *path, int64_t offset);
 
 #endif

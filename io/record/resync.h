@@ -6,9 +6,9 @@
 
 /* `in` stands at a record with this damage. Goes behind it as the policy says: to the next record. HR_END: nothing
  * follows in this file. Adds to `count`. Fails with `damage` itself where the policy does not cover it. */
-HR_API hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit, const hr_error *damage,
-                                      hr_damage_count *count, hr_error *err);
+hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit, const hr_error *damage,
+                               hr_damage_count *count, hr_error *err);
 /* As hr_input_seek to where a record began, passing over what hr__record_pass_over passed over before. */
-HR_API hr_status hr__record_seek(hr_input *in, const hr__policy *policy, int64_t offset, hr_error *err);
+hr_status hr__record_seek(hr_input *in, const hr__policy *policy, int64_t offset, hr_error *err);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct hr__weighed {
     double value;
     int64_t weight;
 } hr__weighed;
-HR_API void hr__weighed_quantiles(hr__weighed *all, int count, const double *share, int shares, double *out);
+void hr__weighed_quantiles(hr__weighed *all, int count, const double *share, int shares, double *out);
 HR_API bool hr__quantiles_exact(const hr__quantiles *q); /* all values are still there */
 HR_API void hr__quantiles_free(hr__quantiles *q);
 
@@ -71,7 +71,7 @@ HR_API hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits,
 HR_API hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err);
 HR_API void hr__frequent_free(hr__frequent *f);
 /* Adds the values that are there to those that are counted. */
-HR_API void hr__distinct_add_frequent(hr__distinct *d, const hr__frequent *f);
+void hr__distinct_add_frequent(hr__distinct *d, const hr__frequent *f);
 
 #ifdef __cplusplus
 }

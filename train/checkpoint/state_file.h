@@ -13,9 +13,9 @@ typedef struct hr__state {
 } hr__state;
 
 /* HR_NOT_FOUND: no file. HR_DATA_LOSS: the text does not parse. */
-HR_API hr_status hr__state_read(const char *path, hr__state *out, hr_error *err);
+hr_status hr__state_read(const char *path, hr__state *out, hr_error *err);
 /* Replaces the file whole. */
-HR_API hr_status hr__state_write(const char *path, const hr__state *state, hr_error *err);
-HR_API void hr__state_clear(hr__state *state);
+hr_status hr__state_write(const char *path, const hr__state *state, hr_error *err);
+void hr__state_clear(hr__state *state);
 
 #endif
