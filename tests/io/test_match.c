@@ -89,12 +89,22 @@ static void lists_are_sorted_by_bytes_and_walk_level_by_level(void **state)
 static void what_lies_beside_data_matches_only_what_ends_as_it_does(void **state)
 {
     (void)state;
-    const char *const names[] = {"o/.a.7-0.headrace.tmp", "o/.a-0.headrace.part", "o/.a-.headrace.shards", "o/.mine.tmp",
-                                 "o/a",                   "o/a.hridx",            "o/a.idx",               "o/b.hridx",
-                                 "o/c.idx"};
+    const char *const names[] = {"o/.a.7-0.headrace.tmp",
+                                 "o/.a-0.headrace.part",
+                                 "o/.a-.headrace.shards",
+                                 "o/.mine.tmp",
+                                 "o/a",
+                                 "o/a.hridx",
+                                 "o/a.idx",
+                                 "o/b.hridx",
+                                 "o/c.idx",
+                                 "o/d.headrace.tmp",
+                                 "o/.f.headrace.part/x"};
     mkdir("o", 0777);
+    mkdir("o/.f.headrace.part", 0777);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) write_file(names[i], "", 0);
-    files_are("o/*", "o/.mine.tmp o/a o/b.hridx o/c.idx ");
+    files_are("o/*", "o/.mine.tmp o/a o/b.hridx o/c.idx o/d.headrace.tmp "); /* only hidden names are ours */
+    files_are("o/.f*/x", "o/.f.headrace.part/x ");
     files_are("o/a*", "o/a ");
     files_are("o/.a*", "");
     files_are("o/*.hridx", "o/a.hridx o/b.hridx ");
@@ -107,7 +117,7 @@ static void what_lies_beside_data_matches_only_what_ends_as_it_does(void **state
     assert_int_equal(list.count, 1);
     hr_file_list_clear(&list);
     assert_ok(hr_match_files_extended("o/**", &list, &err), &err);
-    assert_int_equal(list.count, 4);
+    assert_int_equal(list.count, 5);
     hr_file_list_clear(&list);
 }
 
@@ -163,6 +173,7 @@ static void a_folders_name_in_front_of_patterns_is_none(void **state)
         {"d", "/abs/*", "/abs/*"},
         {"d", "a\n/b\nc*", "d/a\n/b\nd/c*"},
         {"a\\b?", "x", "a\\\\b\\?/x"},
+        {"a{b}", "x{1,2}", "a\\{b}/x{1,2}"},
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         char *pattern = hr__pattern_in(sets[i][0], sets[i][1]);

@@ -43,21 +43,22 @@ static void what_killed_processes_left_is_removed(void **state)
     const pid_t dead = begin_elsewhere("d/dead", begun[1], NULL);
     assert_int_equal(waitpid(dead, NULL, 0), dead);
     assert_int_equal(read(begun[0], &byte, 1), 1);
-    write_file("d/.notes.tmp", "", 0); /* of somebody else */
+    write_file("d/.notes.tmp", "", 0);         /* of somebody else */
+    write_file("d/a.1-0.headrace.tmp", "", 0); /* not hidden */
     write_file("d/.a-00000.headrace.part", "", 0);
     write_file("d/.a.1-0.headrace.tmp", "", 0);
     assert_int_equal(symlink("../d/.notes.tmp", "d/.b.1-0.headrace.tmp"), 0);
-    assert_int_equal(files_in("d", true), 5);
+    assert_int_equal(files_in("d", true), 6);
 
     const pid_t living = begin_elsewhere("d/living", begun[1], end); /* removes what is left */
     assert_int_equal(read(begun[0], &byte, 1), 1);
-    assert_int_equal(files_in("d", true), 4); /* and its own */
+    assert_int_equal(files_in("d", true), 5); /* and its own */
     hr_output *out = begin("d/mine");
-    assert_int_equal(files_in("d", true), 5);
+    assert_int_equal(files_in("d", true), 6);
     close(end[1]);
     assert_int_equal(waitpid(living, NULL, 0), living);
     hr_output_discard(out);
-    assert_int_equal(files_in("d", true), 4); /* this process looks but once */
+    assert_int_equal(files_in("d", true), 5); /* this process looks but once */
     close(end[0]);
     close(begun[0]);
     close(begun[1]);
