@@ -90,7 +90,7 @@ const command command_repair = {
         "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and why. "
         "Behind a broken length it looks for the next sound record. A gzip member (or zlib stream, or frame) that is "
         "damaged "
-        "gives its records up to the damage, and none behind it: what a decoder makes there has copies of earlier "
+        "gives its records up to the damage, and none after it: what a decoder makes there has copies of earlier "
         "records "
         "in it; the next member is looked for. OUT appears when it is whole. With --in-place FILE itself is replaced "
         "then, if anything was damaged.",

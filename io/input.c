@@ -45,7 +45,7 @@ struct hr_input {
 
 /* ---- filling the windows ---- */
 
-/* A pipe is silent for as long as its writer likes: nobody waits in read, from where nothing would wake him. */
+/* A pipe is silent for as long as its writer likes: nobody waits in read, where nothing wakes a thread. */
 static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, hr_error *err)
 {
     do {

@@ -2,8 +2,9 @@
  * containers and machines that share a folder give the same ones. The lock (flock) belongs to the open file, so that it
  * ends with the process, however that ends, and not with the close of another descriptor, as one of fcntl does.
  *
- * A file is removed by who holds its lock and has seen, behind the lock, that the name still means this very file. A
- * writer looks in the same way after he has locked the file that he made; if somebody was faster, he makes another. */
+ * A process removes a file only while it holds its lock, and after a look, under the lock, that the name still means
+ * this very file. A writer looks in the same way once it has locked the file that it made; where another process was
+ * faster, it makes a new one. */
 #include "io/temporary.h"
 #include "io/sys.h"
 #include <dirent.h>
@@ -32,14 +33,14 @@ bool hr__is_unfinished(const char *path)
 
 /* ---- locks ---- */
 
-static bool is_named(int fd, const char *path)
+static bool temporary_is_named(int fd, const char *path)
 {
     struct stat open, named;
     return fstat(fd, &open) == 0 && lstat(path, &named) == 0 && open.st_dev == named.st_dev &&
            open.st_ino == named.st_ino;
 }
 
-static bool lock(int fd)
+static bool temporary_lock(int fd)
 {
     int code;
     do code = flock(fd, LOCK_EX | LOCK_NB);
@@ -48,10 +49,10 @@ static bool lock(int fd)
 }
 
 /* Where the file system knows no locks, nobody removes anything, and the file needs none. */
-static bool lock_own(int fd, const char *path)
+static bool temporary_lock_own(int fd, const char *path)
 {
-    if (!lock(fd) && errno == EWOULDBLOCK) return false; /* somebody is about to remove it */
-    return is_named(fd, path);
+    if (!temporary_lock(fd) && errno == EWOULDBLOCK) return false; /* somebody is about to remove it */
+    return temporary_is_named(fd, path);
 }
 
 static void remove_if_left(const char *path)
@@ -60,7 +61,7 @@ static void remove_if_left(const char *path)
     if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return;
     const int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
-    if (lock(fd) && is_named(fd, path)) unlink(path);
+    if (temporary_lock(fd) && temporary_is_named(fd, path)) unlink(path);
     close(fd);
 }
 
@@ -114,7 +115,7 @@ hr_status hr__temporary_open(const char *target, int flags, mode_t mode, char **
                  (long)getpid(), atomic_fetch_add(&number, 1));
         *fd = hr__open(*path, flags | O_CREAT | O_EXCL, mode);
         why = *fd < 0 ? errno : EEXIST;
-        if (*fd < 0 || lock_own(*fd, *path)) continue;
+        if (*fd < 0 || temporary_lock_own(*fd, *path)) continue;
         hr__sys_get()->close(*fd);
         *fd = -1;
     }

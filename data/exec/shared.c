@@ -1,6 +1,6 @@
 /* What openings share: the memory of each dataset that asks for some, found by the dataset's address or by a name; who
  * waits for it; and the key of what is random below such a dataset. That key follows from what the dataset is, never
- * from where or when it was opened: whoever opens it reads the same rows. */
+ * from where or when it was opened: all openings read the same rows. */
 #include "base/fingerprint.h"
 #include "data/exec/engine.h"
 #include <string.h>
@@ -62,7 +62,7 @@ static bool shared_add(shared_table *t, shared *s)
     return true;
 }
 
-/* Whoever could open the dataset, and all rows of it, would hold it as well. */
+/* All that could open the dataset, and all rows of it, would hold it as well. */
 static bool shared_is_done(const shared *s)
 {
     return s->users == 0 && atomic_load_explicit(&s->ds->refs, memory_order_acquire) == 1;

@@ -51,8 +51,8 @@ static void charge(store *s, size_t bytes)
 
 static void discharge(store *s, size_t bytes) { atomic_fetch_sub_explicit(&s->held, bytes, memory_order_relaxed); }
 
-/* Memory that is handed out, and what was given back, has other bytes each time, in builds with assertions: who reads what
- * he has not written, or what is no longer his, gives other elements in every run. */
+/* Memory that is handed out, and what was given back, has other bytes each time, in builds with assertions: code that
+ * reads what it has not written, or has given back, gives other elements in every run. */
 static void poison(void *bytes, size_t size)
 {
 #ifdef NDEBUG

@@ -1,5 +1,5 @@
-/* cache: passes its input, and keeps its rows by column as they are at that place. Whoever opens the same dataset
- * again, such as the next epoch of a repeat or another branch of the pipeline, takes them from there: nothing below is
+/* cache: passes its input, and keeps its rows by column as they are at that place. A later opening of the same
+ * dataset, such as the next epoch of a repeat or another branch of the pipeline, takes them from there: nothing below is
  * opened, read or parsed again. Of openings side by side one fills, and the others follow.
  *
  * The input is the same in all openings, also where it is not kept (yet): what is random below draws by what the cache

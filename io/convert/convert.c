@@ -157,12 +157,12 @@ static hr_status write_record(const converter *k, hr__convert_piece *piece, hr__
     return hr__policy_take(k->plan.policy, &why, example, err);
 }
 
-/* A failure stands before that of a row behind it, with which encoding ended. */
+/* Where encoding ended with a failure, one of a record before that row comes first. */
 static void write_records(const converter *k, hr__convert_piece *piece)
 {
     int64_t kept = 0;
     hr_status st = HR_OK;
-    const hr_error behind = piece->err;
+    const hr_error later = piece->err;
     hr__text_clear(&piece->text);
     for (int64_t i = 0; i < piece->records && st == HR_OK; i++) {
         bool written;
@@ -174,7 +174,7 @@ static void write_records(const converter *k, hr__convert_piece *piece)
     if (st != HR_OK)
         piece->status = st;
     else if (piece->status != HR_OK)
-        piece->err = behind;
+        piece->err = later;
 }
 
 static void encode_piece(const converter *k, hr__convert_piece *piece)

@@ -89,7 +89,7 @@ static void sort_values(double *value, int count)
     }
 }
 
-/* Adds sorted values, each `step` places behind the one before, to a sorted level, from the largest one down. */
+/* Adds sorted values, each `step` places after the one before, to a sorted level, from the largest one down. */
 static hr_status merge_values(hr__quantile_level *l, const double *from, int count, int step, hr_error *err)
 {
     HR_TRY(reserve_values(l, count, err));

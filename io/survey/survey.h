@@ -40,7 +40,7 @@ typedef struct hr__survey {
     struct hr__survey_run *run; /* while it goes over the files */
 } hr__survey;
 
-/* HR_CANCELLED once opts->progress has said so. Whoever goes over something as long as a record or the list of all
+/* HR_CANCELLED once opts->progress has said so. A loop over something as long as a record or the list of all
  * features asks at every `i` of it, which costs nothing but each 16,384 times. From any thread. */
 hr_status hr__survey_ask(const hr__survey *survey, hr_error *err);
 static inline hr_status hr__survey_go_on(const hr__survey *survey, int64_t i, hr_error *err)

@@ -146,7 +146,7 @@ typedef struct hr_graph_op {
     /* Any function but compute may be NULL. */
 
     /* Refuses shapes that cannot work and says what comes out; outputs not set are of unknown shape. What no tensor can
-     * have (dimensions below -1, more than HR_MAX_VALUES) is refused behind it. */
+     * have (dimensions below -1, more than HR_MAX_VALUES) is refused after it. */
     hr_status (*shape)(hr_infer *s, hr_error *err);
     /* Once a node and session, before its first compute: reads attributes into `state`. */
     hr_status (*prepare)(hr_node node, hr_session *session, void *state, hr_error *err);

@@ -194,7 +194,9 @@ static bool copy_strings(hr__arena *arena, hr_attr *a)
 static hr_status refuse_attr(const hr_attr *a, hr_error *err)
 {
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr",
-                   "expected a value of attribute '%s' that is one, got another", a->name);
+                   "attribute '%s': expected a list or string of as many values as its count says, or a shape that a "
+                   "tensor can have",
+                   a->name);
 }
 
 static bool is_list(hr_attr_kind kind) { return kind >= HR_ATTR_INTS && kind <= HR_ATTR_SHAPES; }

@@ -216,10 +216,9 @@ static hr_status infer_shapes(maker *m, hr_node self)
     for (int i = 0; st == HR_OK && i < n->outputs; i++) {
         hr__shape_name name;
         if (!hr__shape_possible(n->shape[i]))
-            return hr_fail(
-                m->err, HR_INVALID_ARGUMENT, "graph.shape",
-                "expected a result of a possible shape, got %s of more than %lld values, or what is no shape",
-                hr__shape_in(&name, n->shape[i]), (long long)HR_MAX_VALUES);
+            return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.shape",
+                           "expected an output of dimensions from -1 on and at most %lld values, got shape %s",
+                           (long long)HR_MAX_VALUES, hr__shape_in(&name, n->shape[i]));
     }
     return st;
 }

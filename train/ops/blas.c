@@ -1,4 +1,4 @@
-/* See blas.h. Whoever has loaded OpenBLAS already, as numpy may have in this process, shares his with us. */
+/* See blas.h. An OpenBLAS that is loaded already, by numpy for one, is shared. */
 #include "train/ops/blas.h"
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* OpenBLAS, loaded when the first product is planned: it starts its threads, and takes its memory, as it is loaded,
- * which whoever multiplies nothing does without. Not a public header. */
+ * which a program that multiplies nothing does without. Not a public header. */
 #ifndef HR_BLAS_H
 #define HR_BLAS_H
 
