@@ -66,6 +66,7 @@ const char *flag_nth(const command_call *call, const char *name, int i);
 /* The value of --compression, in any case of letters; HR_COMPRESSION_AUTO if it is not given. False: there is no such
  * one, which has been said. */
 bool flag_compression(const command_call *call, hr_compression *out);
+bool flag_compression_of(const command_call *call, const char *flag, hr_compression *out); /* of another flag */
 const char *compression_words(const char *between); /* "GZIP, ZLIB" for between ", ": all that are not none */
 /* The files that an argument means: "-" is standard input, a name that exists or is no pattern is itself. */
 hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err);

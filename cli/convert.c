@@ -127,7 +127,9 @@ static int read_output(const command_call *call, hr__convert_opts *o)
     o->cut_bytes = flag_number(call, "cut-bytes", 0);
     o->index = flag_given(call, "index");
     o->prefix = flag_text(call, "prefix");
-    return flag_compression(call, &o->compression) ? 0 : WRONG_USE;
+    const bool known = flag_compression(call, &o->compression) &&
+                       flag_compression_of(call, "input-compression", &o->input_compression);
+    return known ? 0 : WRONG_USE;
 }
 
 static int read_policy(const command_call *call, hr_policy *policy)
@@ -182,6 +184,7 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
     hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
     o.format = hr__convert_format_id(from);
     o.csv = c->opts.csv;
+    o.compression = c->opts.input_compression;
     o.max_record_bytes = c->opts.max_record_bytes;
     HR_TRY(hr__need_files_again(&c->opts.inputs, "give .schema", err));
     progress_start(&c->bar, "finding types, first of two passes");
@@ -253,6 +256,7 @@ static const flag flags[] = {
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
     {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: none, of one file by its name"},
+    {FLAG_TEXT, "input-compression", 0, "TYPE", "of the FILEs; default: by their first bytes"},
     CSV_FLAGS,
     {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
     {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},

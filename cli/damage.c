@@ -24,6 +24,14 @@ void damage_end(damage *d)
                 d->last.length == 1 ? "" : "s");
 }
 
+void damage_of_all(const char *path, const char *compression)
+{
+    fprintf(stderr,
+            "headrace: %s: no record was found; if the file is compressed, its first bytes are damaged, too: "
+            "--%s says how\n",
+            path, compression);
+}
+
 void damage_tell(const hr_error *error, hr_view bytes, void *user)
 {
     damage *d = user;

@@ -75,9 +75,9 @@ const char *compression_words(const char *between)
     return words;
 }
 
-bool flag_compression(const command_call *call, hr_compression *out)
+bool flag_compression_of(const command_call *call, const char *flag, hr_compression *out)
 {
-    const char *name = flag_text(call, "compression");
+    const char *name = flag_text(call, flag);
     *out = HR_COMPRESSION_AUTO;
     if (!name) return true;
     for (int i = 0; i < hr__codec_count(); i++) {
@@ -86,6 +86,11 @@ bool flag_compression(const command_call *call, hr_compression *out)
         *out = codec->id;
         return true;
     }
-    usage_error(call, "--compression: expected %s or none, found \"%s\"", compression_words(", "), name);
+    usage_error(call, "--%s: expected %s or none, found \"%s\"", flag, compression_words(", "), name);
     return false;
+}
+
+bool flag_compression(const command_call *call, hr_compression *out)
+{
+    return flag_compression_of(call, "compression", out);
 }

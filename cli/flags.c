@@ -253,15 +253,20 @@ int usage_error(const command_call *call, const char *format, ...)
     return WRONG_USE;
 }
 
-/* The library speaks to programmers: ".na_value" of its options is "--na-value" here. Rows and records have one limit
- * for people. */
+/* The library speaks to programmers: ".na_value" of its options is "--na-value" here, and where a command has flags for
+ * what is read and for what is written, messages mean the first. Rows and records have one limit for people. */
 static size_t copy_as_flag(const command *c, const char *text, char *to, size_t room)
 {
-    static const char row[] = "max_row_bytes", record[] = "max_record_bytes";
+    static const char row[] = "max_row_bytes", record[] = "max_record_bytes", compression[] = "compression";
     size_t size = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");
     if (size == 0 || size + 3 > room) return 0;
     if (size == strlen(row) && memcmp(text + 1, row, size) == 0 && flag_named(c, "max-record-bytes", strlen(record))) {
         snprintf(to, room, "--max-record-bytes");
+        return size + 1;
+    }
+    if (size == strlen(compression) && memcmp(text + 1, compression, size) == 0 &&
+        flag_named(c, "input-compression", strlen("input-compression"))) {
+        snprintf(to, room, "--input-compression");
         return size + 1;
     }
     snprintf(to, room, "--%.*s", (int)size, text + 1);

@@ -53,6 +53,7 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
     progress_end(&r.bar);
     damage_end(&r.lost);
     if (st != HR_OK) return failed(call, &err);
+    if (report.records == 0 && report.lost.errors > 0 && !opts->compression) damage_of_all(path, "input-compression");
     if (!to_output || report.lost.errors) print_summary(&r.lost, &report, to_output ? NULL : out);
     return WORKED;
 }
@@ -64,7 +65,9 @@ static int run(command_call *call)
     if (flag_given(call, "in-place") == (out && *out))
         return usage_error(call, out ? "--in-place and --output: expected one of them, found both"
                                      : "--output is missing: the file for the good records; or give --in-place");
-    if (!flag_compression(call, &opts.out_compression)) return WRONG_USE;
+    if (!flag_compression(call, &opts.out_compression) ||
+        !flag_compression_of(call, "input-compression", &opts.compression))
+        return WRONG_USE;
     const int code = out ? check_output_name(call, out) : 0;
     if (code != 0) return code;
     if (out && strcmp(out, "-") == 0 && flag_given(call, "json"))
@@ -77,6 +80,8 @@ static const flag flags[] = {
     {FLAG_TEXT, "quarantine", 0, "FILE", "lines of JSON with what is lost are added to it, bytes and all"},
     {FLAG_SWITCH, "in-place", 0, NULL, "the repaired file takes the place of the damaged one"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name of OUT"},
+    {FLAG_TEXT, "input-compression", 0, "TYPE",
+     "of FILE; default: by its first bytes or, where they are damaged, its name"},
     MAX_RECORD_FLAG,
     {FLAG_SWITCH, "json", 0, NULL, "a line of JSON for each damage, and one for all"},
     {0},
@@ -92,7 +97,10 @@ const command command_repair = {
         "damaged "
         "gives its records up to the damage, and none after it: what a decoder makes there has copies of earlier "
         "records "
-        "in it; the next member is looked for. OUT appears when it is whole. With --in-place FILE itself is replaced "
+        "in it; the next member is looked for. Where the first bytes of a compressed file are damaged its name says "
+        "how "
+        "it is compressed (.gz, .zlib, .lz4, .zst), or --input-compression. OUT appears when it is whole. With "
+        "--in-place FILE itself is replaced "
         "then, if anything was damaged.",
     .examples = "  headrace repair broken.tfrecord -o good.tfrecord\n"
                 "  headrace repair --in-place --quarantine lost.jsonl train-00003.tfrecord.gz\n",

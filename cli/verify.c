@@ -33,12 +33,15 @@ static hr_status verify_records(const char *path, verified *v, hr_error *err)
                                  .max_record_bytes = v->how.opts.max_record_bytes,
                                  .policy = {.on_error = HR_RESYNC, .on_damage = damage_tell, .user = &v->found}};
     HR_TRY(hr_record_reader_open_with(path, &opts, &reader, err));
+    const int64_t before = v->records;
     hr_status st;
     while ((st = hr_record_read(reader, &record, err)) == HR_OK) {
         v->records++;
         if ((st = look_around(v, err)) != HR_OK) break;
     }
-    v->misread += hr_record_damage(reader).misread;
+    const hr_damage_count damage = hr_record_damage(reader);
+    v->misread += damage.misread;
+    if (v->records == before && damage.errors > 0 && !opts.compression) damage_of_all(path, "compression");
     hr_record_reader_free(reader);
     return st == HR_END ? HR_OK : st;
 }

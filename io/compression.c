@@ -52,15 +52,16 @@ static const hr__codec *by_name(const char *path)
     return NULL;
 }
 
-static hr_status by_bytes(const unsigned char *head, size_t size, const hr__codec **best, hr_error *err)
+/* *highest 0: they say nothing. */
+static hr_status by_bytes(const unsigned char *head, size_t size, const hr__codec **best, int *highest, hr_error *err)
 {
     *best = hr__codec_of(HR_NONE);
-    int highest = 0;
+    *highest = 0;
     for (int i = 0; i < CODECS; i++) {
         int bid = codecs[i]->bid(head, size);
         if (bid < 0) return hr_no_memory(err, "telling what kind of file it is");
-        if (bid > highest) *best = codecs[i];
-        if (bid > highest) highest = bid;
+        if (bid > *highest) *best = codecs[i];
+        if (bid > *highest) *highest = bid;
     }
     return HR_OK;
 }
@@ -89,18 +90,29 @@ static hr_status unknown(const char *path, hr_compression asked, hr_error *err)
                    "%s: expected a compression of hr_compression, got %d; there is no such one", path, (int)asked);
 }
 
-hr_status hr__codec_for_reading(hr_compression asked, const char *path, const char *head_, size_t size,
-                                const hr__codec **out, hr_error *err)
+static void tell_damaged_head(const char *path, const hr__codec *codec, bool asked)
+{
+    hr_log_message(HR_WARNING, "%s: its first bytes are of no known compression; it is read as %s, as %s", path,
+                   codec->name, asked ? "was asked for" : "its name says");
+}
+
+hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const char *path, const char *head_,
+                                size_t size, const hr__codec **out, hr_error *err)
 {
     const unsigned char *head = (const unsigned char *)head_;
     const hr__codec *found;
-    HR_TRY(by_bytes(head, size, &found, err));
+    int bid;
+    HR_TRY(by_bytes(head, size, &found, &bid, err));
     const hr__codec *expected = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
     if (!expected && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
     *out = expected ? expected : found;
     if (size == 0 || *out == found) return HR_OK;
     bool agrees = expected->coding ? expected->accepts(head, size) : !found->coding;
-    return agrees ? HR_OK : disagree(path, expected, asked != HR_COMPRESSION_AUTO, found, head, size, err);
+    if (agrees) return HR_OK;
+    if (!may_be_damaged || bid > 0)
+        return disagree(path, expected, asked != HR_COMPRESSION_AUTO, found, head, size, err);
+    tell_damaged_head(path, expected, asked != HR_COMPRESSION_AUTO);
+    return HR_OK;
 }
 
 hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err)

@@ -28,7 +28,7 @@ struct hr_input {
     char *path;
     int fd, wake;             /* wake: -1: none */
     hr__foreign_file foreign; /* instead of fd */
-    bool standard, regular;
+    bool standard, regular, may_be_damaged;
     int64_t position; /* in the file, of the next byte to read */
     int64_t opened;   /* its size when it was opened, 0: not known */
     const hr__codec *codec;
@@ -178,7 +178,7 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
     size_t size;
     hr_status status = hr__window_peek(&in->raw, 64, &head, &size, err);
     if (status < 0 && size < 64) return status;
-    HR_TRY(hr__codec_for_reading(asked, in->path, head, size, &in->codec, err));
+    HR_TRY(hr__codec_for_reading(asked, in->may_be_damaged, in->path, head, size, &in->codec, err));
     in->window = in->codec->coding ? &in->inflated : &in->raw;
     return in->codec->coding ? new_decoder(in, 0, err) : HR_OK;
 }
@@ -192,6 +192,7 @@ hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_inp
         hr_free(in);
         return hr_no_memory(err, "opening a file");
     }
+    in->may_be_damaged = o.may_be_damaged;
     const size_t piece = o.buffer_size ? o.buffer_size : PIECE;
     in->raw = (hr__window){.fill = read_file, .source = in, .piece = piece < HEAD ? piece : HEAD};
     in->inflated = (hr__window){.fill = decode, .source = in, .piece = piece};
@@ -205,10 +206,19 @@ hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_inp
     return status;
 }
 
+/* The same file, as it is read here. */
+static hr_input_opts again_opts(const hr_input *in)
+{
+    return (hr_input_opts){.struct_size = sizeof(hr_input_opts),
+                           .compression = in->codec->id,
+                           .wake = &in->wake,
+                           .may_be_damaged = in->may_be_damaged};
+}
+
 hr_status hr__input_open_again(const hr_input *in, int64_t from, hr_input **out, hr_error *err)
 {
     enum { PAGES = 64 * 1024 };
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = in->codec->id, .wake = &in->wake};
+    const hr_input_opts opts = again_opts(in);
     if (!in->regular)
         return hr_fail(err, HR_FAILED_PRECONDITION, "file.seek", "%s: a pipe cannot be read again", in->path);
     if (in->fd >= 0) (void)posix_fadvise(in->fd, from / PAGES * PAGES, 0, POSIX_FADV_DONTNEED);
@@ -340,14 +350,25 @@ static void go_into_stream(hr_input *in)
     go_to(in, in->codec->coding->began(in->decoder) + 1);
 }
 
+/* The decoder stands at a header that it refused: now it reads it all the same, if a body follows. */
+static bool forgives(hr_input *in)
+{
+    const hr__coding *coding = in->codec->coding;
+    if (!in->may_be_damaged || !coding || !coding->forgive || in->raw.status < 0) return false;
+    if (coding->began(in->decoder) != in->raw.offset || !coding->forgive(in->decoder)) return false;
+    in->inflated.status = HR_OK;
+    return true;
+}
+
 hr_status hr__input_resync(hr_input *in, hr_error *err)
 {
     if (!in->decoder || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
         if (err) *err = in->window->error;
         return in->window->status;
     }
-    if (in->streams > 0) in->stream[in->streams - 1].damaged = true;
+    if (forgives(in)) return HR_OK;
     hr__window_restart(&in->inflated, in->inflated.offset + (int64_t)(in->inflated.end - in->inflated.begin));
+    if (in->streams > 0) in->stream[in->streams - 1].damaged = true;
     go_into_stream(in);
     hr_status status = find_stream(in, err);
     if (status == HR_OK) status = new_decoder(in, in->inflated.offset, err);
@@ -358,15 +379,19 @@ hr_status hr__input_resync(hr_input *in, hr_error *err)
 /* Reads the stream that begins at `offset` once more, up to the next one or the end. */
 static bool is_whole(hr_input *in, int64_t offset)
 {
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = in->codec->id, .wake = &in->wake};
+    const hr_input_opts opts = again_opts(in);
     hr_input *again;
     const char *data;
     size_t size = 0;
     if (in->judged == offset) return in->judged_whole;
     if (!in->regular || hr_input_open_with(in->path, &opts, &again, NULL) != HR_OK) return false;
     hr_status st = hr__input_begin_at(again, offset, 0, NULL);
-    while (st == HR_OK && (st = hr_input_peek(again, 1, &data, &size, NULL)) == HR_OK && size > 0 && again->streams < 2)
+    while (st == HR_OK) {
+        st = hr_input_peek(again, 1, &data, &size, NULL);
+        if (st == HR_DATA_LOSS && forgives(again)) st = HR_OK;
+        if (st != HR_OK || size == 0 || again->streams > 1) break;
         hr_input_consume(again, size);
+    }
     in->judged = offset;
     in->judged_whole = st == HR_OK && (size == 0 || again->streams > 1);
     hr_input_free(again);

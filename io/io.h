@@ -41,6 +41,9 @@ typedef struct hr_input_opts {
     hr_compression compression;
     size_t buffer_size; /* default 256 KiB */
     const int *wake;    /* a descriptor: something to read there ends a wait for a pipe's next bytes (HR_CANCELLED) */
+    /* First bytes that are of no compression do not contradict the one asked for, or the file's name: they are damage,
+     * met by the first read. */
+    bool may_be_damaged;
 } hr_input_opts;
 
 /* Opens `path`; "-" is standard input. Gives *out. HR_NOT_FOUND, HR_PERMISSION_DENIED, HR_INVALID_ARGUMENT for a
@@ -319,7 +322,8 @@ HR_API hr_status hr_record_reader_range(hr_record_reader *reader, const hr_recor
 
 typedef struct hr_repair_opts {
     size_t struct_size;
-    hr_compression compression;     /* of the file that is read */
+    /* Of the file that is read. Needed where its first bytes are damaged and its name does not say it. */
+    hr_compression compression;
     hr_compression out_compression; /* default: by the new name; in place, as it was */
     size_t max_record_bytes;        /* a longer record is damage; default 256 MiB */
     const char *quarantine_file;    /* keeps what is lost, as hr_policy's; default: nowhere */

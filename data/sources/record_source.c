@@ -14,7 +14,10 @@
 hr_status hr__record_source_open(record_source *s, const record_source_spec *how, const char *path, int32_t number,
                                  const int *wake, hr_error *err)
 {
-    const hr_input_opts opts = {.struct_size = sizeof opts, .compression = how->compression, .wake = wake};
+    const hr_input_opts opts = {.struct_size = sizeof opts,
+                                .compression = how->compression,
+                                .wake = wake,
+                                .may_be_damaged = hr__policy_on_error(how->policy) >= HR_RESYNC};
     s->path = path;
     s->number = number;
     HR_TRY(hr_input_open_with(path, &opts, &s->in, err));

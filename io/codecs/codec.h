@@ -26,6 +26,9 @@ typedef struct hr__coding {
      * it has given is passed over. `raw` is to be brought to where it began then. False: it cannot. NULL: it never
      * can. */
     bool (*slow_down)(void *decoder);
+    /* From now on a header whose bytes are damaged is taken for one where a body follows it. Called where a header was
+     * refused; false: that did not happen, or it does so already. NULL: what follows such a header is lost. */
+    bool (*forgive)(void *decoder);
     /* `go_on` tells a new decoder that it begins at such a part. */
     void (*watch)(void *decoder, hr__begin_fn *begins, void *user);
     void (*go_on)(void *decoder, int64_t made);
@@ -69,9 +72,9 @@ HR_API int hr__codec_count(void);
 HR_API const hr__codec *hr__codec_at(int i);             /* in the order of codecs.def */
 HR_API const hr__codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMPRESSION_AUTO, too) */
 /* The codec of a file to read that begins with `head`: the one asked for, or what name and bytes say. HR_DATA_LOSS if
- * they disagree. */
-hr_status hr__codec_for_reading(hr_compression asked, const char *path, const char *head, size_t size,
-                                const hr__codec **out, hr_error *err);
+ * they disagree; with `may_be_damaged` only if the bytes are surely something else. */
+hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const char *path, const char *head,
+                                size_t size, const hr__codec **out, hr_error *err);
 hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err);
 
 #endif

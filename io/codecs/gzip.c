@@ -42,6 +42,12 @@ static int64_t gzip_header(const unsigned char *bytes, size_t size, const char *
     return sum == (uint32_t)(bytes[at] | bytes[at + 1] << 8) ? (int64_t)at + 2 : -1;
 }
 
+static void gzip_mend(unsigned char *head, size_t size)
+{
+    memcpy(head, "\x1f\x8b\x08", size < 3 ? size : 3);
+    if (size > 3) head[3] &= (unsigned char)~RESERVED;
+}
+
 static uint32_t gzip_add(const hr__deflate_engine *engine, uint32_t sum, const unsigned char *data, size_t size)
 {
     return engine->crc32(sum, data, size);
@@ -58,6 +64,7 @@ const hr__member_form hr__gzip_form = {
     .name = "gzip",
     .accepts = gzip_accepts,
     .header = gzip_header,
+    .mend = gzip_mend,
     .trailer_size = 8,
     .sum = 0,
     .add = gzip_add,

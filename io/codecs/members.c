@@ -28,6 +28,7 @@ typedef struct decoder {
     uint64_t again;     /* bytes of the member at hand that were given before, and are made once more; */
     uint32_t again_sum; /* their sum */
     bool known;         /* it was told of before */
+    int64_t forgiven;   /* where a header was refused that is read all the same, -1: nowhere */
     hr__begin_fn *begins;
     void *user;
 } decoder;
@@ -56,6 +57,33 @@ static hr_status look(hr__window *raw, size_t want, const unsigned char **bytes,
     return HR_OK;
 }
 
+/* Size of a damaged header, made right, if deflated data follow it; 0: they do not. */
+static int64_t mended_header(const decoder *d, hr__window *raw, hr_error *err)
+{
+    enum { HEAD = 1024 };
+    const unsigned char *bytes;
+    unsigned char head[HEAD];
+    const char *why;
+    size_t size;
+    if (look(raw, HEAD, &bytes, &size, err) != HR_OK) return 0;
+    if (size > HEAD) size = HEAD;
+    memcpy(head, bytes, size);
+    d->form->mend(head, size);
+    const int64_t used = d->form->header(head, size, &why);
+    return used > 0 && hr__deflate_plausible(head, size, (size_t)used) > 0 ? used : 0;
+}
+
+static void begin_body(decoder *d, hr__window *raw, size_t header)
+{
+    if (d->begins && !d->known) d->begins(d->user, raw->offset, (int64_t)d->total);
+    d->known = false;
+    hr__window_consume(raw, header);
+    d->engine->inflate_reset(d->inflate);
+    d->stage = BODY;
+    d->sum = d->form->sum;
+    d->count = 0;
+}
+
 static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
 {
     const unsigned char *bytes;
@@ -63,6 +91,12 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
     HR_TRY(look(raw, want, &bytes, &size, err));
     if (size == 0) return HR_END;
     d->began = raw->offset;
+    if (d->forgiven == raw->offset) {
+        const int64_t used = mended_header(d, raw, err);
+        if (used == 0) return damaged(d, raw->offset, "stream.corrupt", err, "expected a header, got other bytes");
+        begin_body(d, raw, (size_t)used);
+        return HR_OK;
+    }
     if (d->members > 0 && !d->form->accepts(bytes, size)) {
         d->padding = raw->offset;
         d->stage = PADDING;
@@ -73,13 +107,7 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
         int64_t used = d->form->header(bytes, size, &why);
         if (used < 0) return damaged(d, raw->offset, "stream.corrupt", err, why);
         if (used > 0) {
-            if (d->begins && !d->known) d->begins(d->user, raw->offset, (int64_t)d->total);
-            d->known = false;
-            hr__window_consume(raw, (size_t)used);
-            d->engine->inflate_reset(d->inflate);
-            d->stage = BODY;
-            d->sum = d->form->sum;
-            d->count = 0;
+            begin_body(d, raw, (size_t)used);
             return HR_OK;
         }
         want = size + 1;
@@ -197,6 +225,15 @@ static bool slow_down(void *decoder_)
     return true;
 }
 
+static bool forgive(void *decoder_)
+{
+    decoder *d = decoder_;
+    if ((d->stage != HEADER && d->stage != PADDING) || d->forgiven == d->began) return false;
+    d->forgiven = d->began;
+    d->stage = HEADER;
+    return true;
+}
+
 static void watch(void *decoder_, hr__begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
@@ -211,7 +248,7 @@ hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate
 {
     decoder *d = hr_calloc(1, sizeof *d);
     if (!d) return hr_no_memory(err, "inflating");
-    *d = (decoder){.form = form, .engine = engine, .inflate = engine->inflate_new()};
+    *d = (decoder){.form = form, .engine = engine, .forgiven = -1, .inflate = engine->inflate_new()};
     if (!d->inflate) {
         hr_free(d);
         return hr_no_memory(err, "inflating");
@@ -302,6 +339,7 @@ const hr__coding hr__members_coding = {
     .zeros = zeros,
     .began = began,
     .slow_down = slow_down,
+    .forgive = forgive,
     .watch = watch,
     .go_on = go_on,
     .decoder_free = hr__members_decoder_free,

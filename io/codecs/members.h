@@ -11,6 +11,8 @@ typedef struct hr__member_form {
     bool (*accepts)(const unsigned char *head, size_t size);
     /* Size of the header at `bytes`; 0: more bytes are needed; -1: it is wrong, *why says how. */
     int64_t (*header)(const unsigned char *bytes, size_t size, const char **why);
+    /* Makes a damaged header one that may be right: what does not differ between files is as it must be. */
+    void (*mend)(unsigned char *head, size_t size);
     size_t trailer_size;
     uint32_t sum; /* of no bytes */
     uint32_t (*add)(const hr__deflate_engine *engine, uint32_t sum, const unsigned char *data, size_t size);

@@ -32,6 +32,8 @@ static int64_t zlib_header(const unsigned char *bytes, size_t size, const char *
     return bytes[1] & 0x20 ? -1 : 2;
 }
 
+static void zlib_mend(unsigned char *head, size_t size) { memcpy(head, "\x78\x9c", size < 2 ? size : 2); }
+
 static uint32_t zlib_add(const hr__deflate_engine *engine, uint32_t sum, const unsigned char *data, size_t size)
 {
     return engine->adler32(sum, data, size);
@@ -47,6 +49,7 @@ const hr__member_form hr__zlib_form = {
     .name = "zlib",
     .accepts = zlib_accepts,
     .header = zlib_header,
+    .mend = zlib_mend,
     .trailer_size = 4,
     .sum = 1,
     .add = zlib_add,

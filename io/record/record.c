@@ -29,7 +29,10 @@ hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opt
     const hr_record_opts o = HR__OPTIONS(hr_record_opts, opts);
     hr_record_reader *reader = hr_calloc(1, sizeof *reader);
     if (!reader) return hr_no_memory(err, "reading records");
-    const hr_input_opts how = {.struct_size = sizeof how, .compression = o.compression, .buffer_size = o.buffer_size};
+    const hr_input_opts how = {.struct_size = sizeof how,
+                               .compression = o.compression,
+                               .buffer_size = o.buffer_size,
+                               .may_be_damaged = o.policy.on_error >= HR_RESYNC};
     reader->checks = o.checks;
     reader->end = -1;
     reader->limit = hr__record_limit(o.max_record_bytes);

@@ -50,6 +50,31 @@ it_finds_what_follows_a_damaged_gzip_member() {
     same tail whole.tfrecord
 }
 
+it_asks_for_the_compression_of_a_file_whose_first_bytes_are_damaged() {
+    records
+    gzip -nc whole.tfrecord >one
+    flip one 1
+    headrace repair one -o saved.tfrecord
+    says "one: no record was found; if the file is compressed, its first bytes are damaged, too: --input-compression says how"
+    headrace verify one
+    ends_with 1
+    says "--compression says how"
+    headrace repair one --input-compression gzip -o saved.tfrecord
+    ends_with 0
+    same saved.tfrecord whole.tfrecord
+    mv one one.gz
+    headrace repair one.gz -o by_name.tfrecord
+    ends_with 0
+    says "one.gz: its first bytes are of no known compression; it is read as gzip, as its name says"
+    same by_name.tfrecord whole.tfrecord
+    headrace verify one.gz
+    ends_with 1
+    prints "20 good records in 1 file; 1 damaged place, 0 bytes"
+    cp whole.tfrecord plain.gz
+    headrace repair plain.gz -o new
+    refused 1 "give --input-compression if the file's name says the wrong thing"
+}
+
 it_finds_wrong_rows_of_csv() {
     records
     headrace verify --schema people.yaml people.csv

@@ -448,6 +448,58 @@ static void repairing_saves_what_is_good(void **state)
     assert_read("f", (hr_policy){0}, without_3, 0, 0);
 }
 
+/* One bit of the first bytes, with which a file looks like one that is not compressed. */
+static void repair_flipped(const char *path, size_t at, int bit, hr_compression compression)
+{
+    hr_error err;
+    size_t size;
+    hr_repair_report report;
+    const hr_repair_opts opts = {.struct_size = sizeof opts, .compression = compression};
+    char *bytes = read_whole_file(path, &size);
+    bytes[at] ^= (char)(1 << bit);
+    write_file(path, bytes, size);
+    assert_ok(hr_repair_records_with(path, "saved", &opts, &report, &err), &err);
+    if (report.records != 100) fail_msg("%s: byte %zu, bit %d: %lld records", path, at, bit, (long long)report.records);
+    assert_true(report.lost.errors <= 1); /* a stream may say another level or time */
+    assert_int_equal(report.lost.bytes, 0);
+    bytes[at] ^= (char)(1 << bit);
+    write_file(path, bytes, size);
+    free(bytes);
+}
+
+static void repairing_saves_all_behind_damaged_magic_bytes(void **state)
+{
+    (void)state;
+    write_records("f.gz", 0, 100);
+    write_records("f.zlib", 0, 100);
+    for (int bit = 0; bit < 8; bit++) {
+        for (size_t at = 0; at < 3; at++) repair_flipped("f.gz", at, bit, HR_COMPRESSION_AUTO);
+        for (size_t at = 0; at < 2; at++) repair_flipped("f.zlib", at, bit, HR_COMPRESSION_AUTO);
+        if (bit >= 5) repair_flipped("f.gz", 3, bit, HR_COMPRESSION_AUTO);
+    }
+    assert_int_equal(rename("f.gz", "f"), 0);
+    repair_flipped("f", 0, 3, HR_GZIP);
+}
+
+static void repairing_saves_a_later_member_with_damaged_magic_bytes(void **state)
+{
+    (void)state;
+    size_t size;
+    write_records("f.gz", 0, 100);
+    char *one = read_whole_file("f.gz", &size), *both = malloc(2 * size);
+    memcpy(both, one, size);
+    memcpy(both + size, one, size);
+    both[size + 1] ^= 4;
+    write_file("both.gz", both, 2 * size);
+    free(one);
+    free(both);
+    hr_error err;
+    hr_repair_report report;
+    assert_ok(hr_repair_records_with("both.gz", "saved", NULL, &report, &err), &err);
+    assert_int_equal(report.records, 200);
+    assert_int_equal(report.lost.errors, 1);
+}
+
 static void repairing_that_is_called_off_leaves_the_old_file(void **state)
 {
     (void)state;
@@ -485,6 +537,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_ends_a_quarantine),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(repairing_saves_what_is_good),
+        cmocka_unit_test(repairing_saves_all_behind_damaged_magic_bytes),
+        cmocka_unit_test(repairing_saves_a_later_member_with_damaged_magic_bytes),
         cmocka_unit_test(repairing_that_is_called_off_leaves_the_old_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
