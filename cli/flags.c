@@ -257,16 +257,15 @@ int usage_error(const command_call *call, const char *format, ...)
  * what is read and for what is written, messages mean the first. Rows and records have one limit for people. */
 static size_t copy_as_flag(const command *c, const char *text, char *to, size_t room)
 {
-    static const char row[] = "max_row_bytes", record[] = "max_record_bytes", compression[] = "compression";
+    static const struct {
+        const char *option, *flag;
+    } other[] = {{"max_row_bytes", "max-record-bytes"}, {"names", "columns"}, {"compression", "input-compression"}};
     size_t size = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");
     if (size == 0 || size + 3 > room) return 0;
-    if (size == strlen(row) && memcmp(text + 1, row, size) == 0 && flag_named(c, "max-record-bytes", strlen(record))) {
-        snprintf(to, room, "--max-record-bytes");
-        return size + 1;
-    }
-    if (size == strlen(compression) && memcmp(text + 1, compression, size) == 0 &&
-        flag_named(c, "input-compression", strlen("input-compression"))) {
-        snprintf(to, room, "--input-compression");
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        if (strlen(other[i].option) != size || memcmp(text + 1, other[i].option, size) != 0) continue;
+        if (!flag_named(c, other[i].flag, strlen(other[i].flag))) continue;
+        snprintf(to, room, "--%s", other[i].flag);
         return size + 1;
     }
     snprintf(to, room, "--%.*s", (int)size, text + 1);

@@ -141,15 +141,48 @@ static hr_status refuse_at_header(hr_error *err, const char *file, const char *n
     return HR_INVALID_ARGUMENT;
 }
 
+/* "#3": 3; -1 for anything else. */
+static int64_t place_of(const char *text)
+{
+    int64_t place;
+    if (text[0] != '#' || hr__parse_int64(text + 1, strlen(text + 1), HR__NUMBER_DEFAULT, &place) != HR__PARSED)
+        return -1;
+    return place;
+}
+
+/* What may be done about a name that no column has. */
+static void advise(const hr__csv_format *f, const char *name, const hr__csv_names *n, char *text, size_t size)
+{
+    const char *near = hr__suggest(name, n->name, n->count);
+    text[0] = '\0';
+    if (place_of(name) >= 0)
+        snprintf(text, size, "; places count from 0, the last one is #%d", n->count - 1);
+    else if (near)
+        snprintf(text, size, "; did you mean '%.60s'?", near);
+    else if (f->header)
+        snprintf(text, size, "; is its first line a header? .no_header makes it a row");
+}
+
+static hr_status refuse_name(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
+                             const char *advice, hr_error *err)
+{
+    const char *place = f->header ? "in the header" : "by .names or after their places";
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.column", "%s:1: expected a column '%.60s' %s, found %d others%s", file, name,
+            place, n->count, advice);
+    return refuse_at_header(err, file, name);
+}
+
 hr_status hr__csv_no_such_column(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
                                  hr_error *err)
 {
-    const char *near = hr__suggest(name, n->name, n->count);
-    const char *place = f->header ? "in the header" : "by .names or after their places";
-    const char *advice = f->header ? "; is its first line a header? .no_header makes it a row" : "";
-    hr_fail(err, HR_INVALID_ARGUMENT, "csv.column", "%s:1: expected a column '%.60s' %s, found %d others%s%.60s%s",
-            file, name, place, n->count, near ? "; did you mean '" : advice, near ? near : "", near ? "'?" : "");
-    return refuse_at_header(err, file, name);
+    const hr__csv_rename *r = f->naming.rename, *end = r + f->naming.renames;
+    char advice[128];
+    while (r < end && strcmp(r->from, name) != 0) r++;
+    if (r == end)
+        advise(f, name, n, advice, sizeof advice);
+    else
+        snprintf(advice, sizeof advice, r->to ? "; .rename calls it '%.60s'" : "; .drop leaves it out", r->to);
+    return refuse_name(f, file, name, n, advice, err);
 }
 
 hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const char *name, int a, int b, hr_error *err)
@@ -159,15 +192,6 @@ hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const 
             "\"#%d=NEW\", or .drop \"#%d\"%s",
             file, a, b, name, b, b, f->header ? "; if the first line is no header, .no_header" : "");
     return refuse_at_header(err, file, name);
-}
-
-/* "#3": 3; -1 for anything else, or if there is no such column. */
-static int place_of(const char *text, int count)
-{
-    int64_t place;
-    if (text[0] != '#' || hr__parse_int64(text + 1, strlen(text + 1), HR__NUMBER_DEFAULT, &place) != HR__PARSED)
-        return -1;
-    return place >= 0 && place < count ? (int)place : -1;
 }
 
 /* Names one column, or drops all of this name. `was`: the names before. */
@@ -182,9 +206,13 @@ static hr_status rename_column(const hr__csv_format *f, const char *file, const 
         out->name[i] = r->to ? r->to : "";
     }
     if (found >= 0) return HR_OK;
-    found = place_of(r->from, was->count);
-    if (found < 0) return hr__csv_no_such_column(f, file, r->from, was, err);
-    out->name[found] = r->to ? r->to : "";
+    const int64_t place = place_of(r->from);
+    if (place < 0 || place >= was->count) {
+        char advice[128];
+        advise(f, r->from, was, advice, sizeof advice);
+        return refuse_name(f, file, r->from, was, advice, err);
+    }
+    out->name[place] = r->to ? r->to : "";
     return HR_OK;
 }
 

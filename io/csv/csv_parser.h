@@ -72,7 +72,7 @@ typedef struct hr__csv_wrong {
 void hr__csv_say_value(const hr__csv_parser *p, hr__csv_verdict v, const char *text, size_t size, hr__csv_wrong *w);
 void hr__csv_say_fault(hr__csv_fault fault, hr__csv_wrong *w);
 /* The row as a whole: also the place. */
-void hr__csv_say_count(const hr__csv_layout *l, int fields, hr__csv_wrong *w);
+void hr__csv_say_count(const hr__csv_format *f, const hr__csv_layout *l, int fields, hr__csv_wrong *w);
 /* Tells the sink of row `row`, which lies in the block from `at` to `end`. */
 void hr__csv_report(const hr__csv_parser *p, size_t at, size_t end, int64_t row, const hr__csv_wrong *w);
 

@@ -63,16 +63,17 @@ void hr__csv_say_fault(hr__csv_fault fault, hr__csv_wrong *w)
     snprintf(w->text, sizeof w->text, "%s", said[fault]);
 }
 
-void hr__csv_say_count(const hr__csv_layout *l, int fields, hr__csv_wrong *w)
+void hr__csv_say_count(const hr__csv_format *f, const hr__csv_layout *l, int fields, hr__csv_wrong *w)
 {
+    const char *by = f->naming.names > 0 ? ", as .names says" : "";
     w->kind = "csv.fields";
     w->field = w->column = -1;
     if (l->most == INT_MAX)
-        snprintf(w->text, sizeof w->text, "expected at least %d fields, found %d", l->fields, fields);
+        snprintf(w->text, sizeof w->text, "expected at least %d fields%s, found %d", l->fields, by, fields);
     else if (l->most > l->fields)
-        snprintf(w->text, sizeof w->text, "expected %d to %d fields, found %d", l->fields, l->most, fields);
+        snprintf(w->text, sizeof w->text, "expected %d to %d fields%s, found %d", l->fields, l->most, by, fields);
     else
-        snprintf(w->text, sizeof w->text, "expected %d fields, found %d", l->fields, fields);
+        snprintf(w->text, sizeof w->text, "expected %d fields%s, found %d", l->fields, by, fields);
 }
 
 void hr__csv_report(const hr__csv_parser *p, size_t at, size_t end, int64_t row, const hr__csv_wrong *w)

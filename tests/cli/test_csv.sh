@@ -53,6 +53,8 @@ bob' ] || fail "the words"
     refused 1 '--rename: expected OLD=NEW, got "age"'
     headrace convert pandas.csv --drop agee -o x.jsonl
     refused 1 "expected a column 'agee'"
+    headrace convert pandas.csv -s renamed.yaml --drop age --rename column_0=id -o x.jsonl
+    refused 1 "expected a column 'age' in the header, found 3 others; --drop leaves it out"
 }
 
 it_names_columns_that_are_called_alike() {
@@ -103,7 +105,7 @@ bob' ] || fail "the words"
     headrace stats bare.csv --columns id,age,name --normalize min_max
     prints "  age: {numeric: age, min: 1, max: 4}"
     headrace convert bare.csv --columns id,age -o x.jsonl
-    refused 1 "bare.csv:1: expected 2 fields, found 3"
+    refused 1 "bare.csv:1: expected 2 fields, as --columns says, found 3"
     headrace convert bare.csv --no-header -s bare.yaml -o x.jsonl
     refused 1 "expected a column 'id' by"
     headrace convert - -s bare.yaml --columns id,age,name -o piped.jsonl <bare.csv

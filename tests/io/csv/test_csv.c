@@ -247,6 +247,8 @@ static void columns_that_are_called_alike_are_named(void **state)
         assert_int_equal(d.status, HR_INVALID_ARGUMENT);
         assert_string_equal(d.last.kind, kind[i]);
     }
+    assert_non_null(strstr(d.last.text, "expected a column '#2' in the header, found 2 others; places count from 0, "
+                                        "the last one is #1"));
 }
 
 static void every_dtype_is_read(void **state)
@@ -542,6 +544,20 @@ static void refuses(const char *text, const hr_csv_opts *opts, const char *kind,
     if (!strstr(d.last.text, said)) fail_msg("expected \"%s\" in \"%s\"", said, d.last.text);
 }
 
+/* A column that .drop or .rename took away is not looked for in a header that lacks one. */
+static void who_took_a_column_is_said(void **state)
+{
+    (void)state;
+    const hr_csv_column wanted[] = {{.name = "a", .dtype = HR_INT64}};
+    refuses("a,b\n", &(hr_csv_opts){.columns = wanted, .column_count = 1, .drop = TEXTS("a"), .drop_count = 1},
+            "csv.column", "expected a column 'a' in the header, found 2 others; .drop leaves it out");
+    refuses("a,b\n", &(hr_csv_opts){.columns = wanted, .column_count = 1, .rename = TEXTS("a=c"), .rename_count = 1},
+            "csv.column", "; .rename calls it 'c'");
+    refuses("a,b\n", &(hr_csv_opts){.rename = TEXTS("c=a"), .rename_count = 1}, "csv.column", "is its first line");
+    reads_as("1,2\n", &(hr_csv_opts){.no_header = true, .names = TEXTS("a"), .name_count = 1},
+             "t.csv:1: expected 1 fields, as .names says, found 2\n");
+}
+
 static void rejects_value(const char *text, const hr_csv_opts *opts, const char *value)
 {
     static dump d;
@@ -708,6 +724,7 @@ int main(void)
         cmocka_unit_test(columns_are_renamed_and_dropped_by_name_and_by_place),
         cmocka_unit_test(whole_numbers_may_have_a_fraction_of_zeros),
         cmocka_unit_test(columns_that_are_called_alike_are_named),
+        cmocka_unit_test(who_took_a_column_is_said),
         cmocka_unit_test(every_dtype_is_read),
         cmocka_unit_test(line_ends_and_blank_lines_make_no_difference),
         cmocka_unit_test(missing_fields_take_the_default_or_are_marked),
