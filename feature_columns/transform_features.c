@@ -54,15 +54,31 @@ static int find_field(const hr_schema *schema, const char *name)
     return -1;
 }
 
-static hr_status missing_feature(const hr_schema *schema, const char *key, hr_error *err)
+/* All that the columns make is there: somebody made it of the features before. */
+static bool is_transformed(const plan *p, const hr_schema *schema)
+{
+    for (int i = 0; i < hr__transformer_outputs(p->transformer); i++)
+        if (find_field(schema, hr__transformer_output(p->transformer, i)->info->component) < 0) return false;
+    return true;
+}
+
+static hr_status missing_feature(const plan *p, const hr_schema *schema, const char *key, hr_error *err)
 {
     const char **names = hr_calloc((size_t)schema->fields + 1, sizeof *names);
     for (int i = 0; names && i < schema->fields; i++) names[i] = schema->field[i].name;
     const char *near = names ? hr__suggest(key, names, schema->fields) : NULL;
-    hr_status st = hr_fail(err, HR_INVALID_ARGUMENT, "column.missing_feature",
-                           "transform_features: expected a feature '%s', got none%s%s%s; parse it with the spec of "
-                           "hr_make_parse_example_spec",
-                           key, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
+    hr_status st;
+    if (is_transformed(p, schema))
+        st =
+            hr_fail(err, HR_INVALID_ARGUMENT, "column.missing_feature",
+                    "transform_features: expected a feature '%s', got these columns, transformed already; an estimator "
+                    "transforms what its input function gives",
+                    key);
+    else
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "column.missing_feature",
+                     "transform_features: expected a feature '%s', got none%s%s%s; parse it with the spec of "
+                     "hr_make_parse_example_spec",
+                     key, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
     hr_free(names);
     return st;
 }
@@ -77,7 +93,7 @@ static hr_status bind_features(plan *p, const hr_schema *schema, hr_error *err)
     for (int i = 0; i < raws && st == HR_OK; i++) {
         const char *key = hr__transformer_raw(p->transformer, i);
         p->raw_field[i] = find_field(schema, key);
-        st = p->raw_field[i] < 0 ? missing_feature(schema, key, err)
+        st = p->raw_field[i] < 0 ? missing_feature(p, schema, key, err)
                                  : hr__raw_field(&schema->field[p->raw_field[i]], &raw[i], err);
     }
     if (st == HR_OK) st = hr__transformer_accept(p->transformer, raw, err);

@@ -174,6 +174,13 @@ static void mistakes_stick_to_the_dataset(void **state)
     hr_dataset_unref(ds);
     hr_feature_column_unref(column);
 
+    column = hr_bucketized_column(hr_numeric_column("temp"), HR_F32(40), 1);
+    ds = hr_transform_features(hr_transform_features(source(-1), HR_COLUMNS(column)), HR_COLUMNS(column));
+    assert_string_equal(hr_dataset_error(ds)->kind, "column.missing_feature");
+    assert_non_null(strstr(hr_dataset_error(ds)->text, "transformed already"));
+    hr_dataset_unref(ds);
+    hr_feature_column_unref(column);
+
     column = hr_numeric_column("origin");
     ds = hr_transform_features(source(-1), HR_COLUMNS(column));
     assert_string_equal(hr_dataset_error(ds)->kind, "column.dtype");

@@ -8,9 +8,10 @@
  *     printf("%g\n", hr_estimator_result(est, "auc"));
  *     hr_estimator_free(est);
  *
- * An input function gives a dataset of batches (features, label): hr_parse_example with .label. Checkpoints hold the iterator's
- * place with the weights: a training that was stopped goes on with the very batch that would have come next. Defaults are those of
- * TensorFlow 2's estimators (mean loss, Keras's optimizers). An estimator belongs to one thread at a time. */
+ * An input function gives a dataset of batches (features, label): hr_parse_example with .label; the canned estimators
+ * make their columns of its features. Checkpoints hold the iterator's place with the weights: a training that was
+ * stopped goes on with the very batch that would have come next. Defaults are those of TensorFlow 2's estimators (mean
+ * loss, Keras's optimizers). An estimator belongs to one thread at a time. */
 #ifndef HR_ESTIMATOR_H
 #define HR_ESTIMATOR_H
 
