@@ -454,7 +454,7 @@ HR_API hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, co
 /* Writes CSV that hr_csv reads back as the same rows. Quotes stand only where they are needed: around a text with a
  * delimiter, a quote or a line end in it, around the empty string and what looks like a missing value: by
  * .quoted_never_missing they read back as they were. Floats are written as the shortest text that reads back as the
- * same bits, but a NaN as nan; bools as true and false. */
+ * same bits, with a point or an exponent (1.0, 16777217e0), but a NaN as nan; bools as true and false. */
 typedef struct hr_csv_writer hr_csv_writer;
 typedef struct hr_csv_writer_opts {
     size_t struct_size;

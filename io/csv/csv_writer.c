@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FLUSH = 64 * 1024 };
+enum { FLUSH = 64 * 1024, TWO_24 = 1 << 24 };
 
 struct hr_csv_writer {
     hr_output *out;
@@ -69,6 +69,14 @@ static void put_text(hr_csv_writer *w, const char *text, size_t size, bool quote
         hr__text_bytes(&w->text, text, size);
 }
 
+/* Gives a whole float a point, or an exponent where whole numbers with a point are taken for int64: so that who looks for
+ * types finds a float again. The size. */
+static int float_text(char text[HR__NUMBER_TEXT], int size, double value)
+{
+    if (strpbrk(text, ".en")) return size; /* inf, nan */
+    return size + sprintf(text + size, value > -TWO_24 && value < TWO_24 ? ".0" : "e0");
+}
+
 /* The text of value `i`; a string's own bytes, or a number's in `room`. */
 static hr_view text_of(const hr_tensor *t, int64_t i, char room[HR__NUMBER_TEXT])
 {
@@ -87,9 +95,11 @@ static hr_view text_of(const hr_tensor *t, int64_t i, char room[HR__NUMBER_TEXT]
         break;
     case HR_FLOAT:
         size = hr__format_float(((const float *)t->data)[i], room);
+        size = float_text(room, size, ((const float *)t->data)[i]);
         break;
     case HR_DOUBLE:
         size = hr__format_double(((const double *)t->data)[i], room);
+        size = float_text(room, size, ((const double *)t->data)[i]);
         break;
     default:
         size = snprintf(room, HR__NUMBER_TEXT, "%s", ((const bool *)t->data)[i] ? "true" : "false");

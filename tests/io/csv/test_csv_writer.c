@@ -56,6 +56,23 @@ static void every_type_is_written_so_that_it_reads_back(void **state)
     file_is("w.csv", "i;u;f;d;b\r\n-7;18446744073709551615;0.1;-inf;true\r\n");
 }
 
+/* A file whose types are looked for has a float there again. */
+static void whole_floats_are_written_as_floats(void **state)
+{
+    (void)state;
+    hr_csv_writer *w;
+    hr_error err;
+    static const char *const both[] = {"f", "d"};
+    const float f[] = {1, -0.0f, 16777215, -33554432, 1e30f, NAN, -INFINITY, 1.5f};
+    const double d[] = {0, -7, 16777217, 9007199254740992, 1e300, NAN, INFINITY, 0.1};
+    const hr_tensor columns[] = {hr_tensor_of(HR_FLOAT, HR_SHAPE(8), f), hr_tensor_of(HR_DOUBLE, HR_SHAPE(8), d)};
+    assert_ok(hr_csv_writer_open_with("w.csv", both, 2, NULL, &w, &err), &err);
+    assert_ok(hr_csv_write(w, columns, &err), &err);
+    assert_ok(hr_csv_writer_commit(w, &err), &err);
+    file_is("w.csv", "f,d\n1.0,0.0\n-0.0,-7.0\n16777215.0,16777217e0\n-33554432e0,9007199254740992e0\n"
+                     "1e+30,1e+300\nnan,nan\n-inf,inf\n1.5,0.1\n");
+}
+
 /* Three rows: two values, none, one. */
 static hr_tensor lists(const hr_view *text)
 {
@@ -168,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotes_stand_only_where_they_are_needed),
         cmocka_unit_test(every_type_is_written_so_that_it_reads_back),
+        cmocka_unit_test(whole_floats_are_written_as_floats),
         cmocka_unit_test(a_row_without_values_is_missing_and_one_with_several_a_list),
         cmocka_unit_test(what_would_read_back_as_something_else_is_refused),
         cmocka_unit_test(options_that_could_not_be_read_back_are_refused),
