@@ -1,4 +1,4 @@
-/* headrace predict: the probability of each row of eval_files, a line each, in the order of the files. */
+/* headrace predict: the probability of each record, a line each, in the order of the files. */
 #include "cli/training.h"
 #include <string.h>
 #include <unistd.h>
@@ -83,11 +83,9 @@ const command command_predict = {
     .name = "predict",
     .arguments = "FILE.yaml [RECORDS...]",
     .summary = "prints a trained model's probability for each row",
-    .text = "Prints the probability of class 1 for each record, one a line: of the given files of TFRecords, one file "
-            "after "
-            "the other, or of the training file's eval_files, interleaved as in evaluate. Records need no label. The "
-            "latest "
-            "checkpoint is asked.",
+    .text = "Prints the probability of class 1 for each record, one a line: of the given files of TFRecords, or of the "
+            "training file's eval_files in the order of their names, one file after the other, as `headrace show` "
+            "prints their records. Records need no label. The latest checkpoint is asked.",
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n"
                 "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n",
     .flags = flags,

@@ -372,23 +372,18 @@ hr_dataset *hr__training_input(void *user)
 }
 
 /* Records that are scored are all scored. */
-static hr_dataset *eval_records(const hr__training *t)
-{
-    return hr_interleave(hr_list_files(t->eval_files), hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
-}
-
 hr_dataset *hr__training_eval_input(void *user)
 {
     const hr__training *t = user;
-    return parse(t, eval_records(t), true, false);
+    hr_dataset *ds = hr_list_files(t->eval_files);
+    return parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true, false);
 }
 
-/* Files that are named one by one are read one after the other, so that lines of output follow their records. */
+/* One file after the other, so that lines of output follow their records. */
 hr_dataset *hr__training_predict_input(void *user)
 {
     const hr__training_predicted *p = user;
-    if (!p->files) return parse(p->training, eval_records(p->training), false, false);
-    hr_dataset *ds = hr_from_tensor_slices(p->files, NULL, 1);
+    hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
     return parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
 }
 

@@ -28,7 +28,7 @@ HR_API hr_estimator *hr__training_estimator(hr__training *t); /* gives; NULL: no
 /* Input functions: `user` is the training. The whole pipeline, over the train section's files or eval_files. */
 HR_API hr_dataset *hr__training_input(void *user);
 HR_API hr_dataset *hr__training_eval_input(void *user);
-/* The same without labels, which the records need not have; `user` is this. */
+/* Without labels, which the records need not have, and one file after the other; `user` is this. */
 typedef struct hr__training_predicted {
     const hr__training *training;
     const hr_tensor *files; /* names, strings [n]; NULL: eval_files */
