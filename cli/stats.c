@@ -182,6 +182,19 @@ static void print_text(const hr_stats *stats, int64_t files, double seconds)
     print_rounded(stats);
 }
 
+/* A --label that is no feature would leave the label itself among the columns. */
+static hr_status check_label(const command_call *call, const hr_stats *stats, hr_error *err)
+{
+    const char *label = flag_text(call, "label");
+    for (int64_t i = 0; label && i < hr_stats_features(stats); i++) {
+        const hr_view key = hr_stats_feature(stats, i)->key;
+        if ((size_t)key.size == strlen(label) && memcmp(key.data, label, strlen(label)) == 0) return HR_OK;
+    }
+    return label ? hr_fail(err, HR_NOT_FOUND, "example.absent", "--label: expected a feature '%s', found it in no record",
+                           label)
+                 : HR_OK;
+}
+
 static hr_status print_columns(const hr_stats *stats, hr_normalization how, const char *label, hr_error *err)
 {
     char *text;
@@ -250,6 +263,7 @@ static int run(command_call *call)
     if (st == HR_OK) st = hr_compute_stats_with(&survey.files, &survey.opts, &stats, &err);
     const int64_t files = survey.files.count;
     end_survey(&survey);
+    if (st == HR_OK && columns) st = check_label(call, stats, &err);
     if (st == HR_OK && columns)
         st = print_columns(stats, how, label_of(call, schema), &err);
     else if (st == HR_OK && flag_given(call, "json"))

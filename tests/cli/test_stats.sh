@@ -75,6 +75,8 @@ it_leaves_the_label_out_and_fills_gaps() {
     local given=$out
     headrace stats gaps.csv --normalize mean_std -s gaps.yaml
     [ "$out" = "$given" ] || fail "the label of the schema"
+    headrace stats gaps.csv --normalize mean_std --label laet
+    refused 1 "--label: expected a feature 'laet', found it in no record"
     headrace convert gaps.csv -s gaps.yaml -o train.tfrecord # they are read as they stand
     { cat gaps.yaml; echo "$given"; printf 'model:\n  estimator: linear_classifier\n  linear_feature_columns: [age, gap]\n'
         printf 'train:\n  files: train.tfrecord\n  batch_size: 2\n  drop_remainder: true\n  epochs: 3\n  shuffle: 0\n'; } >all.yaml
