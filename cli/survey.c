@@ -29,6 +29,21 @@ int read_survey_flags(const command_call *call, survey_run *run)
     return read_format(call, &o->format) && flag_compression(call, &o->compression) ? 0 : WRONG_USE;
 }
 
+static bool has_csv_flags(const hr_csv_opts *o)
+{
+    return o->delimiter || o->no_header || o->rename_count || o->drop_count || o->na_value || o->quoted_never_missing ||
+           o->separator || o->quote || o->no_quotes || o->escape || o->comment || o->skip_lines || o->fill_short_rows ||
+           o->cut_long_rows || o->check_utf8;
+}
+
+void take_csv_by_flags(survey_run *run, const hr_file_list *files)
+{
+    if (run->opts.format != HR_FORMAT_BY_NAME || !has_csv_flags(&run->csv.opts)) return;
+    for (int64_t i = 0; i < files->count; i++)
+        if (hr__format_of(files->path[i])) return;
+    run->opts.format = HR_FORMAT_CSV;
+}
+
 static void begin_bar(survey_run *run)
 {
     catch_interrupt();
@@ -40,6 +55,7 @@ static void begin_bar(survey_run *run)
 hr_status begin_survey(const command_call *call, int first, survey_run *run, hr_error *err)
 {
     HR_TRY(match_arguments_from(call, first, call_arguments(call), &run->files, err));
+    take_csv_by_flags(run, &run->files);
     begin_bar(run);
     return HR_OK;
 }
@@ -61,9 +77,12 @@ hr_status schema_of(const char *path, survey_run *run, hr_schema_file **out, hr_
 {
     *out = NULL;
     if (is_schema(path)) return hr_schema_file_open(path, out, err);
+    const hr_file_format asked = run->opts.format;
     hr_status st = match_argument(path, &run->files, err);
+    take_csv_by_flags(run, &run->files);
     begin_bar(run);
     if (st == HR_OK) st = hr_infer_schema_with(&run->files, &run->opts, out, err);
     end_survey(run);
+    run->opts.format = asked;
     return st;
 }

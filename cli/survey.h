@@ -11,7 +11,8 @@
 
 #define SURVEY_TEXT                                                                                                    \
     "\n\nFiles are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV (.csv, .tsv), plain or "        \
-    "compressed. A FILE may be a pattern in quotes; - is standard input." CSV_TEXT
+    "compressed. Names that say none of these are TFRecords, or CSV if flags say how it is read: --columns, "          \
+    "--no-header, --delimiter and others. A FILE may be a pattern in quotes; - is standard input." CSV_TEXT
 
 typedef struct survey_run {
     hr_survey_opts opts;
@@ -22,6 +23,8 @@ typedef struct survey_run {
 
 /* Reads the flags above. 0, or the exit code of a wrong command line. */
 int read_survey_flags(const command_call *call, survey_run *run);
+/* Files whose names all say no format are CSV if flags say how CSV is read. */
+void take_csv_by_flags(survey_run *run, const hr_file_list *files);
 /* Finds the files of the arguments from number `first` on and begins: the bar is drawn, Ctrl-C asks for an end.
  * end_survey also after a failure. */
 hr_status begin_survey(const command_call *call, int first, survey_run *run, hr_error *err);

@@ -2,6 +2,7 @@
 #include "cli/damage.h"
 #include "cli/json_line.h"
 #include "cli/survey.h"
+#include "io/convert/format.h"
 #include "io/file_system.h"
 #include "io/schema/schema.h"
 #include "io/survey/survey.h"
@@ -114,6 +115,9 @@ static hr_status verify_json(const char *path, verified *v, hr_error *err)
 static hr_status verify_file(const char *path, verified *v, hr_error *err)
 {
     hr_file_format format = hr__file_format(path, v->how.opts.format);
+    if (v->schema && format == HR_FORMAT_TFRECORD && hr__format_of(path))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "cli.format",
+                       "%s: --schema: expected CSV or JSON; headrace schema check holds TFRecords against one", path);
     if (v->schema && format == HR_FORMAT_TFRECORD) format = HR_FORMAT_CSV;
     if (format == HR_FORMAT_CSV) return verify_csv(path, v, err);
     return format == HR_FORMAT_JSON ? verify_json(path, v, err) : verify_records(path, v, err);
@@ -123,6 +127,7 @@ static hr_status verify_files(const command_call *call, verified *v, hr_error *e
 {
     hr_file_list files = {0};
     hr_status st = match_arguments(call, call_arguments(call), &files, err);
+    take_csv_by_flags(&v->how, &files);
     for (; v->files < files.count && st == HR_OK; v->files++) {
         st = verify_file(files.path[v->files], v, err);
         damage_end(&v->found);

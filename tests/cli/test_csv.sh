@@ -113,6 +113,26 @@ bob' ] || fail "the words"
     ends_with 0
 }
 
+it_takes_files_of_other_names_for_csv_by_its_flags() {
+    printf '3,ann\n4,bob\n' >people.data
+    for words in "stats people.data --columns age,name" "show people.data --no-header" "head people.data --columns age,name" \
+        "grep age=3 people.data --columns age,name" "vocab people.data --columns age,name -f name" "verify people.data --no-header" \
+        "schema infer people.data --columns age,name" "schema diff people.data people.data --no-header"; do
+        headrace $words
+        ends_with 0
+    done
+    headrace count people.data --no-header
+    [ "$out" = "2 people.data" ] || fail "two rows"
+    headrace count people.data
+    refused 1 "is no TFRecord file"
+    headrace convert people.data --columns age,name -o people.tfrecord
+    headrace count people.tfrecord --no-header
+    [ "$out" = "2 people.tfrecord" ] || fail "two records, by the name"
+    printf 'schema:\n  int64: [age]\n' >age.yaml
+    headrace verify people.tfrecord -s age.yaml
+    refused 1 "people.tfrecord: --schema: expected CSV or JSON"
+}
+
 it_goes_on_only_with_the_same_names() {
     printf '1,2\n3,4\n' >bare.csv
     headrace convert bare.csv --columns a,b -o out --to jsonl --max-shard-bytes 1 --resume
