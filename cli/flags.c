@@ -301,6 +301,10 @@ int failed(const command_call *call, const hr_error *err)
     if (strncmp(text, name, strlen(name)) == 0 && strncmp(text + strlen(name), ": ", 2) == 0) text += strlen(name) + 2;
     fprintf(stderr, "headrace %s: ", name);
     print_as_flags(call->command, text);
+    if (strcmp(err->kind, "csv.fields") == 0)
+        fputs("; --delimiter, --columns and --skip-lines say how the file is written, --fill-short-rows and "
+              "--cut-long-rows let such rows pass",
+              stderr);
     fputc('\n', stderr);
     return FAILED;
 }

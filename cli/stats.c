@@ -190,8 +190,8 @@ static hr_status check_label(const command_call *call, const hr_stats *stats, hr
         const hr_view key = hr_stats_feature(stats, i)->key;
         if ((size_t)key.size == strlen(label) && memcmp(key.data, label, strlen(label)) == 0) return HR_OK;
     }
-    return label ? hr_fail(err, HR_NOT_FOUND, "example.absent", "--label: expected a feature '%s', found it in no record",
-                           label)
+    return label ? hr_fail(err, HR_NOT_FOUND, "example.absent",
+                           "--label: expected a feature '%s', found it in no record", label)
                  : HR_OK;
 }
 

@@ -96,6 +96,32 @@ static void tell_damaged_head(const char *path, const hr__codec *codec, bool ask
                    codec->name, asked ? "was asked for" : "its name says");
 }
 
+/* What other programs compress, and no codec here reads: as text or records it would only look damaged. */
+static hr_status refuse_foreign(const char *path, const char *head, size_t size, hr_error *err)
+{
+    static const struct {
+        const char *magic, *name, *remedy;
+        size_t at, size;
+    } foreign[] = {
+        {"\xfd"
+         "7zXZ\0",
+         "xz", "unpack it, xz -d, or pipe it: xz -dc FILE", 0, 6},
+        {"1AY&SY", "bzip2", "unpack it, bzip2 -d, or pipe it: bzip2 -dc FILE", 4, 6}, /* after BZh and a digit */
+        {"PK\3\4", "zip", "unpack it; of a workbook (.xlsx) save its sheet as CSV", 0, 4},
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        const size_t end = foreign[i].at + foreign[i].size;
+        if (size >= 8 && memcmp(head + 4, "\0\0\0\0", 4) == 0) break; /* the length of a record, by chance */
+        if (size < end || memcmp(head + foreign[i].at, foreign[i].magic, foreign[i].size) != 0) continue;
+        hr_fail(err, HR_INVALID_ARGUMENT, "compression.unknown",
+                "%s: expected a file that is not compressed, or with gzip, zlib, LZ4 or Zstandard, found %s; %s", path,
+                foreign[i].name, foreign[i].remedy);
+        hr_error_file(err, path);
+        return HR_INVALID_ARGUMENT;
+    }
+    return HR_OK;
+}
+
 hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const char *path, const char *head_,
                                 size_t size, const hr__codec **out, hr_error *err)
 {
@@ -106,6 +132,7 @@ hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const
     const hr__codec *expected = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
     if (!expected && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
     *out = expected ? expected : found;
+    if (!expected && !found->coding) HR_TRY(refuse_foreign(path, head_, size, err));
     if (size == 0 || *out == found) return HR_OK;
     bool agrees = expected->coding ? expected->accepts(head, size) : !found->coding;
     if (agrees) return HR_OK;

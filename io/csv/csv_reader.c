@@ -97,6 +97,19 @@ static hr_status refuse_half_mark(const hr__csv_file *file, const char *data, si
     return HR_INVALID_ARGUMENT;
 }
 
+/* As Excel writes "Unicode text". No text of UTF-8 begins so. */
+static hr_status refuse_utf16(const hr__csv_file *file, const char *data, size_t size, hr_error *err)
+{
+    if (size < 2 || (memcmp(data, "\xff\xfe", 2) != 0 && memcmp(data, "\xfe\xff", 2) != 0)) return HR_OK;
+    hr_fail(err, HR_INVALID_ARGUMENT, "csv.mark",
+            "%s:1: expected UTF-8, found the byte order mark of UTF-16; write the file again as UTF-8: "
+            "iconv -f UTF-16 -t UTF-8",
+            file->path);
+    hr_error_file(err, file->path);
+    if (err) err->line = 1, err->offset = 0, err->length = 2;
+    return HR_INVALID_ARGUMENT;
+}
+
 static hr_status skip_mark(hr__csv_file *file, hr_error *err)
 {
     const char *data;
@@ -107,6 +120,7 @@ static hr_status skip_mark(hr__csv_file *file, hr_error *err)
     if (damage != HR_OK) return damage;
     HR_TRY(refuse_compressed(file, data, size, err));
     if (!file->format->tf_compat) HR_TRY(refuse_half_mark(file, data, size, err));
+    if (!file->format->tf_compat) HR_TRY(refuse_utf16(file, data, size, err));
     if (file->format->tf_compat || size < 3 || memcmp(data, "\xef\xbb\xbf", 3) != 0) return HR_OK;
     consume(file, 3);
     file->offset = 3;

@@ -251,8 +251,11 @@ static hr_status read_record(hr_json_reader *r, hr_view *record, hr_error *err)
     hr__text_clear(&r->key);
     if (r->json.token.kind != HR__JSON_BEGIN_OBJECT) {
         char found[80];
-        return hr__json_fail(&r->json, err, "json.type", "expected an object, found %s",
-                             hr__json_found(&r->json, found));
+        return hr__json_fail(&r->json, err, "json.type", "expected an object, found %s%s",
+                             hr__json_found(&r->json, found),
+                             r->json.token.kind == HR__JSON_BEGIN_ARRAY ? "; write its objects one after the other, as "
+                                                                          "jq -c '.[]' does"
+                                                                        : "");
     }
     hr_example_clear(r->example);
     HR_TRY(read_members(r, true, false, err));

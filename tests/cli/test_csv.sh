@@ -133,6 +133,24 @@ it_takes_files_of_other_names_for_csv_by_its_flags() {
     refused 1 "people.tfrecord: --schema: expected CSV or JSON"
 }
 
+it_says_what_to_do_with_files_of_other_programs() {
+    printf 'name;price\nann;1,50\n' >excel.csv
+    headrace convert excel.csv -o x.jsonl
+    refused 1 "excel.csv:2: expected 1 fields, found 2; --delimiter, --columns and --skip-lines say how the file is written"
+    printf '[{"a": 1}]' >array.json
+    headrace convert array.json -o x.jsonl
+    refused 1 "array.json:1:1: expected an object, found an array; write its objects one after the other, as jq -c '.[]' does"
+    printf '\375\067\172\130\132\000rest' >people.csv.xz
+    printf 'BZh91AY&SYrest' >people.csv.bz2
+    printf 'PK\003\004rest' >people.xlsx
+    for words in "xz people.csv.xz" "bzip2 people.csv.bz2" "zip people.xlsx"; do
+        headrace convert ${words#* } -o x.jsonl
+        refused 1 "${words#* }: expected a file that is not compressed, or with gzip, zlib, LZ4 or Zstandard, found ${words% *}; unpack it"
+        headrace count ${words#* }
+        refused 1 "found ${words% *}; unpack it"
+    done
+}
+
 it_goes_on_only_with_the_same_names() {
     printf '1,2\n3,4\n' >bare.csv
     headrace convert bare.csv --columns a,b -o out --to jsonl --max-shard-bytes 1 --resume

@@ -596,6 +596,7 @@ static void wrong_options_and_headers_are_refused(void **state)
     (void)state;
     const char *text = "id,name,name2,id2\n1,a,b,2\n";
     const hr_tensor wrong = hr_tensor_of(HR_FLOAT, HR_SCALAR, HR_F32(1));
+    refuses("\xff\xfeid,name\n1,a\n", &(hr_csv_opts){ID_AND_NAME}, "csv.mark", "found the byte order mark of UTF-16");
     refuses("\xef\xbbid,name\n1,a\n", &(hr_csv_opts){ID_AND_NAME}, "csv.mark", "found ef bb alone");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = ",,"}, "csv.delimiter", "one byte, got \",,\"");
     refuses(text, &(hr_csv_opts){ID_AND_NAME, .delimiter = "\n"}, "csv.delimiter", "'\\x0a'");
