@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,11 +56,18 @@ static bool temporary_lock_own(int fd, const char *path)
     return temporary_is_named(fd, path);
 }
 
+/* To be locked: network folders lock only what may be written, a local one also what may only be read. */
+static int open_to_lock(const char *path, int flags)
+{
+    const int fd = hr__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
+    return fd < 0 && errno == EACCES ? hr__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) : fd;
+}
+
 static void remove_if_left(const char *path)
 {
     struct stat about;
     if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return;
-    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = open_to_lock(path, 0);
     if (fd < 0) return;
     if (temporary_lock(fd) && temporary_is_named(fd, path)) unlink(path);
     close(fd);
@@ -96,6 +104,30 @@ static void remove_all_left(const char *folder)
         if (size > 0 && (size_t)size < sizeof path) remove_if_left(path);
     }
     if (dir) closedir(dir);
+}
+
+/* ---- one that several processes mean ---- */
+
+/* It is somebody's for a moment, too, when he looks whether it was left. */
+hr_status hr__temporary_hold(const char *path, int *fd, hr_error *err)
+{
+    enum { TRIES = 30, AGAIN_MS = 10 };
+    for (int i = 0; i < TRIES; i++) {
+        *fd = open_to_lock(path, O_CREAT);
+        if (*fd < 0) return hr__sys_fail(err, errno, "file.open", path, "written");
+        if (lock_own(*fd, path)) return HR_OK;
+        hr__sys_get()->close(*fd);
+        *fd = -1;
+        poll(NULL, 0, AGAIN_MS);
+    }
+    return HR_ALREADY_EXISTS;
+}
+
+void hr__temporary_let_go(const char *path, int fd)
+{
+    if (fd < 0) return;
+    hr__sys_get()->unlink(path); /* while it is locked */
+    hr__sys_get()->close(fd);
 }
 
 /* ---- making one ---- */

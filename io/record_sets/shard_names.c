@@ -38,6 +38,33 @@ char *hr__shard_notes_name(const hr_shard_writer *w)
     return join(w->folder, ".", w->base, "", "", HR__NOTES);
 }
 
+/* ---- one writer at a time ---- */
+
+/* Two would fill the same parts, and each would name what the other has written. A single file that nobody goes on
+ * with is each writer's own until it has its name. */
+hr_status hr__shards_hold(hr_shard_writer *w, hr_error *err)
+{
+    if (w->single && !w->parts) return HR_OK;
+    w->held_path = join(w->folder, ".", w->base, "", "", HR__TEMPORARY);
+    if (!w->held_path) return hr_no_memory(err, "shards");
+    const hr_status st = hr__temporary_hold(w->held_path, &w->held, err);
+    if (st != HR_ALREADY_EXISTS) return st;
+    hr_fail(err, HR_FAILED_PRECONDITION, "shards.busy",
+            "%s%s: expected to be the only writer, found that another process writes it now", w->folder, w->base);
+    hr_error_file(err, w->folder);
+    return HR_FAILED_PRECONDITION;
+}
+
+void hr__shards_let_go(hr_shard_writer *w)
+{
+    hr__temporary_let_go(w->held_path, w->held);
+    hr_free(w->held_path);
+    w->held_path = NULL;
+    w->held = -1;
+}
+
+/* ---- shards of others ---- */
+
 /* The number of shards in a name like ours; -1: it is none. */
 static int64_t count_in_name(const hr_shard_writer *w, const char *name)
 {

@@ -130,8 +130,10 @@ static hr_status open_writer(const char *prefix, bool single, const hr_shard_wri
     hr_shard_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "shards");
     w->single = single;
+    w->held = -1;
     hr_status st = describe(w, prefix, &o, err);
     if (st == HR_OK && !single) st = hr__shards_make_folder(w, err);
+    if (st == HR_OK) st = hr__shards_hold(w, err);
     if (st == HR_OK) st = w->max_bytes ? open_first(w, err) : open_all(w, o.shards ? o.shards : 1, err);
     if (st == HR_OK)
         *out = w;
@@ -327,6 +329,7 @@ static void take_back(const hr_shard_writer *w)
 static void free_writer(hr_shard_writer *w)
 {
     for (int64_t i = 0; i < w->count; i++) hr_output_discard(w->shard[i].out);
+    hr__shards_let_go(w);
     hr_free(w->shard);
     hr_free(w->folder);
     hr_free(w->base);
@@ -364,7 +367,7 @@ void hr_shard_writer_discard(hr_shard_writer *w)
 {
     if (!w) return;
     char *folder = w->made_folder ? hr_strdup(w->folder) : NULL;
-    if (w->max_bytes && (!w->resume || w->finished) && w->base && w->suffix) hr__shard_notes_remove(w, NULL);
+    if (w->held >= 0 && w->max_bytes && (!w->resume || w->finished)) hr__shard_notes_remove(w, NULL);
     free_writer(w);
     if (folder) rmdir(folder); /* stays if anything is in it */
     hr_free(folder);

@@ -27,6 +27,8 @@ struct hr_shard_writer {
     bool single;       /* one shard, whose name is folder and base */
     bool parts;        /* shards have hidden names of their own until all are there, which a later run knows */
     bool resume, index, made_folder;
+    char *held_path; /* of the file whose lock is that of the set, as long as it is written */
+    int held;        /* it; -1: there is none */
     uint64_t key; /* of what is written; who goes on must have the same */
     hr__shard *shard;
     int64_t count, room; /* shards that are there so far */
@@ -44,6 +46,9 @@ char *hr__shard_name(const hr_shard_writer *w, int64_t shard, int64_t count);
 char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard); /* full, but without its final name */
 
 char *hr__shard_notes_name(const hr_shard_writer *w);
+/* Of a set there is one writer at a time. */
+hr_status hr__shards_hold(hr_shard_writer *w, hr_error *err);
+void hr__shards_let_go(hr_shard_writer *w);
 hr_status hr__shards_refuse_others(const hr_shard_writer *w, hr_error *err);
 hr_status hr__shards_make_folder(hr_shard_writer *w, hr_error *err);
 /* The number of shards with these names, if all of it are there and none of another number; else 0. */

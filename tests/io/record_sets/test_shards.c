@@ -242,6 +242,34 @@ static void other_shards_are_refused_and_the_same_replaced(void **state)
     remove_folder("out");
 }
 
+/* The second would fill the same parts, remove the first one's notes, or name some of its shards. */
+static void a_set_has_one_writer_at_a_time(void **state)
+{
+    (void)state;
+    const hr_shard_writer_opts ways[] = {{.shards = 2},
+                                         {.shards = 2, .resume = true},
+                                         {.max_shard_bytes = 333},
+                                         {.max_shard_bytes = 333, .resume = true}};
+    for (int i = 0; i < 4; i++) {
+        hr_error err;
+        hr_shard_writer *w = open_writer("out/x-", ways[i]), *other;
+        write_from(w, 0, 50);
+        for (int k = 0; k < 4; k++) {
+            hr_shard_writer_opts opts = ways[k];
+            opts.struct_size = sizeof opts;
+            assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &other, &err), HR_FAILED_PRECONDITION);
+            assert_string_equal(err.kind, "shards.busy");
+        }
+        write_from(w, 50, 50);
+        other = open_writer("out/y-", ways[0]); /* another set */
+        hr_shard_writer_discard(other);
+        assert_ok(hr_shard_writer_commit(w, &err), &err);
+        assert_int_equal(files_in("out", true), files_in("out", false));
+        hr_shard_writer_discard(open_writer("out/x-", ways[i])); /* of a run that has ended */
+        remove_folder("out");
+    }
+}
+
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
@@ -590,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_stopped_writer_goes_on_behind_its_full_shards),
         cmocka_unit_test(without_resume_nothing_is_left_and_all_begins_anew),
         cmocka_unit_test(other_shards_are_refused_and_the_same_replaced),
+        cmocka_unit_test(a_set_has_one_writer_at_a_time),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(killed_at_any_call_it_leaves_whole_shards_and_goes_on),
         cmocka_unit_test(a_run_that_has_ended_may_be_repeated),
