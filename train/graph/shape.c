@@ -55,10 +55,8 @@ hr_status hr_infer_broadcast(hr_infer *s, hr_error *err)
 bool hr__shape_possible(hr_shape shape)
 {
     if (shape.rank < -1 || shape.rank > HR_MAX_RANK) return false;
-    for (int i = 0; i < shape.rank; i++) {
-        if (shape.dims[i] < -1) return false;
+    for (int i = 0; i < shape.rank; i++)
         if (shape.dims[i] == -1) shape.dims[i] = 1;
-    }
     return shape.rank < 0 || hr_shape_count(shape) >= 0;
 }
 

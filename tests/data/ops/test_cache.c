@@ -436,6 +436,28 @@ static void an_epoch_that_stops_leaves_no_file(void **state)
     assert_null(fopen("half.rows", "rb"));
 }
 
+static hr_status refuses_700(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)out, (void)user;
+    return *(const int64_t *)hr_get(in, "value")->data == 700 ? hr_call_fail(call, HR_INVALID_ARGUMENT, "refused")
+                                                              : HR_OK;
+}
+
+/* The input ends there for the cache, too, but what it has is not all. */
+static void an_input_that_fails_leaves_no_file(void **state)
+{
+    (void)state;
+    for (int workers = 0; workers <= 2; workers += 2) {
+        static run got;
+        remove("failed.rows");
+        hr_dataset *ds = hr_shuffle(hr_map(hr_range(1000), refuses_700, NULL), 10, .seed = 1);
+        run_all(&got, hr_cache(ds, .file = "failed.rows"), (way){.workers = workers, .unit_rows = 50});
+        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+        assert_int_equal(got.count, 700);
+        assert_null(fopen("failed.rows", "rb"));
+    }
+}
+
 static void snapshots_of_two_pipelines_lie_side_by_side(void **state)
 {
     (void)state;
@@ -477,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_cache_in_a_file_refuses_another_pipeline),
         cmocka_unit_test(a_cache_in_a_file_refuses_changed_data),
         cmocka_unit_test(an_epoch_that_stops_leaves_no_file),
+        cmocka_unit_test(an_input_that_fails_leaves_no_file),
         cmocka_unit_test(snapshots_of_two_pipelines_lie_side_by_side),
         cmocka_unit_test(cache_works_on_each_element_once),
         cmocka_unit_test(a_cache_is_filled_once),

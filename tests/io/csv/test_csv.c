@@ -303,6 +303,7 @@ static void other_dialects_are_read(void **state)
     reads_as("1,b,a,more\n", &without, "t.csv:1: expected 3 fields, found 4\n");
     hr_csv_opts but_one = {.struct_size = sizeof but_one, .exclude_cols = (int[]){1}, .exclude_count = 1};
     reads_as("x,y,z\n1,b,a\n\n2,d,c\n", &but_one, "1|a\n2|c\n");
+    reads_as("x,x,z\n1,b,a\n", &but_one, "1|a\n"); /* nobody wants the second x */
     hr_csv_opts last = {ID_AND_NAME, .exclude_cols = (int[]){2, 4}, .exclude_count = 2, .no_header = true};
     reads_as("1,a\n\n2,b,x\n3,c,x,y\n4\n", &last,
              "1|a\n2|b\nt.csv:4: expected 2 to 3 fields, found 4\nt.csv:5: expected 2 to 3 fields, found 1\n");

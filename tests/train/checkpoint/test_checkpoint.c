@@ -1,5 +1,6 @@
 /* Checkpoints written and read back, in whole or not at all. */
 #include "tests/testing.h"
+#include "train/checkpoint/folder.h"
 #include <headrace/checkpoint.h>
 #include <headrace/io.h>
 #include <stdio.h>
@@ -213,13 +214,29 @@ static void what_a_state_file_names_elsewhere_stays(void **state)
     write_file("moved/checkpoint", text, strlen(text));
     write_file("moved/model.ckpt-1.notes", "", 0);
     write_file("moved/model.ckpt-1.data-1-of-1", "", 0);
+    write_file("moved/model.ckpt-1.data-00000-by-00001", "", 0);
+    write_file("moved/model.ckpt-1.meta", "", 0);
     save_steps("moved", (int[]){3, 4, 5}, 3);
     assert_int_equal(files_in("other", true), 5);
     assert_false(is_there("moved/model.ckpt-1.index"));
     assert_false(is_there("moved/model.ckpt-3.index"));
     assert_true(is_there("moved/model.ckpt-1.notes"));
     assert_true(is_there("moved/model.ckpt-1.data-1-of-1"));
+    assert_true(is_there("moved/model.ckpt-1.data-00000-by-00001"));
+    assert_false(is_there("moved/model.ckpt-1.meta"));
     assert_true(is_there("moved/model.ckpt-5.index"));
+}
+
+static void what_lies_in_a_folder_is_told_by_its_whole_name(void **state)
+{
+    (void)state;
+    static const char *const inside[][2] = {{"a/m", "a/m/x"}, {"a/m/", "a/m/x"}, {"", "x"}, {"/", "/x"}};
+    static const char *const outside[][2] = {{"a/m", "a/m-1"},   {"a/m", "a/m2/x"}, {"a/m", "a/m/"},
+                                             {"a/m", "a/m/b/x"}, {"a/m", "a/n/x"},  {"", "b/x"}};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        assert_true(hr__checkpoint_lies_in(inside[i][0], inside[i][1]));
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        assert_false(hr__checkpoint_lies_in(outside[i][0], outside[i][1]));
 }
 
 /* ---- the newest whole one ---- */
@@ -329,6 +346,38 @@ static void newer_ones_that_are_not_whole_are_set_aside(void **state)
     assert_false(is_there("aside/model.ckpt-10.index"));
     assert_true(is_there("aside/model.ckpt-20.index"));
     hr_saver_free(saver);
+
+    assert_ok(hr_saver_open("aside", &saver, &err, .max_to_keep = HR_I64(1)), &err);
+    assert_ok(hr_saver_recover(saver, "elsewhere/model.ckpt-7", &err), &err);
+    assert_true(is_there("aside/model.ckpt-20.index"));
+    hr_saver_free(saver);
+}
+
+/* A state file that cannot be written still names the oldest one, which therefore stays. */
+static void nothing_is_removed_that_the_state_file_names(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_saver *saver;
+    save_steps("named", (int[]){1, 2}, 2);
+    assert_ok(hr_saver_open("named", &saver, &err, .max_to_keep = HR_I64(2)), &err);
+    assert_ok(hr_saver_recover(saver, NULL, &err), &err);
+    assert_int_equal(rename("named/checkpoint", "named/before"), 0);
+    mkdir("named/checkpoint", 0777);
+    assert_ok(write_sample("named/model.ckpt-3", &err), &err);
+    assert_int_not_equal(hr_saver_saved(saver, "named/model.ckpt-3", &err), HR_OK);
+    assert_true(is_there("named/model.ckpt-1.index"));
+    hr_saver_free(saver);
+}
+
+/* One that is gone is not listed again, and takes no place among those that are kept. */
+static void what_is_gone_is_not_listed_again(void **state)
+{
+    (void)state;
+    save_steps("gone", (int[]){1, 2}, 2);
+    unlink("gone/model.ckpt-2.index");
+    save_steps("gone", (int[]){3}, 1);
+    assert_true(is_there("gone/model.ckpt-1.index"));
 }
 
 static void every_refused_allocation_finds_the_same_checkpoint_or_says_so(void **state)
@@ -362,8 +411,11 @@ int main(void)
         cmocka_unit_test(two_tensors_of_one_name_are_refused),
         cmocka_unit_test(a_folders_name_is_no_pattern),
         cmocka_unit_test(what_a_state_file_names_elsewhere_stays),
+        cmocka_unit_test(what_lies_in_a_folder_is_told_by_its_whole_name),
         cmocka_unit_test(the_newest_whole_checkpoint_is_found),
         cmocka_unit_test(newer_ones_that_are_not_whole_are_set_aside),
+        cmocka_unit_test(nothing_is_removed_that_the_state_file_names),
+        cmocka_unit_test(what_is_gone_is_not_listed_again),
         cmocka_unit_test(every_refused_allocation_finds_the_same_checkpoint_or_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
