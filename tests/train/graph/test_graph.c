@@ -307,11 +307,30 @@ static void seeds_follow_tensorflows_rule(void **state)
     assert_int_equal(b, 1);
 }
 
+static void sizes_have_an_end(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    int64_t size = 0;
+    assert_int_equal(hr_dim_add(HR_MAX_VALUES - 1, 1, &size, &err), HR_OK);
+    assert_true(size == HR_MAX_VALUES);
+    assert_int_equal(hr_dim_add(HR_MAX_VALUES, 1, &size, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_dim_mul(HR_MAX_VALUES, 1, &size, &err), HR_OK);
+    assert_true(size == HR_MAX_VALUES);
+    assert_int_equal(hr_dim_mul(HR_MAX_VALUES / 2 + 1, 2, &size, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "graph.shape");
+    assert_int_equal(hr_dim_mul(HR_MAX_VALUES, 0, &size, &err), HR_OK);
+    assert_int_equal(size, 0);
+    assert_int_equal(hr_dim_add(-1, HR_MAX_VALUES, &size, &err), HR_OK);
+    assert_int_equal(size, -1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_graph, free_graph)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(sizes_have_an_end),
         TEST(names_are_made_unique_as_tensorflow_does),
         TEST(scopes_nest_end_and_are_unique),
         TEST(impossible_names_are_refused),
