@@ -102,3 +102,12 @@ bool hr__wanted_advice(const hr__wanted *w, int i, const hr_schema_file *known, 
     hr_free(candidate);
     return near != NULL;
 }
+
+hr_status hr__wanted_refuse(const hr__wanted *w, int i, const hr_schema_file *known, const char *kind, hr_error *err)
+{
+    char advice[80];
+    const hr_view name = w->name[i];
+    hr__wanted_advice(w, i, known, advice, sizeof advice);
+    return hr_fail(err, HR_NOT_FOUND, kind, "expected a feature '%.*s' in some record, found it in none of %lld%s",
+                   name.size < 60 ? (int)name.size : 60, name.data, (long long)w->records, advice);
+}

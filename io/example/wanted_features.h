@@ -25,5 +25,7 @@ hr_status hr__wanted_merge(hr__wanted *to, const hr__wanted *from, hr_error *err
 bool hr__wanted_is_absent(const hr__wanted *w, int i, const hr_schema_file *known);
 /* "; did you mean 'name'?", or "": what the name most likely stands for. False: nothing is near. */
 bool hr__wanted_advice(const hr__wanted *w, int i, const hr_schema_file *known, char *text, size_t size);
+/* HR_NOT_FOUND: name number i is absent. `kind` is the error's. */
+hr_status hr__wanted_refuse(const hr__wanted *w, int i, const hr_schema_file *known, const char *kind, hr_error *err);
 
 #endif

@@ -300,13 +300,8 @@ hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *js
 
 hr_status hr_json_writer_check(const hr_json_writer *writer, const hr_schema_file *known, hr_error *err)
 {
-    char advice[80];
-    for (int i = 0; i < writer->names; i++) {
-        if (!hr__wanted_is_absent(&writer->wanted, i, known)) continue;
-        hr__wanted_advice(&writer->wanted, i, known, advice, sizeof advice);
-        return hr_fail(err, HR_NOT_FOUND, "example.absent",
-                       "expected a feature '%.60s' in some record, found it in none of %lld%s", writer->name[i],
-                       (long long)writer->wanted.records, advice);
-    }
+    for (int i = 0; i < writer->names; i++)
+        if (hr__wanted_is_absent(&writer->wanted, i, known))
+            return hr__wanted_refuse(&writer->wanted, i, known, "example.absent", err);
     return HR_OK;
 }

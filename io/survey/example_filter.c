@@ -255,12 +255,9 @@ hr_status hr_example_filter_check(const hr_example_filter *f, const hr_schema_fi
     for (int i = 0; i < f->conditions; i++) {
         const condition *c = &f->condition[i];
         if (!hr__wanted_is_absent(&f->wanted, i, known)) continue;
-        const bool near = hr__wanted_advice(&f->wanted, i, known, advice, sizeof advice);
-        if (!c->opposite)
-            return hr_fail(err, HR_NOT_FOUND, "example.absent",
-                           "expected a feature '%.60s' in some record, found it in none of %lld%s", c->key,
-                           (long long)f->wanted.records, advice);
-        if (near) hr_log_message(HR_WARNING, "no record has a feature '%.60s'%s", c->key, advice);
+        if (!c->opposite) return hr__wanted_refuse(&f->wanted, i, known, "example.absent", err);
+        if (hr__wanted_advice(&f->wanted, i, known, advice, sizeof advice))
+            hr_log_message(HR_WARNING, "no record has a feature '%.60s'%s", c->key, advice);
     }
     return HR_OK;
 }

@@ -95,14 +95,6 @@ static hr_status finish(hr_vocabulary *v, int64_t top_k, int64_t min_count, hr_e
     return HR_OK;
 }
 
-static hr_status refuse_feature(const slot *all, const hr_schema_file *schema, hr_error *err)
-{
-    char advice[80];
-    hr__wanted_advice(&all->wanted, 0, schema, advice, sizeof advice);
-    return hr_fail(err, HR_NOT_FOUND, "vocabulary.feature", "expected a feature '%.*s', found it in no record%s",
-                   (int)all->feature.size, all->feature.data, advice);
-}
-
 static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_survey_opts *opts, hr_vocabulary *v,
                            hr_error *err)
 {
@@ -121,7 +113,8 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
         if (st == HR_OK && i > 0) st = hr__wanted_merge(&slots[0].wanted, &slots[i].wanted, err);
         hr__map_free(&slots[i].words);
     }
-    if (st == HR_OK && slots[0].wanted.unseen > 0) st = refuse_feature(&slots[0], opts ? opts->schema : NULL, err);
+    if (st == HR_OK && slots[0].wanted.unseen > 0)
+        st = hr__wanted_refuse(&slots[0].wanted, 0, opts ? opts->schema : NULL, "vocabulary.feature", err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) hr__wanted_clear(&slots[i].wanted);
     return st;
 }

@@ -44,9 +44,9 @@ it_finds_features_to_be_shown_that_no_record_has() {
     headrace show -f note,age people.tfrecord
     ends_with 0
     headrace vocab -f nme people.tfrecord
-    refused 1 "expected a feature 'nme', found it in no record; did you mean 'name'?"
+    refused 1 "expected a feature 'nme' in some record, found it in none of 2; did you mean 'name'?"
     headrace vocab -f quite_another people.tfrecord
-    refused 1 "expected a feature 'quite_another', found it in no record"
+    refused 1 "expected a feature 'quite_another' in some record, found it in none of"
 }
 
 it_refuses_outputs_of_no_format() {

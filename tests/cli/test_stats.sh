@@ -111,7 +111,7 @@ it_writes_a_vocabulary_that_a_column_reads() {
     headrace vocab 'data/train-*' -f temp
     refused 1 "expected strings or int64, found float32"
     headrace vocab 'data/train-*' -f orign
-    refused 1 "expected a feature 'orign', found it in no record"
+    refused 1 "expected a feature 'orign' in some record, found it in none of"
     headrace vocab 'data/train-*'
     refused 2 "--feature is missing"
     printf '{"w": "a\\nb"}\n' >w.jsonl
