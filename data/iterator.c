@@ -97,6 +97,7 @@ static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
     if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
     if (opts->trace && !(e->trace = hr__trace_new(opts->trace, e->started))) return hr_no_memory(&it->error, "a trace");
     HR_TRY(hr__element_open(&it->element, &it->ds->out.schema, &it->error));
+    it->input.sole = hr__shared_is_sole(it->ds);
     if (!hr__shared_open(e, it->ds)) return hr_no_memory(&it->error, "a pipeline");
     if (opts->state) HR_TRY(hr__state_load(it, opts->state, opts->state_size, &it->error));
     if (e->max_workers > 0) HR_TRY(hr__pool_join(&e->client, &it->error));

@@ -276,6 +276,11 @@ HR_API void *hr_plan_shared(hr_plan *p, const char *name, size_t size, bool (*ma
  * the next call of hr_plan_shared_changed or hr_work_shared_changed in this iterator, of whatever operator. False:
  * nobody else can move before this plan does; do without. */
 HR_API bool hr_plan_await_shared(hr_plan *p);
+/* For a plan that is about to bring there what other openings may need before its own elements are read: one that was
+ * opened ahead would stop with all that it may have ahead, and they would wait for it in vain. True: return HR_WAIT;
+ * plan is called again when the consumer waits for its elements, or as above. False: it does, or no other opening is
+ * possible. */
+HR_API bool hr_plan_await_turn(hr_plan *p);
 HR_API void hr_plan_shared_changed(hr_plan *p);
 HR_API void hr_work_shared_changed(hr_work *w);
 

@@ -346,10 +346,11 @@ HR_API hr_dataset *hr_enumerate_with(hr_dataset *in, const hr_enumerate_opts *op
  * memory and opens nothing below. So it belongs below shuffle and repeat, and after parsing:
  *     hr_repeat(hr_shuffle(hr_cache(hr_parse_example(ds, spec)), 10000), .count = HR_I64(5))
  * In one iterator a dataset is one cache, however often it is opened: in epochs, by several branches (hr_dataset_ref),
- * by a function that gives the same dataset for many elements. The first opening fills it and the others follow, so the
- * input is read once; an opening that needs elements far ahead of those that another can bring, as in a zip of a
- * dataset and a skip of it, reads the input by itself. A function that makes a new cache for each element makes caches
- * with rows of their own. Caches of one file are one cache, too, and must have the same input.
+ * by a function that gives the same dataset for many elements. The opening whose elements are needed first fills it and
+ * the others follow, so the input is read once, by whatever schedule; an opening that needs elements far ahead of those
+ * that another can bring, as in a zip of a dataset and a skip of it, reads the input by itself. What several may open,
+ * and what is kept in a file, is not filled ahead of its turn. A function that makes a new cache for each element makes
+ * caches with rows of their own. Caches of one file are one cache, too, and must have the same input.
  * What is random below is the same each time. An epoch that is not read to its end keeps in memory what it has read,
  * and the next one goes on from there; in a file it keeps nothing. Memory is not that of the pipeline's budget:
  * .max_bytes limits it. What a later epoch takes from a file is not named by errors as the file

@@ -65,8 +65,8 @@ typedef struct shared_table {
     shared **chain; /* NULL: none yet */
     uint64_t chains, count, hand;
     uint64_t changes; /* calls of hr__shared_changed */
-    bool awaited;     /* some stage is blocked until the next one */
-    stage at;         /* what such a stage is blocked on: it never has a unit */
+    bool awaited;     /* some stage is blocked until the next one, or until its turn */
+    stage at, turn;   /* what such a stage is blocked on: they never have a unit */
 } shared_table;
 
 typedef struct noted_file {
@@ -121,6 +121,7 @@ struct engine {
     parts *orphans;                                   /* of stages that are gone; guarded by the lock */
     bool drops_orphans;                               /* some thread does */
     stage *severed;                                   /* those that are, chained by next_dead */
+    int leaving;                                      /* threads that free such stages */
     bool consumer_sleeps, consumer_listens;           /* on head_ready; for `notify` */
     bool wake_consumer, notify_consumer, wake_worker; /* asked for; done when the lock is given up */
     void (*notify)(engine *e);
@@ -154,8 +155,10 @@ bool hr__shared_open(engine *e, hr_dataset *ds); /* of all that runs: before any
 void hr__shared_close(engine *e);
 uint64_t hr__shared_key(const hr_plan *p);
 void hr__shared_leave(hr_plan *p);
-void hr__shared_changed(engine *e);             /* with the lock held */
-stage *hr__shared_stuck_stage(const engine *e); /* with the lock held; NULL: none */
+void hr__shared_changed(engine *e);              /* with the lock held */
+stage *hr__shared_waited_stage(const engine *e); /* with the lock held; NULL: none */
+bool hr__shared_is_stuck(const engine *e);       /* with the lock held, if no stage may move */
+bool hr__shared_is_sole(const hr_dataset *ds);   /* nobody holds it, or what is below, but the caller */
 
 /* work.c */
 void hr__unit_work(stage *s, unit *u, hr_work *w);

@@ -32,6 +32,7 @@ bool hr__input_open_own(hr_plan *p, int i)
         return in->node != NULL;
     }
     hr__token_ref(in->before);
+    in->sole = p->stage->sole;
     in->stage = hr__stage_new(p, i, hr_dataset_ref(below), own_path(p, i), in->before);
     return in->stage != NULL;
 }

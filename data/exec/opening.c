@@ -89,6 +89,7 @@ static void open_input(hr_plan *p, int i, hr_dataset *ds)
 
 int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number)
 {
+    const bool sole = ds ? hr__shared_is_sole(ds) : p->stage->sole;
     int i = free_input(p);
     if (!ds) ds = hr_dataset_ref(p->ds->in[0]);
     if (i < 0) {
@@ -98,6 +99,7 @@ int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number)
     }
     *p->in[i] = take_saved(p, number);
     p->in[i]->open = true;
+    p->in[i]->sole = sole;
     open_input(p, i, ds);
     return i;
 }

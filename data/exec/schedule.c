@@ -70,9 +70,11 @@ static stage *pick(engine *e)
 {
     stage *best = NULL;
     if (engine_cancelled(e)) return NULL;
+    stage *waited = e->shared.awaited ? hr__shared_waited_stage(e) : NULL;
+    if (waited && waited->blocked_on == &e->shared.turn) return waited;
     pick_from(e, &e->moving[0], &best);
     if (hr__budget_fits_more(e)) pick_from(e, &e->moving[1], &best);
-    return best || !e->shared.awaited ? best : hr__shared_stuck_stage(e);
+    return !best && waited && hr__shared_is_stuck(e) ? waited : best;
 }
 
 /* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next comes first: a worker may go to
@@ -200,6 +202,7 @@ void hr__engine_sweep(engine *e)
 {
     for (stage *top; e->severed && (top = idle_severed(e)) != NULL;) {
         stage *dead = take_out(e, top);
+        e->leaving++;
         hr__engine_unlock(e);
         while (dead) {
             stage *next = dead->next_dead;
@@ -208,6 +211,7 @@ void hr__engine_sweep(engine *e)
             dead = next;
         }
         hr__engine_lock(e);
+        e->leaving--;
         hr__shared_changed(e); /* who has left brings nothing any more */
     }
 }
@@ -367,7 +371,8 @@ static parts *begin(stage *s, hr_work *w)
     s->returns->list = NULL;
     s->planning = true;
     s->planner = w;
-    s->alone = s->blocked_on != NULL; /* it was picked because nobody else can move */
+    s->alone = s->blocked_on == &s->engine->shared.at; /* it was picked because nobody else can move */
+    s->needed = s->blocked_on == &s->engine->shared.turn;
     s->blocked_on = NULL;
     s->shared_changes = s->engine->shared.changes;
     s->plan_room = s->engine->unit_rows && !s->top->groups ? s->engine->unit_rows : s->unit_elements;
@@ -400,7 +405,7 @@ static void plan_and_work(stage *s, hr_work *w)
     } else {
         s->times.plan_ns += planned_at - start;
         s->times.waits += planned == HR_WAIT;
-        const bool awaits = planned == HR_WAIT && s->waits_for == &e->shared.at;
+        const bool awaits = planned == HR_WAIT && (s->waits_for == &e->shared.at || s->waits_for == &e->shared.turn);
         const bool came = awaits && e->shared.changes != s->shared_changes; /* after the plan had looked */
         const bool waits = planned == HR_WAIT && !came && !engine_cancelled(e);
         if (waits && !hr__stage_head_ready(s->waits_for) && !hr__stage_is_over(s->waits_for)) {

@@ -192,13 +192,33 @@ bool hr_plan_await_shared(hr_plan *p)
     return true;
 }
 
+bool hr_plan_await_turn(hr_plan *p)
+{
+    const bool sole = p->stage->sole && !p->shared->name;
+    if (sole || p->stage->needed) return false;
+    p->stage->waits_for = &p->stage->engine->shared.turn;
+    return true;
+}
+
+bool hr__shared_is_sole(const hr_dataset *ds)
+{
+    bool sole = atomic_load_explicit(&ds->refs, memory_order_acquire) == 1;
+    for (int i = 0; i < ds->inputs && sole; i++) sole = hr__shared_is_sole(ds->in[i]);
+    return sole;
+}
+
+static bool shared_blocks(const engine *e, const stage *s)
+{
+    return s->blocked_on == &e->shared.at || s->blocked_on == &e->shared.turn;
+}
+
 void hr__shared_changed(engine *e)
 {
     e->shared.changes++;
     if (!e->shared.awaited) return;
     e->shared.awaited = false;
     for (int i = 0; i < e->stages; i++) {
-        if (e->stage[i]->blocked_on == &e->shared.at) e->stage[i]->blocked_on = NULL;
+        if (shared_blocks(e, e->stage[i])) e->stage[i]->blocked_on = NULL;
         hr__stage_moves(e->stage[i]);
     }
     hr__engine_wake(e);
@@ -214,16 +234,23 @@ static void shared_changed(engine *e)
 void hr_plan_shared_changed(hr_plan *p) { shared_changed(p->stage->engine); }
 void hr_work_shared_changed(hr_work *w) { shared_changed(w->engine); }
 
-/* The consumer waits, over others, for a stage that waits for what openings share, and nobody is at work who could
- * bring it: such as the input of a zip that skips far ahead of the one which fills the cache of both. */
-stage *hr__shared_stuck_stage(const engine *e)
+/* The stage that the consumer waits for, over others, if that one waits for what openings share, or for its turn, which
+ * has come. */
+stage *hr__shared_waited_stage(const engine *e)
 {
     const stage *s = &e->root;
-    while (s->blocked_on && s->blocked_on != &e->shared.at) s = s->blocked_on;
-    if (!s->blocked_on || s->planning || s->ended || s->closed) return NULL;
-    for (int i = 0; i < e->stages; i++)
-        if (e->stage[i]->busy) return NULL;
-    return (stage *)(uintptr_t)s;
+    while (s->blocked_on && !shared_blocks(e, s)) s = s->blocked_on;
+    const bool waits = s->blocked_on && !s->planning && !s->ended && !s->closed;
+    return waits ? (stage *)(uintptr_t)s : NULL;
+}
+
+/* Nobody is at work, or leaves, who could bring it: such as to the input of a zip that skips far ahead of the one which
+ * fills the cache of both. */
+bool hr__shared_is_stuck(const engine *e)
+{
+    bool stuck = e->leaving == 0;
+    for (int i = 0; i < e->stages && stuck; i++) stuck = !e->stage[i]->busy;
+    return stuck;
 }
 
 /* ---- the iterator's own pipeline ---- */
@@ -254,7 +281,7 @@ static bool shared_open_below(engine *e, hr_dataset *ds, hr__map *met, hr__map *
 bool hr__shared_open(engine *e, hr_dataset *ds)
 {
     hr__map met = {0}, alike = {0};
-    e->shared.at.engine = e;
+    e->shared.at.engine = e->shared.turn.engine = e;
     const bool done = shared_open_below(e, ds, &met, &alike);
     hr__map_free(&met);
     hr__map_free(&alike);

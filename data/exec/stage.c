@@ -237,6 +237,7 @@ stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, 
                  .depth = reader->depth + 1,
                  .path = path,
                  .from = from,
+                 .sole = puller->in[input]->sole,
                  .cells = rows_are_held(puller, input),
                  .blind = is_blind(puller)};
     const bool joined = reader->ignores && reader->top->ds->op->traits & HR_JOINS_ROWS;

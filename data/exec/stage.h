@@ -41,6 +41,7 @@ typedef struct input {
     bool own;       /* one of the dataset's, not opened by the operator */
     bool open;      /* opened by the operator, not closed since */
     bool known;     /* has a position */
+    bool sole;      /* nobody else can open its dataset, or one below it */
     int64_t number; /* the operator's, if it opened this input */
     hr_error error; /* of the dataset: comes out at the first pull */
     stage *stage;   /* NULL: not opened yet, or closed; or `node` stands for it */
@@ -116,7 +117,9 @@ struct stage {
     int64_t group, given;      /* elements that its reader takes together, 0: any number; elements planned so far */
     bool unordered;            /* what is ready may leave before what is not */
     stage *waits_for;          /* set by the plan, read after it */
+    bool sole;                 /* nobody else can open its datasets */
     bool alone;                /* what its plan would await cannot come before it goes on */
+    bool needed;               /* its turn has come: the consumer waits for what it gives */
     uint64_t shared_changes;   /* the engine's when the plan was called */
     hr_work *planner;          /* the thread that plans now */
     unit *current;             /* what it plans */

@@ -1,6 +1,7 @@
 /* cache: passes its input, and keeps its rows by column as they are at that place. A later opening of the same
  * dataset, such as the next epoch of a repeat or another branch of the pipeline, takes them from there: nothing below is
- * opened, read or parsed again. Of openings side by side one fills, and the others follow.
+ * opened, read or parsed again. Of openings side by side the one whose elements are needed first fills, and the others
+ * follow.
  *
  * The input is the same in all openings, also where it is not kept (yet): what is random below draws by what the cache
  * is. So it does not matter to the order who fills, when the cache is whole, or whether it is. One that goes on from a
@@ -134,7 +135,7 @@ static hr_status cache_plan(const void *spec, void *state, hr_plan *p, hr_error 
         HR_TRY(hr__kept_find(st->kept, p, &st->place, &next, &piece, err));
         if (next == HR__KEPT_TAKE) return plan_piece(st, &piece, p, err);
         if (next == HR__KEPT_END) return HR_END;
-        if (next == HR__KEPT_WAIT && hr_plan_await_shared(p)) return HR_WAIT;
+        if (next == HR__KEPT_LATER || (next == HR__KEPT_WAIT && hr_plan_await_shared(p))) return HR_WAIT;
         open_input(st, p, next == HR__KEPT_FILL ? FILLS : PASSES);
     }
     if (!st->opened) open_input(st, p, PASSES); /* where a saved state had it */

@@ -159,6 +159,7 @@ static hr_status find_next(hr__kept *kept, hr_plan *p, hr__kept_place *at, hr__k
         *err = kept->error;
         return kept->error.code;
     }
+    if (*next == HR__KEPT_FILL && hr_plan_await_turn(p)) *next = HR__KEPT_LATER;
     return *next == HR__KEPT_FILL ? begin_filling(kept, err) : HR_OK;
 }
 

@@ -43,9 +43,10 @@ typedef struct hr__kept_place {
 typedef enum hr__kept_next {
     HR__KEPT_TAKE, /* *piece is the one at hand */
     HR__KEPT_END,
-    HR__KEPT_FILL, /* the caller is now the one who fills, from here on, until it leaves */
-    HR__KEPT_WAIT, /* somebody fills; what comes next is not there yet */
-    HR__KEPT_PASS, /* what comes next will not be kept */
+    HR__KEPT_FILL,  /* the caller is now the one who fills, from here on, until it leaves */
+    HR__KEPT_WAIT,  /* somebody fills; what comes next is not there yet */
+    HR__KEPT_LATER, /* nobody fills, and it is not the caller's turn to: the plan waits for that */
+    HR__KEPT_PASS,  /* what comes next will not be kept */
 } hr__kept_next;
 /* What comes next at that place. Refuses a file of another pipeline, or of files that have changed since. */
 hr_status hr__kept_find(hr__kept *kept, hr_plan *p, hr__kept_place *at, hr__kept_next *next, hr__piece *piece,

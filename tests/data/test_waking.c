@@ -7,9 +7,9 @@
 enum { PATIENCE_MS = 60000, HELD = 40 };
 
 typedef struct gate {
+    int64_t at;
     hr_iterator *_Atomic it; /* whose caller is to be asleep before element `at` goes on */
     uv_thread_t caller;
-    int64_t at;
     _Atomic bool reached, open;
 } gate;
 

@@ -3,6 +3,7 @@
 #include "tests/data/ops/wide_rows.h"
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static hr_status as_text(const hr_element *in, hr_builder *out, hr_call *call, void *user)
@@ -197,6 +198,26 @@ static void a_cache_is_filled_once(void **state)
             assert_int_equal(calls, 1000);
             hr_dataset_unref(ds);
         }
+}
+
+/* One that is opened ahead of its turn does not begin to fill: it would stop before the other has what it needs. */
+static void a_cache_is_filled_once_on_any_schedule(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 8; n++) {
+        static run got;
+        char stall[16];
+        hr_dataset *ds = hr_cache(hr_map(hr_range(100), counted, NULL));
+        snprintf(stall, sizeof stall, "%d", n);
+        setenv("HEADRACE_STALL", stall, 1);
+        calls = 0;
+        run_all(&got, hr_flat_map(hr_range(6), the_same_rows, ds), (way){.workers = 5, .window = 3, .unit_rows = 4});
+        unsetenv("HEADRACE_STALL");
+        assert_int_equal(got.end, HR_END);
+        assert_int_equal(got.count, 600);
+        assert_int_equal(calls, 100);
+        hr_dataset_unref(ds);
+    }
 }
 
 /* A state may lie at any element, and whoever goes on knows no cache of before. */
@@ -503,6 +524,7 @@ int main(void)
         cmocka_unit_test(snapshots_of_two_pipelines_lie_side_by_side),
         cmocka_unit_test(cache_works_on_each_element_once),
         cmocka_unit_test(a_cache_is_filled_once),
+        cmocka_unit_test(a_cache_is_filled_once_on_any_schedule),
         cmocka_unit_test(caches_that_a_function_makes_are_restored_anywhere),
         cmocka_unit_test(caches_of_a_function_have_rows_of_their_own),
         cmocka_unit_test(caches_that_are_alike_draw_differently),
