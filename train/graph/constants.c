@@ -14,9 +14,9 @@ static hr_node constant(hr_graph *g, hr_dtype dtype, hr_shape shape, const void 
 hr_node hr_const_ints(hr_graph *g, const int64_t *values, int count, const char *name)
 {
     bool wide = false;
-    if (count < 0)
-        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "constant: expected a count of numbers >= 0, got %d",
-                            count);
+    if (count < 0 || (!values && count > 0))
+        return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "constant: expected %s, got %s%d",
+                            count < 0 ? "a count of numbers >= 0" : "numbers", values ? "" : "NULL and ", count);
     for (int i = 0; i < count; i++) wide |= values[i] < INT32_MIN || values[i] > INT32_MAX;
     if (wide) return constant(g, HR_INT64, HR_SHAPE(count), values, name);
     int32_t *narrow = hr_malloc((size_t)count * sizeof *narrow);

@@ -2,6 +2,7 @@
  * the newest to the oldest, so that a node's incoming gradients are complete when its turn comes. Row slices stay
  * slices: several are put one behind the other; only beside a dense gradient, or flowing into another op, do they
  * become dense. */
+#include "base/constructor.h"
 #include "train/graph/internal.h"
 
 #include <stdio.h>
@@ -271,6 +272,7 @@ static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opt
 
 static bool sound(const hr_node *nodes, int count, hr_graph **g)
 {
+    if (!nodes && count > 0) return false;
     for (int i = 0; i < count; i++) {
         if (!*g) *g = nodes[i].graph;
         if (nodes[i].graph != *g || hr_node_dtype(nodes[i]) == HR_INVALID_DTYPE) return false;
@@ -300,19 +302,22 @@ static void run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int 
 void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
                        const hr_gradients_opts *opts)
 {
+    const hr_gradients_opts o = HR__OPTIONS(hr_gradients_opts, opts);
     hr_graph *g = NULL;
     flow f = {0};
-    for (int i = 0; i < x_count; i++) out[i] = (hr_gradient){0};
-    if (!sound(ys, y_count, &g) || !sound(xs, x_count, &g)) {
-        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected sound nodes of one graph");
-        for (int i = 0; i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
+    for (int i = 0; out && i < x_count; i++) out[i] = (hr_gradient){0};
+    const bool sound_ys = sound(ys, y_count, &g), sound_xs = sound(xs, x_count, &g);
+    if (!sound_ys || !sound_xs || (!out && x_count > 0)) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected %s",
+                     out ? "sound nodes of one graph" : "an array for the gradients, got NULL");
+        for (int i = 0; out && i < x_count; i++) out[i] = hr_dense_gradient(hr_failed_node(g));
         return;
     }
     hr_node *values = hr__arena_get(&f.arena, sizeof *values * (size_t)(y_count + 1));
-    hr_name_scope(g, opts->name ? opts->name : "gradients");
+    hr_name_scope(g, o.name ? o.name : "gradients");
     for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
     if (values && begin(&f, g) == HR_OK)
-        run(&f, values, y_count, xs, x_count, out, opts);
+        run(&f, values, y_count, xs, x_count, out, &o);
     else
         hr__graph_no_memory(g, "gradients");
     hr_scope_end(g);

@@ -1,4 +1,5 @@
 /* The graph as an object: its life, its first error, its collections, its control scopes and seeds. */
+#include "base/constructor.h"
 #include "train/graph/internal.h"
 
 #include <stdarg.h>
@@ -36,7 +37,12 @@ void hr_graph_free(hr_graph *g)
     hr_free(g);
 }
 
-const hr_error *hr_graph_error(const hr_graph *g) { return g->error.code == HR_OK ? NULL : &g->error; }
+const hr_error *hr_graph_error(const hr_graph *g)
+{
+    static const hr_error no_memory = HR__NO_MEMORY_FOR("a graph");
+    if (!g) return &no_memory;
+    return g->error.code == HR_OK ? NULL : &g->error;
+}
 
 hr_node hr_failed_node(hr_graph *g) { return (hr_node){g, -1, 0}; }
 
@@ -74,7 +80,7 @@ hr_status hr__grow(void *array, int count, int *capacity, size_t width, hr_error
 
 static hr__collection *find_collection(const hr_graph *g, const char *name)
 {
-    for (int i = 0; i < g->collection_count; i++)
+    for (int i = 0; g && name && i < g->collection_count; i++)
         if (strcmp(g->collections[i].name, name) == 0) return &g->collections[i];
     return NULL;
 }
@@ -90,7 +96,11 @@ static hr__collection *make_collection(hr_graph *g, const char *name)
 
 void hr_add_to_collection(hr_graph *g, const char *collection, hr_node node)
 {
-    if (!hr_node_exists(node)) return;
+    if (!g || !hr_node_exists(node)) return;
+    if (!collection) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "collection: expected a name, got NULL");
+        return;
+    }
     hr__collection *c = find_collection(g, collection);
     if (!c) c = make_collection(g, collection);
     if (!c || hr__grow(&c->nodes, c->count, &c->capacity, sizeof(hr_node), NULL)) {
@@ -111,6 +121,10 @@ const hr_node *hr_get_collection(const hr_graph *g, const char *collection, int 
 
 void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count)
 {
+    if (!g) return;
+    if (!nodes && count > 0)
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.input", "control dependencies: expected %d nodes, got NULL", count);
+    if (!nodes) count = 0;
     hr_node *copy = hr__arena_get(&g->arena, sizeof *nodes * (size_t)(count > 0 ? count : 1));
     if (!copy || hr__grow(&g->controls, g->control_count, &g->control_capacity, sizeof(hr__control), NULL)) {
         hr__graph_no_memory(g, "control dependencies");
@@ -124,13 +138,14 @@ void hr_control_dependencies(hr_graph *g, const hr_node *nodes, int count)
 
 void hr_control_end(hr_graph *g)
 {
-    if (g->control_count > 0) g->control_count--;
+    if (g && g->control_count > 0) g->control_count--;
 }
 
 /* ---- seeds: as TensorFlow 2.15's get_seed ---- */
 
 void hr_set_random_seed(hr_graph *g, int64_t seed)
 {
+    if (!g) return;
     g->seed = seed;
     g->seeded_ops = 0;
 }

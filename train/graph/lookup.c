@@ -11,6 +11,7 @@ hr__node *hr__node_of(hr_node node)
 
 hr_node hr_graph_node(hr_graph *g, const char *name)
 {
+    if (!g || !name) return (hr_node){0};
     const char *colon = strrchr(name, ':');
     const size_t size = colon ? (size_t)(colon - name) : strlen(name);
     const int64_t *id = hr__map_find(&g->by_name, name, size);
@@ -21,7 +22,7 @@ hr_node hr_graph_node(hr_graph *g, const char *name)
     return (hr_node){g, (int32_t)*id, output};
 }
 
-int32_t hr_graph_size(const hr_graph *g) { return g->node_count; }
+int32_t hr_graph_size(const hr_graph *g) { return g ? g->node_count : 0; }
 bool hr_node_exists(hr_node node) { return hr__node_of(node) != NULL; }
 
 const char *hr_node_name(hr_node node)

@@ -1,4 +1,5 @@
 /* Names and scopes, made unique by TensorFlow's rule: a counter a name, compared without case. */
+#include "base/constructor.h"
 #include "train/graph/internal.h"
 
 #include <ctype.h>
@@ -111,6 +112,10 @@ static bool push(hr_graph *g)
 static void enter_name_scope(hr_graph *g, const char *name)
 {
     char full[MAX_NAME];
+    if (!name) {
+        hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "scope: expected a name, got NULL");
+        return;
+    }
     const size_t size = strlen(name);
     if (size > 0 && name[size - 1] == '/') {
         set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, name, size);
@@ -124,26 +129,28 @@ static void enter_name_scope(hr_graph *g, const char *name)
 
 void hr_name_scope(hr_graph *g, const char *name)
 {
-    if (push(g)) enter_name_scope(g, name);
+    if (g && push(g)) enter_name_scope(g, name);
 }
 
 void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts)
 {
+    const hr_variable_scope_opts o = HR__OPTIONS(hr_variable_scope_opts, opts);
     char full[MAX_NAME];
-    if (!push(g)) return;
+    if (!g || !push(g)) return;
     enter_name_scope(g, name);
+    if (!name) return;
     const int n = snprintf(full, sizeof full, "%s%s/", g->variable_scope, name);
     if (n < 0 || n >= MAX_NAME - 24) {
         refuse(g, name);
         return;
     }
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, (size_t)n);
-    if (opts && opts->reuse != HR_REUSE_NEVER) g->reuse = opts->reuse;
+    if (o.reuse != HR_REUSE_NEVER) g->reuse = o.reuse;
 }
 
 void hr_scope_end(hr_graph *g)
 {
-    if (g->scope_count == 0) return;
+    if (!g || g->scope_count == 0) return;
     const hr__scope *s = &g->scopes[--g->scope_count];
     set_prefix(g, &g->scope, &g->scope_size, &g->scope_capacity, s->name, strlen(s->name));
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, s->variable,
@@ -151,4 +158,4 @@ void hr_scope_end(hr_graph *g)
     g->reuse = s->reuse;
 }
 
-const char *hr_variable_scope_name(const hr_graph *g) { return g->variable_scope; }
+const char *hr_variable_scope_name(const hr_graph *g) { return g ? g->variable_scope : ""; }

@@ -155,6 +155,7 @@ hr_status hr_session_get(hr_session *s, hr_node variable, hr_tensor *out, hr_err
     hr__variable *v = NULL;
     const char *name = "";
     *out = (hr_tensor){0};
+    if (!s) return hr_no_memory(err, "a session");
     HR_TRY(find_variable(s, variable, &v, &name, err));
     if (!v->value.data)
         return hr_fail(err, HR_FAILED_PRECONDITION, "variable.uninitialized",
@@ -169,6 +170,9 @@ hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value
     hr__variable *v = NULL;
     const char *name = "";
     hr_tensor given;
+    if (!s) return hr_no_memory(err, "a session");
+    if (!value)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape", "hr_session_set: expected a tensor, got NULL");
     HR_TRY(find_variable(s, variable, &v, &name, err));
     const hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
     if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", name);

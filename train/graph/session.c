@@ -1,15 +1,14 @@
 /* A session: what a graph's nodes keep between runs, and the run itself: feeds in, plan, execute, fetches out. */
+#include "base/constructor.h"
 #include "train/graph/internal.h"
 
 #include <string.h>
 
-static const int *workers_of(const hr_session_opts *opts) { return opts ? opts->workers : NULL; }
-
 hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts)
 {
-    hr_session *s = hr_calloc(1, sizeof *s);
+    hr_session *s = g ? hr_calloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
-    const int *workers = workers_of(opts);
+    const int *workers = HR__OPTIONS(hr_session_opts, opts).workers;
     s->graph = g;
     s->inline_only = workers && *workers == 0;
     s->lock_made = uv_mutex_init(&s->lock) == 0;
@@ -79,9 +78,17 @@ hr_status hr__session_state(hr_session *s, hr_node node, void **out, hr_error *e
     return HR_OK;
 }
 
-void hr_session_cancel(hr_session *s) { atomic_store(&s->cancelled, true); }
+void hr_session_cancel(hr_session *s)
+{
+    if (s) atomic_store(&s->cancelled, true);
+}
 
-const hr_error *hr_session_error(const hr_session *s) { return s->error.code == HR_OK ? NULL : &s->error; }
+const hr_error *hr_session_error(const hr_session *s)
+{
+    static const hr_error no_memory = HR__NO_MEMORY_FOR("a session");
+    if (!s) return &no_memory;
+    return s->error.code == HR_OK ? NULL : &s->error;
+}
 
 /* ---- feeds ---- */
 
@@ -186,10 +193,17 @@ static hr_status run_values(hr_session *s, const hr_feed *feeds, int feed_count,
 hr_status hr_session_run(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
                          hr_tensor *out, hr_error *err)
 {
+    hr_status st;
+    if (!s) return hr_no_memory(err, "a session");
     s->error.code = HR_OK;
-    const hr_status st = any_variable(fetches, fetch_count)
-                             ? run_values(s, feeds, feed_count, fetches, fetch_count, out)
-                             : run_plan(s, feeds, feed_count, fetches, fetch_count, out);
+    if (!feeds && feed_count > 0)
+        st = hr_fail(&s->error, HR_INVALID_ARGUMENT, "session.feed", "expected %d feeds, got NULL", feed_count);
+    else if (!fetches && fetch_count > 0)
+        st = hr_fail(&s->error, HR_INVALID_ARGUMENT, "session.fetch", "expected %d fetches, got NULL", fetch_count);
+    else if (any_variable(fetches, fetch_count))
+        st = run_values(s, feeds, feed_count, fetches, fetch_count, out);
+    else
+        st = run_plan(s, feeds, feed_count, fetches, fetch_count, out);
     if (st != HR_OK && s->error.code == HR_OK) s->error.code = st;
     if (st != HR_OK && err) *err = s->error;
     return st;

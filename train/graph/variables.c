@@ -1,4 +1,5 @@
 /* Variables of a graph: the nodes that make, begin and read one, under TensorFlow's names; scopes and reuse. */
+#include "base/constructor.h"
 #include "train/graph/internal.h"
 
 #include <stdio.h>
@@ -6,16 +7,16 @@
 
 enum { MAX_NAME = 1024 };
 
-int hr_graph_variables(const hr_graph *g) { return g->variable_count; }
+int hr_graph_variables(const hr_graph *g) { return g ? g->variable_count : 0; }
 
 const hr_variable_info *hr_graph_variable(const hr_graph *g, int i)
 {
-    return i >= 0 && i < g->variable_count ? g->variables[i] : NULL;
+    return g && i >= 0 && i < g->variable_count ? g->variables[i] : NULL;
 }
 
 const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
 {
-    for (int i = 0; i < g->variable_count; i++)
+    for (int i = 0; g && name && i < g->variable_count; i++)
         if (strcmp(g->variables[i]->name, name) == 0) return g->variables[i];
     return NULL;
 }
@@ -118,7 +119,9 @@ static hr_node found(hr_graph *g, const hr_variable_info *v, hr_dtype dtype, hr_
 hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape,
                              const hr_variable_opts *opts)
 {
+    const hr_variable_opts o = HR__OPTIONS(hr_variable_opts, opts);
     char full[MAX_NAME];
+    if (!g || !name) return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a name, got NULL");
     const int n = snprintf(full, sizeof full, "%s%s", g->variable_scope, name);
     if (n < 0 || n > MAX_NAME - 64)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a shorter name than \"%.60s\"",
@@ -132,14 +135,14 @@ hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_s
     if (hr_shape_count(shape) < 0)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "variable.shape",
                             "variable '%s': expected a shape without unknown dimensions", full);
-    return add_variable(g, full, dtype, shape, opts);
+    return add_variable(g, full, dtype, shape, &o);
 }
 
 /* ---- all of them ---- */
 
 hr_node hr_variables_initializer(hr_graph *g, unsigned sets, const char *name)
 {
-    hr_node *all = hr_malloc(sizeof *all * (size_t)(g->variable_count + 1));
+    hr_node *all = g ? hr_malloc(sizeof *all * (size_t)(g->variable_count + 1)) : NULL;
     if (!all) return hr__graph_no_memory(g, "an initializer");
     int count = 0;
     for (int i = 0; i < g->variable_count; i++)
@@ -163,6 +166,7 @@ hr_node hr_global_step(hr_graph *g)
 {
     const hr_variable_info *v = hr_variable_named(g, "global_step");
     if (v) return v->handle;
+    if (!g) return hr_failed_node(g);
     const hr_variable_opts opts = {.not_trainable = true};
     hr_node step = add_variable(g, "global_step", HR_INT64, HR_SCALAR, &opts);
     hr_add_to_collection(g, "global_step", step);

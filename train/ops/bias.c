@@ -226,5 +226,6 @@ hr_node hr_bias_add_with(hr_node x, hr_node y, const hr_name_opts *opts) { retur
 
 hr_node hr_add_n(const hr_node *values, int count)
 {
+    if (!values || count < 1) return (hr_node){0};
     return count == 1 ? values[0] : hr_new_node(NULL, "AddN", .inputs = values, .input_count = count);
 }

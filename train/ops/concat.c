@@ -455,7 +455,7 @@ const hr_graph_op hr_graph_ops_concat[] = {
 
 hr_node hr_concat(const hr_node *values, int count, int axis)
 {
-    if (count < 1) return (hr_node){0};
+    if (!values || count < 1) return (hr_node){0};
     if (count == 1) return values[0];
     hr_graph *g = values[0].graph;
     hr_node *all = hr_malloc(sizeof *all * (size_t)(count + 1));

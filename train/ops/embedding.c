@@ -1,6 +1,7 @@
 /* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
  * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
  * up; there is never a dense gradient of a table. */
+#include "base/constructor.h"
 #include "train/ops/kernels.h"
 
 #include <math.h>
@@ -276,12 +277,12 @@ const hr_graph_op hr_graph_ops_embedding[] = {
 hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts)
 {
     static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
-    const hr_node all[] = {table, ids, splits, opts->weights};
-    if ((unsigned)opts->combiner > HR_SQRTN)
+    const hr_lookup_opts o = HR__OPTIONS(hr_lookup_opts, opts);
+    const hr_node all[] = {table, ids, splits, o.weights};
+    if ((unsigned)o.combiner > HR_SQRTN)
         return hr_node_fail(table.graph, HR_INVALID_ARGUMENT, "graph.attr", "expected a combiner, got %d",
-                            (int)opts->combiner);
-    return hr_new_node(
-        table.graph, "Headrace>EmbeddingLookupSparse", .name = opts->name, .inputs = all,
-        .input_count = opts->weights.graph ? 4 : 3,
-        HR_ATTRS(HR_STRING_ATTR("combiner", names[opts->combiner]), HR_FLOAT_ATTR("max_norm", opts->max_norm)));
+                            (int)o.combiner);
+    return hr_new_node(table.graph, "Headrace>EmbeddingLookupSparse", .name = o.name, .inputs = all,
+                       .input_count = o.weights.graph ? 4 : 3,
+                       HR_ATTRS(HR_STRING_ATTR("combiner", names[o.combiner]), HR_FLOAT_ATTR("max_norm", o.max_norm)));
 }

@@ -92,6 +92,6 @@ hr_node hr_stop_gradient_with(hr_node x, const hr_name_opts *opts) { return hr__
 hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
-        if (!hr_node_exists(nodes[i])) return hr_failed_node(g);
+        if (!nodes || !hr_node_exists(nodes[i])) return hr_failed_node(g);
     return hr_new_node(g, "NoOp", .name = name ? name : "group_deps", .controls = nodes, .control_count = count);
 }

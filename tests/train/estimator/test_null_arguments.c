@@ -213,13 +213,124 @@ static void layers_of_no_nodes_give_no_nodes(void **state)
     hr_features_free(NULL);
 }
 
+/* ---- graphs, nodes, sessions ---- */
+
+/* A call that gives a failed node, or none, says why in its graph. */
+#define assert_no_node(CALL)                                                                                           \
+    do {                                                                                                               \
+        hr_graph *g = hr_graph_new();                                                                                  \
+        const hr_node x = hr_scalar(g, HR_FLOAT, 1);                                                                   \
+        assert_true(hr_node_exists(x));                                                                                \
+        assert_false(hr_node_exists(CALL));                                                                            \
+        hr_graph_free(g);                                                                                              \
+    } while (0)
+
+static void nodes_of_nothing_fail(void **state)
+{
+    (void)state;
+    const hr_node none = {0};
+    assert_no_node(hr_const_with(g, NULL, NULL));
+    assert_no_node(hr_ints(g, NULL, 2));
+    assert_no_node(hr_squeeze(x, NULL, 2));
+    assert_no_node(hr_concat(NULL, 2, 0));
+    assert_no_node(hr_add_n(NULL, 2));
+    assert_no_node(hr_add_n(NULL, 1));
+    assert_no_node(hr_group(g, NULL, 2, NULL));
+    assert_no_node(hr_reduce_sum_with(none, NULL));
+    assert_no_node(hr_matmul_with(none, none, NULL));
+    assert_no_node(hr_embedding_lookup_sparse_with(none, none, none, NULL));
+    assert_no_node(hr_get_variable_with(g, NULL, HR_FLOAT, HR_SCALAR, NULL));
+    assert_no_node(hr_get_variable_with(NULL, "v", HR_FLOAT, HR_SCALAR, NULL));
+    assert_no_node(hr_graph_node(g, NULL));
+    assert_no_node(hr_placeholder_with(NULL, HR_FLOAT, HR_SCALAR, NULL));
+    assert_no_node(hr_scalar(NULL, HR_FLOAT, 1));
+    assert_no_node(hr_shape_const(NULL, HR_SHAPE(2)));
+    assert_no_node(hr_global_step(NULL));
+    assert_no_node(hr_global_variables_initializer(NULL));
+    assert_no_node(hr_identity_with(none, NULL));
+    assert_no_node(hr_one_hot(none, 3));
+    assert_no_node(hr_gather(none, none, 0));
+    assert_no_node(hr_argmax(none, 0));
+    assert_no_node(hr_assign(none, none));
+}
+
+static void graphs_of_nothing_say_so(void **state)
+{
+    (void)state;
+    int count = 1;
+    hr_gradient gradient;
+    assert_string_equal(hr_graph_error(NULL)->kind, "memory");
+    hr_set_random_seed(NULL, 1);
+    hr_name_scope(NULL, NULL);
+    hr_variable_scope_with(NULL, NULL, NULL);
+    hr_scope_end(NULL);
+    hr_control_dependencies(NULL, NULL, 2);
+    hr_control_end(NULL);
+    hr_add_to_collection(NULL, NULL, (hr_node){0});
+    assert_string_equal(hr_variable_scope_name(NULL), "");
+    assert_null(hr_get_collection(NULL, NULL, &count));
+    assert_int_equal(count, 0);
+    assert_int_equal(hr_graph_size(NULL), 0);
+    assert_int_equal(hr_graph_variables(NULL), 0);
+    assert_null(hr_graph_variable(NULL, 0));
+    assert_null(hr_variable_named(NULL, NULL));
+    hr_gradients_with(NULL, 1, NULL, 0, NULL, NULL);
+    hr_graph_free(NULL);
+    for (int call = 0; call < 6; call++) {
+        hr_graph *g = hr_graph_new();
+        const hr_node x = hr_scalar(g, HR_FLOAT, 1);
+        if (call == 0) hr_name_scope(g, NULL);
+        if (call == 1) hr_variable_scope_with(g, NULL, NULL);
+        if (call == 2) hr_control_dependencies(g, NULL, 2);
+        if (call == 3) hr_add_to_collection(g, NULL, x);
+        if (call == 4) hr_gradients_with(NULL, 1, &x, 1, &gradient, NULL);
+        if (call == 5) hr_gradients_with(&x, 1, &x, 1, NULL, NULL);
+        assert_int_equal(hr_graph_error(g)->code, HR_INVALID_ARGUMENT);
+        hr_graph_free(g);
+    }
+}
+
+static void runs_of_nothing_say_so(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_tensor out;
+    assert_null(hr_session_new_with(NULL, NULL));
+    assert_int_equal(hr_session_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_session_get(NULL, (hr_node){0}, &out, &err), HR_RESOURCE_EXHAUSTED);
+    assert_int_equal(hr_session_set(NULL, (hr_node){0}, NULL, &err), HR_RESOURCE_EXHAUSTED);
+    assert_string_equal(hr_session_error(NULL)->kind, "memory");
+    hr_session_cancel(NULL);
+    hr_session_free(NULL);
+
+    hr_graph *g = hr_graph_new();
+    const hr_node v = hr_get_variable_with(g, "v", HR_FLOAT, HR_SCALAR, NULL), x = hr_scalar(g, HR_FLOAT, 1);
+    hr_session *s = hr_session_new_with(g, NULL);
+    assert_int_equal(hr_session_run(s, NULL, 2, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_session_run(s, NULL, 0, NULL, 2, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_ok(hr_session_run(s, NULL, 0, &x, 1, NULL, &err), &err);
+    assert_int_equal(hr_session_set(s, v, NULL, &err), HR_INVALID_ARGUMENT);
+    hr_session_free(s);
+    hr_graph_free(g);
+}
+
 static void options_that_are_null_are_the_defaults(void **state)
 {
     (void)state;
     hr_graph *g = hr_graph_new();
     const float value[] = {1, 2, 3, 4};
     const hr_tensor t = hr_tensor_of(HR_FLOAT, HR_SHAPE(2, 2), value);
-    hr_node x = hr_const(g, &t), y = hr_dense_with(x, 2, NULL);
+    hr_node x = hr_const_with(g, &t, NULL), y = hr_dense_with(x, 2, NULL), dx;
+    hr_gradient gradient;
+    hr_variable_scope_with(g, "of_defaults", NULL);
+    hr_placeholder_with(g, HR_FLOAT, HR_SCALAR, NULL);
+    hr_node table = hr_get_variable_with(g, "table", HR_FLOAT, HR_SHAPE(2, 2), NULL);
+    hr_node ids = hr_cast_to(hr_ints(g, HR_I64(0, 1), 2), HR_INT64), splits = hr_ints(g, HR_I64(0, 2), 2);
+    hr_embedding_lookup_sparse_with(table, ids, splits, NULL);
+    dx = hr_add_with(hr_reduce_sum_with(hr_matmul_with(x, x, NULL), NULL), hr_square_with(x, NULL), NULL);
+    hr_gradients_with(&dx, 1, &x, 1, &gradient, NULL);
+    assert_true(hr_node_exists(gradient.values));
+    hr_scope_end(g);
     hr_node loss = hr_mean_squared_error_with(x, y, NULL),
             train = hr_minimize_with(hr_adam_with(0.1f, NULL), loss, NULL);
     hr_node fetch[] = {train};
@@ -236,9 +347,15 @@ static void options_that_are_null_are_the_defaults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(estimators_say_what_they_lack),          cmocka_unit_test(estimators_of_nothing_say_so),
-        cmocka_unit_test(hooks_of_nothing_fail_at_begin),         cmocka_unit_test(sessions_of_nothing_say_so),
-        cmocka_unit_test(checkpoints_of_nothing_are_refused),     cmocka_unit_test(layers_of_no_nodes_give_no_nodes),
+        cmocka_unit_test(estimators_say_what_they_lack),
+        cmocka_unit_test(estimators_of_nothing_say_so),
+        cmocka_unit_test(hooks_of_nothing_fail_at_begin),
+        cmocka_unit_test(sessions_of_nothing_say_so),
+        cmocka_unit_test(checkpoints_of_nothing_are_refused),
+        cmocka_unit_test(layers_of_no_nodes_give_no_nodes),
+        cmocka_unit_test(nodes_of_nothing_fail),
+        cmocka_unit_test(graphs_of_nothing_say_so),
+        cmocka_unit_test(runs_of_nothing_say_so),
         cmocka_unit_test(options_that_are_null_are_the_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
