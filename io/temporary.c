@@ -57,7 +57,7 @@ static bool temporary_lock_own(int fd, const char *path)
 }
 
 /* To be locked: network folders lock only what may be written, a local one also what may only be read. */
-static int open_to_lock(const char *path, int flags)
+static int temporary_open_to_lock(const char *path, int flags)
 {
     const int fd = hr__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
     return fd < 0 && errno == EACCES ? hr__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) : fd;
@@ -67,7 +67,7 @@ static void remove_if_left(const char *path)
 {
     struct stat about;
     if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return;
-    const int fd = open_to_lock(path, 0);
+    const int fd = temporary_open_to_lock(path, 0);
     if (fd < 0) return;
     if (temporary_lock(fd) && temporary_is_named(fd, path)) unlink(path);
     close(fd);
@@ -113,9 +113,9 @@ hr_status hr__temporary_hold(const char *path, int *fd, hr_error *err)
 {
     enum { TRIES = 30, AGAIN_MS = 10 };
     for (int i = 0; i < TRIES; i++) {
-        *fd = open_to_lock(path, O_CREAT);
+        *fd = temporary_open_to_lock(path, O_CREAT);
         if (*fd < 0) return hr__sys_fail(err, errno, "file.open", path, "written");
-        if (lock_own(*fd, path)) return HR_OK;
+        if (temporary_lock_own(*fd, path)) return HR_OK;
         hr__sys_get()->close(*fd);
         *fd = -1;
         poll(NULL, 0, AGAIN_MS);
