@@ -121,12 +121,19 @@ static void put_distinct(table *t, const hr_feature_stats *f)
     table_cell(t, "%s%s", f->distinct_exact ? "" : "~", with_commas((int64_t)llround(f->distinct)));
 }
 
+/* A value that occurs: a whole number with all its digits, as long as a double holds them. */
+static void put_value(table *t, const hr_feature_stats *f, bool exact, double value)
+{
+    const bool whole = f->dtype == HR_INT64 && fabs(value) <= 0x1p53;
+    table_cell(t, whole ? "%s%.0f" : "%s%.6g", exact ? "" : "~", value);
+}
+
 static void put_number_row(table *t, const hr_feature_stats *f)
 {
     put_common(t, f);
-    table_cell(t, "%.6g", f->min);
-    for (int q = 2; q < 5; q++) table_cell(t, "%s%.6g", f->quantiles_exact ? "" : "~", f->quantile[q]);
-    table_cell(t, "%.6g", f->max);
+    put_value(t, f, true, f->min);
+    for (int q = 2; q < 5; q++) put_value(t, f, f->quantiles_exact, f->quantile[q]);
+    put_value(t, f, true, f->max);
     table_cell(t, "%.6g", f->mean);
     table_cell(t, "%.6g", f->std);
     put_distinct(t, f);

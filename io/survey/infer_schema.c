@@ -200,18 +200,28 @@ static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_
     return HR_OK;
 }
 
-/* Columns that are empty throughout are fields, too. */
+static bool is_number(const char *name)
+{
+    double value;
+    return hr__parse_double(name, strlen(name), HR__NUMBER_DEFAULT, &value) == HR__PARSED && isfinite(value);
+}
+
+/* Columns that are empty throughout are fields, too. A header with a number in it may be a row. */
 static hr_status note_header(void *user, const hr__survey_place *at, const hr__csv_format *format, hr_error *err)
 {
     slot *w = user;
     seen *s;
     int nameless = 0;
-    const char *first = "";
+    const char *first = "", *number = NULL;
     for (int i = 0; i < format->columns; i++) {
         const hr__csv_column *column = &format->column[i];
         HR_TRY(find(w, (hr_view){column->name, (int64_t)strlen(column->name)}, i, &s, err));
         if (column->nameless && nameless++ == 0) first = column->name;
+        if (!number && is_number(column->name)) number = column->name;
     }
+    if (number && format->header)
+        hr_log_message(HR_INFO, "%s: the header calls a column '%.40s'; if that line is a row: --no-header, .no_header",
+                       at->path, number);
     if (nameless == 1 && format->header)
         hr_log_message(HR_INFO, "%s: a column has no name in the header; it is called %s, after its place", at->path,
                        first);

@@ -70,6 +70,18 @@ it_names_columns_that_are_called_alike() {
     [ "$out" = '{"a": 1, "b": 2}' ] || fail "dropped"
 }
 
+it_says_that_a_header_of_numbers_may_be_a_row() {
+    printf '5.1,3.5,setosa\n4.9,3.0,setosa\n' >iris.csv
+    headrace schema infer iris.csv
+    ends_with 0
+    says "iris.csv: the header calls a column '5.1'; if that line is a row: --no-header"
+    printf 'nan,inf,1st\n4.9,3.0,setosa\n' >words.csv
+    headrace convert words.csv -o words.jsonl
+    says_nothing
+    headrace convert iris.csv --no-header -o iris.jsonl
+    says_nothing
+}
+
 it_reads_files_without_a_header() {
     printf '1,1,ann\n3,4,bob\n' >bare.csv
     headrace convert bare.csv -o x.jsonl

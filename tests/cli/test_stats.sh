@@ -48,6 +48,13 @@ it_says_which_figures_are_near_ones() {
     prints '"quantiles_exact": false'
 }
 
+it_prints_whole_numbers_with_all_their_digits() {
+    printf '{"id": 16777217}\n{"id": 16777219}\n{"id": 16777221}\n' >ids.jsonl
+    headrace stats ids.jsonl
+    prints " 16777217 "
+    prints " 16777221 "
+}
+
 it_prints_columns_that_a_training_takes() {
     flights 2000 data
     headrace stats --normalize log1p 'data/train-*' -s "$flights_yaml"
