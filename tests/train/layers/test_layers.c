@@ -355,6 +355,19 @@ static void dropout_keeps_the_mean(void **state)
     hr_graph_free(g);
 }
 
+/* Batches of any size: the width stays known, so that a dense layer may follow. */
+static void dropout_keeps_what_is_known_of_the_shape(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_dropout(hr_placeholder(g, HR_FLOAT, HR_SHAPE(-1, 4)), 0.5f);
+    assert_int_equal(hr_node_shape(x).rank, 2);
+    assert_int_equal(hr_node_shape(x).dims[0], -1);
+    assert_int_equal(hr_node_shape(x).dims[1], 4);
+    assert_true(hr_node_exists(hr_dense(x, 3)));
+    hr_graph_free(g);
+}
+
 /* Nodes and variables have '_' for what a graph does not allow; components keep their names. */
 static void names_with_blanks_are_made_names_of_the_graph(void **state)
 {
@@ -408,6 +421,7 @@ int main(void)
         cmocka_unit_test(names_with_blanks_are_made_names_of_the_graph),
         cmocka_unit_test(losses_refuse_shapes_that_differ),
         cmocka_unit_test(dropout_keeps_the_mean),
+        cmocka_unit_test(dropout_keeps_what_is_known_of_the_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
