@@ -81,5 +81,6 @@ foreach(PC_NAME IN LISTS libraries)
 endforeach()
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES data/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/data) # how operators are made, plug-ins too
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -23,7 +23,7 @@ file(REMOVE_RECURSE ${WORK})
 check(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${prefix})
 
-foreach(file IN ITEMS share/doc/headrace/LICENSE share/doc/headrace/docs/errors.md
+foreach(file IN ITEMS share/doc/headrace/LICENSE share/doc/headrace/docs/errors.md share/doc/headrace/data/README.md
         share/doc/headrace/examples/flights.yaml include/headrace/train.h share/man/man1/headrace.1)
     if(NOT EXISTS ${prefix}/${file})
         message(FATAL_ERROR "expected ${file} to be installed")
