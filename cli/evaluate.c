@@ -139,7 +139,8 @@ static int evaluate(const command_call *call, hr__training *t)
 {
     hr_error err = {0};
     double value[FIGURES];
-    if (!hr__training_eval_files(t)) return lacks_eval_files(call, "evaluate on");
+    const int code = check_eval_files(call, t, "evaluate on");
+    if (code != 0) return code;
     hr_estimator *e = hr__training_estimator(t);
     hr_status st = measure(e, t, value, &err);
     hr_estimator_free(e);

@@ -60,7 +60,8 @@ static int predict(const command_call *call, hr__training *t)
     hr_error err = {0};
     hr_tensor files = {0};
     const bool named = call_arguments(call) > 1;
-    if (!named && !hr__training_eval_files(t)) return lacks_eval_files(call, "predict");
+    const int code = named ? 0 : check_eval_files(call, t, "predict");
+    if (code != 0) return code;
     hr_status st = named ? named_files(call, &files, &err) : HR_OK;
     if (st == HR_OK) st = predict_rows(t, named ? &files : NULL, &err);
     hr_tensor_clear(&files);

@@ -98,17 +98,18 @@ static int64_t count_records(const hr_file_list *files)
     return counted ? (int64_t)((double)records * ((double)total / (double)counted) + 0.5) : 0;
 }
 
-/* 0: unknown. Fails if there are no files at all, before a folder is made for the model. */
+/* 0: unknown. Fails if there are no files at all, or CSV, before a folder is made for the model. */
 static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error *err)
 {
     hr_file_list files = {0};
     int64_t epochs = hr__training_epochs(t), most = hr__training_max_steps(t), batch = hr__training_batch_size(t);
     HR_TRY(hr_match_files(hr__training_files(t), &files, err));
-    int64_t rows = epochs < 0 ? 0 : count_records(&files) * epochs;
+    const hr_status st = need_tfrecords(&files, err);
+    int64_t rows = epochs < 0 || st != HR_OK ? 0 : count_records(&files) * epochs;
     hr_file_list_clear(&files);
     *steps = (rows + batch - 1) / batch;
     if (most && (!*steps || most < *steps)) *steps = most;
-    return HR_OK;
+    return st;
 }
 
 /* ---- what it came to ---- */

@@ -24,12 +24,19 @@ int open_training(const command_call *call, hr__training **out)
     return failed(call, &err);
 }
 
-int lacks_eval_files(const command_call *call, const char *verb)
+int check_eval_files(const command_call *call, const hr__training *t, const char *verb)
 {
     hr_error err = {0};
-    hr_fail(&err, HR_INVALID_ARGUMENT, "cli.eval_files", "%s: train: expected a key 'eval_files': the records to %s",
-            call_argument(call, 0), verb);
-    return failed(call, &err);
+    hr_file_list files = {0};
+    const char *pattern = hr__training_eval_files(t);
+    hr_status st = HR_OK;
+    if (!pattern)
+        st = hr_fail(&err, HR_INVALID_ARGUMENT, "cli.eval_files",
+                     "%s: train: expected a key 'eval_files': the records to %s", call_argument(call, 0), verb);
+    else if (hr_match_files(pattern, &files, NULL) == HR_OK) /* who reads them says why not */
+        st = need_tfrecords(&files, &err);
+    hr_file_list_clear(&files);
+    return st == HR_OK ? 0 : failed(call, &err);
 }
 
 /* A file that cannot be read is left to whoever reads it next, and says why. */

@@ -30,7 +30,7 @@ typedef struct input {
 /* Opens the pipeline if --pipeline asks for it, or if the file describes nothing else. 0, or the exit code. */
 int open_input(const command_call *call, input *out);
 void close_input(input *in); /* when the dataset is gone */
-/* Says that the file names no rows to `verb`; gives the exit code. */
-int lacks_eval_files(const command_call *call, const char *verb);
+/* The file names TFRecords to `verb`: 0, or the exit code. */
+int check_eval_files(const command_call *call, const hr__training *t, const char *verb);
 
 #endif

@@ -115,6 +115,16 @@ it_predicts_records_without_labels() {
     ends_with 2
 }
 
+it_takes_no_csv_for_damaged_records() {
+    flights 500 data
+    sed 's/train-\*.tfrecord/rows.csv/; s/test-\*.tfrecord/rows.csv/' "$flights_yaml" >csv.yaml
+    cp "$scratch/flights.csv" data/rows.csv
+    for command in train evaluate predict; do
+        headrace $command csv.yaml -d data -m model
+        refused 1 "data/rows.csv: expected TFRecords, found CSV by its name; 'headrace convert' makes them of it"
+    done
+}
+
 it_trains_each_kind_of_classifier() {
     flights 1000 data
     for kind in linear_classifier dnn_classifier; do
