@@ -185,6 +185,9 @@ static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view
     if (!plan->opts->schema)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.schema",
                        "convert: expected a schema, whose fields are the columns of a CSV, got none");
+    if (plan->opts->schema->fields == 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.schema",
+                       "convert: expected fields to be columns of a CSV, found none in the files; give a .schema");
     csv_out *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "convert");
     w->schema = plan->opts->schema;

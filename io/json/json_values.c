@@ -76,9 +76,14 @@ static hr_status be(hr_json_reader *r, hr_dtype dtype, hr_error *err)
     hr_tensor *step = &r->cell.step[r->cell.steps - 1];
     if (step->dtype == HR_INVALID_DTYPE && step->count == 0) step->dtype = dtype;
     if (step->dtype == dtype) return HR_OK;
-    static const char *const expected[] = {"a string, as before", "a number with a point or an exponent, as before",
-                                           "a whole number, as before"};
-    return hr__json_mismatch(r, expected[step->dtype == HR_STRING ? 0 : step->dtype == HR_FLOAT ? 1 : 2], err);
+    if (step->dtype == HR_STRING) return hr__json_mismatch(r, "a string, as before", err);
+    const bool whole = step->dtype == HR_INT64;
+    if (dtype == HR_STRING)
+        return hr__json_mismatch(r, whole ? "a whole number, as before" : "a number with a point, as before", err);
+    return hr__json_mismatch(r,
+                             whole ? "a whole number, as before, or a .schema that says float"
+                                   : "a number with a point or an exponent, as before, or a .schema that says float",
+                             err);
 }
 
 static hr_status add(hr_json_reader *r, hr_dtype dtype, const void *value, hr_error *err)

@@ -222,6 +222,9 @@ static hr_status note_header(void *user, const hr__survey_place *at, const hr__c
     if (number && format->header)
         hr_log_message(HR_INFO, "%s: the header calls a column '%.40s'; if that line is a row: --no-header, .no_header",
                        at->path, number);
+    if (format->columns == 1 && format->header && strpbrk(format->column[0].name, ";\t|"))
+        hr_log_message(HR_INFO, "%s: the header is one column, '%.60s'; is '%c' the delimiter? Then say so", at->path,
+                       format->column[0].name, *strpbrk(format->column[0].name, ";\t|"));
     if (nameless == 1 && format->header)
         hr_log_message(HR_INFO, "%s: a column has no name in the header; it is called %s, after its place", at->path,
                        first);

@@ -149,9 +149,21 @@ it_says_what_to_do_with_files_of_other_programs() {
     printf 'name;price\nann;1,50\n' >excel.csv
     headrace convert excel.csv -o x.jsonl
     refused 1 "excel.csv:2: expected 1 fields, found 2; --delimiter, --columns and --skip-lines say how the file is written"
+    printf 'name;price\nann;1\n' >semicolons.csv
+    headrace show semicolons.csv
+    ends_with 0
+    says "semicolons.csv: the header is one column, 'name;price'; is ';' the delimiter? Then say so"
+    headrace show semicolons.csv --delimiter ';'
+    says_nothing
     printf '[{"a": 1}]' >array.json
     headrace convert array.json -o x.jsonl
     refused 1 "array.json:1:1: expected an object, found an array; write its objects one after the other, as jq -c '.[]' does"
+    : >none.tfrecord
+    headrace convert none.tfrecord -o x.csv
+    refused 1 "expected fields to be columns of a CSV, found none in the files; give a --schema"
+    printf '{"a": [1, 2.5]}\n' >mixed.jsonl
+    headrace convert mixed.jsonl -o x.tfrecord
+    refused 1 "feature 'a': expected a whole number, as before, or a --schema that says float, found 2.5"
     printf '\375\067\172\130\132\000rest' >people.csv.xz
     printf 'BZh91AY&SYrest' >people.csv.bz2
     printf 'PK\003\004rest' >people.xlsx

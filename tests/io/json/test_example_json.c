@@ -229,7 +229,8 @@ static void mistakes_name_record_line_and_feature(void **state)
 {
     (void)state;
     static const char *const wrong[][3] = {
-        {"{\"a\": [1, 2.5]}", "json.type", "rows:1:11: feature 'a': expected a whole number, as before, found 2.5"},
+        {"{\"a\": [1, 2.5]}", "json.type",
+         "rows:1:11: feature 'a': expected a whole number, as before, or a .schema that says float, found 2.5"},
         {"{\"a\": [\"x\", 1]}", "json.type", "expected a string, as before, found 1"},
         {"{\"a\": {\"b\": 1}}", "json.type", "expected a value, an array, or an object with one of $int64"},
         {"{\"a\": {\"$int\": 1}}", "json.type", "an object with one of $int64, $float, $bytes, $b64, found \"$int\""},
