@@ -129,6 +129,8 @@ hr_status check_interrupt(hr_error *err); /* HR_CANCELLED once it is true */
 
 hr_status output_error(hr_error *err); /* HR_OK, or why standard output could not be written */
 void fail_output(int number);          /* something could not be printed at all, for this errno */
+/* `out` is "-", or another name of what standard output is: /dev/stdout of a pipe. */
+bool is_standard_output(const char *out);
 bool output_is_unwanted(void);         /* the reader has left: what it did not want is no failure */
 hr_status print_line(hr_view line, hr_error *err);
 /* Adds a name or value as it is if that is one plain word, else as JSON writes it. */

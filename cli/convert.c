@@ -218,7 +218,7 @@ static int convert(const command_call *call, conversion *c)
     if (st == HR_OK) st = find_schema(call, c, &err);
     if (st == HR_OK) st = hr__convert(&c->opts, &result, &err);
     progress_end(&c->bar);
-    const bool to_output = strcmp(c->opts.out, "-") == 0; /* the rows are there: no word between them */
+    const bool to_output = is_standard_output(c->opts.out); /* the rows are there: no word between them */
     if (st == HR_OK && !to_output && flag_given(call, "json"))
         print_as_json(&c->opts, &result);
     else if (st == HR_OK && !to_output) {

@@ -100,7 +100,7 @@ static int run(command_call *call)
     hr_example_filter_free(s.filter);
     if (st != HR_OK) return failed(call, &err);
     if (s.count_only) printf("%" PRId64 "\n", s.found);
-    if (out && strcmp(out, "-") != 0)
+    if (out && !is_standard_output(out))
         printf("%s of %s records written\n", with_commas(s.found), with_commas(s.records));
     return WORKED;
 }

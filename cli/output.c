@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int first_failure; /* errno of what failed first; 0: nothing did */
@@ -19,6 +20,15 @@ hr_status output_error(hr_error *err)
     fail_output(errno ? errno : EIO);
     return hr_fail(err, HR_RESOURCE_EXHAUSTED, "cli.output", "standard output cannot be written: %s",
                    strerror(first_failure));
+}
+
+/* A terminal or /dev/null may have both, the data and the words about them. */
+bool is_standard_output(const char *out)
+{
+    struct stat named, open;
+    if (strcmp(out, "-") == 0) return true;
+    return stat(out, &named) == 0 && fstat(STDOUT_FILENO, &open) == 0 && !S_ISCHR(open.st_mode) &&
+           named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
 /* Of what the library writes to standard output only the descriptor tells. */

@@ -138,7 +138,7 @@ int end_records_run(const command_call *call, hr_status st, const hr_split_part 
 {
     const double seconds = now_seconds() - r->started;
     bool to_output = false; /* the records are there: no word between them */
-    for (int i = 0; i < r->outs; i++) to_output |= strcmp(r->out[i], "-") == 0;
+    for (int i = 0; i < r->outs; i++) to_output |= is_standard_output(r->out[i]);
     progress_end(&r->bar);
     if (st != HR_OK) return failed(call, err);
     if (to_output) return WORKED;

@@ -39,7 +39,7 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
 {
     hr_error err = {0};
     hr_repair_report report;
-    const bool to_output = out && strcmp(out, "-") == 0; /* the records are there: no word between them */
+    const bool to_output = out && is_standard_output(out); /* the records are there: no word between them */
     repairing r = {.lost.json = flag_given(call, "json"), .lost.to = to_output ? stderr : NULL};
     opts->quarantine_file = flag_text(call, "quarantine");
     opts->on_damage = damage_tell;
@@ -70,7 +70,7 @@ static int run(command_call *call)
         return WRONG_USE;
     const int code = out ? check_output_name(call, out) : 0;
     if (code != 0) return code;
-    if (out && strcmp(out, "-") == 0 && flag_given(call, "json"))
+    if (out && is_standard_output(out) && flag_given(call, "json"))
         return usage_error(call, "--json: expected another --output than -, where the records go");
     return repair(call, out, &opts);
 }

@@ -52,8 +52,9 @@ static hr_status show(const command_call *call, const hr_vocabulary *v, hr_error
     HR_TRY(hr_vocabulary_check(v, err));
     if (flag_given(call, "output")) {
         const char *out = flag_text(call, "output");
+        const bool to_output = is_standard_output(out); /* before a new file has its name */
         HR_TRY(hr_vocabulary_write(v, out, err));
-        if (strcmp(out, "-") == 0) return HR_OK; /* the words are there: no other between them */
+        if (to_output) return HR_OK; /* the words are there: no other between them */
         printf("%s words of %s written to %s\n", with_commas(hr_vocabulary_size(v)),
                with_commas(hr_vocabulary_distinct(v)), out);
     } else {

@@ -52,6 +52,22 @@ it_refuses_a_pipe_that_would_be_read_twice() {
     holds . "people.csv people.tfrecord people.yaml pipe "
 }
 
+it_writes_records_alone_to_standard_output_by_whatever_name() {
+    people
+    headrace convert people.csv -s people.yaml -o whole.tfrecord
+    local name
+    for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+        "$HEADRACE" convert people.csv -s people.yaml --to tfrecord -o "$name" 2>/dev/null | cat >piped.tfrecord
+        same whole.tfrecord piped.tfrecord
+        "$HEADRACE" merge whole.tfrecord -o "$name" 2>/dev/null | cat >piped.tfrecord
+        same whole.tfrecord piped.tfrecord
+        "$HEADRACE" repair whole.tfrecord -o "$name" 2>/dev/null | cat >piped.tfrecord
+        same whole.tfrecord piped.tfrecord
+        "$HEADRACE" grep 'row>0' whole.tfrecord -o "$name" 2>/dev/null | cat >piped.tfrecord
+        same whole.tfrecord piped.tfrecord
+    done
+}
+
 it_keeps_rejected_rows_in_a_pipe() {
     people
     printf '4,x,1,y\n' >>people.csv
