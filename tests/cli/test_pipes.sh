@@ -68,6 +68,17 @@ it_writes_records_alone_to_standard_output_by_whatever_name() {
     done
 }
 
+it_names_the_file_that_may_not_grow() {
+    people
+    yes 4,1,1.5,dora | head -n 20000 >>people.csv
+    code=0
+    (ulimit -f 8 && "$HEADRACE" convert people.csv -s people.yaml -o out) >"$scratch/out" 2>"$scratch/err" || code=$?
+    read_results
+    ends_with 1
+    says "cannot be written: File too large"
+    absent out
+}
+
 it_keeps_rejected_rows_in_a_pipe() {
     people
     printf '4,x,1,y\n' >>people.csv
