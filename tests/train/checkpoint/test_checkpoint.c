@@ -207,11 +207,13 @@ static void what_a_state_file_names_elsewhere_stays(void **state)
     /* the first two lie elsewhere, the third is the folder's own by its whole path */
     snprintf(text, sizeof text,
              "model_checkpoint_path: \"model.ckpt-2\"\nall_model_checkpoint_paths: \"%s/other/model.ckpt-1\"\n"
+             "all_model_checkpoint_paths: \"../other/model.ckpt-0\"\n"
              "all_model_checkpoint_paths: \"../other/model.ckpt-2\"\n"
              "all_model_checkpoint_paths: \"%s/moved/model.ckpt-1\"\n"
              "all_model_checkpoint_paths: \"model.ckpt-2\"\n",
              here, here);
     write_file("moved/checkpoint", text, strlen(text));
+    write_file("moved/model.ckpt-0.index", "", 0); /* is not the one that is listed */
     write_file("moved/model.ckpt-1.notes", "", 0);
     write_file("moved/model.ckpt-1.data-1-of-1", "", 0);
     write_file("moved/model.ckpt-1.data-00000-by-00001", "", 0);
@@ -220,6 +222,7 @@ static void what_a_state_file_names_elsewhere_stays(void **state)
     assert_int_equal(files_in("other", true), 5);
     assert_false(is_there("moved/model.ckpt-1.index"));
     assert_false(is_there("moved/model.ckpt-3.index"));
+    assert_true(is_there("moved/model.ckpt-0.index"));
     assert_true(is_there("moved/model.ckpt-1.notes"));
     assert_true(is_there("moved/model.ckpt-1.data-1-of-1"));
     assert_true(is_there("moved/model.ckpt-1.data-00000-by-00001"));
@@ -353,6 +356,30 @@ static void newer_ones_that_are_not_whole_are_set_aside(void **state)
     hr_saver_free(saver);
 }
 
+static void what_lies_elsewhere_is_not_set_aside(void **state)
+{
+    (void)state;
+    static const char text[] = "model_checkpoint_path: \"../other2/model.ckpt-2\"\n"
+                               "all_model_checkpoint_paths: \"model.ckpt-1\"\n";
+    hr_error err = {0};
+    hr_saver *saver;
+    save_steps("other2", (int[]){2}, 1);
+    save_steps("here2", (int[]){1}, 1);
+    write_file("here2/checkpoint", text, sizeof text - 1);
+    assert_ok(hr_saver_open("here2", &saver, &err), &err);
+    assert_ok(hr_saver_recover(saver, "here2/model.ckpt-1", &err), &err);
+    assert_true(is_there("other2/model.ckpt-2.index"));
+    hr_saver_free(saver);
+}
+
+static void checkpoints_that_no_file_lists_are_ordered_by_number(void **state)
+{
+    (void)state;
+    save_steps("unlisted", (int[]){9, 10}, 2);
+    unlink("unlisted/checkpoint");
+    assert_whole("unlisted", "unlisted/model.ckpt-10");
+}
+
 /* A state file that cannot be written still names the oldest one, which therefore stays. */
 static void nothing_is_removed_that_the_state_file_names(void **state)
 {
@@ -414,6 +441,8 @@ int main(void)
         cmocka_unit_test(what_lies_in_a_folder_is_told_by_its_whole_name),
         cmocka_unit_test(the_newest_whole_checkpoint_is_found),
         cmocka_unit_test(newer_ones_that_are_not_whole_are_set_aside),
+        cmocka_unit_test(what_lies_elsewhere_is_not_set_aside),
+        cmocka_unit_test(checkpoints_that_no_file_lists_are_ordered_by_number),
         cmocka_unit_test(nothing_is_removed_that_the_state_file_names),
         cmocka_unit_test(what_is_gone_is_not_listed_again),
         cmocka_unit_test(every_refused_allocation_finds_the_same_checkpoint_or_says_so),
