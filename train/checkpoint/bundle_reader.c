@@ -373,6 +373,7 @@ static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_e
 
 static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
 {
+    *out = (hr_tensor){0};
     if (hr_dtype_size(e->dtype) == 0 || e->dtype == HR_RESOURCE || e->dtype == HR_VARIANT)
         return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.dtype",
                        "checkpoint: '%.100s' has an unknown type, number %d", e->name, (int)e->dtype);
