@@ -44,6 +44,9 @@ static int workers_of(const hr_iterate_opts *opts)
     return workers < 0 ? 0 : workers;
 }
 
+/* Of .unit_rows: a unit of so many has memory for all of them. */
+enum { MOST_UNIT_ROWS = 1 << 20 };
+
 /* Tests that ask for small units want small pieces of files as well. */
 static size_t unit_size(const hr_iterate_opts *opts)
 {
@@ -59,7 +62,7 @@ static void set_options(engine *e, const hr_iterate_opts *opts)
     e->client.turn_over = leave_for_pool;
     e->client.max_workers = e->max_workers = workers_of(opts);
     e->window = opts->window > 0 ? opts->window : 0;
-    e->unit_rows = opts->unit_rows > 0 ? opts->unit_rows : 0;
+    e->unit_rows = opts->unit_rows < 0 ? 0 : opts->unit_rows > MOST_UNIT_ROWS ? MOST_UNIT_ROWS : opts->unit_rows;
     e->unit_size = unit_size(opts);
     e->budget = e->store.limit;
     e->seed = opts->seed ? opts->seed : draw_seed();

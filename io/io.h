@@ -339,7 +339,8 @@ typedef struct hr_repair_report {
 } hr_repair_report;
 
 /* Writes all good records of `path` to `out`, as HR_RESYNC finds them; whole or not at all. `out` NULL is in place: an
- * undamaged file is left alone. HR_INVALID_ARGUMENT, kind "repair.out": `out` is the same file by name. */
+ * undamaged file is left alone. HR_INVALID_ARGUMENT, kind "repair.out": `out` is the same file by name. `opts` and
+ * `report` may be NULL. */
 HR_API hr_status hr_repair_records_with(const char *path, const char *out, const hr_repair_opts *opts,
                                         hr_repair_report *report, hr_error *err);
 

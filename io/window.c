@@ -7,7 +7,7 @@ enum { LARGE = 256 * 1024 };
 
 static hr_status grow(hr__window *w, size_t capacity, hr_error *err)
 {
-    char *bytes = hr_realloc(w->bytes, capacity + HR__PAD);
+    char *bytes = capacity < SIZE_MAX - HR__PAD ? hr_realloc(w->bytes, capacity + HR__PAD) : NULL;
     if (!bytes) return hr_no_memory(err, "a file's buffer");
     w->bytes = bytes;
     w->capacity = capacity;

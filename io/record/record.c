@@ -177,7 +177,7 @@ hr_status hr_record_reader_range(hr_record_reader *r, const hr_record_index *ind
     if (st == HR_END) /* without an index */
         r->status = hr__record_index_beyond(hr_input_path(r->in), first, count, r->record, &r->error);
     if (r->status < 0 && err) *err = r->error;
-    if (count >= 0) r->end = first + count;
+    if (count >= 0) r->end = first > 0 && count > INT64_MAX - first ? INT64_MAX : first + count;
     return r->status;
 }
 

@@ -216,7 +216,9 @@ hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count
 {
     hr_fail(err, HR_OUT_OF_RANGE, "index.range",
             "%s: expected records of its %" PRId64 ", got %" PRId64 " to %" PRId64 "", path, records, first,
-            count > 0 ? first + count - 1 : first);
+            count <= 0                  ? first
+            : count > INT64_MAX - first ? INT64_MAX
+                                        : first + count - 1);
     hr_error_file(err, path);
     return HR_OUT_OF_RANGE;
 }

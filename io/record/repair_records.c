@@ -66,6 +66,8 @@ hr_status hr_repair_records_with(const char *path, const char *out, const hr_rep
 {
     const hr_repair_opts o = HR__OPTIONS(hr_repair_opts, opts);
     hr_record_reader *reader;
+    hr_repair_report unasked;
+    if (!report) report = &unasked;
     *report = (hr_repair_report){0};
     HR_TRY(check_names(path, out, err));
     HR_TRY(open_reader(path, &o, &reader, err));

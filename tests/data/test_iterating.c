@@ -186,6 +186,18 @@ static void an_element_looks_at_rows_one_by_one_and_side_by_side(void **state)
     hr__element_close(&e);
 }
 
+static void units_of_any_number_of_rows_fit_into_memory(void **state)
+{
+    (void)state;
+    const int64_t rows[] = {INT64_MAX, INT64_MAX / 2 + 1, INT64_MIN, -1};
+    for (int i = 0; i < 4; i++) {
+        hr_iterator *it = iterate(hr_range(INT64_MAX), (way){.unit_rows = rows[i]});
+        assert_gives(it, 0);
+        assert_gives(it, 1);
+        hr_iterator_free(it);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_single_element_is_the_only_one),
         cmocka_unit_test(an_element_looks_at_rows_one_by_one_and_side_by_side),
         cmocka_unit_test(apply_puts_a_function_into_a_chain),
+        cmocka_unit_test(units_of_any_number_of_rows_fit_into_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,6 +255,40 @@ static void options_end_where_an_older_caller_says(void **state)
     assert_int_equal(report.records, 1);
 }
 
+static void sizes_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_view record;
+    hr_record_index *index;
+    hr_record_reader *reader;
+    hr_record_writer *writer;
+    static const char long_record[100000];
+    assert_ok(hr_record_writer_open("sizes", NULL, &writer, &err), &err);
+    assert_ok(hr_record_write(writer, long_record, sizeof long_record, &err), &err);
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+
+    const hr_record_opts opts = {.struct_size = sizeof opts, .buffer_size = SIZE_MAX, .policy.on_error = HR_RESYNC};
+    assert_ok(hr_record_reader_open_with("sizes", &opts, &reader, &err), &err);
+    assert_int_equal(hr_record_read(reader, &record, &err), HR_RESOURCE_EXHAUSTED);
+    hr_record_reader_free(reader);
+
+    assert_ok(hr_record_index_open_with("sizes", NULL, &index, &err), &err);
+    assert_ok(hr_record_reader_open("sizes", NULL, &reader, &err), &err);
+    assert_int_equal(hr_record_reader_range(reader, index, INT64_MAX / 2, INT64_MAX, &err), HR_OUT_OF_RANGE);
+    assert_non_null(strstr(err.text, "to 9223372036854775807"));
+    hr_record_reader_free(reader);
+    hr_record_index_free(index);
+
+    assert_ok(hr_record_reader_open("sizes", NULL, &reader, &err), &err);
+    assert_ok(hr_record_reader_range(reader, NULL, 1, INT64_MAX, &err), &err);
+    assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+    hr_record_reader_free(reader);
+
+    assert_ok(hr_repair_records_with("sizes", "repaired", NULL, NULL, &err), &err);
+    assert_int_equal(hr_repair_records_with("none", "repaired", NULL, NULL, &err), HR_NOT_FOUND);
+}
+
 /* A decoder goes on behind a flipped bit: what it makes then holds copies of records that were before, checksums and
  * all. What is saved is a part of what was written, in its order, and what is lost is told. */
 static void a_damaged_stream_gives_no_record_twice_or_out_of_order(void **state)
@@ -322,6 +356,7 @@ int main(void)
         cmocka_unit_test(a_record_file_can_begin_like_a_compressed_one),
         cmocka_unit_test(a_full_disk_leaves_the_old_records),
         cmocka_unit_test(a_damaged_stream_gives_no_record_twice_or_out_of_order),
+        cmocka_unit_test(sizes_that_cannot_be_are_refused),
         cmocka_unit_test(options_end_where_an_older_caller_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
