@@ -24,6 +24,9 @@ static hr_status copy_tensor(const hr_tensor *from, hr_tensor *to, hr_error *err
     if (from->layout != HR_DENSE)
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.layout",
                        "from_tensor_slices: expected dense tensors, got a ragged or sparse one");
+    if (!from->data && hr_shape_count(from->shape) > 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "from_tensor_slices.data",
+                       "from_tensor_slices: expected the values of a tensor, got NULL");
     if (from->dtype == HR_STRING) return hr_tensor_strings(to, from->shape, from->data, err);
     HR_TRY(hr_tensor_new(to, from->dtype, from->shape, err));
     const size_t size = (size_t)to->count * hr_dtype_size(to->dtype);

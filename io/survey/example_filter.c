@@ -134,8 +134,11 @@ void hr_example_filter_free(hr_example_filter *f)
 
 hr_status hr_example_filter_new(const char *const *conditions, int count, hr_example_filter **out, hr_error *err)
 {
-    hr_example_filter *f = hr_calloc(1, sizeof *f);
     *out = NULL;
+    bool there = count == 0 || (count > 0 && conditions);
+    for (int i = 0; i < count && there; i++) there = conditions[i] != NULL;
+    if (!there) return hr_fail(err, HR_INVALID_ARGUMENT, "filter.condition", "expected %d conditions, got NULL", count);
+    hr_example_filter *f = hr_calloc(1, sizeof *f);
     hr_status st = HR_OK;
     if (!f || !(f->walk = hr_example_walk_new()) ||
         !(f->condition = hr_calloc((size_t)count + 1, sizeof *f->condition)))

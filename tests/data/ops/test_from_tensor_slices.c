@@ -54,6 +54,20 @@ static void slices_need_equally_many_rows(void **state)
     assert_int_equal(got.end, HR_INVALID_ARGUMENT);
 }
 
+static void slices_need_values(void **state)
+{
+    (void)state;
+    run got;
+    const hr_dtype dtypes[] = {HR_INT64, HR_STRING};
+    for (int i = 0; i < 2; i++) {
+        const hr_tensor t = {.dtype = dtypes[i], .shape = HR_SHAPE(3), .count = 3};
+        run_all(&got, hr_from_tensor_slices(&t, NULL, 1), (way){0});
+        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+        run_all(&got, hr_from_tensors(&t, NULL, 1), (way){0});
+        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    }
+}
+
 static hr_dataset *slices(const int64_t *value, int64_t rows, const char *name)
 {
     const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(rows), value);
@@ -71,6 +85,7 @@ int main(void)
         HR_CONFORMANCE(slices_in_epochs),
         cmocka_unit_test(slices_have_the_rows_of_each_tensor),
         cmocka_unit_test(slices_need_equally_many_rows),
+        cmocka_unit_test(slices_need_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,12 +123,27 @@ static void a_lack_of_memory_leaks_nothing(void **state)
     assert_int_equal(allocations_alive(), alive);
 }
 
+static void conditions_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_example_filter *f;
+    const char *none = NULL;
+    assert_int_equal(hr_example_filter_new(NULL, 1, &f, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_example_filter_new(&none, 1, &f, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_example_filter_new(&none, -1, &f, &err), HR_INVALID_ARGUMENT);
+    assert_null(f);
+    assert_ok(hr_example_filter_new(NULL, 0, &f, &err), &err);
+    hr_example_filter_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_hold_for_some_value),
         cmocka_unit_test(all_conditions_must_hold),
         cmocka_unit_test(conditions_that_cannot_be_read_are_refused),
+        cmocka_unit_test(conditions_that_are_not_there_are_refused),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
