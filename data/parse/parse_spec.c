@@ -193,6 +193,9 @@ static int levels_of(const hr_feature *f)
 
 static hr_status add_ragged(target t, const hr_feature *f, hr_error *err)
 {
+    if (f->partition_count < 0 || (f->partition_count > 0 && !f->partitions))
+        return hr_fail(err, HR_INVALID_ARGUMENT, SPEC_KIND, "%s: feature '%.60s': expected %d partitions, got NULL",
+                       t.plan->who, f->key, f->partition_count);
     const int levels = levels_of(f);
     const int outer = t.plan->role == HR__PARSE_LISTS ? 2 : 1; /* levels of the rows themselves */
     if (f->partition_count > HR__MAX_PARTITIONS || levels + outer > HR_MAX_RAGGED ||

@@ -27,8 +27,18 @@ static hr_status naming_add_rename(hr__csv_naming *n, const char *text, hr_error
     return HR_OK;
 }
 
+static bool are_there(const char *const *texts, int count)
+{
+    bool there = count >= 0 && (count == 0 || texts);
+    for (int i = 0; i < count && there; i++) there = texts[i] != NULL;
+    return there;
+}
+
 hr_status hr__csv_naming_make(const hr_csv_opts *o, hr__csv_naming *n, hr_error *err)
 {
+    if ((o->names && !are_there(o->names, o->name_count)) || !are_there(o->drop, o->drop_count) ||
+        !are_there(o->rename, o->rename_count))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "csv.column", "csv: .names, .rename, .drop: expected names, got NULL");
     n->name = o->names ? hr_calloc((size_t)o->name_count + 1, sizeof *n->name) : NULL;
     n->rename = hr_calloc((size_t)o->rename_count + (size_t)o->drop_count + 1, sizeof *n->rename);
     if ((o->names && !n->name) || !n->rename) return hr_no_memory(err, "csv");

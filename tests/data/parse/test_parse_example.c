@@ -154,6 +154,17 @@ static void partition_divides_the_values_of_each_row(void **state)
     hr_iterator_free(it);
 }
 
+static void partitions_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    for (int count = -1; count < 2; count += 2) {
+        const hr_feature feature = {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partition_count = count};
+        hr_dataset *ds = hr_parse_example(hr_tfrecord("x"), (&(hr_parse_spec){&feature, 1}));
+        assert_int_equal(hr_dataset_error(ds)->code, HR_INVALID_ARGUMENT);
+        hr_dataset_unref(ds);
+    }
+}
+
 /* TensorFlow lets partitions of other kinds slide. Here are 8 numbers for 10 values. */
 static void row_ids_are_as_many_as_values_even_in_tf_compat(void **state)
 {
@@ -558,6 +569,7 @@ int main(void)
         cmocka_unit_test(int64_becomes_a_smaller_integer_where_it_fits),
         cmocka_unit_test(only_numbers_are_widened_and_only_on_request),
         cmocka_unit_test(label_is_marked_in_the_schema),
+        cmocka_unit_test(partitions_that_are_not_there_are_refused),
         cmocka_unit_test(too_many_values_name_file_offset_and_feature),
         cmocka_unit_test(records_must_be_named_where_there_are_several_strings),
     };

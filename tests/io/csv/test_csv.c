@@ -216,6 +216,26 @@ static void columns_are_renamed_and_dropped_by_name_and_by_place(void **state)
     reads_as("1,2,3\n", &none, "2|3\n");
 }
 
+static void names_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr__csv_format *format;
+    const char *none = NULL;
+    const hr_csv_opts wrong[] = {
+        {.names = &none, .name_count = 1},
+        {.rename_count = 1},
+        {.drop = &none, .drop_count = 1},
+        {.drop = &none, .drop_count = -1},
+    };
+    for (int i = 0; i < 4; i++) {
+        hr_csv_opts opts = wrong[i];
+        opts.struct_size = sizeof opts;
+        assert_int_equal(hr__csv_format_new(&opts, &format, &err), HR_INVALID_ARGUMENT);
+        assert_string_equal(err.kind, "csv.column");
+    }
+}
+
 static void columns_that_are_called_alike_are_named(void **state)
 {
     (void)state;
@@ -744,6 +764,7 @@ int main(void)
         cmocka_unit_test(a_wrong_row_is_named_with_its_place_and_the_next_one_is_read),
         cmocka_unit_test(an_open_quote_reports_all_bytes_that_it_swallows),
         cmocka_unit_test(wrong_options_and_headers_are_refused),
+        cmocka_unit_test(names_that_are_not_there_are_refused),
         cmocka_unit_test(an_empty_file_with_named_columns_is_empty),
         cmocka_unit_test(a_file_goes_on_where_it_stood),
         cmocka_unit_test(all_kernels_read_the_same_of_random_text),
