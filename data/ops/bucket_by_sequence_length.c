@@ -175,7 +175,8 @@ hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_fn *leng
     buckets *b = copy_buckets(length, user, boundaries, count, o.batch_sizes);
     if (!b) return hr_no_memory(&why, "bucket_by_sequence_length"), refused(in, &why);
     hr_dataset *ds = o.no_padding ? in : hr__padded_rows(in, o.padded_shapes, o.padding_values);
-    if (o.pad_to_bucket_boundary) ds = hr_dataset_new(&hr_op_bucket_by_sequence_length, &(bucket_spec){.b = b}, &ds, 1);
+    const bool widens = o.pad_to_bucket_boundary && !o.no_padding; /* as in TensorFlow, which then only batches */
+    if (widens) ds = hr_dataset_new(&hr_op_bucket_by_sequence_length, &(bucket_spec){.b = b}, &ds, 1);
     return hr_group_by_window(ds, key_of, b, 0, .window_size_fn = size_of, .drop_remainder = o.drop_remainder,
-                              .check = o.pad_to_bucket_boundary ? refuse_last : NULL, .user_free = free_buckets);
+                              .check = widens ? refuse_last : NULL, .user_free = free_buckets);
 }

@@ -47,6 +47,10 @@ static void buckets_that_do_not_fit_are_refused(void **state)
     assert_fails(hr_bucket_by_sequence_length(vectors(hr_range(9)), length, NULL, HR_I64(9), 1,
                                               .batch_sizes = HR_I64(5, 1), .no_padding = true),
                  HR_INVALID_ARGUMENT, "batch.rows");
+    assert_fails(hr_bucket_by_sequence_length(vectors(hr_range(9)), length, NULL, HR_I64(9), 1,
+                                              .batch_sizes = HR_I64(5, 1), .no_padding = true,
+                                              .pad_to_bucket_boundary = true),
+                 HR_INVALID_ARGUMENT, "batch.rows");
 }
 
 int main(void)
