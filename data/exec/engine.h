@@ -30,9 +30,9 @@
 enum {
     MAX_THREADS = 257 /* the pool's, and the caller as number 0 */,
     MAX_REPORT = 64,
-    MAX_LINES = 32, /* of hr_explain */
-    MAX_UNIT_ROWS = 2048,
-    UNIT_NS = 120000, /* what a unit should take */
+    MAX_LINES = 32,       /* of hr_explain */
+    MAX_UNIT_ROWS = 2048, /* more where a plan has more parts */
+    UNIT_NS = 120000,     /* what a unit should take */
 };
 
 /* One thread's. */

@@ -298,10 +298,11 @@ static int64_t plan_parts(const stage *s)
     return parts;
 }
 
-/* Unless their work is slow. */
-static int64_t least_size(const stage *s, int64_t elements, int64_t parts, uint64_t work_ns)
+/* Unless their work is slow, and slower than their plan. */
+static int64_t least_size(const stage *s, int64_t elements, int64_t parts, uint64_t plan_ns, uint64_t work_ns)
 {
-    const int64_t fast = (int64_t)(4 * UNIT_NS * (uint64_t)elements / (work_ns + 1));
+    const uint64_t good = plan_ns > 4 * UNIT_NS ? plan_ns : 4 * UNIT_NS;
+    const int64_t fast = (int64_t)(good * (uint64_t)elements / (work_ns + 1));
     if (s->top->groups && s->element_rows > 0) parts /= s->element_rows;
     return parts < fast ? parts : fast;
 }
@@ -311,8 +312,8 @@ static void learn_size(stage *s, const unit *u, int64_t parts, uint64_t ns, uint
     const engine *e = s->engine;
     if (u->elements == 0 || !u->rows || u->rows->c.elements == 0) return;
     s->element_rows = (u->rows->c.rows + u->rows->c.elements - 1) / u->rows->c.elements;
-    int64_t size = good_size(s, u->elements, ns), most = MAX_UNIT_ROWS;
-    const int64_t least = least_size(s, u->elements, parts, work_ns);
+    int64_t size = good_size(s, u->elements, ns), most = parts > MAX_UNIT_ROWS ? parts : MAX_UNIT_ROWS;
+    const int64_t least = least_size(s, u->elements, parts, ns - work_ns, work_ns);
     if (size < least) size = least;
     const int64_t fit = most_by_bytes(e, u->rows);
     if (fit < most) most = fit;

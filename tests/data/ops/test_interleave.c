@@ -246,6 +246,32 @@ static void without_an_order_nothing_is_lost(void **state)
     assert_int_equal(sum, 2 * 2470); /* the squares below 20 */
 }
 
+static hr_dataset *so_many(const hr_element *element, void *user)
+{
+    (void)element;
+    return hr_range(*(const int64_t *)user);
+}
+
+/* Memory and allocations, unlike time, are the same on a loaded machine. */
+static void each_of_a_thousand_open_datasets_costs_little(void **state)
+{
+    (void)state;
+    enum { CYCLE = 1000, EACH = 200, MOST_BYTES = 64 << 10, MOST_ALLOCATIONS = 100 };
+    static int64_t each = EACH;
+    int64_t count = 0;
+    const hr_element *e;
+    hr_status st;
+    fail_allocation(INT64_MAX);
+    watch_memory();
+    hr_iterator *it = iterate(hr_interleave(hr_range(CYCLE), so_many, &each, .cycle_length = CYCLE), (way){0});
+    while ((st = hr_next(it, &e)) == HR_OK) count++;
+    assert_int_equal(st, HR_END);
+    assert_int_equal(count, CYCLE * EACH);
+    hr_iterator_free(it);
+    assert_in_range(most_memory(), 0, CYCLE * MOST_BYTES);
+    assert_in_range(allocations_since(), 0, CYCLE * MOST_ALLOCATIONS);
+}
+
 HR_ARGUMENTS(interleave, few_of(hr_range(20), 4, 3), few_of(hr_range(20), 3, 3), few_of(hr_range(20), 4, 2),
              older(hr_range(20), 4, 3));
 
@@ -265,6 +291,7 @@ int main(void)
         cmocka_unit_test(rows_outlive_the_inputs_they_came_from),
         HR_CONFORMANCE_OF_FAILURE(one_dataset_fails),
         cmocka_unit_test(interleave_follows_tensorflows_rule),
+        cmocka_unit_test(each_of_a_thousand_open_datasets_costs_little),
         cmocka_unit_test(interleave_takes_four_in_turn_by_default),
         cmocka_unit_test(interleave_passes_a_failed_datasets_error_in_its_turn),
         cmocka_unit_test(interleave_refuses_what_its_function_may_not_give),

@@ -171,6 +171,27 @@ static void shuffled_rows_of_many_columns_stay_together(void **state)
 HR_ARGUMENTS(shuffle, hr_shuffle(hr_range(30), 9, .seed = 3), hr_shuffle(hr_range(30), 8, .seed = 3),
              hr_shuffle(hr_range(30), 9, .seed = 4), hr_shuffle(hr_range(30), 9, .seed = 3, .same_each_epoch = true));
 
+/* Memory and allocations, unlike time, are the same on a loaded machine. */
+static void hundreds_of_shuffles_stand_on_each_other(void **state)
+{
+    (void)state;
+    enum { SHUFFLES = 200, MOST_BYTES = 48 << 10, MOST_ALLOCATIONS = 100 };
+    int64_t count = 0;
+    const hr_element *e;
+    hr_status st;
+    hr_dataset *ds = hr_range(2000);
+    for (int i = 0; i < SHUFFLES; i++) ds = hr_shuffle(ds, 10);
+    fail_allocation(INT64_MAX);
+    watch_memory();
+    hr_iterator *it = iterate(ds, (way){0});
+    while ((st = hr_next(it, &e)) == HR_OK) count++;
+    assert_int_equal(st, HR_END);
+    assert_int_equal(count, 2000);
+    hr_iterator_free(it);
+    assert_in_range(most_memory(), 0, SHUFFLES * MOST_BYTES);
+    assert_in_range(allocations_since(), 0, SHUFFLES * MOST_ALLOCATIONS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
         cmocka_unit_test(shuffle_refuses_an_empty_buffer),
         cmocka_unit_test(shuffle_of_nothing_ends),
         cmocka_unit_test(shuffle_refuses_to_go_on_with_a_shorter_input),
+        cmocka_unit_test(hundreds_of_shuffles_stand_on_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
