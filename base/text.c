@@ -1,15 +1,19 @@
-/* A growing text, doubled when it is full; always NUL-terminated. After a failure it takes nothing more. */
+/* A growing text, doubled when it is full, or grown by a quarter if it is long; always NUL-terminated. After a failure
+ * it takes nothing more. */
 #include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { LONG = 4 << 20 };
 
 char *hr__text_reserve(hr__text *text, size_t size)
 {
     if (text->failed) return NULL;
     if (size < text->capacity - text->size) return text->data + text->size;
     size_t capacity = text->capacity ? text->capacity : 64;
-    while (capacity - text->size <= size && capacity <= SIZE_MAX / 4) capacity *= 2;
+    while (capacity - text->size <= size && capacity <= SIZE_MAX / 4)
+        capacity += capacity < LONG ? capacity : capacity / 4;
     char *data = capacity - text->size > size ? hr_realloc(text->data, capacity) : NULL;
     if (!data) {
         text->failed = true;
@@ -119,6 +123,7 @@ void hr__text_json(hr__text *text, const char *data, size_t size)
 
 void hr__text_clear(hr__text *text)
 {
+    if (text->capacity > LONG) hr__text_free(text);
     text->size = 0;
     text->failed = false;
     if (text->data) text->data[0] = '\0';

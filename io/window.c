@@ -1,9 +1,9 @@
-/* A sliding window over a stream of bytes. The tail that is kept moves to the front before more is read; memory doubles
- * only when it is full of bytes that came. */
+/* A sliding window over a stream of bytes. The tail that is kept moves to the front before more is read; memory grows
+ * only when it is full of bytes that came: it doubles, or grows by a quarter where it is large. */
 #include "io/window.h"
 #include <string.h>
 
-enum { LARGE = 256 * 1024 };
+enum { LARGE = 256 * 1024, KEPT = 4 << 20 /* of what is empty; more is given back */ };
 
 static hr_status grow(hr__window *w, size_t capacity, hr_error *err)
 {
@@ -22,7 +22,7 @@ static hr_status more(hr__window *w, size_t at_least, hr_error *err)
     w->begin = 0;
     w->end = kept;
     if (w->capacity < w->piece) HR_TRY(grow(w, w->piece, err));
-    if (w->end == w->capacity) HR_TRY(grow(w, 2 * w->capacity, err));
+    if (w->end == w->capacity) HR_TRY(grow(w, w->capacity + (w->capacity < KEPT ? w->capacity : w->capacity / 4), err));
 
     size_t got = 0, room = w->capacity - w->end, wanted = at_least - kept;
     if (wanted < LARGE) wanted = LARGE;
@@ -46,6 +46,10 @@ void hr__window_consume(hr__window *w, size_t size)
 {
     w->begin += size;
     w->offset += (int64_t)size;
+    if (w->begin < w->end || w->capacity <= KEPT + w->piece) return;
+    hr_free(w->bytes);
+    w->bytes = NULL;
+    w->begin = w->end = w->capacity = 0;
 }
 
 void hr__window_restart(hr__window *w, int64_t offset)

@@ -143,6 +143,8 @@ static hr_status write_record(const converter *k, hr__convert_piece *piece, hr__
     hr_status st = k->plan.to->write(piece->writer, example, &bytes, err);
     *written = st == HR_OK;
     if (st == HR_OK) {
+        const bool is_last = r->at + r->size == piece->out_used;
+        if (is_last) hr__piece_drop_long(piece);
         r->text = piece->text.size;
         r->text_size = (size_t)bytes.size;
         hr__text_bytes(&piece->text, bytes.data, (size_t)bytes.size);

@@ -89,6 +89,7 @@ hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *pi
     csv_piece *own = piece->own;
     if (!grow(&own->text, &own->text_room, block->size + PAD)) return hr_no_memory(err, "convert: a piece of text");
     memcpy(own->text, block->data, block->size);
+    hr__csv_release(source->file);
     memset(own->text + block->size, 0, PAD);
     own->block = *block;
     own->block.data = own->text;
@@ -229,7 +230,8 @@ static void frame(const hr__csv_source *source, hr__convert_piece *piece, int64_
     hr__record_header(to, (uint64_t)(end - data));
     hr__record_footer(end, data, (size_t)(end - data));
     const size_t size = (size_t)(end + HR__RECORD_FOOTER - to);
-    piece->record[piece->records++] = (hr__convert_record){.at = piece->out_used, .size = size, .row = row, .test = test};
+    piece->record[piece->records++] =
+        (hr__convert_record){.at = piece->out_used, .size = size, .row = row, .test = test};
     piece->out_used += size;
 }
 
@@ -255,10 +257,21 @@ static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
     return HR_OK;
 }
 
+/* A long row is in memory as text or as records, and both only for a while. */
+static void free_long_text(csv_piece *own)
+{
+    enum { KEPT = 4 << 20 };
+    if (own->text_room <= KEPT) return;
+    hr_free(own->text);
+    own->text = NULL;
+    own->text_room = 0;
+}
+
 void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
     hr_status st = parse(piece->source, piece);
     if (st == HR_OK) st = encode(plan, piece);
     piece->status = st;
     free_bytes(piece->own);
+    free_long_text(piece->own);
 }

@@ -149,7 +149,7 @@ static hr_status reject(const hr__convert_plan *plan, hr__convert_piece *piece, 
 
 void hr__examples_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
-    const examples *own = piece->own;
+    examples *own = piece->own;
     size_t begin = 0;
     piece->status = HR_OK;
     for (int i = 0; i < own->count && piece->status == HR_OK; i++) {
@@ -158,4 +158,6 @@ void hr__examples_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
         if (piece->status != HR_OK) piece->status = reject(plan, piece, example);
         begin = own->end[i];
     }
+    hr__text_clear(&own->bytes); /* a long record is not kept twice */
+    hr_example_clear(own->kept);
 }

@@ -92,6 +92,8 @@ const char *hr__format_names(char *text, size_t size);
 hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err);
 /* Adds a row's record with its frame; room was reserved: its size and HR__RECORD_FRAME. */
 void hr__piece_add(hr__convert_piece *piece, int64_t row, hr_view example, bool test);
+/* The records have become text: the memory of long ones is given back. */
+void hr__piece_drop_long(hr__convert_piece *piece);
 /* The values of a feature; NULL: there is none of that name. */
 const hr_tensor *hr__convert_values(const hr_example_contents *contents, const char *name);
 /* The same of all fields of a schema, one each. */

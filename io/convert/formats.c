@@ -145,6 +145,15 @@ hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t recor
     return good ? HR_OK : hr_no_memory(err, "convert: records");
 }
 
+void hr__piece_drop_long(hr__convert_piece *piece)
+{
+    enum { KEPT = 4 << 20 };
+    if (piece->out_room <= KEPT) return;
+    hr_free(piece->out);
+    piece->out = NULL;
+    piece->out_room = 0;
+}
+
 void hr__piece_add(hr__convert_piece *piece, int64_t row, hr_view example, bool test)
 {
     const size_t size = (size_t)example.size;

@@ -89,7 +89,9 @@ static hr_status read_record(void *source, hr_view *example, hr_error *err)
 static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
 {
     jsonl_source *s = source;
-    return hr__examples_read(read_record, s, s->path, piece, &s->number, err);
+    const hr_status st = hr__examples_read(read_record, s, s->path, piece, &s->number, err);
+    hr_example_clear(s->reader->example); /* what it lent was copied */
+    return st;
 }
 
 static void close_source(void *source)
@@ -147,43 +149,21 @@ static hr_status count_objects(const char *path, const hr__convert_opts *how, in
 
 /* ---- out ---- */
 
-typedef struct jsonl_out {
-    hr_json_writer *writer;
-    hr__text line;
-} jsonl_out;
-
-static void free_writer(void *writer)
-{
-    jsonl_out *w = writer;
-    hr_json_writer_free(w->writer);
-    hr__text_free(&w->line);
-    hr_free(w);
-}
+static void free_writer(void *writer) { hr_json_writer_free(writer); }
 
 static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err)
 {
     (void)plan;
     (void)head;
-    jsonl_out *w = hr_calloc(1, sizeof *w);
-    if (!w) return hr_no_memory(err, "convert");
-    hr_status st = hr_json_writer_new_with(NULL, &w->writer, err);
-    if (st == HR_OK)
-        *writer = w;
-    else
-        hr_free(w);
-    return st;
+    hr_json_writer *w;
+    HR_TRY(hr_json_writer_new_with(NULL, &w, err));
+    *writer = w;
+    return HR_OK;
 }
 
 static hr_status write_line(void *writer, hr_view example, hr_view *bytes, hr_error *err)
 {
-    jsonl_out *w = writer;
-    hr_view json;
-    HR_TRY(hr_example_to_json(w->writer, example, &json, err));
-    hr__text_clear(&w->line);
-    hr__text_bytes(&w->line, json.data, (size_t)json.size);
-    hr__text_byte(&w->line, '\n');
-    *bytes = (hr_view){w->line.data, (int64_t)w->line.size};
-    return hr__text_status(&w->line, "a line of JSON", err);
+    return hr__example_to_json_line(writer, example, bytes, err);
 }
 
 const hr__format hr__format_jsonl = {

@@ -253,6 +253,8 @@ const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
 /* The next rows, about `bytes` of them, at most `max_rows`. HR_END: there are no more. Lends the bytes until the next
  * call. Rows before damage come first, then the error. A block may have blank lines and no row. */
 hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err);
+/* Ends the lending: the memory of a long row is given back. */
+void hr__csv_release(hr__csv_file *file);
 /* The bytes are the file's own: hr__csv_read_into may be used, and hr__csv_read no more. */
 bool hr__csv_is_plain(const hr__csv_file *file);
 /* The whole rows in the next `size` bytes, read straight into the caller's memory. None (block->size 0): the first

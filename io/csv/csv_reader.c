@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHORT_CELLS = 1 << 20 };
+enum { SHORT_CELLS = 1 << 20, LONG = 4 << 20 };
 
 struct hr__csv_file {
     const hr__csv_format *format;
@@ -138,7 +138,8 @@ static bool look_further(const hr__csv_file *file, size_t *want)
 {
     const size_t most = file->format->max_row;
     if (*want >= most) return false;
-    *want = *want < most / 2 ? 2 * *want : most;
+    const size_t more = *want < LONG ? *want : *want / 4; /* of a long row, not as much again of what follows it */
+    *want = *want < most - more ? *want + more : most;
     return true;
 }
 
@@ -399,10 +400,15 @@ static void give(hr__csv_file *file, const char *data, const hr__csv_count *sum,
     file->lent = sum->size;
 }
 
-hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err)
+void hr__csv_release(hr__csv_file *file)
 {
     consume(file, file->lent);
     file->lent = 0;
+}
+
+hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err)
+{
+    hr__csv_release(file);
     for (size_t want = bytes < file->format->max_row ? bytes : file->format->max_row;;) {
         const char *data;
         size_t size;

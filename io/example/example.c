@@ -33,8 +33,20 @@ void hr_example_free(hr_example *example)
     hr_free(example);
 }
 
+void hr__example_drop_values(hr_example *example)
+{
+    hr__wire_map_clear(&example->features);
+    hr__wire_map_clear(&example->lists);
+}
+
 void hr_example_clear(hr_example *example)
 {
+    enum { KEPT = 4 << 20 };
+    if (example->out_room > KEPT) {
+        hr_free(example->out);
+        example->out = NULL;
+        example->out_room = 0;
+    }
     hr__wire_map_clear(&example->features);
     hr__wire_map_clear(&example->lists);
     example->code = HR_OK;

@@ -66,8 +66,15 @@ char *hr__put_feature(char *p, const hr_tensor *f)
 
 /* ---- the map ---- */
 
+/* Much memory is given back: one long example does not hold it for all that follow. */
 void hr__wire_map_clear(hr__wire_map *map)
 {
+    enum { KEPT = 4 << 20 };
+    if (map->room > KEPT) {
+        hr_free(map->bytes);
+        map->bytes = NULL;
+        map->room = 0;
+    }
     map->size = map->entries = 0;
     map->present = map->no_memory = false;
     map->sorted = true;

@@ -68,4 +68,7 @@ char *hr__put_wire_map(char *p, const hr__wire_map *map); /* after a sort */
 /* After hr_example_bytes: a key was added several times. */
 bool hr__example_repeats(const hr_example *example);
 
+/* After hr_example_bytes, whose result stays: what it was made of is not needed any more. */
+void hr__example_drop_values(hr_example *example);
+
 #endif

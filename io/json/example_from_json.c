@@ -31,6 +31,7 @@ static hr_status make(const char *name, const hr_json_reader_opts *opts, hr_json
         return hr_no_memory(err, "reading JSON");
     r->record = -1;
     r->schema = HR__OPTIONS(hr_json_reader_opts, opts).schema;
+    r->most = hr__record_limit(HR__OPTIONS(hr_json_reader_opts, opts).max_row_bytes);
     return HR_OK;
 }
 
@@ -243,6 +244,7 @@ static hr_status read_member(hr_json_reader *r, bool at_top, hr_error *err)
 
 static hr_status read_record(hr_json_reader *r, hr_view *record, hr_error *err)
 {
+    hr_example_clear(r->example);
     HR_TRY(hr__json_next(&r->json, err));
     r->line = r->json.token.line;
     r->offset = r->json.token.offset;
@@ -257,10 +259,11 @@ static hr_status read_record(hr_json_reader *r, hr_view *record, hr_error *err)
                                                                           "jq -c '.[]' does"
                                                                         : "");
     }
-    hr_example_clear(r->example);
     HR_TRY(read_members(r, true, false, err));
     HR_TRY(hr_example_bytes(r->example, record, err));
-    if (!hr__example_repeats(r->example)) return HR_OK;
+    const bool repeats = hr__example_repeats(r->example);
+    hr__example_drop_values(r->example);
+    if (!repeats) return HR_OK;
     return hr__json_fail(&r->json, err, "json.key",
                          "expected each key once, found one twice in the record of line %lld", (long long)r->line);
 }

@@ -22,6 +22,7 @@ struct hr_json_reader {
     hr_example *example;
     hr__text key; /* of the member that is being read */
     hr__json_cell cell;
+    size_t most; /* bytes of a row, as text and as values */
     int64_t record, line, offset;
     hr_status status; /* sticks when it is no longer HR_OK */
     hr_error error;
@@ -55,6 +56,9 @@ hr_status hr__json_mismatch(const hr_json_reader *r, const char *expected, hr_er
 bool hr__json_wanted(const hr_json_reader *r, hr__json_want *want);
 /* Puts what the cell holds into the Example, as the feature (the feature list) r->key. */
 hr_status hr__json_store(hr_json_reader *r, bool list, hr_error *err);
+
+/* hr_example_to_json with a newline behind it. */
+hr_status hr__example_to_json_line(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err);
 
 /* protobuf's form (json_protobuf.c): a map {"age": {"int64List": ...}, ...}, of which the last token is the first key
  * or the end. */

@@ -298,6 +298,14 @@ hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *js
     return HR_OK;
 }
 
+hr_status hr__example_to_json_line(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err)
+{
+    HR_TRY(hr_example_to_json(writer, record, json, err));
+    hr__text_byte(&writer->line, '\n');
+    *json = (hr_view){writer->line.data, (int64_t)writer->line.size};
+    return hr__text_status(&writer->line, "a line of JSON", err);
+}
+
 hr_status hr_json_writer_check(const hr_json_writer *writer, const hr_schema_file *known, hr_error *err)
 {
     for (int i = 0; i < writer->names; i++)

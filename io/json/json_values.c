@@ -86,9 +86,21 @@ static hr_status be(hr_json_reader *r, hr_dtype dtype, hr_error *err)
                              err);
 }
 
+/* Two characters may be eight bytes of a number, or three sixteen of a string. */
+static hr_status check_cell(const hr_json_reader *r, hr_error *err)
+{
+    if (r->cell.values.size + r->cell.bytes.size <= r->most) return HR_OK;
+    return hr__json_fail(&r->json, err, "json.limit",
+                         "feature '%.60s': expected values of at most %zu bytes in memory (8 for a whole number, 4 for "
+                         "a float, 16 and its bytes for a string), found more; give a larger .max_row_bytes if that "
+                         "is right",
+                         r->key.data ? r->key.data : "", r->most);
+}
+
 static hr_status add(hr_json_reader *r, hr_dtype dtype, const void *value, hr_error *err)
 {
     HR_TRY(be(r, dtype, err));
+    HR_TRY(check_cell(r, err));
     hr__text_bytes(&r->cell.values, value, hr_dtype_size(dtype));
     r->cell.step[r->cell.steps - 1].count++;
     return HR_OK;
@@ -113,6 +125,7 @@ hr_status hr__json_store(hr_json_reader *r, bool list, hr_error *err)
         hr_example_add_list(r->example, key, c->step, (int64_t)c->steps);
     else
         hr_example_add(r->example, key, &c->step[0]);
+    hr__json_cell_begin(c);
     return HR_OK;
 }
 
@@ -172,7 +185,11 @@ hr_status hr__json_add_bytes(hr_json_reader *r, hr_view bytes, hr_error *err)
 {
     const hr_view placed = {(const char *)(uintptr_t)r->cell.bytes.size, bytes.size};
     hr__text_bytes(&r->cell.bytes, bytes.data, (size_t)bytes.size);
-    return add(r, HR_STRING, &placed, err);
+    HR_TRY(add(r, HR_STRING, &placed, err));
+    if (bytes.size == 0 || bytes.data != r->json.scratch.data) return HR_OK;
+    r->json.token.text = (hr_view){"", 0};
+    hr__text_clear(&r->json.scratch); /* a long string is in memory only once */
+    return HR_OK;
 }
 
 hr_status hr__json_add_base64(hr_json_reader *r, hr_view text, hr_error *err)
