@@ -24,7 +24,8 @@ struct hr_output {
     int fd;
     int lock; /* of the temporary file, held from its close until it has its name; -1: fd holds it */
     bool standard, sync;
-    bool part; /* written directly, but a file: it is synced */
+    bool part;  /* written directly, but a file: it is synced */
+    bool waits; /* a pipe or socket, which takes bytes when its reader likes */
     int64_t offset;
     int64_t made; /* bytes of the file, after compression */
     const hr__codec *codec;
@@ -59,6 +60,12 @@ static hr_status open_device(hr_output *out, mode_t mode, hr_error *err)
     return HR_OK;
 }
 
+static bool is_pipe(int fd)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
+}
+
 static hr_status open_target(hr_output *out, hr_error *err)
 {
     out->standard = strcmp(out->path, "-") == 0;
@@ -88,11 +95,25 @@ static hr_status fail(hr_output *out, int number, const char *kind, const char *
     return out->status;
 }
 
+/* Nobody waits in write for the reader of a pipe, from where nothing would wake him: after poll, a pipe takes PIPE_BUF
+ * bytes at once. */
+static hr_status write_bytes(hr_output *out, const char *data, size_t size)
+{
+    while (size > 0) {
+        const size_t piece = out->waits && size > PIPE_BUF ? PIPE_BUF : size;
+        if (out->waits) out->status = hr__wait(out->fd, POLLOUT, -1, -1, out->path, &out->error);
+        if (out->status != HR_OK) return out->status;
+        if (!hr__write_all(out->fd, data, piece)) return fail(out, errno, "file.write", "written");
+        data += piece;
+        size -= piece;
+    }
+    return HR_OK;
+}
+
 static hr_status flush(hr_output *out)
 {
     if (out->status != HR_OK) return out->status;
-    if (out->used > 0 && !hr__write_all(out->fd, out->bytes, out->used))
-        return fail(out, errno, "file.write", "written");
+    HR_TRY(write_bytes(out, out->bytes, out->used));
     out->used = 0;
     return HR_OK;
 }
@@ -104,10 +125,7 @@ static hr_status sink(void *to, const void *data, size_t size, hr_error *err)
     (void)err;
     out->made += (int64_t)size;
     if (size > out->room - out->used) HR_TRY(flush(out));
-    if (size >= out->room) {
-        if (!hr__write_all(out->fd, data, size)) return fail(out, errno, "file.write", "written");
-        return HR_OK;
-    }
+    if (size >= out->room) return write_bytes(out, data, size);
     if (size > 0) memcpy(out->bytes + out->used, data, size);
     out->used += size;
     return HR_OK;
@@ -216,6 +234,7 @@ static hr_status open_output(const char *path, const hr_output_opts *opts, int64
     hr_status status = out->path && out->bytes ? HR_OK : hr_no_memory(err, "writing a file");
     if (status == HR_OK) status = open_encoder(out, &o, err);
     if (status == HR_OK) status = out->part ? open_part(out, err) : open_target(out, err);
+    if (status == HR_OK) out->waits = is_pipe(out->fd);
     if (status == HR_OK)
         *result = out;
     else

@@ -6,11 +6,13 @@
 #include "base/number.h"
 #include "feature_columns/internal.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <headrace/io.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A file as it was when it was read. */
 typedef struct hr__words_file {
@@ -112,7 +114,7 @@ static hr_status cannot_read(hr__words_of of, int64_t wanted, int number, hr_err
 {
     hr_status code = wanted >= 0 && number == ENOENT ? HR_NOT_FOUND : HR_INVALID_ARGUMENT;
     hr_status st = hr_fail(err, code, "column.vocabulary_file", "vocabulary of '%s': expected to read %s, got: %s",
-                           of.key, of.file, strerror(number));
+                           of.key, of.file, number ? strerror(number) : "a pipe or a device; copy it to a file");
     hr_error_file(err, of.file);
     return st;
 }
@@ -257,11 +259,14 @@ hr_status hr__words_of_file(hr__words_of of, bool records, bool integers, int64_
 {
     struct stat about;
     *out = NULL;
-    FILE *f = fopen(of.file, "rb");
-    if (!f || fstat(fileno(f), &about) != 0) {
-        hr_status st = cannot_read(of, wanted, errno, err);
-        if (f) fclose(f);
-        return st;
+    /* Of a pipe, which can be read only once, nothing can be shared; and opening it would wait for its writer. */
+    const int fd = open(of.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const bool opened = fd >= 0 && fstat(fd, &about) == 0, is_file = opened && S_ISREG(about.st_mode);
+    FILE *f = is_file ? fdopen(fd, "rb") : NULL;
+    if (!f) {
+        const int number = !opened || is_file ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
+        if (fd >= 0) close(fd);
+        return cannot_read(of, wanted, number, err);
     }
     const words_file file = {.device = about.st_dev,
                              .inode = about.st_ino,

@@ -107,6 +107,22 @@ it_ends_a_wait_for_a_pipe() {
     done
     absent out
 }
+# Whoever reads takes nothing: one signal ends the wait in a full pipe.
+it_ends_a_wait_for_a_sleeping_reader() {
+    people
+    for n in $(seq 20000); do echo "$n,0,1,some text that fills the pipe"; done >>people.csv
+    mkfifo pipe
+    sleep 600 <pipe &
+    reader=$!
+    start convert people.csv -s people.yaml --to csv -o pipe
+    wait_until catches_signals
+    sleep 0.5
+    kill -TERM $pid
+    timeout 60 tail --pid=$pid -f /dev/null || kill -9 $pid
+    finish
+    kill $reader
+    refused 130 "headrace convert: interrupted"
+}
 catches_signals() { [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status) >> 14 & 1)) = 1 ]; } # SIGTERM is 15
 
 run_tests
