@@ -131,7 +131,7 @@ hr_status output_error(hr_error *err); /* HR_OK, or why standard output could no
 void fail_output(int number);          /* something could not be printed at all, for this errno */
 /* `out` is "-", or another name of what standard output is: /dev/stdout of a pipe. */
 bool is_standard_output(const char *out);
-bool output_is_unwanted(void);         /* the reader has left: what it did not want is no failure */
+bool output_is_unwanted(void); /* the reader has left: what it did not want is no failure */
 hr_status print_line(hr_view line, hr_error *err);
 /* Adds a name or value as it is if that is one plain word, else as JSON writes it. */
 void text_word(hr__text *text, hr_view word);

@@ -33,10 +33,7 @@ char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard)
     return join(w->folder, ".", w->base, number, w->suffix, HR__PART);
 }
 
-char *hr__shard_notes_name(const hr_shard_writer *w)
-{
-    return join(w->folder, ".", w->base, "", "", HR__NOTES);
-}
+char *hr__shard_notes_name(const hr_shard_writer *w) { return join(w->folder, ".", w->base, "", "", HR__NOTES); }
 
 /* ---- one writer at a time ---- */
 

@@ -29,7 +29,7 @@ struct hr_shard_writer {
     bool resume, index, made_folder;
     char *held_path; /* of the file whose lock is that of the set, as long as it is written */
     int held;        /* it; -1: there is none */
-    uint64_t key; /* of what is written; who goes on must have the same */
+    uint64_t key;    /* of what is written; who goes on must have the same */
     hr__shard *shard;
     int64_t count, room; /* shards that are there so far */
     int64_t full;        /* those that are filled and synced, if the number is not fixed */
