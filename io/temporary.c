@@ -56,18 +56,13 @@ static bool temporary_lock_own(int fd, const char *path)
     return temporary_is_named(fd, path);
 }
 
-/* To be locked: network folders lock only what may be written, a local one also what may only be read. */
-static int temporary_open_to_lock(const char *path, int flags)
-{
-    const int fd = hr__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
-    return fd < 0 && errno == EACCES ? hr__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) : fd;
-}
-
 static void remove_if_left(const char *path)
 {
     struct stat about;
     if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode)) return;
-    const int fd = temporary_open_to_lock(path, 0);
+    /* Network folders lock only what may be written, a local one also what may only be read. */
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
     if (temporary_lock(fd) && temporary_is_named(fd, path)) unlink(path);
     close(fd);
@@ -108,12 +103,12 @@ static void remove_all_left(const char *folder)
 
 /* ---- one that several processes mean ---- */
 
-/* It is somebody's for a moment, too, when he looks whether it was left. */
+/* A process that looks whether the file was left holds it for a moment, too. */
 hr_status hr__temporary_hold(const char *path, int *fd, hr_error *err)
 {
     enum { TRIES = 30, AGAIN_MS = 10 };
     for (int i = 0; i < TRIES; i++) {
-        *fd = temporary_open_to_lock(path, O_CREAT);
+        *fd = hr__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
         if (*fd < 0) return hr__sys_fail(err, errno, "file.open", path, "written");
         if (temporary_lock_own(*fd, path)) return HR_OK;
         hr__sys_get()->close(*fd);

@@ -9,18 +9,19 @@ static hr_status column_twice(const hr__csv_format *f, const char *file, const c
 {
     int place[2], found = 0;
     for (int k = 0; k < n->count && found < 2; k++)
-        if (strcmp(n->name[k], name) == 0) place[found++] = k;
+        if (!hr__csv_excludes(f, k) && strcmp(n->name[k], name) == 0) place[found++] = k;
     return hr__csv_called_alike(f, file, name, place[0], place[1], err);
 }
 
-/* The fields of the header by name; those of a name that is there twice are TWICE. */
+/* The fields of the header by name, without those that are excluded; those of a name that is there twice are TWICE. */
 enum { TWICE = -1 };
 
-static hr_status index_names(const hr__csv_names *n, hr__map *places, hr_error *err)
+static hr_status index_names(const hr__csv_format *f, const hr__csv_names *n, hr__map *places, hr_error *err)
 {
     HR_TRY(hr__map_reserve(places, (uint32_t)n->count, err));
     for (int k = 0; k < n->count; k++) {
         const size_t size = strlen(n->name[k]);
+        if (hr__csv_excludes(f, k)) continue;
         hr_status st = hr__map_add(places, n->name[k], size, k, err);
         if (st == HR_ALREADY_EXISTS) st = hr__map_set(places, n->name[k], size, TWICE, err);
         HR_TRY(st);
@@ -76,7 +77,7 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
     HR_TRY(allocate_layout(f, n->count, out, err));
     out->most = f->tf_compat && f->columns < n->count ? INT_MAX : n->count;
     hr__map places = {0};
-    hr_status st = index_names(n, &places, err);
+    hr_status st = index_names(f, n, &places, err);
     for (int i = 0; i < f->columns && st == HR_OK; i++) {
         st = find_column(f, file, f->column[i].name, n, &places, &out->place[i], err);
         if (st == HR_OK) out->column_at[out->place[i]] = i;

@@ -214,11 +214,10 @@ hr_status hr_record_index_open_all(const hr_file_list *files, const hr_record_in
 
 hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err)
 {
+    int64_t last = first;
+    if (count > 0 && __builtin_add_overflow(first, count - 1, &last)) last = INT64_MAX;
     hr_fail(err, HR_OUT_OF_RANGE, "index.range",
-            "%s: expected records of its %" PRId64 ", got %" PRId64 " to %" PRId64 "", path, records, first,
-            count <= 0                  ? first
-            : count > INT64_MAX - first ? INT64_MAX
-                                        : first + count - 1);
+            "%s: expected records of its %" PRId64 ", got %" PRId64 " to %" PRId64, path, records, first, last);
     hr_error_file(err, path);
     return HR_OUT_OF_RANGE;
 }

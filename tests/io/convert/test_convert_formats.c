@@ -20,7 +20,8 @@ static int prepare(void **state)
     FILE *f = fopen("in.csv", "wb");
     fprintf(f, "row,late,temp,name\n");
     for (int i = 0; i < ROWS; i++)
-        fprintf(f, "%d,%s,%g,%s\n", i, i % 3 ? i % 2 ? "1" : "0" : "", i / 8.0, i % 5 ? "\"a, \"\"b\"\"\"" : "plain");
+        fprintf(f, "%d,%s,%g%s,%s\n", i, i % 3 ? i % 2 ? "1" : "0" : "", i / 8.0, i % 8 ? "" : ".0",
+                i % 5 ? "\"a, \"\"b\"\"\"" : "plain");
     fclose(f);
     return hr__schema_open("s.yaml", &schema, NULL) == HR_OK ? 0 : -1;
 }
