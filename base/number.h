@@ -40,6 +40,8 @@ enum { HR__NUMBER_TEXT = 32 }; /* room for any number's text and its NUL */
 HR_API int hr__format_float(float value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);
+/* Whether the number of a text, as float32 is written, is another one: "16777217.0" is 16777216. */
+bool hr__float_rounds(const char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -83,3 +83,29 @@ int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT])
     text[length] = '\0';
     return length;
 }
+
+/* How many bytes stand before the exponent; *zero: no digit is other than 0. */
+static size_t mantissa_of(const char *text, size_t size, bool *zero)
+{
+    size_t n = 0;
+    *zero = true;
+    for (; n < size && text[n] != 'e' && text[n] != 'E'; n++)
+        if (text[n] >= '1' && text[n] <= '9') *zero = false;
+    return n;
+}
+
+/* Six digits never are rounded, but for what only an exponent makes so small. */
+bool hr__float_rounds(const char *text, size_t size)
+{
+    enum { EXACT = 7 /* six digits, and a point or not; seven of a whole number */ };
+    float single;
+    double written, kept;
+    char again[HR__NUMBER_TEXT];
+    bool zero;
+    if (mantissa_of(text, size, &zero) == size && size <= EXACT) return false;
+    if (hr__parse_float(text, size, HR__NUMBER_DEFAULT, &single) != HR__PARSED) return false;
+    if (single == 0) return !zero;
+    if (!isfinite(single) || hr__parse_double(text, size, HR__NUMBER_DEFAULT, &written) != HR__PARSED) return false;
+    const size_t length = (size_t)hr__format_float(single, again);
+    return hr__parse_double(again, length, HR__NUMBER_DEFAULT, &kept) == HR__PARSED && kept != written;
+}

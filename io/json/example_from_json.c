@@ -6,13 +6,25 @@
 #include "io/example/example_wire.h"
 #include "io/framing.h"
 #include "io/json/json_writer.h"
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- opening ---- */
 
+/* Without a schema a number with a point is a float32, whatever its digits. */
+static void tell_rounded(const hr_json_reader *r)
+{
+    if (r->rounded == 0) return;
+    hr_log_message(HR_WARNING,
+                   "%s: float32 rounds %" PRId64 " number%s, first %s on line %" PRId64
+                   "; a schema that says int64 or string keeps them",
+                   r->name, r->rounded, r->rounded == 1 ? "" : "s", r->rounded_text, r->rounded_line);
+}
+
 void hr_json_reader_free(hr_json_reader *r)
 {
     if (!r) return;
+    tell_rounded(r);
     hr__json_reader_clear(&r->json);
     hr_input_free(r->in);
     hr_free(r->name);

@@ -58,34 +58,6 @@ static int kind_of_text(hr_view v, int64_t *whole)
     return isinf(real) && hr__is_numeral(v.data, size) ? TEXT : REAL;
 }
 
-/* The digits, up to the exponent where there is one. */
-static size_t digits_of(hr_view v, bool *zero)
-{
-    size_t n = 0;
-    *zero = true;
-    for (; n < (size_t)v.size && v.data[n] != 'e' && v.data[n] != 'E'; n++)
-        if (v.data[n] >= '1' && v.data[n] <= '9') *zero = false;
-    return n;
-}
-
-/* Whether the number, as float32 is written, is not the one of the text. Six digits always are, but for what only an
- * exponent makes so small. */
-static bool is_rounded(hr_view v)
-{
-    enum { EXACT = 7 /* six digits, and a point or not; seven of a whole number */ };
-    float single;
-    double written, kept;
-    char text[HR__NUMBER_TEXT];
-    bool zero;
-    const size_t size = (size_t)v.size;
-    if (digits_of(v, &zero) == size && size <= EXACT) return false;
-    if (hr__parse_float(v.data, size, HR__NUMBER_DEFAULT, &single) != HR__PARSED) return false;
-    if (single == 0) return !zero;
-    if (!isfinite(single) || hr__parse_double(v.data, size, HR__NUMBER_DEFAULT, &written) != HR__PARSED) return false;
-    const size_t length = (size_t)hr__format_float(single, text);
-    return hr__parse_double(text, length, HR__NUMBER_DEFAULT, &kept) == HR__PARSED && kept != written;
-}
-
 static void put_sample(char sample[32], const hr_tensor *t, int64_t i)
 {
     if (t->dtype == HR_INT64) {
@@ -127,7 +99,7 @@ static void note_values(const slot *w, seen *s, const hr__survey_place *at, cons
         const int kind = kind_of_text(text, &whole);
         note_kind(s, kind, at, t, i);
         if (whole > FLOAT_WHOLE || whole < -FLOAT_WHOLE) note_kind(s, BEYOND, at, t, i);
-        if (kind == TEXT || !is_rounded(text)) continue;
+        if (kind == TEXT || !hr__float_rounds(text.data, (size_t)text.size)) continue;
         note_kind(s, ROUNDED, at, t, i);
         s->rounded++;
     }

@@ -573,4 +573,17 @@ it_takes_no_rest_of_a_killed_run_for_data_and_removes_it() {
 data-00001-of-00002.tfrecord data-00001-of-00002.tfrecord.hridx other.tfrecord "
 }
 
+it_says_which_numbers_of_json_lines_float32_rounds() {
+    printf '{"id": 16777217.0, "x": 0.1}\n{"id": 16777219.0, "x": 3.14}\n' >ids.jsonl
+    headrace convert ids.jsonl -o ids.tfrecord
+    ends_with 0
+    says "ids.jsonl: float32 rounds 2 numbers, first 16777217.0 on line 1"
+    printf 'int64: [id]\nfloat: [x]\n' >s.yaml
+    headrace convert ids.jsonl -s s.yaml -o ids.tfrecord
+    ends_with 0
+    says_nothing
+    headrace show ids.tfrecord
+    prints '"id": 16777217'
+}
+
 run_tests
