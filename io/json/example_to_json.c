@@ -31,6 +31,11 @@ void hr_json_writer_free(hr_json_writer *writer)
 hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_writer **out, hr_error *err)
 {
     const hr_json_writer_opts o = HR__OPTIONS(hr_json_writer_opts, opts);
+    *out = NULL;
+    for (int i = 0; i < o.feature_count; i++)
+        if (!o.features || !o.features[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "json.features",
+                           "writing JSON: expected %d names of .features, got NULL as number %d", o.feature_count, i);
     hr_json_writer *writer = hr_calloc(1, sizeof *writer);
     bool good = writer && (writer->walk = hr_example_walk_new()) &&
                 (writer->name = hr_calloc((size_t)o.feature_count + 1, sizeof *writer->name)) &&

@@ -122,13 +122,15 @@ static hr_status write_record(hr_view record, void *user, hr_error *err)
 static hr_status check_shares(const hr_split_part *part, int parts, hr_error *err)
 {
     double sum = 0;
-    if (parts < 1 || parts > PARTS)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected 1 to %d parts, got %d", PARTS, parts);
+    if (parts < 1 || parts > PARTS || !part)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected 1 to %d parts, got %d", PARTS, part ? parts : 0);
     for (int p = 0; p < parts; p++) {
         if (!(part[p].share > 0))
             return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected shares above 0, got %g",
                            part[p].share);
         sum += part[p].share;
+        if (!part[p].out || !*part[p].out)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected an output of part %d, got none", p);
         for (int q = 0; q < p; q++)
             if (strcmp(part[p].out, part[q].out) == 0)
                 return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares",

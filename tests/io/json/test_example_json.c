@@ -283,6 +283,9 @@ static void only_wanted_features_are_written(void **state)
     assert_int_equal(hr_example_to_json(w, view_of("\x0a\x7f"), &json, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.wire");
     hr_json_writer_free(w);
+    const hr_json_writer_opts nameless = {.struct_size = sizeof nameless, .feature_count = 1};
+    assert_int_equal(hr_json_writer_new_with(&nameless, &w, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "json.features");
     hr_example_free(e);
 }
 

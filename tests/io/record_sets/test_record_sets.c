@@ -434,6 +434,9 @@ static void split_refuses_wrong_shares(void **state)
     }
     hr_split_part same[] = {{.out = "u", .share = 0.5}, {.out = "u", .share = 0.5}};
     assert_int_equal(hr_split_records(&all, same, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records(&all, NULL, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    hr_split_part unnamed[] = {{.share = 0.5}, {.out = "u", .share = 0.5}};
+    assert_int_equal(hr_split_records(&all, unnamed, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
     const hr_split_records_opts both = {.struct_size = sizeof both, .by = "user", .exact = true};
     hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
     assert_int_equal(hr_split_records(&all, part, 2, &both, NULL, &err), HR_INVALID_ARGUMENT);
