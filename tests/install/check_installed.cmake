@@ -38,11 +38,6 @@ foreach(text IN LISTS texts)
 endforeach()
 check(${prefix}/bin/headrace --version)
 
-set(options "")
-if(SANITIZE)
-    set(options -fsanitize=${SANITIZE})
-endif()
-
 # pkg-config: the archives are named in the place of the shared libraries.
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 check(${PKG_CONFIG} --cflags --libs headrace_train)
@@ -51,18 +46,17 @@ check(${PKG_CONFIG} --cflags --libs --static headrace_train)
 string(REGEX REPLACE "-l(headrace[a-z_]*)" "-l:lib\\1.a" output "${output}")
 separate_arguments(static UNIX_COMMAND "${output}")
 foreach(kind IN ITEMS shared static)
-    check(${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror ${options} ${PROGRAMS}/use.c -o ${WORK}/use_${kind}
+    check(${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror ${PROGRAMS}/use.c -o ${WORK}/use_${kind}
           ${${kind}} -Wl,-rpath,${prefix}/${LIBDIR})
-    check(${CXX} -std=c++11 -Wall -Wextra -Wpedantic -Werror ${options} ${PROGRAMS}/use.cc -o ${WORK}/use_cc_${kind}
+    check(${CXX} -std=c++11 -Wall -Wextra -Wpedantic -Werror ${PROGRAMS}/use.cc -o ${WORK}/use_cc_${kind}
           ${${kind}} -Wl,-rpath,${prefix}/${LIBDIR})
     expect_output(${WORK}/use_${kind})
     expect_output(${WORK}/use_cc_${kind})
 endforeach()
 
 # CMake.
-list(JOIN options " " flags)
 check(${CMAKE_COMMAND} -S ${PROGRAMS}/project -B ${WORK}/project -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
-      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_C_FLAGS=${flags} -DCMAKE_CXX_FLAGS=${flags} -DCMAKE_BUILD_TYPE=Debug)
+      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
 check(${CMAKE_COMMAND} --build ${WORK}/project)
 foreach(program IN ITEMS use_c use_c_static use_cc use_cc_static)
     expect_output(${WORK}/project/${program})
