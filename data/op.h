@@ -335,7 +335,7 @@ HR_API void hr_element_free(hr_element *element); /* NULL: nothing */
 
 HR_API void hr_write_i64(hr_token_writer *token, int64_t value);                     /* small numbers take few bytes */
 HR_API hr_status hr_read_i64(hr_token_reader *token, int64_t *value, hr_error *err); /* any number */
-/* A number from `min` to `max`; another one is refused: state.damaged. */
+/* A number from `min` to `max`; another one is refused (state.damaged), and *value stays as it was. */
 HR_API hr_status hr_read_between(hr_token_reader *token, int64_t min, int64_t max, int64_t *value, hr_error *err);
 /* Refuses, in the name of operator `op`, a saved number that is not from `min` to `max`: state.damaged. */
 HR_API hr_status hr_saved_between(const char *op, int64_t value, int64_t min, int64_t max, hr_error *err);

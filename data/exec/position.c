@@ -222,6 +222,9 @@ hr_status hr_saved_between(const char *op, int64_t value, int64_t min, int64_t m
 
 hr_status hr_read_between(hr_token_reader *token, int64_t min, int64_t max, int64_t *value, hr_error *err)
 {
-    HR_TRY(hr_read_i64(token, value, err));
-    return hr_saved_between("saved state", *value, min, max, err);
+    int64_t read = 0;
+    HR_TRY(hr_read_i64(token, &read, err));
+    HR_TRY(hr_saved_between("saved state", read, min, max, err));
+    *value = read;
+    return HR_OK;
 }
