@@ -106,7 +106,9 @@ typedef struct hr_json_reader_opts {
      * until the reader is freed. */
     const hr_schema_file *schema;
     hr_compression compression;
-    size_t max_row_bytes; /* an object of a file with a longer text is an error; default 256 MiB */
+    /* An object whose text is longer (of a file), or whose tf.Example would be, is an error, before memory is asked for
+     * it. In memory are at most twice the Example and 8 MiB; the text is not. Default 256 MiB. */
+    size_t max_row_bytes;
 } hr_json_reader_opts;
 
 typedef struct hr_json_reader hr_json_reader;

@@ -240,7 +240,9 @@ typedef struct hr_record_opts {
     size_t struct_size;
     hr_compression compression;
     size_t buffer_size;      /* as of hr_input_opts */
-    size_t max_record_bytes; /* a longer record is damage; default 256 MiB */
+    /* A longer record is damage, before memory is asked for it. It is known where it ends, so every policy passes over
+     * it, and a quarantine file gets it in pieces. Default 256 MiB. */
+    size_t max_record_bytes;
     hr_checks checks;
     hr_policy policy;
 } hr_record_opts;

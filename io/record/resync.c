@@ -1,5 +1,5 @@
-/* Passing over damage in TFRecords. A record with damaged data ends where its length says, if a sound header or the
- * file's end follows there. Otherwise the next record is looked for byte by byte: it has a right checksum of its
+/* Passing over damage in TFRecords. A record with damaged data, or one beyond the limit, ends where its length says, if
+ * a sound header or the file's end follows there. Otherwise the next record is looked for byte by byte: it has a right checksum of its
  * length and of its data. What is passed over on the way is told in pieces whose ends depend on the data alone. */
 #include "io/record/resync.h"
 #include "io/framing.h"
@@ -77,14 +77,60 @@ static hr_status resync(passing *p, size_t from, hr_error *err)
     }
 }
 
-/* The record's length is right: a header with a right checksum follows, or nothing. */
-static bool length_is_right(hr_input *in, size_t length)
+/* Of a record whose length can be trusted: the bytes of its frame; 0 where it cannot. */
+static uint64_t size_of_frame(const passing *p, const hr_error *damage)
+{
+    uint64_t length;
+    const char *header;
+    size_t size;
+    int64_t stream_end;
+    const bool data = strcmp(damage->kind, "tfrecord.data_crc") == 0,
+               too_long = strcmp(damage->kind, "tfrecord.length_limit") == 0;
+    if (!data && !too_long) return 0;
+    if (p->policy && hr__input_is_misread(p->in, hr_input_offset(p->in), &stream_end)) return 0;
+    if (data) return (uint64_t)damage->length;
+    if (hr_input_peek(p->in, HR__RECORD_HEADER, &header, &size, NULL) != HR_OK || size < HR__RECORD_HEADER) return 0;
+    return hr__record_length(header, &length) && length <= HR__RECORD_MOST ? length + HR__RECORD_FRAME : 0;
+}
+
+/* Says in *right whether a header with a right checksum, or the end of the file, follows the frame of `whole` bytes.
+ * After a record beyond the limit this is looked at only where a file can be read at any place: in a stream it would
+ * take the memory that the limit saves, so the length is believed. */
+static hr_status look_after(const passing *p, uint64_t whole, bool *right, hr_error *err)
 {
     uint64_t next;
+    char header[HR__RECORD_HEADER];
     const char *data;
     size_t size;
-    if (hr_input_peek(in, length + HR__RECORD_HEADER, &data, &size, NULL) != HR_OK) return false;
-    return size == length || (size >= length + HR__RECORD_HEADER && hr__record_length(data + length, &next));
+    *right = true;
+    const int64_t end = hr_input_offset(p->in) + (int64_t)whole;
+    if (whole - HR__RECORD_FRAME <= p->limit) {
+        const hr_status status = hr_input_peek(p->in, (size_t)whole + HR__RECORD_HEADER, &data, &size, NULL);
+        *right = status == HR_OK &&
+                 (size == whole || (size >= whole + HR__RECORD_HEADER && hr__record_length(data + whole, &next)));
+    } else if (hr__input_has_places(p->in)) {
+        HR_TRY(hr__input_read_at(p->in, end, header, sizeof header, &size, err));
+        *right =
+            size == 0 ? end == hr__input_file_size(p->in) : size == sizeof header && hr__record_length(header, &next);
+    }
+    return HR_OK;
+}
+
+/* Passes over the next `whole` bytes, or as many as there are: then HR_END. */
+static hr_status pass_frame(passing *p, uint64_t whole, bool resyncs, hr_error *err)
+{
+    const char *data;
+    size_t size;
+    while (whole > 0) {
+        const size_t most = whole < HR__DAMAGE_PIECE ? (size_t)whole : HR__DAMAGE_PIECE;
+        const hr_status status = hr_input_peek(p->in, most, &data, &size, err);
+        if (status != HR_OK) return resyncs ? resync(p, 0, err) : status;
+        if (size == 0) return HR_END;
+        if (size > most) size = most;
+        HR_TRY(pass(p, size, err));
+        whole -= size;
+    }
+    return HR_OK;
 }
 
 static hr_status pass_rest(passing *p, hr_error *err)
@@ -99,29 +145,24 @@ static hr_status pass_rest(passing *p, hr_error *err)
     }
 }
 
-static hr_status go_on(passing *p, bool resyncs, hr_error *err)
-{
-    return resyncs ? resync(p, 1, err) : pass_rest(p, err);
-}
-
 hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit, const hr_error *damage,
                                hr_damage_count *count, hr_error *err)
 {
     passing p = {.in = in, .policy = policy, .limit = limit, .piece = *damage, .count = count};
-    int64_t stream_end;
-    const bool data_alone = strcmp(damage->kind, "tfrecord.data_crc") == 0 &&
-                            !(policy && hr__input_is_misread(in, hr_input_offset(in), &stream_end));
+    const uint64_t whole = size_of_frame(&p, damage);
     const bool cut = strcmp(damage->kind, "tfrecord.truncated") == 0,
                resyncs = hr__policy_on_error(policy) >= HR_RESYNC;
-    if (!hr__policy_covers(policy, damage) || (!resyncs && !data_alone && !cut)) {
+    if (!hr__policy_covers(policy, damage) || (!resyncs && !whole && !cut)) {
         if (err) *err = *damage;
         return damage->code;
     }
+    bool right = whole > 0;
+    if (right && resyncs) HR_TRY(look_after(&p, whole, &right, err));
     const int64_t before = count->bytes;
     count->errors++;
-    const hr_status status = data_alone && (!resyncs || length_is_right(in, (size_t)damage->length))
-                                 ? pass(&p, (size_t)damage->length, err)
-                                 : go_on(&p, resyncs, err);
+    const hr_status status = right     ? pass_frame(&p, whole, resyncs, err)
+                             : resyncs ? resync(&p, 1, err)
+                                       : pass_rest(&p, err);
     if (status < 0 || count->bytes > before) return status;
     HR_TRY(
         hr__policy_take(policy, damage, (hr_view){"", 0}, err)); /* a stream that is cut behind a record loses none */

@@ -109,6 +109,98 @@ static void skip_passes_over_damaged_data_alone(void **state)
     assert_string_equal(text, "0 1 2 ");
 }
 
+/* Records 0 to 2, one of `size` bytes, and the others from 4 on. */
+static void write_with_long(const char *path, size_t size, hr_compression compression)
+{
+    hr_record_writer *writer;
+    hr_error err;
+    char *record = calloc(1, size + SIZE);
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = compression, .no_sync = true};
+    assert_non_null(record);
+    assert_ok(hr_record_writer_open(path, &opts, &writer, &err), &err);
+    for (int i = 0; i < RECORDS; i++) {
+        memset(record, 0, SIZE);
+        snprintf(record, SIZE, "%d", i);
+        assert_ok(hr_record_write(writer, record, i == 3 ? size : SIZE, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    free(record);
+}
+
+/* What was read of a file, with at most 1,000 bytes a record. */
+static hr_status read_limited(const char *path, hr_policy policy, char *text, hr_damage_count *damage, hr_error *err)
+{
+    const hr_record_opts opts = {.struct_size = sizeof opts, .policy = policy, .max_record_bytes = 1000};
+    return read_numbers(path, &opts, text, damage, err);
+}
+
+/* Its length is right, so it is known where it ends; no memory is asked for it, however long it is. */
+static void record_beyond_the_limit_is_passed_over(void **state)
+{
+    (void)state;
+    enum { LONG = 3 * HR__DAMAGE_PIECE + 11, FRAMED = LONG + HR__RECORD_FRAME };
+    char text[2000];
+    hr_error err;
+    static const hr_on_error ways[] = {HR_SKIP, HR_RESYNC, HR_QUARANTINE};
+    for (int gzip = 0; gzip < 2; gzip++) {
+        const char *path = gzip ? "long.gz" : "long";
+        write_with_long(path, LONG, gzip ? HR_GZIP : HR_NONE);
+        assert_int_equal(read_limited(path, (hr_policy){.on_error = HR_FAIL}, text, NULL, &err), HR_DATA_LOSS);
+        assert_string_equal(err.kind, "tfrecord.length_limit");
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            told t = {0};
+            hr_damage_count damage = {0};
+            const hr_policy policy = {.on_error = ways[i],
+                                      .quarantine_file = ways[i] == HR_QUARANTINE ? "kept.jsonl" : NULL,
+                                      .on_damage = tell,
+                                      .user = &t};
+            remove("kept.jsonl");
+            watch_memory();
+            if (read_limited(path, policy, text, &damage, &err) != HR_END) fail_msg("%s", err.text);
+            assert_in_range(most_memory(), 1, 8 << 20);
+            assert_string_equal(text, without_3);
+            assert_int_equal(damage.errors, 1);
+            assert_int_equal(damage.bytes, FRAMED);
+            assert_int_equal(t.calls, 4);
+            assert_int_equal(t.bytes, FRAMED);
+            assert_int_equal(t.first, 3 * FRAME);
+            assert_int_equal(t.end, 3 * FRAME + FRAMED);
+            assert_string_equal(t.kind, "tfrecord.length_limit");
+        }
+    }
+}
+
+/* The file ends within it: the rest is lost, but what a search finds in it. */
+static void record_beyond_the_limit_may_be_cut(void **state)
+{
+    (void)state;
+    enum { LONG = 5000, LEFT = 1234 };
+    const hr_policy skip = {.on_error = HR_SKIP}, resync = {.on_error = HR_RESYNC};
+    char text[2000];
+    size_t size;
+    hr_error err;
+    hr_damage_count damage = {0};
+    write_with_long("long", LONG, HR_NONE);
+    char *bytes = read_whole_file("long", &size);
+    write_file("cut", bytes, 3 * FRAME + LEFT);
+    assert_int_equal(read_limited("cut", skip, text, &damage, &err), HR_END);
+    assert_string_equal(text, "0 1 2 ");
+    assert_int_equal(damage.bytes, LEFT);
+
+    /* Sound records where its data were: the length leads into one of them. */
+    memmove(bytes + 3 * FRAME + 100, bytes + 4 * FRAME + LONG - SIZE, 16 * FRAME);
+    write_file("torn", bytes, 3 * FRAME + 100 + 16 * FRAME);
+    assert_int_equal(read_limited("torn", resync, text, &damage, &err), HR_END);
+    assert_string_equal(text, without_3);
+    assert_int_equal(damage.bytes, 100);
+
+    bytes[3 * FRAME + 9] ^= 1; /* the checksum of its length */
+    write_file("crc", bytes, size);
+    assert_int_equal(read_limited("crc", skip, text, &damage, &err), HR_DATA_LOSS);
+    assert_string_equal(err.kind, "tfrecord.length_crc");
+    free(bytes);
+}
+
 static void resync_finds_the_next_sound_record(void **state)
 {
     (void)state;
@@ -523,6 +615,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skip_passes_over_damaged_data_alone),
+        cmocka_unit_test(record_beyond_the_limit_is_passed_over),
+        cmocka_unit_test(record_beyond_the_limit_may_be_cut),
         cmocka_unit_test(resync_finds_the_next_sound_record),
         cmocka_unit_test(resync_does_not_believe_a_length_that_leads_into_other_records),
         cmocka_unit_test(long_damage_is_told_in_pieces),
