@@ -42,6 +42,18 @@ HR_API int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);
 /* Whether the number of a text, as float32 is written, is another one: "16777217.0" is 16777216. */
 bool hr__float_rounds(const char *text, size_t size);
+/* A number of so many bytes without an exponent is never rounded: six digits, and a point or not; seven of a whole
+ * number. */
+enum { HR__NEVER_ROUNDED = 7 };
+
+/* Numbers that float32 rounds, and the first of them. */
+typedef struct hr__rounded {
+    int64_t count, record;
+    char first[HR__NUMBER_TEXT]; /* as much of the text as fits */
+} hr__rounded;
+
+/* Adds the number of a record, if float32 rounds it. */
+void hr__note_rounded(hr__rounded *to, const char *text, size_t size, int64_t record);
 
 #ifdef __cplusplus
 }

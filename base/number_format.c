@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The digits of "%.*e", whatever the locale's point is, and the exponent of the first one; gives their number. */
 static int digits_of(double value, int precision, char digits[24], int *exponent)
@@ -94,18 +95,91 @@ static size_t mantissa_of(const char *text, size_t size, bool *zero)
     return n;
 }
 
+/* Digits with a point or without one: digits / 10^behind, of which double takes both without loss. */
+static bool plain_decimal(const char *text, size_t size, uint64_t *digits, int *behind)
+{
+    enum { MOST = 16 };
+    size_t point = size;
+    uint64_t sum = 0;
+    if (size > 0 && *text == '-') text++, size--, point--;
+    if (size - 1 >= MOST) return false;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned digit = (unsigned char)text[i] - (unsigned)'0';
+        if (digit < 10)
+            sum = sum * 10 + digit;
+        else if (text[i] == '.' && point == size)
+            point = i;
+        else
+            return false;
+    }
+    *digits = sum;
+    *behind = point == size ? 0 : (int)(size - point - 1);
+    return size - (point != size) > 0 && !(sum >> 53);
+}
+
+/* The distance of a normal float to the next one. */
+static double float_step(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = (bits & 0x7f800000) - (23U << 23);
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static bool is_power_of_two(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return (bits & 0x7fffff) == 0;
+}
+
+/* Whether a plain decimal rounds, where that is certain without the shortest text of its float; -1: it is not. Decimals
+ * of so many places that lie further apart than floats are all different floats. Where floats lie further apart, the
+ * one of these places that is nearest to the float is kept, unless one place less says the same float. */
+static int plain_rounds(uint64_t digits, int behind)
+{
+    static const double power[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    while (behind > 0 && digits % 10 == 0) digits /= 10, behind--;
+    if (digits < 1000000) return false;
+    if (digits % 10 == 0) return -1;
+    if (digits >= 1000000000) return true; /* a float's text has nine digits at most */
+    const float kept = (float)((double)digits / power[behind]);
+    const double step = float_step(kept) * power[behind], scaled = (double)kept * power[behind]; /* in last digits */
+    const double away = fabs(scaled - (double)digits);
+    if (step < 1) return false;
+    const double shorter = 10 * (double)(int64_t)(scaled * 0.1 + 0.5), off = fabs(shorter - scaled) * 2;
+    const bool is_close = (fabs(away - 0.5) < 1e-3) | (fabs(off - step) < 1e-3);
+    if (is_close || behind == 0 || is_power_of_two(kept)) return -1; /* floats below a power of two lie closer */
+    return (away > 0.5) | (off < step);
+}
+
 /* Six digits never are rounded, but for what only an exponent makes so small. */
 bool hr__float_rounds(const char *text, size_t size)
 {
-    enum { EXACT = 7 /* six digits, and a point or not; seven of a whole number */ };
+    uint64_t digits;
+    int behind;
+    const int certain = plain_decimal(text, size, &digits, &behind) ? plain_rounds(digits, behind) : -1;
+    if (certain >= 0) return certain;
     float single;
     double written, kept;
     char again[HR__NUMBER_TEXT];
     bool zero;
-    if (mantissa_of(text, size, &zero) == size && size <= EXACT) return false;
+    if (mantissa_of(text, size, &zero) == size && size <= HR__NEVER_ROUNDED) return false;
     if (hr__parse_float(text, size, HR__NUMBER_DEFAULT, &single) != HR__PARSED) return false;
     if (single == 0) return !zero;
     if (!isfinite(single) || hr__parse_double(text, size, HR__NUMBER_DEFAULT, &written) != HR__PARSED) return false;
     const size_t length = (size_t)hr__format_float(single, again);
     return hr__parse_double(again, length, HR__NUMBER_DEFAULT, &kept) == HR__PARSED && kept != written;
+}
+
+void hr__note_rounded(hr__rounded *to, const char *text, size_t size, int64_t record)
+{
+    const bool rounds = hr__float_rounds(text, size), is_first = to->count == 0 || record < to->record;
+    to->count += rounds; /* about every second one of many: not worth a jump */
+    if (!(rounds & is_first)) return;
+    to->record = record;
+    snprintf(to->first, sizeof to->first, "%.*s", size < sizeof to->first ? (int)size : (int)sizeof to->first - 1,
+             text);
 }

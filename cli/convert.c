@@ -45,16 +45,17 @@ static void print_summary(const hr__convert_opts *o, const hr__convert_result *r
     table_print(&fields);
 }
 
-/* Of a schema that was found in the values of a CSV. */
-static void print_rounded(const hr__schema_file *schema)
+static void print_rounded(const hr__schema_file *schema, const hr__rounded *rounded)
 {
-    static const table_column column[] = {{"rounded field", 0, true}, {"its values", 0, true}};
-    table t = {.column = column, .columns = 2};
+    static const table_column column[] = {
+        {"rounded by float32", 0, true}, {"values", 9, false}, {"first in record", 9, false}, {"value", 0, true}};
+    table t = {.column = column, .columns = 4};
     for (int i = 0; schema && i < schema->fields; i++) {
-        const hr__schema_field *f = &schema->field[i];
-        if (f->rounded == 0) continue;
-        table_word(&t, (hr_view){f->name, (int64_t)strlen(f->name)});
-        table_cell(&t, "%s", f->note);
+        if (rounded[i].count == 0) continue;
+        table_word(&t, (hr_view){schema->field[i].name, (int64_t)strlen(schema->field[i].name)});
+        table_cell(&t, "%s", with_commas(rounded[i].count));
+        table_cell(&t, "%s", with_commas(rounded[i].record));
+        table_cell(&t, "%s", rounded[i].first);
     }
     table_print(&t);
 }
@@ -79,7 +80,7 @@ static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r
     json_close(&top, '}');
     json_open(&top, "rounded", '{');
     for (int i = 0; o->schema && i < o->schema->fields; i++)
-        if (o->schema->field[i].rounded) json_count(&top, o->schema->field[i].name, o->schema->field[i].rounded);
+        if (r->rounded[i].count) json_count(&top, o->schema->field[i].name, r->rounded[i].count);
     json_close(&top, '}');
     json_end(&top);
 }
@@ -223,7 +224,7 @@ static int convert(const command_call *call, conversion *c)
         print_as_json(&c->opts, &result);
     else if (st == HR_OK && !to_output) {
         print_summary(&c->opts, &result);
-        print_rounded(c->opts.schema);
+        print_rounded(c->opts.schema, result.rounded);
     }
     hr__convert_clear(&result);
     return st == HR_OK ? WORKED : failed(call, &err);

@@ -33,6 +33,9 @@ typedef struct converter {
     batch *stage[STAGES]; /* being read, encoded, written; NULL: nothing */
     batch memory[STAGES];
     hr__convert_result *result;
+    int64_t rounded; /* values that float32 rounds, of all fields, and the first of them */
+    hr__rounded first;
+    const char *first_file, *first_field;
     int64_t before, total; /* bytes of the files before this one; of all on the disk, -1: not known */
 } converter;
 
@@ -184,7 +187,10 @@ static void encode_piece(const converter *k, hr__convert_piece *piece)
     piece->records = piece->dropped = piece->rejected = 0;
     piece->out_used = 0;
     piece->status = HR_OK;
-    for (int i = 0; k->result->missing && i < k->plan.opts->schema->fields; i++) piece->missing[i] = 0;
+    for (int i = 0; k->result->missing && i < k->plan.opts->schema->fields; i++) {
+        piece->missing[i] = 0;
+        piece->rounded[i].count = 0;
+    }
     k->plan.from->encode(&k->plan, piece);
     if (k->plan.to->write) write_records(k, piece);
 }
@@ -235,6 +241,33 @@ static void deal_record(converter *k, hr__convert_piece *piece, int32_t r)
     piece->tail[to] = r;
 }
 
+/* Pieces come in the order of the files: the first one that has any has the first of all. */
+static void deal_rounded(converter *k, int field, const hr__rounded *rounded)
+{
+    hr__rounded *all = &k->result->rounded[field];
+    if (rounded->count == 0) return;
+    if (k->rounded == 0 || (k->first_file == k->path && rounded->record < k->first.record)) {
+        k->first = *rounded;
+        k->first_file = k->path;
+        k->first_field = k->plan.opts->schema->field[field].name;
+    }
+    k->rounded += rounded->count;
+    const int64_t before = all->count;
+    if (before == 0) *all = *rounded;
+    all->count = before + rounded->count;
+}
+
+/* What a schema asked for is done, but not in silence. */
+static void tell_rounded(const converter *k)
+{
+    if (k->rounded == 0) return;
+    hr_log_message(HR_WARNING,
+                   "%s: float32 rounds %lld value%s, first in record %lld: \"%s\" of '%.60s'; a schema that says int64 "
+                   "or string keeps them",
+                   k->first_file, (long long)k->rounded, k->rounded == 1 ? "" : "s", (long long)k->first.record,
+                   k->first.first, k->first_field);
+}
+
 static void deal_piece(converter *k, hr__convert_piece *piece)
 {
     hr__convert_result *result = k->result;
@@ -245,7 +278,10 @@ static void deal_piece(converter *k, hr__convert_piece *piece)
     result->written += piece->records;
     result->dropped += piece->dropped;
     result->rejected += piece->rejected;
-    for (int c = 0; result->missing && c < k->plan.opts->schema->fields; c++) result->missing[c] += piece->missing[c];
+    for (int c = 0; result->missing && c < k->plan.opts->schema->fields; c++) {
+        result->missing[c] += piece->missing[c];
+        deal_rounded(k, c, &piece->rounded[c]);
+    }
 }
 
 /* The first thing that failed, in the order of the file. */
@@ -317,9 +353,10 @@ static hr_status make_piece(const converter *k, hr__convert_piece *piece, hr_err
 {
     const hr__schema_file *schema = k->plan.opts->schema;
     piece->missing = hr_calloc(schema ? (size_t)schema->fields : 1, sizeof *piece->missing);
+    piece->rounded = hr_calloc(schema ? (size_t)schema->fields : 1, sizeof *piece->rounded);
     piece->head = hr_calloc((size_t)k->lanes.all, sizeof *piece->head);
     piece->tail = hr_calloc((size_t)k->lanes.all, sizeof *piece->tail);
-    if (!piece->missing || !piece->head || !piece->tail) return hr_no_memory(err, "convert");
+    if (!piece->missing || !piece->rounded || !piece->head || !piece->tail) return hr_no_memory(err, "convert");
     hr_view head;
     return k->plan.to->write ? k->plan.to->writer_new(&k->plan, &piece->writer, &head, err) : HR_OK;
 }
@@ -345,8 +382,10 @@ static hr_status prepare(converter *k, hr_error *err)
     if (k->pieces > MOST_PIECES) k->pieces = MOST_PIECES;
     for (int b = 0; b < STAGES; b++)
         for (int i = 0; i < k->pieces; i++) HR_TRY(make_piece(k, &k->memory[b].piece[i], err));
-    if (o->schema) k->result->missing = hr_calloc((size_t)o->schema->fields, sizeof *k->result->missing);
-    return !o->schema || k->result->missing ? HR_OK : hr_no_memory(err, "convert");
+    if (!o->schema) return HR_OK;
+    k->result->missing = hr_calloc((size_t)o->schema->fields, sizeof *k->result->missing);
+    k->result->rounded = hr_calloc((size_t)o->schema->fields, sizeof *k->result->rounded);
+    return k->result->missing && k->result->rounded ? HR_OK : hr_no_memory(err, "convert");
 }
 
 static void close_input(converter *k)
@@ -384,6 +423,7 @@ static void clean_up(converter *k)
             hr_free(piece->out);
             hr_free(piece->record);
             hr_free(piece->missing);
+            hr_free(piece->rounded);
             hr_free(piece->head);
             hr_free(piece->tail);
         }
@@ -401,6 +441,7 @@ hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, 
     hr_status st = prepare(k, err);
     if (st == HR_OK) st = run_all(k, err);
     if (st == HR_OK) st = hr__lanes_commit(&k->lanes, result, err);
+    if (st == HR_OK) tell_rounded(k);
     result->written_test = k->dealt[1];
     clean_up(k);
     result->seconds = now() - begin;
@@ -410,6 +451,7 @@ hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, 
 void hr__convert_clear(hr__convert_result *result)
 {
     hr_free(result->missing);
+    hr_free(result->rounded);
     *result = (hr__convert_result){0};
 }
 

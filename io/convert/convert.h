@@ -3,6 +3,7 @@
 #ifndef HR_CONVERT_H
 #define HR_CONVERT_H
 
+#include "base/number.h"
 #include "io/examples.h"
 #include "io/io.h"
 #include "io/schema/schema.h"
@@ -59,6 +60,9 @@ typedef struct hr__convert_result {
     int64_t rejected;                      /* rows and damaged records that .policy passed over */
     int64_t written_test;                  /* of `written`, if rows are split */
     int64_t *missing;                      /* a field of the schema: written rows without it */
+    /* Of CSV, a field of the schema: values of the rows read that float32 does not hold to the digits written, counted
+     * within their file. JSON lines are told of by their reader. */
+    hr__rounded *rounded;
     int64_t bytes_in, bytes_out; /* of the files, inflated; as tf.Examples with their frames, before compression */
     int64_t files;
     int64_t resumed; /* of `written`, by a run before */

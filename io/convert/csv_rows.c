@@ -188,6 +188,7 @@ static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
     csv_piece *own = piece->own;
     hr__csv_sink sink = {
         .column = own->column, .bytes = more_bytes, .grow = grow_list, .failed = note_failure, .user = own};
+    sink.rounded = piece->rounded;
     HR_TRY(lay_out_columns(source, own, &piece->err));
     HR_TRY(clear_rejected(source, own, &piece->err));
     HR_TRY(hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err));

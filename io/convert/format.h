@@ -43,6 +43,7 @@ typedef struct hr__convert_piece {
     size_t record_room;
     int64_t records, dropped, rejected;
     int64_t *missing;     /* a field of the schema */
+    hr__rounded *rounded; /* the same; NULL: they are not counted */
     int32_t *head, *tail; /* a lane: its records here */
     hr_status status;
     hr_error err; /* also of the row that was rejected last */

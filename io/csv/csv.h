@@ -4,6 +4,7 @@
 #ifndef HR_CSV_H
 #define HR_CSV_H
 
+#include "base/number.h"
 #include "io/io.h"
 
 /* How text is cut into fields. */
@@ -280,7 +281,8 @@ typedef struct hr__csv_sink {
     bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
     void *user;
-    int64_t filled, cut; /* rows that were too short, too long: counted by the parser */
+    int64_t filled, cut;  /* rows that were too short, too long: counted by the parser */
+    hr__rounded *rounded; /* NULL, or one a column: values that float32 rounds, in good rows; added to */
 } hr__csv_sink;
 
 size_t hr__csv_scratch_size(void);

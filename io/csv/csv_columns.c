@@ -11,6 +11,7 @@ static void put_slow(hr__csv_parser *p, int c, int64_t r, uint32_t begin, uint32
     size_t size = end - begin;
     bool quoted = p->f->dialect.quotes && size >= 2 && *text == p->f->dialect.quote;
     if (hr__csv_is_bad(p->s, r)) return;
+    if (size > 0) p->s->perhaps_rounded[c] = true;
     if (quoted) text++, size -= 2;
     if (hr__csv_put_value(p, c, p->done + r, text, size, quoted) != HR__CSV_GOOD) hr__csv_set_bad(p->s, r);
 }
@@ -57,7 +58,14 @@ static bool fills_empty(const hr__csv_format *f, const hr__csv_column *column)
 
 static void put_int32s(hr__csv_parser *p, int c) { FOR_FIELDS(int32_t, hr__quick_int32(text, size, out + r)) }
 static void put_int64s_singly(hr__csv_parser *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64(text, size, out + r)) }
-static void put_floats(hr__csv_parser *p, int c) { FOR_FIELDS(float, hr__quick_float(text, size, out + r)) }
+
+static void put_floats(hr__csv_parser *p, int c)
+{
+    bool is_long = false;
+    FOR_FIELDS(float, (is_long |= size > HR__NEVER_ROUNDED, hr__quick_float(text, size, out + r)))
+    p->s->perhaps_rounded[c] |= is_long;
+}
+
 static void put_doubles(hr__csv_parser *p, int c) { FOR_FIELDS(double, hr__quick_double(text, size, out + r)) }
 
 /* Of a batch's rows, those whose integer is not plain. */
@@ -142,5 +150,8 @@ static put_fields *way_to_put(const hr__csv_parser *p, const hr__csv_column *col
 
 void hr__csv_put_columns(hr__csv_parser *p)
 {
-    for (int c = 0; c < p->f->columns; c++) way_to_put(p, &p->f->column[c])(p, c);
+    for (int c = 0; c < p->f->columns; c++) {
+        p->s->perhaps_rounded[c] = false;
+        way_to_put(p, &p->f->column[c])(p, c);
+    }
 }

@@ -167,5 +167,8 @@ void hr__csv_put_row(hr__csv_parser *p, size_t at, int64_t row)
     size_t end;
     const bool good = read_row(p, at, row, &end, &w);
     close_lists(p, row, good);
-    if (!good) hr__csv_report(p, at, end, row, &w);
+    if (good)
+        hr__csv_count_rounded_row(p, at, row);
+    else
+        hr__csv_report(p, at, end, row, &w);
 }

@@ -19,6 +19,8 @@ typedef struct hr__csv_scratch {
     uint32_t first[HR__CSV_BATCH_ROWS]; /* index of the token in front of a row's first field */
     uint32_t start[HR__CSV_BATCH_ROWS]; /* offset of a row in the block, for the bad ones and for origins */
     uint64_t bad[HR__CSV_BATCH_ROWS / 64];
+    bool
+        perhaps_rounded[HR__CSV_WIDEST]; /* a column of the format: texts that float32 may round are among its fields */
 } hr__csv_scratch;
 
 /* One block being parsed. */
@@ -59,6 +61,11 @@ typedef enum hr__csv_verdict { HR__CSV_GOOD, HR__CSV_MISSING, HR__CSV_INVALID, H
 hr__csv_verdict hr__csv_put_value(hr__csv_parser *p, int c, int64_t row, const char *text, size_t size, bool quoted);
 /* Reads the row at `at` into row `row` of the columns; tells the sink what is wrong with it. */
 void hr__csv_put_row(hr__csv_parser *p, size_t at, int64_t row);
+
+/* ---- values that float32 rounds (csv_rounded.c): of the batch, but bad rows; of the row at `at`, which is good ---- */
+
+void hr__csv_count_rounded(hr__csv_parser *p);
+void hr__csv_count_rounded_row(hr__csv_parser *p, size_t at, int64_t row);
 
 /* ---- what is wrong with a row (csv_wrong.c) ---- */
 

@@ -87,6 +87,7 @@ static void put_origins(hr__csv_parser *p)
 static void put_batch(hr__csv_parser *p)
 {
     hr__csv_put_columns(p);
+    hr__csv_count_rounded(p);
     put_origins(p);
     for (int64_t w = 0; w < HR__CSV_BATCH_ROWS / 64; w++)
         for (uint64_t bits = p->s->bad[w]; bits; bits &= bits - 1) {

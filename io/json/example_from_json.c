@@ -14,11 +14,11 @@
 /* Without a schema a number with a point is a float32, whatever its digits. */
 static void tell_rounded(const hr_json_reader *r)
 {
-    if (r->rounded == 0) return;
+    if (r->rounded.count == 0) return;
     hr_log_message(HR_WARNING,
-                   "%s: float32 rounds %" PRId64 " number%s, first %s on line %" PRId64
-                   "; a schema that says int64 or string keeps them",
-                   r->name, r->rounded, r->rounded == 1 ? "" : "s", r->rounded_text, r->rounded_line);
+                   "%s: float32 rounds %" PRId64 " value%s, first in record %" PRId64
+                   ": \"%s\"; a schema that says int64 or string keeps them",
+                   r->name, r->rounded.count, r->rounded.count == 1 ? "" : "s", r->rounded.record, r->rounded.first);
 }
 
 void hr_json_reader_free(hr_json_reader *r)

@@ -25,9 +25,8 @@ struct hr_json_reader {
     hr__json_cell cell;
     size_t most; /* bytes of a row, as text and as values */
     int64_t record, line, offset;
-    int64_t rounded, rounded_line; /* numbers that became float32 and are others now; where the first one stands */
-    char rounded_text[HR__NUMBER_TEXT];
-    hr_status status; /* sticks when it is no longer HR_OK */
+    hr__rounded rounded; /* numbers that became float32 and are others now */
+    hr_status status;    /* sticks when it is no longer HR_OK */
     hr_error error;
 };
 

@@ -213,14 +213,6 @@ static hr_status add_object(hr_json_reader *r, hr_error *err)
     return hr__json_need(r, HR__JSON_END_OBJECT, "the end of the object", err);
 }
 
-static void count_rounded(hr_json_reader *r, hr_view text)
-{
-    if (!hr__float_rounds(text.data, (size_t)text.size)) return;
-    if (r->rounded++ > 0) return;
-    r->rounded_line = r->json.token.line;
-    snprintf(r->rounded_text, sizeof r->rounded_text, "%.*s", text.size < 30 ? (int)text.size : 30, text.data);
-}
-
 static hr_status add_number(hr_json_reader *r, hr__json_want want, hr_error *err)
 {
     const hr_view text = r->json.token.text;
@@ -229,7 +221,7 @@ static hr_status add_number(hr_json_reader *r, hr__json_want want, hr_error *err
         whole &= text.data[i] == '-' || (text.data[i] >= '0' && text.data[i] <= '9');
     const hr_dtype as = want.stored ? want.stored : whole ? HR_INT64 : HR_FLOAT;
     if (as == HR_STRING) return hr__json_mismatch(r, "a string", err);
-    if (as == HR_FLOAT && !want.stored) count_rounded(r, text);
+    if (as == HR_FLOAT) hr__note_rounded(&r->rounded, text.data, (size_t)text.size, r->record);
     if (as == HR_FLOAT) return hr__json_add_float(r, text, err);
     return hr__json_add_int64(r, text, want.dtype, err);
 }

@@ -158,6 +158,33 @@ static void floats_are_rounded_as_by_the_c_library_and_come_back_from_their_text
     }
 }
 
+/* Of a text as a person or a program writes it: 6 to 10 digits, around powers of two, too. */
+static int some_decimal(uint64_t i, char text[64])
+{
+    const uint64_t r = hr_random(5, i), s = hr_random(6, i);
+    const int digits = (int)(s % 6) + 5, behind = (int)(s >> 8) % (digits + 4);
+    double d = (double)(r % 10000000000) / pow(10, behind);
+    if (i % 4 == 1) d = ldexp(1, (int)(s >> 16) % 40 - 16) + (double)((int)(s >> 32) % 9 - 4) * pow(10, -behind);
+    if (i % 4 == 2) d = (double)(float)d;
+    return snprintf(text, 64, "%s%.*f", s >> 63 ? "-" : "", behind, fabs(d));
+}
+
+/* The oracle: the shortest text of the float is another number. */
+static void a_decimal_rounds_if_the_text_of_its_float_is_another_number(void **state)
+{
+    (void)state;
+    int64_t rounding = 0;
+    for (uint64_t i = 0; i < 60000; i++) {
+        char text[64], back[HR__NUMBER_TEXT];
+        const size_t size = (size_t)some_decimal(i, text);
+        hr__format_float(strtof(text, NULL), back);
+        const bool rounds = strtod(back, NULL) != strtod(text, NULL);
+        if (hr__float_rounds(text, size) != rounds) fail_msg("%s is %s as a float", text, back);
+        rounding += rounds;
+    }
+    assert_in_range(rounding, 10000, 50000);
+}
+
 /* 1 + 2^-53 lies in the middle: one digit far behind decides. */
 static void digits_count_however_many_there_are(void **state)
 {
@@ -246,6 +273,7 @@ int main(void)
         cmocka_unit_test(the_grammars_differ_where_they_say),
         cmocka_unit_test(integers_are_exact_to_the_ends_of_their_range),
         cmocka_unit_test(floats_are_rounded_as_by_the_c_library_and_come_back_from_their_text),
+        cmocka_unit_test(a_decimal_rounds_if_the_text_of_its_float_is_another_number),
         cmocka_unit_test(digits_count_however_many_there_are),
         cmocka_unit_test(texts_are_short_and_plain),
         cmocka_unit_test(the_users_locale_changes_nothing),

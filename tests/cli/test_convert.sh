@@ -577,13 +577,16 @@ it_says_which_numbers_of_json_lines_float32_rounds() {
     printf '{"id": 16777217.0, "x": 0.1}\n{"id": 16777219.0, "x": 3.14}\n' >ids.jsonl
     headrace convert ids.jsonl -o ids.tfrecord
     ends_with 0
-    says "ids.jsonl: float32 rounds 2 numbers, first 16777217.0 on line 1"
+    says 'ids.jsonl: float32 rounds 2 values, first in record 0: "16777217.0"; a schema that says int64'
     printf 'int64: [id]\nfloat: [x]\n' >s.yaml
     headrace convert ids.jsonl -s s.yaml -o ids.tfrecord
     ends_with 0
     says_nothing
     headrace show ids.tfrecord
     prints '"id": 16777217'
+    printf '{"id": 1, "x": 0.5}\n{"id": 2, "x": 41.878114}\n' >ids.jsonl
+    headrace convert ids.jsonl -s s.yaml -o ids.tfrecord
+    says 'ids.jsonl: float32 rounds 1 value, first in record 1: "41.878114"'
 }
 
 run_tests

@@ -205,7 +205,8 @@ it_passes_over_blank_lines_in_every_command() {
 it_says_how_many_values_float32_rounds() {
     printf 'id,x\n16777217.0,0.5\n,1.23456789\n16777219.0,16777217.5\n' >ids.csv
     headrace convert ids.csv -o ids.tfrecord
-    prints 'float first in record 0: "0.5"; float32 rounds 2 values, first in record 1: "1.23456789"'
+    prints 'x                           2                1  1.23456789'
+    says 'ids.csv: float32 rounds 2 values, first in record 1: "1.23456789" of '"'x'; a schema that says int64"
     headrace convert --json ids.csv -o ids.tfrecord
     prints '"rounded":{"x":2}'
     headrace show ids.tfrecord
@@ -215,6 +216,31 @@ it_says_how_many_values_float32_rounds() {
     prints 'rounded by float32'
     headrace schema infer ids.csv
     prints '    - id  # int64 first in record 0: "16777217.0", beyond the whole numbers of float32; missing in 1 of 3'
+}
+
+# Short and long texts, in quotes and not, in the last column, too small ones, lists, missing values; a row that is
+# rejected counts nothing.
+it_says_how_many_values_float32_rounds_by_a_given_schema() {
+    printf 'schema: {float: [lat, tiny], int64: [i], float64: [last]}\n' >s.yaml
+    printf 'lat,tiny,i,last\r\n41.878114,1e-46,1,2.5\r\n"41.878114",0.25,2,0.123456789\r\n' >f.csv
+    printf '99.999999,0,x,1\r\n-9.123456789,1,3,41.5\r\n41.878113,,,4.000000000\r\n' >>f.csv
+    headrace convert f.csv -s s.yaml -o f.tfrecord --json --rejects bad.jsonl --na-value -9.123456789
+    ends_with 0
+    prints '"rounded":{"lat":2,"tiny":1,"last":1}'
+    says 'f.csv: float32 rounds 4 values, first in record 0: "41.878114" of '"'lat'"
+    headrace schema infer f.csv
+    prints 'float32 rounds 4 values, first in record 0: "41.878114"' # of lat: rows that a schema refuses, too
+    printf 'x\n"0.5"\n1;41.878114;2\n' >list.csv
+    printf 'float: [x]\n' >x.yaml
+    headrace convert list.csv -s x.yaml -o x.tfrecord --json --separator ';'
+    prints '"rounded":{"x":1}'
+    says 'list.csv: float32 rounds 1 value, first in record 1: "41.878114"'
+    printf 'x\n0.123456\n123456.7890000\n7\n' >short.csv
+    headrace convert short.csv -s x.yaml -o x.tfrecord --json
+    prints '"rounded":{"x":1}'
+    printf 'x\n0.123456\n1234560000\n7\n' >short.csv
+    headrace convert short.csv -s x.yaml -o - --to jsonl
+    says_nothing
 }
 
 run_tests
