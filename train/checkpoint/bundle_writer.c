@@ -1,5 +1,7 @@
 /* Writes a checkpoint: bytes go to the data file as they come, entries wait for the index, which is sorted by name. */
 #include <headrace/checkpoint.h>
+#include "base/text.h"
+#include "io/sys.h"
 #include "io/table/table.h"
 #include "proto/bundle.pb-c.h"
 #include "train/checkpoint/folder.h"
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct entry {
     hr_view key, value; /* owned */
@@ -22,7 +25,7 @@ typedef struct parts {
 } parts;
 
 struct hr_bundle_writer {
-    char *prefix;
+    char *prefix, *path; /* of the data file */
     hr_output *data;
     entry *entry;
     int entries, room;
@@ -258,15 +261,15 @@ hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_e
     *out = NULL;
     if (!prefix) return hr__checkpoint_lacks("a checkpoint's path", err);
     hr_bundle_writer *w = hr_calloc(1, sizeof *w);
-    size_t size = strlen(prefix) + 32;
-    char *path = hr_malloc(size);
-    hr_status st = HR_OK;
-    if (!w || !path || !(w->prefix = hr_strdup(prefix))) st = hr_no_memory(err, "a checkpoint");
+    if (!w) return hr_no_memory(err, "a checkpoint");
+    const size_t size = strlen(prefix) + 32;
+    w->prefix = hr_strdup(prefix);
+    w->path = hr_malloc(size);
+    hr_status st = w->prefix && w->path ? HR_OK : hr_no_memory(err, "a checkpoint");
     if (st == HR_OK) {
-        snprintf(path, size, "%s.data-00000-of-00001", prefix);
-        st = hr_output_open_with(path, &(hr_output_opts){.compression = HR_NONE}, &w->data, err);
+        snprintf(w->path, size, "%s.data-00000-of-00001", prefix);
+        st = hr_output_open_with(w->path, &(hr_output_opts){.compression = HR_NONE}, &w->data, err);
     }
-    hr_free(path);
     if (st == HR_OK)
         *out = w;
     else
@@ -288,6 +291,7 @@ static void free_writer(hr_bundle_writer *w)
     hr_free(w->entry);
     hr_free(w->part);
     hr_free(w->prefix);
+    hr_free(w->path);
     hr_free(w);
 }
 
@@ -325,21 +329,36 @@ static hr_status write_index(hr_bundle_writer *w, hr_output *out, hr_error *err)
     return st;
 }
 
+/* Gives both files their names, the data first. Where the index gets none and there is no older one, the data is of no
+ * use. Takes `index`. */
+static hr_status name_files(hr_bundle_writer *w, hr_output *index, const char *index_path, hr_error *err)
+{
+    hr_output *data = w->data;
+    w->data = NULL;
+    const hr_status named = hr_output_commit(data, err);
+    if (named != HR_OK) {
+        hr_output_discard(index);
+        return named;
+    }
+    const hr_status st = hr_output_commit(index, err);
+    if (st != HR_OK && access(index_path, F_OK) != 0) hr__sys_get()->unlink(w->path);
+    return st;
+}
+
 static hr_status commit(hr_bundle_writer *w, hr_error *err)
 {
-    char path[4096];
-    hr_output *index;
+    hr__text path = {0};
+    hr_output *index = NULL;
     for (int i = 0; i < w->partitioned; i++) HR_TRY(pack_parts(w, &w->part[i], err));
-    snprintf(path, sizeof path, "%s.index", w->prefix);
-    HR_TRY(hr_output_open_with(path, &(hr_output_opts){.compression = HR_NONE}, &index, err));
-    hr_status st = write_index(w, index, err);
-    if (st == HR_OK) {
-        hr_output *data = w->data;
-        w->data = NULL;
-        st = hr_output_commit(data, err);
-    }
-    if (st == HR_OK) return hr_output_commit(index, err);
-    hr_output_discard(index);
+    hr__text_printf(&path, "%s.index", w->prefix);
+    HR_TRY(hr__text_status(&path, "a path", err));
+    hr_status st = hr_output_open_with(path.data, &(hr_output_opts){.compression = HR_NONE}, &index, err);
+    if (st == HR_OK) st = write_index(w, index, err);
+    if (st == HR_OK)
+        st = name_files(w, index, path.data, err);
+    else
+        hr_output_discard(index);
+    hr__text_free(&path);
     return st;
 }
 
