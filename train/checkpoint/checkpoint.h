@@ -76,8 +76,8 @@ HR_API hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_c
     hr_latest_checkpoint_with((folder), &(hr_latest_checkpoint_opts){__VA_ARGS__}, (prefix), (err))
 
 /* The newest checkpoint of a folder that is whole (hr_bundle_check), which is where a training goes on: the latest of
- * the state file; or else, with a warning, the newest of those that it lists or whose index lies in the folder. Gives
- * the prefix; NULL: there is no checkpoint, or all that the state file names are gone, with a warning. HR_DATA_LOSS: of
+ * the state file; or else, with a warning, the newest of those that it lists or whose index lies in the folder under
+ * such a name (NAME-STEP, with the NAME of one that is listed; where none is listed, model.ckpt). Gives the prefix; NULL: there is no checkpoint, or all that the state file names are gone, with a warning. HR_DATA_LOSS: of
  * some there are files, but none is whole. */
 HR_API hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err);
 
@@ -99,6 +99,11 @@ HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opt
  * latest. Those that are newer are not whole: their files are renamed to FILE.aside, so that nothing is written over
  * them. */
 HR_API hr_status hr_saver_recover(hr_saver *saver, const char *restored, hr_error *err);
+/* `prefix` is about to be written: a comment in the state file, if there is one, says so until hr_saver_saved, which in
+ * its turn names there what it removes. After a kill in between, hr_saver_recover knows by the comment what is the
+ * saver's own: it removes files without an index, and lists a checkpoint that has one, so that it goes when its time
+ * comes. */
+HR_API hr_status hr_saver_saving(hr_saver *saver, const char *prefix, hr_error *err);
 /* `prefix` has been written: the state file is replaced, then what is over the limit is removed. */
 HR_API hr_status hr_saver_saved(hr_saver *saver, const char *prefix, hr_error *err);
 HR_API void hr_saver_free(hr_saver *saver); /* NULL: nothing */

@@ -17,6 +17,7 @@ void hr__checkpoint_list_clear(hr__checkpoint_list *list)
 {
     for (int i = 0; i < list->count; i++) hr_free(list->prefix[i]);
     hr_free(list->prefix);
+    hr_free(list->unlisted);
     *list = (hr__checkpoint_list){0};
 }
 
@@ -107,34 +108,38 @@ hr_status hr__checkpoint_each_file(const char *prefix, hr_status (*visit)(const 
 static hr_status list_state(const char *folder, hr__checkpoint_list *out, hr_error *err)
 {
     hr__state state;
-    hr_error unread;
+    bool there;
     char *path = hr__path_in(folder, "checkpoint");
     if (!path) return hr_no_memory(err, "a path");
-    hr_status st = hr__state_read(path, &state, &unread);
+    hr_status st = hr__state_read(path, &state, &there, err);
     hr_free(path);
-    if (st == HR_DATA_LOSS) hr_log_message(HR_WARNING, "%s; it counts as absent", unread.text);
-    if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) return HR_OK;
-    if (st != HR_OK) {
-        if (err) *err = unread;
-        return st;
-    }
-    if (state.latest) st = list_add(out, out->count, folder_prefix(folder, state.latest), err);
+    if (st != HR_OK) return st;
+    if (state.unlisted && !(out->unlisted = folder_prefix(folder, state.unlisted))) st = hr_no_memory(err, "a path");
+    if (state.latest && st == HR_OK) st = list_add(out, out->count, folder_prefix(folder, state.latest), err);
     for (int i = state.count; i-- > 0 && st == HR_OK;)
         st = list_add(out, out->count, folder_prefix(folder, state.all[i]), err);
     hr__state_clear(&state);
     return st;
 }
 
-/* The step in "model.ckpt-100.index"; -1: the name is no such one. *size: of what stands in front of ".index". */
-static int64_t index_step(const char *name, size_t *size)
+/* Of "model.ckpt-100" the "model.ckpt": so many bytes; 0: the text does not end in a step. */
+static size_t name_size(const char *text, size_t size)
 {
-    const size_t length = strlen(name), ending = sizeof ".index" - 1;
-    *size = length < ending ? 0 : length - ending;
-    if (*size == 0 || strcmp(name + *size, ".index") != 0) return -1;
-    size_t digits = *size;
-    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
-    if (digits < 2 || digits == *size || *size - digits > 18 || name[digits - 1] != '-') return -1;
-    return strtoll(name + digits, NULL, 10);
+    size_t at = size;
+    while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') at--;
+    return at > 1 && at < size && size - at <= 18 && text[at - 1] == '-' ? at - 1 : 0;
+}
+
+/* Models may share a folder, each with a state file of its own: one that is not listed belongs to this model only if it
+ * is called as a listed one is, but for the step. Where none is listed, trainings call theirs model.ckpt. */
+static bool is_called_as_listed(const hr__checkpoint_list *list, const char *name, size_t size)
+{
+    static const char usual[] = "model.ckpt";
+    for (int i = 0; i < list->listed; i++) {
+        const char *slash = strrchr(list->prefix[i], '/'), *listed = slash ? slash + 1 : list->prefix[i];
+        if (name_size(listed, strlen(listed)) == size && memcmp(listed, name, size) == 0) return true;
+    }
+    return list->listed == 0 && size == sizeof usual - 1 && memcmp(name, usual, size) == 0;
 }
 
 static int by_step_descending(const void *a, const void *b)
@@ -146,13 +151,16 @@ static int by_step_descending(const void *a, const void *b)
 
 static hr_status list_indexes(const char *folder, hr__checkpoint_list *out, hr_error *err)
 {
-    size_t size;
+    const size_t ending = sizeof ".index" - 1;
     hr_status st = HR_OK;
     DIR *dir = opendir(folder[0] ? folder : ".");
     for (const struct dirent *entry; st == HR_OK && dir && (entry = readdir(dir));) {
-        if (index_step(entry->d_name, &size) < 0) continue;
+        const size_t length = strlen(entry->d_name);
+        if (length <= ending || strcmp(entry->d_name + length - ending, ".index") != 0) continue;
+        const size_t size = name_size(entry->d_name, length - ending);
+        if (size == 0 || !is_called_as_listed(out, entry->d_name, size)) continue;
         char *prefix = hr__path_in(folder, entry->d_name);
-        if (prefix) prefix[strlen(prefix) - (sizeof ".index" - 1)] = '\0';
+        if (prefix) prefix[strlen(prefix) - ending] = '\0';
         st = list_add(out, out->listed, prefix, err);
     }
     if (dir) closedir(dir);

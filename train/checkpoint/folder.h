@@ -10,13 +10,14 @@ hr_status hr__checkpoint_lacks(const char *what, hr_error *err);
 typedef struct hr__checkpoint_list {
     char **prefix;
     int count;
-    int listed; /* so many from the front are named in the state file */
+    int listed;     /* so many from the front are named in the state file */
+    char *unlisted; /* what it says is being written or removed; NULL: nothing */
 } hr__checkpoint_list;
 
 void hr__checkpoint_list_clear(hr__checkpoint_list *list);
 
 /* All checkpoints that a folder names or holds, the newest first: the latest of its state file, the others that the
- * file lists, last one first, then those whose index lies in the folder, by step. One that lies in the folder begins
+ * file lists, last one first, then those whose index lies in the folder under such a name, by step. One that lies in the folder begins
  * with `folder` as it is given here, whatever way the state file writes it. A state file that is damaged or names none
  * counts as absent, with a warning. */
 hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err);

@@ -30,14 +30,10 @@ static hr_status prefix_is_there(const char *prefix, bool tf_compat, bool *found
 static hr_status find_latest(const char *folder, const char *path, bool tf_compat, char **prefix, hr_error *err)
 {
     hr__state state;
-    hr_error unread;
-    hr_status st = hr__state_read(path, &state, &unread);
-    if (st == HR_DATA_LOSS) hr_log_message(HR_WARNING, "%s; it counts as no checkpoint", unread.text);
-    if (st == HR_NOT_FOUND || st == HR_DATA_LOSS) return HR_OK;
-    if (st != HR_OK) {
-        if (err) *err = unread;
-        return st;
-    }
+    bool there;
+    hr_status st = HR_OK;
+    HR_TRY(hr__state_read(path, &state, &there, err));
+    if (!there) return HR_OK;
     char *latest = hr__path_in(folder, state.latest);
     if (!state.latest)
         st = hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.state", "%s: it names no model_checkpoint_path", path);
@@ -119,7 +115,8 @@ hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err)
     if (st == HR_OK && which < all.count) {
         *prefix = hr_strdup(all.prefix[which]);
         if (!*prefix) st = hr_no_memory(err, "a path");
-        if (st == HR_OK && which > 0) hr_log_message(HR_WARNING, "%s is the newest whole checkpoint", *prefix);
+        if (st == HR_OK && (which > 0 || all.listed == 0))
+            hr_log_message(HR_WARNING, "%s is the newest whole checkpoint", *prefix);
     } else if (st == HR_OK && damage.code) {
         st = hr_fail(err, HR_DATA_LOSS, "checkpoint.incomplete",
                      "%s: expected a whole checkpoint, found only parts (%s); put back what is missing, or remove the "

@@ -113,13 +113,15 @@ static hr_status set_file_aside(const char *path, void *user, hr_error *err)
     }
     if (st == HR_OK && hr__sys_get()->rename(path, to.data) != 0)
         st = hr__sys_fail(err, errno, "file.rename", path, "set aside");
-    if (st == HR_OK) hr_log_message(HR_WARNING, "%s: of a checkpoint that is not whole; kept as %s", path, to.data);
+    if (st == HR_OK)
+        hr_log_message(HR_WARNING, "%s: of a checkpoint newer than the one that is restored; kept as %s", path,
+                       to.data);
     hr__text_free(&to);
     return st;
 }
 
-/* What is newer than the checkpoint that was restored is not whole: it stays, out of the way of what will be saved
- * under its name. */
+/* What is newer than the checkpoint that was restored is not whole, or not wanted: it stays, out of the way of what will
+ * be saved under its name. */
 static hr_status set_newer_aside(const hr_saver *s, const hr__checkpoint_list *all, int restored, hr_error *err)
 {
     for (int i = 0; i < restored; i++)
@@ -145,20 +147,6 @@ static hr_status list_again(hr_saver *s, const hr__checkpoint_list *all, int fro
     return HR_OK;
 }
 
-hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
-{
-    hr__checkpoint_list all;
-    int newer = 0;
-    if (!s) return hr__checkpoint_lacks("a saver", err);
-    HR_TRY(hr__checkpoint_list_folder(s->folder, &all, err));
-    while (restored && newer < all.count && strcmp(all.prefix[newer], restored) != 0) newer++;
-    if (newer == all.count) newer = 0; /* restored from elsewhere */
-    hr_status st = set_newer_aside(s, &all, newer, err);
-    if (st == HR_OK) st = list_again(s, &all, newer, err);
-    hr__checkpoint_list_clear(&all);
-    return st;
-}
-
 /* Where the folder itself is relative, so are the paths in its file: it could not be found otherwise. */
 static const char *as_written(const hr_saver *s, const char *prefix)
 {
@@ -168,16 +156,18 @@ static const char *as_written(const hr_saver *s, const char *prefix)
     return prefix + strspn(prefix, "/");
 }
 
-static hr_status write_state(hr_saver *s, const char *latest, hr_error *err)
+/* The latest one ends the list, as TensorFlow has it, also where the saver keeps none. `removed`: goes after that. */
+static hr_status write_state(hr_saver *s, const char *latest, const char *removed, hr_error *err)
 {
-    const bool unlisted = s->count == 0;
-    hr__state state = {.count = s->count + unlisted};
+    const bool ends = s->count > 0 && strcmp(s->list[s->count - 1].prefix, latest) == 0;
+    hr__state state = {.count = s->count + !ends};
     char *path = hr__path_in(s->folder, "checkpoint");
-    state.all = hr_calloc((size_t)s->count + 1, sizeof *state.all);
+    state.all = hr_calloc((size_t)state.count, sizeof *state.all);
     hr_status st = path && state.all ? HR_OK : hr_no_memory(err, "a state file");
-    if (st == HR_OK && unlisted) state.all[0] = (char *)as_written(s, latest);
-    for (int i = 0; i < s->count && st == HR_OK; i++) state.all[i] = (char *)as_written(s, s->list[i].prefix);
+    for (int i = 0; i < state.count && st == HR_OK; i++)
+        state.all[i] = (char *)as_written(s, i < s->count ? s->list[i].prefix : latest);
     state.latest = (char *)as_written(s, latest);
+    if (removed) state.unlisted = (char *)as_written(s, removed);
     if (st == HR_OK) st = hr__state_write(path, &state, err);
     hr_free(state.all);
     hr_free(path);
@@ -192,20 +182,75 @@ static hr_status remove_file(const char *path, void *user, hr_error *err)
     return HR_OK;
 }
 
+/* A kill has ended the save or the removal of what the comment names. Without an index its files are of no use to
+ * anybody; with one it is listed again, so that it goes when its time comes. */
+static hr_status clear_unlisted(hr_saver *s, const hr__checkpoint_list *all, hr_error *err)
+{
+    double time;
+    if (all->listed == 0 || !all->unlisted || !hr__checkpoint_lies_in(s->folder, all->unlisted)) return HR_OK;
+    for (int i = 0; i < all->listed; i++)
+        if (strcmp(all->prefix[i], all->unlisted) == 0) return HR_OK;
+    HR_TRY(file_time(all->unlisted, &time, err));
+    if (time < 0) return hr__checkpoint_each_file(all->unlisted, remove_file, NULL, err);
+    if (s->max_to_keep == 0) return HR_OK;
+    HR_TRY(append_kept(s, hr_strdup(all->unlisted), time, err));
+    const int last = s->count - 1; /* the latest ends the list */
+    for (int i = last; i > 0 && (i == last || s->list[i - 1].time > time); i--) {
+        const kept newer = s->list[i - 1];
+        s->list[i - 1] = s->list[i];
+        s->list[i] = newer;
+    }
+    return write_state(s, all->prefix[0], NULL, err); /* before another name takes its place in the comment */
+}
+
+hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
+{
+    hr__checkpoint_list all;
+    int newer = 0;
+    if (!s) return hr__checkpoint_lacks("a saver", err);
+    HR_TRY(hr__checkpoint_list_folder(s->folder, &all, err));
+    while (restored && newer < all.count && strcmp(all.prefix[newer], restored) != 0) newer++;
+    if (newer == all.count) newer = 0; /* restored from elsewhere */
+    hr_status st = set_newer_aside(s, &all, newer, err);
+    if (st == HR_OK) st = list_again(s, &all, newer, err);
+    if (st == HR_OK) st = clear_unlisted(s, &all, err);
+    hr__checkpoint_list_clear(&all);
+    return st;
+}
+
+hr_status hr_saver_saving(hr_saver *s, const char *prefix, hr_error *err)
+{
+    hr__state state;
+    bool there;
+    if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
+    char *path = hr__path_in(s->folder, "checkpoint");
+    if (!path) return hr_no_memory(err, "a path");
+    hr_status st = hr__state_read(path, &state, &there, err);
+    if (st == HR_OK && there && state.latest) {
+        hr_free(state.unlisted);
+        state.unlisted = hr_strdup(as_written(s, prefix));
+        st = state.unlisted ? hr__state_write(path, &state, err) : hr_no_memory(err, "a state file");
+    }
+    hr__state_clear(&state);
+    hr_free(path);
+    return st;
+}
+
 hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
 {
     if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->list[i].prefix, prefix) == 0) hr_free(remove_kept(s, i--).prefix); /* saved again: the newest */
-    if (s->max_to_keep == 0) return write_state(s, prefix, err); /* all are kept, so none is listed but the latest */
+    if (s->max_to_keep == 0)
+        return write_state(s, prefix, NULL, err); /* all are kept, so none is listed but the latest */
     HR_TRY(append_kept(s, hr_strdup(prefix), s->now(s->user), err));
     kept oldest = {0};
     if (s->max_to_keep > 0 && s->count > s->max_to_keep) oldest = remove_kept(s, 0);
-    hr_status st = write_state(s, prefix, err);
-    if (oldest.prefix && oldest.time > s->next_kept)
-        s->next_kept += s->hours * 3600;
-    else if (oldest.prefix && st == HR_OK && hr__checkpoint_lies_in(s->folder, oldest.prefix))
-        st = hr__checkpoint_each_file(oldest.prefix, remove_file, NULL, err);
+    const bool stays = oldest.prefix && oldest.time > s->next_kept;
+    const bool goes = oldest.prefix && !stays && hr__checkpoint_lies_in(s->folder, oldest.prefix);
+    hr_status st = write_state(s, prefix, goes ? oldest.prefix : NULL, err);
+    if (stays) s->next_kept += s->hours * 3600;
+    if (goes && st == HR_OK) st = hr__checkpoint_each_file(oldest.prefix, remove_file, NULL, err);
     hr_free(oldest.prefix);
     return st;
 }

@@ -1,4 +1,5 @@
-/* Fields of the text format, a line each: name, colon, value; strings with C's escapes. */
+/* Fields of the text format, a line each: name, colon, value; strings with C's escapes. Comments go from # to the end of
+ * the line. */
 #include "train/checkpoint/state_file.h"
 #include "base/text.h"
 #include <headrace/io.h>
@@ -6,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define UNLISTED "# unlisted: "
 
 /* ---- reading ---- */
 
@@ -108,12 +111,28 @@ static bool read_field(hr__state *s, const char **at)
     return latest ? text != NULL : preserved && end > value;
 }
 
-hr_status hr__state_read(const char *path, hr__state *out, hr_error *err)
+static hr_status parse_state(const char *path, const char *text, hr__state *out, hr_error *err)
+{
+    if (strncmp(text, UNLISTED, sizeof UNLISTED - 1) == 0) {
+        const char *name = text + sizeof UNLISTED - 1;
+        out->unlisted = read_string(out, &name); /* any other comment has no string here */
+        if (out->no_memory) return hr_no_memory(err, "a state file");
+    }
+    for (const char *at = skip_blank(text); *at; at = skip_blank(at)) {
+        if (read_field(out, &at)) continue;
+        if (out->no_memory) return hr_no_memory(err, "a state file");
+        return hr_fail(err, HR_DATA_LOSS, "checkpoint.state",
+                       "%s: expected fields such as model_checkpoint_path: \"model.ckpt-100\", found \"%.40s\"", path,
+                       at);
+    }
+    return HR_OK;
+}
+
+static hr_status read_state(const char *path, hr__state *out, hr_error *err)
 {
     hr_input *in;
     const char *data;
     size_t size, want = 4096;
-    *out = (hr__state){0};
     HR_TRY(hr_input_open_with(path, &(hr_input_opts){.compression = HR_NONE}, &in, err));
     hr_status st;
     while ((st = hr_input_peek(in, want, &data, &size, err)) == HR_OK && size >= want) want *= 2;
@@ -122,18 +141,27 @@ hr_status hr__state_read(const char *path, hr__state *out, hr_error *err)
     if (st == HR_OK) {
         if (size) memcpy(text, data, size);
         text[size] = '\0';
-        for (const char *at = skip_blank(text); *at && st == HR_OK; at = skip_blank(at))
-            if (!read_field(out, &at))
-                st = out->no_memory
-                         ? hr_no_memory(err, "a state file")
-                         : hr_fail(
-                               err, HR_DATA_LOSS, "checkpoint.state",
-                               "%s: expected fields such as model_checkpoint_path: \"model.ckpt-100\", found \"%.40s\"",
-                               path, at);
+        st = parse_state(path, text, out, err);
     }
     hr_free(text);
     hr_input_free(in);
-    if (st != HR_OK) hr__state_clear(out);
+    return st;
+}
+
+hr_status hr__state_read(const char *path, hr__state *out, bool *there, hr_error *err)
+{
+    hr_error why;
+    *out = (hr__state){0};
+    const hr_status st = read_state(path, out, &why);
+    *there = st == HR_OK;
+    if (st == HR_OK) return HR_OK;
+    hr__state_clear(out);
+    if (st == HR_NOT_FOUND) return HR_OK;
+    if (st == HR_DATA_LOSS) {
+        hr_log_message(HR_WARNING, "%s; it counts as absent", why.text);
+        return HR_OK;
+    }
+    if (err) *err = why;
     return st;
 }
 
@@ -143,14 +171,15 @@ void hr__state_clear(hr__state *s)
     hr_free(s->all);
     hr_free(s->time);
     hr_free(s->latest);
+    hr_free(s->unlisted);
     *s = (hr__state){0};
 }
 
 /* ---- writing ---- */
 
-static void put_string(hr__text *to, const char *field, const char *text)
+static void put_quoted(hr__text *to, const char *before, const char *text)
 {
-    hr__text_printf(to, "%s: \"", field);
+    hr__text_printf(to, "%s\"", before);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         if (c == '"' || c == '\\' || c == '\'')
@@ -168,8 +197,9 @@ static void put_string(hr__text *to, const char *field, const char *text)
 hr_status hr__state_write(const char *path, const hr__state *s, hr_error *err)
 {
     hr__text text = {0};
-    put_string(&text, "model_checkpoint_path", s->latest);
-    for (int i = 0; i < s->count; i++) put_string(&text, "all_model_checkpoint_paths", s->all[i]);
+    if (s->unlisted) put_quoted(&text, UNLISTED, s->unlisted);
+    put_quoted(&text, "model_checkpoint_path: ", s->latest);
+    for (int i = 0; i < s->count; i++) put_quoted(&text, "all_model_checkpoint_paths: ", s->all[i]);
     hr_output *out = NULL;
     hr_status st = text.failed ? hr_no_memory(err, "a state file")
                                : hr_output_open_with(path, &(hr_output_opts){.compression = HR_NONE}, &out, err);

@@ -31,6 +31,7 @@ static hr_status save_as(checkpoint_saver *s, hr_monitored_session *m, const cha
     const hr_saver_listener *l = &s->listener;
     hr_log_message(HR_DEBUG, "saving %s", prefix);
     if (l->before_save) HR_TRY(l->before_save(l->user, m, step, err));
+    HR_TRY(hr_saver_saving(s->saver, prefix, err));
     HR_TRY(hr_monitored_save(m, prefix, err));
     HR_TRY(hr_saver_saved(s->saver, prefix, err));
     HR_TRY(note_checkpoint(s, step, err));

@@ -1,4 +1,5 @@
 /* Checkpoints written and read back, in whole or not at all. */
+#include "tests/io/faults.h"
 #include "tests/testing.h"
 #include "train/checkpoint/folder.h"
 #include <headrace/checkpoint.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const float weights[] = {1, -2.5f, 3, 4, 5, 6};
@@ -427,6 +429,218 @@ static void every_refused_allocation_finds_the_same_checkpoint_or_says_so(void *
     assert_int_equal(allocations_alive(), alive);
 }
 
+/* ---- other models in the folder ---- */
+
+/* Another model saves into the same folder and has a state file of its own name. */
+static void checkpoints_of_other_names_are_not_taken_for_ones_of_the_model(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_saver *saver;
+    keep_all("shared");
+    assert_ok(write_sample("shared/other-40", &err), &err);
+    assert_ok(write_sample("shared/model.ckpt.best-50", &err), &err);
+    write_file("shared/other-60.index", "", 0);
+    save_steps("shared", (int[]){40, 50, 60}, 3);
+    assert_true(is_there("shared/other-40.index") && is_there("shared/other-60.index"));
+    assert_true(is_there("shared/model.ckpt.best-50.index"));
+    assert_false(is_there("shared/model.ckpt-10.index"));
+
+    /* all of the model's own are damaged, and then gone */
+    keep_all("shared");
+    assert_ok(write_sample("shared/other-40", &err), &err);
+    for (int step = 10; step <= 30; step += 10) {
+        char path[64];
+        char *prefix;
+        snprintf(path, sizeof path, "shared/model.ckpt-%d.data-00000-of-00001", step);
+        unlink(path);
+        if (step == 30) assert_int_equal(hr_whole_checkpoint("shared", &prefix, &err), HR_DATA_LOSS);
+    }
+    for (int step = 10; step <= 30; step += 10) {
+        char path[64];
+        snprintf(path, sizeof path, "shared/model.ckpt-%d.index", step);
+        unlink(path);
+    }
+    assert_whole("shared", NULL);
+
+    /* without a state file */
+    unlink("shared/checkpoint");
+    assert_whole("shared", NULL);
+    assert_ok(write_sample("shared/model.ckpt-20", &err), &err);
+    assert_whole("shared", "shared/model.ckpt-20");
+    assert_non_null(strstr(warnings, "shared/model.ckpt-20 is the newest whole checkpoint"));
+    assert_ok(hr_saver_open("shared", &saver, &err), &err);
+    assert_ok(hr_saver_recover(saver, "shared/model.ckpt-20", &err), &err);
+    assert_true(is_there("shared/other-40.index"));
+    hr_saver_free(saver);
+}
+
+static void unlisted_checkpoints_bear_the_name_of_a_listed_one(void **state)
+{
+    (void)state;
+    static const char text[] = "model_checkpoint_path: \"own-9\"\nall_model_checkpoint_paths: \"own-9\"\n";
+    hr_error err = {0};
+    keep_all("named2");
+    assert_ok(write_sample("named2/own-7", &err), &err);
+    write_file("named2/checkpoint", text, sizeof text - 1);
+    assert_whole("named2", "named2/own-7");
+}
+
+/* ---- what a kill leaves ---- */
+
+static void save_with(hr_saver *saver, const char *prefix)
+{
+    hr_error err = {0};
+    assert_ok(hr_saver_saving(saver, prefix, &err), &err);
+    assert_ok(write_sample(prefix, &err), &err);
+    assert_ok(hr_saver_saved(saver, prefix, &err), &err);
+}
+
+/* A training goes on from the newest whole checkpoint, and saves it again, as the hook does, and then others. */
+static void go_on(const char *folder, const int *steps, int count)
+{
+    hr_error err = {0};
+    hr_saver *saver;
+    char *restored, prefix[256];
+    assert_ok(hr_whole_checkpoint(folder, &restored, &err), &err);
+    assert_ok(hr_saver_open(folder, &saver, &err, .max_to_keep = HR_I64(2), .relative_paths = true), &err);
+    if (restored) {
+        assert_ok(hr_saver_recover(saver, restored, &err), &err);
+        save_with(saver, restored);
+    }
+    for (int i = 0; i < count; i++) {
+        snprintf(prefix, sizeof prefix, "%s/model.ckpt-%d", folder, steps[i]);
+        save_with(saver, prefix);
+    }
+    hr_free(restored);
+    hr_saver_free(saver);
+}
+
+static int changes, killed_at; /* renamed and removed files so far; the process ends before this one, -1: not at all */
+
+static void count_change(void)
+{
+    if (changes++ == killed_at) _exit(9);
+}
+
+static int counted_rename(const char *from, const char *to)
+{
+    count_change();
+    return rename(from, to);
+}
+
+static int counted_unlink(const char *path)
+{
+    count_change();
+    return unlink(path);
+}
+
+static int quick_fsync(int fd) { return fd < 0 ? -1 : 0; }
+
+static void use_counted_calls(int kill)
+{
+    static hr__sys counted;
+    counted = *hr__sys_get();
+    counted.rename = counted_rename;
+    counted.unlink = counted_unlink;
+    counted.fsync = quick_fsync;
+    hr__sys_set(&counted);
+    changes = 0;
+    killed_at = kill;
+}
+
+/* True: it was killed before that change of the folder; false: it made fewer. */
+static bool is_killed_at(int change, const char *folder, int step)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        use_counted_calls(change);
+        go_on(folder, &step, 1);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 9 || WEXITSTATUS(status) == 0));
+    return WEXITSTATUS(status) == 9;
+}
+
+/* Three runs are killed before each change that a save makes in the folder, each at a step that is never saved again. The last run ends: two
+ * whole checkpoints are there, what was there before for good reasons, and nothing else. (Hidden files are removed once a
+ * process: test_temporary.) */
+static void no_kill_leaves_files_that_stay(void **state)
+{
+    (void)state;
+    bool killed = true;
+    int change = 0;
+    use_counted_calls(-1);
+    for (; killed; change++) {
+        remove_folder("killed");
+        mkdir("killed", 0777);
+        go_on("killed", (int[]){10, 20, 30}, 3);
+        write_file("killed/model.ckpt-5.index", "kept for ever", 13);
+        write_file("killed/model.ckpt-35.data-00000-of-00001", "somebody copies it", 18);
+        killed = is_killed_at(change, "killed", 41) | is_killed_at(change, "killed", 42) |
+                 is_killed_at(change, "killed", 43);
+        go_on("killed", (int[]){50, 60}, 2);
+        assert_whole("killed", "killed/model.ckpt-60");
+        assert_int_equal(files_in("killed", false), 2 * 2 + 1 + 2);
+        assert_true(is_there("killed/model.ckpt-50.index") && is_there("killed/model.ckpt-5.index"));
+        assert_true(is_there("killed/model.ckpt-35.data-00000-of-00001"));
+    }
+    hr__sys_set(NULL);
+    assert_true(change > 10);
+}
+
+/* The comment is no field: other readers pass over it. An old one says nothing about checkpoints that are listed. */
+static void a_save_that_is_announced_changes_nothing_else(void **state)
+{
+    (void)state;
+    hr_error err = {0};
+    hr_saver *saver;
+    char *latest, *text;
+    size_t size;
+    keep_all("told");
+    for (int i = 0; i < 2; i++) {
+        assert_ok(hr_saver_open("told", &saver, &err, .relative_paths = true), &err);
+        assert_ok(hr_saver_recover(saver, NULL, &err), &err);
+        assert_ok(hr_saver_saving(saver, i ? "told/model.ckpt-20" : "elsewhere/m-1", &err), &err);
+        hr_saver_free(saver);
+        text = read_whole_file("told/checkpoint", &size);
+        assert_memory_equal(text, "# unlisted: \"", 13);
+        free(text);
+    }
+    assert_ok(hr_latest_checkpoint("told", &latest, &err), &err);
+    assert_string_equal(latest, "told/model.ckpt-30");
+    hr_free(latest);
+    save_steps("told", NULL, 0);
+    assert_int_equal(files_in("told", true), 7);
+
+    /* without a state file nothing is written */
+    mkdir("untold", 0777);
+    assert_ok(hr_saver_open("untold", &saver, &err), &err);
+    assert_ok(hr_saver_saving(saver, "untold/model.ckpt-0", &err), &err);
+    assert_int_equal(files_in("untold", true), 0);
+    hr_saver_free(saver);
+}
+
+/* The data has its name already where the index cannot have its own. */
+static void a_checkpoint_whose_index_cannot_be_named_leaves_nothing(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_status st = HR_OK;
+    mkdir("full", 0777);
+    for (int call = 0; call == 0 || st != HR_OK; call++) {
+        faults f = {.call = call, .number = 28 /* ENOSPC */};
+        use_faults(&f);
+        st = write_sample("full/m-1", &err);
+        use_faults(NULL);
+        if (st != HR_OK && !is_there("full/m-1.index")) assert_int_equal(files_in("full", true), 0);
+        remove_folder("full");
+        mkdir("full", 0777);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +660,11 @@ int main(void)
         cmocka_unit_test(nothing_is_removed_that_the_state_file_names),
         cmocka_unit_test(what_is_gone_is_not_listed_again),
         cmocka_unit_test(every_refused_allocation_finds_the_same_checkpoint_or_says_so),
+        cmocka_unit_test(checkpoints_of_other_names_are_not_taken_for_ones_of_the_model),
+        cmocka_unit_test(unlisted_checkpoints_bear_the_name_of_a_listed_one),
+        cmocka_unit_test(no_kill_leaves_files_that_stay),
+        cmocka_unit_test(a_save_that_is_announced_changes_nothing_else),
+        cmocka_unit_test(a_checkpoint_whose_index_cannot_be_named_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
