@@ -152,8 +152,12 @@ void hr__text_free(hr__text *text)
 char *hr__path_in(const char *folder, const char *name)
 {
     if (!name || name[0] == '/' || !folder || !folder[0]) return hr_strdup(name);
-    const size_t length = strlen(folder), size = length + strlen(name) + 2;
-    char *path = hr_malloc(size);
-    if (path) snprintf(path, size, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name);
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/') length--;
+    const size_t room = strlen(name) + 2;
+    char *path = hr_malloc(length + room);
+    if (!path) return NULL;
+    memcpy(path, folder, length);
+    snprintf(path + length, room, "/%s", name);
     return path;
 }

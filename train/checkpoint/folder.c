@@ -42,8 +42,9 @@ static hr_status list_add(hr__checkpoint_list *list, int known, char *prefix, hr
 bool hr__checkpoint_lies_in(const char *folder, const char *prefix)
 {
     size_t size = strlen(folder);
+    while (size > 0 && folder[size - 1] == '/') size--;
     if (strncmp(prefix, folder, size) != 0) return false;
-    if (size > 0 && folder[size - 1] != '/' && prefix[size++] != '/') return false;
+    if (folder[0] && prefix[size++] != '/') return false;
     return prefix[size] && !strchr(prefix + size, '/');
 }
 
@@ -54,20 +55,22 @@ static bool folder_is_same(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
+char *hr__checkpoint_seen_from(const char *folder, const char *prefix)
+{
+    char *above = hr__folder_of(prefix);
+    if (!above) return NULL;
+    const bool here = !hr__checkpoint_lies_in(folder, prefix) && folder_is_same(above, folder);
+    char *seen = here ? hr__path_in(folder, prefix + strlen(above)) : hr_strdup(prefix);
+    hr_free(above);
+    return seen;
+}
+
 /* A name of the state file as a prefix: relative ones count from the folder. Gives; NULL: no memory. */
 static char *folder_prefix(const char *folder, const char *name)
 {
-    char *path = hr__path_in(folder, name), *above = path ? hr__folder_of(path) : NULL;
-    if (above && !hr__checkpoint_lies_in(folder, path) && folder_is_same(above, folder)) {
-        char *here = hr__path_in(folder, path + strlen(above));
-        hr_free(path);
-        path = here;
-    }
-    const bool failed = !above;
-    hr_free(above);
-    if (!failed) return path;
+    char *path = hr__path_in(folder, name), *seen = path ? hr__checkpoint_seen_from(folder, path) : NULL;
     hr_free(path);
-    return NULL;
+    return seen;
 }
 
 /* ---- files ---- */

@@ -25,6 +25,10 @@ hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *ou
 /* Whether the prefix names a checkpoint right in the folder, by the text of both. */
 bool hr__checkpoint_lies_in(const char *folder, const char *prefix);
 
+/* The prefix as a path that begins with `folder`, if it lies right in it by whatever path it is given; itself otherwise:
+ * each checkpoint of a folder has one text. Gives; NULL: no memory. */
+char *hr__checkpoint_seen_from(const char *folder, const char *prefix);
+
 /* Calls `visit` with the path of each file of the checkpoint that is there: P.index, P.meta, P.data-DDDDD-of-DDDDD.
  * A folder that cannot be read holds none. */
 hr_status hr__checkpoint_each_file(const char *prefix, hr_status (*visit)(const char *path, void *user, hr_error *err),

@@ -53,6 +53,7 @@ hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_s
     s->user = opts->user;
     s->next_kept = s->now(s->user) + s->hours * 3600;
     s->folder = hr_strdup(folder);
+    for (size_t i = strlen(folder); s->folder && i > 1 && folder[i - 1] == '/'; i--) s->folder[i - 1] = '\0';
     if (s->folder) return HR_OK;
     hr_saver_free(s);
     *out = NULL;
@@ -209,40 +210,41 @@ hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
     int newer = 0;
     if (!s) return hr__checkpoint_lacks("a saver", err);
     HR_TRY(hr__checkpoint_list_folder(s->folder, &all, err));
-    while (restored && newer < all.count && strcmp(all.prefix[newer], restored) != 0) newer++;
+    char *from = restored ? hr__checkpoint_seen_from(s->folder, restored) : NULL;
+    hr_status st = from || !restored ? HR_OK : hr_no_memory(err, "a path");
+    while (from && newer < all.count && strcmp(all.prefix[newer], from) != 0) newer++;
     if (newer == all.count) newer = 0; /* restored from elsewhere */
-    hr_status st = set_newer_aside(s, &all, newer, err);
+    if (st == HR_OK) st = set_newer_aside(s, &all, newer, err);
     if (st == HR_OK) st = list_again(s, &all, newer, err);
     if (st == HR_OK) st = clear_unlisted(s, &all, err);
     hr__checkpoint_list_clear(&all);
+    hr_free(from);
     return st;
 }
 
 hr_status hr_saver_saving(hr_saver *s, const char *prefix, hr_error *err)
 {
-    hr__state state;
+    hr__state state = {0};
     bool there;
     if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
-    char *path = hr__path_in(s->folder, "checkpoint");
-    if (!path) return hr_no_memory(err, "a path");
-    hr_status st = hr__state_read(path, &state, &there, err);
+    char *path = hr__path_in(s->folder, "checkpoint"), *own = hr__checkpoint_seen_from(s->folder, prefix);
+    hr_status st = path && own ? hr__state_read(path, &state, &there, err) : hr_no_memory(err, "a path");
     if (st == HR_OK && there && state.latest) {
         hr_free(state.unlisted);
-        state.unlisted = hr_strdup(as_written(s, prefix));
+        state.unlisted = hr_strdup(as_written(s, own));
         st = state.unlisted ? hr__state_write(path, &state, err) : hr_no_memory(err, "a state file");
     }
     hr__state_clear(&state);
     hr_free(path);
+    hr_free(own);
     return st;
 }
 
-hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
+static hr_status list_saved(hr_saver *s, const char *prefix, hr_error *err)
 {
-    if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
     for (int i = 0; i < s->count; i++)
         if (strcmp(s->list[i].prefix, prefix) == 0) hr_free(remove_kept(s, i--).prefix); /* saved again: the newest */
-    if (s->max_to_keep == 0)
-        return write_state(s, prefix, NULL, err); /* all are kept, so none is listed but the latest */
+    if (s->max_to_keep == 0) return write_state(s, prefix, NULL, err); /* all are kept, none but the latest is listed */
     HR_TRY(append_kept(s, hr_strdup(prefix), s->now(s->user), err));
     kept oldest = {0};
     if (s->max_to_keep > 0 && s->count > s->max_to_keep) oldest = remove_kept(s, 0);
@@ -251,6 +253,16 @@ hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
     hr_status st = write_state(s, prefix, goes ? oldest.prefix : NULL, err);
     if (stays) s->next_kept += s->hours * 3600;
     if (goes && st == HR_OK) st = hr__checkpoint_each_file(oldest.prefix, remove_file, NULL, err);
+    if (goes && st == HR_OK) st = write_state(s, prefix, NULL, err); /* as TensorFlow writes it */
     hr_free(oldest.prefix);
+    return st;
+}
+
+hr_status hr_saver_saved(hr_saver *s, const char *prefix, hr_error *err)
+{
+    if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
+    char *own = hr__checkpoint_seen_from(s->folder, prefix);
+    const hr_status st = own ? list_saved(s, own, err) : hr_no_memory(err, "a path");
+    hr_free(own);
     return st;
 }

@@ -1,11 +1,11 @@
 /* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop
  * without metrics. */
 #include "base/constructor.h"
+#include "base/text.h"
 #include "train/estimator/internal.h"
 #include <headrace/checkpoint.h>
 #include <headrace/summary.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,10 +165,12 @@ static hr_status write_results(hr_estimator *e, hr_event_writer *w, const char *
 static hr_status write_events(hr_estimator *e, const char *name, const char *checkpoint, hr_error *err)
 {
     hr_event_writer *w;
-    size_t size = strlen(e->model_dir) + (name ? strlen(name) : 0) + 16;
-    char *folder = hr_malloc(size);
+    hr__text below = {0};
+    hr__text_printf(&below, "eval%s%s", name ? "_" : "", name ? name : "");
+    HR_TRY(hr__text_status(&below, "a path", err));
+    char *folder = hr__path_in(e->model_dir, below.data);
+    hr__text_free(&below);
     if (!folder) return hr_no_memory(err, "a path");
-    snprintf(folder, size, "%s/eval%s%s", e->model_dir, name ? "_" : "", name ? name : "");
     hr_status st = hr_event_writer_open(folder, &w, err);
     if (st == HR_OK) st = write_results(e, w, checkpoint, err);
     hr_event_writer_free(w);

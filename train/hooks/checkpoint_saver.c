@@ -1,9 +1,9 @@
 /* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. */
 #include "base/constructor.h"
+#include "base/text.h"
 #include "io/sys.h"
 #include "train/hooks/internal.h"
 #include <headrace/checkpoint.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct checkpoint_saver {
@@ -18,12 +18,14 @@ typedef struct checkpoint_saver {
 
 static hr_status note_checkpoint(const checkpoint_saver *s, int64_t step, hr_error *err)
 {
-    char path[4096];
     hr_event_writer *events;
     if (!s->writer) return HR_OK;
-    snprintf(path, sizeof path, "%s/%s", s->dir, s->basename);
     HR_TRY(hr__summary_writer_open(s->writer, &events, err));
-    return hr_event_session(events, HR_SESSION_CHECKPOINT, path, step, err);
+    char *path = hr__path_in(s->dir, s->basename);
+    if (!path) return hr_no_memory(err, "a path");
+    const hr_status st = hr_event_session(events, HR_SESSION_CHECKPOINT, path, step, err);
+    hr_free(path);
+    return st;
 }
 
 static hr_status save_as(checkpoint_saver *s, hr_monitored_session *m, const char *prefix, int64_t step, hr_error *err)
@@ -42,10 +44,12 @@ static hr_status save_now(checkpoint_saver *s, hr_monitored_session *m, int64_t 
 {
     double seconds;
     int64_t steps;
-    size_t size = strlen(s->dir) + strlen(s->basename) + 32;
-    char *prefix = hr_malloc(size);
+    hr__text name = {0};
+    hr__text_printf(&name, "%s-%lld", s->basename, (long long)step);
+    HR_TRY(hr__text_status(&name, "a path", err));
+    char *prefix = hr__path_in(s->dir, name.data);
+    hr__text_free(&name);
     if (!prefix) return hr_no_memory(err, "a path");
-    snprintf(prefix, size, "%s/%s-%lld", s->dir, s->basename, (long long)step);
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
     hr_status st = save_as(s, m, prefix, step, err);
     hr_free(prefix);

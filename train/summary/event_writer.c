@@ -1,5 +1,6 @@
 /* Event files. Each record goes to the file in one write, so that a reader sees whole ones; nothing is renamed. */
 #include <headrace/summary.h>
+#include "base/text.h"
 #include "io/framing.h"
 #include "io/sys.h"
 #include "proto/event.pb-c.h"
@@ -16,7 +17,7 @@ typedef Headrace__Proto__Event proto_event;
 typedef Headrace__Proto__Summary__Value proto_value;
 
 struct hr_event_writer {
-    char path[4096];
+    char *path;
     int file;
 };
 
@@ -59,16 +60,19 @@ static hr_status write_values(hr_event_writer *w, proto_value **values, size_t c
 
 /* ---- the file ---- */
 
-/* The second may be taken by another writer of this process: the next number behind the host's name is tried. */
+/* The second may be taken by another writer of this process: the next number after the host's name is tried. */
 static hr_status open_file(hr_event_writer *w, const char *folder, hr_error *err)
 {
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
     long long now = (long long)time(NULL);
     for (int n = 0; n < 1000; n++) {
-        char number[16] = "";
+        char number[16] = "", name[320];
         if (n) snprintf(number, sizeof number, ".%d", n);
-        snprintf(w->path, sizeof w->path, "%.3700s/events.out.tfevents.%010lld.%.255s%s", folder, now, host, number);
+        snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s%s", now, host, number);
+        hr_free(w->path);
+        w->path = hr__path_in(folder, name);
+        if (!w->path) return hr_no_memory(err, "a path");
         w->file = hr__open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
         if (w->file >= 0) return HR_OK;
         if (errno != EEXIST) break;
@@ -106,6 +110,7 @@ void hr_event_writer_free(hr_event_writer *w)
 {
     if (!w) return;
     if (w->file >= 0) hr__sys_get()->close(w->file);
+    hr_free(w->path);
     hr_free(w);
 }
 

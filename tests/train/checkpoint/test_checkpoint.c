@@ -235,7 +235,8 @@ static void what_a_state_file_names_elsewhere_stays(void **state)
 static void what_lies_in_a_folder_is_told_by_its_whole_name(void **state)
 {
     (void)state;
-    static const char *const inside[][2] = {{"a/m", "a/m/x"}, {"a/m/", "a/m/x"}, {"", "x"}, {"/", "/x"}};
+    static const char *const inside[][2] = {
+        {"a/m", "a/m/x"}, {"a/m/", "a/m/x"}, {"a/m//", "a/m/x"}, {"", "x"}, {"/", "/x"}};
     static const char *const outside[][2] = {{"a/m", "a/m-1"},   {"a/m", "a/m2/x"}, {"a/m", "a/m/"},
                                              {"a/m", "a/m/b/x"}, {"a/m", "a/n/x"},  {"", "b/x"}};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)

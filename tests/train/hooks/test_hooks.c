@@ -279,6 +279,33 @@ static void variables_and_extras_come_back(void **state)
     assert_string_equal(again.text, n.text);
 }
 
+/* The same folder may be given with slashes at its end, and without: its checkpoints have one name each. */
+static void slashes_after_a_folder_change_no_name(void **state)
+{
+    (void)state;
+    static const char *const given[] = {"slash", "slash//", "slash/", "./slash"};
+    hr_error err = {0};
+    empty_folder("slash");
+    for (int round = 0; round < 4; round++) {
+        counting c = new_counting();
+        hr_summary_writer *w = hr_summary_writer_new(given[round]);
+        hr_hook *hook = hr_checkpoint_saver_hook(given[round], .save_steps = 1, .max_to_keep = HR_I64(2), .writer = w);
+        hr_summary_writer_unref(w);
+        hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1, .checkpoint_dir = given[round]);
+        for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
+        assert_int_equal(step_of(m), 3 * round + 3);
+        assert_ok(hr_monitored_session_close(m, false, &err), &err);
+        hr_graph_free(c.graph);
+        size_t size;
+        char *text = read_whole_file("slash/checkpoint", &size);
+        text[size] = '\0';
+        assert_null(strchr(text, '/'));
+        free(text);
+        /* two checkpoints, the state file, an event file of each round */
+        assert_int_equal(files_in("slash", true), 2 * 2 + 1 + round + 1);
+    }
+}
+
 static void a_checkpoint_of_another_model_is_refused_by_name(void **state)
 {
     (void)state;
@@ -496,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_request_to_stop_counts_when_it_is_asked_for),
         cmocka_unit_test(a_broken_graph_is_told_when_the_session_is_made),
         cmocka_unit_test(variables_and_extras_come_back),
+        cmocka_unit_test(slashes_after_a_folder_change_no_name),
         cmocka_unit_test(a_checkpoint_of_another_model_is_refused_by_name),
         cmocka_unit_test(listeners_hear_of_saves_and_may_stop),
         cmocka_unit_test(a_folder_that_cannot_be_written_ends_the_session),
