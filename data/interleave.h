@@ -23,10 +23,11 @@ typedef struct slot {
 } slot;
 
 typedef struct interleave_state {
-    int64_t turn, in_block; /* whose turn it is, how many elements of its block have passed. Saved */
-    int64_t next;           /* the first input element that never had a slot. Saved */
-    slot *slot;             /* their elements are saved. As many as ever had one: the others cost nothing */
-    int *round;             /* the inputs of a round. As much room as slots */
+    int64_t turn, in_block;  /* whose turn it is, how many elements of its block have passed. Saved */
+    int64_t next;            /* the first input element that never had a slot. Saved */
+    slot *slot;              /* their elements are saved. As many as ever had one: the others cost nothing */
+    int *round;              /* the inputs of a round. As much room as slots */
+    int64_t turns_to_rounds; /* turns before whole rounds are tried again */
     int64_t slots, room, used;
     slot ahead[MOST_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
     int64_t aheads;

@@ -190,7 +190,7 @@ hr_status hr__iterator_try(hr_iterator *it, const hr_element **out)
     if (it->error.code) return it->error.code;
     if (it->ended) return HR_END;
     if (in->next >= in->count || engine_cancelled(&it->engine)) HR_TRY(find_next(it));
-    hr__element_set(&it->element, &in->head->rows->c, it->ds->out.schema.levels, in->next++);
+    hr__element_set(&it->element, &in->rows->c, it->ds->out.schema.levels, in->next++);
     *out = &it->element;
     return HR_OK;
 }

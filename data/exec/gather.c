@@ -52,11 +52,30 @@ static inline char *copy_values(char *to, const char *from, size_t width, int64_
     return to + size;
 }
 
-static void gather_fixed(hr_column *to, size_t width, const run *run, int64_t runs, int from)
+/* More runs than a unit has rows as a rule come from as many inputs, which do not stay in the cache: what leads to the
+ * values is on its way step by step before they are copied. */
+static inline __attribute__((always_inline)) void ask_for_values(const run *run, int64_t left, int from, size_t width)
 {
+    enum { STEP = 32 };
+    if (left <= 3 * STEP) return;
+    const struct run *near = run + STEP;
+    __builtin_prefetch(&run[3 * STEP].in->column);
+    __builtin_prefetch(&run[2 * STEP].in->column[from].values);
+    __builtin_prefetch((const char *)near->in->column[from].values + (size_t)near->from * width);
+    if (near->in->origin) __builtin_prefetch(&near->in->origin[near->from]);
+}
+
+/* *present: some of them says which of its rows are there. */
+static void gather_fixed(hr_column *to, size_t width, const run *run, int64_t runs, int from, bool *present)
+{
+    const bool far = runs > MAX_UNIT_ROWS;
     char *at = to->values;
-    for (int64_t i = 0; i < runs; i++)
-        at = copy_values(at, run[i].in->column[from].values, width, run[i].from, run[i].to - run[i].from);
+    for (int64_t i = 0; i < runs; i++) {
+        if (far) ask_for_values(run + i, runs - i, from, width);
+        const hr_column *of = &run[i].in->column[from];
+        *present |= of->present != NULL;
+        at = copy_values(at, of->values, width, run[i].from, run[i].to - run[i].from);
+    }
 }
 
 static int split_depth(const hr_column *c)
@@ -102,9 +121,6 @@ static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64
 
 static bool gather_present(rows *r, hr_column *to, const run *run, int64_t runs, int from)
 {
-    bool any = false;
-    for (int64_t i = 0; i < runs; i++) any |= run[i].in->column[from].present != NULL;
-    if (!any) return true;
     to->present = hr__rows_array(r, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
     if (!to->present) return false;
     memset(to->present, 0, ((size_t)r->c.rows + 63) / 64 * sizeof *to->present);
@@ -120,13 +136,15 @@ static bool gather_column(rows *r, int column, const run *run, int64_t runs, int
 {
     const size_t width = r->shape->width[column];
     hr_column *to = &r->c.column[column];
+    bool present = false;
     if (width)
-        gather_fixed(to, width, run, runs, from);
+        gather_fixed(to, width, run, runs, from, &present);
     else {
+        for (int64_t i = 0; i < runs; i++) present |= run[i].in->column[from].present != NULL;
         memcpy(low, run, (size_t)runs * sizeof *run);
         if (!gather_varying(r, to, hr_dtype_size(r->c.schema->field[column].dtype), low, runs, from)) return false;
     }
-    return gather_present(r, to, run, runs, from);
+    return !present || gather_present(r, to, run, runs, from);
 }
 
 /* ---- heads: where rows were read, their numbers ---- */
@@ -168,12 +186,9 @@ static bool gather_numbers(rows *r, const run *run, int64_t runs)
 
 /* Single rows come from all over a shuffle's buffer: their lines are on the way before they are copied. Inline for
  * certain: a call that only prefetches counts as one without effect, and gcc drops it. */
-static inline __attribute__((always_inline)) void ask_for_row(hr_span s)
+static inline __attribute__((always_inline)) void ask_for_row(hr_span s, size_t width)
 {
-    const rows *r = (const rows *)s.in;
-    if (s.in->levels > 0 || s.in->schema->fields == 0) return;
-    if (r->shape->width[0])
-        __builtin_prefetch((const char *)s.in->column[0].values + (size_t)s.first * r->shape->width[0]);
+    __builtin_prefetch((const char *)s.in->column[0].values + (size_t)s.first * width);
     if (s.in->origin) __builtin_prefetch(&s.in->origin[s.first]);
 }
 
@@ -181,10 +196,12 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
 {
     const hr_columns *first = span[side].in;
     struct run *low = run + runs;
+    const bool asks = first->levels == 0 && first->schema->fields > 0 && runs <= MAX_UNIT_ROWS;
+    const size_t width = asks ? r->shape->width[*column] : 0;
     for (int64_t i = 0; i < runs; i++) {
         hr_span s = span[i * sides + side];
         run[i] = (struct run){s.in, s.first, (int64_t)s.first + s.count};
-        if (s.count == 1) ask_for_row(s);
+        if (width && s.count == 1) ask_for_row(s, width);
     }
     for (int l = 0; l < first->levels; l++) {
         int32_t *splits = gather_level(r, run, runs, l);
@@ -241,8 +258,10 @@ static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w
 /* A long run is copied faster by column, if it has any. */
 static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
 {
+    enum { AHEAD = 24 };
     int64_t elements = 0, bare = 0, records = 0;
     for (int64_t i = 0; i < spans; i++) {
+        if (i + AHEAD < spans) __builtin_prefetch(&((const rows *)span[i + AHEAD].in)->record);
         elements += span[i].count;
         bare += are_bare(span[i].in);
         records += ((const rows *)span[i].in)->record != NULL;

@@ -39,8 +39,6 @@ bool hr__input_open_own(hr_plan *p, int i)
 
 /* ---- pulling from a stage ---- */
 
-static int64_t elements_of(const unit *u) { return u->rows ? u->rows->c.elements : 0; }
-
 /* Looks at the stage's next unit. Elements of it that were used before a restore are passed over. */
 static bool take_head(hr_plan *p, input *in, hr_status *none)
 {
@@ -54,14 +52,15 @@ static bool take_head(hr_plan *p, input *in, hr_status *none)
         in->before = in->head->before;
         in->head->before = NULL;
     }
-    if (in->own && p->ds && p->ds->op->held_from && in == p->in[0] && !hr__log_input(p, in)) {
+    if (in->own && p->ds && p->ds->op->held_from && in == p->in[0] && in->since == 0 && !hr__log_input(p, in)) {
         in->head = NULL;
         hr__plan_node_no_memory(p);
         *none = HR_END;
         return false;
     }
     p->met_partial |= in->head->partial;
-    in->count = elements_of(in->head);
+    in->rows = in->head->rows;
+    in->count = in->rows ? in->rows->c.elements : 0;
     if (in->skip_to > in->first) in->next = in->skip_to - in->first < in->count ? in->skip_to - in->first : in->count;
     return true;
 }
@@ -70,12 +69,17 @@ static void pop_head(input *in)
 {
     stage *s = in->stage;
     in->first += in->count;
+    in->since += in->count;
     in->next = in->count = 0;
-    hr__token_unref(in->before);
-    in->before = in->head->after;
-    in->head->after = NULL;
+    if (in->head->after) {
+        hr__token_unref(in->before);
+        in->before = in->head->after;
+        in->head->after = NULL;
+        in->since = 0;
+    }
     hr__unit_clear(in->head);
     in->head = NULL;
+    in->rows = NULL;
     hr__engine_lock(s->engine);
     hr__engine_taken(s);
     hr__engine_unlock(s->engine);
@@ -99,13 +103,25 @@ bool hr__input_find(hr_plan *p, input *in, hr_status *none)
     }
 }
 
-static hr_status pull_stage(hr_plan *p, input *in, int64_t at_most, hr_span *out)
+/* Who has many inputs takes from them in turn, as a rule: what is read of the next ones is on its way to the cache. */
+static inline void ask_for_next(const hr_plan *p, int i)
 {
+    enum { STEP = 8 };
+    if (i + 2 * STEP >= p->ins) return;
+    const rows *r = p->in[i + STEP]->rows;
+    __builtin_prefetch(p->in[i + 2 * STEP]);
+    if (r) __builtin_prefetch(&r->refs, 1);
+}
+
+static hr_status pull_stage(hr_plan *p, int i, int64_t at_most, hr_span *out)
+{
+    input *in = p->in[i];
     hr_status none;
+    ask_for_next(p, i);
     if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
     const int64_t left = in->count - in->next, count = at_most < left ? at_most : left;
-    hr__rows_share(in->head->rows, in->next, count, 1);
-    *out = (hr_span){&in->head->rows->c, (int32_t)in->next, (int32_t)count};
+    hr__rows_share(in->rows, in->next, count, 1);
+    *out = (hr_span){&in->rows->c, (int32_t)in->next, (int32_t)count};
     in->next += count;
     return HR_OK;
 }
@@ -207,8 +223,8 @@ static bool log_start(hr_plan *node)
 static hr_status first_pull(hr_plan *p, int i)
 {
     input *in = p->in[i];
-    if (in->error.code && !(p->stage->ignores && hr__ignorable(&in->error))) hr__plan_node_fail(p, &in->error);
-    if (p->error.code || in->error.code) return HR_END;
+    if (in->error && !(p->stage->ignores && hr__ignorable(in->error))) hr__plan_node_fail(p, in->error);
+    if (p->error.code || in->error) return HR_END;
     in->known = true;
     if (in->stage || in->node || (hr__input_open_own(p, i) && log_start(in->node))) return HR_OK;
     hr__plan_node_no_memory(p);
@@ -221,7 +237,7 @@ hr_status hr_pull(hr_plan *p, int i, int64_t at_most, hr_span *out)
     if (p->error.code) return HR_END;
     if (!in->known || (!in->stage && !in->node)) HR_TRY(first_pull(p, i));
     if (at_most > INT32_MAX) at_most = INT32_MAX;
-    return in->node ? pull_node(p, in, at_most, out) : pull_stage(p, in, at_most, out);
+    return in->node ? pull_node(p, in, at_most, out) : pull_stage(p, i, at_most, out);
 }
 
 int64_t hr_pulled(const hr_plan *p, int i)
@@ -254,7 +270,7 @@ static bool same_form(const hr_columns *a, int64_t i, const hr_columns *b, int64
 static int64_t alike(const input *a, const input *b, int64_t count)
 {
     int64_t n = 0;
-    while (n < count && same_form(&a->head->rows->c, a->next + n, &b->head->rows->c, b->next + n, 0)) n++;
+    while (n < count && same_form(&a->rows->c, a->next + n, &b->rows->c, b->next + n, 0)) n++;
     return n;
 }
 
@@ -276,6 +292,6 @@ hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
                 p->ds->op->name, hr_pulled(p, 0));
         return HR_END;
     }
-    for (int i = 0; i < p->ds->inputs; i++) pull_stage(p, p->in[i], count, &part[i]);
+    for (int i = 0; i < p->ds->inputs; i++) pull_stage(p, i, count, &part[i]);
     return HR_OK;
 }

@@ -115,7 +115,7 @@ static bool log_node(hr_plan *p, input *in)
 bool hr__log_nodes(hr_plan *p)
 {
     bool done = true;
-    for (int i = 0; i < p->ins && done; i++)
+    for (int i = 0; i < p->ds->inputs && done; i++)
         if (p->in[i]->node) done = hr__log_nodes(p->in[i]->node);
     if (!done || !p->ds->op->held_from || p->ended) return done;
     if (!log_node(p, p->in[0])) return false;

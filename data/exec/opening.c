@@ -66,25 +66,38 @@ static uint64_t opened_path(const hr_plan *p, int64_t number)
     return hr_random(hr_random(from, (uint64_t)p->ds->place), (uint64_t)number + 1);
 }
 
-/* A failed dataset becomes an input that ends with its error: when its turn comes, not when it happens to be opened. */
-static void open_input(hr_plan *p, int i, hr_dataset *ds)
+/* What is wrong with a dataset becomes the error of its input, which comes out when its turn comes, not when it happens
+ * to be opened. */
+static bool check_opened(hr_plan *p, const input *in, const hr_dataset *ds, hr_error *err)
 {
-    input *in = p->in[i];
     if (ds->error.code)
-        in->error = ds->error;
+        *err = ds->error;
     else if (!hr__schema_equal(&ds->out.schema, &p->ds->out.schema))
-        hr_fail(&in->error, HR_INVALID_ARGUMENT, "input.schema",
+        hr_fail(err, HR_INVALID_ARGUMENT, "input.schema",
                 "%s: dataset %" PRId64 " has other components than the first one; make the function give one schema",
                 p->ds->op->name, in->number);
-    if (in->error.code) {
-        if (p->stage->ignores) hr__count(p->stage->engine, "ignored", 1);
-        if (p->stage->ignores) hr__tell_ignored(p->stage->ignores, &in->error);
+    if (err->code && p->stage->ignores) hr__count(p->stage->engine, "ignored", 1);
+    if (err->code && p->stage->ignores) hr__tell_ignored(p->stage->ignores, err);
+    return err->code == HR_OK;
+}
+
+static void open_input(hr_plan *p, int i, hr_dataset *ds)
+{
+    hr_error err;
+    err.code = HR_OK;
+    input *in = p->in[i];
+    if (check_opened(p, in, ds, &err)) {
+        hr__token_ref(in->before);
+        in->stage = hr__stage_new(p, i, ds, opened_path(p, in->number), in->before);
+        if (in->stage) return;
+        hr_no_memory(&err, "a pipeline");
+    } else
         hr_dataset_unref(ds);
-        return;
-    }
-    hr__token_ref(in->before);
-    in->stage = hr__stage_new(p, i, ds, opened_path(p, in->number), in->before);
-    if (!in->stage) hr_no_memory(&in->error, "a pipeline");
+    in->error = hr_malloc(sizeof *in->error);
+    if (in->error)
+        *in->error = err;
+    else
+        hr__plan_node_no_memory(p);
 }
 
 int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number)

@@ -85,14 +85,25 @@ static hr_span at_hand(const hr_plan *p, int i)
     const input *in = p->in[i];
     const hr_plan *node = in->node;
     if (node) return node->taken < node->outs ? node->out[node->taken] : (hr_span){0};
-    if (!in->head || in->next >= in->count) return (hr_span){0};
-    return (hr_span){&in->head->rows->c, (int32_t)in->next, (int32_t)(in->count - in->next)};
+    if (in->next >= in->count) return (hr_span){0};
+    return (hr_span){&in->rows->c, (int32_t)in->next, (int32_t)(in->count - in->next)};
+}
+
+/* Of many inputs, what is read of the next ones is on its way to the cache. */
+static inline void ask_for_turns(const hr_plan *p, const int *turn, int64_t left)
+{
+    enum { STEP = 16 };
+    if (left <= 2 * STEP) return;
+    const rows *r = p->in[turn[STEP]]->rows;
+    __builtin_prefetch(p->in[turn[2 * STEP]]);
+    if (r) __builtin_prefetch(&r->refs, 1);
 }
 
 static int64_t whole_rounds(const hr_plan *p, const int *turn, int64_t turns, int64_t block)
 {
     int64_t rounds = p->room / turns / block;
     for (int64_t i = 0; i < turns && rounds > 0; i++) {
+        ask_for_turns(p, turn + i, turns - i);
         const int64_t of_this = at_hand(p, turn[i]).count / block;
         if (of_this < rounds) rounds = of_this;
     }
@@ -131,6 +142,7 @@ int64_t hr_emit_rounds(hr_plan *p, const int *turn, int64_t turns, int64_t block
     hr_span *to = rounds > 0 ? add_out(p, rounds * turns) : NULL;
     if (!to) return 0;
     for (int64_t i = 0; i < turns; i++) {
+        ask_for_turns(p, turn + i, turns - i);
         hr_span used = at_hand(p, turn[i]);
         used.count = (int32_t)(rounds * block);
         write_turn(to + i, turns, used, rounds, (int32_t)block);

@@ -11,11 +11,11 @@ int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most)
     return first + (room > first ? (room - first) / s->group * s->group : 0);
 }
 
-/* What an operator asked for and did not use would be lost by a restore. */
+/* What an operator asked for and did not use would be lost by a restore. Only own inputs have nodes. */
 static bool all_used(const hr_plan *p)
 {
     bool used = true;
-    for (int i = 0; i < p->ins && used; i++)
+    for (int i = 0; i < p->ds->inputs && used; i++)
         if (p->in[i]->node) used = p->in[i]->node->taken == p->in[i]->node->outs && all_used(p->in[i]->node);
     return used;
 }
@@ -45,6 +45,20 @@ static void number_unit(stage *s, unit *u)
         s->rows_planned += hr__span_rows(u->parts->span[i]);
 }
 
+/* A token has a link for each input that is open. Where these are many, it serves several units: after a restore its
+ * stage plans some more rows again, and a row costs as much as among few inputs. */
+static bool tell_position(stage *s, unit *u)
+{
+    enum { FEW_LINKS = 32, ROWS_A_LINK = 16 };
+    s->untold += s->top->emitted;
+    if (s->untold < s->tell_at) return true;
+    u->after = hr__stage_token(s);
+    if (!u->after) return false;
+    s->untold = 0;
+    s->tell_at = u->after->links > FEW_LINKS ? (int64_t)u->after->links * ROWS_A_LINK : 0;
+    return true;
+}
+
 static void finish_unit(stage *s, unit *u)
 {
     hr_plan *p = s->top;
@@ -68,8 +82,7 @@ static void finish_unit(stage *s, unit *u)
         }
         return;
     }
-    u->after = hr__stage_token(s);
-    if (u->after) return;
+    if (tell_position(s, u)) return;
     u->last = p->ended = true;
     hr_no_memory(&u->error, "a plan");
 }

@@ -11,7 +11,7 @@ enum { NOT_KNOWN, IN_STAGE, IN_NODE, HELD };
 
 int64_t hr__input_used(const input *in)
 {
-    return in->skip_to - in->first > in->next ? in->skip_to - in->first : in->next;
+    return in->since + (in->skip_to - in->first > in->next ? in->skip_to - in->first : in->next);
 }
 
 bool hr__input_is_over(const input *in)
@@ -26,7 +26,7 @@ static void write_stage_position(const input *in, hr_token_writer *to)
     to->failed |= over && !end;
     hr_write_i64(to, IN_STAGE);
     hr__token_link(to, (token_link){.to = over ? end : in->before});
-    hr_write_i64(to, over ? in->first + in->count : in->first);
+    hr_write_i64(to, over ? in->first + in->count : in->first - in->since);
     hr_write_i64(to, over ? 0 : hr__input_used(in));
     hr__token_unref(end);
 }
@@ -50,14 +50,20 @@ static bool worth_saving(const input *in) { return !in->own && in->stage && in->
 
 static void save_opened(hr_plan *p, hr_token_writer *to)
 {
+    enum { AHEAD = 16 }; /* of thousands, what the next ones need is on its way to the cache */
     int64_t opened = p->saves;
-    for (int i = p->ds->inputs; i < p->ins; i++) opened += worth_saving(p->in[i]);
+    for (int i = p->ds->inputs; i < p->ins; i++) {
+        if (i + AHEAD < p->ins) __builtin_prefetch(p->in[i + AHEAD]);
+        opened += worth_saving(p->in[i]);
+    }
     hr_write_i64(to, opened);
     for (int i = 0; i < p->saves; i++) {
         hr_write_i64(to, p->saved[i].number);
         write_stage_position(&p->saved[i], to);
     }
     for (int i = p->ds->inputs; i < p->ins; i++) {
+        if (i + 2 * AHEAD < p->ins) __builtin_prefetch(p->in[i + 2 * AHEAD]);
+        if (i + AHEAD < p->ins && p->in[i + AHEAD]->before) __builtin_prefetch(p->in[i + AHEAD]->before, 1);
         if (!worth_saving(p->in[i])) continue;
         hr_write_i64(to, p->in[i]->number);
         write_stage_position(p->in[i], to);

@@ -242,6 +242,7 @@ static void drop_spans(parts *p)
     bin.store = &p->home->engine->store;
     bin.count = 0;
     for (int64_t i = 0; i < p->count; i++) {
+        if (i + 2 * AHEAD < p->count) __builtin_prefetch(&((rows *)p->span[i + 2 * AHEAD].in)->refs, 1);
         if (i + AHEAD < p->count) ask_for_cell(p->span[i + AHEAD]);
         drop_span(p->span[i], &bin);
     }

@@ -33,7 +33,11 @@ struct rows {
     hr_columns c; /* first: operators see only this */
     int32_t refs; /* spans, and the ring; touched by the plan of the one stage that reads these rows: no atomic */
     bool aliases; /* columns are those of `parts` */
-    rows *next;   /* of the free list */
+    cell *cell;   /* one a row, once its strings have moved there; NULL: they have not */
+    const char
+        *record; /* the rows as records of that form; NULL: they are not. Without c.column they are nothing else */
+    const hr__record_form *form;
+    rows *next; /* of the free list */
     engine *engine;
     hr_dataset *keeps;       /* the schemas' owner: rows may outlive the input that made them */
     const hr_dataset *shape; /* whose schema these rows have */
@@ -41,13 +45,9 @@ struct rows {
     char *array_at, *byte_at;
     size_t array_left, byte_left;
     parts *parts;
-    cell *cell; /* one a row, once its strings have moved there; NULL: they have not */
     size_t cell_bytes;
     size_t given_up; /* bytes of blocks that were needed while the unit was worked on */
-    const char
-        *record; /* the rows as records of that form; NULL: they are not. Without c.column they are nothing else */
-    const hr__record_form *form;
-    block *held; /* cells and records: what stays when columns go */
+    block *held;     /* cells and records: what stays when columns go */
     int64_t room, *value_room;
 };
 

@@ -46,6 +46,7 @@ void hr__input_clear(input *in)
 {
     hr__log_clear(in);
     hr__token_unref(in->before);
+    hr_free(in->error);
     *in = (input){.own = in->own};
 }
 

@@ -32,25 +32,28 @@ typedef struct unit {
     void *blob; /* the plan operator's message to its own work */
     rows *rows;
     token *before;  /* where the stage stood when it opened: of the first unit alone */
-    token *after;   /* where the stage stands behind this unit */
+    token *after;   /* where the stage stands after this unit; NULL: its reader counts on from the token before */
     hr_error error; /* what follows the last row; code 0: nothing */
 } unit;
 
-/* What an operator pulls from: a stage, or a node of the same stage. */
+/* What an operator pulls from: a stage, or a node of the same stage. There may be thousands: what each pull reads comes
+ * first, and the rest is short. */
 typedef struct input {
-    bool own;       /* one of the dataset's, not opened by the operator */
-    bool open;      /* opened by the operator, not closed since */
-    bool known;     /* has a position */
-    bool sole;      /* nobody else can open its dataset, or one below it */
-    int64_t number; /* the operator's, if it opened this input */
-    hr_error error; /* of the dataset: comes out at the first pull */
-    stage *stage;   /* NULL: not opened yet, or closed; or `node` stands for it */
+    bool own;     /* one of the dataset's, not opened by the operator */
+    bool open;    /* opened by the operator, not closed since */
+    bool known;   /* has a position */
+    bool sole;    /* nobody else can open its dataset, or one below it */
+    stage *stage; /* NULL: not opened yet, or closed; or `node` stands for it */
     hr_plan *node;
+    rows *rows;          /* of head; NULL: there are none */
+    int64_t next, count; /* element in head; how many it has */
+    int64_t first;       /* number of head's first element; of a node: of the next one */
     unit *head;
-    int64_t next, count;        /* element in head; how many it has */
-    int64_t first;              /* number of head's first element; of a node: of the next one */
-    int64_t skip_to;            /* after a load: elements before this number were used */
-    token *before;              /* where the stage stands before head */
+    int64_t skip_to; /* after a load: elements before this number were used */
+    token *before;   /* where the stage stood `since` elements before head */
+    int64_t since;
+    int64_t number;             /* the operator's, if it opened this input */
+    hr_error *error;            /* of the dataset: comes out at the first pull; NULL: none */
     log_entry *oldest, *newest; /* of held_from: where each unit since the oldest element held begins */
     int64_t logs, log_limit;
 } input;
@@ -114,6 +117,7 @@ struct stage {
     unit *ring;
     uint8_t place[MAX_WINDOW]; /* which unit stands at number % ring_units; guarded by the lock */
     int ring_units;            /* how many it has; those beyond the window are there for it to grow */
+    int64_t untold, tell_at;   /* rows planned since the last token; from how many on the next one is made */
     int64_t group, given;      /* elements that its reader takes together, 0: any number; elements planned so far */
     bool unordered;            /* what is ready may leave before what is not */
     stage *waits_for;          /* set by the plan, read after it */

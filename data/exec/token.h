@@ -77,7 +77,7 @@ hr_status hr__token_read(engine *e, hr_token_reader *r, token **out, hr_error *e
 
 /* position.c */
 void hr__plan_node_save(hr_plan *p, hr_token_writer *to);
-int64_t hr__input_used(const input *in); /* of the unit at hand, or of the one that was when the state was saved */
+int64_t hr__input_used(const input *in); /* elements since `before` */
 bool hr__input_is_over(const input *in); /* its stage has ended well, and all that it gave is used */
 token *hr__stage_end_token(stage *s);    /* of one that is over; NULL: no memory */
 hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err);

@@ -80,7 +80,7 @@ hr_status hr__position_write(engine *e, input *in, unsigned char **bytes, size_t
 {
     hr_token_writer to = {0};
     const hr_status st = hr__input_is_over(in) ? write_end(e, in, &to, err)
-                                               : write_position(e, in->first, hr__input_used(in), in->before, &to, err);
+                                               : write_position(e, in->first - in->since, hr__input_used(in), in->before, &to, err);
     if (st != HR_OK) {
         hr_free(to.data);
         return st;

@@ -62,6 +62,7 @@ static void next_turn(const interleave_spec *sp, interleave_state *st)
     const int64_t turns = more && st->slots < sp->cycle_length ? st->slots + 1 : st->slots;
     st->turn = st->turn + 1 < turns ? st->turn + 1 : 0;
     st->in_block = 0;
+    st->turns_to_rounds -= st->turns_to_rounds > 0;
 }
 
 static void empty_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p)
@@ -144,15 +145,21 @@ static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_
     return HR_OK;
 }
 
-/* From the first slot on, while none of them is to be given another dataset. */
+/* Whole rounds, from the slot whose turn it is, while none is to be given another dataset. Where some dataset has not
+ * enough at hand, a round goes by turn by turn before this looks at all of them again. */
 static bool pass_rounds(const interleave_spec *sp, interleave_state *st, hr_plan *p)
 {
     const bool no_more = st->exhausted && st->aheads == 0;
-    if (st->turn > 0 || st->in_block > 0 || st->used < 2 || (st->used < sp->cycle_length && !no_more)) return false;
+    if (st->turns_to_rounds > 0 || st->in_block > 0 || st->used < 2 || (st->used < sp->cycle_length && !no_more))
+        return false;
     int64_t inputs = 0;
-    for (int64_t i = 0; i < st->slots; i++)
-        if (st->slot[i].input >= 0) st->round[inputs++] = st->slot[i].input;
-    return hr_emit_rounds(p, st->round, inputs, sp->block_length) > 0;
+    for (int64_t k = 0, i = st->turn; k < st->slots; k++, i = i + 1 < st->slots ? i + 1 : 0) {
+        if (st->slot[i].element >= 0 && st->slot[i].input < 0) return false; /* see pass_block */
+        if (st->slot[i].element >= 0) st->round[inputs++] = st->slot[i].input;
+    }
+    if (hr_emit_rounds(p, st->round, inputs, sp->block_length) > 0) return true;
+    st->turns_to_rounds = st->slots;
+    return false;
 }
 
 static bool has_dataset(const interleave_state *st) { return st->turn < st->slots && st->slot[st->turn].element >= 0; }

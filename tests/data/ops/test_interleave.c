@@ -1,4 +1,6 @@
 /* interleave: held against TensorFlow's rule, written naively, on random inputs; errors in their turn; ownership. */
+#include "data/exec/token.h"
+#include "data/iterator.h"
 #include "tests/data/conformance.h"
 #include <stdlib.h>
 
@@ -25,6 +27,23 @@ HR_SAMPLE(interleave_below_shuffle_and_repeat)
     return hr_batch(hr_repeat(hr_shuffle(few_of(hr_range(20), 3, 1), 10), .count = HR_I64(3)), 4);
 }
 HR_SAMPLE(interleave_of_interleaves) { return few_of(hr_take(few_of(hr_range(20), 3, 2), 30), 2, 1); }
+
+/* n gives 10 + n % 7 numbers from 100 n on. */
+static hr_dataset *more_numbers(const hr_element *e, void *user)
+{
+    (void)user;
+    const int64_t n = value_of(e);
+    return hr_range(100 * n + 10 + n % 7, .start = 100 * n);
+}
+
+/* So many slots that a token serves several units: a state is right at any row between two of them as well. */
+static hr_dataset *many_of(int64_t inputs)
+{
+    return hr_interleave(hr_range(inputs), more_numbers, NULL, .cycle_length = 40);
+}
+
+HR_SAMPLE(interleave_of_many) { return hr_batch(many_of(60), 5); }
+HR_SAMPLE(interleave_of_many_below_shuffle) { return hr_batch(hr_shuffle(many_of(50), 30), 5); }
 
 /* ---- inputs that come and go ---- */
 
@@ -272,6 +291,25 @@ static void each_of_a_thousand_open_datasets_costs_little(void **state)
     assert_in_range(allocations_since(), 0, CYCLE * MOST_ALLOCATIONS);
 }
 
+/* What a unit records of each open input is shared by many rows: counted by the tokens that the reader meets. */
+static void a_row_records_less_than_one_position_of_a_thousand(void **state)
+{
+    (void)state;
+    enum { CYCLE = 1000, EACH = 200 };
+    int64_t each = EACH, rows = 0, positions = 0;
+    const token *last = NULL;
+    const hr_element *e;
+    hr_iterator *it =
+        iterate(hr_interleave(hr_range(CYCLE), so_many, &each, .cycle_length = CYCLE), (way){.workers = 1});
+    for (; hr_next(it, &e) == HR_OK; rows++) {
+        if (it->input.before != last) positions += it->input.before->links;
+        last = it->input.before;
+    }
+    assert_int_equal(rows, CYCLE * EACH);
+    hr_iterator_free(it);
+    assert_in_range(positions, CYCLE, rows / 10);
+}
+
 HR_ARGUMENTS(interleave, few_of(hr_range(20), 4, 3), few_of(hr_range(20), 3, 3), few_of(hr_range(20), 4, 2),
              older(hr_range(20), 4, 3));
 
@@ -287,11 +325,14 @@ int main(void)
         HR_CONFORMANCE(interleave_of_one_at_a_time),
         HR_CONFORMANCE(interleave_of_more_slots_than_inputs),
         HR_CONFORMANCE(interleave_below_shuffle_and_repeat),
+        HR_CONFORMANCE(interleave_of_many),
+        HR_CONFORMANCE(interleave_of_many_below_shuffle),
         HR_CONFORMANCE(interleave_of_interleaves),
         cmocka_unit_test(rows_outlive_the_inputs_they_came_from),
         HR_CONFORMANCE_OF_FAILURE(one_dataset_fails),
         cmocka_unit_test(interleave_follows_tensorflows_rule),
         cmocka_unit_test(each_of_a_thousand_open_datasets_costs_little),
+        cmocka_unit_test(a_row_records_less_than_one_position_of_a_thousand),
         cmocka_unit_test(interleave_takes_four_in_turn_by_default),
         cmocka_unit_test(interleave_passes_a_failed_datasets_error_in_its_turn),
         cmocka_unit_test(interleave_refuses_what_its_function_may_not_give),
