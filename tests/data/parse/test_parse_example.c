@@ -165,19 +165,33 @@ static void partitions_that_are_not_there_are_refused(void **state)
     }
 }
 
+/* One partition of "v", as TensorFlow reads it. Takes `ds`. */
+static hr_dataset *divided_in_tf_compat(hr_dataset *ds, hr_dtype dtype, const hr_partition *by, bool validate)
+{
+    return hr_parse_example(ds,
+                            HR_PARSE_SPEC({.key = "v",
+                                           .kind = HR_RAGGED_FEATURE,
+                                           .dtype = dtype,
+                                           .partitions = by,
+                                           .partition_count = 1,
+                                           .validate = validate}),
+                            .tf_compat = true);
+}
+
+static void assert_refuses_partition(hr_iterator *it)
+{
+    const hr_element *e;
+    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+}
+
 /* TensorFlow lets partitions of other kinds slide. Here are 8 numbers for 10 values. */
 static void row_ids_are_as_many_as_values_even_in_tf_compat(void **state)
 {
     (void)state;
     static const hr_partition ids[] = {{HR_VALUE_ROWIDS, "ends", 0}};
-    const hr_element *e;
-    hr_iterator *it = hr_iterate(hr_parse_example(
-        batches(),
-        HR_PARSE_SPEC(
-            {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partitions = ids, .partition_count = 1}),
-        .tf_compat = true));
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
-    assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+    hr_iterator *it = hr_iterate(divided_in_tf_compat(batches(), HR_FLOAT, ids, false));
+    assert_refuses_partition(it);
     hr_iterator_free(it);
 }
 
@@ -186,18 +200,11 @@ static void batches_behind_a_bad_partition_are_not_waited_for(void **state)
 {
     (void)state;
     static const hr_partition ids[] = {{HR_VALUE_ROWIDS, "ends", 0}};
-    const hr_element *e;
     write_rows("rows.tfrecord", 1);
-    hr_iterator *it = hr_iterate(
-        hr_parse_example(
-            hr_batch(hr_tfrecord("rows.tfrecord"), 1),
-            HR_PARSE_SPEC(
-                {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partitions = ids, .partition_count = 1}),
-            .tf_compat = true),
-        .unit_rows = ROWS);
+    hr_dataset *ds = hr_batch(hr_tfrecord("rows.tfrecord"), 1);
+    hr_iterator *it = hr_iterate(divided_in_tf_compat(ds, HR_FLOAT, ids, false), .unit_rows = ROWS);
     assert_int_equal(hr_get(first(it), "v")->shape.dims[0], 1);
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
-    assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+    assert_refuses_partition(it);
     assert_int_equal(hr_iterator_error(it)->record, 1);
     hr_iterator_free(it);
 }
@@ -231,14 +238,7 @@ static void is_divided(const divided *d, bool validate)
     const hr_element *e;
     const hr_partition p[] = {{d->kind, "p", 0}};
     write_divided(d);
-    hr_iterator *it = hr_iterate(hr_parse_example(hr_tfrecord("part.tfrecord"),
-                                                  HR_PARSE_SPEC({.key = "v",
-                                                                 .kind = HR_RAGGED_FEATURE,
-                                                                 .dtype = HR_INT64,
-                                                                 .partitions = p,
-                                                                 .partition_count = 1,
-                                                                 .validate = validate}),
-                                                  .tf_compat = true));
+    hr_iterator *it = hr_iterate(divided_in_tf_compat(hr_tfrecord("part.tfrecord"), HR_INT64, p, validate));
     const hr_status st = hr_next(it, &e);
     assert_int_equal(st, d->rows < 0 ? HR_INVALID_ARGUMENT : HR_OK);
     if (d->rows < 0) assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
@@ -303,15 +303,10 @@ static void numbers_too_large_for_splits_are_refused(void **state)
                                   {HR_ROW_STARTS, 3, {0, INT64_MIN}, 2, 0, {0}}};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
         const hr_partition p[] = {{far[i].kind, "p", 0}};
-        const hr_element *e;
         write_divided(&far[i]);
-        hr_iterator *it = hr_iterate(hr_parse_example(
-            hr_batch(hr_tfrecord("part.tfrecord"), 1),
-            HR_PARSE_SPEC(
-                {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_INT64, .partitions = p, .partition_count = 1}),
-            .tf_compat = true));
-        assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
-        assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
+        hr_dataset *ds = hr_batch(hr_tfrecord("part.tfrecord"), 1);
+        hr_iterator *it = hr_iterate(divided_in_tf_compat(ds, HR_INT64, p, false));
+        assert_refuses_partition(it);
         hr_iterator_free(it);
     }
 }
@@ -328,14 +323,8 @@ static void a_batch_is_validated_where_that_is_asked_for(void **state)
         const bool validate = i % 2;
         const hr_partition p[] = {{d->kind, "p", 0}};
         write_divided(d);
-        hr_iterator *it = hr_iterate(hr_parse_example(hr_batch(hr_tfrecord("part.tfrecord"), 1),
-                                                      HR_PARSE_SPEC({.key = "v",
-                                                                     .kind = HR_RAGGED_FEATURE,
-                                                                     .dtype = HR_INT64,
-                                                                     .partitions = p,
-                                                                     .partition_count = 1,
-                                                                     .validate = validate}),
-                                                      .tf_compat = true));
+        hr_dataset *ds = hr_batch(hr_tfrecord("part.tfrecord"), 1);
+        hr_iterator *it = hr_iterate(divided_in_tf_compat(ds, HR_INT64, p, validate));
         assert_int_equal(hr_next(it, &e), validate ? HR_INVALID_ARGUMENT : HR_OK);
         hr_iterator_free(it);
     }
