@@ -82,6 +82,8 @@ typedef struct way {
 } way;
 
 hr_iterator *iterate(hr_dataset *ds, way w); /* takes `ds` */
+/* hr_next; fails the test where nothing comes for two minutes. */
+hr_status next_soon(hr_iterator *it, const hr_element **e);
 /* At most `at_most` further elements of an iterator: adds them to `r`. */
 void run_on(run *r, hr_iterator *it, int at_most);
 /* A whole run; takes `ds`. */
