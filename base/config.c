@@ -3,13 +3,12 @@
 #include "base/config.h"
 #include "base/map.h"
 #include "base/text.h"
-#include <errno.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 
-enum { MAX_DEPTH = 64, MAX_NODES = 1000000, MAX_BYTES = 16 << 20, BLOCK = 1 << 14 };
+enum { MAX_DEPTH = 64, MAX_NODES = 1000000, BLOCK = 1 << 14 };
 
 typedef struct block {
     struct block *next;
@@ -326,7 +325,7 @@ hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__
     }
     r->config = c;
     r->err = err;
-    st = size > MAX_BYTES ? hr_fail(err, HR_INVALID_ARGUMENT, "config.limit",
+    st = size > HR__CONFIG_BYTES ? hr_fail(err, HR_INVALID_ARGUMENT, "config.limit",
                                     "%s: expected at most 16 MiB of configuration, found %zu bytes", name, size)
                           : read_events(r, text, size);
     if (st == HR_OK) st = fill_empty(r);
@@ -338,34 +337,6 @@ done:
         *out = c;
     else
         hr__config_free(c);
-    return st;
-}
-
-static hr_status file_error(const char *path, int number, hr_error *err)
-{
-    hr_status code = number == ENOENT ? HR_NOT_FOUND : number == EACCES ? HR_PERMISSION_DENIED : HR_INVALID_ARGUMENT;
-    hr_fail(err, code, "config.file", "%s: expected a config file, but: %s", path, strerror(number));
-    hr_error_file(err, path);
-    return code;
-}
-
-hr_status hr__config_open(const char *path, hr__config **out, hr_error *err)
-{
-    *out = NULL;
-    FILE *f = fopen(path, "rbe");
-    if (!f) return file_error(path, errno, err);
-    hr__text text = {0};
-    size_t got = 0;
-    do {
-        char *room = hr__text_reserve(&text, BLOCK);
-        got = room ? fread(room, 1, BLOCK, f) : 0;
-        text.size += got;
-    } while (got == BLOCK && text.size <= MAX_BYTES);
-    int number = ferror(f) ? errno : 0;
-    fclose(f);
-    hr_status st = number ? file_error(path, number, err) : hr__text_status(&text, "a config file", err);
-    if (st == HR_OK) st = hr__config_parse(path, text.data, text.size, out, err);
-    hr__text_free(&text);
     return st;
 }
 

@@ -36,11 +36,12 @@ struct hr__node {
     const hr__node **key;  /* of a mapping: the scalars in front of them */
 };
 
+enum { HR__CONFIG_BYTES = 16 << 20 /* a longer text is no config */ };
+
 /* Gives a config (hr__config_free), NULL when it fails. `name` stands in errors. An empty text has an empty mapping as
- * its root. Kinds: config.file, config.syntax, config.duplicate_key, config.limit, memory. */
+ * its root. Kinds: config.syntax, config.duplicate_key, config.limit, memory. */
 HR_API hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__config **out, hr_error *err);
-/* The same from a file; "-" is no special name. */
-HR_API hr_status hr__config_open(const char *path, hr__config **out, hr_error *err);
+/* (io/config_file.h has the same from a file.) */
 HR_API void hr__config_free(hr__config *config);
 HR_API const hr__node *hr__config_root(const hr__config *config);
 HR_API const char *hr__config_name(const hr__config *config);

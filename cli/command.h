@@ -127,6 +127,7 @@ hr_status check_interrupt(hr_error *err); /* HR_CANCELLED once it is true */
 
 /* ---- standard output ---- */
 
+void begin_output(void);               /* before anything is printed */
 hr_status output_error(hr_error *err); /* HR_OK, or why standard output could not be written */
 void fail_output(int number);          /* something could not be printed at all, for this errno */
 /* `out` is "-", or another name of what standard output is: /dev/stdout of a pipe. */

@@ -86,10 +86,11 @@ int main(int argc, char **argv)
 {
     hr_error err = {0};
     hold_standard_streams();
+    begin_output();
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* before it is loaded, which starts them: ours share products out */
     hr_set_log(print_log, NULL);
     int code = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
     if (output_error(&err) == HR_OK || output_is_unwanted()) return code;
     if (code == WORKED) fprintf(stderr, "headrace: %s\n", err.text);
-    return code == WORKED ? FAILED : code;
+    return code != WORKED ? code : err.code == HR_CANCELLED ? INTERRUPTED : FAILED;
 }

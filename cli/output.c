@@ -1,7 +1,10 @@
-/* Standard output, and why it could not be written. */
+/* Standard output, and why it could not be written. All that prints goes through one stream, whose writes wait for the
+ * reader of a pipe as the library does: a signal ends the wait. */
 #include "base/text.h"
 #include "cli/command.h"
+#include "io/sys.h"
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,9 +17,32 @@ void fail_output(int number)
     if (!first_failure) first_failure = number;
 }
 
+/* After poll, a pipe takes PIPE_BUF bytes at once. Gives how many were written. */
+static ssize_t write_output(void *cookie, const char *bytes, size_t size)
+{
+    (void)cookie;
+    for (size_t done = 0; done < size;) {
+        const size_t piece = size - done < PIPE_BUF ? size - done : PIPE_BUF;
+        const bool waited = hr__wait(STDOUT_FILENO, POLLOUT, -1, -1, "standard output", NULL) == HR_OK;
+        if (!waited) errno = EINTR;
+        if (!waited || !hr__write_all(STDOUT_FILENO, bytes + done, piece)) return (ssize_t)done;
+        done += piece;
+    }
+    return (ssize_t)size;
+}
+
+void begin_output(void)
+{
+    FILE *waiting = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
+    if (!waiting) return;
+    stdout = waiting;
+    setvbuf(stdout, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, 1 << 16);
+}
+
 hr_status output_error(hr_error *err)
 {
     if (!first_failure && !ferror(stdout) && fflush(stdout) == 0) return HR_OK;
+    if (interrupted()) return check_interrupt(err);
     fail_output(errno ? errno : EIO);
     return hr_fail(err, HR_RESOURCE_EXHAUSTED, "cli.output", "standard output cannot be written: %s",
                    strerror(first_failure));

@@ -1,7 +1,7 @@
 /* See training.h. */
 #include "cli/training.h"
-#include "base/config.h"
 #include "feature_columns/config/pipeline_config.h"
+#include "io/config_file.h"
 #include <inttypes.h>
 #include <string.h>
 

@@ -34,7 +34,7 @@ HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errn
 /* Waits for `fd` until poll finds one of `events`, an end or an error: what that is, reading or writing says better.
  * `most`: milliseconds, -1 without end. HR_CANCELLED: something can be read from `wake` (-1: none) or, while `fd` is
  * not ready, from the descriptor of hr__interrupt_by. */
-hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
+HR_API hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
 /* For a program's main: from now on every wait for a pipe is also ended by `fd`, once something can be read there;
  * -1: by nothing. */
 HR_API void hr__interrupt_by(int fd);

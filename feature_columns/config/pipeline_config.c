@@ -4,6 +4,7 @@
 #include "feature_columns/config/pipeline_config.h"
 #include "base/text.h"
 #include "feature_columns/config/pipeline_steps.h"
+#include "io/config_file.h"
 #include "io/match.h"
 #include <string.h>
 

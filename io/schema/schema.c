@@ -1,5 +1,6 @@
 /* Reading of the schema section. Whatever is wrong is said with the line and column where it stands. */
 #include "io/schema/schema.h"
+#include "io/config_file.h"
 #include <headrace/examples.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What people write: trees, places, and a good word for every mistake. */
-#include "base/config.h"
+#include "io/config_file.h"
 #include "tests/testing.h"
 #include <math.h>
 #include <stdio.h>
@@ -251,10 +251,10 @@ static void files_are_read_and_missing_ones_are_named(void **state)
     assert_string_equal(hr__config_name(c), "good.yaml");
     hr__config_free(c);
     assert_int_equal(hr__config_open("no.yaml", &c, &err), HR_NOT_FOUND);
-    assert_string_equal(err.text, "no.yaml: expected a config file, but: No such file or directory");
+    assert_string_equal(err.text, "no.yaml: cannot be opened: No such file or directory");
     assert_string_equal(err.file, "no.yaml");
     assert_int_equal(hr__config_open(".", &c, &err), HR_INVALID_ARGUMENT);
-    assert_string_equal(err.text, ".: expected a config file, but: Is a directory");
+    assert_string_equal(err.text, ".: expected a file, got a folder; name the files in it");
 }
 
 static void every_allocation_may_fail(void **state)

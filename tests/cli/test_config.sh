@@ -28,7 +28,7 @@ it_refuses_mistakes_at_the_top() {
     headrace train folder
     refused 1 "folder: "
     headrace train none.yaml
-    refused 1 "none.yaml: expected a config file, but: No such file or directory"
+    refused 1 "none.yaml: cannot be opened: No such file or directory"
 }
 
 it_refuses_mistakes_in_the_schema() {

@@ -321,7 +321,7 @@ it_refuses_a_file_that_is_missing_empty_or_a_folder() {
     headrace convert folder -s people.yaml -o out
     refused 1 "folder: expected a file, got a folder"
     headrace convert people.csv -s none.yaml -o out
-    refused 1 "none.yaml: expected a config file, but: No such file or directory"
+    refused 1 "none.yaml: cannot be opened: No such file or directory"
     headrace convert people.csv -s folder -o out
     refused 1 "folder: "
     headrace convert people.csv -s empty.csv -o out

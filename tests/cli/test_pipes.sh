@@ -95,7 +95,7 @@ it_keeps_rejected_rows_in_a_pipe() {
 it_ends_a_wait_for_a_pipe() {
     people
     mkfifo pipe
-    for way in "pipe -s people.yaml -o out" "people.csv -s people.yaml --to csv -o pipe"; do
+    for way in "pipe -s people.yaml -o out" "people.csv -s pipe -o out" "people.csv -s people.yaml --to csv -o pipe"; do
         for signal in TERM INT; do
             start convert $way
             wait_until catches_signals
@@ -122,6 +122,22 @@ it_ends_a_wait_for_a_sleeping_reader() {
     finish
     kill $reader
     refused 130 "headrace convert: interrupted"
+    headrace convert people.csv -s people.yaml -o people.tfrecord
+    for what in "show people.csv -s people.yaml" "head -n 99999 people.tfrecord" "grep row>=0 people.tfrecord" \
+        "vocab people.tfrecord -f row"; do
+        sleep 600 <pipe &
+        reader=$!
+        : >"$scratch/out"
+        "$HEADRACE" $what >pipe 2>"$scratch/err" &
+        pid=$!
+        wait_until catches_signals
+        sleep 0.5
+        kill -TERM $pid
+        timeout 60 tail --pid=$pid -f /dev/null || kill -9 $pid
+        finish
+        kill $reader
+        refused 130 ": interrupted"
+    done
 }
 catches_signals() { [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status) >> 14 & 1)) = 1 ]; } # SIGTERM is 15
 
