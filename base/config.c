@@ -326,8 +326,8 @@ hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__
     r->config = c;
     r->err = err;
     st = size > HR__CONFIG_BYTES ? hr_fail(err, HR_INVALID_ARGUMENT, "config.limit",
-                                    "%s: expected at most 16 MiB of configuration, found %zu bytes", name, size)
-                          : read_events(r, text, size);
+                                           "%s: expected at most 16 MiB of configuration, found %zu bytes", name, size)
+                                 : read_events(r, text, size);
     if (st == HR_OK) st = fill_empty(r);
     while (r->depth) drop_level(&r->levels[--r->depth]);
     hr__map_free(&r->anchors);

@@ -38,8 +38,9 @@ static int run(command_call *call)
     if (code != 0) return code;
     hr_status st = begin_survey(call, 0, &survey, &err);
     if (st == HR_OK) st = hr_infer_schema_with(&survey.files, &survey.opts, &schema, &err);
+    if (st == HR_OK && (st = hr_schema_file_text(schema, &text, &err)) != HR_OK)
+        hr_error_prefix(&err, "%s%s: ", survey.files.path[0], survey.files.count > 1 ? " and others" : "");
     end_survey(&survey);
-    if (st == HR_OK) st = hr_schema_file_text(schema, &text, &err);
     if (st == HR_OK) st = write_text(flag_text(call, "output"), text, &err);
     const int conflicts = st == HR_OK ? say_conflicts(schema) : 0;
     hr_free(text);

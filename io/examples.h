@@ -161,7 +161,8 @@ HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey
                                       hr_error *err);
 
 /* The section as text that hr_schema_file_open reads, a field a line; behind an inferred one, as a comment, which
- * record decided its type. Gives *text (hr_free). */
+ * record decided its type. Gives *text (hr_free). HR_INVALID_ARGUMENT: it has no fields, as of empty files; nothing
+ * reads that. */
 HR_API hr_status hr_schema_file_text(const hr_schema_file *schema, char **text, hr_error *err);
 
 /* Field number i, 0 <= i < hr_schema_file_count. Its texts are borrowed as long as the schema lives. */

@@ -195,6 +195,17 @@ it_passes_over_blank_lines_in_every_command() {
     printf '1,2\n\n3,4\n' >bare.csv
     headrace count --json bare.csv --no-header
     prints '"records":2'
+    printf '\n\n\n' >blank.csv
+    headrace count --json blank.csv --no-header
+    prints '"records":0'
+    headrace show blank.csv --no-header
+    refused 1 "blank.csv: expected a row, by which columns are counted, found an empty file"
+    headrace show blank.csv --columns a
+    prints '{"features": {}}'
+    headrace count blank.csv --columns a
+    prints '3 blank.csv'
+    headrace count blank.csv --columns a,b
+    prints '0 blank.csv'
     printf 'a\n1\n\n' >one.csv # of one column a blank line is a row without a value
     headrace count --json one.csv
     prints '"records":2'

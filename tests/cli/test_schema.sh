@@ -54,6 +54,16 @@ it_refuses_a_wrong_command_line() {
     refused 1 "bad.jsonl:2:7: expected a value, found '}'"
 }
 
+it_refuses_files_without_fields() {
+    : >empty.tfrecord
+    headrace schema infer empty.tfrecord -o s.yaml
+    refused 1 "empty.tfrecord: expected fields for a schema, found none in 0 records"
+    absent s.yaml
+    : >empty.jsonl
+    headrace schema infer empty.jsonl empty.tfrecord
+    refused 1 "empty.jsonl and others: expected fields for a schema, found none"
+}
+
 it_fails_when_records_contradict_one_another() {
     printf '{"a": 1}\n{"a": "x"}\n' >a.jsonl
     headrace schema infer a.jsonl
