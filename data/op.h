@@ -30,14 +30,14 @@ enum { HR_OP_ABI = 1, HR_MAX_INPUTS = 64 /* those of the dataset itself */ };
 /* What the engine must know before the first call. */
 typedef enum hr_op_traits {
     HR_ROW_BY_ROW = 1, /* work makes each row of that row alone and drops none, so a batch may come first: map, parse */
-    HR_RANDOM_ROWS = 2,     /* work asks for hr_row_key */
-    HR_GROUPS_ROWS = 4,     /* plan passes every row on, in order, and closes elements over them unseen: batch */
-    HR_JOINS_ROWS = 8,      /* plan uses hr_pull_all and hr_emit_all: zip */
-    HR_IGNORES_ERRORS = 16, /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
-    HR_PASSES_ROWS = 32,    /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
-    HR_SAME_EACH_OPENING = 128, /* what it opens draws the same random numbers each time, wherever that is: cache */
-    HR_SEES_ROWS = 256,         /* with HR_GROUPS_ROWS: plan looks at them by hr_plan_element: group_by_window */
-    HR_MOVES_SPANS = 512, /* plan never looks at rows, only at how many there are: they need not lie in columns: take */
+    HR_RANDOM_ROWS = 2,        /* work asks for hr_row_key */
+    HR_GROUPS_ROWS = 4,        /* plan passes every row on, in order, and closes elements over them unseen: batch */
+    HR_JOINS_ROWS = 8,         /* plan uses hr_pull_all and hr_emit_all: zip */
+    HR_IGNORES_ERRORS = 16,    /* what fails below is dropped and counted; needs neither plan nor work: ignore_errors */
+    HR_PASSES_ROWS = 32,       /* neither plan nor work: only an option of the pipeline, such as prefetch and options */
+    HR_SAME_EACH_OPENING = 64, /* what it opens draws the same random numbers each time, wherever that is: cache */
+    HR_SEES_ROWS = 128,        /* with HR_GROUPS_ROWS: plan looks at them by hr_plan_element: group_by_window */
+    HR_MOVES_SPANS = 256, /* plan never looks at rows, only at how many there are: they need not lie in columns: take */
 } hr_op_traits;
 
 /* What a saved number may be. A state is data that somebody may have changed: the engine refuses one with a number out

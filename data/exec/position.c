@@ -110,16 +110,22 @@ hr_status hr__token_end(const hr_token_reader *r, hr_error *err)
     return r->at == r->end ? HR_OK : hr__state_damaged(err);
 }
 
-hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err)
+/* Where the unit at hand begins, and how much of it is used. */
+static hr_status read_place(input *in, hr_token_reader *from, hr_error *err)
 {
     int64_t used = 0;
     HR_TRY(read_count(from, &in->first, err));
     HR_TRY(read_count(from, &used, err));
-    HR_TRY(hr__token_read(e, from, &in->before, err));
-    HR_TRY(hr__token_end(from, err));
     in->skip_to = in->first + used;
     in->known = true;
     return HR_OK;
+}
+
+hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err)
+{
+    HR_TRY(read_place(in, from, err));
+    HR_TRY(hr__token_read(e, from, &in->before, err));
+    return hr__token_end(from, err);
 }
 
 static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *err)
@@ -142,13 +148,8 @@ static hr_status load_held(hr_plan *p, int i, hr_token_reader *from, hr_error *e
 
 static hr_status load_stage_position(hr_plan *p, input *in, hr_token_reader *from, hr_error *err)
 {
-    int64_t used = 0;
     HR_TRY(hr__token_read(p->stage->engine, from, &in->before, err));
-    HR_TRY(read_count(from, &in->first, err));
-    HR_TRY(read_count(from, &used, err));
-    in->skip_to = in->first + used;
-    in->known = true;
-    return HR_OK;
+    return read_place(in, from, err);
 }
 
 static hr_status load_own(hr_plan *p, int i, hr_token_reader *from, hr_error *err)

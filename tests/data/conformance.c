@@ -466,7 +466,7 @@ void refuses_a_cut_or_foreign_state(void **state)
 }
 
 /* Some other number in the place of one that was saved, each in turn: the state is refused, or read as another that
- * might have been saved. Never is memory read that is not there. */
+ * might have been saved. Never is memory read that is not there, nor asked for by a number that cannot be. */
 void survives_any_number_in_its_state(void **state)
 {
     static const crafted_number crafted[] = {
@@ -494,6 +494,9 @@ void survives_any_number_in_its_state(void **state)
             hr_iterator_free(it);
             more = crafted_reads() > n;
             craft_state(NULL, 0);
+            if (got.end == HR_RESOURCE_EXHAUSTED)
+                fail_msg("number %lld as %s%lld: %s", (long long)n, number.added ? "+" : "", (long long)number.value,
+                         got.error.text);
         }
     hr_free(saved);
 }
