@@ -6,7 +6,8 @@
 struct hr_example {
     hr__wire_map features, lists; /* an Example has no lists */
     bool sequence;
-    hr_status code; /* of a feature that was refused */
+    hr_status code;                   /* of a feature that was refused */
+    size_t features_size, lists_size; /* as they were measured last */
     char *out;
     size_t out_room;
 };
@@ -109,6 +110,22 @@ void hr_example_add_list(hr_example *example, hr_view key, const hr_tensor *rows
     }
 }
 
+void hr__example_add_wire(hr_example *example, hr_view key, const hr__wire_values *step, int64_t steps, bool list)
+{
+    size_t size = 0;
+    for (int64_t i = 0; i < steps; i++) {
+        const size_t feature = hr__wire_feature_size(&step[i]);
+        size += list ? hr__headed(feature) : feature;
+    }
+    char *p = hr__wire_map_add(list ? &example->lists : &example->features, key, size);
+    for (int64_t i = 0; p && i < steps; i++) {
+        if (list) p = hr__put_head(p, HR__TAG_1, hr__wire_feature_size(&step[i]));
+        p = hr__put_wire_feature(p, &step[i]);
+    }
+}
+
+size_t hr__example_size(const hr_example *example) { return example->features.size + example->lists.size; }
+
 static bool repeats(const hr__wire_map *map) { return !map->sorted && map->kept < map->entries; }
 
 bool hr__example_repeats(const hr_example *example) { return repeats(&example->features) || repeats(&example->lists); }
@@ -121,21 +138,35 @@ static hr_status refused(const hr_example *example, hr_error *err)
                    "example: expected features of int64, float32 or string, and lists only in a SequenceExample");
 }
 
+hr_status hr__example_measure(hr_example *example, size_t *size, hr_error *err)
+{
+    *size = 0;
+    HR_TRY(refused(example, err));
+    example->features_size = hr__wire_map_sort(&example->features);
+    example->lists_size = hr__wire_map_sort(&example->lists);
+    if (example->features.present) *size += hr__headed(example->features_size);
+    if (example->lists.present) *size += hr__headed(example->lists_size);
+    return HR_OK;
+}
+
+void hr__example_put(const hr_example *example, char *to)
+{
+    const hr__wire_map *features = &example->features, *lists = &example->lists;
+    if (features->present) to = hr__put_wire_map(hr__put_head(to, HR__TAG_1, example->features_size), features);
+    if (lists->present) hr__put_wire_map(hr__put_head(to, HR__TAG_2, example->lists_size), lists);
+}
+
 hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *err)
 {
-    HR_TRY(refused(example, err));
-    size_t features = hr__wire_map_sort(&example->features), lists = hr__wire_map_sort(&example->lists);
-    size_t size =
-        (example->features.present ? hr__headed(features) : 0) + (example->lists.present ? hr__headed(lists) : 0);
+    size_t size;
+    HR_TRY(hr__example_measure(example, &size, err));
     if (size > example->out_room) {
         char *bytes = hr_realloc(example->out, size * 2);
         if (!bytes) return hr_no_memory(err, "example");
         example->out = bytes;
         example->out_room = size * 2;
     }
-    char *p = example->out;
-    if (example->features.present) p = hr__put_wire_map(hr__put_head(p, HR__TAG_1, features), &example->features);
-    if (example->lists.present) hr__put_wire_map(hr__put_head(p, HR__TAG_2, lists), &example->lists);
+    hr__example_put(example, example->out);
     *out = (hr_view){example->out, (int64_t)size};
     return HR_OK;
 }

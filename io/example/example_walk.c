@@ -2,6 +2,7 @@
  * are stored, in memory that grows to what the largest record needs and stays. */
 #include "base/fingerprint.h"
 #include "io/example/example_decode.h"
+#include "io/example/example_wire.h"
 #include <headrace/examples.h>
 #include <string.h>
 
@@ -55,6 +56,15 @@ void hr_example_walk_free(hr_example_walk *walk)
     hr_free(walk->list);
     hr_free(walk->value);
     hr_free(walk);
+}
+
+void hr__example_walk_drop(hr_example_walk *walk)
+{
+    enum { KEPT = 4 << 20 };
+    if (walk->value_room <= KEPT) return;
+    hr_free(walk->value);
+    walk->value = NULL;
+    walk->value_room = 0;
 }
 
 static hr_status malformed(const char *what, hr_error *err)

@@ -64,6 +64,27 @@ char *hr__put_feature(char *p, const hr_tensor *f)
     return put_strings(p, f->data, f->count);
 }
 
+/* Packed numbers have a head of their own, strings one each. */
+static size_t wire_list_size(const hr__wire_values *v)
+{
+    return v->count == 0 ? 0 : v->dtype == HR_STRING ? v->size : hr__headed(v->size);
+}
+
+size_t hr__wire_feature_size(const hr__wire_values *v)
+{
+    return v->dtype == HR_INVALID_DTYPE ? 0 : hr__headed(wire_list_size(v));
+}
+
+char *hr__put_wire_feature(char *p, const hr__wire_values *v)
+{
+    if (v->dtype == HR_INVALID_DTYPE) return p;
+    p = hr__put_head(p, kind_tag(v->dtype), wire_list_size(v));
+    if (v->count == 0) return p;
+    if (v->dtype != HR_STRING) p = hr__put_head(p, HR__TAG_1, v->size);
+    memcpy(p, v->bytes, v->size);
+    return p + v->size;
+}
+
 /* ---- the map ---- */
 
 /* Much memory is given back: one long example does not hold it for all that follow. */

@@ -4,7 +4,7 @@
 #ifndef HR_EXAMPLE_WIRE_H
 #define HR_EXAMPLE_WIRE_H
 
-#include <headrace/io.h>
+#include <headrace/examples.h>
 #include <string.h>
 
 /* Tags of tensorflow/core/example: all of them are one byte. */
@@ -40,6 +40,17 @@ static inline size_t hr__headed(size_t length) { return 1 + hr__varint_size(leng
 size_t hr__feature_size(const hr_tensor *feature);
 char *hr__put_feature(char *p, const hr_tensor *feature); /* gives the end */
 
+/* The values of a Feature as they stand on the wire: packed numbers; strings, each with its tag and length. */
+typedef struct hr__wire_values {
+    hr_dtype dtype; /* HR_INVALID_DTYPE: a Feature without a kind */
+    int64_t count;
+    const char *bytes;
+    size_t size;
+} hr__wire_values;
+
+size_t hr__wire_feature_size(const hr__wire_values *values);
+char *hr__put_wire_feature(char *p, const hr__wire_values *values); /* gives the end */
+
 /* map<string, message>, its entries encoded as they come, each with its tag, sorted when they are asked for. */
 typedef struct hr__wire_entry {
     size_t at, size, key, key_size; /* within bytes */
@@ -65,10 +76,20 @@ char *hr__wire_map_add(hr__wire_map *map, hr_view key, size_t size);
 size_t hr__wire_map_sort(hr__wire_map *map);
 char *hr__put_wire_map(char *p, const hr__wire_map *map); /* after a sort */
 
+/* As hr_example_add of one step, or as hr_example_add_list. */
+void hr__example_add_wire(hr_example *example, hr_view key, const hr__wire_values *step, int64_t steps, bool list);
+size_t hr__example_size(const hr_example *example); /* bytes of all that was added */
+
 /* After hr_example_bytes: a key was added several times. */
 bool hr__example_repeats(const hr_example *example);
 
+/* hr_example_bytes in two steps: the size, and the bytes where the caller wants them. */
+hr_status hr__example_measure(hr_example *example, size_t *size, hr_error *err);
+void hr__example_put(const hr_example *example, char *to);
+
 /* After hr_example_bytes, whose result stays: what it was made of is not needed any more. */
 void hr__example_drop_values(hr_example *example);
+/* What the walk said last is not needed any more: the memory of many values is given back. */
+void hr__example_walk_drop(hr_example_walk *walk);
 
 #endif

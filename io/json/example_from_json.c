@@ -31,7 +31,6 @@ void hr_json_reader_free(hr_json_reader *r)
     hr_example_free(r->example);
     hr__text_free(&r->key);
     hr__text_free(&r->cell.values);
-    hr__text_free(&r->cell.bytes);
     hr_free(r->cell.step);
     hr_free(r);
 }

@@ -3,16 +3,17 @@
 #define HR_JSON_EXAMPLES_H
 
 #include "base/number.h"
+#include "io/example/example_wire.h"
 #include "io/json/json_reader.h"
 #include "io/schema/schema.h"
 #include <headrace/examples.h>
 
-/* The values of one feature, or of all steps of a feature list, while they come. */
+/* The values of one feature, or of all steps of a feature list, while they come: as they stand on the wire, so that
+ * they take no more memory than the record will. */
 typedef struct hr__json_cell {
-    hr_tensor *step;
+    hr__wire_values *step; /* their `bytes` are set when all are there */
     size_t steps, room;
-    hr__text values; /* each step's at a multiple of 8 */
-    hr__text bytes;  /* of strings, whose views say where in it they begin until all are there */
+    hr__text values; /* of all steps */
 } hr__json_cell;
 
 struct hr_json_reader {
@@ -23,7 +24,7 @@ struct hr_json_reader {
     hr_example *example;
     hr__text key; /* of the member that is being read */
     hr__json_cell cell;
-    size_t most; /* bytes of a row, as text and as values */
+    size_t most; /* bytes of a record */
     int64_t record, line, offset;
     hr__rounded rounded; /* numbers that became float32 and are others now */
     hr_status status;    /* sticks when it is no longer HR_OK */

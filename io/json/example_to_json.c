@@ -298,6 +298,7 @@ hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *js
     hr__text_clear(&writer->line);
     hr__json_writer w = {.to = &writer->line};
     (writer->protobuf ? put_protobuf : put_short)(writer, &w, &contents);
+    hr__example_walk_drop(writer->walk);
     HR_TRY(hr__text_status(&writer->line, "a line of JSON", err));
     *json = (hr_view){writer->line.data, (int64_t)writer->line.size};
     return HR_OK;

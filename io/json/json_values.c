@@ -52,28 +52,25 @@ void hr__json_cell_begin(hr__json_cell *cell)
 {
     cell->steps = 0;
     hr__text_clear(&cell->values);
-    hr__text_clear(&cell->bytes);
 }
 
 hr_status hr__json_cell_open(hr__json_cell *cell, hr_dtype dtype, hr_error *err)
 {
     if (cell->steps == cell->room) {
         const size_t room = 2 * cell->room + 16;
-        hr_tensor *grown = hr_realloc(cell->step, room * sizeof *grown);
+        hr__wire_values *grown = hr_realloc(cell->step, room * sizeof *grown);
         if (!grown) return hr_no_memory(err, "the values of a feature");
         cell->step = grown;
         cell->room = room;
     }
-    while (cell->values.size % 8) hr__text_byte(&cell->values, 0);
-    cell->step[cell->steps++] =
-        (hr_tensor){.dtype = dtype, .shape = HR_SHAPE(0), .data = (void *)(uintptr_t)cell->values.size};
+    cell->step[cell->steps++] = (hr__wire_values){.dtype = dtype};
     return HR_OK;
 }
 
 /* Says that the step holds values of this kind; it may hold no others. */
 static hr_status be(hr_json_reader *r, hr_dtype dtype, hr_error *err)
 {
-    hr_tensor *step = &r->cell.step[r->cell.steps - 1];
+    hr__wire_values *step = &r->cell.step[r->cell.steps - 1];
     if (step->dtype == HR_INVALID_DTYPE && step->count == 0) step->dtype = dtype;
     if (step->dtype == dtype) return HR_OK;
     if (step->dtype == HR_STRING) return hr__json_mismatch(r, "a string, as before", err);
@@ -86,45 +83,49 @@ static hr_status be(hr_json_reader *r, hr_dtype dtype, hr_error *err)
                              err);
 }
 
-/* Two characters may be eight bytes of a number, or three sixteen of a string. */
-static hr_status check_cell(const hr_json_reader *r, hr_error *err)
+/* Whether `size` bytes more may become of the record: of "-1,", three characters, ten do. */
+static hr_status check_size(const hr_json_reader *r, size_t size, hr_error *err)
 {
-    if (r->cell.values.size + r->cell.bytes.size <= r->most) return HR_OK;
+    const size_t used = hr__example_size(r->example) + r->cell.values.size;
+    if (used <= r->most && size <= r->most - used) return HR_OK;
     return hr__json_fail(&r->json, err, "json.limit",
-                         "feature '%.60s': expected values of at most %zu bytes in memory (8 for a whole number, 4 for "
-                         "a float, 16 and its bytes for a string), found more; give a larger .max_row_bytes if that "
-                         "is right",
+                         "feature '%.60s': expected an object that becomes a tf.Example of at most %zu bytes, found a "
+                         "longer one; give a larger .max_row_bytes if that is right",
                          r->key.data ? r->key.data : "", r->most);
 }
 
-static hr_status add(hr_json_reader *r, hr_dtype dtype, const void *value, hr_error *err)
+/* A value's bytes on the wire were added: they belong to the last step. */
+static void count_value(hr_json_reader *r, size_t size)
+{
+    hr__wire_values *step = &r->cell.step[r->cell.steps - 1];
+    step->size += size;
+    step->count++;
+}
+
+static hr_status add(hr_json_reader *r, hr_dtype dtype, const char *value, size_t size, hr_error *err)
 {
     HR_TRY(be(r, dtype, err));
-    HR_TRY(check_cell(r, err));
-    hr__text_bytes(&r->cell.values, value, hr_dtype_size(dtype));
-    r->cell.step[r->cell.steps - 1].count++;
+    HR_TRY(check_size(r, size, err));
+    hr__text_bytes(&r->cell.values, value, size);
+    count_value(r, size);
     return HR_OK;
+}
+
+static hr_status add_int64(hr_json_reader *r, int64_t value, hr_error *err)
+{
+    char varint[HR__MAX_VARINT];
+    const char *end = hr__put_varint(varint, (uint64_t)value);
+    return add(r, HR_INT64, varint, (size_t)(end - varint), err);
 }
 
 hr_status hr__json_store(hr_json_reader *r, bool list, hr_error *err)
 {
     hr__json_cell *c = &r->cell;
     HR_TRY(hr__text_status(&c->values, "the values of a feature", err));
-    HR_TRY(hr__text_status(&c->bytes, "the values of a feature", err));
-    for (size_t i = 0; i < c->steps; i++) {
-        hr_tensor *t = &c->step[i];
-        t->data = t->count > 0 ? c->values.data + (uintptr_t)t->data : NULL;
-        if (t->dtype != HR_STRING) continue;
-        for (int64_t k = 0; k < t->count; k++) {
-            hr_view *v = (hr_view *)t->data + k;
-            v->data = v->size > 0 ? c->bytes.data + (uintptr_t)v->data : "";
-        }
-    }
+    const char *bytes = c->values.data ? c->values.data : "";
+    for (size_t i = 0; i < c->steps; bytes += c->step[i++].size) c->step[i].bytes = bytes;
     const hr_view key = {r->key.data ? r->key.data : "", (int64_t)r->key.size};
-    if (list)
-        hr_example_add_list(r->example, key, c->step, (int64_t)c->steps);
-    else
-        hr_example_add(r->example, key, &c->step[0]);
+    hr__example_add_wire(r->example, key, c->step, (int64_t)c->steps, list);
     hr__json_cell_begin(c);
     return HR_OK;
 }
@@ -154,7 +155,7 @@ hr_status hr__json_add_int64(hr_json_reader *r, hr_view digits, hr_dtype dtype, 
         return out_of_range(r, dtype == HR_INVALID_DTYPE ? HR_INT64 : dtype, err);
     if (dtype == HR_INT32 && value != (int32_t)value) return out_of_range(r, dtype, err);
     if (dtype == HR_BOOL && value != 0 && value != 1) return hr__json_mismatch(r, "false, true, 0 or 1", err);
-    return add(r, HR_INT64, &value, err);
+    return add_int64(r, value, err);
 }
 
 /* The bits of a NaN: 0x7fc00001. */
@@ -178,26 +179,48 @@ hr_status hr__json_add_float(hr_json_reader *r, hr_view text, hr_error *err)
              : hr__parse_float(text.data, (size_t)text.size, HR__NUMBER_DEFAULT, &value) != HR__PARSED)
         return hr__json_mismatch(r, "a number", err);
     if (isinf(value) && hr__is_numeral(text.data, (size_t)text.size)) return out_of_range(r, HR_FLOAT, err);
-    return add(r, HR_FLOAT, &value, err);
+    return add(r, HR_FLOAT, (const char *)&value, sizeof value, err);
+}
+
+/* The text of the last token is needed no more: a long one is in memory only once. */
+static void drop_text(hr_json_reader *r, hr_view text)
+{
+    if (text.size == 0 || text.data != r->json.scratch.data) return;
+    r->json.token.text = (hr_view){"", 0};
+    hr__text_clear(&r->json.scratch);
 }
 
 hr_status hr__json_add_bytes(hr_json_reader *r, hr_view bytes, hr_error *err)
 {
-    const hr_view placed = {(const char *)(uintptr_t)r->cell.bytes.size, bytes.size};
-    hr__text_bytes(&r->cell.bytes, bytes.data, (size_t)bytes.size);
-    HR_TRY(add(r, HR_STRING, &placed, err));
-    if (bytes.size == 0 || bytes.data != r->json.scratch.data) return HR_OK;
-    r->json.token.text = (hr_view){"", 0};
-    hr__text_clear(&r->json.scratch); /* a long string is in memory only once */
+    char head[1 + HR__MAX_VARINT];
+    const size_t head_size = (size_t)(hr__put_head(head, HR__TAG_1, (uint64_t)bytes.size) - head);
+    HR_TRY(be(r, HR_STRING, err));
+    HR_TRY(check_size(r, head_size + (size_t)bytes.size, err));
+    hr__text_bytes(&r->cell.values, head, head_size);
+    hr__text_bytes(&r->cell.values, bytes.data, (size_t)bytes.size);
+    count_value(r, head_size + (size_t)bytes.size);
+    drop_text(r, bytes);
     return HR_OK;
 }
 
+/* How long the bytes are is known when they are there: they move to where their length ends. */
 hr_status hr__json_add_base64(hr_json_reader *r, hr_view text, hr_error *err)
 {
-    const size_t before = r->cell.bytes.size;
-    if (!hr__base64_decode(text, &r->cell.bytes)) return hr__json_mismatch(r, "base64", err);
-    const hr_view placed = {(const char *)(uintptr_t)before, (int64_t)(r->cell.bytes.size - before)};
-    return add(r, HR_STRING, &placed, err);
+    static const char room[1 + HR__MAX_VARINT];
+    hr__text *values = &r->cell.values;
+    HR_TRY(be(r, HR_STRING, err));
+    HR_TRY(check_size(r, (size_t)text.size / 4 * 3, err));
+    const size_t before = values->size, begin = before + sizeof room;
+    hr__text_bytes(values, room, sizeof room);
+    if (!hr__base64_decode(text, values)) return hr__json_mismatch(r, "base64", err);
+    if (values->failed) return HR_OK; /* as the store says */
+    const size_t size = values->size - begin;
+    char *to = hr__put_head(values->data + before, HR__TAG_1, size);
+    memmove(to, values->data + begin, size);
+    values->size = (size_t)(to - values->data) + size;
+    count_value(r, values->size - before);
+    drop_text(r, text);
+    return HR_OK;
 }
 
 /* {"$b64": "//4="} or {"$float": "NaN"}, one value, behind its brace. */
@@ -238,7 +261,7 @@ hr_status hr__json_add_value(hr_json_reader *r, hr__json_want want, hr_error *er
         return hr__json_add_float(r, t->text, err);
     if (t->kind == HR__JSON_TRUE || t->kind == HR__JSON_FALSE) {
         const bool truth = t->kind == HR__JSON_TRUE;
-        if (!want.stored || want.stored == HR_INT64) return add(r, HR_INT64, &(int64_t){truth}, err);
+        if (!want.stored || want.stored == HR_INT64) return add_int64(r, truth, err);
     }
     if (t->kind == HR__JSON_BEGIN_OBJECT) return add_object(r, err);
     return hr__json_mismatch(r,

@@ -105,18 +105,33 @@ static void convert_takes_the_same_memory(void **state)
     is_flat(convert_records, "few.tfrecord", "many.tfrecord");
 }
 
-static void numbers_of_json_are_bounded_as_values(void **state)
+static void values_of_json_are_bounded_as_a_record(void **state)
 {
     (void)state;
-    hr_error err;
-    hr_json_reader *reader;
-    hr_view record;
-    const char *text = "{\"a\": [1,2,3,4,5,6,7,8]}";
-    const hr_json_reader_opts opts = {.struct_size = sizeof opts, .max_row_bytes = 40};
-    assert_ok(hr_json_reader_text_with("text", (hr_view){text, (int64_t)strlen(text)}, &opts, &reader, &err), &err);
-    assert_int_equal(hr_json_read(reader, &record, &err), HR_INVALID_ARGUMENT);
-    assert_string_equal(err.kind, "json.limit");
-    hr_json_reader_free(reader);
+    static const struct {
+        const char *text;
+        size_t most;
+    } cases[] = {
+        {"{\"a\": [-1,-1,-1,-1,-1,-1,-1,-1]}", 79}, /* ten bytes each */
+        {"{\"a\": [1e9,1e9,1e9,1e9]}", 15},         /* four bytes each, beside their text */
+        {"{\"a\": \"aaaaaaaaaaaaaaaa\"}", 17},
+        {"{\"a\": [1,2,3,4], \"b\": [1,2,3,4], \"c\": [1,2,3,4]}", 30}, /* all features together */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hr_error err;
+        hr_json_reader *reader;
+        hr_view record;
+        const hr_view text = {cases[i].text, (int64_t)strlen(cases[i].text)};
+        for (int enough = 0; enough < 2; enough++) {
+            const hr_json_reader_opts opts = {.struct_size = sizeof opts,
+                                              .max_row_bytes = enough ? 200 : cases[i].most};
+            assert_ok(hr_json_reader_text_with("text", text, &opts, &reader, &err), &err);
+            const hr_status st = hr_json_read(reader, &record, &err);
+            if (st != (enough ? HR_OK : HR_INVALID_ARGUMENT)) fail_msg("case %d: %d", (int)i, (int)st);
+            if (!enough) assert_string_equal(err.kind, "json.limit");
+            hr_json_reader_free(reader);
+        }
+    }
 }
 
 static void count_and_index_take_the_same_memory(void **state)
@@ -316,7 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convert_takes_the_same_memory),
-        cmocka_unit_test(numbers_of_json_are_bounded_as_values),
+        cmocka_unit_test(values_of_json_are_bounded_as_a_record),
         cmocka_unit_test(count_and_index_take_the_same_memory),
         cmocka_unit_test(stats_take_the_same_memory),
         cmocka_unit_test(a_row_takes_no_more_memory_than_its_limit),
