@@ -4,6 +4,9 @@
 #include "cli/flags.h"
 #include "cli/help.h"
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,11 +85,21 @@ static void hold_standard_streams(void)
         if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", O_RDONLY);
 }
 
+/* By itself glibc's malloc learns to keep what it is given back of blocks of up to 32 MiB: a long row would then be in
+ * memory three or four times. */
+static void give_large_blocks_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, 2 << 20);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     hr_error err = {0};
     hold_standard_streams();
     begin_output();
+    give_large_blocks_back();
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* before it is loaded, which starts them: ours share products out */
     hr_set_log(print_log, NULL);
     int code = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);

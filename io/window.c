@@ -42,14 +42,21 @@ hr_status hr__window_peek(hr__window *w, size_t at_least, const char **data, siz
     return w->status;
 }
 
+/* The memory of what was long is given back, but for what follows it. */
 void hr__window_consume(hr__window *w, size_t size)
 {
     w->begin += size;
     w->offset += (int64_t)size;
-    if (w->begin < w->end || w->capacity <= KEPT + w->piece) return;
-    hr_free(w->bytes);
-    w->bytes = NULL;
-    w->begin = w->end = w->capacity = 0;
+    const size_t rest = w->end - w->begin;
+    if (w->capacity <= KEPT + w->piece || rest > w->capacity / 2) return;
+    if (rest > 0) memmove(w->bytes, w->bytes + w->begin, rest + HR__PAD);
+    w->begin = 0;
+    w->end = rest;
+    const size_t capacity = rest > w->piece ? rest : w->piece;
+    char *bytes = hr_realloc(w->bytes, capacity + HR__PAD);
+    if (!bytes) return; /* it stays larger than it need be */
+    w->bytes = bytes;
+    w->capacity = capacity;
 }
 
 void hr__window_restart(hr__window *w, int64_t offset)

@@ -207,27 +207,7 @@ static size_t piece_for(const csv_state *st, const hr_plan *p, int64_t room)
     return wanted < whole ? wanted : whole;
 }
 
-typedef struct piece {
-    char *bytes; /* the unit's */
-    size_t size;
-} piece;
-
-/* Rows of a plain file, straight into the unit; where the last piece had none, over it. */
-static hr_status read_plain(csv_state *st, hr_plan *p, int64_t room, piece *piece, hr__csv_block *block, hr_error *err)
-{
-    size_t size = piece->bytes ? piece->size : piece_for(st, p, room);
-    do {
-        if (size > piece->size && !(piece->bytes = hr_unit_bytes(p, size)))
-            return hr_no_memory(err, "csv: a piece of a file");
-        piece->size = size;
-        HR_TRY(hr__csv_read_into(st->in, piece->bytes, size, room, block, err));
-        size *= 2;
-    } while (block->size == 0);
-    if (block->rows > 0) st->average = (int64_t)block->size / block->rows + 1;
-    return HR_OK;
-}
-
-/* The same of a compressed file or a pipe: a copy lives as long as the unit's rows. */
+/* A copy of what the file's window holds lives as long as the unit's rows. */
 static hr_status read_stream(csv_state *st, hr_plan *p, int64_t room, hr__csv_block *block, hr_error *err)
 {
     HR_TRY(hr__csv_read(st->in, hr_unit_size(p), room, block, err));
@@ -236,6 +216,28 @@ static hr_status read_stream(csv_state *st, hr_plan *p, int64_t room, hr__csv_bl
     if (!bytes) return hr_no_memory(err, "csv: a piece of a file");
     memcpy(bytes, block->data, block->size);
     block->data = bytes;
+    hr__csv_release(st->in); /* a long row is in memory once */
+    return HR_OK;
+}
+
+/* Rows of a plain file, straight into the unit: *bytes, of *size; where the last piece had none, over it. A row that is
+ * longer comes through the file's window, whose memory grows in place. */
+static hr_status read_plain(csv_state *st, hr_plan *p, int64_t room, char **bytes, size_t *size, hr__csv_block *block,
+                            hr_error *err)
+{
+    int64_t offset, line, record;
+    if (!*bytes) {
+        *size = piece_for(st, p, room);
+        *bytes = hr_unit_bytes(p, *size);
+    }
+    if (!*bytes) return hr_no_memory(err, "csv: a piece of a file");
+    HR_TRY(hr__csv_read_into(st->in, *bytes, *size, room, block, err));
+    if (block->size == 0) {
+        hr__csv_tell(st->in, &offset, &line, &record);
+        HR_TRY(hr__csv_seek(st->in, offset, line, record, err));
+        HR_TRY(read_stream(st, p, room, block, err));
+    }
+    if (block->rows > 0) st->average = (int64_t)block->size / block->rows + 1;
     return HR_OK;
 }
 
@@ -245,14 +247,15 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     csv_state *st = state;
     csv_unit *unit = hr_unit(p);
     hr__csv_block block = {0};
-    piece piece = {0};
+    char *bytes = NULL;
+    size_t size = 0;
     const int64_t room = rows_for(st, p);
     hr_columns *rows = hr_unit_rows(p, room);
     if (!rows) return hr_no_memory(err, "csv: a unit of rows");
     unit->blank = unit->comments = 0;
     while (block.rows == 0) {
         if (!st->in) HR_TRY(open_file(st, p, err));
-        hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, room, &piece, &block, err)
+        hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, room, &bytes, &size, &block, err)
                                                     : read_stream(st, p, room, &block, err);
         if (status == HR_END) {
             next_file(st);

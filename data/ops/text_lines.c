@@ -78,6 +78,7 @@ static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool las
 /* The next bytes, at least one line of them, copied so that they live as long as the rows. */
 static hr_status read_lines(byte_source *s, size_t longest, hr_plan *p, int64_t room, hr_columns *rows, hr_error *err)
 {
+    size_t seen = 0;
     for (size_t want = hr_unit_size(p) < longest ? hr_unit_size(p) : longest;;
          want = want < longest / 2 ? 2 * want : longest) {
         const char *data;
@@ -85,14 +86,18 @@ static hr_status read_lines(byte_source *s, size_t longest, hr_plan *p, int64_t 
         hr_status damage = hr_input_peek(s->in, want + 1, &data, &size, err);
         const bool last = damage == HR_OK && size <= want;
         if (size > want) size = want;
+        const bool any = size > seen && memchr(data + seen, '\n', size - seen);
+        seen = size;
+        if (!any && !last && damage == HR_OK) {
+            if (want == longest) return line_too_long(s, longest, err);
+            continue;
+        }
         char *bytes = hr_unit_bytes(p, size + 1);
         if (!bytes) return hr_no_memory(err, "text_lines: a piece of a file");
         if (size > 0) memcpy(bytes, data, size);
         size_t used = cut_lines(s, bytes, size, last, hr_plan_tf_compat(p), room, rows);
         hr__byte_source_pass(s, rows->rows, used);
-        if (rows->rows > 0) return HR_OK;
-        if (damage != HR_OK || last) return damage;
-        if (want == longest) return line_too_long(s, longest, err);
+        return rows->rows > 0 ? HR_OK : damage;
     }
 }
 

@@ -2,6 +2,7 @@
  * schema's. And out: a row of the schema's fields, in its order. */
 #include "io/convert/csv_rows.h"
 #include "io/csv/csv_writer.h"
+#include "io/example/example_wire.h"
 #include <headrace/examples.h>
 #include <string.h>
 
@@ -216,7 +217,9 @@ static hr_status write_row(void *writer, hr_view example, hr_view *bytes, hr_err
         cell->ragged_rank = 1;
         cell->splits[0] = w->split[i];
     }
-    return hr__csv_text_rows(w->writer, w->cell, bytes, err);
+    const hr_status st = hr__csv_text_rows(w->writer, w->cell, bytes, err);
+    hr__example_walk_drop(w->walk);
+    return st;
 }
 
 const hr__format hr__format_csv = {

@@ -226,14 +226,8 @@ static hr_status find_split(const hr__convert_plan *plan, hr__convert_piece *pie
 static void frame(const hr__csv_source *source, hr__convert_piece *piece, int64_t row, bool test)
 {
     const csv_piece *own = piece->own;
-    char *to = piece->out + piece->out_used, *data = to + HR__RECORD_HEADER;
-    char *end = hr__write_row(source->writer, own->column, row, data);
-    hr__record_header(to, (uint64_t)(end - data));
-    hr__record_footer(end, data, (size_t)(end - data));
-    const size_t size = (size_t)(end + HR__RECORD_FOOTER - to);
-    piece->record[piece->records++] =
-        (hr__convert_record){.at = piece->out_used, .size = size, .row = row, .test = test};
-    piece->out_used += size;
+    char *data = hr__piece_data(piece);
+    hr__piece_add(piece, row, (size_t)(hr__write_row(source->writer, own->column, row, data) - data), test);
 }
 
 static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)

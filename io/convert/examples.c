@@ -2,6 +2,7 @@
  * byte. */
 #include "io/convert/examples.h"
 #include "base/text.h"
+#include "io/example/example_wire.h"
 #include "io/framing.h"
 #include <headrace/examples.h>
 #include <string.h>
@@ -81,9 +82,9 @@ static hr_status wrong_type(const hr__schema_field *field, const hr_tensor *valu
                    hr_dtype_name(field->stored), hr_dtype_name(values->dtype));
 }
 
-/* The features of the schema alone. */
+/* The features of the schema alone become own->kept. */
 static hr_status keep(const hr__schema_file *schema, examples *own, const hr_example_contents *c, int64_t *missing,
-                      hr_view *example, hr_error *err)
+                      hr_error *err)
 {
     if (c->has_lists)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
@@ -104,7 +105,20 @@ static hr_status keep(const hr__schema_file *schema, examples *own, const hr_exa
         if (is_missing(values)) continue;
         hr_example_add(own->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);
     }
-    return hr_example_bytes(own->kept, example, err);
+    return HR_OK;
+}
+
+/* What was kept, as a record. A long one is the last of its piece: its bytes go before those of the record come. */
+static hr_status add_kept(examples *own, hr__convert_piece *piece, int64_t row, bool test)
+{
+    size_t size;
+    HR_TRY(hr__example_measure(own->kept, &size, &piece->err));
+    hr__example_walk_drop(own->walk);
+    if (row == own->count - 1) hr__text_clear(&own->bytes);
+    HR_TRY(hr__piece_reserve(piece, size + HR__RECORD_FRAME, 1, &piece->err));
+    hr__example_put(own->kept, hr__piece_data(piece));
+    hr__piece_add(piece, row, size, test);
+    return HR_OK;
 }
 
 static bool is_dropped(const hr__convert_opts *o, const hr_example_contents *c)
@@ -130,11 +144,14 @@ static hr_status encode_row(const hr__convert_opts *o, hr__convert_piece *piece,
         if (o->split_column && (is_missing(by) || by->dtype != HR_INT64 || by->count != 1))
             return hr__convert_no_split(o, own->path, piece, row);
         test = by && hr__convert_is_test(o, *(const int64_t *)by->data);
-        if (o->schema) st = keep(o->schema, own, &c, piece->missing, &example, &piece->err);
-        if (st != HR_OK) return fail_at(piece, own->path, row, st);
+        if (o->schema) {
+            st = keep(o->schema, own, &c, piece->missing, &piece->err);
+            return st == HR_OK ? add_kept(own, piece, row, test) : fail_at(piece, own->path, row, st);
+        }
     }
     HR_TRY(hr__piece_reserve(piece, (size_t)example.size + HR__RECORD_FRAME, 1, &piece->err));
-    hr__piece_add(piece, row, example, test);
+    if (example.size > 0) memcpy(hr__piece_data(piece), example.data, (size_t)example.size);
+    hr__piece_add(piece, row, (size_t)example.size, test);
     return HR_OK;
 }
 

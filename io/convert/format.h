@@ -91,8 +91,10 @@ const char *hr__format_names(char *text, size_t size);
 
 /* Room for so many bytes and records more; what is there stays. */
 hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err);
-/* Adds a row's record with its frame; room was reserved: its size and HR__RECORD_FRAME. */
-void hr__piece_add(hr__convert_piece *piece, int64_t row, hr_view example, bool test);
+/* Where the next record's data go; room was reserved, for them and HR__RECORD_FRAME. */
+char *hr__piece_data(const hr__convert_piece *piece);
+/* Frames so many bytes there, as a row's record. */
+void hr__piece_add(hr__convert_piece *piece, int64_t row, size_t size, bool test);
 /* The records have become text: the memory of long ones is given back. */
 void hr__piece_drop_long(hr__convert_piece *piece);
 /* The values of a feature; NULL: there is none of that name. */

@@ -154,13 +154,13 @@ void hr__piece_drop_long(hr__convert_piece *piece)
     piece->out_room = 0;
 }
 
-void hr__piece_add(hr__convert_piece *piece, int64_t row, hr_view example, bool test)
+char *hr__piece_data(const hr__convert_piece *piece) { return piece->out + piece->out_used + HR__RECORD_HEADER; }
+
+void hr__piece_add(hr__convert_piece *piece, int64_t row, size_t size, bool test)
 {
-    const size_t size = (size_t)example.size;
-    char *to = piece->out + piece->out_used;
+    char *to = piece->out + piece->out_used, *data = hr__piece_data(piece);
     hr__record_header(to, size);
-    if (size > 0) memcpy(to + HR__RECORD_HEADER, example.data, size);
-    hr__record_footer(to + HR__RECORD_HEADER + size, example.data, size);
+    hr__record_footer(data + size, data, size);
     piece->record[piece->records++] =
         (hr__convert_record){.at = piece->out_used, .size = size + HR__RECORD_FRAME, .row = row, .test = test};
     piece->out_used += size + HR__RECORD_FRAME;

@@ -256,10 +256,10 @@ const hr__csv_layout *hr__csv_file_layout(const hr__csv_file *file);
 hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__csv_block *block, hr_error *err);
 /* Ends the lending: the memory of a long row is given back. */
 void hr__csv_release(hr__csv_file *file);
-/* The bytes are the file's own: hr__csv_read_into may be used, and hr__csv_read no more. */
+/* The bytes are the file's own: hr__csv_read_into may be used, and then hr__csv_read only after hr__csv_seek. */
 bool hr__csv_is_plain(const hr__csv_file *file);
 /* The whole rows in the next `size` bytes, read straight into the caller's memory. None (block->size 0): the first
- * one is longer; give more room. */
+ * one is longer; give more room, or read it from the file's window. */
 hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t max_rows, hr__csv_block *block,
                             hr_error *err);
 /* Goes to where a row begins, as some block said, or hr__csv_tell. */

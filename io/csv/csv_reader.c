@@ -417,7 +417,7 @@ hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__c
         hr__csv_count sum;
         look(file, want + 1, &data, &size, &at_end, &damage, err);
         if (size > want) size = want; /* so that blocks stay small; more of it is not the end */
-        cut(file, data, size, at_end, max_rows, &sum);
+        cut(file, data, size, at_end, want > bytes ? 1 : max_rows, &sum); /* a long row is a block of its own */
         if (sum.size > 0) {
             give(file, data, &sum, block);
             return HR_OK;

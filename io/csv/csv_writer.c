@@ -113,20 +113,28 @@ static bool is_csv_dtype(hr_dtype d)
            d == HR_STRING;
 }
 
-/* Values first .. last - 1 of a list, with separators between; what would be read back as another list is refused. */
+/* Values first .. last - 1 of a list, with separators between; what would be read back as another list is refused. Few
+ * lists need quotes: those are written once more. */
 static hr_status put_list(hr_csv_writer *w, int c, const hr_tensor *t, int64_t first, int64_t last, hr_error *err)
 {
     char room[HR__NUMBER_TEXT];
-    hr__text_clear(&w->cell);
+    const size_t begin = w->text.size;
     for (int64_t i = first; i < last; i++) {
         hr_view text = text_of(t, i, room);
         if (text.size > 0 && memchr(text.data, w->separator, (size_t)text.size))
             return fail(w, c, "csv.separator", "expected values without the separator, found one with it", err);
-        if (i > first) hr__text_byte(&w->cell, w->separator);
-        hr__text_bytes(&w->cell, text.data, (size_t)text.size);
+        if (i > first) hr__text_byte(&w->text, w->separator);
+        hr__text_bytes(&w->text, text.data, (size_t)text.size);
     }
+    HR_TRY(hr__text_status(&w->text, "a CSV cell", err));
+    const size_t size = w->text.size - begin;
+    const bool quoted = w->quote_strings && t->dtype == HR_STRING;
+    if (!quoted && !needs_quotes(w, w->text.data + begin, size)) return HR_OK;
+    hr__text_clear(&w->cell);
+    hr__text_bytes(&w->cell, w->text.data + begin, size);
     HR_TRY(hr__text_status(&w->cell, "a CSV cell", err));
-    put_text(w, w->cell.data, w->cell.size, w->quote_strings && t->dtype == HR_STRING);
+    w->text.size = begin;
+    put_quoted(w, w->cell.data, w->cell.size);
     return HR_OK;
 }
 
