@@ -8,7 +8,10 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { MAX_DEPTH = 64, MAX_NODES = 1000000, BLOCK = 1 << 14 };
+/* What `schema infer` writes for a million columns fits. A tree of the most nodes that a text of its size may have is
+ * about 20 times as large as the text. */
+enum { MAX_DEPTH = 64, FREE_NODES = 1000000, BYTES_A_NODE = 6, BLOCK = 1 << 14 };
+enum { FEW_KEYS = 16 /* of a mapping that are looked through */ };
 
 typedef struct block {
     struct block *next;
@@ -20,7 +23,14 @@ struct hr__config {
     const char *name;
     const hr__node *root;
     block *blocks;
+    struct names *names; /* of large mappings */
 };
+
+/* Keys of a mapping that has many: their places. */
+typedef struct names {
+    struct names *next;
+    hr__map map;
+} names;
 
 /* A node and what an alias to it must know. */
 typedef struct built {
@@ -44,13 +54,13 @@ typedef struct reader {
     hr_error *err;
     level levels[MAX_DEPTH];
     int depth;
-    int64_t weight;
+    int64_t weight, most_weight;
     hr__map anchors; /* name to the address of its built */
 } reader;
 
 static void *take(hr__config *c, size_t size)
 {
-    const size_t align = alignof(max_align_t);
+    const size_t align = alignof(built) > alignof(names) ? alignof(built) : alignof(names);
     size = (size + align - 1) / align * align;
     if (!c->blocks || c->blocks->size - c->blocks->used < size) {
         size_t room = size > BLOCK ? size : BLOCK;
@@ -90,7 +100,9 @@ static built *new_node(reader *r, hr__node_kind kind, yaml_mark_t mark)
         (built){.node = {.config = r->config, .kind = kind, .line = (int)mark.line + 1, .column = (int)mark.column + 1},
                 .weight = 1};
     b->node.text = "";
-    b->node.parent = r->depth ? &r->levels[r->depth - 1].node->node : NULL;
+    if (r->depth == 0) return b;
+    b->node.parent = &r->levels[r->depth - 1].node->node;
+    b->node.place = (unsigned)b->node.parent->count & INT32_MAX;
     return b;
 }
 
@@ -99,23 +111,24 @@ static bool grow(level *l)
     int64_t capacity = l->capacity ? l->capacity * 2 : 8;
     const hr__node **item = hr_realloc(l->item, (size_t)capacity * sizeof *item);
     if (item) l->item = item;
-    const hr__node **key = item ? hr_realloc(l->key, (size_t)capacity * sizeof *key) : NULL;
-    if (!key) return false;
-    l->key = key;
+    if (!item) return false;
     l->capacity = capacity;
-    return true;
+    if (l->node->node.kind != HR__MAPPING) return true;
+    const hr__node **key = hr_realloc(l->key, (size_t)capacity * sizeof *key);
+    if (key) l->key = key;
+    return key != NULL;
 }
 
 static hr_status add_key(reader *r, level *l, const hr__node *node, yaml_mark_t mark)
 {
     if (node->kind != HR__SCALAR)
         return fail_at(r, mark, "config.syntax", "expected a name as the key, found a list or a mapping");
-    hr_status st = hr__map_add(&l->names, node->text, node->size, node->line, r->err);
+    hr_status st = hr__map_add(&l->names, node->text, node->size, l->keys, r->err);
     if (st == HR_ALREADY_EXISTS) {
         char text[256];
-        int64_t line = *hr__map_find(&l->names, node->text, node->size);
-        snprintf(text, sizeof text, "expected each key once, found '%.60s' again; it is in line %lld, too", node->text,
-                 (long long)line);
+        int line = l->key[*hr__map_find(&l->names, node->text, node->size)]->line;
+        snprintf(text, sizeof text, "expected each key once, found '%.60s' again; it is in line %d, too", node->text,
+                 line);
         return fail_at(r, mark, "config.duplicate_key", text);
     }
     if (st == HR_OK) l->key[l->keys++] = node;
@@ -142,8 +155,12 @@ static hr_status attach(reader *r, const built *child, yaml_mark_t mark)
 static hr_status weigh(reader *r, int64_t weight, int height, yaml_mark_t mark)
 {
     r->weight += weight;
-    if (r->weight > MAX_NODES)
-        return fail_at(r, mark, "config.limit", "expected at most a million values, aliases counted, found more");
+    if (r->weight > r->most_weight) {
+        char text[128];
+        snprintf(text, sizeof text, "expected at most %lld values, aliases counted, found more",
+                 (long long)r->most_weight);
+        return fail_at(r, mark, "config.limit", text);
+    }
     if (r->depth + height > MAX_DEPTH)
         return fail_at(r, mark, "config.limit", "expected at most 64 levels inside each other, found more");
     return HR_OK;
@@ -212,18 +229,33 @@ static void drop_level(level *l)
     *l = (level){0};
 }
 
+/* Of a mapping with many keys, the map that found duplicates goes on to find values. */
+static hr_status keep_names(reader *r, level *l)
+{
+    if (l->node->node.kind != HR__MAPPING || l->keys <= FEW_KEYS) return HR_OK;
+    names *n = take(r->config, sizeof *n);
+    if (!n) return hr_no_memory(r->err, "a config file");
+    *n = (names){r->config->names, l->names};
+    l->names = (hr__map){0};
+    r->config->names = n;
+    l->node->node.names = &n->map;
+    return HR_OK;
+}
+
 static hr_status on_close(reader *r)
 {
     level *l = &r->levels[r->depth - 1];
     built *b = l->node;
     size_t bytes = (size_t)b->node.count * sizeof *l->item;
+    const bool mapping = b->node.kind == HR__MAPPING;
     b->node.item = take(r->config, bytes);
-    b->node.key = take(r->config, bytes);
-    if (!b->node.item || !b->node.key) return hr_no_memory(r->err, "a config file");
+    if (mapping) b->node.key = take(r->config, bytes);
+    if (!b->node.item || (mapping && !b->node.key)) return hr_no_memory(r->err, "a config file");
     if (bytes) memcpy(b->node.item, l->item, bytes);
-    if (bytes && b->node.kind == HR__MAPPING) memcpy(b->node.key, l->key, bytes);
+    if (bytes && mapping) memcpy(b->node.key, l->key, bytes);
     b->open = false;
     b->weight = r->weight - l->weight_before;
+    HR_TRY(keep_names(r, l));
     drop_level(l);
     r->depth--;
     if (r->depth && r->levels[r->depth - 1].node->height <= b->height)
@@ -325,8 +357,9 @@ hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__
     }
     r->config = c;
     r->err = err;
+    r->most_weight = size / BYTES_A_NODE > FREE_NODES ? (int64_t)(size / BYTES_A_NODE) : FREE_NODES;
     st = size > HR__CONFIG_BYTES ? hr_fail(err, HR_INVALID_ARGUMENT, "config.limit",
-                                           "%s: expected at most 16 MiB of configuration, found %zu bytes", name, size)
+                                           "%s: expected at most 256 MiB of configuration, found %zu bytes", name, size)
                                  : read_events(r, text, size);
     if (st == HR_OK) st = fill_empty(r);
     while (r->depth) drop_level(&r->levels[--r->depth]);
@@ -343,6 +376,7 @@ done:
 void hr__config_free(hr__config *c)
 {
     if (!c) return;
+    for (names *n = c->names; n; n = n->next) hr__map_free(&n->map);
     while (c->blocks) {
         block *next = c->blocks->next;
         hr_free(c->blocks);

@@ -5,8 +5,9 @@
  *     flights.yaml:40:15: train.batch_size: expected a whole number from 1 to 1000000, found "abc"
  *
  * Whatever the bytes are, reading ends in a tree or in one error: duplicate keys, keys that are no scalars, aliases
- * that contain themselves, more than 64 levels or a million nodes are refused. Aliases and anchors are read; tags are
- * refused, and so is a second document. Not a public header. */
+ * that contain themselves, more than 64 levels, more than 256 MiB, more than a million nodes (of a text above 6 MB: one
+ * for each 6 bytes) are refused. Aliases and anchors are read; tags are refused, and so is a second document. Not a
+ * public header. */
 #ifndef HR_CONFIG_H
 #define HR_CONFIG_H
 
@@ -27,16 +28,18 @@ struct hr__node {
     const hr__config *config;
     const hr__node *parent; /* NULL: the root */
     hr__node_kind kind;
-    int line, column;      /* from 1 */
-    const char *text;      /* of a scalar, NUL-terminated behind `size` bytes; "" of others */
-    size_t size;           /* of text */
-    bool quoted;           /* "1" is a string, 1 is a number; also of literal blocks */
-    int64_t count;         /* items of a sequence, pairs of a mapping */
-    const hr__node **item; /* the items; of a mapping, the values, in the order of the file */
-    const hr__node **key;  /* of a mapping: the scalars in front of them */
+    int line, column;            /* from 1 */
+    unsigned quoted : 1;         /* "1" is a string, 1 is a number; also of literal blocks */
+    unsigned place : 31;         /* among the items of its parent; of a key, that of its value */
+    const char *text;            /* of a scalar, NUL-terminated behind `size` bytes; "" of others */
+    size_t size;                 /* of text */
+    int64_t count;               /* items of a sequence, pairs of a mapping */
+    const hr__node **item;       /* the items; of a mapping, the values, in the order of the file */
+    const hr__node **key;        /* of a mapping: the scalars in front of them; NULL of others */
+    const struct hr__map *names; /* of a mapping with many keys: their places; NULL of others */
 };
 
-enum { HR__CONFIG_BYTES = 16 << 20 /* a longer text is no config */ };
+enum { HR__CONFIG_BYTES = 256 << 20 /* a longer text is no config */ };
 
 /* Gives a config (hr__config_free), NULL when it fails. `name` stands in errors. An empty text has an empty mapping as
  * its root. Kinds: config.syntax, config.duplicate_key, config.limit, memory. */

@@ -1,5 +1,6 @@
 /* Typed values of a config's nodes. Every error names the place, what was expected, and what was found. */
 #include "base/config.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "base/text.h"
 #include <inttypes.h>
@@ -18,13 +19,11 @@ static void add_path(const hr__node *node, size_t start, hr__text *to)
     const hr__node *up = node->parent;
     if (!up) return;
     add_path(up, start, to);
-    int64_t i = 0;
-    while (i < up->count && up->item[i] != node) i++;
-    if (i == up->count) return; /* a key: it has the path of its mapping */
+    if (up->item[node->place] != node) return; /* a key: it has the path of its mapping */
     if (up->kind == HR__SEQUENCE)
-        hr__text_printf(to, "[%lld]", (long long)i);
+        hr__text_printf(to, "[%u]", node->place);
     else
-        hr__text_printf(to, "%s%s", to->size > start ? "." : "", up->key[i]->text);
+        hr__text_printf(to, "%s%s", to->size > start ? "." : "", up->key[node->place]->text);
 }
 
 void hr__node_path(const hr__node *node, hr__text *to) { add_path(node, to->size, to); }
@@ -116,6 +115,10 @@ const hr__node *hr__node_get(const hr__node *map, const char *key)
 {
     if (!map || map->kind != HR__MAPPING) return NULL;
     const size_t size = strlen(key);
+    if (map->names) {
+        const int64_t *place = hr__map_find(map->names, key, size);
+        return place ? map->item[*place] : NULL;
+    }
     for (int64_t i = 0; i < map->count; i++)
         if (map->key[i]->size == size && memcmp(map->key[i]->text, key, size) == 0) return map->item[i];
     return NULL;

@@ -117,6 +117,15 @@ hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t value,
     return HR_OK;
 }
 
+hr_status hr__map_fields(hr__map *map, const hr_schema *schema, hr_error *err)
+{
+    for (int i = 0; i < schema->fields; i++) {
+        const hr_status st = hr__map_add(map, schema->field[i].name, strlen(schema->field[i].name), i, err);
+        if (st != HR_ALREADY_EXISTS) HR_TRY(st);
+    }
+    return HR_OK;
+}
+
 void hr__map_free(hr__map *map)
 {
     while (map->chunks) {

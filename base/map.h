@@ -6,7 +6,8 @@
 #define HR_MAP_H
 
 #include "base/fingerprint.h"
-#include <headrace/base.h>
+#include <headrace/columns.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +49,8 @@ HR_API hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t
 /* Room for `count` entries in all, so that adding them moves nothing. */
 HR_API hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err);
 HR_API void hr__map_free(hr__map *map);
+/* Adds the names of a schema's fields, each with its index. Of fields of one name the first counts. */
+HR_API hr_status hr__map_fields(hr__map *map, const hr_schema *schema, hr_error *err);
 
 /* Entry number i in the order of adding, 0 <= i < map->count; valid until the next addition. */
 static inline hr_view hr__map_key(const hr__map *map, uint32_t i)
@@ -119,6 +122,13 @@ static inline int64_t *hr__map_find_hashed(const hr__map *map, uint64_t hash, co
 static inline int64_t *hr__map_find(const hr__map *map, const char *key, size_t size)
 {
     return hr__map_find_hashed(map, hr__map_hash(key, size), key, size);
+}
+
+/* The index that was added with a text; -1: the text is not there. */
+static inline int hr__map_index(const hr__map *map, const char *text)
+{
+    const int64_t *found = hr__map_find(map, text, strlen(text));
+    return found ? (int)*found : -1;
 }
 
 #ifdef __cplusplus

@@ -132,8 +132,66 @@ static void depth_and_size_are_bounded(void **state)
         for (int k = 0; k < 10; k++) used += snprintf(line + used, sizeof line - (size_t)used, "*a%d,", i - 1);
         strcat(strcat(laughs, line), "]\n");
     }
-    assert_refused(laughs, "config.limit",
-                   "a.yaml:6:38: expected at most a million values, aliases counted, found more");
+    assert_refused(laughs, "config.limit", "a.yaml:6:38: expected at most 1000000 values, aliases counted, found more");
+}
+
+/* A schema of a million fields has a text as long. Values are counted by aliases here, which is quick. */
+static void long_texts_may_have_as_many_values_as_schemas_have(void **state)
+{
+    (void)state;
+    enum { LISTS = 1100, VALUES = 1000, LINES = 150000, LINE = 128 };
+    hr__text text = {0};
+    char comment[LINE + 1] = "#";
+    hr_error err;
+    hr__config *c;
+    hr__text_add(&text, "a: &a [");
+    for (int i = 0; i < VALUES; i++) hr__text_add(&text, "x, ");
+    hr__text_add(&text, "]\nb: [");
+    for (int i = 0; i < LISTS; i++) hr__text_add(&text, "*a, ");
+    hr__text_add(&text, "]\n");
+    assert_int_equal(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.text, "a.yaml:2:3993: expected at most 1000000 values, aliases counted, found more");
+
+    memset(comment + 1, '-', LINE - 2);
+    comment[LINE - 1] = '\n';
+    for (int i = 0; i < LINES; i++) hr__text_add(&text, comment);
+    assert_true(text.size > 16 << 20);
+    assert_ok(hr__config_parse("a.yaml", text.data, text.size, &c, &err), &err);
+    assert_int_equal(hr__node_get(hr__config_root(c), "b")->item[LISTS - 1]->count, VALUES);
+    hr__config_free(c);
+    hr__text_free(&text);
+}
+
+static void many_keys_are_found_and_told(void **state)
+{
+    (void)state;
+    enum { KEYS = 20000 };
+    hr__text text = {0}, path = {0};
+    hr_error err;
+    hr__config *c;
+    char key[32];
+    for (int i = 0; i < KEYS; i++) hr__text_printf(&text, "key_%d: [a, %d]\n", i, i);
+    assert_ok(hr__config_parse("a.yaml", text.data, text.size, &c, &err), &err);
+    const hr__node *root = hr__config_root(c);
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof key, "key_%d", i);
+        const hr__node *list = hr__node_get(root, key);
+        int64_t number;
+        assert_ok(hr__node_int64(list->item[1], 0, KEYS, &number, &err), &err);
+        assert_int_equal(number, i);
+        hr__text_clear(&path);
+        hr__node_path(list->item[1], &path);
+        strcat(key, "[1]");
+        assert_string_equal(path.data, key);
+    }
+    assert_null(hr__node_get(root, "key_20000"));
+    hr__config_free(c);
+
+    hr__text_printf(&text, "key_7: 1\n");
+    assert_int_equal(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.text, "a.yaml:20001:1: expected each key once, found 'key_7' again; it is in line 8, too");
+    hr__text_free(&text);
+    hr__text_free(&path);
 }
 
 static void mistakes_are_told_with_place_path_and_suggestion(void **state)
@@ -284,6 +342,8 @@ int main(void)
         cmocka_unit_test(aliases_stand_for_what_they_name),
         cmocka_unit_test(what_is_no_tree_is_refused_with_its_place),
         cmocka_unit_test(depth_and_size_are_bounded),
+        cmocka_unit_test(long_texts_may_have_as_many_values_as_schemas_have),
+        cmocka_unit_test(many_keys_are_found_and_told),
         cmocka_unit_test(mistakes_are_told_with_place_path_and_suggestion),
         cmocka_unit_test(numbers_have_their_usual_forms),
         cmocka_unit_test(the_nearest_name_is_suggested),
