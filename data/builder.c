@@ -79,10 +79,15 @@ hr_status hr__builder_status(const hr_builder *out, hr_call *call, const char *n
 
 /* ---- what the function may call ---- */
 
-static int field_named(const hr_schema *schema, const char *name)
+static int field_named(hr_builder *out, const char *name)
 {
-    for (int i = 0; i < schema->fields; i++)
-        if (strcmp(schema->field[i].name, name) == 0) return i;
+    const hr_schema *schema = out->rows->schema;
+    for (int n = 0, i = out->hint; n < schema->fields; n++, i++) {
+        if (i >= schema->fields) i = 0;
+        if (strcmp(schema->field[i].name, name) != 0) continue;
+        out->hint = i + 1;
+        return i;
+    }
     return -1;
 }
 
@@ -100,14 +105,14 @@ static int64_t first_value(const hr_builder *out, int field)
 
 void *hr_set(hr_builder *out, const char *name)
 {
-    const int i = field_named(out->rows->schema, name);
+    const int i = field_named(out, name);
     if (i < 0 || !hr__field_fixed(&out->rows->schema->field[i])) return NULL;
     return (char *)out->rows->column[i].values + (size_t)first_value(out, i) * value_size(out, i);
 }
 
 void *hr_set_count(hr_builder *out, const char *name, int64_t count)
 {
-    const int i = field_named(out->rows->schema, name);
+    const int i = field_named(out, name);
     const hr_field *f = i < 0 ? NULL : &out->rows->schema->field[i];
     if (!f || hr__field_fixed(f) || out->end - out->first != 1 || count < 0) return NULL;
     for (int d = 1; d < f->shape.rank; d++) count *= f->shape.dims[d];
@@ -139,7 +144,7 @@ static int64_t values_of(const hr_builder *out, int field)
 
 hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const void *data, int64_t size)
 {
-    const int i = field_named(out->rows->schema, name);
+    const int i = field_named(out, name);
     if (i < 0 || size < 0 || out->rows->schema->field[i].dtype != HR_STRING) return HR_INVALID_ARGUMENT;
     if (at < 0 || at >= values_of(out, i)) return HR_INVALID_ARGUMENT;
     hr_view *view = (hr_view *)out->rows->column[i].values + first_value(out, i) + at;

@@ -10,6 +10,7 @@ struct hr_builder {
     hr_plan *plan;
     hr_columns *rows;
     int64_t first, end; /* rows of the element */
+    int hint;           /* the component after the one that was set last: functions set them in order */
     bool no_memory;
 };
 

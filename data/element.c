@@ -16,6 +16,7 @@ void hr__element_close(hr_element *e)
         hr_free(e->component[i].splits);
     }
     hr_free(e->component);
+    hr__map_free(&e->names);
     *e = (hr_element){0};
 }
 
@@ -110,11 +111,16 @@ const hr_tensor *hr_get_at(const hr_element *e, int i)
     return &c->tensor;
 }
 
+enum { FEW = 64 /* components that are looked through for a name */ };
+
 /* -1: there is none. Most ask for one after the other, or for the same one of every element. */
-static int component_named(const hr_element *e, const char *name)
+static int component_named(hr_element *e, const char *name)
 {
     const int fields = e->schema->fields, next = e->hint < fields ? e->hint : 0;
     if (fields > 0 && strcmp(e->schema->field[next].name, name) == 0) return next;
+    if (fields > FEW && e->names.count == 0 && hr__map_fields(&e->names, e->schema, NULL) != HR_OK)
+        hr__map_free(&e->names); /* no memory: it goes on without */
+    if (e->names.count > 0) return hr__map_index(&e->names, name);
     for (int n = 0, i = next > 0 ? next - 1 : fields - 1; n < fields; n++, i = i + 1 < fields ? i + 1 : 0)
         if (strcmp(e->schema->field[i].name, name) == 0) return i;
     return -1;
@@ -122,7 +128,8 @@ static int component_named(const hr_element *e, const char *name)
 
 const hr_tensor *hr_get(const hr_element *e, const char *name)
 {
-    const int i = component_named(e, name);
-    if (i >= 0) ((hr_element *)e)->hint = i + 1;
+    hr_element *own = (hr_element *)e;
+    const int i = component_named(own, name);
+    if (i >= 0) own->hint = i + 1;
     return hr_get_at(e, i);
 }

@@ -3,6 +3,7 @@
 #ifndef HR_ELEMENT_H
 #define HR_ELEMENT_H
 
+#include "base/map.h"
 #include <headrace/data.h>
 
 /* What one component of an element looks like, and what it needed memory of its own for. */
@@ -25,6 +26,7 @@ struct hr_element {
     bool run;           /* no element: rows side by side, as if they were a batch */
     uint64_t view;      /* counts hr__element_set: what was made for another one is stale */
     int hint;           /* the component after the one asked for last: users ask in order */
+    hr__map names;      /* of many components, once they were not asked for in order */
     hr__component *component;
     int components;
 };

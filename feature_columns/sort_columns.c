@@ -1,4 +1,5 @@
 /* The order of a list of columns, which every layer shares, and what a layer refuses. */
+#include "base/map.h"
 #include "feature_columns/internal.h"
 
 #include <stdlib.h>
@@ -58,43 +59,59 @@ static const char *name_in(const hr_column_info *info, hr_column_layer layer)
     return layer != HR_LINEAR_MODEL && info->table.shared_name ? info->table.shared_name : info->name;
 }
 
-/* Two names that become one scope would share a variable. */
-static hr_status check_scopes(const hr_feature_column **sorted, int count, hr_column_layer layer, hr_error *err)
+/* The first column with a text, which `i` is if there was none. */
+static hr_status first_of(hr__map *map, const char *text, int i, int *first, hr_error *err)
 {
-    for (int i = 0; i < count; i++) {
-        const hr_column_info *a = hr_feature_column_info(sorted[i]);
-        const char *scope = scope_in(a, layer), *name = name_in(a, layer);
-        if (!scope || strcmp(name, scope) == 0) continue; /* who is called so by right is compared with, below */
-        for (int k = 0; k < count; k++) {
-            const hr_column_info *b = hr_feature_column_info(sorted[k]);
-            const char *other = scope_in(b, layer);
-            if (!other || strcmp(scope, other) != 0 || strcmp(name, name_in(b, layer)) == 0) continue;
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
-                           "%s: expected names that stay different as scopes, got '%s' and '%s', which both become "
-                           "'%s'; rename a feature",
-                           layer_names[layer], name_in(b, layer), name, scope);
-        }
-    }
+    const hr_status st = hr__map_add(map, text, strlen(text), i, err);
+    if (st == HR_OK) *first = i;
+    if (st != HR_ALREADY_EXISTS) return st;
+    *first = hr__map_index(map, text);
     return HR_OK;
 }
 
-/* Columns that look up one table agree about its size. */
-static hr_status check_tables(const hr_feature_column **sorted, int count, hr_error *err)
+/* Two names that become one scope would share a variable. */
+static hr_status check_scope(hr__map *scopes, const hr_feature_column **sorted, int i, hr_column_layer layer,
+                             hr_error *err)
 {
-    for (int i = 0; i < count; i++) {
-        const hr_column_info *a = hr_feature_column_info(sorted[i]);
-        for (int k = 0; k < i && a->table.shared_name; k++) {
-            const hr_column_info *b = hr_feature_column_info(sorted[k]);
-            if (!b->table.shared_name || strcmp(a->table.shared_name, b->table.shared_name) != 0) continue;
-            if (a->num_buckets == b->num_buckets && a->table.dimension == b->table.dimension) continue;
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shared",
-                           "shared embedding '%s': expected columns of one table, got '%s' with %lld rows of %lld and "
-                           "'%s' with %lld rows of %lld",
-                           a->table.shared_name, b->name, (long long)b->num_buckets, (long long)b->table.dimension,
-                           a->name, (long long)a->num_buckets, (long long)a->table.dimension);
-        }
-    }
-    return HR_OK;
+    const hr_column_info *info = hr_feature_column_info(sorted[i]);
+    const char *scope = scope_in(info, layer), *name = name_in(info, layer);
+    int first;
+    if (!scope) return HR_OK;
+    HR_TRY(first_of(scopes, scope, i, &first, err));
+    const char *other = name_in(hr_feature_column_info(sorted[first]), layer);
+    if (strcmp(name, other) == 0) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "column.scope",
+                   "%s: expected names that stay different as scopes, got '%s' and '%s', which both become '%s'; "
+                   "rename a feature",
+                   layer_names[layer], name, other, scope);
+}
+
+/* Columns that look up one table agree about its size. */
+static hr_status check_table(hr__map *tables, const hr_feature_column **sorted, int i, hr_error *err)
+{
+    const hr_column_info *info = hr_feature_column_info(sorted[i]);
+    int first;
+    if (!info->table.shared_name) return HR_OK;
+    HR_TRY(first_of(tables, info->table.shared_name, i, &first, err));
+    const hr_column_info *other = hr_feature_column_info(sorted[first]);
+    if (info->num_buckets == other->num_buckets && info->table.dimension == other->table.dimension) return HR_OK;
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "column.shared",
+        "shared embedding '%s': expected columns of one table, got '%s' with %lld rows of %lld and '%s' with "
+        "%lld rows of %lld",
+        info->table.shared_name, other->name, (long long)other->num_buckets, (long long)other->table.dimension,
+        info->name, (long long)info->num_buckets, (long long)info->table.dimension);
+}
+
+static hr_status check_variables(const hr_feature_column **sorted, int count, hr_column_layer layer, hr_error *err)
+{
+    hr__map tables = {0}, scopes = {0};
+    hr_status st = HR_OK;
+    for (int i = 0; i < count && st == HR_OK; i++) st = check_table(&tables, sorted, i, err);
+    for (int i = 0; i < count && st == HR_OK; i++) st = check_scope(&scopes, sorted, i, layer, err);
+    hr__map_free(&tables);
+    hr__map_free(&scopes);
+    return st;
 }
 
 hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted, hr_error *err)
@@ -120,6 +137,5 @@ hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_f
             return hr_fail(err, HR_INVALID_ARGUMENT, "column.duplicate_name",
                            "feature columns: expected different names, got '%s' twice", info->name);
     }
-    HR_TRY(check_tables(sorted, list.count, err));
-    return check_scopes(sorted, list.count, layer, err);
+    return check_variables(sorted, list.count, layer, err);
 }

@@ -3,6 +3,7 @@
 #include "feature_columns/internal.h"
 
 #include "base/cast.h"
+#include "base/map.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,14 @@ typedef struct owned_spec {
     hr_parse_spec spec; /* first: hr_parse_spec_free is given this */
     hr_feature *feature;
     int room;
+    hr__map keys, file; /* while it is made: features and fields of the file by name */
 } owned_spec;
+
+static void forget_names(owned_spec *own)
+{
+    hr__map_free(&own->keys);
+    hr__map_free(&own->file);
+}
 
 void hr_parse_spec_free(hr_parse_spec *spec)
 {
@@ -26,6 +34,7 @@ void hr_parse_spec_free(hr_parse_spec *spec)
         if (value) hr_tensor_clear(value);
         hr_free(value);
     }
+    forget_names(own);
     hr_free(own->feature);
     hr_free(own);
 }
@@ -127,9 +136,8 @@ static hr_status copy_default(hr_feature *f, const hr_tensor *value, hr_error *e
 
 static hr_feature *find(owned_spec *own, const char *key)
 {
-    for (int i = 0; i < own->spec.features; i++)
-        if (strcmp(own->feature[i].key, key) == 0) return &own->feature[i];
-    return NULL;
+    const int i = hr__map_index(&own->keys, key);
+    return i >= 0 ? &own->feature[i] : NULL;
 }
 
 /* A feature in the type `dtype`, unless it is there in the same form. */
@@ -148,24 +156,24 @@ static hr_status add_feature(owned_spec *own, const hr_feature *feature, hr_dtyp
     f->dtype = dtype;
     f->default_value = NULL;
     f->name = NULL;
+    HR_TRY(hr__map_add(&own->keys, feature->key, strlen(feature->key), own->spec.features, err));
     f->key = hr_strdup(feature->key);
     if (!f->key) return hr_no_memory(err, "a parsing spec");
     own->spec.features++;
     return feature->default_value ? copy_default(f, feature->default_value, err) : HR_OK;
 }
 
-static hr_dtype file_dtype(const hr_schema *file, const char *key, hr_dtype otherwise)
+static hr_dtype file_dtype(const owned_spec *own, const hr_schema *file, const char *key, hr_dtype otherwise)
 {
-    for (int i = 0; file && i < file->fields; i++)
-        if (strcmp(file->field[i].name, key) == 0) return file->field[i].dtype;
-    return otherwise;
+    const int i = hr__map_index(&own->file, key);
+    return i >= 0 ? file->field[i].dtype : otherwise;
 }
 
 /* Numbers are parsed in the file's type. Strings and numbers do not turn into each other: that is left to fail where
  * the columns see what they read. */
 static hr_status add_read(owned_spec *own, const hr_feature *read, const hr_schema *file, hr_error *err)
 {
-    hr_dtype dtype = file_dtype(file, read->key, read->dtype);
+    hr_dtype dtype = file_dtype(own, file, read->key, read->dtype);
     if (read->kind == HR_FIXED_LEN && hr__is_number(dtype) != hr__is_number(read->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "feature '%s': expected %s, got %s in the file",
                        read->key, hr_dtype_name(read->dtype), hr_dtype_name(dtype));
@@ -187,10 +195,10 @@ static hr_status add_column(owned_spec *own, const hr_feature_column *column, co
     return HR_OK;
 }
 
-static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o, hr_error *err)
+static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o, hr_dtype usual, hr_error *err)
 {
     if (!o->label) return HR_OK;
-    hr_dtype dtype = o->label_dtype ? o->label_dtype : file_dtype(o->file, o->label, HR_INT64);
+    hr_dtype dtype = o->label_dtype ? o->label_dtype : file_dtype(own, o->file, o->label, usual);
     if (find(own, o->label))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.label",
                        "feature columns: expected a label that no column reads, got '%s'; a model that sees its label "
@@ -221,7 +229,7 @@ static hr_status add_weight(owned_spec *own, const hr_parse_example_spec_opts *o
                        "feature columns: expected a weight_column that is neither a feature nor the label, got '%s'",
                        key);
     const hr_feature feature = {.key = key, .kind = HR_FIXED_LEN, .dtype = HR_FLOAT, .shape = HR_SHAPE(1)};
-    return add_feature(own, &feature, file_dtype(o->file, key, HR_FLOAT), err);
+    return add_feature(own, &feature, file_dtype(own, o->file, key, HR_FLOAT), err);
 }
 
 static int by_key(const void *a, const void *b)
@@ -229,21 +237,21 @@ static int by_key(const void *a, const void *b)
     return strcmp(((const hr_feature *)a)->key, ((const hr_feature *)b)->key);
 }
 
-hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
-                                          const hr_parse_example_spec_opts *opts)
+/* `usual`: the label's type, unless the options have one or the file tells. */
+static hr_status make_spec(hr_column_list columns, const hr_parse_example_spec_opts *o, hr_dtype usual,
+                           hr_parse_spec **spec, hr_error *err)
 {
-    hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
-    *spec = NULL;
     owned_spec *own = hr_calloc(1, sizeof *own);
     if (!own) return hr_no_memory(err, "a parsing spec");
-    hr_status st = HR_OK;
+    hr_status st = o->file ? hr__map_fields(&own->file, o->file, err) : HR_OK;
     for (int i = 0; i < columns.count && st == HR_OK; i++) {
         const hr_error *failed = hr_feature_column_error(columns.column[i]);
         if (failed && err) *err = *failed;
-        st = failed ? failed->code : add_column(own, columns.column[i], o.file, err);
+        st = failed ? failed->code : add_column(own, columns.column[i], o->file, err);
     }
-    if (st == HR_OK) st = add_label(own, &o, err);
-    if (st == HR_OK) st = add_weight(own, &o, err);
+    if (st == HR_OK) st = add_label(own, o, usual, err);
+    if (st == HR_OK) st = add_weight(own, o, err);
+    forget_names(own);
     if (st != HR_OK) {
         hr_parse_spec_free(&own->spec);
         return st;
@@ -253,17 +261,23 @@ hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec 
     return HR_OK;
 }
 
-/* With a label that is asked for: its type, unless the options have one or the file tells. */
+hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
+                                          const hr_parse_example_spec_opts *opts)
+{
+    const hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
+    *spec = NULL;
+    return make_spec(columns, &o, HR_INT64, spec, err);
+}
+
+/* With a label that is asked for. */
 static hr_status with_label(hr_column_list columns, const char *label, hr_dtype dtype, hr_parse_spec **spec,
                             hr_error *err, const hr_parse_example_spec_opts *opts)
 {
     hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
     *spec = NULL;
     HR_TRY(hr__check_key("label_key", label, err));
-    o.struct_size = sizeof o;
     o.label = label;
-    if (!o.label_dtype) o.label_dtype = file_dtype(o.file, label, dtype);
-    return hr_make_parse_example_spec_with(columns, spec, err, &o);
+    return make_spec(columns, &o, dtype, spec, err);
 }
 
 hr_status hr_classifier_parse_example_spec_with(hr_column_list columns, const char *label_key, hr_parse_spec **spec,

@@ -1,6 +1,7 @@
 /* The pipeline's operator: parsed rows in, the components of columns out. It goes row by row, so it works on whole
  * units without looking at batches. What only passes through (labels) is copied. */
 #include "base/config.h"
+#include "data/dataset.h"
 #include "feature_columns/internal.h"
 
 #include <headrace/op.h>
@@ -47,28 +48,22 @@ static hr_status features_copy(void *spec, hr_error *err)
 
 /* ---- check ---- */
 
-static int find_field(const hr_schema *schema, const char *name)
-{
-    for (int i = 0; i < schema->fields; i++)
-        if (strcmp(schema->field[i].name, name) == 0) return i;
-    return -1;
-}
-
 /* All that the columns make is there: somebody made it of the features before. */
-static bool is_transformed(const plan *p, const hr_schema *schema)
+static bool is_transformed(const plan *p, const hr__map *fields)
 {
     for (int i = 0; i < hr__transformer_outputs(p->transformer); i++)
-        if (find_field(schema, hr__transformer_output(p->transformer, i)->info->component) < 0) return false;
+        if (hr__map_index(fields, hr__transformer_output(p->transformer, i)->info->component) < 0) return false;
     return true;
 }
 
-static hr_status missing_feature(const plan *p, const hr_schema *schema, const char *key, hr_error *err)
+static hr_status missing_feature(const plan *p, const hr_schema *schema, const hr__map *fields, const char *key,
+                                 hr_error *err)
 {
     const char **names = hr_calloc((size_t)schema->fields + 1, sizeof *names);
     for (int i = 0; names && i < schema->fields; i++) names[i] = schema->field[i].name;
     const char *near = names ? hr__suggest(key, names, schema->fields) : NULL;
     hr_status st;
-    if (is_transformed(p, schema))
+    if (is_transformed(p, fields))
         st =
             hr_fail(err, HR_INVALID_ARGUMENT, "column.missing_feature",
                     "transform_features: expected a feature '%s', got these columns, transformed already; an estimator "
@@ -84,7 +79,7 @@ static hr_status missing_feature(const plan *p, const hr_schema *schema, const c
 }
 
 /* Finds each raw feature, and lets the columns refuse what they cannot read. */
-static hr_status bind_features(plan *p, const hr_schema *schema, hr_error *err)
+static hr_status bind_features(plan *p, const hr_schema *schema, const hr__map *fields, hr_error *err)
 {
     const int raws = hr__transformer_raws(p->transformer);
     p->raw_field = hr_calloc((size_t)raws + 1, sizeof *p->raw_field);
@@ -92,8 +87,8 @@ static hr_status bind_features(plan *p, const hr_schema *schema, hr_error *err)
     hr_status st = p->raw_field && raw ? HR_OK : hr_no_memory(err, "transform_features");
     for (int i = 0; i < raws && st == HR_OK; i++) {
         const char *key = hr__transformer_raw(p->transformer, i);
-        p->raw_field[i] = find_field(schema, key);
-        st = p->raw_field[i] < 0 ? missing_feature(p, schema, key, err)
+        p->raw_field[i] = hr__map_index(fields, key);
+        st = p->raw_field[i] < 0 ? missing_feature(p, schema, fields, key, err)
                                  : hr__raw_field(&schema->field[p->raw_field[i]], &raw[i], err);
     }
     if (st == HR_OK) st = hr__transformer_accept(p->transformer, raw, err);
@@ -120,34 +115,27 @@ static hr_status add_component(hr_schema_builder *out, const hr__output *o, hr_e
     return hr_schema_add(out, weights, err);
 }
 
-/* Is the name a line of p->keep? */
-static bool is_kept(const plan *p, const char *name)
+/* Adds the lines of p->keep. */
+static hr_status kept_names(const plan *p, hr__map *kept, hr_error *err)
 {
-    size_t size = strlen(name);
-    for (const char *at = p->keep; at; at = strchr(at, '\n')) {
-        if (*at == '\n') at++;
-        if (strncmp(at, name, size) == 0 && (at[size] == '\n' || at[size] == '\0')) return true;
+    for (const char *at = p->keep; at; at = *at ? at + 1 : NULL) {
+        const size_t size = strcspn(at, "\n");
+        HR_TRY(hr__map_set(kept, at, size, 0, err));
+        at += size;
     }
-    return false;
+    return HR_OK;
 }
 
-static bool is_component(const plan *p, const char *name)
-{
-    for (int i = 0; i < hr__transformer_outputs(p->transformer); i++) {
-        const hr_column_info *info = hr__transformer_output(p->transformer, i)->info;
-        if (strcmp(info->component, name) == 0 || (info->weights && strcmp(info->weights, name) == 0)) return true;
-    }
-    return false;
-}
-
-static hr_status pass_fields(plan *p, const hr_schema *schema, hr_schema_builder *out, hr_error *err)
+/* `out` has the columns' components. */
+static hr_status pass_fields(plan *p, const hr_schema *schema, const hr__map *kept, hr_schema_builder *out,
+                             hr_error *err)
 {
     p->passed = hr_calloc((size_t)schema->fields + 1, sizeof *p->passed);
     if (!p->passed) return hr_no_memory(err, "transform_features");
     for (int i = 0; i < schema->fields; i++) {
         const hr_field *field = &schema->field[i];
-        if (!field->label && !is_kept(p, field->name)) continue;
-        if (is_component(p, field->name))
+        if (!field->label && hr__map_index(kept, field->name) < 0) continue;
+        if (hr__map_index(&out->names, field->name) >= 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "column.duplicate_name",
                            "transform_features: expected one component named '%s', got a column's and one that passes "
                            "through",
@@ -161,14 +149,21 @@ static hr_status pass_fields(plan *p, const hr_schema *schema, hr_schema_builder
 static hr_status features_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     plan *p = ((const features_spec *)spec)->plan;
-    HR_TRY(bind_features(p, in[0], err));
+    hr__map fields = {0}, kept = {0};
+    hr_status st = hr__map_fields(&fields, in[0], err);
+    if (st == HR_OK) st = bind_features(p, in[0], &fields, err);
+    hr__map_free(&fields);
+    HR_TRY(st);
     hr_schema_clear(out);
     for (int i = 0; i < hr__transformer_outputs(p->transformer); i++) {
         const hr__output *o = hr__transformer_output(p->transformer, i);
         HR_TRY(add_component(out, o, err));
         p->first_passed = (o->weights > o->field ? o->weights : o->field) + 1;
     }
-    return pass_fields(p, in[0], out, err);
+    st = kept_names(p, &kept, err);
+    if (st == HR_OK) st = pass_fields(p, in[0], &kept, out, err);
+    hr__map_free(&kept);
+    return st;
 }
 
 /* ---- work ---- */

@@ -1,5 +1,6 @@
 /* A list of columns, compiled: every raw feature once, every different column once, each behind the columns that it is
  * made of. Columns of several lists that are equal (by their digests) share one result. */
+#include "base/map.h"
 #include "feature_columns/internal.h"
 
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 /* One column to compute. Its inputs are places among the raw features or, from `sources` on, earlier nodes. */
 typedef struct node {
     hr_feature_column *column;
-    uint64_t digest;
     int input, raws, sources; /* where its inputs begin, and how many of each sort */
     int output;               /* -1: only other columns use it */
 } node;
@@ -19,7 +19,15 @@ struct hr__transformer {
     int *input;
     const char **raw; /* lent by the columns */
     int nodes, outputs, inputs, raws, most_inputs;
+    hr__map raw_of, node_of, output_of; /* while it is compiled: by name, by digest, by component */
 };
+
+static void forget_names(hr__transformer *t)
+{
+    hr__map_free(&t->raw_of);
+    hr__map_free(&t->node_of);
+    hr__map_free(&t->output_of);
+}
 
 void hr__transformer_free(hr__transformer *t)
 {
@@ -29,6 +37,7 @@ void hr__transformer_free(hr__transformer *t)
     hr_free(t->output);
     hr_free(t->input);
     hr_free(t->raw);
+    forget_names(t);
     hr_free(t);
 }
 
@@ -49,8 +58,10 @@ static void *grown(void *array, int count, size_t size)
 
 static hr_status add_raw(hr__transformer *t, const char *key, int *place, hr_error *err)
 {
-    for (*place = 0; *place < t->raws; (*place)++)
-        if (strcmp(t->raw[*place], key) == 0) return HR_OK;
+    *place = hr__map_index(&t->raw_of, key);
+    if (*place >= 0) return HR_OK;
+    *place = t->raws;
+    HR_TRY(hr__map_add(&t->raw_of, key, strlen(key), *place, err));
     const char **more = grown(t->raw, t->raws, sizeof *t->raw);
     if (!more) return hr_no_memory(err, "feature columns");
     t->raw = more;
@@ -96,29 +107,32 @@ static hr_status fill_node(hr__transformer *t, node *n, hr_error *err)
 static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *place, hr_error *err)
 {
     uint64_t digest = hr__column_digest(column);
-    for (*place = 0; *place < t->nodes; (*place)++)
-        if (t->node[*place].digest == digest) return HR_OK;
-    node n = {.column = column, .digest = digest, .output = -1};
+    const int64_t *known = hr__map_find(&t->node_of, (const char *)&digest, sizeof digest);
+    *place = known ? (int)*known : t->nodes;
+    if (known) return HR_OK;
+    node n = {.column = column, .output = -1};
     HR_TRY(fill_node(t, &n, err));
     node *more = grown(t->node, t->nodes, sizeof *t->node);
     if (!more) return hr_no_memory(err, "feature columns");
     t->node = more;
+    *place = t->nodes; /* its sources came first */
+    HR_TRY(hr__map_add(&t->node_of, (const char *)&digest, sizeof digest, *place, err));
     hr_feature_column_ref(column);
-    *place = t->nodes;
     t->node[t->nodes++] = n;
     return HR_OK;
 }
 
 /* Two columns of one name that are not the same would put two things into one component. */
-static hr_status check_name(const hr__transformer *t, const hr_column_info *info, hr_error *err)
+static hr_status add_name(hr__transformer *t, const hr_column_info *info, hr_error *err)
 {
-    for (int i = 0; i < t->outputs; i++)
-        if (strcmp(t->output[i].info->component, info->component) == 0)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.duplicate_name",
-                           "feature columns: expected one column named '%s', got two that differ (%s and %s); use one "
-                           "column in both places",
-                           info->component, t->output[i].info->kind, info->kind);
-    return HR_OK;
+    const hr_status st = hr__map_add(&t->output_of, info->component, strlen(info->component), t->outputs, err);
+    if (st != HR_ALREADY_EXISTS) return st;
+    const int other = hr__map_index(&t->output_of, info->component);
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "column.duplicate_name",
+        "feature columns: expected one column named '%s', got two that differ (%s and %s); use one column in "
+        "both places",
+        info->component, t->output[other].info->kind, info->kind);
 }
 
 static hr_status add_output(hr__transformer *t, hr_feature_column *column, hr_error *err)
@@ -130,7 +144,7 @@ static hr_status add_output(hr__transformer *t, hr_feature_column *column, hr_er
     HR_TRY(add_node(t, shown, &place, err));
     if (t->node[place].output >= 0) return HR_OK;
     const hr_column_info *own = hr_feature_column_info(t->node[place].column);
-    HR_TRY(check_name(t, own, err));
+    HR_TRY(add_name(t, own, err));
     hr__output *more = grown(t->output, t->outputs, sizeof *t->output);
     if (!more) return hr_no_memory(err, "feature columns");
     t->output = more;
@@ -173,6 +187,7 @@ hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_
         hr__transformer_free(t);
         return st;
     }
+    forget_names(t);
     place_outputs(t);
     *out = t;
     return HR_OK;

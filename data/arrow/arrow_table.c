@@ -1,5 +1,6 @@
 /* Which components come out of Arrow struct arrays: see arrow_rows.h. A struct among the children gives those of its
  * own, by names with a slash. */
+#include "base/map.h"
 #include "data/arrow/arrow_rows.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,18 +99,22 @@ static hr_status add_leaf(hr__arrow_table *t, int i, const char *label, hr_error
     return HR_OK;
 }
 
-static int find_leaf(const hr__arrow_table *t, const char *key)
+/* Adds the names of leaves with their places. */
+static hr_status name_leaves(const hr__arrow_table *t, hr__map *names, hr_error *err)
 {
-    int i = 0;
-    while (i < t->leaves && strcmp(t->leaf[i].name, key) != 0) i++;
-    return i;
+    for (int i = 0; i < t->leaves; i++) {
+        const hr_status st = hr__map_add(names, t->leaf[i].name, strlen(t->leaf[i].name), i, err);
+        if (st != HR_ALREADY_EXISTS) HR_TRY(st);
+    }
+    return HR_OK;
 }
 
-static hr_status add_feature(hr__arrow_table *t, int i, const hr_feature *f, hr_error *err)
+static hr_status add_feature(hr__arrow_table *t, int i, const hr_feature *f, const hr__map *leaves, hr_error *err)
 {
     hr__arrow_component *c = &t->component[i];
-    *c = (hr__arrow_component){.leaf = find_leaf(t, f->key), .field = t->plan->field[i], .count = -1, .group = 1};
-    if (c->leaf == t->leaves)
+    *c = (hr__arrow_component){
+        .leaf = hr__map_index(leaves, f->key), .field = t->plan->field[i], .count = -1, .group = 1};
+    if (c->leaf < 0)
         return hr_fail(err, HR_NOT_FOUND, "from_arrow.column", "%s: expected a column '%.60s', got none", t->who,
                        f->key);
     if (f->kind == HR_SPARSE_FEATURE || (f->kind == HR_RAGGED_FEATURE && f->partition_count > 0))
@@ -132,12 +137,15 @@ static hr_status add_components(hr__arrow_table *t, const hr_parse_spec *spec, c
     const int count = spec ? spec->features : t->leaves;
     t->component = hr_calloc((size_t)count, sizeof *t->component);
     if (!t->component) return hr_no_memory(err, t->who);
-    for (; t->components < count; t->components++) {
-        HR_TRY(spec ? add_feature(t, t->components, &spec->feature[t->components], err)
-                    : add_leaf(t, t->components, label, err));
+    hr__map leaves = {0};
+    hr_status st = spec ? name_leaves(t, &leaves, err) : HR_OK;
+    for (; st == HR_OK && t->components < count; t->components += st == HR_OK) {
+        st = spec ? add_feature(t, t->components, &spec->feature[t->components], &leaves, err)
+                  : add_leaf(t, t->components, label, err);
         t->lists |= t->component[t->components].count < 0;
     }
-    return HR_OK;
+    hr__map_free(&leaves);
+    return st;
 }
 
 hr_status hr__arrow_table_open(hr__arrow_table *t, const hr_parse_spec *spec, const char *label, hr_error *err)

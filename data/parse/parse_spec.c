@@ -11,14 +11,6 @@ enum { DENSE_USER = 1, SPARSE_USER = 2, RAGGED_USER = 4 };
 
 /* ---- slots ---- */
 
-static int find_slot(const hr__parse_plan *p, const char *key)
-{
-    for (int i = 0; i < p->slots; i++)
-        if ((size_t)p->asked[i].key.size == strlen(key) && memcmp(p->asked[i].key.data, key, strlen(key)) == 0)
-            return i;
-    return -1;
-}
-
 static hr_status share_slot(hr__parse_plan *p, int slot, const hr__example_feature *feature, unsigned user,
                             hr_error *err)
 {
@@ -38,9 +30,10 @@ static hr_status share_slot(hr__parse_plan *p, int slot, const hr__example_featu
 /* The slot of a key, a new one if nobody has asked for it yet. */
 static hr_status add_slot(hr__parse_plan *p, hr__example_feature feature, unsigned user, int *slot, hr_error *err)
 {
-    *slot = find_slot(p, feature.key.data);
+    *slot = hr__map_index(&p->slot_of, feature.key.data);
     p->widens |= feature.widen;
     if (*slot >= 0) return share_slot(p, *slot, &feature, user, err);
+    HR_TRY(hr__map_add(&p->slot_of, feature.key.data, (size_t)feature.key.size, p->slots, err));
     *slot = p->slots++;
     p->home[*slot] = -1;
     p->users[*slot] = user;
@@ -308,6 +301,7 @@ static void forget_asked(hr__parse_plan *p)
 {
     hr_free(p->asked);
     hr_free(p->users);
+    hr__map_free(&p->slot_of);
     p->asked = NULL;
     p->users = NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef HR_PARSE_SPEC_H
 #define HR_PARSE_SPEC_H
 
+#include "base/map.h"
 #include "data/parse/parse_options.h"
 #include "io/example/example_reader.h"
 #include <headrace/data.h>
@@ -43,6 +44,7 @@ typedef struct hr__parse_plan {
     int *home;                  /* of a slot: the output whose own it is; -1: none */
     hr__example_feature *asked; /* slots, while the plan is made */
     unsigned *users;            /* kinds of features that read a slot, a bit each */
+    hr__map slot_of;            /* of a key, while the plan is made */
     int outputs;
     hr__parse_output *output;
     hr_field *field;

@@ -72,7 +72,8 @@ static bool is_null(const hr_csv_opts *o, hr_view text)
 typedef struct inference {
     hr_dataset *probe; /* all columns as strings; it has their names */
     int columns;
-    int *kind; /* an index of `widening`; -1 as long as nothing was seen but nulls */
+    hr__map place; /* of a column in the header, by its name */
+    int *kind;     /* an index of `widening`; -1 as long as nothing was seen but nulls */
     hr_csv_column *column;
     hr_tensor *fill;  /* their defaults */
     hr_error refused; /* why TensorFlow would not take these files; code 0: it would */
@@ -85,6 +86,7 @@ static hr_status begin_inference(inference *in, const char *pattern, const hr_cs
     if (wrong && err) *err = *wrong;
     if (wrong) return wrong->code;
     in->columns = hr_dataset_schema(in->probe)->fields;
+    HR_TRY(hr__map_fields(&in->place, hr_dataset_schema(in->probe), err));
     in->kind = hr_calloc((size_t)in->columns, sizeof *in->kind);
     in->column = hr_calloc((size_t)in->columns, sizeof *in->column);
     in->fill = hr_calloc((size_t)in->columns, sizeof *in->fill);
@@ -94,6 +96,7 @@ static hr_status begin_inference(inference *in, const char *pattern, const hr_cs
 static void end_inference(inference *in)
 {
     hr_dataset_unref(in->probe);
+    hr__map_free(&in->place);
     hr_free(in->kind);
     hr_free(in->column);
     hr_free(in->fill);
@@ -130,11 +133,20 @@ static void describe_columns(inference *in)
     }
 }
 
-static bool has_column(const hr__csv_format *format, const char *name)
+/* The first column of the first file that this file does not have; NULL: it has all. */
+static hr_status find_lacking(const inference *in, const hr__csv_format *format, const char **lacks, hr_error *err)
 {
-    for (int c = 0; c < format->columns; c++)
-        if (strcmp(format->column[c].name, name) == 0) return true;
-    return false;
+    bool *has = hr_calloc((size_t)in->columns + 1, sizeof *has);
+    if (!has) return hr_no_memory(err, "make_csv_dataset");
+    for (int c = 0; c < format->columns; c++) {
+        const int place = hr__map_index(&in->place, format->column[c].name);
+        if (place >= 0) has[place] = true;
+    }
+    int c = 0;
+    while (c < in->columns && has[c]) c++;
+    *lacks = c < in->columns ? hr_dataset_schema(in->probe)->field[c].name : NULL;
+    hr_free(has);
+    return HR_OK;
 }
 
 /* What another file has more would be lost without a word. */
@@ -142,9 +154,7 @@ static hr_status compare_header(const inference *in, const hr__csv_format *forma
                                 hr_error *err)
 {
     const char *lacks = NULL;
-    const hr_schema *schema = hr_dataset_schema(in->probe);
-    for (int c = 0; c < in->columns && !lacks; c++)
-        if (!has_column(format, schema->field[c].name)) lacks = schema->field[c].name;
+    HR_TRY(find_lacking(in, format, &lacks, err));
     if (!lacks && format->columns == in->columns) return HR_OK;
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.other_columns",
             "make_csv_dataset: %s: expected the %d columns of %s, found %d%s%.60s%s", path, in->columns, first,
@@ -205,29 +215,26 @@ static hr_status check_headers(inference *in, const char *pattern, const hr_csv_
     return st;
 }
 
-static bool is_selected(const hr_make_opts *m, const char *name)
-{
-    for (int i = 0; i < m->select_count; i++)
-        if (strcmp(m->select_columns[i], name) == 0) return true;
-    return m->select_count == 0;
-}
-
 static hr_status select_columns(inference *in, const hr_make_opts *m, hr_error *err)
 {
-    const hr_schema *schema = hr_dataset_schema(in->probe);
     int kept = 0;
-    for (int i = 0; i < m->select_count; i++) {
-        bool found = false;
-        for (int c = 0; c < in->columns; c++) found |= strcmp(schema->field[c].name, m->select_columns[i]) == 0;
-        if (!found)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
-                           "make_csv_dataset: expected columns of the header in .select_columns, got '%.60s'",
-                           m->select_columns[i]);
+    if (m->select_count == 0) return HR_OK;
+    bool *selected = hr_calloc((size_t)in->columns + 1, sizeof *selected);
+    hr_status st = selected ? HR_OK : hr_no_memory(err, "make_csv_dataset");
+    for (int i = 0; st == HR_OK && i < m->select_count; i++) {
+        const int place = hr__map_index(&in->place, m->select_columns[i]);
+        if (place >= 0)
+            selected[place] = true;
+        else
+            st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.column",
+                         "make_csv_dataset: expected columns of the header in .select_columns, got '%.60s'",
+                         m->select_columns[i]);
     }
-    for (int c = 0; c < in->columns; c++)
-        if (is_selected(m, in->column[c].name)) in->column[kept++] = in->column[c];
+    for (int c = 0; st == HR_OK && c < in->columns; c++)
+        if (selected[c]) in->column[kept++] = in->column[c];
     in->columns = kept;
-    return HR_OK;
+    hr_free(selected);
+    return st;
 }
 
 /* Whether tf_compat stands above is not known before the pipeline runs. */

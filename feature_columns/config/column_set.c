@@ -3,8 +3,6 @@
 #include "io/config_file.h"
 #include "io/schema/schema.h"
 
-#include <string.h>
-
 struct hr_column_set {
     hr__config *config;
     hr__schema_file file;
@@ -76,11 +74,7 @@ hr_column_list hr_column_set_columns(const hr_column_set *set) { return hr__conf
 
 hr_feature_column *hr_column_set_find(const hr_column_set *set, const char *name)
 {
-    const hr_column_list all = hr_column_set_columns(set);
-    const char *const *names = hr__config_columns_names(set->columns);
-    for (int i = 0; i < all.count; i++)
-        if (strcmp(names[i], name) == 0) return all.column[i];
-    return NULL;
+    return hr__config_columns_find(set->columns, name);
 }
 
 const hr_schema *hr_column_set_schema(const hr_column_set *set) { return &set->schema; }

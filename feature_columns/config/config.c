@@ -1,5 +1,6 @@
 /* From a config file's `columns:` to columns. Columns may name one another in any order: each is made when somebody
  * asks for it first, and a circle is refused. */
+#include "base/map.h"
 #include "feature_columns/config/config.h"
 
 #include <string.h>
@@ -26,6 +27,7 @@ struct hr__config_columns {
     named_column *named;
     const char **names; /* of all columns, then of all fields: for suggestions */
     int64_t count;
+    hr__map by_name, fields; /* columns and fields of the schema */
 };
 
 static const hr__column_config *const kinds[] = {
@@ -103,9 +105,8 @@ static hr_status make(hr__config_columns *c, named_column *n, const hr__node *fr
 
 static named_column *find(const hr__config_columns *c, const char *name)
 {
-    for (int64_t i = 0; i < c->count; i++)
-        if (strcmp(c->named[i].key->text, name) == 0) return &c->named[i];
-    return NULL;
+    const int i = hr__map_index(&c->by_name, name);
+    return i >= 0 ? &c->named[i] : NULL;
 }
 
 /* What a name stands for, made if need be. */
@@ -158,8 +159,8 @@ const char *hr__config_behind(const hr__node *node, const char *word)
 static hr_status check_field(const hr__config_columns *c, const hr__node *node, const char *name, hr_dtype *dtype,
                              hr_error *err)
 {
-    for (int i = 0; i < c->schema->fields; i++) {
-        if (strcmp(c->schema->field[i].name, name) != 0) continue;
+    const int i = hr__map_index(&c->fields, name);
+    if (i >= 0) {
         *dtype = c->schema->field[i].dtype;
         return HR_OK;
     }
@@ -219,9 +220,11 @@ static hr_status collect_names(hr__config_columns *c, const hr__node *columns, h
     for (int64_t i = 0; i < c->count; i++) {
         c->named[i] = (named_column){.key = columns->key[i], .map = columns->item[i]};
         c->names[i] = columns->key[i]->text;
+        const hr_status st = hr__map_add(&c->by_name, c->names[i], strlen(c->names[i]), i, err);
+        if (st != HR_ALREADY_EXISTS) HR_TRY(st);
     }
     for (int i = 0; i < c->schema->fields; i++) c->names[c->count + i] = c->schema->field[i].name;
-    return HR_OK;
+    return hr__map_fields(&c->fields, c->schema, err);
 }
 
 static hr_status list_columns(hr__config_columns *c, hr_error *err)
@@ -266,6 +269,8 @@ void hr__config_columns_free(hr__config_columns *c)
     if (!c) return;
     for (int64_t i = 0; c->named && i < c->count; i++) forget(&c->named[i].made);
     hr_free(c->named);
+    hr__map_free(&c->by_name);
+    hr__map_free(&c->fields);
     hr_free(c->names);
     hr_free(c->listed.column);
     hr_free(c->listed_name);
@@ -278,6 +283,12 @@ hr_column_list hr__config_columns_list(const hr__config_columns *c)
 }
 
 const char *const *hr__config_columns_names(const hr__config_columns *c) { return c->listed_name; }
+
+hr_feature_column *hr__config_columns_find(const hr__config_columns *c, const char *name)
+{
+    const named_column *n = find(c, name);
+    return n && n->made.count > 0 ? n->made.column[0] : NULL;
+}
 
 /* ---- lists ---- */
 
@@ -313,12 +324,16 @@ static hr_status read_item(hr__config_columns *c, const hr__node *item, made *ou
     return of ? read_indicator(c, item, of, out, err) : read_names(c, item, out, err);
 }
 
-/* Moves the columns of an item behind those of the list. */
-static hr_status append(hr_column_list *list, made *item, hr_error *err)
+/* Moves the columns of an item to the end of the list, which holds *room. */
+static hr_status append(hr_column_list *list, int *room, made *item, hr_error *err)
 {
     hr_feature_column **column = (hr_feature_column **)(uintptr_t)list->column;
-    column = hr_realloc(column, ((size_t)list->count + (size_t)item->count + 1) * sizeof *column);
-    if (!column) return hr_no_memory(err, "a list of columns");
+    if (item->count > *room - list->count) {
+        const int64_t wanted = 2 * (int64_t)list->count + item->count;
+        column = wanted <= INT32_MAX ? hr_realloc(column, (size_t)wanted * sizeof *column) : NULL;
+        if (!column) return hr_no_memory(err, "a list of columns");
+        *room = (int)wanted;
+    }
     for (int i = 0; i < item->count; i++) column[list->count++] = item->column[i];
     list->column = column;
     item->count = 0;
@@ -338,10 +353,11 @@ hr_status hr__column_list_from_config(hr__config_columns *c, const hr__node *lis
     HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
     if (list->count > INT32_MAX / 2) return hr__node_expected(list, "fewer columns", err);
     hr_status st = HR_OK;
+    int room = 0;
     for (int64_t i = 0; i < list->count && st == HR_OK; i++) {
         made item = {0};
         st = read_item(c, list->item[i], &item, err);
-        if (st == HR_OK) st = append(out, &item, err);
+        if (st == HR_OK) st = append(out, &room, &item, err);
         forget(&item);
     }
     if (st != HR_OK) hr__column_list_free(out);

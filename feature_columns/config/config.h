@@ -37,6 +37,8 @@ HR_API void hr__column_list_free(hr_column_list *list);
  * makes together. Borrow from `c`. */
 hr_column_list hr__config_columns_list(const hr__config_columns *c);
 const char *const *hr__config_columns_names(const hr__config_columns *c);
+/* The first column of a name; NULL: none. */
+hr_feature_column *hr__config_columns_find(const hr__config_columns *c, const char *name);
 
 /* The columns, and those that they are made of, as the sections `schema:` and `columns:`. `names` in the section (NULL:
  * TensorFlow's), `schema` (NULL: the columns' own types). Gives *yaml (hr_free). Kind: column.write. */

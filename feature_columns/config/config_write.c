@@ -23,27 +23,31 @@ void hr__write_impossible(hr__column_writer *w, const char *what)
 /* The first that is equal; NULL: none. */
 static const hr__column_entry *find_entry(const hr__column_writer *w, const hr_feature_column *column)
 {
-    for (int i = 0; i < w->entries; i++)
-        if (hr__column_digest(w->entry[i].column) == hr__column_digest(column)) return &w->entry[i];
-    return NULL;
+    const uint64_t digest = hr__column_digest(column);
+    const int64_t *found = hr__map_find(&w->by_digest, (const char *)&digest, sizeof digest);
+    return found ? &w->entry[*found] : NULL;
 }
 
-static bool is_taken(const hr__column_writer *w, const char *name)
-{
-    for (int i = 0; i < w->entries; i++)
-        if (strcmp(w->entry[i].name, name) == 0) return true;
-    return false;
-}
-
-/* `name`, or with a number behind it that makes it the only one. */
+/* `name`, or with a number after it that makes it the only one. */
 static char *own_name(const hr__column_writer *w, const char *name)
 {
-    const size_t size = strlen(name) + 16;
+    const size_t length = strlen(name), size = length + 16;
     char *own = hr_malloc(size);
     if (!own) return NULL;
-    snprintf(own, size, "%s", name);
-    for (int n = 1; is_taken(w, own); n++) snprintf(own, size, "%s_%d", name, n);
+    memcpy(own, name, length + 1);
+    int64_t *asked = hr__map_find(&w->by_name, name, length);
+    while (hr__map_index(&w->by_name, own) >= 0) snprintf(own, size, "%s_%d", name, (int)++*asked);
     return own;
+}
+
+/* Puts the newest entry into the maps. */
+static hr_status note_entry(hr__column_writer *w)
+{
+    const hr__column_entry *e = &w->entry[w->entries - 1];
+    const uint64_t digest = hr__column_digest(e->column);
+    hr_status st = hr__map_add(&w->by_digest, (const char *)&digest, sizeof digest, w->entries - 1, w->err);
+    if (st == HR_OK || st == HR_ALREADY_EXISTS) st = hr__map_add(&w->by_name, e->name, strlen(e->name), 0, w->err);
+    return st == HR_ALREADY_EXISTS ? HR_OK : st;
 }
 
 static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column, const char *name, bool joined)
@@ -59,7 +63,7 @@ static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column
     char *own = joined ? hr_strdup(name) : own_name(w, name ? name : hr_feature_column_info(column)->name);
     if (!own) return hr_no_memory(w->err, "columns as a text");
     w->entry[w->entries++] = (hr__column_entry){column, own, joined};
-    return HR_OK;
+    return note_entry(w);
 }
 
 /* Behind the columns that were asked for, what they are made of. */
@@ -181,6 +185,8 @@ hr_status hr__columns_write(hr_column_list columns, const char *const *names, co
     hr__text_free(&w.text);
     for (int i = 0; i < w.entries; i++) hr_free(w.entry[i].name);
     hr_free(w.entry);
+    hr__map_free(&w.by_digest);
+    hr__map_free(&w.by_name);
     hr_free(w.sources);
     return st;
 }

@@ -15,26 +15,32 @@ static const char *word_of(hr_dtype dtype)
 }
 
 /* A key of a cross asks for strings and takes any type: what others say of the feature counts. */
-static void note_field(field *known, int *count, const hr_feature *read)
+static hr_status note_field(hr__map *names, field *known, const hr_feature *read, hr_error *err)
 {
-    for (int i = 0; i < *count; i++) {
-        if (strcmp(known[i].key, read->key) != 0) continue;
-        if (known[i].dtype == HR_STRING) known[i].dtype = read->dtype;
-        return;
-    }
-    known[(*count)++] = (field){read->key, read->dtype};
+    const hr_status st = hr__map_add(names, read->key, strlen(read->key), names->count, err);
+    if (st != HR_OK && st != HR_ALREADY_EXISTS) return st;
+    field *f = &known[hr__map_index(names, read->key)];
+    if (st == HR_OK) *f = (field){read->key, read->dtype};
+    if (f->dtype == HR_STRING) f->dtype = read->dtype;
+    return HR_OK;
 }
 
-static hr_dtype dtype_in(const hr_schema *schema, const field *f)
+/* What the schema says of a field counts. */
+static hr_status take_types(const hr_schema *schema, const hr__map *names, field *known, hr_error *err)
 {
-    for (int i = 0; schema && i < schema->fields; i++)
-        if (strcmp(schema->field[i].name, f->key) == 0) return schema->field[i].dtype;
-    return f->dtype;
+    hr__map fields = {0};
+    const hr_status st = schema ? hr__map_fields(&fields, schema, err) : HR_OK;
+    for (uint32_t i = 0; st == HR_OK && i < names->count; i++) {
+        const int at = hr__map_index(&fields, known[i].key);
+        if (at >= 0) known[i].dtype = schema->field[at].dtype;
+    }
+    hr__map_free(&fields);
+    return st;
 }
 
 static int by_key(const void *a, const void *b) { return strcmp(((const field *)a)->key, ((const field *)b)->key); }
 
-static void write_fields(hr__column_writer *w, const hr_schema *schema, field *known, int count)
+static void write_fields(hr__column_writer *w, field *known, int count)
 {
     static const char *const words[] = {"int64", "float", "string"};
     if (count > 0) qsort(known, (size_t)count, sizeof *known, by_key);
@@ -43,7 +49,7 @@ static void write_fields(hr__column_writer *w, const hr_schema *schema, field *k
         bool any = false;
         w->first = true;
         for (int i = 0; i < count; i++) {
-            if (strcmp(word_of(dtype_in(schema, &known[i])), words[t]) != 0) continue;
+            if (strcmp(word_of(known[i].dtype), words[t]) != 0) continue;
             if (!any) hr__text_printf(&w->text, "  %s: [", words[t]);
             any = true;
             hr__write_item_text(w, (hr_view){known[i].key, (int64_t)strlen(known[i].key)});
@@ -54,15 +60,20 @@ static void write_fields(hr__column_writer *w, const hr_schema *schema, field *k
 
 hr_status hr__write_schema(hr__column_writer *w, const hr_schema *schema)
 {
-    int count = 0, room = 1;
+    int room = 1;
     const hr_feature *read;
+    hr__map names = {0};
+    hr_status st = HR_OK;
     for (int i = 0; i < w->entries; i++)
         for (int k = 0; hr_feature_column_read(w->entry[i].column, k); k++) room++;
     field *known = hr_malloc((size_t)room * sizeof *known);
     if (!known) return hr_no_memory(w->err, "columns as a text");
-    for (int i = 0; i < w->entries; i++)
-        for (int k = 0; (read = hr_feature_column_read(w->entry[i].column, k)); k++) note_field(known, &count, read);
-    write_fields(w, schema, known, count);
+    for (int i = 0; i < w->entries && st == HR_OK; i++)
+        for (int k = 0; st == HR_OK && (read = hr_feature_column_read(w->entry[i].column, k)); k++)
+            st = note_field(&names, known, read, w->err);
+    if (st == HR_OK) st = take_types(schema, &names, known, w->err);
+    if (st == HR_OK) write_fields(w, known, (int)names.count);
+    hr__map_free(&names);
     hr_free(known);
-    return HR_OK;
+    return st;
 }

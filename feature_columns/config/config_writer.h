@@ -3,6 +3,7 @@
 #ifndef HR__COLUMN_CONFIG_WRITER_H
 #define HR__COLUMN_CONFIG_WRITER_H
 
+#include "base/map.h"
 #include "feature_columns/config/config_write.h"
 
 typedef struct hr__column_entry {
@@ -15,6 +16,7 @@ struct hr__column_writer {
     hr__text text;
     hr__column_entry *entry;
     int entries, capacity;
+    hr__map by_digest, by_name;        /* entries: the first of a digest; of a name, how often it was asked for */
     const char *own_name;              /* of the column that is being written */
     int at;                            /* its entry */
     const hr_feature_column **sources; /* of hr__write_sources */

@@ -69,11 +69,11 @@ struct hr__example_parser {
     int slots;
     int words;           /* of a bit set of slots */
     int lists;           /* how many slots are lists: */
-    uint16_t *list;      /* they are these */
+    int32_t *list;       /* they are these */
     uint32_t buckets;    /* a power of two, more than twice the slots */
     uint32_t shift;      /* of a key's hash, to a bucket */
     uint64_t multiplier; /* chosen so that few keys share a bucket, mostly none */
-    uint16_t *bucket;    /* slot + 1 by hash of the key, linear probing; 0: none */
+    int32_t *bucket;     /* slot + 1 by hash of the key, linear probing; 0: none */
     uint64_t *all;       /* bits of all slots */
     hr__slot *slot;
     char *keys;
@@ -87,7 +87,7 @@ typedef struct hr__entry {
 
 /* next[i]: the slot that mostly follows slot i (next[slots]: comes first). A new successor must be seen twice. */
 struct hr__example_order {
-    uint16_t *next, *candidate;
+    int32_t *next, *candidate;
     uint32_t lookups, misses; /* of the records since the last verdict */
     uint32_t records;
     bool by_hash;     /* the order is random: do not predict */

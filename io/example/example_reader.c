@@ -3,6 +3,8 @@
 #include "io/example/example_reader.h"
 #include "io/example/example_decode.h"
 
+enum { MOST_FEATURES = 1 << 24 };
+
 /* ---- compiling ---- */
 
 static bool set_types(hr__slot *s)
@@ -108,7 +110,7 @@ static int fill_table(hr__example_parser *p)
         uint32_t b = bucket_of(p, slot);
         taken += p->bucket[b] != 0;
         while (p->bucket[b]) b = (b + 1) & (p->buckets - 1);
-        p->bucket[b] = (uint16_t)(slot + 1);
+        p->bucket[b] = slot + 1;
     }
     return taken;
 }
@@ -116,10 +118,10 @@ static int fill_table(hr__example_parser *p)
 /* The best of some multipliers: then a key is mostly found at the first look. */
 static void make_table(hr__example_parser *p)
 {
-    enum { TRIES = 100 };
+    enum { TRIES = 100, BUCKETS = 1 << 20 /* that all tries may look at, of many keys */ };
     uint64_t best = 0;
     int fewest = p->slots + 1;
-    for (uint64_t n = 0; n < TRIES && fewest > 0; n++) {
+    for (uint64_t n = 0; n < TRIES && fewest > 0 && (n == 0 || n * p->buckets < BUCKETS); n++) {
         p->multiplier = hr_random(0x9e3779b97f4a7c15ull, n) | 1;
         int taken = fill_table(p);
         if (taken < fewest) {
@@ -145,7 +147,7 @@ static hr_status add_slot(hr__example_parser *p, const hr__example_feature *feat
                        s->kind != HR__KIND_NONE ? "ask for it with .widen = true" : "an Example holds no others");
     set_template(s);
     p->all[p->slots >> 6] |= 1ull << (p->slots & 63);
-    if (s->f.count < 0) p->list[p->lists++] = (uint16_t)p->slots;
+    if (s->f.count < 0) p->list[p->lists++] = p->slots;
     return HR_OK;
 }
 
@@ -154,8 +156,8 @@ hr_status hr__example_parser_new(const hr__example_feature *features, int count,
                                  hr_error *err)
 {
     *out = NULL;
-    if (count > UINT16_MAX - 1)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "example.type", "expected at most %d features, got %d", UINT16_MAX - 1,
+    if (count > MOST_FEATURES)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "example.type", "expected at most %d features, got %d", MOST_FEATURES,
                        count);
     hr__example_parser *p = hr_calloc(1, sizeof *p);
     if (!p) return hr_no_memory(err, "an Example parser");
@@ -199,7 +201,7 @@ hr__example_order *hr__example_order_new(const hr__example_parser *parser)
         return NULL;
     }
     o->entry_room = parser->slots + 1;
-    for (size_t i = 0; i + 1 < slots; i++) o->next[i] = (uint16_t)(i + 1);
+    for (size_t i = 0; i + 1 < slots; i++) o->next[i] = (int32_t)(i + 1);
     return o;
 }
 

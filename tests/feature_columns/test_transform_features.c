@@ -213,6 +213,54 @@ static void no_allocation_failure_leaks_while_the_dataset_is_made(void **state)
     }
 }
 
+/* Numbers, ids, and labels that pass; the label has the name of no column. */
+static void many_columns_go_through(void **state)
+{
+    (void)state;
+    enum { MANY = 70000 }; /* more than 16 bits count */
+    static hr_feature_column *column[MANY];
+    const hr_column_list columns = {column, MANY};
+    static hr_feature feature[MANY];
+    static char name[MANY][16];
+    hr_error err;
+    const hr_element *e;
+    hr_view bytes;
+    hr_example *example = hr_example_new();
+    hr_tensor no_time = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(0));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name[i], sizeof name[i], "f%d", (i * 7919) % MANY);
+        hr_example_add_int64(example, name[i], HR_I64(i % 9), 1);
+        column[i] = i % 2 ? hr_categorical_column_with_identity(name[i], 9) : hr_numeric_column(name[i]);
+        feature[i] = (hr_feature){.key = name[i],
+                                  .kind = i % 2 ? HR_VAR_LEN : HR_FIXED_LEN,
+                                  .dtype = HR_INT64,
+                                  .default_value = i % 2 ? NULL : &no_time};
+    }
+    assert_ok(hr_example_bytes(example, &bytes, &err), &err);
+    const hr_tensor record = hr_tensor_of(HR_STRING, HR_SHAPE(1), &bytes);
+    hr_dataset *ds = hr_from_tensor_slices(&record, (const char *[]){"record"}, 1);
+    const hr_parse_spec spec = {.feature = feature, .features = MANY};
+    ds = hr_parse_example(hr_batch(ds, 1), &spec);
+    ds = hr_transform_features(ds, columns, .keep = "f8\nf12");
+    assert_string_equal(hr_dataset_error(ds)->kind, "column.duplicate_name");
+    hr_dataset_unref(ds);
+
+    ds = hr_from_tensor_slices(&record, (const char *[]){"record"}, 1);
+    ds = hr_transform_features(hr_parse_example(hr_batch(ds, 1), &spec), columns);
+    hr_iterator *it = hr_iterate(ds, .workers = &(int){0});
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    for (int i = 0; i < MANY; i++) {
+        const hr_tensor *t = hr_get(e, name[i]);
+        if (i % 2)
+            assert_int_equal(*(const int64_t *)t->data, i % 9);
+        else
+            assert_true(*(const float *)t->data == (float)(i % 9));
+    }
+    hr_iterator_free(it);
+    hr_example_free(example);
+    for (int i = 0; i < MANY; i++) hr_feature_column_unref(column[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +269,7 @@ int main(void)
         cmocka_unit_test(only_columns_labels_and_what_is_kept_come_out),
         cmocka_unit_test(rows_before_a_wrong_one_are_delivered),
         cmocka_unit_test(mistakes_stick_to_the_dataset),
+        cmocka_unit_test(many_columns_go_through),
         cmocka_unit_test(no_allocation_failure_leaks_while_the_dataset_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

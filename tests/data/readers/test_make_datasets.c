@@ -1,4 +1,5 @@
 /* Whole pipelines in one call: the types that the first rows ask for, labels, epochs, shuffling. */
+#include "base/text.h"
 #include "tests/data/strings.h"
 
 static int write_inputs(void **state)
@@ -153,6 +154,35 @@ static void some_columns_may_be_selected(void **state)
 }
 
 /* As TensorFlow's num_rows_for_inference has it. */
+/* The second file has the columns in the opposite order. */
+static void many_columns_are_found_and_selected(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    hr__text text = {0};
+    const hr_element *e;
+    static char name[MANY][16];
+    static const char *selected[MANY];
+    for (int i = 0; i < MANY; i++) selected[i] = (snprintf(name[i], sizeof name[i], "c%d", i), name[i]);
+    for (int f = 0; f < 2; f++) {
+        for (int i = 0; i < MANY; i++) hr__text_printf(&text, "c%d%c", f ? MANY - 1 - i : i, i + 1 < MANY ? ',' : '\n');
+        for (int i = 0; i < MANY; i++) hr__text_printf(&text, "%d%c", f ? MANY - 1 - i : i, i + 1 < MANY ? ',' : '\n');
+        write_file(f ? "many-1.csv" : "many-0.csv", text.data, text.size);
+        hr__text_clear(&text);
+    }
+    hr__text_free(&text);
+    hr_dataset *ds = hr_make_csv_dataset("many-*.csv", 1, NULL, .num_epochs = 1, .no_shuffle = true,
+                                         .select_columns = selected, .select_count = MANY);
+    hr_iterator *it = iterate(ds, (way){0});
+    for (int row = 0; row < 2; row++) {
+        assert_int_equal(hr_next(it, &e), HR_OK);
+        for (int i = MANY; i-- > 0;) assert_int_equal(*(const int32_t *)hr_get(e, name[i])->data, i);
+        assert_null(hr_get(e, "c"));
+    }
+    assert_int_equal(hr_next(it, &e), HR_END);
+    hr_iterator_free(it);
+}
+
 static void types_are_found_in_as_many_rows_as_asked_for(void **state)
 {
     (void)state;
@@ -232,6 +262,7 @@ int main(void)
         cmocka_unit_test(its_files_have_the_same_columns_in_any_order),
         cmocka_unit_test(in_tf_compat_the_columns_have_one_order),
         cmocka_unit_test(some_columns_may_be_selected),
+        cmocka_unit_test(many_columns_are_found_and_selected),
         cmocka_unit_test(types_are_found_in_as_many_rows_as_asked_for),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
         cmocka_unit_test(make_batched_features_dataset_parses_batches),

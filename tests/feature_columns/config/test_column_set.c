@@ -275,6 +275,49 @@ static void no_allocation_failure_leaks(void **state)
     for (int i = 0; i < columns.count; i++) hr_feature_column_unref(columns.column[i]);
 }
 
+/* Numeric columns, crosses of two of them, and names that are one scope. */
+static void many_columns_are_read_found_and_written(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    hr__text yaml = {0};
+    hr_error err;
+    hr_parse_spec *spec;
+    char *written, name[32];
+    hr__text_add(&yaml, "schema:\n  int64:\n");
+    for (int i = 0; i < MANY; i++) hr__text_printf(&yaml, "    - field %d\n", i);
+    hr__text_add(&yaml, "  default:\n");
+    for (int i = 0; i < MANY; i += 2) hr__text_printf(&yaml, "    field %d: %d\n", i, i);
+    hr__text_add(&yaml, "columns:\n");
+    for (int i = 0; i < MANY; i++)
+        hr__text_printf(&yaml, i % 2 ? "  c%d: {identity: 9, field: field %d}\n" : "  c%d: {numeric: field %d}\n", i,
+                        i);
+    for (int i = 1; i + 2 < MANY; i += 2)
+        hr__text_printf(&yaml, "  x%d: {crossed: [column c%d, column c%d], hash_bucket_size: 7}\n", i, i, i + 2);
+    hr_column_set *set = parsed(yaml.data);
+    const hr_column_list all = hr_column_set_columns(set);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "c%d", i);
+        assert_ptr_equal(hr_column_set_find(set, name), all.column[i]);
+    }
+    assert_null(hr_column_set_find(set, "c"));
+    assert_ok(hr_make_parse_example_spec(all, &spec, &err, .file = hr_column_set_schema(set)), &err);
+    assert_int_equal(spec->features, MANY);
+    hr_parse_spec_free(spec);
+
+    const hr_feature_column **sorted = malloc((size_t)all.count * sizeof *sorted);
+    assert_ok(hr_sort_columns(all, HR_LINEAR_MODEL, sorted, &err), &err);
+    free(sorted);
+
+    assert_ok(hr_column_set_to_yaml(set, &written, &err), &err);
+    hr_column_set_free(set);
+    set = parsed(written);
+    assert_int_equal(hr_column_set_columns(set).count, all.count);
+    hr_column_set_free(set);
+    hr_free(written);
+    hr__text_free(&yaml);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +328,7 @@ int main(void)
         cmocka_unit_test(a_file_keeps_its_names_and_types),
         cmocka_unit_test(what_a_file_cannot_say_is_an_error),
         cmocka_unit_test(sets_without_their_sections_are_refused),
+        cmocka_unit_test(many_columns_are_read_found_and_written),
         cmocka_unit_test(no_allocation_failure_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
