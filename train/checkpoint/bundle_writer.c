@@ -1,5 +1,6 @@
 /* Writes a checkpoint: bytes go to the data file as they come, entries wait for the index, which is sorted by name. */
 #include <headrace/checkpoint.h>
+#include "base/map.h"
 #include "base/text.h"
 #include "io/sys.h"
 #include "io/table/table.h"
@@ -31,6 +32,7 @@ struct hr_bundle_writer {
     int entries, room;
     parts *part;
     int partitioned;
+    hr__map part_names; /* to the index */
 };
 
 /* ---- entries ---- */
@@ -169,13 +171,18 @@ hr_status hr_bundle_add(hr_bundle_writer *w, const char *name, const hr_tensor *
 
 static parts *parts_of(hr_bundle_writer *w, const char *name, hr_dtype dtype, hr_shape full)
 {
-    for (int i = 0; i < w->partitioned; i++)
-        if (strcmp(w->part[i].name, name) == 0) return &w->part[i];
-    parts *grown = hr_realloc(w->part, ((size_t)w->partitioned + 1) * sizeof *grown);
-    if (!grown) return NULL;
-    w->part = grown;
+    const int known = hr__map_index(&w->part_names, name);
+    if (known >= 0) return &w->part[known];
+    if (!(w->partitioned & (w->partitioned - 1))) { /* it doubles */
+        parts *grown = hr_realloc(w->part, ((size_t)w->partitioned * 2 + 1) * sizeof *grown);
+        if (!grown) return NULL;
+        w->part = grown;
+    }
     char *copy = hr_strdup(name);
-    if (!copy) return NULL;
+    if (!copy || hr__map_add(&w->part_names, name, strlen(name), w->partitioned, NULL) != HR_OK) {
+        hr_free(copy);
+        return NULL;
+    }
     w->part[w->partitioned] = (parts){.name = copy, .dtype = dtype, .full = full};
     return &w->part[w->partitioned++];
 }
@@ -290,6 +297,7 @@ static void free_writer(hr_bundle_writer *w)
     }
     hr_free(w->entry);
     hr_free(w->part);
+    hr__map_free(&w->part_names);
     hr_free(w->prefix);
     hr_free(w->path);
     hr_free(w);

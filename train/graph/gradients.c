@@ -13,11 +13,16 @@ typedef struct arrival {
     hr_gradient gradient;
 } arrival;
 
+/* In the order in which they came. */
+typedef struct arrivals {
+    arrival *first, *last;
+} arrivals;
+
 typedef struct flow {
     hr_graph *g;
     int32_t count; /* nodes that were there before */
     uint8_t *reached, *between, *stops;
-    arrival ***arrived; /* by node and output, in the order in which they came */
+    arrivals **arrived; /* by node and output */
     hr__arena arena;
 } flow;
 
@@ -115,9 +120,12 @@ static void arrive(flow *f, hr_node at, hr_gradient gradient)
         return;
     }
     a->gradient = gradient;
-    arrival **end = &f->arrived[at.id][at.output];
-    while (*end) end = &(*end)->next;
-    *end = a;
+    arrivals *all = &f->arrived[at.id][at.output];
+    if (all->last)
+        all->last->next = a;
+    else
+        all->first = a;
+    all->last = a;
 }
 
 static void no_gradient(flow *f, const hr__node *n)
@@ -183,12 +191,13 @@ static void visit(flow *f, int32_t id)
         return;
     }
     for (int i = 0; i < n->outputs; i++) {
-        arrival *list = f->arrived[id][i];
+        arrival *list = f->arrived[id][i].first;
         incoming[i] = sum(f, list);
         any |= incoming[i].values.graph != NULL;
         if (!list || !list->next) continue;
         list->gradient = incoming[i]; /* an x that is asked for finds the sum */
         list->next = NULL;
+        f->arrived[id][i].last = list;
     }
     if (!any || f->stops[id] || !goes_on(f, n) || n->op->traits & HR_NO_GRADIENT) return;
     if (n->op->gradient)
@@ -294,7 +303,7 @@ static void run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int 
     for (int32_t id = f->count - 1; id >= 0; id--)
         if (f->between[id]) visit(f, id);
     for (int i = 0; i < x_count; i++) {
-        const arrival *a = f->arrived[xs[i].id] ? f->arrived[xs[i].id][xs[i].output] : NULL;
+        const arrival *a = f->arrived[xs[i].id] ? f->arrived[xs[i].id][xs[i].output].first : NULL;
         if (a) out[i] = a->gradient;
     }
 }

@@ -30,6 +30,7 @@ void hr_graph_free(hr_graph *g)
     hr_free(g->variable_scope);
     hr__map_free(&g->by_name);
     hr__map_free(&g->names_in_use);
+    hr__map_free(&g->variable_names);
     hr_free(g->foreign);
     hr_free(g->signatures);
     hr_free(g->nodes);

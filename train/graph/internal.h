@@ -61,6 +61,8 @@ typedef struct hr__node {
     const hr_dtype *type; /* of each output */
     hr_shape *shape;
     hr_attr *attr;
+    int variable;  /* 1 + the variable whose handle it is; 0: none */
+    uint32_t mark; /* the newest node that took it as a control input has this number */
 } hr__node;
 
 typedef struct hr__scope {
@@ -103,6 +105,8 @@ struct hr_graph {
     int collection_count, collection_capacity;
     hr_variable_info **variables;
     int variable_count, variable_capacity;
+    hr__map variable_names; /* to the index */
+    uint32_t marks;         /* of nodes with control inputs: numbers given so far */
 
     int64_t seed, seeded_ops; /* seed 0: none */
 };
@@ -139,6 +143,7 @@ typedef struct hr__resource {
     const hr_resource_kind *kind;
     char *name;
     void *resource;
+    int next; /* 1 + the next one of this name, of another kind; 0: none */
 } hr__resource;
 
 /* ---- buffers.c: memory of tensors, used again and again; it outlives the session if tensors do ---- */
@@ -218,6 +223,7 @@ struct hr_session {
     hr__buffers *buffers;
     hr__resource *resources;
     int resource_count, resource_capacity;
+    hr__map resource_names; /* to the index of the newest */
     atomic_bool cancelled;
     hr_error error;
     uv_mutex_t lock;

@@ -13,6 +13,26 @@ typedef struct edge {
     int32_t from, to; /* steps */
 } edge;
 
+/* Of a variable or another resource, as far as nodes were looked at: who wrote it last, and who has read it since. */
+typedef struct used_by {
+    int32_t writer; /* -1: nobody */
+    int readers;    /* 1 + the newest of `users.reader`; 0: none */
+} used_by;
+
+typedef struct reader {
+    int32_t node;
+    int next;
+} reader;
+
+typedef struct users {
+    hr__map of; /* resource to its used_by */
+    used_by *resource;
+    int resource_capacity;
+    reader *reader;
+    int reader_count, reader_capacity;
+    int *first_taker, *taker; /* who takes values of node i: from taker[first_taker[i]] to taker[first_taker[i + 1]] */
+} users;
+
 typedef struct planner {
     hr_session *s;
     hr_graph *g;
@@ -20,12 +40,14 @@ typedef struct planner {
     const hr_node *fetches;
     int feed_count, fetch_count;
     hr__plan *plan;
+    int *feed_at, *next_feed;   /* by node: 1 + its newest feed; by feed: 1 + another one of its node; 0: none */
     uint8_t *needed;            /* by node */
     int32_t *step_of, *slot_of; /* by node; of its first output. -1: none */
     int32_t *fixed_nodes;
     int fixed_count;
     edge *edges;
     int edge_count, edge_capacity;
+    users users;
     hr_error *err;
 } planner;
 
@@ -33,8 +55,8 @@ typedef struct planner {
 
 static int feed_of(const planner *p, int32_t id, int32_t output)
 {
-    for (int i = 0; i < p->feed_count; i++)
-        if (p->feeds[i].node.id == id && p->feeds[i].node.output == output) return i;
+    for (int i = p->feed_at[id]; i > 0; i = p->next_feed[i - 1])
+        if (p->feeds[i - 1].node.output == output) return i - 1;
     return -1;
 }
 
@@ -46,7 +68,7 @@ static hr_status check_fetch(const planner *p, hr_node node)
                    "session: expected nodes of its graph to fetch or feed, got %s", n ? n->name : "none");
 }
 
-static hr_status check_feeds(const planner *p)
+static hr_status take_feeds(planner *p)
 {
     for (int i = 0; i < p->feed_count; i++) {
         const hr_node node = p->feeds[i].node;
@@ -55,9 +77,11 @@ static hr_status check_feeds(const planner *p)
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
                            "session: expected to feed a node's value, but '%s' has none; feed what reads it",
                            hr_node_name(node));
-        if (feed_of(p, node.id, node.output) < i)
+        if (feed_of(p, node.id, node.output) >= 0)
             return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
                            "session: expected one feed for each node, got several for '%s'", hr_node_name(node));
+        p->next_feed[i] = p->feed_at[node.id];
+        p->feed_at[node.id] = i + 1;
     }
     return HR_OK;
 }
@@ -220,44 +244,77 @@ static const void *used_resource(const planner *p, const hr__node *n, int i)
     return fixed ? fixed[origin.output].data : NULL;
 }
 
-static bool uses_resource(const planner *p, const hr__node *n, const void *resource)
+/* Lists for each node the ones that take its values, from the oldest to the newest. */
+static hr_status list_takers(planner *p)
 {
-    for (int i = 0; i < n->inputs; i++)
-        if (used_resource(p, n, i) == resource) return true;
-    return false;
+    const int32_t nodes = p->g->node_count;
+    int *first = p->users.first_taker = hr_calloc((size_t)nodes + 2, sizeof *first);
+    int64_t inputs = 0;
+    if (!first) return hr_no_memory(p->err, "a plan");
+    for (int32_t id = 0; id < nodes; id++)
+        for (int i = 0; p->step_of[id] >= 0 && i < p->g->nodes[id]->inputs; i++, inputs++)
+            first[p->g->nodes[id]->input[i].id + 2]++;
+    int *taker = p->users.taker = hr_malloc(((size_t)inputs + 1) * sizeof *taker);
+    if (!taker || inputs > INT32_MAX) return hr_no_memory(p->err, "a plan");
+    for (int32_t id = 0; id < nodes; id++) first[id + 2] += first[id + 1];
+    for (int32_t id = 0; id < nodes; id++) /* first[i + 1] moves from where i's takers begin to where they end */
+        for (int i = 0; p->step_of[id] >= 0 && i < p->g->nodes[id]->inputs; i++)
+            taker[first[p->g->nodes[id]->input[i].id + 1]++] = id;
+    return HR_OK;
 }
 
 /* Whoever takes a value that was read before `writer` changes the variable comes first, also through Identity. */
 static hr_status readers_first(planner *p, int32_t reader, int32_t writer)
 {
-    for (int32_t id = reader + 1; id < writer; id++) {
-        if (p->step_of[id] < 0) continue;
-        const hr__node *n = p->g->nodes[id];
-        for (int i = 0; i < n->inputs; i++) {
-            if (n->input[i].id != reader) continue;
-            HR_TRY(add_edge(p, id, writer));
-            if (strcmp(n->op->name, "Identity") == 0) HR_TRY(readers_first(p, id, writer));
-        }
+    for (int i = p->users.first_taker[reader]; i < p->users.first_taker[reader + 1]; i++) {
+        const int32_t id = p->users.taker[i];
+        if (id >= writer) return HR_OK;
+        HR_TRY(add_edge(p, id, writer));
+        if (strcmp(p->g->nodes[id]->op->name, "Identity") == 0) HR_TRY(readers_first(p, id, writer));
     }
     return HR_OK;
 }
 
-/* One step uses `resource`; the newest write before it, and every read since, are put in order with it. */
+static hr_status find_users(planner *p, const void *resource, used_by **out)
+{
+    users *u = &p->users;
+    const char *key = (const char *)&resource;
+    const int64_t *known = hr__map_find(&u->of, key, sizeof resource);
+    const int64_t at = known ? *known : u->of.count;
+    if (!known) {
+        HR_TRY(hr__grow(&u->resource, (int)at, &u->resource_capacity, sizeof *u->resource, p->err));
+        HR_TRY(hr__map_add(&u->of, key, sizeof resource, at, p->err));
+        u->resource[at] = (used_by){.writer = -1};
+    }
+    *out = &u->resource[at];
+    return HR_OK;
+}
+
+/* Node `user` uses `resource`; the newest write before it, and every read since, are put in order with it. */
 static hr_status order_by_resource(planner *p, int32_t user, const void *resource)
 {
-    const bool writes = !(p->g->nodes[user]->op->traits & HR_READS_ONLY);
-    for (int32_t id = user - 1; id >= 0; id--) {
-        if (p->step_of[id] < 0 || !uses_resource(p, p->g->nodes[id], resource)) continue;
-        const bool wrote = !(p->g->nodes[id]->op->traits & HR_READS_ONLY);
-        if (writes || wrote) HR_TRY(add_edge(p, id, user));
-        if (wrote) return HR_OK;
-        if (writes) HR_TRY(readers_first(p, id, user));
+    users *u = &p->users;
+    used_by *used;
+    HR_TRY(find_users(p, resource, &used));
+    if (used->writer == user || (used->readers && u->reader[used->readers - 1].node == user)) return HR_OK; /* twice */
+    if (used->writer >= 0) HR_TRY(add_edge(p, used->writer, user));
+    if (p->g->nodes[user]->op->traits & HR_READS_ONLY) {
+        HR_TRY(hr__grow(&u->reader, u->reader_count, &u->reader_capacity, sizeof *u->reader, p->err));
+        u->reader[u->reader_count++] = (reader){user, used->readers};
+        used->readers = u->reader_count;
+        return HR_OK;
     }
+    for (int i = used->readers; i > 0; i = u->reader[i - 1].next) {
+        HR_TRY(add_edge(p, u->reader[i - 1].node, user));
+        HR_TRY(readers_first(p, u->reader[i - 1].node, user));
+    }
+    *used = (used_by){.writer = user};
     return HR_OK;
 }
 
 static hr_status add_resource_edges(planner *p)
 {
+    HR_TRY(list_takers(p));
     for (int32_t id = 0; id < p->g->node_count; id++) {
         if (p->step_of[id] < 0) continue;
         const hr__node *n = p->g->nodes[id];
@@ -300,8 +357,11 @@ static hr_status link_steps(planner *p)
 static hr_status plan_all(planner *p)
 {
     HR_TRY(check_fetches(p));
-    HR_TRY(check_feeds(p));
     const size_t nodes = (size_t)p->g->node_count + 1;
+    p->feed_at = hr_calloc(nodes, sizeof *p->feed_at);
+    p->next_feed = hr_calloc((size_t)p->feed_count + 1, sizeof *p->next_feed);
+    if (!p->feed_at || !p->next_feed) return hr_no_memory(p->err, "a plan");
+    HR_TRY(take_feeds(p));
     p->needed = hr_calloc(nodes, 1);
     p->step_of = hr_malloc(nodes * sizeof *p->step_of);
     p->slot_of = hr_malloc(nodes * sizeof *p->slot_of);
@@ -399,11 +459,18 @@ hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, cons
                  .err = err};
     p.plan = new_plan(&p);
     const hr_status st = p.plan ? plan_all(&p) : hr_no_memory(err, "a plan");
+    hr_free(p.feed_at);
+    hr_free(p.next_feed);
     hr_free(p.needed);
     hr_free(p.step_of);
     hr_free(p.slot_of);
     hr_free(p.fixed_nodes);
     hr_free(p.edges);
+    hr__map_free(&p.users.of);
+    hr_free(p.users.resource);
+    hr_free(p.users.reader);
+    hr_free(p.users.first_taker);
+    hr_free(p.users.taker);
     if (st != HR_OK) {
         if (p.plan) hr__plan_free(p.plan);
         return st;

@@ -10,10 +10,8 @@ static const hr_resource_kind variable_kind = {"variable", sizeof(hr__variable),
 
 static void *find(const hr_session *s, const hr_resource_kind *kind, const char *name)
 {
-    for (int i = 0; i < s->resource_count; i++) {
-        const hr__resource *r = &s->resources[i];
-        if (strcmp(r->kind->name, kind->name) == 0 && strcmp(r->name, name) == 0) return r->resource;
-    }
+    for (int i = hr__map_index(&s->resource_names, name); i >= 0; i = s->resources[i].next - 1)
+        if (strcmp(s->resources[i].kind->name, kind->name) == 0) return s->resources[i].resource;
     return NULL;
 }
 
@@ -23,11 +21,13 @@ hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const
     *resource = find(s, kind, name);
     if (*resource) return HR_OK;
     HR_TRY(hr__grow(&s->resources, s->resource_count, &s->resource_capacity, sizeof *s->resources, err));
-    hr__resource r = {kind, hr_strdup(name), hr_calloc(1, kind->size)};
-    if (!r.name || !r.resource) {
+    hr__resource r = {kind, hr_strdup(name), hr_calloc(1, kind->size), hr__map_index(&s->resource_names, name) + 1};
+    hr_status st = r.name && r.resource ? HR_OK : hr_no_memory(err, "a resource");
+    if (st == HR_OK) st = hr__map_set(&s->resource_names, name, strlen(name), s->resource_count, err);
+    if (st != HR_OK) {
         hr_free(r.name);
         hr_free(r.resource);
-        return hr_no_memory(err, "a resource");
+        return st;
     }
     s->resources[s->resource_count++] = r;
     *resource = r.resource;
@@ -116,7 +116,7 @@ static hr_status set_value(hr_session *s, hr__variable *v, const hr_tensor *valu
     return HR_OK;
 }
 
-static hr_status check_value(hr_node handle, const hr_tensor *value, const char *name, hr_error *err)
+static hr_status check_value(hr_node handle, const hr_tensor *value, hr_error *err)
 {
     hr_shape merged;
     hr__shape_name declared, given;
@@ -124,14 +124,14 @@ static hr_status check_value(hr_node handle, const hr_tensor *value, const char 
     if (!info) return HR_OK;
     if (info->dtype == value->dtype && hr_shape_merge(info->shape, value->shape, &merged)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "variable.shape", "variable '%s': expected a value of %s %s, got %s %s",
-                   name, hr_dtype_name(info->dtype), hr__shape_in(&declared, info->shape), hr_dtype_name(value->dtype),
-                   hr__shape_in(&given, value->shape));
+                   info->name, hr_dtype_name(info->dtype), hr__shape_in(&declared, info->shape),
+                   hr_dtype_name(value->dtype), hr__shape_in(&given, value->shape));
 }
 
 /* A value without a buffer is borrowed (fed, a constant): it is copied. Others are shared until one side writes. */
 hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err)
 {
-    HR_TRY(check_value(hr_node_input(k->node, i), k->input[value], hr_kernel_variable_name(k, i), err));
+    HR_TRY(check_value(hr_node_input(k->node, i), k->input[value], err));
     return set_value(k->session, variable_of(k, i), k->input[value], true, err);
 }
 
@@ -177,7 +177,7 @@ hr_status hr_session_set(hr_session *s, hr_node variable, const hr_tensor *value
     const hr_status st = hr__check_tensor(value, "variable.shape", &given.count, err);
     if (st != HR_OK) hr_error_prefix(err, "variable '%s': ", name);
     HR_TRY(st);
-    HR_TRY(check_value(hr_variable_of(variable)->handle, value, name, err));
+    HR_TRY(check_value(hr_variable_of(variable)->handle, value, err));
     given = hr_tensor_of(value->dtype, value->shape, value->data);
     return set_value(s, v, &given, false, err);
 }

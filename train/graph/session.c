@@ -52,6 +52,7 @@ void hr_session_free(hr_session *s)
         hr_free(s->resources[i].name);
     }
     hr_free(s->resources);
+    hr__map_free(&s->resource_names);
     hr__buffers_close(s->buffers);
     if (s->woken_made) uv_cond_destroy(&s->woken);
     if (s->lock_made) uv_mutex_destroy(&s->lock);

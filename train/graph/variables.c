@@ -16,9 +16,8 @@ const hr_variable_info *hr_graph_variable(const hr_graph *g, int i)
 
 const hr_variable_info *hr_variable_named(const hr_graph *g, const char *name)
 {
-    for (int i = 0; g && name && i < g->variable_count; i++)
-        if (strcmp(g->variables[i]->name, name) == 0) return g->variables[i];
-    return NULL;
+    const int i = g && name ? hr__map_index(&g->variable_names, name) : -1;
+    return i >= 0 ? g->variables[i] : NULL;
 }
 
 /* From any node that only passes the variable on: its handle, reads, identities. */
@@ -33,10 +32,8 @@ static hr_node trace(hr_node node)
 const hr_variable_info *hr_variable_of(hr_node node)
 {
     const hr_node origin = trace(node);
-    if (!origin.graph || strcmp(hr_node_op(origin), "VarHandleOp") != 0) return NULL;
-    for (int i = 0; i < origin.graph->variable_count; i++)
-        if (origin.graph->variables[i]->handle.id == origin.id) return origin.graph->variables[i];
-    return NULL;
+    const hr__node *n = hr__node_of(origin);
+    return n && n->variable > 0 ? origin.graph->variables[n->variable - 1] : NULL;
 }
 
 hr_node hr__node_value(hr_node node)
@@ -72,6 +69,7 @@ static void make_nodes(hr_graph *g, hr_variable_info *v, const hr_variable_opts 
     v->handle = hr_new_node(g, "VarHandleOp", .name = scope,
                             HR_ATTRS(HR_TYPE_ATTR("dtype", v->dtype), HR_SHAPE_ATTR("shape", v->shape),
                                      HR_STRING_ATTR("shared_name", v->name)));
+    if (hr_node_exists(v->handle)) hr__node_of(v->handle)->variable = g->variable_count;
     v->initial_value = make_value(g, opts, v->dtype, v->shape, v->name);
     hr_name_scope(g, scope);
     v->is_initialized =
@@ -96,9 +94,12 @@ static hr_node add_variable(hr_graph *g, const char *name, hr_dtype dtype, hr_sh
     g->control_count = 0;
     make_nodes(g, v, opts);
     g->control_count = controls;
-    if (hr_node_exists(v->handle) && hr_node_exists(v->initializer) && hr_node_exists(v->read)) return v->handle;
+    const bool made = hr_node_exists(v->handle) && hr_node_exists(v->initializer) && hr_node_exists(v->read);
+    if (made && hr__map_add(&g->variable_names, name, strlen(name), g->variable_count - 1, NULL) == HR_OK)
+        return v->handle;
+    if (hr_node_exists(v->handle)) hr__node_of(v->handle)->variable = 0;
     g->variable_count--;
-    return hr_failed_node(g);
+    return made ? hr__graph_no_memory(g, "a variable") : hr_failed_node(g);
 }
 
 static hr_node found(hr_graph *g, const hr_variable_info *v, hr_dtype dtype, hr_shape shape)

@@ -33,6 +33,8 @@ struct hr_monitored_session {
 struct hr_run_request {
     hr_feed *feed;
     int feeds, feed_room;
+    int *fed; /* by a node's id: 1 + its newest feed, of this run or of an earlier one */
+    int32_t fed_room;
     hr_node *fetch;
     hr_tensor *result;
     int fetches, fetch_room;

@@ -69,6 +69,7 @@ static void free_session(hr_monitored_session *m)
     hr_session_free(m->session);
     if (m->request) {
         hr_free(m->request->feed);
+        hr_free(m->request->fed);
         hr_free(m->request->fetch);
         hr_free(m->request->result);
     }
@@ -135,12 +136,36 @@ hr_status hr_request_fetch(hr_run_request *r, hr_node node, hr_error *err)
 
 static bool same_node(hr_node a, hr_node b) { return a.graph == b.graph && a.id == b.id && a.output == b.output; }
 
+static hr_status place_of_feed(hr_run_request *r, hr_node node, int **place, hr_error *err)
+{
+    if (node.id >= r->fed_room) {
+        const int32_t size = hr_graph_size(node.graph), room = node.id < size ? size : node.id + 1;
+        int *fed = hr_realloc(r->fed, (size_t)room * sizeof *fed);
+        if (!fed) return hr_no_memory(err, "what a run is fed");
+        memset(fed + r->fed_room, 0, (size_t)(room - r->fed_room) * sizeof *fed);
+        r->fed = fed;
+        r->fed_room = room;
+    }
+    *place = &r->fed[node.id];
+    return HR_OK;
+}
+
+/* What an earlier run noted is no feed of this run, or that of another node. All feeds are compared only where the node
+ * is fed already, maybe another output of it. */
+static bool is_fed(const hr_run_request *r, hr_node node, int noted)
+{
+    bool fed = false;
+    if (noted == 0 || noted > r->feeds || r->feed[noted - 1].node.id != node.id) return false;
+    for (int i = 0; i < r->feeds; i++) fed |= same_node(r->feed[i].node, node);
+    return fed;
+}
+
 hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_error *err)
 {
-    for (int i = 0; i < r->feeds; i++)
-        if (same_node(r->feed[i].node, node))
-            return hr_fail(err, HR_FAILED_PRECONDITION, "hooks.feed", "'%s' is fed twice in one run",
-                           hr_node_name(node));
+    int none = 0, *place = &none;
+    if (node.id >= 0 && node.id < INT32_MAX) HR_TRY(place_of_feed(r, node, &place, err));
+    if (is_fed(r, node, *place))
+        return hr_fail(err, HR_FAILED_PRECONDITION, "hooks.feed", "'%s' is fed twice in one run", hr_node_name(node));
     if (r->feeds == r->feed_room) {
         int room = r->feed_room ? 2 * r->feed_room : 64;
         hr_feed *feed = hr_realloc(r->feed, (size_t)room * sizeof *feed);
@@ -149,6 +174,7 @@ hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_e
         r->feed_room = room;
     }
     r->feed[r->feeds++] = (hr_feed){node, value};
+    *place = r->feeds;
     return HR_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Features: the nodes that a batch's components are fed into. A ragged component needs two, its values and where each
  * row of them begins; a sequence's, where each step of a row begins, too. */
+#include "base/map.h"
 #include "train/layers/internal.h"
 
 #include <ctype.h>
@@ -16,6 +17,7 @@ struct hr_features {
     hr_graph *g;
     feature *feature;
     int count, capacity;
+    hr__map names; /* to the index */
 };
 
 hr_features *hr_features_new(hr_graph *g)
@@ -30,14 +32,14 @@ void hr_features_free(hr_features *features)
     if (!features) return;
     for (int i = 0; i < features->count; i++) hr_free(features->feature[i].name);
     hr_free(features->feature);
+    hr__map_free(&features->names);
     hr_free(features);
 }
 
 static const feature *find(const hr_features *features, const char *name)
 {
-    for (int i = 0; i < features->count; i++)
-        if (strcmp(features->feature[i].name, name) == 0) return &features->feature[i];
-    return NULL;
+    const int i = hr__map_index(&features->names, name);
+    return i >= 0 ? &features->feature[i] : NULL;
 }
 
 static hr_status add(hr_features *f, feature new)
@@ -54,7 +56,10 @@ static hr_status add(hr_features *f, feature new)
         f->capacity = capacity;
     }
     new.name = hr_strdup(new.name);
-    if (!new.name) return HR_RESOURCE_EXHAUSTED;
+    if (!new.name || hr__map_add(&f->names, new.name, strlen(new.name), f->count, NULL) != HR_OK) {
+        hr_free(new.name);
+        return HR_RESOURCE_EXHAUSTED;
+    }
     f->feature[f->count++] = new;
     return HR_OK;
 }

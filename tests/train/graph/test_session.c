@@ -4,6 +4,7 @@
 #include <headrace/graph_op.h>
 #include <headrace/ops.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static hr_graph *g;
@@ -389,6 +390,44 @@ static void a_run_in_steady_state_allocates_nothing(void **state)
     assert_int_equal(allocations_since(), 0);
 }
 
+/* A sum of products of a fed number and a variable each; then each variable is lowered by its gradient, the number. */
+static void many_variables_and_feeds_run_as_few_do(void **state)
+{
+    (void)state;
+    enum { MANY = 10000 };
+    static hr_node x[MANY], v[MANY], part[MANY];
+    static hr_gradient gradient[MANY];
+    static hr_feed feeds[MANY];
+    static const float two = 2;
+    hr_error err = {0};
+    float total = 0;
+    for (int i = 0; i < MANY; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "v%d", i);
+        v[i] = hr_get_variable(g, name, HR_FLOAT, HR_SHAPE(1), .initializer = hr_constant_value(i % 7));
+        x[i] = hr_placeholder(g, HR_FLOAT, HR_SHAPE(1), .name = "x");
+        feeds[i] = feed(x[i], HR_SHAPE(1), &two);
+        part[i] = hr_mul(x[i], v[i]);
+        total += 2 * (float)(i % 7);
+    }
+    hr_node loss = hr_add_n(part, MANY);
+    hr_gradients(&loss, 1, v, MANY, gradient);
+    for (int i = 0; i < MANY; i++) part[i] = hr_target(hr_assign_sub(v[i], gradient[i].values));
+    hr_node train = hr_group(g, part, MANY, "train");
+    run(NULL, 0, hr_global_variables_initializer(g));
+    gives(feeds, MANY, loss, &total, 1);
+    run(feeds, MANY, train);
+    for (int i = 0; i < MANY; i++) {
+        hr_tensor value;
+        assert_ptr_equal(hr_variable_of(v[i]), hr_variable_named(g, hr_node_name(v[i])));
+        assert_ok(hr_session_get(s, v[i], &value, &err), &err);
+        assert_true(*(const float *)value.data == (float)(i % 7) - 2);
+        hr_tensor_clear(&value);
+    }
+    feeds[MANY - 1] = feeds[7];
+    fails(feeds, MANY, loss, HR_INVALID_ARGUMENT, "session.feed");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
 
 int main(void)
@@ -419,6 +458,7 @@ int main(void)
         TEST(a_value_of_another_shape_is_not_assigned),
         TEST(cancel_ends_the_next_run_and_no_further_one),
         TEST(a_run_in_steady_state_allocates_nothing),
+        TEST(many_variables_and_feeds_run_as_few_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

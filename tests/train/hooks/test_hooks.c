@@ -156,6 +156,28 @@ static void a_hundred_hooks_have_their_own_results(void **state)
     hr_graph_free(c.graph);
 }
 
+static void a_node_is_fed_once_in_a_run(void **state)
+{
+    (void)state;
+    hr_graph *g = hr_graph_new();
+    hr_node x = hr_placeholder(g, HR_FLOAT, HR_SCALAR), y = hr_placeholder(g, HR_FLOAT, HR_SCALAR);
+    hr_node sum = hr_add(x, y);
+    const hr_tensor one = hr_tensor_of(HR_FLOAT, HR_SCALAR, HR_F32(1));
+    const hr_feed feeds[] = {{x, one}, {y, one}}, swapped[] = {{y, one}, {x, one}},
+                  twice[] = {{x, one}, {y, one}, {x, one}};
+    hr_tensor out;
+    hr_error err = {0};
+    hr_monitored_session *m = hr_monitored_session_new(g, NULL, 0);
+    for (int i = 0; i < 4; i++) {
+        assert_ok(hr_monitored_run(m, i % 2 ? swapped : feeds, 2, &sum, 1, &out, &err), &err);
+        hr_tensor_clear(&out);
+    }
+    assert_int_equal(hr_monitored_run(m, twice, 3, &sum, 1, &out, &err), HR_FAILED_PRECONDITION);
+    assert_string_equal(err.kind, "hooks.feed");
+    hr_monitored_session_close(m, true, &err);
+    hr_graph_free(g);
+}
+
 static void a_failure_sticks_and_no_hook_ends(void **state)
 {
     (void)state;
@@ -518,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hooks_see_each_run_and_are_released_once),
         cmocka_unit_test(a_hundred_hooks_have_their_own_results),
+        cmocka_unit_test(a_node_is_fed_once_in_a_run),
         cmocka_unit_test(a_failure_sticks_and_no_hook_ends),
         cmocka_unit_test(the_end_of_data_ends_hooks_well),
         cmocka_unit_test(a_request_to_stop_counts_when_it_is_asked_for),
