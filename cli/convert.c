@@ -198,9 +198,12 @@ static hr_status find_schema(const command_call *call, conversion *c, hr_error *
 {
     const char *path = flag_text(call, "schema"), *types = flag_text(call, "types"), *from, *to;
     HR_TRY(hr__convert_formats(&c->opts, &from, &to, err));
-    if (path)
-        HR_TRY(hr_schema_file_open(path, &c->schema, err));
-    else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
+    if (path) {
+        interrupt_at_once(true);
+        const hr_status st = hr_schema_file_open(path, &c->schema, err);
+        interrupt_at_once(false);
+        HR_TRY(st);
+    } else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
         HR_TRY(infer_schema(c, from, err));
     if (types) HR_TRY(hr__schema_set_types(c->schema, types, err));
     c->opts.schema = c->schema;

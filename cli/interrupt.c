@@ -9,14 +9,19 @@
 #include <unistd.h>
 #include <uv.h>
 
-static atomic_bool seen;
+static atomic_bool seen, at_once;
 
 static int woken[2] = {-1, -1}; /* a pipe that ends the library's waits for other pipes */
 
 static void note_signal(int number)
 {
     (void)number;
+    static const char told[] = "headrace: interrupted\n";
     if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
+    if (atomic_load(&at_once)) {
+        (void)!write(2, told, sizeof told - 1);
+        _exit(INTERRUPTED);
+    }
     (void)!write(woken[1], "", 1);
 }
 
@@ -54,6 +59,12 @@ void catch_interrupt(void)
     if (!hangup_is_ignored()) catch_signal(SIGHUP, &set);
     pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any worker starts: they inherit it */
     if (uv_thread_create(&thread, wait_for_signals, &set) != 0) pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void interrupt_at_once(bool yes)
+{
+    atomic_store(&at_once, yes);
+    if (yes && atomic_load(&seen)) _exit(INTERRUPTED);
 }
 
 bool interrupted(void) { return atomic_load(&seen); }

@@ -76,7 +76,12 @@ static bool is_schema(const char *path)
 hr_status schema_of(const char *path, survey_run *run, hr_schema_file **out, hr_error *err)
 {
     *out = NULL;
-    if (is_schema(path)) return hr_schema_file_open(path, out, err);
+    if (is_schema(path)) {
+        interrupt_at_once(true);
+        const hr_status read = hr_schema_file_open(path, out, err);
+        interrupt_at_once(false);
+        return read;
+    }
     const hr_file_format asked = run->opts.format;
     hr_status st = match_argument(path, &run->files, err);
     take_csv_by_flags(run, &run->files);
