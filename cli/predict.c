@@ -86,8 +86,8 @@ const command command_predict = {
     .summary = "prints a trained model's probability for each row",
     .text = "Prints the probability of class 1 for each record, one a line: of the given files of TFRecords, or of the "
             "training file's eval_files in the order of their names, one file after the other, as `headrace show` "
-            "prints their records. Records need no label: a CSV without one is converted by a schema that has the same "
-            "fields but the label. The latest checkpoint is asked.",
+            "prints their records. Records need no label: convert takes a CSV without its column by the schema of the "
+            "training. The latest checkpoint is asked.",
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n"
                 "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n",
     .flags = flags,

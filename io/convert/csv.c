@@ -30,6 +30,7 @@ static hr_status make_columns(hr__csv_source *s, const hr__convert_opts *o, hr_e
     csv.compression = o->input_compression;
     if (o->max_record_bytes) csv.max_row_bytes = o->max_record_bytes;
     if (st == HR_OK) st = hr__csv_format_new(&csv, &s->format, err);
+    if (st == HR_OK) s->format->optional = o->schema->label + 1; /* rows that a label is to be predicted for */
     if (st == HR_OK) st = hr__row_writer_new(field, (int)count, &s->writer, err);
     hr_free(column);
     hr_free(field);
@@ -70,6 +71,9 @@ static hr_status prepare(hr__csv_source *s, const hr__convert_opts *o, hr_error 
     HR_TRY(make_columns(s, o, err));
     HR_TRY(hr__csv_open(s->format, s->path, &s->file, err));
     s->layout = hr__csv_file_layout(s->file);
+    if (s->layout->absent > 0)
+        hr_log_message(HR_INFO, "%s: there is no column '%.60s', the schema's label; its rows are without one", s->path,
+                       s->format->column[s->layout->absent - 1].name);
     if (!hr__csv_lacks_header(s->file)) return HR_OK;
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.header", "%s: expected a header, found an empty file", s->path);
     hr_error_file(err, s->path);

@@ -133,7 +133,8 @@ typedef struct hr__csv_format {
     bool header, by_name, keep_missing, keep_blank, quoted_never_missing, strings_never_missing, check_utf8, tf_compat;
     bool fill_short, cut_long; /* rows of another number of fields */
     bool lists;                /* a column has a separator */
-    char separator;            /* of columns that nobody described; 0: none */
+    int optional;   /* 1 + a column that the header of a file may lack, under keep_missing; 0: all must be there */
+    char separator; /* of columns that nobody described; 0: none */
     int64_t skip_lines, skip_rows;
     char *comment;         /* what the dialect borrows */
     char *label;           /* name of the component that is the label; NULL: none */
@@ -216,7 +217,8 @@ hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const 
 typedef struct hr__csv_layout {
     int fields, most; /* of a row: at least, at most; more are passed over if columns were selected, or are excluded */
     bool skip_blank;  /* an empty line is no row */
-    int *place;       /* a column's field, one a column of the format */
+    int *place;       /* a column's field, one a column of the format; -1: the file lacks it */
+    int absent;       /* 1 + the column that it lacks, whose values all are missing; 0: none */
     int *column_at;   /* a field's column, -1: not wanted; `fields` of them */
 } hr__csv_layout;
 

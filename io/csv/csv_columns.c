@@ -150,8 +150,9 @@ static put_fields *way_to_put(const hr__csv_parser *p, const hr__csv_column *col
 
 void hr__csv_put_columns(hr__csv_parser *p)
 {
+    for (int64_t r = 0; p->layout->absent > 0 && r < p->rows; r++) hr__csv_put_absent(p, p->done + r);
     for (int c = 0; c < p->f->columns; c++) {
         p->s->perhaps_rounded[c] = false;
-        way_to_put(p, &p->f->column[c])(p, c);
+        if (c + 1 != p->layout->absent) way_to_put(p, &p->f->column[c])(p, c);
     }
 }

@@ -27,6 +27,12 @@ static hr__csv_verdict put_missing(hr__csv_parser *p, int c, int64_t row)
     return p->f->keep_missing || column->has_default ? HR__CSV_GOOD : HR__CSV_MISSING;
 }
 
+void hr__csv_put_absent(hr__csv_parser *p, int64_t row)
+{
+    const int c = p->layout->absent - 1;
+    if (!p->f->column[c].separator) put_missing(p, c, row);
+}
+
 /* A string without doubled quotes or escapes lies in the block as it is. Room is for every string twice: a bad row is
  * read again. */
 static hr_view unquote(hr__csv_parser *p, const char *text, size_t size)
@@ -166,6 +172,7 @@ void hr__csv_put_row(hr__csv_parser *p, size_t at, int64_t row)
     hr__csv_wrong w;
     size_t end;
     const bool good = read_row(p, at, row, &end, &w);
+    if (p->layout->absent > 0) hr__csv_put_absent(p, row);
     close_lists(p, row, good);
     if (good)
         hr__csv_count_rounded_row(p, at, row);

@@ -79,6 +79,11 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
     hr__map places = {0};
     hr_status st = index_names(f, n, &places, err);
     for (int i = 0; i < f->columns && st == HR_OK; i++) {
+        if (f->optional == i + 1 && !hr__map_find(&places, f->column[i].name, strlen(f->column[i].name))) {
+            out->place[i] = -1;
+            out->absent = i + 1;
+            continue;
+        }
         st = find_column(f, file, f->column[i].name, n, &places, &out->place[i], err);
         if (st == HR_OK) out->column_at[out->place[i]] = i;
     }

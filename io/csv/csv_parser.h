@@ -59,6 +59,8 @@ typedef enum hr__csv_verdict { HR__CSV_GOOD, HR__CSV_MISSING, HR__CSV_INVALID, H
 
 /* Puts the content of a field, its quotes taken off, into column `c`. */
 hr__csv_verdict hr__csv_put_value(hr__csv_parser *p, int c, int64_t row, const char *text, size_t size, bool quoted);
+/* Of the column that the file lacks. */
+void hr__csv_put_absent(hr__csv_parser *p, int64_t row);
 /* Reads the row at `at` into row `row` of the columns; tells the sink what is wrong with it. */
 void hr__csv_put_row(hr__csv_parser *p, size_t at, int64_t row);
 

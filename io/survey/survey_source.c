@@ -50,6 +50,7 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     csv.keep_missing = true;
     hr_status st = hr__csv_format_new(&csv, &s->format, err);
     hr_free(column);
+    if (st == HR_OK && count > 0) s->format->optional = schema->label + 1;
     if (st == HR_OK && count > 0) return hr__csv_open(s->format, s->place.path, &s->csv, err);
     if (st == HR_OK) st = hr__csv_open_all(s->format, s->place.path, &s->csv, err);
     const bool told = st == HR_OK && s->place.file == 0 && s->survey->header;

@@ -589,4 +589,33 @@ it_says_which_numbers_of_json_lines_float32_rounds() {
     says 'ids.jsonl: float32 rounds 1 value, first in record 1: "41.878114"'
 }
 
+it_takes_rows_without_the_label() {
+    people
+    printf '  label: late\n' >>people.yaml
+    cut -d, -f1,3,4 people.csv | sed 's/,"b, ""bob"""/,bob/; s/^2,.*/2,,bob/' >new.csv
+    headrace convert new.csv -s people.yaml -o new.tfrecord --json
+    ends_with 0
+    says "new.csv: there is no column 'late', the schema's label; its rows are without one"
+    prints '"missing":{"row":0,"late":3,"temp":1,"name":1}'
+    headrace show new.tfrecord
+    prints '{"name": "anna", "row": 1, "temp": 2.5}
+{"name": "bob", "row": 2}
+{"row": 3, "temp": -1000.0}'
+    local kept=$out
+    headrace show new.csv -s people.yaml
+    [ "$out" = "$kept" ] || fail "show of the CSV as of its records"
+    headrace stats new.csv -s people.yaml
+    ends_with 0
+    headrace verify new.csv -s people.yaml # asks whether all is there
+    refused 1 "new.csv:1: expected a column 'late' in the header"
+    headrace convert new.csv people.csv -s people.yaml -o both.tfrecord --json --separator ';'
+    prints '"missing":{"row":0,"late":4,' # every row exactly, and the label in one file alone
+    headrace convert new.csv -s people.yaml -o split.tfrecord --require late --json
+    prints '"dropped":3'
+    cut -d, -f2,3 people.csv >short.csv
+    sed -i 's/label: late/label: row/' people.yaml
+    headrace convert short.csv -s people.yaml -o short.tfrecord
+    refused 1 "short.csv:1: expected a column 'name' in the header"
+}
+
 run_tests
