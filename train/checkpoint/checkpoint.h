@@ -21,7 +21,7 @@ HR_API hr_status hr_bundle_add(hr_bundle_writer *writer, const char *name, const
 /* A part of a variable of shape `full`: length[i] values from start[i] in dimension i; -1: all of it. */
 HR_API hr_status hr_bundle_add_slice(hr_bundle_writer *writer, const char *name, hr_shape full, const int64_t *start,
                                      const int64_t *length, const hr_tensor *tensor, hr_error *err);
-/* Writes the index, syncs both files, renames them. Takes `writer`; on failure nothing is left behind. */
+/* Writes the index, syncs both files, renames them. Takes `writer`; on failure nothing is left. */
 HR_API hr_status hr_bundle_writer_commit(hr_bundle_writer *writer, hr_error *err);
 HR_API void hr_bundle_writer_discard(hr_bundle_writer *writer); /* takes it. NULL: nothing */
 
@@ -77,8 +77,9 @@ HR_API hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_c
 
 /* The newest checkpoint of a folder that is whole (hr_bundle_check), which is where a training goes on: the latest of
  * the state file; or else, with a warning, the newest of those that it lists or whose index lies in the folder under
- * such a name (NAME-STEP, with the NAME of one that is listed; where none is listed, model.ckpt). Gives the prefix; NULL: there is no checkpoint, or all that the state file names are gone, with a warning. HR_DATA_LOSS: of
- * some there are files, but none is whole. */
+ * such a name (NAME-STEP, with the NAME of one that is listed; where none is listed, model.ckpt). Gives the prefix;
+ * NULL: there is no checkpoint, or all that the state file names are gone, with a warning. HR_DATA_LOSS: of some there
+ * are files, but none is whole. */
 HR_API hr_status hr_whole_checkpoint(const char *folder, char **prefix, hr_error *err);
 
 /* Keeps the newest checkpoints of a folder, as tf.train.Saver does. It removes only files that lie in the folder and
@@ -96,11 +97,10 @@ HR_API hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opt
 #define hr_saver_open(folder, out, ...) HR_SAVER_OPEN_(folder, out, __VA_ARGS__, .struct_size = sizeof(hr_saver_opts))
 #define HR_SAVER_OPEN_(folder, out, err, ...) hr_saver_open_with((folder), &(hr_saver_opts){__VA_ARGS__}, (out), (err))
 /* Goes on where the folder's state file stands. `restored`: the checkpoint that the training goes on from, NULL: the
- * latest. Those that are newer are not whole: their files are renamed to FILE.aside, so that nothing is written over
- * them. */
+ * latest. The files of those that are newer are renamed to FILE.aside, so that nothing is written over them. */
 HR_API hr_status hr_saver_recover(hr_saver *saver, const char *restored, hr_error *err);
 /* `prefix` is about to be written: a comment in the state file, if there is one, says so until hr_saver_saved, which in
- * its turn names there what it removes. After a kill in between, hr_saver_recover knows by the comment what is the
+ * its turn names there what it removes. By the comment that a killed process left, this call knows what was the
  * saver's own: it removes files without an index, and lists a checkpoint that has one, so that it goes when its time
  * comes. */
 HR_API hr_status hr_saver_saving(hr_saver *saver, const char *prefix, hr_error *err);

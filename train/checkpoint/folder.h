@@ -17,16 +17,16 @@ typedef struct hr__checkpoint_list {
 void hr__checkpoint_list_clear(hr__checkpoint_list *list);
 
 /* All checkpoints that a folder names or holds, the newest first: the latest of its state file, the others that the
- * file lists, last one first, then those whose index lies in the folder under such a name, by step. One that lies in the folder begins
- * with `folder` as it is given here, whatever way the state file writes it. A state file that is damaged or names none
- * counts as absent, with a warning. */
+ * file lists, last one first, then those whose index lies in the folder under such a name, by step. One that lies in
+ * the folder begins with `folder` as it is given here, whatever way the state file writes it. A state file that is
+ * damaged counts as absent, with a warning. */
 hr_status hr__checkpoint_list_folder(const char *folder, hr__checkpoint_list *out, hr_error *err);
 
 /* Whether the prefix names a checkpoint right in the folder, by the text of both. */
 bool hr__checkpoint_lies_in(const char *folder, const char *prefix);
 
-/* The prefix as a path that begins with `folder`, if it lies right in it by whatever path it is given; itself otherwise:
- * each checkpoint of a folder has one text. Gives; NULL: no memory. */
+/* The prefix as a path that begins with `folder`, if it lies right in it by whatever path it is given; itself
+ * otherwise: each checkpoint of a folder has one text. Gives; NULL: no memory. */
 char *hr__checkpoint_seen_from(const char *folder, const char *prefix);
 
 /* Calls `visit` with the path of each file of the checkpoint that is there: P.index, P.meta, P.data-DDDDD-of-DDDDD.

@@ -10,7 +10,8 @@
 
 /* ---- as TensorFlow answers ---- */
 
-/* TensorFlow looks for the path as if it were a pattern: with tf_compat, one that does not match itself is not there. */
+/* TensorFlow looks for the path as if it were a pattern: with tf_compat, one that does not match itself is
+ * not there. */
 static bool is_there(const char *path, bool tf_compat)
 {
     return access(path, F_OK) == 0 && (!tf_compat || hr__glob_matches(path, path));

@@ -121,8 +121,8 @@ static hr_status set_file_aside(const char *path, void *user, hr_error *err)
     return st;
 }
 
-/* What is newer than the checkpoint that was restored is not whole, or not wanted: it stays, out of the way of what will
- * be saved under its name. */
+/* What is newer than the checkpoint that was restored is not whole, or not wanted: it stays, out of the way of what
+ * will be saved under its name. */
 static hr_status set_newer_aside(const hr_saver *s, const hr__checkpoint_list *all, int restored, hr_error *err)
 {
     for (int i = 0; i < restored; i++)
@@ -157,8 +157,9 @@ static const char *as_written(const hr_saver *s, const char *prefix)
     return prefix + strspn(prefix, "/");
 }
 
-/* The latest one ends the list, as TensorFlow has it, also where the saver keeps none. `removed`: goes after that. */
-static hr_status write_state(hr_saver *s, const char *latest, const char *removed, hr_error *err)
+/* The latest one ends the list, as TensorFlow has it, also where the saver keeps none. `unlisted`: is
+ * being written, or goes after that. */
+static hr_status write_state(hr_saver *s, const char *latest, const char *unlisted, hr_error *err)
 {
     const bool ends = s->count > 0 && strcmp(s->list[s->count - 1].prefix, latest) == 0;
     hr__state state = {.count = s->count + !ends};
@@ -168,7 +169,7 @@ static hr_status write_state(hr_saver *s, const char *latest, const char *remove
     for (int i = 0; i < state.count && st == HR_OK; i++)
         state.all[i] = (char *)as_written(s, i < s->count ? s->list[i].prefix : latest);
     state.latest = (char *)as_written(s, latest);
-    if (removed) state.unlisted = (char *)as_written(s, removed);
+    if (unlisted) state.unlisted = (char *)as_written(s, unlisted);
     if (st == HR_OK) st = hr__state_write(path, &state, err);
     hr_free(state.all);
     hr_free(path);
@@ -183,27 +184,6 @@ static hr_status remove_file(const char *path, void *user, hr_error *err)
     return HR_OK;
 }
 
-/* A kill has ended the save or the removal of what the comment names. Without an index its files are of no use to
- * anybody; with one it is listed again, so that it goes when its time comes. */
-static hr_status clear_unlisted(hr_saver *s, const hr__checkpoint_list *all, hr_error *err)
-{
-    double time;
-    if (all->listed == 0 || !all->unlisted || !hr__checkpoint_lies_in(s->folder, all->unlisted)) return HR_OK;
-    for (int i = 0; i < all->listed; i++)
-        if (strcmp(all->prefix[i], all->unlisted) == 0) return HR_OK;
-    HR_TRY(file_time(all->unlisted, &time, err));
-    if (time < 0) return hr__checkpoint_each_file(all->unlisted, remove_file, NULL, err);
-    if (s->max_to_keep == 0) return HR_OK;
-    HR_TRY(append_kept(s, hr_strdup(all->unlisted), time, err));
-    const int last = s->count - 1; /* the latest ends the list */
-    for (int i = last; i > 0 && (i == last || s->list[i - 1].time > time); i--) {
-        const kept newer = s->list[i - 1];
-        s->list[i - 1] = s->list[i];
-        s->list[i] = newer;
-    }
-    return write_state(s, all->prefix[0], NULL, err); /* before another name takes its place in the comment */
-}
-
 hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
 {
     hr__checkpoint_list all;
@@ -216,26 +196,42 @@ hr_status hr_saver_recover(hr_saver *s, const char *restored, hr_error *err)
     if (newer == all.count) newer = 0; /* restored from elsewhere */
     if (st == HR_OK) st = set_newer_aside(s, &all, newer, err);
     if (st == HR_OK) st = list_again(s, &all, newer, err);
-    if (st == HR_OK) st = clear_unlisted(s, &all, err);
     hr__checkpoint_list_clear(&all);
     hr_free(from);
     return st;
 }
 
+/* A kill has ended the save or the removal of what the comment names. Without an index its files are of no use to
+ * anybody; with one it is listed again, so that it goes when its time comes. */
+static hr_status clear_unlisted(hr_saver *s, const hr__checkpoint_list *all, hr_error *err)
+{
+    double time;
+    if (!all->unlisted || !hr__checkpoint_lies_in(s->folder, all->unlisted)) return HR_OK;
+    for (int i = 0; i < all->listed; i++)
+        if (strcmp(all->prefix[i], all->unlisted) == 0) return HR_OK;
+    HR_TRY(file_time(all->unlisted, &time, err));
+    if (time < 0) return hr__checkpoint_each_file(all->unlisted, remove_file, NULL, err);
+    if (s->max_to_keep == 0) return HR_OK;
+    HR_TRY(append_kept(s, hr_strdup(all->unlisted), time, err));
+    const int last = s->count - 1; /* the latest ends the list */
+    for (int i = last; i > 0 && (i == last || s->list[i - 1].time > time); i--) {
+        const kept newer = s->list[i - 1];
+        s->list[i - 1] = s->list[i];
+        s->list[i] = newer;
+    }
+    return HR_OK;
+}
+
 hr_status hr_saver_saving(hr_saver *s, const char *prefix, hr_error *err)
 {
-    hr__state state = {0};
-    bool there;
+    hr__checkpoint_list all;
     if (!s || !prefix) return hr__checkpoint_lacks("a saver and a checkpoint's path", err);
-    char *path = hr__path_in(s->folder, "checkpoint"), *own = hr__checkpoint_seen_from(s->folder, prefix);
-    hr_status st = path && own ? hr__state_read(path, &state, &there, err) : hr_no_memory(err, "a path");
-    if (st == HR_OK && there && state.latest) {
-        hr_free(state.unlisted);
-        state.unlisted = hr_strdup(as_written(s, own));
-        st = state.unlisted ? hr__state_write(path, &state, err) : hr_no_memory(err, "a state file");
-    }
-    hr__state_clear(&state);
-    hr_free(path);
+    HR_TRY(hr__checkpoint_list_folder(s->folder, &all, err));
+    char *own = hr__checkpoint_seen_from(s->folder, prefix);
+    hr_status st = own ? HR_OK : hr_no_memory(err, "a path");
+    if (st == HR_OK && all.listed > 0) st = clear_unlisted(s, &all, err);
+    if (st == HR_OK && all.listed > 0) st = write_state(s, all.prefix[0], own, err);
+    hr__checkpoint_list_clear(&all);
     hr_free(own);
     return st;
 }

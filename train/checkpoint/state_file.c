@@ -1,5 +1,5 @@
-/* Fields of the text format, a line each: name, colon, value; strings with C's escapes. Comments go from # to the end of
- * the line. */
+/* Fields of the text format, a line each: name, colon, value; strings with C's escapes. Comments go from # to the end
+ * of the line. */
 #include "train/checkpoint/state_file.h"
 #include "base/text.h"
 #include <headrace/io.h>

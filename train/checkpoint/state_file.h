@@ -1,5 +1,5 @@
-/* The `checkpoint` file of a folder: a text message that names the latest checkpoint and all that are kept. A comment in
- * its first line, which other readers pass over, names the checkpoint that is being written or removed. */
+/* The `checkpoint` file of a folder: a text message that names the latest checkpoint and all that are kept. A comment
+ * in its first line, which other readers pass over, names the checkpoint that is being written or removed. */
 #ifndef HR_STATE_FILE_H
 #define HR_STATE_FILE_H
 

@@ -624,6 +624,23 @@ static void a_save_that_is_announced_changes_nothing_else(void **state)
     hr_saver_free(saver);
 }
 
+/* It does not recover, so that the killed save is no affair of its list; but the next save names another one. */
+static void a_training_that_begins_anew_removes_what_a_kill_left(void **state)
+{
+    (void)state;
+    static const char text[] = "# unlisted: \"model.ckpt-5\"\nmodel_checkpoint_path: \"model.ckpt-0\"\n"
+                               "all_model_checkpoint_paths: \"model.ckpt-0\"\n";
+    hr_error err = {0};
+    hr_saver *saver;
+    save_steps("anew", (int[]){0}, 1);
+    write_file("anew/checkpoint", text, sizeof text - 1);
+    write_file("anew/model.ckpt-5.data-00000-of-00001", "", 0);
+    assert_ok(hr_saver_open("anew", &saver, &err), &err);
+    save_with(saver, "anew/model.ckpt-0");
+    assert_int_equal(files_in("anew", true), 3);
+    hr_saver_free(saver);
+}
+
 /* The data has its name already where the index cannot have its own. */
 static void a_checkpoint_whose_index_cannot_be_named_leaves_nothing(void **state)
 {
@@ -665,6 +682,7 @@ int main(void)
         cmocka_unit_test(unlisted_checkpoints_bear_the_name_of_a_listed_one),
         cmocka_unit_test(no_kill_leaves_files_that_stay),
         cmocka_unit_test(a_save_that_is_announced_changes_nothing_else),
+        cmocka_unit_test(a_training_that_begins_anew_removes_what_a_kill_left),
         cmocka_unit_test(a_checkpoint_whose_index_cannot_be_named_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
