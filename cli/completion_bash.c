@@ -35,7 +35,7 @@ static const char script_end[] = "    case $word in\n"
                                  "}\n"
                                  "complete -F _headrace headrace\n";
 
-static void print_flags(const command *c, const char *variable, int kind)
+static void bash_put_flags(const command *c, const char *variable, int kind)
 {
     printf(" %s='", variable);
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) {
@@ -47,7 +47,7 @@ static void print_flags(const command *c, const char *variable, int kind)
 }
 
 /* `words_FORMAT='--from --to'`: the flags that take one of these words. */
-static void print_flags_of_words(const command *c, const value_words *words)
+static void bash_put_flags_of_words(const command *c, const value_words *words)
 {
     printf(" words_%s='", words->name);
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++)
@@ -55,16 +55,16 @@ static void print_flags_of_words(const command *c, const value_words *words)
     putchar('\'');
 }
 
-static void print_case_of_command(const command *c)
+static void bash_put_case_of_command(const command *c)
 {
     const value_kind kind = kind_of_value(c->arguments);
     printf("    \" %s \"*)\n       ", c->name);
-    print_flags(c, "flags", -1);
-    print_flags(c, "files", VALUE_FILE);
-    print_flags(c, "folders", VALUE_FOLDER);
-    print_flags(c, "compressions", VALUE_COMPRESSION);
-    print_flags(c, "others", VALUE_OTHER);
-    for (int i = 0; value_words_at(i); i++) print_flags_of_words(c, value_words_at(i));
+    bash_put_flags(c, "flags", -1);
+    bash_put_flags(c, "files", VALUE_FILE);
+    bash_put_flags(c, "folders", VALUE_FOLDER);
+    bash_put_flags(c, "compressions", VALUE_COMPRESSION);
+    bash_put_flags(c, "others", VALUE_OTHER);
+    for (int i = 0; value_words_at(i); i++) bash_put_flags_of_words(c, value_words_at(i));
     printf(" argument=%s words='%s' ;;\n",
            kind == VALUE_FILE     ? "file"
            : kind == VALUE_FOLDER ? "folder"
@@ -73,7 +73,7 @@ static void print_case_of_command(const command *c)
 }
 
 /* The words that may stand in the first place, or after a group's. */
-static void print_case_of_group(const char *group)
+static void bash_put_case_of_group(const char *group)
 {
     word_view word;
     printf("    \" %s%s*) words='", group ? group : "", group ? " \"" : "\"");
@@ -86,9 +86,9 @@ void print_bash_completion(void)
     fputs(script_head, stdout);
     for (int i = 0; value_words_at(i); i++) printf("    local words_%s=\n", value_words_at(i)->name);
     fputs(script_start, stdout);
-    for (int i = 0; i < count_commands(); i++) print_case_of_command(command_at(i));
-    for (int i = 0; group_at(i); i++) print_case_of_group(group_at(i));
-    print_case_of_group(NULL);
+    for (int i = 0; i < count_commands(); i++) bash_put_case_of_command(command_at(i));
+    for (int i = 0; group_at(i); i++) bash_put_case_of_group(group_at(i));
+    bash_put_case_of_group(NULL);
     printf(script_tail, compression_words(" "));
     const value_words *w;
     for (int i = 0; (w = value_words_at(i)); i++)

@@ -1,6 +1,7 @@
 /* See table.h. */
 #include "cli/table.h"
 #include "cli/command.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static void print_clipped(const char *text, int width)
     const bool whole = width_of(text) <= width;
     for (; text[size]; size++) {
         if (((unsigned char)text[size] & 0xc0) == 0x80) continue;
-        if (!whole && used == width - 2) break;
+        if (!whole && used >= width - 2) break;
         used++;
     }
     printf("%.*s%s", size, text, whole ? "" : "..");
@@ -120,7 +121,9 @@ void table_print(table *t)
     const size_t cells = (size_t)t->cells + (size_t)t->columns;
     const char **cell = hr_malloc(cells * sizeof *cell);
     int *width = hr_malloc((size_t)t->columns * sizeof *width);
-    if (t->cells > 0 && cell && width && !t->text.failed) {
+    const bool lacking = !cell || !width || t->text.failed;
+    if (lacking) fail_output(ENOMEM);
+    if (t->cells > 0 && !lacking) {
         const char *at = t->text.data;
         for (int c = 0; c < t->columns; c++) cell[c] = t->column[c].head;
         for (size_t i = (size_t)t->columns; i < cells; i++, at += strlen(at) + 1) cell[i] = at;

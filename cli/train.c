@@ -106,9 +106,10 @@ static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error 
     int64_t epochs = hr__training_epochs(t), most = hr__training_max_steps(t), batch = hr__training_batch_size(t);
     HR_TRY(hr_match_files(hr__training_files(t), &files, err));
     const hr_status st = need_tfrecords(&files, err);
-    int64_t rows = epochs < 0 || st != HR_OK ? 0 : count_records(&files) * epochs;
+    int64_t rows = 0;
+    if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(count_records(&files), epochs, &rows)) rows = 0;
     hr_file_list_clear(&files);
-    *steps = (rows + batch - 1) / batch;
+    *steps = rows / batch + (rows % batch != 0);
     if (most && (!*steps || most < *steps)) *steps = most;
     return st;
 }

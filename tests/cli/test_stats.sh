@@ -33,6 +33,9 @@ it_fits_tables_into_a_terminal() {
     printf 'a_name_that_is_very_long_indeed_for_a_column,x\n1,a\n' >long.csv
     COLUMNS=40 headrace stats long.csv
     prints "  a_name_that_is.."
+    printf 'x,a_name_that_is_very_long_indeed\n1,a_value_of_many_letters\n' >longer.csv
+    COLUMNS=21 headrace stats longer.csv # a terminal with no room for more than the names
+    ! grep -q a_value "$scratch/out" || fail "too wide"
     COLUMNS=40 headrace convert long.csv -o long.tfrecord
     prints "  a_name_that_is.."
 }
