@@ -174,6 +174,7 @@ static hr_status list_entry(hr_view key, hr_view value, void *user, hr_error *er
 
 hr_status hr_bundle_list(hr_bundle *b, const hr_bundle_entry **entries, int *count, hr_error *err)
 {
+    if (!b || !entries || !count) return hr__checkpoint_lacks("a checkpoint and places for its list", err);
     if (!b->listed) {
         for (int i = 0; i < b->entries; i++) hr_free((char *)b->entry[i].name);
         b->entries = 0;
@@ -223,6 +224,7 @@ hr_status hr_bundle_has(hr_bundle *b, const char *name, bool *has, hr_error *err
 {
     hr_view value;
     hr_error why;
+    if (!b || !name) return hr__checkpoint_lacks("a checkpoint and a tensor's name", err);
     const hr_status st = hr__table_get(b->table, (hr_view){name, (int64_t)strlen(name)}, &value, &why);
     *has = st == HR_OK;
     if (st == HR_OK) hr_free((char *)value.data);
@@ -396,7 +398,10 @@ static hr_status check_entry(hr_view key, hr_view value, void *user, hr_error *e
     return st;
 }
 
-hr_status hr_bundle_check(hr_bundle *b, hr_error *err) { return hr__table_each(b->table, check_entry, b, err); }
+hr_status hr_bundle_check(hr_bundle *b, hr_error *err)
+{
+    return b ? hr__table_each(b->table, check_entry, b, err) : hr__checkpoint_lacks("a checkpoint", err);
+}
 
 typedef struct part {
     hr_bundle_entry entry;

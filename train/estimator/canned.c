@@ -180,7 +180,7 @@ static hr_status check_labels(const hr_element *element, int64_t *row, hr_error 
     for (int64_t i = 0; i < t->count; i++) {
         const double value = label_value(t, i);
         if (value >= 0 && value <= 1) continue;
-        *row = i / (t->count / rows);
+        if (t->layout == HR_DENSE) *row = i / (t->count / rows);
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.label_range",
                        "label '%.60s': expected 0 or 1, or a number between, for a binary classifier, found %.9g",
                        schema->field[field].name, value);

@@ -262,7 +262,7 @@ const hr_error *hr_monitored_session_error(const hr_monitored_session *m)
 hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
 hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m->graph; }
 double hr_monitored_now(const hr_monitored_session *m) { return m->now(m->user); }
-bool hr_monitored_restored(const hr_monitored_session *m) { return m->restored != NULL; }
+bool hr_monitored_restored(const hr_monitored_session *m) { return m && m->restored; }
 
 hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err)
 {
