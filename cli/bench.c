@@ -1,4 +1,4 @@
-/* headrace bench: how fast an input is by itself, without a model behind it: that of a training file, or a pipeline. */
+/* headrace bench: how fast an input is by itself, without a model: that of a training file, or a pipeline. */
 #include "cli/training.h"
 #include "cli/json_line.h"
 

@@ -20,7 +20,7 @@ typedef enum flag_kind {
     FLAG_TEXT,
     FLAG_COUNT,  /* a whole number from 1 on */
     FLAG_NUMBER, /* from 0 on */
-    FLAG_BYTES,  /* from 1 on; K, M, G and T behind it are powers of 1024 */
+    FLAG_BYTES,  /* from 1 on; K, M, G and T after it are powers of 1024 */
     FLAG_LIST,   /* words with commas between them */
     FLAG_REPEATED
 } flag_kind;
@@ -30,7 +30,7 @@ typedef struct flag {
     const char *name;  /* "shards" for --shards */
     char letter;       /* 'n' for -n; 0: none */
     const char *value; /* its name in the help: "N". FILE, OUT, DIR and TYPE (of compression) are completed */
-    const char *help;  /* of a TYPE behind the names of all compressions, which come by themselves */
+    const char *help;  /* of a TYPE after the names of all compressions, which come by themselves */
 } flag;
 
 /* Of whatever reads records or rows: as .max_record_bytes, and .max_row_bytes. */
@@ -98,8 +98,8 @@ typedef struct progress {
     int64_t count;    /* as progress_count saw it last */
 } progress;
 void progress_start(progress *p, const char *title);
-/* What is shown now is a first pass, "counting", over what is gone over again: it is called so until progress_count sees
- * fewer than before. */
+/* What is shown now is a first pass, "counting", over what is gone over again: it is called so until progress_count
+ * sees fewer than before. */
 void progress_first_pass(progress *p, const char *title);
 /* Whether a terminal watches, and it is time to draw again: ten times a second. */
 bool progress_due(const progress *p);

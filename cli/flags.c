@@ -11,7 +11,7 @@
 typedef struct given_flag {
     const flag *flag;
     const char *value;
-    const char **word; /* of a FLAG_LIST: pointers, and the bytes behind them */
+    const char **word; /* of a FLAG_LIST: pointers, and the bytes that they point to */
     int words;
 } given_flag;
 
@@ -57,7 +57,7 @@ static bool is_flag(const command *c, const char *word)
     return strncmp(word, "--", 2) == 0 && flag_named(c, word + 2, strcspn(word + 2, "="));
 }
 
-/* A whole number, of bytes perhaps with a unit behind it. False: it is none, or too large. */
+/* A whole number, of bytes perhaps with a unit after it. False: it is none, or too large. */
 static bool read_number(flag_kind kind, const char *text, long long *number)
 {
     static const char units[] = "KMGT";
@@ -143,7 +143,7 @@ static int check_arguments(const command_call *call)
 
 static int read_words(command_call *call, int argc, char **argv)
 {
-    bool only_arguments = false; /* behind "--" */
+    bool only_arguments = false; /* after "--" */
     for (int i = 0; i < argc;) {
         if (!only_arguments && strcmp(argv[i], "--") == 0) {
             only_arguments = true;

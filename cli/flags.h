@@ -1,4 +1,4 @@
-/* For main.c: runs a command with the words behind its name. */
+/* For main.c: runs a command with the words after its name. */
 #ifndef FLAGS_H
 #define FLAGS_H
 

@@ -24,7 +24,7 @@ static hr_status print_batch(const hr_element *element, const char *const *names
     return HR_OK;
 }
 
-/* The names behind the training file as strings. Gives *out. */
+/* The names after the training file as strings. Gives *out. */
 static hr_status named_files(const command_call *call, hr_tensor *out, hr_error *err)
 {
     hr_file_list files;

@@ -16,7 +16,7 @@ typedef struct table_column {
 typedef struct table {
     const table_column *column; /* borrowed */
     int columns;
-    hr__text text; /* the cells, row after row, a NUL behind each */
+    hr__text text; /* the cells, row after row, a NUL after each */
     int64_t cells;
 } table;
 

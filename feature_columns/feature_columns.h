@@ -101,7 +101,7 @@ typedef struct hr_vocabulary_column_opts {
     size_t struct_size;
     hr_dtype dtype;                 /* of the feature; default HR_STRING, or HR_INT64 for ints */
     const int64_t *default_value;   /* id of what is not in the vocabulary; default -1: counts for nothing */
-    int64_t num_oov_buckets;        /* or else ids behind the vocabulary, by hash */
+    int64_t num_oov_buckets;        /* or else ids after the vocabulary, by hash */
     const int64_t *vocabulary_size; /* of a file: use so many lines; default: all of them */
     bool tfrecord_gzip;             /* the file holds a word a TFRecord, compressed by GZIP; default: a word a line */
 } hr_vocabulary_column_opts;
@@ -159,7 +159,7 @@ HR_API hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t has
 typedef struct hr_weighted_column_opts {
     size_t struct_size;
     hr_dtype dtype; /* of the weights; default HR_FLOAT */
-    bool tf_compat; /* dense weights of 0.0 are left out, which shifts those behind them; default: an error */
+    bool tf_compat; /* dense weights of 0.0 are left out, which shifts those after them; default: an error */
 } hr_weighted_column_opts;
 /* A categorical column whose ids have weights, from another feature with as many values. Takes `categorical`. */
 HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical,
@@ -413,7 +413,7 @@ HR_API int64_t hr_dense_width(const hr_feature_column *const *sorted, int count)
 /* input_layer without a graph: the dense forms of these columns side by side, hr_dense_width floats a row, each written
  * straight into its place. `batch`: of what hr_transform_features made for them. tables[i]: of an embedding, its rows
  * (num_buckets x dimension); NULL for others. HR_INVALID_ARGUMENT: the batch has not what a column needs, an embedding
- * no table, or an id lies behind it. */
+ * no table, or an id lies beyond it. */
 HR_API hr_status hr_dense_features(const hr_feature_column *const *sorted, int count, const hr_element *batch,
                                    const float *const *tables, float *out, hr_error *err);
 

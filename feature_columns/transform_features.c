@@ -12,7 +12,7 @@ typedef struct plan {
     hr__transformer *transformer;
     char *keep;
     int *raw_field; /* of each raw input: its field in the rows that come */
-    int *passed;    /* fields that pass through, behind the columns' */
+    int *passed;    /* fields that pass through, after the columns' */
     int passes, first_passed;
     bool tf_compat;
 } plan;
@@ -314,7 +314,7 @@ static hr_status copy_passed(target *t, const hr_columns *before, int64_t rows, 
     return HR_OK;
 }
 
-/* Rows that failed are cut off: values behind the last one that is left do not count. */
+/* Rows that failed are cut off: values after the last one that is left do not count. */
 static void cut_values(hr_columns *rows)
 {
     for (int i = 0; i < rows->schema->fields; i++)

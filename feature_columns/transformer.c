@@ -1,4 +1,4 @@
-/* A list of columns, compiled: every raw feature once, every different column once, each behind the columns that it is
+/* A list of columns, compiled: every raw feature once, every different column once, each after the columns that it is
  * made of. Columns of several lists that are equal (by their digests) share one result. */
 #include "base/map.h"
 #include "feature_columns/internal.h"
@@ -158,7 +158,7 @@ static int by_component(const void *a, const void *b)
     return strcmp(((const hr__output *)a)->info->component, ((const hr__output *)b)->info->component);
 }
 
-/* In the order of their names, the weights of each behind its ids. */
+/* In the order of their names, the weights of each after its ids. */
 static void place_outputs(hr__transformer *t)
 {
     int field = 0;

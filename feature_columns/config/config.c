@@ -324,7 +324,7 @@ static hr_status read_item(hr__config_columns *c, const hr__node *item, made *ou
     return of ? read_indicator(c, item, of, out, err) : read_names(c, item, out, err);
 }
 
-/* Moves the columns of an item to the end of the list, which holds *room. */
+/* Moves the columns of an item after those of the list, which holds *room. */
 static hr_status append(hr_column_list *list, int *room, made *item, hr_error *err)
 {
     hr_feature_column **column = (hr_feature_column **)(uintptr_t)list->column;

@@ -76,7 +76,7 @@ hr_status hr__config_own_field(const hr__config_columns *c, const hr__node *map,
 const hr__node *hr__config_field_default(const hr__config_columns *c, const char *field);
 /* The column that a scalar names: gives a reference. */
 hr_status hr__config_reference(hr__config_columns *c, const hr__node *name, hr_feature_column **out, hr_error *err);
-/* What stands behind `word` and a blank in a scalar; NULL: something else. */
+/* What stands after `word` and a blank in a scalar; NULL: something else. */
 const char *hr__config_behind(const hr__node *node, const char *word);
 /* As hr__config_reference, for a name that is only part of the scalar. */
 hr_status hr__config_named(hr__config_columns *c, const hr__node *node, const char *name, hr_feature_column **out,

@@ -1,5 +1,5 @@
-/* Columns written as people write them: what the kinds' `write` in feature_columns/config/config.h is made of. Not a public
- * header. */
+/* Columns written as people write them: what the kinds' `write` in feature_columns/config/config.h is made of. Not a
+ * public header. */
 #ifndef HR__COLUMN_CONFIG_WRITE_H
 #define HR__COLUMN_CONFIG_WRITE_H
 

@@ -25,7 +25,7 @@ struct hr__column_writer {
     hr_error *err;
 };
 
-/* "key: ", behind a comma if it is not the first (config_write_values.c). */
+/* "key: ", after a comma if it is not the first (config_write_values.c). */
 void hr__write_key(hr__column_writer *w, const char *key);
 /* A text as YAML has it: in quotes, where it must be. */
 void hr__write_scalar(hr__column_writer *w, const char *text);

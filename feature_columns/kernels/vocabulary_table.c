@@ -147,7 +147,7 @@ static hr_status add_line(const reading *r, const char *line, size_t size, hr_er
 
 static bool enough(const reading *r) { return r->wanted >= 0 && r->words->size == r->wanted; }
 
-/* The whole lines at the front of a text; gives the bytes that they take. With `last` what is behind them is one,
+/* The whole lines at the front of a text; gives the bytes that they take. With `last` what is after them is one,
  * too. */
 static hr_status add_lines(const reading *r, const char *data, size_t size, bool last, size_t *used, hr_error *err)
 {

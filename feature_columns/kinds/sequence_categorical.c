@@ -1,5 +1,5 @@
 /* sequence_categorical_column_with_*: the ids of a column, by steps. The steps are those of a feature list; of a plain
- * list every place is a step, also one without a value, as a sparse or dense feature may have it. Steps behind the last
+ * list every place is a step, also one without a value, as a sparse or dense feature may have it. Steps after the last
  * value of a row do not count, as in TensorFlow. */
 #include "feature_columns/config/config_write.h"
 
@@ -46,7 +46,7 @@ static int64_t steps_by_places(const hr_column_values *in, int64_t row)
     return places < 0 ? -1 : places / each + (places % each != 0);
 }
 
-/* The row's values all become one step, for whoever goes on behind the error. */
+/* The row's values all become one step, for whoever goes on after the error. */
 static int64_t refuse_row(hr_column_work *w, int64_t row, int64_t steps)
 {
     hr_error err;

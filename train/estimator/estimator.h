@@ -107,8 +107,8 @@ typedef struct hr_classifier_opts {
     hr_reduction loss_reduction; /* default HR_SUM_OVER_BATCH_SIZE */
     hr_run_config config;
 } hr_classifier_opts;
-/* Classes 0 and 1: a label outside of [0, 1], or NaN, ends training and evaluation with HR_INVALID_ARGUMENT, its file and
- * record. Each takes its half of the options. */
+/* Classes 0 and 1: a label outside of [0, 1], or NaN, ends training and evaluation with HR_INVALID_ARGUMENT, its file
+ * and record. Each takes its half of the options. */
 HR_API hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *opts);

@@ -1,6 +1,6 @@
 /* Derivatives in reverse mode, as tf.gradients: from the ys back through all that depends on an x, node by node from
  * the newest to the oldest, so that a node's incoming gradients are complete when its turn comes. Row slices stay
- * slices: several are put one behind the other; only beside a dense gradient, or flowing into another op, do they
+ * slices: several are put one after the other; only beside a dense gradient, or flowing into another op, do they
  * become dense. */
 #include "base/constructor.h"
 #include "train/graph/internal.h"

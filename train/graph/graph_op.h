@@ -167,7 +167,7 @@ typedef struct hr_graph_op {
 HR_API void hr_graph_use(hr_graph *g, const hr_graph_op *op);
 /* The library's own op of that name; NULL: there is none. */
 HR_API const hr_graph_op *hr_graph_op_named(const char *name);
-HR_API const hr_graph_op *hr_graph_op_at(int i); /* i = 0, 1, ...; NULL behind the last one */
+HR_API const hr_graph_op *hr_graph_op_at(int i); /* i = 0, 1, ...; NULL after the last one */
 
 /* ---- for shape ---- */
 
@@ -232,13 +232,13 @@ HR_API void hr_kernel_parallel(hr_kernel *k, int64_t count, double nanoseconds,
  * Within a run, nodes that use one resource run in the order in which they were made, unless all are HR_READS_ONLY: so
  * no op locks, and no result depends on threads. */
 
-/* The value of the variable behind input i, shared: what later updates do not touch. Gives a reference. */
+/* The value of the variable that input i is a handle of, shared: what later updates do not touch. Gives a reference. */
 HR_API hr_status hr_kernel_read(hr_kernel *k, int i, hr_tensor *value, hr_error *err);
 /* Borrows it to read in place until compute returns. */
 HR_API hr_status hr_kernel_borrow(hr_kernel *k, int i, const hr_tensor **value, hr_error *err);
 /* Borrows it to change in place until compute returns. Whoever holds an earlier value keeps that. */
 HR_API hr_status hr_kernel_update(hr_kernel *k, int i, hr_tensor **value, hr_error *err);
-/* Sets the variable behind input i to input `value`. */
+/* Sets the variable that input i is a handle of to input `value`. */
 HR_API hr_status hr_kernel_assign(hr_kernel *k, int i, int value, hr_error *err);
 HR_API bool hr_kernel_initialized(hr_kernel *k, int i);
 /* Variable's name, for messages. */

@@ -18,7 +18,7 @@ typedef struct logging_tensor {
 } logging_tensor;
 
 /* The fewest digits that read back as the same number, as NumPy prints one: 0.1, 26.0, 1e-08. In arrays NumPy drops the
- * zero behind the point. */
+ * zero after the point. */
 static void put_float(hr__text *to, double v, bool single, bool in_array)
 {
     char digits[40];

@@ -28,8 +28,9 @@ typedef struct hr_features hr_features;
 
 /* A placeholder for every component of the schema of batches (or of single elements, fed as a batch of one): "name",
  * [-1, shape of a row]; a ragged or sparse one has two, its values [-1] and "name/row_splits" int32 [-1]; one that is
- * ragged in two levels a third, "name/step_splits". What a graph does not allow in a name becomes '_' in the nodes' ("mean radius": mean_radius);
- * components are found by their own names. Gives (hr_features_free); NULL: no memory. Copies the names. */
+ * ragged in two levels a third, "name/step_splits". What a graph does not allow in a name becomes '_' in those of the
+ * nodes ("mean radius": mean_radius); components are found by their own names. Gives (hr_features_free); NULL: no
+ * memory. Copies the names. */
 HR_API hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema);
 HR_API hr_features *hr_features_new(hr_graph *g); /* empty. Gives; NULL: no memory */
 /* One more, made by hand. `row_splits`: none if dense. Copies the name. */
@@ -67,7 +68,7 @@ HR_API hr_node hr_tanh_fn(hr_node x);
 HR_API hr_node hr_softplus_fn(hr_node x);
 HR_API hr_node hr_softsign_fn(hr_node x);
 HR_API hr_activation_fn *hr_activation_named(const char *name); /* "relu"; NULL: there is none */
-HR_API const char *hr_activation_name_at(int i);                /* NULL behind the last */
+HR_API const char *hr_activation_name_at(int i);                /* NULL after the last */
 
 typedef struct hr_dense_opts {
     size_t struct_size;
@@ -102,7 +103,7 @@ HR_API hr_node hr_sequence_features_with(const hr_features *features, hr_column_
                                          const hr_input_layer_opts *opts);
 #define hr_sequence_features(...)                                                                                      \
     HR_CALL3_(hr_sequence_features_with, hr_input_layer_opts, __VA_ARGS__, .struct_size = sizeof(hr_input_layer_opts))
-/* `context` [n, c] behind every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
+/* `context` [n, c] after every step of `sequence` [n, steps, w]: [n, steps, w + c]. */
 HR_API hr_node hr_concatenate_context_input(hr_node context, hr_node sequence);
 
 typedef struct hr_linear_model_opts {

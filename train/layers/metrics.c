@@ -15,7 +15,7 @@ static hr_node accumulator(hr_graph *g, const char *name, hr_shape shape)
 
 typedef hr_node value_fn(const hr_node *totals, const hr_metric_opts *opts);
 
-/* Reads of the accumulators, given to `value`: once as they are, once behind `updates`. */
+/* Reads of the accumulators, given to `value`: once as they are, once after `updates`. */
 static hr_metric finish(hr_graph *g, const hr_node *variable, const hr_node *add, int count, value_fn *value,
                         const hr_metric_opts *opts)
 {

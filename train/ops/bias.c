@@ -18,7 +18,7 @@ static hr_status channel_axis(hr_node node, int rank, int *axis, hr_error *err)
     return HR_OK;
 }
 
-/* Values of all dimensions before the axis, and of all behind it. */
+/* Values of all dimensions before the axis, and of all after it. */
 static void around(hr_shape s, int axis, int64_t *before, int64_t *behind)
 {
     *before = *behind = 1;

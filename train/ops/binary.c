@@ -272,7 +272,7 @@ static hr_status equality_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-/* Strings are put one behind the other. */
+/* Strings are put one after the other. */
 static hr_status add_strings(hr_kernel *k, hr_error *err)
 {
     hr__broadcast plan;

@@ -1,5 +1,5 @@
 /* Pieces put together along an axis and taken apart: ConcatV2, ConcatOffset, Split, SplitV, Pack, Unpack. An axis makes
- * three numbers of a shape: values before it, along it, behind it; all is copying runs of bytes. */
+ * three numbers of a shape: values before it, along it, after it; all is copying runs of bytes. */
 #include "train/ops/kernels.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static int64_t before_axis(hr_shape s, int axis)
     return n;
 }
 
-/* Bytes of what lies along and behind the axis. */
+/* Bytes of what lies along and after the axis. */
 static size_t bytes_from_axis(const hr_tensor *t, int axis)
 {
     size_t n = hr_dtype_size(t->dtype);

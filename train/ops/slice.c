@@ -56,7 +56,7 @@ static hr_status slice_compute(hr_kernel *k, hr_error *err)
     return hr__end_output(k, 0, &scratch, out, err);
 }
 
-/* Pad(g) with begin in front and the rest behind, as columns of a matrix [rank, 2]. */
+/* Pad(g) with begin in front and the rest after it, as columns of a matrix [rank, 2]. */
 static void slice_gradient(hr_backward *b)
 {
     const hr_node shape = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));

@@ -23,7 +23,7 @@ static hr_status handle_compute(hr_kernel *k, hr_error *err)
     return HR_OK;
 }
 
-/* What is known of the variable behind input 0. */
+/* What is known of the variable that input 0 is a handle of. */
 static hr_shape declared_shape(hr_node node)
 {
     const hr_variable_info *info = hr_variable_of(hr_node_input(node, 0));

@@ -87,7 +87,7 @@ typedef struct hr_parameter {
 /* `kind`: "ftrl", "Ftrl", in any case. Parameters not given have their defaults, the learning rate the kind's own
  * (Keras's). An unknown kind or parameter sticks to the optimizer, with a suggestion. */
 HR_API hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1);
-/* All kinds: "adagrad", ...; NULL behind the last. */
+/* All kinds: "adagrad", ...; NULL after the last. */
 HR_API const char *hr_optimizer_kind_at(int i);
 /* What a kind understands, ending with NULL; NULL: there is no such kind. */
 HR_API const char *const *hr_optimizer_parameters(const char *kind);
