@@ -262,8 +262,7 @@ static void free_memory(engine *e)
     hr__forms_free(e);
     hr__files_free(e);
     hr_free(e->stage);
-    hr_free(e->moving[0].stage);
-    hr_free(e->moving[1].stage);
+    hr_free(e->moving);
     hr__store_close(&e->store);
 }
 

@@ -86,10 +86,11 @@ typedef struct line {
     size_t unit_bytes;
 } line;
 
-/* Stages that may plan a unit, as far as the budget lets them. As much room as engine.stage has. */
+/* Stages of one depth that may plan a unit, as far as the budget lets them: those with so many units ahead of their
+ * reader in a ring each, who became so first in front. */
 typedef struct moving {
-    stage **stage;
-    int count;
+    uint64_t some; /* a bit for each ring that has a stage */
+    stage *first[MAX_WINDOW];
 } moving;
 
 struct engine {
@@ -100,7 +101,8 @@ struct engine {
     rows *free_rows; /* guarded by the store's lock */
     stage root;      /* never planned: the consumer, as a reader of the last stage */
     stage **stage;
-    moving moving[2]; /* with nothing ahead of their readers; with something */
+    moving *moving; /* by depth: as many as `depths` */
+    int depths;
     int stages, stage_room;
     hr_work *work[MAX_THREADS]; /* made when first needed */
     int max_workers, window;

@@ -3,6 +3,8 @@
 #include "data/exec/engine.h"
 #include <string.h>
 
+enum { AHEAD = 24 }; /* how many runs ahead of the one at hand the cache is asked for what leads to their values */
+
 typedef struct run {
     const hr_columns *in;
     int64_t from, to; /* at the level at hand, in the end rows */
@@ -201,6 +203,7 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
     for (int64_t i = 0; i < runs; i++) {
         hr_span s = span[i * sides + side];
         run[i] = (struct run){s.in, s.first, (int64_t)s.first + s.count};
+        if (width && i + AHEAD < runs) __builtin_prefetch(span[(i + AHEAD) * sides + side].in->column);
         if (width && s.count == 1) ask_for_row(s, width);
     }
     for (int l = 0; l < first->levels; l++) {
@@ -258,7 +261,6 @@ static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w
 /* A long run is copied faster by column, if it has any. */
 static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
 {
-    enum { AHEAD = 24 };
     int64_t elements = 0, bare = 0, records = 0;
     for (int64_t i = 0; i < spans; i++) {
         if (i + AHEAD < spans) __builtin_prefetch(&((const rows *)span[i + AHEAD].in)->record);

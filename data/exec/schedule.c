@@ -34,46 +34,61 @@ bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->plann
 
 static void moves_drop(engine *e, stage *s)
 {
-    moving *list = &e->moving[s->moves - 1];
-    stage *last = list->stage[--list->count];
-    list->stage[s->moves_at] = last;
-    last->moves_at = s->moves_at;
+    moving *of = &e->moving[s->depth];
+    stage **first = &of->first[s->moves - 1];
+    s->moves_before->moves_after = s->moves_after;
+    s->moves_after->moves_before = s->moves_before;
+    if (*first == s) *first = s->moves_after == s ? NULL : s->moves_after;
+    if (!*first) of->some &= ~(UINT64_C(1) << (s->moves - 1));
     s->moves = 0;
 }
 
-/* Keeps the lists of stages that may move: of thousands of open files nearly all wait for somebody to read them. */
+static void moves_add(engine *e, stage *s, int moves)
+{
+    moving *of = &e->moving[s->depth];
+    stage **first = &of->first[moves - 1];
+    if (!*first) *first = s->moves_after = s->moves_before = s;
+    s->moves_after = *first;
+    s->moves_before = (*first)->moves_before;
+    s->moves_before->moves_after = s;
+    s->moves_after->moves_before = s;
+    of->some |= UINT64_C(1) << (moves - 1);
+    s->moves = moves;
+}
+
+/* Keeps those that may move by how far they are ahead: of thousands of open files nobody has to look at more than
+ * one. */
 void hr__stage_moves(stage *s)
 {
-    engine *e = s->engine;
     const bool may = s->at >= 0 && !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed;
-    const int moves = !may ? 0 : in_flight(s) > 0 ? 2 : 1;
+    const int moves = may ? 1 + (int)in_flight(s) : 0;
     if (moves == s->moves) return;
-    if (s->moves) moves_drop(e, s);
-    if (!moves) return;
-    moving *list = &e->moving[moves - 1];
-    s->moves = moves;
-    s->moves_at = list->count;
-    list->stage[list->count++] = s;
+    if (s->moves) moves_drop(s->engine, s);
+    if (moves) moves_add(s->engine, s, moves);
 }
 
-static void pick_from(engine *e, const moving *list, stage **best)
+static stage *fitting(engine *e, stage *first)
 {
-    for (int i = 0; i < list->count; i++) {
-        stage *s = list->stage[i], *b = *best;
-        if (b && (s->depth > b->depth || (s->depth == b->depth && in_flight(s) >= in_flight(b)))) continue;
-        if (hr__budget_fits(e, s)) *best = s;
-    }
+    stage *s = first;
+    do {
+        if (hr__budget_fits(e, s)) return s;
+        s = s->moves_after;
+    } while (s != first);
+    return NULL;
 }
 
-/* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead. */
+/* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead, and
+ * among these the one that has waited longest. */
 static stage *pick(engine *e)
 {
     stage *best = NULL;
     if (engine_cancelled(e)) return NULL;
     stage *waited = e->shared.awaited ? hr__shared_waited_stage(e) : NULL;
     if (waited && waited->blocked_on == &e->shared.turn) return waited;
-    pick_from(e, &e->moving[0], &best);
-    if (hr__budget_fits_more(e)) pick_from(e, &e->moving[1], &best);
+    const uint64_t allowed = hr__budget_fits_more(e) ? UINT64_MAX : 1;
+    for (int depth = 0; depth < e->depths && !best; depth++)
+        for (uint64_t left = e->moving[depth].some & allowed; left && !best; left &= left - 1)
+            best = fitting(e, e->moving[depth].first[__builtin_ctzll(left)]);
     return !best && waited && hr__shared_is_stuck(e) ? waited : best;
 }
 
@@ -290,11 +305,12 @@ static int64_t most_by_bytes(const engine *e, const rows *r)
 }
 
 /* A unit costs something for each operator of its plan and each input that is open, whatever its size: a smaller one
- * would take as long. That is shared by as many elements, two for an opened input. By the thread that plans. */
+ * would take as long. That is shared by as many elements, four for an opened input. By the thread that plans. */
 static int64_t plan_parts(const stage *s)
 {
     int64_t parts = 0;
-    for (const hr_plan *p = s->top; p; p = p->ds->inputs ? p->in[0]->node : NULL) parts += 2 * p->ins - p->ds->inputs;
+    for (const hr_plan *p = s->top; p; p = p->ds->inputs ? p->in[0]->node : NULL)
+        parts += p->ins + 3 * (p->ins - p->ds->inputs);
     return parts;
 }
 

@@ -189,24 +189,28 @@ static bool is_blind(const hr_plan *puller)
     return blind;
 }
 
-static bool more_stages(engine *e)
+static bool more_stages(engine *e, int depth)
 {
-    if (e->stages < e->stage_room) return true;
-    const int room = e->stage_room ? 2 * e->stage_room : 8;
-    stage **stages = hr_realloc(e->stage, (size_t)room * sizeof *stages);
-    if (stages) e->stage = stages;
-    for (int i = 0; i < 2 && stages; i++) {
-        stages = hr_realloc(e->moving[i].stage, (size_t)room * sizeof *stages);
-        if (stages) e->moving[i].stage = stages;
+    if (e->stages == e->stage_room) {
+        const int room = e->stage_room ? 2 * e->stage_room : 8;
+        stage **stages = hr_realloc(e->stage, (size_t)room * sizeof *stages);
+        if (!stages) return false;
+        e->stage = stages;
+        e->stage_room = room;
     }
-    if (stages) e->stage_room = room;
-    return stages != NULL;
+    if (depth < e->depths) return true;
+    moving *deeper = hr_realloc(e->moving, ((size_t)depth + 1) * sizeof *deeper);
+    if (!deeper) return false;
+    memset(deeper + e->depths, 0, (size_t)(depth + 1 - e->depths) * sizeof *deeper);
+    e->moving = deeper;
+    e->depths = depth + 1;
+    return true;
 }
 
 static bool add_stage(engine *e, stage *s)
 {
     hr__engine_lock(e);
-    const bool done = more_stages(e);
+    const bool done = more_stages(e, s->depth);
     if (done) {
         stage *beside = s->reader->below;
         s->closed = s->reader->closed;

@@ -141,8 +141,9 @@ struct stage {
     int64_t unit_elements;          /* how many make a unit of a good size */
     int64_t element_rows;           /* how many rows one has, lately */
     stage *blocked_on;
-    int at;                         /* in the engine's list; -1: the consumer */
-    int moves, moves_at;            /* 1 + which list of those that may move, and its place there; 0: none */
+    int at;    /* in the engine's list; -1: the consumer */
+    int moves; /* 1 + which of the engine's rings of those that may move it is in; 0: none */
+    stage *moves_after, *moves_before;
     stage *below, *beside, *before; /* the first stage that this one reads; neighbours that have the same reader */
     stage *next_dead;
 };

@@ -79,8 +79,9 @@ static hr_status write_end(engine *e, const input *in, hr_token_writer *to, hr_e
 hr_status hr__position_write(engine *e, input *in, unsigned char **bytes, size_t *size, hr_error *err)
 {
     hr_token_writer to = {0};
-    const hr_status st = hr__input_is_over(in) ? write_end(e, in, &to, err)
-                                               : write_position(e, in->first - in->since, hr__input_used(in), in->before, &to, err);
+    const hr_status st = hr__input_is_over(in)
+                             ? write_end(e, in, &to, err)
+                             : write_position(e, in->first - in->since, hr__input_used(in), in->before, &to, err);
     if (st != HR_OK) {
         hr_free(to.data);
         return st;
