@@ -190,6 +190,61 @@ static void an_extended_repeat_loses_no_row_at_the_end_that_was(void **test_stat
     hr_free(state);
 }
 
+/* Ways to read an extendable repeat up to its end: from the same stage, from another one, through batches of batches,
+ * beside another one, and through operators that count what passes. Not below shuffle or concatenate, which keep in a
+ * state that their input has ended. Gives how many batches 20 rows are. */
+static int read_to_its_end(int kind, int64_t count, hr_dataset **ds)
+{
+    hr_dataset *in = hr_repeat(hr_shuffle(hr_range(20), 7), .count = &count, .extendable = true);
+    if (kind == 1) in = hr_map(in, pass_on, NULL);
+    if (kind == 3) in = hr_zip((hr_dataset *const[]){hr_dataset_ref(in), in}, 2);
+    if (kind == 4) in = hr_take(hr_skip(in, 0), 1000);
+    if (kind == 5) in = hr_cache(hr_map(in, pass_on, NULL));
+    *ds = hr_batch(in, 8);
+    if (kind == 2) *ds = hr_map(hr_batch(hr_unbatch(hr_map(*ds, pass_on, NULL)), 5), pass_on, NULL);
+    if (kind == 6) *ds = hr_batch(hr_batch(hr_unbatch(*ds), 3), 2);
+    return kind == 2 || kind == 6 ? 4 : 3;
+}
+
+/* Saved when the last element was taken (`seen`: and its end was), with units of other sizes in each run. */
+static void extend_three_times(int kind, int workers, bool seen)
+{
+    static const int64_t unit_rows[] = {0, 1, 3, 30};
+    int times[20] = {0}, batches;
+    void *state = NULL;
+    size_t size = 0;
+    for (int count = 1; count <= 3; count++) {
+        hr_error err;
+        hr_dataset *ds;
+        const hr_element *e;
+        batches = read_to_its_end(kind, count, &ds);
+        hr_iterator *it = iterate(ds, (way){.workers = workers,
+                                            .unit_rows = unit_rows[(count + workers + kind) % 4],
+                                            .state = state,
+                                            .state_size = size});
+        for (int n = 0; n < batches; n++) {
+            if (next_soon(it, &e) != HR_OK) fail_msg("kind %d, count %d: the end after %d batches", kind, count, n);
+            const hr_tensor *t = hr_get_at(e, 0);
+            for (int64_t i = 0; i < t->count; i++) times[((const int64_t *)t->data)[i]]++;
+        }
+        for (int i = 0; i < 20; i++)
+            if (times[i] != count) fail_msg("kind %d, count %d: row %d came %d times", kind, count, i, times[i]);
+        if (seen) assert_int_equal(next_soon(it, &e), HR_END);
+        hr_free(state);
+        assert_ok(hr_iterator_save(it, &state, &size, &err), &err);
+        hr_iterator_free(it);
+    }
+    hr_free(state);
+}
+
+static void an_extended_repeat_loses_no_row_however_it_is_read(void **test_state)
+{
+    (void)test_state;
+    for (int kind = 0; kind < 7; kind++)
+        for (int workers = 0; workers <= 2; workers++)
+            for (int seen = 0; seen < 2; seen++) extend_three_times(kind, workers, seen);
+}
+
 static void a_repeat_that_is_not_extendable_keeps_its_count(void **test_state)
 {
     (void)test_state;
@@ -231,6 +286,7 @@ int main(void)
         cmocka_unit_test(shuffle_and_repeat_refuses_other_negative_counts),
         cmocka_unit_test(an_extendable_repeat_goes_on_with_another_count),
         cmocka_unit_test(an_extended_repeat_loses_no_row_at_the_end_that_was),
+        cmocka_unit_test(an_extended_repeat_loses_no_row_however_it_is_read),
         cmocka_unit_test(a_repeat_that_is_not_extendable_keeps_its_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
