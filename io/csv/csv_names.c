@@ -204,18 +204,45 @@ hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const 
     return refuse_at_header(err, file, name);
 }
 
-/* Names one column, or drops all of this name. `was`: the names before. */
-static hr_status rename_column(const hr__csv_format *f, const char *file, const hr__csv_rename *r,
-                               const hr__csv_names *was, hr__csv_names *out, hr_error *err)
+/* The names before, by which columns are found. */
+typedef struct names_before {
+    hr__csv_names names;
+    hr__map place; /* 1 + the first of a name */
+    int *next;     /* by place: 1 + the next one of this name; 0: none */
+} names_before;
+
+static hr_status keep_names(const hr__csv_names *n, names_before *was, hr_error *err)
 {
-    int found = -1;
-    for (int i = 0; i < was->count; i++) {
-        if (strcmp(was->name[i], r->from) != 0) continue;
-        if (r->to && found >= 0) return hr__csv_called_alike(f, file, r->from, found, i, err);
-        found = i;
-        out->name[i] = r->to ? r->to : "";
+    was->names = *n;
+    was->names.name = hr_memdup(n->name, (size_t)n->count * sizeof *n->name);
+    was->next = hr_calloc((size_t)n->count + 1, sizeof *was->next);
+    if (!was->names.name || !was->next) return hr_no_memory(err, "csv");
+    for (int i = n->count; i-- > 0;) {
+        was->next[i] = hr__map_index(&was->place, n->name[i]);
+        if (was->next[i] < 0) was->next[i] = 0;
+        HR_TRY(hr__map_set(&was->place, n->name[i], strlen(n->name[i]), i + 1, err));
     }
-    if (found >= 0) return HR_OK;
+    return HR_OK;
+}
+
+static void forget_names(names_before *was)
+{
+    hr_free(was->names.name);
+    hr_free(was->next);
+    hr__map_free(&was->place);
+}
+
+/* Names one column, or drops all of this name. */
+static hr_status rename_column(const hr__csv_format *f, const char *file, const hr__csv_rename *r,
+                               const names_before *before, hr__csv_names *out, hr_error *err)
+{
+    const hr__csv_names *was = &before->names;
+    const int first = hr__map_index(&before->place, r->from);
+    for (int i = first; i > 0; i = before->next[i - 1]) {
+        if (r->to && i != first) return hr__csv_called_alike(f, file, r->from, first - 1, i - 1, err);
+        out->name[i - 1] = r->to ? r->to : "";
+    }
+    if (first > 0) return HR_OK;
     const int64_t place = place_of(r->from);
     if (place < 0 || place >= was->count) {
         char advice[128];
@@ -229,13 +256,11 @@ static hr_status rename_column(const hr__csv_format *f, const char *file, const 
 static hr_status rename_columns(const hr__csv_format *f, const char *file, hr__csv_names *n, hr_error *err)
 {
     if (f->naming.renames == 0) return HR_OK;
-    hr__csv_names was = *n;
-    was.name = hr_memdup(n->name, (size_t)n->count * sizeof *n->name);
-    if (!was.name) return hr_no_memory(err, "csv");
-    hr_status st = HR_OK;
+    names_before was = {0};
+    hr_status st = keep_names(n, &was, err);
     for (int i = 0; st == HR_OK && i < f->naming.renames; i++)
         st = rename_column(f, file, &f->naming.rename[i], &was, n, err);
-    hr_free(was.name);
+    forget_names(&was);
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* See wanted_features.h. */
 #include "io/example/wanted_features.h"
 #include "base/config.h"
+#include "io/schema/schema.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -9,31 +10,37 @@ enum { RECORDS = 1000, NAMES = 4096, LONGEST = 64 /* of names that are kept for 
 hr_status hr__wanted_make(hr__wanted *w, int count, hr_error *err)
 {
     *w = (hr__wanted){.name = hr_calloc((size_t)count + 1, sizeof *w->name),
-                      .seen = hr_calloc((size_t)count + 1, sizeof *w->seen)};
-    return w->name && w->seen ? HR_OK : hr_no_memory(err, "names of features");
+                      .seen = hr_calloc((size_t)count + 1, sizeof *w->seen),
+                      .next = hr_calloc((size_t)count + 1, sizeof *w->next)};
+    return w->name && w->seen && w->next ? HR_OK : hr_no_memory(err, "names of features");
 }
 
-void hr__wanted_add(hr__wanted *w, hr_view name)
+hr_status hr__wanted_add(hr__wanted *w, hr_view name, hr_error *err)
 {
+    const int64_t *known = hr__map_find(&w->place, name.data, (size_t)name.size);
+    w->next[w->count] = known ? (int)*known : 0;
+    HR_TRY(hr__map_set(&w->place, name.data, (size_t)name.size, w->count + 1, err));
     w->name[w->count++] = name;
     w->unseen++;
+    return HR_OK;
 }
 
 void hr__wanted_clear(hr__wanted *w)
 {
     hr_free(w->name);
     hr_free(w->seen);
+    hr_free(w->next);
+    hr__map_free(&w->place);
     hr__map_free(&w->others);
     *w = (hr__wanted){0};
 }
 
 static void wanted_mark(hr__wanted *w, hr_view key)
 {
-    for (int i = 0; i < w->count; i++) {
-        if (w->seen[i] || w->name[i].size != key.size || memcmp(w->name[i].data, key.data, (size_t)key.size) != 0)
-            continue;
-        w->seen[i] = true;
-        w->unseen--;
+    const int64_t *found = hr__map_find(&w->place, key.data, (size_t)key.size);
+    for (int i = found ? (int)*found : 0; i > 0; i = w->next[i - 1]) {
+        w->unseen -= !w->seen[i - 1];
+        w->seen[i - 1] = true;
     }
 }
 
@@ -73,12 +80,7 @@ hr_status hr__wanted_merge(hr__wanted *to, const hr__wanted *from, hr_error *err
 bool hr__wanted_is_absent(const hr__wanted *w, int i, const hr_schema_file *known)
 {
     if (w->seen[i] || w->records == 0) return false;
-    for (int k = 0; known && k < hr_schema_file_count(known); k++) {
-        const char *field = hr_schema_file_at(known, k).name;
-        if (strlen(field) == (size_t)w->name[i].size && memcmp(field, w->name[i].data, strlen(field)) == 0)
-            return false;
-    }
-    return true;
+    return !known || hr__schema_find_view(known, w->name[i]) < 0;
 }
 
 bool hr__wanted_advice(const hr__wanted *w, int i, const hr_schema_file *known, char *text, size_t size)

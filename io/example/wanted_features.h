@@ -9,6 +9,8 @@
 typedef struct hr__wanted {
     hr_view *name; /* borrowed bytes */
     bool *seen;
+    int *next;     /* of each name: 1 + another one that is equal; 0: none */
+    hr__map place; /* 1 + the newest of a name */
     int count, unseen;
     int64_t records;
     hr__map others; /* names in the first records, for the advice */
@@ -16,7 +18,7 @@ typedef struct hr__wanted {
 
 hr_status hr__wanted_make(hr__wanted *w, int count,
                           hr_error *err); /* room; then add them. Clear also after a failure */
-void hr__wanted_add(hr__wanted *w, hr_view name);
+hr_status hr__wanted_add(hr__wanted *w, hr_view name, hr_error *err);
 void hr__wanted_clear(hr__wanted *w);
 /* Looks which of them a record has; costs nothing once all were seen. */
 hr_status hr__wanted_note(hr__wanted *w, const hr_example_contents *contents, hr_error *err);

@@ -43,7 +43,7 @@ hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_write
     for (int i = 0; good && i < o.feature_count; i++) {
         char *name = writer->name[writer->names++] = hr_strdup(o.features[i]);
         good = name != NULL;
-        if (good) hr__wanted_add(&writer->wanted, (hr_view){name, (int64_t)strlen(name)});
+        good = good && hr__wanted_add(&writer->wanted, (hr_view){name, (int64_t)strlen(name)}, NULL) == HR_OK;
     }
     *out = good ? writer : NULL;
     if (good) {
@@ -56,10 +56,7 @@ hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_write
 
 static bool is_wanted(const hr_json_writer *writer, hr_view key)
 {
-    for (int i = 0; i < writer->names; i++)
-        if (strlen(writer->name[i]) == (size_t)key.size && memcmp(writer->name[i], key.data, (size_t)key.size) == 0)
-            return true;
-    return writer->names == 0;
+    return writer->names == 0 || hr__map_find(&writer->wanted.place, key.data, (size_t)key.size);
 }
 
 /* ---- the short form ---- */

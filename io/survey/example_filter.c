@@ -147,7 +147,7 @@ hr_status hr_example_filter_new(const char *const *conditions, int count, hr_exa
     for (int i = 0; i < count && st == HR_OK; i++) {
         condition *c = &f->condition[f->conditions++];
         st = read_condition(c, conditions[i], err);
-        if (st == HR_OK) hr__wanted_add(&f->wanted, (hr_view){c->key, (int64_t)c->key_size});
+        if (st == HR_OK) st = hr__wanted_add(&f->wanted, (hr_view){c->key, (int64_t)c->key_size}, err);
     }
     if (st == HR_OK)
         *out = f;

@@ -105,7 +105,7 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
         slots[i].feature = feature;
         survey.slot[i] = &slots[i];
         if (st == HR_OK) st = hr__wanted_make(&slots[i].wanted, 1, err);
-        if (st == HR_OK) hr__wanted_add(&slots[i].wanted, feature);
+        if (st == HR_OK) st = hr__wanted_add(&slots[i].wanted, feature, err);
     }
     if (st == HR_OK) st = hr__survey_run(&survey, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
