@@ -66,9 +66,9 @@ static int run(command_call *call)
     hr_error err = {0};
     figures f = {0};
     catch_interrupt();
-    interrupt_at_once(true);
+    interrupt_at_once("bench");
     int code = open_input(call, &in);
-    interrupt_at_once(false);
+    interrupt_at_once(NULL);
     if (code != 0) return code;
     const hr_iterate_opts opts = {.struct_size = sizeof opts, .seed = in.seed, .trace = flag_text(call, "trace")};
     hr_status st = drain(in.dataset, flag_number(call, "batches", 0), &opts, &f, &err);

@@ -122,9 +122,9 @@ const char *human_seconds(double seconds); /* "1:05" */
 /* From now on the first SIGINT, SIGTERM or SIGHUP makes interrupted() true, and the second ends the process. Before any
  * thread is made. A reader who leaves standard output or error no longer ends the process either. */
 void catch_interrupt(void);
-/* Until this is false again the first one ends the process, too: while nothing has been begun that an end would lose,
+/* Until this is NULL again the first one ends the process, too, in the name of `command`: while nothing has been begun that an end would lose,
  * such as when a long file of columns is read and a model built. */
-void interrupt_at_once(bool yes);
+void interrupt_at_once(const char *command);
 bool interrupted(void);
 hr_status check_interrupt(hr_error *err); /* HR_CANCELLED once it is true */
 

@@ -199,9 +199,9 @@ static hr_status find_schema(const command_call *call, conversion *c, hr_error *
     const char *path = flag_text(call, "schema"), *types = flag_text(call, "types"), *from, *to;
     HR_TRY(hr__convert_formats(&c->opts, &from, &to, err));
     if (path) {
-        interrupt_at_once(true);
+        interrupt_at_once("convert");
         const hr_status st = hr_schema_file_open(path, &c->schema, err);
-        interrupt_at_once(false);
+        interrupt_at_once(NULL);
         HR_TRY(st);
     } else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
         HR_TRY(infer_schema(c, from, err));

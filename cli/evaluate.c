@@ -19,7 +19,7 @@ static hr_status score(const hr_element *element, const char *const *names, cons
     scoring *s = user;
     const hr_tensor *label = NULL, *logistic = NULL;
     const hr_schema *schema = hr_element_schema(element);
-    interrupt_at_once(false);
+    interrupt_at_once(NULL);
     HR_TRY(check_interrupt(err));
     for (int i = 0; i < schema->fields && !label; i++)
         if (schema->field[i].label && !(label = hr_get_at(element, i))) return hr_no_memory(err, "labels");
@@ -158,7 +158,7 @@ static int run(command_call *call)
     if (code == WORKED) code = check_bounds(call, "at-most", NULL);
     if (code != WORKED) return code;
     catch_interrupt();
-    interrupt_at_once(true); /* until rows come: see score() */
+    interrupt_at_once("evaluate"); /* until rows come: see score() */
     code = open_training(call, &t);
     if (code != WORKED) return code;
     code = evaluate(call, t);

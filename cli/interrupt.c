@@ -6,20 +6,22 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
 static atomic_bool seen, at_once;
+static char told[64]; /* at an end at once */
 
 static int woken[2] = {-1, -1}; /* a pipe that ends the library's waits for other pipes */
 
 static void note_signal(int number)
 {
     (void)number;
-    static const char told[] = "headrace: interrupted\n";
     if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
     if (atomic_load(&at_once)) {
-        (void)!write(2, told, sizeof told - 1);
+        (void)!write(2, told, strlen(told));
         _exit(INTERRUPTED);
     }
     (void)!write(woken[1], "", 1);
@@ -61,10 +63,11 @@ void catch_interrupt(void)
     if (uv_thread_create(&thread, wait_for_signals, &set) != 0) pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-void interrupt_at_once(bool yes)
+void interrupt_at_once(const char *command)
 {
-    atomic_store(&at_once, yes);
-    if (yes && atomic_load(&seen)) _exit(INTERRUPTED);
+    if (command) snprintf(told, sizeof told, "headrace %s: interrupted\n", command);
+    atomic_store(&at_once, command != NULL);
+    if (command && atomic_load(&seen)) _exit(INTERRUPTED);
 }
 
 bool interrupted(void) { return atomic_load(&seen); }

@@ -77,9 +77,9 @@ hr_status schema_of(const char *path, survey_run *run, hr_schema_file **out, hr_
 {
     *out = NULL;
     if (is_schema(path)) {
-        interrupt_at_once(true);
+        interrupt_at_once("schema diff");
         const hr_status read = hr_schema_file_open(path, out, err);
-        interrupt_at_once(false);
+        interrupt_at_once(NULL);
         return read;
     }
     const hr_file_format asked = run->opts.format;

@@ -19,7 +19,7 @@ typedef struct watch {
 static hr_status watch_begin(void *state, hr_monitored_session *m, hr_error *err)
 {
     watch *w = *(watch **)state;
-    interrupt_at_once(false);
+    interrupt_at_once(NULL);
     HR_TRY(hr_monitored_step(m, &w->first, err));
     w->step = w->first;
     w->started = now_seconds();
@@ -179,7 +179,7 @@ static int run(command_call *call)
 {
     hr__training *t;
     catch_interrupt();
-    interrupt_at_once(true); /* until the model is built: see watch_begin() */
+    interrupt_at_once("train"); /* until the model is built: see watch_begin() */
     int code = open_training(call, &t);
     if (code != 0) return code;
     code = train(call, t);
