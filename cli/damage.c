@@ -2,6 +2,7 @@
 #include "cli/damage.h"
 #include "cli/json_line.h"
 #include "io/policy/error_json.h"
+#include <string.h>
 
 static void print_as_json(const hr_error *error)
 {
@@ -20,8 +21,16 @@ void damage_end(damage *d)
     if (d->json)
         print_as_json(&d->last);
     else
-        fprintf(d->to ? d->to : stdout, "%s: %s byte%s lost\n", d->last.text, with_commas(d->last.length),
-                d->last.length == 1 ? "" : "s");
+        fprintf(d->to ? d->to : stdout, "%s: %s byte%s lost%s\n", d->last.text, with_commas(d->last.length),
+                d->last.length == 1 ? "" : "s",
+                strcmp(d->last.kind, "stream.corrupt") == 0 ? ", and what could not be inflated" : "");
+}
+
+void print_undecoded(FILE *to, int64_t undecoded)
+{
+    if (undecoded > 0)
+        fprintf(to, ", and what was in %s compressed byte%s that could not be inflated", with_commas(undecoded),
+                undecoded == 1 ? "" : "s");
 }
 
 void damage_of_all(const char *path, const char *compression)

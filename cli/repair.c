@@ -23,6 +23,7 @@ static void print_summary(const damage *lost, const hr_repair_report *report, co
         json_count(&line, "records", report->records);
         json_count(&line, "errors", report->lost.errors);
         json_count(&line, "lost_bytes", report->lost.bytes);
+        json_count(&line, "undecoded_bytes", report->lost.undecoded);
         json_end(&line);
         return;
     }
@@ -32,6 +33,7 @@ static void print_summary(const damage *lost, const hr_repair_report *report, co
     else
         fprintf(to, "%s records saved, %s damaged place%s with %s bytes lost", with_commas(report->records),
                 with_commas(report->lost.errors), report->lost.errors == 1 ? "" : "s", with_commas(report->lost.bytes));
+    print_undecoded(to, report->lost.undecoded);
     fprintf(to, "%s%s\n", out ? ", written to " : "", out ? out : "");
 }
 

@@ -13,7 +13,7 @@ typedef struct verified {
     hr_schema_file *schema; /* NULL: none is given */
     damage found;
     int64_t files, records;
-    int64_t misread; /* records that were right only the second time */
+    int64_t misread, undecoded; /* as hr_damage_count */
     progress bar;
 } verified;
 
@@ -42,6 +42,7 @@ static hr_status verify_records(const char *path, verified *v, hr_error *err)
     }
     const hr_damage_count damage = hr_record_damage(reader);
     v->misread += damage.misread;
+    v->undecoded += damage.undecoded;
     if (v->records == before && damage.errors > 0 && !opts.compression) damage_of_all(path, "compression");
     hr_record_reader_free(reader);
     return st == HR_END ? HR_OK : st;
@@ -145,16 +146,19 @@ static void print_summary(const verified *v, const char *what)
         json_count(&line, what, v->records);
         json_count(&line, "errors", v->found.errors);
         json_count(&line, "damaged_bytes", v->found.bytes);
+        json_count(&line, "undecoded_bytes", v->undecoded);
         json_count(&line, "misread", v->misread);
         json_end(&line);
         return;
     }
     printf("%s good %s in %s file%s", with_commas(v->records), what, with_commas(v->files), v->files == 1 ? "" : "s");
     if (v->found.errors)
-        printf("; %s damaged place%s, %s bytes\n", with_commas(v->found.errors), v->found.errors == 1 ? "" : "s",
+        printf("; %s damaged place%s, %s bytes", with_commas(v->found.errors), v->found.errors == 1 ? "" : "s",
                with_commas(v->found.bytes));
     else
-        printf("; nothing is damaged\n");
+        printf("; nothing is damaged");
+    print_undecoded(stdout, v->undecoded);
+    putchar('\n');
     if (v->misread)
         printf("%s record%s right only when read again: the storage or the memory is not to be trusted\n",
                with_commas(v->misread), v->misread == 1 ? " was" : "s were");

@@ -272,6 +272,8 @@ HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the recor
 typedef struct hr_damage_count {
     int64_t errors, bytes;
     int64_t misread; /* records that were right only the second time */
+    int64_t
+        undecoded; /* bytes of the file, as it lies on the disk, that no decoder could make anything of; not in .bytes */
 } hr_damage_count;
 HR_API hr_damage_count hr_record_damage(const hr_record_reader *reader);
 HR_API int64_t hr_record_trailing_zeros(const hr_record_reader *reader); /* as hr_input_trailing_zeros */

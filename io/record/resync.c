@@ -73,7 +73,10 @@ static hr_status resync(passing *p, size_t from, hr_error *err)
         if (at < end) return HR_OK;
         if (size >= AHEAD || end < size) continue;
         if (status == HR_OK) return HR_END;
-        HR_TRY(hr__input_resync(p->in, err));
+        const int64_t stopped = hr_input_compressed_offset(p->in);
+        const hr_status found = hr__input_resync(p->in, err);
+        p->count->undecoded += hr_input_compressed_offset(p->in) - stopped;
+        HR_TRY(found);
     }
 }
 

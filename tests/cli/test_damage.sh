@@ -32,7 +32,7 @@ it_finds_all_damage_and_names_its_place() {
     headrace verify --json bad.tfrecord
     ends_with 1
     prints "{\"file\":\"bad.tfrecord\",\"record\":7,\"offset\":$((7 * frame)),\"length\":$frame,\"kind\":\"tfrecord.length_crc\""
-    prints "{\"files\":1,\"records\":17,\"errors\":3,\"damaged_bytes\":$((3 * frame - 5)),\"misread\":0}"
+    prints "{\"files\":1,\"records\":17,\"errors\":3,\"damaged_bytes\":$((3 * frame - 5)),\"undecoded_bytes\":0,\"misread\":0}"
 }
 
 it_finds_what_follows_a_damaged_gzip_member() {
@@ -107,7 +107,7 @@ it_saves_what_is_good() {
     [ "$(wc -l <lost.jsonl)" = 1 ] || fail "expected a line of quarantine"
     headrace repair --json bad.tfrecord --output good.tfrecord.gz
     ends_with 0
-    prints "{\"records\":19,\"errors\":1,\"lost_bytes\":$frame}"
+    prints "{\"records\":19,\"errors\":1,\"lost_bytes\":$frame,\"undecoded_bytes\":0}"
     gzip -dc good.tfrecord.gz | cmp -s - want || fail "expected the same records, compressed"
 }
 
@@ -169,6 +169,25 @@ it_says_what_it_cannot_read() {
     headrace repair none.tfrecord -o out
     refused 1 'none.tfrecord'
     absent out
+}
+
+it_says_what_could_not_be_inflated() {
+    people
+    for n in $(seq 3000); do echo "$n,0,1,text $((n * 7919 % 10007))"; done >>people.csv
+    headrace convert people.csv -s people.yaml -o sound.tfrecord.gz
+    local size=$(stat -c %s sound.tfrecord.gz)
+    { head -c 10 sound.tfrecord.gz; head -c 40 /dev/zero | tr '\0' '\377'; tail -c +51 sound.tfrecord.gz; } >bad.tfrecord.gz
+    headrace repair bad.tfrecord.gz -o good.tfrecord --json
+    ends_with 0
+    local undecoded=${out##*undecoded_bytes\":}
+    undecoded=${undecoded%\}}
+    [ "$undecoded" -gt $((size - 60)) ] && [ "$undecoded" -le "$size" ] || fail "nearly all of $size bytes"
+    headrace verify bad.tfrecord.gz
+    prints ": 0 bytes lost, and what could not be inflated"
+    prints "1 damaged place, 0 bytes, and what was in "
+    prints " compressed bytes that could not be inflated"
+    headrace verify sound.tfrecord.gz --json
+    prints '"undecoded_bytes":0'
 }
 
 run_tests
