@@ -42,6 +42,8 @@ HR_API int hr__format_double(double value, char text[HR__NUMBER_TEXT]);
 HR_API int hr__format_int64(int64_t value, char text[HR__NUMBER_TEXT]);
 /* Whether the number of a text, as float32 is written, is another one: "16777217.0" is 16777216. */
 bool hr__float_rounds(const char *text, size_t size);
+/* Digits, one comma, digits: what much of the world calls a number, and no reader here. */
+bool hr__has_decimal_comma(const char *text, size_t size);
 /* A number of so many bytes without an exponent is never rounded: six digits, and a point or not; seven of a whole
  * number. */
 enum { HR__NEVER_ROUNDED = 7 };

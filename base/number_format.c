@@ -183,3 +183,13 @@ void hr__note_rounded(hr__rounded *to, const char *text, size_t size, int64_t re
     snprintf(to->first, sizeof to->first, "%.*s", size < sizeof to->first ? (int)size : (int)sizeof to->first - 1,
              text);
 }
+
+bool hr__has_decimal_comma(const char *text, size_t size)
+{
+    const char *comma = size > 0 ? memchr(text, ',', size) : NULL;
+    if (size > 0 && (*text == '-' || *text == '+')) text++, size--;
+    if (!comma || comma == text || comma + 1 == text + size) return false;
+    for (size_t i = 0; i < size; i++)
+        if (!hr__is_digit(text[i]) && text + i != comma) return false;
+    return true;
+}

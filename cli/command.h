@@ -85,6 +85,8 @@ int usage_error(const command_call *call, const char *format, ...) HR_PRINTF(2, 
 /* Says what failed, with the library's options named as flags, and gives 1; 130 after Ctrl-C; 0, without a word, if the
  * reader of standard output has left. */
 int failed(const command_call *call, const hr_error *err);
+/* What the library says, on standard error, with its options named as flags or keys of the config file. */
+void print_message(const char *text);
 
 /* ---- the terminal ---- */
 

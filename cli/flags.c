@@ -2,6 +2,7 @@
 #include "cli/flags.h"
 #include "base/config.h"
 #include "cli/help.h"
+#include "cli/man_config.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -21,6 +22,8 @@ struct command_call {
     given_flag *given;
     int arguments, givens;
 };
+
+static const command *current; /* the command that runs; NULL: none yet */
 
 static const flag *flag_named(const command *c, const char *name, size_t size)
 {
@@ -48,7 +51,9 @@ static int unknown_flag(const command_call *call, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
     const char *near = hr__suggest(name, names, count);
     if (near) return usage_error(call, "unknown flag '%s'; did you mean --%s?", word, near);
-    return usage_error(call, "unknown flag '%s'", word);
+    if (word[1] == '-') return usage_error(call, "unknown flag '%s'", word);
+    return usage_error(call, "unknown flag '%s'; what begins with - and is no flag goes after --: headrace %s -- '%s'",
+                       word, call->command->name, word);
 }
 
 /* Whether the next word is a flag of this command, which its user hardly meant as a value. */
@@ -177,6 +182,7 @@ int run_command(const command *c, int argc, char **argv)
     command_call call = {c, hr_calloc(room, sizeof *call.argument), hr_calloc(room, sizeof *call.given), 0, 0};
     hr_error err;
     int code = 0;
+    current = c;
     if (call.argument && call.given)
         code = read_words(&call, argc, argv);
     else if (hr_no_memory(&err, "the command line") != HR_OK)
@@ -254,7 +260,8 @@ int usage_error(const command_call *call, const char *format, ...)
 }
 
 /* The library speaks to programmers: ".na_value" of its options is "--na-value" here, and where a command has flags for
- * what is read and for what is written, messages mean the first. Rows and records have one limit for people. */
+ * what is read and for what is written, messages mean the first. Rows and records have one limit for people. Options
+ * without a flag are keys of the config file, if the command reads one: "drop_remainder:". */
 static size_t copy_as_flag(const command *c, const char *text, char *to, size_t room)
 {
     static const struct {
@@ -271,14 +278,17 @@ static size_t copy_as_flag(const command *c, const char *text, char *to, size_t 
     snprintf(to, room, "--%.*s", (int)size, text + 1);
     for (char *p = to; *p; p++)
         if (*p == '_') *p = '-';
-    return flag_named(c, to + 2, size) ? size + 1 : 0;
+    if (flag_named(c, to + 2, size)) return size + 1;
+    if (strncmp(c->arguments, "FILE.yaml", 9) != 0 || !config_has_key(text + 1, size)) return 0;
+    snprintf(to, room, "%.*s:", (int)size, text + 1);
+    return size + 1;
 }
 
-static void print_as_flags(const command *c, const char *text)
+void print_message(const char *text)
 {
     char name[64];
     for (char before = ' '; *text;) {
-        size_t took = before == ' ' && *text == '.' ? copy_as_flag(c, text, name, sizeof name) : 0;
+        size_t took = current && before == ' ' && *text == '.' ? copy_as_flag(current, text, name, sizeof name) : 0;
         if (took)
             fputs(name, stderr);
         else
@@ -300,7 +310,7 @@ int failed(const command_call *call, const hr_error *err)
     if (to_output && output_is_unwanted()) return WORKED;
     if (strncmp(text, name, strlen(name)) == 0 && strncmp(text + strlen(name), ": ", 2) == 0) text += strlen(name) + 2;
     fprintf(stderr, "headrace %s: ", name);
-    print_as_flags(call->command, text);
+    print_message(text);
     if (strcmp(err->kind, "csv.fields") == 0)
         fputs("; --delimiter, --columns and --skip-lines say how the file is written, --fill-short-rows and "
               "--cut-long-rows let such rows pass",

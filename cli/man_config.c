@@ -2,7 +2,6 @@
  * becomes a subsection, a block of code stays as it is, and a row of a table becomes a paragraph under its first
  * cell. */
 #include "cli/man_config.h"
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,4 +140,14 @@ void man_config(void)
     man_page m = {.heads = 0};
     puts(".SH CONFIG FILE");
     for (size_t i = 0; i < sizeof page / sizeof *page; i++) print_line(&m, page[i]);
+}
+
+bool config_has_key(const char *key, size_t size)
+{
+    char quoted[64];
+    if (size + 3 > sizeof quoted) return false;
+    snprintf(quoted, sizeof quoted, "`%.*s`", (int)size, key);
+    for (size_t i = 0; i < sizeof page / sizeof *page; i++)
+        if (page[i] && strstr(page[i], quoted)) return true;
+    return false;
 }

@@ -156,5 +156,8 @@ void progress_end(progress *p)
 void print_log(hr_level level, const char *text, void *user)
 {
     (void)user;
-    if (level != HR_DEBUG) fprintf(stderr, "%s%s%s\n", cleared(), level == HR_WARNING ? "warning: " : "", text);
+    if (level == HR_DEBUG) return;
+    fprintf(stderr, "%s%s", cleared(), level == HR_WARNING ? "warning: " : "");
+    print_message(text);
+    fputc('\n', stderr);
 }

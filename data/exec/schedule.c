@@ -458,7 +458,6 @@ uint64_t hr__engine_seed(engine *e)
 {
     if (e->seed_drawn && !atomic_exchange(&e->seed_told, true))
         hr_log_message(
-            HR_INFO, "this run draws its random numbers from seed %" PRIu64 "; give it to hr_iterate to repeat the run",
-            e->seed);
+            HR_INFO, "this run draws its random numbers from seed %" PRIu64 "; the same seed repeats the run", e->seed);
     return e->seed;
 }

@@ -39,10 +39,11 @@ static hr_status shuffle_check(const void *spec, const hr_schema *const *in, hr_
     (void)in, (void)out;
     const shuffle_spec *sp = spec;
     if (sp->size >= 1) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "shuffle.buffer_size",
-                   "shuffle: expected buffer_size > 0, got %lld; give the number of elements to mix, for example "
-                   "hr_shuffle(ds, 10000), or -2 for all of the input",
-                   (long long)sp->size);
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "shuffle.buffer_size",
+        "shuffle: expected buffer_size > 0, got %lld; give the number of elements to mix, for example 10000, "
+        "or -2 for all of the input",
+        (long long)sp->size);
 }
 
 static hr_status shuffle_open(const void *spec, void *state, hr_plan *p, hr_error *err)

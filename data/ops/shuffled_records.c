@@ -98,7 +98,7 @@ static hr_status refuse_stream(const char *path, hr_compression compression, hr_
     hr_fail(err, HR_INVALID_ARGUMENT, "shuffled_records.compressed",
             "%s: expected a plain file, or one of LZ4 or ZSTD frames of at most 8 MiB each, got %s that cannot be "
             "begun at any "
-            "record; read it by hr_tfrecord and hr_shuffle, or write it anew",
+            "record; read it by tfrecord and shuffle, or write it anew",
             path, hr_compression_name(compression));
     hr_error_file(err, path);
     return HR_INVALID_ARGUMENT;

@@ -251,7 +251,7 @@ static hr_status keep_in_memory(hr__kept *kept, int64_t number, hr__piece *piece
     if (kept->limit != 0 && kept->size + piece->size > kept->limit)
         return hr_fail(err, HR_RESOURCE_EXHAUSTED, "cache.limit",
                        "cache: the elements need more than the %zu bytes that .max_bytes allows; allow more, or keep "
-                       "them in a file (.file)",
+                       "them in a file, .file",
                        kept->limit);
     kept->head.piece[number] = *piece;
     kept->head.piece[number].there = true;

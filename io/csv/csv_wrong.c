@@ -33,9 +33,11 @@ static void say_not_utf8(const hr__csv_block *block, const char *text, size_t si
 
 static void say_invalid(const char *expected, const char *text, size_t size, hr__csv_wrong *w)
 {
+    const char *advice = hr__has_decimal_comma(text, size) ? "write numbers with a decimal point"
+                                                           : "if it means missing, add it to .na_value";
     w->kind = "csv.value";
-    snprintf(w->text, sizeof w->text, "expected %s, got \"%.*s\"%s; if it means missing, add it to .na_value", expected,
-             size > 60 ? 60 : (int)size, text, size > 60 ? "..." : "");
+    snprintf(w->text, sizeof w->text, "expected %s, got \"%.*s\"%s; %s", expected, size > 60 ? 60 : (int)size, text,
+             size > 60 ? "..." : "", advice);
 }
 
 void hr__csv_say_value(const hr__csv_parser *p, hr__csv_verdict v, const char *text, size_t size, hr__csv_wrong *w)

@@ -257,7 +257,7 @@ hr_status hr__fail_kind(const hr__walk *w, int slot, uint32_t kind)
                             hr_fail(w->err, HR_INVALID_ARGUMENT, "example.kind",
                                     "feature '%.*s': expected %s values, found %s; %s", key_length(&s->f),
                                     s->f.key.data, hr_dtype_name(s->f.dtype), names[kind],
-                                    wider ? "ask for int64 (int64: in a schema), or set .widen"
+                                    wider ? "ask for int64 (int64: in a schema)"
                                           : "ask for the type that the record has (in a schema, too)"));
 }
 

@@ -192,8 +192,8 @@ static hr_status note_header(void *user, const hr__survey_place *at, const hr__c
         if (!number && is_number(column->name)) number = column->name;
     }
     if (number && format->header)
-        hr_log_message(HR_INFO, "%s: the header calls a column '%.40s'; if that line is a row: --no-header, .no_header",
-                       at->path, number);
+        hr_log_message(HR_INFO, "%s: the header calls a column '%.40s'; if that line is a row: .no_header", at->path,
+                       number);
     if (format->columns == 1 && format->header && strpbrk(format->column[0].name, ";\t|"))
         hr_log_message(HR_INFO, "%s: the header is one column, '%.60s'; is '%c' the delimiter? Then say so", at->path,
                        format->column[0].name, *strpbrk(format->column[0].name, ";\t|"));
@@ -256,6 +256,8 @@ static void add_note(hr__text *note, const slot *w, const seen *s, const hr_file
         hr__text_printf(note, "%s%s first in ", note->size ? "; " : "", name[k]);
         add_place(note, s, by, files);
         if (by == BEYOND) hr__text_add(note, ", beyond the whole numbers of float32");
+        if (by == TEXT && hr__has_decimal_comma(s->sample[by], strlen(s->sample[by])))
+            hr__text_add(note, ", a number only with a decimal point");
     }
     if (kind == REAL && s->rounded > 0) {
         hr__text_printf(note, "; float32 rounds %" PRId64 " value%s, first in ", s->rounded,

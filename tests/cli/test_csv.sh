@@ -254,4 +254,18 @@ it_says_how_many_values_float32_rounds_by_a_given_schema() {
     says_nothing
 }
 
+it_says_what_is_wrong_with_a_decimal_comma() {
+    printf 'a;b\n1;-1,5\n2;2,5\n' >comma.csv
+    headrace schema infer comma.csv --delimiter ';'
+    prints '    - b  # string first in record 0: "-1,5", a number only with a decimal point'
+    printf 'int64: [a]\nfloat: [b]\n' >ab.yaml
+    headrace convert comma.csv -s ab.yaml --delimiter ';' -o ab.tfrecord
+    refused 1 'expected float32, got "-1,5"; write numbers with a decimal point'
+    printf 'a, b\n1, 2.5\n' >blank.csv
+    headrace convert blank.csv -s ab.yaml -o ab.tfrecord
+    refused 1 "expected a column 'b' in the header, found 2 others; did you mean ' b'?"
+    headrace convert blank.csv -s ab.yaml -o ab.tfrecord --rename ' b=b'
+    ends_with 0
+}
+
 run_tests

@@ -48,6 +48,10 @@ it_suggests_the_flag_that_was_meant() {
     refused 2 "did you mean --model-dir?"
     headrace info -z a
     refused 2 "unknown flag '-z'"
+    headrace grep '-178>11' people.csv
+    refused 2 "unknown flag '-178>11'; what begins with - and is no flag goes after --: headrace grep -- '-178>11'"
+    headrace grep -- '-178>11' nowhere.csv
+    refused 1 "nowhere.csv"
 }
 
 it_asks_for_what_is_missing() {

@@ -152,4 +152,11 @@ it_refuses_mistakes_at_their_place() {
     refused 2 "--epochs: expected it of a training"
 }
 
+it_names_options_as_keys_of_the_file() {
+    people
+    printf 'pipeline:\n  - csv: {pattern: /dev/stdin}\n' >pipe.yaml
+    headrace bench pipe.yaml < <(cat people.csv)
+    refused 1 "csv: expected columns:, which a pipe needs"
+}
+
 run_tests
