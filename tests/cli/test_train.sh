@@ -56,6 +56,8 @@ it_goes_on_with_more_epochs_or_steps() {
     flights 2000 data
     trains whole --epochs 3 --batch-size 64 # 75 steps, or 74 and a short batch at the end of each epoch
     ends_with 0
+    trains many --epochs 9223372036854775807 --steps 1 --batch-size 64
+    ends_with 0
     trains parts --epochs 1 --batch-size 64
     prints "ended at step 25"
     trains parts --epochs 1 --batch-size 64

@@ -592,6 +592,42 @@ static void no_kill_leaves_files_that_stay(void **state)
     assert_true(change > 10);
 }
 
+static hr_status save_once(const char *folder, const char *prefix, hr_error *err)
+{
+    hr_saver *saver;
+    HR_TRY(hr_saver_open(folder, &saver, err, .max_to_keep = HR_I64(2), .relative_paths = true));
+    hr_status st = hr_saver_recover(saver, NULL, err);
+    if (st == HR_OK) st = hr_saver_saving(saver, prefix, err);
+    if (st == HR_OK) st = hr_saver_saved(saver, prefix, err);
+    hr_saver_free(saver);
+    return st;
+}
+
+static void every_refused_allocation_of_a_save_is_an_error(void **state)
+{
+    (void)state;
+    static const char text[] = "# unlisted: \"model.ckpt-25\"\nmodel_checkpoint_path: \"model.ckpt-30\"\n"
+                               "all_model_checkpoint_paths: \"model.ckpt-20\"\n"
+                               "all_model_checkpoint_paths: \"model.ckpt-30\"\n";
+    hr_error err = {0};
+    keep_all("scant");
+    write_file("scant/model.ckpt-25.index", "", 0);
+    const int64_t alive = allocations_alive();
+    int64_t needed = 1;
+    use_counted_calls(-1);
+    for (int64_t n = -1; n < needed; n++) {
+        write_file("scant/checkpoint", text, sizeof text - 1);
+        fail_allocation(n);
+        const hr_status st = save_once("scant", "scant/model.ckpt-30", &err);
+        const int64_t made = allocations_since();
+        if (n < 0) needed = made;
+        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (n < 0) assert_ok(st, &err);
+    }
+    hr__sys_set(NULL);
+    assert_int_equal(allocations_alive(), alive);
+}
+
 /* The comment is no field: other readers pass over it. An old one says nothing about checkpoints that are listed. */
 static void a_save_that_is_announced_changes_nothing_else(void **state)
 {
@@ -681,6 +717,7 @@ int main(void)
         cmocka_unit_test(checkpoints_of_other_names_are_not_taken_for_ones_of_the_model),
         cmocka_unit_test(unlisted_checkpoints_bear_the_name_of_a_listed_one),
         cmocka_unit_test(no_kill_leaves_files_that_stay),
+        cmocka_unit_test(every_refused_allocation_of_a_save_is_an_error),
         cmocka_unit_test(a_save_that_is_announced_changes_nothing_else),
         cmocka_unit_test(a_training_that_begins_anew_removes_what_a_kill_left),
         cmocka_unit_test(a_checkpoint_whose_index_cannot_be_named_leaves_nothing),

@@ -142,6 +142,7 @@ static void sessions_of_nothing_say_so(void **state)
     assert_int_equal(hr_monitored_save(NULL, "p", &err), HR_RESOURCE_EXHAUSTED);
     assert_int_equal(hr_monitored_session_close(NULL, false, &err), HR_RESOURCE_EXHAUSTED);
     assert_string_equal(hr_monitored_session_error(NULL)->kind, "memory");
+    assert_false(hr_monitored_restored(NULL));
     assert_true(hr_should_stop(NULL));
 }
 
@@ -164,6 +165,7 @@ static void checkpoints_of_nothing_are_refused(void **state)
     assert_int_equal(hr_saver_open(NULL, &s, &err), HR_INVALID_ARGUMENT);
     assert_ok(hr_saver_open_with("m", NULL, &s, &err), &err);
     assert_int_equal(hr_saver_saved(s, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_saver_saving(s, NULL, &err), HR_INVALID_ARGUMENT);
     hr_saver_free(s);
     assert_ok(hr_bundle_writer_open("p", &w, &err), &err);
     assert_int_equal(hr_bundle_add(w, NULL, NULL, &err), HR_INVALID_ARGUMENT);
@@ -173,6 +175,10 @@ static void checkpoints_of_nothing_are_refused(void **state)
     hr_tensor t;
     assert_true(hr_bundle_read(b, NULL, &t, &err) < 0);
     assert_true(hr_bundle_read_slice(b, NULL, NULL, &t, &err) < 0);
+    bool has;
+    assert_int_equal(hr_bundle_has(b, NULL, &has, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_bundle_list(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_bundle_check(NULL, &err), HR_INVALID_ARGUMENT);
     hr_bundle_free(b);
     hr_bundle_writer_discard(NULL);
     hr_bundle_free(NULL);
