@@ -10,11 +10,12 @@
 
 enum { MOST_STOPS = 24, MOST_FAILURES = 120, POOL = 8, PATIENCE_S = 120 };
 
-/* ThreadSanitizer has nothing to find where the caller does all by itself. The other builds run that. */
+/* ThreadSanitizer has nothing to find where the caller does all by itself, and of samples that follow from others a few
+ * runs show it all code that is not in those. The other builds run everything. */
 #ifdef __SANITIZE_THREAD__
-enum { LEAST_WORKERS = 1 };
+enum { LEAST_WORKERS = 1, WAYS_APART = 3, FEW_STOPS = 2 };
 #else
-enum { LEAST_WORKERS = 0 };
+enum { LEAST_WORKERS = 0, WAYS_APART = 1, FEW_STOPS = 6 };
 #endif
 
 static const int worker_counts[] = {0, 1, 2, 8}, windows[] = {1, 64};
@@ -247,7 +248,7 @@ void goes_on_anywhere(void **state)
 /* ---- samples that follow from others. The linker puts __wrap_hr_shuffle_with and __wrap_hr_range_with between a
  * sample and the library (--wrap) ---- */
 
-enum { COLUMNS = 9, FEW_STOPS = 6, MOST_OF_ENDLESS = 300 };
+enum { COLUMNS = 9, MOST_OF_ENDLESS = 300 };
 static const hr_field columns_field[COLUMNS + 1] = {
     {.name = "value", .dtype = HR_INT64}, {.name = "c1", .dtype = HR_INT64},
     {.name = "c2", .dtype = HR_INT64},    {.name = "c3", .dtype = HR_INT64},
@@ -323,7 +324,7 @@ static void keep_all(const sample *s)
     static run want;
     run_all(&want, s->build(), (way){.window = 1, .unit_rows = 32});
     assert_cardinality(s->name, s->build(), &want);
-    for (int n = 0; n < 6; n++) compare(s, &want, way_number(2 * n + 1));
+    for (int n = 0; n < 6; n += WAYS_APART) compare(s, &want, way_number(2 * n + 1));
     compare(s, &want, (way){.workers = 2, .window = 64, .unit_rows = 5, .budget = 1});
     for (int k = 0, n = 0; k < want.count; k += 1 + want.count / FEW_STOPS, n++) stop_at(s, &want, k, n);
     if (want.end == HR_END) stop_at(s, &want, want.count, 5);
@@ -334,6 +335,7 @@ void does_so_alone_and_over_wide_rows(void **state)
     char name[96];
     for (int i = 1; i <= 3; i++) {
         derived = (struct derived){.from = *state, .alone = i & 1, .wide = i & 2};
+        if (derived.alone && LEAST_WORKERS > 0) continue; /* no code that is not in the sample */
         hr_dataset *ds = build_derived();
         const bool can_be = !hr_dataset_error(ds) && (!derived.wide || derived.has_range);
         hr_dataset_unref(ds);

@@ -278,7 +278,7 @@ static void caches_that_nobody_can_open_again_are_freed(void **state)
     (void)state;
     int64_t most[2];
     for (int i = 0; i < 2; i++) {
-        hr_iterator *it = iterate(hr_flat_map(hr_range(i ? 4000 : 400), rows_of_thousand, NULL), (way){0});
+        hr_iterator *it = iterate(hr_flat_map(hr_range(i ? 500 : 50), rows_of_thousand, NULL), (way){0});
         const hr_element *e;
         watch_memory();
         while (hr_next(it, &e) == HR_OK) {}
