@@ -29,7 +29,8 @@ typedef struct hr__survey_run {
     hr__survey_scratch scratch[SLOTS];
     hr__survey_piece piece[2][SLOTS]; /* being read, being looked at */
     int count[2];
-    int now; /* the round that is read */
+    int now;   /* the round that is read */
+    int slots; /* that pieces of this file are dealt over */
     hr__survey_source *source;
     bool ended;
     hr_status read_status;
@@ -76,7 +77,7 @@ static void read_round(run *r)
     const int at = r->now;
     size_t bytes = 0;
     r->count[at] = 0;
-    while (r->count[at] < SLOTS && bytes < SLOTS * HR__SURVEY_PIECE && !r->ended && r->read_status == HR_OK) {
+    while (r->count[at] < r->slots && bytes < SLOTS * HR__SURVEY_PIECE && !r->ended && r->read_status == HR_OK) {
         hr__survey_piece *piece = &r->piece[at][r->count[at]];
         hr_status st = hr__survey_read(r->source, piece, &r->read_err);
         r->ended = st == HR_END;
@@ -105,6 +106,15 @@ static int64_t records_left(const run *r)
     return most ? most - atomic_load(&r->records) : INT64_MAX;
 }
 
+/* Each slot keeps what it knows of every column: of very many columns that is more than the rows, so few slots have it.
+ * The number depends on the file alone, as all that is found does. */
+static int slots_for(int64_t columns)
+{
+    enum { MANY = 8192 };
+    if (columns <= MANY) return SLOTS;
+    return columns < (int64_t)SLOTS * MANY ? (int)(SLOTS * MANY / columns) : 1;
+}
+
 static hr_status look_at_pieces(run *r, int file, hr_error *err)
 {
     const int64_t before = atomic_load(&r->bytes);
@@ -112,6 +122,7 @@ static hr_status look_at_pieces(run *r, int file, hr_error *err)
     r->read_status = HR_OK;
     r->count[0] = r->count[1] = 0;
     HR_TRY(hr__survey_open(r->survey, file, records_left(r), &r->source, err));
+    r->slots = slots_for(hr__survey_columns(r->source));
     hr_status st = HR_OK;
     do {
         hr__parallel_for(1 + r->count[!r->now], run_task, r);

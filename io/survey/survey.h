@@ -72,6 +72,7 @@ typedef struct hr__survey_piece {
 typedef struct hr__survey_source hr__survey_source;
 /* Its first `most` records. */
 hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err);
+int64_t hr__survey_columns(const hr__survey_source *source); /* of a CSV; 0: not known */
 /* Fills the piece. HR_END: there is no more. Before a failure comes what is good: then the piece is not empty, and
  * the next call fails. */
 hr_status hr__survey_read(hr__survey_source *source, hr__survey_piece *piece, hr_error *err);

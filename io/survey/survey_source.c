@@ -57,6 +57,8 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     return told ? s->survey->header(s->survey->slot[0], &s->place, s->format, err) : st;
 }
 
+int64_t hr__survey_columns(const hr__survey_source *s) { return s->format ? s->format->columns : 0; }
+
 hr_status hr__survey_open(const hr__survey *survey, int file, int64_t most, hr__survey_source **out, hr_error *err)
 {
     const hr_survey_opts *o = survey->opts;
