@@ -123,12 +123,19 @@ static hr_status squares_work(const void *spec, const void *unit, hr_work *w, hr
     return HR_OK;
 }
 
+static hr_status squares_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    return hr_saved_between("squares", ((const squares_state *)state)->next, 0, *(const int64_t *)spec, err);
+}
+
 static const hr_op op_squares = {
     .head = HR_OP_HEAD,
     .name = "squares",
     .spec_size = sizeof(int64_t),
     .state_size = sizeof(squares_state),
     .saved = 1,
+    .load = squares_load,
     .check = squares_check,
     .plan = squares_plan,
     .work = squares_work,
@@ -176,12 +183,23 @@ static hr_status turns_plan(const void *spec, void *state, hr_plan *p, hr_error 
     return HR_OK;
 }
 
+static hr_status turns_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
+{
+    (void)token;
+    return hr_saved_between("two_in_turn", ((const turns_state *)state)->in_block, 0, *(const int64_t *)spec - 1, err);
+}
+
+static const hr_saved_range turns_range[] = {{0, 1}};
+
 static const hr_op op_two_in_turn = {
     .head = HR_OP_HEAD,
     .name = "two_in_turn",
     .spec_size = sizeof(int64_t),
     .state_size = sizeof(turns_state),
     .saved = 2,
+    .range = turns_range,
+    .ranges = 1,
+    .load = turns_load,
     .plan = turns_plan,
 };
 
