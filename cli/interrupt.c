@@ -16,14 +16,17 @@ static char told[64]; /* at an end at once */
 
 static int woken[2] = {-1, -1}; /* a pipe that ends the library's waits for other pipes */
 
+static void end_at_once(void)
+{
+    (void)!write(2, told, strlen(told));
+    _exit(INTERRUPTED);
+}
+
 static void note_signal(int number)
 {
     (void)number;
     if (atomic_exchange(&seen, true)) _exit(INTERRUPTED);
-    if (atomic_load(&at_once)) {
-        (void)!write(2, told, strlen(told));
-        _exit(INTERRUPTED);
-    }
+    if (atomic_load(&at_once)) end_at_once();
     (void)!write(woken[1], "", 1);
 }
 
@@ -67,7 +70,7 @@ void interrupt_at_once(const char *command)
 {
     if (command) snprintf(told, sizeof told, "headrace %s: interrupted\n", command);
     atomic_store(&at_once, command != NULL);
-    if (command && atomic_load(&seen)) _exit(INTERRUPTED);
+    if (command && atomic_load(&seen)) end_at_once();
 }
 
 bool interrupted(void) { return atomic_load(&seen); }
