@@ -1,7 +1,7 @@
 /* From YAML's events to a tree. All memory is one arena; depth and size are bounded, counting what aliases stand for,
  * so that walking a tree is always cheap. */
 #include "base/config.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/text.h"
 #include <stdalign.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Typed values of a config's nodes. Every error names the place, what was expected, and what was found. */
 #include "base/config.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/number.h"
 #include "base/text.h"
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* The completion for bash: commands, flags, their values, and names of files and folders. */
 #include "cli/commands.h"
-#include "cli/completion.h"
+#include "cli/command_completion.h"
 #include <string.h>
 
 /* What the cursor's word may be follows from three facts: which command the words before it name, whether the word

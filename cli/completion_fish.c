@@ -1,6 +1,6 @@
 /* The completion for fish: a line for each word and flag, with the condition under which it is offered. */
 #include "cli/commands.h"
-#include "cli/completion.h"
+#include "cli/command_completion.h"
 #include "cli/help.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The completion for zsh: the words of a command are given to _arguments, which knows flags by descriptions of them. */
 #include "cli/commands.h"
-#include "cli/completion.h"
+#include "cli/command_completion.h"
 #include "cli/help.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Records as lines of JSON, on standard output. */
 #include "cli/show_records.h"
 #include "base/text.h"
-#include "cli/rows.h"
+#include "cli/cli_rows.h"
 #include "io/json/json_writer.h"
 #include <headrace/examples.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef SHOW_RECORDS_H
 #define SHOW_RECORDS_H
 
-#include "cli/rows.h"
+#include "cli/cli_rows.h"
 
 #define SHOW_FLAGS(how_many)                                                                                           \
     {FLAG_NUMBER, "lines", 'n', "N", how_many}, {FLAG_LIST, "features", 'f', "NAMES", "only these: age,words"},        \

@@ -18,14 +18,19 @@ if(HEADRACE_SANITIZE)
     target_link_options(hr_flags INTERFACE -fsanitize=${HEADRACE_SANITIZE})
 endif()
 
-# The files that a .def list names: HR_OP(take) is take.c, beside the list.
-function(hr_def_sources out def)
+# The files that a .def list names: HR_OP(take) is take.c, beside the list. "commands.def:command_" puts a word in front:
+# HR_COMMAND(info) is command_info.c.
+function(hr_def_sources out list)
+    string(REGEX MATCH "^[^:]+" def ${list})
+    string(REGEX MATCH ":(.*)" prefix ${list})
+    string(REPLACE ":" "" prefix "${prefix}")
     get_filename_component(folder ${def} DIRECTORY)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${def})
     file(STRINGS ${def} lines REGEX "^HR_[A-Z_]+\\(")
     set(sources "")
     foreach(line IN LISTS lines)
         string(REGEX REPLACE "^HR_[A-Z_]+\\(([A-Za-z0-9_]+).*" "\\1" name "${line}")
+        set(name ${prefix}${name})
         if(folder)
             set(name ${folder}/${name})
         endif()

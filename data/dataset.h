@@ -2,7 +2,7 @@
 #ifndef HR_DATASET_H
 #define HR_DATASET_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include <headrace/op.h>
 #include <stdatomic.h>
 

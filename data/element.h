@@ -3,7 +3,7 @@
 #ifndef HR_ELEMENT_H
 #define HR_ELEMENT_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include <headrace/data.h>
 
 /* What one component of an element looks like, and what it needed memory of its own for. */

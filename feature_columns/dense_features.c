@@ -1,6 +1,6 @@
 /* The dense forms of a batch's columns side by side, as an input layer has them, without a graph. Each form is written
  * straight into its columns of the matrix: there is no copy of it elsewhere. */
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Fields of parsed rows as columns see them. A dense feature of a sequence, whose first dimension varies, is a list of
  * its row's own steps: what a batch would pad it with never gets here. */
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 
 static bool is_dense_sequence(const hr_field *field)
 {

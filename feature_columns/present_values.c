@@ -1,5 +1,5 @@
 /* Batches as columns see them: fields of parsed rows brought into one form, missing values left out. */
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The order of a list of columns, which every layer shares, and what a layer refuses. */
-#include "base/map.h"
-#include "feature_columns/internal.h"
+#include "base/hash_map.h"
+#include "feature_columns/columns_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What the parser is asked for: the union of what the columns read. Features of one key must agree; a file's type may
  * differ from the column's, which then widens. */
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 
 #include "base/cast.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * units without looking at batches. What only passes through (labels) is copied. */
 #include "base/config.h"
 #include "data/dataset.h"
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 
 #include <headrace/op.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A list of columns, compiled: every raw feature once, every different column once, each after the columns that it is
  * made of. Columns of several lists that are equal (by their digests) share one result. */
-#include "base/map.h"
-#include "feature_columns/internal.h"
+#include "base/hash_map.h"
+#include "feature_columns/columns_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "io/codecs/codec.h"
 #include "io/file_system.h"
 #include "io/sys.h"
-#include "io/window.h"
+#include "io/file_window.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* One CSV to TFRecords, without the final sync; and the same bytes written and synced by a bare loop. */
 #include "bench/bench.h"
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

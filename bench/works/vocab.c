@@ -1,7 +1,7 @@
 /* A vocabulary of a million words: ids of batches of words, most of them known, in an order that no cache foresees; and
  * the reading of its file. The words of a batch lie together, as those of a parsed record do. */
 #include "bench/bench.h"
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 #include <stdio.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* Which components come out of Arrow struct arrays: see arrow_rows.h. A struct among the children gives those of its
  * own, by names with a slash. */
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "data/arrow/arrow_rows.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,18 +3,18 @@
  * A stage is plan operators that pull from each other directly (nodes), and the work operators above them. Its units
  * are planned in order by one thread at a time, worked by any, and delivered in order through a ring. One lock an
  * iterator guards the rings' counters and flags; nobody plans, works or wakes under it. Rows and their spans are told in
- * rows.h, stages and their units in stage.h, which this includes; here are the iterator's threads and what all stages share.
+ * unit_rows.h, stages and their units in stage.h, which this includes; here are the iterator's threads and what all stages share.
  *
  *   store.c     recycled memory            token.c     where a stage stands: the object
- *   rows.c      units of rows, spans       position.c  nodes and inputs into tokens, and back
- *   stage.c     cutting the chain          log.c       where held elements were read
- *   plan.c      planning a unit            flatten.c   a tree of tokens as bytes
- *   input.c     pulling                    schedule.c  who does what next; waking
+ *   unit_rows.c      units of rows, spans       position.c  nodes and inputs into tokens, and back
+ *   stage.c     cutting the chain          token_log.c       where held elements were read
+ *   stage_plan.c      planning a unit            flatten.c   a tree of tokens as bytes
+ *   stage_input.c     pulling                    schedule.c  who does what next; waking
  *   emit.c      emitting, rows of sources  order.c     which unit leaves next
  *   opening.c   inputs that come and go    cancel.c    calling it off
  *   shared.c    what openings share        budget.c    what fits
  *   pass.c      many spans in one call
- *   gather.c    spans into rows            explain.c   what it was like
+ *   gather_spans.c    spans into rows            explain_stages.c   what it was like
  *   alias.c     units without a copy       explain_dataset.c  what it will be like
  *   records.c   rows that lie as records   trace.c     every unit, for a viewer
  *   work.c      work on a unit             noted.c     the files that were read
@@ -22,7 +22,7 @@
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/pool.h"
 #include "data/exec/stage.h"
 #include "data/exec/trace.h"
@@ -203,7 +203,7 @@ hr_status hr__order_kept(engine *e, hr_error *err);
 void hr__engine_cancel(engine *e); /* from any thread; waits for nothing */
 void hr__engine_close_wake(engine *e);
 
-/* explain.c. With the lock held. */
+/* explain_stages.c. With the lock held. */
 void hr__explain_remember(const stage *s); /* it will be closed */
 line hr__line_of(const stage *s);
 

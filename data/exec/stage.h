@@ -2,7 +2,7 @@
 #ifndef HR_STAGE_H
 #define HR_STAGE_H
 
-#include "data/exec/rows.h"
+#include "data/exec/unit_rows.h"
 
 enum {
     MAX_WINDOW = 64,
@@ -167,11 +167,11 @@ bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below); /* is c
 void hr__input_clear(input *in);
 const hr_dataset *hr__stage_shape(const stage *s);
 
-/* plan.c */
+/* stage_plan.c */
 hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
 int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
 
-/* input.c */
+/* stage_input.c */
 bool hr__input_find(hr_plan *p, input *in, hr_status *none);
 
 /* alias.c */
@@ -179,7 +179,7 @@ bool hr__unit_can_alias(const stage *s, const unit *u);
 bool hr__unit_alias(rows *r, const unit *u); /* false: no memory */
 bool hr__unit_take_over(stage *s, unit *u);
 
-/* gather.c */
+/* gather_spans.c */
 bool hr__unit_gather(stage *s, unit *u, hr_work *w);
 
 /* token.c */

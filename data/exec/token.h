@@ -6,7 +6,7 @@
  * saves; until then a token keeps the whole log from a safe place on.
  *
  *   token.c     the object and its numbers      position.c  nodes and inputs into tokens, and back
- *   log.c       where held elements were read   flatten.c   a tree of tokens as bytes */
+ *   token_log.c       where held elements were read   flatten.c   a tree of tokens as bytes */
 #ifndef HR_TOKEN_H
 #define HR_TOKEN_H
 
@@ -84,7 +84,7 @@ hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_erro
 hr_status hr__saved_numbers_read(const hr_op *op, void *state, hr_token_reader *from, hr_error *err);
 hr_status hr__token_end(const hr_token_reader *r, hr_error *err); /* refuses a token with something behind its end */
 
-/* log.c */
+/* token_log.c */
 log_entry *hr__log_ref(log_entry *l);
 void hr__log_unref(log_entry *l);
 log_entry *hr__log_entry_for(log_entry *l, int64_t element); /* the newest in front of it */

@@ -3,7 +3,7 @@
 #ifndef HR_PARSE_SPEC_H
 #define HR_PARSE_SPEC_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "data/parse/parse_options.h"
 #include "io/example/example_reader.h"
 #include <headrace/data.h>

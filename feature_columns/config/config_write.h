@@ -1,10 +1,10 @@
-/* Columns written as people write them: what the kinds' `write` in feature_columns/config/config.h is made of. Not a
+/* Columns written as people write them: what the kinds' `write` in feature_columns/config/column_config.h is made of. Not a
  * public header. */
 #ifndef HR__COLUMN_CONFIG_WRITE_H
 #define HR__COLUMN_CONFIG_WRITE_H
 
 #include "base/text.h"
-#include "feature_columns/config/config.h"
+#include "feature_columns/config/column_config.h"
 
 /* The writer has one mapping under way. What goes wrong sticks. */
 

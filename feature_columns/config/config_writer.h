@@ -3,7 +3,7 @@
 #ifndef HR__COLUMN_CONFIG_WRITER_H
 #define HR__COLUMN_CONFIG_WRITER_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "feature_columns/config/config_write.h"
 
 typedef struct hr__column_entry {

@@ -4,7 +4,7 @@
 #define HR__CROSS_H
 
 #include "base/fingerprint.h"
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 
 enum { HR__MAX_CROSS = 32 };
 

@@ -1,7 +1,7 @@
 /* The arithmetic of embeddings. The order of the additions is that of TensorFlow, so that float32 results are the same
  * bits (sum_rows.h). */
 #include "feature_columns/kernels/dense_rows.h"
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 #include "feature_columns/kernels/sum_rows.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef HR__VOCABULARY_H
 #define HR__VOCABULARY_H
 
-#include "feature_columns/config/config.h"
+#include "feature_columns/config/column_config.h"
 #include "feature_columns/kernels/vocabulary_table.h"
 
 typedef struct hr__vocabulary_spec {

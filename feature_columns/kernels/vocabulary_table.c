@@ -4,7 +4,7 @@
 #include "feature_columns/kernels/vocabulary_table.h"
 
 #include "base/number.h"
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <headrace/io.h>

@@ -3,7 +3,7 @@
 #ifndef HR__WORDS_H
 #define HR__WORDS_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include <stdatomic.h>
 
 typedef struct hr__words {

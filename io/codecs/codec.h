@@ -3,7 +3,7 @@
 #ifndef HR_CODEC_H
 #define HR_CODEC_H
 
-#include "io/window.h"
+#include "io/file_window.h"
 #include <headrace/io.h>
 
 /* Takes all of the bytes. */

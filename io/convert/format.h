@@ -4,7 +4,7 @@
 #define HR_CONVERT_FORMAT_H
 
 #include "base/text.h"
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 #include "io/policy/policy.h"
 #include <headrace/examples.h>
 

@@ -3,7 +3,7 @@
 #ifndef HR_CONVERT_ROWS_H
 #define HR_CONVERT_ROWS_H
 
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* What is wanted of CSV files: the options, checked and copied once, or the columns that a header has. */
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "io/csv/csv.h"
 #include "io/framing.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Where a file has the columns: by what they are called there, or by place. */
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "io/csv/csv.h"
 #include <limits.h>
 #include <string.h>

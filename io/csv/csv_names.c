@@ -1,7 +1,7 @@
 /* What the columns of a file are called: as its header or .names say, column_N where that is nothing, and then as
  * .rename and .drop say. */
 #include "base/config.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/number.h"
 #include "io/csv/csv.h"
 #include <limits.h>

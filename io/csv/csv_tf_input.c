@@ -2,7 +2,7 @@
 #include "io/csv/csv_tf_input.h"
 #include "io/file_system.h"
 #include "io/sys.h"
-#include "io/window.h"
+#include "io/file_window.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

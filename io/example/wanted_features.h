@@ -3,7 +3,7 @@
 #ifndef HR_WANTED_FEATURES_H
 #define HR_WANTED_FEATURES_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include <headrace/examples.h>
 
 typedef struct hr__wanted {

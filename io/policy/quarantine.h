@@ -3,7 +3,7 @@
 #ifndef HR_QUARANTINE_H
 #define HR_QUARANTINE_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/text.h"
 
 /* Begin with {.fd = -1} and a path. One thread at a time. */

@@ -2,7 +2,7 @@
  * top. */
 #include "io/record_sets/spill_merge.h"
 #include "io/sys.h"
-#include "io/window.h"
+#include "io/file_window.h"
 #include <errno.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #define HR_SCHEMA_H
 
 #include "base/config.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/text.h"
 #include <headrace/columns.h>
 

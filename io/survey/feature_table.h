@@ -3,7 +3,7 @@
 #ifndef HR_FEATURE_TABLE_H
 #define HR_FEATURE_TABLE_H
 
-#include "base/map.h"
+#include "base/hash_map.h"
 
 /* Begin with {.size = sizeof(entry)}. */
 typedef struct hr__feature_table {

@@ -1,6 +1,6 @@
 /* The words of a feature and how often each occurs: a map for each slot, all of them put together at the end. */
 #include "base/constructor.h"
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/number.h"
 #include "io/example/wanted_features.h"
 #include "io/survey/survey.h"

@@ -1,5 +1,5 @@
 /* The map from strings, and the growing text. */
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/text.h"
 #include "tests/testing.h"
 #include <stdio.h>

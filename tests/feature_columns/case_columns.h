@@ -2,7 +2,7 @@
 #ifndef CASE_COLUMNS_H
 #define CASE_COLUMNS_H
 
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 #include "tests/golden/golden.h"
 
 enum { MAX_COLUMNS = 64, MAX_FEATURES = 64 };

@@ -3,7 +3,7 @@
 #ifndef COLUMNS_TESTING_H
 #define COLUMNS_TESTING_H
 
-#include "feature_columns/internal.h"
+#include "feature_columns/columns_internal.h"
 #include "tests/testing.h"
 
 #include <headrace/io.h>

@@ -2,7 +2,7 @@
 #ifndef FUZZ_PIECES_H
 #define FUZZ_PIECES_H
 
-#include "io/window.h"
+#include "io/file_window.h"
 #include <string.h>
 
 typedef struct pieces {

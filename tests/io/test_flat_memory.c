@@ -1,7 +1,7 @@
 /* What goes over whole files takes no more memory for ten times the records: less than a byte for each of them, which
  * leaves room for the samples of an index and for pieces whose size varies. Bytes are counted, of one thread, so that
  * they are the same each time. */
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 #include "io/convert/row_reader.h"
 #include "tests/testing.h"
 #include <headrace/data.h>

@@ -1,6 +1,6 @@
 /* Writes a checkpoint: bytes go to the data file as they come, entries wait for the index, which is sorted by name. */
 #include <headrace/checkpoint.h>
-#include "base/map.h"
+#include "base/hash_map.h"
 #include "base/text.h"
 #include "io/sys.h"
 #include "io/table/table.h"

@@ -1,7 +1,7 @@
 /* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for
  * each half. Variables are named as TensorFlow 2's canned estimators name them. */
 #include "base/constructor.h"
-#include "train/estimator/internal.h"
+#include "train/estimator/estimator_internal.h"
 #include "base/cast.h"
 #include <headrace/graph_op.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The estimator object, and its results. */
 #include "base/constructor.h"
-#include "train/estimator/internal.h"
+#include "train/estimator/estimator_internal.h"
 #include <math.h>
 #include <string.h>
 

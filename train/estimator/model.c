@@ -1,5 +1,5 @@
 /* A model function's graph, the dataset that feeds it, and the iterator between them. */
-#include "train/estimator/internal.h"
+#include "train/estimator/estimator_internal.h"
 #include <string.h>
 
 /* ---- what a model function fills in ---- */

@@ -1,7 +1,7 @@
 /* Reads a training from a file. Sections point to each other by names; each is read by the room that owns its words. */
 #include "train/estimator/training_file.h"
 #include "base/text.h"
-#include "feature_columns/config/config.h"
+#include "feature_columns/config/column_config.h"
 #include "io/config_file.h"
 #include "io/match.h"
 #include "io/schema/schema.h"

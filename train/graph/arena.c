@@ -1,5 +1,5 @@
 /* Memory that is given back all at once: a graph's nodes and names, a plan's arrays. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Memory of tensors that comes back: free lists by size class, four classes an octave. A buffer returns from whichever
  * thread drops it last, even after the session is gone; the lists live until the last one is back. */
 #include "base/buffer.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <string.h>
 

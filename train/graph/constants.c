@@ -1,5 +1,5 @@
 /* Constants of numbers, as nodes: nothing is narrowed. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * most steps.
  *
  * A slot counts its uses down; the last one drops the memory, or writes over it. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <string.h>
 

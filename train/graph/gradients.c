@@ -3,7 +3,7 @@
  * slices: several are put one after the other; only beside a dense gradient, or flowing into another op, do they
  * become dense. */
 #include "base/constructor.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The graph as an object: its life, its first error, its collections, its control scopes and seeds. */
 #include "base/constructor.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

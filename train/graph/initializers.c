@@ -1,5 +1,5 @@
 /* Initial values of variables, as nodes: constants, and TensorFlow's random ops scaled and shifted. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <math.h>
 

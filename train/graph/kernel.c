@@ -1,6 +1,6 @@
 /* What a kernel asks of the executor: outputs, in memory of their own or of an input that nobody else needs; scratch
  * memory; threads. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Names and scopes, made unique by TensorFlow's rule: a counter a name, compared without case. */
 #include "base/constructor.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

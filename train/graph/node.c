@@ -1,6 +1,6 @@
 /* How a node is made: inputs are matched with the signature, attributes inferred or taken from their defaults, shapes
  * computed. What does not fit sticks to the graph, and a failed node comes back. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a session keeps between runs, by kind and name: variables, tables. Nodes of one run that use the same thing are
  * put in order by the plan, so nothing is locked here. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <string.h>
 

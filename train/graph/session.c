@@ -1,6 +1,6 @@
 /* A session: what a graph's nodes keep between runs, and the run itself: feeds in, plan, execute, fetches out. */
 #include "base/constructor.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <string.h>
 

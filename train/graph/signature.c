@@ -1,6 +1,6 @@
 /* What the strings of an op's descriptor say, by TensorFlow's grammar: arguments "a:T, v:N*T, d:list:Tdata, i:int64"
  * and attributes "T:{float,double}; N:int>=1; keep_dims:bool=false". Parsed once a graph. */
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Variables of a graph: the nodes that make, begin and read one, under TensorFlow's names; scopes and reuse. */
 #include "base/constructor.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdio.h>
 #include <string.h>

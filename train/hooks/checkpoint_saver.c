@@ -2,7 +2,7 @@
 #include "base/constructor.h"
 #include "base/text.h"
 #include "io/sys.h"
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* A hook: its kind, and a state of its own. */
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 #include <string.h>
 
 /* What stands in for a hook that could not be made. */

@@ -2,7 +2,7 @@
  * seconds. */
 #include "base/constructor.h"
 #include "base/text.h"
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The monitored session: hooks around one session.run each. Failures stick; after one no hook ends. */
 #include "base/constructor.h"
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <string.h>
 #include <time.h>

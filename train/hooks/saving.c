@@ -1,6 +1,6 @@
 /* Checkpoints of a monitored session: all global variables under their names, and what else was asked for as string
  * scalars. TensorFlow reads the variables and passes over the rest. */
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* StepCounterHook: global_step/sec, into the log and the event file. The first trigger only arms it. */
 #include "base/constructor.h"
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 
 typedef struct step_counter {
     hr_timer timer;

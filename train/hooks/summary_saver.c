@@ -1,6 +1,6 @@
 /* SummarySaverHook: values of some nodes into the event file, at the first run and then whenever the timer says so. */
 #include "base/constructor.h"
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 #include <string.h>
 
 typedef struct summary_saver {

@@ -1,5 +1,5 @@
 /* One event file for all hooks of a training, made when there is something to write. */
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 
 struct hr_summary_writer {
     atomic_int references;

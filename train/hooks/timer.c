@@ -1,5 +1,5 @@
 /* SecondOrStepTimer: due at first, never twice at one step. */
-#include "train/hooks/internal.h"
+#include "train/hooks/hooks_internal.h"
 
 bool hr_timer_due(const hr_timer *t, int64_t step, double now)
 {

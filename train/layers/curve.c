@@ -1,6 +1,6 @@
 /* The ops of AUC: how many predictions lie on which side of each threshold, and the area under the curve that those
  * counts draw. TensorFlow composes both of dozens of small ops; the arithmetic is the same. */
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 #include <math.h>
 #include <string.h>

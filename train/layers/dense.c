@@ -1,6 +1,6 @@
 /* The dense layer and dropout. */
 #include "base/constructor.h"
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 #include <stdio.h>
 #include <string.h>

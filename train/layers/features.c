@@ -1,7 +1,7 @@
 /* Features: the nodes that a batch's components are fed into. A ragged component needs two, its values and where each
  * row of them begins; a sequence's, where each step of a row begins, too. */
-#include "base/map.h"
-#include "train/layers/internal.h"
+#include "base/hash_map.h"
+#include "train/layers/layers_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* input_layer: the dense forms of columns, in the order of their names, side by side. */
 #include "base/constructor.h"
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 #include <headrace/checkpoint.h>
 #include <stdio.h>

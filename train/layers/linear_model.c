@@ -1,7 +1,7 @@
 /* linear_model: for every column a sum of weights by ids, or its dense form times weights; the sums and a bias
  * together. Columns are added in the order of their names, so that float sums are TensorFlow's. */
 #include "base/constructor.h"
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 /* Where each row's ids begin. Those of a sequence lie in steps, and its rows are rows of steps. */
 static hr_node id_splits(const hr_features *features, const hr_column_info *info)

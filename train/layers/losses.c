@@ -1,7 +1,7 @@
 /* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, weighed and reduced by
  * compute_weighted_loss. */
 #include "base/constructor.h"
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 /* ---- shapes ---- */
 

@@ -1,7 +1,7 @@
 /* Streaming metrics: tf.metrics. Accumulators are local variables; the update adds a batch and gives the value with it,
  * the value reads what was there before the update of the same run. */
 #include "base/constructor.h"
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 #include <stdio.h>
 

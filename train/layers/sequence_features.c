@@ -1,7 +1,7 @@
 /* SequenceFeatures: the dense forms of columns of sequences, in the order of their names, side by side at every step;
  * and a context beside them. */
 #include "base/constructor.h"
-#include "train/layers/internal.h"
+#include "train/layers/layers_internal.h"
 
 static hr_node padded_column(const hr_features *features, const hr_column_info *info, hr_node lengths,
                              const hr_input_layer_opts *opts)

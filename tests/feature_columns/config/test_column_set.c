@@ -1,5 +1,5 @@
 /* Columns to a text and back: what is read again are equal columns, of every kind and with every option. */
-#include "feature_columns/config/config.h"
+#include "feature_columns/config/column_config.h"
 #include "tests/feature_columns/columns_testing.h"
 
 #include <headrace/io.h>

@@ -1,5 +1,5 @@
 /* convert: rows into shards, the same for any number of threads; nothing left behind when it fails. */
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Every format into every other: the same rows, by any number of threads, in one file or shards; damage and what a
  * format cannot say are errors that leave nothing behind. */
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 #include "tests/testing.h"
 #include <headrace/examples.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A conversion that is killed, at any call and again and again, and then goes on: its files are those of one that
  * nobody disturbed. From every format, in every way of dealing rows over files. */
-#include "io/convert/convert.h"
+#include "io/convert/converter.h"
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <stdio.h>

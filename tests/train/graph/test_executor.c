@@ -1,7 +1,7 @@
 /* Running on several threads: the same bits as on one, errors and cancelling from anywhere. */
 #include "tests/testing.h"
 #include "tests/train/graph/model.h"
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <stdatomic.h>
 #include <string.h>

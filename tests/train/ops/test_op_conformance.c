@@ -6,7 +6,7 @@
  * which is the first, HEADRACE_TRIAL runs and describes one alone; the file `trial` names the one that is under way. */
 #include "tests/testing.h"
 
-#include "train/graph/internal.h"
+#include "train/graph/graph_internal.h"
 
 #include <headrace/ops.h>
 #include <inttypes.h>

@@ -1,0 +1,57 @@
+/* Damage on standard output: what it is, where, how much is lost. */
+#include "cli/cli_damage.h"
+#include "cli/json_line.h"
+#include "io/policy/error_json.h"
+#include <string.h>
+
+static void print_as_json(const hr_error *error)
+{
+    json_line line;
+    json_begin(&line);
+    hr__error_json_place(&line.writer, error);
+    hr__error_json_reason(&line.writer, error);
+    json_end(&line);
+}
+
+void damage_end(damage *d)
+{
+    if (!d->waits) return;
+    d->waits = false;
+    d->errors++;
+    if (d->json)
+        print_as_json(&d->last);
+    else
+        fprintf(d->to ? d->to : stdout, "%s: %s byte%s lost%s\n", d->last.text, with_commas(d->last.length),
+                d->last.length == 1 ? "" : "s",
+                strcmp(d->last.kind, "stream.corrupt") == 0 ? ", and what could not be inflated" : "");
+}
+
+void print_undecoded(FILE *to, int64_t undecoded)
+{
+    if (undecoded > 0)
+        fprintf(to, ", and what was in %s compressed byte%s that could not be inflated", with_commas(undecoded),
+                undecoded == 1 ? "" : "s");
+}
+
+void damage_of_all(const char *path, const char *compression)
+{
+    fprintf(stderr,
+            "headrace: %s: no record was found; if the file is compressed, its first bytes are damaged, too: "
+            "--%s says how\n",
+            path, compression);
+}
+
+void damage_tell(const hr_error *error, hr_view bytes, void *user)
+{
+    damage *d = user;
+    const hr_error *last = &d->last;
+    d->bytes += bytes.size;
+    if (d->waits && last->record == error->record && last->line == error->line &&
+        last->offset + last->length == error->offset) {
+        d->last.length += error->length;
+        return;
+    }
+    damage_end(d);
+    d->last = *error;
+    d->waits = true;
+}

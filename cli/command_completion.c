@@ -1,0 +1,35 @@
+/* headrace completion: a script that completes commands, flags, their values, and names of files and folders, for one
+ * of several shells. */
+#include "cli/command_completion.h"
+#include "cli/commands.h"
+#include <string.h>
+
+static int run(command_call *call)
+{
+    static const struct {
+        const char *shell;
+        void (*print)(void);
+    } scripts[] = {{"bash", print_bash_completion}, {"zsh", print_zsh_completion}, {"fish", print_fish_completion}};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        if (strcmp(call_argument(call, 0), scripts[i].shell) != 0) continue;
+        scripts[i].print();
+        return WORKED;
+    }
+    return usage_error(call, "expected bash, zsh or fish, found \"%s\"", call_argument(call, 0));
+}
+
+const command command_completion = {
+    .name = "completion",
+    .arguments = "bash|zsh|fish",
+    .summary = "prints a script that completes this command's words",
+    .text =
+        "Prints a script for a shell that completes commands, flags, their values, and names of files. An installed "
+        "headrace has them where the shells look for them; any other can be completed by the lines of the examples, "
+        "in ~/.bashrc, ~/.zshrc after compinit, and config.fish.",
+    .examples = "  source <(headrace completion bash)\n"
+                "  source <(headrace completion zsh)\n"
+                "  headrace completion fish | source\n",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .run = run,
+};

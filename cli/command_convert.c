@@ -1,0 +1,307 @@
+/* headrace convert: rows of one format into another. The work is io/convert/converter.c's; here are flags, the bar, the
+ * summary. */
+#include "cli/csv_flags.h"
+#include "cli/json_line.h"
+#include "cli/cli_table.h"
+#include "io/convert/converter.h"
+#include "io/file_system.h"
+#include <headrace/examples.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool show_progress(const hr__convert_progress *now, void *user)
+{
+    progress *p = user;
+    progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->rows, "rows");
+    return !interrupted();
+}
+
+/* ---- what came out ---- */
+
+static void print_summary(const hr__convert_opts *o, const hr__convert_result *r)
+{
+    double seconds = r->seconds > 0 ? r->seconds : 1e-9;
+    printf("%s rows read, %s written", with_commas(r->rows), with_commas(r->written));
+    if (o->split_column)
+        printf(" (%s to train, %s to test)", with_commas(r->written - r->written_test), with_commas(r->written_test));
+    if (r->resumed && r->resumed == r->written)
+        printf(" (all of them before)");
+    else if (r->resumed)
+        printf(" (%s of them before)", with_commas(r->resumed));
+    if (r->rejected) printf(", %s rejected", with_commas(r->rejected));
+    if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
+    if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
+    printf("\n%s read, %s as tf.Examples, in %d file%s in %s\n", human_bytes((double)r->bytes_in),
+           human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", o->out);
+    printf("%.2f s, %s rows/s\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
+    static const table_column column[] = {{"field", 23, true}, {"type", 7, true}, {"missing", 14, false}};
+    table fields = {.column = column, .columns = 3};
+    for (int i = 0; o->schema && i < o->schema->fields; i++) {
+        table_word(&fields, (hr_view){o->schema->field[i].name, (int64_t)strlen(o->schema->field[i].name)});
+        table_cell(&fields, "%s", hr_dtype_name(o->schema->field[i].stored));
+        table_cell(&fields, "%s", with_commas(r->missing[i]));
+    }
+    table_print(&fields);
+}
+
+static void print_rounded(const hr__schema_file *schema, const hr__rounded *rounded)
+{
+    static const table_column column[] = {
+        {"rounded by float32", 0, true}, {"values", 9, false}, {"first in record", 9, false}, {"value", 0, true}};
+    table t = {.column = column, .columns = 4};
+    for (int i = 0; schema && i < schema->fields; i++) {
+        if (rounded[i].count == 0) continue;
+        table_word(&t, (hr_view){schema->field[i].name, (int64_t)strlen(schema->field[i].name)});
+        table_cell(&t, "%s", with_commas(rounded[i].count));
+        table_cell(&t, "%s", with_commas(rounded[i].record));
+        table_cell(&t, "%s", rounded[i].first);
+    }
+    table_print(&t);
+}
+
+static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r)
+{
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "rows", r->rows);
+    json_count(&top, "written", r->written);
+    json_count(&top, "written_test", r->written_test);
+    json_count(&top, "resumed", r->resumed);
+    json_count(&top, "dropped", r->dropped);
+    json_count(&top, "rejected", r->rejected);
+    json_count(&top, "blank_lines", r->blank);
+    json_count(&top, "bytes_in", r->bytes_in);
+    json_count(&top, "bytes_out", r->bytes_out);
+    json_count(&top, "files", r->files);
+    json_number(&top, "seconds", r->seconds);
+    json_open(&top, "missing", '{');
+    for (int i = 0; o->schema && i < o->schema->fields; i++) json_count(&top, o->schema->field[i].name, r->missing[i]);
+    json_close(&top, '}');
+    json_open(&top, "rounded", '{');
+    for (int i = 0; o->schema && i < o->schema->fields; i++)
+        if (r->rounded[i].count) json_count(&top, o->schema->field[i].name, r->rounded[i].count);
+    json_close(&top, '}');
+    json_end(&top);
+}
+
+/* ---- flags ---- */
+
+enum { REQUIRED = 64 };
+
+/* What the options borrow. */
+typedef struct conversion {
+    hr__convert_opts opts;
+    csv_flags csv;
+    hr_schema_file *schema;
+    char *split;
+    const char *require[REQUIRED];
+    progress bar;
+} conversion;
+
+/* 0, or the exit code of a wrong command line. */
+static int read_split(const command_call *call, conversion *c)
+{
+    hr_error err = {0};
+    const char *by = flag_text(call, "split");
+    if (by && hr__convert_parse_split(by, &c->split, &c->opts.split_folds, &err) != HR_OK)
+        return usage_error(call, "--%s", err.text); /* which begins with "split: " */
+    c->opts.split_column = c->split;
+    c->opts.require_count = flag_count(call, "require");
+    if (c->opts.require_count > REQUIRED) return usage_error(call, "--require: at most %d of them", REQUIRED);
+    for (int i = 0; i < c->opts.require_count; i++) c->require[i] = flag_nth(call, "require", i);
+    c->opts.require = c->require;
+    return 0;
+}
+
+static int read_output(const command_call *call, hr__convert_opts *o)
+{
+    const int64_t shards = flag_number(call, "shards", 0);
+    o->out = flag_text(call, "output");
+    if (!o->out || !*o->out) return usage_error(call, "--output is missing: the folder for the shards, or one file");
+    if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
+    if (shards && flag_given(call, "max-shard-bytes"))
+        return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");
+    o->shards = (int)shards;
+    o->max_shard_bytes = flag_number(call, "max-shard-bytes", 0);
+    o->resume = flag_given(call, "resume");
+    o->cut_bytes = flag_number(call, "cut-bytes", 0);
+    o->index = flag_given(call, "index");
+    o->prefix = flag_text(call, "prefix");
+    const bool known = flag_compression(call, &o->compression) &&
+                       flag_compression_of(call, "input-compression", &o->input_compression);
+    return known ? 0 : WRONG_USE;
+}
+
+static int read_policy(const command_call *call, hr_policy *policy)
+{
+    const char *word = flag_text(call, "on-error");
+    if (word && strcmp(word, "fail") != 0 && strcmp(word, "skip") != 0)
+        return usage_error(call, "--on-error: expected fail or skip, found \"%s\"", word);
+    policy->quarantine_file = flag_text(call, "rejects");
+    policy->on_error = policy->quarantine_file ? HR_QUARANTINE : word && strcmp(word, "skip") == 0 ? HR_SKIP : HR_FAIL;
+    policy->max_errors = flag_number(call, "max-errors", 0);
+    if (word && policy->quarantine_file) return usage_error(call, "--on-error and --rejects: expected one, found both");
+    if (policy->max_errors && policy->on_error == HR_FAIL)
+        return usage_error(call, "--max-errors: expected --rejects or --on-error skip with it");
+    return 0;
+}
+
+/* A format's flag must name one, for which the library says what there is. */
+static int read_flags(const command_call *call, conversion *c)
+{
+    hr__convert_opts *o = &c->opts;
+    o->from = flag_text(call, "from");
+    o->to = flag_text(call, "to");
+    o->csv = &c->csv.opts;
+    o->max_record_bytes = flag_max_record(call);
+    int code = read_csv_flags(call, &c->csv);
+    o->separator = c->csv.opts.separator;
+    if (code == 0) code = read_policy(call, &o->policy);
+    if (code == 0) code = read_output(call, o);
+    return code ? code : read_split(call, c);
+}
+
+static bool show_survey(int64_t bytes, int64_t total, int64_t records, void *user)
+{
+    return show_progress(&(hr__convert_progress){bytes, total, records}, user);
+}
+
+/* Of fields whose records hold several types only --types can say which one is meant. */
+static hr_status refuse_conflicts(const hr_schema_file *schema, hr_error *err)
+{
+    for (int i = 0; schema && i < hr_schema_file_count(schema); i++) {
+        const hr_schema_file_field f = hr_schema_file_at(schema, i);
+        if (f.conflict)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
+                           "feature '%.60s' has several types: %.120s; give --types or --schema", f.name, f.note);
+    }
+    return HR_OK;
+}
+
+/* A CSV says no types, and which columns it shall have: without a schema, that is what all rows are found to be. */
+static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
+{
+    hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
+    o.format = hr__convert_format_id(from);
+    o.csv = c->opts.csv;
+    o.compression = c->opts.input_compression;
+    o.max_record_bytes = c->opts.max_record_bytes;
+    HR_TRY(hr__need_files_again(&c->opts.inputs, "give .schema", err));
+    progress_start(&c->bar, "finding types, first of two passes");
+    const hr_status st = hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
+    progress_start(&c->bar, "converting");
+    return st;
+}
+
+static hr_status find_schema(const command_call *call, conversion *c, hr_error *err)
+{
+    const char *path = flag_text(call, "schema"), *types = flag_text(call, "types"), *from, *to;
+    HR_TRY(hr__convert_formats(&c->opts, &from, &to, err));
+    if (path) {
+        interrupt_at_once("convert");
+        const hr_status st = hr_schema_file_open(path, &c->schema, err);
+        interrupt_at_once(NULL);
+        HR_TRY(st);
+    } else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
+        HR_TRY(infer_schema(c, from, err));
+    if (types) HR_TRY(hr__schema_set_types(c->schema, types, err));
+    c->opts.schema = c->schema;
+    return refuse_conflicts(c->schema, err);
+}
+
+static int convert(const command_call *call, conversion *c)
+{
+    hr_error err = {0};
+    hr__convert_result result = {0};
+    c->opts.progress = show_progress;
+    c->opts.user = &c->bar;
+    catch_interrupt();
+    progress_start(&c->bar, "converting");
+    hr_status st = match_arguments(call, call_arguments(call), &c->opts.inputs, &err);
+    if (st == HR_OK) st = find_schema(call, c, &err);
+    if (st == HR_OK) st = hr__convert(&c->opts, &result, &err);
+    progress_end(&c->bar);
+    const bool to_output = is_standard_output(c->opts.out); /* the rows are there: no word between them */
+    if (st == HR_OK && !to_output && flag_given(call, "json"))
+        print_as_json(&c->opts, &result);
+    else if (st == HR_OK && !to_output) {
+        print_summary(&c->opts, &result);
+        print_rounded(c->opts.schema, result.rounded);
+    }
+    hr__convert_clear(&result);
+    return st == HR_OK ? WORKED : failed(call, &err);
+}
+
+static int run(command_call *call)
+{
+    conversion c = {.split = NULL};
+    int code = read_flags(call, &c);
+    if (code == 0) code = convert(call, &c);
+    hr_free(c.split);
+    hr_file_list_clear(&c.opts.inputs);
+    hr_schema_file_free(c.schema);
+    return code;
+}
+
+static const flag flags[] = {
+    {FLAG_TEXT, "output", 'o', "OUT", "a folder for shards, made if there is none, or one file, or -"},
+    {FLAG_TEXT, "from", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the first FILE's name, else csv"},
+    {FLAG_TEXT, "to", 0, "FORMAT", "the same; default: by the name of the one file, else tfrecord"},
+    {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
+    {FLAG_TEXT, "types", 0, "F=T,...", "types of some fields, as row=int64,temp=float, whatever the schema says"},
+    {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
+    {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead: as many files as it takes, filled one after the other"},
+    {FLAG_SWITCH, "index", 0, NULL, "writes an index, FILE.hridx, beside each shard"},
+    {FLAG_SWITCH, "resume", 0, NULL, "goes on where the same conversion was stopped, by whatever"},
+    {FLAG_BYTES, "cut-bytes", 0, "SIZE",
+     "of each file: how often it can be gone on with; default 64M by --shards, 4M at least"},
+    {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
+    {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
+    {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "default: none, of one file by its name"},
+    {FLAG_TEXT, "input-compression", 0, "TYPE", "of the FILEs; default: by their first bytes"},
+    CSV_FLAGS,
+    {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
+    {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},
+    {FLAG_COUNT, "max-errors", 0, "N", "end with an error if more than N are skipped"},
+    {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
+    {0},
+};
+
+const command command_convert = {
+    .name = "convert",
+    .arguments = "FILE...",
+    .summary = "turns CSV, JSON lines and TFRecords of tf.Example into each other",
+    .text =
+        "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
+        "order: CSV, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
+        "tf.Example. Without --schema the types of a CSV are found in a pass over all its rows before, which "
+        "a pipe does not allow. A schema also chooses the features of other formats; without one all of them "
+        "are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
+        "A CSV holds what Examples do if lists have a --separator, and --quoted-never-missing tells an empty string "
+        "from a missing value when it is read; but a feature without values is as a missing one there, and a NaN has "
+        "no bits of its own. What cannot be written in a format is an error, as a list without --separator.\n\n"
+        "OUT is a folder for shards, OUT/data-00000-of-00001.tfrecord, over which rows are dealt in their order; or "
+        "one file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz after it; or -. A "
+        "new "
+        "name with another extension is an error, unless a slash at its end makes it a folder. "
+        "All that is written appears at the end, or nothing: not after an error, not after Ctrl-C, not when it is "
+        "killed. What was stopped with --resume goes on when the same command is given again, and comes to the same "
+        "files; only ZLIB of a fixed number of files begins anew. The command that has come to its end may be given "
+        "once more: all is there then." CSV_TEXT,
+    .examples =
+        "  headrace convert people.csv -o people.tfrecord\n"
+        "  headrace convert flights.csv.gz --schema flights.yaml -o data --shards 8 --split row:5 --require late\n"
+        "  headrace convert people.csv -s people.yaml -o data --compression GZIP --na-value NA\n"
+        "  headrace convert 'data/train-*' -o - --to jsonl | jq .age\n"
+        "  headrace convert 'logs/*.jsonl.gz' -o logs --max-shard-bytes 256M --resume\n"
+        "  headrace convert clicks.csv -o clicks.tfrecord --index --resume\n"
+        "  headrace convert people.tfrecord -o people.csv --separator ';'\n"
+        "  headrace convert people.csv -o people.tfrecord --separator ';' --quoted-never-missing\n"
+        "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .run = run,
+};

@@ -1,0 +1,73 @@
+/* headrace schema infer: the types of all fields, as the section that the other commands take. */
+#include "cli/cli_survey.h"
+#include <inttypes.h>
+#include <string.h>
+
+static hr_status write_text(const char *path, const char *text, hr_error *err)
+{
+    hr_output *out;
+    if (!path) return fputs(text, stdout) == EOF ? output_error(err) : HR_OK;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
+    HR_TRY(hr_output_open_with(path, &opts, &out, err));
+    hr_status st = hr_output_write(out, text, strlen(text), err);
+    if (st == HR_OK) return hr_output_commit(out, err);
+    hr_output_discard(out);
+    return st;
+}
+
+/* Gives how many there are. */
+static int say_conflicts(const hr_schema_file *schema)
+{
+    int conflicts = 0;
+    for (int i = 0; i < hr_schema_file_count(schema); i++) {
+        const hr_schema_file_field f = hr_schema_file_at(schema, i);
+        if (!f.conflict) continue;
+        fprintf(stderr, "headrace schema infer: feature '%s' has several types: %s\n", f.name, f.note);
+        conflicts++;
+    }
+    return conflicts;
+}
+
+static int run(command_call *call)
+{
+    survey_run survey;
+    hr_schema_file *schema = NULL;
+    hr_error err = {0};
+    char *text = NULL;
+    int code = read_survey_flags(call, &survey);
+    if (code != 0) return code;
+    hr_status st = begin_survey(call, 0, &survey, &err);
+    if (st == HR_OK) st = hr_infer_schema_with(&survey.files, &survey.opts, &schema, &err);
+    if (st == HR_OK && (st = hr_schema_file_text(schema, &text, &err)) != HR_OK)
+        hr_error_prefix(&err, "%s%s: ", survey.files.path[0], survey.files.count > 1 ? " and others" : "");
+    end_survey(&survey);
+    if (st == HR_OK) st = write_text(flag_text(call, "output"), text, &err);
+    const int conflicts = st == HR_OK ? say_conflicts(schema) : 0;
+    hr_free(text);
+    hr_schema_file_free(schema);
+    if (st != HR_OK) return failed(call, &err);
+    return conflicts ? FAILED : WORKED;
+}
+
+static const flag flags[] = {
+    {FLAG_TEXT, "output", 'o', "FILE", "write the schema there; default: standard output"},
+    SURVEY_FLAGS,
+    {0},
+};
+
+const command command_schema_infer = {
+    .name = "schema infer",
+    .arguments = "FILE...",
+    .summary = "finds the types of all fields, looking at every record",
+    .text =
+        "Looks at every record, not at the first ones, and writes a schema: section, as convert, parse and train "
+        "take it. Behind each field stands which record decided its type. An empty field says nothing; whole numbers "
+        "are int64, other numbers float, all else string; numbers with zeros in front, and those that int64 or "
+        "float32 cannot hold, are text. Features of several types are named, and the exit code is 1." SURVEY_TEXT,
+    .examples = "  headrace schema infer flights.csv.gz -o flights.yaml\n"
+                "  headrace schema infer 'data/train-*.tfrecord'\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = -1,
+    .run = run,
+};

@@ -1,0 +1,213 @@
+/* headrace train: trains the model of a training file. Ctrl-C stops between two steps, with a checkpoint. */
+#include "cli/cli_training.h"
+#include "cli/json_line.h"
+#include "io/file_system.h"
+#include "train/hooks/hooks.h"
+#include <headrace/io.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- the line that is drawn while it runs: a hook like any other ---- */
+
+typedef struct watch {
+    progress bar;
+    int64_t total, first, step, batch; /* total: steps there will be, 0: unknown */
+    double started;
+    float loss; /* of a moment ago */
+} watch;
+
+static hr_status watch_begin(void *state, hr_monitored_session *m, hr_error *err)
+{
+    watch *w = *(watch **)state;
+    interrupt_at_once(NULL);
+    HR_TRY(hr_monitored_step(m, &w->first, err));
+    w->step = w->first;
+    w->started = now_seconds();
+    progress_start(&w->bar, "training");
+    return HR_OK;
+}
+
+static hr_status watch_before(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
+{
+    (void)state;
+    int count;
+    const hr_node *loss = hr_get_collection(hr_monitored_graph(m), "losses", &count);
+    return count ? hr_request_fetch(request, loss[0], err) : HR_OK;
+}
+
+static void draw(watch *w)
+{
+    char detail[160];
+    double seconds = now_seconds() - w->started, rate = (double)((w->step - w->first) * w->batch) / (seconds + 1e-9);
+    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(w->step), (double)w->loss,
+             with_commas((int64_t)rate));
+    progress_show(&w->bar, w->total ? (double)w->step / (double)w->total : -1, detail);
+}
+
+static hr_status watch_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+{
+    watch *w = *(watch **)state;
+    (void)err;
+    w->step++;
+    if (results[0].dtype == HR_FLOAT && results[0].count == 1)
+        w->loss += (*(const float *)results[0].data - w->loss) * (w->step - w->first < 20 ? 0.5f : 0.02f);
+    if (interrupted()) hr_request_stop(m);
+    if (progress_due(&w->bar)) draw(w);
+    return HR_OK;
+}
+
+static const hr_hook_kind watch_kind = {
+    .head = HR_HOOK_HEAD,
+    .name = "watch",
+    .state_size = sizeof(watch *),
+    .after_create_session = watch_begin,
+    .before_run = watch_before,
+    .after_run = watch_after,
+};
+
+/* ---- how many steps there will be ---- */
+
+enum { SAMPLE = 64 << 20 }; /* bytes that are read to count records: beyond them, the files' sizes tell */
+
+static int64_t records_in(const char *path)
+{
+    hr_record_reader *reader;
+    int64_t records = 0;
+    if (hr_record_reader_open(path, NULL, &reader, NULL) != HR_OK) return 0;
+    while (hr_record_skip(reader, 1, NULL) == HR_OK && !interrupted()) records++;
+    hr_record_reader_free(reader);
+    return records;
+}
+
+static int64_t file_size(const char *path)
+{
+    const int64_t size = hr__path_size(path);
+    return size > 0 ? size : 0;
+}
+
+/* Small data is counted; of large data, as many whole files as the sample holds. 0: it cannot be known, or would take
+ * too long. */
+static int64_t count_records(const hr_file_list *files)
+{
+    int64_t records = 0, counted = 0;
+    const int64_t total = hr__paths_size(files);
+    if (total < 0) return 0; /* what is read once is left for the training */
+    for (int64_t i = 0; i < files->count && counted + file_size(files->path[i]) <= SAMPLE; i++) {
+        records += records_in(files->path[i]);
+        counted += file_size(files->path[i]);
+    }
+    return counted ? (int64_t)((double)records * ((double)total / (double)counted) + 0.5) : 0;
+}
+
+/* 0: unknown. Fails if there are no files at all, or CSV, before a folder is made for the model. */
+static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error *err)
+{
+    hr_file_list files = {0};
+    int64_t epochs = hr__training_epochs(t), most = hr__training_max_steps(t), batch = hr__training_batch_size(t);
+    HR_TRY(hr_match_files(hr__training_files(t), &files, err));
+    const hr_status st = need_tfrecords(&files, err);
+    int64_t rows = 0;
+    if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(count_records(&files), epochs, &rows)) rows = 0;
+    hr_file_list_clear(&files);
+    *steps = rows / batch + (rows % batch != 0);
+    if (most && (!*steps || most < *steps)) *steps = most;
+    return st;
+}
+
+/* ---- what it came to ---- */
+
+static void print_summary(const hr__training *t, const hr_train_result *r)
+{
+    int64_t steps = r->last_step - r->first_step;
+    double rows = (double)(steps * hr__training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
+    if (steps == 0 && r->finished) {
+        printf("The training in %s has ended already, at step %s; there is nothing to do.\n"
+               "With more --epochs or --steps it goes on.\n",
+               hr__training_model_dir(t), with_commas(r->last_step));
+        return;
+    }
+    printf("%s%s step%s in %.1f s, %s examples/s; loss of the last step %.4f\n",
+           r->resumed && r->first_step > 0 ? "resumed; " : "", with_commas(steps), steps == 1 ? "" : "s", r->seconds,
+           with_commas((int64_t)(rows / seconds)), (double)r->loss);
+    printf("%.0f %% of the time went by waiting for input\n", 100 * r->input_seconds / seconds);
+    printf("%s at step %s, %s/model.ckpt-%" PRId64 "\n", r->finished ? "ended" : "stopped", with_commas(r->last_step),
+           hr__training_model_dir(t), r->last_step);
+    if (!r->finished) printf("The same command goes on from there.\n");
+}
+
+static void print_as_json(const hr__training *t, const hr_train_result *r)
+{
+    json_line top;
+    json_begin(&top);
+    json_count(&top, "first_step", r->first_step);
+    json_count(&top, "last_step", r->last_step);
+    json_bool(&top, "finished", r->finished);
+    json_bool(&top, "resumed", r->resumed);
+    json_number(&top, "loss", (double)r->loss);
+    json_number(&top, "seconds", r->seconds);
+    json_number(&top, "input_seconds", r->input_seconds);
+    json_count(&top, "batch_size", hr__training_batch_size(t));
+    json_text(&top, "model_dir", hr__training_model_dir(t));
+    json_end(&top);
+}
+
+static int train(const command_call *call, hr__training *t)
+{
+    watch w = {.batch = hr__training_batch_size(t)}, *state = &w;
+    hr_estimator *e = hr__training_estimator(t);
+    hr_error err = {0};
+    hr_status st = e ? expected_steps(t, &w.total, &err) : hr_no_memory(&err, "an estimator");
+    if (st != HR_OK) {
+        hr_estimator_free(e);
+        return failed(call, &err);
+    }
+    hr_train_result result = {0};
+    hr_hook *hook = hr_hook_new(&watch_kind, &state);
+    st = hr_estimator_train(e, hr__training_input, t, .max_steps = hr__training_max_steps(t), .hooks = &hook,
+                            .hook_count = 1, .result = &result);
+    progress_end(&w.bar);
+    int code = st == HR_OK ? WORKED : failed(call, hr_estimator_error(e));
+    if (st == HR_OK && flag_given(call, "json"))
+        print_as_json(t, &result);
+    else if (st == HR_OK)
+        print_summary(t, &result);
+    hr_estimator_free(e);
+    return st == HR_OK && !result.finished && interrupted() ? INTERRUPTED : code;
+}
+
+static int run(command_call *call)
+{
+    hr__training *t;
+    catch_interrupt();
+    interrupt_at_once("train"); /* until the model is built: see watch_begin() */
+    int code = open_training(call, &t);
+    if (code != 0) return code;
+    code = train(call, t);
+    hr__training_free(t);
+    return code;
+}
+
+static const flag flags[] = {
+    TRAINING_FLAGS,
+    {FLAG_COUNT, "steps", 0, "N", "until step N, in as many epochs as that takes, or as --epochs says"},
+    {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
+    {0},
+};
+
+const command command_train = {
+    .name = "train",
+    .arguments = "FILE.yaml",
+    .summary = "trains a model on TFRecords",
+    .text =
+        "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for "
+        "TensorBoard) go to the model directory. Ctrl-C stops after the step with a checkpoint, which holds the "
+        "place in the input as well: the same command goes on as if nothing had happened. A training that has ended "
+        "says so, and goes on with more --epochs or --steps.",
+    .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
+                "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n"
+                "  headrace train flights.yaml --data data --model-dir data/model --epochs 10   # after 5: 5 more\n",
+    .flags = flags,
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,56 @@
+/* What is common to sequences: lengths, on which columns must agree, and the dense form of steps. */
+#include "feature_columns/columns_internal.h"
+
+#include <string.h>
+
+hr_status hr__refuse_sequence(const char *what, const hr_feature_column *source, hr_error *err)
+{
+    const hr_column_info *info = hr_feature_column_info(source);
+    if (!info->sequence) return HR_OK;
+    return hr_fail(
+        err, HR_INVALID_ARGUMENT, "column.sequence",
+        "%s: expected a column without steps, got the %s '%s'; a sequence can be put into an indicator_column "
+        "or an embedding_column",
+        what, info->kind, info->name);
+}
+
+int64_t hr__reach_of_row(const hr_column_values *v, int64_t row)
+{
+    int64_t last = -1;
+    for (int32_t i = v->splits[row]; i < v->splits[row + 1]; i++) {
+        if (hr__place_in_row(v, row, i) <= last) return -1;
+        last = hr__place_in_row(v, row, i);
+    }
+    return last + 1;
+}
+
+hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *name, int columns, int64_t rows,
+                              int64_t *lengths, hr_error *err)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        lengths[r] = steps[0][r + 1] - steps[0][r];
+        for (int c = 1; c < columns; c++) {
+            const int64_t other = steps[c][r + 1] - steps[c][r];
+            if (other == lengths[r]) continue;
+            return hr_fail(
+                err, HR_INVALID_ARGUMENT, "column.sequence_length",
+                "sequences: expected columns of equal lengths, got %lld steps of '%.60s' and %lld of '%.60s' "
+                "in row %lld of the batch",
+                (long long)lengths[r], name[0], (long long)other, name[c], (long long)r);
+        }
+    }
+    return HR_OK;
+}
+
+void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int64_t rows, int64_t most,
+                     const void *padding, void *out)
+{
+    char *to = out;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t length = steps[r + 1] - steps[r];
+        const size_t own = (size_t)length * size;
+        if (own > 0) memcpy(to, (const char *)values + (size_t)steps[r] * size, own);
+        to += own;
+        for (int64_t s = length; s < most; s++, to += size) memcpy(to, padding, size);
+    }
+}

@@ -1,0 +1,261 @@
+/* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop
+ * without metrics. */
+#include "base/constructor.h"
+#include "base/text.h"
+#include "train/estimator/estimator_internal.h"
+#include <headrace/checkpoint.h>
+#include <headrace/summary.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A loop over the batches of an input with a restored model. */
+typedef struct pass {
+    model model;
+    hr_monitored_session *session;
+    char *checkpoint;
+    hr_batch_fn *each;
+    void *each_user;
+    hr_node fetch[3 * MAX_NAMED + 2];
+    const char *name[MAX_NAMED];
+    int updates, fetches; /* the first `updates` fetches update metrics, predictions follow */
+    int64_t batches;
+    double loss_sum;
+} pass;
+
+static void choose_fetches(pass *p)
+{
+    const hr_estimator_spec *s = &p->model.spec;
+    if (p->model.mode == HR_MODE_EVAL) {
+        p->fetch[p->updates++] = s->loss;
+        for (int i = 0; i < s->metrics; i++) p->fetch[p->updates++] = s->metric[i].metric.update;
+    }
+    p->fetches = p->updates;
+    for (int i = 0; i < s->predictions && p->each; i++) {
+        p->name[i] = s->prediction[i].name;
+        p->fetch[p->fetches++] = s->prediction[i].node;
+    }
+}
+
+static hr_status run_batch(pass *p, const hr_element *element, int feeds, hr_error *err)
+{
+    hr_tensor out[3 * MAX_NAMED + 2];
+    HR_TRY(hr_monitored_run(p->session, p->model.feed, feeds, p->fetch, p->fetches, out, err));
+    if (p->updates && out[0].dtype == HR_FLOAT && out[0].count == 1) p->loss_sum += (double)*(const float *)out[0].data;
+    hr_status st = HR_OK;
+    if (p->each) st = p->each(element, p->name, out + p->updates, p->fetches - p->updates, p->each_user, err);
+    for (int i = 0; i < p->fetches; i++) hr_tensor_clear(&out[i]);
+    p->batches++;
+    return st;
+}
+
+static hr_status run_batches(pass *p, int64_t steps, hr_error *err)
+{
+    hr_status st = hr__model_open_input(&p->model, (hr_view){NULL, 0}, err);
+    while (st == HR_OK && (steps <= 0 || p->batches < steps)) {
+        const hr_element *element;
+        int feeds;
+        st = hr__model_next(&p->model, &element, &feeds, err);
+        if (st == HR_OK) st = run_batch(p, element, feeds, err);
+    }
+    return st == HR_END ? HR_OK : st;
+}
+
+/* The checkpoint asked for, or the newest whole one. */
+static hr_status find_checkpoint(const hr_estimator *e, const char *asked, char **found, hr_error *err)
+{
+    if (asked) {
+        *found = hr_strdup(asked);
+        return *found ? HR_OK : hr_no_memory(err, "a path");
+    }
+    HR_TRY(hr_whole_checkpoint(e->model_dir, found, err));
+    if (*found) return HR_OK;
+    return hr_fail(err, HR_NOT_FOUND, "estimator.checkpoint",
+                   "%s: expected a trained model, found no checkpoint; train it first", e->model_dir);
+}
+
+static hr_status open_pass(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *user, const char *checkpoint, pass *p,
+                           hr_error *err)
+{
+    HR_TRY(find_checkpoint(e, checkpoint, &p->checkpoint, err));
+    HR_TRY(hr__model_open(e, mode, fn, user, &p->model, err));
+    choose_fetches(p);
+    p->session = hr_monitored_session_new(p->model.graph, NULL, 0, .checkpoint_path = p->checkpoint,
+                                          .workers = e->config.workers);
+    if (!p->session) return hr_no_memory(err, "a session");
+    const hr_error *failed = hr_monitored_session_error(p->session);
+    if (!failed) return HR_OK;
+    *err = *failed;
+    return failed->code;
+}
+
+static void close_pass(pass *p)
+{
+    if (p->session) hr_monitored_session_close(p->session, true, NULL);
+    hr__model_close(&p->model);
+    hr_free(p->checkpoint);
+}
+
+/* ---- results ---- */
+
+static hr_status add_result(hr_estimator *e, const char *name, double value, hr_error *err)
+{
+    result *grown = hr_realloc(e->results, ((size_t)e->result_count + 1) * sizeof *grown);
+    if (!grown) return hr_no_memory(err, "results");
+    e->results = grown;
+    char *copy = hr_strdup(name);
+    if (!copy) return hr_no_memory(err, "results");
+    e->results[e->result_count++] = (result){copy, value};
+    return HR_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const result *)a)->name, ((const result *)b)->name);
+}
+
+static double scalar(const hr_tensor *t)
+{
+    if (t->count != 1) return NAN;
+    return t->dtype == HR_FLOAT    ? (double)*(const float *)t->data
+           : t->dtype == HR_DOUBLE ? *(const double *)t->data
+           : t->dtype == HR_INT64  ? (double)*(const int64_t *)t->data
+                                   : NAN;
+}
+
+static hr_status collect_results(hr_estimator *e, pass *p, hr_error *err)
+{
+    const hr_estimator_spec *s = &p->model.spec;
+    hr_node node[MAX_NAMED + 1];
+    hr_tensor value[MAX_NAMED + 1];
+    int64_t step;
+    for (int i = 0; i < e->result_count; i++) hr_free(e->results[i].name);
+    e->result_count = 0;
+    for (int i = 0; i < s->metrics; i++) node[i] = s->metric[i].metric.value;
+    HR_TRY(hr_monitored_step(p->session, &step, err));
+    HR_TRY(hr_session_run(hr_monitored_raw(p->session), NULL, 0, node, s->metrics, value, err));
+    hr_status st = HR_OK;
+    for (int i = 0; i < s->metrics; i++) {
+        if (st == HR_OK) st = add_result(e, s->metric[i].name, scalar(&value[i]), err);
+        hr_tensor_clear(&value[i]);
+    }
+    if (st == HR_OK) st = add_result(e, "loss", p->batches ? p->loss_sum / (double)p->batches : NAN, err);
+    if (st == HR_OK) st = add_result(e, "global_step", (double)step, err);
+    if (e->result_count) qsort(e->results, (size_t)e->result_count, sizeof *e->results, by_name);
+    return st;
+}
+
+/* All results in one event, and which checkpoint they are of. */
+static hr_status write_results(hr_estimator *e, hr_event_writer *w, const char *checkpoint, hr_error *err)
+{
+    hr_summary_value value[MAX_NAMED + 2];
+    float number[MAX_NAMED + 2];
+    int count = 0;
+    int64_t step = (int64_t)hr_estimator_result(e, "global_step");
+    for (int i = 0; i < e->result_count; i++) {
+        if (strcmp(e->results[i].name, "global_step") == 0) continue;
+        number[count] = (float)e->results[i].value;
+        value[count] = (hr_summary_value){.tag = e->results[i].name, .values = &number[count], .count = 1};
+        count++;
+    }
+    HR_TRY(hr_event_summary(w, value, count, step, err));
+    return hr_event_text(w, "checkpoint_path", checkpoint, step, err);
+}
+
+static hr_status write_events(hr_estimator *e, const char *name, const char *checkpoint, hr_error *err)
+{
+    hr_event_writer *w;
+    hr__text below = {0};
+    hr__text_printf(&below, "eval%s%s", name ? "_" : "", name ? name : "");
+    HR_TRY(hr__text_status(&below, "a path", err));
+    char *folder = hr__path_in(e->model_dir, below.data);
+    hr__text_free(&below);
+    if (!folder) return hr_no_memory(err, "a path");
+    hr_status st = hr_event_writer_open(folder, &w, err);
+    if (st == HR_OK) st = write_results(e, w, checkpoint, err);
+    hr_event_writer_free(w);
+    hr_free(folder);
+    return st;
+}
+
+static hr_status evaluate(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o, hr_error *err)
+{
+    pass p = {.each = o->each, .each_user = o->each_user};
+    hr_status st = open_pass(e, HR_MODE_EVAL, fn, user, o->checkpoint_path, &p, err);
+    if (st == HR_OK) st = run_batches(&p, o->steps, err);
+    if (st == HR_OK) st = collect_results(e, &p, err);
+    if (st == HR_OK) st = write_events(e, o->name, p.checkpoint, err);
+    close_pass(&p);
+    return st;
+}
+
+hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o)
+{
+    o = &HR__OPTIONS(hr_evaluate_opts, o);
+    HR_TRY(hr__estimator_begin(e, fn));
+    return evaluate(e, fn, user, o, &e->error);
+}
+
+hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each, void *each_user,
+                                    const hr_predict_opts *o)
+{
+    o = &HR__OPTIONS(hr_predict_opts, o);
+    HR_TRY(hr__estimator_begin(e, fn));
+    if (!each)
+        return hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",
+                       "predict: expected a function that takes the predictions, got NULL");
+    pass p = {.each = each, .each_user = each_user};
+    hr_status st = open_pass(e, HR_MODE_PREDICT, fn, user, o->checkpoint_path, &p, &e->error);
+    if (st == HR_OK) st = run_batches(&p, 0, &e->error);
+    close_pass(&p);
+    return st;
+}
+
+/* ---- in turn with training ---- */
+
+/* Listens to the saver: evaluates what was just saved. */
+typedef struct evaluator {
+    hr_estimator *e;
+    const hr_eval_spec *spec;
+    double throttle;
+    bool saved_once;
+    hr_timer timer;
+} evaluator;
+
+static hr_status evaluate_now(evaluator *v, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    double seconds;
+    int64_t steps;
+    hr_evaluate_opts o = {.steps = v->spec->steps ? *v->spec->steps : 100, .name = v->spec->name};
+    hr_timer_update(&v->timer, step, hr_monitored_now(m), &seconds, &steps);
+    return evaluate(v->e, v->spec->input_fn, v->spec->user, &o, err);
+}
+
+/* The first save is that of the beginning. */
+static hr_status evaluator_after_save(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    evaluator *v = user;
+    if (!v->saved_once) {
+        v->saved_once = true;
+        return HR_OK;
+    }
+    bool due = !v->timer.triggered || hr_monitored_now(m) >= v->timer.last_time + v->throttle;
+    return due && step != v->timer.last_step ? evaluate_now(v, m, step, err) : HR_OK;
+}
+
+static hr_status evaluator_end(void *user, hr_monitored_session *m, int64_t step, hr_error *err)
+{
+    evaluator *v = user;
+    return v->timer.triggered && step == v->timer.last_step ? HR_OK : evaluate_now(v, m, step, err);
+}
+
+hr_status hr_train_and_evaluate(hr_estimator *e, const hr_train_spec *train, const hr_eval_spec *eval)
+{
+    if (!train || !eval) return hr__estimator_begin(e, NULL);
+    HR_TRY(hr__estimator_begin(e, eval->input_fn));
+    evaluator v = {.e = e, .spec = eval, .throttle = eval->throttle_secs ? (double)*eval->throttle_secs : 600};
+    v.timer.last_step = -1;
+    hr_saver_listener listener = {.after_save = evaluator_after_save, .end = evaluator_end, .user = &v};
+    return hr_estimator_train(e, train->input_fn, train->user, .max_steps = train->max_steps, .hooks = train->hooks,
+                              .hook_count = train->hook_count, .saving_listener = &listener);
+}

@@ -1,0 +1,246 @@
+/* What the files of the graph room share: a graph's nodes, a session's plans. */
+#ifndef HR_GRAPH_INTERNAL_H
+#define HR_GRAPH_INTERNAL_H
+
+#include "base/hash_map.h"
+#include "base/pool.h"
+#include "train/graph/graph_op.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+/* ---- arena.c: memory that lives as long as the graph, or the plan ---- */
+
+typedef struct hr__arena {
+    struct hr__arena_chunk *chunks;
+    size_t left;
+} hr__arena;
+
+void *hr__arena_get(hr__arena *arena, size_t size); /* zeroed, 16-byte aligned; NULL: no memory */
+char *hr__arena_text(hr__arena *arena, const char *text, size_t size);
+void *hr__arena_copy(hr__arena *arena, const void *p, size_t size);
+void hr__arena_free(hr__arena *arena);
+
+/* ---- signature.c: what an op's strings say ---- */
+
+enum { HR__MAX_ARGS = 24, HR__MAX_ATTRS = 24 };
+
+typedef struct hr__arg {
+    const char *name;
+    hr_dtype type;                         /* where no attribute says it */
+    int type_attr, number_attr, list_attr; /* indices; -1: none */
+} hr__arg;
+
+typedef struct hr__attr_def {
+    const char *name;
+    hr_attr_kind kind;
+    uint32_t types; /* bits of the types allowed */
+    int64_t least;  /* of an int, of a list's length; INT64_MIN: none */
+    bool has_default;
+    hr_attr value;
+} hr__attr_def;
+
+typedef struct hr__signature {
+    const hr_graph_op *op;
+    int inputs, outputs, attrs;
+    hr__arg input[HR__MAX_ARGS], output[HR__MAX_ARGS];
+    hr__attr_def attr[HR__MAX_ATTRS];
+} hr__signature;
+
+hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, hr__signature *out, hr_error *err);
+int hr__signature_attr(const hr__signature *sig, const char *name, size_t size); /* -1: none */
+
+/* ---- the graph ---- */
+
+typedef struct hr__node {
+    const hr__signature *sig;
+    const hr_graph_op *op;
+    const char *name;
+    int inputs, controls, outputs;
+    const hr_node *input, *control;
+    const hr_dtype *type; /* of each output */
+    hr_shape *shape;
+    hr_attr *attr;
+    int variable;  /* 1 + the variable whose handle it is; 0: none */
+    uint32_t mark; /* the newest node that took it as a control input has this number */
+} hr__node;
+
+typedef struct hr__scope {
+    const char *name, *variable; /* what to go back to */
+    hr_reuse reuse;
+} hr__scope;
+
+typedef struct hr__collection {
+    const char *name;
+    hr_node *nodes;
+    int count, capacity;
+} hr__collection;
+
+typedef struct hr__control {
+    const hr_node *nodes;
+    int count;
+} hr__control;
+
+struct hr_graph {
+    hr__arena arena;
+    hr_error error; /* code HR_OK: none */
+    hr__node **nodes;
+    int32_t node_count, node_capacity;
+    const hr__signature **signatures;
+    int signature_count, signature_capacity;
+    const hr_graph_op **foreign; /* of hr_graph_use */
+    int foreign_count, foreign_capacity;
+    hr__map by_name;      /* to the id */
+    hr__map names_in_use; /* in lower case, scopes too: to TensorFlow's counter */
+
+    char *scope, *variable_scope; /* prefixes, "" or ending in '/' */
+    size_t scope_size, variable_scope_size, scope_capacity, variable_scope_capacity;
+    hr_reuse reuse;
+    hr__scope *scopes;
+    int scope_count, scope_stack_capacity;
+    hr__control *controls;
+    int control_count, control_capacity;
+
+    hr__collection *collections;
+    int collection_count, collection_capacity;
+    hr_variable_info **variables;
+    int variable_count, variable_capacity;
+    hr__map variable_names; /* to the index */
+    uint32_t marks;         /* of nodes with control inputs: numbers given so far */
+
+    int64_t seed, seeded_ops; /* seed 0: none */
+};
+
+hr__node *hr__node_of(hr_node node); /* NULL: none or failed */
+/* Grows an array to hold `count` + 1 entries. */
+hr_status hr__grow(void *array, int count, int *capacity, size_t width, hr_error *err);
+hr_node hr__graph_no_memory(hr_graph *g, const char *what);
+/* The name made unique, with the scope in front unless it ends in '/'. In the arena; NULL: no memory. */
+const char *hr__unique_name(hr_graph *g, const char *name);
+const hr__signature *hr__graph_signature(hr_graph *g, const char *op, hr_error *err);
+/* A copy of an attribute's value in the arena. */
+hr_status hr__attr_copy(hr__arena *arena, hr_attr *attr, hr_error *err);
+/* Reads a variable where a value is wanted. */
+hr_node hr__node_value(hr_node node);
+/* The text of a shape in the caller's array. */
+typedef struct hr__shape_name {
+    char text[128];
+} hr__shape_name;
+const char *hr__shape_in(hr__shape_name *name, hr_shape shape);
+/* Whether a tensor can have this shape, as far as it is known. */
+bool hr__shape_possible(hr_shape shape);
+/* Tensors from outside: dense, of a type of values, of known shape, all values there. *count: as many as its shape has.
+ * `kind` is the error's. */
+hr_status hr__check_tensor(const hr_tensor *tensor, const char *kind, int64_t *count, hr_error *err);
+
+/* ---- resource.c: a session's variables and other things ---- */
+
+typedef struct hr__variable {
+    hr_tensor value; /* buffer NULL: not initialized */
+} hr__variable;
+
+typedef struct hr__resource {
+    const hr_resource_kind *kind;
+    char *name;
+    void *resource;
+    int next; /* 1 + the next one of this name, of another kind; 0: none */
+} hr__resource;
+
+/* ---- buffers.c: memory of tensors, used again and again; it outlives the session if tensors do ---- */
+
+typedef struct hr__buffers hr__buffers;
+hr__buffers *hr__buffers_new(void);
+void hr__buffers_close(hr__buffers *pool);
+hr_buffer *hr__buffers_get(hr__buffers *pool, size_t size); /* NULL: no memory */
+
+/* ---- session_plan.c ---- */
+
+/* A node's state in a session, shared by all plans. */
+typedef struct hr__node_state {
+    void *state;
+    bool prepared;
+    hr_tensor *fixed; /* of a HR_FIXED node: its outputs, once computed */
+} hr__node_state;
+
+typedef struct hr__step {
+    const hr__node *node;
+    hr_node handle;
+    void *state;
+    const hr_tensor **input; /* into the plan's slots */
+    int32_t *slot;           /* of each input */
+    int32_t first_output;    /* outputs are slots side by side */
+    int32_t *next;           /* steps that wait for this one */
+    int32_t nexts, pending;  /* for how many it waits */
+    uint32_t nanoseconds;    /* measured */
+} hr__step;
+
+typedef struct hr__plan {
+    struct hr__plan *link;
+    hr__arena arena;
+    int feeds, fetches;
+    int32_t *key;                    /* id and output of each feed, then of each fetch */
+    int32_t *feed_slot, *fetch_slot; /* fetch -1: an operation */
+    int step_count;
+    hr__step *steps;
+    int slot_count;
+    hr_tensor *slots;
+    int32_t *slot_uses;   /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
+    atomic_int *uses;     /* left in this run */
+    atomic_int *pending;  /* by step */
+    int32_t *fixed_slots; /* filled once */
+    int fixed_count;
+    int32_t *ready; /* the queue's memory */
+    int64_t runs;
+    uint64_t nanoseconds; /* of all steps */
+} hr__plan;
+
+hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                       hr__plan **out, hr_error *err);
+void hr__plan_free(hr__plan *plan);
+
+/* ---- the session and its executor ---- */
+
+typedef struct hr__run {
+    hr_session *session;
+    hr__plan *plan;
+    bool parallel, measure;
+    atomic_bool stop; /* failed or cancelled: what is left is passed over */
+    atomic_int left;  /* steps */
+    hr_status status;
+    int32_t failed_id;
+    hr_error error;
+    atomic_int ready_count; /* plan->ready is a stack, under the session's lock */
+} hr__run;
+
+struct hr_session {
+    hr__client client; /* first: the pool hands it back */
+    hr_graph *graph;
+    bool joined, inline_only;
+    bool always_parallel;   /* tests: even where it does not pay */
+    hr__node_state *states; /* by node id */
+    int32_t state_count;
+    hr__plan *plans; /* the latest first */
+    hr__buffers *buffers;
+    hr__resource *resources;
+    int resource_count, resource_capacity;
+    hr__map resource_names; /* to the index of the newest */
+    atomic_bool cancelled;
+    hr_error error;
+    uv_mutex_t lock;
+    uv_cond_t woken;
+    bool lock_made, woken_made;
+    hr__run run;
+};
+
+/* Runs all steps; the slots then hold what is fetched. */
+hr_status hr__execute(hr_session *s, hr__plan *plan, hr_error *err);
+void hr__fetch_done(hr__plan *plan); /* drops what is left in the slots */
+bool hr__execute_one(hr__client *client, int thread);
+/* Runs one node outside of a plan: its outputs, zeroed before, are the caller's. */
+hr_status hr__compute_alone(hr_session *s, hr_node node, hr_tensor *outputs, hr_error *err);
+hr_status hr__session_state(hr_session *s, hr_node node, void **state, hr_error *err);
+/* Puts the node in front of the text. */
+void hr__blame(hr_error *err, const hr__node *node);
+void hr__kernel_end(hr_kernel *k);
+
+#endif

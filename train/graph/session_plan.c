@@ -1,0 +1,481 @@
+/* What one pair of feeds and fetches needs: the nodes behind the fetches and not behind the feeds, in the order in
+ * which they were made, which is an order that works. Made once, then found again.
+ *
+ * Nodes that use one variable run in that order, too, unless all only read it; and whoever was given the variable's
+ * value is done before it is changed, so that it is changed in place. All these edges lead from older to newer
+ * nodes: there can be no cycle, and the result depends on no thread. */
+#include "train/graph/graph_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct edge {
+    int32_t from, to; /* steps */
+} edge;
+
+/* Of a variable or another resource, as far as nodes were looked at: who wrote it last, and who has read it since. */
+typedef struct used_by {
+    int32_t writer; /* -1: nobody */
+    int readers;    /* 1 + the newest of `users.reader`; 0: none */
+} used_by;
+
+typedef struct reader {
+    int32_t node;
+    int next;
+} reader;
+
+typedef struct users {
+    hr__map of; /* resource to its used_by */
+    used_by *resource;
+    int resource_capacity;
+    reader *reader;
+    int reader_count, reader_capacity;
+    int *first_taker, *taker; /* who takes values of node i: from taker[first_taker[i]] to taker[first_taker[i + 1]] */
+} users;
+
+typedef struct planner {
+    hr_session *s;
+    hr_graph *g;
+    const hr_feed *feeds;
+    const hr_node *fetches;
+    int feed_count, fetch_count;
+    hr__plan *plan;
+    int *feed_at, *next_feed;   /* by node: 1 + its newest feed; by feed: 1 + another one of its node; 0: none */
+    uint8_t *needed;            /* by node */
+    int32_t *step_of, *slot_of; /* by node; of its first output. -1: none */
+    int32_t *fixed_nodes;
+    int fixed_count;
+    edge *edges;
+    int edge_count, edge_capacity;
+    users users;
+    hr_error *err;
+} planner;
+
+/* ---- which nodes ---- */
+
+static int feed_of(const planner *p, int32_t id, int32_t output)
+{
+    for (int i = p->feed_at[id]; i > 0; i = p->next_feed[i - 1])
+        if (p->feeds[i - 1].node.output == output) return i - 1;
+    return -1;
+}
+
+static hr_status check_fetch(const planner *p, hr_node node)
+{
+    const hr__node *n = hr__node_of(node);
+    if (n && node.graph == p->g && node.output < n->outputs) return HR_OK;
+    return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
+                   "session: expected nodes of its graph to fetch or feed, got %s", n ? n->name : "none");
+}
+
+static hr_status take_feeds(planner *p)
+{
+    for (int i = 0; i < p->feed_count; i++) {
+        const hr_node node = p->feeds[i].node;
+        HR_TRY(check_fetch(p, node));
+        if (node.output < 0 || hr_node_dtype(node) == HR_RESOURCE)
+            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
+                           "session: expected to feed a node's value, but '%s' has none; feed what reads it",
+                           hr_node_name(node));
+        if (feed_of(p, node.id, node.output) >= 0)
+            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.feed",
+                           "session: expected one feed for each node, got several for '%s'", hr_node_name(node));
+        p->next_feed[i] = p->feed_at[node.id];
+        p->feed_at[node.id] = i + 1;
+    }
+    return HR_OK;
+}
+
+/* Of a variable that the graph knows, its value is fetched in its place. */
+static hr_status check_fetches(const planner *p)
+{
+    for (int i = 0; i < p->fetch_count; i++) {
+        HR_TRY(check_fetch(p, p->fetches[i]));
+        if (p->fetches[i].output >= 0 && hr_node_dtype(p->fetches[i]) == HR_RESOURCE)
+            return hr_fail(p->err, HR_INVALID_ARGUMENT, "session.fetch",
+                           "session: expected to fetch a value, but '%s' is a resource; fetch what reads it",
+                           hr_node_name(p->fetches[i]));
+    }
+    return HR_OK;
+}
+
+static void need(planner *p, hr_node node)
+{
+    if (node.output < 0 || feed_of(p, node.id, node.output) < 0) p->needed[node.id] = 1;
+}
+
+/* Inputs are older than what uses them: one pass from the newest node to the oldest. */
+static void mark_needed(planner *p)
+{
+    for (int i = 0; i < p->fetch_count; i++) need(p, p->fetches[i]);
+    for (int32_t id = p->g->node_count - 1; id >= 0; id--) {
+        if (!p->needed[id]) continue;
+        const hr__node *n = p->g->nodes[id];
+        if (n->op->traits & HR_FIXED) continue;
+        for (int i = 0; i < n->inputs; i++) need(p, n->input[i]);
+        for (int i = 0; i < n->controls; i++) need(p, n->control[i]);
+    }
+}
+
+/* ---- slots and steps ---- */
+
+static hr_status fixed_value(planner *p, int32_t id)
+{
+    hr__node_state *state = &p->s->states[id];
+    const hr__node *n = p->g->nodes[id];
+    if (state->fixed) return HR_OK;
+    hr_tensor *outputs = hr_calloc((size_t)n->outputs + 1, sizeof *outputs);
+    if (!outputs) return hr_no_memory(p->err, "a constant");
+    const hr_status st = hr__compute_alone(p->s, (hr_node){p->g, id, 0}, outputs, p->err);
+    if (st == HR_OK)
+        state->fixed = outputs;
+    else
+        hr_free(outputs);
+    return st;
+}
+
+static hr_status lay_out(planner *p)
+{
+    hr__plan *plan = p->plan;
+    for (int32_t id = 0; id < p->g->node_count; id++) {
+        if (!p->needed[id]) continue;
+        const hr__node *n = p->g->nodes[id];
+        p->slot_of[id] = plan->slot_count;
+        plan->slot_count += n->outputs;
+        if (n->op->traits & HR_FIXED) {
+            HR_TRY(fixed_value(p, id));
+            p->fixed_nodes[p->fixed_count++] = id;
+        } else {
+            p->step_of[id] = plan->step_count++;
+        }
+    }
+    for (int i = 0; i < p->feed_count; i++) plan->feed_slot[i] = plan->slot_count++;
+    return HR_OK;
+}
+
+static int32_t slot(const planner *p, hr_node node)
+{
+    if (node.output < 0) return -1;
+    const int feed = feed_of(p, node.id, node.output);
+    return feed >= 0 ? p->plan->feed_slot[feed] : p->slot_of[node.id] + node.output;
+}
+
+static hr_status make_step(planner *p, int32_t id)
+{
+    hr__plan *plan = p->plan;
+    const hr__node *n = p->g->nodes[id];
+    hr__step *step = &plan->steps[p->step_of[id]];
+    step->node = n;
+    step->handle = (hr_node){p->g, id, n->outputs > 0 ? 0 : -1};
+    step->first_output = p->slot_of[id];
+    step->input = hr__arena_get(&plan->arena, sizeof *step->input * (size_t)(n->inputs + 1));
+    step->slot = hr__arena_get(&plan->arena, sizeof *step->slot * (size_t)(n->inputs + 1));
+    if (!step->input || !step->slot) return hr_no_memory(p->err, "a plan");
+    for (int i = 0; i < n->inputs; i++) {
+        step->slot[i] = slot(p, n->input[i]);
+        step->input[i] = &plan->slots[step->slot[i]];
+        plan->slot_uses[step->slot[i]]++;
+    }
+    return hr__session_state(p->s, step->handle, &step->state, p->err);
+}
+
+static void hold(hr__plan *plan, int32_t slot)
+{
+    if (slot >= 0) plan->slot_uses[slot]++;
+}
+
+static hr_status make_steps(planner *p)
+{
+    hr__plan *plan = p->plan;
+    hr__arena *arena = &plan->arena;
+    const size_t slots = (size_t)plan->slot_count + 1, steps = (size_t)plan->step_count + 1;
+    plan->slots = hr__arena_get(arena, slots * sizeof *plan->slots);
+    plan->slot_uses = hr__arena_get(arena, slots * sizeof *plan->slot_uses);
+    plan->uses = hr__arena_get(arena, slots * sizeof *plan->uses);
+    plan->steps = hr__arena_get(arena, steps * sizeof *plan->steps);
+    plan->pending = hr__arena_get(arena, steps * sizeof *plan->pending);
+    plan->ready = hr__arena_get(arena, steps * sizeof *plan->ready);
+    if (!plan->slots || !plan->slot_uses || !plan->uses || !plan->steps || !plan->pending || !plan->ready)
+        return hr_no_memory(p->err, "a plan");
+    for (int32_t id = 0; id < p->g->node_count; id++)
+        if (p->step_of[id] >= 0) HR_TRY(make_step(p, id));
+    for (int i = 0; i < p->fetch_count; i++) hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
+    for (int i = 0; i < p->feed_count; i++) hold(plan, plan->feed_slot[i]);
+    for (int i = 0; i < p->fixed_count; i++) {
+        const int32_t id = p->fixed_nodes[i];
+        for (int j = 0; j < p->g->nodes[id]->outputs; j++) {
+            plan->slots[p->slot_of[id] + j] = p->s->states[id].fixed[j];
+            hold(plan, p->slot_of[id] + j);
+        }
+    }
+    return HR_OK;
+}
+
+/* ---- edges ---- */
+
+static hr_status add_edge(planner *p, int32_t from_id, int32_t to_id)
+{
+    const int32_t from = p->step_of[from_id], to = p->step_of[to_id];
+    if (from < 0 || to < 0 || from == to) return HR_OK;
+    HR_TRY(hr__grow(&p->edges, p->edge_count, &p->edge_capacity, sizeof *p->edges, p->err));
+    p->edges[p->edge_count++] = (edge){from, to};
+    return HR_OK;
+}
+
+static hr_status add_data_edges(planner *p)
+{
+    for (int32_t id = 0; id < p->g->node_count; id++) {
+        if (p->step_of[id] < 0) continue;
+        const hr__node *n = p->g->nodes[id];
+        for (int i = 0; i < n->inputs; i++)
+            if (feed_of(p, n->input[i].id, n->input[i].output) < 0) HR_TRY(add_edge(p, n->input[i].id, id));
+        for (int i = 0; i < n->controls; i++) HR_TRY(add_edge(p, n->control[i].id, id));
+    }
+    return HR_OK;
+}
+
+/* The thing behind a handle; NULL if the node uses none by its input i. */
+static const void *used_resource(const planner *p, const hr__node *n, int i)
+{
+    if (hr_node_dtype(n->input[i]) != HR_RESOURCE) return NULL;
+    hr_node origin = n->input[i];
+    while (strcmp(hr_node_op(origin), "Identity") == 0) origin = hr_node_input(origin, 0);
+    const hr_tensor *fixed = p->s->states[origin.id].fixed;
+    return fixed ? fixed[origin.output].data : NULL;
+}
+
+/* Lists for each node the ones that take its values, from the oldest to the newest. */
+static hr_status list_takers(planner *p)
+{
+    const int32_t nodes = p->g->node_count;
+    int *first = p->users.first_taker = hr_calloc((size_t)nodes + 2, sizeof *first);
+    int64_t inputs = 0;
+    if (!first) return hr_no_memory(p->err, "a plan");
+    for (int32_t id = 0; id < nodes; id++)
+        for (int i = 0; p->step_of[id] >= 0 && i < p->g->nodes[id]->inputs; i++, inputs++)
+            first[p->g->nodes[id]->input[i].id + 2]++;
+    int *taker = p->users.taker = hr_malloc(((size_t)inputs + 1) * sizeof *taker);
+    if (!taker || inputs > INT32_MAX) return hr_no_memory(p->err, "a plan");
+    for (int32_t id = 0; id < nodes; id++) first[id + 2] += first[id + 1];
+    for (int32_t id = 0; id < nodes; id++) /* first[i + 1] moves from where i's takers begin to where they end */
+        for (int i = 0; p->step_of[id] >= 0 && i < p->g->nodes[id]->inputs; i++)
+            taker[first[p->g->nodes[id]->input[i].id + 1]++] = id;
+    return HR_OK;
+}
+
+/* Whoever takes a value that was read before `writer` changes the variable comes first, also through Identity. */
+static hr_status readers_first(planner *p, int32_t reader, int32_t writer)
+{
+    for (int i = p->users.first_taker[reader]; i < p->users.first_taker[reader + 1]; i++) {
+        const int32_t id = p->users.taker[i];
+        if (id >= writer) return HR_OK;
+        HR_TRY(add_edge(p, id, writer));
+        if (strcmp(p->g->nodes[id]->op->name, "Identity") == 0) HR_TRY(readers_first(p, id, writer));
+    }
+    return HR_OK;
+}
+
+static hr_status find_users(planner *p, const void *resource, used_by **out)
+{
+    users *u = &p->users;
+    const char *key = (const char *)&resource;
+    const int64_t *known = hr__map_find(&u->of, key, sizeof resource);
+    const int64_t at = known ? *known : u->of.count;
+    if (!known) {
+        HR_TRY(hr__grow(&u->resource, (int)at, &u->resource_capacity, sizeof *u->resource, p->err));
+        HR_TRY(hr__map_add(&u->of, key, sizeof resource, at, p->err));
+        u->resource[at] = (used_by){.writer = -1};
+    }
+    *out = &u->resource[at];
+    return HR_OK;
+}
+
+/* Node `user` uses `resource`; the newest write before it, and every read since, are put in order with it. */
+static hr_status order_by_resource(planner *p, int32_t user, const void *resource)
+{
+    users *u = &p->users;
+    used_by *used;
+    HR_TRY(find_users(p, resource, &used));
+    if (used->writer == user || (used->readers && u->reader[used->readers - 1].node == user)) return HR_OK; /* twice */
+    if (used->writer >= 0) HR_TRY(add_edge(p, used->writer, user));
+    if (p->g->nodes[user]->op->traits & HR_READS_ONLY) {
+        HR_TRY(hr__grow(&u->reader, u->reader_count, &u->reader_capacity, sizeof *u->reader, p->err));
+        u->reader[u->reader_count++] = (reader){user, used->readers};
+        used->readers = u->reader_count;
+        return HR_OK;
+    }
+    for (int i = used->readers; i > 0; i = u->reader[i - 1].next) {
+        HR_TRY(add_edge(p, u->reader[i - 1].node, user));
+        HR_TRY(readers_first(p, u->reader[i - 1].node, user));
+    }
+    *used = (used_by){.writer = user};
+    return HR_OK;
+}
+
+static hr_status add_resource_edges(planner *p)
+{
+    HR_TRY(list_takers(p));
+    for (int32_t id = 0; id < p->g->node_count; id++) {
+        if (p->step_of[id] < 0) continue;
+        const hr__node *n = p->g->nodes[id];
+        for (int i = 0; i < n->inputs; i++) {
+            const void *resource = used_resource(p, n, i);
+            if (resource) HR_TRY(order_by_resource(p, id, resource));
+        }
+    }
+    return HR_OK;
+}
+
+static int by_ends(const void *a, const void *b)
+{
+    const edge *x = a, *y = b;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* Sorted, so that repetitions stand side by side; then each step gets its successors. */
+static hr_status link_steps(planner *p)
+{
+    hr__plan *plan = p->plan;
+    if (p->edge_count == 0) return HR_OK;
+    int32_t *targets = hr__arena_get(&plan->arena, sizeof *targets * (size_t)p->edge_count);
+    if (!targets) return hr_no_memory(p->err, "a plan");
+    qsort(p->edges, (size_t)p->edge_count, sizeof *p->edges, by_ends);
+    for (int e = 0; e < p->edge_count; e++) {
+        const edge at = p->edges[e];
+        if (e > 0 && by_ends(&at, &p->edges[e - 1]) == 0) continue;
+        hr__step *from = &plan->steps[at.from];
+        if (from->nexts == 0) from->next = targets;
+        from->next[from->nexts++] = at.to;
+        targets++;
+        plan->steps[at.to].pending++;
+    }
+    return HR_OK;
+}
+
+/* ---- all of it ---- */
+
+static hr_status plan_all(planner *p)
+{
+    HR_TRY(check_fetches(p));
+    const size_t nodes = (size_t)p->g->node_count + 1;
+    p->feed_at = hr_calloc(nodes, sizeof *p->feed_at);
+    p->next_feed = hr_calloc((size_t)p->feed_count + 1, sizeof *p->next_feed);
+    if (!p->feed_at || !p->next_feed) return hr_no_memory(p->err, "a plan");
+    HR_TRY(take_feeds(p));
+    p->needed = hr_calloc(nodes, 1);
+    p->step_of = hr_malloc(nodes * sizeof *p->step_of);
+    p->slot_of = hr_malloc(nodes * sizeof *p->slot_of);
+    p->fixed_nodes = hr_malloc(nodes * sizeof *p->fixed_nodes);
+    if (!p->needed || !p->step_of || !p->slot_of || !p->fixed_nodes) return hr_no_memory(p->err, "a plan");
+    memset(p->step_of, 0xff, nodes * sizeof *p->step_of);
+    memset(p->slot_of, 0xff, nodes * sizeof *p->slot_of);
+    mark_needed(p);
+    HR_TRY(lay_out(p));
+    HR_TRY(make_steps(p));
+    HR_TRY(add_data_edges(p));
+    HR_TRY(add_resource_edges(p));
+    return link_steps(p);
+}
+
+static hr__plan *new_plan(planner *p)
+{
+    hr__plan *plan = hr_calloc(1, sizeof *plan);
+    if (!plan) return NULL;
+    const size_t total = (size_t)(p->feed_count + p->fetch_count) + 1;
+    plan->feeds = p->feed_count;
+    plan->fetches = p->fetch_count;
+    plan->key = hr__arena_get(&plan->arena, total * 2 * sizeof *plan->key);
+    plan->feed_slot = hr__arena_get(&plan->arena, total * sizeof *plan->feed_slot);
+    plan->fetch_slot = hr__arena_get(&plan->arena, total * sizeof *plan->fetch_slot);
+    if (plan->key && plan->feed_slot && plan->fetch_slot) {
+        int32_t *key = plan->key;
+        for (int i = 0; i < p->feed_count; i++) *key++ = p->feeds[i].node.id, *key++ = p->feeds[i].node.output;
+        for (int i = 0; i < p->fetch_count; i++) *key++ = p->fetches[i].id, *key++ = p->fetches[i].output;
+        return plan;
+    }
+    hr__plan_free(plan);
+    return NULL;
+}
+
+void hr__plan_free(hr__plan *plan)
+{
+    hr__arena_free(&plan->arena);
+    hr_free(plan);
+}
+
+static bool is_node(const hr_graph *g, const int32_t *key, hr_node node)
+{
+    return node.graph == g && key[0] == node.id && key[1] == node.output;
+}
+
+static bool fits(const hr_graph *g, const hr__plan *plan, const hr_feed *feeds, int feed_count, const hr_node *fetches,
+                 int fetch_count)
+{
+    if (plan->feeds != feed_count || plan->fetches != fetch_count) return false;
+    const int32_t *key = plan->key;
+    for (int i = 0; i < feed_count; i++, key += 2)
+        if (!is_node(g, key, feeds[i].node)) return false;
+    for (int i = 0; i < fetch_count; i++, key += 2)
+        if (!is_node(g, key, fetches[i])) return false;
+    return true;
+}
+
+static hr__plan *find_plan(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count)
+{
+    for (hr__plan **at = &s->plans; *at; at = &(*at)->link) {
+        hr__plan *plan = *at;
+        if (!fits(s->graph, plan, feeds, feed_count, fetches, fetch_count)) continue;
+        *at = plan->link;
+        plan->link = s->plans;
+        s->plans = plan;
+        return plan;
+    }
+    return NULL;
+}
+
+static hr_status room_for_states(hr_session *s, hr_error *err)
+{
+    if (s->state_count >= s->graph->node_count) return HR_OK;
+    hr__node_state *grown = hr_realloc(s->states, sizeof *grown * (size_t)s->graph->node_count);
+    if (!grown) return hr_no_memory(err, "a session");
+    memset(grown + s->state_count, 0, sizeof *grown * (size_t)(s->graph->node_count - s->state_count));
+    s->states = grown;
+    s->state_count = s->graph->node_count;
+    return HR_OK;
+}
+
+hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, const hr_node *fetches, int fetch_count,
+                       hr__plan **out, hr_error *err)
+{
+    *out = find_plan(s, feeds, feed_count, fetches, fetch_count);
+    if (*out) return HR_OK;
+    HR_TRY(room_for_states(s, err));
+    planner p = {.s = s,
+                 .g = s->graph,
+                 .feeds = feeds,
+                 .fetches = fetches,
+                 .feed_count = feed_count,
+                 .fetch_count = fetch_count,
+                 .err = err};
+    p.plan = new_plan(&p);
+    const hr_status st = p.plan ? plan_all(&p) : hr_no_memory(err, "a plan");
+    hr_free(p.feed_at);
+    hr_free(p.next_feed);
+    hr_free(p.needed);
+    hr_free(p.step_of);
+    hr_free(p.slot_of);
+    hr_free(p.fixed_nodes);
+    hr_free(p.edges);
+    hr__map_free(&p.users.of);
+    hr_free(p.users.resource);
+    hr_free(p.users.reader);
+    hr_free(p.users.first_taker);
+    hr_free(p.users.taker);
+    if (st != HR_OK) {
+        if (p.plan) hr__plan_free(p.plan);
+        return st;
+    }
+    p.plan->link = s->plans;
+    s->plans = *out = p.plan;
+    return HR_OK;
+}

@@ -1,0 +1,231 @@
+/* BiasAdd and its gradient; AddN. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+/* Where the channels of a bias lie. */
+static hr_status channel_axis(hr_node node, int rank, int *axis, hr_error *err)
+{
+    const hr_attr *format = hr_node_attr(node, "data_format"); /* BiasAddV1 has none */
+    const bool first = format && strcmp(format->s.data, "NCHW") == 0;
+    *axis = 0;
+    if (format && !first && strcmp(format->s.data, "NHWC") != 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected data_format NHWC or NCHW, got \"%.20s\"",
+                       format->s.data);
+    if (rank < 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at least 2 dimensions, got %d", rank);
+    *axis = first ? 1 : rank - 1;
+    return HR_OK;
+}
+
+/* Values of all dimensions before the axis, and of all after it. */
+static void around(hr_shape s, int axis, int64_t *before, int64_t *behind)
+{
+    *before = *behind = 1;
+    for (int i = 0; i < axis; i++) *before *= s.dims[i];
+    for (int i = axis + 1; i < s.rank; i++) *behind *= s.dims[i];
+}
+
+static hr_status bias_shape(hr_infer *s, hr_error *err)
+{
+    int axis;
+    if (s->input[1].rank >= 0 && s->input[1].rank != 1) return hr_infer_refuse(s, err, "a vector as bias");
+    s->output[0] = s->input[0];
+    if (s->input[0].rank < 0) return HR_OK;
+    HR_TRY(channel_axis(s->node, s->input[0].rank, &axis, err));
+    const int64_t channels = s->input[0].dims[axis], bias = s->input[1].rank == 1 ? s->input[1].dims[0] : -1;
+    if (channels >= 0 && bias >= 0 && channels != bias) return hr_infer_refuse(s, err, "as many biases as channels");
+    if (channels < 0) s->output[0].dims[axis] = bias;
+    return HR_OK;
+}
+
+typedef struct rows {
+    const void *in, *bias;
+    void *out;
+    int64_t channels, behind;
+} rows;
+
+#define BIAS(T, U, D, S)                                                                                               \
+    static void bias_##S(int64_t first, int64_t last, void *user)                                                      \
+    {                                                                                                                  \
+        const rows *r = user;                                                                                          \
+        const T *in = r->in, *bias = r->bias;                                                                          \
+        T *out = r->out;                                                                                               \
+        const int64_t n = r->channels;                                                                                 \
+        for (int64_t i = first; i < last; i++) {                                                                       \
+            if (r->behind == 1) {                                                                                      \
+                for (int64_t c = 0; c < n; c++) out[i * n + c] = (T)((U)in[i * n + c] + (U)bias[c]);                   \
+                continue;                                                                                              \
+            }                                                                                                          \
+            for (int64_t c = 0; c < n; c++) {                                                                          \
+                const int64_t at = (i * n + c) * r->behind;                                                            \
+                for (int64_t j = 0; j < r->behind; j++) out[at + j] = (T)((U)in[at + j] + (U)bias[c]);                 \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void sum_##S(const rows *r, int64_t before)                                                                 \
+    {                                                                                                                  \
+        const T *in = r->in;                                                                                           \
+        T *out = r->out;                                                                                               \
+        const int64_t n = r->channels;                                                                                 \
+        memset(out, 0, (size_t)n * sizeof *out);                                                                       \
+        for (int64_t i = 0; i < before; i++) {                                                                         \
+            if (r->behind == 1) {                                                                                      \
+                for (int64_t c = 0; c < n; c++) out[c] = (T)((U)out[c] + (U)in[i * n + c]);                            \
+                continue;                                                                                              \
+            }                                                                                                          \
+            for (int64_t c = 0; c < n; c++)                                                                            \
+                for (int64_t j = 0; j < r->behind; j++) out[c] = (T)((U)out[c] + (U)in[(i * n + c) * r->behind + j]);  \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void add_##S(int64_t first, int64_t last, void *user)                                                       \
+    {                                                                                                                  \
+        const rows *r = user;                                                                                          \
+        const T *in = r->in;                                                                                           \
+        T *out = r->out;                                                                                               \
+        for (int64_t i = first; i < last; i++) out[i] = (T)((U)out[i] + (U)in[i]);                                     \
+    }
+HR__NUMBERS(BIAS)
+
+typedef struct kernels_of {
+    hr_dtype dtype;
+    void (*bias)(int64_t first, int64_t last, void *user);
+    void (*sum)(const rows *r, int64_t before);
+    void (*add)(int64_t first, int64_t last, void *user);
+} kernels_of;
+
+static const kernels_of *kernels(hr_dtype dtype)
+{
+#define ENTRY(T, U, D, S) {D, bias_##S, sum_##S, add_##S},
+    static const kernels_of all[] = {HR__NUMBERS(ENTRY)};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].dtype == dtype) return &all[i];
+    return NULL;
+}
+
+static hr_status bias_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *value = k->input[0], *bias = k->input[1];
+    int64_t before;
+    int axis;
+    hr_tensor *out;
+    char a[128], b[128];
+    HR_TRY(channel_axis(k->node, value->shape.rank, &axis, err));
+    if (bias->shape.rank != 1 || bias->count != value->shape.dims[axis])
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected as many biases as channels, got %s and %s",
+                       hr_shape_text(value->shape, a, sizeof a), hr_shape_text(bias->shape, b, sizeof b));
+    HR_TRY(hr_kernel_output_over(k, 0, 0, value->shape, &out, err));
+    rows r = {value->data, bias->data, out->data, bias->count, 1};
+    around(value->shape, axis, &before, &r.behind);
+    if (out->count == 0) return HR_OK; /* of which there may be very many rows */
+    hr_kernel_parallel(k, before, .3 * (double)(r.channels * r.behind) + 5, kernels(value->dtype)->bias, &r);
+    return HR_OK;
+}
+
+static void bias_gradient(hr_backward *b)
+{
+    const hr_attr *format = hr_node_attr(b->node, "data_format");
+    const hr_attr given = format ? *format : HR_STRING_ATTR("data_format", "NHWC");
+    b->out[0] = hr_dense_gradient(b->grad[0]);
+    b->out[1] = hr_dense_gradient(hr_new_node(b->graph, "BiasAddGrad", HR_INPUTS(b->grad[0]), HR_ATTRS(given)));
+}
+
+static hr_status bias_grad_shape(hr_infer *s, hr_error *err)
+{
+    int axis;
+    s->output[0] = HR_SHAPE(-1);
+    if (s->input[0].rank < 0) return HR_OK;
+    HR_TRY(channel_axis(s->node, s->input[0].rank, &axis, err));
+    s->output[0] = HR_SHAPE(s->input[0].dims[axis]);
+    return HR_OK;
+}
+
+static hr_status bias_grad_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[0];
+    int64_t before;
+    int axis;
+    hr_tensor *out;
+    HR_TRY(channel_axis(k->node, in->shape.rank, &axis, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(in->shape.dims[axis]), &out, err));
+    rows r = {in->data, NULL, out->data, out->count, 1};
+    around(in->shape, axis, &before, &r.behind);
+    if (out->count) kernels(in->dtype)->sum(&r, in->count ? before : 0);
+    return HR_OK;
+}
+
+/* ---- AddN: from the first input on, one after the other ---- */
+
+static hr_status add_n_shape(hr_infer *s, hr_error *err)
+{
+    s->output[0] = s->input[0];
+    for (int i = 1; i < s->inputs; i++)
+        if (!hr_shape_merge(s->output[0], s->input[i], &s->output[0]))
+            return hr_infer_refuse(s, err, "inputs of one shape");
+    return HR_OK;
+}
+
+static hr_status add_n_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *first = k->input[0];
+    hr_tensor *out;
+    char a[128], b[128];
+    for (int i = 1; i < k->inputs; i++)
+        if (!hr_shape_equal(first->shape, k->input[i]->shape))
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected inputs of one shape, got %s and %s",
+                           hr_shape_text(first->shape, a, sizeof a), hr_shape_text(k->input[i]->shape, b, sizeof b));
+    if (k->inputs == 1) return hr_kernel_pass(k, 0, 0, first->shape, err);
+    const void *begin = first->data;
+    HR_TRY(hr_kernel_output_over(k, 0, 0, first->shape, &out, err));
+    if (out->data != begin && out->count) memcpy(out->data, begin, (size_t)out->count * hr_dtype_size(out->dtype));
+    for (int i = 1; i < k->inputs; i++) {
+        rows r = {.in = k->input[i]->data, .out = out->data};
+        hr_kernel_parallel(k, out->count, .3, kernels(out->dtype)->add, &r);
+    }
+    return HR_OK;
+}
+
+static void add_n_gradient(hr_backward *b)
+{
+    for (int i = 0; i < b->inputs; i++) b->out[i] = hr_dense_gradient(b->grad[0]);
+}
+
+#define BIAS_ADD(NAME, ATTRS)                                                                                          \
+    {                                                                                                                  \
+        .head = HR_GRAPH_OP_HEAD, .name = NAME, .inputs = "value:T, bias:T", .outputs = "output:T", .attrs = ATTRS,    \
+        .shape = bias_shape, .compute = bias_compute, .gradient = bias_gradient,                                       \
+    }
+
+const hr_graph_op hr_graph_ops_bias_ops[] = {
+    BIAS_ADD("BiasAdd", "T:numbers; data_format:string=NHWC"),
+    BIAS_ADD("BiasAddV1", "T:numbers"),
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "BiasAddGrad",
+        .inputs = "out_backprop:T",
+        .outputs = "output:T",
+        .attrs = "T:numbers; data_format:string=NHWC",
+        .shape = bias_grad_shape,
+        .compute = bias_grad_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "AddN",
+        .inputs = "inputs:N*T",
+        .outputs = "sum:T",
+        .attrs = "N:int>=1; T:numbers",
+        .traits = HR_COMMUTATIVE,
+        .shape = add_n_shape,
+        .compute = add_n_compute,
+        .gradient = add_n_gradient,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_bias_add_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary("BiasAdd", x, y, opts); }
+
+hr_node hr_add_n(const hr_node *values, int count)
+{
+    if (!values || count < 1) return (hr_node){0};
+    return count == 1 ? values[0] : hr_new_node(NULL, "AddN", .inputs = values, .input_count = count);
+}

@@ -1,0 +1,139 @@
+/* Cast between numbers and bool. A float beyond the range of an integer gives the integer's least value, NaN too: what
+ * x86 gives, and no undefined behaviour. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+#define HR__CASTS(X) HR__NUMBERS(X) X(bool, bool, HR_BOOL, b)
+
+/* LOW <= x < HIGH is what fits. */
+#define FLOAT_TO_INT(T, S, LOW, HIGH, LEAST)                                                                           \
+    static T S##_from_f64(double x) { return x > (LOW)-1 && x < (HIGH) ? (T)x : (LEAST); }
+FLOAT_TO_INT(int8_t, i8, -128.0, 128.0, INT8_MIN)
+FLOAT_TO_INT(int16_t, i16, -32768.0, 32768.0, INT16_MIN)
+FLOAT_TO_INT(int32_t, i32, -2147483648.0, 2147483648.0, INT32_MIN)
+FLOAT_TO_INT(uint8_t, u8, 0.0, 256.0, 0)
+FLOAT_TO_INT(uint16_t, u16, 0.0, 65536.0, 0)
+FLOAT_TO_INT(uint32_t, u32, 0.0, 4294967296.0, 0)
+FLOAT_TO_INT(uint64_t, u64, 0.0, 18446744073709551616.0, 0)
+static int64_t i64_from_f64(double x)
+{
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
+}
+static float f32_from_f64(double x) { return (float)x; }
+static double f64_from_f64(double x) { return x; }
+static bool b_from_f64(double x) { return x != 0; }
+
+/* From any integer: through 64 bits, which wraps as a C cast does. */
+#define FROM_INT(T, U, D, S)                                                                                           \
+    static T S##_from_i64(int64_t x) { return (T)x; }                                                                  \
+    static T S##_from_u64(uint64_t x) { return (T)x; }
+HR__INTS(FROM_INT)
+HR__FLOATS(FROM_INT)
+static bool b_from_i64(int64_t x) { return x != 0; }
+static bool b_from_u64(uint64_t x) { return x != 0; }
+
+typedef struct conversion {
+    const void *in;
+    void *out;
+    hr_dtype from;
+} conversion;
+
+#define FROM_FLOAT_CASE(T, S, IT, ID)                                                                                  \
+    case ID:                                                                                                           \
+        for (int64_t i = first; i < last; i++) out[i] = S##_from_f64((double)((const IT *)c->in)[i]);                  \
+        break;
+#define FROM_INT_CASE(T, S, IT, ID)                                                                                    \
+    case ID:                                                                                                           \
+        for (int64_t i = first; i < last; i++) out[i] = S##_from_i64((int64_t)((const IT *)c->in)[i]);                 \
+        break;
+#define CONVERT(T, U, D, S)                                                                                            \
+    static void to_##S(int64_t first, int64_t last, void *user)                                                        \
+    {                                                                                                                  \
+        const conversion *c = user;                                                                                    \
+        T *out = c->out;                                                                                               \
+        switch (c->from) {                                                                                             \
+            FROM_FLOAT_CASE(T, S, float, HR_FLOAT)                                                                     \
+            FROM_FLOAT_CASE(T, S, double, HR_DOUBLE)                                                                   \
+            FROM_INT_CASE(T, S, int32_t, HR_INT32)                                                                     \
+            FROM_INT_CASE(T, S, int64_t, HR_INT64)                                                                     \
+            FROM_INT_CASE(T, S, uint8_t, HR_UINT8)                                                                     \
+            FROM_INT_CASE(T, S, int8_t, HR_INT8)                                                                       \
+            FROM_INT_CASE(T, S, int16_t, HR_INT16)                                                                     \
+            FROM_INT_CASE(T, S, uint16_t, HR_UINT16)                                                                   \
+            FROM_INT_CASE(T, S, uint32_t, HR_UINT32)                                                                   \
+            FROM_INT_CASE(T, S, bool, HR_BOOL)                                                                         \
+        case HR_UINT64:                                                                                                \
+            for (int64_t i = first; i < last; i++) out[i] = S##_from_u64(((const uint64_t *)c->in)[i]);                \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            break;                                                                                                     \
+        }                                                                                                              \
+    }
+HR__CASTS(CONVERT)
+
+static bool castable(hr_dtype dtype)
+{
+    switch (dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        return true;
+        HR__CASTS(CASE)
+#undef CASE
+    default:
+        return false;
+    }
+}
+
+static hr_status cast_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *in = k->input[0];
+    hr_tensor *out;
+    if (in->dtype == hr_node_dtype(k->node)) return hr_kernel_pass(k, 0, 0, in->shape, err);
+    if (!castable(in->dtype) || !castable(hr_node_dtype(k->node)))
+        return hr_fail(err, HR_UNIMPLEMENTED, "graph.kernel", "Cast %s to %s is not supported",
+                       hr_dtype_name(in->dtype), hr_dtype_name(hr_node_dtype(k->node)));
+    HR_TRY(hr_kernel_output(k, 0, in->shape, &out, err));
+    conversion c = {in->data, out->data, in->dtype};
+    switch (out->dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        hr_kernel_parallel(k, out->count, .5, to_##S, &c);                                                             \
+        break;
+        HR__CASTS(CASE)
+#undef CASE
+    default:
+        break;
+    }
+    return HR_OK;
+}
+
+static bool is_float(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
+
+static void cast_gradient(hr_backward *b)
+{
+    const hr_dtype from = hr_node_dtype(b->input[0]);
+    if (is_float(from) && is_float(hr_node_dtype(b->output[0])))
+        b->out[0] = hr_dense_gradient(hr_cast_to(b->grad[0], from));
+}
+
+const hr_graph_op hr_graph_ops_cast_op[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Cast",
+        .inputs = "x:SrcT",
+        .outputs = "y:DstT",
+        .attrs = "SrcT:any; DstT:any; Truncate:bool=false",
+        .shape = hr_infer_unchanged,
+        .compute = cast_compute,
+        .gradient = cast_gradient,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_cast_to(hr_node x, hr_dtype dtype)
+{
+    const hr_variable_info *info = hr_node_dtype(x) == HR_RESOURCE ? hr_variable_of(x) : NULL;
+    if ((info ? info->dtype : hr_node_dtype(x)) == dtype) return x;
+    return hr_new_node(x.graph, "Cast", HR_INPUTS(x), HR_ATTRS(HR_TYPE_ATTR("DstT", dtype)));
+}

@@ -1,0 +1,108 @@
+/* One value in all places: Fill, ZerosLike, OnesLike. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+static hr_status fill_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *dims = hr_infer_value(s, 0);
+    const hr_shape shape = s->input[0];
+    if (s->input[1].rank > 0) return hr_infer_refuse(s, err, "a scalar to fill with");
+    if (dims && !hr_shape_from_tensor(dims, &s->output[0])) return hr_infer_refuse(s, err, "a vector of dimensions");
+    if (!dims && shape.rank == 1 && shape.dims[0] >= 0 && shape.dims[0] <= HR_MAX_RANK) {
+        s->output[0].rank = (int)shape.dims[0];
+        for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    }
+    return HR_OK;
+}
+
+static void fill_with(hr_tensor *out, const void *value)
+{
+    const size_t size = hr_dtype_size(out->dtype);
+    char *at = out->data;
+    for (int64_t i = 0; i < out->count; i++, at += size) memcpy(at, value, size);
+}
+
+static hr_status fill_compute(hr_kernel *k, hr_error *err)
+{
+    hr_shape shape;
+    hr_tensor scratch, *out;
+    const hr_tensor *value = k->input[1];
+    HR_TRY(hr__shape_input(k->input[0], &shape, err));
+    if (value->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected one value to fill with");
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    fill_with(out, value->data);
+    return hr__end_output(k, 0, &scratch, out, err);
+}
+
+/* The value may be a vector of one. */
+static void fill_gradient(hr_backward *b)
+{
+    const hr_node sum = hr_reduce_sum(b->grad[0]);
+    const bool scalar = hr_node_shape(b->input[1]).rank == 0;
+    b->out[1] = hr_dense_gradient(scalar ? sum : hr_reshape(sum, hr_shape_of(b->input[1])));
+}
+
+static hr_status zeros_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output_over(k, 0, 0, k->input[0]->shape, &out, err));
+    if (out->count) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    return HR_OK;
+}
+
+static hr_status ones_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output_over(k, 0, 0, k->input[0]->shape, &out, err));
+    switch (out->dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        fill_with(out, &(T){1});                                                                                       \
+        break;
+        HR__NUMBERS(CASE)
+        CASE(bool, bool, HR_BOOL, b)
+#undef CASE
+    default:
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for this type");
+    }
+    return HR_OK;
+}
+
+const hr_graph_op hr_graph_ops_fill_op[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Fill",
+        .inputs = "dims:index_type, value:T",
+        .outputs = "output:T",
+        .attrs = "T:any; index_type:indices=int32",
+        .shape = fill_shape,
+        .compute = fill_compute,
+        .gradient = fill_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ZerosLike",
+        .inputs = "x:T",
+        .outputs = "y:T",
+        .attrs = "T:any",
+        .traits = HR_NO_GRADIENT,
+        .shape = hr_infer_unchanged,
+        .compute = zeros_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "OnesLike",
+        .inputs = "x:T",
+        .outputs = "y:T",
+        .attrs = "T:{numbers,bool}",
+        .traits = HR_NO_GRADIENT,
+        .shape = hr_infer_unchanged,
+        .compute = ones_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_zeros_like_with(hr_node x, const hr_name_opts *opts) { return hr__unary("ZerosLike", x, opts); }
+hr_node hr_ones_like_with(hr_node x, const hr_name_opts *opts) { return hr__unary("OnesLike", x, opts); }
+hr_node hr_fill_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary("Fill", x, y, opts); }

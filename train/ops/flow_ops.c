@@ -1,0 +1,97 @@
+/* Identity and its kin: values that pass unchanged, and NoOp, which only waits. */
+#include "train/ops/kernels.h"
+
+static hr_status pass_compute(hr_kernel *k, hr_error *err)
+{
+    for (int i = 0; i < k->outputs; i++) HR_TRY(hr_kernel_pass(k, i, i, k->input[i]->shape, err));
+    return HR_OK;
+}
+
+static void identity_gradient(hr_backward *b)
+{
+    for (int i = 0; i < b->outputs; i++) b->out[i] = b->slices[i];
+}
+
+static hr_status list_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    for (int i = 0; i < s->outputs; i++) s->output[i] = s->input[i];
+    return HR_OK;
+}
+
+static void prevent_gradient(hr_backward *b)
+{
+    const hr_view message = hr_attr_string(b->node, "message");
+    hr_node_fail(b->graph, HR_NOT_FOUND, "graph.gradient", "Gradient explicitly disabled. Reason: %.*s",
+                 (int)message.size, message.data);
+}
+
+static hr_status no_compute(hr_kernel *k, hr_error *err)
+{
+    (void)k;
+    (void)err;
+    return HR_OK;
+}
+
+const hr_graph_op hr_graph_ops_flow_ops[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Identity",
+        .inputs = "input:T",
+        .outputs = "output:T",
+        .attrs = "T:{any,resource}",
+        .traits = HR_CHEAP | HR_PASSES_SLICES,
+        .shape = hr_infer_unchanged,
+        .compute = pass_compute,
+        .gradient = identity_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "IdentityN",
+        .inputs = "input:list:T",
+        .outputs = "output:list:T",
+        .attrs = "T:list(any)>=1",
+        .traits = HR_CHEAP | HR_PASSES_SLICES,
+        .shape = list_shape,
+        .compute = pass_compute,
+        .gradient = identity_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "StopGradient",
+        .inputs = "input:T",
+        .outputs = "output:T",
+        .attrs = "T:any",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .shape = hr_infer_unchanged,
+        .compute = pass_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "PreventGradient",
+        .inputs = "input:T",
+        .outputs = "output:T",
+        .attrs = "T:any; message:string=",
+        .traits = HR_CHEAP,
+        .shape = hr_infer_unchanged,
+        .compute = pass_compute,
+        .gradient = prevent_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "NoOp",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .compute = no_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_identity_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Identity", x, opts); }
+hr_node hr_stop_gradient_with(hr_node x, const hr_name_opts *opts) { return hr__unary("StopGradient", x, opts); }
+
+hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!nodes || !hr_node_exists(nodes[i])) return hr_failed_node(g);
+    return hr_new_node(g, "NoOp", .name = name ? name : "group_deps", .controls = nodes, .control_count = count);
+}

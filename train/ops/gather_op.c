@@ -1,0 +1,399 @@
+/* Rows taken by index, and rows summed by index: Gather, GatherV2, ResourceGather, UnsortedSegmentSum. The gradient of
+ * rows taken along axis 0 stays slices. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+/* ---- gathering ---- */
+
+/* From values[batches][outer][length][run] to out[batches][outer][count][run], by indices[batches][count]. */
+typedef struct rows {
+    const char *from;
+    const hr_tensor *indices;
+    char *to;
+    int64_t outer, length, count;
+    size_t run; /* bytes */
+} rows;
+
+static const char *row_of(const rows *r, int64_t i)
+{
+    const int64_t block = i / r->count, batch = block / r->outer;
+    return r->from + (size_t)(block * r->length + hr__int_at(r->indices, batch * r->count + i % r->count)) * r->run;
+}
+
+static void take_rows(int64_t first, int64_t last, void *user)
+{
+    enum { AHEAD = 16 };
+    const rows *r = user;
+    for (int64_t i = first; i < last; i++) {
+        if (i + AHEAD < last) __builtin_prefetch(row_of(r, i + AHEAD));
+        memcpy(r->to + (size_t)i * r->run, row_of(r, i), r->run);
+    }
+}
+
+static hr_status check_indices(const hr_tensor *indices, int64_t length, hr_error *err)
+{
+    for (int64_t i = 0; i < indices->count; i++) {
+        const int64_t at = hr__int_at(indices, i);
+        if (at < 0 || at >= length)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "indices[%lld] = %lld is not in [0, %lld)",
+                           (long long)i, (long long)at, (long long)length);
+    }
+    return HR_OK;
+}
+
+/* in[:axis] + indices[batch:] + in[axis + 1:]; the first `batch` dimensions are common to both. */
+static bool gathered(hr_shape in, hr_shape indices, int axis, int batch, hr_shape *out)
+{
+    if (axis >= in.rank || batch > axis || in.rank - 1 + indices.rank - batch > HR_MAX_RANK) return false;
+    out->rank = 0;
+    for (int i = 0; i < batch; i++)
+        if (in.dims[i] >= 0 && indices.dims[i] >= 0 && in.dims[i] != indices.dims[i]) return false;
+    for (int i = 0; i < axis; i++) out->dims[out->rank++] = in.dims[i];
+    for (int i = batch; i < indices.rank; i++) out->dims[out->rank++] = indices.dims[i];
+    for (int i = axis + 1; i < in.rank; i++) out->dims[out->rank++] = in.dims[i];
+    return true;
+}
+
+static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int batch, hr_error *err)
+{
+    const hr_tensor *indices = k->input[1];
+    hr_shape shape = {0, {0}};
+    hr_tensor scratch, *out;
+    if (!gathered(params->shape, indices->shape, axis, batch, &shape))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected params and indices that go together in %d batch dimensions", batch);
+    HR_TRY(check_indices(indices, params->shape.dims[axis], err));
+    rows r = {params->data, indices, NULL, 1, params->shape.dims[axis], 1, hr_dtype_size(params->dtype)};
+    for (int i = batch; i < axis; i++) r.outer *= params->shape.dims[i];
+    for (int i = batch; i < indices->shape.rank; i++) r.count *= indices->shape.dims[i];
+    for (int i = axis + 1; i < params->shape.rank; i++) r.run *= (size_t)params->shape.dims[i];
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    r.to = out->data;
+    const int64_t runs = out->count ? out->count * (int64_t)hr_dtype_size(out->dtype) / (int64_t)r.run : 0;
+    hr_kernel_parallel(k, runs, (double)r.run * .1 + 4, take_rows, &r);
+    return hr__end_output(k, 0, &scratch, out, err);
+}
+
+/* Gather has none. */
+static hr_status batch_dims(hr_node node, int indices_rank, int *out, hr_error *err)
+{
+    const int64_t batch = hr_attr_int(node, "batch_dims");
+    *out = 0;
+    if (batch < -indices_rank || batch > indices_rank)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected batch_dims in [%d, %d], got %lld",
+                       -indices_rank, indices_rank, (long long)batch);
+    *out = (int)(batch < 0 ? batch + indices_rank : batch);
+    return HR_OK;
+}
+
+static hr_status gather_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *value = s->inputs > 2 ? hr_infer_value(s, 2) : NULL;
+    const hr_shape in = s->input[0], indices = s->input[1];
+    int axis = 0, batch;
+    if (in.rank == 0) return hr_infer_refuse(s, err, "params of rank 1 or more");
+    if (in.rank < 0 || indices.rank < 0) return HR_OK;
+    HR_TRY(batch_dims(s->node, indices.rank, &batch, err));
+    if (s->inputs > 2 && !value) {
+        s->output[0].rank = in.rank - 1 + indices.rank - batch;
+        for (int i = 0; i < s->output[0].rank && i < HR_MAX_RANK; i++) s->output[0].dims[i] = -1;
+        return s->output[0].rank <= HR_MAX_RANK ? HR_OK : hr_infer_refuse(s, err, "fewer dimensions");
+    }
+    if (value) HR_TRY(hr__axis_input(value, in.rank, &axis, err));
+    if (!gathered(in, indices, axis, batch, &s->output[0]))
+        return hr_infer_refuse(s, err, "params and indices that go together");
+    return HR_OK;
+}
+
+static hr_status gather_compute(hr_kernel *k, hr_error *err)
+{
+    int axis = 0, batch;
+    if (k->input[0]->shape.rank < 1)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "params must be at least 1 dimensional");
+    HR_TRY(batch_dims(k->node, k->input[1]->shape.rank, &batch, err));
+    if (k->inputs > 2) HR_TRY(hr__axis_input(k->input[2], k->input[0]->shape.rank, &axis, err));
+    return gather(k, k->input[0], axis, batch, err);
+}
+
+static hr_status resource_gather_shape(hr_infer *s, hr_error *err)
+{
+    const hr_variable_info *info = hr_variable_of(hr_node_input(s->node, 0));
+    int batch;
+    if (!info || info->shape.rank < 1 || s->input[1].rank < 0) return HR_OK;
+    HR_TRY(batch_dims(s->node, s->input[1].rank, &batch, err));
+    if (!gathered(info->shape, s->input[1], batch, batch, &s->output[0]))
+        return hr_infer_refuse(s, err, "a variable and indices that go together");
+    return HR_OK;
+}
+
+static hr_status resource_gather_compute(hr_kernel *k, hr_error *err)
+{
+    const hr_tensor *params;
+    int batch;
+    HR_TRY(hr_kernel_borrow(k, 0, &params, err));
+    HR_TRY(batch_dims(k->node, k->input[1]->shape.rank, &batch, err));
+    if (params->shape.rank < 1 || params->dtype != hr_node_dtype(k->node))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a variable of rows");
+    return gather(k, params, batch, batch, err);
+}
+
+/* ---- gradients ---- */
+
+static hr_node shape64(hr_node x)
+{
+    return hr_new_node(x.graph, "Shape", HR_INPUTS(x), HR_ATTRS(HR_TYPE_ATTR("out_type", HR_INT64)));
+}
+
+static hr_node known_shape(hr_graph *g, hr_shape shape)
+{
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(shape.rank), shape.dims);
+    return hr_const(g, &t);
+}
+
+static hr_node number64(hr_graph *g, int64_t value)
+{
+    const hr_tensor t = hr_tensor_of(HR_INT64, HR_SCALAR, &value);
+    return hr_const(g, &t);
+}
+
+/* values [indices, row], indices [n]. */
+static hr_gradient slices(hr_node g, hr_node indices, hr_shape row, hr_node dense_shape)
+{
+    int64_t dims[HR_MAX_RANK] = {-1};
+    for (int i = 1; i < row.rank; i++) dims[i] = row.dims[i];
+    const hr_node flat = hr_reshape(indices, hr_ints(g.graph, HR_I64(-1), 1));
+    return (hr_gradient){hr_reshape(g, hr_ints(g.graph, dims, row.rank)), flat, dense_shape};
+}
+
+/* Rows along another axis, dense: that axis comes to the front, rows are summed, and it goes back. */
+static hr_node dense_along(const hr_backward *b, int axis)
+{
+    const hr_shape in = hr_node_shape(b->input[0]);
+    const int n = hr_node_shape(b->input[1]).rank, rank = in.rank - 1 + n;
+    int64_t front[HR_MAX_RANK], back[HR_MAX_RANK], rows[HR_MAX_RANK] = {-1};
+    for (int i = 0; i < n; i++) front[i] = axis + i;
+    for (int i = 0; i < axis; i++) front[n + i] = i;
+    for (int i = axis + n; i < rank; i++) front[i] = i;
+    for (int i = 0, at = 1; i < in.rank; i++) {
+        back[i] = i == axis ? 0 : i < axis ? i + 1 : i;
+        if (i != axis) rows[at++] = in.dims[i];
+    }
+    const hr_node g = hr_transpose(b->grad[0], hr_ints(b->graph, front, rank));
+    const hr_node flat = hr_reshape(b->input[1], hr_ints(b->graph, HR_I64(-1), 1));
+    const hr_node sum = hr_new_node(
+        b->graph, "UnsortedSegmentSum",
+        HR_INPUTS(hr_reshape(g, hr_ints(b->graph, rows, in.rank)), flat, number64(b->graph, in.dims[axis])));
+    return hr_transpose(sum, hr_ints(b->graph, back, in.rank));
+}
+
+/* With batch dimensions: a table [batches * length, rows], indices shifted by their batch, both of known shape. */
+static hr_gradient batched_gradient(const hr_backward *b, int axis)
+{
+    hr_graph *g = b->graph;
+    const hr_shape in = hr_node_shape(b->input[0]), ids = hr_node_shape(b->input[1]);
+    int batch = 0;
+    int64_t batches = 1, count = 1, inner = 1, shifts[64];
+    const bool known = hr_shape_count(in) >= 0 && hr_shape_count(ids) >= 0 &&
+                       batch_dims(b->node, ids.rank, &batch, NULL) == HR_OK && batch == axis;
+    for (int i = 0; known && i < batch; i++) batches *= in.dims[i];
+    for (int i = batch; known && i < ids.rank; i++) count *= ids.dims[i];
+    for (int i = axis + 1; known && i < in.rank; i++) inner *= in.dims[i];
+    if (!known || batches > 64) {
+        hr_node_fail(g, HR_UNIMPLEMENTED, "graph.gradient",
+                     "gradient of '%s': expected known shapes, batch_dims as axis, and at most 64 batches",
+                     hr_node_name(b->node));
+        return (hr_gradient){0};
+    }
+    for (int64_t i = 0; i < batches; i++) shifts[i] = i * in.dims[axis];
+    const hr_node shift = hr_reshape(hr_cast_to(hr_ints(g, shifts, (int)batches), hr_node_dtype(b->input[1])),
+                                     hr_ints(g, HR_I64(batches, 1), 2));
+    const hr_node flat = hr_add(hr_reshape(b->input[1], hr_ints(g, HR_I64(batches, count), 2)), shift);
+    const hr_node rows = hr_reshape(b->grad[0], hr_ints(g, HR_I64(batches * count, inner), 2));
+    const hr_node sum =
+        hr_new_node(g, "UnsortedSegmentSum",
+                    HR_INPUTS(rows, hr_reshape(flat, hr_ints(g, HR_I64(-1), 1)), number64(g, batches * in.dims[axis])));
+    return hr_dense_gradient(hr_reshape(sum, hr_shape_const(g, in)));
+}
+
+static void gather_gradient(hr_backward *b)
+{
+    const hr_attr *value =
+        b->inputs > 2 && strcmp(hr_node_op(b->input[2]), "Const") == 0 ? hr_node_attr(b->input[2], "value") : NULL;
+    const hr_shape in = hr_node_shape(b->input[0]);
+    int axis = 0;
+    if (in.rank < 1 || (b->inputs > 2 && !value) ||
+        (value && hr__axis_input(value->tensor, in.rank, &axis, NULL) != HR_OK)) {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
+                     "gradient of '%s': expected a constant axis and params of known rank", hr_node_name(b->node));
+        return;
+    }
+    if (hr_attr_int(b->node, "batch_dims") != 0) {
+        b->out[0] = batched_gradient(b, axis);
+        return;
+    }
+    int open = 0;
+    for (int i = 0; i < in.rank; i++) open += in.dims[i] < 0 && i != axis;
+    if (axis == 0 && open == 0) {
+        const hr_node shape = in.dims[0] < 0 ? shape64(b->input[0]) : known_shape(b->graph, in);
+        b->out[0] = slices(b->grad[0], b->input[1], in, shape);
+    } else if (open == 0 && in.dims[axis] >= 0 && hr_node_shape(b->input[1]).rank >= 0) {
+        b->out[0] = hr_dense_gradient(dense_along(b, axis));
+    } else {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected params of known shape",
+                     hr_node_name(b->node));
+    }
+}
+
+static void resource_gather_gradient(hr_backward *b)
+{
+    const hr_variable_info *info = hr_variable_of(b->input[0]);
+    if (hr_attr_int(b->node, "batch_dims") != 0) {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected batch_dims 0, got %lld",
+                     hr_node_name(b->node), (long long)hr_attr_int(b->node, "batch_dims"));
+        return;
+    }
+    if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, known_shape(b->graph, info->shape));
+}
+
+/* ---- UnsortedSegmentSum: negative ids are dropped ---- */
+
+static hr_status segment_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *count = hr_infer_value(s, 2);
+    const hr_shape data = s->input[0], ids = s->input[1];
+    if (count && (count->count != 1 || hr__int_at(count, 0) < 0))
+        return hr_infer_refuse(s, err, "one num_segments >= 0");
+    if (data.rank < 0 || ids.rank < 0) return HR_OK;
+    bool fits = ids.rank <= data.rank && data.rank - ids.rank < HR_MAX_RANK;
+    for (int i = 0; fits && i < ids.rank; i++)
+        fits = ids.dims[i] < 0 || data.dims[i] < 0 || ids.dims[i] == data.dims[i];
+    if (!fits) return hr_infer_refuse(s, err, "segment_ids shaped as the first dimensions of data");
+    s->output[0].rank = data.rank - ids.rank + 1;
+    s->output[0].dims[0] = count ? hr__int_at(count, 0) : -1;
+    for (int i = ids.rank; i < data.rank; i++) s->output[0].dims[i - ids.rank + 1] = data.dims[i];
+    return HR_OK;
+}
+
+#define SEGMENT_SUM(T, U, D, S)                                                                                        \
+    static void segment_sum_##S(const void *data, int64_t width, const hr_tensor *ids, void *out)                      \
+    {                                                                                                                  \
+        const T *from = data;                                                                                          \
+        for (int64_t i = 0; i < ids->count; i++, from += width) {                                                      \
+            const int64_t id = hr__int_at(ids, i);                                                                     \
+            T *to = (T *)out + (id < 0 ? 0 : id) * width;                                                              \
+            for (int64_t j = 0; j < width && id >= 0; j++) to[j] = (T)((U)to[j] + (U)from[j]);                         \
+        }                                                                                                              \
+    }
+HR__NUMBERS(SEGMENT_SUM)
+
+static hr_status segment_output(hr_kernel *k, int64_t *width, hr_tensor **out, hr_error *err)
+{
+    const hr_tensor *data = k->input[0], *ids = k->input[1];
+    const int64_t segments = k->input[2]->count == 1 ? hr__int_at(k->input[2], 0) : -1;
+    hr_shape shape = {data->shape.rank - ids->shape.rank + 1, {segments}};
+    char a[128], b[128];
+    bool fits = shape.rank >= 1 && shape.rank <= HR_MAX_RANK;
+    for (int i = 0; fits && i < ids->shape.rank; i++) fits = ids->shape.dims[i] == data->shape.dims[i];
+    if (!fits)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected segment_ids shaped as the first dimensions of data, got %s and %s",
+                       hr_shape_text(ids->shape, a, sizeof a), hr_shape_text(data->shape, b, sizeof b));
+    *width = 1;
+    for (int i = 1; i < shape.rank; i++) *width *= shape.dims[i] = data->shape.dims[i - 1 + ids->shape.rank];
+    for (int64_t i = 0; i < ids->count; i++)
+        if (hr__int_at(ids, i) >= segments)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index",
+                           "segment_ids[%lld] = %lld is out of range [0, %lld)", (long long)i,
+                           (long long)hr__int_at(ids, i), (long long)segments);
+    return hr_kernel_output(k, 0, shape, out, err);
+}
+
+static hr_status segment_compute(hr_kernel *k, hr_error *err)
+{
+    int64_t width;
+    hr_tensor *out;
+    HR_TRY(segment_output(k, &width, &out, err));
+    if (out->count) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
+    switch (out->dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        segment_sum_##S(k->input[0]->data, width, k->input[1], out->data);                                             \
+        break;
+        HR__NUMBERS(CASE)
+#undef CASE
+    default:
+        break;
+    }
+    return HR_OK;
+}
+
+/* Rows of g by id; those of negative ids are zero. */
+static void segment_gradient(hr_backward *b)
+{
+    const hr_node zero = hr_scalar_like(b->input[1], 0);
+    const hr_node rows = hr_gather(b->grad[0], hr_maximum(b->input[1], zero), 0);
+    hr_node kept = hr_greater_equal(b->input[1], zero);
+    const int data = hr_node_shape(b->input[0]).rank, ids = hr_node_shape(b->input[1]).rank;
+    if (data < 0 || ids < 0) {
+        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected inputs of known rank",
+                     hr_node_name(b->node));
+        return;
+    }
+    for (int i = ids; i < data; i++) kept = hr_expand_dims(kept, hr_scalar(b->graph, HR_INT32, -1));
+    b->out[0] = hr_dense_gradient(hr_where(kept, rows, hr_zeros_like(rows)));
+}
+
+const hr_graph_op hr_graph_ops_gather_op[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "GatherV2",
+        .inputs = "params:Tparams, indices:Tindices, axis:Taxis",
+        .outputs = "output:Tparams",
+        .attrs = "batch_dims:int=0; Tparams:any; Tindices:indices; Taxis:indices",
+        .shape = gather_shape,
+        .compute = gather_compute,
+        .gradient = gather_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Gather",
+        .inputs = "params:Tparams, indices:Tindices",
+        .outputs = "output:Tparams",
+        .attrs = "validate_indices:bool=true; Tparams:any; Tindices:indices",
+        .shape = gather_shape,
+        .compute = gather_compute,
+        .gradient = gather_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceGather",
+        .inputs = "resource:resource, indices:Tindices",
+        .outputs = "output:dtype",
+        .attrs = "batch_dims:int=0; validate_indices:bool=true; dtype:any; Tindices:indices",
+        .traits = HR_STATEFUL | HR_READS_ONLY,
+        .shape = resource_gather_shape,
+        .compute = resource_gather_compute,
+        .gradient = resource_gather_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "UnsortedSegmentSum",
+        .inputs = "data:T, segment_ids:Tindices, num_segments:Tnumsegments",
+        .outputs = "output:T",
+        .attrs = "T:numbers; Tindices:indices; Tnumsegments:indices=int32",
+        .shape = segment_shape,
+        .compute = segment_compute,
+        .gradient = segment_gradient,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_gather(hr_node params, hr_node indices, int axis)
+{
+    const hr_variable_info *info = hr_node_dtype(params) == HR_RESOURCE ? hr_variable_of(params) : NULL;
+    if (info && axis == 0)
+        return hr_new_node(params.graph, "ResourceGather", HR_INPUTS(params, indices),
+                           HR_ATTRS(HR_TYPE_ATTR("dtype", info->dtype)));
+    return hr_new_node(params.graph, "GatherV2", HR_INPUTS(params, indices, hr_scalar(params.graph, HR_INT32, axis)));
+}

@@ -1,0 +1,116 @@
+/* Range: numbers from start to limit in steps of delta. */
+#include "train/ops/kernels.h"
+
+#include <math.h>
+
+static hr_status bad_range(double start, double limit, double delta, hr_error *err)
+{
+    if (delta == 0) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Requires delta != 0: %g", delta);
+    if ((delta > 0 && start > limit) || (delta < 0 && start < limit))
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Requires start %s limit when delta %s 0: %g/%g",
+                       delta > 0 ? "<=" : ">=", delta > 0 ? ">" : "<", start, limit);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range",
+                   "expected a range of at most %lld numbers, got one from %g to %g by %g", (long long)HR_MAX_VALUES,
+                   start, limit, delta);
+}
+
+/* How many numbers there are; -1: that is no range, or too many. */
+static int64_t length_f64(double start, double limit, double delta)
+{
+    const double count = ceil((limit - start) / delta);
+    return count >= 0 && count <= (double)(HR_MAX_VALUES / 2) ? (int64_t)count : -1;
+}
+
+static int64_t length_i64(int64_t start, int64_t limit, int64_t delta)
+{
+    const bool up = delta > 0;
+    if (delta == 0 || (up ? start > limit : start < limit)) return -1;
+    const uint64_t way = up ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    const uint64_t step = up ? (uint64_t)delta : 0 - (uint64_t)delta, count = way / step + (way % step != 0);
+    return count <= (uint64_t)HR_MAX_VALUES ? (int64_t)count : -1;
+}
+
+/* The same of three scalars of any type. */
+static hr_status range_length(const hr_tensor *const *input, int64_t *length, hr_error *err)
+{
+    double real[3];
+    switch (input[0]->dtype) {
+#define CASE(T, OF)                                                                                                    \
+    {                                                                                                                  \
+        const T v[] = {*(const T *)input[0]->data, *(const T *)input[1]->data, *(const T *)input[2]->data};            \
+        *length = OF(v[0], v[1], v[2]);                                                                                \
+        for (int i = 0; i < 3; i++) real[i] = (double)v[i];                                                            \
+        break;                                                                                                         \
+    }
+#define FLOAT_CASE(T, U, D, S)                                                                                         \
+    case D:                                                                                                            \
+        CASE(T, length_f64)
+#define INT_CASE(T, U, D, S)                                                                                           \
+    case D:                                                                                                            \
+        CASE(T, length_i64)
+        HR__FLOATS(FLOAT_CASE)
+        HR__SIGNED(INT_CASE)
+#undef CASE
+    default:
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for this type");
+    }
+    return *length >= 0 ? HR_OK : bad_range(real[0], real[1], real[2], err);
+}
+
+#define RANGE(T, U, D, S)                                                                                              \
+    static void range_##S(T value, T delta, hr_tensor *out)                                                            \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < out->count; i++, value = (T)((U)value + (U)delta)) ((T *)out->data)[i] = value;        \
+    }
+HR__FLOATS(RANGE)
+HR__SIGNED(RANGE)
+
+static hr_status range_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *value[3];
+    s->output[0] = HR_SHAPE(-1);
+    for (int i = 0; i < 3; i++)
+        if (s->input[i].rank > 0) return hr_infer_refuse(s, err, "scalars start, limit and delta");
+    for (int i = 0; i < 3; i++) {
+        value[i] = hr_infer_value(s, i);
+        if (!value[i]) return HR_OK;
+    }
+    return range_length(value, &s->output[0].dims[0], err);
+}
+
+static hr_status range_compute(hr_kernel *k, hr_error *err)
+{
+    int64_t length;
+    hr_tensor *out;
+    for (int i = 0; i < 3; i++)
+        if (k->input[i]->count != 1)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected scalars start, limit and delta");
+    HR_TRY(range_length(k->input, &length, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(length), &out, err));
+    switch (out->dtype) {
+#define CASE(T, U, D, S)                                                                                               \
+    case D:                                                                                                            \
+        range_##S(*(const T *)k->input[0]->data, *(const T *)k->input[2]->data, out);                                  \
+        break;
+        HR__FLOATS(CASE)
+        HR__SIGNED(CASE)
+#undef CASE
+    default:
+        break;
+    }
+    return HR_OK;
+}
+
+const hr_graph_op hr_graph_ops_range_op[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Range",
+        .inputs = "start:Tidx, limit:Tidx, delta:Tidx",
+        .outputs = "output:Tidx",
+        .attrs = "Tidx:{float,double,int32,int64,int8,int16}=int32",
+        .traits = HR_NO_GRADIENT,
+        .shape = range_shape,
+        .compute = range_compute,
+    },
+    HR_GRAPH_OPS_END,
+};

@@ -1,0 +1,82 @@
+/* What a shape is, as a tensor: Shape, ShapeN, Size, Rank. */
+#include "train/ops/kernels.h"
+
+static hr_status shapes_shape(hr_infer *s, hr_error *err)
+{
+    (void)err;
+    for (int i = 0; i < s->outputs; i++) s->output[i] = HR_SHAPE(s->input[i].rank);
+    return HR_OK;
+}
+
+static hr_status shapes_compute(hr_kernel *k, hr_error *err)
+{
+    for (int i = 0; i < k->outputs; i++) {
+        const hr_shape shape = k->input[i]->shape;
+        hr_tensor *out;
+        HR_TRY(hr_kernel_output(k, i, HR_SHAPE(shape.rank), &out, err));
+        for (int d = 0; d < shape.rank; d++) HR_TRY(hr__put_int(out, d, shape.dims[d], err));
+    }
+    return HR_OK;
+}
+
+static hr_status size_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    return hr__put_int(out, 0, k->input[0]->count, err);
+}
+
+static hr_status rank_compute(hr_kernel *k, hr_error *err)
+{
+    hr_tensor *out;
+    HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
+    return hr__put_int(out, 0, k->input[0]->shape.rank, err);
+}
+
+const hr_graph_op hr_graph_ops_shape_ops[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Shape",
+        .inputs = "input:T",
+        .outputs = "output:out_type",
+        .attrs = "T:any; out_type:indices=int32",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .shape = shapes_shape,
+        .compute = shapes_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ShapeN",
+        .inputs = "input:N*T",
+        .outputs = "output:N*out_type",
+        .attrs = "N:int>=1; T:any; out_type:indices=int32",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .shape = shapes_shape,
+        .compute = shapes_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Size",
+        .inputs = "input:T",
+        .outputs = "output:out_type",
+        .attrs = "T:any; out_type:indices=int32",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .shape = hr_infer_scalar,
+        .compute = size_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Rank",
+        .inputs = "input:T",
+        .outputs = "output:int32",
+        .attrs = "T:any",
+        .traits = HR_CHEAP | HR_NO_GRADIENT,
+        .shape = hr_infer_scalar,
+        .compute = rank_compute,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_shape_of_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Shape", x, opts); }
+hr_node hr_size_of_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Size", x, opts); }
+hr_node hr_rank_of_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Rank", x, opts); }

@@ -1,0 +1,165 @@
+/* Slice and Pad: a block of one tensor is a block of another. */
+#include "train/ops/kernels.h"
+
+#include <string.h>
+
+static hr_status slice_bounds(hr_shape in, const hr_tensor *begin, const hr_tensor *size, int64_t *at, hr_shape *out,
+                              hr_error *err)
+{
+    HR_TRY(hr__expect_rank("begin", begin->shape, 1, err));
+    HR_TRY(hr__expect_rank("size", size->shape, 1, err));
+    if (begin->count != in.rank || size->count != in.rank)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
+                       "expected begin and size of %d values, got %lld and %lld", in.rank, (long long)begin->count,
+                       (long long)size->count);
+    out->rank = in.rank;
+    for (int i = 0; i < in.rank; i++) {
+        const int64_t wanted = hr__int_at(size, i), length = in.dims[i] < 0 ? HR_MAX_VALUES : in.dims[i];
+        at[i] = hr__int_at(begin, i);
+        if (at[i] < 0 || at[i] > length || wanted < -1 || wanted > length - at[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.slice",
+                           "expected a slice within dimension %d of %lld, got begin %lld and size %lld", i,
+                           (long long)in.dims[i], (long long)at[i], (long long)wanted);
+        out->dims[i] = wanted >= 0 ? wanted : in.dims[i] < 0 ? -1 : length - at[i];
+    }
+    return HR_OK;
+}
+
+/* A list of dimensions that is known to have another length than `rank`. */
+static bool other_length(hr_shape list, int rank)
+{
+    return rank >= 0 && list.rank >= 1 && list.dims[0] >= 0 && list.dims[0] != rank;
+}
+
+static hr_status slice_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *begin = hr_infer_value(s, 1), *size = hr_infer_value(s, 2);
+    int64_t at[HR_MAX_RANK];
+    if (other_length(s->input[1], s->input[0].rank) || other_length(s->input[2], s->input[0].rank))
+        return hr_infer_refuse(s, err, "begin and size for each dimension");
+    if (s->input[0].rank >= 0 && begin && size) return slice_bounds(s->input[0], begin, size, at, &s->output[0], err);
+    s->output[0].rank = s->input[0].rank;
+    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    return HR_OK;
+}
+
+static hr_status slice_compute(hr_kernel *k, hr_error *err)
+{
+    const int64_t zero[HR_MAX_RANK] = {0};
+    int64_t at[HR_MAX_RANK];
+    hr_shape shape = {0, {0}};
+    hr_tensor scratch, *out;
+    HR_TRY(slice_bounds(k->input[0]->shape, k->input[1], k->input[2], at, &shape, err));
+    if (hr_shape_equal(shape, k->input[0]->shape)) return hr_kernel_pass(k, 0, 0, shape, err);
+    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    hr__copy_block(k->input[0], at, out, zero, shape);
+    return hr__end_output(k, 0, &scratch, out, err);
+}
+
+/* Pad(g) with begin in front and the rest after it, as columns of a matrix [rank, 2]. */
+static void slice_gradient(hr_backward *b)
+{
+    const hr_node shape = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));
+    const hr_node part = hr_cast_to(hr_shape_of(b->output[0]), hr_node_dtype(b->input[1]));
+    const hr_node behind = hr_sub(hr_sub(shape, part), b->input[1]);
+    const hr_node axis = hr_scalar(b->graph, HR_INT32, 1);
+    const hr_node columns[] = {hr_expand_dims(b->input[1], axis), hr_expand_dims(behind, axis)};
+    b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "Pad", HR_INPUTS(b->grad[0], hr_concat(columns, 2, 1))));
+}
+
+static hr_status pad_bounds(hr_shape in, const hr_tensor *paddings, int64_t *at, hr_shape *out, hr_error *err)
+{
+    if (paddings->shape.rank != 2 || paddings->shape.dims[0] != in.rank || paddings->shape.dims[1] != 2)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected paddings of shape [%d,2]", in.rank);
+    out->rank = in.rank;
+    for (int i = 0; i < in.rank; i++) {
+        const int64_t front = hr__int_at(paddings, 2 * i), behind = hr__int_at(paddings, 2 * i + 1);
+        if (front < 0 || behind < 0)
+            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.pad", "expected paddings >= 0, got %lld and %lld",
+                           (long long)front, (long long)behind);
+        at[i] = front;
+        HR_TRY(hr_dim_add(front, behind, &out->dims[i], err));
+        HR_TRY(hr_dim_add(in.dims[i], out->dims[i], &out->dims[i], err));
+    }
+    return HR_OK;
+}
+
+static hr_status pad_shape(hr_infer *s, hr_error *err)
+{
+    const hr_tensor *paddings = hr_infer_value(s, 1);
+    int64_t at[HR_MAX_RANK];
+    if (other_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "paddings for each dimension");
+    if (s->inputs == 3) HR_TRY(hr__expect_rank("constant_values", s->input[2], 0, err));
+    if (s->input[0].rank >= 0 && paddings) return pad_bounds(s->input[0], paddings, at, &s->output[0], err);
+    s->output[0].rank = s->input[0].rank;
+    for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
+    return HR_OK;
+}
+
+static hr_status pad_compute(hr_kernel *k, hr_error *err)
+{
+    const int64_t zero[HR_MAX_RANK] = {0};
+    int64_t at[HR_MAX_RANK];
+    hr_shape shape = {0, {0}};
+    hr_tensor *out;
+    HR_TRY(pad_bounds(k->input[0]->shape, k->input[1], at, &shape, err));
+    if (k->inputs == 3) HR_TRY(hr__expect_rank("constant_values", k->input[2]->shape, 0, err));
+    HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
+    const size_t size = hr_dtype_size(out->dtype);
+    if (k->inputs == 3) {
+        for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[2]->data, size);
+    } else if (out->count) {
+        memset(out->data, 0, (size_t)out->count * size);
+    }
+    hr__copy_block(k->input[0], zero, out, at, k->input[0]->shape);
+    return HR_OK;
+}
+
+static void pad_gradient(hr_backward *b)
+{
+    const hr_node front =
+        hr_new_node(b->graph, "Slice",
+                    HR_INPUTS(b->input[1], hr_ints(b->graph, HR_I64(0, 0), 2), hr_ints(b->graph, HR_I64(-1, 1), 2)));
+    const hr_node begin = hr_reshape(front, hr_ints(b->graph, HR_I64(-1), 1));
+    const hr_node size = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));
+    b->out[0] = hr_dense_gradient(hr_slice(b->grad[0], begin, size));
+}
+
+const hr_graph_op hr_graph_ops_slice_op[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Slice",
+        .inputs = "input:T, begin:Index, size:Index",
+        .outputs = "output:T",
+        .attrs = "T:any; Index:indices",
+        .shape = slice_shape,
+        .compute = slice_compute,
+        .gradient = slice_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Pad",
+        .inputs = "input:T, paddings:Tpaddings",
+        .outputs = "output:T",
+        .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
+        .shape = pad_shape,
+        .compute = pad_compute,
+        .gradient = pad_gradient,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "PadV2",
+        .inputs = "input:T, paddings:Tpaddings, constant_values:T",
+        .outputs = "output:T",
+        .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
+        .shape = pad_shape,
+        .compute = pad_compute,
+        .gradient = pad_gradient,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+hr_node hr_slice(hr_node x, hr_node begin, hr_node size)
+{
+    return hr_new_node(x.graph, "Slice", HR_INPUTS(x, begin, size));
+}
