@@ -58,7 +58,7 @@ typedef struct reader {
     hr__map anchors; /* name to the address of its built */
 } reader;
 
-static void *take(hr__config *c, size_t size)
+static void *config_take(hr__config *c, size_t size)
 {
     const size_t align = alignof(built) > alignof(names) ? alignof(built) : alignof(names);
     size = (size + align - 1) / align * align;
@@ -76,7 +76,7 @@ static void *take(hr__config *c, size_t size)
 
 static const char *take_text(hr__config *c, const void *text, size_t size)
 {
-    char *copy = take(c, size + 1);
+    char *copy = config_take(c, size + 1);
     if (!copy) return NULL;
     if (size) memcpy(copy, text, size);
     copy[size] = '\0';
@@ -94,7 +94,7 @@ static hr_status fail_at(reader *r, yaml_mark_t mark, const char *kind, const ch
 
 static built *new_node(reader *r, hr__node_kind kind, yaml_mark_t mark)
 {
-    built *b = take(r->config, sizeof *b);
+    built *b = config_take(r->config, sizeof *b);
     if (!b) return NULL;
     *b =
         (built){.node = {.config = r->config, .kind = kind, .line = (int)mark.line + 1, .column = (int)mark.column + 1},
@@ -106,7 +106,7 @@ static built *new_node(reader *r, hr__node_kind kind, yaml_mark_t mark)
     return b;
 }
 
-static bool grow(level *l)
+static bool config_grow(level *l)
 {
     int64_t capacity = l->capacity ? l->capacity * 2 : 8;
     const hr__node **item = hr_realloc(l->item, (size_t)capacity * sizeof *item);
@@ -145,14 +145,14 @@ static hr_status attach(reader *r, const built *child, yaml_mark_t mark)
     level *l = &r->levels[r->depth - 1];
     built *parent = l->node;
     if (l->keys == l->capacity || parent->node.count == l->capacity)
-        if (!grow(l)) return hr_no_memory(r->err, "a config file");
+        if (!config_grow(l)) return hr_no_memory(r->err, "a config file");
     if (parent->node.kind == HR__MAPPING && l->keys == parent->node.count) return add_key(r, l, &child->node, mark);
     l->item[parent->node.count++] = &child->node;
     if (child->height >= parent->height) parent->height = child->height + 1;
     return HR_OK;
 }
 
-static hr_status weigh(reader *r, int64_t weight, int height, yaml_mark_t mark)
+static hr_status config_weigh(reader *r, int64_t weight, int height, yaml_mark_t mark)
 {
     r->weight += weight;
     if (r->weight > r->most_weight) {
@@ -175,7 +175,7 @@ static hr_status name_anchor(reader *r, const yaml_char_t *anchor, built *b)
 
 static hr_status on_scalar(reader *r, const yaml_event_t *e)
 {
-    HR_TRY(weigh(r, 1, 0, e->start_mark));
+    HR_TRY(config_weigh(r, 1, 0, e->start_mark));
     if (e->data.scalar.tag)
         return fail_at(r, e->start_mark, "config.syntax",
                        "expected a plain or quoted value, found a tag (!); leave it out");
@@ -203,14 +203,14 @@ static hr_status on_alias(reader *r, const yaml_event_t *e)
         snprintf(text, sizeof text, "expected something complete, found *%.60s inside of &%.60s", name, name);
         return fail_at(r, e->start_mark, "config.syntax", text);
     }
-    HR_TRY(weigh(r, b->weight, b->height, e->start_mark));
+    HR_TRY(config_weigh(r, b->weight, b->height, e->start_mark));
     return attach(r, b, e->start_mark);
 }
 
 static hr_status on_open(reader *r, hr__node_kind kind, const yaml_char_t *tag, const yaml_char_t *anchor,
                          yaml_mark_t mark)
 {
-    HR_TRY(weigh(r, 1, 1, mark));
+    HR_TRY(config_weigh(r, 1, 1, mark));
     if (tag) return fail_at(r, mark, "config.syntax", "expected a list or a mapping, found a tag (!); leave it out");
     built *b = new_node(r, kind, mark);
     if (!b) return hr_no_memory(r->err, "a config file");
@@ -233,7 +233,7 @@ static void drop_level(level *l)
 static hr_status keep_names(reader *r, level *l)
 {
     if (l->node->node.kind != HR__MAPPING || l->keys <= FEW_KEYS) return HR_OK;
-    names *n = take(r->config, sizeof *n);
+    names *n = config_take(r->config, sizeof *n);
     if (!n) return hr_no_memory(r->err, "a config file");
     *n = (names){r->config->names, l->names};
     l->names = (hr__map){0};
@@ -248,8 +248,8 @@ static hr_status on_close(reader *r)
     built *b = l->node;
     size_t bytes = (size_t)b->node.count * sizeof *l->item;
     const bool mapping = b->node.kind == HR__MAPPING;
-    b->node.item = take(r->config, bytes);
-    if (mapping) b->node.key = take(r->config, bytes);
+    b->node.item = config_take(r->config, bytes);
+    if (mapping) b->node.key = config_take(r->config, bytes);
     if (!b->node.item || (mapping && !b->node.key)) return hr_no_memory(r->err, "a config file");
     if (bytes) memcpy(b->node.item, l->item, bytes);
     if (bytes && mapping) memcpy(b->node.key, l->key, bytes);

@@ -90,8 +90,8 @@ static void add_choice(hr__text *text, const char *name, const char *const *name
     if (count > MOST_NAMES) hr__text_add(text, ", ...");
 }
 
-static hr_status unknown(const hr__node *node, const char *kind, const char *what, const char *const *names,
-                         int64_t count, hr_error *err)
+static hr_status config_read_unknown(const hr__node *node, const char *kind, const char *what, const char *const *names,
+                                     int64_t count, hr_error *err)
 {
     hr__text choice = {0};
     add_choice(&choice, node->text, names, count);
@@ -106,7 +106,7 @@ static hr_status unknown(const hr__node *node, const char *kind, const char *wha
 hr_status hr__node_unknown(const hr__node *node, const char *what, const char *const *names, int64_t count,
                            hr_error *err)
 {
-    return unknown(node, "config.unknown_name", what, names, count, err);
+    return config_read_unknown(node, "config.unknown_name", what, names, count, err);
 }
 
 /* ---- mappings ---- */
@@ -153,7 +153,7 @@ hr_status hr__config_check_keys(const hr__node *map, const char *const *allowed,
     for (int64_t i = 0; i < map->count; i++) {
         int64_t k = 0;
         while (k < count && !hr__node_is_text(map->key[i], allowed[k])) k++;
-        if (k == count) return unknown(map->key[i], "config.unknown_key", "key", allowed, count, err);
+        if (k == count) return config_read_unknown(map->key[i], "config.unknown_key", "key", allowed, count, err);
     }
     return HR_OK;
 }
@@ -171,13 +171,13 @@ bool hr__node_is_text(const hr__node *node, const char *text)
     return node->kind == HR__SCALAR && node->size == strlen(text) && memcmp(node->text, text, node->size) == 0;
 }
 
-static bool is_plain(const hr__node *node) { return node->kind == HR__SCALAR && !node->quoted; }
+static bool config_read_is_plain(const hr__node *node) { return node->kind == HR__SCALAR && !node->quoted; }
 
 /* 300000 or 3e5. */
 static bool whole_number(const hr__node *node, int64_t *out)
 {
     double value;
-    if (!is_plain(node)) return false;
+    if (!config_read_is_plain(node)) return false;
     if (hr__parse_int64(node->text, node->size, HR__NUMBER_DEFAULT, out) == HR__PARSED) return true;
     if (hr__parse_double(node->text, node->size, HR__NUMBER_DEFAULT, &value) != HR__PARSED) return false;
     if (!(fabs(value) <= 0x1p53) || value != floor(value)) return false;
@@ -205,7 +205,8 @@ hr_status hr__node_int64(const hr__node *node, int64_t least, int64_t most, int6
 
 hr_status hr__node_uint64(const hr__node *node, uint64_t *out, hr_error *err)
 {
-    if (is_plain(node) && hr__parse_uint64(node->text, node->size, HR__NUMBER_DEFAULT, out) == HR__PARSED) return HR_OK;
+    if (config_read_is_plain(node) && hr__parse_uint64(node->text, node->size, HR__NUMBER_DEFAULT, out) == HR__PARSED)
+        return HR_OK;
     return hr__node_expected(node, "a whole number of at least 0", err);
 }
 
@@ -215,21 +216,21 @@ hr_status hr__node_double(const hr__node *node, double *out, hr_error *err)
     const char *text = node->text, *sign = "+-";
     size_t size = node->size;
     bool negative = size > 1 && text[0] == '-', is_signed = size > 1 && strchr(sign, text[0]) != NULL;
-    if (is_plain(node) && size - is_signed == 4 && text[is_signed] == '.') {
+    if (config_read_is_plain(node) && size - is_signed == 4 && text[is_signed] == '.') {
         const char *word = text + is_signed + 1;
         if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "nan") == 0) {
             *out = strcasecmp(word, "nan") == 0 ? (double)NAN : negative ? -HUGE_VAL : HUGE_VAL;
             return HR_OK;
         }
     }
-    if (is_plain(node) && hr__parse_double(text, size, HR__NUMBER_DEFAULT, out) == HR__PARSED) return HR_OK;
+    if (config_read_is_plain(node) && hr__parse_double(text, size, HR__NUMBER_DEFAULT, out) == HR__PARSED) return HR_OK;
     return hr__node_expected(node, "a number", err);
 }
 
 hr_status hr__node_bool(const hr__node *node, bool *out, hr_error *err)
 {
     static const char *const words[] = {"false", "true", "no", "yes", "off", "on"};
-    for (int i = 0; is_plain(node) && i < 6; i++) {
+    for (int i = 0; config_read_is_plain(node) && i < 6; i++) {
         if (strcasecmp(node->text, words[i]) != 0) continue;
         *out = i & 1;
         return HR_OK;

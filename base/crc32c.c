@@ -47,10 +47,10 @@ const hr__crc32c_kernel hr__crc32c_kernels[] = {
 };
 const int hr__crc32c_kernel_count = sizeof hr__crc32c_kernels / sizeof *hr__crc32c_kernels;
 
-static uint32_t choose(uint32_t crc, const void *data, size_t size);
-static hr__crc32c_fn *_Atomic kernel = choose;
+static uint32_t crc32c_choose(uint32_t crc, const void *data, size_t size);
+static hr__crc32c_fn *_Atomic kernel = crc32c_choose;
 
-static uint32_t choose(uint32_t crc, const void *data, size_t size)
+static uint32_t crc32c_choose(uint32_t crc, const void *data, size_t size)
 {
     int best = 0;
     for (int i = 1; i < hr__crc32c_kernel_count; i++)
@@ -59,7 +59,7 @@ static uint32_t choose(uint32_t crc, const void *data, size_t size)
     return hr__crc32c_kernels[best].fn(crc, data, size);
 }
 
-void hr__crc32c_rechoose(void) { atomic_store_explicit(&kernel, choose, memory_order_relaxed); }
+void hr__crc32c_rechoose(void) { atomic_store_explicit(&kernel, crc32c_choose, memory_order_relaxed); }
 
 uint32_t hr_crc32c(uint32_t crc, const void *data, size_t size)
 {

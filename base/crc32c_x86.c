@@ -39,7 +39,7 @@ SSE42 static inline uint32_t serial(uint32_t crc, const unsigned char *p, size_t
 }
 
 /* Moves a checksum over as many bytes as the factor says: x^(8 bytes - 33) mod P. */
-SSE42 static inline uint64_t moved(uint64_t crc, uint32_t factor)
+SSE42 static inline uint64_t crc32c_x86_moved(uint64_t crc, uint32_t factor)
 {
     __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi32_si128((int32_t)factor), 0);
     return (uint64_t)_mm_cvtsi128_si64(product);
@@ -55,7 +55,7 @@ SSE42 static inline uint32_t three_streams(uint32_t crc, const unsigned char *p,
         b = _mm_crc32_u64(b, load64(p + block + i));
         c = _mm_crc32_u64(c, load64(p + 2 * block + i));
     }
-    return (uint32_t)(c ^ _mm_crc32_u64(0, moved(a, over_two) ^ moved(b, over_one)));
+    return (uint32_t)(c ^ _mm_crc32_u64(0, crc32c_x86_moved(a, over_two) ^ crc32c_x86_moved(b, over_one)));
 }
 
 SSE42 uint32_t hr__crc32c_sse42(uint32_t crc, const void *data, size_t size)
@@ -91,7 +91,7 @@ AVX512 static inline __m512i fold(__m512i sum, __m512i by, __m512i next)
 }
 
 /* The rest of 512 bits modulo P: the first three lanes move to the last one, and crc32q does the last 128 bits. */
-AVX512 static inline uint32_t reduce(__m512i sum)
+AVX512 static inline uint32_t crc32c_x86_reduce(__m512i sum)
 {
     static const int64_t each[8] = {OVER_384, OVER_256, OVER_128, 0, 0};
     const __m512i lanes = _mm512_loadu_si512(each);
@@ -150,7 +150,7 @@ AVX512 uint32_t hr__crc32c_vpclmul(uint32_t crc, const void *data, size_t size)
     }
     d = fold(c, factors(OVER_512), d);
     b = fold(a, factors(OVER_512), b);
-    return ~reduce(fold(b, factors(OVER_1024), d));
+    return ~crc32c_x86_reduce(fold(b, factors(OVER_1024), d));
 }
 #else
 /* An empty translation unit is no C. */

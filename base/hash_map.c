@@ -28,7 +28,7 @@ static char *keep_bytes(hr__map *map, const char *key, size_t size)
     return copy;
 }
 
-static void place(hr__map *map, uint64_t hash, uint32_t entry)
+static void hash_map_place(hr__map *map, uint64_t hash, uint32_t entry)
 {
     uint64_t i = hash & map->mask;
     while (map->slots[i].entry) i = (i + 1) & map->mask;
@@ -45,7 +45,7 @@ static bool grow_slots(hr__map *map, uint64_t slots)
     map->mask = slots - 1;
     for (uint32_t i = 0; i < map->count; i++) {
         hr_view key = hr__map_key(map, i);
-        place(map, hr__map_hash(key.data, (size_t)key.size), i);
+        hash_map_place(map, hr__map_hash(key.data, (size_t)key.size), i);
     }
     return true;
 }
@@ -75,16 +75,17 @@ hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err)
     return HR_OK;
 }
 
-static hr_status make_room(hr__map *map, hr_error *err)
+static hr_status hash_map_make_room(hr__map *map, hr_error *err)
 {
     if (map->count < map->capacity && map->count < (map->mask + 1) / 8 * 5) return HR_OK;
     uint64_t want = map->count < map->capacity ? (uint64_t)map->count + 1 : (uint64_t)map->capacity * 2 + 8;
     return hr__map_reserve(map, want < UINT32_MAX ? (uint32_t)want : UINT32_MAX, err);
 }
 
-static hr_status append(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value, hr_error *err)
+static hr_status hash_map_append(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value,
+                                 hr_error *err)
 {
-    HR_TRY(make_room(map, err));
+    HR_TRY(hash_map_make_room(map, err));
     hr__map_entry *e = &map->entries[map->count];
     *e = (hr__map_entry){.value = value, .size = size};
     if (size > HR__MAP_INLINE) {
@@ -93,7 +94,7 @@ static hr_status append(hr__map *map, uint64_t hash, const char *key, size_t siz
     } else if (size > 0) {
         memcpy(e->key.bytes, key, size);
     }
-    place(map, hash, map->count++);
+    hash_map_place(map, hash, map->count++);
     return HR_OK;
 }
 
@@ -105,14 +106,14 @@ hr_status hr__map_add(hr__map *map, const char *key, size_t size, int64_t value,
 hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value, hr_error *err)
 {
     if (hr__map_find_hashed(map, hash, key, size)) return HR_ALREADY_EXISTS;
-    return append(map, hash, key, size, value, err);
+    return hash_map_append(map, hash, key, size, value, err);
 }
 
 hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err)
 {
     uint64_t hash = hr__map_hash(key, size);
     int64_t *there = hr__map_find_hashed(map, hash, key, size);
-    if (!there) return append(map, hash, key, size, value, err);
+    if (!there) return hash_map_append(map, hash, key, size, value, err);
     *there = value;
     return HR_OK;
 }

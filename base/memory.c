@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *allocate(size_t size, void *user)
+static void *memory_allocate(size_t size, void *user)
 {
     (void)user;
     return malloc(size);
@@ -15,14 +15,14 @@ static void *reallocate(void *p, size_t size, void *user)
     return realloc(p, size);
 }
 
-static void release(void *p, void *user)
+static void memory_release(void *p, void *user)
 {
     (void)user;
     free(p);
 }
 
-static const hr_allocator by_malloc = {allocate, reallocate, release, NULL};
-static hr_allocator current = {allocate, reallocate, release, NULL};
+static const hr_allocator by_malloc = {memory_allocate, reallocate, memory_release, NULL};
+static hr_allocator current = {memory_allocate, reallocate, memory_release, NULL};
 
 void hr_set_allocator(const hr_allocator *allocator) { current = allocator ? *allocator : by_malloc; }
 

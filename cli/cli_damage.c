@@ -4,7 +4,7 @@
 #include "io/policy/error_json.h"
 #include <string.h>
 
-static void print_as_json(const hr_error *error)
+static void cli_damage_print_as_json(const hr_error *error)
 {
     json_line line;
     json_begin(&line);
@@ -19,7 +19,7 @@ void damage_end(damage *d)
     d->waits = false;
     d->errors++;
     if (d->json)
-        print_as_json(&d->last);
+        cli_damage_print_as_json(&d->last);
     else
         fprintf(d->to ? d->to : stdout, "%s: %s byte%s lost%s\n", d->last.text, with_commas(d->last.length),
                 d->last.length == 1 ? "" : "s",

@@ -30,7 +30,7 @@ static char *prefix_of(const char *out)
     return prefix;
 }
 
-static int read_names(const command_call *call, const char *const *outs, int count, records_run *r)
+static int cli_records_read_names(const command_call *call, const char *const *outs, int count, records_run *r)
 {
     const bool sharded = is_sharded(call, outs[0]);
     const char *suffix = extension_of(outs[0]);
@@ -59,7 +59,7 @@ int read_records_flags(const command_call *call, const char *const *outs, int co
     if (shards > 10000) return usage_error(call, "--shards: expected at most 10000, found %" PRId64, shards);
     if (shards && flag_given(call, "max-shard-bytes"))
         return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");
-    const int code = read_names(call, outs, count, r);
+    const int code = cli_records_read_names(call, outs, count, r);
     r->output = (hr_output_opts){.struct_size = sizeof r->output, .compression = compression};
     r->shards = (hr_shard_writer_opts){.struct_size = sizeof r->shards, .compression = compression};
     r->shards.shards = (int)shards;
@@ -71,7 +71,7 @@ int read_records_flags(const command_call *call, const char *const *outs, int co
 
 /* ---- running ---- */
 
-static bool show(const hr_records_progress *now, void *user)
+static bool cli_records_show(const hr_records_progress *now, void *user)
 {
     progress *p = user;
     progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->records, "records");
@@ -85,7 +85,7 @@ hr_status begin_records_run(const command_call *call, const char *title, records
     if (!named) return hr_no_memory(err, "names of files");
     r->opts.struct_size = sizeof r->opts;
     r->opts.output = &r->output;
-    r->opts.progress = show;
+    r->opts.progress = cli_records_show;
     r->opts.user = &r->bar;
     r->started = now_seconds();
     catch_interrupt();
@@ -94,7 +94,7 @@ hr_status begin_records_run(const command_call *call, const char *title, records
     return need_tfrecords(&r->files, err);
 }
 
-static void print_summary(const records_run *r, const hr_split_part *parts, double seconds)
+static void cli_records_print_summary(const records_run *r, const hr_split_part *parts, double seconds)
 {
     printf("%s record%s of %" PRId64 " file%s, %s, in %.2f s\n", with_commas(r->report.records),
            r->report.records == 1 ? "" : "s", r->files.count, r->files.count == 1 ? "" : "s",
@@ -112,7 +112,7 @@ static void print_summary(const records_run *r, const hr_split_part *parts, doub
     }
 }
 
-static void print_as_json(const records_run *r, const hr_split_part *parts, double seconds)
+static void cli_records_print_as_json(const records_run *r, const hr_split_part *parts, double seconds)
 {
     json_line top;
     json_begin(&top);
@@ -143,9 +143,9 @@ int end_records_run(const command_call *call, hr_status st, const hr_split_part 
     if (st != HR_OK) return failed(call, err);
     if (to_output) return WORKED;
     if (flag_given(call, "json"))
-        print_as_json(r, parts, seconds);
+        cli_records_print_as_json(r, parts, seconds);
     else
-        print_summary(r, parts, seconds);
+        cli_records_print_summary(r, parts, seconds);
     return WORKED;
 }
 

@@ -8,7 +8,7 @@ typedef struct figures {
     char *explain;
 } figures;
 
-static void show(progress *p, const figures *f, double seconds)
+static void bench_show(progress *p, const figures *f, double seconds)
 {
     char detail[96];
     snprintf(detail, sizeof detail, "%s rows, %s rows/s", with_commas(f->rows),
@@ -27,7 +27,7 @@ static hr_status drain(hr_dataset *ds, int64_t most, const hr_iterate_opts *opts
         const hr_tensor *first = hr_get_at(e, 0);
         f->rows += first && first->shape.rank > 0 ? first->shape.dims[0] : 1;
         if (f->batches++ == 0) f->first_batch = now_seconds() - p.started;
-        if (progress_due(&p)) show(&p, f, now_seconds() - p.started);
+        if (progress_due(&p)) bench_show(&p, f, now_seconds() - p.started);
     }
     f->seconds = now_seconds() - p.started;
     progress_end(&p);
@@ -37,30 +37,30 @@ static hr_status drain(hr_dataset *ds, int64_t most, const hr_iterate_opts *opts
     return st == HR_END ? HR_OK : st;
 }
 
-static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
+static double bench_ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
-static void print_as_json(const figures *f)
+static void bench_print_as_json(const figures *f)
 {
     json_line top;
     json_begin(&top);
     json_count(&top, "rows", f->rows);
     json_count(&top, "batches", f->batches);
     json_number(&top, "seconds", f->seconds);
-    json_number(&top, "rows_per_s", ratio((double)f->rows, f->seconds));
-    json_number(&top, "us_per_row", ratio(f->seconds * 1e6, (double)f->rows));
+    json_number(&top, "rows_per_s", bench_ratio((double)f->rows, f->seconds));
+    json_number(&top, "us_per_row", bench_ratio(f->seconds * 1e6, (double)f->rows));
     json_number(&top, "first_batch_s", f->first_batch);
     json_end(&top);
 }
 
-static void print_text(const figures *f, bool explain)
+static void bench_print_text(const figures *f, bool explain)
 {
     printf("%s rows in %s batches, %.2f s: %s rows/s, %.3f us a row; first batch after %.1f ms\n", with_commas(f->rows),
-           with_commas(f->batches), f->seconds, with_commas((int64_t)ratio((double)f->rows, f->seconds)),
-           ratio(f->seconds * 1e6, (double)f->rows), f->first_batch * 1e3);
+           with_commas(f->batches), f->seconds, with_commas((int64_t)bench_ratio((double)f->rows, f->seconds)),
+           bench_ratio(f->seconds * 1e6, (double)f->rows), f->first_batch * 1e3);
     if (explain && f->explain) printf("\n%s", f->explain);
 }
 
-static int run(command_call *call)
+static int bench_run(command_call *call)
 {
     input in;
     hr_error err = {0};
@@ -75,9 +75,9 @@ static int run(command_call *call)
     if (st != HR_OK)
         code = failed(call, &err);
     else if (flag_given(call, "json"))
-        print_as_json(&f);
+        bench_print_as_json(&f);
     else
-        print_text(&f, flag_given(call, "explain"));
+        bench_print_text(&f, flag_given(call, "explain"));
     hr_free(f.explain);
     close_input(&in);
     return code == WORKED && interrupted() ? INTERRUPTED : code;
@@ -107,5 +107,5 @@ const command command_bench = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = bench_run,
 };

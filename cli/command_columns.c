@@ -2,7 +2,7 @@
 #include "cli/command.h"
 #include <headrace/feature_columns.h>
 
-static int run(command_call *call)
+static int columns_run(command_call *call)
 {
     hr_error err = {0};
     hr_column_set *set;
@@ -25,5 +25,5 @@ const command command_columns = {
     .examples = "  headrace columns flights.yaml\n",
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = columns_run,
 };

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include <string.h>
 
-static int run(command_call *call)
+static int completion_run(command_call *call)
 {
     static const struct {
         const char *shell;
@@ -31,5 +31,5 @@ const command command_completion = {
                 "  headrace completion fish | source\n",
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = completion_run,
 };

@@ -19,7 +19,7 @@ static bool show_progress(const hr__convert_progress *now, void *user)
 
 /* ---- what came out ---- */
 
-static void print_summary(const hr__convert_opts *o, const hr__convert_result *r)
+static void convert_print_summary(const hr__convert_opts *o, const hr__convert_result *r)
 {
     double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     printf("%s rows read, %s written", with_commas(r->rows), with_commas(r->written));
@@ -60,7 +60,7 @@ static void print_rounded(const hr__schema_file *schema, const hr__rounded *roun
     table_print(&t);
 }
 
-static void print_as_json(const hr__convert_opts *o, const hr__convert_result *r)
+static void convert_print_as_json(const hr__convert_opts *o, const hr__convert_result *r)
 {
     json_line top;
     json_begin(&top);
@@ -224,16 +224,16 @@ static int convert(const command_call *call, conversion *c)
     progress_end(&c->bar);
     const bool to_output = is_standard_output(c->opts.out); /* the rows are there: no word between them */
     if (st == HR_OK && !to_output && flag_given(call, "json"))
-        print_as_json(&c->opts, &result);
+        convert_print_as_json(&c->opts, &result);
     else if (st == HR_OK && !to_output) {
-        print_summary(&c->opts, &result);
+        convert_print_summary(&c->opts, &result);
         print_rounded(c->opts.schema, result.rounded);
     }
     hr__convert_clear(&result);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
-static int run(command_call *call)
+static int convert_run(command_call *call)
 {
     conversion c = {.split = NULL};
     int code = read_flags(call, &c);
@@ -303,5 +303,5 @@ const command command_convert = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = convert_run,
 };

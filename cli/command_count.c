@@ -31,7 +31,7 @@ static void print_counts(const counting *c)
     if (files->count > 1) printf("%" PRId64 " total\n", total);
 }
 
-static void print_as_json(const counting *c)
+static void count_print_as_json(const counting *c)
 {
     int64_t total = 0;
     const hr_file_list *files = &c->survey.files;
@@ -102,7 +102,7 @@ static hr_status count_all(const command_call *call, counting *c, hr_error *err)
     return HR_OK;
 }
 
-static int run(command_call *call)
+static int count_run(command_call *call)
 {
     hr_error err = {0};
     counting c = {.file = NULL};
@@ -111,7 +111,7 @@ static int run(command_call *call)
     const hr_status st = count_all(call, &c, &err);
     progress_end(&c.survey.bar);
     if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(&c);
+        count_print_as_json(&c);
     else if (st == HR_OK)
         print_counts(&c);
     for (int64_t i = 0; c.file && i < c.survey.files.count; i++) hr_record_index_free(c.file[i].index);
@@ -140,5 +140,5 @@ const command command_count = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = count_run,
 };

@@ -54,7 +54,7 @@ static void list_figures(const hr_binary_result *r, const hr_estimator *e, doubl
     memcpy(value, list, sizeof list);
 }
 
-static void print_text(const double *value)
+static void evaluate_print_text(const double *value)
 {
     for (int i = 0; i < FIGURES; i++)
         if (i < FRACTIONS)
@@ -63,7 +63,7 @@ static void print_text(const double *value)
             printf("  %-22s %10s\n", figure_name[i], with_commas((int64_t)value[i]));
 }
 
-static void print_as_json(const double *value)
+static void evaluate_print_as_json(const double *value)
 {
     json_line top;
     json_begin(&top);
@@ -118,7 +118,7 @@ static int check_bounds(const command_call *call, const char *name, const double
 
 /* ---- the command ---- */
 
-static hr_status measure(hr_estimator *e, hr__training *t, double *value, hr_error *err)
+static hr_status evaluate_measure(hr_estimator *e, hr__training *t, double *value, hr_error *err)
 {
     scoring s = {.scores = hr_binary_scores_new()};
     hr_binary_result result = {0};
@@ -143,15 +143,15 @@ static int evaluate(const command_call *call, hr__training *t)
     const int code = check_eval_files(call, t, "evaluate on");
     if (code != 0) return code;
     hr_estimator *e = hr__training_estimator(t);
-    hr_status st = measure(e, t, value, &err);
+    hr_status st = evaluate_measure(e, t, value, &err);
     hr_estimator_free(e);
     if (st != HR_OK) return failed(call, &err);
-    flag_given(call, "json") ? print_as_json(value) : print_text(value);
+    flag_given(call, "json") ? evaluate_print_as_json(value) : evaluate_print_text(value);
     int least = check_bounds(call, "at-least", value), most = check_bounds(call, "at-most", value);
     return least == WORKED ? most : least;
 }
 
-static int run(command_call *call)
+static int evaluate_run(command_call *call)
 {
     hr__training *t;
     int code = check_bounds(call, "at-least", NULL);
@@ -187,5 +187,5 @@ const command command_evaluate = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = evaluate_run,
 };

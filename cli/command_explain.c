@@ -1,7 +1,7 @@
 /* headrace explain: what the input of a training, or a pipeline in a file, will do, before anything runs. */
 #include "cli/cli_training.h"
 
-static int run(command_call *call)
+static int explain_run(command_call *call)
 {
     input in;
     int code = open_input(call, &in);
@@ -31,5 +31,5 @@ const command command_explain = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = explain_run,
 };

@@ -13,7 +13,7 @@ typedef struct search {
     int64_t left, found, records;
 } search;
 
-static hr_status keep(search *s, hr_view record, hr_error *err)
+static hr_status grep_keep(search *s, hr_view record, hr_error *err)
 {
     hr_view line;
     s->found++;
@@ -24,11 +24,11 @@ static hr_status keep(search *s, hr_view record, hr_error *err)
     return print_line(line, err);
 }
 
-static hr_status look(search *s, const char *path, hr_view record, int64_t number, hr_error *err)
+static hr_status grep_look(search *s, const char *path, hr_view record, int64_t number, hr_error *err)
 {
     bool holds;
     hr_status st = hr_example_filter_holds(s->filter, record, &holds, err);
-    if (st == HR_OK && holds != s->invert) st = keep(s, record, err);
+    if (st == HR_OK && holds != s->invert) st = grep_keep(s, record, err);
     if (st != HR_OK && !err->file[0]) hr_error_prefix(err, "%s: record %" PRId64 ": ", path, number);
     return st;
 }
@@ -40,7 +40,7 @@ static hr_status search_file(search *s, row_files *files, const char *path, hr_e
     hr_status st = open_rows(files, path, INT64_MAX, &from, err);
     for (int64_t n = 0; st == HR_OK && s->left > 0; n++) {
         st = next_row(&from, &record, err);
-        if (st == HR_OK) st = look(s, path, record, n, err);
+        if (st == HR_OK) st = grep_look(s, path, record, n, err);
         if (st != HR_OK) continue;
         if (++s->records % LOOK_EVERY == 0) progress_count(&files->survey.bar, -1, s->records, "records");
         st = check_interrupt(err);
@@ -81,7 +81,7 @@ static hr_status run_search(const command_call *call, search *s, row_files *file
     return out ? hr_record_writer_commit(out, err) : HR_OK;
 }
 
-static int run(command_call *call)
+static int grep_run(command_call *call)
 {
     row_files files;
     hr_error err = {0};
@@ -135,5 +135,5 @@ const command command_grep = {
     .flags = flags,
     .least_arguments = 2,
     .most_arguments = -1,
-    .run = run,
+    .run = grep_run,
 };

@@ -1,7 +1,7 @@
 /* headrace head: the first records of files as lines of JSON. */
 #include "cli/show_records.h"
 
-static int run(command_call *call) { return show_records(call, 10); }
+static int head_run(command_call *call) { return show_records(call, 10); }
 
 static const flag flags[] = {SHOW_FLAGS("so many records; default 10"), {0}};
 
@@ -17,5 +17,5 @@ const command command_head = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = head_run,
 };

@@ -51,7 +51,7 @@ static void print_files(const indexes *x, const char *extension)
                hr_record_index_was_made(x->index[i]) ? "" : ", was valid");
 }
 
-static void print_as_json(const indexes *x)
+static void index_print_as_json(const indexes *x)
 {
     json_line top;
     json_begin(&top);
@@ -67,7 +67,7 @@ static void print_as_json(const indexes *x)
     json_end(&top);
 }
 
-static int make(const command_call *call, hr_compression compression)
+static int index_make(const command_call *call, hr_compression compression)
 {
     hr_error err = {0};
     indexes x = {{0}, NULL};
@@ -75,14 +75,14 @@ static int make(const command_call *call, hr_compression compression)
     hr_status st = open_all(call, compression, &x, &err);
     if (st == HR_OK && text) st = write_texts(&x, &err);
     if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(&x);
+        index_print_as_json(&x);
     else if (st == HR_OK)
         print_files(&x, text ? ".idx" : ".hridx");
     clear(&x);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
-static int check_file(const command_call *call, const char *path)
+static int index_check_file(const command_call *call, const char *path)
 {
     hr_error err = {0};
     hr_record_index *index;
@@ -109,7 +109,7 @@ static int check_file_as_json(json_line *top, const char *path)
 }
 
 /* Says of each file what is wrong with its index. */
-static int check(const command_call *call)
+static int index_check(const command_call *call)
 {
     hr_error err = {0};
     hr_file_list files = {0};
@@ -123,18 +123,18 @@ static int check(const command_call *call)
         json_close(&top, ']');
         json_end(&top);
     }
-    for (int64_t i = 0; !json && i < files.count; i++) code |= check_file(call, files.path[i]);
+    for (int64_t i = 0; !json && i < files.count; i++) code |= index_check_file(call, files.path[i]);
     hr_file_list_clear(&files);
     return code;
 }
 
-static int run(command_call *call)
+static int index_run(command_call *call)
 {
     hr_compression compression;
     if (!flag_compression(call, &compression)) return WRONG_USE;
     if (flag_given(call, "check") && (flag_given(call, "text") || flag_given(call, "anew")))
         return usage_error(call, "--check makes no index: expected it without --text and --anew");
-    return flag_given(call, "check") ? check(call) : make(call, compression);
+    return flag_given(call, "check") ? index_check(call) : index_make(call, compression);
 }
 
 static const flag flags[] = {
@@ -162,5 +162,5 @@ const command command_index = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = index_run,
 };

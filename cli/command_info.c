@@ -38,7 +38,7 @@ static hr_status feature_of(file_seen *s, hr_view key, int64_t guess, feature_se
     return HR_OK;
 }
 
-static void note_values(feature_seen *f, const hr_tensor *t)
+static void info_note_values(feature_seen *f, const hr_tensor *t)
 {
     if (t->dtype == HR_INVALID_DTYPE) return;
     f->mixed |= f->dtype != HR_INVALID_DTYPE && f->dtype != t->dtype;
@@ -53,7 +53,7 @@ static hr_status note_features(file_seen *s, const hr_example_contents *contents
     for (int64_t i = 0; i < contents->features; i++) {
         HR_TRY(feature_of(s, contents->feature[i].key, i, &f, err));
         f->records += contents->feature[i].values.dtype != HR_INVALID_DTYPE;
-        note_values(f, &contents->feature[i].values);
+        info_note_values(f, &contents->feature[i].values);
     }
     for (int64_t i = 0; i < contents->lists; i++) {
         const hr_example_list *list = &contents->list[i];
@@ -61,7 +61,7 @@ static hr_status note_features(file_seen *s, const hr_example_contents *contents
         HR_TRY(feature_of(s, list->key, contents->features + i, &f, err));
         for (int64_t step = 0; step < list->steps; step++) {
             present |= list->step[step].dtype != HR_INVALID_DTYPE;
-            note_values(f, &list->step[step]);
+            info_note_values(f, &list->step[step]);
         }
         f->records += present;
     }
@@ -90,8 +90,8 @@ static void note_index(file_seen *s, const char *path)
     if (st == HR_OK) hr_record_index_free(index);
 }
 
-static hr_status read_file(const char *path, const hr_record_opts *opts, hr_example_walk *walk, file_seen *s,
-                           progress *p, hr_error *err)
+static hr_status info_read_file(const char *path, const hr_record_opts *opts, hr_example_walk *walk, file_seen *s,
+                                progress *p, hr_error *err)
 {
     hr_record_reader *reader;
     hr_view record;
@@ -117,7 +117,7 @@ typedef struct named_feature {
     const feature_seen *seen;
 } named_feature;
 
-static int by_key(const void *a, const void *b)
+static int info_by_key(const void *a, const void *b)
 {
     const hr_view x = ((const named_feature *)a)->key, y = ((const named_feature *)b)->key;
     const int order = memcmp(x.data, y.data, (size_t)(x.size < y.size ? x.size : y.size));
@@ -132,7 +132,7 @@ static hr_status sort_features(const file_seen *s, named_feature **out, hr_error
     if (!f) return hr_no_memory(err, "features");
     for (int64_t i = 0; i < count; i++)
         f[i] = (named_feature){hr__feature_key(&s->features, i), (const feature_seen *)s->features.entry[i]};
-    qsort(f, (size_t)count, sizeof *f, by_key);
+    qsort(f, (size_t)count, sizeof *f, info_by_key);
     return HR_OK;
 }
 
@@ -182,7 +182,7 @@ static void print_files(const file_seen *s, int64_t files)
     if (s->stale) printf("%" PRId64 " indexes are not of their files; 'headrace index' makes them anew\n", s->stale);
 }
 
-static void print_text(const file_seen *s, const named_feature *feature, int64_t files, double seconds)
+static void info_print_text(const file_seen *s, const named_feature *feature, int64_t files, double seconds)
 {
     printf("%s record%s in %" PRId64 " file%s, %s on disk", with_commas(s->records), s->records == 1 ? "" : "s", files,
            files == 1 ? "" : "s", human_bytes((double)s->disk_bytes));
@@ -197,7 +197,7 @@ static void print_text(const file_seen *s, const named_feature *feature, int64_t
     print_features(feature, hr__features(&s->features));
 }
 
-static void print_as_json(const file_seen *s, const named_feature *feature, int64_t files)
+static void info_print_as_json(const file_seen *s, const named_feature *feature, int64_t files)
 {
     json_line top;
     json_begin(&top);
@@ -227,8 +227,8 @@ static void print_as_json(const file_seen *s, const named_feature *feature, int6
     json_end(&top);
 }
 
-static hr_status read_all(const command_call *call, const hr_record_opts *opts, file_seen *s, int64_t *files,
-                          hr_error *err)
+static hr_status info_read_all(const command_call *call, const hr_record_opts *opts, file_seen *s, int64_t *files,
+                               hr_error *err)
 {
     progress p;
     hr_example_walk *walk = hr_example_walk_new();
@@ -239,7 +239,8 @@ static hr_status read_all(const command_call *call, const hr_record_opts *opts, 
         hr_file_list list = {0};
         st = match_argument(call_argument(call, i), &list, err);
         if (st == HR_OK) st = need_tfrecords(&list, err);
-        for (int64_t f = 0; f < list.count && st == HR_OK; f++) st = read_file(list.path[f], opts, walk, s, &p, err);
+        for (int64_t f = 0; f < list.count && st == HR_OK; f++)
+            st = info_read_file(list.path[f], opts, walk, s, &p, err);
         *files += list.count;
         hr_file_list_clear(&list);
     }
@@ -248,7 +249,7 @@ static hr_status read_all(const command_call *call, const hr_record_opts *opts, 
     return st;
 }
 
-static int run(command_call *call)
+static int info_run(command_call *call)
 {
     hr_error err = {0};
     int64_t files = 0;
@@ -262,12 +263,12 @@ static int run(command_call *call)
     }
     s->features.size = sizeof(feature_seen);
     named_feature *feature = NULL;
-    hr_status st = read_all(call, &opts, s, &files, &err);
+    hr_status st = info_read_all(call, &opts, s, &files, &err);
     if (st == HR_OK) st = sort_features(s, &feature, &err);
     if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(s, feature, files);
+        info_print_as_json(s, feature, files);
     else if (st == HR_OK)
-        print_text(s, feature, files, now_seconds() - start);
+        info_print_text(s, feature, files, now_seconds() - start);
     hr_free(feature);
     hr__feature_table_free(&s->features);
     hr_free(s);
@@ -295,5 +296,5 @@ const command command_info = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = info_run,
 };

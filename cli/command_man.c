@@ -4,7 +4,7 @@
 #include "cli/man_config.h"
 #include <string.h>
 
-static void print_text(const char *text) { man_bytes(text, strlen(text)); }
+static void man_print_text(const char *text) { man_bytes(text, strlen(text)); }
 
 static void print_paragraph(const char *text, size_t size)
 {
@@ -18,39 +18,39 @@ static void print_flag(const flag *f)
     puts(".TP");
     if (f->letter) printf("\\fB\\-%c\\fR, ", f->letter);
     fputs("\\fB\\-\\-", stdout);
-    print_text(f->name);
+    man_print_text(f->name);
     fputs("\\fR", stdout);
     if (f->value) {
         fputs(" \\fI", stdout);
-        print_text(f->value);
+        man_print_text(f->value);
         fputs("\\fR", stdout);
     }
     putchar('\n');
     char help[FLAG_HELP];
-    print_text(help_of_flag(f, help));
+    man_print_text(help_of_flag(f, help));
     putchar('\n');
 }
 
 static void print_command(const command *c)
 {
     printf(".SS headrace %s\n\\fBheadrace %s\\fR [flags] \\fI", c->name, c->name);
-    print_text(c->arguments);
+    man_print_text(c->arguments);
     puts("\\fR");
     each_paragraph(c->text, print_paragraph);
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) print_flag(f);
     puts(".PP\nExamples:\n.PP\n.nf");
-    print_text(c->examples);
+    man_print_text(c->examples);
     puts(".fi");
 }
 
-static void print_summary(const command *c)
+static void man_print_summary(const command *c)
 {
     printf(".TP\n\\fB%s\\fR\n", c->name);
-    print_text(c->summary);
+    man_print_text(c->summary);
     putchar('\n');
 }
 
-static int run(command_call *call)
+static int man_run(command_call *call)
 {
     (void)call;
     printf(".TH HEADRACE 1 \"\" \"headrace %s\" \"User Commands\"\n", HR_VERSION);
@@ -58,7 +58,7 @@ static int run(command_call *call)
          ".SH SYNOPSIS\n\\fBheadrace\\fR \\fICOMMAND\\fR [flags] ...\n.br\n\\fBheadrace help\\fR [\\fICOMMAND\\fR]\n"
          ".SH DESCRIPTION\nTensorFlow\\(aqs input and training stack without TensorFlow: CSV and TFRecord in, trained\n"
          "models out. What each command did goes to standard output, what is wrong to standard error.");
-    for (int i = 0; i < count_commands(); i++) print_summary(command_at(i));
+    for (int i = 0; i < count_commands(); i++) man_print_summary(command_at(i));
     puts(".SH COMMANDS");
     for (int i = 0; i < count_commands(); i++) print_command(command_at(i));
     man_config();
@@ -72,10 +72,11 @@ const command command_man = {
     .name = "man",
     .arguments = "",
     .summary = "prints the manual page of this command",
-    .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help, and every "
+    .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help, "
+            "and every "
             "key of the config file.",
     .examples = "  headrace man | man -l -\n",
     .least_arguments = 0,
     .most_arguments = 0,
-    .run = run,
+    .run = man_run,
 };

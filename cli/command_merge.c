@@ -1,7 +1,7 @@
 /* headrace merge: records of several files into one, or into so many shards. The work is hr_merge_records. */
 #include "cli/cli_records.h"
 
-static int run(command_call *call)
+static int merge_run(command_call *call)
 {
     hr_error err = {0};
     records_run r;
@@ -36,5 +36,5 @@ const command command_merge = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = merge_run,
 };

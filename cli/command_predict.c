@@ -68,7 +68,7 @@ static int predict(const command_call *call, hr__training *t)
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
-static int run(command_call *call)
+static int predict_run(command_call *call)
 {
     hr__training *t;
     int code = open_training(call, &t);
@@ -93,5 +93,5 @@ const command command_predict = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = predict_run,
 };

@@ -15,7 +15,7 @@ static bool show_progress(int64_t records, void *user)
     return !interrupted();
 }
 
-static void print_summary(const damage *lost, const hr_repair_report *report, const char *out)
+static void repair_print_summary(const damage *lost, const hr_repair_report *report, const char *out)
 {
     if (lost->json) {
         json_line line;
@@ -56,11 +56,11 @@ static int repair(const command_call *call, const char *out, hr_repair_opts *opt
     damage_end(&r.lost);
     if (st != HR_OK) return failed(call, &err);
     if (report.records == 0 && report.lost.errors > 0 && !opts->compression) damage_of_all(path, "input-compression");
-    if (!to_output || report.lost.errors) print_summary(&r.lost, &report, to_output ? NULL : out);
+    if (!to_output || report.lost.errors) repair_print_summary(&r.lost, &report, to_output ? NULL : out);
     return WORKED;
 }
 
-static int run(command_call *call)
+static int repair_run(command_call *call)
 {
     hr_repair_opts opts = {.struct_size = sizeof opts, .max_record_bytes = flag_max_record(call)};
     const char *out = flag_text(call, "output");
@@ -109,5 +109,5 @@ const command command_repair = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = repair_run,
 };

@@ -14,7 +14,7 @@ static bool print_deviation(const hr_error *deviation, void *user)
     return true;
 }
 
-static int run(command_call *call)
+static int schema_check_run(command_call *call)
 {
     survey_run survey;
     hr_schema_file *schema = NULL;
@@ -55,5 +55,5 @@ const command command_schema_check = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = schema_check_run,
 };

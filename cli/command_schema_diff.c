@@ -7,7 +7,7 @@ static void print_difference(const char *difference, void *user)
     printf("%s\n", difference);
 }
 
-static int run(command_call *call)
+static int schema_diff_run(command_call *call)
 {
     survey_run survey;
     hr_schema_file *a = NULL, *b = NULL;
@@ -38,5 +38,5 @@ const command command_schema_diff = {
     .flags = flags,
     .least_arguments = 2,
     .most_arguments = 2,
-    .run = run,
+    .run = schema_diff_run,
 };

@@ -28,7 +28,7 @@ static int say_conflicts(const hr_schema_file *schema)
     return conflicts;
 }
 
-static int run(command_call *call)
+static int schema_infer_run(command_call *call)
 {
     survey_run survey;
     hr_schema_file *schema = NULL;
@@ -69,5 +69,5 @@ const command command_schema_infer = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = schema_infer_run,
 };

@@ -1,7 +1,7 @@
 /* headrace show: the records of files as lines of JSON. */
 #include "cli/show_records.h"
 
-static int run(command_call *call) { return show_records(call, INT64_MAX); }
+static int show_run(command_call *call) { return show_records(call, INT64_MAX); }
 
 static const flag flags[] = {SHOW_FLAGS("so many records; default: all"), {0}};
 
@@ -18,5 +18,5 @@ const command command_show = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = show_run,
 };

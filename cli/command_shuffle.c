@@ -2,7 +2,7 @@
  * hr_shuffle_records. */
 #include "cli/cli_records.h"
 
-static int run(command_call *call)
+static int shuffle_run(command_call *call)
 {
     hr_error err = {0};
     records_run r;
@@ -47,5 +47,5 @@ const command command_shuffle = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = shuffle_run,
 };

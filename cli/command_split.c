@@ -54,7 +54,7 @@ static int split(const command_call *call, plan *p)
     return code;
 }
 
-static int run(command_call *call)
+static int split_run(command_call *call)
 {
     plan p = {.parts = 0};
     if (!flag_given(call, "shares")) return usage_error(call, "--shares is missing: 0.8,0.2 for two parts");
@@ -91,5 +91,5 @@ const command command_split = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = split_run,
 };

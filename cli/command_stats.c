@@ -76,7 +76,7 @@ static void put_feature(json_line *line, const hr_feature_stats *f)
     json_close(line, '}');
 }
 
-static void print_as_json(const hr_stats *stats)
+static void stats_print_as_json(const hr_stats *stats)
 {
     json_line line;
     json_begin(&line);
@@ -122,7 +122,7 @@ static void put_distinct(table *t, const hr_feature_stats *f)
 }
 
 /* A value that occurs: a whole number with all its digits, as long as a double holds them. */
-static void put_value(table *t, const hr_feature_stats *f, bool exact, double value)
+static void stats_put_value(table *t, const hr_feature_stats *f, bool exact, double value)
 {
     const bool whole = f->dtype == HR_INT64 && fabs(value) <= 0x1p53;
     table_cell(t, whole ? "%s%.0f" : "%s%.6g", exact ? "" : "~", value);
@@ -131,9 +131,9 @@ static void put_value(table *t, const hr_feature_stats *f, bool exact, double va
 static void put_number_row(table *t, const hr_feature_stats *f)
 {
     put_common(t, f);
-    put_value(t, f, true, f->min);
-    for (int q = 2; q < 5; q++) put_value(t, f, f->quantiles_exact, f->quantile[q]);
-    put_value(t, f, true, f->max);
+    stats_put_value(t, f, true, f->min);
+    for (int q = 2; q < 5; q++) stats_put_value(t, f, f->quantiles_exact, f->quantile[q]);
+    stats_put_value(t, f, true, f->max);
     table_cell(t, "%.6g", f->mean);
     table_cell(t, "%.6g", f->std);
     put_distinct(t, f);
@@ -180,7 +180,7 @@ static void print_rounded(const hr_stats *stats)
     table_print(&t);
 }
 
-static void print_text(const hr_stats *stats, int64_t files, double seconds)
+static void stats_print_text(const hr_stats *stats, int64_t files, double seconds)
 {
     printf("%s records in %" PRId64 " file%s, read in %.2f s\n", with_commas(hr_stats_records(stats)), files,
            files == 1 ? "" : "s", seconds);
@@ -243,13 +243,13 @@ static int read_normalization(const command_call *call, survey_run *survey, bool
 }
 
 /* The label of the schema, or of --label; NULL: there is none. */
-static const char *label_of(const command_call *call, const hr__schema_file *schema)
+static const char *stats_label_of(const command_call *call, const hr__schema_file *schema)
 {
     const char *given = flag_text(call, "label");
     return given ? given : schema && schema->label >= 0 ? schema->field[schema->label].name : NULL;
 }
 
-static int run(command_call *call)
+static int stats_run(command_call *call)
 {
     survey_run survey;
     hr_stats *stats = NULL;
@@ -272,11 +272,11 @@ static int run(command_call *call)
     end_survey(&survey);
     if (st == HR_OK && columns) st = check_label(call, stats, &err);
     if (st == HR_OK && columns)
-        st = print_columns(stats, how, label_of(call, schema), &err);
+        st = print_columns(stats, how, stats_label_of(call, schema), &err);
     else if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(stats);
+        stats_print_as_json(stats);
     else if (st == HR_OK)
-        print_text(stats, files, now_seconds() - start);
+        stats_print_text(stats, files, now_seconds() - start);
     hr_stats_free(stats);
     hr_schema_file_free(schema);
     return st == HR_OK ? WORKED : failed(call, &err);
@@ -308,5 +308,5 @@ const command command_stats = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = stats_run,
 };

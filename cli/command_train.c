@@ -35,7 +35,7 @@ static hr_status watch_before(void *state, hr_monitored_session *m, hr_run_reque
     return count ? hr_request_fetch(request, loss[0], err) : HR_OK;
 }
 
-static void draw(watch *w)
+static void train_draw(watch *w)
 {
     char detail[160];
     double seconds = now_seconds() - w->started, rate = (double)((w->step - w->first) * w->batch) / (seconds + 1e-9);
@@ -52,7 +52,7 @@ static hr_status watch_after(void *state, hr_monitored_session *m, const hr_tens
     if (results[0].dtype == HR_FLOAT && results[0].count == 1)
         w->loss += (*(const float *)results[0].data - w->loss) * (w->step - w->first < 20 ? 0.5f : 0.02f);
     if (interrupted()) hr_request_stop(m);
-    if (progress_due(&w->bar)) draw(w);
+    if (progress_due(&w->bar)) train_draw(w);
     return HR_OK;
 }
 
@@ -87,7 +87,7 @@ static int64_t file_size(const char *path)
 
 /* Small data is counted; of large data, as many whole files as the sample holds. 0: it cannot be known, or would take
  * too long. */
-static int64_t count_records(const hr_file_list *files)
+static int64_t train_count_records(const hr_file_list *files)
 {
     int64_t records = 0, counted = 0;
     const int64_t total = hr__paths_size(files);
@@ -107,7 +107,7 @@ static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error 
     HR_TRY(hr_match_files(hr__training_files(t), &files, err));
     const hr_status st = need_tfrecords(&files, err);
     int64_t rows = 0;
-    if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(count_records(&files), epochs, &rows)) rows = 0;
+    if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(train_count_records(&files), epochs, &rows)) rows = 0;
     hr_file_list_clear(&files);
     *steps = rows / batch + (rows % batch != 0);
     if (most && (!*steps || most < *steps)) *steps = most;
@@ -116,7 +116,7 @@ static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error 
 
 /* ---- what it came to ---- */
 
-static void print_summary(const hr__training *t, const hr_train_result *r)
+static void train_print_summary(const hr__training *t, const hr_train_result *r)
 {
     int64_t steps = r->last_step - r->first_step;
     double rows = (double)(steps * hr__training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
@@ -135,7 +135,7 @@ static void print_summary(const hr__training *t, const hr_train_result *r)
     if (!r->finished) printf("The same command goes on from there.\n");
 }
 
-static void print_as_json(const hr__training *t, const hr_train_result *r)
+static void train_print_as_json(const hr__training *t, const hr_train_result *r)
 {
     json_line top;
     json_begin(&top);
@@ -168,14 +168,14 @@ static int train(const command_call *call, hr__training *t)
     progress_end(&w.bar);
     int code = st == HR_OK ? WORKED : failed(call, hr_estimator_error(e));
     if (st == HR_OK && flag_given(call, "json"))
-        print_as_json(t, &result);
+        train_print_as_json(t, &result);
     else if (st == HR_OK)
-        print_summary(t, &result);
+        train_print_summary(t, &result);
     hr_estimator_free(e);
     return st == HR_OK && !result.finished && interrupted() ? INTERRUPTED : code;
 }
 
-static int run(command_call *call)
+static int train_run(command_call *call)
 {
     hr__training *t;
     catch_interrupt();
@@ -209,5 +209,5 @@ const command command_train = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = 1,
-    .run = run,
+    .run = train_run,
 };

@@ -137,7 +137,7 @@ static hr_status verify_files(const command_call *call, verified *v, hr_error *e
     return st;
 }
 
-static void print_summary(const verified *v, const char *what)
+static void verify_print_summary(const verified *v, const char *what)
 {
     if (v->found.json) {
         json_line line;
@@ -164,7 +164,7 @@ static void print_summary(const verified *v, const char *what)
                with_commas(v->misread), v->misread == 1 ? " was" : "s were");
 }
 
-static int run(command_call *call)
+static int verify_run(command_call *call)
 {
     hr_error err = {0};
     verified v = {.found.json = flag_given(call, "json")};
@@ -181,7 +181,7 @@ static int run(command_call *call)
     const bool text = v.schema || v.how.opts.format > HR_FORMAT_TFRECORD;
     hr_schema_file_free(v.schema);
     if (st != HR_OK) return failed(call, &err);
-    print_summary(&v, text ? "rows" : "records");
+    verify_print_summary(&v, text ? "rows" : "records");
     return v.found.errors ? FAILED : WORKED;
 }
 
@@ -210,5 +210,5 @@ const command command_verify = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = verify_run,
 };

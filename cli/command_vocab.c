@@ -15,7 +15,7 @@ static void print_counts(const hr_vocabulary *v)
     }
 }
 
-static void print_words(const hr_vocabulary *v)
+static void vocab_print_words(const hr_vocabulary *v)
 {
     for (int64_t i = 0; i < hr_vocabulary_size(v); i++) {
         const hr_view word = hr_vocabulary_at(v, i).word;
@@ -46,7 +46,7 @@ static hr_status print_json_lines(const hr_vocabulary *v, hr_error *err)
     return st;
 }
 
-static hr_status show(const command_call *call, const hr_vocabulary *v, hr_error *err)
+static hr_status vocab_show(const command_call *call, const hr_vocabulary *v, hr_error *err)
 {
     if (flag_given(call, "json")) return print_json_lines(v, err);
     HR_TRY(hr_vocabulary_check(v, err));
@@ -58,12 +58,12 @@ static hr_status show(const command_call *call, const hr_vocabulary *v, hr_error
         printf("%s words of %s written to %s\n", with_commas(hr_vocabulary_size(v)),
                with_commas(hr_vocabulary_distinct(v)), out);
     } else {
-        flag_given(call, "counts") ? print_counts(v) : print_words(v);
+        flag_given(call, "counts") ? print_counts(v) : vocab_print_words(v);
     }
     return HR_OK;
 }
 
-static int run(command_call *call)
+static int vocab_run(command_call *call)
 {
     survey_run survey;
     hr_vocabulary *v = NULL;
@@ -84,7 +84,7 @@ static int run(command_call *call)
                                            .survey = survey.opts};
     if (st == HR_OK) st = hr_count_vocabulary_with(&survey.files, flag_text(call, "feature"), &opts, &v, &err);
     end_survey(&survey);
-    if (st == HR_OK) st = show(call, v, &err);
+    if (st == HR_OK) st = vocab_show(call, v, &err);
     hr_vocabulary_free(v);
     hr_schema_file_free(schema);
     return st == HR_OK ? WORKED : failed(call, &err);
@@ -115,5 +115,5 @@ const command command_vocab = {
     .flags = flags,
     .least_arguments = 1,
     .most_arguments = -1,
-    .run = run,
+    .run = vocab_run,
 };

@@ -12,7 +12,7 @@ static int read_byte(const command_call *call, const char *name, const char **ou
 }
 
 /* The values of a flag that may be repeated. */
-static int read_all(const command_call *call, const char *name, const char **to, int most, int *count)
+static int csv_flags_read_all(const command_call *call, const char *name, const char **to, int most, int *count)
 {
     *count = flag_count(call, name);
     if (*count > most) return usage_error(call, "--%s: at most %d of them", name, most);
@@ -20,26 +20,26 @@ static int read_all(const command_call *call, const char *name, const char **to,
     return 0;
 }
 
-static int read_names(const command_call *call, csv_flags *out)
+static int csv_flags_read_names(const command_call *call, csv_flags *out)
 {
     hr_csv_opts *o = &out->opts;
     o->names = flag_words(call, "columns", &o->name_count);
     o->no_header = o->names || flag_given(call, "no-header");
     o->rename = out->rename;
     o->drop = out->drop;
-    const int code = read_all(call, "rename", out->rename, CSV_RENAMES, &o->rename_count);
-    return code ? code : read_all(call, "drop", out->drop, CSV_RENAMES, &o->drop_count);
+    const int code = csv_flags_read_all(call, "rename", out->rename, CSV_RENAMES, &o->rename_count);
+    return code ? code : csv_flags_read_all(call, "drop", out->drop, CSV_RENAMES, &o->drop_count);
 }
 
 static int read_missing(const command_call *call, csv_flags *out)
 {
     int count;
-    const int code = read_all(call, "na-value", out->na, CSV_NA_VALUES, &count);
+    const int code = csv_flags_read_all(call, "na-value", out->na, CSV_NA_VALUES, &count);
     if (code != 0) return code;
     out->opts.na_value = count > 0 ? out->na[0] : NULL; /* which also stands for them in CSV that is written */
     out->opts.na_values = out->na + 1;
     out->opts.na_value_count = count > 1 ? count - 1 : 0;
-    return read_names(call, out);
+    return csv_flags_read_names(call, out);
 }
 
 int read_csv_flags(const command_call *call, csv_flags *out)

@@ -15,7 +15,7 @@ hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
     return hr_match_files(argument, out, err);
 }
 
-static hr_status append(hr_file_list *to, hr_file_list *from, hr_error *err)
+static hr_status files_append(hr_file_list *to, hr_file_list *from, hr_error *err)
 {
     char **path = hr_realloc(to->path, (size_t)(to->count + from->count + 1) * sizeof *path);
     if (!path) return hr_no_memory(err, "names of files");
@@ -32,7 +32,7 @@ hr_status match_arguments_from(const command_call *call, int first, int end, hr_
     for (int i = first; i < end && st == HR_OK; i++) {
         hr_file_list found = {0};
         st = match_argument(call_argument(call, i), &found, err);
-        if (st == HR_OK) st = append(out, &found, err);
+        if (st == HR_OK) st = files_append(out, &found, err);
         hr_file_list_clear(&found);
     }
     return st;

@@ -100,7 +100,7 @@ static hr_status split_list(given_flag *given, hr_error *err)
     return HR_OK;
 }
 
-static bool is_number(const flag *f)
+static bool flags_is_number(const flag *f)
 {
     return f->kind == FLAG_COUNT || f->kind == FLAG_NUMBER || f->kind == FLAG_BYTES;
 }
@@ -128,7 +128,7 @@ static int take_flag(command_call *call, char **argv, int argc, int i)
         value = argv[i + 1];
         took = 2;
     }
-    if (is_number(f) && check_number(call, f, value) != 0) return -WRONG_USE;
+    if (flags_is_number(f) && check_number(call, f, value) != 0) return -WRONG_USE;
     hr_error err;
     call->given[call->givens] = (given_flag){.flag = f, .value = value};
     if (f->kind == FLAG_LIST && split_list(&call->given[call->givens], &err) != HR_OK) return -failed(call, &err);
@@ -136,7 +136,7 @@ static int take_flag(command_call *call, char **argv, int argc, int i)
     return took;
 }
 
-static int check_arguments(const command_call *call)
+static int flags_check_arguments(const command_call *call)
 {
     const command *c = call->command;
     if (call->arguments < c->least_arguments)
@@ -187,7 +187,7 @@ int run_command(const command *c, int argc, char **argv)
         code = read_words(&call, argc, argv);
     else if (hr_no_memory(&err, "the command line") != HR_OK)
         code = failed(&call, &err);
-    if (code == 0) code = check_arguments(&call);
+    if (code == 0) code = flags_check_arguments(&call);
     if (code == 0) code = c->run(&call);
     for (int i = 0; i < call.givens; i++) hr_free(call.given[i].word);
     hr_free(call.argument);

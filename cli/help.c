@@ -8,7 +8,7 @@ enum { WIDTH = 100, FLAG_COLUMN = 29 };
 const flag help_flag = {FLAG_SWITCH, "help", 'h', NULL, "shows this text"};
 
 /* The words of a text, from `column` on; further lines are indented. */
-static void print_words(const char *text, size_t size, int column, int indent)
+static void help_print_words(const char *text, size_t size, int column, int indent)
 {
     word_view word;
     const char *at = text, *gap = "";
@@ -31,7 +31,7 @@ void each_paragraph(const char *text, void (*print)(const char *paragraph, size_
 
 static void print_paragraph(const char *text, size_t size)
 {
-    print_words(text, size, 0, 0);
+    help_print_words(text, size, 0, 0);
     putchar('\n');
 }
 
@@ -51,7 +51,7 @@ static void print_flag(const flag *f)
              f->value ? f->value : "");
     const int column = printf("  %-26s ", left);
     help_of_flag(f, help);
-    print_words(help, strlen(help), column, FLAG_COLUMN);
+    help_print_words(help, strlen(help), column, FLAG_COLUMN);
 }
 
 void print_help(const command *c)

@@ -50,7 +50,7 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 static bool asks_for_help(const char *word) { return is_one_of(word, "help", "--help", "-h"); }
 
 /* `headrace help`, `headrace help schema`, `headrace help schema infer`. */
-static int help(int count, char **word)
+static int main_help(int count, char **word)
 {
     int took;
     const command *c = count ? command_named(count, word, &took) : NULL;
@@ -60,15 +60,15 @@ static int help(int count, char **word)
     return WORKED;
 }
 
-static int run(int count, char **word)
+static int main_run(int count, char **word)
 {
     int took;
     if (count == 0 || (count == 1 && is_group(word[0]))) {
         print_commands(stderr, count ? word[0] : NULL);
         return WRONG_USE;
     }
-    if (asks_for_help(word[0])) return help(count - 1, word + 1);
-    if (is_group(word[0]) && asks_for_help(word[1])) return help(1, word);
+    if (asks_for_help(word[0])) return main_help(count - 1, word + 1);
+    if (is_group(word[0]) && asks_for_help(word[1])) return main_help(1, word);
     if (is_one_of(word[0], "version", "--version", "-V")) {
         printf("headrace %s\n", HR_VERSION);
         return WORKED;
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     give_large_blocks_back();
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* before it is loaded, which starts them: ours share products out */
     hr_set_log(print_log, NULL);
-    int code = argc > 0 ? run(argc - 1, argv + 1) : run(0, argv);
+    int code = argc > 0 ? main_run(argc - 1, argv + 1) : main_run(0, argv);
     if (output_error(&err) == HR_OK || output_is_unwanted()) return code;
     if (code == WORKED) fprintf(stderr, "headrace: %s\n", err.text);
     return code != WORKED ? code : err.code == HR_CANCELLED ? INTERRUPTED : FAILED;

@@ -42,7 +42,7 @@ void man_bytes(const char *text, size_t size)
 }
 
 /* `code` in bold, [text](link) as its text. */
-static void print_words(const char *text, size_t size)
+static void man_config_print_words(const char *text, size_t size)
 {
     const char *const end = text + size;
     bool bold = false;
@@ -77,13 +77,16 @@ static int split_row(const char *line, text_piece *cell)
     return cells;
 }
 
-static bool is_word(text_piece p, const char *word) { return p.size == strlen(word) && memcmp(p.at, word, p.size) == 0; }
+static bool is_word(text_piece p, const char *word)
+{
+    return p.size == strlen(word) && memcmp(p.at, word, p.size) == 0;
+}
 
 /* The first cell is the term; of the others each says what it is, but for the last one, which says what the row means. */
 static void print_row(const man_page *m, const text_piece *cell, int cells)
 {
     puts(".TP");
-    print_words(cell[0].at, cell[0].size);
+    man_config_print_words(cell[0].at, cell[0].size);
     putchar('\n');
     for (int i = 1; i < cells; i++) {
         if (cell[i].size == 0) continue;
@@ -91,7 +94,7 @@ static void print_row(const man_page *m, const text_piece *cell, int cells)
             man_bytes(m->head[i].at, m->head[i].size);
             fputs(": ", stdout);
         }
-        print_words(cell[i].at, cell[i].size);
+        man_config_print_words(cell[i].at, cell[i].size);
         puts(i < cells - 1 ? "." : "");
     }
 }
@@ -128,7 +131,7 @@ static void print_line(man_page *m, const char *line)
         m->begun = false;
     } else {
         if (!m->begun) puts(".PP");
-        print_words(line, strlen(line));
+        man_config_print_words(line, strlen(line));
         putchar('\n');
         m->begun = true;
     }

@@ -135,7 +135,7 @@ static char *own_bytes(hr_builder *out, size_t size)
 }
 
 /* How many values the element has in that component. */
-static int64_t values_of(const hr_builder *out, int field)
+static int64_t builder_values_of(const hr_builder *out, int field)
 {
     const hr_field *f = &out->rows->schema->field[field];
     if (!hr__field_fixed(f)) return out->rows->column[field].count - first_value(out, field);
@@ -146,7 +146,7 @@ hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const 
 {
     const int i = field_named(out, name);
     if (i < 0 || size < 0 || out->rows->schema->field[i].dtype != HR_STRING) return HR_INVALID_ARGUMENT;
-    if (at < 0 || at >= values_of(out, i)) return HR_INVALID_ARGUMENT;
+    if (at < 0 || at >= builder_values_of(out, i)) return HR_INVALID_ARGUMENT;
     hr_view *view = (hr_view *)out->rows->column[i].values + first_value(out, i) + at;
     *view = (hr_view){nothing, 0};
     if (size == 0) return HR_OK;

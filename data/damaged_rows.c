@@ -5,7 +5,7 @@
 
 /* ---- a row ---- */
 
-static bool mark(hr__damaged_rows *d, int64_t row)
+static bool damaged_rows_mark(hr__damaged_rows *d, int64_t row)
 {
     const size_t words = (size_t)(d->rows->rows + 63) / 64;
     if (!d->keep) {
@@ -22,12 +22,13 @@ static bool is_marked(const hr__damaged_rows *d, int64_t row)
     return d->keep && !(d->keep[row / 64] >> row % 64 & 1);
 }
 
-static hr_status pass_over(hr__damaged_rows *d, int64_t row, hr_error *damage, hr_view bytes, hr_error *err)
+static hr_status damaged_rows_pass_over(hr__damaged_rows *d, int64_t row, hr_error *damage, hr_view bytes,
+                                        hr_error *err)
 {
     hr_row_place(d->work, d->rows, row, damage);
     if (damage->length < 0) damage->length = bytes.size;
     HR_TRY(hr__policy_take(d->policy, damage, bytes, err));
-    if (!mark(d, row)) return hr_no_memory(err, d->who);
+    if (!damaged_rows_mark(d, row)) return hr_no_memory(err, d->who);
     const int64_t errors = hr_work_count(d->work, d->passed, 1);
     return hr__policy_budget(d->policy, d->who, errors, hr_work_count(d->work, d->seen, 0), damage, err);
 }
@@ -36,7 +37,7 @@ void hr__damaged_row(hr__damaged_rows *d, int64_t row, const hr_error *damage, h
 {
     hr_error place = *damage, failed = *damage;
     if (row >= d->rows->rows || is_marked(d, row)) return;
-    if (hr__policy_covers(d->policy, damage) && pass_over(d, row, &place, bytes, &failed) == HR_OK) return;
+    if (hr__policy_covers(d->policy, damage) && damaged_rows_pass_over(d, row, &place, bytes, &failed) == HR_OK) return;
     hr_fail_at(d->work, d->rows, row, &failed);
 }
 

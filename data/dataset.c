@@ -88,7 +88,7 @@ static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
     return measure_fields(ds, err);
 }
 
-static hr_dataset *allocate(const hr_op *op, hr_dataset *const *in, int inputs)
+static hr_dataset *dataset_allocate(const hr_op *op, hr_dataset *const *in, int inputs)
 {
     hr_dataset *ds = hr_calloc(1, sizeof *ds);
     if (!ds) return NULL;
@@ -110,7 +110,7 @@ hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const 
 {
     hr_dataset *ds = first_failed(in, inputs);
     if (ds) return ds;
-    ds = allocate(op, in, inputs);
+    ds = dataset_allocate(op, in, inputs);
     if (!ds) {
         for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
         return &no_memory;

@@ -12,17 +12,17 @@ struct hr_description {
 };
 
 /* What does not fit is cut off, and every character of a file's name is one that shows. */
-static void add(hr_description *to, const char *text)
+static void describe_add(hr_description *to, const char *text)
 {
     for (; *text && to->used + 1 < to->size; text++) to->text[to->used++] = (unsigned char)*text < ' ' ? ' ' : *text;
     to->text[to->used] = '\0';
 }
 
-static void begin(hr_description *to, const char *name)
+static void describe_begin(hr_description *to, const char *name)
 {
-    add(to, to->begun ? ", " : "(");
+    describe_add(to, to->begun ? ", " : "(");
     to->begun = true;
-    if (name) add(to, name);
+    if (name) describe_add(to, name);
 }
 
 void hr_describe_text(hr_description *to, const char *name, const char *text)
@@ -30,8 +30,8 @@ void hr_describe_text(hr_description *to, const char *name, const char *text)
     char clipped[64];
     if (!text) return;
     snprintf(clipped, sizeof clipped, "%s%.40s%s", name ? " " : "", text, strlen(text) > 40 ? "..." : "");
-    begin(to, name);
-    add(to, clipped);
+    describe_begin(to, name);
+    describe_add(to, clipped);
 }
 
 void hr_describe_number(hr_description *to, const char *name, int64_t value)
@@ -48,7 +48,7 @@ void hr_describe_option(hr_description *to, const char *name, int64_t value)
 
 void hr_describe_flag(hr_description *to, const char *name, bool given)
 {
-    if (given) begin(to, name);
+    if (given) describe_begin(to, name);
 }
 
 void hr_describe_seed(hr_description *to, uint64_t seed, bool same_each_epoch)
@@ -62,7 +62,7 @@ void hr_describe_seed(hr_description *to, uint64_t seed, bool same_each_epoch)
 void hr__dataset_describe(const hr_dataset *ds, char *text, size_t size)
 {
     hr_description to = {.text = text, .size = size};
-    add(&to, ds->op->name);
+    describe_add(&to, ds->op->name);
     if (ds->op->describe) ds->op->describe(ds->spec, &to);
-    if (to.begun) add(&to, ")");
+    if (to.begun) describe_add(&to, ")");
 }

@@ -24,7 +24,7 @@ void hr_schema_clear(hr_schema_builder *out)
     *out = (hr_schema_builder){.schema.levels = out->schema.levels};
 }
 
-static bool make_room(hr_schema_builder *out)
+static bool element_schema_make_room(hr_schema_builder *out)
 {
     if (out->schema.fields < out->room) return true;
     int room = out->room ? 2 * out->room : 4;
@@ -43,7 +43,7 @@ hr_status hr_schema_add(hr_schema_builder *out, hr_field field, hr_error *err)
                        field.name);
     HR_TRY(st);
     field.name = hr_strdup(field.name);
-    if (!field.name || !make_room(out)) {
+    if (!field.name || !element_schema_make_room(out)) {
         hr_free((char *)field.name);
         return hr_no_memory(err, "a schema");
     }
@@ -79,7 +79,7 @@ static int first_difference(const hr_schema *a, const hr_schema *b)
 bool hr__schema_equal(const hr_schema *a, const hr_schema *b) { return first_difference(a, b) < 0; }
 
 /* "int64 'age'", or what else there is at that place. */
-static const char *describe(char *text, size_t size, const hr_schema *s, int i)
+static const char *element_schema_describe(char *text, size_t size, const hr_schema *s, int i)
 {
     if (i < s->fields)
         snprintf(text, size, "%s '%.60s' of rank %d", hr_dtype_name(s->field[i].dtype), s->field[i].name,
@@ -97,7 +97,8 @@ hr_status hr_schemas_agree(const char *name, const hr_schema *const *in, hr_erro
         if (i >= 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "input.schema",
                            "%s: expected the components of dataset 0 in dataset %d, got %s instead of %s", name, n,
-                           describe(got, sizeof got, in[n], i), describe(want, sizeof want, in[0], i));
+                           element_schema_describe(got, sizeof got, in[n], i),
+                           element_schema_describe(want, sizeof want, in[0], i));
     }
     return HR_OK;
 }

@@ -113,7 +113,7 @@ static bool make_ragged(const varying *v)
 
 /* ---- dense, of varying length ---- */
 
-static void fill(char *to, const hr_field *f, int64_t count)
+static void element_varying_fill(char *to, const hr_field *f, int64_t count)
 {
     const size_t size = hr_dtype_size(f->dtype);
     const void *pad = f->pad ? f->pad : hr__zero_value(f->dtype);
@@ -147,7 +147,7 @@ static bool make_padded(const varying *v)
     for (int64_t r = v->e->first; r < v->e->end; r++, to += (size_t)width * size) {
         const int64_t count = splits[r + 1] - splits[r];
         if (count) memcpy(to, value_at(v, splits[r]), (size_t)count * size);
-        fill(to + (size_t)count * size, v->f, width - count);
+        element_varying_fill(to + (size_t)count * size, v->f, width - count);
     }
     return true;
 }

@@ -94,7 +94,7 @@ static bool open_engine(hr_iterator *it, const hr_iterate_opts *opts)
     return true;
 }
 
-static hr_status start(hr_iterator *it, const hr_iterate_opts *opts)
+static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
     if (it->ds->error.code) return it->error = it->ds->error, it->error.code;
@@ -120,7 +120,7 @@ hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
         hr_dataset_unref(ds);
         return &no_memory;
     }
-    start(it, opts ? opts : &defaults);
+    iterator_start(it, opts ? opts : &defaults);
     return it;
 }
 
@@ -152,7 +152,7 @@ static void sleep_until(engine *e, uint64_t deadline)
 
 /* Works until there is a unit or nothing more; sleeps only when others have all that can be done. False: the deadline,
  * a time of uv_hrtime, has passed. */
-static bool help(hr_iterator *it, uint64_t deadline)
+static bool iterator_help(hr_iterator *it, uint64_t deadline)
 {
     engine *e = &it->engine;
     bool late = false;
@@ -198,7 +198,7 @@ hr_status hr__iterator_try(hr_iterator *it, const hr_element **out)
 hr_status hr_next(hr_iterator *it, const hr_element **out)
 {
     hr_status st;
-    while ((st = hr__iterator_try(it, out)) == HR_WAIT) help(it, UINT64_MAX);
+    while ((st = hr__iterator_try(it, out)) == HR_WAIT) iterator_help(it, UINT64_MAX);
     return st;
 }
 
@@ -214,7 +214,7 @@ hr_status hr_next_within(hr_iterator *it, uint64_t ns, const hr_element **out)
     const uint64_t now = uv_hrtime(), deadline = ns < UINT64_MAX - now ? now + ns : UINT64_MAX;
     hr_status st = hr__iterator_try(it, out);
     while (st == HR_WAIT) {
-        const bool in_time = help(it, deadline);
+        const bool in_time = iterator_help(it, deadline);
         st = hr__iterator_try(it, out);
         if (!in_time) break;
     }
@@ -293,7 +293,7 @@ void hr_iterator_free(hr_iterator *it)
 
 /* ---- again ---- */
 
-static bool fits(const hr_dataset *old, const hr_dataset *ds)
+static bool iterator_fits(const hr_dataset *old, const hr_dataset *ds)
 {
     return old->error.code || ds->error.code || hr__schema_equal(&old->out.schema, &ds->out.schema);
 }
@@ -302,7 +302,7 @@ hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_itera
 {
     static const hr_iterate_opts defaults = {0};
     if (!it->open) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
-    if (ds && !fits(it->ds, ds)) {
+    if (ds && !iterator_fits(it->ds, ds)) {
         hr_dataset_unref(ds);
         return hr_fail(&it->error, HR_INVALID_ARGUMENT, "iterator.schema",
                        "iterator: expected a dataset of the same components as the one before");
@@ -312,5 +312,5 @@ hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_itera
     memset(it, 0, sizeof *it);
     it->ds = ds;
     if (!open_engine(it, opts ? opts : &defaults)) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
-    return start(it, opts ? opts : &defaults);
+    return iterator_start(it, opts ? opts : &defaults);
 }

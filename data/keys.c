@@ -4,7 +4,7 @@
 enum { FIRST_PLACES = 32 };
 
 /* Where the key is, or the free place where it should be. */
-static int64_t find(const hr__keys *keys, int64_t key)
+static int64_t keys_find(const hr__keys *keys, int64_t key)
 {
     int64_t i = (int64_t)(hr_random((uint64_t)key, 0) & (uint64_t)(keys->places - 1));
     while (keys->place[i] && keys->key[keys->place[i] - 1] != key) i = (i + 1) & (keys->places - 1);
@@ -13,7 +13,7 @@ static int64_t find(const hr__keys *keys, int64_t key)
 
 int64_t hr__keys_find(const hr__keys *keys, int64_t key)
 {
-    return keys->places ? keys->place[find(keys, key)] - 1 : -1;
+    return keys->places ? keys->place[keys_find(keys, key)] - 1 : -1;
 }
 
 static bool grow_places(hr__keys *keys)
@@ -22,13 +22,13 @@ static bool grow_places(hr__keys *keys)
     grown.places = keys->places ? 2 * keys->places : FIRST_PLACES;
     grown.place = hr_calloc((size_t)grown.places, sizeof *grown.place);
     if (!grown.place) return false;
-    for (int64_t i = 0; i < keys->count; i++) grown.place[find(&grown, keys->key[i])] = i + 1;
+    for (int64_t i = 0; i < keys->count; i++) grown.place[keys_find(&grown, keys->key[i])] = i + 1;
     hr_free(keys->place);
     *keys = grown;
     return true;
 }
 
-static bool make_room(hr__keys *keys)
+static bool keys_make_room(hr__keys *keys)
 {
     if (2 * (keys->count + 1) > keys->places && !grow_places(keys)) return false;
     if (keys->count < keys->room) return true;
@@ -44,8 +44,8 @@ int64_t hr__keys_add(hr__keys *keys, int64_t key)
 {
     const int64_t known = hr__keys_find(keys, key);
     if (known >= 0) return known;
-    if (!make_room(keys)) return -1;
-    keys->place[find(keys, key)] = keys->count + 1;
+    if (!keys_make_room(keys)) return -1;
+    keys->place[keys_find(keys, key)] = keys->count + 1;
     keys->key[keys->count] = key;
     return keys->count++;
 }
@@ -54,7 +54,7 @@ typedef struct numbered {
     int64_t key, number;
 } numbered;
 
-static int by_key(const void *a, const void *b)
+static int keys_by_key(const void *a, const void *b)
 {
     const int64_t x = ((const numbered *)a)->key, y = ((const numbered *)b)->key;
     return (x > y) - (x < y);
@@ -65,7 +65,7 @@ int64_t *hr__keys_sorted(const hr__keys *keys)
     numbered *order = hr_malloc(((size_t)keys->count + 1) * sizeof *order);
     int64_t *number = order ? hr_malloc(((size_t)keys->count + 1) * sizeof *number) : NULL;
     for (int64_t i = 0; number && i < keys->count; i++) order[i] = (numbered){keys->key[i], i};
-    if (number) qsort(order, (size_t)keys->count, sizeof *order, by_key);
+    if (number) qsort(order, (size_t)keys->count, sizeof *order, keys_by_key);
     for (int64_t i = 0; number && i < keys->count; i++) number[i] = order[i].number;
     hr_free(order);
     return number;

@@ -126,7 +126,7 @@ static void put_names(saving *s, const hr_file_list *list)
     hr__text_free(&names);
 }
 
-static hr_status put_list(saving *s, const hr_dataset *ds)
+static hr_status state_files_put_list(saving *s, const hr_dataset *ds)
 {
     hr_file_list list;
     HR_TRY(find_list(ds, &list, s->err));
@@ -146,7 +146,7 @@ static hr_status put_list(saving *s, const hr_dataset *ds)
 
 static hr_status put_lists(saving *s, const hr_dataset *ds)
 {
-    if (has_files(ds)) HR_TRY(put_list(s, ds));
+    if (has_files(ds)) HR_TRY(state_files_put_list(s, ds));
     for (int i = 0; i < ds->inputs; i++) HR_TRY(put_lists(s, ds->in[i]));
     return HR_OK;
 }
@@ -246,7 +246,7 @@ static bool is_listed(const hr_file_list *list, size_t folder, const char *name)
 }
 
 /* The first name of the saved list that is missing in this one, if the state knows names. */
-static hr_status check_names(checking *c, const hr_file_list *list)
+static hr_status state_files_check_names(checking *c, const hr_file_list *list)
 {
     hr__text name = {0};
     hr_status st = HR_OK;
@@ -266,7 +266,7 @@ static hr_status check_names(checking *c, const hr_file_list *list)
 static hr_status check_found(checking *c, const hr_dataset *ds, const hr_file_list *list)
 {
     const uint64_t count = hr__get_number(c->from), names = hr__get_number(c->from);
-    HR_TRY(check_names(c, list));
+    HR_TRY(state_files_check_names(c, list));
     const uint64_t groups = hr__get_number(c->from);
     if (c->from->damaged) return hr__state_damaged(c->err);
     if (count != (uint64_t)list->count || names != hr__file_list_identity(list))

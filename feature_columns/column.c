@@ -125,7 +125,7 @@ hr_status hr_column_name(hr_column_builder *out, hr_error *err, const char *form
     return HR_OK;
 }
 
-static hr_status copy_default(hr_feature *copy, const hr_tensor *value, hr_error *err)
+static hr_status column_copy_default(hr_feature *copy, const hr_tensor *value, hr_error *err)
 {
     hr_tensor *own = hr_calloc(1, sizeof *own);
     if (!own) return hr_no_memory(err, "the default value of a feature");
@@ -158,7 +158,7 @@ hr_status hr_column_read(hr_column_builder *out, const hr_feature *feature, hr_e
     hr_column_mix(out, &(int[]){(int)feature->kind, (int)feature->dtype}, 2 * sizeof(int));
     for (int i = 0; i < feature->shape.rank; i++) hr_column_mix(out, &feature->shape.dims[i], sizeof(int64_t));
     if (!feature->default_value) return HR_OK;
-    HR_TRY(copy_default(copy, feature->default_value, err));
+    HR_TRY(column_copy_default(copy, feature->default_value, err));
     const hr_tensor *value = copy->default_value;
     if (value->dtype != HR_STRING) hr_column_mix(out, value->data, (size_t)value->count * hr_dtype_size(value->dtype));
     return HR_OK;
@@ -223,7 +223,7 @@ static hr_status set_components(hr_feature_column *column, bool has_weights, hr_
 }
 
 /* What the kit adds to a column that describe has filled in. */
-static hr_status finish(hr_feature_column *column, bool has_weights, hr_error *err)
+static hr_status column_finish(hr_feature_column *column, bool has_weights, hr_error *err)
 {
     hr_column_info *info = &column->info;
     column->scope = sanitised(column->name, &info->scope_is_legal);
@@ -243,7 +243,7 @@ static hr_status finish(hr_feature_column *column, bool has_weights, hr_error *e
     return HR_OK;
 }
 
-static hr_status describe(hr_feature_column *column, hr_error *err)
+static hr_status column_describe(hr_feature_column *column, hr_error *err)
 {
     hr_column_builder builder = {.column = column};
     hr_column_mix(&builder, column->kind->name, strlen(column->kind->name));
@@ -256,7 +256,7 @@ static hr_status describe(hr_feature_column *column, hr_error *err)
         return hr_fail(err, HR_INTERNAL, "column.kind", "%s: expected a name, got none; describe calls hr_column_name",
                        column->kind->name);
     hr_column_mix(&builder, column->name, strlen(column->name));
-    return finish(column, builder.has_weights, err);
+    return column_finish(column, builder.has_weights, err);
 }
 
 static void drop_sources(hr_feature_column *const *source, int sources)
@@ -315,7 +315,7 @@ hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, const void 
     memcpy(column->spec, spec, kind->spec_size);
 
     hr_status st = kind->spec_copy ? kind->spec_copy(column->spec, &column->error) : HR_OK;
-    if (st == HR_OK) st = describe(column, &column->error);
+    if (st == HR_OK) st = column_describe(column, &column->error);
     column->failed = st != HR_OK;
     return column;
 }

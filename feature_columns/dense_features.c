@@ -35,7 +35,7 @@ static hr_status find_lists(const hr_element *batch, const char *component, cons
     return fits ? HR_OK : wrong_batch(component, "a list a row", *out, err);
 }
 
-static hr_status copy_values(const hr_column_info *info, const hr_element *batch, part to, hr_error *err)
+static hr_status dense_features_copy_values(const hr_column_info *info, const hr_element *batch, part to, hr_error *err)
 {
     const hr_tensor *t = hr_get(batch, info->component);
     if (!t || t->layout != HR_DENSE || t->dtype != HR_FLOAT || t->count != to.rows * info->width)
@@ -74,7 +74,7 @@ hr_status hr_dense_features(const hr_feature_column *const *sorted, int count, c
         const hr_tensor *first = hr_get(batch, info->component);
         if (!first || first->shape.rank < 2) return wrong_batch(info->component, "rows", first, err);
         to.rows = first->shape.dims[0];
-        HR_TRY(info->dense == HR_COLUMN_VALUES ? copy_values(info, batch, to, err)
+        HR_TRY(info->dense == HR_COLUMN_VALUES ? dense_features_copy_values(info, batch, to, err)
                                                : fill_from_ids(info, batch, tables ? tables[i] : NULL, to, err));
         to.out += info->width;
     }

@@ -63,7 +63,8 @@ static int32_t *steps_left(hr_column_work *w, const hr_column_values *in, const 
     return step_splits;
 }
 
-static hr_status copy_splits(hr_column_work *w, const hr_column_values *in, hr_column_values *out, hr_error *err)
+static hr_status present_values_copy_splits(hr_column_work *w, const hr_column_values *in, hr_column_values *out,
+                                            hr_error *err)
 {
     int32_t *splits = hr_column_splits(w);
     if (!splits) return hr_no_memory(err, "a categorical column");
@@ -75,7 +76,7 @@ static hr_status copy_splits(hr_column_work *w, const hr_column_values *in, hr_c
 
 hr_status hr_column_present(hr_column_work *w, const hr_column_values *in, hr_column_values *out, hr_error *err)
 {
-    if (in->splits && !in->dense_sequence) return copy_splits(w, in, out, err);
+    if (in->splits && !in->dense_sequence) return present_values_copy_splits(w, in, out, err);
     const size_t size = hr_dtype_size(in->dtype);
     const int64_t count = in->splits ? in->count : in->rows * in->width;
     int32_t *splits = hr_column_splits(w);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int sort_columns_by_name(const void *a, const void *b)
 {
     return strcmp(hr_feature_column_info(*(const hr_feature_column *const *)a)->name,
                   hr_feature_column_info(*(const hr_feature_column *const *)b)->name);
@@ -130,7 +130,7 @@ hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_f
         if (strict) HR_TRY(check_name(hr_feature_column_info(list.column[i]), layer, err));
         sorted[i] = list.column[i];
     }
-    qsort(sorted, (size_t)list.count, sizeof *sorted, by_name);
+    qsort(sorted, (size_t)list.count, sizeof *sorted, sort_columns_by_name);
     for (int i = 1; i < list.count; i++) {
         const hr_column_info *info = hr_feature_column_info(sorted[i]);
         if (strcmp(hr_feature_column_info(sorted[i - 1])->name, info->name) == 0)

@@ -17,7 +17,7 @@ typedef struct owned_spec {
     hr__map keys, file; /* while it is made: features and fields of the file by name */
 } owned_spec;
 
-static void forget_names(owned_spec *own)
+static void spec_forget_names(owned_spec *own)
 {
     hr__map_free(&own->keys);
     hr__map_free(&own->file);
@@ -34,12 +34,12 @@ void hr_parse_spec_free(hr_parse_spec *spec)
         if (value) hr_tensor_clear(value);
         hr_free(value);
     }
-    forget_names(own);
+    spec_forget_names(own);
     hr_free(own->feature);
     hr_free(own);
 }
 
-static double number_at(const hr_tensor *t, int64_t i)
+static double spec_number_at(const hr_tensor *t, int64_t i)
 {
     int64_t whole;
     if (t->dtype == HR_FLOAT) return (double)((const float *)t->data)[i];
@@ -52,7 +52,7 @@ static bool same_number(const hr_tensor *a, const hr_tensor *b, int64_t i)
 {
     int64_t one, other;
     if (hr__integer_of(a->data, a->dtype, i, &one) && hr__integer_of(b->data, b->dtype, i, &other)) return one == other;
-    return number_at(a, i) == number_at(b, i) || (isnan(number_at(a, i)) && isnan(number_at(b, i)));
+    return spec_number_at(a, i) == spec_number_at(b, i) || (isnan(spec_number_at(a, i)) && isnan(spec_number_at(b, i)));
 }
 
 /* Equal numbers: one of them may have been turned into the file's type already. */
@@ -95,7 +95,7 @@ static hr_status conflict(const hr_feature *a, const hr_feature *b, hr_error *er
 /* Value `i` in the type that the file has; false if that type has no such number. */
 static bool store_as(hr_tensor *to, const hr_tensor *from, int64_t i)
 {
-    double value = number_at(from, i);
+    double value = spec_number_at(from, i);
     int64_t whole;
     if (to->dtype == HR_FLOAT) {
         ((float *)to->data)[i] = (float)value;
@@ -112,7 +112,7 @@ static bool store_as(hr_tensor *to, const hr_tensor *from, int64_t i)
     return hr__store_integer(whole, to->dtype, (char *)to->data + (size_t)i * hr_dtype_size(to->dtype));
 }
 
-static hr_status copy_default(hr_feature *f, const hr_tensor *value, hr_error *err)
+static hr_status spec_copy_default(hr_feature *f, const hr_tensor *value, hr_error *err)
 {
     hr_tensor *own = hr_calloc(1, sizeof *own);
     if (!own) return hr_no_memory(err, "a parsing spec");
@@ -130,18 +130,18 @@ static hr_status copy_default(hr_feature *f, const hr_tensor *value, hr_error *e
         if (!store_as(own, value, i))
             return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
                            "feature '%s': expected a default value that its type in the file, %s, can hold, got %g",
-                           f->key, hr_dtype_name(f->dtype), number_at(value, i));
+                           f->key, hr_dtype_name(f->dtype), spec_number_at(value, i));
     return HR_OK;
 }
 
-static hr_feature *find(owned_spec *own, const char *key)
+static hr_feature *spec_find(owned_spec *own, const char *key)
 {
     const int i = hr__map_index(&own->keys, key);
     return i >= 0 ? &own->feature[i] : NULL;
 }
 
 /* A feature in the type `dtype`, unless it is there in the same form. */
-static hr_status add_feature(owned_spec *own, const hr_feature *feature, hr_dtype dtype, hr_error *err)
+static hr_status spec_add_feature(owned_spec *own, const hr_feature *feature, hr_dtype dtype, hr_error *err)
 {
     if (own->spec.features == own->room) {
         int room = own->room ? own->room * 2 : 8;
@@ -160,7 +160,7 @@ static hr_status add_feature(owned_spec *own, const hr_feature *feature, hr_dtyp
     f->key = hr_strdup(feature->key);
     if (!f->key) return hr_no_memory(err, "a parsing spec");
     own->spec.features++;
-    return feature->default_value ? copy_default(f, feature->default_value, err) : HR_OK;
+    return feature->default_value ? spec_copy_default(f, feature->default_value, err) : HR_OK;
 }
 
 static hr_dtype file_dtype(const owned_spec *own, const hr_schema *file, const char *key, hr_dtype otherwise)
@@ -177,8 +177,8 @@ static hr_status add_read(owned_spec *own, const hr_feature *read, const hr_sche
     if (read->kind == HR_FIXED_LEN && hr__is_number(dtype) != hr__is_number(read->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "feature '%s': expected %s, got %s in the file",
                        read->key, hr_dtype_name(read->dtype), hr_dtype_name(dtype));
-    hr_feature *known = find(own, read->key);
-    if (!known) return add_feature(own, read, dtype, err);
+    hr_feature *known = spec_find(own, read->key);
+    if (!known) return spec_add_feature(own, read, dtype, err);
     hr_feature wanted = *read;
     wanted.dtype = dtype;
     if (dtype != read->dtype)
@@ -199,7 +199,7 @@ static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o,
 {
     if (!o->label) return HR_OK;
     hr_dtype dtype = o->label_dtype ? o->label_dtype : file_dtype(own, o->file, o->label, usual);
-    if (find(own, o->label))
+    if (spec_find(own, o->label))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.label",
                        "feature columns: expected a label that no column reads, got '%s'; a model that sees its label "
                        "learns nothing",
@@ -210,12 +210,12 @@ static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o,
                        "feature columns: label '%s': expected label_dimension > 0, got %lld", o->label,
                        (long long)dimension);
     hr_feature feature = {.key = o->label, .kind = HR_FIXED_LEN, .dtype = dtype, .shape = HR_SHAPE(dimension)};
-    if (!o->label_default || !hr__is_number(dtype)) return add_feature(own, &feature, dtype, err);
+    if (!o->label_default || !hr__is_number(dtype)) return spec_add_feature(own, &feature, dtype, err);
     hr_tensor value;
     HR_TRY(hr_tensor_new(&value, HR_FLOAT, HR_SHAPE(dimension), err));
     for (int64_t i = 0; i < dimension; i++) ((float *)value.data)[i] = *o->label_default;
     feature.default_value = &value;
-    hr_status st = add_feature(own, &feature, dtype, err);
+    hr_status st = spec_add_feature(own, &feature, dtype, err);
     hr_tensor_clear(&value);
     return st;
 }
@@ -224,15 +224,15 @@ static hr_status add_weight(owned_spec *own, const hr_parse_example_spec_opts *o
 {
     const char *key = o->weight_column;
     if (!key) return HR_OK;
-    if (find(own, key))
+    if (spec_find(own, key))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.label",
                        "feature columns: expected a weight_column that is neither a feature nor the label, got '%s'",
                        key);
     const hr_feature feature = {.key = key, .kind = HR_FIXED_LEN, .dtype = HR_FLOAT, .shape = HR_SHAPE(1)};
-    return add_feature(own, &feature, file_dtype(own, o->file, key, HR_FLOAT), err);
+    return spec_add_feature(own, &feature, file_dtype(own, o->file, key, HR_FLOAT), err);
 }
 
-static int by_key(const void *a, const void *b)
+static int spec_by_key(const void *a, const void *b)
 {
     return strcmp(((const hr_feature *)a)->key, ((const hr_feature *)b)->key);
 }
@@ -251,12 +251,12 @@ static hr_status make_spec(hr_column_list columns, const hr_parse_example_spec_o
     }
     if (st == HR_OK) st = add_label(own, o, usual, err);
     if (st == HR_OK) st = add_weight(own, o, err);
-    forget_names(own);
+    spec_forget_names(own);
     if (st != HR_OK) {
         hr_parse_spec_free(&own->spec);
         return st;
     }
-    if (own->spec.features > 0) qsort(own->feature, (size_t)own->spec.features, sizeof *own->feature, by_key);
+    if (own->spec.features > 0) qsort(own->feature, (size_t)own->spec.features, sizeof *own->feature, spec_by_key);
     *spec = &own->spec;
     return HR_OK;
 }

@@ -22,7 +22,7 @@ struct hr__transformer {
     hr__map raw_of, node_of, output_of; /* while it is compiled: by name, by digest, by component */
 };
 
-static void forget_names(hr__transformer *t)
+static void transformer_forget_names(hr__transformer *t)
 {
     hr__map_free(&t->raw_of);
     hr__map_free(&t->node_of);
@@ -37,7 +37,7 @@ void hr__transformer_free(hr__transformer *t)
     hr_free(t->output);
     hr_free(t->input);
     hr_free(t->raw);
-    forget_names(t);
+    transformer_forget_names(t);
     hr_free(t);
 }
 
@@ -123,7 +123,7 @@ static hr_status add_node(hr__transformer *t, hr_feature_column *column, int *pl
 }
 
 /* Two columns of one name that are not the same would put two things into one component. */
-static hr_status add_name(hr__transformer *t, const hr_column_info *info, hr_error *err)
+static hr_status transformer_add_name(hr__transformer *t, const hr_column_info *info, hr_error *err)
 {
     const hr_status st = hr__map_add(&t->output_of, info->component, strlen(info->component), t->outputs, err);
     if (st != HR_ALREADY_EXISTS) return st;
@@ -144,7 +144,7 @@ static hr_status add_output(hr__transformer *t, hr_feature_column *column, hr_er
     HR_TRY(add_node(t, shown, &place, err));
     if (t->node[place].output >= 0) return HR_OK;
     const hr_column_info *own = hr_feature_column_info(t->node[place].column);
-    HR_TRY(add_name(t, own, err));
+    HR_TRY(transformer_add_name(t, own, err));
     hr__output *more = grown(t->output, t->outputs, sizeof *t->output);
     if (!more) return hr_no_memory(err, "feature columns");
     t->output = more;
@@ -187,7 +187,7 @@ hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_
         hr__transformer_free(t);
         return st;
     }
-    forget_names(t);
+    transformer_forget_names(t);
     place_outputs(t);
     *out = t;
     return HR_OK;

@@ -41,7 +41,7 @@ const hr__codec *hr__codec_of(hr_compression id)
     return NULL;
 }
 
-static const hr__codec *by_name(const char *path)
+static const hr__codec *compression_by_name(const char *path)
 {
     size_t size = strlen(path);
     for (int i = 0; i < CODECS; i++) {
@@ -84,7 +84,7 @@ static hr_status disagree(const char *path, const hr__codec *expected, bool aske
     return HR_DATA_LOSS;
 }
 
-static hr_status unknown(const char *path, hr_compression asked, hr_error *err)
+static hr_status compression_unknown(const char *path, hr_compression asked, hr_error *err)
 {
     return hr_fail(err, HR_INVALID_ARGUMENT, "compression.unknown",
                    "%s: expected a compression of hr_compression, got %d; there is no such one", path, (int)asked);
@@ -129,8 +129,8 @@ hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const
     const hr__codec *found;
     int bid;
     HR_TRY(by_bytes(head, size, &found, &bid, err));
-    const hr__codec *expected = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
-    if (!expected && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
+    const hr__codec *expected = asked == HR_COMPRESSION_AUTO ? compression_by_name(path) : hr__codec_of(asked);
+    if (!expected && asked != HR_COMPRESSION_AUTO) return compression_unknown(path, asked, err);
     *out = expected ? expected : found;
     if (!expected && !found->coding) HR_TRY(refuse_foreign(path, head_, size, err));
     if (size == 0 || *out == found) return HR_OK;
@@ -144,8 +144,8 @@ hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const
 
 hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr__codec **out, hr_error *err)
 {
-    *out = asked == HR_COMPRESSION_AUTO ? by_name(path) : hr__codec_of(asked);
-    if (!*out && asked != HR_COMPRESSION_AUTO) return unknown(path, asked, err);
+    *out = asked == HR_COMPRESSION_AUTO ? compression_by_name(path) : hr__codec_of(asked);
+    if (!*out && asked != HR_COMPRESSION_AUTO) return compression_unknown(path, asked, err);
     if (!*out) *out = hr__codec_of(HR_NONE);
     return HR_OK;
 }

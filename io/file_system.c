@@ -13,7 +13,7 @@ typedef struct entry {
 
 static _Atomic(entry *) entries;
 
-static const entry *find(const char *scheme, size_t size)
+static const entry *file_system_find(const char *scheme, size_t size)
 {
     const entry *e = atomic_load_explicit(&entries, memory_order_acquire);
     while (e && (strlen(e->scheme) != size || memcmp(e->scheme, scheme, size) != 0)) e = e->next;
@@ -24,11 +24,11 @@ const hr_file_system *hr__file_system_of(const char *path)
 {
     const size_t size = strcspn(path, ":/");
     if (size == 0 || path[size] != ':' || path[size + 1] != '/') return NULL;
-    const entry *e = find(path, size);
+    const entry *e = file_system_find(path, size);
     return e ? &e->system : NULL;
 }
 
-static hr_status check(const hr_file_system *system, hr_error *err)
+static hr_status file_system_check(const hr_file_system *system, hr_error *err)
 {
     const char *scheme = system->scheme ? system->scheme : "";
     const size_t size = strlen(scheme);
@@ -38,7 +38,7 @@ static hr_status check(const hr_file_system *system, hr_error *err)
     if (!system->open || !system->read || !system->close || !system->about || !system->list)
         return hr_fail(err, HR_INVALID_ARGUMENT, "file_system.function",
                        "file system %s: expected .open, .read, .close, .about and .list, got NULL for one", scheme);
-    if (find(scheme, size))
+    if (file_system_find(scheme, size))
         return hr_fail(err, HR_ALREADY_EXISTS, "file_system.scheme", "file system %s: it is registered already",
                        scheme);
     return HR_OK;
@@ -47,7 +47,7 @@ static hr_status check(const hr_file_system *system, hr_error *err)
 hr_status hr_register_file_system(const hr_file_system *given, hr_error *err)
 {
     const hr_file_system system = HR__OPTIONS(hr_file_system, given);
-    HR_TRY(check(&system, err));
+    HR_TRY(file_system_check(&system, err));
     entry *e = hr_calloc(1, sizeof *e);
     if (!e) return hr_no_memory(err, "a file system");
     e->system = system;

@@ -5,7 +5,7 @@
 
 enum { LARGE = 256 * 1024, KEPT = 4 << 20 /* of what is empty; more is given back */ };
 
-static hr_status grow(hr__window *w, size_t capacity, hr_error *err)
+static hr_status file_window_grow(hr__window *w, size_t capacity, hr_error *err)
 {
     char *bytes = capacity < SIZE_MAX - HR__PAD ? hr_realloc(w->bytes, capacity + HR__PAD) : NULL;
     if (!bytes) return hr_no_memory(err, "a file's buffer");
@@ -21,8 +21,9 @@ static hr_status more(hr__window *w, size_t at_least, hr_error *err)
     if (kept > 0 && w->begin > 0) memmove(w->bytes, w->bytes + w->begin, kept);
     w->begin = 0;
     w->end = kept;
-    if (w->capacity < w->piece) HR_TRY(grow(w, w->piece, err));
-    if (w->end == w->capacity) HR_TRY(grow(w, w->capacity + (w->capacity < KEPT ? w->capacity : w->capacity / 4), err));
+    if (w->capacity < w->piece) HR_TRY(file_window_grow(w, w->piece, err));
+    if (w->end == w->capacity)
+        HR_TRY(file_window_grow(w, w->capacity + (w->capacity < KEPT ? w->capacity : w->capacity / 4), err));
 
     size_t got = 0, room = w->capacity - w->end, wanted = at_least - kept;
     if (wanted < LARGE) wanted = LARGE;

@@ -14,7 +14,7 @@ void hr__record_footer(char *footer, const void *data, size_t size)
 }
 
 /* "train-00003.tfrecord:1048576: record 211: " in front, and the same in fields. */
-static hr_status place(hr__record_place at, int64_t length, hr_error *err)
+static hr_status framing_place(hr__record_place at, int64_t length, hr_error *err)
 {
     if (!err) return HR_DATA_LOSS;
     hr_error_prefix(err, "%s:%" PRId64 ": record %" PRId64 ": ", at.file, at.offset, at.record);
@@ -31,7 +31,7 @@ hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr
             "expected length checksum 0x%08" PRIx32 ", got 0x%08" PRIx32 "; %s",
             hr_crc32c_mask(hr_crc32c(0, header, 8)), hr__get32(header + 8),
             at.offset == 0 ? "the file is corrupt, or is no TFRecord file" : "the file is corrupt from here on");
-    return place(at, HR__RECORD_HEADER, err);
+    return framing_place(at, HR__RECORD_HEADER, err);
 }
 
 hr_status hr__record_fail_data_crc(hr__record_place at, const char *data, size_t size, hr_error *err)
@@ -39,7 +39,7 @@ hr_status hr__record_fail_data_crc(hr__record_place at, const char *data, size_t
     hr_fail(err, HR_DATA_LOSS, "tfrecord.data_crc",
             "expected data checksum 0x%08" PRIx32 ", got 0x%08" PRIx32 "; the file is truncated or corrupt",
             hr__get32(data + size), hr_crc32c_mask(hr_crc32c(0, data, size)));
-    return place(at, (int64_t)size + HR__RECORD_FRAME, err);
+    return framing_place(at, (int64_t)size + HR__RECORD_FRAME, err);
 }
 
 hr_status hr__record_fail_truncated(hr__record_place at, const char *header, uint64_t have, hr_error *err)
@@ -54,7 +54,7 @@ hr_status hr__record_fail_truncated(hr__record_place at, const char *header, uin
                 "expected %" PRIu64 " bytes of data and a checksum, got the end of the file %" PRIu64
                 " bytes into them; the file is truncated",
                 length, have - HR__RECORD_HEADER);
-    return place(at, (int64_t)have, err);
+    return framing_place(at, (int64_t)have, err);
 }
 
 hr_status hr__record_fail_limit(hr__record_place at, uint64_t length, uint64_t limit, hr_error *err)
@@ -63,7 +63,7 @@ hr_status hr__record_fail_limit(hr__record_place at, uint64_t length, uint64_t l
             "expected at most %" PRIu64 " bytes of data, got a length of %" PRIu64
             "; give a larger .max_record_bytes if that is right",
             limit, length);
-    return place(at, HR__RECORD_HEADER, err);
+    return framing_place(at, HR__RECORD_HEADER, err);
 }
 
 hr_status hr__record_fail_below(hr__record_place at, hr_status status, hr_error *err)

@@ -66,7 +66,7 @@ static hr_status check_end(const hr_input *in, int64_t end, hr_error *err)
     return HR_DATA_LOSS;
 }
 
-static hr_status read_file(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status input_read_file(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
     ssize_t count = 0;
@@ -103,7 +103,7 @@ static bool decodes_again(hr_input *in, hr_status status)
     return true;
 }
 
-static hr_status decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status input_decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
     const hr__coding *coding = in->codec->coding;
@@ -135,7 +135,7 @@ static hr_status open_foreign(hr_input *in, const hr_file_system *system, hr_err
     return hr__foreign_open(system, in->path, &in->foreign, err);
 }
 
-static hr_status open_file(hr_input *in, hr_error *err)
+static hr_status input_open_file(hr_input *in, hr_error *err)
 {
     const hr_file_system *system = hr__file_system_of(in->path);
     if (system) return open_foreign(in, system, err);
@@ -194,9 +194,9 @@ hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_inp
     }
     in->may_be_damaged = o.may_be_damaged;
     const size_t piece = o.buffer_size ? o.buffer_size : PIECE;
-    in->raw = (hr__window){.fill = read_file, .source = in, .piece = piece < HEAD ? piece : HEAD};
-    in->inflated = (hr__window){.fill = decode, .source = in, .piece = piece};
-    hr_status status = open_file(in, err);
+    in->raw = (hr__window){.fill = input_read_file, .source = in, .piece = piece < HEAD ? piece : HEAD};
+    in->inflated = (hr__window){.fill = input_decode, .source = in, .piece = piece};
+    hr_status status = input_open_file(in, err);
     if (status == HR_OK) status = choose_codec(in, o.compression, err);
     in->raw.piece = piece;
     if (status == HR_OK)
@@ -284,7 +284,7 @@ static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
     return in->decoder ? hr__input_begin_at(in, 0, 0, err) : hr__input_begin_at(in, offset, offset, err);
 }
 
-static hr_status beyond(const hr_input *in, int64_t offset, hr_error *err)
+static hr_status input_beyond(const hr_input *in, int64_t offset, hr_error *err)
 {
     hr_fail(err, HR_OUT_OF_RANGE, "file.offset", "%s: expected an offset in the file, got %" PRId64 ", behind its end",
             in->path, offset);
@@ -298,7 +298,7 @@ static hr_status read_on(hr_input *in, int64_t offset, hr_error *err)
         const char *data;
         size_t size;
         HR_TRY(hr_input_peek(in, 1, &data, &size, err));
-        if (size == 0) return beyond(in, offset, err);
+        if (size == 0) return input_beyond(in, offset, err);
         int64_t left = offset - in->window->offset;
         hr_input_consume(in, (int64_t)size < left ? size : (size_t)left);
     }
@@ -310,7 +310,7 @@ hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err)
     bool inside =
         offset >= in->window->offset && offset <= in->window->offset + (int64_t)(in->window->end - in->window->begin);
     if (!inside && hr__input_has_places(in)) {
-        if (offset < 0 || offset > hr__input_file_size(in)) return beyond(in, offset, err);
+        if (offset < 0 || offset > hr__input_file_size(in)) return input_beyond(in, offset, err);
         return restart(in, offset, err);
     }
     if (offset < in->window->offset) {
@@ -377,7 +377,7 @@ hr_status hr__input_resync(hr_input *in, hr_error *err)
 }
 
 /* Reads the stream that begins at `offset` once more, up to the next one or the end. */
-static bool is_whole(hr_input *in, int64_t offset)
+static bool input_is_whole(hr_input *in, int64_t offset)
 {
     const hr_input_opts opts = again_opts(in);
     hr_input *again;
@@ -406,7 +406,7 @@ bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end)
     if (!in->decoder) return false;
     while (i >= 0 && in->stream[i].made > at) *end = in->stream[i--].made;
     if (i < 0 || in->stream[i].damaged) return true;
-    return i + 1 == in->streams && !is_whole(in, in->stream[i].offset);
+    return i + 1 == in->streams && !input_is_whole(in, in->stream[i].offset);
 }
 
 void hr__input_watch(hr_input *in, hr__begin_fn *begins, void *user)

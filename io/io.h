@@ -239,7 +239,7 @@ typedef enum hr_checks {
 typedef struct hr_record_opts {
     size_t struct_size;
     hr_compression compression;
-    size_t buffer_size;      /* as of hr_input_opts */
+    size_t buffer_size; /* as of hr_input_opts */
     /* A longer record is damage, before memory is asked for it. It is known where it ends, so every policy passes over
      * it, and a quarantine file gets it in pieces. Default 256 MiB. */
     size_t max_record_bytes;

@@ -76,7 +76,7 @@ bool hr__glob_matches(const char *pattern, const char *name)
 
 /* ---- lists ---- */
 
-static void put(hr_file_list *list, const char *path, hr_status *status, hr_error *err)
+static void match_put(hr_file_list *list, const char *path, hr_status *status, hr_error *err)
 {
     if (*status != HR_OK) return;
     bool full = (list->count & (list->count - 1)) == 0; /* 0, 1, 2, 4, ...: room for as many again */
@@ -184,7 +184,7 @@ static void look_at(const char *name, void *user)
     const int size = snprintf(path, sizeof path, "%s%s%s", l->folder, l->slash, name);
     if (size < 0 || (size_t)size >= sizeof path || !hr__glob_matches(l->pattern, path)) return;
     if (l->last && is_beside_data(path, l->pattern)) return;
-    if (l->last || is_folder(path)) put(l->out, path, &l->status, l->err);
+    if (l->last || is_folder(path)) match_put(l->out, path, &l->status, l->err);
 }
 
 static hr_status list_foreign(const hr_file_system *system, looking *l, hr_error *err)
@@ -227,14 +227,14 @@ static size_t behind_level(const char *path, size_t from)
 }
 
 /* Expands `pattern`, whose part before `fixed` holds no special character. Changes `pattern` and puts it back. */
-static hr_status expand(char *pattern, size_t fixed, hr_file_list *out, hr_error *err)
+static hr_status match_expand(char *pattern, size_t fixed, hr_file_list *out, hr_error *err)
 {
     hr_status status = HR_OK;
     hr_file_list level = {0};
     size_t at = fixed;
     char saved = pattern[at];
     pattern[at] = '\0';
-    put(&level, at > 0 ? pattern : "/", &status, err);
+    match_put(&level, at > 0 ? pattern : "/", &status, err);
     pattern[at] = saved;
     while (status == HR_OK && level.count > 0 && pattern[at]) {
         hr_file_list next = {0};
@@ -248,13 +248,13 @@ static hr_status expand(char *pattern, size_t fixed, hr_file_list *out, hr_error
         hr_file_list_clear(&level);
         level = next;
     }
-    for (int64_t i = 0; i < level.count; i++) put(out, level.path[i], &status, err);
+    for (int64_t i = 0; i < level.count; i++) match_put(out, level.path[i], &status, err);
     hr_file_list_clear(&level);
     return status;
 }
 
 /* TensorFlow takes no notice of slashes at the end, even of a file's name. */
-static bool is_there(const char *name)
+static bool match_is_there(const char *name)
 {
     char path[4096];
     hr_file_about about;
@@ -274,7 +274,7 @@ static hr_status match(const char *pattern, bool literal, hr_file_list *out, hr_
     size_t size = strlen(pattern), plain = strcspn(pattern, special);
     if (size == 0) return HR_OK;
     if (plain == size) {
-        if (literal || is_there(pattern)) put(out, pattern, &status, err);
+        if (literal || match_is_there(pattern)) match_put(out, pattern, &status, err);
         return status;
     }
     char *path = hr_malloc(size + 3);
@@ -284,7 +284,7 @@ static hr_status match(const char *pattern, bool literal, hr_file_list *out, hr_
     for (size_t end = strlen(path); end > 1 && path[end - 1] == '/';) path[--end] = '\0';
     size_t fixed = plain + (bare ? 2 : 0);
     while (fixed > 0 && path[fixed - 1] != '/') fixed--;
-    status = expand(path, fixed > 0 ? fixed - 1 : 0, out, err);
+    status = match_expand(path, fixed > 0 ? fixed - 1 : 0, out, err);
     hr_free(path);
     return status;
 }
@@ -297,7 +297,7 @@ hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err)
 hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err)
 {
     hr_status status = HR_OK;
-    put(list, path, &status, err);
+    match_put(list, path, &status, err);
     return status;
 }
 
@@ -357,7 +357,7 @@ hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err)
 {
     hr_status status = HR_OK;
     *out = (hr_file_list){0};
-    put(out, path, &status, err);
+    match_put(out, path, &status, err);
     if (status != HR_OK) hr_file_list_clear(out);
     return status;
 }

@@ -171,7 +171,7 @@ static hr_status match_in(const char *folder, const char *rest, hr_file_list *ou
 }
 
 /* What `rest` matches in the folder and in all folders below it. */
-static hr_status walk(const char *folder, const char *rest, int depth, hr_file_list *out, hr_error *err)
+static hr_status match_extended_walk(const char *folder, const char *rest, int depth, hr_file_list *out, hr_error *err)
 {
     hr_file_list found = {0}, inside = {0};
     hr_status st = match_in(folder, rest, &found, err);
@@ -179,7 +179,7 @@ static hr_status walk(const char *folder, const char *rest, int depth, hr_file_l
         if (is_file(found.path[i])) st = hr__file_list_add(out, found.path[i], err);
     if (st == HR_OK) st = match_in(folder, "*", &inside, err);
     for (int64_t i = 0; st == HR_OK && depth < DEEPEST && i < inside.count; i++)
-        if (is_own_folder(inside.path[i])) st = walk(inside.path[i], rest, depth + 1, out, err);
+        if (is_own_folder(inside.path[i])) st = match_extended_walk(inside.path[i], rest, depth + 1, out, err);
     hr_file_list_clear(&found);
     hr_file_list_clear(&inside);
     return st;
@@ -196,7 +196,7 @@ static hr_status match_deeply(const char *pattern, const char *stars, hr_file_li
     hr_status st = deep_level(rest) ? hr_fail(err, HR_INVALID_ARGUMENT, "file.pattern",
                                               "expected ** once in a pattern, got \"%.200s\"", pattern)
                                     : hr__match_one(folder, &tops, err);
-    for (int64_t i = 0; st == HR_OK && i < tops.count; i++) st = walk(tops.path[i], rest, 0, out, err);
+    for (int64_t i = 0; st == HR_OK && i < tops.count; i++) st = match_extended_walk(tops.path[i], rest, 0, out, err);
     hr_file_list_clear(&tops);
     hr_free(folder);
     return st;
@@ -256,7 +256,8 @@ static hr_status exclude_pattern(const char *pattern, void *user, hr_error *err)
 /* ---- manifests ---- */
 
 /* A name in a manifest: from the manifest's folder, unless it begins with a slash. */
-static hr_status add_name(const char *manifest, const char *name, size_t size, hr_file_list *out, hr_error *err)
+static hr_status match_extended_add_name(const char *manifest, const char *name, size_t size, hr_file_list *out,
+                                         hr_error *err)
 {
     hr_file_about about;
     hr__text path = {0};
@@ -288,7 +289,7 @@ static hr_status add_manifest(const char *path, hr_file_list *out, hr_error *err
         }
         size_t length = end ? (size_t)(end - data) : size, used = length + (end != NULL);
         if (length > 0 && data[length - 1] == '\r') length--;
-        if (length > 0 && *data != '#') st = add_name(path, data, length, out, err);
+        if (length > 0 && *data != '#') st = match_extended_add_name(path, data, length, out, err);
         hr_input_consume(in, used);
     }
     hr_input_free(in);

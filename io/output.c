@@ -89,7 +89,7 @@ static hr_status open_target(hr_output *out, hr_error *err)
 
 /* ---- writing ---- */
 
-static hr_status fail(hr_output *out, int number, const char *kind, const char *verb)
+static hr_status output_fail(hr_output *out, int number, const char *kind, const char *verb)
 {
     out->status = hr__sys_fail(&out->error, number, kind, out->path, verb);
     return out->status;
@@ -97,23 +97,23 @@ static hr_status fail(hr_output *out, int number, const char *kind, const char *
 
 /* Nobody waits in write for the reader of a pipe, from where nothing would wake him: after poll, a pipe takes PIPE_BUF
  * bytes at once. */
-static hr_status write_bytes(hr_output *out, const char *data, size_t size)
+static hr_status output_write_bytes(hr_output *out, const char *data, size_t size)
 {
     while (size > 0) {
         const size_t piece = out->waits && size > PIPE_BUF ? PIPE_BUF : size;
         if (out->waits) out->status = hr__wait(out->fd, POLLOUT, -1, -1, out->path, &out->error);
         if (out->status != HR_OK) return out->status;
-        if (!hr__write_all(out->fd, data, piece)) return fail(out, errno, "file.write", "written");
+        if (!hr__write_all(out->fd, data, piece)) return output_fail(out, errno, "file.write", "written");
         data += piece;
         size -= piece;
     }
     return HR_OK;
 }
 
-static hr_status flush(hr_output *out)
+static hr_status output_flush(hr_output *out)
 {
     if (out->status != HR_OK) return out->status;
-    HR_TRY(write_bytes(out, out->bytes, out->used));
+    HR_TRY(output_write_bytes(out, out->bytes, out->used));
     out->used = 0;
     return HR_OK;
 }
@@ -124,8 +124,8 @@ static hr_status sink(void *to, const void *data, size_t size, hr_error *err)
     hr_output *out = to;
     (void)err;
     out->made += (int64_t)size;
-    if (size > out->room - out->used) HR_TRY(flush(out));
-    if (size >= out->room) return write_bytes(out, data, size);
+    if (size > out->room - out->used) HR_TRY(output_flush(out));
+    if (size >= out->room) return output_write_bytes(out, data, size);
     if (size > 0) memcpy(out->bytes + out->used, data, size);
     out->used += size;
     return HR_OK;
@@ -176,7 +176,8 @@ hr_status hr__output_cut(hr_output *out, int64_t *size, hr_error *err)
 
 hr_status hr__output_sync(hr_output *out, hr_error *err)
 {
-    if (flush(out) == HR_OK && out->sync && hr__sys_get()->fsync(out->fd) != 0) fail(out, errno, "file.sync", "synced");
+    if (output_flush(out) == HR_OK && out->sync && hr__sys_get()->fsync(out->fd) != 0)
+        output_fail(out, errno, "file.sync", "synced");
     return report(out, err);
 }
 
@@ -184,7 +185,7 @@ hr_status hr__output_open_written(hr_output *out, hr_input **in, hr_error *err)
 {
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
     hr_input *opened;
-    if (flush(out) != HR_OK) return report(out, err);
+    if (output_flush(out) != HR_OK) return report(out, err);
     HR_TRY(hr_input_open_with(out->temporary ? out->temporary : out->path, &opts, &opened, err));
     const hr_status named = hr__input_name(opened, out->path, err);
     if (named == HR_OK)
@@ -278,15 +279,16 @@ static hr_status close_file(hr_output *out)
     out->fd = -1;
     if (out->temporary) out->lock = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     bool closed = hr__sys_get()->close(fd) == 0 || errno == EINTR;
-    if (!synced) return fail(out, number, "file.sync", "synced");
-    return closed ? HR_OK : fail(out, errno, "file.write", "closed");
+    if (!synced) return output_fail(out, number, "file.sync", "synced");
+    return closed ? HR_OK : output_fail(out, errno, "file.write", "closed");
 }
 
 /* The new name, too, is on the disk. */
 static hr_status rename_file(hr_output *out)
 {
     if (!out->temporary) return HR_OK;
-    if (hr__sys_get()->rename(out->temporary, out->target) != 0) return fail(out, errno, "file.rename", "renamed");
+    if (hr__sys_get()->rename(out->temporary, out->target) != 0)
+        return output_fail(out, errno, "file.rename", "renamed");
     hr_free(out->temporary);
     out->temporary = NULL;
     if (out->sync) out->status = hr__sync_folder(out->target, &out->error);
@@ -296,7 +298,7 @@ static hr_status rename_file(hr_output *out)
 hr_status hr_output_commit(hr_output *out, hr_error *err)
 {
     end_stream(out);
-    if (flush(out) == HR_OK && close_file(out) == HR_OK) rename_file(out);
+    if (output_flush(out) == HR_OK && close_file(out) == HR_OK) rename_file(out);
     hr_status status = report(out, err);
     hr_output_discard(out);
     return status;

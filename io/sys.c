@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static int open_file(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+static int sys_open_file(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 
-static const hr__sys by_system = {open_file, close, read, pread, write, fsync, rename, unlink, ftruncate};
+static const hr__sys by_system = {sys_open_file, close, read, pread, write, fsync, rename, unlink, ftruncate};
 static const hr__sys *current = &by_system;
 
 const hr__sys *hr__sys_get(void) { return current; }

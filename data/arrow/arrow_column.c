@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool bit(const uint8_t *bits, int64_t i) { return bits[i / 8] >> i % 8 & 1; }
+static bool arrow_column_bit(const uint8_t *bits, int64_t i) { return bits[i / 8] >> i % 8 & 1; }
 
 static bool is_null(const struct ArrowArray *array, int64_t i)
 {
-    return array->n_buffers > 0 && array->buffers[0] && !bit(array->buffers[0], i);
+    return array->n_buffers > 0 && array->buffers[0] && !arrow_column_bit(array->buffers[0], i);
 }
 
 /* ---- an array that fits its type ---- */
@@ -94,7 +94,7 @@ static bool has_nulls(const struct ArrowArray *array)
     return array->n_buffers > 0 && array->buffers[0] && array->null_count != 0;
 }
 
-static bool is_plain(const hr__arrow_column *c)
+static bool arrow_column_is_plain(const hr__arrow_column *c)
 {
     bool nulls = has_nulls(c->rows) || has_nulls(c->entries);
     for (int level = 0; level < c->type->depth; level++) nulls |= c->parent[level].valid != NULL;
@@ -114,7 +114,7 @@ hr_status hr__arrow_column_open(const hr__arrow_type *type, const struct ArrowAr
     if (out->rows->length < rows) return refuse_array(type, "with too few rows", err);
     if (type->list == HR__ARROW_FIXED_LIST && out->entries->length / type->width < out->rows->offset + rows)
         return refuse_array(type, "with too few values", err);
-    out->plain = is_plain(out);
+    out->plain = arrow_column_is_plain(out);
     return HR_OK;
 }
 
@@ -128,11 +128,12 @@ static int64_t offset_at(const void *offsets, bool wide, int64_t i)
 static bool row_is_null(const hr__arrow_column *c, int64_t row, int64_t at)
 {
     for (int level = 0; level < c->type->depth; level++)
-        if (c->parent[level].valid && !bit(c->parent[level].valid, c->parent[level].offset + row)) return true;
+        if (c->parent[level].valid && !arrow_column_bit(c->parent[level].valid, c->parent[level].offset + row))
+            return true;
     return c->type->values.form == HR__ARROW_NOTHING || is_null(c->rows, at);
 }
 
-static int64_t place_of(const hr__arrow_column *c, int64_t row)
+static int64_t arrow_column_place_of(const hr__arrow_column *c, int64_t row)
 {
     return c->rows->offset + c->parent[c->type->depth - 1].offset + row;
 }
@@ -155,7 +156,7 @@ static void list_at(const hr__arrow_column *c, int64_t at, int64_t *first, int64
 
 bool hr__arrow_row(const hr__arrow_column *c, int64_t row, int64_t *first, int64_t *count)
 {
-    const int64_t at = place_of(c, row);
+    const int64_t at = arrow_column_place_of(c, row);
     int64_t end, value;
     *first = *count = -1;
     if (row_is_null(c, row, at)) return true;
@@ -173,7 +174,7 @@ bool hr__arrow_row(const hr__arrow_column *c, int64_t row, int64_t *first, int64
 
 const void *hr__arrow_plain(const hr__arrow_column *c, int64_t row)
 {
-    int64_t at = place_of(c, row);
+    int64_t at = arrow_column_place_of(c, row);
     if (c->rows != c->entries) at = c->entries->offset + at * c->type->width;
     return (const char *)c->values->buffers[1] + (size_t)at * hr_dtype_size(c->type->values.dtype);
 }
@@ -195,7 +196,7 @@ static bool whole_at(const hr__arrow_column *c, int64_t i, int64_t *value)
 {
     if (c->type->values.form != HR__ARROW_BITS)
         return hr__integer_of(c->values->buffers[1], c->type->values.dtype, i, value);
-    *value = bit(c->values->buffers[1], i);
+    *value = arrow_column_bit(c->values->buffers[1], i);
     return true;
 }
 

@@ -82,7 +82,7 @@ static void clear_values(const target *t, char *to, int64_t count)
     for (int64_t i = 0; i < count && t->c->field.dtype == HR_STRING; i++) ((hr_view *)(void *)to)[i].data = "";
 }
 
-static void put_value(target *t, int64_t row, int64_t value, char *to)
+static void arrow_rows_put_value(target *t, int64_t row, int64_t value, char *to)
 {
     const hr_dtype dtype = t->c->field.dtype;
     if (dtype == HR_STRING) {
@@ -99,7 +99,7 @@ static void put_entries(target *t, int64_t row, int64_t first, int64_t count, ch
     for (int64_t i = 0; i < count; i++, to += hr_dtype_size(t->c->field.dtype)) {
         const hr__arrow_found found = hr__arrow_find(t->from, first + i, &value);
         if (found == HR__ARROW_VALUE) {
-            put_value(t, row, value, to);
+            arrow_rows_put_value(t, row, value, to);
             continue;
         }
         clear_values(t, to, 1);
@@ -110,7 +110,7 @@ static void put_entries(target *t, int64_t row, int64_t first, int64_t count, ch
     }
 }
 
-static void fill_row(target *t, int64_t row, char *to)
+static void arrow_rows_fill_row(target *t, int64_t row, char *to)
 {
     const int64_t want = t->c->count;
     int64_t first, count;
@@ -141,11 +141,11 @@ static void fill_dense(target *t)
         memcpy(to->values, hr__arrow_plain(t->from, t->first), (size_t)rows * width);
         return;
     }
-    for (int64_t row = 0; row < rows; row++) fill_row(t, row, (char *)to->values + (size_t)row * width);
+    for (int64_t row = 0; row < rows; row++) arrow_rows_fill_row(t, row, (char *)to->values + (size_t)row * width);
 }
 
 /* How many entries the row gives: none if it is wrong. Nulls are empty lists. */
-static int64_t list_of(const target *t, int64_t row, int64_t *first)
+static int64_t arrow_rows_list_of(const target *t, int64_t row, int64_t *first)
 {
     int64_t count;
     if (!hr__arrow_row(t->from, t->first + row, first, &count)) {
@@ -167,7 +167,7 @@ static hr_status fill_list(target *t, hr_error *err)
     to->splits[0][0] = 0;
     for (int64_t row = 0; row < t->rows->rows; row++) {
         int64_t first;
-        const int64_t count = list_of(t, row, &first);
+        const int64_t count = arrow_rows_list_of(t, row, &first);
         if (to->count + count > INT32_MAX)
             return hr_fail(err, HR_RESOURCE_EXHAUSTED, "from_arrow.count",
                            "%s: column '%.60s': expected at most %d values in a unit of rows, got more", t->table->who,

@@ -109,7 +109,8 @@ static hr_status name_leaves(const hr__arrow_table *t, hr__map *names, hr_error 
     return HR_OK;
 }
 
-static hr_status add_feature(hr__arrow_table *t, int i, const hr_feature *f, const hr__map *leaves, hr_error *err)
+static hr_status arrow_table_add_feature(hr__arrow_table *t, int i, const hr_feature *f, const hr__map *leaves,
+                                         hr_error *err)
 {
     hr__arrow_component *c = &t->component[i];
     *c = (hr__arrow_component){
@@ -140,7 +141,7 @@ static hr_status add_components(hr__arrow_table *t, const hr_parse_spec *spec, c
     hr__map leaves = {0};
     hr_status st = spec ? name_leaves(t, &leaves, err) : HR_OK;
     for (; st == HR_OK && t->components < count; t->components += st == HR_OK) {
-        st = spec ? add_feature(t, t->components, &spec->feature[t->components], &leaves, err)
+        st = spec ? arrow_table_add_feature(t, t->components, &spec->feature[t->components], &leaves, err)
                   : add_leaf(t, t->components, label, err);
         t->lists |= t->component[t->components].count < 0;
     }

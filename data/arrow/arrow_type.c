@@ -70,7 +70,7 @@ static hr_status refuse_format(const char *name, const struct ArrowSchema *schem
 }
 
 /* A number behind the colon; -1: none above 0. */
-static int64_t size_of(const char *format)
+static int64_t arrow_type_size_of(const char *format)
 {
     char *end;
     const char *digits = strchr(format, ':') + 1;
@@ -78,14 +78,15 @@ static int64_t size_of(const char *format)
     return *digits >= '0' && *digits <= '9' && !*end && size > 0 && size <= INT32_MAX ? size : -1;
 }
 
-static hr_status values_of(const char *name, const struct ArrowSchema *schema, hr__arrow_values *out, hr_error *err)
+static hr_status arrow_type_values_of(const char *name, const struct ArrowSchema *schema, hr__arrow_values *out,
+                                      hr_error *err)
 {
     *out = (hr__arrow_values){.format = schema->format};
     for (size_t t = 0; schema->format && t < sizeof types / sizeof *types; t++) {
         if (!is_format(schema->format, types[t].format)) continue;
         out->form = types[t].form;
         out->dtype = types[t].dtype;
-        out->size = out->form == HR__ARROW_BYTES ? size_of(schema->format) : 0;
+        out->size = out->form == HR__ARROW_BYTES ? arrow_type_size_of(schema->format) : 0;
         return out->size < 0 ? refuse_format(name, schema, err) : HR_OK;
     }
     return refuse_format(name, schema, err);
@@ -99,11 +100,11 @@ static bool is_code(const hr__arrow_values *values)
 static hr_status entries_of(const struct ArrowSchema *schema, hr__arrow_type *out, hr_error *err)
 {
     out->coded = schema->dictionary != NULL;
-    if (!out->coded) return values_of(out->name, schema, &out->values, err);
-    HR_TRY(values_of(out->name, schema, &out->codes, err));
+    if (!out->coded) return arrow_type_values_of(out->name, schema, &out->values, err);
+    HR_TRY(arrow_type_values_of(out->name, schema, &out->codes, err));
     if (!is_code(&out->codes)) return refuse_format(out->name, schema, err);
     if (schema->dictionary->dictionary) return refuse_format(out->name, schema->dictionary, err);
-    return values_of(out->name, schema->dictionary, &out->values, err);
+    return arrow_type_values_of(out->name, schema->dictionary, &out->values, err);
 }
 
 hr_status hr__arrow_type_of(const struct ArrowSchema *schema, hr__arrow_type *out, hr_error *err)
@@ -114,7 +115,7 @@ hr_status hr__arrow_type_of(const struct ArrowSchema *schema, hr__arrow_type *ou
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (is_format(out->format, lists[i].format)) out->list = lists[i].list;
     if (out->list == HR__ARROW_SCALAR) return entries_of(schema, out, err);
-    out->width = out->list == HR__ARROW_FIXED_LIST ? size_of(out->format) : -1;
+    out->width = out->list == HR__ARROW_FIXED_LIST ? arrow_type_size_of(out->format) : -1;
     if (out->list == HR__ARROW_FIXED_LIST && out->width < 0) return refuse_format(out->name, schema, err);
     if (schema->n_children != 1 || !schema->children || !schema->children[0])
         return refuse_format(out->name, schema, err);
@@ -123,7 +124,7 @@ hr_status hr__arrow_type_of(const struct ArrowSchema *schema, hr__arrow_type *ou
 
 static bool is_real(hr_dtype dtype) { return dtype == HR_FLOAT || dtype == HR_DOUBLE; }
 
-static bool is_whole(hr_dtype dtype)
+static bool arrow_type_is_whole(hr_dtype dtype)
 {
     return dtype == HR_INT64 || dtype == HR_INT32 || dtype == HR_INT16 || dtype == HR_INT8 || dtype == HR_UINT64 ||
            dtype == HR_UINT32 || dtype == HR_UINT16 || dtype == HR_UINT8 || dtype == HR_BOOL;
@@ -133,5 +134,6 @@ bool hr__arrow_converts(const hr__arrow_type *type, hr_dtype dtype)
 {
     const hr_dtype from = type->values.dtype;
     if (from == dtype || from == HR_INVALID_DTYPE) return true;
-    return (is_whole(from) && is_whole(dtype)) || ((is_whole(from) || is_real(from)) && is_real(dtype));
+    return (arrow_type_is_whole(from) && arrow_type_is_whole(dtype)) ||
+           ((arrow_type_is_whole(from) || is_real(from)) && is_real(dtype));
 }

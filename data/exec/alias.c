@@ -1,7 +1,7 @@
 /* Units that need no copy: those that are another's, taken over or seen through. */
 #include "data/exec/stage.h"
 
-static bool is_whole(const unit *u)
+static bool alias_is_whole(const unit *u)
 {
     const hr_span span = u->parts->span[0];
     return !u->cuts && span.first == 0 && span.count == span.in->elements;
@@ -20,7 +20,7 @@ bool hr__unit_can_alias(const stage *s, const unit *u)
     if (s->works > 0 || u->parts->count != 1 || s->numbered || are_bare(u->parts->span[0].in)) return false;
     const hr_dataset *shape = hr__stage_shape(s);
     if (s->cells && shape->strings) return false; /* whose columns are changed, and outlive the ones they came from */
-    return is_whole(u) || all_fixed(shape, u->parts->span[0].in);
+    return alias_is_whole(u) || all_fixed(shape, u->parts->span[0].in);
 }
 
 static bool alias_run(rows *r, hr_span span)
@@ -43,7 +43,7 @@ bool hr__unit_alias(rows *r, const unit *u)
 {
     const rows *from = (const rows *)u->parts->span[0].in;
     r->aliases = true;
-    if (!is_whole(u)) return alias_run(r, u->parts->span[0]);
+    if (!alias_is_whole(u)) return alias_run(r, u->parts->span[0]);
     const hr_schema *schema = r->c.schema;
     r->c = from->c;
     r->c.schema = schema;

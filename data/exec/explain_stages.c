@@ -35,25 +35,25 @@ const hr_report_line *hr_iterator_report(hr_iterator *it)
 
 /* ---- stages ---- */
 
-static void append(char *text, size_t size, const char *name)
+static void explain_stages_append(char *text, size_t size, const char *name)
 {
     const size_t used = strlen(text);
     snprintf(text + used, size - used, "%s%s", used ? " > " : "", name);
 }
 
-static void add_name(line *l, const hr_dataset *ds)
+static void explain_stages_add_name(line *l, const hr_dataset *ds)
 {
     char described[200];
     hr__dataset_describe(ds, described, sizeof described);
-    append(l->kind, sizeof l->kind, ds->op->name);
-    append(l->name, sizeof l->name, described);
+    explain_stages_append(l->kind, sizeof l->kind, ds->op->name);
+    explain_stages_append(l->name, sizeof l->name, described);
 }
 
 /* The operators that pull from each other directly, as far as the datasets say: nodes come into being while it runs. */
 static void name_nodes(line *l, const hr_dataset *ds, const hr_dataset *below)
 {
     if (below && hr__dataset_is_node(ds, below)) name_nodes(l, below, below->inputs ? below->in[0] : NULL);
-    add_name(l, ds);
+    explain_stages_add_name(l, ds);
 }
 
 line hr__line_of(const stage *s)
@@ -61,7 +61,7 @@ line hr__line_of(const stage *s)
     line l = {.depth = s->depth, .stages = 1, .window = s->window, .unit_bytes = s->unit_bytes};
     name_nodes(&l, s->top->ds, s->top->below);
     for (int i = 0; i < s->works; i++)
-        if (s->work[i].ds != s->top->ds) add_name(&l, s->work[i].ds);
+        if (s->work[i].ds != s->top->ds) explain_stages_add_name(&l, s->work[i].ds);
     l.units = s->times.units, l.elements = s->times.elements, l.rows = s->times.rows, l.waits = s->times.waits;
     l.plan_ns = s->times.plan_ns, l.work_ns = s->times.work_ns;
     l.errors = s->times.errors;
@@ -70,7 +70,7 @@ line hr__line_of(const stage *s)
     return l;
 }
 
-static void merge(line *into, const line *l)
+static void explain_stages_merge(line *into, const line *l)
 {
     if (strcmp(into->name, l->name) != 0) memcpy(into->name, l->kind, sizeof l->kind);
     into->stages += l->stages;
@@ -87,7 +87,7 @@ static int add_line(line *lines, int count, const line *l)
     int same = 0;
     while (same < count && (lines[same].depth != l->depth || strcmp(lines[same].kind, l->kind) != 0)) same++;
     if (same < count)
-        merge(&lines[same], l);
+        explain_stages_merge(&lines[same], l);
     else if (count < MAX_LINES)
         lines[count++] = *l;
     return count;
@@ -101,7 +101,7 @@ void hr__explain_remember(const stage *s)
 }
 
 /* Lock held. */
-static int collect(const engine *e, line *lines)
+static int explain_stages_collect(const engine *e, line *lines)
 {
     int count = e->pasts;
     memcpy(lines, e->past, sizeof e->past);
@@ -144,7 +144,7 @@ static void write_verdict(hr__text *t, const engine *e, const line *lines, int c
                         slowest->name, share);
 }
 
-static void write_line(hr__text *t, const line *l, uint64_t total)
+static void explain_stages_write_line(hr__text *t, const line *l, uint64_t total)
 {
     const double busy = (double)(l->plan_ns + l->work_ns);
     hr__text_printf(
@@ -168,7 +168,7 @@ char *hr_explain(hr_iterator *it)
     line lines[MAX_LINES];
     if (!it->open) return hr_strdup("no memory for an iterator\n");
     hr__engine_lock(e);
-    const int count = collect(e, lines);
+    const int count = explain_stages_collect(e, lines);
     const double held = (double)atomic_load(&e->store.held) / (1 << 20), peak = (double)atomic_load(&e->store.peak);
     const uint64_t waits = e->consumer_waits, wait_ns = e->consumer_wait_ns;
     const size_t over = e->over_budget;
@@ -178,7 +178,7 @@ char *hr_explain(hr_iterator *it)
     const double seconds = (double)(uv_hrtime() - e->started) / 1e9;
     hr__text_printf(&t, "%8s %10s %9s %9s %6s %7s %9s %8s %6s  %s\n", "units", "rows", "plan ms", "work ms", "share",
                     "waits", "queue", "unit KiB", "errors", "stage");
-    for (int i = 0; i < count; i++) write_line(&t, &lines[i], total);
+    for (int i = 0; i < count; i++) explain_stages_write_line(&t, &lines[i], total);
     hr__text_printf(&t, "%d workers and the caller, %.3f s; the caller waited %" PRIu64 " times, %.1f ms\n",
                     e->max_workers, seconds, waits, (double)wait_ns / 1e6);
     hr__text_printf(&t, "%.1f MiB held, %.1f at most, of a budget of %.1f MiB\n", held, peak / (1 << 20),

@@ -19,7 +19,7 @@ static int64_t runs_length(const run *run, int64_t runs)
     return count;
 }
 
-static void copy_splits(int32_t *splits, const int32_t *from, int64_t first, int64_t last, int64_t n)
+static void gather_spans_copy_splits(int32_t *splits, const int32_t *from, int64_t first, int64_t last, int64_t n)
 {
     const int32_t shift = splits[n] - from[first];
     for (int64_t k = first; k < last; k++) splits[++n] = from[k + 1] + shift;
@@ -32,7 +32,7 @@ static int32_t *gather_level(rows *r, run *run, int64_t runs, int level)
     splits[0] = 0;
     for (int64_t i = 0, n = 0; i < runs; i++) {
         const int32_t *from = run[i].in->splits[level];
-        copy_splits(splits, from, run[i].from, run[i].to, n);
+        gather_spans_copy_splits(splits, from, run[i].from, run[i].to, n);
         n += run[i].to - run[i].from;
         run[i].from = from[run[i].from];
         run[i].to = from[run[i].to];
@@ -42,7 +42,7 @@ static int32_t *gather_level(rows *r, run *run, int64_t runs, int level)
 
 /* ---- columns ---- */
 
-static inline char *copy_values(char *to, const char *from, size_t width, int64_t first, int64_t count)
+static inline char *gather_spans_copy_values(char *to, const char *from, size_t width, int64_t first, int64_t count)
 {
     const size_t size = (size_t)count * width;
     if (count == 1 && width == sizeof(hr_view))
@@ -76,7 +76,7 @@ static void gather_fixed(hr_column *to, size_t width, const run *run, int64_t ru
         if (far) ask_for_values(run + i, runs - i, from, width);
         const hr_column *of = &run[i].in->column[from];
         *present |= of->present != NULL;
-        at = copy_values(at, of->values, width, run[i].from, run[i].to - run[i].from);
+        at = gather_spans_copy_values(at, of->values, width, run[i].from, run[i].to - run[i].from);
     }
 }
 
@@ -98,7 +98,7 @@ static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64
         splits[0] = 0;
         for (int64_t i = 0, n = 0; i < runs; i++) {
             const int32_t *of = low[i].in->column[from].splits[level];
-            copy_splits(splits, of, low[i].from, low[i].to, n);
+            gather_spans_copy_splits(splits, of, low[i].from, low[i].to, n);
             n += low[i].to - low[i].from;
             low[i].from = of[low[i].from];
             low[i].to = of[low[i].to];
@@ -114,7 +114,7 @@ static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64
     for (int64_t i = 0; i < runs; i++) {
         const hr_column *of = &low[i].in->column[from];
         const int64_t count = low[i].to - low[i].from;
-        at = copy_values(at, of->values, width, low[i].from, count);
+        at = gather_spans_copy_values(at, of->values, width, low[i].from, count);
         if (inner && count) memcpy(inner, of->inner + low[i].from, (size_t)count * sizeof *inner);
         if (inner) inner += count;
     }
@@ -161,7 +161,7 @@ static bool gather_origins(rows *r, const run *run, int64_t runs)
     for (int64_t i = 0; i < runs; i++) {
         const int64_t count = run[i].to - run[i].from;
         if (run[i].in->origin)
-            copy_values((char *)to, (const char *)run[i].in->origin, sizeof *to, run[i].from, count);
+            gather_spans_copy_values((char *)to, (const char *)run[i].in->origin, sizeof *to, run[i].from, count);
         else
             memset(to, 0xff, (size_t)count * sizeof *to);
         to += count;
@@ -259,7 +259,7 @@ static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w
 }
 
 /* A long run is copied faster by column, if it has any. */
-static bool gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
+static bool gather_spans_gather(rows *r, const hr_span *span, int64_t spans, int sides, hr_work *w)
 {
     int64_t elements = 0, bare = 0, records = 0;
     for (int64_t i = 0; i < spans; i++) {
@@ -291,8 +291,9 @@ bool hr__unit_gather(stage *s, unit *u, hr_work *w)
     rows *r = hr__rows_new(s->engine, s->ds, hr__stage_shape(s));
     if (!r) return false;
     const bool done =
-        place_cuts(r, u) && (hr__unit_can_alias(s, u) ? hr__unit_alias(r, u)
-                                                      : gather(r, u->parts->span, u->parts->count, u->parts->sides, w));
+        place_cuts(r, u) &&
+        (hr__unit_can_alias(s, u) ? hr__unit_alias(r, u)
+                                  : gather_spans_gather(r, u->parts->span, u->parts->count, u->parts->sides, w));
     r->parts = u->parts;
     u->parts = NULL;
     if (done)
@@ -362,7 +363,7 @@ bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w)
     if (done) {
         int64_t spans = fresh->c.elements = whole_elements(r, failed, span);
         if (spans == 0) span[spans++] = (hr_span){&r->c, 0, 0};
-        done = gather(fresh, span, spans, 1, w);
+        done = gather_spans_gather(fresh, span, spans, 1, w);
     }
     hr_free(span);
     if (!done) {

@@ -75,7 +75,7 @@ static uint64_t digest_of(const char *name, const hr_file_about *about)
     return hr_fingerprint_cat64((uint64_t)about->size, read ? sum : (uint64_t)about->changed);
 }
 
-static noted_file note_file(const char *name)
+static noted_file opened_files_note_file(const char *name)
 {
     hr_file_about about;
     if (!hr__path_about(name, &about)) return (noted_file){.size = -1, .mtime = -1};
@@ -98,7 +98,7 @@ static bool add_file(engine *e, noted_file file)
     return true;
 }
 
-static int32_t find_file(const engine *e, const char *name)
+static int32_t opened_files_find_file(const engine *e, const char *name)
 {
     const int64_t *number = hr__map_find(&e->file_number, name, strlen(name));
     return number ? (int32_t)*number : -1;
@@ -107,7 +107,7 @@ static int32_t find_file(const engine *e, const char *name)
 int32_t hr__file_known(engine *e, const char *name)
 {
     hr__engine_lock(e);
-    const int32_t number = find_file(e, name);
+    const int32_t number = opened_files_find_file(e, name);
     hr__engine_unlock(e);
     return number;
 }
@@ -117,11 +117,11 @@ int32_t hr__file_number(engine *e, const char *name)
 {
     int32_t number = hr__file_known(e, name);
     if (number >= 0) return number;
-    noted_file file = note_file(name);
+    noted_file file = opened_files_note_file(name);
     file.name = hr_strdup(name);
     if (!file.name) return -1;
     hr__engine_lock(e);
-    number = find_file(e, name);
+    number = opened_files_find_file(e, name);
     const bool added = number < 0 && add_file(e, file);
     if (added) number = e->files - 1;
     hr__engine_unlock(e);

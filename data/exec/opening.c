@@ -81,7 +81,7 @@ static bool check_opened(hr_plan *p, const input *in, const hr_dataset *ds, hr_e
     return err->code == HR_OK;
 }
 
-static void open_input(hr_plan *p, int i, hr_dataset *ds)
+static void opening_open_input(hr_plan *p, int i, hr_dataset *ds)
 {
     hr_error err;
     err.code = HR_OK;
@@ -113,7 +113,7 @@ int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number)
     *p->in[i] = take_saved(p, number);
     p->in[i]->open = true;
     p->in[i]->sole = sole;
-    open_input(p, i, ds);
+    opening_open_input(p, i, ds);
     return i;
 }
 

@@ -79,7 +79,7 @@ static stage *fitting(engine *e, stage *first)
 
 /* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead, and
  * among these the one that has waited longest. */
-static stage *pick(engine *e)
+static stage *schedule_pick(engine *e)
 {
     stage *best = NULL;
     if (engine_cancelled(e)) return NULL;
@@ -98,7 +98,7 @@ static stage *pick(engine *e)
 void hr__engine_wake(engine *e)
 {
     const bool worker = e->max_workers > 0 && hr__pool_sleeps();
-    if ((!worker && !e->consumer_sleeps) || !pick(e)) return;
+    if ((!worker && !e->consumer_sleeps) || !schedule_pick(e)) return;
     if (e->consumer_sleeps)
         hr__engine_wake_consumer(e);
     else
@@ -107,7 +107,7 @@ void hr__engine_wake(engine *e)
 
 bool hr__engine_leave(engine *e)
 {
-    const bool undone = pick(e) != NULL;
+    const bool undone = schedule_pick(e) != NULL;
     if (undone && e->consumer_sleeps) hr__engine_wake_consumer(e);
     return undone;
 }
@@ -382,7 +382,7 @@ static void finish_unit(stage *s, unit *u, hr_work *w, int64_t parts, uint64_t s
     if (u->ready && hr__stage_head_ready(s)) tell_reader(s);
 }
 
-static parts *begin(stage *s, hr_work *w)
+static parts *schedule_begin(stage *s, hr_work *w)
 {
     parts *returned = s->returns->list;
     s->returns->list = NULL;
@@ -402,7 +402,7 @@ static void plan_and_work(stage *s, hr_work *w)
 {
     engine *e = s->engine;
     unit *u = hr__stage_unit(s, s->planned);
-    parts *returned = begin(s, w);
+    parts *returned = schedule_begin(s, w);
     const size_t reserved = s->unit_bytes;
     e->reserved += reserved;
     hr__engine_wake(e);
@@ -440,7 +440,7 @@ static void plan_and_work(stage *s, hr_work *w)
 
 bool hr__engine_run_one(engine *e, int thread)
 {
-    stage *s = pick(e);
+    stage *s = schedule_pick(e);
     hr_work *w = s ? worker_of(e, thread) : NULL;
     if (s && !w) {
         e->no_memory = true;

@@ -117,7 +117,7 @@ static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
 }
 
 /* How many elements it takes together, of the stage right below. */
-static int64_t group_of(const hr_dataset *ds)
+static int64_t stage_group_of(const hr_dataset *ds)
 {
     hr_settings own = {0};
     if (ds->op->settings) ds->op->settings(ds->spec, &own);
@@ -152,7 +152,7 @@ bool hr__stage_cut(stage *s, hr_settings settings)
     if (!s->top) return false;
     s->top->top = true;
     s->top->below_settings = settings;
-    s->top->below_settings.group = group_of(ds);
+    s->top->below_settings.group = stage_group_of(ds);
     return true;
 }
 

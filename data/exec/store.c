@@ -211,7 +211,7 @@ static void *cut_cell(store *s, size_t bytes)
     return at;
 }
 
-static bool make_room(cell_stack *stack)
+static bool store_make_room(cell_stack *stack)
 {
     if (stack->cut < stack->room) return true;
     int64_t room = stack->room ? 2 * stack->room : 64;
@@ -230,7 +230,7 @@ static void *pop_cell(store *s, uint32_t steps)
         s->free_cells -= bytes;
         return stack->cell[--stack->count];
     }
-    if (!make_room(stack)) return NULL;
+    if (!store_make_room(stack)) return NULL;
     void *at = cut_cell(s, bytes);
     if (!at) return NULL;
     stack->cut++;

@@ -43,7 +43,7 @@ void hr__token_writer_free(hr_token_writer *w)
     hr_free(w);
 }
 
-static unsigned char *reserve(hr_token_writer *w, size_t size)
+static unsigned char *token_reserve(hr_token_writer *w, size_t size)
 {
     if (w->size + size > w->room) {
         const size_t room = 2 * w->room + size + 64;
@@ -60,7 +60,7 @@ static unsigned char *reserve(hr_token_writer *w, size_t size)
 
 void hr__token_bytes(hr_token_writer *w, const void *bytes, size_t size)
 {
-    unsigned char *to = reserve(w, size);
+    unsigned char *to = token_reserve(w, size);
     if (!to) return;
     if (size) memcpy(to, bytes, size);
     w->size += size;
@@ -70,7 +70,7 @@ void hr__token_bytes(hr_token_writer *w, const void *bytes, size_t size)
 void hr_write_i64(hr_token_writer *w, int64_t value)
 {
     uint64_t left = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
-    unsigned char *to = reserve(w, 10);
+    unsigned char *to = token_reserve(w, 10);
     if (!to) return;
     for (; left > 127; left >>= 7, w->size++) *to++ = (unsigned char)(left | 128);
     *to = (unsigned char)left;

@@ -50,7 +50,7 @@ static int32_t number_of(trace *t, const char *name)
     return n;
 }
 
-static void add(trace *t, event e)
+static void trace_add(trace *t, event e)
 {
     if (t->events == t->room) {
         const int64_t room = t->room ? 2 * t->room : 1024;
@@ -68,11 +68,11 @@ void hr__trace_unit(trace *t, const trace_unit *u)
     const int32_t name = number_of(t, u->stage);
     if (name < 0) return;
     const int16_t thread = (int16_t)u->thread;
-    add(t, (event){u->start, u->planned, u->number, u->rows, name, thread, false});
-    add(t, (event){u->planned, u->done, u->number, u->rows, name, thread, true});
+    trace_add(t, (event){u->start, u->planned, u->number, u->rows, name, thread, false});
+    trace_add(t, (event){u->planned, u->done, u->number, u->rows, name, thread, true});
 }
 
-void hr__trace_wait(trace *t, uint64_t from, uint64_t to) { add(t, (event){from, to, 0, 0, -1, 0, false}); }
+void hr__trace_wait(trace *t, uint64_t from, uint64_t to) { trace_add(t, (event){from, to, 0, 0, -1, 0, false}); }
 
 /* ---- writing ---- */
 

@@ -24,7 +24,7 @@ static place_forms *forms_of(engine *e, const hr_dataset *shape)
     return e->forms = f;
 }
 
-static const hr__record_form *join(engine *e, const hr_dataset *shape, const hr__record_form *need)
+static const hr__record_form *waiting_rows_join(engine *e, const hr_dataset *shape, const hr__record_form *need)
 {
     hr__engine_lock(e);
     place_forms *f = forms_of(e, shape);
@@ -62,7 +62,7 @@ bool hr__rows_to_records(rows *r, hr_work *w, bool alone)
     hr__record_form *need = hr__work_scratch(w, &w->runs, hr__record_form_bytes(r->c.schema->fields));
     if (!need) return false;
     if (!hr__record_form_measure(&r->c, need)) return true;
-    const hr__record_form *form = join(r->engine, r->shape, need);
+    const hr__record_form *form = waiting_rows_join(r->engine, r->shape, need);
     char *record = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
     if (!record) return false;
     hr__columns_to_records(&r->c, form, record);
@@ -88,7 +88,7 @@ static hr__record_set *set_of(sorter *s, const hr__record_form *form)
     return &s->set[i];
 }
 
-static void count_records(sorter *s, const hr_span *span, int64_t spans)
+static void waiting_rows_count_records(sorter *s, const hr_span *span, int64_t spans)
 {
     for (int64_t i = 0; i < spans; i++) set_of(s, ((const rows *)span[i].in)->form)->count += span[i].count;
 }
@@ -116,7 +116,7 @@ static hr__record_set *sort_records(const hr_span *span, int64_t spans, int64_t 
     sorter s = {(hr__record_set *)(void *)memory, 0};
     const char **record = (const char **)(void *)(s.set + spans);
     int32_t *row = (int32_t *)(void *)(record + rows);
-    count_records(&s, span, spans);
+    waiting_rows_count_records(&s, span, spans);
     for (int64_t i = 0; i < s.sets; i++) {
         s.set[i].record = record;
         s.set[i].row = row;

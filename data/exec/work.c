@@ -47,7 +47,7 @@ void hr__tell_ignored(const hr_dataset *by, const hr_error *err)
     if (by->op->ignored) by->op->ignored(by->spec, err);
 }
 
-static void no_memory(hr_work *w, hr_columns *c)
+static void work_no_memory(hr_work *w, hr_columns *c)
 {
     hr_error err;
     hr_no_memory(&err, "a unit of rows");
@@ -63,7 +63,7 @@ static void ignore_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *er
     hr_error placed = *err;
     if (!w->failed) w->failed = hr_calloc((size_t)(c->rows + 63) / 64, sizeof *w->failed);
     if (!w->failed) {
-        no_memory(w, c);
+        work_no_memory(w, c);
         return;
     }
     hr__name_place(w->engine, c, row, &placed);
@@ -88,7 +88,7 @@ static void drop_failed(hr_work *w)
     if (engine_cancelled(w->engine) || hr__rows_drop_failed(r, w->failed, w))
         hr__count(w->engine, "ignored", before - r->c.elements);
     else
-        no_memory(w, &r->c);
+        work_no_memory(w, &r->c);
     hr_free(w->failed);
     w->failed = NULL;
 }
@@ -229,16 +229,16 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
     w->unit = u;
     w->stage = s;
     w->op = NULL;
-    if (u->parts && u->parts->count && !u->rows && !hr__unit_gather(s, u, w)) no_memory(w, NULL);
+    if (u->parts && u->parts->count && !u->rows && !hr__unit_gather(s, u, w)) work_no_memory(w, NULL);
     if (!u->rows) return;
     if (are_bare(&u->rows->c) && !stay_bare(s) && !hr__rows_unfold(u->rows, w)) {
-        no_memory(w, &u->rows->c);
+        work_no_memory(w, &u->rows->c);
         return;
     }
-    if (s->numbered && u->first_row >= 0 && !number_rows(u)) no_memory(w, &u->rows->c);
+    if (s->numbered && u->first_row >= 0 && !number_rows(u)) work_no_memory(w, &u->rows->c);
     run_operators(s, u, w);
     if (engine_cancelled(w->engine)) return; /* its columns may not be filled in */
-    if (s->cells && !hold_rows(s, u->rows, w)) no_memory(w, &u->rows->c);
+    if (s->cells && !hold_rows(s, u->rows, w)) work_no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
         hr__parts_return(u->rows->parts);
         u->rows->parts = NULL;

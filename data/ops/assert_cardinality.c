@@ -20,7 +20,7 @@ static hr_status assert_check(const void *spec, const hr_schema *const *in, hr_s
                    cardinality);
 }
 
-static hr_status wrong(hr_error *err, int64_t want, const char *how, int64_t got)
+static hr_status cardinality_wrong(hr_error *err, int64_t want, const char *how, int64_t got)
 {
     return hr_fail(err, HR_FAILED_PRECONDITION, "assert_cardinality.wrong",
                    "assert_cardinality: expected %" PRId64 " elements, got %s %" PRId64, want, how, got);
@@ -36,12 +36,12 @@ static hr_status assert_plan(const void *spec, void *state, hr_plan *p, hr_error
         int64_t most = want >= 0 && want - st->passed < hr_room(p) ? want - st->passed : hr_room(p);
         const hr_status got = hr_pull(p, 0, full ? 1 : most, &span);
         if (got == HR_END && want != HR_UNKNOWN_CARDINALITY && st->passed != want)
-            return wrong(err, want, "only", st->passed);
+            return cardinality_wrong(err, want, "only", st->passed);
         if (got != HR_OK) return got;
         st->passed += span.count;
         if (full) {
             hr_span_drop(span);
-            return wrong(err, want, "at least", st->passed);
+            return cardinality_wrong(err, want, "at least", st->passed);
         }
         hr_emit(p, span);
     }

@@ -30,17 +30,17 @@ static hr_status batch_copy(void *spec, hr_error *err)
 
 static void batch_free(void *spec) { hr_free((void *)(uintptr_t)((batch_spec *)spec)->next); }
 
-static int64_t size_of(const batch_spec *sp, int64_t turn) { return turn > 0 ? sp->next[turn - 1] : sp->size; }
+static int64_t batch_size_of(const batch_spec *sp, int64_t turn) { return turn > 0 ? sp->next[turn - 1] : sp->size; }
 
 static hr_status batch_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     (void)in;
     const batch_spec *sp = spec;
     for (int i = 0; i <= sp->nexts; i++)
-        if (size_of(sp, i) < 1)
+        if (batch_size_of(sp, i) < 1)
             return hr_fail(err, HR_INVALID_ARGUMENT, "batch.size",
                            "batch: expected batch_size > 0, got %" PRId64 "; give the number of elements of a batch",
-                           size_of(sp, i));
+                           batch_size_of(sp, i));
     HR_TRY(hr__parallel_calls_check("batch", sp->parallel_calls, INT64_MAX, err));
     hr_schema_add_level(out);
     return HR_OK;
@@ -60,12 +60,12 @@ static hr_status batch_plan(const void *spec, void *state, hr_plan *p, hr_error 
     batch_state *st = state;
     while (hr_room(p) > 0) {
         int64_t passed = 0;
-        const hr_status got = hr_pass(p, 0, size_of(sp, st->turn) - st->filled, &passed);
+        const hr_status got = hr_pass(p, 0, batch_size_of(sp, st->turn) - st->filled, &passed);
         if (got == HR_END && st->filled > 0 && !sp->drop_remainder) close_batch(sp, st, p);
         if (got != HR_OK) return got;
 
         st->filled += passed;
-        if (st->filled == size_of(sp, st->turn)) close_batch(sp, st, p);
+        if (st->filled == batch_size_of(sp, st->turn)) close_batch(sp, st, p);
     }
     return HR_OK;
 }
@@ -86,7 +86,7 @@ static hr_status batch_work(const void *spec, const void *unit, hr_work *w, hr_c
 static void batch_identity(const void *spec, uint64_t *sum)
 {
     const batch_spec *sp = spec;
-    for (int i = 0; i <= sp->nexts; i++) hr_identify_i64(sum, size_of(sp, i));
+    for (int i = 0; i <= sp->nexts; i++) hr_identify_i64(sum, batch_size_of(sp, i));
     hr_identify_i64(sum, sp->drop_remainder);
 }
 
@@ -96,9 +96,9 @@ static int64_t batch_cardinality(const void *spec, const int64_t *in)
     if (in[0] < 0) return in[0];
     int64_t round = 0, rest, batches;
     for (int i = 0; i <= sp->nexts; i++)
-        round = size_of(sp, i) < INT64_MAX - round ? round + size_of(sp, i) : INT64_MAX;
+        round = batch_size_of(sp, i) < INT64_MAX - round ? round + batch_size_of(sp, i) : INT64_MAX;
     batches = in[0] / round * (sp->nexts + 1), rest = in[0] % round;
-    for (int i = 0; rest >= size_of(sp, i); i++) rest -= size_of(sp, i), batches++;
+    for (int i = 0; rest >= batch_size_of(sp, i); i++) rest -= batch_size_of(sp, i), batches++;
     return batches + (!sp->drop_remainder && rest > 0);
 }
 
@@ -112,7 +112,7 @@ static void batch_settings(const void *spec, hr_settings *below)
 static void batch_describe(const void *spec, hr_description *to)
 {
     const batch_spec *sp = spec;
-    for (int i = 0; i <= sp->nexts; i++) hr_describe_number(to, i ? "then" : NULL, size_of(sp, i));
+    for (int i = 0; i <= sp->nexts; i++) hr_describe_number(to, i ? "then" : NULL, batch_size_of(sp, i));
     hr_describe_flag(to, "drop_remainder", sp->drop_remainder);
     hr_describe_flag(to, "unordered", sp->unordered);
 }

@@ -28,7 +28,7 @@ static int bucket_of(const buckets *b, const hr_element *element)
 }
 
 static int64_t key_of(const hr_element *element, void *user) { return bucket_of(user, element); }
-static int64_t size_of(int64_t key, void *user) { return ((const buckets *)user)->size[key]; }
+static int64_t bucket_size_of(int64_t key, void *user) { return ((const buckets *)user)->size[key]; }
 
 /* With .pad_to_bucket_boundary. */
 static hr_status refuse_last(int64_t key, void *user, hr_error *err)
@@ -59,7 +59,7 @@ static hr_status bucket_check(const void *spec, const hr_schema *const *in, hr_s
 
 /* How long each row is to be: one less than the boundary of its bucket. In the last bucket, which has none, as it
  * is. */
-static hr_status measure(const buckets *b, hr_work *w, hr_columns *rows, int64_t *width, hr_error *err)
+static hr_status bucket_measure(const buckets *b, hr_work *w, hr_columns *rows, int64_t *width, hr_error *err)
 {
     for (int64_t r = 0; r < rows->rows; r++) {
         const hr_element *element = hr_work_element(w, rows, r);
@@ -70,7 +70,7 @@ static hr_status measure(const buckets *b, hr_work *w, hr_columns *rows, int64_t
     return HR_OK;
 }
 
-static hr_status widen(hr_work *w, hr_columns *rows, int i, const int64_t *width, hr_error *err)
+static hr_status bucket_widen(hr_work *w, hr_columns *rows, int i, const int64_t *width, hr_error *err)
 {
     const hr_field *f = &rows->schema->field[i];
     const size_t size = hr_dtype_size(f->dtype);
@@ -100,9 +100,9 @@ static hr_status bucket_work(const void *spec, const void *unit, hr_work *w, hr_
     (void)unit;
     int64_t *width = hr_scratch(w, (size_t)rows->rows * sizeof *width + 1);
     if (!width) return hr_no_memory(err, "bucket_by_sequence_length");
-    HR_TRY(measure(((const bucket_spec *)spec)->b, w, rows, width, err));
+    HR_TRY(bucket_measure(((const bucket_spec *)spec)->b, w, rows, width, err));
     for (int i = 0; i < rows->schema->fields; i++)
-        if (!hr__field_fixed(&rows->schema->field[i])) HR_TRY(widen(w, rows, i, width, err));
+        if (!hr__field_fixed(&rows->schema->field[i])) HR_TRY(bucket_widen(w, rows, i, width, err));
     return HR_OK;
 }
 
@@ -148,8 +148,8 @@ static buckets *copy_buckets(hr_length_fn *length, void *user, const int64_t *bo
     return NULL;
 }
 
-static hr_status check_arguments(hr_length_fn *length, const int64_t *boundaries, int count, const int64_t *sizes,
-                                 hr_error *err)
+static hr_status bucket_check_arguments(hr_length_fn *length, const int64_t *boundaries, int count,
+                                        const int64_t *sizes, hr_error *err)
 {
     bool rising = length && count >= 0 && sizes && (boundaries || count == 0);
     for (int i = 1; rising && i < count; i++) rising = boundaries[i - 1] < boundaries[i];
@@ -159,7 +159,7 @@ static hr_status check_arguments(hr_length_fn *length, const int64_t *boundaries
                    "boundaries");
 }
 
-static hr_dataset *refused(hr_dataset *in, const hr_error *why)
+static hr_dataset *bucket_refused(hr_dataset *in, const hr_error *why)
 {
     const bucket_spec spec = {.why = *why};
     return hr_dataset_new(&hr_op_bucket_by_sequence_length, &spec, &in, 1);
@@ -171,12 +171,13 @@ hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_fn *leng
 {
     const hr_bucket_by_sequence_length_opts o = HR__OPTIONS(hr_bucket_by_sequence_length_opts, opts);
     hr_error why;
-    if (check_arguments(length, boundaries, count, o.batch_sizes, &why) != HR_OK) return refused(in, &why);
+    if (bucket_check_arguments(length, boundaries, count, o.batch_sizes, &why) != HR_OK)
+        return bucket_refused(in, &why);
     buckets *b = copy_buckets(length, user, boundaries, count, o.batch_sizes);
-    if (!b) return hr_no_memory(&why, "bucket_by_sequence_length"), refused(in, &why);
+    if (!b) return hr_no_memory(&why, "bucket_by_sequence_length"), bucket_refused(in, &why);
     hr_dataset *ds = o.no_padding ? in : hr__padded_rows(in, o.padded_shapes, o.padding_values);
     const bool widens = o.pad_to_bucket_boundary && !o.no_padding; /* as in TensorFlow, which then only batches */
     if (widens) ds = hr_dataset_new(&hr_op_bucket_by_sequence_length, &(bucket_spec){.b = b}, &ds, 1);
-    return hr_group_by_window(ds, key_of, b, 0, .window_size_fn = size_of, .drop_remainder = o.drop_remainder,
+    return hr_group_by_window(ds, key_of, b, 0, .window_size_fn = bucket_size_of, .drop_remainder = o.drop_remainder,
                               .check = widens ? refuse_last : NULL, .user_free = free_buckets);
 }

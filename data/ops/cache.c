@@ -66,7 +66,7 @@ static void cache_close(void *state)
 
 /* ---- from the input ---- */
 
-static void open_input(cache_state *st, hr_plan *p, cache_mode mode)
+static void cache_open_input(cache_state *st, hr_plan *p, cache_mode mode)
 {
     st->mode = mode;
     st->reading = 1;
@@ -75,7 +75,7 @@ static void open_input(cache_state *st, hr_plan *p, cache_mode mode)
 }
 
 /* Elements that were given before. */
-static hr_status pass_over(cache_state *st, hr_plan *p)
+static hr_status cache_pass_over(cache_state *st, hr_plan *p)
 {
     while (hr_pulled(p, st->input) < st->given) {
         hr_span span;
@@ -96,7 +96,7 @@ static hr_status begin_piece(cache_state *st, cache_unit *unit, hr_error *err)
 
 static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
 {
-    HR_TRY(pass_over(st, p));
+    HR_TRY(cache_pass_over(st, p));
     while (hr_room(p) > 0) {
         hr_span span;
         const hr_status got = hr_pull(p, st->input, hr_room(p), &span);
@@ -136,9 +136,9 @@ static hr_status cache_plan(const void *spec, void *state, hr_plan *p, hr_error 
         if (next == HR__KEPT_TAKE) return plan_piece(st, &piece, p, err);
         if (next == HR__KEPT_END) return HR_END;
         if (next == HR__KEPT_LATER || (next == HR__KEPT_WAIT && hr_plan_await_shared(p))) return HR_WAIT;
-        open_input(st, p, next == HR__KEPT_FILL ? FILLS : PASSES);
+        cache_open_input(st, p, next == HR__KEPT_FILL ? FILLS : PASSES);
     }
-    if (!st->opened) open_input(st, p, PASSES); /* where a saved state had it */
+    if (!st->opened) cache_open_input(st, p, PASSES); /* where a saved state had it */
     return plan_input(st, p, err);
 }
 

@@ -143,7 +143,7 @@ static void csv_close(void *state)
 }
 
 /* Opens the file at hand where the next row is. HR_END: there is none. */
-static hr_status open_file(csv_state *st, hr_plan *p, hr_error *err)
+static hr_status csv_open_file(csv_state *st, hr_plan *p, hr_error *err)
 {
     if (st->file >= st->files.list.count) return HR_END;
     const char *path = st->files.list.path[st->file];
@@ -254,7 +254,7 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     if (!rows) return hr_no_memory(err, "csv: a unit of rows");
     unit->blank = unit->comments = 0;
     while (block.rows == 0) {
-        if (!st->in) HR_TRY(open_file(st, p, err));
+        if (!st->in) HR_TRY(csv_open_file(st, p, err));
         hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, room, &bytes, &size, &block, err)
                                                     : read_stream(st, p, room, &block, err);
         if (status == HR_END) {
@@ -285,7 +285,7 @@ static void *row_bytes(size_t size, void *user)
     return hr_row_bytes(t->w, t->rows, size);
 }
 
-static bool grow_list(int column, int64_t count, void *user)
+static bool csv_grow_list(int column, int64_t count, void *user)
 {
     const target *t = user;
     return count <= INT32_MAX && hr_grow_column(t->w, t->rows, column, count, NULL) == HR_OK;
@@ -312,7 +312,7 @@ static hr_status csv_work(const void *spec, const void *unit_, hr_work *w, hr_co
     if (sp->policy) hr_work_count(w, t.damaged.seen, rows->rows);
     hr__csv_sink sink = {.column = rows->column, .origin = rows->origin, .file = unit->number};
     sink.bytes = row_bytes;
-    sink.grow = grow_list;
+    sink.grow = csv_grow_list;
     sink.failed = fail_row;
     sink.user = &t;
     if (unit->blank > 0) hr_work_count(w, "csv: blank lines", unit->blank);
@@ -366,12 +366,12 @@ const hr_op hr_op_csv = {
     .describe = csv_describe,
 };
 
-static hr_dataset *make(const char *pattern, bool literal, const hr_csv_opts *opts)
+static hr_dataset *csv_make(const char *pattern, bool literal, const hr_csv_opts *opts)
 {
     return hr_dataset_new(&hr_op_csv, &(csv_spec){.pattern = pattern, .literal = literal, .opts = opts}, NULL, 0);
 }
 
-hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts) { return make(pattern, false, opts); }
+hr_dataset *hr_csv_with(const char *pattern, const hr_csv_opts *opts) { return csv_make(pattern, false, opts); }
 
 hr_dataset *hr__csv_of_format(const char *path, hr__csv_format *format, const hr_csv_opts *opts)
 {
@@ -382,5 +382,5 @@ hr_dataset *hr__csv_of_format(const char *path, hr__csv_format *format, const hr
 hr_dataset *hr_csv_fn(const hr_element *element, void *user)
 {
     char path[4096];
-    return make(hr__byte_source_name(element, path, sizeof path), true, user);
+    return csv_make(hr__byte_source_name(element, path, sizeof path), true, user);
 }

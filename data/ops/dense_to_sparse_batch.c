@@ -48,7 +48,7 @@ static hr_shape shape_of_row(const hr_field *f, const hr_column *c, int64_t row)
     return shape;
 }
 
-static bool fits(const hr_shape *shape, const hr_shape *into)
+static bool sparse_batch_fits(const hr_shape *shape, const hr_shape *into)
 {
     for (int d = 0; d < shape->rank; d++)
         if (into->dims[d] >= 0 && shape->dims[d] > into->dims[d]) return false;
@@ -56,7 +56,7 @@ static bool fits(const hr_shape *shape, const hr_shape *into)
 }
 
 /* The place of value `i` of a row of `shape` in one of shape `into`. */
-static int64_t place_of(int64_t i, const hr_shape *shape, const hr_shape *into)
+static int64_t sparse_batch_place_of(int64_t i, const hr_shape *shape, const hr_shape *into)
 {
     int64_t place = 0, step = 1;
     for (int d = shape->rank - 1; d >= 0; d--) {
@@ -77,7 +77,7 @@ static hr_status add_row(hr_work *w, hr_columns *rows, const void *values, int64
     if (first + count > INT32_MAX) return hr_no_memory(err, "a sparse batch");
     HR_TRY(hr_grow_column(w, rows, 0, first + count + 1, err));
     if (count) memcpy((char *)to->values + (size_t)first * size, values, (size_t)count * size);
-    for (int64_t i = 0; to->inner && i < count; i++) to->inner[first + i] = place_of(i, shape, &f->shape);
+    for (int64_t i = 0; to->inner && i < count; i++) to->inner[first + i] = sparse_batch_place_of(i, shape, &f->shape);
     to->count = to->splits[0][row + 1] = (int32_t)(first + count);
     return HR_OK;
 }
@@ -90,7 +90,7 @@ static void too_large(hr_work *w, hr_columns *rows, int64_t row, int d, int64_t 
     hr_fail_at(w, rows, row, &err);
 }
 
-static void refuse(hr_work *w, hr_columns *rows, int64_t row, const hr_shape *shape)
+static void sparse_batch_refuse(hr_work *w, hr_columns *rows, int64_t row, const hr_shape *shape)
 {
     const hr_shape *into = &rows->schema->field[0].shape;
     int d = 0;
@@ -111,8 +111,8 @@ static hr_status sparse_work(const void *spec, const void *unit, hr_work *w, hr_
     for (int64_t r = 0; r < rows->rows; r++) {
         hr_shape shape = shape_of_row(&was, from, r);
         const size_t at = was.shape.dims[0] < 0 ? (size_t)from->splits[0][r] * size : (size_t)r * hr_field_width(&was);
-        if (!fits(&shape, &rows->schema->field[0].shape)) {
-            refuse(w, rows, r, &shape);
+        if (!sparse_batch_fits(&shape, &rows->schema->field[0].shape)) {
+            sparse_batch_refuse(w, rows, r, &shape);
             shape.dims[0] = 0; /* below ignore_errors the row stays until this returns */
         }
         if (r < rows->rows) HR_TRY(add_row(w, rows, (const char *)from->values + at, r, &shape, err));

@@ -24,17 +24,17 @@ static hr_status filter_check(const void *spec, const hr_schema *const *in, hr_s
 }
 
 static bool is_set(const uint64_t *bits, int64_t i) { return bits[i / 64] >> i % 64 & 1; }
-static void set(uint64_t *bits, int64_t i) { bits[i / 64] |= UINT64_C(1) << i % 64; }
+static void filter_set(uint64_t *bits, int64_t i) { bits[i / 64] |= UINT64_C(1) << i % 64; }
 static int64_t words_for(int64_t bits) { return (bits + 63) / 64; }
 
 /* Asks the function about every element. */
-static hr_status ask(const filter_spec *sp, hr_work *w, const hr_columns *rows, uint64_t *keep, hr_error *err)
+static hr_status filter_ask(const filter_spec *sp, hr_work *w, const hr_columns *rows, uint64_t *keep, hr_error *err)
 {
     for (int64_t i = 0; i < rows->elements; i++) {
         if (hr_work_cancelled(w)) return hr_fail(err, HR_CANCELLED, "cancelled", "filter: cancelled");
         const hr_element *element = hr_work_element(w, rows, i);
         if (!element) return hr_no_memory(err, "filter: an element");
-        if (sp->fn(element, sp->user.data)) set(keep, i);
+        if (sp->fn(element, sp->user.data)) filter_set(keep, i);
     }
     return HR_OK;
 }
@@ -49,7 +49,7 @@ static hr_status ask_rows(const filter_spec *sp, hr_work *w, hr_columns *rows, u
     const int64_t count = rows->rows;
     sp->rows_fn(in, answer, &call, sp->user.data);
     for (int64_t r = 0; r < count; r++)
-        if (answer[r]) set(keep, r);
+        if (answer[r]) filter_set(keep, r);
     return HR_OK;
 }
 
@@ -58,7 +58,7 @@ static hr_status ask_rows(const filter_spec *sp, hr_work *w, hr_columns *rows, u
 static void keep_below(const int32_t *splits, int64_t count, const uint64_t *keep, uint64_t *below)
 {
     for (int64_t i = 0; i < count; i++)
-        for (int32_t k = splits[i]; is_set(keep, i) && k < splits[i + 1]; k++) set(below, k);
+        for (int32_t k = splits[i]; is_set(keep, i) && k < splits[i + 1]; k++) filter_set(below, k);
 }
 
 /* Moves the kept runs together; returns how many there are. */
@@ -122,7 +122,7 @@ static hr_status filter_work(const void *spec, const void *unit, hr_work *w, hr_
     if (!bits) return hr_no_memory(err, "filter: a bit a row");
     memset(bits, 0, (size_t)words * sizeof *bits);
     const filter_spec *sp = spec;
-    HR_TRY(sp->fn ? ask(sp, w, rows, bits, err) : ask_rows(sp, w, rows, bits, err));
+    HR_TRY(sp->fn ? filter_ask(sp, w, rows, bits, err) : ask_rows(sp, w, rows, bits, err));
     return rows->levels ? keep_batches(w, rows, bits, words, err) : hr_keep_rows(w, rows, bits, err);
 }
 

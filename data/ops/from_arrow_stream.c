@@ -129,7 +129,7 @@ static hr_status fail_stream(struct ArrowArrayStream *stream, int code, const ch
                    what, code, why ? why : "the stream says no more");
 }
 
-static hr_status read_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out, hr_error *err)
+static hr_status from_arrow_stream_read_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out, hr_error *err)
 {
     if (!stream->release || !stream->get_schema || !stream->get_next)
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_arrow.stream",
@@ -146,7 +146,7 @@ static hr_status stream_copy(void *spec, hr_error *err)
     *s->taken = true;
     s->taken = NULL;
     HR_TRY(new_source(s, err));
-    HR_TRY(read_schema(&s->source->stream, &s->table.schema, err));
+    HR_TRY(from_arrow_stream_read_schema(&s->source->stream, &s->table.schema, err));
     HR_TRY(hr__arrow_table_open(&s->table, s->features, s->label, err));
     s->features = NULL;
     s->label = NULL;
@@ -165,7 +165,7 @@ static hr_status stream_check(const void *spec, const hr_schema *const *in, hr_s
 static hr_status check_again(const stream_spec *s, struct ArrowArrayStream *stream, hr_error *err)
 {
     hr__arrow_table again = {.who = s->table.who};
-    hr_status status = read_schema(stream, &again.schema, err);
+    hr_status status = from_arrow_stream_read_schema(stream, &again.schema, err);
     if (status == HR_OK) status = hr__arrow_table_agrees(&s->table, &again.schema, err);
     hr__arrow_table_clear(&again);
     return status;

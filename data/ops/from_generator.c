@@ -90,8 +90,8 @@ static hr_status generator_load(const void *spec, void *state, hr_token_reader *
 /* ---- making elements ---- */
 
 /* Where the rows came from only the function knows. */
-static hr_status make(const generator_spec *sp, void *generator, uint64_t key, int64_t number, hr_builder *out,
-                      hr_error *err)
+static hr_status from_generator_make(const generator_spec *sp, void *generator, uint64_t key, int64_t number,
+                                     hr_builder *out, hr_error *err)
 {
     hr_call call = {.kind = "from_generator.function", .key = hr_random(key, (uint64_t)number)};
     hr__builder_zero(out->rows, out->first, out->end);
@@ -105,7 +105,7 @@ static hr_status make(const generator_spec *sp, void *generator, uint64_t key, i
 static hr_status make_next(const generator_spec *sp, generator_state *st, hr_plan *p, hr_columns *rows, hr_error *err)
 {
     hr_builder out = {.plan = p, .rows = rows, .first = rows->rows, .end = rows->rows + 1};
-    const hr_status made = make(sp, st->generator, st->key, st->made, &out, err);
+    const hr_status made = from_generator_make(sp, st->generator, st->key, st->made, &out, err);
     if (made == HR_END && st->made < st->given)
         return hr_fail(err, HR_DATA_LOSS, "from_generator.input_changed",
                        "from_generator: the generator has changed since the state was saved: it gives only %lld "
@@ -147,7 +147,7 @@ static hr_status generator_work(const void *spec, const void *unit, hr_work *w, 
     for (int64_t r = 0; sp->o.thread_safe && r < rows->rows && !hr_work_cancelled(w); r++) {
         hr_error failure;
         hr_builder out = {.work = w, .rows = rows, .first = r, .end = r + 1};
-        const hr_status made = make(sp, u->generator, u->key, u->first + r, &out, &failure);
+        const hr_status made = from_generator_make(sp, u->generator, u->key, u->first + r, &out, &failure);
         if (made == HR_END)
             hr_fail(&failure, HR_INVALID_ARGUMENT, "from_generator.count",
                     "from_generator: element %lld: expected .count elements, got HR_END", (long long)(u->first + r));

@@ -76,7 +76,7 @@ static void group_close(void *state)
     hr__keys_clear(&st->keys);
 }
 
-static hr_status no_memory(hr_error *err) { return hr_no_memory(err, "group_by_window: the groups"); }
+static hr_status group_by_window_no_memory(hr_error *err) { return hr_no_memory(err, "group_by_window: the groups"); }
 
 /* The key's group, at first an empty one. */
 static hr_status group_of(group_state *st, int64_t key, group **found, hr_error *err)
@@ -84,30 +84,30 @@ static hr_status group_of(group_state *st, int64_t key, group **found, hr_error 
     if (st->keys.count == st->room) {
         const int64_t room = st->room ? 2 * st->room : 16;
         group *grown = hr_realloc(st->group, (size_t)room * sizeof *grown);
-        if (!grown) return no_memory(err);
+        if (!grown) return group_by_window_no_memory(err);
         st->group = grown;
         st->room = room;
     }
     const int64_t known = st->keys.count, g = hr__keys_add(&st->keys, key);
-    if (g < 0) return no_memory(err);
+    if (g < 0) return group_by_window_no_memory(err);
     if (g == known) st->group[g] = (group){0};
     *found = &st->group[g];
     return HR_OK;
 }
 
-static hr_status size_of(const group_spec *sp, group *g, int64_t key, hr_error *err)
+static hr_status group_by_window_size_of(const group_spec *sp, group *g, int64_t key, hr_error *err)
 {
     if (g->size == 0) g->size = sp->window_size_fn ? sp->window_size_fn(key, sp->user.data) : sp->window_size;
     return g->size >= 1 ? HR_OK : bad_size(err, g->size);
 }
 
-static hr_status hold(group *g, hr_span span, int64_t number, hr_error *err)
+static hr_status group_by_window_hold(group *g, hr_span span, int64_t number, hr_error *err)
 {
     if (g->count == g->room) {
         int64_t room = g->room ? 2 * g->room : 8;
         if (room > g->size) room = g->size;
         hr_span *grown = hr_realloc(g->held, (size_t)room * sizeof *grown);
-        if (!grown) return no_memory(err);
+        if (!grown) return group_by_window_no_memory(err);
         g->held = grown;
         g->room = room;
     }
@@ -117,7 +117,7 @@ static hr_status hold(group *g, hr_span span, int64_t number, hr_error *err)
 }
 
 /* The group leaves, in batches. */
-static hr_status give(const group_spec *sp, group_state *st, int64_t number, hr_plan *p, hr_error *err)
+static hr_status group_by_window_give(const group_spec *sp, group_state *st, int64_t number, hr_plan *p, hr_error *err)
 {
     group *g = &st->group[number];
     if (sp->check && g->count > 0) HR_TRY(sp->check(st->keys.key[number], sp->user.data, err));
@@ -145,18 +145,18 @@ static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p
 {
     group *g = NULL;
     const hr_element *element = hr_plan_element(p, span);
-    if (!element) return no_memory(err);
+    if (!element) return group_by_window_no_memory(err);
     const int64_t key = sp->key(element, sp->user.data);
     const bool again = number < st->next; /* after a load */
     if (again && hr__keys_find(&st->keys, key) < 0) return HR_OK;
     HR_TRY(group_of(st, key, &g, err));
-    HR_TRY(size_of(sp, g, key, err));
+    HR_TRY(group_by_window_size_of(sp, g, key, err));
     if (again && (!g->wanted || number < g->first)) return HR_OK;
     if (again) HR_TRY(hr_saved_between("group_by_window", g->count + 1, 1, g->size - 1, err)); /* a full one has left */
-    HR_TRY(hold(g, span, number, err));
+    HR_TRY(group_by_window_hold(g, span, number, err));
     if (again) return HR_OK;
     st->next = number + 1;
-    return g->count >= g->size ? give(sp, st, g - st->group, p, err) : HR_OK;
+    return g->count >= g->size ? group_by_window_give(sp, st, g - st->group, p, err) : HR_OK;
 }
 
 static hr_status input_changed(hr_error *err, int64_t elements)
@@ -167,12 +167,12 @@ static hr_status input_changed(hr_error *err, int64_t elements)
                    elements);
 }
 
-static hr_status flush(const group_spec *sp, group_state *st, hr_plan *p, hr_error *err)
+static hr_status group_by_window_flush(const group_spec *sp, group_state *st, hr_plan *p, hr_error *err)
 {
-    if (!st->sorted && !(st->sorted = hr__keys_sorted(&st->keys))) return no_memory(err);
+    if (!st->sorted && !(st->sorted = hr__keys_sorted(&st->keys))) return group_by_window_no_memory(err);
     while (hr_room(p) > 0) {
         if (st->flushed == st->keys.count) return HR_END;
-        HR_TRY(give(sp, st, st->sorted[st->flushed++], p, err));
+        HR_TRY(group_by_window_give(sp, st, st->sorted[st->flushed++], p, err));
     }
     return HR_OK;
 }
@@ -192,7 +192,7 @@ static hr_status group_plan(const void *spec, void *state, hr_plan *p, hr_error 
         hr_span_drop(span);
         if (grouped != HR_OK) return grouped;
     }
-    return st->ended ? flush(spec, st, p, err) : HR_OK;
+    return st->ended ? group_by_window_flush(spec, st, p, err) : HR_OK;
 }
 
 static hr_status group_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)

@@ -98,8 +98,8 @@ static hr_status schema_of_first_file(idx_spec *sp, hr_error *err)
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->source.compression};
     HR_TRY(source_files_find(&files, "idx", sp->source.pattern, sp->source.literal, err));
     const char *path = files.list.path[0];
-    hr_status st =
-        hr__path_reads_once(path) ? source_files_fail_once("idx", path, err) : hr_input_open_with(path, &opts, &in, err);
+    hr_status st = hr__path_reads_once(path) ? source_files_fail_once("idx", path, err)
+                                             : hr_input_open_with(path, &opts, &in, err);
     if (st == HR_OK) st = peek_header(in, path, &h, err);
     hr_input_free(in);
     hr_file_list_clear(&files.list);
@@ -139,7 +139,7 @@ static hr_status idx_load(const void *spec, void *state, hr_token_reader *token,
 
 /* ---- plan ---- */
 
-static bool same_shape(const hr_shape *a, const hr_shape *b)
+static bool idx_same_shape(const hr_shape *a, const hr_shape *b)
 {
     return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
 }
@@ -155,7 +155,7 @@ static hr_status begin_file(const idx_spec *sp, idx_state *st, hr_plan *p, hr_er
     HR_TRY(status);
     const char *path = hr__byte_source_path(&st->at);
     HR_TRY(peek_header(st->at.in, path, &h, err));
-    if (h.dtype != sp->dtype || !same_shape(&h.shape, &sp->shape))
+    if (h.dtype != sp->dtype || !idx_same_shape(&h.shape, &sp->shape))
         return wrong_file(path, "idx.shape", 0, "expected items of the type and shape that the first file has", err);
     HR_TRY(hr_saved_between("idx", st->at.record, 0, h.items, err));
     st->items = h.items;

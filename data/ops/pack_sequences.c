@@ -73,14 +73,14 @@ static void pack_close(void *state)
     hr_free(st->row);
 }
 
-static hr_status no_memory(hr_error *err) { return hr_no_memory(err, "pack_sequences: the open rows"); }
+static hr_status pack_sequences_no_memory(hr_error *err) { return hr_no_memory(err, "pack_sequences: the open rows"); }
 
 static hr_status pack_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     (void)p;
     pack_state *st = state;
     st->row = hr_calloc((size_t)((const pack_spec *)spec)->open_rows, sizeof *st->row);
-    return st->row ? HR_OK : no_memory(err);
+    return st->row ? HR_OK : pack_sequences_no_memory(err);
 }
 
 static hr_status add_sequence(open_row *row, sequence s, hr_error *err)
@@ -88,7 +88,7 @@ static hr_status add_sequence(open_row *row, sequence s, hr_error *err)
     if (row->count == row->room) {
         const int64_t room = row->room ? 2 * row->room : 8;
         sequence *grown = hr_realloc(row->sequence, (size_t)room * sizeof *grown);
-        if (!grown) return no_memory(err);
+        if (!grown) return pack_sequences_no_memory(err);
         row->sequence = grown;
         row->room = room;
     }
@@ -115,7 +115,7 @@ static int64_t length_of(hr_span span)
     return splits[1] - splits[0];
 }
 
-static hr_status place(const pack_spec *sp, pack_state *st, hr_plan *p, hr_span span, hr_error *err)
+static hr_status pack_sequences_place(const pack_spec *sp, pack_state *st, hr_plan *p, hr_span span, hr_error *err)
 {
     const int64_t length = length_of(span);
     int64_t r = 0;
@@ -165,7 +165,7 @@ static hr_status pack_plan(const void *spec, void *state, hr_plan *p, hr_error *
         if (number < st->next)
             place_again(st, span, number);
         else
-            placed = place(spec, st, p, span, err);
+            placed = pack_sequences_place(spec, st, p, span, err);
         hr_span_drop(span);
         if (placed != HR_OK) return placed;
     }
@@ -282,8 +282,8 @@ static hr_status too_long(hr_work *w, hr_columns *rows, int64_t row, const char 
 }
 
 /* One component of one row: the sequences from..to of the old rows, one behind the other, then padding. */
-static hr_status fill_row(const hr_field *f, const hr_column *old, hr_column *to, int64_t row, const int32_t *from,
-                          int64_t length)
+static hr_status pack_sequences_fill_row(const hr_field *f, const hr_column *old, hr_column *to, int64_t row,
+                                         const int32_t *from, int64_t length)
 {
     const size_t size = hr_dtype_size(f->dtype);
     const int32_t *splits = old->splits[0];
@@ -318,8 +318,8 @@ static hr_status row_work(const void *spec, const void *unit, hr_work *w, hr_col
     HR_TRY(hr_new_columns(w, rows, &before, err));
     for (int64_t r = 0; r < rows->rows; r++)
         for (int i = 0; i < old.schema->fields && r < rows->rows; i++)
-            if (fill_row(&old.schema->field[i], &old.column[i], &rows->column[i * PARTS], r, old.splits[0] + r,
-                         length) != HR_OK)
+            if (pack_sequences_fill_row(&old.schema->field[i], &old.column[i], &rows->column[i * PARTS], r,
+                                        old.splits[0] + r, length) != HR_OK)
                 too_long(w, rows, r, old.schema->field[i].name, length);
     return HR_OK;
 }

@@ -48,7 +48,7 @@ static void padded_free(void *spec)
 /* ---- the schema ---- */
 
 /* The padded shape of one component: what is not said is the rows' own, and -1 the longest of the batch. */
-static hr_status pad_shape(const padded_spec *sp, int i, hr_field *field, hr_error *err)
+static hr_status padded_batch_pad_shape(const padded_spec *sp, int i, hr_field *field, hr_error *err)
 {
     if (sp->shapes == 0) return HR_OK;
     const hr_shape *asked = &sp->own_shape[i];
@@ -71,7 +71,7 @@ static hr_status pad_field(const padded_spec *sp, int i, hr_field *field, hr_err
         return hr_fail(err, HR_INVALID_ARGUMENT, "padded_batch.layout",
                        "padded_batch: component '%.60s': expected a dense one, got a ragged or sparse one",
                        field->name);
-    HR_TRY(pad_shape(sp, i, field, err));
+    HR_TRY(padded_batch_pad_shape(sp, i, field, err));
     field->pad = sp->values ? sp->own_value[i].data : hr__zero_value(field->dtype);
     if (!sp->values || sp->own_value[i].dtype == field->dtype) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "padded_batch.value",
@@ -122,7 +122,7 @@ static void copy_block(const block *to, const block *from, int d, int64_t count,
                    of + (size_t)i * stride(from, d));
 }
 
-static void fill(char *to, const hr_field *f, int64_t count)
+static void padded_batch_fill(char *to, const hr_field *f, int64_t count)
 {
     const size_t size = hr_dtype_size(f->dtype);
     for (int64_t i = 0; i < count; i++) memcpy(to + (size_t)i * size, f->pad, size);
@@ -154,7 +154,7 @@ static void too_long(hr_work *w, hr_columns *rows, int64_t row, const hr_field *
 }
 
 /* Where row `row` of the column goes: `steps` of it are there. NULL: no memory. */
-static char *place(hr_work *w, hr_columns *rows, int i, int64_t row, int64_t steps)
+static char *padded_batch_place(hr_work *w, hr_columns *rows, int i, int64_t row, int64_t steps)
 {
     const hr_field *f = &rows->schema->field[i];
     hr_column *c = &rows->column[i];
@@ -177,17 +177,17 @@ static hr_status widen_column(hr_work *w, hr_columns *rows, const hr_columns *be
         const int64_t steps = steps_of_row(was, from, r), wide = fixed ? f->shape.dims[0] : steps;
         if (steps > wide) too_long(w, rows, r, f, steps);
         if (r >= rows->rows) break;
-        char *at = place(w, rows, i, r, wide);
+        char *at = padded_batch_place(w, rows, i, r, wide);
         if (!at) return hr_no_memory(err, "padded rows");
         const char *values =
             (const char *)from->values + (own ? (size_t)r * hr_field_width(was) : (size_t)from->splits[0][r] * size);
-        fill(at, f, wide * inner_values(f));
+        padded_batch_fill(at, f, wide * inner_values(f));
         copy_block(&to, &of, 0, steps < wide ? steps : wide, at, values);
     }
     return HR_OK;
 }
 
-static bool same_shape(const hr_columns *rows, const hr_columns *before, int i)
+static bool padded_batch_same_shape(const hr_columns *rows, const hr_columns *before, int i)
 {
     return hr_shape_equal(rows->schema->field[i].shape, before->schema->field[i].shape);
 }
@@ -198,14 +198,14 @@ static hr_status padded_work(const void *spec, const void *unit, hr_work *w, hr_
     hr_columns before = *rows;
     bool same = true;
     hr_adopt_schema(w, rows);
-    for (int i = 0; i < rows->schema->fields; i++) same &= same_shape(rows, &before, i);
+    for (int i = 0; i < rows->schema->fields; i++) same &= padded_batch_same_shape(rows, &before, i);
     if (same) return HR_OK;
 
     const hr_schema *was = before.schema;
     HR_TRY(hr_new_columns(w, rows, &before, err));
     before.schema = was;
     for (int i = 0; i < rows->schema->fields; i++) {
-        if (same_shape(rows, &before, i))
+        if (padded_batch_same_shape(rows, &before, i))
             rows->column[i] = before.column[i];
         else
             HR_TRY(widen_column(w, rows, &before, i, err));

@@ -24,7 +24,7 @@ static hr_status range_check(const void *spec, const hr_schema *const *in, hr_sc
 }
 
 /* What does not fit is cut or rounded, as TensorFlow's cast does. */
-static void put(void *values, hr_dtype dtype, int64_t at, int64_t value)
+static void range_put(void *values, hr_dtype dtype, int64_t at, int64_t value)
 {
     if (dtype == HR_INT32)
         ((int32_t *)values)[at] = (int32_t)value;
@@ -48,7 +48,8 @@ static hr_status range_plan(const void *spec, void *state, hr_plan *p, hr_error 
     if (!rows) return hr_no_memory(err, "range");
     void *values = rows->column[0].values;
     for (int64_t i = 0; i < count; i++)
-        put(values, sp->dtype, i, (int64_t)((uint64_t)sp->start + (uint64_t)(st->given + i) * (uint64_t)sp->step));
+        range_put(values, sp->dtype, i,
+                  (int64_t)((uint64_t)sp->start + (uint64_t)(st->given + i) * (uint64_t)sp->step));
     rows->origin = NULL;
     rows->rows = count;
     st->given += count;
@@ -101,7 +102,7 @@ static int64_t count_steps(int64_t start, int64_t stop, int64_t step)
     return steps > INT64_MAX ? INT64_MAX : (int64_t)steps;
 }
 
-static hr_dataset *make(range_spec spec)
+static hr_dataset *range_make(range_spec spec)
 {
     if (!spec.dtype) spec.dtype = HR_INT64;
     return hr_dataset_new(&hr_op_range, &spec, NULL, 0);
@@ -111,12 +112,12 @@ hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts)
 {
     const hr_range_opts o = HR__OPTIONS(hr_range_opts, opts);
     const int64_t step = o.step ? o.step : 1, count = count_steps(o.start, stop, step);
-    return make((range_spec){.start = o.start, .stop = stop, .step = step, .count = count, .dtype = o.dtype});
+    return range_make((range_spec){.start = o.start, .stop = stop, .step = step, .count = count, .dtype = o.dtype});
 }
 
 hr_dataset *hr_counter_with(const hr_range_opts *opts)
 {
     const hr_range_opts o = HR__OPTIONS(hr_range_opts, opts);
-    return make((range_spec){
+    return range_make((range_spec){
         .start = o.start, .step = o.step ? o.step : 1, .count = INT64_MAX, .dtype = o.dtype, .endless = true});
 }

@@ -103,7 +103,7 @@ static hr_status sample_open(const void *spec, void *state, hr_plan *p, hr_error
     return HR_OK;
 }
 
-static int draw(const double *share, int datasets, sample_state *st)
+static int sample_from_datasets_draw(const double *share, int datasets, sample_state *st)
 {
     const double bits = (double)(hr_random(st->key, (uint64_t)st->draws++) >> 11) / 9007199254740992.0;
     int i = 0;
@@ -124,7 +124,7 @@ static int furthest_behind(const sample_spec *sp, sample_state *st)
     return next;
 }
 
-static double number_at(const hr_field *f, const void *values, int64_t i)
+static double sample_from_datasets_number_at(const hr_field *f, const void *values, int64_t i)
 {
     return f->dtype == HR_FLOAT ? (double)((const float *)values)[i] : ((const double *)values)[i];
 }
@@ -134,7 +134,8 @@ static void read_weights(hr_span span, double *weight)
     for (int c = 0; c < span.in->schema->fields; c++) {
         const hr_field *f = &span.in->schema->field[c];
         const int64_t count = (int64_t)(hr_field_width(f) / hr_dtype_size(f->dtype));
-        for (int64_t i = 0; i < count; i++) *weight++ = number_at(f, span.in->column[c].values, span.first * count + i);
+        for (int64_t i = 0; i < count; i++)
+            *weight++ = sample_from_datasets_number_at(f, span.in->column[c].values, span.first * count + i);
     }
 }
 
@@ -150,14 +151,14 @@ static hr_status draw_by_own_weights(const sample_spec *sp, sample_state *st, hr
     hr_span_drop(span);
     const hr_status summed = sum_up(weight, sp->datasets, err);
     if (summed != HR_OK) hr_error_prefix(err, "element %" PRId64 " of the weights: ", number);
-    if (summed == HR_OK) st->drawn = draw(weight, sp->datasets, st);
+    if (summed == HR_OK) st->drawn = sample_from_datasets_draw(weight, sp->datasets, st);
     return summed;
 }
 
 static hr_status draw_next(const sample_spec *sp, sample_state *st, hr_plan *p, hr_error *err)
 {
     if (sp->varying) return draw_by_own_weights(sp, st, p, err);
-    st->drawn = sp->exact ? furthest_behind(sp, st) : draw(sp->share, sp->datasets, st);
+    st->drawn = sp->exact ? furthest_behind(sp, st) : sample_from_datasets_draw(sp->share, sp->datasets, st);
     return HR_OK;
 }
 

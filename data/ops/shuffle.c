@@ -65,7 +65,7 @@ static void shuffle_close(void *state)
     hr_free(st->met);
 }
 
-static hr_status no_memory(hr_error *err) { return hr_no_memory(err, "shuffle: the buffer"); }
+static hr_status shuffle_no_memory(hr_error *err) { return hr_no_memory(err, "shuffle: the buffer"); }
 
 /* ---- which element each slot holds after `draws` draws ---- */
 
@@ -150,7 +150,7 @@ static hr_status grow_slots(const shuffle_spec *sp, shuffle_state *st, hr_error 
     int64_t slots = st->slots ? 2 * st->slots : FIRST_SLOTS;
     if (slots > sp->size) slots = sp->size;
     hr_span *slot = hr_realloc(st->slot, (size_t)slots * sizeof *slot);
-    if (!slot) return no_memory(err);
+    if (!slot) return shuffle_no_memory(err);
     for (int64_t s = st->slots; s < slots; s++) slot[s] = (hr_span){0};
     st->slot = slot;
     st->slots = slots;
@@ -191,7 +191,7 @@ static hr_status want_elements(const shuffle_spec *sp, shuffle_state *st, hr_err
     st->slot = hr_calloc(slots + 1, sizeof *st->slot);
     if (!element || !st->wanted || !st->slot) {
         hr_free(element);
-        return no_memory(err);
+        return shuffle_no_memory(err);
     }
     st->slots = (int64_t)slots;
     st->wants = held_elements(sp, st, element);
@@ -201,7 +201,7 @@ static hr_status want_elements(const shuffle_spec *sp, shuffle_state *st, hr_err
     return HR_OK;
 }
 
-static void place(shuffle_state *st, hr_span span, int64_t first)
+static void shuffle_place(shuffle_state *st, hr_span span, int64_t first)
 {
     for (; st->found < st->wants && st->wanted[st->found].element < first + span.count; st->found++) {
         const wanted *next = &st->wanted[st->found];
@@ -227,7 +227,7 @@ static hr_status fill_again(const shuffle_spec *sp, shuffle_state *st, hr_plan *
         hr_status got = hr_pull(p, 0, end - first, &span);
         if (got == HR_END) return input_changed(err, "only", first);
         if (got != HR_OK) return got;
-        place(st, span, first);
+        shuffle_place(st, span, first);
     }
     st->filled = st->found;
     hr_free(st->wanted);
@@ -235,13 +235,13 @@ static hr_status fill_again(const shuffle_spec *sp, shuffle_state *st, hr_plan *
     return HR_OK;
 }
 
-static hr_status fill(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
+static hr_status shuffle_fill(const shuffle_spec *sp, shuffle_state *st, hr_plan *p, hr_error *err)
 {
     if (st->full) return HR_OK;
     HR_TRY(st->draws == 0 && st->total < 0 ? fill_anew(sp, st, p, err) : fill_again(sp, st, p, err));
     st->met = hr_calloc((size_t)st->filled / 64 + 1, sizeof *st->met);
     st->full = st->met != NULL;
-    return st->full ? HR_OK : no_memory(err);
+    return st->full ? HR_OK : shuffle_no_memory(err);
 }
 
 /* ---- drawing: the slots of the next draws are known beforehand, so their memory can be on its way ---- */
@@ -306,7 +306,7 @@ static hr_status meet_end(shuffle_state *st, hr_plan *p, hr_error *err)
 static hr_status shuffle_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     shuffle_state *st = state;
-    HR_TRY(fill(spec, st, p, err));
+    HR_TRY(shuffle_fill(spec, st, p, err));
     while (hr_room(p) > 0 && st->total < 0) {
         hr_span fresh;
         hr_status got = hr_pull(p, 0, hr_room(p), &fresh);

@@ -104,7 +104,7 @@ static hr_status refuse_stream(const char *path, hr_compression compression, hr_
     return HR_INVALID_ARGUMENT;
 }
 
-static hr_status open_file(hr_plan *p, const char *path, indexed_file *file, hr_error *err)
+static hr_status shuffled_records_open_file(hr_plan *p, const char *path, indexed_file *file, hr_error *err)
 {
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE, .wake = hr_plan_wake(p)};
     file->path = path;
@@ -140,7 +140,7 @@ static hr_status shuffled_open(const void *spec, void *state, hr_plan *p, hr_err
     HR_TRY(source_files_find(&st->files, "shuffled_records", sp->pattern, false, err));
     HR_TRY(open_indexes(sp, st, err));
     for (int64_t i = 0; i < st->files.list.count; i++) {
-        HR_TRY(open_file(p, st->files.list.path[i], &st->file[i], err));
+        HR_TRY(shuffled_records_open_file(p, st->files.list.path[i], &st->file[i], err));
         st->file[i].first = st->records;
         st->records += hr_record_index_count(st->file[i].index);
         bytes += hr_record_index_bytes(st->file[i].index);
@@ -251,7 +251,8 @@ typedef struct reading {
 } reading;
 
 /* What seems to be damaged is read once more, from the file opened anew. */
-static hr_status pick(hr_input *in, const indexed_file *file, const draw *d, char *frame, hr_work *w, hr_error *err)
+static hr_status shuffled_records_pick(hr_input *in, const indexed_file *file, const draw *d, char *frame, hr_work *w,
+                                       hr_error *err)
 {
     hr_error wrong;
     hr_input *again = NULL;
@@ -270,7 +271,7 @@ static hr_status pick(hr_input *in, const indexed_file *file, const draw *d, cha
     return st == HR_OK ? HR_OK : wrong.code;
 }
 
-static hr_status read_record(hr_input *in, const indexed_file *file, reading *r, hr_error *err)
+static hr_status shuffled_records_read_record(hr_input *in, const indexed_file *file, reading *r, hr_error *err)
 {
     const draw *d = r->at;
     const int64_t record = d->record - file->first;
@@ -280,7 +281,7 @@ static hr_status read_record(hr_input *in, const indexed_file *file, reading *r,
                                      HR__RECORD_LIMIT, err);
     char *frame = r->room;
     r->room += d->size;
-    HR_TRY(pick(in, file, d, frame, r->w, err));
+    HR_TRY(shuffled_records_pick(in, file, d, frame, r->w, err));
     ((hr_view *)r->rows->column[0].values)[d->row] = (hr_view){frame + HR__RECORD_HEADER, d->size - HR__RECORD_FRAME};
     return HR_OK;
 }
@@ -295,7 +296,8 @@ static void read_from_file(const indexed_file *file, reading *r)
     const hr_status opened = file->in ? HR_OK : hr_input_open_with(file->path, &opts, &own, &bad);
     for (; r->at < r->end && r->at->record < end && !hr_work_cancelled(r->w); r->at++) {
         if (r->at->row >= r->rows->rows) continue; /* it was cut off */
-        const hr_status st = opened == HR_OK ? read_record(file->in ? file->in : own, file, r, &bad) : opened;
+        const hr_status st =
+            opened == HR_OK ? shuffled_records_read_record(file->in ? file->in : own, file, r, &bad) : opened;
         if (st != HR_OK) hr_fail_at(r->w, r->rows, r->at->row, &bad);
     }
     hr_input_free(own);

@@ -19,8 +19,8 @@ static hr_status take_while_check(const void *spec, const hr_schema *const *in, 
 }
 
 /* How many elements of the span come before the first refusal; fewer than all: `over` is set. */
-static hr_status ask(const take_while_spec *sp, take_while_state *st, hr_plan *p, hr_span span, int32_t *passed,
-                     hr_error *err)
+static hr_status take_while_ask(const take_while_spec *sp, take_while_state *st, hr_plan *p, hr_span span,
+                                int32_t *passed, hr_error *err)
 {
     for (*passed = 0; *passed < span.count && !st->over; *passed += !st->over) {
         const hr_element *element = hr_plan_element(p, (hr_span){span.in, span.first + *passed, 1});
@@ -49,7 +49,7 @@ static hr_status take_while_plan(const void *spec, void *state, hr_plan *p, hr_e
         int32_t passed;
         const int64_t asked = hr_room(p);
         HR_TRY(hr_pull(p, 0, asked, &span));
-        hr_status answered = ask(spec, st, p, span, &passed, err);
+        hr_status answered = take_while_ask(spec, st, p, span, &passed, err);
         if (passed > 0) hr_emit(p, hr_span_share(span, 0, passed));
         const int64_t left = asked - span.count;
         hr_span_drop(span);

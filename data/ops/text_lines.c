@@ -141,7 +141,7 @@ const hr_op hr_op_text_lines = {
     .describe = text_lines_describe,
 };
 
-static hr_dataset *make(const char *pattern, bool literal, const hr_text_lines_opts *opts)
+static hr_dataset *text_lines_make(const char *pattern, bool literal, const hr_text_lines_opts *opts)
 {
     byte_source_spec spec = {.pattern = pattern, .literal = literal};
     const hr_text_lines_opts o = HR__OPTIONS(hr_text_lines_opts, opts);
@@ -152,11 +152,11 @@ static hr_dataset *make(const char *pattern, bool literal, const hr_text_lines_o
 
 hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_opts *opts)
 {
-    return make(pattern, false, opts);
+    return text_lines_make(pattern, false, opts);
 }
 
 hr_dataset *hr_text_lines_fn(const hr_element *element, void *user)
 {
     char path[4096];
-    return make(hr__byte_source_name(element, path, sizeof path), true, user);
+    return text_lines_make(hr__byte_source_name(element, path, sizeof path), true, user);
 }

@@ -101,7 +101,7 @@ static void tfrecord_close(void *state)
 }
 
 /* Opens the file at hand where the next record is. HR_END: there is none. */
-static hr_status open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
+static hr_status tfrecord_open_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
 {
     if (st->file >= st->files.list.count) return HR_END;
     const char *path = st->files.list.path[st->file];
@@ -130,7 +130,7 @@ static hr_status begin_range(const tfrecord_spec *sp, tfrecord_state *st, hr_pla
     if (status == HR_OK) {
         st->at.begun = 1;
         st->file = begin.file;
-        status = open_file(sp, st, p, err);
+        status = tfrecord_open_file(sp, st, p, err);
     }
     if (status == HR_OK) status = go_to_range(st, &begin, err);
     if (status < 0) hr_error_prefix(err, "tfrecord: ");
@@ -139,12 +139,12 @@ static hr_status begin_range(const tfrecord_spec *sp, tfrecord_state *st, hr_pla
 }
 
 /* The file in which the next record is is open. HR_END: there is none. */
-static hr_status find_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
+static hr_status tfrecord_find_file(const tfrecord_spec *sp, tfrecord_state *st, hr_plan *p, hr_error *err)
 {
     const bool all = sp->first == 0 && sp->how.count == INT64_MAX;
     if (!all && !st->at.begun) HR_TRY(begin_range(sp, st, p, err));
     if (hr__record_source_left(&st->at, &sp->how) == 0) return HR_END;
-    return st->at.in ? HR_OK : open_file(sp, st, p, err);
+    return st->at.in ? HR_OK : tfrecord_open_file(sp, st, p, err);
 }
 
 static void next_file(tfrecord_state *st)
@@ -158,7 +158,7 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
 {
     const tfrecord_spec *sp = spec;
     tfrecord_state *st = state;
-    hr_status status = find_file(sp, st, p, err);
+    hr_status status = tfrecord_find_file(sp, st, p, err);
     if (status == HR_END) HR_TRY(hr__policy_budget(sp->how.policy, "tfrecord", st->at.errors, st->at.seen, NULL, err));
     HR_TRY(status);
 
@@ -251,7 +251,7 @@ const hr_op hr_op_tfrecord = {
     .describe = tfrecord_describe,
 };
 
-static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
+static hr_dataset *tfrecord_make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
 {
     const hr_tfrecord_opts o = HR__OPTIONS(hr_tfrecord_opts, opts);
     const tfrecord_spec spec = {.pattern = pattern,
@@ -265,10 +265,13 @@ static hr_dataset *make(const char *pattern, bool literal, const hr_tfrecord_opt
     return hr_dataset_new(&hr_op_tfrecord, &spec, NULL, 0);
 }
 
-hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts) { return make(pattern, false, opts); }
+hr_dataset *hr_tfrecord_with(const char *pattern, const hr_tfrecord_opts *opts)
+{
+    return tfrecord_make(pattern, false, opts);
+}
 
 hr_dataset *hr_tfrecord_fn(const hr_element *element, void *user)
 {
     char path[4096];
-    return make(hr__byte_source_name(element, path, sizeof path), true, user);
+    return tfrecord_make(hr__byte_source_name(element, path, sizeof path), true, user);
 }

@@ -49,7 +49,7 @@ static void unique_close(void *state)
 /* ---- the values met so far ---- */
 
 /* Where the value is, or the free place where it should be. */
-static int64_t find(const unique_state *st, uint64_t hash, const void *data, size_t size)
+static int64_t unique_find(const unique_state *st, uint64_t hash, const void *data, size_t size)
 {
     int64_t i = (int64_t)(hash & (uint64_t)(st->places - 1));
     for (; st->place[i]; i = (i + 1) & (st->places - 1)) {
@@ -75,7 +75,7 @@ static bool grow_table(unique_state *st)
     return true;
 }
 
-static bool make_room(unique_state *st, size_t size)
+static bool unique_make_room(unique_state *st, size_t size)
 {
     if (2 * (st->values + 1) > st->places && !grow_table(st)) return false;
     if (st->values == st->value_room) {
@@ -95,11 +95,11 @@ static bool make_room(unique_state *st, size_t size)
 }
 
 /* HR_OK: the value is new. HR_END: it was met before. */
-static hr_status note(unique_state *st, const void *data, size_t size, hr_error *err)
+static hr_status unique_note(unique_state *st, const void *data, size_t size, hr_error *err)
 {
-    if (!make_room(st, size)) return hr_no_memory(err, "unique: the values");
+    if (!unique_make_room(st, size)) return hr_no_memory(err, "unique: the values");
     const uint64_t hash = hr_fingerprint64(data, size);
-    const int64_t place = find(st, hash, data, size);
+    const int64_t place = unique_find(st, hash, data, size);
     if (st->place[place]) return HR_END;
     if (size) memcpy(st->bytes + st->used, data, size);
     st->value[st->values++] = (met){hash, st->used, size};
@@ -114,7 +114,8 @@ static hr_status note_row(unique_state *st, const hr_columns *rows, int64_t row,
     const size_t width = hr_dtype_size(dtype);
     const void *value = (const char *)rows->column[0].values + (size_t)row * width;
     const hr_view *view = value;
-    return dtype == HR_STRING ? note(st, view->data, (size_t)view->size, err) : note(st, value, width, err);
+    return dtype == HR_STRING ? unique_note(st, view->data, (size_t)view->size, err)
+                              : unique_note(st, value, width, err);
 }
 
 /* ---- plan ---- */

@@ -52,7 +52,7 @@ static void drop_before(window_state *st, int64_t number)
     st->count -= drops;
 }
 
-static hr_status make_room(window_state *st, int64_t more, hr_error *err)
+static hr_status window_make_room(window_state *st, int64_t more, hr_error *err)
 {
     if (st->count + more <= st->room) return HR_OK;
     const int64_t room = 2 * st->room + more + 16;
@@ -64,9 +64,9 @@ static hr_status make_room(window_state *st, int64_t more, hr_error *err)
 }
 
 /* Elements before `wanted` are dropped: between windows that are further apart than long, and after a restore. */
-static hr_status hold(window_state *st, hr_span span, int64_t number, int64_t wanted, hr_error *err)
+static hr_status window_hold(window_state *st, hr_span span, int64_t number, int64_t wanted, hr_error *err)
 {
-    hr_status status = make_room(st, span.count, err);
+    hr_status status = window_make_room(st, span.count, err);
     int64_t skipped = wanted - number;
     if (skipped < 0) skipped = 0;
     if (st->count == 0) st->first = number + (skipped < span.count ? skipped : span.count);
@@ -77,7 +77,7 @@ static hr_status hold(window_state *st, hr_span span, int64_t number, int64_t wa
 }
 
 /* Holds all elements from `first` to `last`, or to the input's end. */
-static hr_status reach(window_state *st, hr_plan *p, int64_t first, int64_t last, hr_error *err)
+static hr_status window_reach(window_state *st, hr_plan *p, int64_t first, int64_t last, hr_error *err)
 {
     drop_before(st, first);
     while (!st->ended && hr_pulled(p, 0) <= last) {
@@ -85,7 +85,7 @@ static hr_status reach(window_state *st, hr_plan *p, int64_t first, int64_t last
         const int64_t number = hr_pulled(p, 0);
         hr_status got = hr_pull(p, 0, last + 1 - number, &span);
         st->ended = got == HR_END;
-        if (got == HR_OK) got = hold(st, span, number, first, err);
+        if (got == HR_OK) got = window_hold(st, span, number, first, err);
         if (got != HR_OK && got != HR_END) return got;
     }
     return HR_OK;
@@ -93,7 +93,7 @@ static hr_status reach(window_state *st, hr_plan *p, int64_t first, int64_t last
 
 /* ---- plan ---- */
 
-static void give(const window_spec *sp, window_state *st, hr_plan *p, int64_t first)
+static void window_give(const window_spec *sp, window_state *st, hr_plan *p, int64_t first)
 {
     for (int64_t j = 0; j < sp->size; j++) {
         const int64_t at = first + j * sp->stride - st->first;
@@ -110,10 +110,10 @@ static hr_status window_plan(const void *spec, void *state, hr_plan *p, hr_error
     window_state *st = state;
     while (hr_room(p) > 0) {
         const int64_t first = st->given * sp->shift, last = first + (sp->size - 1) * sp->stride;
-        HR_TRY(reach(st, p, first, last, err));
+        HR_TRY(window_reach(st, p, first, last, err));
         const int64_t end = st->first + st->count;
         if (st->count == 0 || end <= first || (sp->drop_remainder && end <= last)) return HR_END;
-        give(sp, st, p, first);
+        window_give(sp, st, p, first);
     }
     return HR_OK;
 }

@@ -11,7 +11,7 @@ typedef struct zip_spec {
 } zip_spec;
 
 /* The lone component of input i is "i", another one "i/name". */
-static hr_status add_field(hr_schema_builder *out, int input, const hr_schema *from, int i, hr_error *err)
+static hr_status zip_add_field(hr_schema_builder *out, int input, const hr_schema *from, int i, hr_error *err)
 {
     char name[512];
     hr_field field = from->field[i];
@@ -34,7 +34,7 @@ static hr_status zip_check(const void *spec, const hr_schema *const *in, hr_sche
             return hr_fail(err, HR_UNIMPLEMENTED, "zip.levels",
                            "zip: dataset %d has %d batches on top of each other, dataset 0 has %d; batch after zip", n,
                            in[n]->levels, in[0]->levels);
-        for (int i = 0; i < in[n]->fields; i++) HR_TRY(add_field(out, n, in[n], i, err));
+        for (int i = 0; i < in[n]->fields; i++) HR_TRY(zip_add_field(out, n, in[n], i, err));
     }
     return HR_OK;
 }

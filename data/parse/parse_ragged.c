@@ -27,7 +27,7 @@ typedef struct list {
     int64_t count;
 } list;
 
-static list list_of(const level *v, int64_t row)
+static list parse_ragged_list_of(const level *v, int64_t row)
 {
     if (v->p->slot < 0) return (list){0};
     const hr__example_column *c = &v->u->slots.column[v->p->slot];
@@ -36,7 +36,7 @@ static list list_of(const level *v, int64_t row)
 }
 
 /* Room for `count` more splits, the last one included. */
-static bool make_room(level *v, int64_t count)
+static bool parse_ragged_make_room(level *v, int64_t count)
 {
     if (v->made + count + 1 <= v->room) return true;
     int64_t room = 2 * v->room + count + 64;
@@ -65,7 +65,7 @@ static bool ascends(list l, int64_t from, int64_t last)
 static bool needs_zero(const level *v) { return v->u->call->tf_compat && !v->u->steps; }
 
 /* How many rows the list makes over `n` units; -1: it does not fit them. */
-static int64_t rows_of(const level *v, list l, int64_t n)
+static int64_t parse_ragged_rows_of(const level *v, list l, int64_t n)
 {
     int64_t sum = 0;
     switch (v->p->kind) {
@@ -121,8 +121,8 @@ static void divide_rows(level *v)
     const int64_t rows = hr__parse_count(v->u);
     for (int64_t row = 0; row < rows && v->status == HR_OK; row++) {
         const int64_t first = v->units[row], n = v->units[row + 1] - first;
-        const list l = list_of(v, row);
-        int64_t count = has_rest(v, row) ? -1 : rows_of(v, l, n), at = 0;
+        const list l = parse_ragged_list_of(v, row);
+        int64_t count = has_rest(v, row) ? -1 : parse_ragged_rows_of(v, l, n), at = 0;
         if (count < 0) {
             hr__parse_fail(
                 v->u, v->output, row, "example.partition",
@@ -130,9 +130,9 @@ static void divide_rows(level *v)
                 "not",
                 (long long)n, (long long)l.count);
             count = n > 0 || has_rest(v, row);
-            if (!make_room(v, 1)) return;
+            if (!parse_ragged_make_room(v, 1)) return;
             if (count) v->splits[v->made++] = (int32_t)first;
-        } else if (make_room(v, count)) {
+        } else if (parse_ragged_make_room(v, count)) {
             for (int64_t i = 0; i < count; i++) {
                 v->splits[v->made++] = (int32_t)first + (int32_t)(i ? at : 0);
                 at = end_of(v, l, i, n, &at);
@@ -148,12 +148,12 @@ static void divide_rows(level *v)
 /* One number behind the rows of a batch that are made so far. */
 static void add_split(level *v, int64_t value)
 {
-    if (v->status != HR_OK || !make_room(v, 1)) return;
+    if (v->status != HR_OK || !parse_ragged_make_room(v, 1)) return;
     v->splits[v->made++] = (int32_t)value;
 }
 
 /* `value` behind `from`; what is too far for a split is one that no row may have. */
-static int64_t moved(int64_t from, int64_t value)
+static int64_t parse_ragged_moved(int64_t from, int64_t value)
 {
     const bool near =
         value >= INT32_MIN && value <= INT32_MAX && from + value >= INT32_MIN && from + value <= INT32_MAX;
@@ -163,33 +163,33 @@ static int64_t moved(int64_t from, int64_t value)
 /* row_limits and row_splits without their first: what ends a row begins the next one. */
 static void join_limits(level *v, int64_t row, int64_t *end)
 {
-    list l = list_of(v, row);
+    list l = parse_ragged_list_of(v, row);
     for (int64_t i = v->p->kind == HR_ROW_SPLITS; i < l.count; i++) {
         add_split(v, *end);
-        *end = moved(v->units[row], l.value[i]);
+        *end = parse_ragged_moved(v->units[row], l.value[i]);
     }
 }
 
 static void join_starts(level *v, int64_t row, int64_t *end)
 {
-    list l = list_of(v, row);
-    for (int64_t i = 0; i < l.count; i++) add_split(v, moved(v->units[row], l.value[i]));
+    list l = parse_ragged_list_of(v, row);
+    for (int64_t i = 0; i < l.count; i++) add_split(v, parse_ragged_moved(v->units[row], l.value[i]));
     *end = v->units[v->stop];
 }
 
 static void join_lengths(level *v, int64_t row, int64_t *end)
 {
-    list l = list_of(v, row);
+    list l = parse_ragged_list_of(v, row);
     for (int64_t i = 0; i < l.count; i++) {
         add_split(v, *end);
-        *end = moved(*end, l.value[i]);
+        *end = parse_ragged_moved(*end, l.value[i]);
     }
 }
 
 /* Row ids are counted, in whatever order they come. */
 static void join_rowids(level *v, int64_t row, int64_t *end)
 {
-    list l = list_of(v, row);
+    list l = parse_ragged_list_of(v, row);
     int64_t rows = 0;
     for (int64_t i = 0; i < l.count; i++) {
         if (l.value[i] < 0 || l.value[i] > v->units[hr__parse_count(v->u)] + SLACK) return;
@@ -225,7 +225,7 @@ static bool batch_is_sound(const level *v, int64_t first, int64_t made, int64_t 
     for (int64_t i = made; validate && i < v->made; i++)
         sound &= v->splits[i] <= (i + 1 < v->made ? v->splits[i + 1] : end);
     for (int64_t row = first; validate && v->p->kind == HR_VALUE_ROWIDS && row < v->stop; row++)
-        sound &= ascends(list_of(v, row), 0, INT64_MAX);
+        sound &= ascends(parse_ragged_list_of(v, row), 0, INT64_MAX);
     return sound && (end == v->units[v->stop] || (!validate && v->p->kind != HR_VALUE_ROWIDS));
 }
 
@@ -249,7 +249,7 @@ static void divide_batches(level *v)
             hr__parse_fail(v->u, v->output, r, "example.partition",
                            "expected partitions that fit the values of the batch, found others");
     }
-    if (v->status == HR_OK && make_room(v, 0)) v->splits[v->made] = (int32_t)end;
+    if (v->status == HR_OK && parse_ragged_make_room(v, 0)) v->splits[v->made] = (int32_t)end;
 }
 
 /* Splits as TensorFlow makes them may point anywhere: rows that would lead a reader out of the level below fail, and so
@@ -276,7 +276,7 @@ static hr_status make_level(level *v)
     v->outer = hr_row_bytes(v->u->work, v->u->rows, ((size_t)rows + 1) * sizeof *v->outer);
     if (!v->outer) return hr_no_memory(v->err, "row splits");
     v->outer[0] = 0;
-    if (!make_room(v, 0)) return v->status;
+    if (!parse_ragged_make_room(v, 0)) return v->status;
     if (hr__parse_whole_batches(v->u)) {
         divide_batches(v);
         if (v->status == HR_OK) refuse_wild(v, v->units[rows]);
@@ -302,7 +302,7 @@ static void check_inner(hr__parse_unit *u, int output, const int32_t *splits)
 }
 
 /* The most that a level's splits ask for of the level below: TensorFlow's may ask for more than there is. */
-static int64_t reach(const level *v)
+static int64_t parse_ragged_reach(const level *v)
 {
     int64_t most = 0;
     for (int64_t i = 0; i <= v->made; i++)
@@ -313,11 +313,11 @@ static int64_t reach(const level *v)
 /* Splits beyond the last are empty rows, values beyond the last are zeros: nobody reads what is not there. */
 static hr_status extend_splits(level *above, level *below)
 {
-    const int64_t need = reach(above), last = below->splits[below->made];
+    const int64_t need = parse_ragged_reach(above), last = below->splits[below->made];
     if (need <= below->made) return HR_OK;
     int64_t made = below->made;
     below->made++;
-    if (!make_room(below, need - made)) return below->status;
+    if (!parse_ragged_make_room(below, need - made)) return below->status;
     below->made = made;
     for (int64_t i = made + 1; i <= need; i++) below->splits[i] = (int32_t)last;
     return HR_OK;
@@ -326,7 +326,7 @@ static hr_status extend_splits(level *above, level *below)
 static hr_status extend_values(hr__parse_unit *u, int output, const level *innermost, hr_error *err)
 {
     hr_column *c = &u->rows->column[u->first + output];
-    const int64_t need = reach(innermost);
+    const int64_t need = parse_ragged_reach(innermost);
     const size_t size = hr_dtype_size(u->plan->field[output].dtype);
     if (need <= c->count) return HR_OK;
     HR_TRY(hr_grow_column(u->work, u->rows, u->first + output, need, err));
@@ -358,7 +358,7 @@ static const int32_t *innermost_units(hr__parse_unit *u, const hr__parse_output 
 }
 
 /* The innermost splits count values. (Rows behind one that failed may be cut off by now.) */
-static void count_values(level *v, int64_t inner)
+static void parse_ragged_count_values(level *v, int64_t inner)
 {
     const int64_t rows = hr__parse_count(v->u);
     if (inner == 1) return;
@@ -387,7 +387,7 @@ hr_status hr__parse_ragged(hr__parse_unit *u, int output, hr_error *err)
         units = levels[i].outer;
     }
     if (o->partitions == 0) return HR_OK;
-    count_values(&levels[o->partitions - 1], o->inner);
+    parse_ragged_count_values(&levels[o->partitions - 1], o->inner);
     for (int i = 0; i + 1 < o->partitions; i++) HR_TRY(extend_splits(&levels[i], &levels[i + 1]));
     HR_TRY(extend_values(u, output, &levels[o->partitions - 1], err));
     c->splits[0] = levels[0].outer;

@@ -41,7 +41,7 @@ static hr_status add_slot(hr__parse_plan *p, hr__example_feature feature, unsign
     return HR_OK;
 }
 
-static hr__example_feature list_of(const char *key, hr_dtype dtype, bool widen)
+static hr__example_feature parse_spec_list_of(const char *key, hr_dtype dtype, bool widen)
 {
     return (hr__example_feature){.key = {key, (int64_t)strlen(key)}, .dtype = dtype, .widen = widen, .count = -1};
 }
@@ -53,13 +53,13 @@ static hr_status add_int64_list(hr__parse_plan *p, const hr_feature *f, const ch
         return hr_fail(err, HR_INVALID_ARGUMENT, SPEC_KIND,
                        "%s: feature '%.60s': expected a key for each of its indices and partitions, got NULL", p->who,
                        f->key);
-    return add_slot(p, list_of(key, HR_INT64, false), user, slot, err);
+    return add_slot(p, parse_spec_list_of(key, HR_INT64, false), user, slot, err);
 }
 
 /* ---- default values ---- */
 
 /* A copy of `count` values; 64 bytes behind each string are readable. */
-static void *copy_values(const hr_tensor *t)
+static void *parse_spec_copy_values(const hr_tensor *t)
 {
     const size_t size = (size_t)t->count * hr_dtype_size(t->dtype);
     size_t bytes = size + 64;
@@ -83,7 +83,7 @@ typedef struct target {
     hr_field *field;
 } target;
 
-static hr_status copy_default(target t, const hr_feature *f, int64_t count, hr_error *err)
+static hr_status parse_spec_copy_default(target t, const hr_feature *f, int64_t count, hr_error *err)
 {
     hr__parse_output *o = t.output;
     const hr_tensor *value = f->default_value;
@@ -97,7 +97,7 @@ static hr_status copy_default(target t, const hr_feature *f, int64_t count, hr_e
                        "%s: feature '%.60s': expected %lld default values, got %lld; give one for each value",
                        t.plan->who, f->key, (long long)count, (long long)value->count);
     o->default_count = count;
-    o->default_values = copy_values(value);
+    o->default_values = parse_spec_copy_values(value);
     return o->default_values ? HR_OK : hr_no_memory(err, "a default value");
 }
 
@@ -117,9 +117,9 @@ static hr_status add_fixed_len(target t, const hr_feature *f, hr_error *err)
 {
     int64_t count;
     HR_TRY(known_shape(t, f, &count, err));
-    HR_TRY(copy_default(t, f, count, err));
+    HR_TRY(parse_spec_copy_default(t, f, count, err));
     t.field->shape = f->shape;
-    hr__example_feature slot = list_of(f->key, f->dtype, f->widen);
+    hr__example_feature slot = parse_spec_list_of(f->key, f->dtype, f->widen);
     slot.count = count;
     slot.required = !f->default_value || count == 0; /* no values are no default */
     slot.default_value = t.output->default_values;
@@ -130,7 +130,7 @@ static hr_status add_sequence(target t, const hr_feature *f, hr_error *err)
 {
     int64_t count;
     HR_TRY(known_shape(t, f, &count, err));
-    HR_TRY(copy_default(t, f, 1, err));
+    HR_TRY(parse_spec_copy_default(t, f, 1, err));
     const bool of_list = t.plan->role == HR__PARSE_LISTS;
     if (of_list && f->default_value)
         return hr_fail(err, HR_INVALID_ARGUMENT, SPEC_KIND,
@@ -145,7 +145,7 @@ static hr_status add_sequence(target t, const hr_feature *f, hr_error *err)
     t.field->shape = (hr_shape){f->shape.rank + 1, {-1}};
     memcpy(t.field->shape.dims + 1, f->shape.dims, (size_t)f->shape.rank * sizeof f->shape.dims[0]);
     t.field->pad = t.output->default_values ? t.output->default_values : hr__zero_value(f->dtype);
-    hr__example_feature slot = list_of(f->key, f->dtype, f->widen);
+    hr__example_feature slot = parse_spec_list_of(f->key, f->dtype, f->widen);
     slot.group = count;
     slot.required = f->required;
     return add_slot(t.plan, slot, DENSE_USER, &t.output->slot, err);
@@ -155,7 +155,7 @@ static hr_status add_var_len(target t, const hr_feature *f, hr_error *err)
 {
     t.field->layout = HR_SPARSE;
     t.field->shape = HR_SHAPE(-1);
-    return add_slot(t.plan, list_of(f->key, f->dtype, f->widen), SPARSE_USER, &t.output->slot, err);
+    return add_slot(t.plan, parse_spec_list_of(f->key, f->dtype, f->widen), SPARSE_USER, &t.output->slot, err);
 }
 
 static hr_status add_sparse(target t, const hr_feature *f, hr_error *err)
@@ -173,7 +173,7 @@ static hr_status add_sparse(target t, const hr_feature *f, hr_error *err)
     t.output->indices = f->shape.rank;
     for (int i = 0; i < f->shape.rank; i++)
         HR_TRY(add_int64_list(t.plan, f, f->index_keys[i], SPARSE_USER, &t.output->index_slot[i], err));
-    return add_slot(t.plan, list_of(f->key, f->dtype, f->widen), SPARSE_USER, &t.output->slot, err);
+    return add_slot(t.plan, parse_spec_list_of(f->key, f->dtype, f->widen), SPARSE_USER, &t.output->slot, err);
 }
 
 /* Uniform partitions innermost are no levels but the shape of what the innermost splits count. */
@@ -215,7 +215,7 @@ static hr_status add_ragged(target t, const hr_feature *f, hr_error *err)
             t.output->inner *= from->length;
         }
     }
-    return add_slot(t.plan, list_of(f->key, f->dtype, f->widen), RAGGED_USER, &t.output->slot, err);
+    return add_slot(t.plan, parse_spec_list_of(f->key, f->dtype, f->widen), RAGGED_USER, &t.output->slot, err);
 }
 
 /* ---- the plan ---- */

@@ -124,7 +124,7 @@ static bool has_strings(const hr_schema *schema)
 }
 
 /* Rows that a level's splits ask for of the level below. */
-static int64_t reach(const int32_t *splits, int64_t count)
+static int64_t parse_unit_reach(const int32_t *splits, int64_t count)
 {
     int64_t most = 0;
     for (int64_t i = 0; i <= count; i++)
@@ -139,7 +139,7 @@ hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err)
     int64_t length[HR_MAX_RAGGED] = {u->rows->rows}, entries = 0;
     if (!c->splits[1] || !has_strings(u->rows->schema)) return HR_OK;
     for (int level = 1; level < HR_MAX_RAGGED && c->splits[level]; level++) {
-        length[level] = reach(c->splits[level - 1], length[level - 1]);
+        length[level] = parse_unit_reach(c->splits[level - 1], length[level - 1]);
         entries += length[level] + 1;
     }
     const size_t unit = sizeof(int32_t), first = ((size_t)c->count * size + unit - 1) / unit * unit;

@@ -284,7 +284,7 @@ static void free_reader(void *user)
     hr_free(r);
 }
 
-static hr_dataset *rows_of(const hr_element *element, void *user)
+static hr_dataset *datasets_rows_of(const hr_element *element, void *user)
 {
     char path[4096];
     const reader *r = user;
@@ -314,7 +314,7 @@ hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, co
         if (r) free_reader(r);
         return hr__dataset_failed(&err);
     }
-    hr_dataset *ds = hr_interleave(files_of(pattern, &make), rows_of, r, .cycle_length = readers(&make),
+    hr_dataset *ds = hr_interleave(files_of(pattern, &make), datasets_rows_of, r, .cycle_length = readers(&make),
                                    .unordered = make.sloppy, .user_free = free_reader);
     return hr_prefetch(shuffled_batches(ds, batch_size, &make), HR_AUTOTUNE);
 }

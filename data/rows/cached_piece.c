@@ -1,7 +1,7 @@
 /* A unit of rows as a piece that a cache keeps: as records, or packed by column. */
 #include "data/rows/cached_rows.h"
 
-static hr_status pack(const hr__kept *kept, const hr_columns *rows, hr__piece *piece, hr_error *err)
+static hr_status cached_piece_pack(const hr__kept *kept, const hr_columns *rows, hr__piece *piece, hr_error *err)
 {
     HR_TRY(hr__pack(rows, kept->path == NULL, &piece->packed, err));
     piece->elements = piece->packed.elements;
@@ -56,6 +56,6 @@ hr_status hr__kept_make_piece(hr__kept *kept, const hr_columns *rows, hr__piece 
     *stored = NULL;
     HR_TRY(find_form(kept, rows, &piece->form, err));
     if (piece->form) return write_records(rows, piece, err);
-    HR_TRY(pack(kept, rows, piece, err));
+    HR_TRY(cached_piece_pack(kept, rows, piece, err));
     return kept->path ? hr__rows_compress(piece->packed.bytes, piece->size, stored, &piece->stored, err) : HR_OK;
 }

@@ -197,7 +197,7 @@ void hr__kept_leave(hr__kept *kept)
 
 /* ---- filling ---- */
 
-static bool make_room(hr__kept *kept)
+static bool cached_rows_make_room(hr__kept *kept)
 {
     if (kept->head.pieces < kept->room) return true;
     const int64_t room = kept->room ? 2 * kept->room : 64;
@@ -212,7 +212,7 @@ int64_t hr__kept_begin(hr__kept *kept)
 {
     int64_t number = -1;
     uv_mutex_lock(&kept->lock);
-    if (make_room(kept)) {
+    if (cached_rows_make_room(kept)) {
         number = kept->head.pieces++;
         kept->head.piece[number] = (hr__piece){0};
         kept->waiting++;
@@ -221,7 +221,7 @@ int64_t hr__kept_begin(hr__kept *kept)
     return number;
 }
 
-static bool note_file(hr__kept *kept, int32_t file)
+static bool cached_rows_note_file(hr__kept *kept, int32_t file)
 {
     if (file >= kept->used_room) {
         const int32_t room = 2 * file + 16;
@@ -240,7 +240,7 @@ static bool note_files(hr__kept *kept, const hr_columns *rows)
     bool done = true;
     for (int64_t r = 0; rows->origin && r < rows->rows && done; r++) {
         const int32_t file = rows->origin[r].file;
-        if (file >= 0 && file != last) done = note_file(kept, file);
+        if (file >= 0 && file != last) done = cached_rows_note_file(kept, file);
         last = file;
     }
     return done;
@@ -293,7 +293,7 @@ static hr_status kept_fail(hr__kept *kept, hr_status st, const hr_error *err)
 }
 
 /* All is there: the file gets its name. */
-static hr_status finish(hr__kept *kept, const hr_schema *schema, hr_error *err)
+static hr_status cached_rows_finish(hr__kept *kept, const hr_schema *schema, hr_error *err)
 {
     if (!kept->writer || !kept->ended || kept->waiting > 0 || kept->error.code) return HR_OK;
     hr__rows_head head;
@@ -317,7 +317,7 @@ hr_status hr__kept_put(hr__kept *kept, int64_t number, const hr_columns *rows, h
         st = keep_in_memory(kept, number, &piece, err);
     kept_fail(kept, st, err);
     kept->waiting--;
-    if (st == HR_OK) st = finish(kept, rows->schema, err);
+    if (st == HR_OK) st = cached_rows_finish(kept, rows->schema, err);
     uv_mutex_unlock(&kept->lock);
     if (stored != piece.packed.bytes) hr_free(stored);
     hr__piece_clear(&piece);
@@ -345,7 +345,7 @@ hr_status hr__kept_end(hr__kept *kept, hr_plan *p, hr_error *err)
     hr_status st = kept->path ? note_sources(kept, p, err) : HR_OK;
     kept->ended = true;
     kept_fail(kept, st, err);
-    if (st == HR_OK) st = finish(kept, hr_plan_schema(p), err);
+    if (st == HR_OK) st = cached_rows_finish(kept, hr_plan_schema(p), err);
     uv_mutex_unlock(&kept->lock);
     return st;
 }
@@ -386,8 +386,8 @@ hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, const hr__piece *pie
     return HR_OK;
 }
 
-static hr_status read_piece(const hr__kept *kept, const hr__piece *piece, hr_work *w, hr_columns *rows, hr__packed *out,
-                            hr_error *err)
+static hr_status cached_rows_read_piece(const hr__kept *kept, const hr__piece *piece, hr_work *w, hr_columns *rows,
+                                        hr__packed *out, hr_error *err)
 {
     const size_t columns = (size_t)rows->schema->fields * sizeof(hr__packed_column);
     hr__packed_column *column = hr_scratch(w, columns + piece->stored);
@@ -406,7 +406,7 @@ hr_status hr__kept_work(const hr__kept_part *part, hr_work *w, hr_columns *rows,
     const hr__piece *piece = &part->piece;
     hr__packed packed = piece->packed;
     if (piece->record) return HR_OK; /* the rows themselves */
-    if (!packed.bytes) HR_TRY(read_piece(part->kept, piece, w, rows, &packed, err));
+    if (!packed.bytes) HR_TRY(cached_rows_read_piece(part->kept, piece, w, rows, &packed, err));
     rows->levels = packed.levels;
     return hr__packed_fill(&packed, part->first, w, rows, err);
 }

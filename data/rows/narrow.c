@@ -2,20 +2,20 @@
 #include <string.h>
 
 /* Bits that differ from the one below say how long a number is, of either sign. */
-static int bytes_of(uint64_t bits) { return bits >> 8 == 0 ? 1 : bits >> 16 == 0 ? 2 : bits >> 32 == 0 ? 4 : 8; }
+static int narrow_bytes_of(uint64_t bits) { return bits >> 8 == 0 ? 1 : bits >> 16 == 0 ? 2 : bits >> 32 == 0 ? 4 : 8; }
 
 static int narrow_64(const uint64_t *value, int64_t count)
 {
     uint64_t bits = 0;
     for (int64_t i = 0; i < count; i++) bits |= value[i] ^ value[i] << 1;
-    return bytes_of(bits);
+    return narrow_bytes_of(bits);
 }
 
 static int narrow_32(const uint32_t *value, int64_t count)
 {
     uint32_t bits = 0;
     for (int64_t i = 0; i < count; i++) bits |= value[i] ^ value[i] << 1;
-    return bytes_of(bits);
+    return narrow_bytes_of(bits);
 }
 
 int hr__narrow_width(hr_dtype dtype, const void *values, int64_t count)

@@ -31,9 +31,9 @@ typedef struct range {
     int64_t first, end;
 } range;
 
-static range below(const int32_t *splits, range r) { return (range){splits[r.first], splits[r.end]}; }
+static range packed_below(const int32_t *splits, range r) { return (range){splits[r.first], splits[r.end]}; }
 
-static void copy_splits(int32_t *to, const int32_t *from, range r)
+static void packed_copy_splits(int32_t *to, const int32_t *from, range r)
 {
     for (int64_t i = r.first; i <= r.end; i++) *to++ = from[i] - from[r.first];
 }
@@ -61,7 +61,7 @@ static void *room_for(packer *p, size_t size)
     return at;
 }
 
-static void put(packer *p, const void *from, size_t size)
+static void packed_put(packer *p, const void *from, size_t size)
 {
     void *to = room_for(p, size);
     if (to && size) memcpy(to, from, size);
@@ -70,11 +70,11 @@ static void put(packer *p, const void *from, size_t size)
 static range put_splits(packer *p, const int32_t *splits, range r)
 {
     int32_t *to = room_for(p, (size_t)(r.end - r.first + 1) * sizeof *to);
-    if (to) copy_splits(to, splits, r);
-    return below(splits, r);
+    if (to) packed_copy_splits(to, splits, r);
+    return packed_below(splits, r);
 }
 
-static void put_strings(packer *p, const hr_view *view, int64_t count)
+static void packed_put_strings(packer *p, const hr_view *view, int64_t count)
 {
     uint32_t *ends = room_for(p, ((size_t)count + 1) * sizeof *ends), size = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -102,10 +102,10 @@ static int depth_of(const hr_column *c)
     return depth;
 }
 
-static range values_of(const hr_column *c, int depth, const hr_field *field, int64_t rows)
+static range packed_values_of(const hr_column *c, int depth, const hr_field *field, int64_t rows)
 {
     range r = {0, rows};
-    for (int d = 0; d < depth; d++) r = below(c->splits[d], r);
+    for (int d = 0; d < depth; d++) r = packed_below(c->splits[d], r);
     if (depth == 0) r.end *= (int64_t)(hr_field_width(field) / hr_dtype_size(field->dtype));
     return r;
 }
@@ -114,7 +114,7 @@ static void put_column(packer *p, const hr_column *c, const hr_field *field, int
 {
     const int depth = depth_of(c);
     const size_t width = hr_dtype_size(field->dtype);
-    const range values = values_of(c, depth, field, rows);
+    const range values = packed_values_of(c, depth, field, rows);
     const int64_t count = values.end - values.first;
     const char *from = (const char *)c->values + (count ? (size_t)values.first * width : 0);
     const int narrow = count ? hr__narrow_width(field->dtype, from, count) : (int)width;
@@ -123,12 +123,12 @@ static void put_column(packer *p, const hr_column *c, const hr_field *field, int
                                ((size_t)narrow < width ? (uint32_t)narrow << WIDTH_AT : 0u),
                            count, c->dense_width};
     range r = {0, rows};
-    put(p, &h, sizeof h);
+    packed_put(p, &h, sizeof h);
     for (int d = 0; d < depth; d++) r = put_splits(p, c->splits[d], r);
-    if (c->present) put(p, c->present, (size_t)(rows + 63) / 64 * sizeof *c->present);
-    if (c->inner) put(p, c->inner + values.first, (size_t)count * sizeof *c->inner);
+    if (c->present) packed_put(p, c->present, (size_t)(rows + 63) / 64 * sizeof *c->present);
+    if (c->inner) packed_put(p, c->inner + values.first, (size_t)count * sizeof *c->inner);
     if (field->dtype == HR_STRING)
-        put_strings(p, (const hr_view *)(const void *)from, count);
+        packed_put_strings(p, (const hr_view *)(const void *)from, count);
     else
         put_numbers(p, from, (int)width, narrow, count);
 }
@@ -139,9 +139,9 @@ static void put_rows(packer *p, const hr_columns *rows, bool origins)
     const head h = {PACKED_VERSION,       origins ? HAS_ORIGINS : 0, (uint32_t)rows->elements,
                     (uint32_t)rows->rows, (uint32_t)rows->levels,    (uint32_t)rows->schema->fields};
     range r = {0, rows->elements};
-    put(p, &h, sizeof h);
+    packed_put(p, &h, sizeof h);
     for (int l = 0; l < rows->levels; l++) r = put_splits(p, rows->splits[l], r);
-    if (origins) put(p, rows->origin, (size_t)rows->rows * sizeof *rows->origin);
+    if (origins) packed_put(p, rows->origin, (size_t)rows->rows * sizeof *rows->origin);
     for (int i = 0; i < rows->schema->fields; i++) put_column(p, &rows->column[i], &rows->schema->field[i], rows->rows);
 }
 
@@ -153,7 +153,7 @@ static bool strings_fit(const hr_columns *rows)
         const hr_column *c = &rows->column[i];
         const hr_field *field = &rows->schema->field[i];
         if (field->dtype != HR_STRING) continue;
-        const range r = values_of(c, depth_of(c), field, rows->rows);
+        const range r = packed_values_of(c, depth_of(c), field, rows->rows);
         for (int64_t k = r.first; k < r.end; k++) size += (uint64_t)((const hr_view *)c->values)[k].size;
     }
     return size <= UINT32_MAX;
@@ -186,7 +186,7 @@ typedef struct opener {
     bool damaged;
 } opener;
 
-static const void *take(opener *o, uint64_t count, size_t width)
+static const void *packed_take(opener *o, uint64_t count, size_t width)
 {
     const void *at = o->at;
     const size_t left = (size_t)(o->end - o->at);
@@ -198,7 +198,7 @@ static const void *take(opener *o, uint64_t count, size_t width)
 /* `count` runs; *count becomes what they hold together. */
 static const int32_t *take_splits(opener *o, int64_t *count)
 {
-    const int32_t *splits = take(o, (uint64_t)*count + 1, sizeof *splits);
+    const int32_t *splits = packed_take(o, (uint64_t)*count + 1, sizeof *splits);
     o->damaged |= !splits || splits[0] != 0;
     for (int64_t i = 0; !o->damaged && i < *count; i++) o->damaged |= splits[i] > splits[i + 1];
     if (!o->damaged) *count = splits[*count];
@@ -207,10 +207,10 @@ static const int32_t *take_splits(opener *o, int64_t *count)
 
 static void take_strings(opener *o, hr__packed_column *c)
 {
-    c->ends = take(o, (uint64_t)c->count + 1, sizeof *c->ends);
+    c->ends = packed_take(o, (uint64_t)c->count + 1, sizeof *c->ends);
     o->damaged |= !c->ends || c->ends[0] != 0;
     for (int64_t i = 0; !o->damaged && i < c->count; i++) o->damaged |= c->ends[i] > c->ends[i + 1];
-    c->values = o->damaged ? NULL : take(o, c->ends[c->count], 1);
+    c->values = o->damaged ? NULL : packed_take(o, c->ends[c->count], 1);
 }
 
 static int width_of(uint32_t flags, const hr_field *field)
@@ -240,7 +240,7 @@ static bool head_is_sound(const column_head *h, const hr_field *field, int64_t r
 
 static void take_column(opener *o, const hr_field *field, int64_t rows, hr__packed_column *c)
 {
-    const column_head *h = take(o, 1, sizeof *h);
+    const column_head *h = packed_take(o, 1, sizeof *h);
     o->damaged |= !h || !head_is_sound(h, field, rows);
     if (o->damaged) return;
     int64_t count = rows;
@@ -248,17 +248,17 @@ static void take_column(opener *o, const hr_field *field, int64_t rows, hr__pack
         .depth = (int)h->depth, .count = h->count, .dense_width = h->dense_width, .width = width_of(h->flags, field)};
     for (int d = 0; d < c->depth && !o->damaged; d++) c->splits[d] = take_splits(o, &count);
     o->damaged |= c->depth > 0 && count != c->count;
-    if (h->flags & HAS_PRESENT) c->present = take(o, (uint64_t)(rows + 63) / 64, sizeof *c->present);
-    if (h->flags & HAS_INNER) c->inner = take(o, (uint64_t)c->count, sizeof *c->inner);
+    if (h->flags & HAS_PRESENT) c->present = packed_take(o, (uint64_t)(rows + 63) / 64, sizeof *c->present);
+    if (h->flags & HAS_INNER) c->inner = packed_take(o, (uint64_t)c->count, sizeof *c->inner);
     if (field->dtype == HR_STRING)
         take_strings(o, c);
     else
-        c->values = take(o, (uint64_t)c->count, (size_t)c->width);
+        c->values = packed_take(o, (uint64_t)c->count, (size_t)c->width);
 }
 
-static void take_rows(opener *o, const hr_schema *schema, hr__packed *out)
+static void packed_take_rows(opener *o, const hr_schema *schema, hr__packed *out)
 {
-    const head *h = take(o, 1, sizeof *h);
+    const head *h = packed_take(o, 1, sizeof *h);
     o->damaged |= !h || h->version != PACKED_VERSION || h->levels > HR_MAX_LEVELS || h->elements > INT32_MAX ||
                   h->rows > INT32_MAX || h->fields != (uint32_t)schema->fields || h->flags > HAS_ORIGINS;
     if (o->damaged) return;
@@ -267,7 +267,7 @@ static void take_rows(opener *o, const hr_schema *schema, hr__packed *out)
     out->levels = (int)h->levels;
     for (int l = 0; l < out->levels && !o->damaged; l++) out->splits[l] = take_splits(o, &count);
     o->damaged |= count != out->rows;
-    if (h->flags & HAS_ORIGINS) out->origin = take(o, (uint64_t)out->rows, sizeof *out->origin);
+    if (h->flags & HAS_ORIGINS) out->origin = packed_take(o, (uint64_t)out->rows, sizeof *out->origin);
     for (int i = 0; i < schema->fields && !o->damaged; i++)
         take_column(o, &schema->field[i], out->rows, &out->column[i]);
     o->damaged |= o->at != o->end;
@@ -278,7 +278,7 @@ hr_status hr__packed_open(const char *bytes, size_t size, const hr_schema *schem
 {
     opener o = {bytes, bytes + size, false};
     *out = (hr__packed){.bytes = bytes, .size = size, .column = column};
-    take_rows(&o, schema, out);
+    packed_take_rows(&o, schema, out);
     if (!o.damaged) return HR_OK;
     return hr_fail(err, HR_DATA_LOSS, "packed.damaged",
                    "expected %zu bytes of rows with the pipeline's components, got others", size);
@@ -306,7 +306,7 @@ int32_t *hr__packed_first_rows(const hr__packed *packed)
 static int32_t *own_splits(const int32_t *splits, range r, hr_work *w, hr_columns *rows)
 {
     int32_t *own = hr_row_bytes(w, rows, (size_t)(r.end - r.first + 1) * sizeof *own);
-    if (own) copy_splits(own, splits, r);
+    if (own) packed_copy_splits(own, splits, r);
     return own;
 }
 
@@ -330,11 +330,11 @@ static hr_status fill_varying(const hr__packed_column *c, range r, int field, hr
                               hr_error *err)
 {
     hr_column *to = &rows->column[field];
-    copy_splits(to->splits[0], c->splits[0], r);
-    r = below(c->splits[0], r);
+    packed_copy_splits(to->splits[0], c->splits[0], r);
+    r = packed_below(c->splits[0], r);
     for (int d = 1; d < c->depth; d++) {
         if (!(to->splits[d] = own_splits(c->splits[d], r, w, rows))) return hr_no_memory(err, "cached rows");
-        r = below(c->splits[d], r);
+        r = packed_below(c->splits[d], r);
     }
     HR_TRY(hr_grow_column(w, rows, field, r.end - r.first, err));
     to->count = r.end - r.first;
@@ -365,7 +365,7 @@ hr_status hr__packed_fill(const hr__packed *packed, int64_t first, hr_work *w, h
     range r = {first, first + rows->elements};
     for (int l = 0; l < packed->levels; l++) {
         if (!(rows->splits[l] = own_splits(packed->splits[l], r, w, rows))) return hr_no_memory(err, "cached rows");
-        r = below(packed->splits[l], r);
+        r = packed_below(packed->splits[l], r);
     }
     if (packed->origin && r.end > r.first)
         memcpy(rows->origin, packed->origin + r.first, (size_t)(r.end - r.first) * sizeof *rows->origin);

@@ -23,7 +23,10 @@ static void measure_counts(const int32_t *splits, int64_t rows, hr__record_slot 
     slot->counted = most != least;
 }
 
-static bool is_plain(const hr_column *c) { return !c->present && !c->inner && !c->splits[1] && !c->dense_width; }
+static bool row_layout_form_is_plain(const hr_column *c)
+{
+    return !c->present && !c->inner && !c->splits[1] && !c->dense_width;
+}
 
 static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
 {
@@ -31,7 +34,7 @@ static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
     const hr_column *c = &rows->column[i];
     const size_t value = hr_dtype_size(f->dtype);
     *slot = (hr__record_slot){.value = (uint8_t)value, .varies = !hr__field_fixed(f)};
-    if (!is_plain(c)) return false;
+    if (!row_layout_form_is_plain(c)) return false;
     int64_t first = 0, count = 0;
     if (slot->varies) {
         measure_counts(c->splits[0], rows->rows, slot);

@@ -57,7 +57,7 @@ void hr__rows_writer_discard(hr__rows_writer *w)
 }
 
 /* Less than an eighth saved is not worth the time to unpack it. */
-static bool pays(int packed, size_t size) { return packed > 0 && (size_t)packed < size - size / 8; }
+static bool rows_file_pays(int packed, size_t size) { return packed > 0 && (size_t)packed < size - size / 8; }
 
 hr_status hr__rows_compress(const char *bytes, size_t size, char **stored, size_t *stored_size, hr_error *err)
 {
@@ -68,7 +68,7 @@ hr_status hr__rows_compress(const char *bytes, size_t size, char **stored, size_
     char *to = hr_malloc((size_t)room);
     if (!to) return hr_no_memory(err, "rows to keep");
     const int packed = LZ4_compress_default(bytes, to, (int)size, room);
-    if (!pays(packed, size)) return hr_free(to), HR_OK;
+    if (!rows_file_pays(packed, size)) return hr_free(to), HR_OK;
     *stored = to;
     *stored_size = (size_t)packed;
     return HR_OK;
@@ -83,7 +83,7 @@ hr_status hr__rows_writer_add(hr__rows_writer *w, const char *stored, hr__piece 
 
 /* ---- writing the head ---- */
 
-static void put_field(hr__text *to, const hr_field *f)
+static void rows_file_put_field(hr__text *to, const hr_field *f)
 {
     hr__put_text(to, f->name, strlen(f->name));
     hr__put_number(to, f->dtype);
@@ -116,7 +116,7 @@ static void put_head(hr__text *to, const hr__rows_head *head)
     hr__put_number(to, head->pipeline);
     hr__put_number(to, (uint64_t)head->schema.levels);
     hr__put_number(to, (uint64_t)head->schema.fields);
-    for (int i = 0; i < head->schema.fields; i++) put_field(to, &head->schema.field[i]);
+    for (int i = 0; i < head->schema.fields; i++) rows_file_put_field(to, &head->schema.field[i]);
     hr__put_number(to, (uint64_t)head->sources);
     for (int64_t i = 0; i < head->sources; i++) {
         hr__put_text(to, head->source[i].name, strlen(head->source[i].name));
@@ -127,7 +127,7 @@ static void put_head(hr__text *to, const hr__rows_head *head)
     for (int64_t i = 0; i < head->pieces; i++) put_piece(to, &head->piece[i]);
 }
 
-static hr_status write_head(hr_output *out, const hr__rows_head *head, hr_error *err)
+static hr_status rows_file_write_head(hr_output *out, const hr__rows_head *head, hr_error *err)
 {
     hr__text text = {0};
     const uint64_t offset = (uint64_t)hr_output_offset(out);
@@ -152,7 +152,7 @@ static hr_status write_head(hr_output *out, const hr__rows_head *head, hr_error 
 hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, hr_input **in, hr_error *err)
 {
     *in = NULL;
-    hr_status st = write_head(w->out, head, err);
+    hr_status st = rows_file_write_head(w->out, head, err);
     if (st == HR_OK) st = hr__output_open_written(w->out, in, err);
     if (st == HR_OK)
         st = hr_output_commit(w->out, err);
@@ -168,7 +168,7 @@ hr_status hr__rows_writer_commit(hr__rows_writer *w, const hr__rows_head *head, 
 
 /* ---- reading the head ---- */
 
-static hr_status no_memory(hr_error *err) { return hr_no_memory(err, "a file of rows"); }
+static hr_status rows_file_no_memory(hr_error *err) { return hr_no_memory(err, "a file of rows"); }
 
 static char *copy_text(hr_view text)
 {
@@ -215,12 +215,12 @@ static hr_status get_field(hr__wire *from, hr_field *f, hr_error *err)
     from->damaged |= f->shape.rank > HR_MAX_RANK;
     for (int i = 0; !from->damaged && i < f->shape.rank; i++) f->shape.dims[i] = hr__get_signed(from);
     from->damaged = from->damaged || !field_is_sound(f);
-    if (!f->name) return no_memory(err);
+    if (!f->name) return rows_file_no_memory(err);
     if (from->damaged || !hr__get_number(from)) return HR_OK;
     const hr_view pad = hr__get_text(from);
     from->damaged |= f->dtype != HR_STRING && (size_t)pad.size != hr_dtype_size(f->dtype);
     f->pad = from->damaged ? NULL : copy_pad(pad, f->dtype);
-    return from->damaged || f->pad ? HR_OK : no_memory(err);
+    return from->damaged || f->pad ? HR_OK : rows_file_no_memory(err);
 }
 
 static hr_status get_fields(hr__wire *from, hr__rows_head *head, hr_error *err)
@@ -230,7 +230,7 @@ static hr_status get_fields(hr__wire *from, hr__rows_head *head, hr_error *err)
     from->damaged |= levels > HR_MAX_LEVELS || fields > INT32_MAX / 2;
     if (from->damaged) return HR_OK;
     head->field = hr_calloc((size_t)fields + 1, sizeof *head->field);
-    if (!head->field) return no_memory(err);
+    if (!head->field) return rows_file_no_memory(err);
     head->schema = (hr_schema){.levels = (int)levels, .field = head->field};
     while (head->schema.fields < fields && !from->damaged)
         HR_TRY(get_field(from, &head->field[head->schema.fields++], err));
@@ -241,13 +241,13 @@ static hr_status get_sources(hr__wire *from, hr__rows_head *head, hr_error *err)
 {
     const int64_t sources = hr__get_count(from);
     head->source = hr_calloc((size_t)sources + 1, sizeof *head->source);
-    if (!head->source) return no_memory(err);
+    if (!head->source) return rows_file_no_memory(err);
     while (head->sources < sources && !from->damaged) {
         hr__source *s = &head->source[head->sources++];
         s->name = copy_text(hr__get_text(from));
         s->size = hr__get_signed(from);
         s->mtime = hr__get_signed(from);
-        if (!s->name) return no_memory(err);
+        if (!s->name) return rows_file_no_memory(err);
     }
     return HR_OK;
 }
@@ -255,7 +255,7 @@ static hr_status get_sources(hr__wire *from, hr__rows_head *head, hr_error *err)
 static hr_status get_first_rows(hr__wire *from, hr__piece *p, hr_error *err)
 {
     p->first_row = hr_calloc((size_t)p->elements + 1, sizeof *p->first_row);
-    if (!p->first_row) return no_memory(err);
+    if (!p->first_row) return rows_file_no_memory(err);
     int64_t row = 0;
     for (int64_t i = 0; i < p->elements && !from->damaged; i++) {
         const uint64_t rows = hr__get_number(from);
@@ -292,14 +292,14 @@ static hr_status get_head(hr__wire *from, int64_t end, hr__rows_head *head, hr_e
     HR_TRY(get_sources(from, head, err));
     const int64_t pieces = hr__get_count(from);
     head->piece = hr_calloc((size_t)pieces + 1, sizeof *head->piece);
-    if (!head->piece) return no_memory(err);
+    if (!head->piece) return rows_file_no_memory(err);
     while (head->pieces < pieces && !from->damaged)
         HR_TRY(get_piece(from, head, end, &head->piece[head->pieces++], err));
     from->damaged |= from->at != from->end;
     return HR_OK;
 }
 
-static hr_status damaged(const char *path, const char *what, hr_error *err)
+static hr_status rows_file_damaged(const char *path, const char *what, hr_error *err)
 {
     hr_fail(err, HR_DATA_LOSS, "rows.damaged", "%s: expected a whole file of rows, as cache and save write them: %s",
             path, what);
@@ -312,7 +312,7 @@ hr_status hr__rows_head_parse(const char *path, const void *bytes, size_t size, 
 {
     hr__wire from = {bytes, (const unsigned char *)bytes + size, false};
     HR_TRY(get_head(&from, end, out, err));
-    return from.damaged ? damaged(path, "its head contradicts itself", err) : HR_OK;
+    return from.damaged ? rows_file_damaged(path, "its head contradicts itself", err) : HR_OK;
 }
 
 /* Reads exactly so much; less is damage. */
@@ -320,7 +320,7 @@ static hr_status read_exactly(const hr_input *in, int64_t offset, void *to, size
 {
     size_t got = 0;
     HR_TRY(hr__input_read_at(in, offset, to, size, &got, err));
-    return got == size ? HR_OK : damaged(hr_input_path(in), "it is shorter than it says", err);
+    return got == size ? HR_OK : rows_file_damaged(hr_input_path(in), "it is shorter than it says", err);
 }
 
 typedef struct trailer {
@@ -333,11 +333,12 @@ static hr_status read_trailer(const hr_input *in, trailer *out, hr_error *err)
     unsigned char bytes[TRAILER];
     char magic[sizeof MAGIC];
     const int64_t size = hr__input_file_size(in);
-    if (size < (int64_t)(sizeof MAGIC + TRAILER)) return damaged(hr_input_path(in), "it is too short for one", err);
+    if (size < (int64_t)(sizeof MAGIC + TRAILER))
+        return rows_file_damaged(hr_input_path(in), "it is too short for one", err);
     HR_TRY(read_exactly(in, 0, magic, sizeof magic, err));
     HR_TRY(read_exactly(in, size - TRAILER, bytes, TRAILER, err));
     if (memcmp(magic, MAGIC, sizeof magic) != 0 || memcmp(bytes + TRAILER - sizeof MAGIC, MAGIC, sizeof MAGIC) != 0)
-        return damaged(hr_input_path(in), "it does not begin and end as one of this version", err);
+        return rows_file_damaged(hr_input_path(in), "it does not begin and end as one of this version", err);
     hr__wire from = {bytes, bytes + TRAILER, false};
     uint64_t offset = hr__get_u32(&from);
     offset |= (uint64_t)hr__get_u32(&from) << 32;
@@ -345,7 +346,7 @@ static hr_status read_trailer(const hr_input *in, trailer *out, hr_error *err)
     out->size = hr__get_u32(&from);
     out->crc = hr__get_u32(&from);
     if (offset < (uint64_t)size && (int64_t)offset + out->size + TRAILER == size) return HR_OK;
-    return damaged(hr_input_path(in), "its end says another length", err);
+    return rows_file_damaged(hr_input_path(in), "its end says another length", err);
 }
 
 static hr_status read_head(const hr_input *in, hr__rows_head *out, hr_error *err)
@@ -353,10 +354,10 @@ static hr_status read_head(const hr_input *in, hr__rows_head *out, hr_error *err
     trailer t;
     HR_TRY(read_trailer(in, &t, err));
     unsigned char *bytes = hr_malloc((size_t)t.size + 1);
-    if (!bytes) return no_memory(err);
+    if (!bytes) return rows_file_no_memory(err);
     hr_status st = read_exactly(in, t.offset, bytes, t.size, err);
     if (st == HR_OK && hr_crc32c(0, bytes, t.size) != t.crc)
-        st = damaged(hr_input_path(in), "the checksum of its head is wrong", err);
+        st = rows_file_damaged(hr_input_path(in), "the checksum of its head is wrong", err);
     if (st == HR_OK) st = hr__rows_head_parse(hr_input_path(in), bytes, t.size, t.offset, out, err);
     hr_free(bytes);
     return st;
@@ -368,7 +369,8 @@ hr_status hr__rows_file_open(const char *path, hr_input **in, hr__rows_head *out
     *in = NULL;
     *out = (hr__rows_head){0};
     HR_TRY(hr_input_open_with(path, &opts, in, err));
-    hr_status st = hr__input_has_places(*in) ? read_head(*in, out, err) : damaged(path, "it is no plain file", err);
+    hr_status st =
+        hr__input_has_places(*in) ? read_head(*in, out, err) : rows_file_damaged(path, "it is no plain file", err);
     if (st == HR_OK) return HR_OK;
     hr__rows_head_clear(out);
     hr_input_free(*in);
@@ -387,7 +389,7 @@ hr_status hr__rows_piece_read(const hr_input *in, const hr__piece *piece, char *
     if (sound && packed)
         sound = LZ4_decompress_safe(stored, to, (int)piece->stored, (int)piece->size) == (int)piece->size;
     if (sound) return HR_OK;
-    damaged(hr_input_path(in), "the checksum of a piece is wrong", err);
+    rows_file_damaged(hr_input_path(in), "the checksum of a piece is wrong", err);
     if (err) err->offset = piece->offset;
     return HR_DATA_LOSS;
 }

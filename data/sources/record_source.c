@@ -90,8 +90,8 @@ static inline void ask_for_header(const char *at, size_t size, const char *end)
 
 /* Adds the records of a piece to `rows` until it or they are full. What is left begins at s->offset; *needs is the size
  * of the record there, as far as it is known. */
-static hr_status frame(record_source *s, const record_source_spec *how, const piece *piece, int64_t room,
-                       hr_columns *rows, size_t *needs, hr_error *err)
+static hr_status record_source_frame(record_source *s, const record_source_spec *how, const piece *piece, int64_t room,
+                                     hr_columns *rows, size_t *needs, hr_error *err)
 {
     hr_view *view = rows->column[0].values;
     const char *at = piece->bytes, *end = piece->bytes + piece->size;
@@ -137,7 +137,7 @@ static hr_status read_sound_records(record_source *s, const record_source_spec *
         piece piece = {0};
         const int64_t before = s->offset;
         HR_TRY(plain ? read_plain(s, p, size, &piece, err) : read_stream(s, p, size, &piece, err));
-        hr_status status = frame(s, how, &piece, room, rows, &needs, err);
+        hr_status status = record_source_frame(s, how, &piece, room, rows, &needs, err);
         if (!plain) hr_input_consume(s->in, (size_t)(s->offset - before));
         if (status != HR_OK || rows->rows > 0) return status;
         if (piece.size == 0 && piece.damage == HR_OK) return HR_OK;
@@ -159,7 +159,7 @@ static bool suspect(record_source *s, const hr_error *damage)
 }
 
 /* Opens the file anew, to read once more what is suspect. HR_END: that was done, or cannot be. */
-static hr_status look_again(record_source *s, const record_source_spec *how, hr_error *err)
+static hr_status record_source_look_again(record_source *s, const record_source_spec *how, hr_error *err)
 {
     hr_input *again;
     const bool plain = hr__input_has_places(s->in);
@@ -198,8 +198,8 @@ bool hr__record_source_again(const record_source_spec *how, const record_file *f
 /* ---- damage, passed over ---- */
 
 /* Goes behind damage, if the policy passes over it. */
-static hr_status pass_over(record_source *s, const record_source_spec *how, hr_plan *p, const hr_error *damage,
-                           hr_error *err)
+static hr_status record_source_pass_over(record_source *s, const record_source_spec *how, hr_plan *p,
+                                         const hr_error *damage, hr_error *err)
 {
     hr_damage_count count = {0};
     if (hr__input_has_places(s->in)) HR_TRY(hr_input_seek(s->in, s->offset, err));
@@ -229,13 +229,13 @@ static hr_status read_past_damage(record_source *s, const record_source_spec *ho
         if (status >= 0) return status;
         const bool doubtful = suspect(s, &damage);
         if (rows->rows > 0 && (doubtful || how->policy)) return HR_OK; /* it is met again by the next unit */
-        const hr_status second = doubtful ? look_again(s, how, err) : HR_END;
+        const hr_status second = doubtful ? record_source_look_again(s, how, err) : HR_END;
         if (second == HR_OK) continue;
         if (second < 0) return second;
         *err = damage;
         if (!how->policy) return status;
         s->suspect = 0;
-        HR_TRY(pass_over(s, how, p, &damage, err));
+        HR_TRY(record_source_pass_over(s, how, p, &damage, err));
     }
 }
 

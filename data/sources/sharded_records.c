@@ -24,7 +24,7 @@ enum { AT_A_TIME = 32 };
 
 /* ---- the files ---- */
 
-static hr_status count_records(layout *all, const hr_record_index_opts *opts, hr_error *err)
+static hr_status sharded_count_records(layout *all, const hr_record_index_opts *opts, hr_error *err)
 {
     for (int64_t file = 0; file < all->files.count; file += AT_A_TIME) {
         const int64_t left = all->files.count - file;
@@ -46,14 +46,14 @@ static hr_status look_at_files(layout *all, const char *pattern, const hr_sharde
         .struct_size = sizeof how, .compression = opts->compression, .keep = opts->keep_index};
     hr_status st = hr__source_files(pattern, &all->files, err);
     all->end = hr_calloc((size_t)all->files.count + 1, sizeof *all->end);
-    if (st == HR_OK) st = all->end ? count_records(all, &how, err) : hr_no_memory(err, "the files");
+    if (st == HR_OK) st = all->end ? sharded_count_records(all, &how, err) : hr_no_memory(err, "the files");
     if (st != HR_OK) hr_error_prefix(err, "sharded_records: ");
     return st;
 }
 
 /* ---- the shares ---- */
 
-static hr_status check(const char *pattern, int64_t num_shards, int64_t index, hr_uneven uneven, hr_error *err)
+static hr_status sharded_check(const char *pattern, int64_t num_shards, int64_t index, hr_uneven uneven, hr_error *err)
 {
     if (!pattern)
         return hr_fail(err, HR_INVALID_ARGUMENT, "source.pattern",
@@ -61,7 +61,8 @@ static hr_status check(const char *pattern, int64_t num_shards, int64_t index, h
     return hr__shares_check("sharded_records", num_shards, index, uneven, err);
 }
 
-static hr_status share(int64_t records, int64_t num_shards, int64_t index, hr_uneven uneven, part *out, hr_error *err)
+static hr_status sharded_share(int64_t records, int64_t num_shards, int64_t index, hr_uneven uneven, part *out,
+                               hr_error *err)
 {
     const int64_t over = records % num_shards;
     HR_TRY(hr__shares_even("sharded_records", records, num_shards, uneven, err));
@@ -124,9 +125,9 @@ hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shards, int
     hr_error err;
     layout all = {0};
     part mine = {0};
-    hr_status st = check(pattern, num_shards, index, o.uneven, &err);
+    hr_status st = sharded_check(pattern, num_shards, index, o.uneven, &err);
     if (st == HR_OK) st = look_at_files(&all, pattern, &o, &err);
-    if (st == HR_OK) st = share(all.records, num_shards, index, o.uneven, &mine, &err);
+    if (st == HR_OK) st = sharded_share(all.records, num_shards, index, o.uneven, &mine, &err);
     if (st == HR_OK) say(&all, mine, num_shards, index);
     hr_dataset *ds = st == HR_OK ? read_part(pattern, &all, mine, &o) : hr__dataset_failed(&err);
     hr_file_list_clear(&all.files);

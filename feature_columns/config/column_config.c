@@ -65,7 +65,7 @@ static hr_status find_kind(const hr__node *map, const hr__column_config **kind, 
     return hr__node_expected(map, "a column, such as {numeric: temp}", err);
 }
 
-static void forget(made *m)
+static void column_config_forget(made *m)
 {
     for (int i = 0; i < m->count; i++) hr_feature_column_unref(m->column[i]);
     hr_free(m->column);
@@ -91,7 +91,7 @@ static hr_status read_columns(hr__config_columns *c, const hr__node *map, const 
     return HR_OK;
 }
 
-static hr_status make(hr__config_columns *c, named_column *n, const hr__node *from, hr_error *err)
+static hr_status column_config_make(hr__config_columns *c, named_column *n, const hr__node *from, hr_error *err)
 {
     if (n->state == MADE) return HR_OK;
     if (n->state == UNDER_WAY)
@@ -103,7 +103,7 @@ static hr_status make(hr__config_columns *c, named_column *n, const hr__node *fr
     return HR_OK;
 }
 
-static named_column *find(const hr__config_columns *c, const char *name)
+static named_column *column_config_find(const hr__config_columns *c, const char *name)
 {
     const int i = hr__map_index(&c->by_name, name);
     return i >= 0 ? &c->named[i] : NULL;
@@ -113,14 +113,14 @@ static named_column *find(const hr__config_columns *c, const char *name)
 static hr_status find_made(hr__config_columns *c, const hr__node *node, const char *name, const made **out,
                            hr_error *err)
 {
-    named_column *n = find(c, name);
+    named_column *n = column_config_find(c, name);
     if (!n) {
         const char *near = hr__suggest(name, c->names, c->count);
         return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name", "unknown column '%s'; %s%s%s", name,
                              near ? "did you mean '" : "define it under `columns:`", near ? near : "",
                              near ? "'?" : "");
     }
-    HR_TRY(make(c, n, node, err));
+    HR_TRY(column_config_make(c, n, node, err));
     *out = &n->made;
     return HR_OK;
 }
@@ -254,7 +254,8 @@ hr_status hr__columns_from_config(const hr__node *columns, const hr_schema *sche
     c->schema = schema;
     c->defaults = defaults;
     hr_status st = collect_names(c, columns, err);
-    for (int64_t i = 0; i < c->count && st == HR_OK; i++) st = make(c, &c->named[i], c->named[i].key, err);
+    for (int64_t i = 0; i < c->count && st == HR_OK; i++)
+        st = column_config_make(c, &c->named[i], c->named[i].key, err);
     if (st == HR_OK) st = list_columns(c, err);
     if (st != HR_OK) {
         hr__config_columns_free(c);
@@ -267,7 +268,7 @@ hr_status hr__columns_from_config(const hr__node *columns, const hr_schema *sche
 void hr__config_columns_free(hr__config_columns *c)
 {
     if (!c) return;
-    for (int64_t i = 0; c->named && i < c->count; i++) forget(&c->named[i].made);
+    for (int64_t i = 0; c->named && i < c->count; i++) column_config_forget(&c->named[i].made);
     hr_free(c->named);
     hr__map_free(&c->by_name);
     hr__map_free(&c->fields);
@@ -286,7 +287,7 @@ const char *const *hr__config_columns_names(const hr__config_columns *c) { retur
 
 hr_feature_column *hr__config_columns_find(const hr__config_columns *c, const char *name)
 {
-    const named_column *n = find(c, name);
+    const named_column *n = column_config_find(c, name);
     return n && n->made.count > 0 ? n->made.column[0] : NULL;
 }
 
@@ -304,7 +305,7 @@ static hr_status read_indicator(hr__config_columns *c, const hr__node *item, con
 }
 
 /* All that a name stands for. */
-static hr_status read_names(hr__config_columns *c, const hr__node *item, made *out, hr_error *err)
+static hr_status column_config_read_names(hr__config_columns *c, const hr__node *item, made *out, hr_error *err)
 {
     const made *m;
     const char *text, *behind = hr__config_behind(item, "column");
@@ -321,11 +322,11 @@ static hr_status read_item(hr__config_columns *c, const hr__node *item, made *ou
     HR_TRY(hr__node_is(item, HR__SCALAR | HR__MAPPING, err));
     if (item->kind == HR__MAPPING) return read_columns(c, item, NULL, out, err);
     const char *of = hr__config_behind(item, "indicator");
-    return of ? read_indicator(c, item, of, out, err) : read_names(c, item, out, err);
+    return of ? read_indicator(c, item, of, out, err) : column_config_read_names(c, item, out, err);
 }
 
 /* Moves the columns of an item after those of the list, which holds *room. */
-static hr_status append(hr_column_list *list, int *room, made *item, hr_error *err)
+static hr_status column_config_append(hr_column_list *list, int *room, made *item, hr_error *err)
 {
     hr_feature_column **column = (hr_feature_column **)(uintptr_t)list->column;
     if (item->count > *room - list->count) {
@@ -357,8 +358,8 @@ hr_status hr__column_list_from_config(hr__config_columns *c, const hr__node *lis
     for (int64_t i = 0; i < list->count && st == HR_OK; i++) {
         made item = {0};
         st = read_item(c, list->item[i], &item, err);
-        if (st == HR_OK) st = append(out, &room, &item, err);
-        forget(&item);
+        if (st == HR_OK) st = column_config_append(out, &room, &item, err);
+        column_config_forget(&item);
     }
     if (st != HR_OK) hr__column_list_free(out);
     return st;

@@ -10,7 +10,7 @@ struct hr_column_set {
     hr__config_columns *columns;
 };
 
-static hr_status read_schema(hr_column_set *set, const hr__node *section, hr_error *err)
+static hr_status column_set_read_schema(hr_column_set *set, const hr__node *section, hr_error *err)
 {
     HR_TRY(hr__schema_read(section, &set->file, err));
     return hr__schema_stored(&set->file, &set->schema, err);
@@ -22,7 +22,7 @@ static hr_status read_set(hr_column_set *set, hr_error *err)
     HR_TRY(hr__node_is(root, HR__MAPPING, err));
     HR_TRY(hr__node_need(root, "schema", &schema, err));
     HR_TRY(hr__node_need(root, "columns", &columns, err));
-    HR_TRY(read_schema(set, schema, err));
+    HR_TRY(column_set_read_schema(set, schema, err));
     return hr__columns_from_config(columns, &set->schema, hr__node_get(schema, "default"), &set->columns, err);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fail(hr__column_writer *w, hr_status status)
+static void config_write_fail(hr__column_writer *w, hr_status status)
 {
     if (w->status == HR_OK) w->status = status;
 }
@@ -14,8 +14,8 @@ static void fail(hr__column_writer *w, hr_status status)
 void hr__write_impossible(hr__column_writer *w, const char *what)
 {
     if (w->status == HR_OK)
-        fail(w, hr_fail(w->err, HR_INVALID_ARGUMENT, "column.write",
-                        "column '%.60s': expected what a config file can say, got %s", w->own_name, what));
+        config_write_fail(w, hr_fail(w->err, HR_INVALID_ARGUMENT, "column.write",
+                                     "column '%.60s': expected what a config file can say, got %s", w->own_name, what));
 }
 
 /* ---- columns and their names ---- */
@@ -94,7 +94,7 @@ void hr__write_item_column(hr__column_writer *w, const hr_feature_column *column
     hr__text text = {0};
     hr__text_printf(&text, "column %s", name_of(w, column));
     if (text.failed)
-        fail(w, hr_no_memory(w->err, "columns as a text"));
+        config_write_fail(w, hr_no_memory(w->err, "columns as a text"));
     else
         hr__write_item_text(w, (hr_view){text.data, (int64_t)text.size});
     hr__text_free(&text);
@@ -113,7 +113,7 @@ const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *cou
     *count = 1;
     const hr_feature_column **grown = hr_realloc(w->sources, (size_t)(end - w->at) * sizeof *grown);
     if (!grown) {
-        fail(w, hr_no_memory(w->err, "columns as a text"));
+        config_write_fail(w, hr_no_memory(w->err, "columns as a text"));
         return NULL;
     }
     w->sources = grown;

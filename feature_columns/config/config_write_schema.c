@@ -38,12 +38,15 @@ static hr_status take_types(const hr_schema *schema, const hr__map *names, field
     return st;
 }
 
-static int by_key(const void *a, const void *b) { return strcmp(((const field *)a)->key, ((const field *)b)->key); }
+static int write_schema_by_key(const void *a, const void *b)
+{
+    return strcmp(((const field *)a)->key, ((const field *)b)->key);
+}
 
 static void write_fields(hr__column_writer *w, field *known, int count)
 {
     static const char *const words[] = {"int64", "float", "string"};
-    if (count > 0) qsort(known, (size_t)count, sizeof *known, by_key);
+    if (count > 0) qsort(known, (size_t)count, sizeof *known, write_schema_by_key);
     hr__text_add(&w->text, "schema:\n");
     for (int t = 0; t < 3; t++) {
         bool any = false;

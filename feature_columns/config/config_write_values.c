@@ -9,7 +9,7 @@
 
 /* ---- scalars ---- */
 
-static bool is_plain(hr_view text)
+static bool write_values_is_plain(hr_view text)
 {
     static const char *const words[] = {"true", "false", "yes", "no",  "on",  "off",
                                         "null", "y",     "n",   "nan", "inf", NULL};
@@ -28,7 +28,7 @@ static bool is_plain(hr_view text)
 /* Valid UTF-8 comes back as it is; other bytes would be replaced. */
 static void put_scalar(hr__column_writer *w, hr_view text)
 {
-    if (is_plain(text)) {
+    if (write_values_is_plain(text)) {
         hr__text_bytes(&w->text, text.data, (size_t)text.size);
         return;
     }
@@ -42,7 +42,7 @@ static void put_scalar(hr__column_writer *w, hr_view text)
 void hr__write_scalar(hr__column_writer *w, const char *text) { put_scalar(w, (hr_view){text, (int64_t)strlen(text)}); }
 
 /* As few digits as give the number back, as a float or as a double. */
-static void put_number(hr__column_writer *w, double value, bool single)
+static void write_values_put_number(hr__column_writer *w, double value, bool single)
 {
     char text[40];
     if (!isfinite(value)) {
@@ -57,7 +57,10 @@ static void put_number(hr__column_writer *w, double value, bool single)
     hr__text_add(&w->text, text);
 }
 
-static void put_float(hr__column_writer *w, float value) { put_number(w, (double)value, true); }
+static void write_values_put_float(hr__column_writer *w, float value)
+{
+    write_values_put_number(w, (double)value, true);
+}
 
 /* ---- pairs and items ---- */
 
@@ -94,13 +97,13 @@ void hr__write_uint(hr__column_writer *w, const char *key, uint64_t value)
 void hr__write_float(hr__column_writer *w, const char *key, float value)
 {
     hr__write_key(w, key);
-    put_float(w, value);
+    write_values_put_float(w, value);
 }
 
 void hr__write_double(hr__column_writer *w, const char *key, double value)
 {
     hr__write_key(w, key);
-    put_number(w, value, false);
+    write_values_put_number(w, value, false);
 }
 
 void hr__write_true(hr__column_writer *w, const char *key)
@@ -145,7 +148,7 @@ void hr__write_floats(hr__column_writer *w, const char *key, const float *values
     hr__write_begin_list(w, key);
     for (int64_t i = 0; i < count; i++) {
         next(w);
-        put_float(w, values[i]);
+        write_values_put_float(w, values[i]);
     }
     hr__write_end_list(w);
 }

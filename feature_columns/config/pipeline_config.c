@@ -62,7 +62,7 @@ static hr_status read_options(const hr__pipeline_context *c, const hr__pipeline_
     return HR_OK;
 }
 
-static hr_status check_options(const hr__pipeline_step *s, const hr__node *value, hr_error *err)
+static hr_status pipeline_config_check_options(const hr__pipeline_step *s, const hr__node *value, hr_error *err)
 {
     const char *keys[HR__MOST_OPTIONS + 1] = {0};
     const bool has_first = s->option[0].name && s->option[0].kind != HR__OPTION_FLAG;
@@ -110,7 +110,7 @@ static hr_status add_step(const hr__pipeline_context *c, const hr__node *item, h
     const hr__pipeline_step *s;
     HR_TRY(find_step(plain ? item : item->key[0], &s, err));
     const hr__node *value = plain || hr__node_is_null(item->item[0]) ? NULL : item->item[0];
-    HR_TRY(check_options(s, value, err));
+    HR_TRY(pipeline_config_check_options(s, value, err));
     const bool source = s->source || s->first;
     if (source != (*ds == NULL))
         return hr__node_fail(item, err, HR_INVALID_ARGUMENT, "config.value",

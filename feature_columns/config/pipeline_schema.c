@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *label_of(const hr__pipeline_context *c)
+static const char *pipeline_schema_label_of(const hr__pipeline_context *c)
 {
     return c->file.label < 0 ? NULL : c->file.field[c->file.label].name;
 }
@@ -40,7 +40,7 @@ hr_status hr__pipeline_csv(const hr__pipeline_context *c, const hr__node *at, co
                               .no_header = o[HR__CSV_NO_HEADER].flag,
                               .compression = (hr_compression)o[HR__CSV_COMPRESSION].number,
                               .policy.on_error = (hr_on_error)o[HR__CSV_ON_ERROR].number,
-                              .label = label_of(c)};
+                              .label = pipeline_schema_label_of(c)};
     const bool memory = column && missing;
     if (memory) *ds = hr_csv_with(o[HR__CSV_PATTERN].path, &opts);
     hr_free(column);
@@ -166,7 +166,7 @@ hr_status hr__pipeline_parse_example(const hr__pipeline_context *c, const hr__no
 {
     hr_parse_spec *spec;
     const hr_parse_example_opts opts = {.struct_size = sizeof opts,
-                                        .label = label_of(c),
+                                        .label = pipeline_schema_label_of(c),
                                         .tf_compat = o[HR__PARSE_TF_COMPAT].flag,
                                         .policy.on_error = (hr_on_error)o[HR__PARSE_ON_ERROR].number};
     if (c->file.fields == 0)
@@ -174,7 +174,7 @@ hr_status hr__pipeline_parse_example(const hr__pipeline_context *c, const hr__no
                              "expected a section 'schema' that says what the records hold");
     if (!c->columns) return parse_fields(c, &opts, ds, err);
     HR_TRY(hr_make_parse_example_spec(hr__config_columns_list(c->columns), &spec, err, .file = &c->schema,
-                                      .label = label_of(c)));
+                                      .label = pipeline_schema_label_of(c)));
     *ds = hr_parse_example_with(*ds, spec, &opts);
     hr_parse_spec_free(spec);
     return HR_OK;

@@ -21,8 +21,8 @@ bool hr__ids_fit(const int64_t *ids, int64_t count, int64_t buckets)
     return negative >= 0;
 }
 
-static inline __attribute__((always_inline)) void fetch(const float *table, int64_t dimension, const int64_t *ids,
-                                                        int64_t at, int64_t rows)
+static inline __attribute__((always_inline)) void dense_rows_fetch(const float *table, int64_t dimension,
+                                                                   const int64_t *ids, int64_t at, int64_t rows)
 {
     if (at >= rows) return;
     const float *row = table + ids[at] * dimension;
@@ -36,7 +36,7 @@ static void gather_portable(const float *table, int64_t dimension, const int64_t
     for (int64_t r = 0; r < rows; r++, out += stride) {
         const float *row = table + ids[r] * dimension;
         int64_t d = 0;
-        fetch(table, dimension, ids, r + AHEAD, rows);
+        dense_rows_fetch(table, dimension, ids, r + AHEAD, rows);
         for (; d + LANES <= dimension; d += LANES) memcpy(out + d, row + d, LANES * sizeof *out);
         for (; d < dimension; d++) out[d] = row[d];
     }
@@ -66,7 +66,7 @@ AVX512 static void gather_avx512(const float *table, int64_t dimension, const in
     for (int64_t r = 0; r < rows; r++, out += stride) {
         const float *row = table + ids[r] * dimension;
         int64_t d = 0;
-        fetch(table, dimension, ids, r + AHEAD, rows);
+        dense_rows_fetch(table, dimension, ids, r + AHEAD, rows);
         for (; d + LANES <= dimension; d += LANES) _mm512_storeu_ps(out + d, _mm512_loadu_ps(row + d));
         if (tail) _mm512_mask_storeu_ps(out + d, tail, _mm512_maskz_loadu_ps(tail, row + d));
     }
@@ -79,7 +79,7 @@ AVX2 static void gather_avx2(const float *table, int64_t dimension, const int64_
     for (int64_t r = 0; r < rows; r++, out += stride) {
         const float *row = table + ids[r] * dimension;
         int64_t d = 0;
-        fetch(table, dimension, ids, r + AHEAD, rows);
+        dense_rows_fetch(table, dimension, ids, r + AHEAD, rows);
         for (; d + HALF <= dimension; d += HALF) _mm256_storeu_ps(out + d, _mm256_loadu_ps(row + d));
         for (; d < dimension; d++) out[d] = row[d];
     }
@@ -126,7 +126,7 @@ AVX2 static void one_hot_avx2(const int64_t *ids, int64_t rows, int64_t buckets,
 static void gather_scalars(const float *table, const int64_t *ids, int64_t rows, float *out, int64_t stride)
 {
     for (int64_t r = 0; r < rows; r++) {
-        fetch(table, 1, ids, r + AHEAD, rows);
+        dense_rows_fetch(table, 1, ids, r + AHEAD, rows);
         out[r * stride] = table[ids[r]];
     }
 }

@@ -67,8 +67,8 @@ static const float *clip(const hr_lookup *lookup, const float *row, float *clipp
 
 /* Large tables lie outside of the caches: the rows of ids further on are fetched meanwhile. Inline for certain: a call
  * that only prefetches counts as one without effect, and gcc drops it. */
-static inline __attribute__((always_inline)) void fetch(const hr_lookup *lookup, const int64_t *ids, int64_t from,
-                                                        int64_t to, int64_t end)
+static inline __attribute__((always_inline)) void lookup_fetch(const hr_lookup *lookup, const int64_t *ids,
+                                                               int64_t from, int64_t to, int64_t end)
 {
     if (to > end) to = end;
     for (int64_t i = from; i < to; i++) {
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void fetch(const hr_lookup *lookup,
 }
 
 /* Without a branch: which ids count is not to be foreseen. */
-static void collect(bag *b, const int64_t *ids, const float *weights, int64_t first, int64_t end)
+static void lookup_collect(bag *b, const int64_t *ids, const float *weights, int64_t first, int64_t end)
 {
     const hr_lookup *l = b->lookup;
     b->count = 0;
@@ -92,7 +92,7 @@ static void collect(bag *b, const int64_t *ids, const float *weights, int64_t fi
 }
 
 /* What the sum is divided by; 1: the sum is the result. */
-static float divisor(const bag *b)
+static float lookup_divisor(const bag *b)
 {
     const hr_combiner combiner = b->lookup->combiner;
     if (combiner == HR_SUM) return 1;
@@ -110,7 +110,7 @@ static void combine(const bag *b, float *out)
         return;
     }
     b->sum(b->row, b->weights, b->count, dimension, out);
-    const float by = divisor(b);
+    const float by = lookup_divisor(b);
     for (int64_t d = 0; d < dimension && by != 1; d++) out[d] /= by;
 }
 
@@ -151,10 +151,10 @@ hr_status hr_combine_rows(const hr_lookup *lookup, const int64_t *ids, const flo
     HR_TRY(check_ids(lookup, ids, weights, splits, rows, err));
     bag b;
     HR_TRY(open_bag(&b, lookup, weights, splits, rows, err));
-    fetch(lookup, ids, splits[0], (int64_t)splits[0] + AHEAD, splits[rows]);
+    lookup_fetch(lookup, ids, splits[0], (int64_t)splits[0] + AHEAD, splits[rows]);
     for (int64_t r = 0; r < rows; r++, out += stride) {
-        fetch(lookup, ids, (int64_t)splits[r] + AHEAD, (int64_t)splits[r + 1] + AHEAD, splits[rows]);
-        collect(&b, ids, weights, splits[r], splits[r + 1]);
+        lookup_fetch(lookup, ids, (int64_t)splits[r] + AHEAD, (int64_t)splits[r + 1] + AHEAD, splits[rows]);
+        lookup_collect(&b, ids, weights, splits[r], splits[r + 1]);
         combine(&b, out);
     }
     hr_free(b.memory);

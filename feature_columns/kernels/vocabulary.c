@@ -26,7 +26,7 @@ hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_colu
     };
 }
 
-static hr_status check_options(const hr__vocabulary_spec *s, hr_error *err)
+static hr_status vocabulary_check_options(const hr__vocabulary_spec *s, hr_error *err)
 {
     HR_TRY(hr__check_key("vocabulary column", s->key, err));
     if (s->dtype != HR_STRING && !hr__is_integer(s->dtype))
@@ -51,7 +51,7 @@ hr_status hr__vocabulary_copy(hr__vocabulary_spec *s, hr_status (*read)(hr__voca
     s->key = hr_strdup(s->key);
     if (!s->key) return hr_no_memory(err, "a vocabulary");
     if (file && !(s->file = hr_strdup(file))) return hr_no_memory(err, "a vocabulary");
-    HR_TRY(check_options(s, err));
+    HR_TRY(vocabulary_check_options(s, err));
     hr_status st = read(s, err);
     s->given = (hr_vocabulary_list){0};
     s->vocabulary_size = NULL;

@@ -73,7 +73,7 @@ static hr_status repeated(const hr__words *words, hr__words_of of, const char *w
                    word, (long long)words->size);
 }
 
-static hr_status add(hr__words *words, const char *key, size_t size, bool *again, hr_error *err)
+static hr_status vocabulary_table_add(hr__words *words, const char *key, size_t size, bool *again, hr_error *err)
 {
     const uint64_t hash = hr__map_hash(key, size);
     hr_status st = hr__map_add_hashed(&words->ids, hash, key, size, words->size, err);
@@ -87,7 +87,7 @@ static hr_status add(hr__words *words, const char *key, size_t size, bool *again
 hr_status hr__words_add(hr__words *words, hr__words_of of, const char *word, size_t size, hr_error *err)
 {
     bool again;
-    HR_TRY(add(words, word, size, &again, err));
+    HR_TRY(vocabulary_table_add(words, word, size, &again, err));
     return again ? repeated(words, of, word, size, err) : HR_OK;
 }
 
@@ -96,7 +96,7 @@ hr_status hr__words_add_int(hr__words *words, hr__words_of of, int64_t word, hr_
     char bytes[sizeof word], text[24];
     memcpy(bytes, &word, sizeof word);
     bool again;
-    HR_TRY(add(words, bytes, sizeof bytes, &again, err));
+    HR_TRY(vocabulary_table_add(words, bytes, sizeof bytes, &again, err));
     return again ? repeated(words, of, text, (size_t)hr__decimal(word, text), err) : HR_OK;
 }
 
@@ -164,7 +164,7 @@ static hr_status add_lines(const reading *r, const char *data, size_t size, bool
 
 /* Room for as many words as the file will have if its other lines are as long as the first ones. A guess: without
  * memory for it, the map grows as it needs. */
-static void reserve(const reading *r, size_t bytes_so_far, off_t size)
+static void vocabulary_table_reserve(const reading *r, size_t bytes_so_far, off_t size)
 {
     const double lines = (double)r->words->size * (double)size / (double)bytes_so_far * 1.05;
     const double wanted = r->wanted >= 0 && (double)r->wanted < lines ? (double)r->wanted : lines;
@@ -172,7 +172,7 @@ static void reserve(const reading *r, size_t bytes_so_far, off_t size)
 }
 
 /* A block at a time, what is left of the last line in front of the next one. */
-static hr_status read_lines(const reading *r, FILE *f, off_t file_size, hr_error *err)
+static hr_status vocabulary_table_read_lines(const reading *r, FILE *f, off_t file_size, hr_error *err)
 {
     size_t room = 1 << 18, kept = 0, got, used;
     char *block = hr_malloc(room);
@@ -180,7 +180,7 @@ static hr_status read_lines(const reading *r, FILE *f, off_t file_size, hr_error
     bool reserved = false;
     while (st == HR_OK && !enough(r) && (got = fread(block + kept, 1, room - kept, f)) > 0) {
         st = add_lines(r, block, kept + got, false, &used, err);
-        if (st == HR_OK && !reserved && used > 0) reserve(r, used, file_size);
+        if (st == HR_OK && !reserved && used > 0) vocabulary_table_reserve(r, used, file_size);
         reserved = true;
         kept = kept + got - used;
         memmove(block, block + used, kept);
@@ -220,7 +220,7 @@ static hr_status check_count(const reading *r, hr_error *err)
 
 /* ---- files ---- */
 
-static hr__words *find_file(const words_file *file)
+static hr__words *vocabulary_table_find_file(const words_file *file)
 {
     for (const words_file *at = in_use; at; at = at->next)
         if (at->device == file->device && at->inode == file->inode && at->size == file->size &&
@@ -230,7 +230,8 @@ static hr__words *find_file(const words_file *file)
     return NULL;
 }
 
-static hr_status read_file(hr__words_of of, const words_file *file, FILE *f, hr__words **out, hr_error *err)
+static hr_status vocabulary_table_read_file(hr__words_of of, const words_file *file, FILE *f, hr__words **out,
+                                            hr_error *err)
 {
     hr__words *words = hr__words_new();
     words_file *own = hr_memdup(file, sizeof *file);
@@ -242,7 +243,7 @@ static hr_status read_file(hr__words_of of, const words_file *file, FILE *f, hr_
     const reading r = {.words = words, .of = of, .integers = file->integers, .wanted = file->wanted};
     words->file = own;
     own->words = words;
-    hr_status st = file->records ? read_records(&r, err) : read_lines(&r, f, file->size, err);
+    hr_status st = file->records ? read_records(&r, err) : vocabulary_table_read_lines(&r, f, file->size, err);
     if (st == HR_OK) st = check_count(&r, err);
     if (st != HR_OK) {
         free_words(words);
@@ -276,9 +277,9 @@ hr_status hr__words_of_file(hr__words_of of, bool records, bool integers, int64_
                              .records = records,
                              .integers = integers};
     pthread_mutex_lock(&lock);
-    *out = find_file(&file);
+    *out = vocabulary_table_find_file(&file);
     if (*out) atomic_fetch_add(&(*out)->refs, 1);
-    hr_status st = *out ? HR_OK : read_file(of, &file, f, out, err);
+    hr_status st = *out ? HR_OK : vocabulary_table_read_file(of, &file, f, out, err);
     pthread_mutex_unlock(&lock);
     fclose(f);
     return st;

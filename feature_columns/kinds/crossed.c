@@ -93,7 +93,7 @@ static hr_status check_source(const hr_feature_column *source, hr_error *err)
     return hr__refuse_sequence("crossed_column", source, err);
 }
 
-static hr_status check_arguments(const crossed_spec *s, hr_error *err)
+static hr_status crossed_check_arguments(const crossed_spec *s, hr_error *err)
 {
     if (s->empty_key)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.cross_key",
@@ -114,7 +114,7 @@ static hr_status crossed_describe(const void *spec, const hr_feature_column *con
                                   hr_error *err)
 {
     const crossed_spec *s = spec;
-    HR_TRY(check_arguments(s, err));
+    HR_TRY(crossed_check_arguments(s, err));
     for (int i = 0; i < s->leaves; i++) {
         const cross_leaf *leaf = &s->leaf[i];
         HR_TRY(leaf->key ? hr__read_var_len(out, leaf->key, HR_STRING, err) : check_source(source[leaf->source], err));

@@ -34,7 +34,7 @@ static const char *who(const hr__embedding_spec *s)
     return s->shared_name ? "shared_embeddings" : "embedding_column";
 }
 
-static hr_status check_arguments(const hr__embedding_spec *s, const char *name, hr_error *err)
+static hr_status embedding_check_arguments(const hr__embedding_spec *s, const char *name, hr_error *err)
 {
     if (s->dimension < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dimension", "%s of '%s': expected dimension > 0, got %lld",
@@ -62,7 +62,7 @@ hr_status hr__embedding_describe(const void *spec, const hr_feature_column *cons
     const hr__embedding_spec *s = spec;
     HR_TRY(hr__check_categorical(who(s), source[0], err));
     const hr_column_info *ids = hr_feature_column_info(source[0]);
-    HR_TRY(check_arguments(s, ids->name, err));
+    HR_TRY(embedding_check_arguments(s, ids->name, err));
     HR_TRY(hr_column_name(out, err, s->shared_name ? "%s_shared_embedding" : "%s_embedding", ids->name));
     hr_column_info *info = hr_column_describe(out);
     info->categorical_column = source[0];
@@ -152,7 +152,7 @@ static hr_status read_initializer(const hr__node *map, hr_embedding_column_opts 
     return HR_OK;
 }
 
-static hr_status read_numbers(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
+static hr_status embedding_read_numbers(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
 {
     int64_t combiner = HR_MEAN;
     double max_norm = 0, mean = 0, deviation = -1;
@@ -180,7 +180,7 @@ hr_status hr__embedding_read(const hr__node *map, hr__embedding_words *out, hr_e
     *out = (hr__embedding_words){.o.struct_size = sizeof out->o};
     HR_TRY(hr__node_need(map, "dimension", &node, err));
     HR_TRY(hr__node_int64(node, 1, INT32_MAX, &out->dimension, err));
-    HR_TRY(read_numbers(map, &out->o, &out->stddev, err));
+    HR_TRY(embedding_read_numbers(map, &out->o, &out->stddev, err));
     HR_TRY(read_initializer(map, &out->o, err));
     HR_TRY(hr__config_bool(map, "v1", &out->v1, err));
     return hr__config_text(map, "shared_embedding_name", &out->shared_name, err);

@@ -52,7 +52,8 @@ static hr_status identity_accept(const void *spec, const hr_column_values *in, h
                    hr_dtype_name(in->dtype));
 }
 
-static void refuse(const identity_spec *s, hr_column_work *w, const hr_column_values *in, int64_t i, int64_t id)
+static void identity_refuse(const identity_spec *s, hr_column_work *w, const hr_column_values *in, int64_t i,
+                            int64_t id)
 {
     hr_error err;
     hr_fail(&err, HR_INVALID_ARGUMENT, "column.id_range",
@@ -87,7 +88,7 @@ static hr_status identity_transform(const void *spec, hr_column_work *w, const h
     for (int64_t i = 0; wrong > 0 && !pass && i < present.count; i++) {
         if ((uint64_t)ids[i] < buckets) continue;
         wrong--;
-        if (!s->has_default) refuse(s, w, &present, i, ids[i]);
+        if (!s->has_default) identity_refuse(s, w, &present, i, ids[i]);
         ids[i] = s->has_default ? s->default_value : -1;
     }
     *out = present;

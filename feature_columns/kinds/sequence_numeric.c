@@ -28,7 +28,7 @@ static void sequence_free(void *spec) { hr_free((void *)(uintptr_t)((sequence_sp
 
 static hr_dtype result_dtype(const sequence_spec *s) { return hr__normalizes(&s->normalize) ? HR_FLOAT : s->dtype; }
 
-static hr_status check_arguments(const sequence_spec *s, hr_error *err)
+static hr_status sequence_numeric_check_arguments(const sequence_spec *s, hr_error *err)
 {
     HR_TRY(hr__check_key(who, s->key, err));
     HR_TRY(hr__check_shape(who, s->key, s->shape, err));
@@ -52,7 +52,7 @@ static hr_status sequence_describe(const void *spec, const hr_feature_column *co
 {
     (void)source;
     const sequence_spec *s = spec;
-    HR_TRY(check_arguments(s, err));
+    HR_TRY(sequence_numeric_check_arguments(s, err));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
     HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
     hr_column_mix(out, s->shape.dims, (size_t)s->shape.rank * sizeof *s->shape.dims);
@@ -93,20 +93,20 @@ static hr_status sequence_accept(const void *spec, const hr_column_values *in, h
 
 /* ---- values, as they come ---- */
 
-static double number_at(const hr_column_values *in, int64_t i)
+static double sequence_numeric_number_at(const hr_column_values *in, int64_t i)
 {
     if (in->dtype == HR_FLOAT) return (double)((const float *)in->values)[i];
     return in->dtype == HR_DOUBLE ? ((const double *)in->values)[i] : (double)hr__integer_at(in, i);
 }
 
-static void convert(const sequence_spec *s, const hr_column_values *in, void *to)
+static void sequence_numeric_convert(const sequence_spec *s, const hr_column_values *in, void *to)
 {
     if (hr__normalizes(&s->normalize) || s->dtype == HR_FLOAT) {
         hr__normalize_run(&s->normalize, in->values, in->dtype, to, in->count);
     } else if (s->dtype == in->dtype) {
         if (in->count > 0) memcpy(to, in->values, (size_t)in->count * hr_dtype_size(s->dtype));
     } else if (s->dtype == HR_DOUBLE) {
-        for (int64_t i = 0; i < in->count; i++) ((double *)to)[i] = number_at(in, i);
+        for (int64_t i = 0; i < in->count; i++) ((double *)to)[i] = sequence_numeric_number_at(in, i);
     } else {
         for (int64_t i = 0; i < in->count; i++) ((int64_t *)to)[i] = hr__integer_at(in, i);
     }
@@ -114,7 +114,7 @@ static void convert(const sequence_spec *s, const hr_column_values *in, void *to
 
 /* ---- steps ---- */
 
-static void refuse(hr_column_work *w, const sequence_spec *s, int64_t row, const char *expected)
+static void sequence_numeric_refuse(hr_column_work *w, const sequence_spec *s, int64_t row, const char *expected)
 {
     hr_error err;
     hr_fail(&err, HR_INVALID_ARGUMENT, "column.sequence", "%s '%s': expected %s, got others", who, s->key, expected);
@@ -139,7 +139,8 @@ static bool count_steps(const sequence_spec *s, hr_column_work *w, const hr_colu
     for (int64_t r = 0; r < in->rows; r++) {
         int64_t own = in->steps ? steps_given(in, r, width) : hr__reach_of_row(in, r);
         if (own < 0) {
-            refuse(w, s, r, in->steps ? "steps of no more values than its shape has" : "values in the order of places");
+            sequence_numeric_refuse(
+                w, s, r, in->steps ? "steps of no more values than its shape has" : "values in the order of places");
             own = 0;
         }
         if (!in->steps) own = own / width + (own % width != 0);
@@ -149,7 +150,7 @@ static bool count_steps(const sequence_spec *s, hr_column_work *w, const hr_colu
     return true;
 }
 
-static void put(const char *from, int64_t i, char *to, int64_t at, size_t size)
+static void sequence_numeric_put(const char *from, int64_t i, char *to, int64_t at, size_t size)
 {
     memcpy(to + (size_t)at * size, from + (size_t)i * size, size);
 }
@@ -159,13 +160,13 @@ static void place_row(const hr_column_values *in, int64_t row, int64_t width, co
 {
     if (!in->steps)
         for (int32_t i = in->splits[row]; i < in->splits[row + 1]; i++)
-            put(from, i, to, hr__place_in_row(in, row, i), size);
+            sequence_numeric_put(from, i, to, hr__place_in_row(in, row, i), size);
     for (int32_t t = in->steps ? in->steps[row] : 0; in->steps && t < in->steps[row + 1]; t++)
         for (int32_t i = in->step_splits[t]; i < in->step_splits[t + 1]; i++)
-            put(from, i, to, (t - in->steps[row]) * width + i - in->step_splits[t], size);
+            sequence_numeric_put(from, i, to, (t - in->steps[row]) * width + i - in->step_splits[t], size);
 }
 
-static void fill(const sequence_spec *s, void *to, int64_t count)
+static void sequence_numeric_fill(const sequence_spec *s, void *to, int64_t count)
 {
     const hr_dtype dtype = result_dtype(s);
     for (int64_t i = 0; i < count; i++) {
@@ -196,12 +197,12 @@ static hr_status sequence_transform(const void *spec, hr_column_work *w, const h
     if (!steps || !splits || !converted) return hr_no_memory(err, who);
     HR_TRY(check_dense_width(s, in, width, err));
     steps[0] = splits[0] = 0;
-    convert(s, in, converted);
+    sequence_numeric_convert(s, in, converted);
     if (!count_steps(s, w, in, width, steps)) return hr_no_memory(err, "the steps of a sequence");
     const int64_t count = steps[in->rows] * width;
     char *values = hr_column_scratch(w, (size_t)count * size);
     if (!values) return hr_no_memory(err, who);
-    fill(s, values, count);
+    sequence_numeric_fill(s, values, count);
     for (int64_t r = 0; r < in->rows; r++) {
         splits[r + 1] = steps[r + 1] * (int32_t)width;
         if (steps[r + 1] > steps[r]) place_row(in, r, width, converted, values + (size_t)splits[r] * size, size);

@@ -51,7 +51,10 @@ static hr_status check_alike(hr_feature_column *const *categorical, int count, h
     return HR_OK;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int shared_by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 char *hr__shared_embedding_name(const hr_feature_column *const *categorical, int count)
 {
@@ -64,7 +67,7 @@ char *hr__shared_embedding_name(const hr_feature_column *const *categorical, int
     }
     char *name = names ? hr_malloc(size) : NULL;
     char *at = name;
-    if (name) qsort(names, (size_t)count, sizeof *names, by_name);
+    if (name) qsort(names, (size_t)count, sizeof *names, shared_by_name);
     for (int i = 0; name && i < count; i++) {
         const size_t length = strlen(names[i]);
         memcpy(at, names[i], length);

@@ -68,8 +68,8 @@ static bool row_pairs(const hr_column_values *ids, const hr_column_values *weigh
     return true;
 }
 
-static void refuse(const weighted_spec *s, hr_column_work *w, const hr_column_values *ids,
-                   const hr_column_values *weights, int64_t row)
+static void weighted_refuse(const weighted_spec *s, hr_column_work *w, const hr_column_values *ids,
+                            const hr_column_values *weights, int64_t row)
 {
     hr_error err;
     hr_fail(&err, HR_INVALID_ARGUMENT, "column.weights",
@@ -102,7 +102,7 @@ static void pair_by_place(const weighted_spec *s, hr_column_work *w, const hr_co
 {
     for (int64_t r = 0; r < ids->rows; r++) {
         bool pairs = row_pairs(ids, weights, r);
-        if (!pairs) refuse(s, w, ids, weights, r);
+        if (!pairs) weighted_refuse(s, w, ids, weights, r);
         for (int64_t i = ids->splits[r], at = weights->splits[r]; i < ids->splits[r + 1]; i++, at++)
             to[i] = pairs ? weight_at(weights, at) : 0;
     }

@@ -13,7 +13,7 @@ typedef struct isal_inflate_state {
     bool bad;
 } isal_inflate_state;
 
-static uint32_t clipped(size_t size) { return size < INT_MAX ? (uint32_t)size : INT_MAX; }
+static uint32_t deflate_isal_clipped(size_t size) { return size < INT_MAX ? (uint32_t)size : INT_MAX; }
 
 static unsigned char *writable(const unsigned char *in) { return (unsigned char *)(uintptr_t)in; } /* it only reads */
 
@@ -60,7 +60,7 @@ static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)
         z->next_in = writable(flow->in + s->held);
         z->avail_in = (uint32_t)given;
         z->next_out = flow->out;
-        z->avail_out = clipped(flow->room);
+        z->avail_out = deflate_isal_clipped(flow->room);
         s->bad = isal_inflate(z) < 0;
         if (!s->bad || given <= 1) break;
         *z = s->before;
@@ -80,7 +80,7 @@ static void hand_out_rest(struct inflate_state *z, hr__flow *flow)
     flow->room -= rest;
 }
 
-static hr__inflated inflate_some(void *state, hr__flow *flow)
+static hr__inflated deflate_isal_inflate_some(void *state, hr__flow *flow)
 {
     isal_inflate_state *s = state;
     struct inflate_state *z = &s->z;
@@ -116,9 +116,9 @@ static bool deflate_some(void *state, hr__flow *flow, bool last)
 {
     struct isal_zstream *z = &((isal_deflate_state *)state)->z;
     z->next_in = writable(flow->in);
-    z->avail_in = clipped(flow->in_size);
+    z->avail_in = deflate_isal_clipped(flow->in_size);
     z->next_out = flow->out;
-    z->avail_out = clipped(flow->room);
+    z->avail_out = deflate_isal_clipped(flow->room);
     z->end_of_stream = last && z->avail_in == flow->in_size;
     isal_deflate(z);
     flow->in_size -= (size_t)(z->next_in - flow->in);
@@ -142,7 +142,7 @@ const hr__deflate_engine hr__deflate_by_isal = {
     .name = "ISA-L",
     .inflate_new = inflate_new,
     .inflate_reset = inflate_again,
-    .inflate = inflate_some,
+    .inflate = deflate_isal_inflate_some,
     .held = inflate_held,
     .inflate_free = hr_free,
     .deflate_new = deflate_new,

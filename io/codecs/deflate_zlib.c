@@ -4,29 +4,29 @@
 #include <string.h>
 #include <zlib.h>
 
-static void *allocate(void *user, unsigned count, unsigned size)
+static void *deflate_zlib_allocate(void *user, unsigned count, unsigned size)
 {
     (void)user;
     return hr_calloc(count, size);
 }
 
-static void release(void *user, void *p)
+static void deflate_zlib_release(void *user, void *p)
 {
     (void)user;
     hr_free(p);
 }
 
-static unsigned clipped(size_t size) { return size < UINT_MAX ? (unsigned)size : UINT_MAX; }
+static unsigned deflate_zlib_clipped(size_t size) { return size < UINT_MAX ? (unsigned)size : UINT_MAX; }
 
-static void begin(z_stream *z, const hr__flow *flow)
+static void deflate_zlib_begin(z_stream *z, const hr__flow *flow)
 {
     z->next_in = (unsigned char *)(uintptr_t)flow->in; /* zlib's own promise: it only reads */
-    z->avail_in = clipped(flow->in_size);
+    z->avail_in = deflate_zlib_clipped(flow->in_size);
     z->next_out = flow->out;
-    z->avail_out = clipped(flow->room);
+    z->avail_out = deflate_zlib_clipped(flow->room);
 }
 
-static void end(const z_stream *z, hr__flow *flow)
+static void deflate_zlib_end(const z_stream *z, hr__flow *flow)
 {
     flow->in_size -= (size_t)(z->next_in - flow->in);
     flow->in = z->next_in;
@@ -38,8 +38,8 @@ static void *inflate_new(void)
 {
     z_stream *z = hr_calloc(1, sizeof *z);
     if (!z) return NULL;
-    z->zalloc = allocate;
-    z->zfree = release;
+    z->zalloc = deflate_zlib_allocate;
+    z->zfree = deflate_zlib_release;
     if (inflateInit2(z, -MAX_WBITS) == Z_OK) return z;
     hr_free(z);
     return NULL;
@@ -47,12 +47,12 @@ static void *inflate_new(void)
 
 static void inflate_again(void *state) { inflateReset(state); }
 
-static hr__inflated inflate_some(void *state, hr__flow *flow)
+static hr__inflated deflate_zlib_inflate_some(void *state, hr__flow *flow)
 {
     z_stream *z = state;
-    begin(z, flow);
+    deflate_zlib_begin(z, flow);
     int status = inflate(z, Z_NO_FLUSH);
-    end(z, flow);
+    deflate_zlib_end(z, flow);
     if (status == Z_STREAM_END) return HR__INFLATE_DONE;
     if (status == Z_MEM_ERROR) return HR__INFLATE_NO_MEMORY;
     return status == Z_OK || status == Z_BUF_ERROR ? HR__INFLATE_MORE : HR__INFLATE_BAD;
@@ -75,8 +75,8 @@ static void *deflate_new(int level)
 {
     z_stream *z = hr_calloc(1, sizeof *z);
     if (!z) return NULL;
-    z->zalloc = allocate;
-    z->zfree = release;
+    z->zalloc = deflate_zlib_allocate;
+    z->zfree = deflate_zlib_release;
     if (deflateInit2(z, level ? level : Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK)
         return z;
     hr_free(z);
@@ -86,9 +86,9 @@ static void *deflate_new(int level)
 static bool deflate_some(void *state, hr__flow *flow, bool last)
 {
     z_stream *z = state;
-    begin(z, flow);
+    deflate_zlib_begin(z, flow);
     int status = deflate(z, last && z->avail_in == flow->in_size ? Z_FINISH : Z_NO_FLUSH);
-    end(z, flow);
+    deflate_zlib_end(z, flow);
     return status == Z_STREAM_END;
 }
 
@@ -113,7 +113,7 @@ const hr__deflate_engine hr__deflate_by_zlib = {
     .name = "zlib",
     .inflate_new = inflate_new,
     .inflate_reset = inflate_again,
-    .inflate = inflate_some,
+    .inflate = deflate_zlib_inflate_some,
     .held = inflate_held,
     .inflate_free = inflate_free,
     .deflate_new = deflate_new,

@@ -37,16 +37,16 @@ static hr_status lacking(const hr__frame_form *form, hr_error *err)
 
 /* ---- decoding ---- */
 
-static hr_status damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
+static hr_status frames_damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
 {
     const uint64_t given = d->made - (d->small ? (uint64_t)d->in_frame : 0);
     return hr__codec_damaged((hr__codec_place){d->form->name, "frame", d->frames, at, given}, kind, err, what);
 }
 
-static hr_status cut(const decoder *d, const hr__window *raw, hr_error *err)
+static hr_status frames_cut(const decoder *d, const hr__window *raw, hr_error *err)
 {
-    return damaged(d, raw->offset + (int64_t)(raw->end - raw->begin), "stream.truncated", err,
-                   "expected more bytes, got the end of the file; the file is cut");
+    return frames_damaged(d, raw->offset + (int64_t)(raw->end - raw->begin), "stream.truncated", err,
+                          "expected more bytes, got the end of the file; the file is cut");
 }
 
 static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
@@ -56,12 +56,13 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
     HR_TRY(hr__window_peek(raw, HR__FRAME_HEAD, &data, &size, err));
     if (size == 0) return HR_END;
     if (!d->form->accepts((const unsigned char *)data, size)) {
-        if (d->frames == 0) return damaged(d, raw->offset, "stream.corrupt", err, "expected a frame, got other bytes");
-        return damaged(
+        if (d->frames == 0)
+            return frames_damaged(d, raw->offset, "stream.corrupt", err, "expected a frame, got other bytes");
+        return frames_damaged(
             d, raw->offset, "stream.trailing_data", err,
             "expected a further frame or the end of the file, got other bytes; cut them off if they are none");
     }
-    if (size < 4) return cut(d, raw, err);
+    if (size < 4) return frames_cut(d, raw, err);
     d->began = raw->offset;
     if (d->begins) d->begins(d->user, raw->offset, (int64_t)d->made);
     d->form->decoder_reset(d->library);
@@ -76,7 +77,7 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
 
 /* Lends what the library is given at once: up to the end of a block, so that all of it is handed out before a fault
  * of what follows, and that where a fault is met depends on the file alone. */
-static hr_status look(const decoder *d, hr__window *raw, const char **data, size_t *size, hr_error *err)
+static hr_status frames_look(const decoder *d, hr__window *raw, const char **data, size_t *size, hr_error *err)
 {
     const size_t block = d->ahead > d->form->block_head ? d->ahead - d->form->block_head : d->ahead;
     const size_t want = d->full ? 0 : block < BLOCK ? block : BLOCK;
@@ -89,7 +90,7 @@ static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, 
 {
     const char *data, *why = "";
     size_t size;
-    HR_TRY(look(d, raw, &data, &size, err));
+    HR_TRY(frames_look(d, raw, &data, &size, err));
     hr__flow flow = {(const unsigned char *)data, size, (unsigned char *)to, room};
     const hr__framed result = d->form->decode(d->library, &flow, &d->ahead, &why);
     const size_t made = room - flow.room, used = size - flow.in_size;
@@ -97,21 +98,22 @@ static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, 
     d->made += made;
     d->in_frame += (int64_t)made;
     *got += made;
-    if (result == HR__FRAME_CORRUPT) return damaged(d, raw->offset, "stream.corrupt", err, why);
-    if (result == HR__FRAME_CHECKSUM) return damaged(d, raw->offset, "stream.checksum", err, why);
+    if (result == HR__FRAME_CORRUPT) return frames_damaged(d, raw->offset, "stream.corrupt", err, why);
+    if (result == HR__FRAME_CHECKSUM) return frames_damaged(d, raw->offset, "stream.checksum", err, why);
     const bool stuck = result == HR__FRAME_MORE && made == 0 && used == 0 && !d->full;
     d->full = made == room;
     if (d->declared >= 0 && (result == HR__FRAME_DONE ? d->in_frame != d->declared : d->in_frame > d->declared))
-        return damaged(d, raw->offset, "stream.corrupt", err, "the frame holds other than as many bytes as it says");
+        return frames_damaged(d, raw->offset, "stream.corrupt", err,
+                              "the frame holds other than as many bytes as it says");
     if (result == HR__FRAME_DONE) {
         d->inside = false;
         d->frames++;
     }
-    return stuck ? cut(d, raw, err) : HR_OK;
+    return stuck ? frames_cut(d, raw, err) : HR_OK;
 }
 
 /* All of a small frame: where it belongs if there is room, and for a byte too many. */
-static hr_status read_whole(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status frames_read_whole(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     const bool fits = room > (size_t)d->declared;
     if (!fits && !d->whole && !(d->whole = hr_malloc(FRAME + 1))) return hr_no_memory(err, "decompressing");
@@ -135,10 +137,10 @@ static void hand_out(decoder *d, char *to, size_t room, size_t *got)
 static hr_status read_on(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     if (!d->inside) return begin_frame(d, raw, err);
-    return d->small ? read_whole(d, raw, to, room, got, err) : read_frame(d, raw, to, room, got, err);
+    return d->small ? frames_read_whole(d, raw, to, room, got, err) : read_frame(d, raw, to, room, got, err);
 }
 
-static hr_status decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status frames_decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
@@ -151,18 +153,18 @@ static hr_status decode(void *decoder_, hr__window *raw, char *to, size_t room, 
     return status;
 }
 
-static int64_t began(const void *d) { return ((const decoder *)d)->began; }
+static int64_t frames_began(const void *d) { return ((const decoder *)d)->began; }
 
-static void watch(void *decoder_, hr__begin_fn *begins, void *user)
+static void frames_watch(void *decoder_, hr__begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
     d->begins = begins;
     d->user = user;
 }
 
-static void go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->made = (uint64_t)made; }
+static void frames_go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->made = (uint64_t)made; }
 
-static hr_status decoder_new(const void *form_, void **out, hr_error *err)
+static hr_status frames_decoder_new(const void *form_, void **out, hr_error *err)
 {
     const hr__frame_form *form = form_;
     if (!form->decoder_new) return lacking(form, err);
@@ -177,7 +179,7 @@ static hr_status decoder_new(const void *form_, void **out, hr_error *err)
     return HR_OK;
 }
 
-static void decoder_free(void *decoder_)
+static void frames_decoder_free(void *decoder_)
 {
     decoder *d = decoder_;
     if (!d) return;
@@ -197,7 +199,7 @@ typedef struct encoder {
     char bytes[FRAME];
 } encoder;
 
-static hr_status encoder_new(const void *form_, int level, void **out, hr_error *err)
+static hr_status frames_encoder_new(const void *form_, int level, void **out, hr_error *err)
 {
     const hr__frame_form *form = form_;
     if (!form->encoder_new) return lacking(form, err);
@@ -227,8 +229,8 @@ static hr_status put_frame(encoder *e, hr__sink_fn *sink, void *to, hr_error *er
     return sink(to, e->packed, size, err);
 }
 
-static hr_status encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                        hr_error *err)
+static hr_status frames_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                               hr_error *err)
 {
     encoder *e = encoder_;
     for (const char *from = data; size > 0;) {
@@ -242,7 +244,7 @@ static hr_status encode(void *encoder_, const void *data, size_t size, bool last
     return last && (e->held > 0 || !e->begun) ? put_frame(e, sink, to, err) : HR_OK;
 }
 
-static void encoder_free(void *encoder_)
+static void frames_encoder_free(void *encoder_)
 {
     encoder *e = encoder_;
     if (!e) return;
@@ -252,13 +254,13 @@ static void encoder_free(void *encoder_)
 }
 
 const hr__coding hr__frames_coding = {
-    .decoder_new = decoder_new,
-    .decode = decode,
-    .began = began,
-    .watch = watch,
-    .go_on = go_on,
-    .decoder_free = decoder_free,
-    .encoder_new = encoder_new,
-    .encode = encode,
-    .encoder_free = encoder_free,
+    .decoder_new = frames_decoder_new,
+    .decode = frames_decode,
+    .began = frames_began,
+    .watch = frames_watch,
+    .go_on = frames_go_on,
+    .decoder_free = frames_decoder_free,
+    .encoder_new = frames_encoder_new,
+    .encode = frames_encode,
+    .encoder_free = frames_encoder_free,
 };

@@ -16,7 +16,7 @@ static int lz4_bid(const unsigned char *head, size_t size)
 
 /* ---- decoding ---- */
 
-static int64_t declares(const unsigned char *head, size_t size)
+static int64_t lz4_declares(const unsigned char *head, size_t size)
 {
     enum { FLAGS = 4, SAYS_SIZE = 8, CONTENT_SIZE = 6, BEHIND = 14 };
     if (size < BEHIND || lz4_bid(head, size) == 0 || !(head[FLAGS] & SAYS_SIZE)) return -1;
@@ -24,7 +24,7 @@ static int64_t declares(const unsigned char *head, size_t size)
     return declared <= INT64_MAX ? (int64_t)declared : -1;
 }
 
-static void *decoder_new(void)
+static void *lz4_decoder_new(void)
 {
     LZ4F_dctx *d = NULL;
     return LZ4F_isError(LZ4F_createDecompressionContext(&d, LZ4F_VERSION)) ? NULL : d;
@@ -32,7 +32,7 @@ static void *decoder_new(void)
 
 static void decoder_reset(void *decoder) { LZ4F_resetDecompressionContext(decoder); }
 
-static hr__framed decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
+static hr__framed lz4_decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
 {
     size_t made = flow->room, used = flow->in_size;
     const size_t left = LZ4F_decompress(decoder, flow->out, &made, flow->in, &used, NULL);
@@ -48,7 +48,7 @@ static hr__framed decode(void *decoder, hr__flow *flow, size_t *ahead, const cha
     return left == 0 ? HR__FRAME_DONE : HR__FRAME_MORE;
 }
 
-static void decoder_free(void *decoder) { LZ4F_freeDecompressionContext(decoder); }
+static void lz4_decoder_free(void *decoder) { LZ4F_freeDecompressionContext(decoder); }
 
 /* ---- encoding ---- */
 
@@ -63,19 +63,19 @@ static LZ4F_preferences_t preferences(int level)
     return p;
 }
 
-static void *encoder_new(int level)
+static void *lz4_encoder_new(int level)
 {
     LZ4F_preferences_t p = preferences(level);
     return hr_memdup(&p, sizeof p);
 }
 
-static size_t bound(size_t size)
+static size_t lz4_bound(size_t size)
 {
     LZ4F_preferences_t p = preferences(0);
     return LZ4F_compressFrameBound(size, &p) + 8; /* the size of the content, which the bound may leave out */
 }
 
-static size_t encode(void *encoder, const void *data, size_t size, void *to, size_t room)
+static size_t lz4_encode(void *encoder, const void *data, size_t size, void *to, size_t room)
 {
     LZ4F_preferences_t p = *(const LZ4F_preferences_t *)encoder;
     p.frameInfo.contentSize = size;
@@ -86,15 +86,15 @@ static size_t encode(void *encoder, const void *data, size_t size, void *to, siz
 static const hr__frame_form form = {
     .name = "lz4",
     .accepts = lz4_accepts,
-    .declares = declares,
-    .decoder_new = decoder_new,
+    .declares = lz4_declares,
+    .decoder_new = lz4_decoder_new,
     .decoder_reset = decoder_reset,
-    .decode = decode,
+    .decode = lz4_decode,
     .block_head = 4,
-    .decoder_free = decoder_free,
-    .encoder_new = encoder_new,
-    .bound = bound,
-    .encode = encode,
+    .decoder_free = lz4_decoder_free,
+    .encoder_new = lz4_encoder_new,
+    .bound = lz4_bound,
+    .encode = lz4_encode,
     .encoder_free = hr_free,
 };
 

@@ -35,21 +35,22 @@ typedef struct decoder {
 
 /* ---- what can be wrong ---- */
 
-static hr_status damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
+static hr_status members_damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
 {
     return hr__codec_damaged((hr__codec_place){d->form->name, "stream", d->members, at, d->total}, kind, err, what);
 }
 
-static hr_status cut(const decoder *d, const hr__window *raw, hr_error *err)
+static hr_status members_cut(const decoder *d, const hr__window *raw, hr_error *err)
 {
     int64_t at = raw->offset + (int64_t)(raw->end - raw->begin);
-    return damaged(d, at, "stream.truncated", err, "expected more bytes, got the end of the file; the file is cut");
+    return members_damaged(d, at, "stream.truncated", err,
+                           "expected more bytes, got the end of the file; the file is cut");
 }
 
 /* ---- decoding, stage by stage ---- */
 
 /* Peeks at `want` bytes; *size < want: the file ends before. */
-static hr_status look(hr__window *raw, size_t want, const unsigned char **bytes, size_t *size, hr_error *err)
+static hr_status members_look(hr__window *raw, size_t want, const unsigned char **bytes, size_t *size, hr_error *err)
 {
     const char *data;
     HR_TRY(hr__window_peek(raw, want, &data, size, err));
@@ -65,7 +66,7 @@ static int64_t mended_header(const decoder *d, hr__window *raw, hr_error *err)
     unsigned char head[HEAD];
     const char *why;
     size_t size;
-    if (look(raw, HEAD, &bytes, &size, err) != HR_OK) return 0;
+    if (members_look(raw, HEAD, &bytes, &size, err) != HR_OK) return 0;
     if (size > HEAD) size = HEAD;
     memcpy(head, bytes, size);
     d->form->mend(head, size);
@@ -84,16 +85,17 @@ static void begin_body(decoder *d, hr__window *raw, size_t header)
     d->count = 0;
 }
 
-static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
+static hr_status members_read_header(decoder *d, hr__window *raw, hr_error *err)
 {
     const unsigned char *bytes;
     size_t size, want = 3; /* tells a further stream from other bytes, wherever the window ends */
-    HR_TRY(look(raw, want, &bytes, &size, err));
+    HR_TRY(members_look(raw, want, &bytes, &size, err));
     if (size == 0) return HR_END;
     d->began = raw->offset;
     if (d->forgiven == raw->offset) {
         const int64_t used = mended_header(d, raw, err);
-        if (used == 0) return damaged(d, raw->offset, "stream.corrupt", err, "expected a header, got other bytes");
+        if (used == 0)
+            return members_damaged(d, raw->offset, "stream.corrupt", err, "expected a header, got other bytes");
         begin_body(d, raw, (size_t)used);
         return HR_OK;
     }
@@ -105,20 +107,20 @@ static hr_status read_header(decoder *d, hr__window *raw, hr_error *err)
     for (;;) {
         const char *why = "";
         int64_t used = d->form->header(bytes, size, &why);
-        if (used < 0) return damaged(d, raw->offset, "stream.corrupt", err, why);
+        if (used < 0) return members_damaged(d, raw->offset, "stream.corrupt", err, why);
         if (used > 0) {
             begin_body(d, raw, (size_t)used);
             return HR_OK;
         }
         want = size + 1;
-        if (want > 1 << 20) return damaged(d, raw->offset, "stream.corrupt", err, "its header never ends");
-        HR_TRY(look(raw, want, &bytes, &size, err));
-        if (size < want) return cut(d, raw, err);
+        if (want > 1 << 20) return members_damaged(d, raw->offset, "stream.corrupt", err, "its header never ends");
+        HR_TRY(members_look(raw, want, &bytes, &size, err));
+        if (size < want) return members_cut(d, raw, err);
     }
 }
 
 /* So many bytes were made, for the first time or again. False: those before were others. */
-static bool give(decoder *d, size_t made, size_t *got)
+static bool members_give(decoder *d, size_t made, size_t *got)
 {
     if (d->again > 0) {
         d->again -= made;
@@ -134,33 +136,34 @@ static hr_status read_body(decoder *d, hr__window *raw, char *to, size_t room, s
     if (d->again > 0 && d->again < room) room = (size_t)d->again;
     const unsigned char *bytes;
     size_t size, held = d->engine->held(d->inflate);
-    HR_TRY(look(raw, held + 1, &bytes, &size, err));
+    HR_TRY(members_look(raw, held + 1, &bytes, &size, err));
     hr__flow flow = {bytes, size, (unsigned char *)to, room};
     hr__inflated result = d->engine->inflate(d->inflate, &flow);
     size_t made = room - flow.room;
     hr__window_consume(raw, size - flow.in_size);
     d->sum = d->form->add(d->engine, d->sum, (unsigned char *)to, made);
     d->count += made;
-    const bool same = give(d, made, got);
+    const bool same = members_give(d, made, got);
     if (result == HR__INFLATE_NO_MEMORY) return hr_no_memory(err, "inflating");
     if (result == HR__INFLATE_BAD || !same || (result == HR__INFLATE_DONE && d->again > 0))
-        return damaged(d, raw->offset, "stream.corrupt", err, "expected deflated data, got bytes that are none");
+        return members_damaged(d, raw->offset, "stream.corrupt", err,
+                               "expected deflated data, got bytes that are none");
     if (result == HR__INFLATE_DONE) d->stage = TRAILER;
     d->stuck = result == HR__INFLATE_MORE && made == 0 && size <= held;
-    return d->stuck ? cut(d, raw, err) : HR_OK;
+    return d->stuck ? members_cut(d, raw, err) : HR_OK;
 }
 
 static hr_status read_trailer(decoder *d, hr__window *raw, hr_error *err)
 {
     const unsigned char *bytes;
     size_t size, want = d->form->trailer_size;
-    HR_TRY(look(raw, want, &bytes, &size, err));
-    if (size < want) return cut(d, raw, err);
+    HR_TRY(members_look(raw, want, &bytes, &size, err));
+    if (size < want) return members_cut(d, raw, err);
     unsigned char expected[MAX_TRAILER];
     d->form->trailer(d->sum, d->count, expected);
     if (memcmp(bytes, expected, want) != 0)
-        return damaged(d, raw->offset, "stream.checksum", err,
-                       "expected the checksum and size of what was inflated, got others; the file is corrupt");
+        return members_damaged(d, raw->offset, "stream.checksum", err,
+                               "expected the checksum and size of what was inflated, got others; the file is corrupt");
     hr__window_consume(raw, want);
     d->members++;
     d->stage = HEADER;
@@ -171,14 +174,15 @@ static hr_status read_padding(decoder *d, hr__window *raw, hr_error *err)
 {
     const unsigned char *bytes;
     size_t size, zeros = 0;
-    HR_TRY(look(raw, 1, &bytes, &size, err));
+    HR_TRY(members_look(raw, 1, &bytes, &size, err));
     if (size == 0) return HR_END;
     while (zeros < size && bytes[zeros] == 0) zeros++;
     d->zeros += (int64_t)zeros;
     hr__window_consume(raw, zeros);
     if (zeros == size) return HR_OK;
-    return damaged(d, d->padding, "stream.trailing_data", err,
-                   "expected a further stream or the end of the file, got other bytes; cut them off if they are none");
+    return members_damaged(
+        d, d->padding, "stream.trailing_data", err,
+        "expected a further stream or the end of the file, got other bytes; cut them off if they are none");
 }
 
 hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
@@ -188,7 +192,7 @@ hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t r
     while (status == HR_OK && *got < room) {
         switch (d->stage) {
         case HEADER:
-            status = read_header(d, raw, err);
+            status = members_read_header(d, raw, err);
             break;
         case BODY:
             status = read_body(d, raw, to + *got, room - *got, got, err);
@@ -206,7 +210,7 @@ hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t r
 
 static int64_t zeros(const void *d) { return ((const decoder *)d)->zeros; }
 
-static int64_t began(const void *d) { return ((const decoder *)d)->began; }
+static int64_t members_began(const void *d) { return ((const decoder *)d)->began; }
 
 /* Of a stream that is cut, zlib makes all that can be made. */
 static bool slow_down(void *decoder_)
@@ -234,14 +238,14 @@ static bool forgive(void *decoder_)
     return true;
 }
 
-static void watch(void *decoder_, hr__begin_fn *begins, void *user)
+static void members_watch(void *decoder_, hr__begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
     d->begins = begins;
     d->user = user;
 }
 
-static void go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->total = (uint64_t)made; }
+static void members_go_on(void *decoder_, int64_t made) { ((decoder *)decoder_)->total = (uint64_t)made; }
 
 hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                   hr_error *err)
@@ -257,7 +261,7 @@ hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate
     return HR_OK;
 }
 
-static hr_status decoder_new(const void *form, void **out, hr_error *err)
+static hr_status members_decoder_new(const void *form, void **out, hr_error *err)
 {
     return hr__members_decoder_new(form, hr__deflate_fastest, out, err);
 }
@@ -282,7 +286,7 @@ typedef struct encoder {
     unsigned char bytes[ENCODER_ROOM];
 } encoder;
 
-static hr_status encoder_new(const void *form_, int level, void **out, hr_error *err)
+static hr_status members_encoder_new(const void *form_, int level, void **out, hr_error *err)
 {
     const hr__member_form *form = form_;
     encoder *e = hr_malloc(sizeof *e);
@@ -307,8 +311,8 @@ static hr_status write_trailer(encoder *e, hr__sink_fn *sink, void *to, hr_error
     return sink(to, e->bytes, e->form->trailer_size, err);
 }
 
-static hr_status encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                        hr_error *err)
+static hr_status members_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
+                                hr_error *err)
 {
     encoder *e = encoder_;
     if (!e->begun) HR_TRY(sink(to, e->form->new_header, e->form->new_header_size, err));
@@ -325,7 +329,7 @@ static hr_status encode(void *encoder_, const void *data, size_t size, bool last
     return last ? write_trailer(e, sink, to, err) : HR_OK;
 }
 
-static void encoder_free(void *encoder_)
+static void members_encoder_free(void *encoder_)
 {
     encoder *e = encoder_;
     if (!e) return;
@@ -334,18 +338,18 @@ static void encoder_free(void *encoder_)
 }
 
 const hr__coding hr__members_coding = {
-    .decoder_new = decoder_new,
+    .decoder_new = members_decoder_new,
     .decode = hr__members_decode,
     .zeros = zeros,
-    .began = began,
+    .began = members_began,
     .slow_down = slow_down,
     .forgive = forgive,
-    .watch = watch,
-    .go_on = go_on,
+    .watch = members_watch,
+    .go_on = members_go_on,
     .decoder_free = hr__members_decoder_free,
-    .encoder_new = encoder_new,
-    .encode = encode,
-    .encoder_free = encoder_free,
+    .encoder_new = members_encoder_new,
+    .encode = members_encode,
+    .encoder_free = members_encoder_free,
 };
 
 /* ---- telling files apart ---- */

@@ -21,18 +21,18 @@ enum { FASTEST = 1 };
 /* ---- decoding ---- */
 
 /* The library's streams do not look at it where the last block is empty. */
-static int64_t declares(const unsigned char *head, size_t size)
+static int64_t zstd_declares(const unsigned char *head, size_t size)
 {
     const unsigned long long declared = ZSTD_getFrameContentSize(head, size);
     const bool said = declared != ZSTD_CONTENTSIZE_UNKNOWN && declared != ZSTD_CONTENTSIZE_ERROR;
     return said && declared <= INT64_MAX ? (int64_t)declared : -1;
 }
 
-static void *decoder_new(void) { return ZSTD_createDCtx(); }
+static void *zstd_decoder_new(void) { return ZSTD_createDCtx(); }
 
 static void decoder_reset(void *decoder) { ZSTD_DCtx_reset(decoder, ZSTD_reset_session_only); }
 
-static hr__framed decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
+static hr__framed zstd_decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
 {
     ZSTD_inBuffer in = {flow->in, flow->in_size, 0};
     ZSTD_outBuffer out = {flow->out, flow->room, 0};
@@ -47,11 +47,11 @@ static hr__framed decode(void *decoder, hr__flow *flow, size_t *ahead, const cha
     return ZSTD_getErrorCode(left) == ZSTD_error_checksum_wrong ? HR__FRAME_CHECKSUM : HR__FRAME_CORRUPT;
 }
 
-static void decoder_free(void *decoder) { ZSTD_freeDCtx(decoder); }
+static void zstd_decoder_free(void *decoder) { ZSTD_freeDCtx(decoder); }
 
 /* ---- encoding ---- */
 
-static void *encoder_new(int level)
+static void *zstd_encoder_new(int level)
 {
     ZSTD_CCtx *c = ZSTD_createCCtx();
     if (!c) return NULL;
@@ -60,29 +60,29 @@ static void *encoder_new(int level)
     return c;
 }
 
-static size_t bound(size_t size) { return ZSTD_compressBound(size) + 64; /* an empty frame has a header, too */ }
+static size_t zstd_bound(size_t size) { return ZSTD_compressBound(size) + 64; /* an empty frame has a header, too */ }
 
-static size_t encode(void *encoder, const void *data, size_t size, void *to, size_t room)
+static size_t zstd_encode(void *encoder, const void *data, size_t size, void *to, size_t room)
 {
     const size_t made = ZSTD_compress2(encoder, to, room, data, size);
     return ZSTD_isError(made) ? 0 : made;
 }
 
-static void encoder_free(void *encoder) { ZSTD_freeCCtx(encoder); }
+static void zstd_encoder_free(void *encoder) { ZSTD_freeCCtx(encoder); }
 
 static const hr__frame_form form = {
     .name = "zstd",
     .accepts = zstd_accepts,
-    .declares = declares,
-    .decoder_new = decoder_new,
+    .declares = zstd_declares,
+    .decoder_new = zstd_decoder_new,
     .decoder_reset = decoder_reset,
-    .decode = decode,
+    .decode = zstd_decode,
     .block_head = 3,
-    .decoder_free = decoder_free,
-    .encoder_new = encoder_new,
-    .bound = bound,
-    .encode = encode,
-    .encoder_free = encoder_free,
+    .decoder_free = zstd_decoder_free,
+    .encoder_new = zstd_encoder_new,
+    .bound = zstd_bound,
+    .encode = zstd_encode,
+    .encoder_free = zstd_encoder_free,
 };
 #else
 static const hr__frame_form form = {.name = "zstd", .accepts = zstd_accepts};

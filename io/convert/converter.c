@@ -138,7 +138,8 @@ static void read_batch(converter *k, batch *b)
 }
 
 /* What the other format has for a record. A record of which it can say nothing is passed over, if the policy says so. */
-static hr_status write_record(const converter *k, hr__convert_piece *piece, hr__convert_record *r, bool *written)
+static hr_status converter_write_record(const converter *k, hr__convert_piece *piece, hr__convert_record *r,
+                                        bool *written)
 {
     hr_view bytes;
     const hr_view example = {piece->out + r->at + HR__RECORD_HEADER, (int64_t)(r->size - HR__RECORD_FRAME)};
@@ -172,7 +173,7 @@ static void write_records(const converter *k, hr__convert_piece *piece)
     for (int64_t i = 0; i < piece->records && st == HR_OK; i++) {
         bool written;
         piece->record[kept] = piece->record[i];
-        st = write_record(k, piece, &piece->record[kept], &written);
+        st = converter_write_record(k, piece, &piece->record[kept], &written);
         kept += written;
     }
     piece->records = kept;
@@ -303,7 +304,7 @@ static hr_status check_round(converter *k, hr_error *err)
     return encoded->status;
 }
 
-static hr_status tell(converter *k, hr_error *err)
+static hr_status converter_tell(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
     if (!o->progress) return HR_OK;
@@ -318,7 +319,7 @@ static hr_status check_budget(const converter *k, const hr_error *last, hr_error
     return hr__policy_budget(k->plan.policy, "convert", k->result->rejected, k->result->rows, last, err);
 }
 
-static hr_status run(converter *k, hr_error *err)
+static hr_status converter_run(converter *k, hr_error *err)
 {
     k->stage[0] = &k->memory[0];
     for (int next = 1; k->stage[0] || k->stage[1] || k->stage[2]; next = (next + 1) % STAGES) {
@@ -331,7 +332,7 @@ static hr_status run(converter *k, hr_error *err)
             deal_piece(k, piece);
             if (piece->rejected) HR_TRY(check_budget(k, &piece->err, err));
         }
-        HR_TRY(tell(k, err));
+        HR_TRY(converter_tell(k, err));
         const bool more = k->stage[0] && !k->stage[0]->last && k->stage[0]->status == HR_OK;
         k->stage[2] = k->stage[1];
         k->stage[1] = k->stage[0];
@@ -361,14 +362,14 @@ static hr_status make_piece(const converter *k, hr__convert_piece *piece, hr_err
     return k->plan.to->write ? k->plan.to->writer_new(&k->plan, &piece->writer, &head, err) : HR_OK;
 }
 
-static hr_status open_input(converter *k, int64_t i, hr_error *err)
+static hr_status converter_open_input(converter *k, int64_t i, hr_error *err)
 {
     k->path = k->plan.opts->inputs.path[i];
     return k->plan.from->open(&k->plan, k->path, &k->source, err);
 }
 
 /* The first file is opened before anything is made. */
-static hr_status prepare(converter *k, hr_error *err)
+static hr_status converter_prepare(converter *k, hr_error *err)
 {
     const hr__convert_opts *o = k->plan.opts;
     HR_TRY(plan_formats(&k->plan, err));
@@ -376,7 +377,7 @@ static hr_status prepare(converter *k, hr_error *err)
     HR_TRY(plan_rows(o, err));
     HR_TRY(hr__policy_new(&o->policy, "convert", &k->plan.policy, err));
     k->total = hr__paths_size(&o->inputs);
-    HR_TRY(open_input(k, 0, err));
+    HR_TRY(converter_open_input(k, 0, err));
     HR_TRY(hr__lanes_open(&k->plan, &k->lanes, err));
     k->pieces = PIECES_PER_THREAD * (hr_threads() + 1);
     if (k->pieces > MOST_PIECES) k->pieces = MOST_PIECES;
@@ -402,8 +403,8 @@ static void close_input(converter *k)
 static hr_status run_all(converter *k, hr_error *err)
 {
     for (int64_t i = 0; i < k->plan.opts->inputs.count; i++) {
-        if (i > 0) HR_TRY(open_input(k, i, err));
-        HR_TRY(run(k, err));
+        if (i > 0) HR_TRY(converter_open_input(k, i, err));
+        HR_TRY(converter_run(k, err));
         close_input(k);
     }
     return check_budget(k, NULL, err);
@@ -438,7 +439,7 @@ hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, 
     if (!k) return hr_no_memory(err, "convert");
     k->plan.opts = opts;
     k->result = result;
-    hr_status st = prepare(k, err);
+    hr_status st = converter_prepare(k, err);
     if (st == HR_OK) st = run_all(k, err);
     if (st == HR_OK) st = hr__lanes_commit(&k->lanes, result, err);
     if (st == HR_OK) tell_rounded(k);

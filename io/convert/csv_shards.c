@@ -35,7 +35,7 @@ typedef struct csv_piece {
     hr__convert_piece *piece;
 } csv_piece;
 
-static bool grow(void *pointer, size_t *room, size_t size)
+static bool csv_shards_grow(void *pointer, size_t *room, size_t size)
 {
     void *p;
     memcpy(&p, pointer, sizeof p);
@@ -70,7 +70,7 @@ void hr__csv_piece_free(void *memory)
     hr_free(own);
 }
 
-static hr_status make(const hr__csv_source *source, hr__convert_piece *piece, hr_error *err)
+static hr_status csv_shards_make(const hr__csv_source *source, hr__convert_piece *piece, hr_error *err)
 {
     csv_piece *own = piece->own = hr_calloc(1, sizeof *own);
     if (!own) return hr_no_memory(err, "convert");
@@ -85,9 +85,10 @@ static hr_status make(const hr__csv_source *source, hr__convert_piece *piece, hr
 hr_status hr__csv_piece_take(const hr__csv_source *source, hr__convert_piece *piece, const hr__csv_block *block,
                              hr_error *err)
 {
-    if (!piece->own) HR_TRY(make(source, piece, err));
+    if (!piece->own) HR_TRY(csv_shards_make(source, piece, err));
     csv_piece *own = piece->own;
-    if (!grow(&own->text, &own->text_room, block->size + PAD)) return hr_no_memory(err, "convert: a piece of text");
+    if (!csv_shards_grow(&own->text, &own->text_room, block->size + PAD))
+        return hr_no_memory(err, "convert: a piece of text");
     memcpy(own->text, block->data, block->size);
     hr__csv_release(source->file);
     memset(own->text + block->size, 0, PAD);
@@ -111,7 +112,7 @@ static void *more_bytes(size_t size, void *user)
     return bytes->data;
 }
 
-static bool grow_list(int c, int64_t count, void *user)
+static bool csv_shards_grow_list(int c, int64_t count, void *user)
 {
     csv_piece *own = user;
     list_values *list = &own->list[c];
@@ -146,7 +147,7 @@ static hr_status clear_rejected(const hr__csv_source *source, csv_piece *own, hr
 {
     const size_t size = ((size_t)own->block.rows / 64 + 1) * sizeof *own->rejected;
     if (!source->policy) return HR_OK;
-    if (!grow(&own->rejected, &own->rejected_room, size)) return hr_no_memory(err, "convert: rows");
+    if (!csv_shards_grow(&own->rejected, &own->rejected_room, size)) return hr_no_memory(err, "convert: rows");
     memset(own->rejected, 0, size);
     return HR_OK;
 }
@@ -171,7 +172,7 @@ static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, h
     const size_t rows = (size_t)own->block.rows;
     size_t size = 0;
     for (int c = 0; c < f->columns; c++) size += column_size(&f->column[c], rows);
-    if (!grow(&own->values, &own->values_room, size)) return hr_no_memory(err, "convert: rows");
+    if (!csv_shards_grow(&own->values, &own->values_room, size)) return hr_no_memory(err, "convert: rows");
     size = 0;
     for (int c = 0; c < f->columns; c++) {
         void *here = own->values + size;
@@ -183,11 +184,11 @@ static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, h
     return HR_OK;
 }
 
-static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
+static hr_status csv_shards_parse(const hr__csv_source *source, hr__convert_piece *piece)
 {
     csv_piece *own = piece->own;
     hr__csv_sink sink = {
-        .column = own->column, .bytes = more_bytes, .grow = grow_list, .failed = note_failure, .user = own};
+        .column = own->column, .bytes = more_bytes, .grow = csv_shards_grow_list, .failed = note_failure, .user = own};
     sink.rounded = piece->rounded;
     HR_TRY(lay_out_columns(source, own, &piece->err));
     HR_TRY(clear_rejected(source, own, &piece->err));
@@ -197,7 +198,7 @@ static hr_status parse(const hr__csv_source *source, hr__convert_piece *piece)
 
 /* ---- encoding ---- */
 
-static bool is_there(const hr_column *column, int64_t row)
+static bool csv_shards_is_there(const hr_column *column, int64_t row)
 {
     if (column->splits[0]) return column->splits[0][row + 1] > column->splits[0][row];
     return !column->present || column->present[row / 64] >> row % 64 & 1;
@@ -206,7 +207,7 @@ static bool is_there(const hr_column *column, int64_t row)
 static bool is_dropped(const hr__csv_source *source, const csv_piece *own, int64_t row)
 {
     for (int c = 0; c < source->format->columns; c++)
-        if (source->require[c] && !is_there(&own->column[c], row)) return true;
+        if (source->require[c] && !csv_shards_is_there(&own->column[c], row)) return true;
     return false;
 }
 
@@ -218,19 +219,19 @@ static hr_status find_split(const hr__convert_plan *plan, hr__convert_piece *pie
     const hr_column *column = &((csv_piece *)piece->own)->column[source->split];
     const int64_t at = column->splits[0] ? column->splits[0][row] : row;
     const bool several = column->splits[0] && column->splits[0][row + 1] - at > 1;
-    if (several || !is_there(column, row)) return hr__convert_no_split(plan->opts, source->path, piece, row);
+    if (several || !csv_shards_is_there(column, row)) return hr__convert_no_split(plan->opts, source->path, piece, row);
     *test = hr__convert_is_test(plan->opts, ((const int64_t *)column->values)[at]);
     return HR_OK;
 }
 
-static void frame(const hr__csv_source *source, hr__convert_piece *piece, int64_t row, bool test)
+static void csv_shards_frame(const hr__csv_source *source, hr__convert_piece *piece, int64_t row, bool test)
 {
     const csv_piece *own = piece->own;
     char *data = hr__piece_data(piece);
     hr__piece_add(piece, row, (size_t)(hr__write_row(source->writer, own->column, row, data) - data), test);
 }
 
-static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
+static hr_status csv_shards_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
     const hr__csv_source *source = piece->source;
     const csv_piece *own = piece->own;
@@ -246,8 +247,8 @@ static hr_status encode(const hr__convert_plan *plan, hr__convert_piece *piece)
             continue;
         }
         HR_TRY(find_split(plan, piece, r, &test));
-        frame(source, piece, r, test);
-        for (int c = 0; c < source->format->columns; c++) piece->missing[c] += !is_there(&own->column[c], r);
+        csv_shards_frame(source, piece, r, test);
+        for (int c = 0; c < source->format->columns; c++) piece->missing[c] += !csv_shards_is_there(&own->column[c], r);
     }
     return HR_OK;
 }
@@ -264,8 +265,8 @@ static void free_long_text(csv_piece *own)
 
 void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
-    hr_status st = parse(piece->source, piece);
-    if (st == HR_OK) st = encode(plan, piece);
+    hr_status st = csv_shards_parse(piece->source, piece);
+    if (st == HR_OK) st = csv_shards_encode(plan, piece);
     piece->status = st;
     free_bytes(piece->own);
     free_long_text(piece->own);

@@ -19,7 +19,7 @@ typedef struct examples {
     const hr_tensor **values; /* of the schema's fields; made for the first record */
 } examples;
 
-static hr_status make(hr__convert_piece *piece, hr_error *err)
+static hr_status example_make(hr__convert_piece *piece, hr_error *err)
 {
     examples *own = piece->own = hr_calloc(1, sizeof *own);
     if (!own) return hr_no_memory(err, "convert");
@@ -43,7 +43,7 @@ void hr__examples_free(void *memory)
 hr_status hr__examples_read(hr__example_read_fn *read, void *source, const char *path, hr__convert_piece *piece,
                             int64_t *number, hr_error *err)
 {
-    if (!piece->own) HR_TRY(make(piece, err));
+    if (!piece->own) HR_TRY(example_make(piece, err));
     examples *own = piece->own;
     hr_view example;
     hr_status st = HR_OK;
@@ -83,8 +83,8 @@ static hr_status wrong_type(const hr__schema_field *field, const hr_tensor *valu
 }
 
 /* The features of the schema alone become own->kept. */
-static hr_status keep(const hr__schema_file *schema, examples *own, const hr_example_contents *c, int64_t *missing,
-                      hr_error *err)
+static hr_status example_keep(const hr__schema_file *schema, examples *own, const hr_example_contents *c,
+                              int64_t *missing, hr_error *err)
 {
     if (c->has_lists)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
@@ -145,7 +145,7 @@ static hr_status encode_row(const hr__convert_opts *o, hr__convert_piece *piece,
             return hr__convert_no_split(o, own->path, piece, row);
         test = by && hr__convert_is_test(o, *(const int64_t *)by->data);
         if (o->schema) {
-            st = keep(o->schema, own, &c, piece->missing, &piece->err);
+            st = example_keep(o->schema, own, &c, piece->missing, &piece->err);
             return st == HR_OK ? add_kept(own, piece, row, test) : fail_at(piece, own->path, row, st);
         }
     }
@@ -156,7 +156,7 @@ static hr_status encode_row(const hr__convert_opts *o, hr__convert_piece *piece,
 }
 
 /* A record that the policy passes over is told of with its bytes. */
-static hr_status reject(const hr__convert_plan *plan, hr__convert_piece *piece, hr_view example)
+static hr_status example_reject(const hr__convert_plan *plan, hr__convert_piece *piece, hr_view example)
 {
     if (!hr__policy_covers(plan->policy, &piece->err)) return piece->status;
     const hr_error why = piece->err;
@@ -172,7 +172,7 @@ void hr__examples_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
     for (int i = 0; i < own->count && piece->status == HR_OK; i++) {
         const hr_view example = {own->bytes.data + begin, (int64_t)(own->end[i] - begin)};
         piece->status = encode_row(plan->opts, piece, i, example);
-        if (piece->status != HR_OK) piece->status = reject(plan, piece, example);
+        if (piece->status != HR_OK) piece->status = example_reject(plan, piece, example);
         begin = own->end[i];
     }
     hr__text_clear(&own->bytes); /* a long record is not kept twice */

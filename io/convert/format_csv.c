@@ -54,7 +54,7 @@ static hr_status find_required(hr__csv_source *s, const hr__convert_opts *o, hr_
     return HR_OK;
 }
 
-static void close_source(void *source)
+static void csv_close_source(void *source)
 {
     hr__csv_source *s = source;
     hr__csv_close(s->file);
@@ -64,7 +64,7 @@ static void close_source(void *source)
     hr_free(s);
 }
 
-static hr_status prepare(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
+static hr_status csv_prepare(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
 {
     HR_TRY(find_split(s, o, err));
     HR_TRY(find_required(s, o, err));
@@ -80,7 +80,7 @@ static hr_status prepare(hr__csv_source *s, const hr__convert_opts *o, hr_error 
     return HR_INVALID_ARGUMENT;
 }
 
-static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
+static hr_status csv_open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
 {
     if (!plan->opts->schema)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.schema",
@@ -90,15 +90,15 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
     s->path = path;
     s->policy = plan->policy;
     s->left = plan->opts->max_rows ? plan->opts->max_rows : INT64_MAX;
-    hr_status st = prepare(s, plan->opts, err);
+    hr_status st = csv_prepare(s, plan->opts, err);
     if (st == HR_OK)
         *source = s;
     else
-        close_source(s);
+        csv_close_source(s);
     return st;
 }
 
-static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
+static hr_status csv_read_piece(void *source, hr__convert_piece *piece, hr_error *err)
 {
     hr__csv_source *s = source;
     hr__csv_block block;
@@ -108,17 +108,17 @@ static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *er
     return hr__csv_piece_take(s, piece, &block, err);
 }
 
-static int64_t bytes_of(const void *source)
+static int64_t csv_bytes_of(const void *source)
 {
     int64_t offset, line, record;
     hr__csv_tell(((const hr__csv_source *)source)->file, &offset, &line, &record);
     return offset;
 }
 
-static int64_t place_of(const void *source)
+static int64_t csv_place_of(const void *source)
 {
     const int64_t compressed = hr__csv_compressed_offset(((const hr__csv_source *)source)->file);
-    return compressed >= 0 ? compressed : bytes_of(source);
+    return compressed >= 0 ? compressed : csv_bytes_of(source);
 }
 
 /* ---- counting ---- */
@@ -152,7 +152,7 @@ typedef struct csv_out {
     char *head;
 } csv_out;
 
-static void free_writer(void *writer)
+static void csv_free_writer(void *writer)
 {
     csv_out *w = writer;
     hr_csv_writer_discard(w->writer);
@@ -200,7 +200,7 @@ static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view
     if (st == HR_OK)
         *writer = w;
     else
-        free_writer(w);
+        csv_free_writer(w);
     return st;
 }
 
@@ -231,15 +231,15 @@ const hr__format hr__format_csv = {
     .id = HR_FORMAT_CSV,
     .extensions = ".csv .tsv",
     .is_text = true,
-    .open = open_source,
-    .read = read_piece,
+    .open = csv_open_source,
+    .read = csv_read_piece,
     .encode = hr__csv_piece_encode,
-    .place = place_of,
-    .bytes = bytes_of,
-    .close = close_source,
+    .place = csv_place_of,
+    .bytes = csv_bytes_of,
+    .close = csv_close_source,
     .count = count_rows,
     .piece_free = hr__csv_piece_free,
     .writer_new = new_writer,
     .write = write_row,
-    .writer_free = free_writer,
+    .writer_free = csv_free_writer,
 };

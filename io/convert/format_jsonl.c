@@ -60,7 +60,7 @@ static hr_status next_line(jsonl_source *s, hr_error *err)
 }
 
 /* Tells of the line at hand, which is left out, if the policy says so. */
-static hr_status reject(jsonl_source *s, hr_error *err)
+static hr_status jsonl_reject(jsonl_source *s, hr_error *err)
 {
     if (!hr__policy_covers(s->policy, err)) return err->code;
     hr_error why = *err;
@@ -75,26 +75,26 @@ static hr_status read_from_lines(jsonl_source *s, hr_view *example, hr_error *er
     for (;;) {
         const hr_status st = hr_json_read(s->reader, example, err);
         if (st == HR_OK) return HR_OK;
-        if (st < 0) HR_TRY(reject(s, err));
+        if (st < 0) HR_TRY(jsonl_reject(s, err));
         HR_TRY(next_line(s, err));
     }
 }
 
-static hr_status read_record(void *source, hr_view *example, hr_error *err)
+static hr_status jsonl_read_record(void *source, hr_view *example, hr_error *err)
 {
     jsonl_source *s = source;
     return s->policy ? read_from_lines(s, example, err) : hr_json_read(s->reader, example, err);
 }
 
-static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
+static hr_status jsonl_read_piece(void *source, hr__convert_piece *piece, hr_error *err)
 {
     jsonl_source *s = source;
-    const hr_status st = hr__examples_read(read_record, s, s->path, piece, &s->number, err);
+    const hr_status st = hr__examples_read(jsonl_read_record, s, s->path, piece, &s->number, err);
     hr_example_clear(s->reader->example); /* what it lent was copied */
     return st;
 }
 
-static void close_source(void *source)
+static void jsonl_close_source(void *source)
 {
     jsonl_source *s = source;
     hr_json_reader_free(s->reader);
@@ -115,7 +115,7 @@ static hr_status open_files(jsonl_source *s, const hr__convert_opts *o, hr_error
     return hr_json_reader_text_with(s->path, (hr_view){NULL, 0}, &json, &s->reader, err);
 }
 
-static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
+static hr_status jsonl_open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
 {
     jsonl_source *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "convert");
@@ -125,13 +125,16 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
     if (st == HR_OK)
         *source = s;
     else
-        close_source(s);
+        jsonl_close_source(s);
     return st;
 }
 
 static int64_t rejected(const void *source) { return ((const jsonl_source *)source)->rejected; }
 
-static int64_t bytes_of(const void *source) { return hr_json_reader_offset(((const jsonl_source *)source)->reader); }
+static int64_t jsonl_bytes_of(const void *source)
+{
+    return hr_json_reader_offset(((const jsonl_source *)source)->reader);
+}
 
 /* Every object is read: only so is it known where the next one begins. */
 static hr_status count_objects(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
@@ -149,7 +152,7 @@ static hr_status count_objects(const char *path, const hr__convert_opts *how, in
 
 /* ---- out ---- */
 
-static void free_writer(void *writer) { hr_json_writer_free(writer); }
+static void jsonl_free_writer(void *writer) { hr_json_writer_free(writer); }
 
 static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err)
 {
@@ -161,7 +164,7 @@ static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view
     return HR_OK;
 }
 
-static hr_status write_line(void *writer, hr_view example, hr_view *bytes, hr_error *err)
+static hr_status jsonl_write_line(void *writer, hr_view example, hr_view *bytes, hr_error *err)
 {
     return hr__example_to_json_line(writer, example, bytes, err);
 }
@@ -171,16 +174,16 @@ const hr__format hr__format_jsonl = {
     .id = HR_FORMAT_JSON,
     .extensions = ".jsonl .ndjson .json",
     .is_text = true,
-    .open = open_source,
-    .read = read_piece,
+    .open = jsonl_open_source,
+    .read = jsonl_read_piece,
     .encode = hr__examples_encode,
-    .place = bytes_of,
-    .bytes = bytes_of,
+    .place = jsonl_bytes_of,
+    .bytes = jsonl_bytes_of,
     .damaged = rejected,
-    .close = close_source,
+    .close = jsonl_close_source,
     .count = count_objects,
     .piece_free = hr__examples_free,
     .writer_new = new_writer,
-    .write = write_line,
-    .writer_free = free_writer,
+    .write = jsonl_write_line,
+    .writer_free = jsonl_free_writer,
 };

@@ -8,24 +8,24 @@ typedef struct tfrecord_source {
     int64_t number; /* of the next record */
 } tfrecord_source;
 
-static hr_status read_record(void *source, hr_view *example, hr_error *err)
+static hr_status tfrecord_read_record(void *source, hr_view *example, hr_error *err)
 {
     return hr_record_read(((tfrecord_source *)source)->reader, example, err);
 }
 
-static hr_status read_piece(void *source, hr__convert_piece *piece, hr_error *err)
+static hr_status tfrecord_read_piece(void *source, hr__convert_piece *piece, hr_error *err)
 {
     tfrecord_source *s = source;
-    return hr__examples_read(read_record, s, s->path, piece, &s->number, err);
+    return hr__examples_read(tfrecord_read_record, s, s->path, piece, &s->number, err);
 }
 
-static void close_source(void *source)
+static void tfrecord_close_source(void *source)
 {
     hr_record_reader_free(((tfrecord_source *)source)->reader);
     hr_free(source);
 }
 
-static hr_status open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
+static hr_status tfrecord_open_source(const hr__convert_plan *plan, const char *path, void **source, hr_error *err)
 {
     const hr_record_opts opts = {.struct_size = sizeof opts,
                                  .compression = plan->opts->input_compression,
@@ -42,23 +42,23 @@ static hr_status open_source(const hr__convert_plan *plan, const char *path, voi
     return st;
 }
 
-static int64_t bytes_of(const void *source)
+static int64_t tfrecord_bytes_of(const void *source)
 {
     return hr_input_offset(hr__record_input(((const tfrecord_source *)source)->reader));
 }
 
-static int64_t place_of(const void *source)
+static int64_t tfrecord_place_of(const void *source)
 {
     const int64_t compressed = hr_input_compressed_offset(hr__record_input(((const tfrecord_source *)source)->reader));
-    return compressed >= 0 ? compressed : bytes_of(source);
+    return compressed >= 0 ? compressed : tfrecord_bytes_of(source);
 }
 
-static int64_t damaged(const void *source)
+static int64_t tfrecord_damaged(const void *source)
 {
     return hr_record_damage(((const tfrecord_source *)source)->reader).errors;
 }
 
-static hr_status count_records(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+static hr_status tfrecord_count_records(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
 {
     hr_record_reader *reader;
     hr_status st;
@@ -74,13 +74,13 @@ const hr__format hr__format_tfrecord = {
     .name = "tfrecord",
     .id = HR_FORMAT_TFRECORD,
     .extensions = ".tfrecord .tfrecords .tfrec .tfr",
-    .open = open_source,
-    .read = read_piece,
+    .open = tfrecord_open_source,
+    .read = tfrecord_read_piece,
     .encode = hr__examples_encode,
-    .place = place_of,
-    .bytes = bytes_of,
-    .damaged = damaged,
-    .close = close_source,
-    .count = count_records,
+    .place = tfrecord_place_of,
+    .bytes = tfrecord_bytes_of,
+    .damaged = tfrecord_damaged,
+    .close = tfrecord_close_source,
+    .count = tfrecord_count_records,
     .piece_free = hr__examples_free,
 };

@@ -125,7 +125,7 @@ hr_file_format hr__convert_format_id(const char *name)
 
 /* ---- pieces ---- */
 
-static bool grow(void *pointer, size_t *room, size_t count, size_t each)
+static bool formats_grow(void *pointer, size_t *room, size_t count, size_t each)
 {
     void *p;
     memcpy(&p, pointer, sizeof p);
@@ -140,8 +140,8 @@ static bool grow(void *pointer, size_t *room, size_t count, size_t each)
 hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err)
 {
     const bool good =
-        grow(&piece->out, &piece->out_room, piece->out_used + bytes, 1) &&
-        grow(&piece->record, &piece->record_room, (size_t)piece->records + records + 1, sizeof *piece->record);
+        formats_grow(&piece->out, &piece->out_room, piece->out_used + bytes, 1) &&
+        formats_grow(&piece->record, &piece->record_room, (size_t)piece->records + records + 1, sizeof *piece->record);
     return good ? HR_OK : hr_no_memory(err, "convert: records");
 }
 

@@ -10,14 +10,14 @@
 
 /* ---- opening ---- */
 
-static const char *text_of(const char *option) { return option ? option : ""; }
+static const char *lanes_text_of(const char *option) { return option ? option : ""; }
 
 static void add_csv(hr__text *key, const hr_csv_opts *how)
 {
     const hr_csv_opts o = HR__OPTIONS(hr_csv_opts, how);
-    hr__text_printf(key, "%s %s %s %s %s %" PRId64 " %d %d %d\n", text_of(o.delimiter), text_of(o.na_value),
-                    o.no_quotes ? "none" : text_of(o.quote), text_of(o.escape), text_of(o.comment), o.skip_lines,
-                    o.fill_short_rows, o.cut_long_rows, o.check_utf8);
+    hr__text_printf(key, "%s %s %s %s %s %" PRId64 " %d %d %d\n", lanes_text_of(o.delimiter), lanes_text_of(o.na_value),
+                    o.no_quotes ? "none" : lanes_text_of(o.quote), lanes_text_of(o.escape), lanes_text_of(o.comment),
+                    o.skip_lines, o.fill_short_rows, o.cut_long_rows, o.check_utf8);
     for (int i = 0; i < o.na_value_count; i++) hr__text_printf(key, "missing %s\n", o.na_values[i]);
     hr__text_printf(key, "%d %d\n", o.no_header, o.names != NULL);
     for (int i = 0; i < o.name_count; i++) hr__text_printf(key, "column %s\n", o.names[i]);
@@ -35,8 +35,8 @@ static char *resume_key(const hr__convert_plan *plan)
         hr__path_about(o->inputs.path[i], &about);
         hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", o->inputs.path[i], about.size, about.changed);
     }
-    hr__text_printf(&key, "%s %s %s:%" PRId64 " %s\n", plan->from->name, plan->to->name, text_of(o->split_column),
-                    o->split_folds, text_of(o->separator));
+    hr__text_printf(&key, "%s %s %s:%" PRId64 " %s\n", plan->from->name, plan->to->name, lanes_text_of(o->split_column),
+                    o->split_folds, lanes_text_of(o->separator));
     if (o->csv) add_csv(&key, o->csv);
     for (int i = 0; o->schema && i < o->schema->fields; i++)
         hr__text_printf(&key, "%s %s\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].dtype));
@@ -99,7 +99,7 @@ static hr_status open_all_shards(const hr__convert_plan *plan, hr__lanes *l, hr_
 }
 
 /* One file is a shard of its own name. */
-static hr_status open_file(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
+static hr_status lanes_open_file(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
     hr_shard_writer_opts opts = shard_opts(plan->opts);
     char *key = resume_key(plan);
@@ -127,11 +127,11 @@ static hr_status open_one(const hr__convert_plan *plan, hr__lanes *l, hr_error *
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
                        "convert: expected a folder for shards, splits and .prefix, got one file, '%.80s'", o->out);
     l->count[0] = l->all = 1;
-    return hr__path_is_special(o->out) ? open_device(o, l, err) : open_file(plan, l, err);
+    return hr__path_is_special(o->out) ? open_device(o, l, err) : lanes_open_file(plan, l, err);
 }
 
 /* What a format begins its files with. */
-static hr_status write_head(const hr__convert_plan *plan, hr__lane *lane, hr_error *err)
+static hr_status lanes_write_head(const hr__convert_plan *plan, hr__lane *lane, hr_error *err)
 {
     void *writer;
     hr_view head = {0};
@@ -149,7 +149,7 @@ static hr_status open_lane(const hr__convert_plan *plan, hr__lanes *l, int i, hr
     const bool second = i >= l->count[0];
     hr__lane *lane = &l->lane[i];
     *lane = (hr__lane){.shards = l->shards[second], .number = i - (second ? l->count[0] : 0), .file = l->file};
-    return plan->to->write ? write_head(plan, lane, err) : HR_OK;
+    return plan->to->write ? lanes_write_head(plan, lane, err) : HR_OK;
 }
 
 hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)

@@ -59,7 +59,7 @@ static bool fills_empty(const hr__csv_format *f, const hr__csv_column *column)
 static void put_int32s(hr__csv_parser *p, int c) { FOR_FIELDS(int32_t, hr__quick_int32(text, size, out + r)) }
 static void put_int64s_singly(hr__csv_parser *p, int c) { FOR_FIELDS(int64_t, hr__quick_int64(text, size, out + r)) }
 
-static void put_floats(hr__csv_parser *p, int c)
+static void csv_columns_put_floats(hr__csv_parser *p, int c)
 {
     bool is_long = false;
     FOR_FIELDS(float, (is_long |= size > HR__NEVER_ROUNDED, hr__quick_float(text, size, out + r)))
@@ -138,7 +138,7 @@ static put_fields *way_to_put(const hr__csv_parser *p, const hr__csv_column *col
     case HR_STRING:
         return p->quotes ? put_quoted_strings : put_unquoted_strings;
     case HR_FLOAT:
-        return put_floats;
+        return csv_columns_put_floats;
     case HR_INT32:
         return put_int32s;
     case HR_DOUBLE:

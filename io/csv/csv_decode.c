@@ -15,7 +15,7 @@ typedef struct decode {
     hr_error *err;
 } decode;
 
-static hr_status wrong(const decode *d, const char *kind, int column, const char *what)
+static hr_status csv_decode_wrong(const decode *d, const char *kind, int column, const char *what)
 {
     const char *name = column >= 0 ? d->f->column[column].name : NULL;
     char place[80] = "";
@@ -31,7 +31,7 @@ static hr_status wrong(const decode *d, const char *kind, int column, const char
     return HR_INVALID_ARGUMENT;
 }
 
-static hr_status put_text(const decode *d, int c, void *to, const char *text, size_t size)
+static hr_status csv_decode_put_text(const decode *d, int c, void *to, const char *text, size_t size)
 {
     hr_view view = {text, (int64_t)size};
     char what[160];
@@ -42,19 +42,19 @@ static hr_status put_text(const decode *d, int c, void *to, const char *text, si
     if (hr__csv_parse_value(d->f, &d->f->column[c], text, size, to)) return HR_OK;
     snprintf(what, sizeof what, "expected %s, got \"%.*s\"; if it means missing, add it to .na_value",
              hr_dtype_name(d->f->column[c].dtype), size > 60 ? 60 : (int)size, text);
-    return wrong(d, "csv.value", c, what);
+    return csv_decode_wrong(d, "csv.value", c, what);
 }
 
-static hr_status put_field(const decode *d, int c, const char *text, size_t size)
+static hr_status csv_decode_put_field(const decode *d, int c, const char *text, size_t size)
 {
     const hr__csv_column *column = &d->f->column[c];
     char *to = (char *)d->out[c].data + (size_t)d->record * column->width;
-    if (!hr__csv_is_missing(d->f, column, text, size, false)) return put_text(d, c, to, text, size);
+    if (!hr__csv_is_missing(d->f, column, text, size, false)) return csv_decode_put_text(d, c, to, text, size);
     memcpy(to, column->fill, column->width);
     return column->has_default ? HR_OK
-                               : wrong(d, "csv.missing", c,
-                                       "expected a value, got an empty field; give the column a "
-                                       "default_value");
+                               : csv_decode_wrong(d, "csv.missing", c,
+                                                  "expected a value, got an empty field; give the column a "
+                                                  "default_value");
 }
 
 /* ---- fields ---- */
@@ -69,7 +69,8 @@ static hr_status scan_unquoted(const decode *d, cursor *in, const char **text, s
     *text = in->at;
     for (; in->at < in->end && *in->at != dialect->delimiter; in->at++)
         if (*in->at == '\n' || *in->at == '\r' || (*in->at == dialect->quote && dialect->quotes))
-            return wrong(d, "csv.quote", -1, "expected no quote and no line end in an unquoted field; quote it");
+            return csv_decode_wrong(d, "csv.quote", -1,
+                                    "expected no quote and no line end in an unquoted field; quote it");
     *size = (size_t)(in->at - *text);
     return HR_OK;
 }
@@ -81,14 +82,14 @@ static hr_status scan_quoted(const decode *d, cursor *in, const char **text, siz
     bool doubled = false;
     while (in->end - in->at > 1 && !(in->at[0] == quote && in->at[1] == d->f->dialect.delimiter)) {
         if (in->at[0] == quote && in->at[1] != quote)
-            return wrong(d, "csv.quote", -1,
-                         "expected a delimiter behind the closing quote; double a quote that belongs "
-                         "to the text");
+            return csv_decode_wrong(d, "csv.quote", -1,
+                                    "expected a delimiter behind the closing quote; double a quote that belongs "
+                                    "to the text");
         doubled |= in->at[0] == quote;
         in->at += in->at[0] == quote ? 2 : 1;
     }
     if (in->at >= in->end || *in->at != quote)
-        return wrong(d, "csv.quote", -1, "expected a closing quote, found the end of the record");
+        return csv_decode_wrong(d, "csv.quote", -1, "expected a closing quote, found the end of the record");
     *text = begin;
     *size = (size_t)(in->at - begin);
     in->at++;
@@ -108,7 +109,7 @@ static hr_status scan_field(const decode *d, cursor *in, const char **text, size
 /* Strings are copied at the end, by hr_tensor_strings; until then they may not lie in the scratch of the next field. */
 static hr_status keep_field(decode *d, int c, const char *text, size_t size)
 {
-    HR_TRY(put_field(d, c, text, size));
+    HR_TRY(csv_decode_put_field(d, c, text, size));
     if (text == d->scratch) d->scratch += size;
     return HR_OK;
 }
@@ -118,11 +119,11 @@ static hr_status check_count(const decode *d, int found)
     char what[80];
     if (found == d->f->columns) return HR_OK;
     snprintf(what, sizeof what, "expected %d fields, found %d", d->f->columns, found);
-    return wrong(d, "csv.fields", -1, what);
+    return csv_decode_wrong(d, "csv.fields", -1, what);
 }
 
 /* What a record's fields are is known before any is converted: a wrong number of them is the first thing to say. */
-static hr_status walk(decode *d, hr_view record, bool put, int *found)
+static hr_status csv_decode_walk(decode *d, hr_view record, bool put, int *found)
 {
     const hr__csv_format *f = d->f;
     cursor in = {record.data, record.data + record.size};
@@ -146,15 +147,15 @@ static hr_status walk(decode *d, hr_view record, bool put, int *found)
     if (record.size == 0 || record.data[record.size - 1] != f->dialect.delimiter) return HR_OK;
     if (f->select && f->select[column] != place) return HR_OK;
     *found = column + 1;
-    return put ? put_field(d, column, "", 0) : HR_OK;
+    return put ? csv_decode_put_field(d, column, "", 0) : HR_OK;
 }
 
 static hr_status decode_record(decode *d, hr_view record)
 {
     int found;
-    HR_TRY(walk(d, record, false, &found));
+    HR_TRY(csv_decode_walk(d, record, false, &found));
     HR_TRY(check_count(d, found));
-    return walk(d, record, true, &found);
+    return csv_decode_walk(d, record, true, &found);
 }
 
 /* ---- the tensors ---- */
@@ -175,7 +176,7 @@ static hr_status decode_all(const hr__csv_format *f, const hr_tensor *records, h
     return HR_OK;
 }
 
-static hr_status check_arguments(const hr_tensor *records, const hr__csv_format *f, hr_error *err)
+static hr_status csv_decode_check_arguments(const hr_tensor *records, const hr__csv_format *f, hr_error *err)
 {
     if (records->dtype != HR_STRING || records->layout != HR_DENSE)
         return hr_fail(err, HR_INVALID_ARGUMENT, "csv.records", "decode_csv: expected a dense string tensor, got %s",
@@ -206,7 +207,7 @@ hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_
     for (int64_t i = 0; records->dtype == HR_STRING && i < records->count; i++)
         bytes += (size_t)((const hr_view *)records->data)[i].size;
     char *scratch = hr_malloc(2 * bytes);
-    hr_status st = scratch ? check_arguments(records, f, err) : hr_no_memory(err, "decode_csv");
+    hr_status st = scratch ? csv_decode_check_arguments(records, f, err) : hr_no_memory(err, "decode_csv");
     if (st == HR_OK) st = decode_all(f, records, out, scratch, err);
     for (int c = 0; st != HR_OK && c < f->columns; c++) hr_tensor_clear(&out[c]);
     hr_free(scratch);

@@ -60,7 +60,7 @@ static hr__csv_verdict put_one(const hr__csv_parser *p, const hr__csv_column *co
 }
 
 /* A list, behind those of the rows before: lists are only read row by row. */
-static hr__csv_verdict put_list(hr__csv_parser *p, int c, int64_t row, hr_view view)
+static hr__csv_verdict csv_exact_put_list(hr__csv_parser *p, int c, int64_t row, hr_view view)
 {
     const hr__csv_column *column = &p->f->column[c];
     hr_column *to = &p->sink->column[c];
@@ -89,7 +89,7 @@ hr__csv_verdict hr__csv_put_value(hr__csv_parser *p, int c, int64_t row, const c
     hr_view view = as_is ? (hr_view){text, (int64_t)size} : unquote(p, text, size);
     const bool missing = hr__csv_is_missing(p->f, column, view.data, (size_t)view.size, quoted);
     const bool no_value = missing || (view.size == 0 && !(quoted && p->f->quoted_never_missing));
-    if (column->separator) return no_value ? HR__CSV_GOOD : put_list(p, c, row, view);
+    if (column->separator) return no_value ? HR__CSV_GOOD : csv_exact_put_list(p, c, row, view);
     if (missing) return put_missing(p, c, row);
     return put_one(p, column, view, (char *)p->sink->column[c].values + (size_t)row * column->width);
 }
@@ -100,8 +100,8 @@ hr__csv_verdict hr__csv_put_value(hr__csv_parser *p, int c, int64_t row, const c
 static int column_of(const hr__csv_parser *p, int n) { return n < p->layout->fields ? p->layout->column_at[n] : -1; }
 
 /* The text of field `n`, if a column wants it. False: it cannot have it. */
-static bool put_field(hr__csv_parser *p, int n, int64_t row, const char *text, size_t size, bool quoted,
-                      hr__csv_wrong *w)
+static bool csv_exact_put_field(hr__csv_parser *p, int n, int64_t row, const char *text, size_t size, bool quoted,
+                                hr__csv_wrong *w)
 {
     const int c = column_of(p, n);
     const hr__csv_verdict v = c < 0 ? HR__CSV_GOOD : hr__csv_put_value(p, c, row, text, size, quoted);
@@ -113,10 +113,10 @@ static bool put_field(hr__csv_parser *p, int n, int64_t row, const char *text, s
 }
 
 /* The fields that a short row lacks: from number `n` on. */
-static bool fill_row(hr__csv_parser *p, int n, int64_t row, hr__csv_wrong *w)
+static bool csv_exact_fill_row(hr__csv_parser *p, int n, int64_t row, hr__csv_wrong *w)
 {
     for (; n < p->layout->fields; n++)
-        if (!put_field(p, n, row, "", 0, false, w)) return false;
+        if (!csv_exact_put_field(p, n, row, "", 0, false, w)) return false;
     p->sink->filled++;
     return true;
 }
@@ -124,7 +124,8 @@ static bool fill_row(hr__csv_parser *p, int n, int64_t row, hr__csv_wrong *w)
 static bool put_scanned(hr__csv_parser *p, int n, int64_t row, const hr__csv_field *field, hr__csv_wrong *w)
 {
     if (field->fault == HR__CSV_SOUND)
-        return put_field(p, n, row, p->block->data + field->begin, field->end - field->begin, field->quoted, w);
+        return csv_exact_put_field(p, n, row, p->block->data + field->begin, field->end - field->begin, field->quoted,
+                                   w);
     w->field = n;
     w->column = column_of(p, n);
     hr__csv_say_fault(field->fault, w);
@@ -136,7 +137,7 @@ static bool settle_count(hr__csv_parser *p, int fields, int64_t row, hr__csv_wro
 {
     const hr__csv_layout *l = p->layout;
     if (hr__csv_fits(l, fields)) return true;
-    if (fields < l->fields && p->f->fill_short) return fill_row(p, fields, row, w);
+    if (fields < l->fields && p->f->fill_short) return csv_exact_fill_row(p, fields, row, w);
     if (fields > l->most && p->f->cut_long) return p->sink->cut++, true;
     hr__csv_say_count(p->f, l, fields, w);
     return false;

@@ -13,7 +13,7 @@ static bool is_csv_dtype(hr_dtype d)
            d == HR_STRING;
 }
 
-static hr_status copy_default(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
+static hr_status csv_format_copy_default(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
 {
     const hr_tensor *t = from->default_value;
     const char *name = from->name ? from->name : "";
@@ -60,7 +60,7 @@ static hr_status copy_column(const hr_csv_column *from, hr__csv_column *to, hr_e
     if (from->dtype == HR_STRING) memcpy(to->fill, &(hr_view){"", 0}, sizeof(hr_view));
     HR_TRY(check_meaning(from, to, err));
     if (from->name && !(to->name = hr_strdup(from->name))) return hr_no_memory(err, "csv");
-    return copy_default(from, to, err);
+    return csv_format_copy_default(from, to, err);
 }
 
 static int *copy_places(const int *from, int count)
@@ -114,7 +114,7 @@ static hr_status copy_selection(const hr_csv_opts *o, hr__csv_format *f, hr_erro
     return HR_OK;
 }
 
-static hr_status check_names(const hr__csv_format *f, hr_error *err)
+static hr_status csv_format_check_names(const hr__csv_format *f, hr_error *err)
 {
     hr__map seen = {0};
     hr_status st = HR_OK;
@@ -209,7 +209,7 @@ static hr_status copy_options(const hr_csv_opts *o, hr__csv_format *f, hr_error 
     HR_TRY(copy_words(o, f, err));
     HR_TRY(copy_selection(o, f, err));
     f->by_name = (f->header || o->names) && !o->select_cols && !o->exclude_cols && f->columns > 0 && f->column[0].name;
-    return check_names(f, err);
+    return csv_format_check_names(f, err);
 }
 
 hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err)

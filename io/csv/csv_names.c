@@ -152,7 +152,7 @@ static hr_status refuse_at_header(hr_error *err, const char *file, const char *n
 }
 
 /* "#3": 3; -1 for anything else. */
-static int64_t place_of(const char *text)
+static int64_t csv_names_place_of(const char *text)
 {
     int64_t place;
     if (text[0] != '#' || hr__parse_int64(text + 1, strlen(text + 1), HR__NUMBER_DEFAULT, &place) != HR__PARSED)
@@ -165,7 +165,7 @@ static void advise(const hr__csv_format *f, const char *name, const hr__csv_name
 {
     const char *near = hr__suggest(name, n->name, n->count);
     text[0] = '\0';
-    if (place_of(name) >= 0)
+    if (csv_names_place_of(name) >= 0)
         snprintf(text, size, "; places count from 0, the last one is #%d", n->count - 1);
     else if (near)
         snprintf(text, size, "; did you mean '%.60s'?", near);
@@ -173,8 +173,8 @@ static void advise(const hr__csv_format *f, const char *name, const hr__csv_name
         snprintf(text, size, "; is its first line a header? .no_header makes it a row");
 }
 
-static hr_status refuse_name(const hr__csv_format *f, const char *file, const char *name, const hr__csv_names *n,
-                             const char *advice, hr_error *err)
+static hr_status csv_names_refuse_name(const hr__csv_format *f, const char *file, const char *name,
+                                       const hr__csv_names *n, const char *advice, hr_error *err)
 {
     const char *place = f->header ? "in the header" : "by .names or after their places";
     hr_fail(err, HR_INVALID_ARGUMENT, "csv.column", "%s:1: expected a column '%.60s' %s, found %d others%s", file, name,
@@ -192,7 +192,7 @@ hr_status hr__csv_no_such_column(const hr__csv_format *f, const char *file, cons
         advise(f, name, n, advice, sizeof advice);
     else
         snprintf(advice, sizeof advice, r->to ? "; .rename calls it '%.60s'" : "; .drop leaves it out", r->to);
-    return refuse_name(f, file, name, n, advice, err);
+    return csv_names_refuse_name(f, file, name, n, advice, err);
 }
 
 hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const char *name, int a, int b, hr_error *err)
@@ -243,11 +243,11 @@ static hr_status rename_column(const hr__csv_format *f, const char *file, const 
         out->name[i - 1] = r->to ? r->to : "";
     }
     if (first > 0) return HR_OK;
-    const int64_t place = place_of(r->from);
+    const int64_t place = csv_names_place_of(r->from);
     if (place < 0 || place >= was->count) {
         char advice[128];
         advise(f, r->from, was, advice, sizeof advice);
-        return refuse_name(f, file, r->from, was, advice, err);
+        return csv_names_refuse_name(f, file, r->from, was, advice, err);
     }
     out->name[place] = r->to ? r->to : "";
     return HR_OK;

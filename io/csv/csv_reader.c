@@ -44,8 +44,8 @@ static void close_input(hr__csv_file *file)
 
 /* The bytes from here on: at least `want`, if the file has them. *at_end: it has no more. *damage: nor can more of
  * them be read, for this reason; HR_OK if nothing is wrong. */
-static void look(hr__csv_file *file, size_t want, const char **data, size_t *size, bool *at_end, hr_status *damage,
-                 hr_error *err)
+static void csv_reader_look(hr__csv_file *file, size_t want, const char **data, size_t *size, bool *at_end,
+                            hr_status *damage, hr_error *err)
 {
     *damage = peek(file, want, data, size, err);
     *at_end = *damage == HR_OK && *size < want;
@@ -116,7 +116,7 @@ static hr_status skip_mark(hr__csv_file *file, hr_error *err)
     size_t size;
     bool at_end;
     hr_status damage;
-    look(file, 3, &data, &size, &at_end, &damage, err);
+    csv_reader_look(file, 3, &data, &size, &at_end, &damage, err);
     if (damage != HR_OK) return damage;
     HR_TRY(refuse_compressed(file, data, size, err));
     if (!file->format->tf_compat) HR_TRY(refuse_half_mark(file, data, size, err));
@@ -151,7 +151,7 @@ static hr_status read_row(hr__csv_file *file, const hr__csv_dialect *d, const ch
         size_t size;
         bool at_end, closed = false;
         hr_status damage;
-        look(file, want + 1, data, &size, &at_end, &damage, err);
+        csv_reader_look(file, want + 1, data, &size, &at_end, &damage, err);
         if (size > want) size = want;
         *length = 0;
         *is = HR__CSV_ROW;
@@ -162,7 +162,7 @@ static hr_status read_row(hr__csv_file *file, const hr__csv_dialect *d, const ch
     }
 }
 
-static void pass(hr__csv_file *file, const char *data, size_t length)
+static void csv_reader_pass(hr__csv_file *file, const char *data, size_t length)
 {
     file->line += hr__csv_count_lines(data, length);
     file->offset += (int64_t)length;
@@ -179,7 +179,7 @@ static hr_status pass_rows(hr__csv_file *file, const hr__csv_dialect *d, int64_t
         HR_TRY(read_row(file, d, &data, &length, &is, err));
         if (length == 0 || (count == 0 && is != HR__CSV_COMMENT)) return HR_OK;
         if (is != HR__CSV_COMMENT) count--;
-        pass(file, data, length);
+        csv_reader_pass(file, data, length);
     }
     return HR_OK;
 }
@@ -201,7 +201,7 @@ static hr_status look_at_first_row(hr__csv_file *file, const char **data, size_t
         bool at_end, closed = true;
         hr_status damage;
         hr__csv_line is = HR__CSV_BLANK;
-        look(file, want + 1, data, &size, &at_end, &damage, err);
+        csv_reader_look(file, want + 1, data, &size, &at_end, &damage, err);
         if (size > want) size = want;
         while (is != HR__CSV_ROW && closed && end < size) {
             begin = end;
@@ -216,7 +216,7 @@ static hr_status look_at_first_row(hr__csv_file *file, const char **data, size_t
 }
 
 /* Lends the header, or the first row where there is none. */
-static hr_status read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
+static hr_status csv_reader_read_header(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
 {
     hr__csv_line is;
     HR_TRY(pass_front(file, err));
@@ -238,11 +238,11 @@ static hr_status take_header(hr__csv_file *file, hr_error *err)
 {
     const char *data, *path = file->path;
     size_t length;
-    HR_TRY(read_header(file, &data, &length, err));
+    HR_TRY(csv_reader_read_header(file, &data, &length, err));
     if (file->naming) HR_TRY(hr__csv_format_name(file->naming, path, data, length, err));
     if (length == 0) return no_header(file, err);
     HR_TRY(hr__csv_layout_make(file->format, path, data, length, &file->layout, err));
-    pass(file, data, length);
+    csv_reader_pass(file, data, length);
     return file->format->skip_rows > 0 ? pass_rows(file, &file->format->dialect, file->format->skip_rows, err) : HR_OK;
 }
 
@@ -253,14 +253,14 @@ static hr_status take_first_row(hr__csv_file *file, hr_error *err)
     size_t length = 0;
     const hr__csv_format *f = file->format;
     if (f->by_name || file->naming || f->columns == 0)
-        HR_TRY(read_header(file, &data, &length, err));
+        HR_TRY(csv_reader_read_header(file, &data, &length, err));
     else
         HR_TRY(pass_front(file, err));
     if (file->naming) HR_TRY(hr__csv_format_name(file->naming, file->path, data, length, err));
     return hr__csv_layout_make(f, file->path, length > 0 ? data : NULL, length, &file->layout, err);
 }
 
-static hr_status open_input(hr__csv_file *file, const char *path, hr_error *err)
+static hr_status csv_reader_open_input(hr__csv_file *file, const char *path, hr_error *err)
 {
     const hr__csv_format *f = file->format;
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression, .wake = f->wake};
@@ -278,23 +278,23 @@ hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, ch
     hr__csv_file file = {.format = format, .line = 1};
     const char *data;
     *header = NULL;
-    hr_status st = open_input(&file, path, err);
-    if (st == HR_OK) st = read_header(&file, &data, size, err);
+    hr_status st = csv_reader_open_input(&file, path, err);
+    if (st == HR_OK) st = csv_reader_read_header(&file, &data, size, err);
     if (st == HR_OK && !(*header = hr_memdup(data, *size))) st = hr_no_memory(err, "csv");
     close_input(&file);
     return st;
 }
 
-static hr_status begin(hr__csv_file *file, const char *path, hr_error *err)
+static hr_status csv_reader_begin(hr__csv_file *file, const char *path, hr_error *err)
 {
     const hr__csv_format *f = file->format;
-    HR_TRY(open_input(file, path, err));
+    HR_TRY(csv_reader_open_input(file, path, err));
     if (f->header) return take_header(file, err);
     return take_first_row(file, err);
 }
 
-static hr_status open_file(const hr__csv_format *format, hr__csv_format *naming, const char *path, hr__csv_file **out,
-                           hr_error *err)
+static hr_status csv_reader_open_file(const hr__csv_format *format, hr__csv_format *naming, const char *path,
+                                      hr__csv_file **out, hr_error *err)
 {
     *out = NULL;
     hr__csv_file *file = hr_calloc(1, sizeof *file);
@@ -302,7 +302,7 @@ static hr_status open_file(const hr__csv_format *format, hr__csv_format *naming,
     file->format = format;
     file->naming = naming;
     file->line = 1;
-    hr_status st = begin(file, path, err);
+    hr_status st = csv_reader_begin(file, path, err);
     if (st != HR_OK) {
         hr__csv_close(file);
         return st;
@@ -313,12 +313,12 @@ static hr_status open_file(const hr__csv_format *format, hr__csv_format *naming,
 
 hr_status hr__csv_open(const hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
 {
-    return open_file(format, NULL, path, out, err);
+    return csv_reader_open_file(format, NULL, path, out, err);
 }
 
 hr_status hr__csv_open_all(hr__csv_format *format, const char *path, hr__csv_file **out, hr_error *err)
 {
-    return open_file(format, format, path, out, err);
+    return csv_reader_open_file(format, format, path, out, err);
 }
 
 void hr__csv_close(hr__csv_file *file)
@@ -371,8 +371,8 @@ static void add_rows_by_masks(const hr__csv_file *file, const char *data, size_t
 
 /* The whole rows at the beginning of the bytes, at most max_rows, and blank lines before them. All of them get
  * memory for every column, so of rows that are too short for theirs only so many are taken as have SHORT_CELLS. */
-static void cut(const hr__csv_file *file, const char *data, size_t size, bool at_end, int64_t max_rows,
-                hr__csv_count *sum)
+static void csv_reader_cut(const hr__csv_file *file, const char *data, size_t size, bool at_end, int64_t max_rows,
+                           hr__csv_count *sum)
 {
     const int64_t fields = file->layout.fields > 0 ? file->layout.fields : 1; /* a byte each, in a sound row */
     const int64_t most = (int64_t)size / fields + SHORT_CELLS / fields + 1;
@@ -387,7 +387,7 @@ static void cut(const hr__csv_file *file, const char *data, size_t size, bool at
     }
 }
 
-static void give(hr__csv_file *file, const char *data, const hr__csv_count *sum, hr__csv_block *block)
+static void csv_reader_give(hr__csv_file *file, const char *data, const hr__csv_count *sum, hr__csv_block *block)
 {
     *block = (hr__csv_block){.data = data, .size = sum->size, .rows = sum->rows, .blank = sum->blank};
     block->comments = sum->comments;
@@ -415,11 +415,12 @@ hr_status hr__csv_read(hr__csv_file *file, size_t bytes, int64_t max_rows, hr__c
         bool at_end;
         hr_status damage;
         hr__csv_count sum;
-        look(file, want + 1, &data, &size, &at_end, &damage, err);
+        csv_reader_look(file, want + 1, &data, &size, &at_end, &damage, err);
         if (size > want) size = want; /* so that blocks stay small; more of it is not the end */
-        cut(file, data, size, at_end, want > bytes ? 1 : max_rows, &sum); /* a long row is a block of its own */
+        csv_reader_cut(file, data, size, at_end, want > bytes ? 1 : max_rows,
+                       &sum); /* a long row is a block of its own */
         if (sum.size > 0) {
-            give(file, data, &sum, block);
+            csv_reader_give(file, data, &sum, block);
             return HR_OK;
         }
         if (damage != HR_OK) return damage;
@@ -439,10 +440,10 @@ hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t m
     if (size > most + 1) size = most + 1;
     hr_status damage = hr__input_read_at(file->in, file->offset, to, size, &got, err);
     if (got == 0) return damage == HR_OK ? HR_END : damage;
-    cut(file, to, got < most ? got : most, damage == HR_OK && got < size, max_rows, &sum);
+    csv_reader_cut(file, to, got < most ? got : most, damage == HR_OK && got < size, max_rows, &sum);
     if (sum.size == 0 && damage != HR_OK) return damage;
     if (sum.size == 0 && size > most) return row_too_long(file, err);
-    give(file, to, &sum, block);
+    csv_reader_give(file, to, &sum, block);
     file->lent = 0;
     return HR_OK;
 }

@@ -65,7 +65,7 @@ static void end_stream(hr__tf_input *in)
     if (!in->over) inflateReset(&in->z);
 }
 
-static hr_status inflate_some(hr__tf_input *in, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status csv_tf_input_inflate_some(hr__tf_input *in, char *to, size_t room, size_t *got, hr_error *err)
 {
     in->z.next_out = (unsigned char *)to;
     in->z.avail_out = room > TF_BUFFER ? TF_BUFFER : (uInt)room;
@@ -85,12 +85,12 @@ static hr_status inflate_some(hr__tf_input *in, char *to, size_t room, size_t *g
     return *got == 0 && in->over ? HR_END : HR_OK;
 }
 
-static hr_status fill(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status csv_tf_input_fill(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr__tf_input *in = source;
     *got = 0;
     if (in->over) return HR_END;
-    if (in->inflating) return inflate_some(in, to, room, got, err);
+    if (in->inflating) return csv_tf_input_inflate_some(in, to, room, got, err);
     HR_TRY(read_raw(in, to, room, got, err));
     return *got == 0 ? HR_END : HR_OK;
 }
@@ -108,7 +108,7 @@ static void z_release(void *user, void *p)
 }
 
 /* From the beginning of the file. */
-static hr_status start(hr__tf_input *in, hr_error *err)
+static hr_status csv_tf_input_start(hr__tf_input *in, hr_error *err)
 {
     if (in->inflating) inflateEnd(&in->z);
     in->z = (z_stream){.zalloc = z_allocate, .zfree = z_release};
@@ -119,7 +119,7 @@ static hr_status start(hr__tf_input *in, hr_error *err)
     return in->inflating ? HR_OK : hr_no_memory(err, "csv: inflating");
 }
 
-static hr_status open_file(hr__tf_input *in, hr_error *err)
+static hr_status csv_tf_input_open_file(hr__tf_input *in, hr_error *err)
 {
     const hr_file_system *system = hr__file_system_of(in->path);
     if (system) return hr__foreign_open(system, in->path, &in->foreign, err);
@@ -134,10 +134,10 @@ hr_status hr__tf_input_open(const char *path, hr_compression compression, hr__tf
     if (!in) return hr_no_memory(err, "csv: a file");
     in->compression = compression;
     in->fd = -1;
-    in->window = (hr__window){.fill = fill, .source = in, .piece = TF_BUFFER};
+    in->window = (hr__window){.fill = csv_tf_input_fill, .source = in, .piece = TF_BUFFER};
     in->path = hr_strdup(path);
-    hr_status st = in->path ? start(in, err) : hr_no_memory(err, "csv: a file");
-    if (st == HR_OK) st = open_file(in, err);
+    hr_status st = in->path ? csv_tf_input_start(in, err) : hr_no_memory(err, "csv: a file");
+    if (st == HR_OK) st = csv_tf_input_open_file(in, err);
     if (st == HR_OK)
         *out = in;
     else
@@ -154,7 +154,7 @@ void hr__tf_input_consume(hr__tf_input *in, size_t size) { hr__window_consume(&i
 
 hr_status hr__tf_input_seek(hr__tf_input *in, int64_t offset, hr_error *err)
 {
-    HR_TRY(start(in, err));
+    HR_TRY(csv_tf_input_start(in, err));
     in->at = 0;
     if (!in->foreign.system && lseek(in->fd, 0, SEEK_SET) < 0)
         return hr__sys_fail(err, errno, "file.seek", in->path, "read from its beginning");

@@ -8,7 +8,7 @@ typedef struct cursor {
     const char *at, *end;
 } cursor;
 
-static bool take(cursor *c, char byte)
+static bool csv_time_take(cursor *c, char byte)
 {
     if (c->at == c->end || *c->at != byte) return false;
     c->at++;
@@ -46,8 +46,8 @@ static int64_t days_since_1970(int year, int month, int day)
 static bool take_date(cursor *c, int64_t *days)
 {
     int year, month, day;
-    if (!take_number(c, 4, 1, 9999, &year) || !take(c, '-')) return false;
-    if (!take_number(c, 2, 1, 12, &month) || !take(c, '-')) return false;
+    if (!take_number(c, 4, 1, 9999, &year) || !csv_time_take(c, '-')) return false;
+    if (!take_number(c, 2, 1, 12, &month) || !csv_time_take(c, '-')) return false;
     if (!take_number(c, 2, 1, days_of_month(year, month), &day)) return false;
     *days = days_since_1970(year, month, day);
     return true;
@@ -71,12 +71,12 @@ static bool take_zone(cursor *c, int64_t *offset)
 {
     int hours = 0, minutes = 0;
     *offset = 0;
-    if (c->at == c->end || take(c, 'Z') || take(c, 'z')) return c->at == c->end;
+    if (c->at == c->end || csv_time_take(c, 'Z') || csv_time_take(c, 'z')) return c->at == c->end;
     const bool west = *c->at == '-';
-    if (!take(c, '-') && !take(c, '+')) return false;
+    if (!csv_time_take(c, '-') && !csv_time_take(c, '+')) return false;
     if (!take_number(c, 2, 0, 23, &hours)) return false;
     if (c->at < c->end) {
-        take(c, ':');
+        csv_time_take(c, ':');
         if (!take_number(c, 2, 0, 59, &minutes)) return false;
     }
     *offset = (west ? -1 : 1) * (hours * INT64_C(3600) + minutes * 60);
@@ -88,10 +88,10 @@ static bool take_time(cursor *c, int digits, int64_t *seconds, int64_t *parts)
 {
     int hour, minute, second = 0;
     int64_t offset;
-    if (!take_number(c, 2, 0, 23, &hour) || !take(c, ':') || !take_number(c, 2, 0, 59, &minute)) return false;
-    if (take(c, ':')) {
+    if (!take_number(c, 2, 0, 23, &hour) || !csv_time_take(c, ':') || !take_number(c, 2, 0, 59, &minute)) return false;
+    if (csv_time_take(c, ':')) {
         if (!take_number(c, 2, 0, 59, &second)) return false;
-        if (take(c, '.') && !take_fraction(c, digits, parts)) return false;
+        if (csv_time_take(c, '.') && !take_fraction(c, digits, parts)) return false;
     }
     if (!take_zone(c, &offset)) return false;
     *seconds = hour * INT64_C(3600) + minute * 60 + second - offset;
@@ -122,7 +122,7 @@ bool hr__csv_parse_time(hr_csv_time unit, const char *text, size_t size, int64_t
         return c.at == c.end;
     }
     if (c.at < c.end) {
-        if (!take(&c, 'T') && !take(&c, 't') && !take(&c, ' ')) return false;
+        if (!csv_time_take(&c, 'T') && !csv_time_take(&c, 't') && !csv_time_take(&c, ' ')) return false;
         if (!take_time(&c, units[unit].digits, &seconds, &parts)) return false;
     }
     seconds += days * SECONDS_A_DAY;

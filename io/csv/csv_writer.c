@@ -23,7 +23,7 @@ struct hr_csv_writer {
 
 /* ---- errors ---- */
 
-static hr_status fail(const hr_csv_writer *w, int column, const char *kind, const char *what, hr_error *err)
+static hr_status csv_writer_fail(const hr_csv_writer *w, int column, const char *kind, const char *what, hr_error *err)
 {
     const char *name = w->name[column];
     hr_fail(err, HR_INVALID_ARGUMENT, kind, "column '%.60s': %s", name, what);
@@ -61,7 +61,7 @@ static void put_quoted(hr_csv_writer *w, const char *text, size_t size)
     hr__text_byte(&w->text, '"');
 }
 
-static void put_text(hr_csv_writer *w, const char *text, size_t size, bool quoted)
+static void csv_writer_put_text(hr_csv_writer *w, const char *text, size_t size, bool quoted)
 {
     if (quoted || needs_quotes(w, text, size))
         put_quoted(w, text, size);
@@ -78,7 +78,7 @@ static int float_text(char text[HR__NUMBER_TEXT], int size, double value)
 }
 
 /* The text of value `i`; a string's own bytes, or a number's in `room`. */
-static hr_view text_of(const hr_tensor *t, int64_t i, char room[HR__NUMBER_TEXT])
+static hr_view csv_writer_text_of(const hr_tensor *t, int64_t i, char room[HR__NUMBER_TEXT])
 {
     int size;
     switch (t->dtype) {
@@ -115,14 +115,16 @@ static bool is_csv_dtype(hr_dtype d)
 
 /* Values first .. last - 1 of a list, with separators between; what would be read back as another list is refused. Few
  * lists need quotes: those are written once more. */
-static hr_status put_list(hr_csv_writer *w, int c, const hr_tensor *t, int64_t first, int64_t last, hr_error *err)
+static hr_status csv_writer_put_list(hr_csv_writer *w, int c, const hr_tensor *t, int64_t first, int64_t last,
+                                     hr_error *err)
 {
     char room[HR__NUMBER_TEXT];
     const size_t begin = w->text.size;
     for (int64_t i = first; i < last; i++) {
-        hr_view text = text_of(t, i, room);
+        hr_view text = csv_writer_text_of(t, i, room);
         if (text.size > 0 && memchr(text.data, w->separator, (size_t)text.size))
-            return fail(w, c, "csv.separator", "expected values without the separator, found one with it", err);
+            return csv_writer_fail(w, c, "csv.separator", "expected values without the separator, found one with it",
+                                   err);
         if (i > first) hr__text_byte(&w->text, w->separator);
         hr__text_bytes(&w->text, text.data, (size_t)text.size);
     }
@@ -140,7 +142,7 @@ static hr_status put_list(hr_csv_writer *w, int c, const hr_tensor *t, int64_t f
 
 static hr_status put_missing(hr_csv_writer *w, int c, hr_error *err)
 {
-    if (w->refuse_missing) return fail(w, c, "csv.missing", "expected a value, found none", err);
+    if (w->refuse_missing) return csv_writer_fail(w, c, "csv.missing", "expected a value, found none", err);
     hr__text_add(&w->text, w->na);
     return HR_OK;
 }
@@ -149,32 +151,33 @@ static hr_status put_cell(hr_csv_writer *w, int c, const hr_tensor *t, int64_t f
 {
     char room[HR__NUMBER_TEXT], what[120];
     if (first == last) return put_missing(w, c, err);
-    if (w->separator && (t->layout != HR_DENSE || last - first > 1)) return put_list(w, c, t, first, last, err);
+    if (w->separator && (t->layout != HR_DENSE || last - first > 1))
+        return csv_writer_put_list(w, c, t, first, last, err);
     if (last - first > 1) {
         snprintf(what, sizeof what, "expected one value, found %" PRId64 "; give a .separator to write lists",
                  last - first);
-        return fail(w, c, "csv.separator", what, err);
+        return csv_writer_fail(w, c, "csv.separator", what, err);
     }
-    hr_view text = text_of(t, first, room);
-    put_text(w, text.data, (size_t)text.size, w->quote_strings && t->dtype == HR_STRING);
+    hr_view text = csv_writer_text_of(t, first, room);
+    csv_writer_put_text(w, text.data, (size_t)text.size, w->quote_strings && t->dtype == HR_STRING);
     return HR_OK;
 }
 
 /* ---- rows ---- */
 
-static int64_t rows_of(const hr_tensor *t) { return t->shape.rank == 0 ? 1 : t->shape.dims[0]; }
+static int64_t csv_writer_rows_of(const hr_tensor *t) { return t->shape.rank == 0 ? 1 : t->shape.dims[0]; }
 
 static hr_status check_column(const hr_csv_writer *w, int c, const hr_tensor *t, int64_t rows, hr_error *err)
 {
     char what[120] = "";
     if (!is_csv_dtype(t->dtype))
         snprintf(what, sizeof what, "expected numbers, bools or strings, got %s", hr_dtype_name(t->dtype));
-    else if (rows_of(t) != rows)
+    else if (csv_writer_rows_of(t) != rows)
         snprintf(what, sizeof what, "expected %" PRId64 " rows, as the first column has, got %" PRId64, rows,
-                 rows_of(t));
+                 csv_writer_rows_of(t));
     else if (t->layout != HR_DENSE && (!t->splits[0] || t->shape.rank != 2))
         snprintf(what, sizeof what, "expected one value or one list a row, got deeper ones");
-    return what[0] ? fail(w, c, "csv.write", what, err) : HR_OK;
+    return what[0] ? csv_writer_fail(w, c, "csv.write", what, err) : HR_OK;
 }
 
 /* Where the values of row r begin. */
@@ -201,7 +204,7 @@ static hr_status put_row(hr_csv_writer *w, const hr_tensor *columns, int64_t row
     return st;
 }
 
-static hr_status flush(hr_csv_writer *w, hr_error *err)
+static hr_status csv_writer_flush(hr_csv_writer *w, hr_error *err)
 {
     HR_TRY(hr__text_status(&w->text, "CSV rows", err));
     hr_status st = w->text.size ? hr_output_write(w->out, w->text.data, w->text.size, err) : HR_OK;
@@ -211,7 +214,7 @@ static hr_status flush(hr_csv_writer *w, hr_error *err)
 
 static hr_status check_columns(const hr_csv_writer *w, const hr_tensor *columns, int64_t *rows, hr_error *err)
 {
-    *rows = rows_of(&columns[0]);
+    *rows = csv_writer_rows_of(&columns[0]);
     for (int c = 0; c < w->columns; c++) HR_TRY(check_column(w, c, &columns[c], *rows, err));
     return HR_OK;
 }
@@ -222,7 +225,7 @@ hr_status hr_csv_write(hr_csv_writer *w, const hr_tensor *columns, hr_error *err
     HR_TRY(check_columns(w, columns, &rows, err));
     for (int64_t r = 0; r < rows; r++) {
         HR_TRY(put_row(w, columns, rows, r, err));
-        if (w->text.size >= FLUSH) HR_TRY(flush(w, err));
+        if (w->text.size >= FLUSH) HR_TRY(csv_writer_flush(w, err));
     }
     return HR_OK;
 }
@@ -291,7 +294,7 @@ static void put_header(hr_csv_writer *w)
 {
     for (int c = 0; c < w->columns; c++) {
         if (c > 0) hr__text_byte(&w->text, w->delimiter);
-        put_text(w, w->name[c], strlen(w->name[c]), false);
+        csv_writer_put_text(w, w->name[c], strlen(w->name[c]), false);
     }
     hr__text_add(&w->text, w->line_end);
 }
@@ -348,7 +351,7 @@ int64_t hr_csv_writer_rows(const hr_csv_writer *w) { return w->rows; }
 
 hr_status hr_csv_writer_commit(hr_csv_writer *w, hr_error *err)
 {
-    hr_status st = flush(w, err);
+    hr_status st = csv_writer_flush(w, err);
     if (st == HR_OK)
         st = hr_output_commit(w->out, err);
     else

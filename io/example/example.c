@@ -12,7 +12,7 @@ struct hr_example {
     size_t out_room;
 };
 
-static hr_example *make(bool sequence)
+static hr_example *example_make(bool sequence)
 {
     hr_example *example = hr_calloc(1, sizeof *example);
     if (!example) return NULL;
@@ -21,9 +21,9 @@ static hr_example *make(bool sequence)
     return example;
 }
 
-hr_example *hr_example_new(void) { return make(false); }
+hr_example *hr_example_new(void) { return example_make(false); }
 
-hr_example *hr_sequence_example_new(void) { return make(true); }
+hr_example *hr_sequence_example_new(void) { return example_make(true); }
 
 void hr_example_free(hr_example *example)
 {
@@ -130,7 +130,7 @@ static bool repeats(const hr__wire_map *map) { return !map->sorted && map->kept 
 
 bool hr__example_repeats(const hr_example *example) { return repeats(&example->features) || repeats(&example->lists); }
 
-static hr_status refused(const hr_example *example, hr_error *err)
+static hr_status example_refused(const hr_example *example, hr_error *err)
 {
     if (example->features.no_memory || example->lists.no_memory) return hr_no_memory(err, "example");
     if (example->code == HR_OK) return HR_OK;
@@ -141,7 +141,7 @@ static hr_status refused(const hr_example *example, hr_error *err)
 hr_status hr__example_measure(hr_example *example, size_t *size, hr_error *err)
 {
     *size = 0;
-    HR_TRY(refused(example, err));
+    HR_TRY(example_refused(example, err));
     example->features_size = hr__wire_map_sort(&example->features);
     example->lists_size = hr__wire_map_sort(&example->lists);
     if (example->features.present) *size += hr__headed(example->features_size);

@@ -78,8 +78,8 @@ static inline bool take_listed(hr__example_column *c, const uint8_t *payload, ui
     return true;
 }
 
-static inline __attribute__((always_inline)) bool take(const hr__walk *w, int slot, const uint8_t *payload,
-                                                       uint32_t size)
+static inline __attribute__((always_inline)) bool example_fast_take(const hr__walk *w, int slot, const uint8_t *payload,
+                                                                    uint32_t size)
 {
     const hr__slot *s = &w->parser->slot[slot];
     void *values = w->rows->column[slot].values;
@@ -199,7 +199,7 @@ static inline __attribute__((always_inline)) bool walk_features(const hr__walk *
         const uint8_t *payload = i >= 0 ? payload_of(&w->parser->slot[i], f.p, f.end) : NULL;
         if (payload) {
             const uint32_t size = payload[-1];
-            if (hr__is_seen(w->order, i) || !take(w, i, payload, size)) return false;
+            if (hr__is_seen(w->order, i) || !example_fast_take(w, i, payload, size)) return false;
             f.p = payload + size;
         } else if (i == UNKNOWN && skip_plain(&f)) {
             continue;

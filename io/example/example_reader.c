@@ -95,7 +95,7 @@ static hr_status allocate_parser(hr__example_parser *p, const hr__example_featur
     return HR_OK;
 }
 
-static uint32_t bucket_of(const hr__example_parser *p, int slot)
+static uint32_t example_reader_bucket_of(const hr__example_parser *p, int slot)
 {
     hr_view key = p->slot[slot].f.key;
     return hr__key_bucket(p, (const uint8_t *)key.data, (size_t)key.size);
@@ -107,7 +107,7 @@ static int fill_table(hr__example_parser *p)
     int taken = 0;
     memset(p->bucket, 0, p->buckets * sizeof *p->bucket);
     for (int slot = 0; slot < p->slots; slot++) {
-        uint32_t b = bucket_of(p, slot);
+        uint32_t b = example_reader_bucket_of(p, slot);
         taken += p->bucket[b] != 0;
         while (p->bucket[b]) b = (b + 1) & (p->buckets - 1);
         p->bucket[b] = slot + 1;
@@ -309,7 +309,7 @@ void hr__example_begin(const hr__walk *w)
 }
 
 /* A row of its default values, or of zeros; strings are never NULL. */
-static void fill_row(const hr__walk *w, int slot, const void *values)
+static void example_reader_fill_row(const hr__walk *w, int slot, const void *values)
 {
     const hr__slot *s = &w->parser->slot[slot];
     if (s->f.count <= 0) return;
@@ -333,7 +333,7 @@ hr_status hr__example_finish(const hr__walk *w)
         for (uint64_t absent = p->all[word] & ~w->order->seen[word]; absent; absent &= absent - 1) {
             int slot = 64 * word + __builtin_ctzll(absent);
             if (p->slot[slot].f.required) return hr__fail_missing(w, slot);
-            fill_row(w, slot, p->slot[slot].f.default_value);
+            example_reader_fill_row(w, slot, p->slot[slot].f.default_value);
         }
     }
     for (int i = 0; i < p->lists; i++) {
@@ -348,7 +348,7 @@ void hr__example_empty(const hr__walk *w)
     hr__example_begin(w);
     for (int slot = 0; slot < w->parser->slots; slot++) {
         hr__example_column *c = &w->rows->column[slot];
-        fill_row(w, slot, NULL);
+        example_reader_fill_row(w, slot, NULL);
         if (w->parser->slot[slot].f.count < 0) c->splits[w->row + 1] = c->splits[w->row];
     }
 }

@@ -126,7 +126,7 @@ static inline char *put_front(const template *t, char *p, size_t size)
     return t->small && t->key_size + 8 + size < 128 ? put_template(t, p, size) : put_long(t, p, size);
 }
 
-static inline char *put_float(const template *t, char *p, float value)
+static inline char *example_rows_put_float(const template *t, char *p, float value)
 {
     p = put_front(t, p, 4);
     memcpy(p, &value, 4);
@@ -148,7 +148,7 @@ static inline char *put_string(const template *t, char *p, hr_view value)
     return p + value.size;
 }
 
-static inline char *put_value(const template *t, const hr_column *c, int64_t row, char *p)
+static inline char *example_rows_put_value(const template *t, const hr_column *c, int64_t row, char *p)
 {
     switch (t->dtype) {
     case HR_INT64:
@@ -158,9 +158,9 @@ static inline char *put_value(const template *t, const hr_column *c, int64_t row
     case HR_BOOL:
         return put_int64(t, p, ((const bool *)c->values)[row]);
     case HR_FLOAT:
-        return put_float(t, p, ((const float *)c->values)[row]);
+        return example_rows_put_float(t, p, ((const float *)c->values)[row]);
     case HR_DOUBLE:
-        return put_float(t, p, (float)((const double *)c->values)[row]);
+        return example_rows_put_float(t, p, (float)((const double *)c->values)[row]);
     default:
         return put_string(t, p, ((const hr_view *)c->values)[row]);
     }
@@ -168,7 +168,7 @@ static inline char *put_value(const template *t, const hr_column *c, int64_t row
 
 /* ---- lists ---- */
 
-static char *put_strings(const template *t, const hr_view *value, int64_t count, char *p)
+static char *example_rows_put_strings(const template *t, const hr_view *value, int64_t count, char *p)
 {
     size_t size = 0;
     for (int64_t i = 0; i < count; i++) size += hr__headed((size_t)value[i].size);
@@ -181,7 +181,7 @@ static char *put_strings(const template *t, const hr_view *value, int64_t count,
     return p;
 }
 
-static char *put_floats(const template *t, const hr_column *c, int64_t from, int64_t end, char *p)
+static char *example_rows_put_floats(const template *t, const hr_column *c, int64_t from, int64_t end, char *p)
 {
     const size_t size = (size_t)(end - from) * sizeof(float);
     p = hr__put_head(put_entry(t, p, hr__headed(size)), HR__TAG_1, size);
@@ -209,12 +209,12 @@ static char *put_whole_numbers(const template *t, const hr_column *c, int64_t fr
     return p;
 }
 
-static char *put_list(const template *t, const hr_column *c, int64_t row, char *p)
+static char *example_rows_put_list(const template *t, const hr_column *c, int64_t row, char *p)
 {
     const int64_t from = c->splits[0][row], end = c->splits[0][row + 1];
     if (from == end) return p;
-    if (t->dtype == HR_STRING) return put_strings(t, (const hr_view *)c->values + from, end - from, p);
-    if (t->dtype == HR_FLOAT || t->dtype == HR_DOUBLE) return put_floats(t, c, from, end, p);
+    if (t->dtype == HR_STRING) return example_rows_put_strings(t, (const hr_view *)c->values + from, end - from, p);
+    if (t->dtype == HR_FLOAT || t->dtype == HR_DOUBLE) return example_rows_put_floats(t, c, from, end, p);
     return put_whole_numbers(t, c, from, end, p);
 }
 
@@ -228,9 +228,9 @@ char *hr__write_row(const hr__row_writer *w, const hr_column *column, int64_t ro
         const template *t = &w->t[i];
         const hr_column *c = &column[t->column];
         if (c->splits[0])
-            p = put_list(t, c, row, p);
+            p = example_rows_put_list(t, c, row, p);
         else if (!c->present || c->present[row / 64] >> row % 64 & 1)
-            p = put_value(t, c, row, p);
+            p = example_rows_put_value(t, c, row, p);
     }
     const size_t size = (size_t)(p - begin);
     if (hr__varint_size(size) != 2) memmove(to + 1 + hr__varint_size(size), begin, size);

@@ -20,7 +20,7 @@ void hr__sink_clear(hr__sink *sink)
     sink->out_of_range = false;
 }
 
-static bool grow(hr__sink *sink, int64_t need)
+static bool example_sink_grow(hr__sink *sink, int64_t need)
 {
     int64_t room = 2 * sink->column->room;
     if (room < 64) room = 64;
@@ -49,7 +49,7 @@ static void *next_values(hr__sink *sink, int64_t *n)
         if (*n > s->f.count - before) *n = s->f.count - before;
         return (char *)c->values + (size_t)(sink->row * s->f.count + before) * s->size;
     }
-    if (c->room - c->count < wanted && !grow(sink, c->count + wanted)) return NULL;
+    if (c->room - c->count < wanted && !example_sink_grow(sink, c->count + wanted)) return NULL;
     c->count += wanted;
     return (char *)c->values + (size_t)(c->count - wanted) * s->size;
 }

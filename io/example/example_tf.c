@@ -5,7 +5,7 @@
 
 /* ---- lists ---- */
 
-static bool read_strings(hr__sink *sink, hr__scan list)
+static bool example_tf_read_strings(hr__sink *sink, hr__scan list)
 {
     while (list.p < list.end) {
         hr__scan bytes;
@@ -59,12 +59,12 @@ static bool read_int64s(hr__sink *sink, hr__scan list)
 }
 
 /* Behind the byte that names the kind. What follows the first list is not looked at. */
-static bool read_list(hr__sink *sink, hr__scan feature, uint32_t kind)
+static bool example_tf_read_list(hr__sink *sink, hr__scan feature, uint32_t kind)
 {
     uint32_t length;
     if (!hr__stream_length(&feature, &length)) return false;
     const hr__scan list = hr__stream_narrowed(&feature, length);
-    if (kind == HR__KIND_BYTES) return read_strings(sink, list);
+    if (kind == HR__KIND_BYTES) return example_tf_read_strings(sink, list);
     return kind == HR__KIND_FLOAT ? read_floats(sink, list) : read_int64s(sink, list);
 }
 
@@ -85,7 +85,7 @@ static hr_status keep_entry(const hr__walk *w, int slot, hr__scan feature)
 }
 
 /* Exactly two fields, each of them the key or the value. */
-static bool read_entry(hr__scan *entry, hr__scan *key, hr__scan *feature)
+static bool example_tf_read_entry(hr__scan *entry, hr__scan *key, hr__scan *feature)
 {
     *key = *feature = (hr__scan){entry->p, entry->p};
     for (int i = 0; i < 2; i++) {
@@ -108,7 +108,7 @@ static hr_status read_features(const hr__walk *w, hr__scan *s)
         if (!hr__stream_tag(&features, HR__TAG_1) || !hr__stream_length(&features, &length))
             return hr__fail_wire(w, features.p, -1);
         hr__scan entry = hr__stream_narrowed(&features, length);
-        if (!read_entry(&entry, &key, &feature)) return hr__fail_wire(w, entry.p, -1);
+        if (!example_tf_read_entry(&entry, &key, &feature)) return hr__fail_wire(w, entry.p, -1);
         features.p = entry.end;
         int slot = hr__find_slot(w->parser, key.p, (size_t)(key.end - key.p));
         if (slot >= 0) HR_TRY(keep_entry(w, slot, feature));
@@ -119,12 +119,12 @@ static hr_status read_features(const hr__walk *w, hr__scan *s)
 
 /* ---- features ---- */
 
-static hr_status decode_list(const hr__walk *w, int slot, hr__scan feature, uint32_t kind)
+static hr_status example_tf_decode_list(const hr__walk *w, int slot, hr__scan feature, uint32_t kind)
 {
     hr__sink sink = hr__sink_of(w->parser, w->rows, slot, w->row, w->err);
     if (!(sink.slot->kinds >> kind & 1)) return hr__fail_kind(w, slot, kind);
     const uint8_t *start = feature.p++;
-    if (!read_list(&sink, feature, kind)) return hr__fail_wire(w, start, slot);
+    if (!example_tf_read_list(&sink, feature, kind)) return hr__fail_wire(w, start, slot);
     if (sink.status != HR_OK) return sink.status;
     return hr__sink_fits(&sink) ? HR_OK : hr__fail_values(w, &sink);
 }
@@ -143,7 +143,7 @@ static hr_status decode_entry(const hr__walk *w, const hr__entry *e)
     const bool counts_unset = f->count < 0 && f->group == 0 && !w->rows->single;
     if (hr__is_seen(w->order, e->slot) || (kind == HR__KIND_NONE && !counts_unset)) return HR_OK;
     hr__set_seen(w->order, e->slot);
-    return kind == HR__KIND_NONE ? HR_OK : decode_list(w, e->slot, e->bytes, kind);
+    return kind == HR__KIND_NONE ? HR_OK : example_tf_decode_list(w, e->slot, e->bytes, kind);
 }
 
 hr_status hr__example_tf(const hr__walk *w)

@@ -86,7 +86,7 @@ static void *with_room(void *array, size_t *room, size_t count, size_t size)
 /* ---- the maps ---- */
 
 /* The bucket of a key: its own, or the free one where it belongs. */
-static uint32_t *bucket_of(const entries *e, hr_view key)
+static uint32_t *example_walk_bucket_of(const entries *e, hr_view key)
 {
     uint64_t hash = hr__fingerprint64_inline(key.data, (size_t)key.size);
     for (size_t i = hash & (e->buckets - 1);; i = (i + 1) & (e->buckets - 1)) {
@@ -104,30 +104,30 @@ static bool rehash(entries *e)
     hr_free(e->bucket);
     e->bucket = bucket;
     e->buckets = buckets;
-    for (size_t i = 0; i < e->count; i++) *bucket_of(e, e->entry[i].key) = (uint32_t)i + 1;
+    for (size_t i = 0; i < e->count; i++) *example_walk_bucket_of(e, e->entry[i].key) = (uint32_t)i + 1;
     return true;
 }
 
 /* What it replaces comes in *replaced, which is empty otherwise. */
-static hr_status keep(entries *e, entry new, hr__scan *replaced, hr_error *err)
+static hr_status example_walk_keep(entries *e, entry new, hr__scan *replaced, hr_error *err)
 {
     entry *grown = with_room(e->entry, &e->room, e->count + 1, sizeof *grown);
     if (grown) e->entry = grown;
     if (!grown || (2 * e->count >= e->buckets && !rehash(e))) return hr_no_memory(err, "the features of a record");
-    uint32_t *bucket = bucket_of(e, new.key);
+    uint32_t *bucket = example_walk_bucket_of(e, new.key);
     *replaced = *bucket ? e->entry[*bucket - 1].value : (hr__scan){NULL, NULL};
     if (!*bucket) *bucket = (uint32_t)++e->count;
     e->entry[*bucket - 1] = new;
     return HR_OK;
 }
 
-static void forget(entries *e)
+static void example_walk_forget(entries *e)
 {
     e->count = 0;
     if (e->buckets) memset(e->bucket, 0, e->buckets * sizeof *e->bucket);
 }
 
-static hr_status read_entry(hr__scan bytes, entry *out, hr_error *err)
+static hr_status example_walk_read_entry(hr__scan bytes, entry *out, hr_error *err)
 {
     hr__field f;
     *out = (entry){{"", 0}, {bytes.end, bytes.end}};
@@ -170,7 +170,7 @@ static bool read_packed(hr__scan packed, uint32_t kind, void *to, int64_t *count
     return true;
 }
 
-static bool read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
+static bool example_walk_read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
 {
     hr__field f;
     while (list.p < list.end) {
@@ -194,7 +194,7 @@ static bool read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
 
 /* Adds a Feature to what was found before it: the member of the oneof that stands last counts, and what has the same
  * kind is joined. */
-static bool count_values(hr__scan feature, hr__scan rest, found *out)
+static bool example_walk_count_values(hr__scan feature, hr__scan rest, found *out)
 {
     hr__field f;
     while (feature.p < feature.end) {
@@ -202,7 +202,7 @@ static bool count_values(hr__scan feature, hr__scan rest, found *out)
         if (!hr__scan_field(&feature, &f)) return false;
         if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 3) continue;
         if (f.number != out->kind) *out = (found){.from = here, .rest = rest, .kind = f.number};
-        if (!read_list(f.bytes, out->kind, NULL, &out->count)) return false;
+        if (!example_walk_read_list(f.bytes, out->kind, NULL, &out->count)) return false;
     }
     return true;
 }
@@ -226,7 +226,7 @@ static void store_values(const found *v, void *to)
     hr__scan feature = v->from, rest = v->rest;
     do {
         while (feature.p < feature.end && hr__scan_field(&feature, &f))
-            if (f.type == HR__WIRE_BYTES && f.number == v->kind) read_list(f.bytes, v->kind, to, &count);
+            if (f.type == HR__WIRE_BYTES && f.number == v->kind) example_walk_read_list(f.bytes, v->kind, to, &count);
     } while (next_value(&rest, &feature));
 }
 
@@ -240,13 +240,13 @@ static found *new_found(hr_example_walk *w)
 }
 
 /* The Feature of an entry. */
-static hr_status add_feature(hr_example_walk *w, hr__scan entry, hr_error *err)
+static hr_status example_walk_add_feature(hr_example_walk *w, hr__scan entry, hr_error *err)
 {
     hr__scan feature;
     found *found = new_found(w);
     if (!found) return hr_no_memory(err, "the features of a record");
     while (next_value(&entry, &feature))
-        if (!count_values(feature, entry, found)) return malformed("a list of values", err);
+        if (!example_walk_count_values(feature, entry, found)) return malformed("a list of values", err);
     return HR_OK;
 }
 
@@ -254,7 +254,7 @@ static hr_status add_step(hr_example_walk *w, hr__scan step, hr_error *err)
 {
     found *found = new_found(w);
     if (!found) return hr_no_memory(err, "the features of a record");
-    return count_values(step, (hr__scan){NULL, NULL}, found) ? HR_OK : malformed("a list of values", err);
+    return example_walk_count_values(step, (hr__scan){NULL, NULL}, found) ? HR_OK : malformed("a list of values", err);
 }
 
 /* The steps of an entry's feature list. */
@@ -277,12 +277,15 @@ static hr_dtype dtype_of(uint32_t kind)
 }
 
 /* Whole words, so that every vector is aligned. */
-static size_t bytes_of(const found *v) { return ((size_t)v->count * hr_dtype_size(dtype_of(v->kind)) + 7) / 8 * 8; }
+static size_t example_walk_bytes_of(const found *v)
+{
+    return ((size_t)v->count * hr_dtype_size(dtype_of(v->kind)) + 7) / 8 * 8;
+}
 
 static hr_status make_tensors(hr_example_walk *w, hr_error *err)
 {
     size_t size = 0;
-    for (size_t i = 0; i < w->founds; i++) size += bytes_of(&w->found[i]);
+    for (size_t i = 0; i < w->founds; i++) size += example_walk_bytes_of(&w->found[i]);
     hr_tensor *tensor = with_room(w->tensor, &w->tensor_room, w->founds, sizeof *tensor);
     if (tensor) w->tensor = tensor;
     char *value = with_room(w->value, &w->value_room, size, 1);
@@ -293,7 +296,7 @@ static hr_status make_tensors(hr_example_walk *w, hr_error *err)
         const found *v = &w->found[i];
         if (v->count > 0) store_values(v, value + size);
         tensor[i] = hr_tensor_of(dtype_of(v->kind), HR_SHAPE(v->count), value + size);
-        size += bytes_of(v);
+        size += example_walk_bytes_of(v);
     }
     return HR_OK;
 }
@@ -301,7 +304,7 @@ static hr_status make_tensors(hr_example_walk *w, hr_error *err)
 /* ---- the record ---- */
 
 /* An entry that a later one with its key replaces counts for nothing, but it must be well-formed. */
-static hr_status read_map(hr_example_walk *w, bool lists, hr__scan map, hr_error *err)
+static hr_status example_walk_read_map(hr_example_walk *w, bool lists, hr__scan map, hr_error *err)
 {
     hr__field f;
     while (map.p < map.end) {
@@ -309,10 +312,10 @@ static hr_status read_map(hr_example_walk *w, bool lists, hr__scan map, hr_error
         if (f.number != 1 || f.type != HR__WIRE_BYTES) continue;
         entry entry;
         hr__scan replaced;
-        HR_TRY(read_entry(f.bytes, &entry, err));
-        HR_TRY(keep(lists ? &w->lists : &w->features, entry, &replaced, err));
+        HR_TRY(example_walk_read_entry(f.bytes, &entry, err));
+        HR_TRY(example_walk_keep(lists ? &w->lists : &w->features, entry, &replaced, err));
         w->founds = 0;
-        if (replaced.p < replaced.end) HR_TRY((lists ? add_steps : add_feature)(w, replaced, err));
+        if (replaced.p < replaced.end) HR_TRY((lists ? add_steps : example_walk_add_feature)(w, replaced, err));
     }
     return HR_OK;
 }
@@ -327,13 +330,13 @@ static hr_status read_maps(hr_example_walk *w, hr_view record, hr_example_conten
         if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 2) continue;
         const bool lists = f.number == 2;
         *(lists ? &out->has_lists : &out->has_features) = true;
-        HR_TRY(read_map(w, lists, f.bytes, err));
+        HR_TRY(example_walk_read_map(w, lists, f.bytes, err));
     }
     return HR_OK;
 }
 
 /* Counts what every entry holds; a list's `steps` say how many were found. */
-static hr_status count_all(hr_example_walk *w, hr_error *err)
+static hr_status example_walk_count_all(hr_example_walk *w, hr_error *err)
 {
     w->founds = 0;
     hr_example_feature *feature = with_room(w->feature, &w->feature_room, w->features.count, sizeof *feature);
@@ -341,7 +344,7 @@ static hr_status count_all(hr_example_walk *w, hr_error *err)
     hr_example_list *list = with_room(w->list, &w->list_room, w->lists.count, sizeof *list);
     if (list) w->list = list;
     if (!feature || !list) return hr_no_memory(err, "the features of a record");
-    for (size_t i = 0; i < w->features.count; i++) HR_TRY(add_feature(w, w->features.entry[i].value, err));
+    for (size_t i = 0; i < w->features.count; i++) HR_TRY(example_walk_add_feature(w, w->features.entry[i].value, err));
     for (size_t i = 0; i < w->lists.count; i++) {
         const size_t before = w->founds;
         HR_TRY(add_steps(w, w->lists.entry[i].value, err));
@@ -353,10 +356,10 @@ static hr_status count_all(hr_example_walk *w, hr_error *err)
 hr_status hr_example_walk_record(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
 {
     *out = (hr_example_contents){0};
-    forget(&w->features);
-    forget(&w->lists);
+    example_walk_forget(&w->features);
+    example_walk_forget(&w->lists);
     HR_TRY(read_maps(w, record, out, err));
-    HR_TRY(count_all(w, err));
+    HR_TRY(example_walk_count_all(w, err));
     HR_TRY(make_tensors(w, err));
     const hr_tensor *tensor = w->tensor;
     for (size_t i = 0; i < w->features.count; i++)

@@ -37,14 +37,14 @@ static char *put_int64s(char *p, const int64_t *v, int64_t count)
     return p;
 }
 
-static char *put_floats(char *p, const float *v, int64_t count)
+static char *example_wire_put_floats(char *p, const float *v, int64_t count)
 {
     p = hr__put_head(p, HR__TAG_1, 4 * (uint64_t)count);
     memcpy(p, v, 4 * (size_t)count);
     return p + 4 * count;
 }
 
-static char *put_strings(char *p, const hr_view *v, int64_t count)
+static char *example_wire_put_strings(char *p, const hr_view *v, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         p = hr__put_head(p, HR__TAG_1, (uint64_t)v[i].size);
@@ -60,8 +60,8 @@ char *hr__put_feature(char *p, const hr_tensor *f)
     p = hr__put_head(p, kind_tag(f->dtype), list_size(f));
     if (f->count == 0) return p;
     if (f->dtype == HR_INT64) return put_int64s(p, f->data, f->count);
-    if (f->dtype == HR_FLOAT) return put_floats(p, f->data, f->count);
-    return put_strings(p, f->data, f->count);
+    if (f->dtype == HR_FLOAT) return example_wire_put_floats(p, f->data, f->count);
+    return example_wire_put_strings(p, f->data, f->count);
 }
 
 /* Packed numbers have a head of their own, strings one each. */

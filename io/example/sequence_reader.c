@@ -147,7 +147,7 @@ static hr_status decode_steps(const hr__sequence_walk *w, int slot, hr__scan lis
 }
 
 /* An entry that another one with its key replaces counts for nothing, but it must be well-formed. */
-static hr_status decode_list(const hr__sequence_walk *w, int slot, bool replaced)
+static hr_status sequence_reader_decode_list(const hr__sequence_walk *w, int slot, bool replaced)
 {
     hr__scan entry = w->lists.order->entry[slot].bytes;
     hr__field f;
@@ -164,7 +164,7 @@ static hr_status note_list(const hr__sequence_walk *w, hr__scan entry)
     if (!hr__entry_key(&rest, &key)) return hr__fail_wire(&w->lists, rest.p, -1);
     const int slot = hr__find_slot(w->lists.parser, key.p, (size_t)(key.end - key.p));
     if (slot < 0) return HR_OK;
-    if (hr__is_seen(w->lists.order, slot)) HR_TRY(decode_list(w, slot, true));
+    if (hr__is_seen(w->lists.order, slot)) HR_TRY(sequence_reader_decode_list(w, slot, true));
     hr__set_seen(w->lists.order, slot);
     w->lists.order->entry[slot].bytes = entry;
     return HR_OK;
@@ -206,7 +206,7 @@ static hr_status parse_generic(const hr__sequence_walk *w)
     hr__lists_begin(w);
     HR_TRY(split_record(w, &example));
     for (int slot = 0; slot < w->lists.parser->slots; slot++)
-        if (hr__is_seen(w->lists.order, slot)) HR_TRY(decode_list(w, slot, false));
+        if (hr__is_seen(w->lists.order, slot)) HR_TRY(sequence_reader_decode_list(w, slot, false));
     HR_TRY(hr__lists_finish(w));
     return hr__example_parse(w->context.parser, w->context.order, &w->rows->context, w->context.row, example,
                              w->context.err);

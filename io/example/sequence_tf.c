@@ -8,7 +8,7 @@
 
 /* ---- one Feature, from where the stream stands ---- */
 
-static bool read_strings(hr__sink *sink, hr__scan *list)
+static bool sequence_tf_read_strings(hr__sink *sink, hr__scan *list)
 {
     hr__scan bytes;
     while (list->p < list->end) {
@@ -36,7 +36,7 @@ static bool read_loose(hr__sink *sink, hr__scan *list)
 }
 
 /* One packed chunk, or values one by one; not both. */
-static bool read_numbers(hr__sink *sink, hr__scan *list)
+static bool sequence_tf_read_numbers(hr__sink *sink, hr__scan *list)
 {
     uint32_t length;
     if (list->p == list->end) return false;
@@ -59,7 +59,8 @@ static bool read_feature(hr__sink *sink, hr__scan *s)
         return false;
     if (length == 0) return true;
     hr__scan list = hr__stream_narrowed(s, length);
-    const bool whole = sink->slot->kind == HR__KIND_BYTES ? read_strings(sink, &list) : read_numbers(sink, &list);
+    const bool whole = sink->slot->kind == HR__KIND_BYTES ? sequence_tf_read_strings(sink, &list)
+                                                          : sequence_tf_read_numbers(sink, &list);
     s->p = list.p;
     return whole;
 }
@@ -87,7 +88,7 @@ static bool read_empty(const hr__sink *sink, hr__scan *s)
            length == 0;
 }
 
-static bool read_step(hr__sink *sink, hr__scan *list)
+static bool sequence_tf_read_step(hr__sink *sink, hr__scan *list)
 {
     uint32_t length;
     if (!hr__stream_tag(list, HR__TAG_1) || !hr__stream_length(list, &length)) return false;
@@ -98,14 +99,14 @@ static bool read_step(hr__sink *sink, hr__scan *list)
     return whole;
 }
 
-static hr_status decode_list(const hr__sequence_walk *w, int slot)
+static hr_status sequence_tf_decode_list(const hr__sequence_walk *w, int slot)
 {
     hr__scan list = w->lists.order->entry[slot].bytes;
     while (list.p < list.end) {
         const uint8_t *start = list.p;
         hr__sink sink;
         HR_TRY(hr__step_open(w, slot, &sink));
-        if (!read_step(&sink, &list)) return hr__fail_wire(&w->lists, start, slot);
+        if (!sequence_tf_read_step(&sink, &list)) return hr__fail_wire(&w->lists, start, slot);
         HR_TRY(hr__step_close(w, &sink));
     }
     return HR_OK;
@@ -113,7 +114,7 @@ static hr_status decode_list(const hr__sequence_walk *w, int slot)
 
 /* ---- the record ---- */
 
-static bool read_entry(hr__scan *map, hr__scan *key, hr__scan *value)
+static bool sequence_tf_read_entry(hr__scan *map, hr__scan *key, hr__scan *value)
 {
     uint32_t length;
     if (!hr__stream_tag(map, HR__TAG_1) || !hr__stream_length(map, &length)) return false;
@@ -132,7 +133,7 @@ static hr_status note_entries(const hr__walk *w, hr__scan *s)
     if (!hr__stream_length(s, &length)) return hr__fail_wire(w, s->p, -1);
     hr__scan map = hr__stream_narrowed(s, length);
     while (map.p < map.end) {
-        if (!read_entry(&map, &key, &value)) return hr__fail_wire(w, map.p, -1);
+        if (!sequence_tf_read_entry(&map, &key, &value)) return hr__fail_wire(w, map.p, -1);
         const int slot = hr__find_slot(w->parser, key.p, (size_t)(key.end - key.p));
         if (slot < 0) continue;
         hr__set_seen(w->order, slot);
@@ -166,6 +167,6 @@ hr_status hr__sequence_tf(const hr__sequence_walk *w)
         if (hr__is_seen(w->context.order, slot)) HR_TRY(decode_context(&w->context, slot));
     HR_TRY(hr__example_finish(&w->context));
     for (int slot = 0; slot < w->lists.parser->slots; slot++)
-        if (hr__is_seen(w->lists.order, slot)) HR_TRY(decode_list(w, slot));
+        if (hr__is_seen(w->lists.order, slot)) HR_TRY(sequence_tf_decode_list(w, slot));
     return hr__lists_finish(w);
 }

@@ -35,7 +35,8 @@ void hr_json_reader_free(hr_json_reader *r)
     hr_free(r);
 }
 
-static hr_status make(const char *name, const hr_json_reader_opts *opts, hr_json_reader **out, hr_error *err)
+static hr_status example_from_json_make(const char *name, const hr_json_reader_opts *opts, hr_json_reader **out,
+                                        hr_error *err)
 {
     hr_json_reader *r = *out = hr_calloc(1, sizeof *r);
     if (!r || !(r->name = hr_strdup(name)) || !(r->example = hr_sequence_example_new()))
@@ -57,7 +58,7 @@ static hr_status made(hr_status status, hr_json_reader **out)
 hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *opts, hr_json_reader **out,
                                    hr_error *err)
 {
-    hr_status st = make(path, opts, out, err);
+    hr_status st = example_from_json_make(path, opts, out, err);
     const hr_input_opts in = {.struct_size = sizeof in,
                               .compression = HR__OPTIONS(hr_json_reader_opts, opts).compression};
     if (st == HR_OK) st = hr_input_open_with(path, &in, &(*out)->in, err);
@@ -70,7 +71,7 @@ hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *
 hr_status hr_json_reader_text_with(const char *name, hr_view text, const hr_json_reader_opts *opts,
                                    hr_json_reader **out, hr_error *err)
 {
-    hr_status st = make(name, opts, out, err);
+    hr_status st = example_from_json_make(name, opts, out, err);
     if (st == HR_OK) hr__json_begin_text(&(*out)->json, (*out)->name, text);
     return made(st, out);
 }
@@ -145,7 +146,7 @@ static hr_status read_typed(hr_json_reader *r, hr__json_want want, hr_error *err
 }
 
 /* A step, or a feature that is no map: the last token begins it. */
-static hr_status read_step(hr_json_reader *r, hr__json_want want, hr_error *err)
+static hr_status example_from_json_read_step(hr_json_reader *r, hr__json_want want, hr_error *err)
 {
     HR_TRY(hr__json_cell_open(&r->cell, want.stored, err));
     if (r->json.token.kind == HR__JSON_NULL && !want.stored) return HR_OK;
@@ -172,7 +173,7 @@ static hr_status read_feature(hr_json_reader *r, bool typed, hr_error *err)
     if (!hr__json_wanted(r, &want) || missing) return typed ? skip_members(r, err) : hr__json_skip(&r->json, err);
     hr__json_cell_begin(&r->cell);
     if (!typed) {
-        HR_TRY(read_step(r, want, err));
+        HR_TRY(example_from_json_read_step(r, want, err));
     } else {
         HR_TRY(hr__json_cell_open(&r->cell, want.stored, err));
         HR_TRY(read_typed(r, want, err));
@@ -181,7 +182,7 @@ static hr_status read_feature(hr_json_reader *r, bool typed, hr_error *err)
 }
 
 /* The value of the member r->key of a map of feature lists. */
-static hr_status read_list(hr_json_reader *r, hr_error *err)
+static hr_status example_from_json_read_list(hr_json_reader *r, hr_error *err)
 {
     hr__json_want want;
     HR_TRY(hr__json_next(&r->json, err));
@@ -195,7 +196,7 @@ static hr_status read_list(hr_json_reader *r, hr_error *err)
     for (;;) {
         HR_TRY(hr__json_next(&r->json, err));
         if (r->json.token.kind == HR__JSON_END_ARRAY) return hr__json_store(r, true, err);
-        HR_TRY(read_step(r, want, err));
+        HR_TRY(example_from_json_read_step(r, want, err));
     }
 }
 
@@ -219,14 +220,14 @@ static hr_status read_lists(hr_json_reader *r, hr_error *err)
     hr_example_set_present(r->example, false, true);
     while (r->json.token.kind != HR__JSON_END_OBJECT) {
         HR_TRY(keep_key(r, err));
-        HR_TRY(read_list(r, err));
+        HR_TRY(example_from_json_read_list(r, err));
         HR_TRY(hr__json_next(&r->json, err));
     }
     return HR_OK;
 }
 
 /* An object that is no value: the last token is its first key or its end. */
-static hr_status read_map(hr_json_reader *r, bool at_top, hr_error *err)
+static hr_status example_from_json_read_map(hr_json_reader *r, bool at_top, hr_error *err)
 {
     const bool features = key_is(r, "features") || key_is(r, "context");
     if (at_top && (key_is(r, "featureLists") || key_is(r, "feature_lists"))) return read_lists(r, err);
@@ -248,12 +249,12 @@ static hr_status read_member(hr_json_reader *r, bool at_top, hr_error *err)
     HR_TRY(hr__json_next(&r->json, err));
     if (r->json.token.kind == HR__JSON_KEY && hr__json_kind_of_word(r->json.token.text))
         return read_feature(r, true, err);
-    return read_map(r, at_top, err);
+    return example_from_json_read_map(r, at_top, err);
 }
 
 /* ---- records ---- */
 
-static hr_status read_record(hr_json_reader *r, hr_view *record, hr_error *err)
+static hr_status example_from_json_read_record(hr_json_reader *r, hr_view *record, hr_error *err)
 {
     hr_example_clear(r->example);
     HR_TRY(hr__json_next(&r->json, err));
@@ -283,7 +284,7 @@ hr_status hr_json_read(hr_json_reader *r, hr_view *record, hr_error *err)
 {
     *record = (hr_view){NULL, 0};
     if (r->status == HR_OK) {
-        r->status = read_record(r, record, &r->error);
+        r->status = example_from_json_read_record(r, record, &r->error);
         if (r->status < 0) r->error.record = r->record;
     }
     if (r->status < 0 && err) *err = r->error;

@@ -108,7 +108,7 @@ static void put_bytes(hr__json_writer *w, hr_view bytes)
     hr__json_end(w, '}');
 }
 
-static void put_value(hr__json_writer *w, const hr_tensor *t, int64_t i)
+static void example_to_json_put_value(hr__json_writer *w, const hr_tensor *t, int64_t i)
 {
     if (t->dtype == HR_INT64)
         hr__json_int64(w, ((const int64_t *)t->data)[i]);
@@ -136,10 +136,10 @@ static void put_feature(hr__json_writer *w, const hr_tensor *t)
         hr__json_literal(w, "[]");
         hr__json_end(w, '}');
     } else if (t->count == 1) {
-        put_value(w, t, 0);
+        example_to_json_put_value(w, t, 0);
     } else {
         hr__json_begin(w, '[');
-        for (int64_t i = 0; i < t->count; i++) put_value(w, t, i);
+        for (int64_t i = 0; i < t->count; i++) example_to_json_put_value(w, t, i);
         hr__json_end(w, ']');
     }
 }

@@ -11,7 +11,7 @@ static bool token_is(const hr_json_reader *r, const char *camel, const char *sna
            (size == strlen(snake) && memcmp(v.data, snake, size) == 0);
 }
 
-static hr_status add(hr_json_reader *r, hr_dtype dtype, hr_error *err)
+static hr_status json_protobuf_add(hr_json_reader *r, hr_dtype dtype, hr_error *err)
 {
     const hr__json_token *t = &r->json.token;
     const bool string = t->kind == HR__JSON_STRING, number = t->kind == HR__JSON_NUMBER;
@@ -32,7 +32,7 @@ static hr_status read_values(hr_json_reader *r, hr_dtype dtype, hr_error *err)
     for (;;) {
         HR_TRY(hr__json_next(&r->json, err));
         if (r->json.token.kind == HR__JSON_END_ARRAY) break;
-        HR_TRY(add(r, dtype, err));
+        HR_TRY(json_protobuf_add(r, dtype, err));
     }
     return hr__json_need(r, HR__JSON_END_OBJECT, "the end of the object", err);
 }
@@ -81,7 +81,7 @@ static hr_status check_kinds(const hr_json_reader *r, hr__json_want want, hr_err
     return HR_OK;
 }
 
-static hr_status read_entry(hr_json_reader *r, bool lists, hr_error *err)
+static hr_status json_protobuf_read_entry(hr_json_reader *r, bool lists, hr_error *err)
 {
     hr__json_want want;
     hr__text_clear(&r->key);
@@ -94,15 +94,15 @@ static hr_status read_entry(hr_json_reader *r, bool lists, hr_error *err)
     return hr__json_store(r, lists, err);
 }
 
-static hr_status read_map(hr_json_reader *r, bool lists, hr_error *err)
+static hr_status json_protobuf_read_map(hr_json_reader *r, bool lists, hr_error *err)
 {
     while (r->json.token.kind != HR__JSON_END_OBJECT) {
-        HR_TRY(read_entry(r, lists, err));
+        HR_TRY(json_protobuf_read_entry(r, lists, err));
         HR_TRY(hr__json_next(&r->json, err));
     }
     return HR_OK;
 }
 
-hr_status hr__json_protobuf_features(hr_json_reader *r, hr_error *err) { return read_map(r, false, err); }
+hr_status hr__json_protobuf_features(hr_json_reader *r, hr_error *err) { return json_protobuf_read_map(r, false, err); }
 
-hr_status hr__json_protobuf_lists(hr_json_reader *r, hr_error *err) { return read_map(r, true, err); }
+hr_status hr__json_protobuf_lists(hr_json_reader *r, hr_error *err) { return json_protobuf_read_map(r, true, err); }

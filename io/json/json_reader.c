@@ -32,7 +32,7 @@ static int64_t offset_of(const hr__json_reader *r) { return r->before - (r->end 
 
 /* ---- errors ---- */
 
-static hr_status place(const hr__json_reader *r, hr_error *err, hr_status status)
+static hr_status json_reader_place(const hr__json_reader *r, hr_error *err, hr_status status)
 {
     if (!err) return status;
     const hr__json_token *t = &r->token;
@@ -51,7 +51,7 @@ hr_status hr__json_fail(const hr__json_reader *r, hr_error *err, const char *kin
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return place(r, err, hr_fail(err, HR_INVALID_ARGUMENT, kind, "%s", text));
+    return json_reader_place(r, err, hr_fail(err, HR_INVALID_ARGUMENT, kind, "%s", text));
 }
 
 const char *hr__json_found(const hr__json_reader *r, char text[80])
@@ -78,7 +78,7 @@ const char *hr__json_found(const hr__json_reader *r, char text[80])
 }
 
 /* The token now begins at the next byte. */
-static void mark(hr__json_reader *r)
+static void json_reader_mark(hr__json_reader *r)
 {
     int64_t offset = offset_of(r);
     r->token = (hr__json_token){.line = r->line + 1, .column = offset - r->bol + 1, .offset = offset, .text = {"", 0}};
@@ -86,7 +86,7 @@ static void mark(hr__json_reader *r)
 
 static hr_status unexpected(hr__json_reader *r, const char *expected, hr_error *err)
 {
-    mark(r);
+    json_reader_mark(r);
     if (r->p == r->end) return hr__json_fail(r, err, "json.syntax", "expected %s, found the end of the text", expected);
     unsigned char c = (unsigned char)*r->p;
     if (c > ' ' && c < 0x7f) return hr__json_fail(r, err, "json.syntax", "expected %s, found '%c'", expected, c);
@@ -106,7 +106,7 @@ static hr_status check_length(const hr__json_reader *r, hr_error *err)
 }
 
 /* At least one byte between p and end; HR_END: there is none. */
-static hr_status fill(hr__json_reader *r, hr_error *err)
+static hr_status json_reader_fill(hr__json_reader *r, hr_error *err)
 {
     if (r->p < r->end) return HR_OK;
     if (!r->in) return HR_END;
@@ -126,7 +126,7 @@ static hr_status skip_mark(hr__json_reader *r, hr_error *err)
     hr_status st = HR_OK;
     const char *bom = "\xef\xbb\xbf";
     int found = 0;
-    for (; found < 3 && (st = fill(r, err)) == HR_OK && *r->p == bom[found]; found++) r->p++;
+    for (; found < 3 && (st = json_reader_fill(r, err)) == HR_OK && *r->p == bom[found]; found++) r->p++;
     if (st < 0) return st;
     if (found == 0 || found == 3) return HR_OK;
     return unexpected(r, "a whole byte order mark, ef bb bf", err);
@@ -136,7 +136,7 @@ static hr_status skip_mark(hr__json_reader *r, hr_error *err)
 static hr_status skip_space(hr__json_reader *r, hr_error *err)
 {
     for (;;) {
-        HR_TRY(fill(r, err));
+        HR_TRY(json_reader_fill(r, err));
         while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\r' || *r->p == '\n')) {
             if (*r->p++ != '\n') continue;
             r->line++;
@@ -157,7 +157,7 @@ static const char *plain_end(const char *p, const char *end)
 
 static hr_status next_byte(hr__json_reader *r, char *out, hr_error *err)
 {
-    hr_status st = fill(r, err);
+    hr_status st = json_reader_fill(r, err);
     if (st == HR_END) return unexpected(r, "a closing quote", err);
     HR_TRY(st);
     *out = *r->p++;
@@ -282,7 +282,7 @@ static hr_status take_word(hr__json_reader *r, hr_view *out, hr_error *err)
     if (r->p < r->end) return HR_OK;
     hr__text_clear(&r->scratch);
     hr__text_bytes(&r->scratch, from, (size_t)(r->p - from));
-    while (r->scratch.size <= HR__JSON_NUMBER_LIMIT && (st = fill(r, err)) == HR_OK && in_word(*r->p))
+    while (r->scratch.size <= HR__JSON_NUMBER_LIMIT && (st = json_reader_fill(r, err)) == HR_OK && in_word(*r->p))
         hr__text_byte(&r->scratch, *r->p++);
     if (st < 0) return st;
     *out = (hr_view){r->scratch.data, (int64_t)r->scratch.size};
@@ -301,7 +301,7 @@ static bool is_word(hr_view v, const char *word)
     return v.size == (int64_t)strlen(word) && memcmp(v.data, word, (size_t)v.size) == 0;
 }
 
-static bool is_number(hr_view v)
+static bool json_reader_is_number(hr_view v)
 {
     if (is_word(v, "NaN") || is_word(v, "Infinity") || is_word(v, "-Infinity")) return true;
     const char *p = v.data, *end = p + v.size;
@@ -329,14 +329,14 @@ static hr_status read_word(hr__json_reader *r, hr_error *err)
     if (v.size > HR__JSON_NUMBER_LIMIT)
         return hr__json_fail(r, err, "json.limit", "expected numbers of up to %d digits, found a longer one",
                              HR__JSON_NUMBER_LIMIT);
-    if (r->token.kind != HR__JSON_NUMBER || is_number(v)) return HR_OK;
+    if (r->token.kind != HR__JSON_NUMBER || json_reader_is_number(v)) return HR_OK;
     return hr__json_fail(r, err, "json.syntax", "expected a number, true, false or null, found \"%.*s\"",
                          (int)(v.size < 60 ? v.size : 60), v.data);
 }
 
 /* ---- structure ---- */
 
-static hr_status begin(hr__json_reader *r, bool object, hr_error *err)
+static hr_status json_reader_begin(hr__json_reader *r, bool object, hr_error *err)
 {
     if (r->depth == HR__JSON_DEPTH)
         return hr__json_fail(r, err, "json.depth", "expected at most %d levels, found one more", HR__JSON_DEPTH);
@@ -348,7 +348,7 @@ static hr_status begin(hr__json_reader *r, bool object, hr_error *err)
     return HR_OK;
 }
 
-static hr_status end(hr__json_reader *r, hr_error *err)
+static hr_status json_reader_end(hr__json_reader *r, hr_error *err)
 {
     r->p++;
     HR_TRY(check_length(r, err));
@@ -363,7 +363,7 @@ static hr_status read_value(hr__json_reader *r, hr_error *err)
 {
     const char c = *r->p;
     if (r->depth == 0) r->from = r->token.offset;
-    if (c == '{' || c == '[') return begin(r, c == '{', err);
+    if (c == '{' || c == '[') return json_reader_begin(r, c == '{', err);
     r->expects = r->depth > 0 ? COMMA_OR_END : VALUE;
     if (c == '"') return read_string(r, HR__JSON_STRING, err);
     return in_word(c) ? read_word(r, err) : unexpected(r, "a value", err);
@@ -378,7 +378,7 @@ static hr_status read_separator(hr__json_reader *r, hr_error *err)
     r->expects = r->expects == COLON || !object ? VALUE : KEY;
     r->p++;
     hr_status st = skip_space(r, err);
-    mark(r);
+    json_reader_mark(r);
     return st == HR_END ? unexpected(r, "more", err) : st;
 }
 
@@ -387,12 +387,12 @@ hr_status hr__json_next(hr__json_reader *r, hr_error *err)
     if (r->depth == 0) r->from = -1;
     if (!r->begun) HR_TRY(skip_mark(r, err));
     hr_status st = skip_space(r, err);
-    mark(r);
+    json_reader_mark(r);
     if (st == HR_END) return r->depth == 0 ? HR_OK : unexpected(r, r->objects & 1 ? "'}'" : "']'", err);
     HR_TRY(st);
     const bool closes = *r->p == (r->objects & 1 ? '}' : ']');
     if (closes && (r->expects == KEY_OR_END || r->expects == VALUE_OR_END || r->expects == COMMA_OR_END))
-        return end(r, err);
+        return json_reader_end(r, err);
     if (r->expects == COLON || r->expects == COMMA_OR_END) HR_TRY(read_separator(r, err));
     if (r->expects == VALUE || r->expects == VALUE_OR_END) return read_value(r, err);
     if (*r->p != '"') return unexpected(r, "a key in quotes", err);

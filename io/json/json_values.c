@@ -102,7 +102,7 @@ static void count_value(hr_json_reader *r, size_t size)
     step->count++;
 }
 
-static hr_status add(hr_json_reader *r, hr_dtype dtype, const char *value, size_t size, hr_error *err)
+static hr_status json_values_add(hr_json_reader *r, hr_dtype dtype, const char *value, size_t size, hr_error *err)
 {
     HR_TRY(be(r, dtype, err));
     HR_TRY(check_size(r, size, err));
@@ -115,7 +115,7 @@ static hr_status add_int64(hr_json_reader *r, int64_t value, hr_error *err)
 {
     char varint[HR__MAX_VARINT];
     const char *end = hr__put_varint(varint, (uint64_t)value);
-    return add(r, HR_INT64, varint, (size_t)(end - varint), err);
+    return json_values_add(r, HR_INT64, varint, (size_t)(end - varint), err);
 }
 
 hr_status hr__json_store(hr_json_reader *r, bool list, hr_error *err)
@@ -179,7 +179,7 @@ hr_status hr__json_add_float(hr_json_reader *r, hr_view text, hr_error *err)
              : hr__parse_float(text.data, (size_t)text.size, HR__NUMBER_DEFAULT, &value) != HR__PARSED)
         return hr__json_mismatch(r, "a number", err);
     if (isinf(value) && hr__is_numeral(text.data, (size_t)text.size)) return out_of_range(r, HR_FLOAT, err);
-    return add(r, HR_FLOAT, (const char *)&value, sizeof value, err);
+    return json_values_add(r, HR_FLOAT, (const char *)&value, sizeof value, err);
 }
 
 /* The text of the last token is needed no more: a long one is in memory only once. */

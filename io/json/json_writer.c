@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static void separate(hr__json_writer *w)
+static void json_writer_separate(hr__json_writer *w)
 {
     if (w->follows) hr__text_add(w->to, w->compact ? "," : ", ");
     w->follows = true;
@@ -12,7 +12,7 @@ static void separate(hr__json_writer *w)
 
 void hr__json_begin(hr__json_writer *w, char bracket)
 {
-    separate(w);
+    json_writer_separate(w);
     hr__text_byte(w->to, bracket);
     w->follows = false;
 }
@@ -25,7 +25,7 @@ void hr__json_end(hr__json_writer *w, char bracket)
 
 void hr__json_key_view(hr__json_writer *w, hr_view key)
 {
-    separate(w);
+    json_writer_separate(w);
     hr__text_json(w->to, key.data, (size_t)key.size);
     hr__text_add(w->to, w->compact ? ":" : ": ");
     w->follows = false;
@@ -35,20 +35,20 @@ void hr__json_key(hr__json_writer *w, const char *key) { hr__json_key_view(w, (h
 
 void hr__json_literal(hr__json_writer *w, const char *literal)
 {
-    separate(w);
+    json_writer_separate(w);
     hr__text_add(w->to, literal);
 }
 
 void hr__json_string(hr__json_writer *w, hr_view text)
 {
-    separate(w);
+    json_writer_separate(w);
     hr__text_json(w->to, text.data, (size_t)text.size);
 }
 
 void hr__json_int64(hr__json_writer *w, int64_t value)
 {
     char text[HR__NUMBER_TEXT];
-    separate(w);
+    json_writer_separate(w);
     hr__text_bytes(w->to, text, (size_t)hr__format_int64(value, text));
 }
 
@@ -94,7 +94,7 @@ void hr__base64_encode(hr_view bytes, hr__text *to)
 
 void hr__json_base64(hr__json_writer *w, hr_view bytes)
 {
-    separate(w);
+    json_writer_separate(w);
     hr__text_byte(w->to, '"');
     hr__base64_encode(bytes, w->to);
     hr__text_byte(w->to, '"');

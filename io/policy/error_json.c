@@ -3,7 +3,7 @@
 #include "io/policy/error_json.h"
 #include <string.h>
 
-static void put_text(hr__json_writer *w, const char *key, const char *text)
+static void error_json_put_text(hr__json_writer *w, const char *key, const char *text)
 {
     hr__json_key(w, key);
     hr__json_string(w, (hr_view){text, (int64_t)strlen(text)});
@@ -18,15 +18,15 @@ static void put_known(hr__json_writer *w, const char *key, int64_t value)
 
 void hr__error_json_place(hr__json_writer *w, const hr_error *error)
 {
-    put_text(w, "file", error->file);
+    error_json_put_text(w, "file", error->file);
     put_known(w, "record", error->record);
     put_known(w, "line", error->line);
     put_known(w, "offset", error->offset);
     put_known(w, "length", error->length);
     put_known(w, "compressed_offset", error->compressed_offset);
     put_known(w, "column", error->column);
-    if (error->feature[0]) put_text(w, "feature", error->feature);
-    put_text(w, "kind", error->kind);
+    if (error->feature[0]) error_json_put_text(w, "feature", error->feature);
+    error_json_put_text(w, "kind", error->kind);
 }
 
-void hr__error_json_reason(hr__json_writer *w, const hr_error *error) { put_text(w, "reason", error->text); }
+void hr__error_json_reason(hr__json_writer *w, const hr_error *error) { error_json_put_text(w, "reason", error->text); }

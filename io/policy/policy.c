@@ -15,7 +15,7 @@ struct hr__policy {
     hr__quarantine quarantine;
 };
 
-static hr_status check(const hr_policy *opts, const char *who, hr_error *err)
+static hr_status policy_check(const hr_policy *opts, const char *who, hr_error *err)
 {
     if (opts->on_error < HR_FAIL || opts->on_error > HR_QUARANTINE)
         return hr_fail(err, HR_INVALID_ARGUMENT, "policy.on_error", "%s: expected an .on_error of hr_on_error, got %d",
@@ -34,7 +34,7 @@ static hr_status check(const hr_policy *opts, const char *who, hr_error *err)
 hr_status hr__policy_new(const hr_policy *opts, const char *who, hr__policy **out, hr_error *err)
 {
     *out = NULL;
-    HR_TRY(check(opts, who, err));
+    HR_TRY(policy_check(opts, who, err));
     if (opts->on_error == HR_FAIL) return HR_OK;
     hr__policy *p = hr_calloc(1, sizeof *p);
     char *path = hr_strdup(opts->quarantine_file);

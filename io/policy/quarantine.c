@@ -14,7 +14,7 @@
 /* Where a line's place ends: a quote in a string is escaped, so these bytes stand in no string. */
 static const char behind_place[] = ",\"reason\":";
 
-static hr_status note(hr__quarantine *q, const char *place, size_t size, hr_error *err)
+static hr_status quarantine_note(hr__quarantine *q, const char *place, size_t size, hr_error *err)
 {
     const uint64_t key[] = {hr__map_hash(place, size), (uint64_t)hr_crc32c(0, place, size) << 32 | (uint32_t)size};
     return hr__map_add(&q->seen, (const char *)key, sizeof key, 0, err);
@@ -23,7 +23,7 @@ static hr_status note(hr__quarantine *q, const char *place, size_t size, hr_erro
 static hr_status note_line(hr__quarantine *q, const char *line, size_t size, hr_error *err)
 {
     const char *end = memmem(line, size, behind_place, sizeof behind_place - 1);
-    const hr_status status = end ? note(q, line, (size_t)(end - line), err) : HR_OK;
+    const hr_status status = end ? quarantine_note(q, line, (size_t)(end - line), err) : HR_OK;
     return status == HR_ALREADY_EXISTS ? HR_OK : status;
 }
 
@@ -45,7 +45,7 @@ static hr_status note_lines(hr__quarantine *q, hr_input *in, bool *cut, hr_error
 }
 
 /* Who was killed while he wrote left half a line: the next one begins anew. */
-static hr_status open_file(hr__quarantine *q, hr_error *err)
+static hr_status quarantine_open_file(hr__quarantine *q, hr_error *err)
 {
     const hr_input_opts plain = {.struct_size = sizeof plain, .compression = HR_NONE};
     hr_input *in;
@@ -73,12 +73,12 @@ static void put_bytes(hr__json_writer *line, hr_view bytes)
 hr_status hr__quarantine_add(hr__quarantine *q, const hr_error *damage, hr_view bytes, hr_error *err)
 {
     hr__json_writer line = {.to = &q->line, .compact = true};
-    if (q->fd < 0) HR_TRY(open_file(q, err));
+    if (q->fd < 0) HR_TRY(quarantine_open_file(q, err));
     hr__text_clear(&q->line);
     hr__json_begin(&line, '{');
     hr__error_json_place(&line, damage);
     HR_TRY(hr__text_status(&q->line, "a line of quarantine", err));
-    const hr_status known = note(q, q->line.data, q->line.size, err);
+    const hr_status known = quarantine_note(q, q->line.data, q->line.size, err);
     if (known != HR_OK) return known == HR_ALREADY_EXISTS ? HR_OK : known;
     hr__error_json_reason(&line, damage);
     put_bytes(&line, bytes);

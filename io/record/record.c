@@ -77,7 +77,7 @@ static hr_status next_frame(hr_record_reader *r, hr__record_place at, hr_view *r
     return HR_OK;
 }
 
-static hr_status look(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
+static hr_status record_look(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
 {
     HR_TRY(next_frame(r, at, record, &r->error));
     if (!check || hr__record_sound(record->data, (size_t)record->size)) return HR_OK;
@@ -85,7 +85,7 @@ static hr_status look(hr_record_reader *r, hr__record_place at, bool check, hr_v
 }
 
 /* The same of a file opened anew, which takes the place of the other one if the record is sound there. */
-static hr_status look_again(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
+static hr_status record_look_again(hr_record_reader *r, hr__record_place at, bool check, hr_view *record)
 {
     const hr_error first = r->error;
     hr_input *before = r->in, *again;
@@ -93,7 +93,7 @@ static hr_status look_again(hr_record_reader *r, hr__record_place at, bool check
     hr_status status = hr__read_again(before, r->policy, at.offset, &again, &r->error);
     if (status == HR_OK) {
         r->in = again;
-        status = look(r, at, check, record);
+        status = record_look(r, at, check, record);
         r->in = status == HR_OK ? again : before;
         hr_input_free(status == HR_OK ? before : again);
     }
@@ -124,12 +124,12 @@ static hr_status meet(hr_record_reader *r, hr_status status)
 }
 
 /* The next record, behind all damage that is passed over. */
-static hr_status find(hr_record_reader *r, bool check, hr_view *record)
+static hr_status record_find(hr_record_reader *r, bool check, hr_view *record)
 {
     for (;;) {
         const hr__record_place at = {hr_input_path(r->in), r->record, hr_input_offset(r->in)};
-        hr_status status = look(r, at, check, record);
-        if (status == HR_DATA_LOSS) status = look_again(r, at, check, record);
+        hr_status status = record_look(r, at, check, record);
+        if (status == HR_DATA_LOSS) status = record_look_again(r, at, check, record);
         r->last_offset = at.offset;
         if (status == HR_OK || (status < 0 && !r->policy)) return status;
         HR_TRY(meet(r, status));
@@ -137,13 +137,13 @@ static hr_status find(hr_record_reader *r, bool check, hr_view *record)
 }
 
 /* Goes behind the record that was lent, and lends the next one. */
-static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_error *err)
+static hr_status record_advance(hr_record_reader *r, bool check, hr_view *record, hr_error *err)
 {
     *record = (hr_view){NULL, 0};
     if (r->status == HR_OK) {
         hr_input_consume(r->in, r->lent);
         r->lent = 0;
-        r->status = r->record == r->end ? HR_END : find(r, check, record);
+        r->status = r->record == r->end ? HR_END : record_find(r, check, record);
         if (r->status == HR_OK) {
             r->lent = (size_t)record->size + HR__RECORD_FRAME;
             r->record++;
@@ -155,13 +155,13 @@ static hr_status advance(hr_record_reader *r, bool check, hr_view *record, hr_er
 
 hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err)
 {
-    return advance(reader, reader->checks == HR_CHECKS_ALL, record, err);
+    return record_advance(reader, reader->checks == HR_CHECKS_ALL, record, err);
 }
 
 hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err)
 {
     hr_view record;
-    for (int64_t i = 0; i < count; i++) HR_TRY(advance(reader, false, &record, err));
+    for (int64_t i = 0; i < count; i++) HR_TRY(record_advance(reader, false, &record, err));
     return HR_OK;
 }
 

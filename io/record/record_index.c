@@ -36,7 +36,7 @@ int64_t hr_record_index_bytes(const hr_record_index *index) { return index->byte
 bool hr_record_index_was_made(const hr_record_index *index) { return index->made; }
 
 /* Room for one more of `width` bytes. False, for ever: no memory. */
-static bool grow(hr_record_index *index, void *array, int64_t count, int64_t *room, size_t width)
+static bool index_grow(hr_record_index *index, void *array, int64_t count, int64_t *room, size_t width)
 {
     void *p;
     if (index->failed || count < *room) return !index->failed;
@@ -53,14 +53,14 @@ static bool grow(hr_record_index *index, void *array, int64_t count, int64_t *ro
 void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t size)
 {
     if (index->records++ % index->every == 0 &&
-        grow(index, &index->sample, index->samples, &index->sample_room, sizeof *index->sample))
+        index_grow(index, &index->sample, index->samples, &index->sample_room, sizeof *index->sample))
         index->sample[index->samples++] = offset;
     index->bytes = offset + size;
 }
 
 void hr__record_index_add_place(hr_record_index *index, int64_t offset, int64_t made)
 {
-    if (grow(index, &index->place, index->places, &index->place_room, sizeof *index->place))
+    if (index_grow(index, &index->place, index->places, &index->place_room, sizeof *index->place))
         index->place[index->places++] = (hr__index_place){offset, made};
 }
 
@@ -130,7 +130,7 @@ static hr_status scan(hr_record_index *index, hr_input *in, uint64_t limit, hr_e
     return size == index->size && changed == index->changed ? HR_OK : changed_meanwhile(index->path, err);
 }
 
-static hr_status make(const char *path, const hr_record_index_opts *o, hr_record_index **out, hr_error *err)
+static hr_status index_make(const char *path, const hr_record_index_opts *o, hr_record_index **out, hr_error *err)
 {
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = o->compression};
     hr_input *in = NULL;
@@ -169,7 +169,7 @@ hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts
     const hr_record_index_opts o = HR__OPTIONS(hr_record_index_opts, opts);
     hr_status st = o.anew ? HR_NOT_FOUND : use_kept(path, o.every_record, out, err);
     if (st != HR_NOT_FOUND) return st;
-    HR_TRY(make(path, &o, out, err));
+    HR_TRY(index_make(path, &o, out, err));
     st = o.keep ? hr_record_index_write(*out, err) : HR_OK;
     if (st != HR_OK) hr_record_index_free(*out);
     return st;
@@ -216,13 +216,13 @@ hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count
 {
     int64_t last = first;
     if (count > 0 && __builtin_add_overflow(first, count - 1, &last)) last = INT64_MAX;
-    hr_fail(err, HR_OUT_OF_RANGE, "index.range",
-            "%s: expected records of its %" PRId64 ", got %" PRId64 " to %" PRId64, path, records, first, last);
+    hr_fail(err, HR_OUT_OF_RANGE, "index.range", "%s: expected records of its %" PRId64 ", got %" PRId64 " to %" PRId64,
+            path, records, first, last);
     hr_error_file(err, path);
     return HR_OUT_OF_RANGE;
 }
 
-static hr_status check_file(const hr_record_index *index, const hr_input *in, hr_error *err)
+static hr_status index_check_file(const hr_record_index *index, const hr_input *in, hr_error *err)
 {
     if (hr__input_file_size(in) == index->size && hr__input_compression(in) == index->compression) return HR_OK;
     hr_fail(err, HR_FAILED_PRECONDITION, "index.stale",
@@ -267,7 +267,7 @@ hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int6
     *near = 0;
     if (!index)
         return first < 0 ? hr__record_index_beyond(hr_input_path(in), first, count, 0, err) : hr_input_seek(in, 0, err);
-    HR_TRY(check_file(index, in, err));
+    HR_TRY(index_check_file(index, in, err));
     if (first < 0 || first > index->records || count > index->records - first)
         return hr__record_index_beyond(hr_input_path(in), first, count, index->records, err);
     if (first == index->records) {

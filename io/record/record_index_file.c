@@ -54,7 +54,7 @@ static void put_index(hr__text *text, const hr_record_index *index)
     hr__text_bytes(text, crc, sizeof crc);
 }
 
-static hr_status write_bytes(const char *path, const hr__text *text, hr_error *err)
+static hr_status index_file_write_bytes(const char *path, const hr__text *text, hr_error *err)
 {
     hr_output *out;
     const hr_output_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
@@ -69,7 +69,7 @@ hr_status hr_record_index_write(const hr_record_index *index, hr_error *err)
     char *path = hr__record_index_name(index->path);
     put_index(&text, index);
     hr_status st = path ? hr__text_status(&text, "an index", err) : hr_no_memory(err, "an index");
-    if (st == HR_OK) st = write_bytes(path, &text, err);
+    if (st == HR_OK) st = index_file_write_bytes(path, &text, err);
     hr__text_free(&text);
     hr_free(path);
     return st;
@@ -77,7 +77,7 @@ hr_status hr_record_index_write(const hr_record_index *index, hr_error *err)
 
 /* ---- reading ---- */
 
-static hr_status damaged(const char *name, const char *what, hr_error *err)
+static hr_status index_file_damaged(const char *name, const char *what, hr_error *err)
 {
     hr_fail(err, HR_DATA_LOSS, "index.damaged", "%s: expected an index, got %s; remove it, or make it anew", name,
             what);
@@ -94,14 +94,15 @@ static int64_t take64(const char **p)
 
 static hr_status check_bytes(const char *name, const char *bytes, size_t size, hr_error *err)
 {
-    if (size < HEAD + CRC || memcmp(bytes, magic, sizeof magic) != 0) return damaged(name, "other bytes", err);
+    if (size < HEAD + CRC || memcmp(bytes, magic, sizeof magic) != 0)
+        return index_file_damaged(name, "other bytes", err);
     if (hr__get32(bytes + sizeof magic) != VERSION) {
         hr_fail(err, HR_FAILED_PRECONDITION, "index.version", "%s: expected an index of version %d, got %" PRIu32, name,
                 VERSION, hr__get32(bytes + sizeof magic));
         hr_error_file(err, name);
         return HR_FAILED_PRECONDITION;
     }
-    return hr__record_sound(bytes, size - CRC) ? HR_OK : damaged(name, "a wrong checksum", err);
+    return hr__record_sound(bytes, size - CRC) ? HR_OK : index_file_damaged(name, "a wrong checksum", err);
 }
 
 /* The counts are those of the bytes that are there, so that nothing is read or allocated beyond them. */
@@ -162,10 +163,10 @@ hr_status hr__record_index_parse(const char *name, const char *bytes, size_t siz
     const int64_t probes = take64(&p);
     index->samples = take64(&p);
     index->places = take64(&p);
-    if (!counts_fit(index, probes, size)) return damaged(name, "counts that do not fit its size", err);
+    if (!counts_fit(index, probes, size)) return index_file_damaged(name, "counts that do not fit its size", err);
     index->probes = (int)probes;
     HR_TRY(take_arrays(index, p, err));
-    return offsets_rise(index) ? HR_OK : damaged(name, "offsets that do not rise", err);
+    return offsets_rise(index) ? HR_OK : index_file_damaged(name, "offsets that do not rise", err);
 }
 
 static hr_status stale(const char *name, const char *what, int64_t expected, int64_t found, hr_error *err)
@@ -198,12 +199,12 @@ static hr_status check_file(const hr_record_index *index, const char *name, hr_e
 }
 
 /* Lends all of a file. */
-static hr_status read_whole(const char *path, hr_input **in, const char **bytes, size_t *size, hr_error *err)
+static hr_status index_file_read_whole(const char *path, hr_input **in, const char **bytes, size_t *size, hr_error *err)
 {
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
     HR_TRY(hr_input_open_with(path, &opts, in, err));
     const int64_t all = hr__input_file_size(*in);
-    if (all < 0) return damaged(path, "a pipe or a device", err);
+    if (all < 0) return index_file_damaged(path, "a pipe or a device", err);
     return hr_input_peek(*in, (size_t)all, bytes, size, err);
 }
 
@@ -215,7 +216,7 @@ hr_status hr_record_index_read(const char *path, hr_record_index **out, hr_error
     char *name = hr__record_index_name(path);
     hr_record_index *index = hr__record_index_new(path);
     hr_status st = name && index ? HR_OK : hr_no_memory(err, "an index");
-    if (st == HR_OK) st = read_whole(name, &in, &bytes, &size, err);
+    if (st == HR_OK) st = index_file_read_whole(name, &in, &bytes, &size, err);
     if (st == HR_OK) st = hr__record_index_parse(name, bytes, size, index, err);
     if (st == HR_OK) st = check_file(index, name, err);
     hr_input_free(in);

@@ -36,7 +36,7 @@ typedef struct piece {
 } piece;
 
 /* The header at `offset`, read together with what is likely to follow. */
-static hr_status look(const hr_input *in, piece *p, int64_t offset, bool large, size_t *size, hr_error *err)
+static hr_status index_scan_look(const hr_input *in, piece *p, int64_t offset, bool large, size_t *size, hr_error *err)
 {
     if (offset + HR__RECORD_HEADER > p->begin + (int64_t)p->size) {
         p->begin = offset;
@@ -47,7 +47,7 @@ static hr_status look(const hr_input *in, piece *p, int64_t offset, bool large, 
 }
 
 /* A header that seems to be damaged is read once more. False: it is the same. */
-static bool look_again(const hr_input *in, hr__record_place at, char *header, const hr_error *damage)
+static bool index_scan_look_again(const hr_input *in, hr__record_place at, char *header, const hr_error *damage)
 {
     hr_input *again;
     const char *data;
@@ -67,7 +67,8 @@ static hr_status check_at_place(const hr_input *in, hr__record_place at, char *h
 {
     hr_error wrong;
     hr_status st = check_header(at, header, size, most, whole, &wrong);
-    if (st != HR_OK && look_again(in, at, header, &wrong)) st = check_header(at, header, size, most, whole, err);
+    if (st != HR_OK && index_scan_look_again(in, at, header, &wrong))
+        st = check_header(at, header, size, most, whole, err);
     if (st != HR_OK && err) *err = wrong;
     return st;
 }
@@ -81,7 +82,7 @@ static hr_status scan_places(const hr_input *in, uint64_t limit, piece *p, hr__r
         size_t size;
         int64_t whole;
         const bool large = at.record > 0 && at.offset / at.record > LARGE;
-        HR_TRY(look(in, p, at.offset, large, &size, err));
+        HR_TRY(index_scan_look(in, p, at.offset, large, &size, err));
         HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, most, &whole, err));
         found(user, at.offset, whole);
         at.offset += whole;
@@ -92,7 +93,7 @@ static hr_status scan_places(const hr_input *in, uint64_t limit, piece *p, hr__r
 
 /* ---- all others ---- */
 
-static hr_status pass(hr_input *in, hr__record_place at, int64_t whole, hr_error *err)
+static hr_status index_scan_pass(hr_input *in, hr__record_place at, int64_t whole, hr_error *err)
 {
     const char *data;
     size_t size;
@@ -122,7 +123,7 @@ static hr_status pass_record(hr_input *in, uint64_t limit, int64_t number, int64
     const bool has_places = hr__input_has_places(in);
     const bounds most = {has_places ? hr__input_file_size(in) : -1, limit};
     HR_TRY(check_header(at, data, size, most, whole, err));
-    return has_places ? hr_input_seek(in, at.offset + *whole, err) : pass(in, at, *whole, err);
+    return has_places ? hr_input_seek(in, at.offset + *whole, err) : index_scan_pass(in, at, *whole, err);
 }
 
 hr_status hr__record_pass(hr_input *in, uint64_t limit, int64_t number, int64_t count, hr_error *err)

@@ -10,7 +10,7 @@
 
 /* ---- writing ---- */
 
-static void write_line(void *out, int64_t offset, int64_t size)
+static void index_text_write_line(void *out, int64_t offset, int64_t size)
 {
     char line[64];
     const int length = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", offset, size);
@@ -37,7 +37,7 @@ hr_status hr_record_index_write_text(const hr_record_index *index, const char *t
     HR_TRY(need_plain(index->path, index->compression, err));
     hr_status st = hr_input_open_with(index->path, &plain, &in, err);
     if (st == HR_OK) st = hr_output_open_with(to, &opts, &out, err);
-    if (st == HR_OK) st = hr__record_scan(in, HR__RECORD_MOST, write_line, out, &records, err);
+    if (st == HR_OK) st = hr__record_scan(in, HR__RECORD_MOST, index_text_write_line, out, &records, err);
     hr_input_free(in);
     if (st == HR_OK) return hr_output_commit(out, err);
     hr_output_discard(out);
@@ -56,7 +56,7 @@ static hr_status wrong_line(const char *from, int64_t line, const char *text, si
     return HR_INVALID_ARGUMENT;
 }
 
-static bool read_numbers(const char *text, size_t size, int64_t *offset, int64_t *length)
+static bool index_text_read_numbers(const char *text, size_t size, int64_t *offset, int64_t *length)
 {
     const char *space = memchr(text, ' ', size);
     if (!space) return false;
@@ -66,7 +66,7 @@ static bool read_numbers(const char *text, size_t size, int64_t *offset, int64_t
 }
 
 /* Records lie behind each other: a line that says otherwise is of another file. */
-static hr_status read_lines(hr_record_index *index, hr_input *lines, const char *from, hr_error *err)
+static hr_status index_text_read_lines(hr_record_index *index, hr_input *lines, const char *from, hr_error *err)
 {
     for (int64_t line = 1;; line++) {
         const char *text, *end = NULL;
@@ -80,7 +80,8 @@ static hr_status read_lines(hr_record_index *index, hr_input *lines, const char 
             before = size;
         }
         const size_t used = end ? (size_t)(end - text) : size;
-        if (!read_numbers(text, used, &offset, &length) || offset != index->bytes || length < HR__RECORD_FRAME)
+        if (!index_text_read_numbers(text, used, &offset, &length) || offset != index->bytes ||
+            length < HR__RECORD_FRAME)
             return wrong_line(from, line, text, used, err);
         hr__record_index_add_record(index, offset, length);
         hr_input_consume(lines, used + (end ? 1 : 0));
@@ -110,7 +111,7 @@ static hr_status read_text(hr_record_index *index, hr_input *in, hr_input *lines
     HR_TRY(hr__input_about(in, &index->size, &index->changed, err));
     index->compression = hr__input_compression(in);
     HR_TRY(need_plain(index->path, index->compression, err));
-    HR_TRY(read_lines(index, lines, from, err));
+    HR_TRY(index_text_read_lines(index, lines, from, err));
     if (index->failed) return hr_no_memory(err, "an index");
     HR_TRY(check_samples(index, in, from, err));
     return hr__record_index_probe(index, in, err);

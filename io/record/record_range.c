@@ -7,7 +7,7 @@
 
 enum { AT_A_TIME = 32 };
 
-static hr_status beyond(int64_t first, int64_t count, int64_t records, hr_error *err)
+static hr_status record_range_beyond(int64_t first, int64_t count, int64_t records, hr_error *err)
 {
     if (count == INT64_MAX)
         return hr_fail(err, HR_OUT_OF_RANGE, "index.range",
@@ -20,8 +20,8 @@ static hr_status beyond(int64_t first, int64_t count, int64_t records, hr_error 
 }
 
 /* Files in front of which there are `before` records: where the range begins, if it does in them. */
-static int64_t count_records(hr_record_index **index, int64_t files, int64_t before, int64_t first, int64_t file,
-                             hr__range_begin *out)
+static int64_t record_range_count_records(hr_record_index **index, int64_t files, int64_t before, int64_t first,
+                                          int64_t file, hr__range_begin *out)
 {
     for (int64_t i = 0; i < files; i++) {
         const int64_t records = hr_record_index_count(index[i]);
@@ -45,11 +45,11 @@ hr_status hr__record_range_find(const hr_file_list *files, const hr_record_index
         const hr_file_list some = {files->path + file, left < AT_A_TIME ? left : AT_A_TIME};
         hr_record_index *index[AT_A_TIME];
         HR_TRY(hr_record_index_open_all(&some, opts, index, err));
-        records = count_records(index, some.count, records, first, file, out);
+        records = record_range_count_records(index, some.count, records, first, file, out);
         for (int64_t i = 0; i < some.count; i++) hr_record_index_free(index[i]);
     }
     if (records >= needed || (count == INT64_MAX && records == first)) return HR_OK;
-    return beyond(first, count, records, err);
+    return record_range_beyond(first, count, records, err);
 }
 
 hr_status hr__record_range_go(const hr__range_begin *begin, hr_input *in, hr_error *err)

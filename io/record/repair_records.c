@@ -8,7 +8,7 @@
 enum { LOOK = 4096 /* records between two looks at the progress */ };
 
 /* The new file would be read while it is written, or the only copy of what is damaged be lost by a slip. */
-static hr_status check_names(const char *path, const char *out, hr_error *err)
+static hr_status repair_check_names(const char *path, const char *out, hr_error *err)
 {
     struct stat in, to;
     const bool same =
@@ -69,7 +69,7 @@ hr_status hr_repair_records_with(const char *path, const char *out, const hr_rep
     hr_repair_report unasked;
     if (!report) report = &unasked;
     *report = (hr_repair_report){0};
-    HR_TRY(check_names(path, out, err));
+    HR_TRY(repair_check_names(path, out, err));
     HR_TRY(open_reader(path, &o, &reader, err));
     const hr_status status = repair(path, out, reader, &o, report, err);
     hr_record_reader_free(reader);

@@ -15,7 +15,7 @@ typedef struct passing {
 } passing;
 
 /* Tells of the next `size` bytes, and goes behind them. */
-static hr_status pass(passing *p, size_t size, hr_error *err)
+static hr_status resync_pass(passing *p, size_t size, hr_error *err)
 {
     const char *data;
     size_t there;
@@ -69,7 +69,7 @@ static hr_status resync(passing *p, size_t from, hr_error *err)
         size_t end = size < AHEAD ? size : HR__DAMAGE_PIECE;
         if (stream_end - offset < (int64_t)end) end = (size_t)(stream_end - offset);
         const size_t at = misread ? end : search(p, from < end ? from : end, end);
-        HR_TRY(pass(p, at, err));
+        HR_TRY(resync_pass(p, at, err));
         if (at < end) return HR_OK;
         if (size >= AHEAD || end < size) continue;
         if (status == HR_OK) return HR_END;
@@ -130,7 +130,7 @@ static hr_status pass_frame(passing *p, uint64_t whole, bool resyncs, hr_error *
         if (status != HR_OK) return resyncs ? resync(p, 0, err) : status;
         if (size == 0) return HR_END;
         if (size > most) size = most;
-        HR_TRY(pass(p, size, err));
+        HR_TRY(resync_pass(p, size, err));
         whole -= size;
     }
     return HR_OK;
@@ -144,7 +144,7 @@ static hr_status pass_rest(passing *p, hr_error *err)
         const hr_status status = hr_input_peek(p->in, HR__DAMAGE_PIECE, &data, &size, err);
         if (status != HR_OK) return status;
         if (size == 0) return HR_END;
-        HR_TRY(pass(p, size < HR__DAMAGE_PIECE ? size : HR__DAMAGE_PIECE, err));
+        HR_TRY(resync_pass(p, size < HR__DAMAGE_PIECE ? size : HR__DAMAGE_PIECE, err));
     }
 }
 

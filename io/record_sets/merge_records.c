@@ -2,7 +2,7 @@
 #include "base/constructor.h"
 #include "io/record_sets/record_set.h"
 
-static hr_status write_record(hr_view record, void *user, hr_error *err)
+static hr_status merge_write_record(hr_view record, void *user, hr_error *err)
 {
     return hr__records_write(user, record, err);
 }
@@ -14,7 +14,7 @@ hr_status hr_merge_records(const hr_file_list *files, const char *out, const hr_
     hr__records_out to = {0};
     hr_records_report counts;
     hr_status st = hr__records_open(&to, out, &o, err);
-    if (st == HR_OK) st = hr__records_each("merge", files, &o, write_record, &to, report ? report : &counts, err);
+    if (st == HR_OK) st = hr__records_each("merge", files, &o, merge_write_record, &to, report ? report : &counts, err);
     if (st == HR_OK) return hr__records_commit(&to, err);
     hr__records_discard(&to);
     return st;

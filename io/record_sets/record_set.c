@@ -19,7 +19,7 @@ typedef struct loop {
     int64_t before, total; /* bytes of the files before this one; of all, -1: not known */
 } loop;
 
-static hr_status tell(const loop *l, int64_t here, int64_t size, hr_error *err)
+static hr_status record_set_tell(const loop *l, int64_t here, int64_t size, hr_error *err)
 {
     if (!l->opts->progress) return HR_OK;
     const int64_t bytes = l->before + (size >= 0 && here > size ? size : here); /* records may have been compressed */
@@ -39,7 +39,7 @@ static hr_status fail_here(const char *path, int64_t record, hr_status st, hr_er
     return st;
 }
 
-static hr_status read_file(const loop *l, const char *path, int64_t size, hr_error *err)
+static hr_status record_set_read_file(const loop *l, const char *path, int64_t size, hr_error *err)
 {
     const hr_record_opts opts = {
         .struct_size = sizeof opts, .compression = l->opts->compression, .max_record_bytes = l->opts->max_record_bytes};
@@ -53,7 +53,7 @@ static hr_status read_file(const loop *l, const char *path, int64_t size, hr_err
         if (st != HR_OK) st = fail_here(path, l->report->records - first, st, err);
         if (st != HR_OK) break;
         l->report->bytes += record.size;
-        if (++l->report->records % LOOK_EVERY == 0) st = tell(l, hr_record_offset(reader), size, err);
+        if (++l->report->records % LOOK_EVERY == 0) st = record_set_tell(l, hr_record_offset(reader), size, err);
         if (st != HR_OK) break;
     }
     l->report->trailing_zeros += hr_record_trailing_zeros(reader);
@@ -68,9 +68,9 @@ hr_status hr__records_each(const char *what, const hr_file_list *files, const hr
     *report = (hr_records_report){0};
     for (int64_t i = 0; i < files->count; i++) {
         const int64_t size = hr__path_size(files->path[i]);
-        HR_TRY(read_file(&l, files->path[i], size, err));
+        HR_TRY(record_set_read_file(&l, files->path[i], size, err));
         if (size > 0) l.before += size;
-        HR_TRY(tell(&l, 0, size, err));
+        HR_TRY(record_set_tell(&l, 0, size, err));
     }
     return HR_OK;
 }

@@ -36,7 +36,7 @@ static bool is_of_size(int file, int64_t size)
 }
 
 /* Both are open, and the first has so many bytes. */
-static hr_status compare(const int file[2], const char *name, int64_t size, bool *same, hr_error *err)
+static hr_status shard_again_compare(const int file[2], const char *name, int64_t size, bool *same, hr_error *err)
 {
     int64_t at = 0, more = 1;
     char *piece = hr_malloc((size_t)2 * PIECE);
@@ -57,7 +57,7 @@ static hr_status same_files(const char *part, const char *name, int64_t size, bo
     if (file[0] < 0) st = hr__sys_fail(err, errno, "file.open", part, "opened");
     if (st == HR_OK) file[1] = hr__open(name, O_RDONLY | O_CLOEXEC, 0);
     if (st == HR_OK && file[1] < 0) st = hr__sys_fail(err, errno, "file.open", name, "opened");
-    if (st == HR_OK) st = compare(file, name, size, same, err);
+    if (st == HR_OK) st = shard_again_compare(file, name, size, same, err);
     for (int i = 0; i < 2; i++)
         if (file[i] >= 0) hr__sys_get()->close(file[i]);
     return st;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *join(const char *folder, const char *hidden, const char *base, const char *number, const char *suffix,
-                  const char *end)
+static char *shard_names_join(const char *folder, const char *hidden, const char *base, const char *number,
+                              const char *suffix, const char *end)
 {
     const size_t size =
         strlen(folder) + strlen(hidden) + strlen(base) + strlen(number) + strlen(suffix) + strlen(end) + 1;
@@ -20,20 +20,23 @@ static char *join(const char *folder, const char *hidden, const char *base, cons
 char *hr__shard_name(const hr_shard_writer *w, int64_t shard, int64_t count)
 {
     char number[64];
-    if (w->single) return join(w->folder, "", w->base, "", "", "");
+    if (w->single) return shard_names_join(w->folder, "", w->base, "", "", "");
     snprintf(number, sizeof number, "%05lld-of-%05lld", (long long)shard, (long long)count);
-    return join(w->folder, "", w->base, number, w->suffix, "");
+    return shard_names_join(w->folder, "", w->base, number, w->suffix, "");
 }
 
 char *hr__shard_part_name(const hr_shard_writer *w, int64_t shard)
 {
     char number[32];
-    if (w->single) return join(w->folder, ".", w->base, "", "", HR__PART);
+    if (w->single) return shard_names_join(w->folder, ".", w->base, "", "", HR__PART);
     snprintf(number, sizeof number, "%05lld", (long long)shard);
-    return join(w->folder, ".", w->base, number, w->suffix, HR__PART);
+    return shard_names_join(w->folder, ".", w->base, number, w->suffix, HR__PART);
 }
 
-char *hr__shard_notes_name(const hr_shard_writer *w) { return join(w->folder, ".", w->base, "", "", HR__NOTES); }
+char *hr__shard_notes_name(const hr_shard_writer *w)
+{
+    return shard_names_join(w->folder, ".", w->base, "", "", HR__NOTES);
+}
 
 /* ---- one writer at a time ---- */
 
@@ -42,7 +45,7 @@ char *hr__shard_notes_name(const hr_shard_writer *w) { return join(w->folder, ".
 hr_status hr__shards_hold(hr_shard_writer *w, hr_error *err)
 {
     if (w->single && !w->parts) return HR_OK;
-    w->held_path = join(w->folder, ".", w->base, "", "", HR__TEMPORARY);
+    w->held_path = shard_names_join(w->folder, ".", w->base, "", "", HR__TEMPORARY);
     if (!w->held_path) return hr_no_memory(err, "shards");
     const hr_status st = hr__temporary_hold(w->held_path, &w->held, err);
     if (st != HR_ALREADY_EXISTS) return st;

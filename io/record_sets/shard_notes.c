@@ -13,7 +13,7 @@ static const char first_line[] = "headrace shards 1\n";
 
 /* ---- writing ---- */
 
-static hr_status put(const hr_shard_writer *w, const char *path, const hr__text *text, hr_error *err)
+static hr_status shard_notes_put(const hr_shard_writer *w, const char *path, const hr__text *text, hr_error *err)
 {
     hr_output *out;
     hr_output_opts opts = {.compression = HR_NONE, .no_sync = w->output.no_sync, .buffer_size = 4096};
@@ -32,7 +32,7 @@ hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_erro
         hr__text_printf(&text, "shard %" PRId64 " %" PRId64 "\n", w->shard[i].kept, w->shard[i].file_size);
     if (complete) hr__text_add(&text, "complete\n");
     hr_status st = path ? hr__text_status(&text, "shards", err) : hr_no_memory(err, "shards");
-    if (st == HR_OK) st = put(w, path, &text, err);
+    if (st == HR_OK) st = shard_notes_put(w, path, &text, err);
     hr__text_free(&text);
     hr_free(path);
     return st;
@@ -41,7 +41,7 @@ hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_erro
 /* ---- reading ---- */
 
 /* Of the file, -1: there is none. */
-static int64_t size_of(char *path)
+static int64_t shard_notes_size_of(char *path)
 {
     struct stat about;
     const int64_t size = path && stat(path, &about) == 0 ? (int64_t)about.st_size : -1;
@@ -55,8 +55,8 @@ static void keep_what_is_there(hr_shard_writer *w)
     const int64_t noted = w->full;
     for (w->full = 0; w->full < noted; w->full++) {
         const hr__shard *s = &w->shard[w->full];
-        const bool there = size_of(hr__shard_part_name(w, w->full)) == s->file_size ||
-                           (w->complete && size_of(hr__shard_name(w, w->full, noted)) == s->file_size);
+        const bool there = shard_notes_size_of(hr__shard_part_name(w, w->full)) == s->file_size ||
+                           (w->complete && shard_notes_size_of(hr__shard_name(w, w->full, noted)) == s->file_size);
         if (!there) break;
         w->resumed += s->records;
     }
@@ -70,8 +70,9 @@ static void keep_what_is_noted(hr_shard_writer *w)
     bool done = w->complete;
     for (int64_t i = 0; i < w->count; i++) {
         hr__shard *s = &w->shard[i];
-        const int64_t size = size_of(hr__shard_part_name(w, i));
-        s->done = w->complete && (size == s->file_size || size_of(hr__shard_name(w, i, w->count)) == s->file_size);
+        const int64_t size = shard_notes_size_of(hr__shard_part_name(w, i));
+        s->done = w->complete &&
+                  (size == s->file_size || shard_notes_size_of(hr__shard_name(w, i, w->count)) == s->file_size);
         if (!s->done && size < s->file_size) *s = (hr__shard){0};
         s->kept = s->records;
         w->before += s->kept;
@@ -106,7 +107,7 @@ static hr_status read_line(hr_shard_writer *w, const char *path, const char *lin
     return HR_OK;
 }
 
-static hr_status read_lines(hr_shard_writer *w, const char *path, char *text, hr_error *err)
+static hr_status shard_notes_read_lines(hr_shard_writer *w, const char *path, char *text, hr_error *err)
 {
     char key[32];
     snprintf(key, sizeof key, "key %016" PRIx64, w->key);
@@ -133,7 +134,7 @@ hr_status hr__shard_notes_read(hr_shard_writer *w, hr_error *err)
     if (text) {
         memcpy(text, data, size);
         text[size] = '\0';
-        st = read_lines(w, path, text, &why);
+        st = shard_notes_read_lines(w, path, text, &why);
     }
     if (st == HR_OK && w->max_bytes) keep_what_is_there(w);
     if (st == HR_OK && !w->max_bytes) keep_what_is_noted(w);

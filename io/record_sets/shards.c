@@ -21,7 +21,7 @@ enum { CUTS = 64 << 20, LEAST_CUT = 4 << 20 };
 
 /* ---- opening ---- */
 
-static hr_status check_options(const char *prefix, const hr_shard_writer_opts *o, hr_error *err)
+static hr_status shards_check_options(const char *prefix, const hr_shard_writer_opts *o, hr_error *err)
 {
     if (o->max_shard_bytes < 0 || (o->max_shard_bytes && o->shards))
         return hr_fail(err, HR_INVALID_ARGUMENT, "shards.max_bytes",
@@ -58,7 +58,7 @@ static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts
     return each > LEAST_CUT ? each : LEAST_CUT;
 }
 
-static hr_status describe(hr_shard_writer *w, const char *prefix, const hr_shard_writer_opts *o, hr_error *err)
+static hr_status shards_describe(hr_shard_writer *w, const char *prefix, const hr_shard_writer_opts *o, hr_error *err)
 {
     const hr__codec *codec;
     w->folder = hr__folder_of(prefix);
@@ -126,12 +126,12 @@ static hr_status open_writer(const char *prefix, bool single, const hr_shard_wri
                              hr_error *err)
 {
     const hr_shard_writer_opts o = HR__OPTIONS(hr_shard_writer_opts, opts);
-    HR_TRY(check_options(prefix, &o, err));
+    HR_TRY(shards_check_options(prefix, &o, err));
     hr_shard_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "shards");
     w->single = single;
     w->held = -1;
-    hr_status st = describe(w, prefix, &o, err);
+    hr_status st = shards_describe(w, prefix, &o, err);
     if (st == HR_OK && !single) st = hr__shards_make_folder(w, err);
     if (st == HR_OK) st = hr__shards_hold(w, err);
     if (st == HR_OK) st = w->max_bytes ? open_first(w, err) : open_all(w, o.shards ? o.shards : 1, err);
@@ -169,7 +169,7 @@ static hr_status finish_last(hr_shard_writer *w, hr_error *err)
     return w->finished ? hr__shard_same(w, w->count - 1, err) : hr__shard_notes_write(w, false, err);
 }
 
-static hr_status write_head(const hr_shard_writer *w, hr__shard *s, hr_error *err)
+static hr_status shards_write_head(const hr_shard_writer *w, hr__shard *s, hr_error *err)
 {
     if (s->done || s->file_size > 0) return HR_OK; /* a run before has written it */
     s->bytes += (int64_t)w->head_size;
@@ -183,7 +183,7 @@ static hr_status next_shard(hr_shard_writer *w, hr_error *err)
     HR_TRY(open_shard(w, w->count, err));
     w->count++;
     w->complete = false;
-    return write_head(w, &w->shard[w->count - 1], err);
+    return shards_write_head(w, &w->shard[w->count - 1], err);
 }
 
 /* The shard that a record of this size belongs into: opened, if there is none with room for it. */
@@ -220,12 +220,12 @@ hr_status hr__shard_begin(hr_shard_writer *w, int lane, hr_view head, hr_error *
         w->head_size = (size_t)head.size;
     }
     if (!w->head) return hr_no_memory(err, "shards");
-    return w->max_bytes ? HR_OK : write_head(w, &w->shard[lane], err);
+    return w->max_bytes ? HR_OK : shards_write_head(w, &w->shard[lane], err);
 }
 
 int hr__shard_lanes(const hr_shard_writer *w) { return w->max_bytes ? 1 : (int)w->count; }
 
-static hr_status write_record(hr_shard_writer *w, int lane, const void *data, size_t size, hr_error *err)
+static hr_status shards_write_record(hr_shard_writer *w, int lane, const void *data, size_t size, hr_error *err)
 {
     hr__shard *s;
     HR_TRY(shard_for(w, lane, size + HR__RECORD_FRAME, &s, err));
@@ -236,10 +236,10 @@ static hr_status write_record(hr_shard_writer *w, int lane, const void *data, si
 hr_status hr_shard_write(hr_shard_writer *w, const void *data, size_t size, hr_error *err)
 {
     const int64_t number = w->written++;
-    if (w->max_bytes) return write_record(w, 0, data, size, err);
+    if (w->max_bytes) return shards_write_record(w, 0, data, size, err);
     if (hr__shards_have(w, number)) return HR_OK;
     const int lane = (int)(number % w->count);
-    HR_TRY(write_record(w, lane, data, size, err));
+    HR_TRY(shards_write_record(w, lane, data, size, err));
     return w->shard[lane].cuts > 0 && w->shard[lane].since == 0 ? hr__shards_note(w, err) : HR_OK;
 }
 
@@ -249,13 +249,13 @@ hr_status hr_shard_write_to(hr_shard_writer *w, int shard, const void *data, siz
         return hr_fail(err, HR_INVALID_ARGUMENT, "shards.shard",
                        "%s%s: expected a shard of a fixed number, 0 to %lld, got %d", w->folder, w->base,
                        w->max_bytes ? -1LL : (long long)w->count - 1, shard);
-    return w->shard[shard].done ? HR_OK : write_record(w, shard, data, size, err);
+    return w->shard[shard].done ? HR_OK : shards_write_record(w, shard, data, size, err);
 }
 
 /* ---- the end ---- */
 
 /* All that can fail for lack of room is done before the first shard gets its name. */
-static hr_status prepare(hr_shard_writer *w, hr_error *err)
+static hr_status shards_prepare(hr_shard_writer *w, hr_error *err)
 {
     if (!w->parts || w->complete) return HR_OK;
     if (!w->max_bytes) HR_TRY(hr__shards_finish(w, err));
@@ -326,7 +326,7 @@ static void take_back(const hr_shard_writer *w)
     }
 }
 
-static void free_writer(hr_shard_writer *w)
+static void shards_free_writer(hr_shard_writer *w)
 {
     for (int64_t i = 0; i < w->count; i++) hr_output_discard(w->shard[i].out);
     hr__shards_let_go(w);
@@ -342,13 +342,13 @@ hr_status hr__shards_commit(hr_shard_writer **writers, int count, int64_t *shard
 {
     hr_status st = HR_OK;
     *shards = 0;
-    for (int i = 0; st == HR_OK && i < count; i++) st = prepare(writers[i], err);
+    for (int i = 0; st == HR_OK && i < count; i++) st = shards_prepare(writers[i], err);
     for (int i = 0; st == HR_OK && i < count; i++) st = name_all(writers[i], err);
     for (int i = count - 1; i >= 0; i--) { /* the first made the folder */
         *shards += writers[i]->count;
         if (st == HR_OK) {
             if (writers[i]->parts) hr__shard_notes_remove(writers[i], NULL);
-            free_writer(writers[i]);
+            shards_free_writer(writers[i]);
         } else {
             take_back(writers[i]);
             hr_shard_writer_discard(writers[i]);
@@ -368,7 +368,7 @@ void hr_shard_writer_discard(hr_shard_writer *w)
     if (!w) return;
     char *folder = w->made_folder ? hr_strdup(w->folder) : NULL;
     if (w->held >= 0 && w->max_bytes && (!w->resume || w->finished)) hr__shard_notes_remove(w, NULL);
-    free_writer(w);
+    shards_free_writer(w);
     if (folder) rmdir(folder); /* stays if anything is in it */
     hr_free(folder);
 }

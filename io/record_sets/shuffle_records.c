@@ -20,7 +20,7 @@ static hr_status add_record(hr_view record, void *user, hr_error *err)
     return hr__spill_add(s->spill, hr_random(s->seed, s->number++), record, err);
 }
 
-static hr_status write_record(hr_view record, void *user, hr_error *err)
+static hr_status shuffle_write_record(hr_view record, void *user, hr_error *err)
 {
     return hr__records_write(&((shuffler *)user)->to, record, err);
 }
@@ -46,7 +46,7 @@ hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const h
     hr_status st = hr__records_open(&s.to, out, &o.records, err);
     if (st == HR_OK) st = open_spill(out, &o, &s.spill, err);
     if (st == HR_OK) st = hr__records_each("shuffle", files, &o.records, add_record, &s, r, err);
-    if (st == HR_OK) st = hr__spill_merge(s.spill, write_record, &s, err);
+    if (st == HR_OK) st = hr__spill_merge(s.spill, shuffle_write_record, &s, err);
     if (st == HR_OK) r->spilled = hr__spill_bytes(s.spill);
     hr__spill_free(s.spill);
     if (st == HR_OK) return hr__records_commit(&s.to, err);

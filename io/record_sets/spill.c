@@ -122,7 +122,7 @@ static hr_status write_buffer(hr__spill *s, hr_error *err)
     return HR_OK;
 }
 
-static hr_status write_bytes(hr__spill *s, const void *data, size_t size, hr_error *err)
+static hr_status spill_write_bytes(hr__spill *s, const void *data, size_t size, hr_error *err)
 {
     const char *from = data;
     s->written += (int64_t)size;
@@ -159,8 +159,8 @@ static hr_status write_run(hr__spill *s, hr_error *err)
     for (int64_t i = 0; i < s->entries; i++) {
         const char *record = s->block + e[i].at;
         const hr__spill_head head = {e[i].key, e[i].size, hr_crc32c(0, record, e[i].size), 0};
-        HR_TRY(write_bytes(s, &head, sizeof head, err));
-        HR_TRY(write_bytes(s, record, e[i].size, err));
+        HR_TRY(spill_write_bytes(s, &head, sizeof head, err));
+        HR_TRY(spill_write_bytes(s, record, e[i].size, err));
     }
     HR_TRY(write_buffer(s, err));
     s->run[s->runs - 1].end = s->written;
@@ -177,7 +177,7 @@ static bool has_room(const hr__spill *s, size_t size)
 }
 
 /* A record larger than all of the memory is held nevertheless: alone. */
-static hr_status make_room(hr__spill *s, size_t size, hr_error *err)
+static hr_status spill_make_room(hr__spill *s, size_t size, hr_error *err)
 {
     if (s->entries > 0) HR_TRY(write_run(s, err));
     if (has_room(s, size)) return HR_OK;
@@ -190,7 +190,7 @@ static hr_status make_room(hr__spill *s, size_t size, hr_error *err)
 hr_status hr__spill_add(hr__spill *s, uint64_t key, hr_view record, hr_error *err)
 {
     const size_t size = (size_t)record.size;
-    if (!has_room(s, size)) HR_TRY(make_room(s, size, err));
+    if (!has_room(s, size)) HR_TRY(spill_make_room(s, size, err));
     if (size > 0) memcpy(s->block + s->used, record.data, size);
     s->entries++;
     *entries_of(s) = (entry){key, s->used, size};

@@ -17,7 +17,7 @@ typedef struct cursor {
     hr_view record;
 } cursor;
 
-static hr_status fill(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status spill_merge_fill(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     cursor *c = source;
     const int64_t left = c->end - c->at;
@@ -31,7 +31,7 @@ static hr_status fill(void *source, char *to, size_t room, size_t *got, hr_error
 }
 
 /* Goes to the next record; HR_END: there is none. */
-static hr_status advance(cursor *c, hr_error *err)
+static hr_status spill_merge_advance(cursor *c, hr_error *err)
 {
     const char *data;
     size_t size;
@@ -58,14 +58,14 @@ static void sift_down(cursor **heap, int count, int i)
     }
 }
 
-static hr_status merge(cursor **heap, int count, hr__spill_fn *fn, void *user, hr_error *err)
+static hr_status spill_merge_merge(cursor **heap, int count, hr__spill_fn *fn, void *user, hr_error *err)
 {
     for (int i = count / 2 - 1; i >= 0; i--) sift_down(heap, count, i);
     while (count > 0) {
         cursor *c = heap[0];
         HR_TRY(fn(c->record, user, err));
         hr__window_consume(&c->window, sizeof c->head + (size_t)c->head.size);
-        const hr_status st = advance(c, err);
+        const hr_status st = spill_merge_advance(c, err);
         if (st < 0) return st;
         if (st == HR_END) {
             hr__window_clear(&c->window);
@@ -86,10 +86,10 @@ hr_status hr__spill_merge_runs(int fd, const char *path, const hr__spill_run *ru
     for (int i = 0; st == HR_OK && i < runs; i++) {
         cursor *c = heap[i] = &all[i];
         *c = (cursor){.fd = fd, .path = path, .at = run[i].begin, .end = run[i].end};
-        c->window = (hr__window){.fill = fill, .source = c, .piece = piece};
-        st = advance(c, err);
+        c->window = (hr__window){.fill = spill_merge_fill, .source = c, .piece = piece};
+        st = spill_merge_advance(c, err);
     }
-    if (st == HR_OK) st = merge(heap, runs, fn, user, err);
+    if (st == HR_OK) st = spill_merge_merge(heap, runs, fn, user, err);
     for (int i = 0; all && i < runs; i++) hr__window_clear(&all[i].window);
     hr_free(all);
     hr_free(heap);

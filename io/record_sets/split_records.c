@@ -109,7 +109,7 @@ static hr_status part_by_chance(splitter *s, int *part, hr_error *err)
 
 /* ---- all of it ---- */
 
-static hr_status write_record(hr_view record, void *user, hr_error *err)
+static hr_status split_write_record(hr_view record, void *user, hr_error *err)
 {
     splitter *s = user;
     int part = 0;
@@ -123,14 +123,16 @@ static hr_status check_shares(const hr_split_part *part, int parts, hr_error *er
 {
     double sum = 0;
     if (parts < 1 || parts > PARTS || !part)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected 1 to %d parts, got %d", PARTS, part ? parts : 0);
+        return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected 1 to %d parts, got %d", PARTS,
+                       part ? parts : 0);
     for (int p = 0; p < parts; p++) {
         if (!(part[p].share > 0))
             return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected shares above 0, got %g",
                            part[p].share);
         sum += part[p].share;
         if (!part[p].out || !*part[p].out)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected an output of part %d, got none", p);
+            return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares", "split: expected an output of part %d, got none",
+                           p);
         for (int q = 0; q < p; q++)
             if (strcmp(part[p].out, part[q].out) == 0)
                 return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares",
@@ -173,7 +175,7 @@ static hr_status open_parts(splitter *s, const hr_split_part *part, hr_error *er
     return HR_OK;
 }
 
-static hr_status finish(splitter *s, hr_error *err)
+static hr_status split_finish(splitter *s, hr_error *err)
 {
     if (s->opts->exact && s->left != 0)
         return hr_fail(err, HR_FAILED_PRECONDITION, "split.changed",
@@ -194,8 +196,8 @@ static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *pa
     if (!s->to || !s->below || !s->lack || !s->count) return hr_no_memory(err, "split");
     HR_TRY(s->opts->exact ? plan_exact(s, files, part, err) : plan_by_hash(s, part, err));
     HR_TRY(open_parts(s, part, err));
-    HR_TRY(hr__records_each("split", files, &s->opts->records, write_record, s, report, err));
-    HR_TRY(finish(s, err));
+    HR_TRY(hr__records_each("split", files, &s->opts->records, split_write_record, s, report, err));
+    HR_TRY(split_finish(s, err));
     for (int p = 0; p < s->parts; p++) part[p].records = s->count[p];
     return HR_OK;
 }

@@ -37,7 +37,7 @@ hr_status hr__schema_add(hr__schema_file *schema, hr_error *err)
     return HR_OK;
 }
 
-static hr_status add_field(const hr__node *node, int type, hr__schema_file *out, hr_error *err)
+static hr_status schema_add_field(const hr__node *node, int type, hr__schema_file *out, hr_error *err)
 {
     const char *name;
     HR_TRY(hr__node_text(node, &name, err));
@@ -67,7 +67,7 @@ static hr_status add_fields(const hr__node *section, hr__schema_file *out, hr_er
             if (!hr__node_is_text(section->key[i], types[t].key)) continue;
             HR_TRY(hr__node_is(section->item[i], HR__SEQUENCE, err));
             for (int64_t k = 0; k < section->item[i]->count; k++)
-                HR_TRY(add_field(section->item[i]->item[k], t, out, err));
+                HR_TRY(schema_add_field(section->item[i]->item[k], t, out, err));
         }
     if (out->fields > 0) return HR_OK;
     return hr__node_fail(section, err, HR_INVALID_ARGUMENT, "schema.empty",

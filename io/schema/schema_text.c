@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int schema_text_by_name(const void *a, const void *b)
 {
     return strcmp(((const hr__schema_field *)a)->name, ((const hr__schema_field *)b)->name);
 }
 
 void hr__schema_sort(hr__schema_file *schema)
 {
-    if (schema->fields > 1) qsort(schema->field, (size_t)schema->fields, sizeof *schema->field, by_name);
+    if (schema->fields > 1) qsort(schema->field, (size_t)schema->fields, sizeof *schema->field, schema_text_by_name);
     for (int i = 0; i < schema->fields; i++) { /* the name is there: nothing is allocated */
         const char *name = schema->field[i].name;
         (void)hr__map_set(&schema->names, name, strlen(name), i, NULL);
@@ -133,7 +133,7 @@ typedef struct differ {
     int count;
 } differ;
 
-static void tell(differ *d, const char *text)
+static void schema_text_tell(differ *d, const char *text)
 {
     d->count++;
     if (d->tell) d->tell(text, d->user);
@@ -149,24 +149,27 @@ static bool same_default(const hr__schema_field *a, const hr__schema_field *b)
     return x.size == y.size && memcmp(x.data, y.data, (size_t)x.size) == 0;
 }
 
-static void compare(differ *d, const hr__schema_field *a, const hr__schema_field *b)
+static void schema_text_compare(differ *d, const hr__schema_field *a, const hr__schema_field *b)
 {
     char text[256];
     if (!b) {
         snprintf(text, sizeof text, "- %s %.200s", word_of(a->dtype), a->name);
-        tell(d, text);
+        schema_text_tell(d, text);
         return;
     }
     if (a->dtype != b->dtype) {
         snprintf(text, sizeof text, "~ %.180s: %s, %s", a->name, word_of(a->dtype), word_of(b->dtype));
-        tell(d, text);
+        schema_text_tell(d, text);
     }
     if (same_default(a, b)) return;
     snprintf(text, sizeof text, "~ %.200s: another default", a->name);
-    tell(d, text);
+    schema_text_tell(d, text);
 }
 
-static const char *label_of(const hr_schema_file *s) { return s->label >= 0 ? s->field[s->label].name : "none"; }
+static const char *schema_text_label_of(const hr_schema_file *s)
+{
+    return s->label >= 0 ? s->field[s->label].name : "none";
+}
 
 int hr_schema_file_diff(const hr_schema_file *a, const hr_schema_file *b,
                         void (*say)(const char *difference, void *user), void *user)
@@ -175,15 +178,15 @@ int hr_schema_file_diff(const hr_schema_file *a, const hr_schema_file *b,
     char text[256];
     for (int i = 0; i < a->fields; i++) {
         const int k = hr__schema_find(b, a->field[i].name);
-        compare(&d, &a->field[i], k >= 0 ? &b->field[k] : NULL);
+        schema_text_compare(&d, &a->field[i], k >= 0 ? &b->field[k] : NULL);
     }
     for (int i = 0; i < b->fields; i++) {
         if (hr__schema_find(a, b->field[i].name) >= 0) continue;
         snprintf(text, sizeof text, "+ %s %.200s", word_of(b->field[i].dtype), b->field[i].name);
-        tell(&d, text);
+        schema_text_tell(&d, text);
     }
-    if (strcmp(label_of(a), label_of(b)) == 0) return d.count;
-    snprintf(text, sizeof text, "~ label: %.100s, %.100s", label_of(a), label_of(b));
-    tell(&d, text);
+    if (strcmp(schema_text_label_of(a), schema_text_label_of(b)) == 0) return d.count;
+    snprintf(text, sizeof text, "~ label: %.100s, %.100s", schema_text_label_of(a), schema_text_label_of(b));
+    schema_text_tell(&d, text);
     return d.count;
 }

@@ -29,7 +29,8 @@ typedef struct slot {
     int64_t count;
 } slot;
 
-static hr_status add(slot *w, const hr__survey_place *at, hr_view key, int field, const char *found, hr_error *err)
+static hr_status check_schema_add(slot *w, const hr__survey_place *at, hr_view key, int field, const char *found,
+                                  hr_error *err)
 {
     if (!w->kept && !(w->kept = hr_calloc(KEPT, sizeof *w->kept))) return hr_no_memory(err, "deviations");
     if (w->count++ >= KEPT) return HR_OK;
@@ -101,18 +102,18 @@ static hr_status note_feature(slot *w, const hr__survey_place *at, hr_view key, 
         void *entry;
         bool is_new;
         HR_TRY(hr__feature_find(&w->unknown, key, INT64_MAX, &entry, &is_new, err));
-        return is_new ? add(w, at, key, -1, "", err) : HR_OK;
+        return is_new ? check_schema_add(w, at, key, -1, "", err) : HR_OK;
     }
     int64_t which;
     const char *found = misfit(&w->schema->field[field], at, t, &which);
     w->present[field]++;
     if (!found) return HR_OK;
-    HR_TRY(add(w, at, key, field, found, err));
+    HR_TRY(check_schema_add(w, at, key, field, found, err));
     keep_value(w, t, which);
     return HR_OK;
 }
 
-static hr_status note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status check_schema_note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
 {
     slot *w = user;
     for (int64_t i = 0; i < c->features; i++) {
@@ -136,7 +137,8 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void describe(const hr__schema_file *schema, const hr_file_list *files, const deviation *d, hr_error *out)
+static void check_schema_describe(const hr__schema_file *schema, const hr_file_list *files, const deviation *d,
+                                  hr_error *out)
 {
     const char *path = files->path[d->file];
     if (d->field < 0)
@@ -192,7 +194,7 @@ static hr_status tell_all(const hr__schema_file *schema, const hr_file_list *fil
     *count -= kept - once;
     for (; told < once && go_on; told++) {
         hr_error deviation;
-        describe(schema, files, &all[told], &deviation);
+        check_schema_describe(schema, files, &all[told], &deviation);
         go_on = tell(&deviation, user);
     }
     hr_free(all);
@@ -214,7 +216,8 @@ hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *
                                hr_deviation_fn *tell, void *user, int64_t *count, hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
-    hr__survey survey = {.files = files, .opts = opts, .note = note, .header = count_header, .as_read = true};
+    hr__survey survey = {
+        .files = files, .opts = opts, .note = check_schema_note, .header = count_header, .as_read = true};
     hr_status st = HR_OK;
     *count = 0;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {

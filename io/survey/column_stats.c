@@ -146,7 +146,7 @@ static hr_status note_value(tally *t, const hr_tensor *v, int64_t i, hr_error *e
 }
 
 /* A feature without a kind is missing. */
-static hr_status note_values(tally *t, const hr__survey_place *at, const hr_tensor *v, hr_error *err)
+static hr_status column_stats_note_values(tally *t, const hr__survey_place *at, const hr_tensor *v, hr_error *err)
 {
     if (v->dtype == HR_INVALID_DTYPE) return HR_OK;
     const bool again = t->records > 0 && t->last_record == at->record && t->last_file == at->file;
@@ -163,7 +163,7 @@ static hr_status note_values(tally *t, const hr__survey_place *at, const hr_tens
     return HR_OK;
 }
 
-static hr_status note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status column_stats_note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
 {
     slot *w = user;
     void *entry;
@@ -172,11 +172,12 @@ static hr_status note(void *user, const hr__survey_place *at, const hr_example_c
     for (int64_t i = 0; i < c->features; i++) {
         HR_TRY(hr__survey_go_on(at->survey, i, err));
         HR_TRY(hr__feature_find(&w->table, c->feature[i].key, i, &entry, &is_new, err));
-        HR_TRY(note_values(entry, at, &c->feature[i].values, err));
+        HR_TRY(column_stats_note_values(entry, at, &c->feature[i].values, err));
     }
     for (int64_t i = 0; i < c->lists; i++) {
         HR_TRY(hr__feature_find(&w->table, c->list[i].key, c->features + i, &entry, &is_new, err));
-        for (int64_t s = 0; s < c->list[i].steps; s++) HR_TRY(note_values(entry, at, &c->list[i].step[s], err));
+        for (int64_t s = 0; s < c->list[i].steps; s++)
+            HR_TRY(column_stats_note_values(entry, at, &c->list[i].step[s], err));
     }
     return HR_OK;
 }
@@ -192,7 +193,7 @@ static hr_status merge_values(tally *to, const tally *from, hr_error *err)
     return hr__frequent_merge(&to->frequent, &from->frequent, err);
 }
 
-static hr_status merge(tally *to, const tally *from, hr_error *err)
+static hr_status column_stats_merge(tally *to, const tally *from, hr_error *err)
 {
     const bool first = to->kind[0] + to->kind[1] + to->kind[2] == 0;
     if (first || from->least_values < to->least_values) to->least_values = from->least_values;
@@ -227,7 +228,7 @@ static hr_status merge_slot(hr_stats *stats, slot *from, const hr__survey *surve
         HR_TRY(hr__survey_go_on(survey, i, err));
         HR_TRY(hr__feature_find(&stats->table, hr__feature_key(&from->table, i), i, &entry, &is_new, err));
         tally *more = (tally *)from->table.entry[i];
-        if (!is_new) HR_TRY(merge(entry, more, err));
+        if (!is_new) HR_TRY(column_stats_merge(entry, more, err));
         if (!is_new) continue;
         *(tally *)entry = *more;
         *more = (tally){0};
@@ -247,7 +248,7 @@ static void free_table(hr__feature_table *table)
 
 /* ---- what comes out ---- */
 
-static int by_count(const void *a, const void *b)
+static int column_stats_by_count(const void *a, const void *b)
 {
     const hr__frequent_value *x = *(hr__frequent_value *const *)a, *y = *(hr__frequent_value *const *)b;
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
@@ -256,7 +257,7 @@ static int by_count(const void *a, const void *b)
     return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-static hr_view text_of(const hr__frequent_value *v, char text[HR__NUMBER_TEXT])
+static hr_view column_stats_text_of(const hr__frequent_value *v, char text[HR__NUMBER_TEXT])
 {
     double number;
     int64_t whole;
@@ -272,11 +273,11 @@ static void find_top(hr_stats *stats, int64_t i, tally *t, hr_feature_stats *f)
     int count = 0;
     for (int k = 0; k < t->frequent.slots; k++)
         if (t->frequent.slot[k].count > 0) value[count++] = &t->frequent.slot[k];
-    qsort(value, (size_t)count, sizeof *value, by_count);
+    qsort(value, (size_t)count, sizeof *value, column_stats_by_count);
     f->top_error = t->frequent.error;
     for (int k = 0; k < count && f->tops < HR_STATS_TOP; k++) {
         if (value[k]->count <= t->frequent.error) break;
-        const hr_view text = text_of(value[k], stats->number[i][f->tops]);
+        const hr_view text = column_stats_text_of(value[k], stats->number[i][f->tops]);
         f->top[f->tops++] = (hr_top_value){text, value[k]->count};
     }
     f->distinct_exact = t->frequent.error == 0;
@@ -307,7 +308,7 @@ static hr_status find_quantiles(const tally *t, hr_feature_stats *f, hr_error *e
     return HR_OK;
 }
 
-static hr_status describe(hr_stats *stats, int64_t i, hr_feature_stats *out, hr_error *err)
+static hr_status column_stats_describe(hr_stats *stats, int64_t i, hr_feature_stats *out, hr_error *err)
 {
     tally *t = (tally *)stats->table.entry[i];
     const bool numbers = t->kind[INTEGERS] + t->kind[FLOATS] > 0, strings = t->kind[STRINGS] > 0;
@@ -336,14 +337,14 @@ static hr_status describe(hr_stats *stats, int64_t i, hr_feature_stats *out, hr_
     return HR_OK;
 }
 
-static int by_key(const void *a, const void *b)
+static int column_stats_by_key(const void *a, const void *b)
 {
     const hr_view x = ((const hr_feature_stats *)a)->key, y = ((const hr_feature_stats *)b)->key;
     const int order = memcmp(x.data, y.data, (size_t)(x.size < y.size ? x.size : y.size));
     return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 
-static hr_status finish(hr_stats *stats, const hr__survey *survey, hr_error *err)
+static hr_status column_stats_finish(hr_stats *stats, const hr__survey *survey, hr_error *err)
 {
     const size_t count = (size_t)hr__features(&stats->table);
     stats->feature = hr_calloc(count + 1, sizeof *stats->feature);
@@ -351,9 +352,9 @@ static hr_status finish(hr_stats *stats, const hr__survey *survey, hr_error *err
     if (!stats->feature || !stats->number) return hr_no_memory(err, "statistics");
     for (size_t i = 0; i < count; i++) {
         HR_TRY(hr__survey_go_on(survey, (int64_t)i, err));
-        HR_TRY(describe(stats, (int64_t)i, &stats->feature[i], err));
+        HR_TRY(column_stats_describe(stats, (int64_t)i, &stats->feature[i], err));
     }
-    qsort(stats->feature, count, sizeof *stats->feature, by_key);
+    qsort(stats->feature, count, sizeof *stats->feature, column_stats_by_key);
     return HR_OK;
 }
 
@@ -374,7 +375,7 @@ static hr_status infer_types(const hr_file_list *files, const hr_survey_opts *o,
 static hr_status go_over(const hr_file_list *files, const hr_survey_opts *opts, hr_stats *stats, hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
-    hr__survey survey = {.files = files, .opts = opts, .note = note};
+    hr__survey survey = {.files = files, .opts = opts, .note = column_stats_note};
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].table.size = sizeof(tally);
         survey.slot[i] = &slots[i];
@@ -384,7 +385,7 @@ static hr_status go_over(const hr_file_list *files, const hr_survey_opts *opts, 
         if (st == HR_OK) st = merge_slot(stats, &slots[i], &survey, err);
         free_table(&slots[i].table);
     }
-    return st == HR_OK ? finish(stats, &survey, err) : st;
+    return st == HR_OK ? column_stats_finish(stats, &survey, err) : st;
 }
 
 hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts *opts, hr_stats **out, hr_error *err)
@@ -427,7 +428,7 @@ void hr_stats_free(hr_stats *stats)
 
 /* ---- columns ---- */
 
-static void put_number(hr__text *to, const char *key, double number)
+static void column_stats_put_number(hr__text *to, const char *key, double number)
 {
     char text[HR__NUMBER_TEXT];
     hr__text_printf(to, ", %s: ", key);
@@ -442,14 +443,14 @@ static void put_column(hr__text *to, const hr_feature_stats *f, hr_normalization
     hr__text_add(to, ": {numeric: ");
     hr__schema_put_name(to, f->key);
     const double mean = log1p ? expm1(f->log1p_mean) : f->mean;
-    if (f->missing > 0) put_number(to, "default", f->dtype == HR_INT64 ? rint(mean) : mean);
+    if (f->missing > 0) column_stats_put_number(to, "default", f->dtype == HR_INT64 ? rint(mean) : mean);
     if (log1p) hr__text_add(to, ", log1p: true");
     if (how == HR_NORMALIZE_MIN_MAX) {
-        put_number(to, "min", f->min);
-        put_number(to, "max", f->max);
+        column_stats_put_number(to, "min", f->min);
+        column_stats_put_number(to, "max", f->max);
     } else {
-        put_number(to, "mean", log1p ? f->log1p_mean : f->mean);
-        put_number(to, "std", log1p ? f->log1p_std : f->std);
+        column_stats_put_number(to, "mean", log1p ? f->log1p_mean : f->mean);
+        column_stats_put_number(to, "std", log1p ? f->log1p_std : f->std);
     }
     hr__text_add(to, "}\n");
 }

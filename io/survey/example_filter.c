@@ -159,7 +159,7 @@ hr_status hr_example_filter_new(const char *const *conditions, int count, hr_exa
 /* ---- comparing ---- */
 
 /* Below, equal to, or above 0, as the value is to the bound; *comparable: they are of one kind. */
-static int compare(const hr_tensor *t, int64_t i, const bound *b, bool *comparable)
+static int example_filter_compare(const hr_tensor *t, int64_t i, const bound *b, bool *comparable)
 {
     *comparable = true;
     if (t->dtype == HR_STRING) {
@@ -199,29 +199,30 @@ static bool is_found(hr_example_filter *f, const condition *c, hr_view v, hr_sta
 #endif
 }
 
-static bool fits(hr_example_filter *f, const condition *c, const hr_tensor *t, int64_t i, hr_status *st, hr_error *err)
+static bool example_filter_fits(hr_example_filter *f, const condition *c, const hr_tensor *t, int64_t i, hr_status *st,
+                                hr_error *err)
 {
     if (c->relation == FOUND) return t->dtype == HR_STRING && is_found(f, c, ((const hr_view *)t->data)[i], st, err);
     bool comparable;
-    const int order = compare(t, i, &c->low, &comparable);
+    const int order = example_filter_compare(t, i, &c->low, &comparable);
     if (!comparable) return false;
     if (c->relation == LESS) return order < 0;
     if (c->relation == AT_MOST) return order <= 0;
     if (c->relation == MORE) return order > 0;
     if (c->relation == AT_LEAST) return order >= 0;
     if (c->relation == EQUAL) return order == 0;
-    return order >= 0 && compare(t, i, &c->high, &comparable) <= 0 && comparable;
+    return order >= 0 && example_filter_compare(t, i, &c->high, &comparable) <= 0 && comparable;
 }
 
 static bool some_value_fits(hr_example_filter *f, const condition *c, const hr_tensor *t, hr_status *st, hr_error *err)
 {
     if (c->relation == PRESENT) return true;
     for (int64_t i = 0; i < t->count && *st == HR_OK; i++)
-        if (fits(f, c, t, i, st, err)) return true;
+        if (example_filter_fits(f, c, t, i, st, err)) return true;
     return false;
 }
 
-static bool is_key(const condition *c, hr_view key)
+static bool example_filter_is_key(const condition *c, hr_view key)
 {
     return (size_t)key.size == c->key_size && memcmp(key.data, c->key, c->key_size) == 0;
 }
@@ -230,9 +231,9 @@ static bool holds(hr_example_filter *f, const condition *c, const hr_example_con
 {
     bool found = false;
     for (int64_t i = 0; i < in->features && !found; i++)
-        found = is_key(c, in->feature[i].key) && some_value_fits(f, c, &in->feature[i].values, st, err);
+        found = example_filter_is_key(c, in->feature[i].key) && some_value_fits(f, c, &in->feature[i].values, st, err);
     for (int64_t i = 0; i < in->lists && !found; i++) {
-        if (!is_key(c, in->list[i].key)) continue;
+        if (!example_filter_is_key(c, in->list[i].key)) continue;
         found = c->relation == PRESENT;
         for (int64_t s = 0; s < in->list[i].steps && !found; s++)
             found = some_value_fits(f, c, &in->list[i].step[s], st, err);

@@ -2,13 +2,13 @@
 #include "io/survey/feature_table.h"
 #include <string.h>
 
-static bool is_key(const hr__feature_table *t, int64_t i, hr_view key)
+static bool feature_table_is_key(const hr__feature_table *t, int64_t i, hr_view key)
 {
     hr_view k = hr__feature_key(t, i);
     return k.size == key.size && (k.size == 0 || memcmp(k.data, key.data, (size_t)k.size) == 0);
 }
 
-static hr_status add(hr__feature_table *t, hr_view key, hr_error *err)
+static hr_status feature_table_add(hr__feature_table *t, hr_view key, hr_error *err)
 {
     const size_t count = t->number.count;
     if (count == t->room) {
@@ -31,13 +31,13 @@ static hr_status add(hr__feature_table *t, hr_view key, hr_error *err)
 hr_status hr__feature_find(hr__feature_table *t, hr_view key, int64_t guess, void **entry, bool *is_new, hr_error *err)
 {
     *is_new = false;
-    if (guess >= 0 && guess < hr__features(t) && is_key(t, guess, key)) {
+    if (guess >= 0 && guess < hr__features(t) && feature_table_is_key(t, guess, key)) {
         *entry = t->entry[guess];
         return HR_OK;
     }
     const int64_t *number = hr__map_find(&t->number, key.data, (size_t)key.size);
     *is_new = !number;
-    if (*is_new) HR_TRY(add(t, key, err));
+    if (*is_new) HR_TRY(feature_table_add(t, key, err));
     *entry = t->entry[number ? *number : hr__features(t) - 1];
     return HR_OK;
 }

@@ -81,7 +81,7 @@ static void note_kind(seen *s, int kind, const hr__survey_place *at, const hr_te
     put_sample(s->sample[kind], t, i);
 }
 
-static void note_values(const slot *w, seen *s, const hr__survey_place *at, const hr_tensor *t)
+static void infer_schema_note_values(const slot *w, seen *s, const hr__survey_place *at, const hr_tensor *t)
 {
     if (t->dtype == HR_INVALID_DTYPE) return;
     if (s->records == 0 || t->count < s->shortest) s->shortest = t->count;
@@ -107,7 +107,7 @@ static void note_values(const slot *w, seen *s, const hr__survey_place *at, cons
 
 /* ---- records ---- */
 
-static hr_status find(slot *w, hr_view key, int64_t guess, seen **out, hr_error *err)
+static hr_status infer_schema_find(slot *w, hr_view key, int64_t guess, seen **out, hr_error *err)
 {
     bool is_new;
     void *entry;
@@ -118,7 +118,7 @@ static hr_status find(slot *w, hr_view key, int64_t guess, seen **out, hr_error 
     return HR_OK;
 }
 
-static hr_status note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status infer_schema_note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
 {
     slot *w = user;
     seen *s;
@@ -127,13 +127,13 @@ static hr_status note(void *user, const hr__survey_place *at, const hr_example_c
     w->json = at->line >= 0;
     for (int64_t i = 0; i < c->features; i++) {
         HR_TRY(hr__survey_go_on(at->survey, i, err));
-        HR_TRY(find(w, c->feature[i].key, i, &s, err));
-        note_values(w, s, at, &c->feature[i].values);
+        HR_TRY(infer_schema_find(w, c->feature[i].key, i, &s, err));
+        infer_schema_note_values(w, s, at, &c->feature[i].values);
     }
     for (int64_t i = 0; i < c->lists; i++) {
-        HR_TRY(find(w, c->list[i].key, c->features + i, &s, err));
+        HR_TRY(infer_schema_find(w, c->list[i].key, c->features + i, &s, err));
         s->list = true;
-        for (int64_t k = 0; k < c->list[i].steps; k++) note_values(w, s, at, &c->list[i].step[k]);
+        for (int64_t k = 0; k < c->list[i].steps; k++) infer_schema_note_values(w, s, at, &c->list[i].step[k]);
     }
     return HR_OK;
 }
@@ -146,7 +146,7 @@ static bool is_before(const seen *a, const seen *b, int kind)
     return a->file[kind] != b->file[kind] ? a->file[kind] < b->file[kind] : a->record[kind] < b->record[kind];
 }
 
-static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_error *err)
+static hr_status infer_schema_merge(slot *to, const slot *from, const hr__survey *survey, hr_error *err)
 {
     to->records += from->records;
     to->csv |= from->csv;
@@ -155,7 +155,7 @@ static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_
         const seen *b = (const seen *)from->table.entry[i];
         seen *a;
         HR_TRY(hr__survey_go_on(survey, i, err));
-        HR_TRY(find(to, hr__feature_key(&from->table, i), i, &a, err));
+        HR_TRY(infer_schema_find(to, hr__feature_key(&from->table, i), i, &a, err));
         for (int k = 0; k < SEEN; k++) {
             if (!is_before(b, a, k)) continue;
             a->file[k] = b->file[k];
@@ -172,7 +172,7 @@ static hr_status merge(slot *to, const slot *from, const hr__survey *survey, hr_
     return HR_OK;
 }
 
-static bool is_number(const char *name)
+static bool infer_schema_is_number(const char *name)
 {
     double value;
     return hr__parse_double(name, strlen(name), HR__NUMBER_DEFAULT, &value) == HR__PARSED && isfinite(value);
@@ -187,9 +187,9 @@ static hr_status note_header(void *user, const hr__survey_place *at, const hr__c
     const char *first = "", *number = NULL;
     for (int i = 0; i < format->columns; i++) {
         const hr__csv_column *column = &format->column[i];
-        HR_TRY(find(w, (hr_view){column->name, (int64_t)strlen(column->name)}, i, &s, err));
+        HR_TRY(infer_schema_find(w, (hr_view){column->name, (int64_t)strlen(column->name)}, i, &s, err));
         if (column->nameless && nameless++ == 0) first = column->name;
-        if (!number && is_number(column->name)) number = column->name;
+        if (!number && infer_schema_is_number(column->name)) number = column->name;
     }
     if (number && format->header)
         hr_log_message(HR_INFO, "%s: the header calls a column '%.40s'; if that line is a row: .no_header", at->path,
@@ -271,7 +271,8 @@ static void add_note(hr__text *note, const slot *w, const seen *s, const hr_file
         hr__text_printf(note, "; %" PRId64 " to %" PRId64 " values", s->shortest, s->longest);
 }
 
-static hr_status refuse_name(hr_view key, const slot *w, const seen *s, const hr_file_list *files, hr_error *err)
+static hr_status infer_schema_refuse_name(hr_view key, const slot *w, const seen *s, const hr_file_list *files,
+                                          hr_error *err)
 {
     hr__text name = {0};
     const int kind = widest(s), file = s->file[kind] >= 0 ? s->file[kind] : 0;
@@ -284,13 +285,14 @@ static hr_status refuse_name(hr_view key, const slot *w, const seen *s, const hr
     return HR_INVALID_ARGUMENT;
 }
 
-static hr_status add_field(hr__schema_file *out, const slot *w, int64_t i, const hr_file_list *files, hr_error *err)
+static hr_status infer_schema_add_field(hr__schema_file *out, const slot *w, int64_t i, const hr_file_list *files,
+                                        hr_error *err)
 {
     static const hr_dtype dtype[] = {HR_INT64, HR_FLOAT, HR_STRING};
     const hr_view key = hr__feature_key(&w->table, i);
     const seen *s = (const seen *)w->table.entry[i];
     if (key.size == 0 || memchr(key.data, '\0', (size_t)key.size) || !hr__is_utf8(key.data, (size_t)key.size))
-        return refuse_name(key, w, s, files, err);
+        return infer_schema_refuse_name(key, w, s, files, err);
     hr__schema_field *f = &out->field[out->fields];
     hr__text note = {0};
     *f = (hr__schema_field){.dtype = dtype[widest(s)], .stored = dtype[widest(s)]};
@@ -316,7 +318,7 @@ static hr_status make_schema(const slot *w, const hr__survey *survey, hr_schema_
     schema->records = w->records;
     for (int64_t i = 0; i < hr__features(&w->table); i++) {
         HR_TRY(hr__survey_go_on(survey, i, err));
-        HR_TRY(add_field(schema, w, i, survey->files, err));
+        HR_TRY(infer_schema_add_field(schema, w, i, survey->files, err));
     }
     if (!w->csv) hr__schema_sort(schema);
     return HR_OK;
@@ -326,7 +328,8 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
                                hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0}, all = {.table = {.size = sizeof(seen)}};
-    hr__survey survey = {.files = files, .opts = opts, .note = note, .header = note_header, .as_read = true};
+    hr__survey survey = {
+        .files = files, .opts = opts, .note = infer_schema_note, .header = note_header, .as_read = true};
     *out = NULL;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].table.size = sizeof(seen);
@@ -337,7 +340,7 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
         files->count > 0 && hr__file_format(files->path[0], opts ? opts->format : HR_FORMAT_BY_NAME) == HR_FORMAT_CSV;
     all.csv = csv;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
-        if (st == HR_OK) st = merge(&all, &slots[i], &survey, err);
+        if (st == HR_OK) st = infer_schema_merge(&all, &slots[i], &survey, err);
         hr__feature_table_free(&slots[i].table);
     }
     if (st == HR_OK) st = make_schema(&all, &survey, out, err);

@@ -211,7 +211,7 @@ static hr_status make_slots(hr__frequent *f, hr_error *err)
     return HR_OK;
 }
 
-static int by_count(const void *a, const void *b)
+static int sketch_by_count(const void *a, const void *b)
 {
     const hr__frequent_value *x = a, *y = b;
     if (x->count != y->count) return x->count > y->count ? -1 : 1;
@@ -226,7 +226,7 @@ static void shrink(hr__frequent *f)
     int count = 0;
     for (int i = 0; i < f->slots; i++)
         if (f->slot[i].count > 0) all[count++] = f->slot[i];
-    qsort(all, (size_t)count, sizeof *all, by_count);
+    qsort(all, (size_t)count, sizeof *all, sketch_by_count);
     const int64_t less = all[HR__FREQUENT_KEPT].count;
     memset(f->slot, 0, (size_t)f->slots * sizeof *f->slot);
     f->values = 0;

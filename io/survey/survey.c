@@ -46,7 +46,7 @@ typedef struct hr__survey_run {
     uv_thread_t caller;
 } run;
 
-static bool go_on(run *r)
+static bool survey_go_on(run *r)
 {
     const hr_survey_opts *o = r->survey->opts;
     uv_thread_t self = uv_thread_self();
@@ -63,7 +63,7 @@ static hr_status cancelled(hr_error *err)
 
 hr_status hr__survey_ask(const hr__survey *survey, hr_error *err)
 {
-    if (survey->run) return go_on(survey->run) ? HR_OK : cancelled(err);
+    if (survey->run) return survey_go_on(survey->run) ? HR_OK : cancelled(err);
     const hr_survey_opts o = hr__survey_defaults(survey->opts);
     return !o.progress || o.progress(survey->bytes, survey->total, survey->records, o.user) ? HR_OK : cancelled(err);
 }
@@ -132,7 +132,7 @@ static hr_status look_at_pieces(run *r, int file, hr_error *err)
             if (st != HR_OK && err) *err = piece->err;
         }
         atomic_store(&r->bytes, before + hr__survey_bytes(r->source));
-        if (st == HR_OK && !go_on(r)) st = cancelled(err);
+        if (st == HR_OK && !survey_go_on(r)) st = cancelled(err);
         r->now = !r->now;
     } while (st == HR_OK && r->count[!r->now] > 0);
     if (st == HR_OK && r->read_status != HR_OK) {
@@ -157,7 +157,7 @@ static hr_status look_at_file(run *r, int file, int slot, hr_error *err)
         atomic_fetch_add(&r->records, (int64_t)piece->records);
         atomic_fetch_add(&r->bytes, hr__survey_bytes(source) - before);
         before = hr__survey_bytes(source);
-        if (go_on(r)) continue;
+        if (survey_go_on(r)) continue;
         st = cancelled(err);
         break;
     }

@@ -126,7 +126,7 @@ static hr_status read_csv(hr__survey_source *s, hr__survey_piece *p, hr_error *e
     return HR_OK;
 }
 
-static hr_status read_record(hr__survey_source *s, hr_view *record, hr_error *err)
+static hr_status survey_source_read_record(hr__survey_source *s, hr_view *record, hr_error *err)
 {
     if (!s->json) return hr_record_read(s->records, record, err);
     return hr_json_read(s->json, record, err);
@@ -144,7 +144,7 @@ hr_status hr__survey_read(hr__survey_source *s, hr__survey_piece *p, hr_error *e
     if (s->csv) return read_csv(s, p, err);
     while (p->bytes.size < PIECE && p->records < PIECE_ROWS && s->left > 0) {
         HR_TRY(room_for_record(p, err));
-        if ((st = read_record(s, &record, err)) != HR_OK) break;
+        if ((st = survey_source_read_record(s, &record, err)) != HR_OK) break;
         hr__text_bytes(&p->bytes, record.data, (size_t)record.size);
         p->end[p->records] = p->bytes.size;
         p->line[p->records++] = s->json ? hr_json_reader_line(s->json) : -1;
@@ -200,7 +200,7 @@ static void *more_memory(size_t size, void *user)
     return b->data;
 }
 
-static bool grow_list(int c, int64_t count, void *user)
+static bool survey_source_grow_list(int c, int64_t count, void *user)
 {
     csv_look *look = user;
     hr_column *column = &look->column[c];
@@ -228,7 +228,7 @@ static void note_failure(int64_t row, const hr_error *error, void *user)
 static bool is_narrow(hr_dtype dtype) { return dtype == HR_BOOL || dtype == HR_INT32; }
 
 /* Bools and int32 become int64, as an Example has them; what lies where a value is missing is looked at by nobody. */
-static hr_status widen(csv_look *look, int c)
+static hr_status survey_source_widen(csv_look *look, int c)
 {
     hr_column *column = &look->column[c];
     const hr_dtype dtype = look->format->column[c].dtype;
@@ -242,7 +242,7 @@ static hr_status widen(csv_look *look, int c)
 }
 
 /* The values of a field; false: it is missing, or a list without any. */
-static bool values_of(const csv_look *look, int c, int64_t row, hr_tensor *out)
+static bool survey_source_values_of(const csv_look *look, int c, int64_t row, hr_tensor *out)
 {
     const hr_column *column = &look->column[c];
     const hr_dtype of_file = look->format->column[c].dtype, dtype = is_narrow(of_file) ? HR_INT64 : of_file;
@@ -263,7 +263,7 @@ static hr_status note_rows(const hr__survey *survey, int slot, const hr__survey_
             const char *name = look->format->column[c].name;
             hr_example_feature *next = &feature[contents.features];
             next->key = (hr_view){name, (int64_t)strlen(name)};
-            contents.features += values_of(look, c, r, &next->values);
+            contents.features += survey_source_values_of(look, c, r, &next->values);
         }
         place.record = p->block.record + r;
         HR_TRY(survey->note(survey->slot[slot], &place, &contents, err));
@@ -298,11 +298,14 @@ static hr_status look_at_csv(const hr__survey *survey, int slot, hr__survey_scra
     hr_example_feature *feature = more_memory(((size_t)p->format->columns + 1) * sizeof *feature, &look);
     if (!s->csv || !feature) return hr_no_memory(err, "rows of a CSV");
     HR_TRY(make_columns(&look, p->block.rows));
-    hr__csv_sink sink = {
-        .column = look.column, .bytes = more_memory, .grow = grow_list, .failed = note_failure, .user = &look};
+    hr__csv_sink sink = {.column = look.column,
+                         .bytes = more_memory,
+                         .grow = survey_source_grow_list,
+                         .failed = note_failure,
+                         .user = &look};
     HR_TRY(hr__csv_parse(p->format, p->layout, p->place.path, &p->block, s->csv, &sink, err));
     if (look.status != HR_OK) return look.status;
-    for (int c = 0; c < p->format->columns; c++) HR_TRY(widen(&look, c));
+    for (int c = 0; c < p->format->columns; c++) HR_TRY(survey_source_widen(&look, c));
     return note_rows(survey, slot, p, &look, feature, err);
 }
 

@@ -46,20 +46,21 @@ static hr_status count_values(slot *w, const hr_tensor *t, hr_error *err)
     return HR_OK;
 }
 
-static bool is_key(const slot *w, hr_view key)
+static bool vocabulary_count_is_key(const slot *w, hr_view key)
 {
     return key.size == w->feature.size && memcmp(key.data, w->feature.data, (size_t)key.size) == 0;
 }
 
-static hr_status note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status vocabulary_count_note(void *user, const hr__survey_place *at, const hr_example_contents *c,
+                                       hr_error *err)
 {
     slot *w = user;
     (void)at;
     HR_TRY(hr__wanted_note(&w->wanted, c, err));
     for (int64_t i = 0; i < c->features; i++)
-        if (is_key(w, c->feature[i].key)) HR_TRY(count_values(w, &c->feature[i].values, err));
+        if (vocabulary_count_is_key(w, c->feature[i].key)) HR_TRY(count_values(w, &c->feature[i].values, err));
     for (int64_t i = 0; i < c->lists; i++)
-        for (int64_t s = 0; is_key(w, c->list[i].key) && s < c->list[i].steps; s++)
+        for (int64_t s = 0; vocabulary_count_is_key(w, c->list[i].key) && s < c->list[i].steps; s++)
             HR_TRY(count_values(w, &c->list[i].step[s], err));
     return HR_OK;
 }
@@ -75,14 +76,14 @@ static int by_count(const void *a, const void *b)
     return order ? order : (x->word.size > y->word.size) - (x->word.size < y->word.size);
 }
 
-static hr_status merge(hr__map *to, const hr__map *from, hr_error *err)
+static hr_status vocabulary_count_merge(hr__map *to, const hr__map *from, hr_error *err)
 {
     for (uint32_t i = 0; i < from->count; i++)
         HR_TRY(count_word(to, hr__map_key(from, i), from->entries[i].value, err));
     return HR_OK;
 }
 
-static hr_status finish(hr_vocabulary *v, int64_t top_k, int64_t min_count, hr_error *err)
+static hr_status vocabulary_count_finish(hr_vocabulary *v, int64_t top_k, int64_t min_count, hr_error *err)
 {
     v->distinct = v->words.count;
     v->word = hr_malloc(((size_t)v->words.count + 1) * sizeof *v->word);
@@ -99,7 +100,7 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
                            hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0};
-    hr__survey survey = {.files = files, .opts = opts, .note = note};
+    hr__survey survey = {.files = files, .opts = opts, .note = vocabulary_count_note};
     hr_status st = HR_OK;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].feature = feature;
@@ -109,7 +110,7 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
     }
     if (st == HR_OK) st = hr__survey_run(&survey, err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
-        if (st == HR_OK) st = merge(&v->words, &slots[i].words, err);
+        if (st == HR_OK) st = vocabulary_count_merge(&v->words, &slots[i].words, err);
         if (st == HR_OK && i > 0) st = hr__wanted_merge(&slots[0].wanted, &slots[i].wanted, err);
         hr__map_free(&slots[i].words);
     }
@@ -126,7 +127,7 @@ hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *featur
     hr_vocabulary *v = *out = hr_calloc(1, sizeof *v);
     if (!v) return hr_no_memory(err, "a vocabulary");
     hr_status st = count_all(files, (hr_view){feature, (int64_t)strlen(feature)}, &o.survey, v, err);
-    if (st == HR_OK) st = finish(v, o.top_k, o.min_count, err);
+    if (st == HR_OK) st = vocabulary_count_finish(v, o.top_k, o.min_count, err);
     if (st == HR_OK) return HR_OK;
     hr_vocabulary_free(v);
     *out = NULL;

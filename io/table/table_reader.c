@@ -23,7 +23,7 @@ struct hr__table {
     int blocks, room;
 };
 
-static hr_status damaged(const hr__table *t, int64_t offset, const char *what, hr_error *err)
+static hr_status table_reader_damaged(const hr__table *t, int64_t offset, const char *what, hr_error *err)
 {
     hr_fail(err, HR_DATA_LOSS, "table.damaged", "%s:%lld: %s; the file is truncated or corrupt", t->path,
             (long long)offset, what);
@@ -121,12 +121,12 @@ static hr_status load_block(const hr__table *t, handle h, hr_view *contents, cha
     }
     const char *at = t->file + h.offset;
     if (hr_crc32c_mask(hr_crc32c(0, at, h.size + 1)) != hr__get32(at + h.size + 1))
-        return damaged(t, (int64_t)h.offset, "block checksum mismatch", err);
+        return table_reader_damaged(t, (int64_t)h.offset, "block checksum mismatch", err);
     *contents = (hr_view){at, (int64_t)h.size};
     if (at[h.size] == 0) return HR_OK;
-    if (at[h.size] != 1) return damaged(t, (int64_t)h.offset, "unknown compression of a block", err);
+    if (at[h.size] != 1) return table_reader_damaged(t, (int64_t)h.offset, "unknown compression of a block", err);
     hr_status st = unsnap(at, h.size, contents, err);
-    if (st == HR_DATA_LOSS) return damaged(t, (int64_t)h.offset, "a snappy block does not inflate", err);
+    if (st == HR_DATA_LOSS) return table_reader_damaged(t, (int64_t)h.offset, "a snappy block does not inflate", err);
     if (st == HR_OK) *owned = (char *)contents->data;
     return st;
 }
@@ -183,7 +183,7 @@ static hr_status each_in_block(hr__table *t, handle h, hr__table_fn *fn, void *u
     while (st == HR_OK && (st = cursor_next(&c, err)) == HR_OK)
         st = fn((hr_view){c.key, (int64_t)c.key_size}, c.value, user, err);
     if (st == HR_DATA_LOSS && (!err || err->code != HR_DATA_LOSS))
-        damaged(t, (int64_t)h.offset, "a block's entries do not fit in it", err);
+        table_reader_damaged(t, (int64_t)h.offset, "a block's entries do not fit in it", err);
     hr_free(c.key);
     hr_free(owned);
     return st == HR_END ? HR_OK : st;
@@ -196,7 +196,8 @@ static hr_status add_block(hr_view key, hr_view value, void *user, hr_error *err
     hr__table *t = user;
     handle h;
     const char *at = get_varint(value.data, value.data + value.size, &h.offset);
-    if (!get_varint(at, value.data + value.size, &h.size)) return damaged(t, -1, "an index entry is no handle", err);
+    if (!get_varint(at, value.data + value.size, &h.size))
+        return table_reader_damaged(t, -1, "an index entry is no handle", err);
     if (t->blocks == t->room) {
         int room = t->room ? 2 * t->room : 8;
         index_entry *grown = hr_realloc(t->index, (size_t)room * sizeof *grown);
@@ -210,7 +211,7 @@ static hr_status add_block(hr_view key, hr_view value, void *user, hr_error *err
     return HR_OK;
 }
 
-static hr_status read_file(hr__table *t, const char *path, hr_error *err)
+static hr_status table_reader_read_file(hr__table *t, const char *path, hr_error *err)
 {
     hr_input *in;
     const char *data;
@@ -229,15 +230,17 @@ static hr_status read_file(hr__table *t, const char *path, hr_error *err)
 
 static hr_status read_footer(hr__table *t, handle *index, hr_error *err)
 {
-    if (t->size < TABLE_FOOTER) return damaged(t, (int64_t)t->size, "the file is too short to be a table", err);
+    if (t->size < TABLE_FOOTER)
+        return table_reader_damaged(t, (int64_t)t->size, "the file is too short to be a table", err);
     const char *at = t->file + t->size - TABLE_FOOTER, *end = at + TABLE_FOOTER - 8;
-    if (memcmp(end, TABLE_MAGIC, 8) != 0) return damaged(t, end - t->file, "not a table: bad magic number", err);
+    if (memcmp(end, TABLE_MAGIC, 8) != 0)
+        return table_reader_damaged(t, end - t->file, "not a table: bad magic number", err);
     handle meta;
     at = get_varint(at, end, &meta.offset);
     at = get_varint(at, end, &meta.size);
     at = get_varint(at, end, &index->offset);
     at = get_varint(at, end, &index->size);
-    return at ? HR_OK : damaged(t, (int64_t)t->size - TABLE_FOOTER, "the footer holds no handles", err);
+    return at ? HR_OK : table_reader_damaged(t, (int64_t)t->size - TABLE_FOOTER, "the footer holds no handles", err);
 }
 
 static hr_status ignore_entry(hr_view key, hr_view value, void *user, hr_error *err)
@@ -249,7 +252,7 @@ static hr_status ignore_entry(hr_view key, hr_view value, void *user, hr_error *
 static hr_status open_table(hr__table *t, const char *path, hr_error *err)
 {
     handle index;
-    HR_TRY(read_file(t, path, err));
+    HR_TRY(table_reader_read_file(t, path, err));
     HR_TRY(read_footer(t, &index, err));
     HR_TRY(each_in_block(t, index, add_block, t, err));
     return t->blocks ? each_in_block(t, t->index[0].block, ignore_entry, NULL, err) : HR_OK;
@@ -292,7 +295,7 @@ hr_status hr__table_each(hr__table *t, hr__table_fn *fn, void *user, hr_error *e
 
 /* ---- one key ---- */
 
-static int compare(hr_view a, hr_view b)
+static int table_reader_compare(hr_view a, hr_view b)
 {
     int64_t least = a.size < b.size ? a.size : b.size;
     int order = least ? memcmp(a.data, b.data, (size_t)least) : 0;
@@ -307,7 +310,7 @@ typedef struct search {
 static hr_status match_entry(hr_view key, hr_view value, void *user, hr_error *err)
 {
     search *s = user;
-    int order = s->over ? -1 : compare(key, s->key);
+    int order = s->over ? -1 : table_reader_compare(key, s->key);
     s->over |= order >= 0;
     if (order != 0) return HR_OK;
     char *data = hr_memdup(value.data, (size_t)value.size);
@@ -327,7 +330,7 @@ hr_status hr__table_get(hr__table *t, hr_view key, hr_view *value, hr_error *err
     while (low < high) {
         int middle = low + (high - low) / 2;
         hr_view last = {t->index[middle].last_key, (int64_t)t->index[middle].size};
-        if (compare(last, key) < 0)
+        if (table_reader_compare(last, key) < 0)
             low = middle + 1;
         else
             high = middle;

@@ -20,7 +20,7 @@ static void append_u32(hr__text *b, uint32_t v)
     hr__text_bytes(b, bytes, sizeof bytes);
 }
 
-static void set(hr__text *b, const void *data, size_t size)
+static void table_writer_set(hr__text *b, const void *data, size_t size)
 {
     b->size = 0;
     hr__text_bytes(b, data, size);
@@ -62,7 +62,7 @@ static void block_add(block *b, hr_view key, hr_view value)
     append_varint(&b->entries, (uint64_t)value.size);
     hr__text_bytes(&b->entries, key.data + shared, (size_t)key.size - shared);
     hr__text_bytes(&b->entries, value.data, (size_t)value.size);
-    set(&b->last_key, key.data, (size_t)key.size);
+    table_writer_set(&b->last_key, key.data, (size_t)key.size);
 }
 
 static bool block_failed(const block *b) { return b->entries.failed || b->restarts.failed || b->last_key.failed; }
@@ -127,7 +127,7 @@ static hr_status write_block(hr__table_writer *w, block *b, hr_error *err)
 }
 
 /* Shortens `last` to a key that is still not less than it and below `next`. */
-static void separate(hr__text *last, hr_view next)
+static void table_writer_separate(hr__text *last, hr_view next)
 {
     size_t n = shared_prefix(last, next);
     if (n >= last->size || n >= (size_t)next.size) return;
@@ -160,7 +160,7 @@ static void index_pending(hr__table_writer *w)
 static hr_status flush_data(hr__table_writer *w, hr_error *err)
 {
     if (w->data.entries.size == 0) return HR_OK;
-    set(&w->last_key, w->data.last_key.data, w->data.last_key.size);
+    table_writer_set(&w->last_key, w->data.last_key.data, w->data.last_key.size);
     if (w->last_key.failed) return hr_no_memory(err, "a key of a table");
     HR_TRY(write_block(w, &w->data, err));
     w->pending = true;
@@ -185,7 +185,7 @@ hr_status hr__table_add(hr__table_writer *w, hr_view key, hr_view value, hr_erro
     size_t entry = (size_t)key.size + (size_t)value.size;
     if (w->data.entries.size && (estimate >= TABLE_BLOCK || entry >= 2 * TABLE_BLOCK)) HR_TRY(flush_data(w, err));
     if (w->pending) {
-        separate(&w->last_key, key);
+        table_writer_separate(&w->last_key, key);
         index_pending(w);
     }
     block_add(&w->data, key, value);

@@ -54,7 +54,7 @@ static hr_status bad_entry(const char *name, const char *what, hr_error *err)
     return hr_fail(err, HR_DATA_LOSS, "checkpoint.entry", "checkpoint: '%.100s': %s; the index is corrupt", name, what);
 }
 
-static hr_status read_header(hr_bundle *b, hr_error *err)
+static hr_status bundle_reader_read_header(hr_bundle *b, hr_error *err)
 {
     hr_view value;
     hr_error missing;
@@ -210,7 +210,7 @@ hr_status hr_bundle_open(const char *prefix, hr_bundle **out, hr_error *err)
         snprintf(path, size, "%s.index", prefix);
         st = hr__table_open(path, &b->table, err);
     }
-    if (st == HR_OK) st = read_header(b, err);
+    if (st == HR_OK) st = bundle_reader_read_header(b, err);
     if (st == HR_OK) st = check_entries(b, err);
     hr_free(path);
     if (st == HR_OK)
@@ -294,7 +294,7 @@ static void swap_bytes(char *data, int64_t count, size_t width)
         }
 }
 
-static hr_status read_numbers(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+static hr_status bundle_reader_read_numbers(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
 {
     int64_t count = hr_shape_count(e->shape);
     size_t width = hr_dtype_size(e->dtype);
@@ -339,7 +339,7 @@ static hr_status split_strings(const hr_bundle_entry *e, const char *raw, hr_vie
     return HR_OK;
 }
 
-static hr_status read_strings(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+static hr_status bundle_reader_read_strings(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
 {
     int64_t count = hr_shape_count(e->shape);
     if (count > e->size) return bad_entry(e->name, "the size does not fit the shape", err);
@@ -373,14 +373,15 @@ static hr_status check_range(hr_bundle *b, const hr_bundle_entry *e, bool must_e
     return st;
 }
 
-static hr_status read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
+static hr_status bundle_reader_read_whole(hr_bundle *b, const hr_bundle_entry *e, hr_tensor *out, hr_error *err)
 {
     *out = (hr_tensor){0};
     if (hr_dtype_size(e->dtype) == 0 || e->dtype == HR_RESOURCE || e->dtype == HR_VARIANT)
         return hr_fail(err, HR_INVALID_ARGUMENT, "checkpoint.dtype",
                        "checkpoint: '%.100s' has an unknown type, number %d", e->name, (int)e->dtype);
     HR_TRY(check_range(b, e, false, err)); /* before memory for it is asked for */
-    hr_status st = e->dtype == HR_STRING ? read_strings(b, e, out, err) : read_numbers(b, e, out, err);
+    hr_status st =
+        e->dtype == HR_STRING ? bundle_reader_read_strings(b, e, out, err) : bundle_reader_read_numbers(b, e, out, err);
     if (st != HR_OK) hr_tensor_clear(out);
     return st;
 }
@@ -435,7 +436,7 @@ static hr_status find_part(hr_bundle *b, const hr_bundle_entry *whole, const Hea
 static hr_status read_part(hr_bundle *b, const hr_bundle_entry *whole, const part *part, hr_tensor *out, hr_error *err)
 {
     hr_tensor values;
-    HR_TRY(read_whole(b, &part->entry, &values, err));
+    HR_TRY(bundle_reader_read_whole(b, &part->entry, &values, err));
     hr_status st = HR_OK;
     if (values.count != part->count || values.dtype != whole->dtype || values.dtype == HR_STRING)
         st = bad_entry(whole->name, "a part does not fit its place", err);
@@ -506,7 +507,7 @@ hr_status hr_bundle_read(hr_bundle *b, const char *name, hr_tensor *out, hr_erro
     else if (p->n_slices)
         st = read_parts(b, &e, p, out, err);
     else
-        st = read_whole(b, &e, out, err);
+        st = bundle_reader_read_whole(b, &e, out, err);
     free_entry(p);
     return st;
 }

@@ -310,7 +310,7 @@ void hr_bundle_writer_discard(hr_bundle_writer *w)
     free_writer(w);
 }
 
-static int by_key(const void *a, const void *b)
+static int bundle_writer_by_key(const void *a, const void *b)
 {
     hr_view x = ((const entry *)a)->key, y = ((const entry *)b)->key;
     int64_t least = x.size < y.size ? x.size : y.size;
@@ -324,7 +324,7 @@ static hr_status write_index(hr_bundle_writer *w, hr_output *out, hr_error *err)
 {
     hr__table_writer *table = hr__table_writer_new(out);
     if (!table) return hr_no_memory(err, "the index of a checkpoint");
-    if (w->entries) qsort(w->entry, (size_t)w->entries, sizeof *w->entry, by_key);
+    if (w->entries) qsort(w->entry, (size_t)w->entries, sizeof *w->entry, bundle_writer_by_key);
     hr_status st = hr__table_add(table, (hr_view){"", 0}, (hr_view){header, sizeof header}, err);
     for (int i = 0; i < w->entries && st == HR_OK; i++) {
         st = hr__table_add(table, w->entry[i].key, w->entry[i].value, err);

@@ -12,7 +12,7 @@
 
 /* TensorFlow looks for the path as if it were a pattern: with tf_compat, one that does not match itself is
  * not there. */
-static bool is_there(const char *path, bool tf_compat)
+static bool latest_is_there(const char *path, bool tf_compat)
 {
     return access(path, F_OK) == 0 && (!tf_compat || hr__glob_matches(path, path));
 }
@@ -23,7 +23,7 @@ static hr_status prefix_is_there(const char *prefix, bool tf_compat, bool *found
     hr__text index = {0};
     hr__text_printf(&index, "%s.index", prefix);
     HR_TRY(hr__text_status(&index, "a path", err));
-    *found = is_there(index.data, tf_compat) || is_there(prefix, tf_compat);
+    *found = latest_is_there(index.data, tf_compat) || latest_is_there(prefix, tf_compat);
     hr__text_free(&index);
     return HR_OK;
 }
@@ -65,7 +65,7 @@ hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoi
 
 /* ---- as a training may go on from ---- */
 
-static hr_status note_file(const char *path, void *user, hr_error *err)
+static hr_status latest_note_file(const char *path, void *user, hr_error *err)
 {
     (void)path, (void)err;
     *(bool *)user = true;
@@ -96,7 +96,7 @@ static hr_status first_whole(const hr__checkpoint_list *all, int *which, hr_erro
             *err = why;
             return st;
         }
-        HR_TRY(hr__checkpoint_each_file(prefix, note_file, &in_part, err));
+        HR_TRY(hr__checkpoint_each_file(prefix, latest_note_file, &in_part, err));
         if (in_part && !damage->code) *damage = why;
         hr_log_message(HR_WARNING, "%s is not whole: %s", prefix, why.text);
     }

@@ -3,7 +3,7 @@
 #include "train/checkpoint/slices.h"
 #include <string.h>
 
-static char *put_text(char *at, const char *text)
+static char *slices_put_text(char *at, const char *text)
 {
     for (; *text; text++) {
         *at++ = *text;
@@ -15,7 +15,7 @@ static char *put_text(char *at, const char *text)
 }
 
 /* A count of bytes, then the number's bytes, the greatest first. */
-static char *put_number(char *at, uint64_t v)
+static char *slices_put_number(char *at, uint64_t v)
 {
     int bytes = 0;
     for (uint64_t rest = v; rest; rest >>= 8) bytes++;
@@ -45,8 +45,8 @@ static char *put_signed(char *at, int64_t v)
 
 size_t hr__slice_key(char *key, const char *name, int rank, const int64_t *start, const int64_t *length)
 {
-    char *at = put_text(put_number(key, 0), name);
-    at = put_number(at, (uint64_t)rank);
+    char *at = slices_put_text(slices_put_number(key, 0), name);
+    at = slices_put_number(at, (uint64_t)rank);
     for (int i = 0; i < rank; i++) at = put_signed(put_signed(at, start[i]), length[i]);
     return (size_t)(at - key);
 }

@@ -35,7 +35,7 @@ static int escape(const char **at)
 }
 
 /* One quoted piece, appended at *to. False: it is none. */
-static bool read_piece(const char **at, char **to)
+static bool state_file_read_piece(const char **at, char **to)
 {
     const char quote = **at, *from = *at + 1;
     if (quote != '"' && quote != '\'') return false;
@@ -55,7 +55,7 @@ static char *read_string(hr__state *s, const char **at)
     bool good = text != NULL;
     s->no_memory |= !good;
     do {
-        good = good && read_piece(at, &to);
+        good = good && state_file_read_piece(at, &to);
         if (good) *at = skip_blank(*at);
     } while (good && (**at == '"' || **at == '\''));
     if (good) {

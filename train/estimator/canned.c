@@ -147,9 +147,9 @@ static hr_node labels_of(const hr_model_call *call, hr_node logits)
 {
     hr_node label = hr_label(call->features);
     if (!hr_node_exists(label))
-        return hr_node_fail(
-            call->graph, HR_INVALID_ARGUMENT, "estimator.label",
-            "classifier: expected a label among the components, found none; say which feature is the label where records are parsed");
+        return hr_node_fail(call->graph, HR_INVALID_ARGUMENT, "estimator.label",
+                            "classifier: expected a label among the components, found none; say which feature is the "
+                            "label where records are parsed");
     if (hr_node_dtype(label) == HR_STRING)
         return hr_node_fail(call->graph, HR_INVALID_ARGUMENT, "estimator.label",
                             "classifier: expected numbers from 0 to 1 as labels, but label '%.60s' is a string",

@@ -109,7 +109,7 @@ static hr_status add_result(hr_estimator *e, const char *name, double value, hr_
     return HR_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int evaluate_by_name(const void *a, const void *b)
 {
     return strcmp(((const result *)a)->name, ((const result *)b)->name);
 }
@@ -141,7 +141,7 @@ static hr_status collect_results(hr_estimator *e, pass *p, hr_error *err)
     }
     if (st == HR_OK) st = add_result(e, "loss", p->batches ? p->loss_sum / (double)p->batches : NAN, err);
     if (st == HR_OK) st = add_result(e, "global_step", (double)step, err);
-    if (e->result_count) qsort(e->results, (size_t)e->result_count, sizeof *e->results, by_name);
+    if (e->result_count) qsort(e->results, (size_t)e->result_count, sizeof *e->results, evaluate_by_name);
     return st;
 }
 

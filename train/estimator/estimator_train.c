@@ -78,7 +78,7 @@ typedef struct found_checkpoint {
     int64_t step; /* -1: it has none */
 } found_checkpoint;
 
-static hr_status read_step(hr_bundle *b, int64_t *step, hr_error *err)
+static hr_status train_read_step(hr_bundle *b, int64_t *step, hr_error *err)
 {
     hr_tensor value;
     bool has;
@@ -109,7 +109,7 @@ static hr_status check_identity(hr_estimator *e, hr_bundle *b, hr_error *err)
 static hr_status read_checkpoint(hr_estimator *e, hr_bundle *b, found_checkpoint *out, hr_error *err)
 {
     bool ours;
-    HR_TRY(read_step(b, &out->step, err));
+    HR_TRY(train_read_step(b, &out->step, err));
     HR_TRY(hr_bundle_has(b, ITERATOR, &ours, err));
     if (!ours || out->step != 0) return check_identity(e, b, err);
     hr_free(out->prefix);
@@ -237,7 +237,7 @@ static hr_status loop(training *t, hr_monitored_session *m, int64_t max_steps, h
     return HR_OK;
 }
 
-static hr_status run(training *t, const char *checkpoint, const hr_train_opts *o, hr_error *err)
+static hr_status train_run(training *t, const char *checkpoint, const hr_train_opts *o, hr_error *err)
 {
     hook_list hooks = {0};
     hr_checkpointed extra[] = {
@@ -284,7 +284,7 @@ static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char 
     HR_TRY(hr__model_open(e, HR_MODE_TRAIN, fn, user, &t.model, err));
     hr_spec_summary(&t.model.spec, "loss", t.model.spec.loss, false);
     *took_hooks = true;
-    hr_status st = run(&t, checkpoint, o, err);
+    hr_status st = train_run(&t, checkpoint, o, err);
     hr__model_close(&t.model);
     *result = t.result;
     return st;

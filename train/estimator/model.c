@@ -60,7 +60,7 @@ static hr_status check_spec(const model *m, hr_error *err)
     return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.spec", "estimator: the model function must give %s", lacks);
 }
 
-static hr_status build(model *m, hr_error *err)
+static hr_status model_build(model *m, hr_error *err)
 {
     hr_estimator *e = m->e;
     const hr_error *failed = hr_dataset_error(m->ds);
@@ -88,7 +88,7 @@ hr_status hr__model_open(hr_estimator *e, hr_mode mode, hr_input_fn *fn, void *u
     if (!m->ds)
         return hr_fail(err, HR_INVALID_ARGUMENT, "estimator.input_fn", "estimator: the input function gave no dataset");
     if (e->prepare) m->ds = e->prepare(m->ds, e->user);
-    hr_status st = build(m, err);
+    hr_status st = model_build(m, err);
     if (st != HR_OK) hr__model_close(m);
     return st;
 }

@@ -30,7 +30,7 @@ struct hr__training {
 
 /* ---- sections ---- */
 
-static hr_status read_schema(hr__training *t, const hr__node *root, hr_error *err)
+static hr_status training_file_read_schema(hr__training *t, const hr__node *root, hr_error *err)
 {
     const hr__node *section;
     HR_TRY(hr__node_need(root, "schema", &section, err));
@@ -125,8 +125,8 @@ static hr_status check_columns(hr_column_list columns, hr_column_layer layer, co
     return hr__node_fail(at, err, st, refused.kind, "%s", refused.text);
 }
 
-static hr_status read_list(hr__training *t, const hr__node *model, const char *key, hr_column_layer layer,
-                           hr_column_list *out, hr_error *err)
+static hr_status training_file_read_list(hr__training *t, const hr__node *model, const char *key, hr_column_layer layer,
+                                         hr_column_list *out, hr_error *err)
 {
     const hr__node *list;
     HR_TRY(hr__node_need(model, key, &list, err));
@@ -155,18 +155,18 @@ static hr_status read_model(hr__training *t, const hr__node *root, const hr__tra
                            kinds[0], kinds[1], kinds[2], o->estimator);
     }
     if (t->kind != DNN) {
-        HR_TRY(read_list(t, model, "linear_feature_columns", HR_LINEAR_MODEL, &t->linear, err));
+        HR_TRY(training_file_read_list(t, model, "linear_feature_columns", HR_LINEAR_MODEL, &t->linear, err));
         HR_TRY(read_optimizer(model, "linear_optimizer", &t->linear_optimizer, err));
     }
     if (t->kind == LINEAR) return HR_OK;
-    HR_TRY(read_list(t, model, "dnn_feature_columns", HR_INPUT_LAYER, &t->dnn, err));
+    HR_TRY(training_file_read_list(t, model, "dnn_feature_columns", HR_INPUT_LAYER, &t->dnn, err));
     HR_TRY(read_optimizer(model, "dnn_optimizer", &t->dnn_optimizer, err));
     HR_TRY(read_units(t, model, err));
     HR_TRY(read_dropout(t, model, err));
     return read_activation(t, model, err);
 }
 
-static hr_status read_numbers(hr__training *t, const hr__node *train, hr_error *err)
+static hr_status training_file_read_numbers(hr__training *t, const hr__node *train, hr_error *err)
 {
     hr_run_config *r = &t->run;
     HR_TRY(hr__config_int64(train, "batch_size", 1, 1 << 24, &t->batch_size, err));
@@ -214,7 +214,7 @@ static hr_status read_train(hr__training *t, const hr__node *root, const hr__tra
     t->shuffle = 10000;
     t->cycle_length = 4;
     t->run.log_step_count_steps = 1000; /* a line for people, not one for each hundred */
-    HR_TRY(read_numbers(t, train, err));
+    HR_TRY(training_file_read_numbers(t, train, err));
     if (o->data) data = o->data;
     if (o->seed) t->seed = *o->seed;
     if (o->max_steps) t->max_steps = o->max_steps;
@@ -288,13 +288,13 @@ static hr_status make_specs(hr__training *t, hr_error *err)
     return st;
 }
 
-static hr_status read_all(hr__training *t, const char *path, const hr__training_opts *o, hr_error *err)
+static hr_status training_file_read_all(hr__training *t, const char *path, const hr__training_opts *o, hr_error *err)
 {
     static const char *const keys[] = {"schema", "columns", "model", "pipeline", "train", NULL};
     HR_TRY(hr__config_open(path, &t->config, err));
     const hr__node *root = hr__config_root(t->config);
     HR_TRY(hr__config_check_keys(root, keys, err));
-    HR_TRY(read_schema(t, root, err));
+    HR_TRY(training_file_read_schema(t, root, err));
     HR_TRY(read_columns(t, root, err));
     HR_TRY(read_model(t, root, o, err));
     HR_TRY(read_train(t, root, o, err));
@@ -306,7 +306,7 @@ hr_status hr__training_open(const char *path, const hr__training_opts *o, hr__tr
 {
     hr__training *t = *out = hr_calloc(1, sizeof *t);
     if (!t) return hr_no_memory(err, "a training");
-    hr_status st = read_all(t, path, o, err);
+    hr_status st = training_file_read_all(t, path, o, err);
     if (st == HR_OK) return HR_OK;
     hr__training_free(t);
     *out = NULL;
@@ -352,7 +352,7 @@ hr_estimator *hr__training_estimator(hr__training *t)
     return t->kind == DNN ? hr_dnn_classifier_with(&o) : hr_dnn_linear_combined_classifier_with(&o);
 }
 
-static hr_dataset *parse(const hr__training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
+static hr_dataset *training_file_parse(const hr__training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
 {
     ds = hr_batch(ds, t->batch_size, .drop_remainder = drop_remainder);
     ds = hr_parse_example(ds, labelled ? t->spec : t->unlabelled, .label = labelled ? label_name(t) : NULL);
@@ -368,7 +368,7 @@ hr_dataset *hr__training_input(void *user)
         ds = hr_shuffle_and_repeat(ds, t->shuffle, .count = t->epochs, .seed = (uint64_t)t->seed, .extendable = true);
     else
         ds = hr_repeat(ds, .count = &t->epochs, .extendable = true);
-    return parse(t, ds, true, t->drop_remainder);
+    return training_file_parse(t, ds, true, t->drop_remainder);
 }
 
 /* Records that are scored are all scored. */
@@ -376,7 +376,8 @@ hr_dataset *hr__training_eval_input(void *user)
 {
     const hr__training *t = user;
     hr_dataset *ds = hr_list_files(t->eval_files);
-    return parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true, false);
+    return training_file_parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true,
+                               false);
 }
 
 /* One file after the other, so that lines of output follow their records. */
@@ -384,7 +385,7 @@ hr_dataset *hr__training_predict_input(void *user)
 {
     const hr__training_predicted *p = user;
     hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
-    return parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
+    return training_file_parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
 }
 
 const char *hr__training_model_dir(const hr__training *t) { return t->model_dir; }

@@ -62,7 +62,7 @@ static void drop_inputs(hr__run *run, const hr__step *step)
         if (plan->slot_uses[step->first_output + i] == 0) drop(&plan->slots[step->first_output + i]);
 }
 
-static hr_status compute(hr__run *run, hr__step *step)
+static hr_status executor_compute(hr__run *run, hr__step *step)
 {
     hr_error err;
     err.code = HR_OK;
@@ -88,12 +88,12 @@ static void run_step(hr__run *run, hr__step *step)
                       atomic_load_explicit(&run->session->cancelled, memory_order_relaxed);
     if (!stop && run->measure) {
         const uint64_t begin = uv_hrtime();
-        compute(run, step);
+        executor_compute(run, step);
         const uint64_t spent = uv_hrtime() - begin;
         const uint32_t now = spent < UINT32_MAX / 16 ? (uint32_t)spent : UINT32_MAX / 16;
         step->nanoseconds = step->nanoseconds ? (step->nanoseconds * 3 + now) / 4 : now;
     } else if (!stop) {
-        compute(run, step);
+        executor_compute(run, step);
     }
     drop_inputs(run, step);
 }
@@ -220,7 +220,7 @@ static void run_parallel(hr_session *s)
 
 /* ---- a run ---- */
 
-static bool pays(const hr_session *s, const hr__plan *plan)
+static bool executor_pays(const hr_session *s, const hr__plan *plan)
 {
     if (s->inline_only || !s->joined) return false;
     return s->always_parallel || (plan->runs >= 2 && plan->nanoseconds > PARALLEL_NS && hr_threads() > 0);
@@ -248,7 +248,7 @@ hr_status hr__execute(hr_session *s, hr__plan *plan, hr_error *err)
     run->plan = plan;
     run->status = HR_OK;
     run->measure = plan->runs < 3 || plan->runs % 32 == 0;
-    run->parallel = plan->step_count > 1 && pays(s, plan);
+    run->parallel = plan->step_count > 1 && executor_pays(s, plan);
     atomic_store_explicit(&run->stop, false, memory_order_relaxed);
     uv_mutex_unlock(&s->lock);
     for (int i = 0; i < plan->slot_count; i++)

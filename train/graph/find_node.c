@@ -268,7 +268,7 @@ static const hr_graph_op *op_named(const hr_graph *g, const char *name)
     return hr_graph_op_named(name);
 }
 
-static const hr__signature *parse(hr_graph *g, const hr_graph_op *op, hr_error *err)
+static const hr__signature *find_node_parse(hr_graph *g, const hr_graph_op *op, hr_error *err)
 {
     hr__signature *sig = hr__arena_get(&g->arena, sizeof *sig);
     if (!sig || hr__grow(&g->signatures, g->signature_count, &g->signature_capacity, sizeof sig, err) != HR_OK) {
@@ -285,7 +285,7 @@ const hr__signature *hr__graph_signature(hr_graph *g, const char *name, hr_error
     for (int i = 0; i < g->signature_count; i++)
         if (strcmp(g->signatures[i]->op->name, name) == 0) return g->signatures[i];
     const hr_graph_op *op = op_named(g, name);
-    if (op) return parse(g, op, err);
+    if (op) return find_node_parse(g, op, err);
     hr_fail(err, HR_NOT_FOUND, "graph.op", "expected an op that is built in or was given to hr_graph_use, got '%.60s'",
             name);
     return NULL;

@@ -87,7 +87,7 @@ static hr_node sum_dense(flow *f, const arrival *list, int count)
     return sum;
 }
 
-static hr_node join(flow *f, const arrival *list, int count, bool indices)
+static hr_node gradients_join(flow *f, const arrival *list, int count, bool indices)
 {
     hr_node *all = hr_malloc(sizeof *all * (size_t)(count + 1));
     if (!all) return hr__graph_no_memory(f->g, "a gradient");
@@ -106,7 +106,8 @@ static hr_gradient sum(flow *f, const arrival *list)
     if (count == 0) return (hr_gradient){0};
     if (count == 1) return list->gradient;
     if (slices < count) return hr_dense_gradient(sum_dense(f, list, count));
-    return (hr_gradient){join(f, list, count, false), join(f, list, count, true), list->gradient.dense_shape};
+    return (hr_gradient){gradients_join(f, list, count, false), gradients_join(f, list, count, true),
+                         list->gradient.dense_shape};
 }
 
 /* ---- flowing ---- */
@@ -208,7 +209,7 @@ static void visit(flow *f, int32_t id)
 
 /* ---- which nodes ---- */
 
-static void mark(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count)
+static void gradients_mark(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count)
 {
     for (int i = 0; i < x_count; i++) f->reached[xs[i].id] = 1;
     for (int32_t id = 0; id < f->count; id++) {
@@ -225,7 +226,7 @@ static void mark(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int
     }
 }
 
-static hr_status begin(flow *f, hr_graph *g)
+static hr_status gradients_begin(flow *f, hr_graph *g)
 {
     f->g = g;
     f->count = g->node_count;
@@ -279,7 +280,7 @@ static void seed(flow *f, const hr_node *ys, int y_count, const hr_gradients_opt
     }
 }
 
-static bool sound(const hr_node *nodes, int count, hr_graph **g)
+static bool gradients_sound(const hr_node *nodes, int count, hr_graph **g)
 {
     if (!nodes && count > 0) return false;
     for (int i = 0; i < count; i++) {
@@ -289,10 +290,10 @@ static bool sound(const hr_node *nodes, int count, hr_graph **g)
     return *g != NULL;
 }
 
-static void run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
-                const hr_gradients_opts *opts)
+static void gradients_run(flow *f, const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
+                          const hr_gradients_opts *opts)
 {
-    mark(f, ys, y_count, xs, x_count);
+    gradients_mark(f, ys, y_count, xs, x_count);
     for (int i = 0; i < opts->stop_count; i++)
         if (hr_node_exists(opts->stop_gradients[i])) f->stops[opts->stop_gradients[i].id] = 1;
     if (make_lists(f) != HR_OK) {
@@ -315,7 +316,7 @@ void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_
     hr_graph *g = NULL;
     flow f = {0};
     for (int i = 0; out && i < x_count; i++) out[i] = (hr_gradient){0};
-    const bool sound_ys = sound(ys, y_count, &g), sound_xs = sound(xs, x_count, &g);
+    const bool sound_ys = gradients_sound(ys, y_count, &g), sound_xs = gradients_sound(xs, x_count, &g);
     if (!sound_ys || !sound_xs || (!out && x_count > 0)) {
         hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.gradient", "hr_gradients: expected %s",
                      out ? "sound nodes of one graph" : "an array for the gradients, got NULL");
@@ -325,8 +326,8 @@ void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_
     hr_node *values = hr__arena_get(&f.arena, sizeof *values * (size_t)(y_count + 1));
     hr_name_scope(g, o.name ? o.name : "gradients");
     for (int i = 0; values && i < y_count; i++) values[i] = hr__node_value(ys[i]);
-    if (values && begin(&f, g) == HR_OK)
-        run(&f, values, y_count, xs, x_count, out, &o);
+    if (values && gradients_begin(&f, g) == HR_OK)
+        gradients_run(&f, values, y_count, xs, x_count, out, &o);
     else
         hr__graph_no_memory(g, "gradients");
     hr_scope_end(g);

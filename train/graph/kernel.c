@@ -14,7 +14,8 @@ static hr_status refuse_shape(hr_shape shape, hr_error *err)
 }
 
 /* Shape and size of an output; its memory is still missing. */
-static hr_status describe(const hr_kernel *k, int i, hr_shape shape, hr_tensor *out, size_t *bytes, hr_error *err)
+static hr_status kernel_describe(const hr_kernel *k, int i, hr_shape shape, hr_tensor *out, size_t *bytes,
+                                 hr_error *err)
 {
     const hr_dtype dtype = k->step->node->type[i];
     const int64_t count = hr_shape_count(shape);
@@ -31,7 +32,7 @@ hr_status hr_kernel_output(hr_kernel *k, int i, hr_shape shape, hr_tensor **out,
 {
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
-    HR_TRY(describe(k, i, shape, t, &bytes, err));
+    HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
     t->buffer = hr__buffers_get(k->session->buffers, bytes);
     if (!t->buffer) return hr_no_memory(err, "a tensor");
     t->data = hr_buffer_data(t->buffer);
@@ -53,7 +54,7 @@ hr_status hr_kernel_output_over(hr_kernel *k, int i, int over, hr_shape shape, h
 {
     size_t bytes = 0;
     hr_tensor *t = output_of(k, i);
-    HR_TRY(describe(k, i, shape, t, &bytes, err));
+    HR_TRY(kernel_describe(k, i, shape, t, &bytes, err));
     hr_tensor *in = &k->run->plan->slots[k->step->slot[over]];
     if (t->dtype == HR_STRING || bytes != (size_t)in->count * hr_dtype_size(in->dtype) || !hr_kernel_may_write(k, over))
         return hr_kernel_output(k, i, shape, out, err);

@@ -34,7 +34,7 @@ static bool legal(const char *name, size_t size)
     return size > 0;
 }
 
-static const char *refuse(hr_graph *g, const char *name)
+static const char *names_refuse(hr_graph *g, const char *name)
 {
     hr_node_fail(
         g, HR_INVALID_ARGUMENT, "graph.name",
@@ -64,11 +64,11 @@ const char *hr__unique_name(hr_graph *g, const char *name)
 {
     char full[MAX_NAME];
     const size_t size = strlen(name);
-    if (g->scope_size + size > MAX_NAME - 24) return refuse(g, name);
+    if (g->scope_size + size > MAX_NAME - 24) return names_refuse(g, name);
     const bool literal = size > 1 && name[size - 1] == '/';
     const int n = literal ? snprintf(full, sizeof full, "%.*s", (int)size - 1, name)
                           : snprintf(full, sizeof full, "%s%s", g->scope, name);
-    if (!legal(full, (size_t)n)) return refuse(g, full);
+    if (!legal(full, (size_t)n)) return names_refuse(g, full);
     const char *unique = make_unique(g, full);
     if (!unique) hr__graph_no_memory(g, "a name");
     return unique;
@@ -141,7 +141,7 @@ void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_sco
     if (!name) return;
     const int n = snprintf(full, sizeof full, "%s%s/", g->variable_scope, name);
     if (n < 0 || n >= MAX_NAME - 24) {
-        refuse(g, name);
+        names_refuse(g, name);
         return;
     }
     set_prefix(g, &g->variable_scope, &g->variable_scope_size, &g->variable_scope_capacity, full, (size_t)n);

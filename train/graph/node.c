@@ -256,7 +256,7 @@ static hr_status add_controls(maker *m)
 
 /* ---- all of it ---- */
 
-static hr_status build(maker *m)
+static hr_status node_build(maker *m)
 {
     hr_graph *g = m->g;
     HR_TRY(take_given(m));
@@ -330,7 +330,7 @@ hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *opts)
     if (!m) return hr__graph_no_memory(g, "a node");
     *m = (maker){.g = g, .opts = opts, .err = &err, .sig = hr__graph_signature(g, op, &err)};
     m->name = opts->name ? opts->name : mark ? mark + 1 : op;
-    const hr_status st = !m->sig ? err.code : build(m) != HR_OK ? err.code : enter(m, &self);
+    const hr_status st = !m->sig ? err.code : node_build(m) != HR_OK ? err.code : enter(m, &self);
     if (st != HR_OK && g->error.code == HR_OK) {
         g->error = err;
         hr_error_prefix(&g->error, "node '%s%s' (%s): ", g->scope, m->name, op);

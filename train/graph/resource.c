@@ -8,7 +8,7 @@ static void release_variable(void *variable) { hr_tensor_clear(&((hr__variable *
 
 static const hr_resource_kind variable_kind = {"variable", sizeof(hr__variable), release_variable};
 
-static void *find(const hr_session *s, const hr_resource_kind *kind, const char *name)
+static void *resource_find(const hr_session *s, const hr_resource_kind *kind, const char *name)
 {
     for (int i = hr__map_index(&s->resource_names, name); i >= 0; i = s->resources[i].next - 1)
         if (strcmp(s->resources[i].kind->name, kind->name) == 0) return s->resources[i].resource;
@@ -18,7 +18,7 @@ static void *find(const hr_session *s, const hr_resource_kind *kind, const char 
 hr_status hr_session_resource(hr_session *s, const hr_resource_kind *kind, const char *name, void **resource,
                               hr_error *err)
 {
-    *resource = find(s, kind, name);
+    *resource = resource_find(s, kind, name);
     if (*resource) return HR_OK;
     HR_TRY(hr__grow(&s->resources, s->resource_count, &s->resource_capacity, sizeof *s->resources, err));
     hr__resource r = {kind, hr_strdup(name), hr_calloc(1, kind->size), hr__map_index(&s->resource_names, name) + 1};

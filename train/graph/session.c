@@ -125,7 +125,7 @@ static hr_status set_feeds(hr__plan *plan, const hr_feed *feeds, int count, hr_e
 /* ---- fetches ---- */
 
 /* What has no buffer is borrowed, from the caller or the graph: the caller gets a copy. */
-static hr_status give(const hr_tensor *slot, hr_tensor *out, hr_error *err)
+static hr_status session_give(const hr_tensor *slot, hr_tensor *out, hr_error *err)
 {
     if (slot->buffer) {
         *out = *slot;
@@ -144,7 +144,7 @@ static hr_status give_fetches(const hr__plan *plan, hr_tensor *out, hr_error *er
     for (int i = 0; i < plan->fetches; i++) {
         if (out) out[i] = (hr_tensor){0};
         if (!out || plan->fetch_slot[i] < 0) continue;
-        const hr_status st = give(&plan->slots[plan->fetch_slot[i]], &out[i], err);
+        const hr_status st = session_give(&plan->slots[plan->fetch_slot[i]], &out[i], err);
         for (int j = 0; st != HR_OK && j < i; j++) hr_tensor_clear(&out[j]);
         HR_TRY(st);
     }

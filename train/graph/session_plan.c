@@ -179,7 +179,7 @@ static hr_status make_step(planner *p, int32_t id)
     return hr__session_state(p->s, step->handle, &step->state, p->err);
 }
 
-static void hold(hr__plan *plan, int32_t slot)
+static void session_plan_hold(hr__plan *plan, int32_t slot)
 {
     if (slot >= 0) plan->slot_uses[slot]++;
 }
@@ -199,13 +199,13 @@ static hr_status make_steps(planner *p)
         return hr_no_memory(p->err, "a plan");
     for (int32_t id = 0; id < p->g->node_count; id++)
         if (p->step_of[id] >= 0) HR_TRY(make_step(p, id));
-    for (int i = 0; i < p->fetch_count; i++) hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
-    for (int i = 0; i < p->feed_count; i++) hold(plan, plan->feed_slot[i]);
+    for (int i = 0; i < p->fetch_count; i++) session_plan_hold(plan, plan->fetch_slot[i] = slot(p, p->fetches[i]));
+    for (int i = 0; i < p->feed_count; i++) session_plan_hold(plan, plan->feed_slot[i]);
     for (int i = 0; i < p->fixed_count; i++) {
         const int32_t id = p->fixed_nodes[i];
         for (int j = 0; j < p->g->nodes[id]->outputs; j++) {
             plan->slots[p->slot_of[id] + j] = p->s->states[id].fixed[j];
-            hold(plan, p->slot_of[id] + j);
+            session_plan_hold(plan, p->slot_of[id] + j);
         }
     }
     return HR_OK;
@@ -408,8 +408,8 @@ static bool is_node(const hr_graph *g, const int32_t *key, hr_node node)
     return node.graph == g && key[0] == node.id && key[1] == node.output;
 }
 
-static bool fits(const hr_graph *g, const hr__plan *plan, const hr_feed *feeds, int feed_count, const hr_node *fetches,
-                 int fetch_count)
+static bool session_plan_fits(const hr_graph *g, const hr__plan *plan, const hr_feed *feeds, int feed_count,
+                              const hr_node *fetches, int fetch_count)
 {
     if (plan->feeds != feed_count || plan->fetches != fetch_count) return false;
     const int32_t *key = plan->key;
@@ -424,7 +424,7 @@ static hr__plan *find_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
 {
     for (hr__plan **at = &s->plans; *at; at = &(*at)->link) {
         hr__plan *plan = *at;
-        if (!fits(s->graph, plan, feeds, feed_count, fetches, fetch_count)) continue;
+        if (!session_plan_fits(s->graph, plan, feeds, feed_count, fetches, fetch_count)) continue;
         *at = plan->link;
         plan->link = s->plans;
         s->plans = plan;

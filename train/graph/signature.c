@@ -12,7 +12,7 @@ typedef struct cursor {
     hr_error *err;
 } cursor;
 
-static hr_status refuse(const cursor *c, const char *expected)
+static hr_status signature_refuse(const cursor *c, const char *expected)
 {
     return hr_fail(c->err, HR_INVALID_ARGUMENT, "graph.signature",
                    "op '%s': expected %s in its signature, got \"%.40s\"", c->op->name, expected, c->at);
@@ -23,7 +23,7 @@ static void blanks(cursor *c)
     while (*c->at == ' ') c->at++;
 }
 
-static bool take(cursor *c, char byte)
+static bool signature_take(cursor *c, char byte)
 {
     blanks(c);
     if (*c->at != byte) return false;
@@ -71,7 +71,7 @@ int hr__signature_attr(const hr__signature *sig, const char *name, size_t size)
 
 /* ---- attributes ---- */
 
-static uint32_t bit(hr_dtype type) { return 1u << type; }
+static uint32_t signature_bit(hr_dtype type) { return 1u << type; }
 
 static const uint32_t FLOATS = 1u << HR_FLOAT | 1u << HR_DOUBLE;
 static const uint32_t INDICES = 1u << HR_INT32 | 1u << HR_INT64;
@@ -94,19 +94,19 @@ static hr_status parse_types(cursor *c, uint32_t *types)
 {
     size_t size;
     *types = 0;
-    if (!take(c, '{')) {
+    if (!signature_take(c, '{')) {
         const char *text = word(c, &size);
         *types = set_named(text, size);
-        return *types ? HR_OK : refuse(c, "a set of types");
+        return *types ? HR_OK : signature_refuse(c, "a set of types");
     }
     do {
         const char *text = word(c, &size);
         const hr_dtype type = type_named(text, size);
         const uint32_t set = set_named(text, size);
-        if (type == HR_INVALID_DTYPE && !set) return refuse(c, "a type");
-        *types |= set | (type != HR_INVALID_DTYPE ? bit(type) : 0);
-    } while (take(c, ','));
-    return take(c, '}') ? HR_OK : refuse(c, "'}'");
+        if (type == HR_INVALID_DTYPE && !set) return signature_refuse(c, "a type");
+        *types |= set | (type != HR_INVALID_DTYPE ? signature_bit(type) : 0);
+    } while (signature_take(c, ','));
+    return signature_take(c, '}') ? HR_OK : signature_refuse(c, "'}'");
 }
 
 static hr_status parse_kind(cursor *c, hr__attr_def *a)
@@ -123,7 +123,7 @@ static hr_status parse_kind(cursor *c, hr__attr_def *a)
     size_t size;
     cursor ahead = *c;
     const char *text = word(&ahead, &size);
-    const bool list = is(text, size, "list") && take(&ahead, '(');
+    const bool list = is(text, size, "list") && signature_take(&ahead, '(');
     if (list) {
         *c = ahead;
         text = word(&ahead, &size);
@@ -133,11 +133,11 @@ static hr_status parse_kind(cursor *c, hr__attr_def *a)
         if (!is(text, size, kinds[i].name)) continue;
         a->kind = list ? kinds[i].list : kinds[i].kind;
         *c = ahead;
-        return a->kind && (!list || take(c, ')')) ? HR_OK : refuse(c, "a kind of attribute");
+        return a->kind && (!list || signature_take(c, ')')) ? HR_OK : signature_refuse(c, "a kind of attribute");
     }
     a->kind = list ? HR_ATTR_TYPES : HR_ATTR_TYPE;
     HR_TRY(parse_types(c, &a->types));
-    return !list || take(c, ')') ? HR_OK : refuse(c, "')'");
+    return !list || signature_take(c, ')') ? HR_OK : signature_refuse(c, "')'");
 }
 
 static hr_status parse_default(cursor *c, hr__attr_def *a)
@@ -145,7 +145,7 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
     size_t size;
     a->has_default = true;
     a->value = (hr_attr){.name = a->name, .kind = a->kind};
-    if (take(c, '[')) return take(c, ']') ? HR_OK : refuse(c, "']'");
+    if (signature_take(c, '[')) return signature_take(c, ']') ? HR_OK : signature_refuse(c, "']'");
     const char *text = word(c, &size);
     switch (a->kind) {
     case HR_ATTR_INT:
@@ -167,7 +167,7 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
         a->value.s = (hr_view){hr__arena_text(c->arena, text, size), (int64_t)size};
         return a->value.s.data ? HR_OK : hr_no_memory(c->err, "a signature");
     default:
-        return refuse(c, "an attribute that may have this default");
+        return signature_refuse(c, "an attribute that may have this default");
     }
     return HR_OK;
 }
@@ -175,24 +175,24 @@ static hr_status parse_default(cursor *c, hr__attr_def *a)
 static hr_status parse_minimum(cursor *c, hr__attr_def *a)
 {
     char *end;
-    if (!take(c, '=')) return refuse(c, "'>='");
+    if (!signature_take(c, '=')) return signature_refuse(c, "'>='");
     blanks(c);
     a->least = strtoll(c->at, &end, 10);
-    if (end == c->at) return refuse(c, "a number");
+    if (end == c->at) return signature_refuse(c, "a number");
     c->at = end;
     return HR_OK;
 }
 
 static hr_status parse_attr(cursor *c, hr__signature *sig)
 {
-    if (sig->attrs == HR__MAX_ATTRS) return refuse(c, "fewer attributes");
+    if (sig->attrs == HR__MAX_ATTRS) return signature_refuse(c, "fewer attributes");
     hr__attr_def *a = &sig->attr[sig->attrs];
     *a = (hr__attr_def){.name = word_copy(c), .least = INT64_MIN};
     if (!a->name) return hr_no_memory(c->err, "a signature");
-    if (!take(c, ':')) return refuse(c, "':'");
+    if (!signature_take(c, ':')) return signature_refuse(c, "':'");
     HR_TRY(parse_kind(c, a));
-    if (take(c, '>')) HR_TRY(parse_minimum(c, a));
-    if (take(c, '=')) HR_TRY(parse_default(c, a));
+    if (signature_take(c, '>')) HR_TRY(parse_minimum(c, a));
+    if (signature_take(c, '=')) HR_TRY(parse_default(c, a));
     sig->attrs++;
     return HR_OK;
 }
@@ -203,19 +203,19 @@ static hr_status parse_type(cursor *c, const hr__signature *sig, hr__arg *arg)
 {
     size_t size;
     const char *text = word(c, &size);
-    if (is(text, size, "list") && take(c, ':')) {
+    if (is(text, size, "list") && signature_take(c, ':')) {
         text = word(c, &size);
         arg->list_attr = hr__signature_attr(sig, text, size);
-        return arg->list_attr >= 0 ? HR_OK : refuse(c, "the name of a list attribute");
+        return arg->list_attr >= 0 ? HR_OK : signature_refuse(c, "the name of a list attribute");
     }
-    if (take(c, '*')) {
+    if (signature_take(c, '*')) {
         arg->number_attr = hr__signature_attr(sig, text, size);
-        if (arg->number_attr < 0) return refuse(c, "the name of an int attribute");
+        if (arg->number_attr < 0) return signature_refuse(c, "the name of an int attribute");
         text = word(c, &size);
     }
     arg->type_attr = hr__signature_attr(sig, text, size);
     if (arg->type_attr < 0) arg->type = type_named(text, size);
-    return arg->type_attr >= 0 || arg->type != HR_INVALID_DTYPE ? HR_OK : refuse(c, "a type");
+    return arg->type_attr >= 0 || arg->type != HR_INVALID_DTYPE ? HR_OK : signature_refuse(c, "a type");
 }
 
 static hr_status parse_args(cursor *c, const char *text, const hr__signature *sig, hr__arg *args, int *count)
@@ -223,14 +223,14 @@ static hr_status parse_args(cursor *c, const char *text, const hr__signature *si
     c->at = text ? text : "";
     blanks(c);
     while (*c->at) {
-        if (*count == HR__MAX_ARGS) return refuse(c, "fewer arguments");
+        if (*count == HR__MAX_ARGS) return signature_refuse(c, "fewer arguments");
         hr__arg *arg = &args[*count];
         *arg = (hr__arg){.name = word_copy(c), .type_attr = -1, .number_attr = -1, .list_attr = -1};
         if (!arg->name) return hr_no_memory(c->err, "a signature");
-        if (!take(c, ':')) return refuse(c, "':'");
+        if (!signature_take(c, ':')) return signature_refuse(c, "':'");
         HR_TRY(parse_type(c, sig, arg));
         ++*count;
-        if (!take(c, ',') && *c->at) return refuse(c, "','");
+        if (!signature_take(c, ',') && *c->at) return signature_refuse(c, "','");
     }
     return HR_OK;
 }
@@ -246,7 +246,7 @@ hr_status hr__signature_parse(hr__arena *arena, const hr_graph_op *op, hr__signa
     blanks(&c);
     while (*c.at) {
         HR_TRY(parse_attr(&c, out));
-        if (!take(&c, ';') && *c.at) return refuse(&c, "';'");
+        if (!signature_take(&c, ';') && *c.at) return signature_refuse(&c, "';'");
     }
     HR_TRY(parse_args(&c, op->inputs, out, out->input, &out->inputs));
     return parse_args(&c, op->outputs, out, out->output, &out->outputs);

@@ -19,7 +19,7 @@ typedef struct logging_tensor {
 
 /* The fewest digits that read back as the same number, as NumPy prints one: 0.1, 26.0, 1e-08. In arrays NumPy drops the
  * zero after the point. */
-static void put_float(hr__text *to, double v, bool single, bool in_array)
+static void logging_put_float(hr__text *to, double v, bool single, bool in_array)
 {
     char digits[40];
     int precision = 0, most = single ? 8 : 16;
@@ -44,14 +44,14 @@ static void put_float(hr__text *to, double v, bool single, bool in_array)
         hr__text_printf(to, in_array ? "%.0f." : "%.0f.0", rounded);
 }
 
-static void put_number(hr__text *to, const hr_tensor *t, int64_t i, bool in_array)
+static void logging_put_number(hr__text *to, const hr_tensor *t, int64_t i, bool in_array)
 {
     switch (t->dtype) {
     case HR_FLOAT:
-        put_float(to, (double)((const float *)t->data)[i], true, in_array);
+        logging_put_float(to, (double)((const float *)t->data)[i], true, in_array);
         break;
     case HR_DOUBLE:
-        put_float(to, ((const double *)t->data)[i], false, in_array);
+        logging_put_float(to, ((const double *)t->data)[i], false, in_array);
         break;
     case HR_INT64:
         hr__text_printf(to, "%" PRId64, ((const int64_t *)t->data)[i]);
@@ -73,13 +73,13 @@ enum { MAX_SHOWN = 100 };
 static void put_tensor(hr__text *to, const hr_tensor *t)
 {
     if (t->shape.rank == 0) {
-        put_number(to, t, 0, false);
+        logging_put_number(to, t, 0, false);
         return;
     }
     hr__text_byte(to, '[');
     for (int64_t i = 0; i < t->count && i < MAX_SHOWN; i++) {
         if (i) hr__text_byte(to, ' ');
-        put_number(to, t, i, true);
+        logging_put_number(to, t, i, true);
     }
     hr__text_add(to, t->count > MAX_SHOWN ? " ...]" : "]");
 }

@@ -81,7 +81,7 @@ static void free_session(hr_monitored_session *m)
     hr_free(m);
 }
 
-static hr_monitored_session *allocate(int hooks, int extras)
+static hr_monitored_session *monitored_allocate(int hooks, int extras)
 {
     hr_monitored_session *m = hr_calloc(1, sizeof *m);
     if (!m) return NULL;
@@ -101,7 +101,7 @@ hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const 
     const bool lacking = !g || count < 0 || (count > 0 && !hooks) || o->extras < 0 || (o->extras > 0 && !o->extra);
     const int extras = lacking ? 0 : o->extras;
     if (count < 0 || !hooks) count = 0;
-    hr_monitored_session *m = allocate(count, extras);
+    hr_monitored_session *m = monitored_allocate(count, extras);
     if (!m) {
         for (int i = 0; i < count; i++) hr_hook_free(hooks[i]);
         return NULL;

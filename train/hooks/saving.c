@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int saving_by_name(const void *a, const void *b)
 {
     return strcmp((*(const hr_variable_info *const *)a)->name, (*(const hr_variable_info *const *)b)->name);
 }
@@ -21,7 +21,7 @@ static hr_status saved_variables(hr_monitored_session *m, const hr_variable_info
         const hr_variable_info *v = hr_graph_variable(m->graph, i);
         if (v->sets & HR_GLOBAL_VARIABLES) (*list)[(*count)++] = v;
     }
-    qsort(*list, (size_t)*count, sizeof **list, by_name);
+    qsort(*list, (size_t)*count, sizeof **list, saving_by_name);
     return HR_OK;
 }
 

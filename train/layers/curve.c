@@ -8,7 +8,7 @@
 /* ---- counts ---- */
 
 /* How many thresholds, which rise, lie below p: p counts as positive at exactly those. None for a NaN. */
-static int64_t below(const float *thresholds, int64_t count, float p)
+static int64_t curve_below(const float *thresholds, int64_t count, float p)
 {
     int64_t low = 0, high = count;
     while (low < high) {
@@ -53,7 +53,7 @@ static hr_status counts_compute(hr_kernel *k, hr_error *err)
     /* sum[2 * i + label]: of predictions above exactly i thresholds. */
     memset(sum, 0, 2 * (size_t)(n + 1) * sizeof *sum);
     for (int64_t i = 0; i < p->count; i++) {
-        const int64_t at = below(thresholds->data, n, ((const float *)p->data)[i]);
+        const int64_t at = curve_below(thresholds->data, n, ((const float *)p->data)[i]);
         sum[2 * at + ((const bool *)labels->data)[i]] += weight ? (double)weight[i] : 1;
     }
     double low[2] = {0, 0}, all[2] = {0, 0};
@@ -103,7 +103,7 @@ typedef struct curve {
     bool pr, keras;
 } curve;
 
-static float ratio(float a, float b, float epsilon, bool keras)
+static float curve_ratio(float a, float b, float epsilon, bool keras)
 {
     if (!keras) return (a + epsilon) / (b + 1e-6f);
     return b != 0 ? a / b : 0;
@@ -111,13 +111,13 @@ static float ratio(float a, float b, float epsilon, bool keras)
 
 static float curve_x(const curve *c, int64_t i)
 {
-    if (c->pr) return ratio(c->tp[i], c->tp[i] + c->fn[i], 1e-6f, c->keras);
-    return ratio(c->fp[i], c->fp[i] + c->tn[i], 0, c->keras);
+    if (c->pr) return curve_ratio(c->tp[i], c->tp[i] + c->fn[i], 1e-6f, c->keras);
+    return curve_ratio(c->fp[i], c->fp[i] + c->tn[i], 0, c->keras);
 }
 
 static float curve_y(const curve *c, int64_t i)
 {
-    return ratio(c->tp[i], c->pr ? c->tp[i] + c->fp[i] : c->tp[i] + c->fn[i], 1e-6f, c->keras);
+    return curve_ratio(c->tp[i], c->pr ? c->tp[i] + c->fp[i] : c->tp[i] + c->fn[i], 1e-6f, c->keras);
 }
 
 static float sum_area(const curve *c, hr_auc_summation how)

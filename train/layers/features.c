@@ -36,15 +36,15 @@ void hr_features_free(hr_features *features)
     hr_free(features);
 }
 
-static const feature *find(const hr_features *features, const char *name)
+static const feature *features_find(const hr_features *features, const char *name)
 {
     const int i = hr__map_index(&features->names, name);
     return i >= 0 ? &features->feature[i] : NULL;
 }
 
-static hr_status add(hr_features *f, feature new)
+static hr_status features_add(hr_features *f, feature new)
 {
-    if (find(f, new.name)) {
+    if (features_find(f, new.name)) {
         hr_node_fail(f->g, HR_ALREADY_EXISTS, "layers.feature", "features: \"%.60s\" is there already", new.name);
         return HR_ALREADY_EXISTS;
     }
@@ -66,13 +66,13 @@ static hr_status add(hr_features *f, feature new)
 
 hr_status hr_features_add(hr_features *f, const char *name, hr_node values, hr_node row_splits, bool label)
 {
-    return add(f, (feature){.name = (char *)name, .values = values, .row_splits = row_splits, .label = label});
+    return features_add(f, (feature){.name = (char *)name, .values = values, .row_splits = row_splits, .label = label});
 }
 
 hr_status hr_features_add_sequence(hr_features *f, const char *name, hr_node values, hr_node row_splits,
                                    hr_node step_splits)
 {
-    return add(f, (feature){(char *)name, values, row_splits, step_splits, false});
+    return features_add(f, (feature){(char *)name, values, row_splits, step_splits, false});
 }
 
 /* ---- from a schema ---- */
@@ -108,7 +108,7 @@ static hr_node splits_for(hr_features *f, const hr_field *field, const char *wha
     return hr_placeholder(f->g, HR_INT32, HR_SHAPE(-1), .name = full);
 }
 
-static hr_status add_field(hr_features *f, const hr_field *field)
+static hr_status features_add_field(hr_features *f, const hr_field *field)
 {
     const int levels = levels_of(field);
     const int inner =
@@ -121,14 +121,14 @@ static hr_status add_field(hr_features *f, const hr_field *field)
     if (levels > 1) new.step_splits = splits_for(f, field, "step_splits");
     char name[HR__NAME];
     new.values = hr_placeholder(f->g, field->dtype, shape, .name = node_name(field->name, name));
-    return add(f, new);
+    return features_add(f, new);
 }
 
 hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema)
 {
     hr_features *f = hr_features_new(g);
     for (int i = 0; f && schema && i < schema->fields; i++) {
-        if (add_field(f, &schema->field[i]) == HR_OK) continue;
+        if (features_add_field(f, &schema->field[i]) == HR_OK) continue;
         if (!hr_graph_error(g)) hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for features");
         break;
     }
@@ -138,7 +138,7 @@ hr_features *hr_placeholders_for(hr_graph *g, const hr_schema *schema)
 /* ---- looking ---- */
 
 hr_graph *hr_features_graph(const hr_features *features) { return features->g; }
-bool hr_features_has(const hr_features *features, const char *name) { return find(features, name) != NULL; }
+bool hr_features_has(const hr_features *features, const char *name) { return features_find(features, name) != NULL; }
 int hr_features_count(const hr_features *features) { return features->count; }
 
 const char *hr_features_name(const hr_features *features, int i)
@@ -148,7 +148,7 @@ const char *hr_features_name(const hr_features *features, int i)
 
 hr_node hr_feature_values(const hr_features *features, const char *name)
 {
-    const feature *f = find(features, name);
+    const feature *f = features_find(features, name);
     if (f) return f->values;
     return hr_node_fail(features->g, HR_NOT_FOUND, "layers.feature",
                         "features: expected a component \"%.60s\" in the batches, but there is none; does the pipeline "
@@ -158,13 +158,13 @@ hr_node hr_feature_values(const hr_features *features, const char *name)
 
 hr_node hr_feature_row_splits(const hr_features *features, const char *name)
 {
-    const feature *f = find(features, name);
+    const feature *f = features_find(features, name);
     return f ? f->row_splits : (hr_node){0};
 }
 
 hr_node hr_feature_step_splits(const hr_features *features, const char *name)
 {
-    const feature *f = find(features, name);
+    const feature *f = features_find(features, name);
     return f ? f->step_splits : (hr_node){0};
 }
 

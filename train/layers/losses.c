@@ -38,7 +38,7 @@ static bool weights_fit(hr_node losses, hr_node weights)
 static hr_node count_of(hr_node x) { return hr_cast_to(hr_size_of(x), HR_FLOAT); }
 
 /* What the sum is divided by; no node: by nothing. */
-static hr_node divisor(hr_node losses, const hr_loss_opts *opts, hr_node weights)
+static hr_node losses_divisor(hr_node losses, const hr_loss_opts *opts, hr_node weights)
 {
     switch (opts->reduction) {
     case HR_SUM_OVER_BATCH_SIZE:
@@ -55,14 +55,14 @@ static hr_node divisor(hr_node losses, const hr_loss_opts *opts, hr_node weights
     }
 }
 
-static hr_node reduce(hr_node losses, const hr_loss_opts *opts)
+static hr_node losses_reduce(hr_node losses, const hr_loss_opts *opts)
 {
     const hr_dtype dtype = hr_node_dtype(losses);
     losses = hr_cast_to(losses, HR_FLOAT);
     hr_node weights = opts->weights.graph ? hr_cast_to(opts->weights, HR_FLOAT) : (hr_node){0};
     hr_node weighted = weights.graph ? hr_mul(losses, weights) : losses;
     if (opts->reduction == HR_REDUCTION_NONE) return hr_cast_to(weighted, dtype);
-    hr_node sum = hr_reduce_sum(weighted), by = divisor(losses, opts, weights);
+    hr_node sum = hr_reduce_sum(weighted), by = losses_divisor(losses, opts, weights);
     return hr_cast_to(by.graph ? hr_div_no_nan(sum, by, .name = "value") : sum, dtype);
 }
 
@@ -72,13 +72,13 @@ hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts *opts)
     if (!hr_node_exists(losses)) return losses;
     if (opts->weights.graph && !weights_fit(losses, opts->weights)) return hr_failed_node(losses.graph);
     hr_name_scope(losses.graph, opts->name ? opts->name : "weighted_loss");
-    hr_node loss = reduce(losses, opts);
+    hr_node loss = losses_reduce(losses, opts);
     hr_scope_end(losses.graph);
     if (!opts->not_collected) hr_add_to_collection(losses.graph, "losses", loss);
     return loss;
 }
 
-static hr_node weigh(hr_node losses, const hr_loss_opts *opts)
+static hr_node losses_weigh(hr_node losses, const hr_loss_opts *opts)
 {
     hr_loss_opts inner = *opts;
     inner.name = NULL;
@@ -146,7 +146,7 @@ static hr_node loss_of(hr_node labels, hr_node predictions, const hr_loss_opts *
         return hr_failed_node(labels.graph ? labels.graph : predictions.graph);
     if (!hr__same_shape(labels, predictions, name)) return hr_failed_node(labels.graph);
     hr_name_scope(labels.graph, opts->name ? opts->name : name);
-    hr_node loss = weigh(losses(hr_cast_to(labels, HR_FLOAT), hr_cast_to(predictions, HR_FLOAT), opts), opts);
+    hr_node loss = losses_weigh(losses(hr_cast_to(labels, HR_FLOAT), hr_cast_to(predictions, HR_FLOAT), opts), opts);
     hr_scope_end(labels.graph);
     return loss;
 }
@@ -188,13 +188,13 @@ hr_node hr_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits, const
         return hr_failed_node(labels.graph ? labels.graph : logits.graph);
     if (!hr__same_shape(labels, logits, "softmax_cross_entropy_loss")) return hr_failed_node(labels.graph);
     hr_name_scope(labels.graph, opts->name ? opts->name : "softmax_cross_entropy_loss");
-    hr_node loss = weigh(softmax_cross_entropy(labels, logits, opts), opts);
+    hr_node loss = losses_weigh(softmax_cross_entropy(labels, logits, opts), opts);
     hr_scope_end(labels.graph);
     return loss;
 }
 
 /* A last dimension of 1 that the other side does not have goes away. */
-static hr_node squeezed(hr_node x, int rank)
+static hr_node losses_squeezed(hr_node x, int rank)
 {
     const hr_shape shape = hr_node_shape(x);
     if (shape.rank != rank + 1 || shape.dims[rank] != 1) return x;
@@ -221,10 +221,10 @@ hr_node hr_sparse_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits
         return hr_failed_node(labels.graph ? labels.graph : logits.graph);
     const int rank = hr_node_shape(logits).rank - 1;
     hr_name_scope(labels.graph, opts->name ? opts->name : "sparse_softmax_cross_entropy_loss");
-    if (rank >= 0) labels = squeezed(labels, rank);
-    if (inner.weights.graph && rank >= 0) inner.weights = squeezed(inner.weights, rank);
+    if (rank >= 0) labels = losses_squeezed(labels, rank);
+    if (inner.weights.graph && rank >= 0) inner.weights = losses_squeezed(inner.weights, rank);
     if (hr_node_dtype(labels) != HR_INT32) labels = hr_cast_to(labels, HR_INT64);
-    hr_node loss = weigh(sparse_softmax(labels, logits), &inner);
+    hr_node loss = losses_weigh(sparse_softmax(labels, logits), &inner);
     hr_scope_end(labels.graph);
     return loss;
 }

@@ -16,8 +16,8 @@ static hr_node accumulator(hr_graph *g, const char *name, hr_shape shape)
 typedef hr_node value_fn(const hr_node *totals, const hr_metric_opts *opts);
 
 /* Reads of the accumulators, given to `value`: once as they are, once after `updates`. */
-static hr_metric finish(hr_graph *g, const hr_node *variable, const hr_node *add, int count, value_fn *value,
-                        const hr_metric_opts *opts)
+static hr_metric metrics_finish(hr_graph *g, const hr_node *variable, const hr_node *add, int count, value_fn *value,
+                                const hr_metric_opts *opts)
 {
     hr_node total[4] = {{0}}, update[4] = {{0}};
     hr_metric metric;
@@ -31,7 +31,7 @@ static hr_metric finish(hr_graph *g, const hr_node *variable, const hr_node *add
     return metric;
 }
 
-static void begin(hr_graph *g, const hr_metric_opts *opts, const char *usual)
+static void metrics_begin(hr_graph *g, const hr_metric_opts *opts, const char *usual)
 {
     char name[HR__NAME];
     hr_variable_scope(g, opts->name ? opts->name : hr__unique_scope(g, usual, name));
@@ -44,7 +44,7 @@ static hr_metric failed(hr_graph *g)
 }
 
 /* Weights in the shape of what they weigh; no node: none. */
-static hr_node spread(const hr_metric_opts *opts, hr_node like)
+static hr_node metrics_spread(const hr_metric_opts *opts, hr_node like)
 {
     if (!opts->weights.graph) return opts->weights;
     hr_node weights = hr_cast_to(opts->weights, HR_FLOAT);
@@ -69,20 +69,20 @@ static hr_metric mean_of(hr_node values, const hr_metric_opts *opts)
     hr_graph *g = values.graph;
     const hr_node variable[] = {accumulator(g, "total", HR_SCALAR), accumulator(g, "count", HR_SCALAR)};
     values = hr_cast_to(values, HR_FLOAT);
-    hr_node weights = spread(opts, values);
+    hr_node weights = metrics_spread(opts, values);
     if (weights.graph) {
         const hr_node add[] = {hr_reduce_sum(hr_mul(values, weights)), hr_reduce_sum(weights)};
-        return finish(g, variable, add, 2, mean_value, opts);
+        return metrics_finish(g, variable, add, 2, mean_value, opts);
     }
     const hr_node add[] = {hr_reduce_sum(values), hr_cast_to(hr_size_of(values), HR_FLOAT)};
-    return finish(g, variable, add, 2, mean_value, opts);
+    return metrics_finish(g, variable, add, 2, mean_value, opts);
 }
 
 hr_metric hr_metric_mean_with(hr_node values, const hr_metric_opts *opts)
 {
     opts = &HR__OPTIONS(hr_metric_opts, opts);
     if (!hr_node_exists(values)) return failed(values.graph);
-    begin(values.graph, opts, "mean");
+    metrics_begin(values.graph, opts, "mean");
     hr_metric metric = mean_of(values, opts);
     hr_scope_end(values.graph);
     return metric;
@@ -96,7 +96,7 @@ static void level(hr_node *a, hr_node *b)
     if (y.rank == x.rank + 1 && y.rank > 0 && y.dims[y.rank - 1] == 1) *b = hr_squeeze(*b, (const int64_t[]){-1}, 1);
 }
 
-static bool sound(hr_node *labels, hr_node *predictions, const char *what)
+static bool metrics_sound(hr_node *labels, hr_node *predictions, const char *what)
 {
     if (!hr_node_exists(*labels) || !hr_node_exists(*predictions)) return false;
     level(labels, predictions);
@@ -107,8 +107,8 @@ hr_metric hr_metric_accuracy_with(hr_node labels, hr_node predictions, const hr_
 {
     opts = &HR__OPTIONS(hr_metric_opts, opts);
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
-    if (!sound(&labels, &predictions, "accuracy")) return failed(g);
-    begin(g, opts, "accuracy");
+    if (!metrics_sound(&labels, &predictions, "accuracy")) return failed(g);
+    metrics_begin(g, opts, "accuracy");
     hr_node same = hr_equal(hr_cast_to(predictions, hr_node_dtype(labels)), labels);
     hr_metric metric = mean_of(hr_cast_to(same, HR_FLOAT), opts);
     hr_scope_end(g);
@@ -128,11 +128,11 @@ static hr_node is_positive(hr_node predictions, const hr_metric_opts *opts)
 
 static hr_node count_true(hr_node hits, const hr_metric_opts *opts)
 {
-    hr_node ones = hr_cast_to(hits, HR_FLOAT), weights = spread(opts, ones);
+    hr_node ones = hr_cast_to(hits, HR_FLOAT), weights = metrics_spread(opts, ones);
     return hr_reduce_sum(weights.graph ? hr_mul(ones, weights) : ones);
 }
 
-static hr_node share(const hr_node *totals, const hr_metric_opts *opts)
+static hr_node metrics_share(const hr_node *totals, const hr_metric_opts *opts)
 {
     (void)opts;
     return hr_div_no_nan(totals[0], hr_add(totals[0], totals[1]), .name = "value");
@@ -143,8 +143,8 @@ static hr_metric share_of_hits(hr_node labels, hr_node predictions, const hr_met
                                bool of_predicted)
 {
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
-    if (!sound(&labels, &predictions, name)) return failed(g);
-    begin(g, opts, name);
+    if (!metrics_sound(&labels, &predictions, name)) return failed(g);
+    metrics_begin(g, opts, name);
     hr_node truth = as_bool(labels), positive = is_positive(predictions, opts);
     hr_node missed = of_predicted ? hr_logical_and(hr_logical_not(truth), positive)
                                   : hr_logical_and(truth, hr_logical_not(positive));
@@ -152,7 +152,7 @@ static hr_metric share_of_hits(hr_node labels, hr_node predictions, const hr_met
         accumulator(g, "true_positives/count", HR_SCALAR),
         accumulator(g, of_predicted ? "false_positives/count" : "false_negatives/count", HR_SCALAR)};
     const hr_node add[] = {count_true(hr_logical_and(truth, positive), opts), count_true(missed, opts)};
-    hr_metric metric = finish(g, variable, add, 2, share, opts);
+    hr_metric metric = metrics_finish(g, variable, add, 2, metrics_share, opts);
     hr_scope_end(g);
     return metric;
 }
@@ -199,20 +199,20 @@ static hr_metric auc_of(hr_node labels, hr_node predictions, const hr_metric_opt
     const int count = opts->num_thresholds ? opts->num_thresholds : 200;
     hr_node thresholds = make_thresholds(g, count), variable[4], add[4];
     if (!hr_node_exists(thresholds)) return failed(g);
-    hr_node p = hr_cast_to(predictions, HR_FLOAT), weights = spread(opts, p);
+    hr_node p = hr_cast_to(predictions, HR_FLOAT), weights = metrics_spread(opts, p);
     hr_node counts = hr__threshold_counts(p, as_bool(labels), thresholds, weights, false);
     for (int i = 0; i < 4; i++) variable[i] = accumulator(g, names[i], HR_SHAPE(count));
     for (int i = 0; i < 4; i++) add[i] = hr_node_output(counts, i);
     if (opts->curve == HR_PR && !opts->keras) add[2] = hr_zeros_like(add[2]); /* v1's update does not touch them */
-    return finish(g, variable, add, 4, area, opts);
+    return metrics_finish(g, variable, add, 4, area, opts);
 }
 
 hr_metric hr_metric_auc_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts)
 {
     opts = &HR__OPTIONS(hr_metric_opts, opts);
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
-    if (!sound(&labels, &predictions, "auc")) return failed(g);
-    begin(g, opts, "auc");
+    if (!metrics_sound(&labels, &predictions, "auc")) return failed(g);
+    metrics_begin(g, opts, "auc");
     hr_metric metric = auc_of(labels, predictions, opts);
     hr_scope_end(g);
     return metric;

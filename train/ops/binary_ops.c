@@ -330,69 +330,69 @@ static hr_status binary_compute(hr_kernel *k, hr_error *err)
 
 /* ---- gradients ---- */
 
-static void give(hr_backward *b, int i, hr_node gradient)
+static void binary_give(hr_backward *b, int i, hr_node gradient)
 {
     b->out[i] = hr_dense_gradient(hr_gradient_unbroadcast(gradient, b->input[i], b->input[1 - i]));
 }
 
 static void add_gradient(hr_backward *b)
 {
-    give(b, 0, b->grad[0]);
-    give(b, 1, b->grad[0]);
+    binary_give(b, 0, b->grad[0]);
+    binary_give(b, 1, b->grad[0]);
 }
 
 static void sub_gradient(hr_backward *b)
 {
-    give(b, 0, b->grad[0]);
-    give(b, 1, hr_neg(b->grad[0]));
+    binary_give(b, 0, b->grad[0]);
+    binary_give(b, 1, hr_neg(b->grad[0]));
 }
 
 static void mul_gradient(hr_backward *b)
 {
-    give(b, 0, hr_mul(b->grad[0], b->input[1]));
-    give(b, 1, hr_mul(b->input[0], b->grad[0]));
+    binary_give(b, 0, hr_mul(b->grad[0], b->input[1]));
+    binary_give(b, 1, hr_mul(b->input[0], b->grad[0]));
 }
 
 static void div_gradient(hr_backward *b)
 {
     const hr_node g = b->grad[0], x = b->input[0], y = b->input[1];
-    give(b, 0, hr_div(g, y));
-    give(b, 1, hr_mul(g, hr_div(hr_div(hr_neg(x), y), y)));
+    binary_give(b, 0, hr_div(g, y));
+    binary_give(b, 1, hr_mul(g, hr_div(hr_div(hr_neg(x), y), y)));
 }
 
 static void div_no_nan_gradient(hr_backward *b)
 {
     const hr_node g = b->grad[0], x = b->input[0], y = b->input[1];
-    give(b, 0, hr_div_no_nan(g, y));
-    give(b, 1, hr_mul(g, hr_div_no_nan(hr_div_no_nan(hr_neg(x), y), y)));
+    binary_give(b, 0, hr_div_no_nan(g, y));
+    binary_give(b, 1, hr_mul(g, hr_div_no_nan(hr_div_no_nan(hr_neg(x), y), y)));
 }
 
 static void mul_no_nan_gradient(hr_backward *b)
 {
-    give(b, 0, hr_mul_no_nan(b->grad[0], b->input[1]));
-    give(b, 1, hr_mul_no_nan(b->input[0], b->grad[0]));
+    binary_give(b, 0, hr_mul_no_nan(b->grad[0], b->input[1]));
+    binary_give(b, 1, hr_mul_no_nan(b->input[0], b->grad[0]));
 }
 
 static void floor_mod_gradient(hr_backward *b)
 {
-    give(b, 0, b->grad[0]);
-    give(b, 1, hr_mul(b->grad[0], hr_neg(hr_floor_div(b->input[0], b->input[1]))));
+    binary_give(b, 0, b->grad[0]);
+    binary_give(b, 1, hr_mul(b->grad[0], hr_neg(hr_floor_div(b->input[0], b->input[1]))));
 }
 
 static void squared_difference_gradient(hr_backward *b)
 {
     const hr_node two = hr_scalar_like(b->grad[0], 2);
     const hr_node slope = hr_mul(hr_mul(two, b->grad[0]), hr_sub(b->input[0], b->input[1]));
-    give(b, 0, slope);
-    give(b, 1, hr_neg(slope));
+    binary_give(b, 0, slope);
+    binary_give(b, 1, hr_neg(slope));
 }
 
 /* Ties go to x alone. */
 static void extreme_gradient(hr_backward *b, hr_node to_x)
 {
     const hr_node zeros = hr_zeros_like(b->grad[0]);
-    give(b, 0, hr_where(to_x, b->grad[0], zeros));
-    give(b, 1, hr_where(to_x, zeros, b->grad[0]));
+    binary_give(b, 0, hr_where(to_x, b->grad[0], zeros));
+    binary_give(b, 1, hr_where(to_x, zeros, b->grad[0]));
 }
 
 static void maximum_gradient(hr_backward *b) { extreme_gradient(b, hr_greater_equal(b->input[0], b->input[1])); }
@@ -405,8 +405,8 @@ static void pow_gradient(hr_backward *b)
     const hr_node positive = hr_greater(x, hr_scalar_like(x, 0));
     const hr_node log_x = hr_where(positive, hr_log(hr_where(positive, x, hr_ones_like(x))), hr_zeros_like(x));
     const hr_node by_x = hr_mul(y, hr_pow(x, hr_sub(y, hr_scalar_like(y, 1))));
-    give(b, 0, hr_mul_no_nan(by_x, g));
-    give(b, 1, hr_mul_no_nan(hr_mul(z, log_x), g));
+    binary_give(b, 0, hr_mul_no_nan(by_x, g));
+    binary_give(b, 1, hr_mul_no_nan(hr_mul(z, log_x), g));
 }
 
 /* ---- descriptors ---- */

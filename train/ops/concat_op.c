@@ -25,7 +25,10 @@ static hr_status one_axis(const hr_tensor *axis, int rank, int *out, hr_error *e
     return hr__axis(hr__int_at(axis, 0), rank, out, err);
 }
 
-static void no_memory(hr_graph *g) { hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a gradient"); }
+static void concat_no_memory(hr_graph *g)
+{
+    hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for a gradient");
+}
 
 /* ---- ConcatV2 ---- */
 
@@ -125,7 +128,7 @@ static void concat_gradient(hr_backward *b)
     const hr_node g = b->grad[0];
     hr_node *shapes = hr_malloc(sizeof *shapes * (size_t)(n + 1));
     if (!shapes) {
-        no_memory(b->graph);
+        concat_no_memory(b->graph);
         return;
     }
     shapes[0] = b->input[n];
@@ -226,7 +229,7 @@ static void join_back(hr_backward *b, hr_node axis, hr_gradient *out)
 {
     hr_node *all = hr_malloc(sizeof *all * (size_t)(b->outputs + 1));
     if (!all) {
-        no_memory(b->graph);
+        concat_no_memory(b->graph);
         return;
     }
     for (int i = 0; i < b->outputs; i++) all[i] = hr_backward_grad(b, i);
@@ -380,7 +383,7 @@ static void unpack_gradient(hr_backward *b)
 {
     hr_node *all = hr_malloc(sizeof *all * (size_t)(b->outputs + 1));
     if (!all) {
-        no_memory(b->graph);
+        concat_no_memory(b->graph);
         return;
     }
     for (int i = 0; i < b->outputs; i++) all[i] = hr_backward_grad(b, i);

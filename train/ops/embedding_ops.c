@@ -60,7 +60,7 @@ static void look_up_rows(int64_t first, int64_t last, void *user)
         atomic_store_explicit(l->failed, true, memory_order_relaxed);
 }
 
-static hr_status describe(hr_kernel *k, int offset, lookup *l, hr_error *err)
+static hr_status embedding_describe(hr_kernel *k, int offset, lookup *l, hr_error *err)
 {
     const lookup_state *st = k->state;
     const hr_tensor *table, *ids = k->input[1 + offset], *splits = k->input[2 + offset];
@@ -82,7 +82,7 @@ static hr_status lookup_compute(hr_kernel *k, hr_error *err)
     lookup l = {0};
     hr_tensor *out;
     atomic_bool failed = false;
-    HR_TRY(describe(k, 0, &l, err));
+    HR_TRY(embedding_describe(k, 0, &l, err));
     const int64_t rows = k->input[2]->count - 1, dim = l.table.dimension;
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, dim), &out, err));
     l.out = out->data;
@@ -112,7 +112,7 @@ static bool counts(const lookup *l, int32_t i)
 }
 
 /* What the sum of a row was divided by. */
-static float divisor(const lookup *l, int32_t first, int32_t last, int32_t count)
+static float embedding_divisor(const lookup *l, int32_t first, int32_t last, int32_t count)
 {
     const hr_combiner combiner = l->table.combiner;
     if (combiner == HR_SUM) return 1;
@@ -147,7 +147,7 @@ static void spread_row(const lookup *l, int64_t r, const float *grad, float **va
     int32_t n = 0;
     for (int32_t i = first; i < last; i++) n += counts(l, i);
     if (n == 0) return;
-    const float by = divisor(l, first, last, n);
+    const float by = embedding_divisor(l, first, last, n);
     for (int32_t i = first; i < last; i++) {
         if (!counts(l, i)) continue;
         const float scale = (l->weights ? l->weights[i] : 1) / by;
@@ -196,7 +196,7 @@ static hr_status lookup_grad_compute(hr_kernel *k, hr_error *err)
 {
     lookup l = {0};
     hr_tensor *values, *indices;
-    HR_TRY(describe(k, 1, &l, err));
+    HR_TRY(embedding_describe(k, 1, &l, err));
     const int64_t nnz = k->input[2]->count, rows = k->input[3]->count - 1;
     int64_t expected;
     HR_TRY(hr_dim_mul(rows, l.table.dimension, &expected, err));

@@ -21,7 +21,7 @@ static const char *row_of(const rows *r, int64_t i)
     return r->from + (size_t)(block * r->length + hr__int_at(r->indices, batch * r->count + i % r->count)) * r->run;
 }
 
-static void take_rows(int64_t first, int64_t last, void *user)
+static void gather_take_rows(int64_t first, int64_t last, void *user)
 {
     enum { AHEAD = 16 };
     const rows *r = user;
@@ -71,7 +71,7 @@ static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int bat
     HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
     r.to = out->data;
     const int64_t runs = out->count ? out->count * (int64_t)hr_dtype_size(out->dtype) / (int64_t)r.run : 0;
-    hr_kernel_parallel(k, runs, (double)r.run * .1 + 4, take_rows, &r);
+    hr_kernel_parallel(k, runs, (double)r.run * .1 + 4, gather_take_rows, &r);
     return hr__end_output(k, 0, &scratch, out, err);
 }
 

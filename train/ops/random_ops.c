@@ -173,7 +173,7 @@ typedef struct random_state {
     group_fn *group;
 } random_state;
 
-static group_fn *group_of(const char *op, hr_dtype dtype)
+static group_fn *random_group_of(const char *op, hr_dtype dtype)
 {
     const bool wide = dtype == HR_DOUBLE || dtype == HR_INT64;
     if (strcmp(op, "RandomUniform") == 0) return wide ? uniform_group_f64 : uniform_group_f32;
@@ -192,7 +192,7 @@ static hr_status random_prepare(hr_node node, hr_session *session, void *state, 
                        "expected random bytes from the system for a seed, got none");
     st->philox = (philox){{(uint32_t)seeds[0], (uint32_t)(seeds[0] >> 32)},
                           {0, 0, (uint32_t)seeds[1], (uint32_t)(seeds[1] >> 32)}};
-    st->group = group_of(hr_node_op(node), hr_node_dtype(node));
+    st->group = random_group_of(hr_node_op(node), hr_node_dtype(node));
     return HR_OK;
 }
 

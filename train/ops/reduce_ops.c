@@ -241,7 +241,7 @@ static nest make_nest(hr_shape in, const bool *reduced)
     return t;
 }
 
-static void walk(const reducer *r, const nest *t, const char *in, size_t in_size, char *acc)
+static void reduce_walk(const reducer *r, const nest *t, const char *in, size_t in_size, char *acc)
 {
     int64_t at[HR_MAX_RANK] = {0}, offset = 0;
     for (int64_t o = 0; o < t->outer; o++, in += (size_t)t->inner * in_size) {
@@ -271,7 +271,7 @@ static hr_status reduce_compute(hr_kernel *k, hr_error *err)
     if (!acc) return hr_no_memory(err, "a reduction");
     st->found->begin(acc, out->count);
     const nest t = make_nest(in->shape, reduced);
-    if (in->count) walk(st->found, &t, in->data, hr_dtype_size(in->dtype), acc);
+    if (in->count) reduce_walk(st->found, &t, in->data, hr_dtype_size(in->dtype), acc);
     int64_t each = 1;
     for (int i = 0; i < in->shape.rank; i++)
         if (reduced[i]) each *= in->shape.dims[i];
@@ -304,12 +304,12 @@ static hr_node with_kept_dims(const hr_backward *b, hr_node y)
     return y;
 }
 
-static hr_node spread(const hr_backward *b, hr_node g)
+static hr_node reduce_spread(const hr_backward *b, hr_node g)
 {
     return hr_broadcast_to(with_kept_dims(b, g), hr_shape_of(b->input[0]));
 }
 
-static void sum_gradient(hr_backward *b) { b->out[0] = hr_dense_gradient(spread(b, b->grad[0])); }
+static void sum_gradient(hr_backward *b) { b->out[0] = hr_dense_gradient(reduce_spread(b, b->grad[0])); }
 
 /* How many values went into each mean, as a scalar of g's type. */
 static hr_node values_each(const hr_backward *b)
@@ -323,7 +323,7 @@ static hr_node values_each(const hr_backward *b)
 
 static void mean_gradient(hr_backward *b)
 {
-    b->out[0] = hr_dense_gradient(spread(b, hr_div(b->grad[0], values_each(b))));
+    b->out[0] = hr_dense_gradient(reduce_spread(b, hr_div(b->grad[0], values_each(b))));
 }
 
 /* Ties share alike. */

@@ -17,7 +17,7 @@ static hr_status select_v2_shape(hr_infer *s, hr_error *err)
 }
 
 /* Where value number `i` of the output stands in an input of shape `s`. */
-static int64_t place(hr_shape s, hr_shape out, int64_t i)
+static int64_t select_place(hr_shape s, hr_shape out, int64_t i)
 {
     int64_t at = 0, step = 1;
     for (int d = 1; d <= out.rank; d++) {
@@ -36,7 +36,7 @@ typedef struct choice {
     size_t size;
 } choice;
 
-static void choose(int64_t first, int64_t last, void *user)
+static void select_choose(int64_t first, int64_t last, void *user)
 {
     const choice *w = user;
     const bool *c = w->c->data;
@@ -44,9 +44,9 @@ static void choose(int64_t first, int64_t last, void *user)
     const bool same =
         hr_shape_equal(w->c->shape, shape) && hr_shape_equal(w->t->shape, shape) && hr_shape_equal(w->e->shape, shape);
     for (int64_t i = first; i < last; i++) {
-        const bool yes = c[same ? i : place(w->c->shape, shape, i)];
+        const bool yes = c[same ? i : select_place(w->c->shape, shape, i)];
         const hr_tensor *from = yes ? w->t : w->e;
-        const int64_t at = same ? i : place(from->shape, shape, i);
+        const int64_t at = same ? i : select_place(from->shape, shape, i);
         memcpy((char *)w->out->data + (size_t)i * w->size, (const char *)from->data + (size_t)at * w->size, w->size);
     }
 }
@@ -60,18 +60,18 @@ static void choose_f32(int64_t first, int64_t last, void *user)
     for (int64_t i = first; i < last; i++) out[i] = c[i] ? t[i] : e[i];
 }
 
-static hr_status run(hr_kernel *k, hr_shape shape, choice *w, hr_error *err)
+static hr_status select_run(hr_kernel *k, hr_shape shape, choice *w, hr_error *err)
 {
     hr_tensor scratch;
     w->size = hr_dtype_size(w->t->dtype);
     HR_TRY(hr__begin_output(k, 0, shape, &scratch, &w->out, err));
     const bool plain = w->t->dtype == HR_FLOAT && hr_shape_equal(w->c->shape, shape) &&
                        hr_shape_equal(w->t->shape, shape) && hr_shape_equal(w->e->shape, shape);
-    hr_kernel_parallel(k, w->out->count, plain ? .5 : 8, plain ? choose_f32 : choose, w);
+    hr_kernel_parallel(k, w->out->count, plain ? .5 : 8, plain ? choose_f32 : select_choose, w);
     return hr__end_output(k, 0, &scratch, w->out, err);
 }
 
-static hr_status refuse(const hr_kernel *k, hr_error *err)
+static hr_status select_refuse(const hr_kernel *k, hr_error *err)
 {
     char c[128], t[128], e[128];
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected shapes that go together, got %s, %s and %s",
@@ -83,8 +83,8 @@ static hr_status select_v2_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape;
     choice w = {.c = k->input[0], .t = k->input[1], .e = k->input[2]};
-    if (all_shapes(w.c->shape, w.t->shape, w.e->shape, &shape) != HR_OK) return refuse(k, err);
-    return run(k, shape, &w, err);
+    if (all_shapes(w.c->shape, w.t->shape, w.e->shape, &shape) != HR_OK) return select_refuse(k, err);
+    return select_run(k, shape, &w, err);
 }
 
 /* The first version: t and e alike; the condition like them, a scalar, or a vector that chooses rows. */
@@ -95,12 +95,12 @@ static hr_status select_compute(hr_kernel *k, hr_error *err)
     const hr_shape shape = w.t->shape;
     const bool rows = condition.shape.rank == 1 && shape.rank > 1 && condition.shape.dims[0] == shape.dims[0];
     const bool fits = rows || condition.shape.rank == 0 || hr_shape_equal(condition.shape, shape);
-    if (!fits || !hr_shape_equal(shape, w.e->shape)) return refuse(k, err);
+    if (!fits || !hr_shape_equal(shape, w.e->shape)) return select_refuse(k, err);
     if (rows) {
         condition.shape.rank = shape.rank;
         for (int i = 1; i < shape.rank; i++) condition.shape.dims[i] = 1;
     }
-    return run(k, shape, &w, err);
+    return select_run(k, shape, &w, err);
 }
 
 static hr_status select_shape(hr_infer *s, hr_error *err)

@@ -57,7 +57,7 @@ static hr_status length_compute(hr_kernel *k, hr_error *err)
 
 /* ---- PadSequence ---- */
 
-static hr_status pad_shape(hr_infer *s, hr_error *err)
+static hr_status sequence_pad_shape(hr_infer *s, hr_error *err)
 {
     (void)err;
     const int64_t splits = s->input[2].rank == 1 ? s->input[2].dims[0] : -1;
@@ -124,7 +124,7 @@ const hr_graph_op hr_graph_ops_sequence_ops[] = {
         .inputs = "values:T, padding:T, row_splits:int32",
         .outputs = "output:T",
         .attrs = "T:numbers",
-        .shape = pad_shape,
+        .shape = sequence_pad_shape,
         .compute = pad_compute,
         .gradient = pad_gradient,
     },

@@ -87,7 +87,7 @@ static void reshape_gradient(hr_backward *b)
 
 /* ---- ExpandDims ---- */
 
-static hr_status expand(hr_shape in, int64_t axis, hr_shape *out, hr_error *err)
+static hr_status shaping_expand(hr_shape in, int64_t axis, hr_shape *out, hr_error *err)
 {
     int at;
     if (in.rank == HR_MAX_RANK)
@@ -102,20 +102,20 @@ static hr_status expand_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *axis = hr_infer_value(s, 1);
     if (s->input[0].rank < 0 || !axis || axis->count != 1) return HR_OK;
-    return expand(s->input[0], hr__int_at(axis, 0), &s->output[0], err);
+    return shaping_expand(s->input[0], hr__int_at(axis, 0), &s->output[0], err);
 }
 
 static hr_status expand_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape = {0, {0}};
     if (k->input[1]->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected one axis");
-    HR_TRY(expand(k->input[0]->shape, hr__int_at(k->input[1], 0), &shape, err));
+    HR_TRY(shaping_expand(k->input[0]->shape, hr__int_at(k->input[1], 0), &shape, err));
     return hr_kernel_pass(k, 0, 0, shape, err);
 }
 
 /* ---- Squeeze ---- */
 
-static hr_status squeezed(hr_node node, hr_shape in, hr_shape *out, hr_error *err)
+static hr_status shaping_squeezed(hr_node node, hr_shape in, hr_shape *out, hr_error *err)
 {
     const hr_attr *axes = hr_node_attr(node, "squeeze_dims");
     bool drop[HR_MAX_RANK] = {false};
@@ -141,13 +141,13 @@ static hr_status squeeze_shape(hr_infer *s, hr_error *err)
     if (s->input[0].rank < 0) return HR_OK;
     for (int i = 0; axes->count == 0 && i < s->input[0].rank; i++)
         if (s->input[0].dims[i] < 0) return HR_OK;
-    return squeezed(s->node, s->input[0], &s->output[0], err);
+    return shaping_squeezed(s->node, s->input[0], &s->output[0], err);
 }
 
 static hr_status squeeze_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape;
-    HR_TRY(squeezed(k->node, k->input[0]->shape, &shape, err));
+    HR_TRY(shaping_squeezed(k->node, k->input[0]->shape, &shape, err));
     return hr_kernel_pass(k, 0, 0, shape, err);
 }
 

@@ -84,7 +84,7 @@ static hr_status pad_bounds(hr_shape in, const hr_tensor *paddings, int64_t *at,
     return HR_OK;
 }
 
-static hr_status pad_shape(hr_infer *s, hr_error *err)
+static hr_status slice_pad_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *paddings = hr_infer_value(s, 1);
     int64_t at[HR_MAX_RANK];
@@ -142,7 +142,7 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
         .inputs = "input:T, paddings:Tpaddings",
         .outputs = "output:T",
         .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
-        .shape = pad_shape,
+        .shape = slice_pad_shape,
         .compute = pad_compute,
         .gradient = pad_gradient,
     },
@@ -152,7 +152,7 @@ const hr_graph_op hr_graph_ops_slice_op[] = {
         .inputs = "input:T, paddings:Tpaddings, constant_values:T",
         .outputs = "output:T",
         .attrs = "T:{numbers,bool}; Tpaddings:indices=int32",
-        .shape = pad_shape,
+        .shape = slice_pad_shape,
         .compute = pad_compute,
         .gradient = pad_gradient,
     },

@@ -59,7 +59,7 @@ typedef struct rows {
 KERNELS(float, f32, expf, logf, fmaxf)
 KERNELS(double, f64, exp, log, fmax)
 
-static void run(hr_kernel *k, hr_dtype dtype, int64_t count, rows *r, bool entropy)
+static void softmax_run(hr_kernel *k, hr_dtype dtype, int64_t count, rows *r, bool entropy)
 {
     void (*fn)(int64_t, int64_t, void *) =
         dtype == HR_FLOAT ? (entropy ? cross_entropy_f32 : softmax_f32) : (entropy ? cross_entropy_f64 : softmax_f64);
@@ -86,7 +86,7 @@ static hr_status softmax_compute(hr_kernel *k, hr_error *err)
               .out = out->data,
               .n = in->shape.dims[in->shape.rank - 1],
               .log = strcmp(hr_node_op(k->node), "LogSoftmax") == 0};
-    run(k, in->dtype, r.n ? in->count / r.n : 0, &r, false);
+    softmax_run(k, in->dtype, r.n ? in->count / r.n : 0, &r, false);
     return HR_OK;
 }
 
@@ -142,7 +142,7 @@ static const void *spread_out(hr_kernel *k, const hr_tensor *in, hr_shape shape)
     return out;
 }
 
-static hr_status dense_compute(hr_kernel *k, hr_error *err)
+static hr_status softmax_dense_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape;
     hr_tensor *loss, *back;
@@ -158,7 +158,7 @@ static hr_status dense_compute(hr_kernel *k, hr_error *err)
               .labels_step = shape.dims[1]};
     if (!r.logits || !r.labels) return hr_no_memory(err, "a cross entropy");
     if (r.n == 0 && loss->count) memset(loss->data, 0, (size_t)loss->count * hr_dtype_size(loss->dtype));
-    run(k, loss->dtype, loss->count, &r, true);
+    softmax_run(k, loss->dtype, loss->count, &r, true);
     return HR_OK;
 }
 
@@ -192,7 +192,7 @@ static hr_status sparse_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-static hr_status sparse_compute(hr_kernel *k, hr_error *err)
+static hr_status softmax_sparse_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *logits = k->input[0], *labels = k->input[1];
     hr_tensor *loss, *back;
@@ -211,7 +211,7 @@ static hr_status sparse_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_output(k, 0, labels->shape, &loss, err));
     HR_TRY(hr_kernel_output(k, 1, logits->shape, &back, err));
     rows r = {.logits = logits->data, .classes = classes, .out = back->data, .loss = loss->data, .n = n};
-    run(k, logits->dtype, labels->count, &r, true);
+    softmax_run(k, logits->dtype, labels->count, &r, true);
     return HR_OK;
 }
 
@@ -274,7 +274,7 @@ const hr_graph_op hr_graph_ops_softmax_op[] = {
         .outputs = "loss:T, backprop:T",
         .attrs = "T:floats",
         .shape = dense_shape,
-        .compute = dense_compute,
+        .compute = softmax_dense_compute,
         .gradient = dense_gradient,
     },
     {
@@ -284,7 +284,7 @@ const hr_graph_op hr_graph_ops_softmax_op[] = {
         .outputs = "loss:T, backprop:T",
         .attrs = "T:floats; Tlabels:indices=int64",
         .shape = sparse_shape,
-        .compute = sparse_compute,
+        .compute = softmax_sparse_compute,
         .gradient = sparse_gradient,
     },
     {

@@ -34,7 +34,7 @@ static void row_major(hr_shape s, int64_t *stride)
     }
 }
 
-static hr_status fill(hr_kernel *k, hr_shape shape, const int64_t *stride, const int64_t *period, hr_error *err)
+static hr_status tile_fill(hr_kernel *k, hr_shape shape, const int64_t *stride, const int64_t *period, hr_error *err)
 {
     hr_tensor scratch, *out;
     HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
@@ -111,7 +111,7 @@ static hr_status broadcast_compute(hr_kernel *k, hr_error *err)
     row_major(in->shape, own);
     for (int d = 1; d <= in->shape.rank; d++)
         if (in->shape.dims[in->shape.rank - d] != 1) stride[to.rank - d] = own[in->shape.rank - d];
-    return fill(k, to, stride, whole, err);
+    return tile_fill(k, to, stride, whole, err);
 }
 
 static void broadcast_gradient(hr_backward *b)
@@ -159,7 +159,7 @@ static hr_status tile_compute(hr_kernel *k, hr_error *err)
     hr_shape shape = {0, {0}};
     HR_TRY(tiled(k->input[0]->shape, k->input[1], &shape, err));
     row_major(k->input[0]->shape, stride);
-    return fill(k, shape, stride, k->input[0]->shape.dims, err);
+    return tile_fill(k, shape, stride, k->input[0]->shape.dims, err);
 }
 
 /* [m0, d0, m1, d1, ...], summed over the multiples. */
@@ -226,7 +226,7 @@ static hr_status transpose_compute(hr_kernel *k, hr_error *err)
     HR_TRY(permuted(k->input[0]->shape, k->input[1], &shape, from, err));
     row_major(k->input[0]->shape, own);
     for (int d = 0; d < shape.rank; d++) stride[d] = own[from[d]];
-    return fill(k, shape, stride, whole, err);
+    return tile_fill(k, shape, stride, whole, err);
 }
 
 static void transpose_gradient(hr_backward *b)

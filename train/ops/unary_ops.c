@@ -200,53 +200,56 @@ static hr_status pair_shape(hr_infer *s, hr_error *err)
 
 /* ---- gradients ---- */
 
-static void give(hr_backward *b, hr_node gradient) { b->out[0] = hr_dense_gradient(gradient); }
+static void unary_give(hr_backward *b, hr_node gradient) { b->out[0] = hr_dense_gradient(gradient); }
 static hr_node grad_op(const hr_backward *b, const char *op, hr_node x, hr_node y)
 {
     return hr_new_node(b->graph, op, HR_INPUTS(x, y));
 }
 
-static void neg_gradient(hr_backward *b) { give(b, hr_neg(b->grad[0])); }
-static void abs_gradient(hr_backward *b) { give(b, hr_mul(b->grad[0], hr_sign(b->input[0]))); }
-static void sign_gradient(hr_backward *b) { give(b, hr_zeros_like(b->input[0])); }
-static void exp_gradient(hr_backward *b) { give(b, hr_mul(b->grad[0], b->output[0])); }
-static void expm1_gradient(hr_backward *b) { give(b, hr_mul(b->grad[0], hr_exp(b->input[0]))); }
-static void log_gradient(hr_backward *b) { give(b, hr_mul(b->grad[0], hr_reciprocal(b->input[0]))); }
+static void neg_gradient(hr_backward *b) { unary_give(b, hr_neg(b->grad[0])); }
+static void abs_gradient(hr_backward *b) { unary_give(b, hr_mul(b->grad[0], hr_sign(b->input[0]))); }
+static void sign_gradient(hr_backward *b) { unary_give(b, hr_zeros_like(b->input[0])); }
+static void exp_gradient(hr_backward *b) { unary_give(b, hr_mul(b->grad[0], b->output[0])); }
+static void expm1_gradient(hr_backward *b) { unary_give(b, hr_mul(b->grad[0], hr_exp(b->input[0]))); }
+static void log_gradient(hr_backward *b) { unary_give(b, hr_mul(b->grad[0], hr_reciprocal(b->input[0]))); }
 
 static void square_gradient(hr_backward *b)
 {
-    give(b, hr_mul(b->grad[0], hr_mul(hr_scalar_like(b->input[0], 2), b->input[0])));
+    unary_give(b, hr_mul(b->grad[0], hr_mul(hr_scalar_like(b->input[0], 2), b->input[0])));
 }
 
 static void log1p_gradient(hr_backward *b)
 {
-    give(b, hr_mul(b->grad[0], hr_reciprocal(hr_add(hr_scalar_like(b->input[0], 1), b->input[0]))));
+    unary_give(b, hr_mul(b->grad[0], hr_reciprocal(hr_add(hr_scalar_like(b->input[0], 1), b->input[0]))));
 }
 
 static void erf_gradient(hr_backward *b)
 {
     const hr_node slope =
         hr_mul(hr_scalar_like(b->grad[0], 1.1283791670955126), hr_exp(hr_neg(hr_square(b->input[0]))));
-    give(b, hr_mul(b->grad[0], slope));
+    unary_give(b, hr_mul(b->grad[0], slope));
 }
 
 /* TensorFlow's ops of a gradient take (output, gradient), those of activations (gradient, features or output). */
-static void sqrt_gradient(hr_backward *b) { give(b, grad_op(b, "SqrtGrad", b->output[0], b->grad[0])); }
-static void rsqrt_gradient(hr_backward *b) { give(b, grad_op(b, "RsqrtGrad", b->output[0], b->grad[0])); }
-static void reciprocal_gradient(hr_backward *b) { give(b, grad_op(b, "ReciprocalGrad", b->output[0], b->grad[0])); }
-static void sigmoid_gradient(hr_backward *b) { give(b, grad_op(b, "SigmoidGrad", b->output[0], b->grad[0])); }
-static void tanh_gradient(hr_backward *b) { give(b, grad_op(b, "TanhGrad", b->output[0], b->grad[0])); }
-static void relu_gradient(hr_backward *b) { give(b, grad_op(b, "ReluGrad", b->grad[0], b->output[0])); }
-static void relu6_gradient(hr_backward *b) { give(b, grad_op(b, "Relu6Grad", b->grad[0], b->output[0])); }
-static void elu_gradient(hr_backward *b) { give(b, grad_op(b, "EluGrad", b->grad[0], b->output[0])); }
-static void selu_gradient(hr_backward *b) { give(b, grad_op(b, "SeluGrad", b->grad[0], b->output[0])); }
-static void softplus_gradient(hr_backward *b) { give(b, grad_op(b, "SoftplusGrad", b->grad[0], b->input[0])); }
-static void softsign_gradient(hr_backward *b) { give(b, grad_op(b, "SoftsignGrad", b->grad[0], b->input[0])); }
+static void sqrt_gradient(hr_backward *b) { unary_give(b, grad_op(b, "SqrtGrad", b->output[0], b->grad[0])); }
+static void rsqrt_gradient(hr_backward *b) { unary_give(b, grad_op(b, "RsqrtGrad", b->output[0], b->grad[0])); }
+static void reciprocal_gradient(hr_backward *b)
+{
+    unary_give(b, grad_op(b, "ReciprocalGrad", b->output[0], b->grad[0]));
+}
+static void sigmoid_gradient(hr_backward *b) { unary_give(b, grad_op(b, "SigmoidGrad", b->output[0], b->grad[0])); }
+static void tanh_gradient(hr_backward *b) { unary_give(b, grad_op(b, "TanhGrad", b->output[0], b->grad[0])); }
+static void relu_gradient(hr_backward *b) { unary_give(b, grad_op(b, "ReluGrad", b->grad[0], b->output[0])); }
+static void relu6_gradient(hr_backward *b) { unary_give(b, grad_op(b, "Relu6Grad", b->grad[0], b->output[0])); }
+static void elu_gradient(hr_backward *b) { unary_give(b, grad_op(b, "EluGrad", b->grad[0], b->output[0])); }
+static void selu_gradient(hr_backward *b) { unary_give(b, grad_op(b, "SeluGrad", b->grad[0], b->output[0])); }
+static void softplus_gradient(hr_backward *b) { unary_give(b, grad_op(b, "SoftplusGrad", b->grad[0], b->input[0])); }
+static void softsign_gradient(hr_backward *b) { unary_give(b, grad_op(b, "SoftsignGrad", b->grad[0], b->input[0])); }
 
 /* Second derivatives. */
 static void relu_grad_gradient(hr_backward *b)
 {
-    give(b, grad_op(b, "ReluGrad", b->grad[0], b->input[1]));
+    unary_give(b, grad_op(b, "ReluGrad", b->grad[0], b->input[1]));
     b->out[1] = hr_dense_gradient(hr_zeros_like(b->input[1]));
 }
 
@@ -254,14 +257,14 @@ static void sigmoid_grad_gradient(hr_backward *b)
 {
     const hr_node y = b->input[0], scaled = hr_mul(b->grad[0], b->input[1]);
     const hr_node two = hr_scalar_like(y, 2);
-    give(b, hr_sub(scaled, hr_mul(hr_mul(two, scaled), y)));
+    unary_give(b, hr_sub(scaled, hr_mul(hr_mul(two, scaled), y)));
     b->out[1] = hr_dense_gradient(grad_op(b, "SigmoidGrad", y, b->grad[0]));
 }
 
 static void tanh_grad_gradient(hr_backward *b)
 {
     const hr_node y = b->input[0], two = hr_scalar_like(y, -2);
-    give(b, hr_mul(hr_mul(hr_mul(two, b->grad[0]), b->input[1]), y));
+    unary_give(b, hr_mul(hr_mul(hr_mul(two, b->grad[0]), b->input[1]), y));
     b->out[1] = hr_dense_gradient(grad_op(b, "TanhGrad", y, b->grad[0]));
 }
 

@@ -86,7 +86,7 @@ static hr_status shape_compute(hr_kernel *k, hr_error *err)
 
 static hr_status assign_compute(hr_kernel *k, hr_error *err) { return hr_kernel_assign(k, 0, 1, err); }
 
-static hr_status same_shape(hr_kernel *k, const hr_tensor *value, hr_error *err)
+static hr_status variable_same_shape(hr_kernel *k, const hr_tensor *value, hr_error *err)
 {
     char had[128], got[128];
     if (value->dtype == k->input[1]->dtype && hr_shape_equal(value->shape, k->input[1]->shape)) return HR_OK;
@@ -113,7 +113,7 @@ static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
                        "expected variable '%s' to have a value, but it has none; initialize or restore it",
                        hr_kernel_variable_name(k, 0));
     HR_TRY(hr_kernel_update(k, 0, &value, err));
-    HR_TRY(same_shape(k, value, err));
+    HR_TRY(variable_same_shape(k, value, err));
     switch (value->dtype) {
 #define CASE(T, U, D, S)                                                                                               \
     case D:                                                                                                            \

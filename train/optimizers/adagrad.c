@@ -14,13 +14,13 @@ static const hr__parameter parameters[] = {
     {NULL, 1e-7, 0, 0, HUGE_VAL},
 };
 
-static const char *name(const hr_optimizer *o)
+static const char *adagrad_name(const hr_optimizer *o)
 {
     (void)o;
     return "Adagrad";
 }
 
-static int slots(const hr_optimizer *o, const hr__slot **slot)
+static int adagrad_slots(const hr_optimizer *o, const hr__slot **slot)
 {
     static const hr__slot all[] = {{"accumulator", INITIAL_ACCUMULATOR_VALUE}};
     (void)o;
@@ -38,7 +38,7 @@ static hr_node update_v1(hr__training *t, const hr__target *v)
                        HR_ATTRS(HR_BOOL_ATTR("_sum_duplicates", true)));
 }
 
-static hr_node update(hr__training *t, const hr__target *v)
+static hr_node adagrad_update(hr__training *t, const hr__target *v)
 {
     if (t->optimizer->v1) return update_v1(t, v);
     hr_node rate = hr__number(t, v, HR__LEARNING_RATE), epsilon = hr__number(t, v, EPSILON);
@@ -54,9 +54,9 @@ const hr__optimizer_kind hr__optimizer_adagrad = {
     .word = "adagrad",
     .parameters = names,
     .parameter = parameters,
-    .name = name,
-    .slots = slots,
-    .update = update,
+    .name = adagrad_name,
+    .slots = adagrad_slots,
+    .update = adagrad_update,
 };
 
 hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts)

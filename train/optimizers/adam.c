@@ -17,13 +17,13 @@ static const hr__parameter parameters[] = {
     {NULL, 1e-7, 1e-8, 0, HUGE_VAL},
 };
 
-static const char *name(const hr_optimizer *o)
+static const char *adam_name(const hr_optimizer *o)
 {
     (void)o;
     return "Adam";
 }
 
-static int slots(const hr_optimizer *o, const hr__slot **slot)
+static int adam_slots(const hr_optimizer *o, const hr__slot **slot)
 {
     static const hr__slot all[] = {{"m", 0}, {"v", 0}};
     (void)o;
@@ -41,7 +41,7 @@ static hr_node power_variable(hr__training *t, const char *base, double initial)
                            .not_trainable = true);
 }
 
-static void begin(hr__training *t)
+static void adam_begin(hr__training *t)
 {
     const double *value = t->optimizer->value;
     for (int i = 0; i < 2; i++) {
@@ -56,7 +56,7 @@ static void begin(hr__training *t)
     }
 }
 
-static hr_node update(hr__training *t, const hr__target *v)
+static hr_node adam_update(hr__training *t, const hr__target *v)
 {
     hr_node number[] = {hr__in_type(t->power[0], v), hr__in_type(t->power[1], v), hr__number(t, v, HR__LEARNING_RATE),
                         hr__number(t, v, BETA1),     hr__number(t, v, BETA2),     hr__number(t, v, EPSILON)};
@@ -70,7 +70,7 @@ static hr_node update(hr__training *t, const hr__target *v)
 #undef NUMBERS
 }
 
-static int finish(hr__training *t, hr_node *out)
+static int adam_finish(hr__training *t, hr_node *out)
 {
     if (!t->optimizer->v1) return 0;
     for (int i = 0; i < 2; i++) {
@@ -84,11 +84,11 @@ const hr__optimizer_kind hr__optimizer_adam = {
     .word = "adam",
     .parameters = names,
     .parameter = parameters,
-    .name = name,
-    .slots = slots,
-    .begin = begin,
-    .update = update,
-    .finish = finish,
+    .name = adam_name,
+    .slots = adam_slots,
+    .begin = adam_begin,
+    .update = adam_update,
+    .finish = adam_finish,
 };
 
 hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts)

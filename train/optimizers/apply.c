@@ -114,7 +114,7 @@ static void wide_rows(int64_t first, int64_t last, void *user)
     }
 }
 
-static inline void gather(const float *from, const int64_t *rows, int64_t count, int64_t width, float *to)
+static inline void apply_gather(const float *from, const int64_t *rows, int64_t count, int64_t width, float *to)
 {
     if (width == 1) {
         for (int64_t r = 0; r < count; r++) to[r] = from[rows[r]];
@@ -141,7 +141,7 @@ static void narrow_rows(int64_t first, int64_t last, void *user)
     const int64_t step = GATHERED / u->width;
     for (int64_t r = first; r < last; r += step) {
         const int64_t count = last - r < step ? last - r : step;
-        for (int s = 0; s <= u->rule->slots; s++) gather(u->value[s], u->rows + r, count, u->width, block[s]);
+        for (int s = 0; s <= u->rule->slots; s++) apply_gather(u->value[s], u->rows + r, count, u->width, block[s]);
         u->f32(block[0], block[1], block[2], (const float *)u->grad + r * u->width, count * u->width, u->p32);
         for (int s = 0; s <= u->rule->slots; s++) scatter(block[s], u->rows + r, count, u->width, u->value[s]);
     }

@@ -1,7 +1,7 @@
 /* Adagrad: a += g * g; w -= lr * g / sqrt(a), in V2 / (sqrt(a) + epsilon). */
 #include "train/optimizers/rules.h"
 
-static hr_status compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
+static hr_status apply_adagrad_compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
 {
     const int grad = second ? 4 : 3;
     hr__apply apply = {second ? &hr__rule_adagrad_v2 : &hr__rule_adagrad, .grad = grad,
@@ -12,10 +12,16 @@ static hr_status compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
     return hr__apply_run(k, &apply, err);
 }
 
-static hr_status dense(hr_kernel *k, hr_error *err) { return compute(k, false, false, err); }
-static hr_status sparse(hr_kernel *k, hr_error *err) { return compute(k, false, true, err); }
-static hr_status dense_v2(hr_kernel *k, hr_error *err) { return compute(k, true, false, err); }
-static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return compute(k, true, true, err); }
+static hr_status apply_adagrad_dense(hr_kernel *k, hr_error *err)
+{
+    return apply_adagrad_compute(k, false, false, err);
+}
+static hr_status apply_adagrad_sparse(hr_kernel *k, hr_error *err)
+{
+    return apply_adagrad_compute(k, false, true, err);
+}
+static hr_status dense_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, false, err); }
+static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return apply_adagrad_compute(k, true, true, err); }
 
 #define DENSE_ATTRS "T:floats; use_locking:bool=false; update_slots:bool=true"
 #define SPARSE_ATTRS                                                                                                   \
@@ -29,7 +35,7 @@ const hr_graph_op hr_graph_ops_apply_adagrad[] = {
         .attrs = DENSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = dense,
+        .compute = apply_adagrad_dense,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -47,7 +53,7 @@ const hr_graph_op hr_graph_ops_apply_adagrad[] = {
         .attrs = SPARSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = sparse,
+        .compute = apply_adagrad_sparse,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

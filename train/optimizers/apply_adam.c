@@ -22,7 +22,7 @@ static hr_status numbers(hr_kernel *k, hr__apply *apply, hr_error *err)
     return HR_OK;
 }
 
-static hr_status dense_compute(hr_kernel *k, hr_error *err)
+static hr_status apply_adam_dense_compute(hr_kernel *k, hr_error *err)
 {
     hr__apply apply = {&hr__rule_adam, .grad = GRAD};
     HR_TRY(numbers(k, &apply, err));
@@ -88,7 +88,7 @@ static hr_status variables(hr_kernel *k, sweep *s, const hr_tensor **variable, h
     return HR_OK;
 }
 
-static hr_status sparse_compute(hr_kernel *k, hr_error *err)
+static hr_status apply_adam_sparse_compute(hr_kernel *k, hr_error *err)
 {
     hr__apply apply = {.rule = &hr__rule_adam_move, .grad = GRAD, .indices = INDICES};
     sweep s = {.apply = &apply, .f32 = hr__rule_choose(&hr__rule_adam_move)};
@@ -120,7 +120,7 @@ const hr_graph_op hr_graph_ops_apply_adam[] = {
         .attrs = "T:floats; use_locking:bool=false; use_nesterov:bool=false",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = dense_compute,
+        .compute = apply_adam_dense_compute,
     },
     {
         /* In TensorFlow a chain of assignments and scatters, each of them a pass over the whole table. */
@@ -130,7 +130,7 @@ const hr_graph_op hr_graph_ops_apply_adam[] = {
         .attrs = "T:floats; Tindices:indices; use_locking:bool=false",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = sparse_compute,
+        .compute = apply_adam_sparse_compute,
     },
     HR_GRAPH_OPS_END,
 };

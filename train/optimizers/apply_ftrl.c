@@ -3,7 +3,7 @@
 #include "train/optimizers/rules.h"
 
 /* Inputs: var, accum, linear, grad [, indices], lr, l1, l2 [, l2_shrinkage], lr_power. */
-static hr_status compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
+static hr_status apply_ftrl_compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
 {
     hr__apply apply = {&hr__rule_ftrl, .grad = 3, .indices = sparse ? 4 : 0};
     int at = sparse ? 5 : 4;
@@ -17,10 +17,10 @@ static hr_status compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
     return hr__apply_run(k, &apply, err);
 }
 
-static hr_status dense(hr_kernel *k, hr_error *err) { return compute(k, false, false, err); }
-static hr_status sparse(hr_kernel *k, hr_error *err) { return compute(k, false, true, err); }
-static hr_status dense_v2(hr_kernel *k, hr_error *err) { return compute(k, true, false, err); }
-static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return compute(k, true, true, err); }
+static hr_status apply_ftrl_dense(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, false, false, err); }
+static hr_status apply_ftrl_sparse(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, false, true, err); }
+static hr_status dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, false, err); }
+static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
 
 #define VARIABLES "var:resource, accum:resource, linear:resource, grad:T"
 #define DENSE_ATTRS "T:floats; use_locking:bool=false; multiply_linear_by_lr:bool=false"
@@ -35,7 +35,7 @@ const hr_graph_op hr_graph_ops_apply_ftrl[] = {
         .attrs = DENSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = dense,
+        .compute = apply_ftrl_dense,
     },
     {
         .head = HR_GRAPH_OP_HEAD,
@@ -53,7 +53,7 @@ const hr_graph_op hr_graph_ops_apply_ftrl[] = {
         .attrs = SPARSE_ATTRS,
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = sparse,
+        .compute = apply_ftrl_sparse,
     },
     {
         .head = HR_GRAPH_OP_HEAD,

@@ -1,14 +1,14 @@
 /* w -= alpha * delta. With indices every slice is subtracted as it comes, so that rows given twice add up. */
 #include "train/optimizers/rules.h"
 
-static hr_status dense_compute(hr_kernel *k, hr_error *err)
+static hr_status apply_gradient_descent_dense_compute(hr_kernel *k, hr_error *err)
 {
     hr__apply apply = {&hr__rule_descent, .grad = 2};
     HR_TRY(hr__apply_number(k, 1, &apply.p[0], err));
     return hr__apply_run(k, &apply, err);
 }
 
-static hr_status sparse_compute(hr_kernel *k, hr_error *err)
+static hr_status apply_gradient_descent_sparse_compute(hr_kernel *k, hr_error *err)
 {
     hr__apply apply = {&hr__rule_descent, .grad = 2, .indices = 3};
     HR_TRY(hr__apply_number(k, 1, &apply.p[0], err));
@@ -23,7 +23,7 @@ const hr_graph_op hr_graph_ops_apply_gradient_descent[] = {
         .attrs = "T:floats; use_locking:bool=false",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = dense_compute,
+        .compute = apply_gradient_descent_dense_compute,
     },
     {
         /* TensorFlow takes ResourceScatterAdd of -alpha * delta: one more pass over the rows. */
@@ -33,7 +33,7 @@ const hr_graph_op hr_graph_ops_apply_gradient_descent[] = {
         .attrs = "T:floats; Tindices:indices; use_locking:bool=false; _sum_duplicates:bool=false",
         .traits = HR_STATEFUL | HR_NO_GRADIENT,
         .shape = hr__apply_shape,
-        .compute = sparse_compute,
+        .compute = apply_gradient_descent_sparse_compute,
     },
     HR_GRAPH_OPS_END,
 };

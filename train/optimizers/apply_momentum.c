@@ -2,7 +2,7 @@
 #include "train/optimizers/rules.h"
 
 /* Inputs: var, accum, lr, grad [, indices], momentum. */
-static hr_status compute(hr_kernel *k, const hr__rule *rule, bool sparse, hr_error *err)
+static hr_status apply_momentum_compute(hr_kernel *k, const hr__rule *rule, bool sparse, hr_error *err)
 {
     hr__apply apply = {rule, .grad = 3, .indices = sparse ? 4 : 0};
     HR_TRY(hr__apply_number(k, 2, &apply.p[0], err));
@@ -11,10 +11,22 @@ static hr_status compute(hr_kernel *k, const hr__rule *rule, bool sparse, hr_err
     return hr__apply_run(k, &apply, err);
 }
 
-static hr_status momentum_dense(hr_kernel *k, hr_error *err) { return compute(k, &hr__rule_momentum, false, err); }
-static hr_status momentum_sparse(hr_kernel *k, hr_error *err) { return compute(k, &hr__rule_momentum, true, err); }
-static hr_status keras_dense(hr_kernel *k, hr_error *err) { return compute(k, &hr__rule_keras_momentum, false, err); }
-static hr_status keras_sparse(hr_kernel *k, hr_error *err) { return compute(k, &hr__rule_keras_momentum, true, err); }
+static hr_status momentum_dense(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &hr__rule_momentum, false, err);
+}
+static hr_status momentum_sparse(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &hr__rule_momentum, true, err);
+}
+static hr_status keras_dense(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &hr__rule_keras_momentum, false, err);
+}
+static hr_status keras_sparse(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &hr__rule_keras_momentum, true, err);
+}
 
 #define DENSE_INPUTS "var:resource, accum:resource, lr:T, grad:T, momentum:T"
 #define DENSE_ATTRS "T:floats; use_locking:bool=false; use_nesterov:bool=false"

@@ -27,13 +27,13 @@ static const hr__parameter parameters[] = {
     {"beta", 0, 0, 0, HUGE_VAL},
 };
 
-static const char *name(const hr_optimizer *o)
+static const char *ftrl_name(const hr_optimizer *o)
 {
     (void)o;
     return "Ftrl";
 }
 
-static int slots(const hr_optimizer *o, const hr__slot **slot)
+static int ftrl_slots(const hr_optimizer *o, const hr__slot **slot)
 {
     static const hr__slot all[] = {{"accumulator", INITIAL_ACCUMULATOR_VALUE}, {"linear", 0}};
     (void)o;
@@ -53,7 +53,7 @@ static hr_node adjusted_l2(hr__training *t, const hr__target *v, hr_node rate)
     return hr_add(l2, hr_div(hr__number(t, v, BETA), twice));
 }
 
-static hr_node update(hr__training *t, const hr__target *v)
+static hr_node ftrl_update(hr__training *t, const hr__target *v)
 {
     hr_node rate = hr__number(t, v, HR__LEARNING_RATE);
     hr_node in[10] = {v->variable, v->slot[0], v->slot[1], v->gradient.values};
@@ -75,9 +75,9 @@ const hr__optimizer_kind hr__optimizer_ftrl = {
     .word = "ftrl",
     .parameters = names,
     .parameter = parameters,
-    .name = name,
-    .slots = slots,
-    .update = update,
+    .name = ftrl_name,
+    .slots = ftrl_slots,
+    .update = ftrl_update,
 };
 
 hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts)

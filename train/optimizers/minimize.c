@@ -16,7 +16,7 @@ static bool in_scope(const hr_variable_info *info, const char *scope)
     return scope[size - 1] == '/' || info->name[size] == '/' || info->name[size] == 0;
 }
 
-static int choose(hr_graph *g, const hr_minimize_opts *opts, hr_node *out)
+static int minimize_choose(hr_graph *g, const hr_minimize_opts *opts, hr_node *out)
 {
     int count = 0;
     for (int i = 0; i < opts->var_count; i++) out[count++] = opts->var_list[i];
@@ -44,7 +44,7 @@ hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_va
         hr_free(*out);
         *out = NULL;
     } else {
-        *count = choose(g, opts, x);
+        *count = minimize_choose(g, opts, x);
         hr_gradients(&loss, 1, x, *count, gradient);
         for (int i = 0; i < *count; i++) (*out)[i] = (hr_variable_gradient){x[i], gradient[i]};
     }
@@ -56,7 +56,7 @@ hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_va
 /* ---- applying ---- */
 
 /* Counts the step, lets the kind finish, and gives the one op that stands for all of it. */
-static hr_node finish(hr__training *t, const hr_minimize_opts *opts, hr_node *updates, int count)
+static hr_node minimize_finish(hr__training *t, const hr_minimize_opts *opts, hr_node *updates, int count)
 {
     const hr_optimizer *o = t->optimizer;
     hr_node last[3];
@@ -97,7 +97,7 @@ static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradi
     updates = 0;
     for (int i = 0; i < count; i++)
         if (gradients[i].gradient.values.graph) update[updates++] = hr_target(hr__training_update(&t, &gradients[i]));
-    hr_node done = finish(&t, opts, update, updates);
+    hr_node done = minimize_finish(&t, opts, update, updates);
     hr_free(update);
     return done;
 }

@@ -56,7 +56,7 @@ static hr_optimizer *fresh(void)
     return o;
 }
 
-static void describe(hr_optimizer *o)
+static void optimizer_describe(hr_optimizer *o)
 {
     size_t at = (size_t)snprintf(o->text, sizeof o->text, "%s(", o->kind->name(o));
     for (int i = 0; o->kind->parameters[i] && at < sizeof o->text; i++)
@@ -87,7 +87,7 @@ hr_optimizer *hr__optimizer_new(const hr__optimizer_kind *kind, const double *co
     o->learning_rate_node = learning_rate_node;
     for (int i = 0; kind->parameters[i]; i++)
         o->value[i] = given[i] ? *given[i] : v1 ? kind->parameter[i].v1_usual : kind->parameter[i].usual;
-    describe(o);
+    optimizer_describe(o);
     for (int i = 0; kind->parameters[i]; i++) {
         if (check_value(o, i) == HR_OK) continue;
         o->kind = NULL;
@@ -131,7 +131,7 @@ static const char *kind_word(const void *list, int i)
 
 static const char *parameter_word(const void *list, int i) { return ((const char *const *)list)[i]; }
 
-static hr_optimizer *refuse_name(const char *what, const char *name, const char *choice)
+static hr_optimizer *optimizer_refuse_name(const char *what, const char *name, const char *choice)
 {
     hr_optimizer *o = fresh();
     if (o != &no_memory)
@@ -145,13 +145,13 @@ hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameter
     const double *given[HR__PARAMETERS] = {NULL};
     char choice[256];
     const hr__optimizer_kind *k = kind_named(kind);
-    if (!k) return refuse_name("optimizer", kind, listed(choice, sizeof choice, kind_word, NULL));
+    if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, kind_word, NULL));
     for (int i = 0; i < count; i++) {
         int at = 0;
         while (k->parameters[at] && strcmp(k->parameters[at], parameters[i].name) != 0) at++;
         if (!k->parameters[at])
-            return refuse_name(k->word, parameters[i].name,
-                               listed(choice, sizeof choice, parameter_word, k->parameters));
+            return optimizer_refuse_name(k->word, parameters[i].name,
+                                         listed(choice, sizeof choice, parameter_word, k->parameters));
         given[at] = &parameters[i].value;
     }
     return hr__optimizer_new(k, given, v1, (hr_node){0});

@@ -14,13 +14,13 @@ static const hr__parameter parameters[] = {
     {NULL, 0, 0, 0, 1},
 };
 
-static const char *name(const hr_optimizer *o)
+static const char *sgd_name(const hr_optimizer *o)
 {
     if (!o->v1) return "SGD";
     return o->value[MOMENTUM] != 0 ? "Momentum" : "GradientDescent";
 }
 
-static int slots(const hr_optimizer *o, const hr__slot **slot)
+static int sgd_slots(const hr_optimizer *o, const hr__slot **slot)
 {
     static const hr__slot all[] = {{"momentum", 0}};
     *slot = all;
@@ -36,7 +36,7 @@ static hr_node plain(hr__training *t, const hr__target *v)
                        HR_INPUTS(v->variable, rate, v->gradient.values, v->gradient.indices));
 }
 
-static hr_node update(hr__training *t, const hr__target *v)
+static hr_node sgd_update(hr__training *t, const hr__target *v)
 {
     const hr_optimizer *o = t->optimizer;
     if (o->value[MOMENTUM] == 0) return plain(t, v);
@@ -54,9 +54,9 @@ const hr__optimizer_kind hr__optimizer_sgd = {
     .word = "sgd",
     .parameters = names,
     .parameter = parameters,
-    .name = name,
-    .slots = slots,
-    .update = update,
+    .name = sgd_name,
+    .slots = sgd_slots,
+    .update = sgd_update,
 };
 
 hr_optimizer *hr_sgd_with(float learning_rate, const hr_sgd_opts *opts)

@@ -19,7 +19,7 @@ static inline int64_t index_at(const hr_tensor *indices, int64_t i)
 
 /* Where the row stands, or will. Whether it was there before is as good as random, so there is no branch on it: sums
  * begin as zeros. */
-static inline int64_t find(seen_rows *s, int64_t row)
+static inline int64_t duplicates_find(seen_rows *s, int64_t row)
 {
     size_t at = (size_t)row;
     if (s->mask) {
@@ -49,7 +49,7 @@ static hr_status seen_begin(seen_rows *s, hr_kernel *k, int64_t count, int64_t t
 }
 
 /* The values of the tables that will be needed are on their way meanwhile. */
-static inline void fetch(const hr__sparse *of, int64_t row)
+static inline void duplicates_fetch(const hr__sparse *of, int64_t row)
 {
     for (int i = 0; i < of->tables; i++)
         __builtin_prefetch((const char *)of->table[i] + (size_t)row * of->row_bytes, 1);
@@ -59,8 +59,8 @@ static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, floa
 {
     for (int64_t i = 0; i < of->indices->count; i++) {
         const int64_t row = index_at(of->indices, i);
-        fetch(of, row);
-        sums[find(s, row)] += g[i];
+        duplicates_fetch(of, row);
+        sums[duplicates_find(s, row)] += g[i];
     }
 }
 
@@ -70,8 +70,8 @@ static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, floa
         const int64_t width = of->width;                                                                               \
         for (int64_t i = 0; i < of->indices->count; i++, g += width) {                                                 \
             const int64_t row = index_at(of->indices, i);                                                              \
-            T *sum = sums + find(s, row) * width;                                                                      \
-            fetch(of, row);                                                                                            \
+            T *sum = sums + duplicates_find(s, row) * width;                                                           \
+            duplicates_fetch(of, row);                                                                                 \
             for (int64_t j = 0; j < width; j++) sum[j] += g[j];                                                        \
         }                                                                                                              \
     }

@@ -61,7 +61,7 @@ static hr_status write_values(hr_event_writer *w, proto_value **values, size_t c
 /* ---- the file ---- */
 
 /* The second may be taken by another writer of this process: the next number after the host's name is tried. */
-static hr_status open_file(hr_event_writer *w, const char *folder, hr_error *err)
+static hr_status event_writer_open_file(hr_event_writer *w, const char *folder, hr_error *err)
 {
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
@@ -97,7 +97,7 @@ hr_status hr_event_writer_open(const char *folder, hr_event_writer **out, hr_err
     source.writer = "headrace";
     event.source_metadata = &source;
     hr_status st = hr__make_folders(folder, err);
-    if (st == HR_OK) st = open_file(w, folder, err);
+    if (st == HR_OK) st = event_writer_open_file(w, folder, err);
     if (st == HR_OK) st = write_event(w, &event, err);
     if (st == HR_OK)
         *out = w;
@@ -151,7 +151,7 @@ static hr_status pack_histogram(packed *p, const hr_summary_value *v, hr_error *
 }
 
 /* Scalars in the old form: evaluation, early stopping and exporters read this one only, TensorBoard both. */
-static hr_status pack(packed *p, const hr_summary_value *v, hr_error *err)
+static hr_status event_writer_pack(packed *p, const hr_summary_value *v, hr_error *err)
 {
     headrace__proto__summary__value__init(&p->value);
     p->value.tag = (char *)v->tag;
@@ -170,7 +170,7 @@ hr_status hr_event_summary(hr_event_writer *w, const hr_summary_value *values, i
     proto_value **list = hr_calloc((size_t)count + 1, sizeof *list);
     hr_status st = p && list ? HR_OK : hr_no_memory(err, "an event");
     for (int i = 0; i < count && st == HR_OK; i++) {
-        st = pack(&p[i], &values[i], err);
+        st = event_writer_pack(&p[i], &values[i], err);
         list[i] = &p[i].value;
     }
     if (st == HR_OK) st = write_values(w, list, (size_t)count, step, err);

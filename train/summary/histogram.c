@@ -18,7 +18,7 @@ static void make_limits(double *limit)
 }
 
 /* The first limit above v; v is finite, DBL_MAX itself goes into the last bucket. */
-static int bucket_of(const double *limit, double v)
+static int histogram_bucket_of(const double *limit, double v)
 {
     int low = 0, high = LIMITS - 1;
     while (low < high) {
@@ -31,8 +31,8 @@ static int bucket_of(const double *limit, double v)
     return low;
 }
 
-static hr_status count_values(const double *values, int64_t count, const double *limit, double *bucket,
-                              hr__histogram *out, hr_error *err)
+static hr_status histogram_count_values(const double *values, int64_t count, const double *limit, double *bucket,
+                                        hr__histogram *out, hr_error *err)
 {
     out->min = DBL_MAX;
     out->max = -DBL_MAX;
@@ -41,7 +41,7 @@ static hr_status count_values(const double *values, int64_t count, const double 
         if (!isfinite(v))
             return hr_fail(err, HR_INVALID_ARGUMENT, "summary.histogram", "histogram: value %lld is not finite: %g",
                            (long long)i, v);
-        bucket[bucket_of(limit, v)]++;
+        bucket[histogram_bucket_of(limit, v)]++;
         if (v < out->min) out->min = v;
         if (v > out->max) out->max = v;
         out->sum += v;
@@ -68,7 +68,7 @@ hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *o
     double limit[LIMITS], *bucket = hr_calloc(LIMITS, sizeof *bucket);
     *out = (hr__histogram){.limit = hr_malloc(LIMITS * sizeof(double)), .bucket = hr_malloc(LIMITS * sizeof(double))};
     make_limits(limit);
-    hr_status st = bucket && out->limit && out->bucket ? count_values(values, count, limit, bucket, out, err)
+    hr_status st = bucket && out->limit && out->bucket ? histogram_count_values(values, count, limit, bucket, out, err)
                                                        : hr_no_memory(err, "a histogram");
     if (st == HR_OK)
         merge_empty(limit, bucket, out);
