@@ -1,0 +1,44 @@
+# Fails where a file of a kit's folder needs more than the installed headers and libraries. CC: the compiler; ROOT: the
+# source tree; FOLDER: the kit's, in ROOT; FILES: those of it that are made of the kit (none: all); EXCEPT: those that may
+# need more; INCLUDE: the folder of headrace/; LIBRARIES: shared ones; WORK: a folder for objects.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+if(NOT FILES)
+    file(GLOB FILES ${ROOT}/${FOLDER}/*.c)
+endif()
+if(NOT FILES)
+    message(FATAL_ERROR "there are no sources in ${ROOT}/${FOLDER}")
+endif()
+
+# Compiled from a copy, so that headers beside the file are not found.
+set(objects "")
+set(unknown ${EXCEPT})
+foreach(file IN LISTS FILES)
+    get_filename_component(name ${file} NAME_WE)
+    file(COPY_FILE ${ROOT}/${FOLDER}/${name}.c ${WORK}/${name}.c)
+    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE}
+                            -c ${name}.c -o ${name}.o
+                    WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed ERROR_VARIABLE text)
+    if(NOT name IN_LIST EXCEPT)
+        if(failed)
+            message(SEND_ERROR "${FOLDER}/${name}.c: expected it to need the installed headers alone:\n${text}")
+        else()
+            list(APPEND objects ${name}.o)
+        endif()
+    elseif(NOT failed)
+        message(SEND_ERROR "${FOLDER}/${name}.c needs the installed headers alone; take it off the list in tests/kits.cmake")
+    endif()
+    list(REMOVE_ITEM unknown ${name})
+endforeach()
+if(unknown)
+    message(SEND_ERROR "tests/kits.cmake names files that ${FOLDER} does not have: ${unknown}")
+endif()
+
+if(objects)
+    execute_process(COMMAND ${CC} -shared -Wl,--no-undefined -o kit.so ${objects} ${LIBRARIES} -lm
+                    WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed ERROR_VARIABLE text)
+    if(failed)
+        message(SEND_ERROR "${FOLDER}: expected all that its files call to be exported:\n${text}")
+    endif()
+endif()
