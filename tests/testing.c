@@ -1,7 +1,8 @@
-/* An allocator that counts and can refuse, and small files. */
+/* An allocator that counts and can refuse, small files, and assertions. */
 #include "tests/testing.h"
 #include <dirent.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,4 +123,77 @@ void remove_folder(const char *path)
     char command[1024];
     snprintf(command, sizeof command, "rm -rf '%s'", path);
     assert_int_equal(system(command), 0);
+}
+
+HR_PRINTF(3, 4) static void testing_fail(const char *file, int line, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_error("ERROR: %s\n", text);
+    _fail(file, line);
+}
+
+void testing_check_status(hr_status found, hr_status one, hr_status other, const char *what, const char *file, int line)
+{
+    if (found == one || found == other) return;
+    testing_fail(file, line, "%s: expected %s%s%s, found %s", what, hr_status_name(one), one == other ? "" : " or ",
+                 one == other ? "" : hr_status_name(other), hr_status_name(found));
+}
+
+void testing_check_not_ok(hr_status found, const char *what, const char *file, int line)
+{
+    if (found >= HR_OK) testing_fail(file, line, "%s: expected a failure, found %s", what, hr_status_name(found));
+}
+
+static bool testing_in_order(long double a, const char *order, long double b)
+{
+    if (strcmp(order, "<") == 0) return a < b;
+    if (strcmp(order, "<=") == 0) return a <= b;
+    if (strcmp(order, ">") == 0) return a > b;
+    if (strcmp(order, ">=") == 0) return a >= b;
+    return strcmp(order, "==") == 0 ? a == b : a < b || a > b;
+}
+
+void testing_check_order(long double a, const char *order, long double b, const char *what_a, const char *what_b,
+                         const char *file, int line)
+{
+    /* 21 digits hold every 64-bit integer, and tell any two doubles apart. */
+    if (!testing_in_order(a, order, b))
+        testing_fail(file, line, "%s: expected %s %.21Lg (%s), found %.21Lg", what_a, order, b, what_b, a);
+}
+
+void testing_check_near(double found, double expected, double tolerance, const char *what_found,
+                        const char *what_expected, const char *file, int line)
+{
+    if (!(fabs(found - expected) < tolerance))
+        testing_fail(file, line, "%s: expected %.17g (%s) to within %g, found %.17g", what_found, expected,
+                     what_expected, tolerance, found);
+}
+
+void testing_check_nan(double found, const char *what, const char *file, int line)
+{
+    if (!isnan(found)) testing_fail(file, line, "%s: expected NaN, found %.17g", what, found);
+}
+
+void testing_check_text(const char *text, const char *how, const char *part, const char *what, const char *file,
+                        int line)
+{
+    const char *at = text ? strstr(text, part) : NULL;
+    const bool holds = strcmp(how, "contains") == 0 ? at != NULL
+                       : strcmp(how, "lacks") == 0  ? text && !at
+                                                    : at && at == text;
+    if (!holds)
+        testing_fail(file, line, "%s: expected a text that %s \"%s\", found \"%s\"", what, how, part,
+                     text ? text : "(NULL)");
+}
+
+void testing_check_shape(hr_shape found, hr_shape expected, const char *what, const char *file, int line)
+{
+    char one[256], other[256];
+    if (!hr_shape_equal(found, expected))
+        testing_fail(file, line, "%s: expected shape %s, found %s", what, hr_shape_text(expected, one, sizeof one),
+                     hr_shape_text(found, other, sizeof other));
 }
