@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HR_VERSION "0.1.0"
 
@@ -39,6 +40,32 @@ extern "C" {
 #define HR_CALL3_(fn, opts, a, b, c, ...) fn((a), (b), (c), &(opts){__VA_ARGS__})
 #define HR_CALL4_(fn, opts, a, b, c, d, ...) fn((a), (b), (c), (d), &(opts){__VA_ARGS__})
 #define HR_CALL5_(fn, opts, a, b, c, d, e, ...) fn((a), (b), (c), (d), (e), &(opts){__VA_ARGS__})
+
+/* For authors of calls with options: the options that a caller gave, in a struct of the size that the callee was built
+ * with; it lives until the end of the enclosing block. Every function that takes an options struct reads it through
+ * this, and only through this:
+ *
+ *     hr_dataset *my_op_with(hr_dataset *in, const my_op_opts *opts)
+ *     {
+ *         const my_op_opts o = HR_OPTIONS(my_op_opts, opts);
+ *
+ * NULL: all fields are zero, which is every option's default. A shorter struct, of an older caller: the fields that it
+ * lacks are zero. A longer struct, of a newer caller: the fields beyond ours are not read. struct_size 0: as long as
+ * ours. An options struct begins with `size_t struct_size` and only ever grows at its end. C only. */
+#define HR_OPTIONS(type, opts) (*(type *)hr_options_into(&(type){.struct_size = 0}, sizeof(type), (opts)))
+
+/* Fills the zeroed struct `own` of `size` bytes from `given` (NULL: nothing), as HR_OPTIONS says, and sets its
+ * struct_size to `size`. Returns `own`. */
+static inline void *hr_options_into(void *own, size_t size, const void *given)
+{
+    size_t theirs = 0;
+    if (given) {
+        memcpy(&theirs, given, sizeof theirs); /* struct_size is every options struct's first field */
+        memcpy(own, given, theirs > 0 && theirs < size ? theirs : size);
+    }
+    memcpy(own, &size, sizeof size);
+    return own;
+}
 
 /* Values for options that are pointers because zero is a legal value beside another default: .beta1 = HR_F32(0). */
 #define HR_F32(...) ((const float[]){__VA_ARGS__})

@@ -1,6 +1,7 @@
 /* The column object: counted, immutable, with what is wrong stuck to it. One block of memory holds the object and its
  * spec; a digest of all arguments tells whether two columns are the same. */
 #include "base/cast.h"
+#include "base/constructor.h"
 #include "feature_columns/columns_internal.h"
 
 #include <stdarg.h>

@@ -2,7 +2,6 @@
 #ifndef HR__FEATURE_COLUMNS_H
 #define HR__FEATURE_COLUMNS_H
 
-#include "base/constructor.h"
 #include <headrace/column.h>
 #include <headrace/op.h>
 #include <stdatomic.h>

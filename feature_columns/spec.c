@@ -264,7 +264,7 @@ static hr_status make_spec(hr_column_list columns, const hr_parse_example_spec_o
 hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec **spec, hr_error *err,
                                           const hr_parse_example_spec_opts *opts)
 {
-    const hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
+    const hr_parse_example_spec_opts o = HR_OPTIONS(hr_parse_example_spec_opts, opts);
     *spec = NULL;
     return make_spec(columns, &o, HR_INT64, spec, err);
 }
@@ -273,7 +273,7 @@ hr_status hr_make_parse_example_spec_with(hr_column_list columns, hr_parse_spec 
 static hr_status with_label(hr_column_list columns, const char *label, hr_dtype dtype, hr_parse_spec **spec,
                             hr_error *err, const hr_parse_example_spec_opts *opts)
 {
-    hr_parse_example_spec_opts o = HR__OPTIONS(hr_parse_example_spec_opts, opts);
+    hr_parse_example_spec_opts o = HR_OPTIONS(hr_parse_example_spec_opts, opts);
     *spec = NULL;
     HR_TRY(hr__check_key("label_key", label, err));
     o.label = label;

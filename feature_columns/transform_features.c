@@ -377,7 +377,7 @@ const hr_op hr__op_transform_features = {
 
 hr_dataset *hr_transform_features_with(hr_dataset *in, hr_column_list columns, const hr_transform_features_opts *opts)
 {
-    hr_transform_features_opts o = HR__OPTIONS(hr_transform_features_opts, opts);
+    hr_transform_features_opts o = HR_OPTIONS(hr_transform_features_opts, opts);
     features_spec spec = {.columns = columns, .keep = o.keep, .tf_compat = o.tf_compat};
     return hr_dataset_new(&hr__op_transform_features, &spec, &in, 1);
 }

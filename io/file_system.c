@@ -1,6 +1,5 @@
 /* File systems that users register by scheme. The list only grows, at its head, so reading it takes no lock. */
 #include "io/file_system.h"
-#include "base/constructor.h"
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,7 +45,7 @@ static hr_status file_system_check(const hr_file_system *system, hr_error *err)
 
 hr_status hr_register_file_system(const hr_file_system *given, hr_error *err)
 {
-    const hr_file_system system = HR__OPTIONS(hr_file_system, given);
+    const hr_file_system system = HR_OPTIONS(hr_file_system, given);
     HR_TRY(file_system_check(&system, err));
     entry *e = hr_calloc(1, sizeof *e);
     if (!e) return hr_no_memory(err, "a file system");

@@ -1,7 +1,6 @@
 /* Reading a file from front to end, a piece at a time. Two windows: one over the file, and one over what the codec
  * makes of it where it is compressed; a plain file needs the first only. */
 #include "io/input.h"
-#include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/file_system.h"
 #include "io/sys.h"
@@ -185,7 +184,7 @@ static hr_status choose_codec(hr_input *in, hr_compression asked, hr_error *err)
 
 hr_status hr_input_open_with(const char *path, const hr_input_opts *opts, hr_input **out, hr_error *err)
 {
-    const hr_input_opts o = HR__OPTIONS(hr_input_opts, opts);
+    const hr_input_opts o = HR_OPTIONS(hr_input_opts, opts);
     hr_input *in = hr_calloc(1, sizeof *in);
     if (in) *in = (hr_input){.fd = -1, .wake = o.wake ? *o.wake : -1, .judged = -1, .path = hr_strdup(path)};
     if (!in || !in->path) {

@@ -1,7 +1,6 @@
 /* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. Whoever
  * is killed in between leaves the old file or the new one. Devices and pipes are written to directly. */
 #include "io/output.h"
-#include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/input.h"
 #include "io/sys.h"
@@ -225,7 +224,7 @@ static hr_status open_part(hr_output *out, hr_error *err)
 static hr_status open_output(const char *path, const hr_output_opts *opts, int64_t made, hr_output **result,
                              hr_error *err)
 {
-    const hr_output_opts o = HR__OPTIONS(hr_output_opts, opts);
+    const hr_output_opts o = HR_OPTIONS(hr_output_opts, opts);
     hr_output *out = hr_calloc(1, sizeof *out);
     if (!out) return hr_no_memory(err, "writing a file");
     *out = (hr_output){.fd = -1, .lock = -1, .path = hr_strdup(path), .sync = !o.no_sync, .part = made >= 0};

@@ -1,6 +1,5 @@
 /* batch: makes each run of `batch_size` elements one element of the next level. Moves no byte: it only says where
  * elements end; the rows are gathered in the work that follows. Several sizes take turns. */
-#include "base/constructor.h"
 #include "data/batches.h"
 #include "data/dataset.h"
 #include <headrace/data.h>
@@ -149,7 +148,7 @@ int64_t hr__full_batch_size(const hr_dataset *ds)
 
 hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts)
 {
-    const hr_batch_opts o = HR__OPTIONS(hr_batch_opts, opts);
+    const hr_batch_opts o = HR_OPTIONS(hr_batch_opts, opts);
     const batch_spec spec = {.size = batch_size,
                              .next = o.next_sizes,
                              .nexts = o.next_size_count,

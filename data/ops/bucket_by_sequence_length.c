@@ -1,6 +1,5 @@
 /* bucket_by_sequence_length: batches of elements of like length. It is group_by_window with the bucket as the key, over
  * padded rows. Here rows are padded to their bucket's boundary, where that is asked for. */
-#include "base/constructor.h"
 #include "data/batches.h"
 #include "data/dataset.h"
 #include <inttypes.h>
@@ -169,7 +168,7 @@ hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_fn *leng
                                               const int64_t *boundaries, int count,
                                               const hr_bucket_by_sequence_length_opts *opts)
 {
-    const hr_bucket_by_sequence_length_opts o = HR__OPTIONS(hr_bucket_by_sequence_length_opts, opts);
+    const hr_bucket_by_sequence_length_opts o = HR_OPTIONS(hr_bucket_by_sequence_length_opts, opts);
     hr_error why;
     if (bucket_check_arguments(length, boundaries, count, o.batch_sizes, &why) != HR_OK)
         return bucket_refused(in, &why);

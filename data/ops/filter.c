@@ -1,6 +1,5 @@
 /* filter: keeps the elements for which the user's function says true. After a batch an element is the whole batch, and
  * goes or stays whole. */
-#include "base/constructor.h"
 #include "data/builder.h"
 #include "data/user.h"
 #include <string.h>
@@ -146,7 +145,7 @@ const hr_op hr_op_filter = {
 
 hr_dataset *hr_filter_with(hr_dataset *in, hr_filter_fn *fn, void *user, const hr_filter_opts *opts)
 {
-    const hr_filter_opts o = HR__OPTIONS(hr_filter_opts, opts);
+    const hr_filter_opts o = HR_OPTIONS(hr_filter_opts, opts);
     filter_spec spec = {.user = {.data = user, .free = o.user_free}, .fn = fn};
     return hr__user_dataset(&hr_op_filter, &spec, &spec.user, &in, 1);
 }
@@ -170,6 +169,6 @@ static const hr_op filter_rows_op = {
 
 hr_dataset *hr_filter_rows_with(hr_dataset *in, hr_filter_rows_fn *fn, void *user, const hr_filter_rows_opts *opts)
 {
-    const hr_filter_rows_opts o = HR__OPTIONS(hr_filter_rows_opts, opts);
+    const hr_filter_rows_opts o = HR_OPTIONS(hr_filter_rows_opts, opts);
     return hr_dataset_new(&filter_rows_op, &(filter_spec){.user.data = user, .rows_fn = fn, .seed = o.seed}, &in, 1);
 }

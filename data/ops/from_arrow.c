@@ -3,7 +3,6 @@
  * they go through the same feature columns.
  *
  * Plan counts rows, work copies them. The arrays are released with the dataset. */
-#include "base/constructor.h"
 #include "data/arrow/arrow_rows.h"
 
 typedef struct arrow_spec {
@@ -113,7 +112,7 @@ const hr_op hr_op_from_arrow = {
 
 hr_dataset *hr_from_arrow_with(struct ArrowArray *array, struct ArrowSchema *schema, const hr_from_arrow_opts *opts)
 {
-    const hr_from_arrow_opts o = HR__OPTIONS(hr_from_arrow_opts, opts);
+    const hr_from_arrow_opts o = HR_OPTIONS(hr_from_arrow_opts, opts);
     bool taken = false;
     arrow_spec spec = {.table.who = "from_arrow", .features = o.spec, .label = o.label, .taken = &taken};
     if (array) spec.batch.array = *array;

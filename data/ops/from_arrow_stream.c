@@ -3,7 +3,6 @@
  * plan and all units that were made of it have done with it.
  *
  * A saved state knows how many rows were given. A stream begins only at its front: what was given is passed over. */
-#include "base/constructor.h"
 #include "data/arrow/arrow_rows.h"
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -304,7 +303,7 @@ const hr_op hr_op_from_arrow_stream = {
 
 hr_dataset *hr_from_arrow_stream_with(struct ArrowArrayStream *stream, const hr_from_arrow_stream_opts *opts)
 {
-    const hr_from_arrow_stream_opts o = HR__OPTIONS(hr_from_arrow_stream_opts, opts);
+    const hr_from_arrow_stream_opts o = HR_OPTIONS(hr_from_arrow_stream_opts, opts);
     bool taken = false;
     struct ArrowArrayStream none = {0};
     stream_spec spec = {

@@ -4,7 +4,6 @@
  * A saved state knows how many elements were given. What that means to the function is its own affair: it makes any
  * element from its number (.by_number), or it has saved and loads more itself, or it is called again from the start and
  * what it gave before is dropped. */
-#include "base/constructor.h"
 #include "data/builder.h"
 #include "data/user.h"
 
@@ -203,7 +202,7 @@ const hr_op hr_op_from_generator = {
 
 hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_from_generator_opts *opts)
 {
-    const hr_from_generator_opts o = HR__OPTIONS(hr_from_generator_opts, opts);
+    const hr_from_generator_opts o = HR_OPTIONS(hr_from_generator_opts, opts);
     generator_spec spec = {
         .user = {.data = user, .free = o.user_free}, .fn = fn, .o = o, .count = o.count ? *o.count : -1};
     return hr__user_dataset(&hr_op_from_generator, &spec, &spec.user, NULL, 0);

@@ -1,6 +1,5 @@
 /* group_by_reducer: one element a key, made of all elements of that key, by rising key once the input has ended. The
  * user's states are in memory; a saved state holds none of them: after a restore the input is read again. */
-#include "base/constructor.h"
 #include "data/builder.h"
 #include "data/keys.h"
 #include "data/user.h"
@@ -193,7 +192,7 @@ const hr_op hr_op_group_by_reducer = {
 
 hr_dataset *hr_group_by_reducer_with(hr_dataset *in, hr_key_fn *key, void *user, const hr_group_by_reducer_opts *opts)
 {
-    const hr_group_by_reducer_opts o = HR__OPTIONS(hr_group_by_reducer_opts, opts);
+    const hr_group_by_reducer_opts o = HR_OPTIONS(hr_group_by_reducer_opts, opts);
     reducer_spec spec = {.user = {.data = user, .free = o.user_free}, .key = key, .o = o};
     return hr__user_dataset(&hr_op_group_by_reducer, &spec, &spec.user, &in, 1);
 }

@@ -3,7 +3,6 @@
  *
  * A group leaves whole. So what it holds are all elements of its key since a certain number: key and number of each
  * group that is not empty are all that a saved state needs of it. */
-#include "base/constructor.h"
 #include "data/batches.h"
 #include "data/keys.h"
 #include "data/user.h"
@@ -285,7 +284,7 @@ const hr_op hr_op_group_by_window = {
 hr_dataset *hr_group_by_window_with(hr_dataset *in, hr_key_fn *key, void *user, int64_t window_size,
                                     const hr_group_by_window_opts *opts)
 {
-    const hr_group_by_window_opts o = HR__OPTIONS(hr_group_by_window_opts, opts);
+    const hr_group_by_window_opts o = HR_OPTIONS(hr_group_by_window_opts, opts);
     group_spec spec = {.user = {.data = user, .free = o.user_free},
                        .key = key,
                        .window_size = window_size,

@@ -6,7 +6,6 @@
  * parallel_interleave is TensorFlow's older one, with another order: all slots have their first datasets at the start,
  * a slot whose dataset has ended takes the next one at once, and when there is none left, the next slot only goes on
  * with the block that was begun. */
-#include "base/constructor.h"
 #include "data/dataset.h"
 #include "data/interleave.h"
 
@@ -288,7 +287,7 @@ static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
 
 hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, const hr_interleave_opts *opts)
 {
-    const hr_interleave_opts o = HR__OPTIONS(hr_interleave_opts, opts);
+    const hr_interleave_opts o = HR_OPTIONS(hr_interleave_opts, opts);
     return interleave_new(in, (interleave_spec){.user = {.data = user, .free = o.user_free},
                                                 .fn = fn,
                                                 .cycle_length = o.cycle_length,
@@ -301,7 +300,7 @@ hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, co
 hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user,
                                         const hr_parallel_interleave_opts *opts)
 {
-    const hr_parallel_interleave_opts o = HR__OPTIONS(hr_parallel_interleave_opts, opts);
+    const hr_parallel_interleave_opts o = HR_OPTIONS(hr_parallel_interleave_opts, opts);
     const int64_t ahead = o.prefetch_input_elements ? *o.prefetch_input_elements : MOST_AHEAD;
     return interleave_new(in, (interleave_spec){.user = {.data = user, .free = o.user_free},
                                                 .fn = fn,

@@ -1,6 +1,5 @@
 /* map: one element of the input to one of the output, by the user's function. What it makes is written straight into
  * the columns of the output. */
-#include "base/constructor.h"
 #include "data/builder.h"
 #include "data/dataset.h"
 #include "data/element.h"
@@ -106,7 +105,7 @@ const hr_op hr_op_map = {
 
 hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts)
 {
-    const hr_map_opts o = HR__OPTIONS(hr_map_opts, opts);
+    const hr_map_opts o = HR_OPTIONS(hr_map_opts, opts);
     map_spec spec = {.user = {.data = user, .free = o.user_free},
                      .fn = fn,
                      .seed = o.seed,

@@ -1,5 +1,4 @@
 /* options: what holds for all that stands below. Rows pass as they are. */
-#include "base/constructor.h"
 #include <headrace/data.h>
 
 typedef struct options_spec {
@@ -42,7 +41,7 @@ const hr_op hr_op_options = {
 
 hr_dataset *hr_options_with(hr_dataset *in, const hr_options_opts *opts)
 {
-    const hr_options_opts o = HR__OPTIONS(hr_options_opts, opts);
+    const hr_options_opts o = HR_OPTIONS(hr_options_opts, opts);
     const options_spec spec = {.tf_compat = o.tf_compat, .unordered = o.unordered, .seed = o.seed};
     return hr_dataset_new(&hr_op_options, &spec, &in, 1);
 }

@@ -3,7 +3,6 @@
  * oldest first. Rows leave as batches of their elements, and work makes one row of each.
  *
  * The elements held are those of the open rows: their numbers are all that a saved state needs. */
-#include "base/constructor.h"
 #include "data/batches.h"
 #include "data/dataset.h"
 #include <inttypes.h>
@@ -334,7 +333,7 @@ static const hr_op row_op = {
 
 hr_dataset *hr_pack_sequences_with(hr_dataset *in, int64_t length, const hr_pack_sequences_opts *opts)
 {
-    const hr_pack_sequences_opts o = HR__OPTIONS(hr_pack_sequences_opts, opts);
+    const hr_pack_sequences_opts o = HR_OPTIONS(hr_pack_sequences_opts, opts);
     const pack_spec spec = {.length = length, .open_rows = o.open_rows ? o.open_rows : DEFAULT_OPEN_ROWS};
     hr_dataset *ds = hr_dataset_new(&hr_op_pack_sequences, &spec, &in, 1);
     return hr_dataset_new(&row_op, &spec, &ds, 1);

@@ -1,6 +1,5 @@
 /* padded_batch: a batch of rows that are padded to one shape. Here each row gets its width, where that is known, and
  * what else is padded gets its value; a batch on top then pads to its longest row. */
-#include "base/constructor.h"
 #include "data/batches.h"
 #include "data/dataset.h"
 #include <inttypes.h>
@@ -260,7 +259,7 @@ hr_dataset *hr__padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const
 
 hr_dataset *hr_padded_batch_with(hr_dataset *in, int64_t batch_size, const hr_padded_batch_opts *opts)
 {
-    const hr_padded_batch_opts o = HR__OPTIONS(hr_padded_batch_opts, opts);
+    const hr_padded_batch_opts o = HR_OPTIONS(hr_padded_batch_opts, opts);
     return hr_batch(hr__padded_rows(in, o.padded_shapes, o.padding_values), batch_size,
                     .drop_remainder = o.drop_remainder);
 }

@@ -1,5 +1,4 @@
 /* range: the integers from start, by step, up to, not including, stop; counter: without an end. The smallest source. */
-#include "base/constructor.h"
 #include <headrace/data.h>
 
 typedef struct range_spec {
@@ -110,14 +109,14 @@ static hr_dataset *range_make(range_spec spec)
 
 hr_dataset *hr_range_with(int64_t stop, const hr_range_opts *opts)
 {
-    const hr_range_opts o = HR__OPTIONS(hr_range_opts, opts);
+    const hr_range_opts o = HR_OPTIONS(hr_range_opts, opts);
     const int64_t step = o.step ? o.step : 1, count = count_steps(o.start, stop, step);
     return range_make((range_spec){.start = o.start, .stop = stop, .step = step, .count = count, .dtype = o.dtype});
 }
 
 hr_dataset *hr_counter_with(const hr_range_opts *opts)
 {
-    const hr_range_opts o = HR__OPTIONS(hr_range_opts, opts);
+    const hr_range_opts o = HR_OPTIONS(hr_range_opts, opts);
     return range_make((range_spec){
         .start = o.start, .step = o.step ? o.step : 1, .count = INT64_MAX, .dtype = o.dtype, .endless = true});
 }

@@ -1,6 +1,5 @@
 /* rejection_resample: elements whose classes have the proportions asked for. The class of each element is put in front
  * of it by work; the plan then draws which of them pass. */
-#include "base/constructor.h"
 #include "data/user.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -278,7 +277,7 @@ const hr_op hr_op_rejection_resample = {
 hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, void *user, const double *target_dist,
                                        int classes, const hr_rejection_resample_opts *opts)
 {
-    const hr_rejection_resample_opts o = HR__OPTIONS(hr_rejection_resample_opts, opts);
+    const hr_rejection_resample_opts o = HR_OPTIONS(hr_rejection_resample_opts, opts);
     class_spec classed = {.user = {.data = user, .free = o.user_free}, .fn = class_fn, .classes = classes};
     hr_dataset *ds = hr__user_dataset(&class_op, &classed, &classed.user, &in, 1);
     const resample_spec spec = {.target = target_dist,

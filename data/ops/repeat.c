@@ -3,7 +3,6 @@
  * soon as all of this one is planned: earlier would hold two shuffle buffers at once.
  *
  * shuffle_and_repeat is the same over a shuffle: a function, no operator of its own. */
-#include "base/constructor.h"
 #include <headrace/data.h>
 
 typedef struct repeat_spec {
@@ -110,14 +109,14 @@ const hr_op hr_op_repeat = {
 
 hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts)
 {
-    const hr_repeat_opts o = HR__OPTIONS(hr_repeat_opts, opts);
+    const hr_repeat_opts o = HR_OPTIONS(hr_repeat_opts, opts);
     const repeat_spec spec = {.count = o.count ? *o.count : -1, .extendable = o.extendable};
     return hr_dataset_new(&hr_op_repeat, &spec, &in, 1);
 }
 
 hr_dataset *hr_shuffle_and_repeat_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_and_repeat_opts *opts)
 {
-    const hr_shuffle_and_repeat_opts o = HR__OPTIONS(hr_shuffle_and_repeat_opts, opts);
+    const hr_shuffle_and_repeat_opts o = HR_OPTIONS(hr_shuffle_and_repeat_opts, opts);
     hr_dataset *shuffled = hr_shuffle(in, buffer_size, .seed = o.seed);
     const repeat_spec spec = {.count = o.count ? o.count : -1, .strict = true, .extendable = o.extendable};
     return hr_dataset_new(&hr_op_repeat, &spec, &shuffled, 1);

@@ -5,7 +5,6 @@
  * The weights are the same for all draws, or each draw has its own from a dataset of weights, input 0. With exact
  * proportions nothing is drawn: the dataset that is furthest behind its share has the next turn. Then how many turns
  * each has had is saved. */
-#include "base/constructor.h"
 #include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -257,7 +256,7 @@ const hr_op hr_op_sample_from_datasets = {
 
 hr_dataset *hr_sample_from_datasets_with(hr_dataset *const *in, int datasets, const hr_sample_from_datasets_opts *opts)
 {
-    const hr_sample_from_datasets_opts o = HR__OPTIONS(hr_sample_from_datasets_opts, opts);
+    const hr_sample_from_datasets_opts o = HR_OPTIONS(hr_sample_from_datasets_opts, opts);
     const sample_spec spec = {.datasets = datasets > 0 ? datasets : 0,
                               .varying = o.weights_dataset != NULL,
                               .weight = o.weights,

@@ -1,6 +1,5 @@
 /* scan: one element of the input to one of the output, by the user's function and a state of his that it changes. So
  * the function is called in the plan, one element after the other; what must not wait for others belongs in a map. */
-#include "base/constructor.h"
 #include "data/builder.h"
 #include "data/user.h"
 
@@ -178,7 +177,7 @@ const hr_op hr_op_scan = {
 hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_scan_fn *fn, void *user,
                          const hr_scan_opts *opts)
 {
-    const hr_scan_opts o = HR__OPTIONS(hr_scan_opts, opts);
+    const hr_scan_opts o = HR_OPTIONS(hr_scan_opts, opts);
     scan_spec spec = {.user = {.data = user, .free = o.user_free},
                       .fn = fn,
                       .initial = initial,

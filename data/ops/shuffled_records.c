@@ -4,7 +4,6 @@
  *
  * plan only counts draws. work finds the records of its unit by the files' indexes, which know where each begins, and
  * reads them in the order of their places; each goes to the row that drew it. */
-#include "base/constructor.h"
 #include "data/permutation.h"
 #include "data/sources/shares.h"
 #include "data/sources/source_files.h"
@@ -370,7 +369,7 @@ const hr_op hr_op_shuffled_records = {
 
 hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts)
 {
-    const hr_shuffled_records_opts o = HR__OPTIONS(hr_shuffled_records_opts, opts);
+    const hr_shuffled_records_opts o = HR_OPTIONS(hr_shuffled_records_opts, opts);
     const shuffled_spec spec = {
         pattern, o.seed, o.same_each_epoch, o.keep_index, o.num_shards ? o.num_shards : 1, o.index, o.uneven, o.first};
     return hr_dataset_new(&hr_op_shuffled_records, &spec, NULL, 0);

@@ -1,7 +1,6 @@
 /* text_lines: the lines of text files, one file after another, without their ends.
  *
  * A line ends with LF or CRLF, or where the file ends. plan finds the ends; there is nothing left to work on. */
-#include "base/constructor.h"
 #include "data/sources/byte_source.h"
 #include "io/framing.h"
 #include <inttypes.h>
@@ -144,7 +143,7 @@ const hr_op hr_op_text_lines = {
 static hr_dataset *text_lines_make(const char *pattern, bool literal, const hr_text_lines_opts *opts)
 {
     byte_source_spec spec = {.pattern = pattern, .literal = literal};
-    const hr_text_lines_opts o = HR__OPTIONS(hr_text_lines_opts, opts);
+    const hr_text_lines_opts o = HR_OPTIONS(hr_text_lines_opts, opts);
     spec.compression = o.compression;
     spec.longest = (size_t)hr__record_limit(o.max_row_bytes);
     return hr_dataset_new(&hr_op_text_lines, &spec, NULL, 0);

@@ -3,7 +3,6 @@
  * plan opens the files and reads whole records of one (record_source.h): no unit spans two. A compressed file is
  * inflated by plan, in order. work checks the data; but under a policy plan does, so that what is passed over, and how
  * much of it may be, is settled in order. */
-#include "base/constructor.h"
 #include "data/sources/byte_source.h"
 #include "data/sources/record_source.h"
 #include "io/framing.h"
@@ -253,7 +252,7 @@ const hr_op hr_op_tfrecord = {
 
 static hr_dataset *tfrecord_make(const char *pattern, bool literal, const hr_tfrecord_opts *opts)
 {
-    const hr_tfrecord_opts o = HR__OPTIONS(hr_tfrecord_opts, opts);
+    const hr_tfrecord_opts o = HR_OPTIONS(hr_tfrecord_opts, opts);
     const tfrecord_spec spec = {.pattern = pattern,
                                 .literal = literal,
                                 .first = o.first,

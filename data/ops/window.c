@@ -1,7 +1,6 @@
 /* window: each run of `size` elements, `stride` apart, becomes one element of the next level, and the next run begins
  * `shift` elements later: they may overlap. Moves no byte. Window k has the elements k * shift + j * stride, so how
  * many windows were given is all there is to save; the elements that later windows need again are held as spans. */
-#include "base/constructor.h"
 #include "data/batches.h"
 #include <inttypes.h>
 #include <string.h>
@@ -186,7 +185,7 @@ const hr_op hr_op_window = {
 
 hr_dataset *hr_window_with(hr_dataset *in, int64_t size, const hr_window_opts *opts)
 {
-    const hr_window_opts o = HR__OPTIONS(hr_window_opts, opts);
+    const hr_window_opts o = HR_OPTIONS(hr_window_opts, opts);
     const window_spec spec = {.size = size,
                               .shift = o.shift ? o.shift : size,
                               .stride = o.stride ? o.stride : 1,

@@ -1,5 +1,4 @@
 /* See parse_options.h. */
-#include "base/constructor.h"
 #include "data/parse/parse_options.h"
 #include <string.h>
 
@@ -7,7 +6,7 @@ hr__parse_options hr__parse_options_of(hr__damaged_rows damaged, const hr_datase
                                        const hr_parse_example_opts *opts)
 {
     const hr_schema *schema = hr_dataset_schema(in);
-    const hr_parse_example_opts o = HR__OPTIONS(hr_parse_example_opts, opts);
+    const hr_parse_example_opts o = HR_OPTIONS(hr_parse_example_opts, opts);
     return (hr__parse_options){
         .label = o.label,
         .source = o.source,

@@ -1,6 +1,5 @@
 /* Whole input pipelines in one call, as TensorFlow's make_csv_dataset and make_batched_features_dataset put them
  * together: files, rows, shuffle, repeat, batch, prefetch. */
-#include "base/constructor.h"
 #include "base/number.h"
 #include "data/sources/byte_source.h"
 #include "data/sources/csv_source.h"
@@ -31,7 +30,7 @@ static int64_t readers(const hr_make_opts *o) { return o->num_parallel_reads ? o
 hr_dataset *hr_make_batched_features_dataset_with(const char *pattern, int64_t batch_size, const hr_parse_spec *spec,
                                                   const hr_make_opts *opts)
 {
-    const hr_make_opts o = HR__OPTIONS(hr_make_opts, opts);
+    const hr_make_opts o = HR_OPTIONS(hr_make_opts, opts);
     hr_dataset *ds =
         hr_interleave(files_of(pattern, &o), hr_tfrecord_fn, NULL, .cycle_length = readers(&o), .unordered = o.sloppy);
     ds = hr_parse_example(shuffled_batches(ds, batch_size, &o), spec, .label = o.label);
@@ -303,7 +302,7 @@ static hr_status fill_reader(reader *r, const char *pattern, const hr_csv_opts *
 hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, const hr_csv_opts *csv,
                                      const hr_make_opts *opts)
 {
-    const hr_make_opts make = HR__OPTIONS(hr_make_opts, opts);
+    const hr_make_opts make = HR_OPTIONS(hr_make_opts, opts);
     static const hr_csv_opts none = {.struct_size = sizeof none};
     hr_error err;
     hr_csv_opts o = csv ? *csv : none;

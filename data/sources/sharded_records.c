@@ -1,7 +1,6 @@
 /* sharded_records: the records of TFRecord files shared out among ranks. Each reads a run of them, and all runs are
  * equally long, so that all ranks make the same number of batches. Where files of one length go round evenly, runs are
  * whole files. */
-#include "base/constructor.h"
 #include "data/dataset.h"
 #include "data/sources/shares.h"
 #include "io/match.h"
@@ -121,7 +120,7 @@ static hr_dataset *read_part(const char *pattern, const layout *all, part mine, 
 hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shards, int64_t index,
                                     const hr_sharded_records_opts *opts)
 {
-    const hr_sharded_records_opts o = HR__OPTIONS(hr_sharded_records_opts, opts);
+    const hr_sharded_records_opts o = HR_OPTIONS(hr_sharded_records_opts, opts);
     hr_error err;
     layout all = {0};
     part mine = {0};

@@ -279,7 +279,7 @@ static void add_key(crossed_spec *s, const hr_cross_key *key, hr_feature_column 
 hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucket_size,
                                           const hr_crossed_column_opts *opts)
 {
-    hr_crossed_column_opts o = HR__OPTIONS(hr_crossed_column_opts, opts);
+    hr_crossed_column_opts o = HR_OPTIONS(hr_crossed_column_opts, opts);
     crossed_spec spec = {
         .asked = keys.count,
         .size = hash_bucket_size,

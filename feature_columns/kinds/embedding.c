@@ -124,7 +124,7 @@ hr__embedding_spec hr__embedding_spec_of(int64_t dimension, const hr_embedding_c
 hr_feature_column *hr_embedding_column_with(hr_feature_column *categorical, int64_t dimension,
                                             const hr_embedding_column_opts *opts)
 {
-    const hr_embedding_column_opts o = HR__OPTIONS(hr_embedding_column_opts, opts);
+    const hr_embedding_column_opts o = HR_OPTIONS(hr_embedding_column_opts, opts);
     const hr__embedding_spec spec = hr__embedding_spec_of(dimension, &o, NULL);
     return hr_feature_column_new(&hr_column_kind_embedding, &spec, &categorical, 1);
 }

@@ -106,7 +106,7 @@ const hr_column_kind hr_column_kind_hash_bucket = {
 hr_feature_column *hr_categorical_column_with_hash_bucket_with(const char *key, int64_t hash_bucket_size,
                                                                const hr_hash_column_opts *opts)
 {
-    hr_hash_column_opts o = HR__OPTIONS(hr_hash_column_opts, opts);
+    hr_hash_column_opts o = HR_OPTIONS(hr_hash_column_opts, opts);
     return hr_feature_column_new(&hr_column_kind_hash_bucket,
                                  &(hash_spec){
                                      .key = key ? key : "",

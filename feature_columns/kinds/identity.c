@@ -111,7 +111,7 @@ const hr_column_kind hr_column_kind_identity = {
 hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int64_t num_buckets,
                                                             const hr_identity_column_opts *opts)
 {
-    hr_identity_column_opts o = HR__OPTIONS(hr_identity_column_opts, opts);
+    hr_identity_column_opts o = HR_OPTIONS(hr_identity_column_opts, opts);
     return hr_feature_column_new(&hr_column_kind_identity,
                                  &(identity_spec){
                                      .key = key ? key : "",

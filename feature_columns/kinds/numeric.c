@@ -225,7 +225,7 @@ const hr_column_kind hr_column_kind_numeric = {
 
 hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts)
 {
-    hr_numeric_column_opts o = HR__OPTIONS(hr_numeric_column_opts, opts);
+    hr_numeric_column_opts o = HR_OPTIONS(hr_numeric_column_opts, opts);
     return hr_feature_column_new(&hr_column_kind_numeric,
                                  &(numeric_spec){
                                      .key = key ? key : "",

@@ -228,7 +228,7 @@ const hr_column_kind hr_column_kind_sequence_numeric = {
 
 hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts)
 {
-    const hr_sequence_numeric_column_opts o = HR__OPTIONS(hr_sequence_numeric_column_opts, opts);
+    const hr_sequence_numeric_column_opts o = HR_OPTIONS(hr_sequence_numeric_column_opts, opts);
     return hr_feature_column_new(&hr_column_kind_sequence_numeric,
                                  &(sequence_spec){
                                      .key = key ? key : "",

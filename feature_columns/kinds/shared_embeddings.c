@@ -82,7 +82,7 @@ char *hr__shared_embedding_name(const hr_feature_column *const *categorical, int
 void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count, int64_t dimension,
                                hr_feature_column **out, const hr_shared_embeddings_opts *opts)
 {
-    const hr_shared_embeddings_opts o = HR__OPTIONS(hr_shared_embeddings_opts, opts);
+    const hr_shared_embeddings_opts o = HR_OPTIONS(hr_shared_embeddings_opts, opts);
     hr_error err;
     char *name = NULL;
     hr_status status = check_alike(categorical, count, &err);

@@ -30,7 +30,7 @@ const hr_column_kind hr_column_kind_vocabulary_file = {
 hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *key, const char *file,
                                                                    const hr_vocabulary_column_opts *opts)
 {
-    hr_vocabulary_column_opts o = HR__OPTIONS(hr_vocabulary_column_opts, opts);
+    hr_vocabulary_column_opts o = HR_OPTIONS(hr_vocabulary_column_opts, opts);
     hr__vocabulary_spec spec = hr__vocabulary_new(key, &o);
     spec.file = file ? file : "";
     return hr_feature_column_new(&hr_column_kind_vocabulary_file, &spec, NULL, 0);

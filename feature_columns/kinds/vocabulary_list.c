@@ -46,7 +46,7 @@ static bool sorts_differ(const hr_vocabulary_list *v, hr_dtype dtype)
 hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key, hr_vocabulary_list vocabulary,
                                                                    const hr_vocabulary_column_opts *opts)
 {
-    hr_vocabulary_column_opts o = HR__OPTIONS(hr_vocabulary_column_opts, opts);
+    hr_vocabulary_column_opts o = HR_OPTIONS(hr_vocabulary_column_opts, opts);
     if (sorts_differ(&vocabulary, o.dtype)) {
         hr_error err;
         hr_fail(&err, HR_INVALID_ARGUMENT, "column.dtype", "vocabulary of '%s': expected %s words, got %s ones",

@@ -140,7 +140,7 @@ const hr_column_kind hr_column_kind_weighted = {
 hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical, const char *weight_feature_key,
                                                        const hr_weighted_column_opts *opts)
 {
-    hr_weighted_column_opts o = HR__OPTIONS(hr_weighted_column_opts, opts);
+    hr_weighted_column_opts o = HR_OPTIONS(hr_weighted_column_opts, opts);
     return hr_feature_column_new(&hr_column_kind_weighted,
                                  &(weighted_spec){
                                      .key = weight_feature_key ? weight_feature_key : "",

@@ -1,6 +1,5 @@
 /* Shards of one or two splits, or one file; each lane writes by a writer of its own. */
 #include "io/convert/lanes.h"
-#include "base/constructor.h"
 #include "base/text.h"
 #include "io/codecs/codec.h"
 #include "io/file_system.h"
@@ -14,7 +13,7 @@ static const char *lanes_text_of(const char *option) { return option ? option : 
 
 static void add_csv(hr__text *key, const hr_csv_opts *how)
 {
-    const hr_csv_opts o = HR__OPTIONS(hr_csv_opts, how);
+    const hr_csv_opts o = HR_OPTIONS(hr_csv_opts, how);
     hr__text_printf(key, "%s %s %s %s %s %" PRId64 " %d %d %d\n", lanes_text_of(o.delimiter), lanes_text_of(o.na_value),
                     o.no_quotes ? "none" : lanes_text_of(o.quote), lanes_text_of(o.escape), lanes_text_of(o.comment),
                     o.skip_lines, o.fill_short_rows, o.cut_long_rows, o.check_utf8);

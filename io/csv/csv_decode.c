@@ -2,7 +2,6 @@
  * line ends in front of a field are passed over, within an unquoted one they are an error, an empty record has no
  * fields, and nothing behind the last selected column is looked at. */
 #include "io/csv/csv.h"
-#include "base/constructor.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -199,7 +198,7 @@ static hr_status csv_decode_check_arguments(const hr_tensor *records, const hr__
 hr_status hr_decode_csv_with(const hr_tensor *records, hr_tensor *out, const hr_csv_opts *opts, hr_error *err)
 {
     hr__csv_format *f;
-    hr_csv_opts own = HR__OPTIONS(hr_csv_opts, opts);
+    hr_csv_opts own = HR_OPTIONS(hr_csv_opts, opts);
     own.no_header = true;
     for (int c = 0; c < own.column_count; c++) out[c] = (hr_tensor){0};
     HR_TRY(hr__csv_format_new(&own, &f, err));

@@ -1,12 +1,11 @@
 /* How the options say that text is cut into fields; checked once, so that nothing behind it doubts a byte. */
 #include "io/csv/csv.h"
-#include "base/constructor.h"
 #include <string.h>
 
 hr_csv_opts hr__csv_opts_of(const char *path, const hr_csv_opts *how)
 {
     static const char *const after_places[] = {NULL};
-    hr_csv_opts o = HR__OPTIONS(hr_csv_opts, how);
+    hr_csv_opts o = HR_OPTIONS(hr_csv_opts, how);
     if (!o.delimiter && strstr(path, ".tsv")) o.delimiter = "\t";
     if (o.no_header && !o.names) o.names = after_places, o.name_count = 0;
     return o;

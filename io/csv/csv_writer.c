@@ -1,6 +1,5 @@
 /* Writing CSV that reads back as the same rows: quotes where they are needed, numbers in the shortest text that gives
  * the same bits, a missing value told from an empty string by its quotes. What cannot be said in CSV is refused. */
-#include "base/constructor.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "io/csv/csv_writer.h"
@@ -323,7 +322,7 @@ static hr_status fill_writer(hr_csv_writer *w, const char *path, const char *con
 hr_status hr__csv_text_new(const char *name, const char *const *names, int columns, const hr_csv_writer_opts *opts,
                            hr_csv_writer **out, hr_error *err)
 {
-    const hr_csv_writer_opts o = HR__OPTIONS(hr_csv_writer_opts, opts);
+    const hr_csv_writer_opts o = HR_OPTIONS(hr_csv_writer_opts, opts);
     *out = NULL;
     hr_csv_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "csv_writer");
@@ -338,7 +337,7 @@ hr_status hr__csv_text_new(const char *name, const char *const *names, int colum
 hr_status hr_csv_writer_open_with(const char *path, const char *const *names, int columns,
                                   const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err)
 {
-    const hr_csv_writer_opts o = HR__OPTIONS(hr_csv_writer_opts, opts);
+    const hr_csv_writer_opts o = HR_OPTIONS(hr_csv_writer_opts, opts);
     HR_TRY(hr__csv_text_new(path, names, columns, &o, out, err));
     hr_status st = hr_output_open_with(path, &o.output, &(*out)->out, err);
     if (st == HR_OK) return HR_OK;

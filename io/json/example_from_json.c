@@ -2,7 +2,6 @@
  * map of features, or of feature lists, in the short form or in protobuf's, unless the object's first key is one of
  * the words that begin with a dollar. */
 #include "io/json/example_from_json.h"
-#include "base/constructor.h"
 #include "io/example/example_wire.h"
 #include "io/framing.h"
 #include "io/json/json_writer.h"
@@ -42,8 +41,8 @@ static hr_status example_from_json_make(const char *name, const hr_json_reader_o
     if (!r || !(r->name = hr_strdup(name)) || !(r->example = hr_sequence_example_new()))
         return hr_no_memory(err, "reading JSON");
     r->record = -1;
-    r->schema = HR__OPTIONS(hr_json_reader_opts, opts).schema;
-    r->most = hr__record_limit(HR__OPTIONS(hr_json_reader_opts, opts).max_row_bytes);
+    r->schema = HR_OPTIONS(hr_json_reader_opts, opts).schema;
+    r->most = hr__record_limit(HR_OPTIONS(hr_json_reader_opts, opts).max_row_bytes);
     return HR_OK;
 }
 
@@ -60,11 +59,11 @@ hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *
 {
     hr_status st = example_from_json_make(path, opts, out, err);
     const hr_input_opts in = {.struct_size = sizeof in,
-                              .compression = HR__OPTIONS(hr_json_reader_opts, opts).compression};
+                              .compression = HR_OPTIONS(hr_json_reader_opts, opts).compression};
     if (st == HR_OK) st = hr_input_open_with(path, &in, &(*out)->in, err);
     if (st == HR_OK)
         hr__json_begin_input(&(*out)->json, (*out)->in,
-                             (int64_t)hr__record_limit(HR__OPTIONS(hr_json_reader_opts, opts).max_row_bytes));
+                             (int64_t)hr__record_limit(HR_OPTIONS(hr_json_reader_opts, opts).max_row_bytes));
     return made(st, out);
 }
 

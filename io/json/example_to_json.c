@@ -1,5 +1,4 @@
 /* Examples as lines of JSON, in the short form, whose literals say the kind, and in that of protobuf's JSON mapping. */
-#include "base/constructor.h"
 #include "io/example/wanted_features.h"
 #include "io/json/example_from_json.h"
 #include "io/json/json_writer.h"
@@ -30,7 +29,7 @@ void hr_json_writer_free(hr_json_writer *writer)
 
 hr_status hr_json_writer_new_with(const hr_json_writer_opts *opts, hr_json_writer **out, hr_error *err)
 {
-    const hr_json_writer_opts o = HR__OPTIONS(hr_json_writer_opts, opts);
+    const hr_json_writer_opts o = HR_OPTIONS(hr_json_writer_opts, opts);
     *out = NULL;
     for (int i = 0; i < o.feature_count; i++)
         if (!o.features || !o.features[i])

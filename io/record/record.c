@@ -1,6 +1,5 @@
 /* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller
  * says otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
-#include "base/constructor.h"
 #include "io/framing.h"
 #include "io/record/record_index.h"
 #include "io/input.h"
@@ -26,7 +25,7 @@ struct hr_record_reader {
 hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opts, hr_record_reader **out,
                                      hr_error *err)
 {
-    const hr_record_opts o = HR__OPTIONS(hr_record_opts, opts);
+    const hr_record_opts o = HR_OPTIONS(hr_record_opts, opts);
     hr_record_reader *reader = hr_calloc(1, sizeof *reader);
     if (!reader) return hr_no_memory(err, "reading records");
     const hr_input_opts how = {.struct_size = sizeof how,
@@ -47,7 +46,7 @@ hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opt
 
 hr_status hr_record_reader_open(const char *path, const hr_input_opts *opts, hr_record_reader **out, hr_error *err)
 {
-    const hr_input_opts o = HR__OPTIONS(hr_input_opts, opts);
+    const hr_input_opts o = HR_OPTIONS(hr_input_opts, opts);
     const hr_record_opts records = {
         .struct_size = sizeof records, .compression = o.compression, .buffer_size = o.buffer_size};
     return hr_record_reader_open_with(path, &records, out, err);

@@ -1,6 +1,5 @@
 /* The index of a file's records: made, looked up, and held against its file. */
 #include "io/record/record_index.h"
-#include "base/constructor.h"
 #include "base/pool.h"
 #include "io/framing.h"
 #include "io/input.h"
@@ -166,7 +165,7 @@ static hr_status use_kept(const char *path, bool every_record, hr_record_index *
 hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts *opts, hr_record_index **out,
                                     hr_error *err)
 {
-    const hr_record_index_opts o = HR__OPTIONS(hr_record_index_opts, opts);
+    const hr_record_index_opts o = HR_OPTIONS(hr_record_index_opts, opts);
     hr_status st = o.anew ? HR_NOT_FOUND : use_kept(path, o.every_record, out, err);
     if (st != HR_NOT_FOUND) return st;
     HR_TRY(index_make(path, &o, out, err));

@@ -1,5 +1,4 @@
 /* Repairing a TFRecord file: its good records into a new one, which takes its name when all are written. */
-#include "base/constructor.h"
 #include "io/input.h"
 #include "io/record_input.h"
 #include "io/sys.h"
@@ -64,7 +63,7 @@ static hr_status repair(const char *path, const char *out, hr_record_reader *rea
 hr_status hr_repair_records_with(const char *path, const char *out, const hr_repair_opts *opts,
                                  hr_repair_report *report, hr_error *err)
 {
-    const hr_repair_opts o = HR__OPTIONS(hr_repair_opts, opts);
+    const hr_repair_opts o = HR_OPTIONS(hr_repair_opts, opts);
     hr_record_reader *reader;
     hr_repair_report unasked;
     if (!report) report = &unasked;

@@ -1,5 +1,4 @@
 /* Several files of records become one, or so many shards. */
-#include "base/constructor.h"
 #include "io/record_sets/record_set.h"
 
 static hr_status merge_write_record(hr_view record, void *user, hr_error *err)
@@ -10,7 +9,7 @@ static hr_status merge_write_record(hr_view record, void *user, hr_error *err)
 hr_status hr_merge_records(const hr_file_list *files, const char *out, const hr_records_opts *opts,
                            hr_records_report *report, hr_error *err)
 {
-    const hr_records_opts o = HR__OPTIONS(hr_records_opts, opts);
+    const hr_records_opts o = HR_OPTIONS(hr_records_opts, opts);
     hr__records_out to = {0};
     hr_records_report counts;
     hr_status st = hr__records_open(&to, out, &o, err);

@@ -3,7 +3,6 @@
  * under a hidden name and noted (shard_notes.c), so that a later run can go on behind it; the number of shards, and
  * so their names, show at the end. */
 #include "io/record_sets/shards.h"
-#include "base/constructor.h"
 #include "io/codecs/codec.h"
 #include "io/framing.h"
 #include "io/output.h"
@@ -125,7 +124,7 @@ static hr_status open_first(hr_shard_writer *w, hr_error *err)
 static hr_status open_writer(const char *prefix, bool single, const hr_shard_writer_opts *opts, hr_shard_writer **out,
                              hr_error *err)
 {
-    const hr_shard_writer_opts o = HR__OPTIONS(hr_shard_writer_opts, opts);
+    const hr_shard_writer_opts o = HR_OPTIONS(hr_shard_writer_opts, opts);
     HR_TRY(shards_check_options(prefix, &o, err));
     hr_shard_writer *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "shards");

@@ -1,6 +1,5 @@
 /* A permutation of all records, drawn as a whole: record n goes where hr_random(seed, n) stands among those of all.
  * These numbers are all different, and they know nothing of how much memory there was. */
-#include "base/constructor.h"
 #include "io/record_sets/record_set.h"
 #include "io/record_sets/spill.h"
 #include "io/sys.h"
@@ -40,7 +39,7 @@ static hr_status open_spill(const char *out, const hr_shuffle_records_opts *o, h
 hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
                              hr_records_report *report, hr_error *err)
 {
-    const hr_shuffle_records_opts o = HR__OPTIONS(hr_shuffle_records_opts, opts);
+    const hr_shuffle_records_opts o = HR_OPTIONS(hr_shuffle_records_opts, opts);
     shuffler s = {.seed = o.seed};
     hr_records_report counts, *r = report ? report : &counts;
     hr_status st = hr__records_open(&s.to, out, &o.records, err);

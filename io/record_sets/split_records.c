@@ -1,7 +1,6 @@
 /* Records dealt out to several parts: by a hash, so that a record's part is a function of its bytes (or of one
  * feature's) and the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a
  * part with the probability of what that part still lacks. */
-#include "base/constructor.h"
 #include "io/file_system.h"
 #include "io/record_sets/record_set.h"
 #include <headrace/examples.h>
@@ -205,7 +204,7 @@ static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *pa
 hr_status hr_split_records(const hr_file_list *files, hr_split_part *parts, int count,
                            const hr_split_records_opts *opts, hr_records_report *report, hr_error *err)
 {
-    const hr_split_records_opts o = HR__OPTIONS(hr_split_records_opts, opts);
+    const hr_split_records_opts o = HR_OPTIONS(hr_split_records_opts, opts);
     splitter s = {.opts = &o, .parts = count};
     hr_records_report counts;
     HR_TRY(check_shares(parts, count, err));

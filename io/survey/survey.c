@@ -1,7 +1,6 @@
 /* Few files are cut into pieces: while one round of pieces is looked at, the next is read. Many files are dealt over
  * the slots whole, so that each is inflated by another thread. */
 #include "io/survey/survey.h"
-#include "base/constructor.h"
 #include "base/pool.h"
 #include "io/convert/format.h"
 #include "io/file_system.h"
@@ -20,7 +19,7 @@ hr_file_format hr__file_format(const char *path, hr_file_format asked)
     return format ? format->id : HR_FORMAT_TFRECORD;
 }
 
-hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR__OPTIONS(hr_survey_opts, opts); }
+hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR_OPTIONS(hr_survey_opts, opts); }
 
 /* ---- a run ---- */
 

@@ -1,5 +1,4 @@
 /* The words of a feature and how often each occurs: a map for each slot, all of them put together at the end. */
-#include "base/constructor.h"
 #include "base/hash_map.h"
 #include "base/number.h"
 #include "io/example/wanted_features.h"
@@ -123,7 +122,7 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
 hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature, const hr_count_vocabulary_opts *opts,
                                    hr_vocabulary **out, hr_error *err)
 {
-    const hr_count_vocabulary_opts o = HR__OPTIONS(hr_count_vocabulary_opts, opts);
+    const hr_count_vocabulary_opts o = HR_OPTIONS(hr_count_vocabulary_opts, opts);
     hr_vocabulary *v = *out = hr_calloc(1, sizeof *v);
     if (!v) return hr_no_memory(err, "a vocabulary");
     hr_status st = count_all(files, (hr_view){feature, (int64_t)strlen(feature)}, &o.survey, v, err);

@@ -1,5 +1,4 @@
 /* Which checkpoint of a folder is the latest: as TensorFlow answers, and as a training may go on from. */
-#include "base/constructor.h"
 #include "base/text.h"
 #include "io/match.h"
 #include "train/checkpoint/folder.h"
@@ -54,7 +53,7 @@ hr_status hr_latest_checkpoint_with(const char *folder, const hr_latest_checkpoi
                                     hr_error *err)
 {
     *prefix = NULL;
-    const hr_latest_checkpoint_opts o = HR__OPTIONS(hr_latest_checkpoint_opts, opts);
+    const hr_latest_checkpoint_opts o = HR_OPTIONS(hr_latest_checkpoint_opts, opts);
     if (!folder) return hr__checkpoint_lacks("a folder", err);
     char *path = hr__path_in(folder, o.filename ? o.filename : "checkpoint");
     if (!path) return hr_no_memory(err, "a path");

@@ -1,7 +1,6 @@
 /* Which checkpoints a folder keeps: the newest ones, and one in so many hours for ever. The state file is replaced
  * before anything is removed, so that it never names what is gone. Only checkpoints that lie in the folder itself are
  * listed after a restart, and so removed, whatever paths the state file holds. */
-#include "base/constructor.h"
 #include <headrace/checkpoint.h>
 #include "base/text.h"
 #include "io/sys.h"
@@ -41,7 +40,7 @@ static double clock_now(void *user)
 
 hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err)
 {
-    opts = &HR__OPTIONS(hr_saver_opts, opts);
+    opts = &HR_OPTIONS(hr_saver_opts, opts);
     *out = NULL;
     if (!folder) return hr__checkpoint_lacks("a folder", err);
     hr_saver *s = *out = hr_calloc(1, sizeof *s);

@@ -1,6 +1,5 @@
 /* LinearClassifier, DNNClassifier, DNNLinearCombinedClassifier: logits from columns, a binary head, an optimizer for
  * each half. Variables are named as TensorFlow 2's canned estimators name them. */
-#include "base/constructor.h"
 #include "train/estimator/estimator_internal.h"
 #include "base/cast.h"
 #include <headrace/graph_op.h>
@@ -293,7 +292,7 @@ static bool lacks_array(const hr_classifier_opts *o, bool linear, bool dnn)
 
 static hr_estimator *new_classifier(const hr_classifier_opts *given, bool linear, bool dnn)
 {
-    hr_classifier_opts usable = HR__OPTIONS(hr_classifier_opts, given), *o = &usable;
+    hr_classifier_opts usable = HR_OPTIONS(hr_classifier_opts, given), *o = &usable;
     const bool lacking = lacks_array(o, linear, dnn);
     if (lacking) {
         o->linear_feature_columns = o->dnn_feature_columns = (hr_column_list){0};

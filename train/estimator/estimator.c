@@ -6,7 +6,7 @@
 
 hr_estimator *hr_estimator_new_with(hr_model_fn *fn, void *user, const hr_estimator_opts *o)
 {
-    o = &HR__OPTIONS(hr_estimator_opts, o);
+    o = &HR_OPTIONS(hr_estimator_opts, o);
     hr_estimator *e = hr_calloc(1, sizeof *e);
     if (e) e->model_dir = hr_strdup(o->model_dir ? o->model_dir : "");
     if (!e || !e->model_dir) {

@@ -1,6 +1,5 @@
 /* Evaluating: the metrics of a model over an input, as results and as events; and predicting, which is the same loop
  * without metrics. */
-#include "base/constructor.h"
 #include "base/text.h"
 #include "train/estimator/estimator_internal.h"
 #include <headrace/checkpoint.h>
@@ -191,7 +190,7 @@ static hr_status evaluate(hr_estimator *e, hr_input_fn *fn, void *user, const hr
 
 hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_evaluate_opts *o)
 {
-    o = &HR__OPTIONS(hr_evaluate_opts, o);
+    o = &HR_OPTIONS(hr_evaluate_opts, o);
     HR_TRY(hr__estimator_begin(e, fn));
     return evaluate(e, fn, user, o, &e->error);
 }
@@ -199,7 +198,7 @@ hr_status hr_estimator_evaluate_with(hr_estimator *e, hr_input_fn *fn, void *use
 hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each, void *each_user,
                                     const hr_predict_opts *o)
 {
-    o = &HR__OPTIONS(hr_predict_opts, o);
+    o = &HR_OPTIONS(hr_predict_opts, o);
     HR_TRY(hr__estimator_begin(e, fn));
     if (!each)
         return hr_fail(&e->error, HR_INVALID_ARGUMENT, "estimator.argument",

@@ -1,5 +1,4 @@
 /* The training loop: a batch, a run with its hooks, until someone asks to stop or the input ends. */
-#include "base/constructor.h"
 #include "train/estimator/estimator_internal.h"
 #include <headrace/checkpoint.h>
 #include <math.h>
@@ -292,7 +291,7 @@ static hr_status train(hr_estimator *e, hr_input_fn *fn, void *user, const char 
 
 hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *o)
 {
-    o = &HR__OPTIONS(hr_train_opts, o);
+    o = &HR_OPTIONS(hr_train_opts, o);
     bool took_hooks = false;
     hr_train_result result = {.loss = NAN};
     found_checkpoint found = {0};

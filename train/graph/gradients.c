@@ -2,7 +2,6 @@
  * the newest to the oldest, so that a node's incoming gradients are complete when its turn comes. Row slices stay
  * slices: several are put one after the other; only beside a dense gradient, or flowing into another op, do they
  * become dense. */
-#include "base/constructor.h"
 #include "train/graph/graph_internal.h"
 
 #include <stdio.h>
@@ -312,7 +311,7 @@ static void gradients_run(flow *f, const hr_node *ys, int y_count, const hr_node
 void hr_gradients_with(const hr_node *ys, int y_count, const hr_node *xs, int x_count, hr_gradient *out,
                        const hr_gradients_opts *opts)
 {
-    const hr_gradients_opts o = HR__OPTIONS(hr_gradients_opts, opts);
+    const hr_gradients_opts o = HR_OPTIONS(hr_gradients_opts, opts);
     hr_graph *g = NULL;
     flow f = {0};
     for (int i = 0; out && i < x_count; i++) out[i] = (hr_gradient){0};

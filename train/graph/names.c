@@ -1,5 +1,4 @@
 /* Names and scopes, made unique by TensorFlow's rule: a counter a name, compared without case. */
-#include "base/constructor.h"
 #include "train/graph/graph_internal.h"
 
 #include <ctype.h>
@@ -134,7 +133,7 @@ void hr_name_scope(hr_graph *g, const char *name)
 
 void hr_variable_scope_with(hr_graph *g, const char *name, const hr_variable_scope_opts *opts)
 {
-    const hr_variable_scope_opts o = HR__OPTIONS(hr_variable_scope_opts, opts);
+    const hr_variable_scope_opts o = HR_OPTIONS(hr_variable_scope_opts, opts);
     char full[MAX_NAME];
     if (!g || !push(g)) return;
     enter_name_scope(g, name);

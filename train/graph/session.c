@@ -8,7 +8,7 @@ hr_session *hr_session_new_with(hr_graph *g, const hr_session_opts *opts)
 {
     hr_session *s = g ? hr_calloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
-    const int *workers = HR__OPTIONS(hr_session_opts, opts).workers;
+    const int *workers = HR_OPTIONS(hr_session_opts, opts).workers;
     s->graph = g;
     s->inline_only = workers && *workers == 0;
     s->lock_made = uv_mutex_init(&s->lock) == 0;

@@ -1,5 +1,4 @@
 /* Variables of a graph: the nodes that make, begin and read one, under TensorFlow's names; scopes and reuse. */
-#include "base/constructor.h"
 #include "train/graph/graph_internal.h"
 
 #include <stdio.h>
@@ -120,7 +119,7 @@ static hr_node found(hr_graph *g, const hr_variable_info *v, hr_dtype dtype, hr_
 hr_node hr_get_variable_with(hr_graph *g, const char *name, hr_dtype dtype, hr_shape shape,
                              const hr_variable_opts *opts)
 {
-    const hr_variable_opts o = HR__OPTIONS(hr_variable_opts, opts);
+    const hr_variable_opts o = HR_OPTIONS(hr_variable_opts, opts);
     char full[MAX_NAME];
     if (!g || !name) return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.name", "variable: expected a name, got NULL");
     const int n = snprintf(full, sizeof full, "%s%s", g->variable_scope, name);

@@ -1,5 +1,4 @@
 /* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. */
-#include "base/constructor.h"
 #include "base/text.h"
 #include "io/sys.h"
 #include "train/hooks/hooks_internal.h"
@@ -119,7 +118,7 @@ static const hr_hook_kind checkpoint_saver_kind = {
 
 hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_checkpoint_saver_hook_opts, opts);
+    opts = &HR_OPTIONS(hr_checkpoint_saver_hook_opts, opts);
     if (!dir) return hr__hook_refused();
     checkpoint_saver s = {.dir = hr_strdup(dir),
                           .basename = hr_strdup(opts->basename ? opts->basename : "model.ckpt"),

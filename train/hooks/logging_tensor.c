@@ -1,6 +1,5 @@
 /* LoggingTensorHook: "tag = value, ..." of some nodes, at runs 0, n, 2n, ... of this session or every so many
  * seconds. */
-#include "base/constructor.h"
 #include "base/text.h"
 #include "train/hooks/hooks_internal.h"
 #include <inttypes.h>
@@ -163,7 +162,7 @@ static const hr_hook_kind logging_tensor_kind = {
 
 hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count, const hr_logging_tensor_hook_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_logging_tensor_hook_opts, opts);
+    opts = &HR_OPTIONS(hr_logging_tensor_hook_opts, opts);
     if (count < 0 || (count > 0 && !tensors)) return hr__hook_refused();
     logging_tensor s = {
         .tensor = hr_memdup(tensors, (size_t)count * sizeof *tensors), .count = count, .at_end = opts->at_end};

@@ -97,7 +97,7 @@ static hr_monitored_session *monitored_allocate(int hooks, int extras)
 hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const *hooks, int count,
                                                     const hr_monitored_session_opts *o)
 {
-    o = &HR__OPTIONS(hr_monitored_session_opts, o);
+    o = &HR_OPTIONS(hr_monitored_session_opts, o);
     const bool lacking = !g || count < 0 || (count > 0 && !hooks) || o->extras < 0 || (o->extras > 0 && !o->extra);
     const int extras = lacking ? 0 : o->extras;
     if (count < 0 || !hooks) count = 0;

@@ -1,5 +1,4 @@
 /* NanTensorHook: looks at the loss after every run. */
-#include "base/constructor.h"
 #include <headrace/hooks.h>
 #include <math.h>
 
@@ -50,6 +49,6 @@ static const hr_hook_kind nan_tensor_kind = {
 
 hr_hook *hr_nan_tensor_hook_with(hr_node loss, const hr_nan_tensor_hook_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_nan_tensor_hook_opts, opts);
+    opts = &HR_OPTIONS(hr_nan_tensor_hook_opts, opts);
     return hr_hook_new(&nan_tensor_kind, &(nan_tensor){loss, opts->stop_only});
 }

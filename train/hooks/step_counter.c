@@ -1,5 +1,4 @@
 /* StepCounterHook: global_step/sec, into the log and the event file. The first trigger only arms it. */
-#include "base/constructor.h"
 #include "train/hooks/hooks_internal.h"
 
 typedef struct step_counter {
@@ -52,7 +51,7 @@ static const hr_hook_kind step_counter_kind = {
 
 hr_hook *hr_step_counter_hook_with(const hr_step_counter_hook_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_step_counter_hook_opts, opts);
+    opts = &HR_OPTIONS(hr_step_counter_hook_opts, opts);
     step_counter s = {.writer = hr_summary_writer_ref(opts->writer), .last_step = -1};
     s.timer.every_secs = opts->every_n_secs;
     s.timer.every_steps = opts->every_n_steps || opts->every_n_secs > 0 ? opts->every_n_steps : 100;

@@ -1,5 +1,4 @@
 /* StopAtStepHook: asks to stop once global_step has reached a number, or has grown by one. */
-#include "base/constructor.h"
 #include <headrace/hooks.h>
 
 typedef struct stop_at_step {
@@ -48,6 +47,6 @@ static const hr_hook_kind stop_at_step_kind = {
 
 hr_hook *hr_stop_at_step_hook_with(const hr_stop_at_step_hook_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_stop_at_step_hook_opts, opts);
+    opts = &HR_OPTIONS(hr_stop_at_step_hook_opts, opts);
     return hr_hook_new(&stop_at_step_kind, &(stop_at_step){opts->num_steps, opts->last_step});
 }

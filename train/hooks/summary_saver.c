@@ -1,5 +1,4 @@
 /* SummarySaverHook: values of some nodes into the event file, at the first run and then whenever the timer says so. */
-#include "base/constructor.h"
 #include "train/hooks/hooks_internal.h"
 #include <string.h>
 
@@ -83,7 +82,7 @@ static const hr_hook_kind summary_saver_kind = {
 hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summarised *summaries, int count,
                                     const hr_summary_saver_hook_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_summary_saver_hook_opts, opts);
+    opts = &HR_OPTIONS(hr_summary_saver_hook_opts, opts);
     if (!w) return hr__hook_lost(); /* a writer is NULL for lack of memory alone */
     if (count < 0 || (count > 0 && !summaries)) return hr__hook_refused();
     summary_saver s = {.writer = hr_summary_writer_ref(w), .count = count};

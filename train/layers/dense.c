@@ -1,5 +1,4 @@
 /* The dense layer and dropout. */
-#include "base/constructor.h"
 #include "train/layers/layers_internal.h"
 
 #include <stdio.h>
@@ -61,7 +60,7 @@ static hr_node layer(hr_node x, hr_shape shape, int64_t units, const hr_dense_op
 
 hr_node hr_dense_with(hr_node x, int64_t units, const hr_dense_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_dense_opts, opts);
+    opts = &HR_OPTIONS(hr_dense_opts, opts);
     char name[HR__NAME], text[128];
     const hr_shape shape = hr_node_shape(x);
     if (!hr_node_exists(x)) return x;
@@ -77,7 +76,7 @@ hr_node hr_dense_with(hr_node x, int64_t units, const hr_dense_opts *opts)
 
 hr_node hr_dropout_with(hr_node x, float rate, const hr_dropout_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_dropout_opts, opts);
+    opts = &HR_OPTIONS(hr_dropout_opts, opts);
     if (!hr_node_exists(x)) return x;
     if (!(rate >= 0 && rate < 1))
         return hr_node_fail(x.graph, HR_INVALID_ARGUMENT, "layers.rate",

@@ -1,5 +1,4 @@
 /* input_layer: the dense forms of columns, in the order of their names, side by side. */
-#include "base/constructor.h"
 #include "train/layers/layers_internal.h"
 
 #include <headrace/checkpoint.h>
@@ -123,7 +122,7 @@ static hr_node side_by_side(const hr_features *features, const hr_feature_column
 
 hr_node hr_input_layer_with(const hr_features *features, hr_column_list columns, const hr_input_layer_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_input_layer_opts, opts);
+    opts = &HR_OPTIONS(hr_input_layer_opts, opts);
     char name[HR__NAME];
     hr_error err;
     hr_graph *g = hr_features_graph(features);

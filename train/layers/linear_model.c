@@ -1,6 +1,5 @@
 /* linear_model: for every column a sum of weights by ids, or its dense form times weights; the sums and a bias
  * together. Columns are added in the order of their names, so that float sums are TensorFlow's. */
-#include "base/constructor.h"
 #include "train/layers/layers_internal.h"
 
 /* Where each row's ids begin. Those of a sequence lie in steps, and its rows are rows of steps. */
@@ -61,7 +60,7 @@ static hr_node sum_columns(const hr_features *features, const hr_feature_column 
 
 hr_node hr_linear_model_with(const hr_features *features, hr_column_list columns, const hr_linear_model_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_linear_model_opts, opts);
+    opts = &HR_OPTIONS(hr_linear_model_opts, opts);
     char name[HR__NAME];
     hr_error err;
     hr_graph *g = hr_features_graph(features);

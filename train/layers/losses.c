@@ -1,6 +1,5 @@
 /* Losses: tf.losses. Each is made of ops, in float32 whatever comes in, weighed and reduced by
  * compute_weighted_loss. */
-#include "base/constructor.h"
 #include "train/layers/layers_internal.h"
 
 /* ---- shapes ---- */
@@ -68,7 +67,7 @@ static hr_node losses_reduce(hr_node losses, const hr_loss_opts *opts)
 
 hr_node hr_compute_weighted_loss_with(hr_node losses, const hr_loss_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_loss_opts, opts);
+    opts = &HR_OPTIONS(hr_loss_opts, opts);
     if (!hr_node_exists(losses)) return losses;
     if (opts->weights.graph && !weights_fit(losses, opts->weights)) return hr_failed_node(losses.graph);
     hr_name_scope(losses.graph, opts->name ? opts->name : "weighted_loss");
@@ -141,7 +140,7 @@ static hr_node sigmoid_cross_entropy(hr_node z, hr_node x, const hr_loss_opts *o
 static hr_node loss_of(hr_node labels, hr_node predictions, const hr_loss_opts *opts, const char *name,
                        elementwise *losses)
 {
-    opts = &HR__OPTIONS(hr_loss_opts, opts);
+    opts = &HR_OPTIONS(hr_loss_opts, opts);
     if (!hr_node_exists(labels) || !hr_node_exists(predictions))
         return hr_failed_node(labels.graph ? labels.graph : predictions.graph);
     if (!hr__same_shape(labels, predictions, name)) return hr_failed_node(labels.graph);
@@ -183,7 +182,7 @@ static hr_node softmax_cross_entropy(hr_node labels, hr_node logits, const hr_lo
 
 hr_node hr_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits, const hr_loss_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_loss_opts, opts);
+    opts = &HR_OPTIONS(hr_loss_opts, opts);
     if (!hr_node_exists(labels) || !hr_node_exists(logits))
         return hr_failed_node(labels.graph ? labels.graph : logits.graph);
     if (!hr__same_shape(labels, logits, "softmax_cross_entropy_loss")) return hr_failed_node(labels.graph);
@@ -215,7 +214,7 @@ static hr_node sparse_softmax(hr_node labels, hr_node logits)
 
 hr_node hr_sparse_softmax_cross_entropy_loss_with(hr_node labels, hr_node logits, const hr_loss_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_loss_opts, opts);
+    opts = &HR_OPTIONS(hr_loss_opts, opts);
     hr_loss_opts inner = *opts;
     if (!hr_node_exists(labels) || !hr_node_exists(logits))
         return hr_failed_node(labels.graph ? labels.graph : logits.graph);

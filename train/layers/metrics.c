@@ -1,6 +1,5 @@
 /* Streaming metrics: tf.metrics. Accumulators are local variables; the update adds a batch and gives the value with it,
  * the value reads what was there before the update of the same run. */
-#include "base/constructor.h"
 #include "train/layers/layers_internal.h"
 
 #include <stdio.h>
@@ -80,7 +79,7 @@ static hr_metric mean_of(hr_node values, const hr_metric_opts *opts)
 
 hr_metric hr_metric_mean_with(hr_node values, const hr_metric_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_metric_opts, opts);
+    opts = &HR_OPTIONS(hr_metric_opts, opts);
     if (!hr_node_exists(values)) return failed(values.graph);
     metrics_begin(values.graph, opts, "mean");
     hr_metric metric = mean_of(values, opts);
@@ -105,7 +104,7 @@ static bool metrics_sound(hr_node *labels, hr_node *predictions, const char *wha
 
 hr_metric hr_metric_accuracy_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_metric_opts, opts);
+    opts = &HR_OPTIONS(hr_metric_opts, opts);
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
     if (!metrics_sound(&labels, &predictions, "accuracy")) return failed(g);
     metrics_begin(g, opts, "accuracy");
@@ -159,13 +158,13 @@ static hr_metric share_of_hits(hr_node labels, hr_node predictions, const hr_met
 
 hr_metric hr_metric_precision_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_metric_opts, opts);
+    opts = &HR_OPTIONS(hr_metric_opts, opts);
     return share_of_hits(labels, predictions, opts, "precision", true);
 }
 
 hr_metric hr_metric_recall_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_metric_opts, opts);
+    opts = &HR_OPTIONS(hr_metric_opts, opts);
     return share_of_hits(labels, predictions, opts, "recall", false);
 }
 
@@ -209,7 +208,7 @@ static hr_metric auc_of(hr_node labels, hr_node predictions, const hr_metric_opt
 
 hr_metric hr_metric_auc_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_metric_opts, opts);
+    opts = &HR_OPTIONS(hr_metric_opts, opts);
     hr_graph *g = labels.graph ? labels.graph : predictions.graph;
     if (!metrics_sound(&labels, &predictions, "auc")) return failed(g);
     metrics_begin(g, opts, "auc");

@@ -1,6 +1,5 @@
 /* SequenceFeatures: the dense forms of columns of sequences, in the order of their names, side by side at every step;
  * and a context beside them. */
-#include "base/constructor.h"
 #include "train/layers/layers_internal.h"
 
 static hr_node padded_column(const hr_features *features, const hr_column_info *info, hr_node lengths,
@@ -51,7 +50,7 @@ static hr_node in_scope(const hr_features *features, hr_column_list columns, con
 hr_node hr_sequence_features_with(const hr_features *features, hr_column_list columns, hr_node *sequence_length,
                                   const hr_input_layer_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_input_layer_opts, opts);
+    opts = &HR_OPTIONS(hr_input_layer_opts, opts);
     const hr_feature_column **sorted = hr_malloc((size_t)(columns.count + 1) * sizeof *sorted);
     hr_node *part = hr_calloc((size_t)columns.count + 1, sizeof *part), lengths = {0}, out;
     if (sorted && part)

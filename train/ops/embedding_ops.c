@@ -1,7 +1,6 @@
 /* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
  * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
  * up; there is never a dense gradient of a table. */
-#include "base/constructor.h"
 #include "train/ops/kernels.h"
 
 #include <math.h>
@@ -277,7 +276,7 @@ const hr_graph_op hr_graph_ops_embedding_ops[] = {
 hr_node hr_embedding_lookup_sparse_with(hr_node table, hr_node ids, hr_node splits, const hr_lookup_opts *opts)
 {
     static const char *const names[] = {[HR_MEAN] = "mean", [HR_SUM] = "sum", [HR_SQRTN] = "sqrtn"};
-    const hr_lookup_opts o = HR__OPTIONS(hr_lookup_opts, opts);
+    const hr_lookup_opts o = HR_OPTIONS(hr_lookup_opts, opts);
     const hr_node all[] = {table, ids, splits, o.weights};
     if ((unsigned)o.combiner > HR_SQRTN)
         return hr_node_fail(table.graph, HR_INVALID_ARGUMENT, "graph.attr", "expected a combiner, got %d",

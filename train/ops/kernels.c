@@ -1,5 +1,4 @@
 /* What kernels of this room share. */
-#include "base/constructor.h"
 #include "train/ops/kernels.h"
 
 #include <string.h>
@@ -150,12 +149,12 @@ void hr__copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to
 
 hr_node hr__unary(const char *op, hr_node x, const hr_name_opts *opts)
 {
-    const hr_name_opts o = HR__OPTIONS(hr_name_opts, opts);
+    const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
     return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x));
 }
 
 hr_node hr__binary(const char *op, hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    const hr_name_opts o = HR__OPTIONS(hr_name_opts, opts);
+    const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
     return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x, y));
 }

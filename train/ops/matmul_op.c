@@ -1,6 +1,5 @@
 /* MatMul: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
  * shape alone, so that the result does not depend on threads. */
-#include "base/constructor.h"
 #include "train/ops/blas.h"
 #include "train/ops/kernels.h"
 
@@ -237,7 +236,7 @@ const hr_graph_op hr_graph_ops_matmul_op[] = {
 
 hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts)
 {
-    const hr_matmul_opts o = HR__OPTIONS(hr_matmul_opts, opts);
+    const hr_matmul_opts o = HR_OPTIONS(hr_matmul_opts, opts);
     return hr_new_node(
         a.graph, "MatMul", .name = o.name, HR_INPUTS(a, b),
         HR_ATTRS(HR_BOOL_ATTR("transpose_a", o.transpose_a), HR_BOOL_ATTR("transpose_b", o.transpose_b)));

@@ -1,7 +1,6 @@
 /* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any over axes. Dimensions that are treated alike are joined; the
  * last of them is a loop over neighbouring values, into one result or into as many. The order of the additions
  * follows from the shape alone. */
-#include "base/constructor.h"
 #include "train/ops/kernels.h"
 
 #include <math.h>
@@ -477,7 +476,7 @@ static hr_node all_axes(hr_node x)
 static hr_node reduce(const char *op, hr_node x, const hr_reduce_opts *opts)
 {
     if (!hr_node_exists(x)) return x;
-    const hr_reduce_opts o = HR__OPTIONS(hr_reduce_opts, opts);
+    const hr_reduce_opts o = HR_OPTIONS(hr_reduce_opts, opts);
     const hr_node axes = o.axes ? hr_ints(x.graph, o.axes, o.axis_count) : all_axes(x);
     return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x, axes),
                        HR_ATTRS(HR_BOOL_ATTR("keep_dims", o.keep_dims)));

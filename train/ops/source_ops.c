@@ -1,5 +1,4 @@
 /* Const, Placeholder: where values come from. */
-#include "base/constructor.h"
 #include "train/ops/kernels.h"
 
 static hr_status const_shape(hr_infer *s, hr_error *err)
@@ -59,14 +58,14 @@ const hr_graph_op hr_graph_ops_source_ops[] = {
 
 hr_node hr_placeholder_with(hr_graph *g, hr_dtype dtype, hr_shape shape, const hr_placeholder_opts *opts)
 {
-    const hr_placeholder_opts o = HR__OPTIONS(hr_placeholder_opts, opts);
+    const hr_placeholder_opts o = HR_OPTIONS(hr_placeholder_opts, opts);
     return hr_new_node(g, "Placeholder", .name = o.name,
                        HR_ATTRS(HR_TYPE_ATTR("dtype", dtype), HR_SHAPE_ATTR("shape", shape)));
 }
 
 hr_node hr_const_with(hr_graph *g, const hr_tensor *value, const hr_name_opts *opts)
 {
-    const hr_name_opts o = HR__OPTIONS(hr_name_opts, opts);
+    const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
     if (!value || value->layout != HR_DENSE)
         return hr_node_fail(g, HR_INVALID_ARGUMENT, "graph.attr", "hr_const: expected a dense tensor%s",
                             value ? "" : ", got NULL");

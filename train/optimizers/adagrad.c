@@ -1,5 +1,4 @@
 /* Adagrad: each value's rate falls with the sum of its squared gradients. */
-#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <math.h>
@@ -61,7 +60,7 @@ const hr__optimizer_kind hr__optimizer_adagrad = {
 
 hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_adagrad_opts, opts);
+    opts = &HR_OPTIONS(hr_adagrad_opts, opts);
     double initial, epsilon;
     const double rate = (double)learning_rate, decay = (double)opts->decay;
     const double *given[HR__PARAMETERS] = {&rate, &decay, hr__given(opts->initial_accumulator_value, &initial),

@@ -1,6 +1,5 @@
 /* Adam. v1 keeps the powers of both betas in variables, multiplied after each step; v2 takes them from the
  * iterations. */
-#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <math.h>
@@ -93,7 +92,7 @@ const hr__optimizer_kind hr__optimizer_adam = {
 
 hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_adam_opts, opts);
+    opts = &HR_OPTIONS(hr_adam_opts, opts);
     double beta1, beta2, epsilon;
     const double rate = (double)learning_rate, decay = (double)opts->decay;
     const double *given[HR__PARAMETERS] = {&rate, &decay, hr__given(opts->beta1, &beta1),

@@ -1,6 +1,5 @@
 /* Ftrl-proximal, the usual optimizer of wide linear models. `beta` comes on top of l2: l2 + beta / (2 * learning
  * rate). */
-#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <math.h>
@@ -82,7 +81,7 @@ const hr__optimizer_kind hr__optimizer_ftrl = {
 
 hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_ftrl_opts, opts);
+    opts = &HR_OPTIONS(hr_ftrl_opts, opts);
     double power, initial;
     const double rate = (double)learning_rate, decay = (double)opts->decay,
                  l1 = (double)opts->l1_regularization_strength, l2 = (double)opts->l2_regularization_strength,

@@ -1,5 +1,4 @@
 /* minimize: the gradients of a loss by the variables, one update a variable, then the steps are counted. */
-#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <stdio.h>
@@ -30,7 +29,7 @@ static int minimize_choose(hr_graph *g, const hr_minimize_opts *opts, hr_node *o
 
 hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_variable_gradient **out, int *count)
 {
-    opts = &HR__OPTIONS(hr_minimize_opts, opts);
+    opts = &HR_OPTIONS(hr_minimize_opts, opts);
     hr_graph *g = loss.graph;
     *count = 0;
     *out = NULL;
@@ -105,7 +104,7 @@ static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradi
 hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variable_gradient *gradients, int count,
                            const hr_minimize_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_minimize_opts, opts);
+    opts = &HR_OPTIONS(hr_minimize_opts, opts);
     const hr_error *error = hr_optimizer_error(optimizer);
     hr_node done = error ? hr_node_fail(g, error->code, error->kind, "%s", error->text)
                          : apply(optimizer, g, gradients, count, opts);
@@ -115,7 +114,7 @@ hr_node hr_apply_gradients(hr_optimizer *optimizer, hr_graph *g, const hr_variab
 
 hr_node hr_minimize_with(hr_optimizer *optimizer, hr_node loss, const hr_minimize_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_minimize_opts, opts);
+    opts = &HR_OPTIONS(hr_minimize_opts, opts);
     hr_variable_gradient *gradients = NULL;
     int count = 0;
     if (!loss.graph) {

@@ -1,5 +1,4 @@
 /* Gradient descent, plain or with momentum. A sparse gradient without momentum is subtracted slice by slice. */
-#include "base/constructor.h"
 #include "train/optimizers/kind.h"
 
 #include <math.h>
@@ -61,7 +60,7 @@ const hr__optimizer_kind hr__optimizer_sgd = {
 
 hr_optimizer *hr_sgd_with(float learning_rate, const hr_sgd_opts *opts)
 {
-    opts = &HR__OPTIONS(hr_sgd_opts, opts);
+    opts = &HR_OPTIONS(hr_sgd_opts, opts);
     const double rate = (double)learning_rate, decay = (double)opts->decay, momentum = (double)opts->momentum,
                  nesterov = opts->nesterov;
     const double *given[HR__PARAMETERS] = {&rate, &decay, &momentum, &nesterov};
