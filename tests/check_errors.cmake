@@ -1,5 +1,6 @@
-# Fails where the code makes an error of a kind that docs/errors.md does not list, or where a kind is listed that the code
-# does not know. Run it with -DROOT=the source tree.
+# Holds docs/errors.md to the code: it fails where the code makes an error of a kind that the page does not list, or of
+# another status than the page says, and where a kind is listed that the code does not know. Run it with -DROOT=the
+# source tree.
 cmake_minimum_required(VERSION 3.25)
 set(kind "[a-z0-9_]+(\\.[a-z0-9_]+)+")
 
@@ -12,36 +13,68 @@ foreach(room base io data feature_columns proto train cli)
     endforeach()
 endforeach()
 
-file(READ ${ROOT}/docs/errors.md text)
-string(REGEX MATCHALL "\n\\| [a-z0-9_.]+ \\|" listed "${text}")
-list(TRANSFORM listed REPLACE "[^a-z]*([a-z0-9_.]+) .*" "\\1")
-list(REMOVE_ITEM listed kind) # the head of the table
+# HR_DATA_LOSS is written DataLoss.
+function(status_word out status)
+    string(REGEX REPLACE "^HR_" "" status ${status})
+    string(TOLOWER ${status} status)
+    string(REPLACE "_" ";" parts ${status})
+    set(word "")
+    foreach(part IN LISTS parts)
+        string(SUBSTRING ${part} 0 1 first)
+        string(SUBSTRING ${part} 1 -1 rest)
+        string(TOUPPER ${first} first)
+        string(APPEND word ${first}${rest})
+    endforeach()
+    set(${out} ${word} PARENT_SCOPE)
+endfunction()
 
+# The table: | kind | status, status | meaning |
+file(READ ${ROOT}/docs/errors.md text)
+string(REGEX MATCHALL "\n\\| [a-z0-9_.]+ \\| [A-Za-z][^|\n]* \\|" rows "${text}")
+set(listed "")
 set(faults "")
-foreach(name IN LISTS listed)
+foreach(row IN LISTS rows)
+    string(REGEX MATCH "\\| ([a-z0-9_.]+) \\| ([^|]*) \\|" head "${row}")
+    set(name ${CMAKE_MATCH_1})
+    set(statuses_${name} " ${CMAKE_MATCH_2} ")
+    if(name STREQUAL "kind") # the head of the table
+        continue()
+    elseif(name IN_LIST listed)
+        list(APPEND faults "docs/errors.md lists ${name} twice")
+    endif()
+    list(APPEND listed ${name})
     string(FIND "${code}" "\"${name}\"" at)
     if(at EQUAL -1)
         list(APPEND faults "docs/errors.md lists ${name}, which no file makes")
     endif()
 endforeach()
 
-# A kind stands behind its status: hr_fail(err, HR_DATA_LOSS, "stream.corrupt", ...).
+# A kind follows its status: hr_fail(err, HR_DATA_LOSS, "stream.corrupt", ...).
 string(REGEX MATCHALL "HR_[A-Z_]+,[ \n]*\"${kind}\"" made "${code}")
 list(FILTER made EXCLUDE REGEX "^HR_END,") # no error
-list(TRANSFORM made REPLACE "[^\"]*\"([^\"]*)\"" "\\1")
+list(TRANSFORM made REPLACE "[ \n]" "")
 list(REMOVE_DUPLICATES made)
-foreach(name IN LISTS made)
+set(kinds "")
+foreach(pair IN LISTS made)
+    string(REGEX MATCH "^(HR_[A-Z_]+),\"(.*)\"$" whole "${pair}")
+    set(name ${CMAKE_MATCH_2})
+    status_word(status ${CMAKE_MATCH_1})
+    list(APPEND kinds ${name})
     if(NOT name IN_LIST listed)
-        list(APPEND faults "docs/errors.md does not list ${name}")
+        list(APPEND faults "docs/errors.md does not list ${name} (${status})")
+    elseif(NOT statuses_${name} MATCHES "[ ,]${status}[ ,]")
+        list(APPEND faults "docs/errors.md: ${name} is listed as${statuses_${name}}, the code fails with ${status}")
     endif()
 endforeach()
 
 list(LENGTH listed count)
-list(LENGTH made found)
+list(LENGTH made pairs)
+list(REMOVE_DUPLICATES kinds)
+list(LENGTH kinds found)
 if(count LESS 100 OR found LESS 100)
     list(APPEND faults "expected hundreds of kinds, found ${count} listed and ${found} made")
 endif()
 foreach(fault IN LISTS faults)
     message(SEND_ERROR "${fault}")
 endforeach()
-message(STATUS "${count} kinds are listed, ${found} of them seen behind their status")
+message(STATUS "${count} kinds are listed; ${found} of them were checked, with ${pairs} statuses")
