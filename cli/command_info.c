@@ -5,7 +5,7 @@
 #include "cli/cli_table.h"
 #include "io/framing.h"
 #include "io/input.h"
-#include "io/record_input.h"
+#include "io/record/record_index.h"
 #include "io/survey/feature_table.h"
 #include <headrace/examples.h>
 #include <inttypes.h>

@@ -190,3 +190,49 @@ void hr_identify_text(uint64_t *sum, const char *text)
     hr_identify_i64(sum, text ? (int64_t)strlen(text) : -1);
     if (text) hr_identify(sum, text, strlen(text));
 }
+
+static void identify_field(const hr_field *f, uint64_t *sum)
+{
+    hr_identify_text(sum, f->name);
+    hr_identify_i64(sum, f->dtype);
+    hr_identify_i64(sum, f->layout);
+    hr_identify_i64(sum, f->label);
+    for (int i = 0; i < f->shape.rank; i++) hr_identify_i64(sum, f->shape.dims[i]);
+}
+
+/* Each of the patterns behind its folder, the part in front of the first special character: that may be moved. */
+static void identify_below_folders(const char *patterns, uint64_t *sum)
+{
+    for (const char *at = patterns, *end; at; at = *end ? end + 1 : NULL) {
+        end = at + strcspn(at, "\n");
+        const size_t plain = strcspn(at, "\n*?[\\{");
+        const char *name = at + plain;
+        while (name > at && name[-1] != '/') name--;
+        hr_identify_i64(sum, end - name);
+        hr_identify(sum, name, (size_t)(end - name));
+    }
+}
+
+uint32_t hr__dataset_arguments(const hr_dataset *ds)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    const char *pattern = ds->op->files ? ds->op->files(ds->spec).pattern : NULL;
+    if (pattern) identify_below_folders(pattern, &sum);
+    if (ds->op->identity) ds->op->identity(ds->spec, &sum);
+    for (int i = 0; i < ds->out.schema.fields; i++) identify_field(&ds->out.schema.field[i], &sum);
+    return (uint32_t)(sum ^ sum >> 32);
+}
+
+/* Datasets never change, so each is asked once: threads that ask at the same time find the same number. */
+uint64_t hr__dataset_identity(hr_dataset *ds)
+{
+    uint64_t sum = atomic_load_explicit(&ds->identity, memory_order_relaxed);
+    if (sum) return sum;
+    sum = UINT64_C(0xcbf29ce484222325);
+    hr_identify_text(&sum, ds->op->name);
+    hr_identify_i64(&sum, hr__dataset_arguments(ds));
+    if (ds->op->files) hr_identify_text(&sum, ds->op->files(ds->spec).pattern);
+    for (int i = 0; i < ds->inputs; i++) hr_identify_i64(&sum, (int64_t)hr__dataset_identity(ds->in[i]));
+    atomic_store_explicit(&ds->identity, sum, memory_order_relaxed);
+    return sum;
+}

@@ -33,6 +33,8 @@ struct hr_dataset {
 hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count);
 /* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
 uint64_t hr__dataset_identity(hr_dataset *ds);
+/* A checksum of the arguments and components of its operator alone. */
+uint32_t hr__dataset_arguments(const hr_dataset *ds);
 
 /* The operator with its arguments: "batch(512, drop_remainder)"; what does not fit is cut off. */
 void hr__dataset_describe(const hr_dataset *ds, char *text, size_t size);

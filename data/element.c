@@ -60,20 +60,6 @@ const hr_schema *hr_element_schema(const hr_element *e) { return e->schema; }
 
 /* ---- shapes ---- */
 
-/* Those of its first parts: batches of unequal ones are refused when they are made. */
-int hr__element_dims(const hr_element *e, int64_t *dims)
-{
-    const hr_columns *c = e->columns;
-    int64_t first = e->index;
-    int rank = 0;
-    if (e->run) dims[rank++] = e->end - e->first;
-    for (int l = e->level; l < c->levels && rank < HR_MAX_RANK; l++) {
-        dims[rank++] = c->splits[l][first + 1] - c->splits[l][first];
-        first = c->splits[l][first];
-    }
-    return rank;
-}
-
 static bool make_dense(const hr_element *e, const hr_field *f, const hr_column *from, hr_tensor *t)
 {
     t->shape.rank = hr__element_dims(e, t->shape.dims);

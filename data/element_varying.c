@@ -237,6 +237,20 @@ static bool make_sparse(const varying *v)
     return true;
 }
 
+/* Those of its first parts: batches of unequal ones are refused when they are made. */
+int hr__element_dims(const hr_element *e, int64_t *dims)
+{
+    const hr_columns *c = e->columns;
+    int64_t first = e->index;
+    int rank = 0;
+    if (e->run) dims[rank++] = e->end - e->first;
+    for (int l = e->level; l < c->levels && rank < HR_MAX_RANK; l++) {
+        dims[rank++] = c->splits[l][first + 1] - c->splits[l][first];
+        first = c->splits[l][first];
+    }
+    return rank;
+}
+
 bool hr__element_varying(const hr_element *e, int i)
 {
     varying v = {.e = e, .f = &e->schema->field[i], .from = &e->columns->column[i], .c = &e->component[i], .inner = 1};

@@ -10,52 +10,6 @@ static const char MAGIC[4] = {'H', 'R', 'I', 'T'};
 
 /* ---- whose state it is: each operator's name and arguments, top down ---- */
 
-static void identify_field(const hr_field *f, uint64_t *sum)
-{
-    hr_identify_text(sum, f->name);
-    hr_identify_i64(sum, f->dtype);
-    hr_identify_i64(sum, f->layout);
-    hr_identify_i64(sum, f->label);
-    for (int i = 0; i < f->shape.rank; i++) hr_identify_i64(sum, f->shape.dims[i]);
-}
-
-/* Each of the patterns behind its folder, the part in front of the first special character: that may be moved. */
-static void identify_below_folders(const char *patterns, uint64_t *sum)
-{
-    for (const char *at = patterns, *end; at; at = *end ? end + 1 : NULL) {
-        end = at + strcspn(at, "\n");
-        const size_t plain = strcspn(at, "\n*?[\\{");
-        const char *name = at + plain;
-        while (name > at && name[-1] != '/') name--;
-        hr_identify_i64(sum, end - name);
-        hr_identify(sum, name, (size_t)(end - name));
-    }
-}
-
-static uint32_t arguments_of(const hr_dataset *ds)
-{
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    const char *pattern = ds->op->files ? ds->op->files(ds->spec).pattern : NULL;
-    if (pattern) identify_below_folders(pattern, &sum);
-    if (ds->op->identity) ds->op->identity(ds->spec, &sum);
-    for (int i = 0; i < ds->out.schema.fields; i++) identify_field(&ds->out.schema.field[i], &sum);
-    return (uint32_t)(sum ^ sum >> 32);
-}
-
-/* Datasets never change, so each is asked once: threads that ask at the same time find the same number. */
-uint64_t hr__dataset_identity(hr_dataset *ds)
-{
-    uint64_t sum = atomic_load_explicit(&ds->identity, memory_order_relaxed);
-    if (sum) return sum;
-    sum = UINT64_C(0xcbf29ce484222325);
-    hr_identify_text(&sum, ds->op->name);
-    hr_identify_i64(&sum, arguments_of(ds));
-    if (ds->op->files) hr_identify_text(&sum, ds->op->files(ds->spec).pattern);
-    for (int i = 0; i < ds->inputs; i++) hr_identify_i64(&sum, (int64_t)hr__dataset_identity(ds->in[i]));
-    atomic_store_explicit(&ds->identity, sum, memory_order_relaxed);
-    return sum;
-}
-
 static uint64_t count_operators(const hr_dataset *ds)
 {
     uint64_t count = 1;
@@ -66,7 +20,7 @@ static uint64_t count_operators(const hr_dataset *ds)
 static void put_operators(hr__text *to, const hr_dataset *ds)
 {
     hr__put_text(to, ds->op->name, strlen(ds->op->name));
-    hr__put_u32(to, arguments_of(ds));
+    hr__put_u32(to, hr__dataset_arguments(ds));
     for (int i = 0; i < ds->inputs; i++) put_operators(to, ds->in[i]);
 }
 
@@ -80,7 +34,7 @@ static hr_status check_operators(hr__wire *from, const hr_dataset *ds, hr_error 
                        "saved state: expected operator '%s' here, the state was saved with '%.*s'; restore it into the "
                        "pipeline that saved it",
                        ds->op->name, name.size < 60 ? (int)name.size : 60, name.data);
-    if (arguments != arguments_of(ds))
+    if (arguments != hr__dataset_arguments(ds))
         return hr_fail(err, HR_FAILED_PRECONDITION, "state.other_arguments",
                        "saved state: operator '%s' has other arguments or components than when the state was saved; "
                        "give it the same ones, or begin anew",

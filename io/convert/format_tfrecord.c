@@ -1,6 +1,6 @@
 /* TFRecords of tf.Examples, in and out: records are their own form. */
 #include "io/convert/example_rows_out.h"
-#include "io/record_input.h"
+#include "io/record/record_index.h"
 
 typedef struct tfrecord_source {
     const char *path;

@@ -4,7 +4,6 @@
 #include "io/record/record_index.h"
 #include "io/input.h"
 #include "io/record/read_again.h"
-#include "io/record_input.h"
 #include "io/record/resync.h"
 
 struct hr_record_reader {

@@ -1,4 +1,5 @@
-/* What the parts of the index share, and what the record reader asks of it. Not a public header. */
+/* What the parts of the index share, what the record reader asks of it, and the file that a record reader reads. Not a
+ * public header. */
 #ifndef HR_RECORD_INDEX_H
 #define HR_RECORD_INDEX_H
 
@@ -71,6 +72,8 @@ bool hr__record_index_picks(const hr_record_index *index);
  * each record. Where the file is plain, any number of threads may use `in` at once. */
 hr_status hr__record_pick(hr_input *in, const hr_record_index *index, int64_t record, char *frame, hr_error *err);
 hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err);
+
+HR_API hr_input *hr__record_input(const hr_record_reader *reader); /* lends: not to be read from */
 
 #ifdef __cplusplus
 }

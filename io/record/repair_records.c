@@ -1,6 +1,6 @@
 /* Repairing a TFRecord file: its good records into a new one, which takes its name when all are written. */
 #include "io/input.h"
-#include "io/record_input.h"
+#include "io/record/record_index.h"
 #include "io/sys.h"
 #include <string.h>
 
