@@ -1,6 +1,7 @@
 /* Datasets: an operator, its frozen arguments, its inputs. What is wrong with one sticks to it and passes through all
  * that is put on top. */
 #include "base/constructor.h"
+#include "base/descriptor.h"
 #include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -68,10 +69,6 @@ static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
 {
     const hr_op *op = ds->op;
     const hr_schema *schema[HR_MAX_INPUTS + 1] = {0};
-    if (op->head.abi_version != HR_OP_ABI || op->head.struct_size != sizeof(hr_op))
-        return hr_fail(err, HR_FAILED_PRECONDITION, "op.abi",
-                       "operator: expected one made for version %d of the operator kit, got version %u; build it anew",
-                       HR_OP_ABI, op->head.abi_version);
     if (ds->inputs > HR_MAX_INPUTS)
         return hr_fail(err, HR_INVALID_ARGUMENT, "op.inputs", "%s: expected at most %d inputs, got %d", op->name,
                        HR_MAX_INPUTS, ds->inputs);
@@ -88,12 +85,22 @@ static hr_status freeze(hr_dataset *ds, const void *spec, hr_error *err)
     return measure_fields(ds, err);
 }
 
-static hr_dataset *dataset_allocate(const hr_op *op, hr_dataset *const *in, int inputs)
+static const hr__descriptor_kind operators = {
+    .what = "operator",
+    .status = HR_FAILED_PRECONDITION,
+    .error = "op.abi",
+    .version = HR_OP_ABI,
+    .size = sizeof(hr_op),
+    .least = offsetof(hr_op, spec_copy),
+};
+
+static hr_dataset *dataset_allocate(const hr_op *op, const hr_op *own, hr_dataset *const *in, int inputs)
 {
     hr_dataset *ds = hr_calloc(1, sizeof *ds);
     if (!ds) return NULL;
     atomic_init(&ds->refs, 1);
-    ds->op = op;
+    ds->own_op = *own;
+    ds->op = op == own ? &ds->own_op : op;
     ds->inputs = inputs;
     ds->in = hr_calloc((size_t)inputs + 1, sizeof *ds->in);
     ds->spec = hr_calloc(1, op->spec_size + 1);
@@ -106,21 +113,25 @@ static hr_dataset *dataset_allocate(const hr_op *op, hr_dataset *const *in, int 
     return NULL;
 }
 
-hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const *in, int inputs)
+hr_dataset *hr_dataset_new(const hr_op *given, const void *spec, hr_dataset *const *in, int inputs)
 {
     hr_dataset *ds = first_failed(in, inputs);
     if (ds) return ds;
-    ds = dataset_allocate(op, in, inputs);
+    hr_op own = {0};
+    const void *op = NULL;
+    hr_error err;
+    const hr_status fits = hr__descriptor_fit(&operators, given, &own, &op, &err);
+    if (fits == HR_OK) ds = dataset_allocate(op, &own, in, inputs);
     if (!ds) {
         for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
-        return &no_memory;
+        return fits == HR_OK ? &no_memory : hr__dataset_failed(&err);
     }
-    ds->shares = op->traits & HR_SAME_EACH_OPENING;
+    ds->shares = ds->op->traits & HR_SAME_EACH_OPENING;
     for (int i = 0; i < inputs; i++) {
         if (in[i]->place > ds->place) ds->place = in[i]->place;
         ds->shares |= in[i]->shares;
     }
-    ds->place += (op->plan && !(op->traits & HR_GROUPS_ROWS)) || (op->traits & HR_RANDOM_ROWS);
+    ds->place += (ds->op->plan && !(ds->op->traits & HR_GROUPS_ROWS)) || (ds->op->traits & HR_RANDOM_ROWS);
     freeze(ds, spec, &ds->error);
     return ds;
 }

@@ -16,6 +16,7 @@ struct hr_schema_builder {
 struct hr_dataset {
     atomic_int refs;
     const hr_op *op;
+    hr_op own_op; /* `op` is this one, where the descriptor that was given is shorter than ours */
     void *spec;
     bool spec_copied;
     hr_dataset **in;
