@@ -112,15 +112,15 @@ static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
 
 hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
 {
-    static const hr_iterate_opts defaults = {0};
+    const hr_iterate_opts o = HR_OPTIONS(hr_iterate_opts, opts);
     hr_iterator *it = hr_calloc(1, sizeof *it);
     if (it) it->ds = ds;
-    if (!it || !open_engine(it, opts ? opts : &defaults)) {
+    if (!it || !open_engine(it, &o)) {
         hr_free(it);
         hr_dataset_unref(ds);
         return &no_memory;
     }
-    iterator_start(it, opts ? opts : &defaults);
+    iterator_start(it, &o);
     return it;
 }
 
@@ -300,7 +300,7 @@ static bool iterator_fits(const hr_dataset *old, const hr_dataset *ds)
 
 hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts)
 {
-    static const hr_iterate_opts defaults = {0};
+    const hr_iterate_opts o = HR_OPTIONS(hr_iterate_opts, opts);
     if (!it->open) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
     if (ds && !iterator_fits(it->ds, ds)) {
         hr_dataset_unref(ds);
@@ -311,6 +311,6 @@ hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_itera
     close_run(it);
     memset(it, 0, sizeof *it);
     it->ds = ds;
-    if (!open_engine(it, opts ? opts : &defaults)) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
-    return iterator_start(it, opts ? opts : &defaults);
+    if (!open_engine(it, &o)) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
+    return iterator_start(it, &o);
 }

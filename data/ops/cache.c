@@ -184,8 +184,8 @@ const hr_op hr_op_cache = {
 
 hr_dataset *hr_cache_with(hr_dataset *in, const hr_cache_opts *opts)
 {
-    cache_spec spec = {0};
-    if (opts) spec = (cache_spec){opts->file, opts->max_bytes, false};
+    const hr_cache_opts o = HR_OPTIONS(hr_cache_opts, opts);
+    const cache_spec spec = {.file = o.file, .max_bytes = o.max_bytes};
     return hr_dataset_new(&hr_op_cache, &spec, &in, 1);
 }
 

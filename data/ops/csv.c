@@ -57,9 +57,8 @@ static hr_status columns_from_first_file(const csv_spec *sp, hr_error *err)
 
 static hr_status csv_spec_copy(void *spec, hr_error *err)
 {
-    static const hr_csv_opts none = {.struct_size = sizeof none};
     csv_spec *sp = spec;
-    const hr_csv_opts *opts = sp->opts ? sp->opts : &none;
+    const hr_csv_opts o = HR_OPTIONS(hr_csv_opts, sp->opts);
     const char *pattern = sp->pattern;
     sp->opts = NULL;
     if (!sp->borrowed) sp->format = NULL;
@@ -68,10 +67,10 @@ static hr_status csv_spec_copy(void *spec, hr_error *err)
     if (!pattern) return HR_OK;
     sp->pattern = hr_strdup(pattern);
     if (!sp->pattern) return hr_no_memory(err, "csv: the file pattern");
-    HR_TRY(hr__policy_new(&opts->policy, "csv", &sp->policy, err));
+    HR_TRY(hr__policy_new(&o.policy, "csv", &sp->policy, err));
     if (sp->borrowed) return HR_OK;
-    HR_TRY(hr__csv_format_new(opts, &sp->format, err));
-    return opts->column_count == 0 ? columns_from_first_file(sp, err) : HR_OK;
+    HR_TRY(hr__csv_format_new(&o, &sp->format, err));
+    return o.column_count == 0 ? columns_from_first_file(sp, err) : HR_OK;
 }
 
 static void csv_spec_free(void *spec)

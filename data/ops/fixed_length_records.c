@@ -168,9 +168,10 @@ const hr_op hr_op_fixed_length_records = {
 hr_dataset *hr_fixed_length_records_with(const char *pattern, int64_t record_bytes,
                                          const hr_fixed_length_records_opts *opts)
 {
-    fixed_spec spec = {.source.pattern = pattern, .record_bytes = record_bytes};
-    if (opts) spec.source.compression = opts->compression;
-    if (opts) spec.header_bytes = opts->header_bytes;
-    if (opts) spec.footer_bytes = opts->footer_bytes;
+    const hr_fixed_length_records_opts o = HR_OPTIONS(hr_fixed_length_records_opts, opts);
+    const fixed_spec spec = {.source = {.pattern = pattern, .compression = o.compression},
+                             .record_bytes = record_bytes,
+                             .header_bytes = o.header_bytes,
+                             .footer_bytes = o.footer_bytes};
     return hr_dataset_new(&hr_op_fixed_length_records, &spec, NULL, 0);
 }

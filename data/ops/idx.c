@@ -259,7 +259,7 @@ const hr_op hr_op_idx = {
 
 hr_dataset *hr_idx_with(const char *pattern, const hr_idx_opts *opts)
 {
-    idx_spec spec = {.source.pattern = pattern};
-    if (opts) spec.source.compression = opts->compression;
+    const hr_idx_opts o = HR_OPTIONS(hr_idx_opts, opts);
+    const idx_spec spec = {.source = {.pattern = pattern, .compression = o.compression}};
     return hr_dataset_new(&hr_op_idx, &spec, NULL, 0);
 }

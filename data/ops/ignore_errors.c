@@ -45,7 +45,7 @@ const hr_op hr_op_ignore_errors = {
 
 hr_dataset *hr_ignore_errors_with(hr_dataset *in, const hr_ignore_errors_opts *opts)
 {
-    ignore_spec spec = {0};
-    if (opts) spec = (ignore_spec){.on_error = opts->on_error, .user = opts->user, .log_warning = opts->log_warning};
+    const hr_ignore_errors_opts o = HR_OPTIONS(hr_ignore_errors_opts, opts);
+    const ignore_spec spec = {.on_error = o.on_error, .user = o.user, .log_warning = o.log_warning};
     return hr_dataset_new(&hr_op_ignore_errors, &spec, &in, 1);
 }

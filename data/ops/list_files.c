@@ -141,10 +141,11 @@ const hr_op hr_op_list_files = {
 
 hr_dataset *hr_list_files_with(const char *pattern, const hr_list_files_opts *opts)
 {
-    list_files_spec spec = {.pattern = pattern};
-    if (opts) spec.shuffle = opts->shuffle;
-    if (opts) spec.extended = opts->extended;
-    if (opts) spec.same_each_epoch = opts->same_each_epoch;
-    if (opts) spec.seed = opts->seed;
+    const hr_list_files_opts o = HR_OPTIONS(hr_list_files_opts, opts);
+    const list_files_spec spec = {.pattern = pattern,
+                                  .shuffle = o.shuffle,
+                                  .extended = o.extended,
+                                  .same_each_epoch = o.same_each_epoch,
+                                  .seed = o.seed};
     return hr_dataset_new(&hr_op_list_files, &spec, NULL, 0);
 }

@@ -74,6 +74,7 @@ const hr_op hr_op_random = {
 
 hr_dataset *hr_random_dataset_with(const hr_random_dataset_opts *opts)
 {
-    random_spec spec = {.seed = opts ? opts->seed : 0, .same_each_epoch = opts && opts->same_each_epoch};
+    const hr_random_dataset_opts o = HR_OPTIONS(hr_random_dataset_opts, opts);
+    const random_spec spec = {.seed = o.seed, .same_each_epoch = o.same_each_epoch};
     return hr_dataset_new(&hr_op_random, &spec, NULL, 0);
 }

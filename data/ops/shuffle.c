@@ -362,7 +362,7 @@ static int64_t slots_for(int64_t buffer_size)
 
 hr_dataset *hr_shuffle_with(hr_dataset *in, int64_t buffer_size, const hr_shuffle_opts *opts)
 {
-    shuffle_spec spec = {.size = slots_for(buffer_size)};
-    if (opts) spec.seed = opts->seed, spec.same_each_epoch = opts->same_each_epoch;
+    const hr_shuffle_opts o = HR_OPTIONS(hr_shuffle_opts, opts);
+    const shuffle_spec spec = {.size = slots_for(buffer_size), .seed = o.seed, .same_each_epoch = o.same_each_epoch};
     return hr_dataset_new(&hr_op_shuffle, &spec, &in, 1);
 }

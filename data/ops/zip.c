@@ -84,6 +84,7 @@ hr_dataset *hr_zip(hr_dataset *const *in, int inputs)
 
 hr_dataset *hr_enumerate_with(hr_dataset *in, const hr_enumerate_opts *opts)
 {
-    hr_dataset *numbers = hr_range(INT64_MAX, .start = opts ? opts->start : 0);
+    const hr_enumerate_opts o = HR_OPTIONS(hr_enumerate_opts, opts);
+    hr_dataset *numbers = hr_range(INT64_MAX, .start = o.start);
     return hr_zip((hr_dataset *[]){numbers, in}, 2);
 }

@@ -303,9 +303,8 @@ hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, co
                                      const hr_make_opts *opts)
 {
     const hr_make_opts make = HR_OPTIONS(hr_make_opts, opts);
-    static const hr_csv_opts none = {.struct_size = sizeof none};
+    hr_csv_opts o = HR_OPTIONS(hr_csv_opts, csv);
     hr_error err;
-    hr_csv_opts o = csv ? *csv : none;
     if (make.label) o.label = make.label;
     reader *r = hr_calloc(1, sizeof *r);
     hr_status st = r ? fill_reader(r, pattern, &o, &make, &err) : hr_no_memory(&err, "make_csv_dataset");

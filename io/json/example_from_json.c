@@ -34,15 +34,15 @@ void hr_json_reader_free(hr_json_reader *r)
     hr_free(r);
 }
 
-static hr_status example_from_json_make(const char *name, const hr_json_reader_opts *opts, hr_json_reader **out,
+static hr_status example_from_json_make(const char *name, const hr_json_reader_opts *o, hr_json_reader **out,
                                         hr_error *err)
 {
     hr_json_reader *r = *out = hr_calloc(1, sizeof *r);
     if (!r || !(r->name = hr_strdup(name)) || !(r->example = hr_sequence_example_new()))
         return hr_no_memory(err, "reading JSON");
     r->record = -1;
-    r->schema = HR_OPTIONS(hr_json_reader_opts, opts).schema;
-    r->most = hr__record_limit(HR_OPTIONS(hr_json_reader_opts, opts).max_row_bytes);
+    r->schema = o->schema;
+    r->most = hr__record_limit(o->max_row_bytes);
     return HR_OK;
 }
 
@@ -57,20 +57,19 @@ static hr_status made(hr_status status, hr_json_reader **out)
 hr_status hr_json_reader_open_with(const char *path, const hr_json_reader_opts *opts, hr_json_reader **out,
                                    hr_error *err)
 {
-    hr_status st = example_from_json_make(path, opts, out, err);
-    const hr_input_opts in = {.struct_size = sizeof in,
-                              .compression = HR_OPTIONS(hr_json_reader_opts, opts).compression};
+    const hr_json_reader_opts o = HR_OPTIONS(hr_json_reader_opts, opts);
+    const hr_input_opts in = {.struct_size = sizeof in, .compression = o.compression};
+    hr_status st = example_from_json_make(path, &o, out, err);
     if (st == HR_OK) st = hr_input_open_with(path, &in, &(*out)->in, err);
-    if (st == HR_OK)
-        hr__json_begin_input(&(*out)->json, (*out)->in,
-                             (int64_t)hr__record_limit(HR_OPTIONS(hr_json_reader_opts, opts).max_row_bytes));
+    if (st == HR_OK) hr__json_begin_input(&(*out)->json, (*out)->in, (int64_t)hr__record_limit(o.max_row_bytes));
     return made(st, out);
 }
 
 hr_status hr_json_reader_text_with(const char *name, hr_view text, const hr_json_reader_opts *opts,
                                    hr_json_reader **out, hr_error *err)
 {
-    hr_status st = example_from_json_make(name, opts, out, err);
+    const hr_json_reader_opts o = HR_OPTIONS(hr_json_reader_opts, opts);
+    hr_status st = example_from_json_make(name, &o, out, err);
     if (st == HR_OK) hr__json_begin_text(&(*out)->json, (*out)->name, text);
     return made(st, out);
 }

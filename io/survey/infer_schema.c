@@ -328,16 +328,15 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
                                hr_error *err)
 {
     slot slots[HR__SURVEY_SLOTS] = {0}, all = {.table = {.size = sizeof(seen)}};
-    hr__survey survey = {
-        .files = files, .opts = opts, .note = infer_schema_note, .header = note_header, .as_read = true};
+    const hr_survey_opts o = HR_OPTIONS(hr_survey_opts, opts);
+    hr__survey survey = {.files = files, .opts = &o, .note = infer_schema_note, .header = note_header, .as_read = true};
     *out = NULL;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].table.size = sizeof(seen);
         survey.slot[i] = &slots[i];
     }
     hr_status st = hr__survey_run(&survey, err);
-    const bool csv =
-        files->count > 0 && hr__file_format(files->path[0], opts ? opts->format : HR_FORMAT_BY_NAME) == HR_FORMAT_CSV;
+    const bool csv = files->count > 0 && hr__file_format(files->path[0], o.format) == HR_FORMAT_CSV;
     all.csv = csv;
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         if (st == HR_OK) st = infer_schema_merge(&all, &slots[i], &survey, err);

@@ -114,7 +114,7 @@ static hr_status count_all(const hr_file_list *files, hr_view feature, const hr_
         hr__map_free(&slots[i].words);
     }
     if (st == HR_OK && slots[0].wanted.unseen > 0)
-        st = hr__wanted_refuse(&slots[0].wanted, 0, opts ? opts->schema : NULL, "vocabulary.feature", err);
+        st = hr__wanted_refuse(&slots[0].wanted, 0, opts->schema, "vocabulary.feature", err);
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) hr__wanted_clear(&slots[i].wanted);
     return st;
 }

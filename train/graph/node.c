@@ -318,8 +318,9 @@ static bool any_failed(hr_graph *g, const hr_node_opts *opts)
     return false;
 }
 
-hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *opts)
+hr_node hr_new_node_with(hr_graph *g, const char *op, const hr_node_opts *given)
 {
+    const hr_node_opts *opts = &HR_OPTIONS(hr_node_opts, given);
     hr_error err = {0};
     hr_node self = {0};
     const char *mark = strchr(op, '>');
