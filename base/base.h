@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+/* HR_API: exported from the library. HR_PRINTF: the compiler checks the arguments against the format, which is argument
+ * number `text`; the values begin at argument number `first`. */
 #if defined(__GNUC__)
 #define HR_API __attribute__((visibility("default")))
 #define HR_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -187,13 +189,16 @@ typedef struct hr_view {
     int64_t size;
 } hr_view;
 
+/* The most dimensions of a shape, and levels of row splits of a tensor. */
 enum { HR_MAX_RANK = 8, HR_MAX_RAGGED = 4 };
 
+/* The dimensions of a value, outermost first. */
 typedef struct hr_shape {
     int rank;                  /* -1: unknown */
     int64_t dims[HR_MAX_RANK]; /* -1: unknown, or varying */
 } hr_shape;
 
+/* HR_SHAPE(-1, 3) is a shape of these dimensions. */
 #define HR_SHAPE(...) ((hr_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #define HR_SCALAR ((hr_shape){0, {0}})
 #define HR_UNKNOWN_SHAPE ((hr_shape){-1, {0}})
@@ -217,6 +222,7 @@ HR_API void *hr_buffer_data(hr_buffer *buffer);     /* lends, as long as a refer
 HR_API size_t hr_buffer_size(const hr_buffer *buffer);
 HR_API bool hr_buffer_is_shared(const hr_buffer *buffer); /* somebody else holds a reference: do not write */
 
+/* How a component lies in memory: a full array; rows of varying length with row splits; values with their indices. */
 typedef enum hr_layout { HR_DENSE, HR_RAGGED, HR_SPARSE } hr_layout;
 
 /* One component of an element, and what a graph is fed with. Open to read. */
@@ -272,6 +278,7 @@ HR_API int hr_threads(void);
 
 /* ---- messages ---- */
 
+/* How important a message is. */
 typedef enum hr_level { HR_DEBUG, HR_INFO, HR_WARNING } hr_level;
 /* What the library has to say (a seed drawn, a step logged, rows skipped) goes here, from any thread. NULL: nowhere,
  * which is the default. */

@@ -28,6 +28,7 @@ typedef struct hr_schema {
     const hr_field *field;
 } hr_schema;
 
+/* The most batches on top of each other. */
 enum { HR_MAX_LEVELS = 4 };
 
 /* One component of every row. */
@@ -47,6 +48,7 @@ typedef struct hr_column {
     uint64_t *present;
 } hr_column;
 
+/* The record number of a row that was not read from a file of records. */
 enum { HR_NO_RECORD = -1 };
 
 /* Where a row was read. */

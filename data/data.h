@@ -52,7 +52,8 @@ typedef struct hr_iterate_opts {
     int64_t unit_rows;  /* rows a unit; default: the engine's choice. No result depends on it */
     size_t budget;      /* bytes that the pipeline may hold; default 1 GiB */
     uint64_t seed;      /* the pipeline's seed, for operators without one; default: drawn, and logged */
-    const void *state;  /* of hr_iterator_save: go on there. Borrowed for the call */
+    const void *state;  /* of hr_iterator_save: resume there. The seed is that of the saved run, whatever .seed says.
+                           Borrowed for the call */
     size_t state_size;
     const char *trace; /* a file that hr_iterator_free writes: every unit as a span of time of its thread, for
                           chrome://tracing or Perfetto. What cannot be written is said in the log */
@@ -98,6 +99,7 @@ HR_API hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const h
 
 /* ---- a whole dataset at once. All take it; HR_OK or what its iterator said, in `err` as well ---- */
 
+/* Runs the dataset and counts its elements. */
 HR_API hr_status hr_count(hr_dataset *ds, int64_t *count, hr_error *err);
 /* Calls `fn` for one element after the other, with a state that is the caller's. What it returns below 0 ends it. */
 HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *user, hr_error *err);

@@ -55,6 +55,7 @@ typedef struct hr_saved_range {
         INT64_MIN, INT64_MAX                                                                                           \
     }
 
+/* Begins every descriptor, so that older and newer operators load. Filled in by HR_OP_HEAD. */
 typedef struct hr_op_head {
     uint32_t abi_version, struct_size;
 } hr_op_head;
@@ -79,6 +80,7 @@ typedef struct hr_settings {
     bool stage_unordered; /* the same, of the next stage below alone */
 } hr_settings;
 
+/* An operator: its name, the sizes of its memory, its functions. */
 typedef struct hr_op {
     hr_op_head head;   /* HR_OP_HEAD: lets an operator of another year meet this library */
     const char *name;  /* begins error messages, names it in hr_explain and in saved states */
@@ -138,6 +140,7 @@ typedef struct hr_op {
     unsigned ranges;
 } hr_op;
 
+/* Numbers of elements that are not numbers. */
 enum { HR_INFINITE_CARDINALITY = -1, HR_UNKNOWN_CARDINALITY = -2 };
 HR_API int64_t hr_cardinality_of_input(const void *spec, const int64_t *in); /* in[0]: for `cardinality` */
 
@@ -288,6 +291,8 @@ HR_API void hr_work_shared_changed(hr_work *w);
 
 HR_API void *hr_scratch(hr_work *w, size_t bytes); /* the thread's own, until work returns; NULL: no memory */
 HR_API void *hr_row_bytes(hr_work *w, hr_columns *rows, size_t bytes); /* lives as long as the rows; NULL: no memory */
+/* Whether hr_cancel was called: work that takes long asks now and then, and returns HR_CANCELLED. Whether this operator
+ * stands in tf_compat. */
 HR_API bool hr_work_cancelled(const hr_work *w);
 HR_API bool hr_work_tf_compat(const hr_work *w);
 HR_API bool hr_work_partial(const hr_work *w); /* the last element is short, because a row behind it failed */

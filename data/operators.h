@@ -19,6 +19,7 @@ typedef struct hr_map_opts {
     bool unordered;             /* elements that are done may pass those that take longer; see hr_options */
     int64_t num_parallel_calls; /* checked and of no effect: workers share whatever there is to do, see hr_iterate */
 } hr_map_opts;
+/* One element to one element by the user's function `fn`. Takes `in`. */
 HR_API hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_opts *opts);
 #define hr_map(...) HR_CALL3_(hr_map_with, hr_map_opts, __VA_ARGS__, .struct_size = sizeof(hr_map_opts))
 
@@ -107,6 +108,7 @@ typedef struct hr_repeat_opts {
      * dataset's identity. A cache in a file above it would not notice another count. */
     bool extendable;
 } hr_repeat_opts;
+/* All elements of `in`, `.count` times; default: for ever. Each time is an epoch. Takes `in`. */
 HR_API hr_dataset *hr_repeat_with(hr_dataset *in, const hr_repeat_opts *opts);
 #define hr_repeat(...) HR_CALL1_(hr_repeat_with, hr_repeat_opts, __VA_ARGS__, .struct_size = sizeof(hr_repeat_opts))
 
@@ -132,6 +134,7 @@ typedef struct hr_batch_opts {
     const int64_t *next_sizes;  /* the second batch has the first of these, and so on, then batch_size again. Copied */
     int next_size_count;
 } hr_batch_opts;
+/* `batch_size` elements become one, with a further dimension in front; the last one may be short. Takes `in`. */
 HR_API hr_dataset *hr_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);
 #define hr_batch(...) HR_CALL2_(hr_batch_with, hr_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_batch_opts))
 

@@ -8,6 +8,7 @@
 extern "C" {
 #endif
 
+/* What becomes of the values of a feature. */
 typedef enum hr_feature_kind {
     HR_FIXED_LEN,          /* as many values as the shape has: a dense component */
     HR_FIXED_LEN_SEQUENCE, /* any number of such: dense, padded to the longest row of a batch */
@@ -26,6 +27,7 @@ typedef enum hr_partition_kind {
     HR_UNIFORM_ROW_LENGTH, /* rows of `length`, no key */
 } hr_partition_kind;
 
+/* One level of a ragged feature. */
 typedef struct hr_partition {
     hr_partition_kind kind;
     const char *key;
@@ -52,6 +54,7 @@ typedef struct hr_feature {
     bool validate; /* HR_RAGGED_FEATURE, batches in tf_compat: check the partitions, which is always done otherwise */
 } hr_feature;
 
+/* What is parsed: the features, in the order of the components. Borrows. */
 typedef struct hr_parse_spec {
     const hr_feature *feature;
     int features;

@@ -15,6 +15,7 @@ extern "C" {
 typedef struct hr_column_builder hr_column_builder; /* what describe fills in */
 typedef struct hr_column_work hr_column_work;       /* one column's work on one batch: memory, and failing rows */
 
+/* The version of this kit. */
 enum { HR_COLUMN_ABI = 1 };
 
 /* A batch of one raw feature, or of one column's results. */
@@ -36,6 +37,7 @@ typedef struct hr_column_values {
     bool dense_sequence; /* a raw feature with splits that is dense: rows of any number of steps, `width` values each */
 } hr_column_values;
 
+/* Begins every descriptor, so that older and newer kinds load. Filled in by HR_COLUMN_HEAD. */
 typedef struct hr_column_head {
     uint32_t abi_version, struct_size;
 } hr_column_head;
@@ -44,6 +46,7 @@ typedef struct hr_column_head {
         HR_COLUMN_ABI, sizeof(hr_column_kind)                                                                          \
     }
 
+/* A kind of column: what it is called, what it reads, what it makes. */
 typedef struct hr_column_kind {
     hr_column_head head; /* HR_COLUMN_HEAD */
     const char *name;    /* TensorFlow's constructor: begins error messages */
@@ -70,6 +73,7 @@ HR_API hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, cons
 
 /* ---- for describe ---- */
 
+/* Sets the name of the column, as printf does. Every kind must call it. */
 HR_API hr_status hr_column_name(hr_column_builder *out, hr_error *err, const char *format, ...) HR_PRINTF(3, 4);
 /* One more feature to parse and read. Copies. */
 HR_API hr_status hr_column_read(hr_column_builder *out, const hr_feature *feature, hr_error *err);
@@ -80,6 +84,7 @@ HR_API void hr_column_has_weights(hr_column_builder *out);
 /* What tells this column from another of its kind and name. Equal columns of several lists are computed once. */
 HR_API void hr_column_mix(hr_column_builder *out, const void *data, size_t size);
 
+/* What a column is made of: its kind, its spec (borrowed), the columns and the features that it reads. */
 HR_API const hr_column_kind *hr_feature_column_kind(const hr_feature_column *column); /* NULL: it failed */
 HR_API const void *hr_feature_column_spec(const hr_feature_column *column);
 HR_API hr_feature_column *hr_feature_column_source(const hr_feature_column *column, int i); /* borrows; NULL: none */

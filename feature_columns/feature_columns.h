@@ -105,6 +105,7 @@ typedef struct hr_vocabulary_column_opts {
     const int64_t *vocabulary_size; /* of a file: use so many lines; default: all of them */
     bool tfrecord_gzip;             /* the file holds a word a TFRecord, compressed by GZIP; default: a word a line */
 } hr_vocabulary_column_opts;
+/* The id of a word is its place in the list. */
 HR_API hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *key,
                                                                           hr_vocabulary_list vocabulary,
                                                                           const hr_vocabulary_column_opts *opts);
@@ -268,6 +269,7 @@ typedef enum hr_column_form {
     HR_COLUMN_LOOKUP,    /* the component is ids: rows of a table [num_buckets, dimension], combined */
 } hr_column_form;
 
+/* The table of an embedding, for whoever makes it. */
 typedef struct hr_table_info {
     int64_t dimension;
     hr_combiner combiner;

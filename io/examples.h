@@ -192,10 +192,12 @@ HR_API hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema
 
 /* ---- statistics ---- */
 
+/* How many quantiles and frequent values hr_feature_stats holds. */
 enum { HR_STATS_QUANTILES = 7, HR_STATS_TOP = 10 };
 /* The shares of hr_feature_stats.quantile: 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99. */
 HR_API extern const double hr_stats_share[HR_STATS_QUANTILES];
 
+/* A frequent value of a feature. */
 typedef struct hr_top_value {
     hr_view text;  /* of a number, as it is written; of a string its first 64 bytes */
     int64_t count; /* at least; at most top_error more */
@@ -254,6 +256,7 @@ typedef struct hr_count_vocabulary_opts {
     hr_survey_opts survey;
 } hr_count_vocabulary_opts;
 
+/* A word of a feature, and how often it came. */
 typedef struct hr_vocabulary_word {
     hr_view word; /* an int64 as its decimal digits */
     int64_t count;

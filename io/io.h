@@ -91,6 +91,7 @@ HR_API void hr_output_discard(hr_output *out); /* takes `out`; removes the tempo
 
 /* ---- damage: what becomes of bad records and rows ---- */
 
+/* What a reader does about a damaged record or row. */
 typedef enum hr_on_error {
     HR_FAIL,       /* all good ones before it are delivered, then the error comes and is final */
     HR_SKIP,       /* a bad record or row is passed over where the next one is known; where it is not, as HR_FAIL */
@@ -122,6 +123,7 @@ typedef struct hr_policy {
 
 /* ---- other file systems ---- */
 
+/* What a file system says of a file. */
 typedef struct hr_file_about {
     int64_t size, changed; /* changed: nanoseconds since 1970, or any number that is another when the file is */
     bool is_folder;
@@ -150,6 +152,7 @@ HR_API hr_status hr_register_file_system(const hr_file_system *system, hr_error 
 
 /* ---- file patterns ---- */
 
+/* The files that a pattern matched. */
 typedef struct hr_file_list {
     char **path;
     int64_t count;
@@ -337,6 +340,7 @@ typedef struct hr_repair_opts {
     void *user; /* of both */
 } hr_repair_opts;
 
+/* What hr_repair_records saved, and what it could not. */
 typedef struct hr_repair_report {
     int64_t records; /* good ones */
     hr_damage_count lost;
@@ -386,6 +390,7 @@ typedef enum hr_csv_time {
     HR_CSV_NANOSECONDS,
 } hr_csv_time;
 
+/* One column of a CSV: its name, its type, and how its fields are read. */
 typedef struct hr_csv_column {
     const char *name;
     hr_dtype dtype;                 /* int32, int64, uint64, float32, float64, bool, string */
@@ -487,11 +492,13 @@ HR_API void hr_csv_writer_discard(hr_csv_writer *writer);                    /* 
 
 /* ---- whole sets of records: merged, split, shuffled ---- */
 
+/* How far a pass over records has come. */
 typedef struct hr_records_progress {
     int64_t records;      /* read so far */
     int64_t bytes, total; /* of the files, as they lie on the disk; total -1: not known */
 } hr_records_progress;
 
+/* What a pass over records read and wrote. */
 typedef struct hr_records_report {
     int64_t records, bytes; /* read; bytes without frames, inflated */
     int64_t trailing_zeros; /* as hr_input_trailing_zeros */
@@ -529,6 +536,7 @@ typedef struct hr_shuffle_records_opts {
 HR_API hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
                                     hr_records_report *report, hr_error *err);
 
+/* One part of a split: where its records go, and its share of them. */
 typedef struct hr_split_part {
     const char *out; /* as hr_records_opts has it; a folder is made if there is none */
     double share;    /* above 0; all of them sum to 1 */

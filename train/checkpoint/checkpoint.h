@@ -15,6 +15,7 @@ extern "C" {
 /* ---- writing ---- */
 
 typedef struct hr_bundle_writer hr_bundle_writer;
+/* Begins a checkpoint PREFIX.index and PREFIX.data-00000-of-00001, under temporary names. Gives *out. */
 HR_API hr_status hr_bundle_writer_open(const char *prefix, hr_bundle_writer **out, hr_error *err);
 /* Appends a dense tensor. Names are free of order, each once. */
 HR_API hr_status hr_bundle_add(hr_bundle_writer *writer, const char *name, const hr_tensor *tensor, hr_error *err);

@@ -30,6 +30,7 @@ typedef struct hr_estimator hr_estimator;
 /* Gives the dataset; called once for each train, evaluate, predict. */
 typedef hr_dataset *hr_input_fn(void *user);
 
+/* How a model is trained, whatever it is: TensorFlow's RunConfig. Zero is every default. */
 typedef struct hr_run_config {
     int64_t tf_random_seed;               /* of initial values, and of the pipeline if it has none; default: drawn */
     int64_t save_summary_steps;           /* default 100; below 0: none */
@@ -47,10 +48,12 @@ typedef struct hr_run_config {
 
 /* ---- the model function ---- */
 
+/* What a model function is called for: TensorFlow's ModeKeys. */
 typedef enum hr_mode { HR_MODE_TRAIN, HR_MODE_EVAL, HR_MODE_PREDICT } hr_mode;
 
 typedef struct hr_estimator_spec hr_estimator_spec; /* what a model function fills in */
 
+/* What a model function is called with. Borrowed for the call. */
 typedef struct hr_model_call {
     hr_graph *graph;
     const hr_features *features; /* with the label, but in HR_MODE_PREDICT, where there may be none */
@@ -88,6 +91,7 @@ HR_API const hr_error *hr_estimator_error(const hr_estimator *e); /* of the last
 
 /* ---- canned ones ---- */
 
+/* The widths of hidden layers: HR_UNITS(128, 64). Borrows. */
 typedef struct hr_units {
     const int64_t *units;
     int count;
@@ -137,6 +141,8 @@ typedef struct hr_train_opts {
     hr_train_result *result;                  /* filled in */
     const hr_saver_listener *saving_listener; /* called around checkpoints; borrowed */
 } hr_train_opts;
+/* Trains on the batches of fn(user), from the newest checkpoint on, and saves one at the end. Returns HR_OK also where the
+ * training had ended before. */
 HR_API hr_status hr_estimator_train_with(hr_estimator *e, hr_input_fn *fn, void *user, const hr_train_opts *opts);
 #define hr_estimator_train(...)                                                                                        \
     HR_CALL3_(hr_estimator_train_with, hr_train_opts, __VA_ARGS__, .struct_size = sizeof(hr_train_opts))
@@ -170,6 +176,7 @@ typedef struct hr_predict_opts {
     size_t struct_size;
     const char *checkpoint_path;
 } hr_predict_opts;
+/* Calls `each` with every batch of fn(user) and the predictions for it. HR_NOT_FOUND: there is no checkpoint. */
 HR_API hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, void *user, hr_batch_fn *each,
                                            void *each_user, const hr_predict_opts *opts);
 #define hr_estimator_predict(e, fn, user, each, ...)                                                                   \
@@ -179,6 +186,7 @@ HR_API hr_status hr_estimator_predict_with(hr_estimator *e, hr_input_fn *fn, voi
 
 /* ---- training and evaluating in turn ---- */
 
+/* What hr_train_and_evaluate trains on and evaluates with: TensorFlow's TrainSpec and EvalSpec. */
 typedef struct hr_train_spec {
     hr_input_fn *input_fn;
     void *user;
@@ -193,6 +201,7 @@ typedef struct hr_eval_spec {
     const char *name;
     const int64_t *throttle_secs; /* default 600: not more often */
 } hr_eval_spec;
+/* Either as an argument: HR_TRAIN_SPEC(.input_fn = train_input, .max_steps = 20000). */
 #define HR_TRAIN_SPEC(...) (&(hr_train_spec){__VA_ARGS__})
 #define HR_EVAL_SPEC(...) (&(hr_eval_spec){__VA_ARGS__})
 /* Trains; evaluates after checkpoints (but the first), at least throttle_secs apart, and at the end. A training that

@@ -44,6 +44,7 @@ HR_API void hr_set_random_seed(hr_graph *g, int64_t seed); /* the graph's seed, 
  * a name that ends in '/' re-enters that scope. Variables' names follow variable scopes only. */
 HR_API void hr_name_scope(hr_graph *g, const char *name);
 
+/* What a variable scope does with a variable of that name: expects none, expects one, takes either. */
 typedef enum hr_reuse { HR_REUSE_NEVER, HR_REUSE, HR_AUTO_REUSE } hr_reuse;
 typedef struct hr_variable_scope_opts {
     size_t struct_size;
@@ -69,6 +70,7 @@ HR_API int32_t hr_graph_size(const hr_graph *g); /* nodes: their ids are 0 ... s
 HR_API bool hr_node_exists(hr_node node);        /* neither none nor failed */
 HR_API const char *hr_node_name(hr_node node);   /* "dnn/MatMul"; "" of a failed one */
 HR_API const char *hr_node_op(hr_node node);     /* "MatMul" */
+/* The type and shape of its first output; how many inputs, outputs and control inputs it has, and each of them. */
 HR_API hr_dtype hr_node_dtype(hr_node node);
 HR_API hr_shape hr_node_shape(hr_node node); /* as far as it is known without running */
 HR_API int hr_node_inputs(hr_node node);     /* without control inputs */
@@ -85,6 +87,7 @@ static inline hr_node hr_target(hr_node node)       /* the node as an operation:
 
 /* ---- collections, by TensorFlow's names: "losses", "update_ops", "summaries", ... ---- */
 
+/* Adds a node to a collection; all nodes of one, in the order in which they were added. */
 HR_API void hr_add_to_collection(hr_graph *g, const char *collection, hr_node node);
 HR_API const hr_node *hr_get_collection(const hr_graph *g, const char *collection, int *count); /* borrows */
 
@@ -152,7 +155,7 @@ HR_API const hr_variable_info *hr_variable_of(hr_node handle); /* NULL: no varia
 HR_API hr_node hr_global_step(hr_graph *g);                    /* the int64 "global_step"; made if absent */
 HR_API hr_node hr_variables_initializer(hr_graph *g, unsigned sets, const char *name); /* a NoOp that runs after them */
 HR_API hr_node hr_global_variables_initializer(hr_graph *g);                           /* node "init" */
-HR_API hr_node hr_local_variables_initializer(hr_graph *g);
+HR_API hr_node hr_local_variables_initializer(hr_graph *g);                            /* of local ones */
 
 /* ---- gradients ---- */
 

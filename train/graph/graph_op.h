@@ -10,10 +10,12 @@
 extern "C" {
 #endif
 
+/* The version of this kit. */
 enum { HR_GRAPH_OP_ABI = 1 };
 
 /* ---- attributes: typed as in a GraphDef ---- */
 
+/* The type of an attribute's value. */
 typedef enum hr_attr_kind {
     HR_ATTR_INT = 1,
     HR_ATTR_FLOAT,
@@ -29,6 +31,7 @@ typedef enum hr_attr_kind {
     HR_ATTR_SHAPES,
 } hr_attr_kind;
 
+/* An attribute: its name, its type, its value. The HR_ATTR_ macros below make them. */
 typedef struct hr_attr {
     const char *name;
     hr_attr_kind kind;
@@ -112,6 +115,7 @@ typedef struct hr_infer hr_infer;       /* types and shapes, while a node is mad
 typedef struct hr_kernel hr_kernel;     /* one run of one node */
 typedef struct hr_backward hr_backward; /* the gradient of one node, while nodes are made */
 
+/* What the executor must know of an op before it runs. */
 typedef enum hr_graph_op_traits {
     HR_STATEFUL = 1,       /* not a function of its inputs: neither folded nor shared */
     HR_FIXED = 2,          /* one value for the whole session, computed once: Const, VarHandleOp */
@@ -123,6 +127,7 @@ typedef enum hr_graph_op_traits {
     HR_READS_ONLY = 128, /* takes a variable or another resource, and does not change it */
 } hr_graph_op_traits;
 
+/* Begins every descriptor, so that older and newer ops load. Filled in by HR_GRAPH_OP_HEAD. */
 typedef struct hr_graph_op_head {
     uint32_t abi_version, struct_size;
 } hr_graph_op_head;
@@ -131,6 +136,7 @@ typedef struct hr_graph_op_head {
         HR_GRAPH_OP_ABI, sizeof(hr_graph_op)                                                                           \
     }
 
+/* An op: its name, signature, shape function, kernel and gradient. */
 typedef struct hr_graph_op {
     hr_graph_op_head head; /* HR_GRAPH_OP_HEAD */
     const char *name;      /* as registered with TensorFlow: "MatMul"; our own: "Headrace>EmbeddingLookupSparse" */
@@ -171,6 +177,7 @@ HR_API const hr_graph_op *hr_graph_op_at(int i); /* i = 0, 1, ...; NULL after th
 
 /* ---- for shape ---- */
 
+/* What a shape function sees and fills in. */
 struct hr_infer {
     hr_node node; /* for hr_attr_int and its kin */
     int inputs, outputs;
@@ -196,6 +203,7 @@ HR_API hr_status hr_dim_mul(int64_t a, int64_t b, int64_t *out, hr_error *err);
 
 /* ---- for compute ---- */
 
+/* What compute sees of the node that it runs. */
 struct hr_kernel {
     hr_node node;
     int inputs, outputs;
@@ -258,6 +266,7 @@ HR_API hr_status hr_session_variable(hr_session *s, const char *name, void **var
 
 /* ---- for gradient ---- */
 
+/* What a gradient function sees of the node that it derives. */
 struct hr_backward {
     hr_graph *graph;
     hr_node node; /* the forward node, for attributes */
@@ -274,6 +283,7 @@ HR_API hr_node hr_backward_grad(const hr_backward *b, int i);
  * need. */
 HR_API hr_node hr_gradient_unbroadcast(hr_node gradient, hr_node like, hr_node other);
 
+/* A gradient that is one dense node. */
 static inline hr_gradient hr_dense_gradient(hr_node values)
 {
     hr_gradient gradient = {values, {NULL, 0, 0}, {NULL, 0, 0}};

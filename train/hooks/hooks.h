@@ -22,8 +22,10 @@ typedef struct hr_run_request hr_run_request; /* what a hook wants to have fetch
 
 /* ---- the kit ---- */
 
+/* The version of this kit. */
 enum { HR_HOOK_ABI = 1 };
 
+/* A kind of hook: its state, and the functions that the session calls. */
 typedef struct hr_hook_kind {
     struct {
         uint32_t abi_version, struct_size;
@@ -53,6 +55,7 @@ HR_API hr_hook *hr_hook_new(const hr_hook_kind *kind, const void *state);
 HR_API void hr_hook_free(hr_hook *hook); /* NULL: nothing. A session frees its own */
 HR_API const char *hr_hook_name(const hr_hook *hook);
 
+/* For before_run: one more node to fetch, or to feed, in the run that follows. */
 HR_API hr_status hr_request_fetch(hr_run_request *request, hr_node node, hr_error *err);
 HR_API hr_status hr_request_feed(hr_run_request *request, hr_node node, hr_tensor value,
                                  hr_error *err); /* borrows the value */
@@ -130,6 +133,7 @@ typedef struct hr_stop_at_step_hook_opts {
     int64_t num_steps; /* so many from where the session begins; or */
     int64_t last_step;
 } hr_stop_at_step_hook_opts;
+/* Asks to stop once global_step has reached last_step, or has grown by num_steps. */
 HR_API hr_hook *hr_stop_at_step_hook_with(const hr_stop_at_step_hook_opts *opts);
 #define hr_stop_at_step_hook(...)                                                                                      \
     hr_stop_at_step_hook_with(                                                                                         \

@@ -41,11 +41,13 @@ HR_API hr_status hr_features_add_sequence(hr_features *features, const char *nam
                                           hr_node step_splits);
 HR_API void hr_features_free(hr_features *features); /* NULL: nothing */
 
+/* The graph they were made in; whether there is a component of that name. */
 HR_API hr_graph *hr_features_graph(const hr_features *features);
 HR_API bool hr_features_has(const hr_features *features, const char *name);
 HR_API hr_node hr_feature_values(const hr_features *features, const char *name); /* fails the graph if there is none */
 HR_API hr_node hr_feature_row_splits(const hr_features *features, const char *name);  /* no node: dense */
 HR_API hr_node hr_feature_step_splits(const hr_features *features, const char *name); /* no node: at most one level */
+/* How many components there are, and their names. */
 HR_API int hr_features_count(const hr_features *features);
 HR_API const char *hr_features_name(const hr_features *features, int i); /* borrows from the features */
 HR_API hr_node hr_label(const hr_features *features);                    /* the first label; no node if there is none */
@@ -58,6 +60,7 @@ HR_API hr_status hr_feed_element(const hr_features *features, const hr_element *
 
 /* ---- layers ---- */
 
+/* What follows a dense layer, element by element. The functions carry TensorFlow's names and do as they do. */
 typedef hr_node hr_activation_fn(hr_node x);
 HR_API hr_node hr_relu_fn(hr_node x);
 HR_API hr_node hr_relu6_fn(hr_node x);
@@ -130,6 +133,7 @@ HR_API hr_node hr_dropout_with(hr_node x, float rate, const hr_dropout_opts *opt
 
 /* ---- losses: tf.losses; labels first ---- */
 
+/* How the losses of the elements become one number. */
 typedef enum hr_reduction {
     HR_SUM_BY_NONZERO_WEIGHTS, /* v1's default */
     HR_SUM_OVER_BATCH_SIZE,    /* v2's: sum / number of elements */
@@ -186,6 +190,7 @@ typedef struct hr_metric {
     hr_node value, update;
 } hr_metric;
 
+/* What the area is taken under, and how it is summed: TensorFlow's `curve` and `summation_method`. */
 typedef enum hr_curve { HR_ROC, HR_PR } hr_curve;
 typedef enum hr_auc_summation { HR_TRAPEZOIDAL, HR_CAREFUL_INTERPOLATION, HR_MINORING, HR_MAJORING } hr_auc_summation;
 typedef struct hr_metric_opts {
@@ -204,6 +209,8 @@ typedef struct hr_metric_opts {
     HR_CALL1_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
 #define HR_METRIC_CALL2_(fn, ...)                                                                                      \
     HR_CALL2_(fn##_with, hr_metric_opts, __VA_ARGS__, .struct_size = sizeof(hr_metric_opts))
+/* TensorFlow's metrics of these names: the mean of values, the share of equal pairs, the area under a curve, precision and
+ * recall. Predictions of AUC are probabilities; those of the others are compared, or taken as true where not 0. */
 HR_API hr_metric hr_metric_mean_with(hr_node values, const hr_metric_opts *opts);
 HR_API hr_metric hr_metric_accuracy_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
 HR_API hr_metric hr_metric_auc_with(hr_node labels, hr_node predictions, const hr_metric_opts *opts);
@@ -218,6 +225,7 @@ HR_API hr_metric hr_metric_recall_with(hr_node labels, hr_node predictions, cons
 /* ---- exact scores of a binary classifier, in float64, without a graph ---- */
 
 typedef struct hr_binary_scores hr_binary_scores;
+/* The scores of a binary classifier. */
 typedef struct hr_binary_result {
     int64_t count, positives;
     double auc;      /* area under ROC, ties count half; NaN if one class is missing */

@@ -192,6 +192,7 @@ typedef struct hr_matmul_opts {
     const char *name;
     bool transpose_a, transpose_b;
 } hr_matmul_opts;
+/* MatMul: the product of two matrices. */
 HR_API hr_node hr_matmul_with(hr_node a, hr_node b, const hr_matmul_opts *opts);
 #define hr_matmul(...) HR_CALL2_(hr_matmul_with, hr_matmul_opts, __VA_ARGS__, .struct_size = sizeof(hr_matmul_opts))
 
@@ -222,6 +223,7 @@ HR_REDUCE_OP_(hr_reduce_any)
 #define hr_reduce_all(...) HR_REDUCE_CALL_(hr_reduce_all, __VA_ARGS__)
 #define hr_reduce_any(...) HR_REDUCE_CALL_(hr_reduce_any, __VA_ARGS__)
 HR_API hr_node hr_argmax(hr_node x, int axis); /* int64; the first of equals */
+/* The same of the least value. */
 HR_API hr_node hr_argmin(hr_node x, int axis);
 
 /* ---- shapes and pieces ---- */
@@ -229,11 +231,13 @@ HR_API hr_node hr_argmin(hr_node x, int axis);
 HR_API hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count); /* no axes: all of length 1 */
 HR_API hr_node hr_cast_to(hr_node x, hr_dtype dtype);                      /* Cast; `x` itself if it is of that type */
 HR_API hr_node hr_concat(const hr_node *values, int count, int axis);      /* ConcatV2 */
+/* Slice: `size` values from `begin` on, a vector of each dimension's; a size of -1: up to the end. */
 HR_API hr_node hr_slice(hr_node x, hr_node begin, hr_node size);
 HR_API hr_node hr_gather(hr_node params, hr_node indices,
                          int axis);                               /* GatherV2; of a variable, axis 0: ResourceGather */
 HR_API hr_node hr_one_hot(hr_node indices, int64_t depth);        /* float 1 and 0, a new last axis */
 HR_API hr_node hr_where(hr_node condition, hr_node x, hr_node y); /* SelectV2 */
+/* AddN: the sum of nodes of one shape. */
 HR_API hr_node hr_add_n(const hr_node *values, int count);
 
 /* ---- ids of rows: `ids` int64 [nnz], row r has those from splits[r] up to splits[r + 1], int32 [n + 1] ---- */
@@ -257,6 +261,7 @@ HR_API hr_node hr_multi_hot(hr_node ids, hr_node splits, hr_node weights, int64_
 /* ---- effects ---- */
 
 HR_API hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name); /* NoOp that runs after all */
+/* The variable's value becomes `value`, or grows, or falls by it. A node that is run for its effect. */
 HR_API hr_node hr_assign(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_add(hr_node variable, hr_node value);
 HR_API hr_node hr_assign_sub(hr_node variable, hr_node value);
@@ -265,6 +270,7 @@ HR_API hr_node hr_assign_sub(hr_node variable, hr_node value);
 
 HR_API hr_node hr_uniform_values(hr_node shape, hr_dtype dtype, int64_t seed); /* [0, 1) */
 HR_API hr_node hr_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);  /* mean 0, deviation 1 */
+/* The same, drawn again where it is beyond two deviations. */
 HR_API hr_node hr_truncated_normal_values(hr_node shape, hr_dtype dtype, int64_t seed);
 
 #ifdef __cplusplus

@@ -51,6 +51,7 @@ typedef struct hr_adagrad_opts {
     hr_node learning_rate_node;
     bool v1;
 } hr_adagrad_opts;
+/* Adagrad: rates fall with the sum of squared gradients. */
 HR_API hr_optimizer *hr_adagrad_with(float learning_rate, const hr_adagrad_opts *opts);
 #define hr_adagrad(...) HR_CALL1_(hr_adagrad_with, hr_adagrad_opts, __VA_ARGS__, .struct_size = sizeof(hr_adagrad_opts))
 
@@ -63,6 +64,7 @@ typedef struct hr_adam_opts {
     hr_node learning_rate_node;
     bool v1;
 } hr_adam_opts;
+/* Adam: means of gradients and of their squares. */
 HR_API hr_optimizer *hr_adam_with(float learning_rate, const hr_adam_opts *opts);
 #define hr_adam(...) HR_CALL1_(hr_adam_with, hr_adam_opts, __VA_ARGS__, .struct_size = sizeof(hr_adam_opts))
 
@@ -75,11 +77,13 @@ typedef struct hr_ftrl_opts {
     hr_node learning_rate_node;
     bool v1;
 } hr_ftrl_opts;
+/* Ftrl: follows the regularized leader, for sparse linear models. */
 HR_API hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts);
 #define hr_ftrl(...) HR_CALL1_(hr_ftrl_with, hr_ftrl_opts, __VA_ARGS__, .struct_size = sizeof(hr_ftrl_opts))
 
 /* ---- by name, for files that people write ---- */
 
+/* One parameter of an optimizer by name. */
 typedef struct hr_parameter {
     const char *name; /* "learning_rate", as in hr_optimizer_parameters */
     double value;

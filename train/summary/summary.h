@@ -15,6 +15,7 @@ HR_API hr_status hr_event_writer_open(const char *folder, hr_event_writer **out,
 HR_API const char *hr_event_writer_path(const hr_event_writer *writer);
 /* Each is one record, written at once, stamped with the time of day. */
 
+/* A scalar, or the values of a histogram, under a tag. */
 typedef struct hr_summary_value {
     const char *tag;
     const float *values;
@@ -32,6 +33,7 @@ HR_API hr_status hr_event_text(hr_event_writer *writer, const char *tag, const c
 /* `graph_def`: a serialized GraphDef. */
 HR_API hr_status hr_event_graph(hr_event_writer *writer, hr_view graph_def, hr_error *err);
 
+/* What a session mark says. */
 typedef enum hr_session_status {
     HR_SESSION_START = 1,
     HR_SESSION_STOP = 2,
