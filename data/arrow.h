@@ -1,6 +1,6 @@
 /* Arrow's C data interface, as its specification fixes it: how libraries of one process hand arrays to each other.
- * Whoever has the structs from another library need not include this. hr_from_arrow and hr_from_arrow_stream
- * (sources.h) read them. */
+ * A program that has the structs from another library need not include this. hr_from_arrow and hr_from_arrow_stream
+ * (parsing.h) read them. */
 #ifndef HR_ARROW_H
 #define HR_ARROW_H
 

@@ -173,6 +173,7 @@ it_prints_a_manual_page_of_all_commands_and_flags() {
                 fail "--$flag of $name is not in the manual page"
         done
     done <"$scratch/commands"
+    grep -q HEADRACE_THREADS headrace.1 || fail "the manual page does not name HEADRACE_THREADS"
     grep -q '^[.][^A-Z\\a-z]' headrace.1 && fail "a line that troff takes for a request"
     command -v groff >/dev/null || return 0
     groff -man -ww -Tutf8 headrace.1 >page 2>warnings || fail "groff"

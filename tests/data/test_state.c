@@ -126,24 +126,32 @@ static void a_state_is_refused_by_other_arguments_and_says_whose(void **state)
     hr_free(saved);
 }
 
-static void a_seed_that_was_drawn_goes_on_from_the_state(void **state)
+/* What is left of a shuffle after 30 numbers, read on from a state by an iterator of the seed `later`. */
+static void assert_resumes_with_the_saved_seed(uint64_t first, uint64_t later)
 {
-    (void)state;
     size_t size;
     hr_error err;
     void *saved;
     numbers want = {.count = 0}, got = {.count = 0};
-    hr_iterator *it = hr_iterate(hr_shuffle(hr_range(ALL), 100));
+    hr_iterator *it = hr_iterate(hr_shuffle(hr_range(ALL), 100), .seed = first);
     read_numbers(it, 30, &got);
     assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
     read_numbers(it, INT64_MAX, &want);
     hr_iterator_free(it);
     got.count = 0;
-    it = hr_iterate(hr_shuffle(hr_range(ALL), 100), .state = saved, .state_size = size);
+    it = hr_iterate(hr_shuffle(hr_range(ALL), 100), .seed = later, .state = saved, .state_size = size);
     read_numbers(it, INT64_MAX, &got);
     assert_same_numbers(&want, &got);
     hr_iterator_free(it);
     hr_free(saved);
+}
+
+static void a_state_has_its_own_seed_drawn_or_given_whatever_seed_is_given_later(void **state)
+{
+    (void)state;
+    assert_resumes_with_the_saved_seed(0, 0);
+    assert_resumes_with_the_saved_seed(7, 0);
+    assert_resumes_with_the_saved_seed(7, 8);
 }
 
 /* Not a byte may be another, and none may be missing. */
@@ -451,7 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_state_is_refused_by_other_arguments_and_says_whose),
-        cmocka_unit_test(a_seed_that_was_drawn_goes_on_from_the_state),
+        cmocka_unit_test(a_state_has_its_own_seed_drawn_or_given_whatever_seed_is_given_later),
         cmocka_unit_test(a_damaged_state_is_refused),
         cmocka_unit_test(a_forged_state_is_refused_or_goes_on),
         cmocka_unit_test(a_state_is_refused_when_a_file_has_changed_and_says_which),
