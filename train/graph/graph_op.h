@@ -1,6 +1,7 @@
-/* The op kit: what a node of a graph is made of. The library's own ops, the optimizers, and ops from outside use this
- * header and nothing else. An op is one descriptor: its signature as in TensorFlow's OpDef, a shape function, a kernel
- * and a gradient, side by side in one file. */
+/* The op kit, first half: what a node of a graph is made of. An op is one descriptor: its signature as in TensorFlow's
+ * OpDef, a shape function, a kernel and a gradient, side by side in one file. The second half, kernels.h, has what many
+ * kernels need: loops by type, axes, broadcasting. The library's own ops and ops from outside are made of the same
+ * installed headers; a test compiles them so. The one exception is MatMul, which calls OpenBLAS. */
 #ifndef HR_GRAPH_OP_H
 #define HR_GRAPH_OP_H
 

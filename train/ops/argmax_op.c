@@ -1,6 +1,5 @@
 /* ArgMax and ArgMin: the place of the first greatest or least value along an axis; NaN is passed over. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 static hr_status arg_shape(hr_infer *s, hr_error *err)
@@ -9,7 +8,7 @@ static hr_status arg_shape(hr_infer *s, hr_error *err)
     const hr_shape in = s->input[0];
     int axis = -1;
     if (in.rank < 0) return HR_OK;
-    if (value) HR_TRY(hr__axis_input(value, in.rank, &axis, err));
+    if (value) HR_TRY(hr_axis_input(value, in.rank, &axis, err));
     s->output[0].rank = in.rank > 0 ? in.rank - 1 : 0;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = axis < 0 ? -1 : in.dims[i < axis ? i : i + 1];
     return HR_OK;
@@ -26,7 +25,7 @@ static hr_status arg_shape(hr_infer *s, hr_error *err)
         }                                                                                                              \
         return best;                                                                                                   \
     }
-HR__NUMBERS(ARG)
+HR_NUMBER_TYPES(ARG)
 ARG(bool, bool, HR_BOOL, b)
 
 typedef int64_t arg_fn(const void *values, int64_t step, int64_t n, bool least);
@@ -37,7 +36,7 @@ static arg_fn *arg_of(hr_dtype dtype)
 #define CASE(T, U, D, S)                                                                                               \
     case D:                                                                                                            \
         return arg_##S;
-        HR__NUMBERS(CASE)
+        HR_NUMBER_TYPES(CASE)
         CASE(bool, bool, HR_BOOL, b)
 #undef CASE
     default:
@@ -51,7 +50,7 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     const bool least = strcmp(hr_node_op(k->node), "ArgMin") == 0;
     int axis;
     hr_tensor *out;
-    HR_TRY(hr__axis_input(k->input[1], in->shape.rank, &axis, err));
+    HR_TRY(hr_axis_input(k->input[1], in->shape.rank, &axis, err));
     const int64_t length = in->shape.dims[axis];
     hr_shape shape = in->shape;
     shape.rank--;
@@ -66,7 +65,7 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     for (int64_t i = 0; i < out->count; i++) {
         const int64_t start = i / behind * behind * length + i % behind;
         const int64_t at = arg((const char *)in->data + (size_t)start * size, behind, length, least);
-        HR_TRY(hr__put_int(out, i, at, err));
+        HR_TRY(hr_put_int(out, i, at, err));
     }
     return HR_OK;
 }

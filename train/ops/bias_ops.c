@@ -1,6 +1,5 @@
 /* BiasAdd and its gradient; AddN. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 /* Where the channels of a bias lie. */
@@ -85,7 +84,7 @@ typedef struct rows {
         T *out = r->out;                                                                                               \
         for (int64_t i = first; i < last; i++) out[i] = (T)((U)out[i] + (U)in[i]);                                     \
     }
-HR__NUMBERS(BIAS)
+HR_NUMBER_TYPES(BIAS)
 
 typedef struct kernels_of {
     hr_dtype dtype;
@@ -97,7 +96,7 @@ typedef struct kernels_of {
 static const kernels_of *kernels(hr_dtype dtype)
 {
 #define ENTRY(T, U, D, S) {D, bias_##S, sum_##S, add_##S},
-    static const kernels_of all[] = {HR__NUMBERS(ENTRY)};
+    static const kernels_of all[] = {HR_NUMBER_TYPES(ENTRY)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].dtype == dtype) return &all[i];
     return NULL;
@@ -222,7 +221,10 @@ const hr_graph_op hr_graph_ops_bias_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_bias_add_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary("BiasAdd", x, y, opts); }
+hr_node hr_bias_add_with(hr_node x, hr_node y, const hr_name_opts *opts)
+{
+    return hr_binary_node("BiasAdd", x, y, opts);
+}
 
 hr_node hr_add_n(const hr_node *values, int count)
 {

@@ -1,7 +1,6 @@
 /* Ops of two inputs, value by value, broadcast as numpy does: one loop a type, written once. Integers wrap; dividing
  * them by zero is an error. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,7 +69,7 @@ static int64_t floor_rest(int64_t x, int64_t y)
     LOOP(squared_difference, T, T, S, (x - y) * (x - y))                                                               \
     LOOP(maximum, T, T, S, x != x ? x : x > y ? x : y)                                                                 \
     LOOP(minimum, T, T, S, x != x ? x : x < y ? x : y)
-HR__FLOATS(FLOAT_LOOPS)
+HR_FLOAT_TYPES(FLOAT_LOOPS)
 
 #define INT_LOOPS(T, U, D, S)                                                                                          \
     LOOP(add, T, T, S, (U)x + (U)y)                                                                                    \
@@ -79,7 +78,7 @@ HR__FLOATS(FLOAT_LOOPS)
     LOOP(squared_difference, T, T, S, ((U)x - (U)y) * ((U)x - (U)y))                                                   \
     LOOP(maximum, T, T, S, x > y ? x : y)                                                                              \
     LOOP(minimum, T, T, S, x < y ? x : y)
-HR__INTS(INT_LOOPS)
+HR_INTEGER_TYPES(INT_LOOPS)
 
 /* By squaring; wraps. A negative exponent is no integer power. */
 static uint64_t power(uint64_t x, uint64_t y)
@@ -107,13 +106,13 @@ POWERS(int64_t, uint64_t, HR_INT64, i64)
     DIVIDING_LOOP(div, T, S, quotient(x, y))                                                                           \
     DIVIDING_LOOP(floor_div, T, S, floor_quotient(x, y))                                                               \
     DIVIDING_LOOP(floor_mod, T, S, floor_rest(x, y))
-HR__SIGNED(SIGNED_DIVISIONS)
+HR_SIGNED_TYPES(SIGNED_DIVISIONS)
 
 #define UNSIGNED_DIVISIONS(T, U, D, S)                                                                                 \
     DIVIDING_LOOP(div, T, S, x / y)                                                                                    \
     DIVIDING_LOOP(floor_div, T, S, x / y)                                                                              \
     DIVIDING_LOOP(floor_mod, T, S, x % y)
-HR__UNSIGNED(UNSIGNED_DIVISIONS)
+HR_UNSIGNED_TYPES(UNSIGNED_DIVISIONS)
 
 static float floor_rest_f32(float x, float y)
 {
@@ -141,7 +140,7 @@ LOOP(pow, double, double, f64, pow(x, y))
     LOOP(less_equal, T, bool, S, x <= y)                                                                               \
     LOOP(greater, T, bool, S, x > y)                                                                                   \
     LOOP(greater_equal, T, bool, S, x >= y)
-HR__NUMBERS(COMPARISONS)
+HR_NUMBER_TYPES(COMPARISONS)
 
 LOOP(equal, bool, bool, bit, x == y)
 LOOP(not_equal, bool, bool, bit, x != y)
@@ -178,7 +177,7 @@ typedef struct loop_of {
         {"MulNoNan", D, mul_no_nan_##S, .4, false}, {"Pow", D, pow_##S, 20, false},
 
 static const loop_of loops[] = {
-    HR__NUMBERS(ENTRIES) HR__FLOATS(FLOAT_ENTRIES){"Add", HR_STRING, NULL, 0, false},
+    HR_NUMBER_TYPES(ENTRIES) HR_FLOAT_TYPES(FLOAT_ENTRIES){"Add", HR_STRING, NULL, 0, false},
     {"Pow", HR_INT32, pow_i32, 5, false},
     {"Pow", HR_INT64, pow_i64, 5, false},
     {"Equal", HR_BOOL, equal_bit, .3, true},
@@ -208,7 +207,7 @@ static hr_status binary_prepare(hr_node node, hr_session *session, void *state, 
 /* ---- compute ---- */
 
 typedef struct walk {
-    hr__broadcast plan;
+    hr_broadcast plan;
     const char *a, *b;
     char *out;
     size_t in_size, out_size;
@@ -231,7 +230,7 @@ static void some_runs(int64_t first, int64_t last, void *user)
     const walk *w = user;
     for (int64_t i = first; i < last; i++) {
         int64_t a, b;
-        hr__broadcast_run(&w->plan, i, &a, &b);
+        hr_broadcast_run(&w->plan, i, &a, &b);
         if (!w->loop(w->a + (size_t)a * w->in_size, w->b + (size_t)b * w->in_size, w->plan.step_a, w->plan.step_b,
                      w->out + (size_t)(i * w->plan.inner) * w->out_size, w->plan.inner))
             __atomic_store_n(w->zero_division, true, __ATOMIC_RELAXED);
@@ -275,11 +274,11 @@ static hr_status equality_shape(hr_infer *s, hr_error *err)
 /* Strings are put one after the other. */
 static hr_status add_strings(hr_kernel *k, hr_error *err)
 {
-    hr__broadcast plan;
+    hr_broadcast plan;
     hr_tensor owned;
     const hr_view *a = k->input[0]->data, *b = k->input[1]->data;
     size_t bytes = 0, used = 0;
-    HR_TRY(hr__broadcast_plan(k->input[0]->shape, k->input[1]->shape, &plan, err));
+    HR_TRY(hr_broadcast_plan(k->input[0]->shape, k->input[1]->shape, &plan, err));
     const int64_t count = hr_shape_count(plan.shape);
     for (int pass = 0; pass < 2; pass++) {
         hr_view *views = pass ? hr_kernel_temp(k, (size_t)count * sizeof *views) : NULL;
@@ -287,7 +286,7 @@ static hr_status add_strings(hr_kernel *k, hr_error *err)
         if (pass && (!views || !text)) return hr_no_memory(err, "strings");
         for (int64_t i = 0; i < count; i++) {
             int64_t at, bt;
-            hr__broadcast_run(&plan, i / plan.inner, &at, &bt);
+            hr_broadcast_run(&plan, i / plan.inner, &at, &bt);
             const hr_view x = a[at + i % plan.inner * plan.step_a], y = b[bt + i % plan.inner * plan.step_b];
             bytes += pass ? 0 : (size_t)(x.size + y.size);
             if (!pass) continue;
@@ -310,7 +309,7 @@ static hr_status binary_compute(hr_kernel *k, hr_error *err)
     if (found->equality && tolerates(k)) return different(k, err);
     if (!found->loop) return add_strings(k, err);
     walk w = {.a = a->data, .b = b->data, .loop = found->loop, .zero_division = &zero_division};
-    HR_TRY(hr__broadcast_plan(a->shape, b->shape, &w.plan, err));
+    HR_TRY(hr_broadcast_plan(a->shape, b->shape, &w.plan, err));
     w.in_size = hr_dtype_size(a->dtype);
     hr_tensor *out;
     HR_TRY(binary_output(k, w.plan.shape, &out, err));
@@ -458,7 +457,7 @@ const hr_graph_op hr_graph_ops_binary_ops[] = {
 };
 
 #define CONSTRUCTOR(fn, op)                                                                                            \
-    hr_node fn##_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary(op, x, y, opts); }
+    hr_node fn##_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node(op, x, y, opts); }
 CONSTRUCTOR(hr_add, "AddV2")
 CONSTRUCTOR(hr_sub, "Sub")
 CONSTRUCTOR(hr_mul, "Mul")

@@ -1,10 +1,9 @@
 /* Cast between numbers and bool. A float beyond the range of an integer gives the integer's least value, NaN too: what
  * x86 gives, and no undefined behaviour. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
-#define HR__CASTS(X) HR__NUMBERS(X) X(bool, bool, HR_BOOL, b)
+#define CASTABLE_TYPES(X) HR_NUMBER_TYPES(X) X(bool, bool, HR_BOOL, b)
 
 /* LOW <= x < HIGH is what fits. */
 #define FLOAT_TO_INT(T, S, LOW, HIGH, LEAST)                                                                           \
@@ -28,8 +27,8 @@ static bool b_from_f64(double x) { return x != 0; }
 #define FROM_INT(T, U, D, S)                                                                                           \
     static T S##_from_i64(int64_t x) { return (T)x; }                                                                  \
     static T S##_from_u64(uint64_t x) { return (T)x; }
-HR__INTS(FROM_INT)
-HR__FLOATS(FROM_INT)
+HR_INTEGER_TYPES(FROM_INT)
+HR_FLOAT_TYPES(FROM_INT)
 static bool b_from_i64(int64_t x) { return x != 0; }
 static bool b_from_u64(uint64_t x) { return x != 0; }
 
@@ -70,7 +69,7 @@ typedef struct conversion {
             break;                                                                                                     \
         }                                                                                                              \
     }
-HR__CASTS(CONVERT)
+CASTABLE_TYPES(CONVERT)
 
 static bool castable(hr_dtype dtype)
 {
@@ -78,7 +77,7 @@ static bool castable(hr_dtype dtype)
 #define CASE(T, U, D, S)                                                                                               \
     case D:                                                                                                            \
         return true;
-        HR__CASTS(CASE)
+        CASTABLE_TYPES(CASE)
 #undef CASE
     default:
         return false;
@@ -100,7 +99,7 @@ static hr_status cast_compute(hr_kernel *k, hr_error *err)
     case D:                                                                                                            \
         hr_kernel_parallel(k, out->count, .5, to_##S, &c);                                                             \
         break;
-        HR__CASTS(CASE)
+        CASTABLE_TYPES(CASE)
 #undef CASE
     default:
         break;

@@ -1,8 +1,7 @@
 /* Embedding lookup of rows of ids in one node: gather, combine, nothing in between; what TensorFlow composes as
  * safe_embedding_lookup_sparse, with its order of additions. Its gradient is the slices of the rows that were looked
  * up; there is never a dense gradient of a table. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -26,18 +25,6 @@ static hr_status lookup_prepare(hr_node node, hr_session *session, void *state, 
     }
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.attr", "expected combiner mean, sum or sqrtn, got \"%.20s\"",
                    name.data);
-}
-
-hr_status hr__check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights, hr_error *err)
-{
-    const int32_t *s = splits->data;
-    bool fits = splits->shape.rank == 1 && splits->count > 0 && s[0] == 0 && s[splits->count - 1] == ids->count &&
-                (!weights || weights->count == ids->count);
-    for (int64_t i = 1; fits && i < splits->count; i++) fits = s[i - 1] <= s[i];
-    if (fits) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.splits",
-                   "expected row_splits that rise from 0 to the number of ids, %lld, and as many weights, if any",
-                   (long long)ids->count);
 }
 
 /* ---- forward ---- */
@@ -67,7 +54,7 @@ static hr_status embedding_describe(hr_kernel *k, int offset, lookup *l, hr_erro
     HR_TRY(hr_kernel_borrow(k, 0, &table, err));
     if (table->shape.rank != 2 || table->dtype != HR_FLOAT)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a table of float32 [buckets, dim]");
-    HR_TRY(hr__check_splits(ids, splits, weights, err));
+    HR_TRY(hr_check_splits(ids, splits, weights, err));
     *l = (lookup){
         .table = {table->data, table->shape.dims[0], table->shape.dims[1], st->combiner, .max_norm = st->max_norm},
         .ids = ids->data,

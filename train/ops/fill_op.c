@@ -1,6 +1,5 @@
 /* One value in all places: Fill, ZerosLike, OnesLike. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 static hr_status fill_shape(hr_infer *s, hr_error *err)
@@ -28,11 +27,11 @@ static hr_status fill_compute(hr_kernel *k, hr_error *err)
     hr_shape shape;
     hr_tensor scratch, *out;
     const hr_tensor *value = k->input[1];
-    HR_TRY(hr__shape_input(k->input[0], &shape, err));
+    HR_TRY(hr_shape_input(k->input[0], &shape, err));
     if (value->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected one value to fill with");
-    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
     fill_with(out, value->data);
-    return hr__end_output(k, 0, &scratch, out, err);
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
 /* The value may be a vector of one. */
@@ -60,7 +59,7 @@ static hr_status ones_compute(hr_kernel *k, hr_error *err)
     case D:                                                                                                            \
         fill_with(out, &(T){1});                                                                                       \
         break;
-        HR__NUMBERS(CASE)
+        HR_NUMBER_TYPES(CASE)
         CASE(bool, bool, HR_BOOL, b)
 #undef CASE
     default:
@@ -103,6 +102,6 @@ const hr_graph_op hr_graph_ops_fill_op[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_zeros_like_with(hr_node x, const hr_name_opts *opts) { return hr__unary("ZerosLike", x, opts); }
-hr_node hr_ones_like_with(hr_node x, const hr_name_opts *opts) { return hr__unary("OnesLike", x, opts); }
-hr_node hr_fill_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary("Fill", x, y, opts); }
+hr_node hr_zeros_like_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("ZerosLike", x, opts); }
+hr_node hr_ones_like_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("OnesLike", x, opts); }
+hr_node hr_fill_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node("Fill", x, y, opts); }

@@ -1,5 +1,5 @@
 /* Identity and its kin: values that pass unchanged, and NoOp, which only waits. */
-#include "train/ops/kernels.h"
+#include <headrace/kernels.h>
 
 static hr_status pass_compute(hr_kernel *k, hr_error *err)
 {
@@ -86,8 +86,8 @@ const hr_graph_op hr_graph_ops_flow_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_identity_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Identity", x, opts); }
-hr_node hr_stop_gradient_with(hr_node x, const hr_name_opts *opts) { return hr__unary("StopGradient", x, opts); }
+hr_node hr_identity_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Identity", x, opts); }
+hr_node hr_stop_gradient_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("StopGradient", x, opts); }
 
 hr_node hr_group(hr_graph *g, const hr_node *nodes, int count, const char *name)
 {

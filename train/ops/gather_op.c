@@ -1,7 +1,6 @@
-/* Rows taken by index, and rows summed by index: Gather, GatherV2, ResourceGather, UnsortedSegmentSum. The gradient of
- * rows taken along axis 0 stays slices. */
-#include "train/ops/kernels.h"
-
+/* Rows taken by index: Gather, GatherV2, ResourceGather. The gradient of rows taken along axis 0 stays slices; along
+ * another axis it is a dense sum by index (segment_op.c). */
+#include <headrace/kernels.h>
 #include <string.h>
 
 /* ---- gathering ---- */
@@ -18,7 +17,7 @@ typedef struct rows {
 static const char *row_of(const rows *r, int64_t i)
 {
     const int64_t block = i / r->count, batch = block / r->outer;
-    return r->from + (size_t)(block * r->length + hr__int_at(r->indices, batch * r->count + i % r->count)) * r->run;
+    return r->from + (size_t)(block * r->length + hr_int_at(r->indices, batch * r->count + i % r->count)) * r->run;
 }
 
 static void gather_take_rows(int64_t first, int64_t last, void *user)
@@ -34,7 +33,7 @@ static void gather_take_rows(int64_t first, int64_t last, void *user)
 static hr_status check_indices(const hr_tensor *indices, int64_t length, hr_error *err)
 {
     for (int64_t i = 0; i < indices->count; i++) {
-        const int64_t at = hr__int_at(indices, i);
+        const int64_t at = hr_int_at(indices, i);
         if (at < 0 || at >= length)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index", "indices[%lld] = %lld is not in [0, %lld)",
                            (long long)i, (long long)at, (long long)length);
@@ -68,11 +67,11 @@ static hr_status gather(hr_kernel *k, const hr_tensor *params, int axis, int bat
     for (int i = batch; i < axis; i++) r.outer *= params->shape.dims[i];
     for (int i = batch; i < indices->shape.rank; i++) r.count *= indices->shape.dims[i];
     for (int i = axis + 1; i < params->shape.rank; i++) r.run *= (size_t)params->shape.dims[i];
-    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
     r.to = out->data;
     const int64_t runs = out->count ? out->count * (int64_t)hr_dtype_size(out->dtype) / (int64_t)r.run : 0;
     hr_kernel_parallel(k, runs, (double)r.run * .1 + 4, gather_take_rows, &r);
-    return hr__end_output(k, 0, &scratch, out, err);
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
 /* Gather has none. */
@@ -100,7 +99,7 @@ static hr_status gather_shape(hr_infer *s, hr_error *err)
         for (int i = 0; i < s->output[0].rank && i < HR_MAX_RANK; i++) s->output[0].dims[i] = -1;
         return s->output[0].rank <= HR_MAX_RANK ? HR_OK : hr_infer_refuse(s, err, "fewer dimensions");
     }
-    if (value) HR_TRY(hr__axis_input(value, in.rank, &axis, err));
+    if (value) HR_TRY(hr_axis_input(value, in.rank, &axis, err));
     if (!gathered(in, indices, axis, batch, &s->output[0]))
         return hr_infer_refuse(s, err, "params and indices that go together");
     return HR_OK;
@@ -112,7 +111,7 @@ static hr_status gather_compute(hr_kernel *k, hr_error *err)
     if (k->input[0]->shape.rank < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "params must be at least 1 dimensional");
     HR_TRY(batch_dims(k->node, k->input[1]->shape.rank, &batch, err));
-    if (k->inputs > 2) HR_TRY(hr__axis_input(k->input[2], k->input[0]->shape.rank, &axis, err));
+    if (k->inputs > 2) HR_TRY(hr_axis_input(k->input[2], k->input[0]->shape.rank, &axis, err));
     return gather(k, k->input[0], axis, batch, err);
 }
 
@@ -223,7 +222,7 @@ static void gather_gradient(hr_backward *b)
     const hr_shape in = hr_node_shape(b->input[0]);
     int axis = 0;
     if (in.rank < 1 || (b->inputs > 2 && !value) ||
-        (value && hr__axis_input(value->tensor, in.rank, &axis, NULL) != HR_OK)) {
+        (value && hr_axis_input(value->tensor, in.rank, &axis, NULL) != HR_OK)) {
         hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient",
                      "gradient of '%s': expected a constant axis and params of known rank", hr_node_name(b->node));
         return;
@@ -254,94 +253,6 @@ static void resource_gather_gradient(hr_backward *b)
         return;
     }
     if (info) b->out[0] = slices(b->grad[0], b->input[1], info->shape, known_shape(b->graph, info->shape));
-}
-
-/* ---- UnsortedSegmentSum: negative ids are dropped ---- */
-
-static hr_status segment_shape(hr_infer *s, hr_error *err)
-{
-    const hr_tensor *count = hr_infer_value(s, 2);
-    const hr_shape data = s->input[0], ids = s->input[1];
-    if (count && (count->count != 1 || hr__int_at(count, 0) < 0))
-        return hr_infer_refuse(s, err, "one num_segments >= 0");
-    if (data.rank < 0 || ids.rank < 0) return HR_OK;
-    bool fits = ids.rank <= data.rank && data.rank - ids.rank < HR_MAX_RANK;
-    for (int i = 0; fits && i < ids.rank; i++)
-        fits = ids.dims[i] < 0 || data.dims[i] < 0 || ids.dims[i] == data.dims[i];
-    if (!fits) return hr_infer_refuse(s, err, "segment_ids shaped as the first dimensions of data");
-    s->output[0].rank = data.rank - ids.rank + 1;
-    s->output[0].dims[0] = count ? hr__int_at(count, 0) : -1;
-    for (int i = ids.rank; i < data.rank; i++) s->output[0].dims[i - ids.rank + 1] = data.dims[i];
-    return HR_OK;
-}
-
-#define SEGMENT_SUM(T, U, D, S)                                                                                        \
-    static void segment_sum_##S(const void *data, int64_t width, const hr_tensor *ids, void *out)                      \
-    {                                                                                                                  \
-        const T *from = data;                                                                                          \
-        for (int64_t i = 0; i < ids->count; i++, from += width) {                                                      \
-            const int64_t id = hr__int_at(ids, i);                                                                     \
-            T *to = (T *)out + (id < 0 ? 0 : id) * width;                                                              \
-            for (int64_t j = 0; j < width && id >= 0; j++) to[j] = (T)((U)to[j] + (U)from[j]);                         \
-        }                                                                                                              \
-    }
-HR__NUMBERS(SEGMENT_SUM)
-
-static hr_status segment_output(hr_kernel *k, int64_t *width, hr_tensor **out, hr_error *err)
-{
-    const hr_tensor *data = k->input[0], *ids = k->input[1];
-    const int64_t segments = k->input[2]->count == 1 ? hr__int_at(k->input[2], 0) : -1;
-    hr_shape shape = {data->shape.rank - ids->shape.rank + 1, {segments}};
-    char a[128], b[128];
-    bool fits = shape.rank >= 1 && shape.rank <= HR_MAX_RANK;
-    for (int i = 0; fits && i < ids->shape.rank; i++) fits = ids->shape.dims[i] == data->shape.dims[i];
-    if (!fits)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
-                       "expected segment_ids shaped as the first dimensions of data, got %s and %s",
-                       hr_shape_text(ids->shape, a, sizeof a), hr_shape_text(data->shape, b, sizeof b));
-    *width = 1;
-    for (int i = 1; i < shape.rank; i++) *width *= shape.dims[i] = data->shape.dims[i - 1 + ids->shape.rank];
-    for (int64_t i = 0; i < ids->count; i++)
-        if (hr__int_at(ids, i) >= segments)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "graph.index",
-                           "segment_ids[%lld] = %lld is out of range [0, %lld)", (long long)i,
-                           (long long)hr__int_at(ids, i), (long long)segments);
-    return hr_kernel_output(k, 0, shape, out, err);
-}
-
-static hr_status segment_compute(hr_kernel *k, hr_error *err)
-{
-    int64_t width;
-    hr_tensor *out;
-    HR_TRY(segment_output(k, &width, &out, err));
-    if (out->count) memset(out->data, 0, (size_t)out->count * hr_dtype_size(out->dtype));
-    switch (out->dtype) {
-#define CASE(T, U, D, S)                                                                                               \
-    case D:                                                                                                            \
-        segment_sum_##S(k->input[0]->data, width, k->input[1], out->data);                                             \
-        break;
-        HR__NUMBERS(CASE)
-#undef CASE
-    default:
-        break;
-    }
-    return HR_OK;
-}
-
-/* Rows of g by id; those of negative ids are zero. */
-static void segment_gradient(hr_backward *b)
-{
-    const hr_node zero = hr_scalar_like(b->input[1], 0);
-    const hr_node rows = hr_gather(b->grad[0], hr_maximum(b->input[1], zero), 0);
-    hr_node kept = hr_greater_equal(b->input[1], zero);
-    const int data = hr_node_shape(b->input[0]).rank, ids = hr_node_shape(b->input[1]).rank;
-    if (data < 0 || ids < 0) {
-        hr_node_fail(b->graph, HR_UNIMPLEMENTED, "graph.gradient", "gradient of '%s': expected inputs of known rank",
-                     hr_node_name(b->node));
-        return;
-    }
-    for (int i = ids; i < data; i++) kept = hr_expand_dims(kept, hr_scalar(b->graph, HR_INT32, -1));
-    b->out[0] = hr_dense_gradient(hr_where(kept, rows, hr_zeros_like(rows)));
 }
 
 const hr_graph_op hr_graph_ops_gather_op[] = {
@@ -375,16 +286,6 @@ const hr_graph_op hr_graph_ops_gather_op[] = {
         .shape = resource_gather_shape,
         .compute = resource_gather_compute,
         .gradient = resource_gather_gradient,
-    },
-    {
-        .head = HR_GRAPH_OP_HEAD,
-        .name = "UnsortedSegmentSum",
-        .inputs = "data:T, segment_ids:Tindices, num_segments:Tnumsegments",
-        .outputs = "output:T",
-        .attrs = "T:numbers; Tindices:indices; Tnumsegments:indices=int32",
-        .shape = segment_shape,
-        .compute = segment_compute,
-        .gradient = segment_gradient,
     },
     HR_GRAPH_OPS_END,
 };

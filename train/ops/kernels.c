@@ -1,9 +1,8 @@
-/* What kernels of this room share. */
-#include "train/ops/kernels.h"
-
+/* See kernels.h. */
+#include <headrace/kernels.h>
 #include <string.h>
 
-hr_status hr__put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err)
+hr_status hr_put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err)
 {
     if (t->dtype == HR_INT64) {
         ((int64_t *)t->data)[i] = value;
@@ -16,7 +15,7 @@ hr_status hr__put_int(hr_tensor *t, int64_t i, int64_t value, hr_error *err)
     return HR_OK;
 }
 
-hr_status hr__shape_input(const hr_tensor *t, hr_shape *out, hr_error *err)
+hr_status hr_shape_input(const hr_tensor *t, hr_shape *out, hr_error *err)
 {
     char text[256] = "";
     const bool read = hr_shape_from_tensor(t, out);
@@ -26,7 +25,7 @@ hr_status hr__shape_input(const hr_tensor *t, hr_shape *out, hr_error *err)
                    hr_shape_text(read ? *out : t->shape, text, sizeof text));
 }
 
-hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err)
+hr_status hr_axis(int64_t axis, int rank, int *out, hr_error *err)
 {
     if (axis < -rank || axis >= rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected an axis in [%d, %d), got %lld", -rank, rank,
@@ -35,7 +34,7 @@ hr_status hr__axis(int64_t axis, int rank, int *out, hr_error *err)
     return HR_OK;
 }
 
-hr_status hr__expect_rank(const char *what, hr_shape shape, int rank, hr_error *err)
+hr_status hr_expect_rank(const char *what, hr_shape shape, int rank, hr_error *err)
 {
     char text[128];
     if (shape.rank < 0 || shape.rank == rank) return HR_OK;
@@ -43,15 +42,33 @@ hr_status hr__expect_rank(const char *what, hr_shape shape, int rank, hr_error *
                    rank == 0 ? "scalar" : "vector", hr_shape_text(shape, text, sizeof text));
 }
 
-hr_status hr__axis_input(const hr_tensor *axis, int rank, int *out, hr_error *err)
+hr_status hr_axis_input(const hr_tensor *axis, int rank, int *out, hr_error *err)
 {
-    HR_TRY(hr__expect_rank("the axis", axis->shape, 0, err));
-    return hr__axis(hr__int_at(axis, 0), rank, out, err);
+    HR_TRY(hr_expect_rank("the axis", axis->shape, 0, err));
+    return hr_axis(hr_int_at(axis, 0), rank, out, err);
 }
 
-static int64_t dim_from_end(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
+hr_status hr_axis_of_one(const hr_tensor *axis, int rank, int *out, hr_error *err)
+{
+    if (axis->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected one axis");
+    return hr_axis(hr_int_at(axis, 0), rank, out, err);
+}
 
-static hr_status incompatible(hr_shape a, hr_shape b, hr_error *err)
+hr_status hr_check_splits(const hr_tensor *ids, const hr_tensor *splits, const hr_tensor *weights, hr_error *err)
+{
+    const int32_t *s = splits->data;
+    bool fits = splits->shape.rank == 1 && splits->count > 0 && s[0] == 0 && s[splits->count - 1] == ids->count &&
+                (!weights || weights->count == ids->count);
+    for (int64_t i = 1; fits && i < splits->count; i++) fits = s[i - 1] <= s[i];
+    if (fits) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "graph.splits",
+                   "expected row_splits that rise from 0 to the number of ids, %lld, and as many weights, if any",
+                   (long long)ids->count);
+}
+
+static int64_t broadcast_dim(hr_shape s, int i) { return i <= s.rank ? s.dims[s.rank - i] : 1; }
+
+static hr_status broadcast_refuse(hr_shape a, hr_shape b, hr_error *err)
 {
     char x[128], y[128];
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
@@ -59,13 +76,13 @@ static hr_status incompatible(hr_shape a, hr_shape b, hr_error *err)
 }
 
 /* Dimensions from the last to the first; one joins the run or the loop before it if both inputs go on evenly there. */
-static void join_dims(hr_shape a, hr_shape b, hr__broadcast *p)
+static void broadcast_join_dims(hr_shape a, hr_shape b, hr_broadcast *p)
 {
     int64_t dims[HR_MAX_RANK], sa[HR_MAX_RANK], sb[HR_MAX_RANK], at_a = 1, at_b = 1;
     int n = 0;
     for (int i = 1; i <= p->shape.rank; i++) {
         const int64_t length = p->shape.dims[p->shape.rank - i];
-        const int64_t x = dim_from_end(a, i), y = dim_from_end(b, i);
+        const int64_t x = broadcast_dim(a, i), y = broadcast_dim(b, i);
         const int64_t step_a = x == 1 ? 0 : at_a, step_b = y == 1 ? 0 : at_b;
         at_a *= x;
         at_b *= y;
@@ -92,16 +109,16 @@ static void join_dims(hr_shape a, hr_shape b, hr__broadcast *p)
     }
 }
 
-hr_status hr__broadcast_plan(hr_shape a, hr_shape b, hr__broadcast *out, hr_error *err)
+hr_status hr_broadcast_plan(hr_shape a, hr_shape b, hr_broadcast *out, hr_error *err)
 {
-    *out = (hr__broadcast){.outer = 1, .step_a = 1, .step_b = 1};
-    if (!hr_shape_broadcast(a, b, &out->shape) || hr_shape_count(out->shape) < 0) return incompatible(a, b, err);
-    join_dims(a, b, out);
+    *out = (hr_broadcast){.outer = 1, .step_a = 1, .step_b = 1};
+    if (!hr_shape_broadcast(a, b, &out->shape) || hr_shape_count(out->shape) < 0) return broadcast_refuse(a, b, err);
+    broadcast_join_dims(a, b, out);
     return HR_OK;
 }
 
-/* An output of strings: views are gathered in scratch memory, then copied with their bytes. */
-hr_status hr__begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out, hr_error *err)
+hr_status hr_kernel_begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scratch, hr_tensor **out,
+                                 hr_error *err)
 {
     if (hr_node_dtype(hr_node_output(k->node, i)) != HR_STRING) return hr_kernel_output(k, i, shape, out, err);
     char text[256];
@@ -114,7 +131,7 @@ hr_status hr__begin_output(hr_kernel *k, int i, hr_shape shape, hr_tensor *scrat
     return scratch->data ? HR_OK : hr_no_memory(err, "a tensor");
 }
 
-hr_status hr__end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out, hr_error *err)
+hr_status hr_kernel_end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr_tensor *out, hr_error *err)
 {
     hr_tensor owned;
     if (out != scratch) return HR_OK;
@@ -123,8 +140,7 @@ hr_status hr__end_output(hr_kernel *k, int i, const hr_tensor *scratch, const hr
     return HR_OK;
 }
 
-/* Copies a block of shape `block` between two tensors, from its place in each. */
-void hr__copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at, hr_shape block)
+void hr_copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to, const int64_t *to_at, hr_shape block)
 {
     const size_t size = hr_dtype_size(from->dtype);
     const int rank = block.rank;
@@ -147,13 +163,13 @@ void hr__copy_block(const hr_tensor *from, const int64_t *from_at, hr_tensor *to
     }
 }
 
-hr_node hr__unary(const char *op, hr_node x, const hr_name_opts *opts)
+hr_node hr_unary_node(const char *op, hr_node x, const hr_name_opts *opts)
 {
     const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
     return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x));
 }
 
-hr_node hr__binary(const char *op, hr_node x, hr_node y, const hr_name_opts *opts)
+hr_node hr_binary_node(const char *op, hr_node x, hr_node y, const hr_name_opts *opts)
 {
     const hr_name_opts o = HR_OPTIONS(hr_name_opts, opts);
     return hr_new_node(x.graph, op, .name = o.name, HR_INPUTS(x, y));

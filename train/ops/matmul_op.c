@@ -1,8 +1,7 @@
 /* MatMul: products of matrices, in blocks of rows by OpenBLAS; other types by plain loops. The blocks follow from the
  * shape alone, so that the result does not depend on threads. */
 #include "train/ops/blas.h"
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 #include <uv.h>
 

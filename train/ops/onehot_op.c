@@ -1,6 +1,5 @@
 /* OneHot, and MultiHot of rows of ids: what indicator columns are made of. Ids out of range count for nothing. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 static hr_status expanded(hr_node node, hr_shape in, int64_t depth, int *axis, hr_shape *out, hr_error *err)
@@ -10,7 +9,7 @@ static hr_status expanded(hr_node node, hr_shape in, int64_t depth, int *axis, h
     const int64_t asked = hr_attr_int(node, "axis");
     if (asked < -1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected an axis >= -1, got %lld", (long long)asked);
-    HR_TRY(hr__axis(asked, in.rank + 1, axis, err));
+    HR_TRY(hr_axis(asked, in.rank + 1, axis, err));
     out->rank = in.rank + 1;
     for (int i = 0; i < out->rank; i++) out->dims[i] = i < *axis ? in.dims[i] : i == *axis ? depth : in.dims[i - 1];
     return HR_OK;
@@ -20,17 +19,17 @@ static hr_status one_hot_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *depth = hr_infer_value(s, 1);
     int axis;
-    for (int i = 1; i < 4; i++) HR_TRY(hr__expect_rank("depth, on_value and off_value", s->input[i], 0, err));
-    if (depth && hr__int_at(depth, 0) < 0) return hr_infer_refuse(s, err, "a depth >= 0");
+    for (int i = 1; i < 4; i++) HR_TRY(hr_expect_rank("depth, on_value and off_value", s->input[i], 0, err));
+    if (depth && hr_int_at(depth, 0) < 0) return hr_infer_refuse(s, err, "a depth >= 0");
     if (s->input[0].rank < 0) return HR_OK;
-    return expanded(s->node, s->input[0], depth ? hr__int_at(depth, 0) : -1, &axis, &s->output[0], err);
+    return expanded(s->node, s->input[0], depth ? hr_int_at(depth, 0) : -1, &axis, &s->output[0], err);
 }
 
 static int64_t index_at(const hr_tensor *t, int64_t i)
 {
     return t->dtype == HR_UINT8  ? ((const uint8_t *)t->data)[i]
            : t->dtype == HR_INT8 ? ((const int8_t *)t->data)[i]
-                                 : hr__int_at(t, i);
+                                 : hr_int_at(t, i);
 }
 
 static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
@@ -39,12 +38,12 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
     int axis;
     hr_shape shape = {0, {0}};
     hr_tensor scratch, *out;
-    for (int i = 1; i < 4; i++) HR_TRY(hr__expect_rank("depth, on_value and off_value", k->input[i]->shape, 0, err));
-    const int64_t depth = hr__int_at(k->input[1], 0);
+    for (int i = 1; i < 4; i++) HR_TRY(hr_expect_rank("depth, on_value and off_value", k->input[i]->shape, 0, err));
+    const int64_t depth = hr_int_at(k->input[1], 0);
     if (depth < 0) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a depth >= 0");
     HR_TRY(expanded(k->node, in->shape, depth, &axis, &shape, err));
     const size_t size = hr_dtype_size(k->input[2]->dtype);
-    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
     int64_t behind = 1;
     for (int i = axis + 1; i < shape.rank; i++) behind *= shape.dims[i];
     for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[3]->data, size);
@@ -54,7 +53,7 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
         const int64_t at = (i / behind * depth + id) * behind + i % behind;
         memcpy((char *)out->data + (size_t)at * size, k->input[2]->data, size);
     }
-    return hr__end_output(k, 0, &scratch, out, err);
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
 /* ---- MultiHot ---- */
@@ -72,7 +71,7 @@ static hr_status multi_hot_compute(hr_kernel *k, hr_error *err)
     const int64_t depth = hr_attr_int(k->node, "depth"), rows = k->input[1]->count - 1;
     const hr_tensor *weights = k->inputs > 2 ? k->input[2] : NULL;
     hr_tensor *out;
-    HR_TRY(hr__check_splits(k->input[0], k->input[1], weights, err));
+    HR_TRY(hr_check_splits(k->input[0], k->input[1], weights, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, depth), &out, err));
     if (out->count)
         hr_count_ids(k->input[0]->data, weights ? weights->data : NULL, k->input[1]->data, rows, depth, out->data,

@@ -1,7 +1,6 @@
 /* Random values, bit for bit TensorFlow's: Philox 4x32-10 with the two seeds as key and counter. Each node goes on
  * where its last run ended. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
 #include <uv.h>
@@ -220,8 +219,8 @@ static hr_status read_range(hr_kernel *k, int64_t *range, hr_error *err)
     if (k->inputs < 3) return HR_OK;
     if (k->input[1]->count != 1 || k->input[2]->count != 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected scalars minval and maxval");
-    range[0] = hr__int_at(k->input[1], 0);
-    range[1] = hr__int_at(k->input[2], 0);
+    range[0] = hr_int_at(k->input[1], 0);
+    range[1] = hr_int_at(k->input[2], 0);
     if (range[0] < range[1]) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "graph.range", "Need minval < maxval, got %lld >= %lld",
                    (long long)range[0], (long long)range[1]);
@@ -233,7 +232,7 @@ static hr_status random_compute(hr_kernel *k, hr_error *err)
     hr_shape shape;
     int64_t range[2] = {0, 0};
     draw d = {.state = st, .range = range};
-    HR_TRY(hr__shape_input(k->input[0], &shape, err));
+    HR_TRY(hr_shape_input(k->input[0], &shape, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &d.out, err));
     if (d.out->count) HR_TRY(read_range(k, range, err));
     d.each = hr_dtype_size(d.out->dtype) == 8 ? 2 : 4;

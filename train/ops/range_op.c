@@ -1,6 +1,5 @@
 /* Range: numbers from start to limit in steps of delta. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 
 static hr_status bad_range(double start, double limit, double delta, hr_error *err)
@@ -48,8 +47,8 @@ static hr_status range_length(const hr_tensor *const *input, int64_t *length, hr
 #define INT_CASE(T, U, D, S)                                                                                           \
     case D:                                                                                                            \
         CASE(T, length_i64)
-        HR__FLOATS(FLOAT_CASE)
-        HR__SIGNED(INT_CASE)
+        HR_FLOAT_TYPES(FLOAT_CASE)
+        HR_SIGNED_TYPES(INT_CASE)
 #undef CASE
     default:
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.kernel", "no kernel for this type");
@@ -62,8 +61,8 @@ static hr_status range_length(const hr_tensor *const *input, int64_t *length, hr
     {                                                                                                                  \
         for (int64_t i = 0; i < out->count; i++, value = (T)((U)value + (U)delta)) ((T *)out->data)[i] = value;        \
     }
-HR__FLOATS(RANGE)
-HR__SIGNED(RANGE)
+HR_FLOAT_TYPES(RANGE)
+HR_SIGNED_TYPES(RANGE)
 
 static hr_status range_shape(hr_infer *s, hr_error *err)
 {
@@ -92,8 +91,8 @@ static hr_status range_compute(hr_kernel *k, hr_error *err)
     case D:                                                                                                            \
         range_##S(*(const T *)k->input[0]->data, *(const T *)k->input[2]->data, out);                                  \
         break;
-        HR__FLOATS(CASE)
-        HR__SIGNED(CASE)
+        HR_FLOAT_TYPES(CASE)
+        HR_SIGNED_TYPES(CASE)
 #undef CASE
     default:
         break;

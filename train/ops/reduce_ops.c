@@ -1,8 +1,7 @@
 /* Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any over axes. Dimensions that are treated alike are joined; the
  * last of them is a loop over neighbouring values, into one result or into as many. The order of the additions
  * follows from the shape alone. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
 
@@ -91,7 +90,7 @@ typedef struct reducer {
     REDUCER(prod, T, T, S, 1, a *x, a)                                                                                 \
     REDUCER(max, T, T, S, -INFINITY, x > a || x != x ? x : a, a)                                                       \
     REDUCER(min, T, T, S, INFINITY, x <= a || x != x ? x : a, a)
-HR__FLOATS(FLOAT_REDUCERS)
+HR_FLOAT_TYPES(FLOAT_REDUCERS)
 
 /* int64 wraps, narrower types are summed in 64 bits: of uint64 the same bits. */
 #define INT_REDUCERS(T, U, D, S)                                                                                       \
@@ -116,11 +115,11 @@ HR__FLOATS(FLOAT_REDUCERS)
 #define MOST_u16 UINT16_MAX
 #define MOST_u32 UINT32_MAX
 #define MOST_u64 UINT64_MAX
-HR__INTS(INT_REDUCERS)
+HR_INTEGER_TYPES(INT_REDUCERS)
 #define SIGNED_MEAN(T, U, D, S) END(mean, T, uint64_t, S, reduced ? (int64_t)a / reduced : 0)
 #define UNSIGNED_MEAN(T, U, D, S) END(mean, T, uint64_t, S, reduced ? a / (uint64_t)reduced : 0)
-HR__SIGNED(SIGNED_MEAN)
-HR__UNSIGNED(UNSIGNED_MEAN)
+HR_SIGNED_TYPES(SIGNED_MEAN)
+HR_UNSIGNED_TYPES(UNSIGNED_MEAN)
 
 REDUCER(all, bool, bool, bit, true, a &&x, a)
 REDUCER(any, bool, bool, bit, false, a || x, a)
@@ -142,7 +141,7 @@ REDUCER(any, bool, bool, bit, false, a || x, a)
     ENTRY("Min", min, min, D, T, S)                                                                                    \
     ENTRY("EuclideanNorm", norm, norm, D, uint64_t, S)
 
-static const reducer reducers[] = {HR__FLOATS(FLOAT_ENTRIES) HR__INTS(INT_ENTRIES) ENTRY(
+static const reducer reducers[] = {HR_FLOAT_TYPES(FLOAT_ENTRIES) HR_INTEGER_TYPES(INT_ENTRIES) ENTRY(
     "All", all, all, HR_BOOL, bool, bit) ENTRY("Any", any, any, HR_BOOL, bool, bit)};
 
 typedef struct reduce_state {
@@ -169,7 +168,7 @@ static hr_status read_axes(const hr_tensor *axes, int rank, bool *reduced, hr_er
     memset(reduced, 0, HR_MAX_RANK);
     for (int64_t i = 0; i < axes->count; i++) {
         int axis;
-        HR_TRY(hr__axis(hr__int_at(axes, i), rank, &axis, err));
+        HR_TRY(hr_axis(hr_int_at(axes, i), rank, &axis, err));
         if (reduced[axis])
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected different axes, got %d twice", axis);
         reduced[axis] = true;
@@ -369,7 +368,7 @@ static void norm_gradient(hr_backward *b)
             }                                                                                                          \
         }                                                                                                              \
     }
-HR__FLOATS(OTHERS)
+HR_FLOAT_TYPES(OTHERS)
 
 static hr_status others_compute(hr_kernel *k, hr_error *err)
 {
@@ -413,7 +412,7 @@ static hr_status kept_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a shape");
     HR_TRY(read_axes(k->input[1], shape.rank, reduced, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(shape.rank), &out, err));
-    for (int i = 0; i < shape.rank; i++) HR_TRY(hr__put_int(out, i, reduced[i] ? 1 : shape.dims[i], err));
+    for (int i = 0; i < shape.rank; i++) HR_TRY(hr_put_int(out, i, reduced[i] ? 1 : shape.dims[i], err));
     return HR_OK;
 }
 

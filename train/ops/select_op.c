@@ -1,6 +1,5 @@
 /* Select and SelectV2: values of one input or another by a condition. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 /* Three inputs walk together in two steps: the condition is first spread out to the shape of all. */
@@ -64,11 +63,11 @@ static hr_status select_run(hr_kernel *k, hr_shape shape, choice *w, hr_error *e
 {
     hr_tensor scratch;
     w->size = hr_dtype_size(w->t->dtype);
-    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &w->out, err));
+    HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &w->out, err));
     const bool plain = w->t->dtype == HR_FLOAT && hr_shape_equal(w->c->shape, shape) &&
                        hr_shape_equal(w->t->shape, shape) && hr_shape_equal(w->e->shape, shape);
     hr_kernel_parallel(k, w->out->count, plain ? .5 : 8, plain ? choose_f32 : select_choose, w);
-    return hr__end_output(k, 0, &scratch, w->out, err);
+    return hr_kernel_end_output(k, 0, &scratch, w->out, err);
 }
 
 static hr_status select_refuse(const hr_kernel *k, hr_error *err)

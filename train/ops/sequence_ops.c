@@ -1,7 +1,6 @@
 /* Sequences: steps of rows, [steps, width], and the dense form [rows, most steps, width] in front of layers that want
  * it. The gradient leaves out what was filled in. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <headrace/feature_columns.h>
 #include <string.h>
 

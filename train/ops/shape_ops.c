@@ -1,5 +1,5 @@
 /* What a shape is, as a tensor: Shape, ShapeN, Size, Rank. */
-#include "train/ops/kernels.h"
+#include <headrace/kernels.h>
 
 static hr_status shapes_shape(hr_infer *s, hr_error *err)
 {
@@ -14,7 +14,7 @@ static hr_status shapes_compute(hr_kernel *k, hr_error *err)
         const hr_shape shape = k->input[i]->shape;
         hr_tensor *out;
         HR_TRY(hr_kernel_output(k, i, HR_SHAPE(shape.rank), &out, err));
-        for (int d = 0; d < shape.rank; d++) HR_TRY(hr__put_int(out, d, shape.dims[d], err));
+        for (int d = 0; d < shape.rank; d++) HR_TRY(hr_put_int(out, d, shape.dims[d], err));
     }
     return HR_OK;
 }
@@ -23,14 +23,14 @@ static hr_status size_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
-    return hr__put_int(out, 0, k->input[0]->count, err);
+    return hr_put_int(out, 0, k->input[0]->count, err);
 }
 
 static hr_status rank_compute(hr_kernel *k, hr_error *err)
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
-    return hr__put_int(out, 0, k->input[0]->shape.rank, err);
+    return hr_put_int(out, 0, k->input[0]->shape.rank, err);
 }
 
 const hr_graph_op hr_graph_ops_shape_ops[] = {
@@ -77,6 +77,6 @@ const hr_graph_op hr_graph_ops_shape_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_shape_of_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Shape", x, opts); }
-hr_node hr_size_of_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Size", x, opts); }
-hr_node hr_rank_of_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Rank", x, opts); }
+hr_node hr_shape_of_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Shape", x, opts); }
+hr_node hr_size_of_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Size", x, opts); }
+hr_node hr_rank_of_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Rank", x, opts); }

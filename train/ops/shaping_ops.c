@@ -1,7 +1,6 @@
 /* The same values in another shape, and shapes computed from shapes: Reshape, ExpandDims, Squeeze,
  * BroadcastGradientArgs. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 /* ---- Reshape ---- */
@@ -92,7 +91,7 @@ static hr_status shaping_expand(hr_shape in, int64_t axis, hr_shape *out, hr_err
     int at;
     if (in.rank == HR_MAX_RANK)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected at most %d dimensions", HR_MAX_RANK);
-    HR_TRY(hr__axis(axis, in.rank + 1, &at, err));
+    HR_TRY(hr_axis(axis, in.rank + 1, &at, err));
     out->rank = in.rank + 1;
     for (int i = 0; i < out->rank; i++) out->dims[i] = i < at ? in.dims[i] : i == at ? 1 : in.dims[i - 1];
     return HR_OK;
@@ -102,14 +101,14 @@ static hr_status expand_shape(hr_infer *s, hr_error *err)
 {
     const hr_tensor *axis = hr_infer_value(s, 1);
     if (s->input[0].rank < 0 || !axis || axis->count != 1) return HR_OK;
-    return shaping_expand(s->input[0], hr__int_at(axis, 0), &s->output[0], err);
+    return shaping_expand(s->input[0], hr_int_at(axis, 0), &s->output[0], err);
 }
 
 static hr_status expand_compute(hr_kernel *k, hr_error *err)
 {
     hr_shape shape = {0, {0}};
     if (k->input[1]->count != 1) return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected one axis");
-    HR_TRY(shaping_expand(k->input[0]->shape, hr__int_at(k->input[1], 0), &shape, err));
+    HR_TRY(shaping_expand(k->input[0]->shape, hr_int_at(k->input[1], 0), &shape, err));
     return hr_kernel_pass(k, 0, 0, shape, err);
 }
 
@@ -121,7 +120,7 @@ static hr_status shaping_squeezed(hr_node node, hr_shape in, hr_shape *out, hr_e
     bool drop[HR_MAX_RANK] = {false};
     for (int i = 0; i < axes->count; i++) {
         int axis;
-        HR_TRY(hr__axis(axes->ints[i], in.rank, &axis, err));
+        HR_TRY(hr_axis(axes->ints[i], in.rank, &axis, err));
         if (in.dims[axis] >= 0 && in.dims[axis] != 1)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                            "Can not squeeze dim[%d], expected a dimension of 1, "
@@ -157,7 +156,7 @@ static hr_status put_axes(hr_kernel *k, int i, const int64_t *axes, int count, h
 {
     hr_tensor *out;
     HR_TRY(hr_kernel_output(k, i, HR_SHAPE(count), &out, err));
-    for (int a = 0; a < count; a++) HR_TRY(hr__put_int(out, a, axes[a], err));
+    for (int a = 0; a < count; a++) HR_TRY(hr_put_int(out, a, axes[a], err));
     return HR_OK;
 }
 
@@ -235,10 +234,13 @@ const hr_graph_op hr_graph_ops_shaping_ops[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_reshape_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary("Reshape", x, y, opts); }
+hr_node hr_reshape_with(hr_node x, hr_node y, const hr_name_opts *opts)
+{
+    return hr_binary_node("Reshape", x, y, opts);
+}
 hr_node hr_expand_dims_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr__binary("ExpandDims", x, y, opts);
+    return hr_binary_node("ExpandDims", x, y, opts);
 }
 
 hr_node hr_squeeze(hr_node x, const int64_t *axes, int axis_count)

@@ -1,21 +1,20 @@
 /* Slice and Pad: a block of one tensor is a block of another. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 static hr_status slice_bounds(hr_shape in, const hr_tensor *begin, const hr_tensor *size, int64_t *at, hr_shape *out,
                               hr_error *err)
 {
-    HR_TRY(hr__expect_rank("begin", begin->shape, 1, err));
-    HR_TRY(hr__expect_rank("size", size->shape, 1, err));
+    HR_TRY(hr_expect_rank("begin", begin->shape, 1, err));
+    HR_TRY(hr_expect_rank("size", size->shape, 1, err));
     if (begin->count != in.rank || size->count != in.rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape",
                        "expected begin and size of %d values, got %lld and %lld", in.rank, (long long)begin->count,
                        (long long)size->count);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
-        const int64_t wanted = hr__int_at(size, i), length = in.dims[i] < 0 ? HR_MAX_VALUES : in.dims[i];
-        at[i] = hr__int_at(begin, i);
+        const int64_t wanted = hr_int_at(size, i), length = in.dims[i] < 0 ? HR_MAX_VALUES : in.dims[i];
+        at[i] = hr_int_at(begin, i);
         if (at[i] < 0 || at[i] > length || wanted < -1 || wanted > length - at[i])
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.slice",
                            "expected a slice within dimension %d of %lld, got begin %lld and size %lld", i,
@@ -51,9 +50,9 @@ static hr_status slice_compute(hr_kernel *k, hr_error *err)
     hr_tensor scratch, *out;
     HR_TRY(slice_bounds(k->input[0]->shape, k->input[1], k->input[2], at, &shape, err));
     if (hr_shape_equal(shape, k->input[0]->shape)) return hr_kernel_pass(k, 0, 0, shape, err);
-    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
-    hr__copy_block(k->input[0], at, out, zero, shape);
-    return hr__end_output(k, 0, &scratch, out, err);
+    HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
+    hr_copy_block(k->input[0], at, out, zero, shape);
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
 /* Pad(g) with begin in front and the rest after it, as columns of a matrix [rank, 2]. */
@@ -73,7 +72,7 @@ static hr_status pad_bounds(hr_shape in, const hr_tensor *paddings, int64_t *at,
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected paddings of shape [%d,2]", in.rank);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
-        const int64_t front = hr__int_at(paddings, 2 * i), behind = hr__int_at(paddings, 2 * i + 1);
+        const int64_t front = hr_int_at(paddings, 2 * i), behind = hr_int_at(paddings, 2 * i + 1);
         if (front < 0 || behind < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.pad", "expected paddings >= 0, got %lld and %lld",
                            (long long)front, (long long)behind);
@@ -89,7 +88,7 @@ static hr_status slice_pad_shape(hr_infer *s, hr_error *err)
     const hr_tensor *paddings = hr_infer_value(s, 1);
     int64_t at[HR_MAX_RANK];
     if (other_length(s->input[1], s->input[0].rank)) return hr_infer_refuse(s, err, "paddings for each dimension");
-    if (s->inputs == 3) HR_TRY(hr__expect_rank("constant_values", s->input[2], 0, err));
+    if (s->inputs == 3) HR_TRY(hr_expect_rank("constant_values", s->input[2], 0, err));
     if (s->input[0].rank >= 0 && paddings) return pad_bounds(s->input[0], paddings, at, &s->output[0], err);
     s->output[0].rank = s->input[0].rank;
     for (int i = 0; i < s->output[0].rank; i++) s->output[0].dims[i] = -1;
@@ -103,7 +102,7 @@ static hr_status pad_compute(hr_kernel *k, hr_error *err)
     hr_shape shape = {0, {0}};
     hr_tensor *out;
     HR_TRY(pad_bounds(k->input[0]->shape, k->input[1], at, &shape, err));
-    if (k->inputs == 3) HR_TRY(hr__expect_rank("constant_values", k->input[2]->shape, 0, err));
+    if (k->inputs == 3) HR_TRY(hr_expect_rank("constant_values", k->input[2]->shape, 0, err));
     HR_TRY(hr_kernel_output(k, 0, shape, &out, err));
     const size_t size = hr_dtype_size(out->dtype);
     if (k->inputs == 3) {
@@ -111,7 +110,7 @@ static hr_status pad_compute(hr_kernel *k, hr_error *err)
     } else if (out->count) {
         memset(out->data, 0, (size_t)out->count * size);
     }
-    hr__copy_block(k->input[0], zero, out, at, k->input[0]->shape);
+    hr_copy_block(k->input[0], zero, out, at, k->input[0]->shape);
     return HR_OK;
 }
 

@@ -1,7 +1,6 @@
 /* Softmax, LogSoftmax and the cross entropies: rows shifted by their greatest value, so that no exp overflows; a
  * loss and its gradient in one pass. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
 
@@ -202,7 +201,7 @@ static hr_status softmax_sparse_compute(hr_kernel *k, hr_error *err)
     int64_t *classes = hr_kernel_temp(k, sizeof *classes * (size_t)labels->count);
     if (!classes) return hr_no_memory(err, "a cross entropy");
     for (int64_t i = 0; i < labels->count; i++) {
-        classes[i] = hr__int_at(labels, i);
+        classes[i] = hr_int_at(labels, i);
         if (classes[i] < 0 || classes[i] >= n)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.label",
                            "expected labels in [0, %lld), got %lld at %lld; look at the number of classes",
@@ -300,20 +299,20 @@ const hr_graph_op hr_graph_ops_softmax_op[] = {
     HR_GRAPH_OPS_END,
 };
 
-hr_node hr_softmax_with(hr_node x, const hr_name_opts *opts) { return hr__unary("Softmax", x, opts); }
-hr_node hr_log_softmax_with(hr_node x, const hr_name_opts *opts) { return hr__unary("LogSoftmax", x, opts); }
+hr_node hr_softmax_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("Softmax", x, opts); }
+hr_node hr_log_softmax_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node("LogSoftmax", x, opts); }
 
 hr_node hr_softmax_cross_entropy_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr__binary("SoftmaxCrossEntropyWithLogits", x, y, opts);
+    return hr_binary_node("SoftmaxCrossEntropyWithLogits", x, y, opts);
 }
 
 hr_node hr_sparse_softmax_cross_entropy_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr__binary("SparseSoftmaxCrossEntropyWithLogits", x, y, opts);
+    return hr_binary_node("SparseSoftmaxCrossEntropyWithLogits", x, y, opts);
 }
 
 hr_node hr_sigmoid_cross_entropy_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr__binary("Headrace>SigmoidCrossEntropyWithLogits", x, y, opts);
+    return hr_binary_node("Headrace>SigmoidCrossEntropyWithLogits", x, y, opts);
 }

@@ -1,5 +1,5 @@
 /* Const, Placeholder: where values come from. */
-#include "train/ops/kernels.h"
+#include <headrace/kernels.h>
 
 static hr_status const_shape(hr_infer *s, hr_error *err)
 {

@@ -1,6 +1,5 @@
 /* Values repeated or rearranged: BroadcastTo, Tile, Transpose, InvertPermutation. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 /* ---- copying along strides: value i of the output comes from a place that follows from its indices ---- */
@@ -37,9 +36,9 @@ static void row_major(hr_shape s, int64_t *stride)
 static hr_status tile_fill(hr_kernel *k, hr_shape shape, const int64_t *stride, const int64_t *period, hr_error *err)
 {
     hr_tensor scratch, *out;
-    HR_TRY(hr__begin_output(k, 0, shape, &scratch, &out, err));
+    HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
     gather_strided(k->input[0], stride, period, out);
-    return hr__end_output(k, 0, &scratch, out, err);
+    return hr_kernel_end_output(k, 0, &scratch, out, err);
 }
 
 /* ---- BroadcastTo ---- */
@@ -69,7 +68,7 @@ typedef struct spread {
     float *to;
     int64_t inner;
     int step;
-    const hr__broadcast *plan;
+    const hr_broadcast *plan;
 } spread;
 
 /* Runs of one value or of a row, the common cases, for floats. */
@@ -78,7 +77,7 @@ static void spread_runs(int64_t first, int64_t last, void *user)
     const spread *w = user;
     for (int64_t i = first; i < last; i++) {
         int64_t a, b;
-        hr__broadcast_run(w->plan, i, &a, &b);
+        hr_broadcast_run(w->plan, i, &a, &b);
         float *to = w->to + i * w->inner;
         if (w->step) {
             memcpy(to, w->from + a, (size_t)w->inner * sizeof *to);
@@ -93,10 +92,10 @@ static hr_status broadcast_compute(hr_kernel *k, hr_error *err)
     const hr_tensor *in = k->input[0];
     char a[128], b[128];
     hr_shape to;
-    hr__broadcast plan;
+    hr_broadcast plan;
     hr_tensor *out;
-    HR_TRY(hr__shape_input(k->input[1], &to, err));
-    HR_TRY(hr__broadcast_plan(in->shape, to, &plan, err));
+    HR_TRY(hr_shape_input(k->input[1], &to, err));
+    HR_TRY(hr_broadcast_plan(in->shape, to, &plan, err));
     if (!hr_shape_equal(plan.shape, to))
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Incompatible shapes: %s vs. %s",
                        hr_shape_text(in->shape, a, sizeof a), hr_shape_text(to, b, sizeof b));
@@ -129,13 +128,13 @@ static bool known_length(hr_shape vector, int rank)
 
 static hr_status tiled(hr_shape in, const hr_tensor *multiples, hr_shape *out, hr_error *err)
 {
-    HR_TRY(hr__expect_rank("multiples", multiples->shape, 1, err));
+    HR_TRY(hr_expect_rank("multiples", multiples->shape, 1, err));
     if (multiples->count != in.rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected %d multiples, got %lld", in.rank,
                        (long long)multiples->count);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
-        const int64_t n = hr__int_at(multiples, i);
+        const int64_t n = hr_int_at(multiples, i);
         if (n < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected multiples >= 0, got %lld", (long long)n);
         HR_TRY(hr_dim_mul(in.dims[i], n, &out->dims[i], err));
@@ -187,13 +186,13 @@ static void tile_gradient(hr_backward *b)
 static hr_status permuted(hr_shape in, const hr_tensor *perm, hr_shape *out, int *from, hr_error *err)
 {
     bool seen[HR_MAX_RANK] = {false};
-    HR_TRY(hr__expect_rank("perm", perm->shape, 1, err));
+    HR_TRY(hr_expect_rank("perm", perm->shape, 1, err));
     if (perm->count != in.rank)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected a permutation of %d axes, got %lld", in.rank,
                        (long long)perm->count);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
-        const int64_t axis = hr__int_at(perm, i);
+        const int64_t axis = hr_int_at(perm, i);
         if (axis < 0 || axis >= in.rank)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis", "expected axes in [0, %d), got %lld", in.rank,
                            (long long)axis);
@@ -244,11 +243,11 @@ static hr_status invert_compute(hr_kernel *k, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "invert_permutation expects a 1D vector.");
     if (out->count) memset(out->data, 0xff, (size_t)out->count * hr_dtype_size(out->dtype));
     for (int64_t i = 0; i < x->count; i++) {
-        const int64_t at = hr__int_at(x, i);
-        if (at < 0 || at >= x->count || hr__int_at(out, at) != -1)
+        const int64_t at = hr_int_at(x, i);
+        if (at < 0 || at >= x->count || hr_int_at(out, at) != -1)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.axis",
                            "expected a permutation, got %lld twice or out of range", (long long)at);
-        HR_TRY(hr__put_int(out, at, i, err));
+        HR_TRY(hr_put_int(out, at, i, err));
     }
     return HR_OK;
 }
@@ -299,10 +298,10 @@ const hr_graph_op hr_graph_ops_tile_op[] = {
 
 hr_node hr_broadcast_to_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr__binary("BroadcastTo", x, y, opts);
+    return hr_binary_node("BroadcastTo", x, y, opts);
 }
-hr_node hr_tile_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr__binary("Tile", x, y, opts); }
+hr_node hr_tile_with(hr_node x, hr_node y, const hr_name_opts *opts) { return hr_binary_node("Tile", x, y, opts); }
 hr_node hr_transpose_with(hr_node x, hr_node y, const hr_name_opts *opts)
 {
-    return hr__binary("Transpose", x, y, opts);
+    return hr_binary_node("Transpose", x, y, opts);
 }

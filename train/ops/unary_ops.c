@@ -1,6 +1,5 @@
 /* Ops of one input, value by value, and the ops of their gradients: one loop a type, written once. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
 
@@ -90,7 +89,7 @@ FLOAT_LOOPS(float, f32, F32)
 FLOAT_LOOPS(double, f64, F64)
 
 #define INT_LOOPS(T, U, D, S) LOOP(square, T, T, S, (U)x *(U)x)
-HR__INTS(INT_LOOPS)
+HR_INTEGER_TYPES(INT_LOOPS)
 #define SIGNED_LOOPS(T, U, D, S)                                                                                       \
     LOOP(neg, T, T, S, 0 - (U)x)                                                                                       \
     LOOP(abs, T, T, S, x < 0 ? 0 - (U)x : (U)x)                                                                        \
@@ -100,13 +99,13 @@ HR__INTS(INT_LOOPS)
     LOOP(same, T, T, S, x)                                                                                             \
     LOOP2(relu_grad, T, S, y > 0 ? x : 0)                                                                              \
     LOOP2(relu6_grad, T, S, y > 0 && y < 6 ? x : 0)
-HR__SIGNED(SIGNED_LOOPS)
+HR_SIGNED_TYPES(SIGNED_LOOPS)
 #define UNSIGNED_LOOPS(T, U, D, S)                                                                                     \
     LOOP(same, T, T, S, x)                                                                                             \
     LOOP(relu6, T, T, S, x > 6 ? 6 : x)                                                                                \
     LOOP2(relu_grad, T, S, y > 0 ? x : 0)                                                                              \
     LOOP2(relu6_grad, T, S, y > 0 && y < 6 ? x : 0)
-HR__UNSIGNED(UNSIGNED_LOOPS)
+HR_UNSIGNED_TYPES(UNSIGNED_LOOPS)
 LOOP(logical_not, bool, bool, bit, !x)
 
 /* ---- which loop ---- */
@@ -140,8 +139,8 @@ typedef struct loop_of {
 #define UNSIGNED_ENTRIES(T, U, D, S) {"Relu", D, same_##S, .3},
 
 static const loop_of loops[] = {
-    HR__FLOATS(FLOAT_ENTRIES) HR__INTS(INT_ENTRIES) HR__SIGNED(SIGNED_ENTRIES)
-        HR__UNSIGNED(UNSIGNED_ENTRIES){"LogicalNot", HR_BOOL, logical_not_bit, .3},
+    HR_FLOAT_TYPES(FLOAT_ENTRIES) HR_INTEGER_TYPES(INT_ENTRIES) HR_SIGNED_TYPES(SIGNED_ENTRIES)
+        HR_UNSIGNED_TYPES(UNSIGNED_ENTRIES){"LogicalNot", HR_BOOL, logical_not_bit, .3},
 };
 
 typedef struct unary_state {
@@ -341,7 +340,7 @@ const hr_graph_op hr_graph_ops_unary_ops[] = {
 };
 
 #define CONSTRUCTOR(fn, op)                                                                                            \
-    hr_node fn##_with(hr_node x, const hr_name_opts *opts) { return hr__unary(op, x, opts); }
+    hr_node fn##_with(hr_node x, const hr_name_opts *opts) { return hr_unary_node(op, x, opts); }
 CONSTRUCTOR(hr_neg, "Neg")
 CONSTRUCTOR(hr_abs, "Abs")
 CONSTRUCTOR(hr_sign, "Sign")

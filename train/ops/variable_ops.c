@@ -1,6 +1,5 @@
 /* Variables as TensorFlow's resource variables: a handle, reads that later updates do not touch, updates in place. */
-#include "train/ops/kernels.h"
-
+#include <headrace/kernels.h>
 #include <string.h>
 
 /* ---- the handle ---- */
@@ -78,7 +77,7 @@ static hr_status shape_compute(hr_kernel *k, hr_error *err)
     hr_tensor *out;
     HR_TRY(hr_kernel_borrow(k, 0, &value, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(value->shape.rank), &out, err));
-    for (int i = 0; i < value->shape.rank; i++) HR_TRY(hr__put_int(out, i, value->shape.dims[i], err));
+    for (int i = 0; i < value->shape.rank; i++) HR_TRY(hr_put_int(out, i, value->shape.dims[i], err));
     return HR_OK;
 }
 
@@ -103,7 +102,7 @@ static hr_status variable_same_shape(hr_kernel *k, const hr_tensor *value, hr_er
         const T *b = from;                                                                                             \
         for (int64_t i = 0; i < count; i++) a[i] = (T)(subtract ? (U)a[i] - (U)b[i] : (U)a[i] + (U)b[i]);              \
     }
-HR__NUMBERS(UPDATE)
+HR_NUMBER_TYPES(UPDATE)
 
 static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
 {
@@ -119,7 +118,7 @@ static hr_status update_compute(hr_kernel *k, hr_error *err, bool subtract)
     case D:                                                                                                            \
         update_##S(value->data, k->input[1]->data, value->count, subtract);                                            \
         break;
-        HR__NUMBERS(CASE)
+        HR_NUMBER_TYPES(CASE)
 #undef CASE
     default:
         break;
