@@ -43,11 +43,11 @@ enum { HR__CONFIG_BYTES = 256 << 20 /* a longer text is no config */ };
 
 /* Gives a config (hr__config_free), NULL when it fails. `name` stands in errors. An empty text has an empty mapping as
  * its root. Kinds: config.syntax, config.duplicate_key, config.limit, memory. */
-HR_API hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__config **out, hr_error *err);
+hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__config **out, hr_error *err);
 /* (io/config_file.h has the same from a file.) */
 HR_API void hr__config_free(hr__config *config);
 HR_API const hr__node *hr__config_root(const hr__config *config);
-HR_API const char *hr__config_name(const hr__config *config);
+const char *hr__config_name(const hr__config *config);
 
 /* ---- errors at a node ---- */
 
@@ -79,11 +79,11 @@ HR_API hr_status hr__node_is(const hr__node *node, unsigned kinds, hr_error *err
 HR_API bool hr__node_is_null(const hr__node *node); /* nothing at all, ~ or null, not quoted */
 bool hr__node_is_text(const hr__node *node, const char *text);
 HR_API hr_status hr__node_int64(const hr__node *node, int64_t least, int64_t most, int64_t *out, hr_error *err);
-HR_API hr_status hr__node_uint64(const hr__node *node, uint64_t *out, hr_error *err);
+hr_status hr__node_uint64(const hr__node *node, uint64_t *out, hr_error *err);
 HR_API hr_status hr__node_double(const hr__node *node, double *out, hr_error *err);
-HR_API hr_status hr__node_bool(const hr__node *node, bool *out, hr_error *err); /* true, false; yes, no, on, off */
+hr_status hr__node_bool(const hr__node *node, bool *out, hr_error *err); /* true, false; yes, no, on, off */
 /* Any scalar but an empty plain one as a text without NUL bytes: lends it. */
-HR_API hr_status hr__node_text(const hr__node *node, const char **out, hr_error *err);
+hr_status hr__node_text(const hr__node *node, const char **out, hr_error *err);
 /* The number of the name that the scalar says; `what` is the word for them in the error. */
 HR_API hr_status hr__node_choice(const hr__node *node, const char *what, const char *const *names, int64_t count,
                                  int64_t *out, hr_error *err);
@@ -99,7 +99,7 @@ HR_API hr_status hr__config_text(const hr__node *map, const char *key, const cha
 /* ---- names ---- */
 
 /* The nearest of the names (case does not count; a swap of neighbours is one change), NULL if none is near. */
-HR_API const char *hr__suggest(const char *name, const char *const *candidates, int64_t count);
+const char *hr__suggest(const char *name, const char *const *candidates, int64_t count);
 
 #ifdef __cplusplus
 }

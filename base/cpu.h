@@ -15,6 +15,6 @@ typedef enum hr__cpu_feature {
 /* All features of the set are there, and HEADRACE_CPU (portable, sse42, avx2, avx512) does not forbid them. */
 HR_API bool hr__cpu_has(unsigned features);
 /* For tests: forbids all but these until the next call; ~0u allows all. Kernels choose anew at their next call. */
-HR_API void hr__cpu_limit(unsigned features);
+void hr__cpu_limit(unsigned features);
 
 #endif

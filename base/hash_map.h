@@ -47,10 +47,10 @@ hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_
 /* Adds or changes. */
 HR_API hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err);
 /* Room for `count` entries in all, so that adding them moves nothing. */
-HR_API hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err);
+hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err);
 HR_API void hr__map_free(hr__map *map);
 /* Adds the names of a schema's fields, each with its index. Of fields of one name the first counts. */
-HR_API hr_status hr__map_fields(hr__map *map, const hr_schema *schema, hr_error *err);
+hr_status hr__map_fields(hr__map *map, const hr_schema *schema, hr_error *err);
 
 /* Entry number i in the order of adding, 0 <= i < map->count; valid until the next addition. */
 static inline hr_view hr__map_key(const hr__map *map, uint32_t i)

@@ -44,7 +44,7 @@ static int split(const command_call *call, plan *p)
                                          .seed = (uint64_t)flag_number(call, "seed", 0),
                                          .by = flag_text(call, "by"),
                                          .exact = flag_given(call, "exact"),
-                                         .records = r.opts};
+                                         .records = &r.opts};
         for (int i = 0; i < p->parts; i++) p->part[i].out = r.out[i];
         if (o.exact) progress_first_pass(&r.bar, "counting, first of two passes");
         if (st == HR_OK) st = hr_split_records(&r.files, p->part, p->parts, &o, &r.report, &err);

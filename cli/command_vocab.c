@@ -81,7 +81,7 @@ static int vocab_run(command_call *call)
     const hr_count_vocabulary_opts opts = {.struct_size = sizeof opts,
                                            .top_k = flag_number(call, "top-k", 0),
                                            .min_count = flag_number(call, "min-count", 0),
-                                           .survey = survey.opts};
+                                           .survey = &survey.opts};
     if (st == HR_OK) st = hr_count_vocabulary_with(&survey.files, flag_text(call, "feature"), &opts, &v, &err);
     end_survey(&survey);
     if (st == HR_OK) st = vocab_show(call, v, &err);

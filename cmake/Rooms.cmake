@@ -57,6 +57,9 @@ function(hr_room name)
     endforeach()
 endfunction()
 
+set(HEADRACE_EXPORTS ${CMAKE_BINARY_DIR}/exports.map)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/exports.map.in ${HEADRACE_EXPORTS} @ONLY)
+
 # The rooms as a shared and a static library: headrace::headrace and headrace::headrace_static. Tests link the static
 # one, so that they reach what is hidden.
 function(hr_library name)
@@ -69,6 +72,8 @@ function(hr_library name)
     add_library(${name}_static STATIC ${objects})
     set_target_properties(${name}_static PROPERTIES OUTPUT_NAME ${name})
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    target_link_options(${name} PRIVATE LINKER:--version-script=${HEADRACE_EXPORTS})
+    set_target_properties(${name} PROPERTIES LINK_DEPENDS ${HEADRACE_EXPORTS})
     foreach(kind "" _static)
         add_library(headrace::${name}${kind} ALIAS ${name}${kind})
         target_include_directories(${name}${kind} INTERFACE $<BUILD_INTERFACE:${HEADRACE_INCLUDE}>

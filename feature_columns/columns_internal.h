@@ -15,7 +15,7 @@ extern "C" {
 #undef HR_COLUMN_KIND
 
 /* Every kind, for tests that walk them; ends with NULL. */
-HR_API const hr_column_kind *const *hr__column_kinds(void);
+const hr_column_kind *const *hr__column_kinds(void);
 
 /* A feature of one type, dense or VarLen, that a constructor asks for. */
 hr_status hr__read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err);
@@ -72,12 +72,12 @@ typedef struct hr__output {
 } hr__output;
 
 /* Shares the columns. Gives *out (hr__transformer_free). */
-HR_API hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_error *err);
-HR_API void hr__transformer_free(hr__transformer *t);
-HR_API int hr__transformer_raws(const hr__transformer *t);
-HR_API const char *hr__transformer_raw(const hr__transformer *t, int i); /* the component that raw input i reads */
-HR_API int hr__transformer_outputs(const hr__transformer *t);
-HR_API const hr__output *hr__transformer_output(const hr__transformer *t, int i);
+hr_status hr__transformer_new(hr_column_list columns, hr__transformer **out, hr_error *err);
+void hr__transformer_free(hr__transformer *t);
+int hr__transformer_raws(const hr__transformer *t);
+const char *hr__transformer_raw(const hr__transformer *t, int i); /* the component that raw input i reads */
+int hr__transformer_outputs(const hr__transformer *t);
+const hr__output *hr__transformer_output(const hr__transformer *t, int i);
 
 /* Where the results lie, and who hears of failing rows. `output` is -1 for what no component shows. */
 typedef struct hr__column_memory {
@@ -91,10 +91,10 @@ typedef struct hr__column_memory {
 } hr__column_memory;
 
 /* Refuses raw features that a column cannot read, before any data: see hr_column_kind's accept. */
-HR_API hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_values *raw, hr_error *err);
+hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_values *raw, hr_error *err);
 /* raw: hr__transformer_raws of them; result: hr__transformer_outputs. Their memory is `memory`'s. */
-HR_API hr_status hr__transform(const hr__transformer *t, const hr__column_memory *memory, int64_t rows,
-                               const hr_column_values *raw, hr_column_values *result, hr_error *err);
+hr_status hr__transform(const hr__transformer *t, const hr__column_memory *memory, int64_t rows,
+                        const hr_column_values *raw, hr_column_values *result, hr_error *err);
 
 /* About how many bytes of scratch a batch takes: all of it, unless columns are dense, or nested crosses. */
 size_t hr__transform_scratch(const hr__transformer *t, int64_t rows, const hr_column_values *raw);

@@ -251,9 +251,9 @@ HR_API hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization h
 
 typedef struct hr_count_vocabulary_opts {
     size_t struct_size;
-    int64_t top_k;     /* only so many words, the most frequent; default: all */
-    int64_t min_count; /* only words that occur so often; default: all */
-    hr_survey_opts survey;
+    int64_t top_k;                /* only so many words, the most frequent; default: all */
+    int64_t min_count;            /* only words that occur so often; default: all */
+    const hr_survey_opts *survey; /* NULL: the defaults */
 } hr_count_vocabulary_opts;
 
 /* A word of a feature, and how often it came. */

@@ -25,6 +25,6 @@ enum { HR__PAD = 64 }; /* readable bytes behind whatever is lent */
 hr_status hr__window_peek(hr__window *w, size_t at_least, const char **data, size_t *size, hr_error *err);
 void hr__window_consume(hr__window *w, size_t size);
 void hr__window_restart(hr__window *w, int64_t offset); /* empty, as if all before `offset` had been read */
-HR_API void hr__window_clear(hr__window *w);            /* frees its memory */
+void hr__window_clear(hr__window *w);                   /* frees its memory */
 
 #endif

@@ -6,11 +6,11 @@
 
 /* The bytes are the file's own, and it can be read at any place: hr__input_read_at may be used. */
 bool hr__input_is_file(const hr_input *in); /* it has a size, and can be opened again */
-HR_API bool hr__input_has_places(const hr_input *in);
+bool hr__input_has_places(const hr_input *in);
 /* Reads `size` bytes at `offset` (*got says how many; fewer only at the end), without moving `in`. */
 hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err);
 /* How it is compressed, as it was asked for or found: never HR_COMPRESSION_AUTO. */
-HR_API hr_compression hr__input_compression(const hr_input *in);
+hr_compression hr__input_compression(const hr_input *in);
 /* Size of the file itself, as it is now; -1: not known (a pipe). */
 int64_t hr__input_file_size(const hr_input *in);
 
@@ -31,12 +31,12 @@ hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
 /* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
  * those before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was
  * something else. */
-HR_API hr_status hr__input_resync(hr_input *in, hr_error *err);
+hr_status hr__input_resync(hr_input *in, hr_error *err);
 
 /* For who looks for records behind damage. The byte at offset `at` was lent; the stream of a compressed file that holds
  * it goes up to offset *end (INT64_MAX: not known yet). True: that stream is damaged, or cannot be read once more to
  * see. What a decoder makes behind damage may be anything, whole records with right checksums among it: copies of those
  * that it made before. */
-HR_API bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end);
+bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end);
 
 #endif

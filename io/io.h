@@ -109,7 +109,9 @@ typedef void hr_damage_fn(const hr_error *error, hr_view bytes, void *user);
  * A quarantine file has a line of JSON for each piece: file, record, line, offset, length, column, feature, kind,
  * reason, and the bytes as "text", or as "base64" if they are no UTF-8 (docs/formats.md). Lines are appended, by
  * several sources at once if need be; what stands in it already, from an earlier epoch or before a restore, is not
- * written again. */
+ * written again.
+ *
+ * Other structs hold it by value, so it never grows. */
 typedef struct hr_policy {
     hr_on_error on_error;
     const char *quarantine_file; /* with HR_QUARANTINE alone, which needs it */
@@ -469,13 +471,13 @@ typedef struct hr_csv_writer hr_csv_writer;
 typedef struct hr_csv_writer_opts {
     size_t struct_size;
     bool no_header;
-    const char *delimiter; /* one byte, default "," */
-    const char *separator; /* one byte, between the values of a cell; default: more than one value is an error */
-    const char *na_value;  /* stands for a missing value; default: an empty field */
-    bool refuse_missing;   /* a missing value is an error */
-    bool quote_strings;    /* all of them */
-    bool crlf;             /* default: lines end with LF */
-    hr_output_opts output;
+    const char *delimiter;        /* one byte, default "," */
+    const char *separator;        /* one byte, between the values of a cell; default: more than one value is an error */
+    const char *na_value;         /* stands for a missing value; default: an empty field */
+    bool refuse_missing;          /* a missing value is an error */
+    bool quote_strings;           /* all of them */
+    bool crlf;                    /* default: lines end with LF */
+    const hr_output_opts *output; /* of the file; NULL: the defaults */
 } hr_csv_writer_opts;
 
 /* Gives *out. Copies the names of the columns, which are the header. NULL for `opts`: the defaults. */
@@ -524,10 +526,10 @@ HR_API hr_status hr_merge_records(const hr_file_list *files, const char *out, co
 
 typedef struct hr_shuffle_records_opts {
     size_t struct_size;
-    uint64_t seed;    /* 0 is a seed like others */
-    int64_t memory;   /* bytes that records may take in memory; default 512 MiB, at least 1 MiB */
-    const char *temp; /* a folder with room for what memory has not; default: that of `out` */
-    hr_records_opts records;
+    uint64_t seed;                  /* 0 is a seed like others */
+    int64_t memory;                 /* bytes that records may take in memory; default 512 MiB, at least 1 MiB */
+    const char *temp;               /* a folder with room for what memory has not; default: that of `out` */
+    const hr_records_opts *records; /* NULL: the defaults */
 } hr_shuffle_records_opts;
 
 /* All records in an order drawn from all permutations alike: a function of (records, seed), not of .memory. What does
@@ -548,7 +550,7 @@ typedef struct hr_split_records_opts {
     uint64_t seed;
     const char *by; /* a feature of tf.Examples: records of the same value, say of one user, go to the same part */
     bool exact;     /* each part gets its share to the record; the files are read twice */
-    hr_records_opts records;
+    const hr_records_opts *records; /* NULL: the defaults */
 } hr_split_records_opts;
 
 /* Deals records out to parts, each in the order of the input. By default a record's bytes (or .by's value) and the

@@ -21,7 +21,7 @@ typedef struct hr__sys {
 
 HR_API const hr__sys *hr__sys_get(void);
 /* For tests: all files use this table from now on; NULL: the system's. Set while no file is open. */
-HR_API void hr__sys_set(const hr__sys *sys);
+void hr__sys_set(const hr__sys *sys);
 
 /* Fails with the class that belongs to `number` (an errno): "path: cannot be VERB: reason". */
 HR_API hr_status hr__sys_fail(hr_error *err, int number, const char *kind, const char *path, const char *verb);
@@ -34,10 +34,10 @@ HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errn
 /* Waits for `fd` until poll finds one of `events`, an end or an error: what that is, reading or writing says better.
  * `most`: milliseconds, -1 without end. HR_CANCELLED: something can be read from `wake` (-1: none) or, while `fd` is
  * not ready, from the descriptor of hr__interrupt_by. */
-HR_API hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
+hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
 /* For a program's main: from now on every wait for a pipe is also ended by `fd`, once something can be read there;
  * -1: by nothing. */
-HR_API void hr__interrupt_by(int fd);
+void hr__interrupt_by(int fd);
 /* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
 HR_API char *hr__folder_of(const char *path);
 /* The names in this file's folder, too, are on the disk. */

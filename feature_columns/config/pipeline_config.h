@@ -22,7 +22,7 @@ extern "C" {
 
 /* Gives the dataset of a file's section; relative names of files count from `data` (NULL: the current folder). What is
  * wrong is named with its line and column. Kinds: those of column_config.h, schema.h, the columns and the operators. */
-HR_API hr_status hr__pipeline_open(const char *path, const char *data, hr_dataset **out, hr_error *err);
+hr_status hr__pipeline_open(const char *path, const char *data, hr_dataset **out, hr_error *err);
 
 #ifdef __cplusplus
 }

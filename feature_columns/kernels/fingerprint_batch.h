@@ -5,6 +5,6 @@
 #include <headrace/base.h>
 
 /* out[i] = hr_fingerprint64 of words[i], bit for bit. */
-HR_API void hr__fingerprint_many(const hr_view *words, int64_t n, uint64_t *out);
+void hr__fingerprint_many(const hr_view *words, int64_t n, uint64_t *out);
 
 #endif

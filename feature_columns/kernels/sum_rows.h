@@ -10,6 +10,6 @@
 typedef void hr__sum_rows_fn(const float *const *row, const float *weights, int64_t count, int64_t dimension,
                              float *out);
 /* The fastest one that this processor has; all give the same bits. */
-HR_API hr__sum_rows_fn *hr__sum_rows_choose(void);
+hr__sum_rows_fn *hr__sum_rows_choose(void);
 
 #endif

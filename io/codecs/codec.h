@@ -68,9 +68,9 @@ typedef struct hr__codec_place {
 /* HR_DATA_LOSS: "byte 17 (40 inflated): gzip stream 0: what". */
 hr_status hr__codec_damaged(hr__codec_place at, const char *kind, hr_error *err, const char *what);
 
-HR_API int hr__codec_count(void);
-HR_API const hr__codec *hr__codec_at(int i);             /* in the order of codecs.def */
-HR_API const hr__codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMPRESSION_AUTO, too) */
+int hr__codec_count(void);
+const hr__codec *hr__codec_at(int i);             /* in the order of codecs.def */
+const hr__codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMPRESSION_AUTO, too) */
 /* The codec of a file to read that begins with `head`: the one asked for, or what name and bytes say. HR_DATA_LOSS if
  * they disagree; with `may_be_damaged` only if the bytes are surely something else. */
 hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const char *path, const char *head,

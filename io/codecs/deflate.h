@@ -34,8 +34,8 @@ typedef struct hr__deflate_engine {
     uint32_t (*adler32)(uint32_t sum, const unsigned char *data, size_t size); /* zlib's; begins with 1 */
 } hr__deflate_engine;
 
-extern HR_API const hr__deflate_engine hr__deflate_by_zlib;
+extern const hr__deflate_engine hr__deflate_by_zlib;
 extern const hr__deflate_engine hr__deflate_by_isal; /* only where this build has ISA-L */
-extern HR_API const hr__deflate_engine *const hr__deflate_fastest;
+extern const hr__deflate_engine *const hr__deflate_fastest;
 
 #endif

@@ -22,15 +22,15 @@ typedef struct hr__member_form {
     size_t new_header_size;
 } hr__member_form;
 
-extern HR_API const hr__member_form hr__gzip_form, hr__zlib_form;
+extern const hr__member_form hr__gzip_form, hr__zlib_form;
 
 extern const hr__coding hr__members_coding; /* of an hr__member_form */
 
 /* The coding's decoder, by an engine of one's own choice. */
-HR_API hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
-                                         hr_error *err);
-HR_API hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
-HR_API void hr__members_decoder_free(void *decoder);
+hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
+                                  hr_error *err);
+hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
+void hr__members_decoder_free(void *decoder);
 
 /* 1 if `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */
 int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);

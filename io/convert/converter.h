@@ -72,18 +72,18 @@ typedef struct hr__convert_result {
 /* Converts all or leaves nothing behind. Missing fields are left out of a tf.Example. Rows are
  * dealt over the shards of their split in the order of the file, whatever the number of threads. hr__convert_clear also
  * after a failure. HR_CANCELLED: progress said so. HR_ALREADY_EXISTS: other shards lie in the folder. */
-HR_API hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, hr_error *err);
-HR_API void hr__convert_clear(hr__convert_result *result);
+hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, hr_error *err);
+void hr__convert_clear(hr__convert_result *result);
 
 /* What .from and .to come to: "csv", "jsonl", "tfrecord". */
-HR_API hr_status hr__convert_formats(const hr__convert_opts *opts, const char **from, const char **to, hr_error *err);
+hr_status hr__convert_formats(const hr__convert_opts *opts, const char **from, const char **to, hr_error *err);
 /* Which format a name means: one of .from, or an extension, in any case of letters. HR_FORMAT_BY_NAME: none. */
-HR_API hr_file_format hr__convert_format_id(const char *name);
+hr_file_format hr__convert_format_id(const char *name);
 /* "-", a device, and a name that ends in a format's extension mean one file, not a folder. */
-HR_API bool hr__convert_is_file(const char *out);
+bool hr__convert_is_file(const char *out);
 
 /* "row:5" as split_column ("row", hr_free it) and split_folds. */
-HR_API hr_status hr__convert_parse_split(const char *text, char **column, int64_t *folds, hr_error *err);
+hr_status hr__convert_parse_split(const char *text, char **column, int64_t *folds, hr_error *err);
 
 #ifdef __cplusplus
 }

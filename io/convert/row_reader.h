@@ -12,16 +12,16 @@ extern "C" {
 typedef struct hr__rows hr__rows;
 
 /* Of `how` count .schema, which a CSV needs, .csv and .input_compression; it is borrowed until the rows are closed. */
-HR_API hr_status hr__rows_open(const char *path, hr_file_format format, const hr__convert_opts *how, hr__rows **out,
-                               hr_error *err);
+hr_status hr__rows_open(const char *path, hr_file_format format, const hr__convert_opts *how, hr__rows **out,
+                        hr_error *err);
 /* The next row, borrowed until the next call. HR_END: there is none. A failure is final. */
-HR_API hr_status hr__rows_next(hr__rows *rows, hr_view *example, hr_error *err);
-HR_API void hr__rows_close(hr__rows *rows); /* NULL: nothing */
+hr_status hr__rows_next(hr__rows *rows, hr_view *example, hr_error *err);
+void hr__rows_close(hr__rows *rows); /* NULL: nothing */
 
 /* How many there are, without looking at what is in them but for JSON, which must be such. Of `how` as above; no
  * schema is needed. */
-HR_API hr_status hr__rows_count(const char *path, hr_file_format format, const hr__convert_opts *how, int64_t *count,
-                                hr_error *err);
+hr_status hr__rows_count(const char *path, hr_file_format format, const hr__convert_opts *how, int64_t *count,
+                         hr_error *err);
 
 #ifdef __cplusplus
 }

@@ -339,7 +339,7 @@ hr_status hr_csv_writer_open_with(const char *path, const char *const *names, in
 {
     const hr_csv_writer_opts o = HR_OPTIONS(hr_csv_writer_opts, opts);
     HR_TRY(hr__csv_text_new(path, names, columns, &o, out, err));
-    hr_status st = hr_output_open_with(path, &o.output, &(*out)->out, err);
+    hr_status st = hr_output_open_with(path, o.output, &(*out)->out, err);
     if (st == HR_OK) return HR_OK;
     close_writer(*out);
     *out = NULL;

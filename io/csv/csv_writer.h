@@ -10,11 +10,11 @@ extern "C" {
 
 /* As hr_csv_writer_open_with, but that opts->output is not looked at; `name` stands in errors. Gives;
  * hr_csv_writer_discard. */
-HR_API hr_status hr__csv_text_new(const char *name, const char *const *names, int columns,
-                                  const hr_csv_writer_opts *opts, hr_csv_writer **out, hr_error *err);
+hr_status hr__csv_text_new(const char *name, const char *const *names, int columns, const hr_csv_writer_opts *opts,
+                           hr_csv_writer **out, hr_error *err);
 /* The header's line; borrowed until the next call, as are rows. Before any row. */
-HR_API hr_status hr__csv_text_header(hr_csv_writer *writer, hr_view *bytes, hr_error *err);
-HR_API hr_status hr__csv_text_rows(hr_csv_writer *writer, const hr_tensor *columns, hr_view *bytes, hr_error *err);
+hr_status hr__csv_text_header(hr_csv_writer *writer, hr_view *bytes, hr_error *err);
+hr_status hr__csv_text_rows(hr_csv_writer *writer, const hr_tensor *columns, hr_view *bytes, hr_error *err);
 
 #ifdef __cplusplus
 }

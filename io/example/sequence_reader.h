@@ -34,8 +34,8 @@ typedef struct hr__sequence_rows {
 
 /* Parses a record into row `row`; rows come in order. Strings are views into the record. On failure the row is
  * empty, and err names the feature: the kinds are those of hr__example_parse. */
-HR_API hr_status hr__sequence_parse(const hr__sequence_reader *reader, hr__sequence_rows *rows, int64_t row,
-                                    hr_view record, hr_error *err);
+hr_status hr__sequence_parse(const hr__sequence_reader *reader, hr__sequence_rows *rows, int64_t row, hr_view record,
+                             hr_error *err);
 /* Makes the row that was parsed last one of nothing, as after a failure. */
 void hr__sequence_empty(const hr__sequence_reader *reader, hr__sequence_rows *rows, int64_t row);
 

@@ -15,24 +15,24 @@ typedef struct hr__json_writer {
     bool follows; /* the next value or key stands behind another one */
 } hr__json_writer;
 
-HR_API void hr__json_begin(hr__json_writer *w, char bracket); /* { or [ */
-HR_API void hr__json_end(hr__json_writer *w, char bracket);
-HR_API void hr__json_key(hr__json_writer *w, const char *key);
-HR_API void hr__json_key_view(hr__json_writer *w, hr_view key); /* UTF-8 */
-HR_API void hr__json_literal(hr__json_writer *w, const char *literal);
-HR_API void hr__json_string(hr__json_writer *w, hr_view text); /* what is not UTF-8 becomes U+FFFD */
-HR_API void hr__json_int64(hr__json_writer *w, int64_t value);
+void hr__json_begin(hr__json_writer *w, char bracket); /* { or [ */
+void hr__json_end(hr__json_writer *w, char bracket);
+void hr__json_key(hr__json_writer *w, const char *key);
+void hr__json_key_view(hr__json_writer *w, hr_view key); /* UTF-8 */
+void hr__json_literal(hr__json_writer *w, const char *literal);
+void hr__json_string(hr__json_writer *w, hr_view text); /* what is not UTF-8 becomes U+FFFD */
+void hr__json_int64(hr__json_writer *w, int64_t value);
 /* The fewest digits that give the same float32 (float64) again, with a point or an exponent; one that is not finite
  * becomes the string "NaN", "Infinity" or "-Infinity". */
-HR_API void hr__json_float(hr__json_writer *w, float value);
-HR_API void hr__json_double(hr__json_writer *w, double value);
-HR_API void hr__json_base64(hr__json_writer *w, hr_view bytes); /* a string */
+void hr__json_float(hr__json_writer *w, float value);
+void hr__json_double(hr__json_writer *w, double value);
+void hr__json_base64(hr__json_writer *w, hr_view bytes); /* a string */
 
 /* ---- base64 ---- */
 
-HR_API void hr__base64_encode(hr_view bytes, hr__text *to);
+void hr__base64_encode(hr_view bytes, hr__text *to);
 /* The bytes behind a base64 text onto `to`; letters of both alphabets, with or without padding. False: it is none. */
-HR_API bool hr__base64_decode(hr_view text, hr__text *to);
+bool hr__base64_decode(hr_view text, hr__text *to);
 
 #ifdef __cplusplus
 }

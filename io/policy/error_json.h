@@ -11,9 +11,9 @@ extern "C" {
 
 /* Adds file, record, line, offset, length, compressed_offset, column, feature and kind to the open object: those that
  * are known. Together they tell one piece of damage from another. */
-HR_API void hr__error_json_place(hr__json_writer *w, const hr_error *error);
+void hr__error_json_place(hr__json_writer *w, const hr_error *error);
 /* Adds reason, the text for people. */
-HR_API void hr__error_json_reason(hr__json_writer *w, const hr_error *error);
+void hr__error_json_reason(hr__json_writer *w, const hr_error *error);
 
 #ifdef __cplusplus
 }

@@ -7,12 +7,12 @@
 typedef struct hr__policy hr__policy;
 
 /* Checks and copies. Gives *out, NULL for HR_FAIL: nothing is ever passed over. `who` begins messages. */
-HR_API hr_status hr__policy_new(const hr_policy *opts, const char *who, hr__policy **out, hr_error *err);
-HR_API void hr__policy_free(hr__policy *policy); /* NULL: nothing */
+hr_status hr__policy_new(const hr_policy *opts, const char *who, hr__policy **out, hr_error *err);
+void hr__policy_free(hr__policy *policy); /* NULL: nothing */
 
 /* What happened to the data itself, so that it may be passed over: no lack of memory, no broken disk. */
-HR_API bool hr__policy_covers(const hr__policy *policy, const hr_error *damage); /* NULL: nothing */
-hr_on_error hr__policy_on_error(const hr__policy *policy);                       /* NULL: HR_FAIL */
+bool hr__policy_covers(const hr__policy *policy, const hr_error *damage); /* NULL: nothing */
+hr_on_error hr__policy_on_error(const hr__policy *policy);                /* NULL: HR_FAIL */
 /* Tells of bytes that are passed over, in pieces: they lie at damage->offset. Fails if they cannot be kept. */
 hr_status hr__policy_take(hr__policy *policy, const hr_error *damage, hr_view bytes, hr_error *err);
 /* Tells of an error without bytes of its own. */

@@ -15,7 +15,7 @@ typedef struct hr__quarantine {
 } hr__quarantine;
 
 /* Writes `bytes`, which lie at damage->offset. */
-HR_API hr_status hr__quarantine_add(hr__quarantine *q, const hr_error *damage, hr_view bytes, hr_error *err);
-HR_API void hr__quarantine_close(hr__quarantine *q);
+hr_status hr__quarantine_add(hr__quarantine *q, const hr_error *damage, hr_view bytes, hr_error *err);
+void hr__quarantine_close(hr__quarantine *q);
 
 #endif

@@ -41,7 +41,7 @@ struct hr_record_index {
     bool made, failed; /* failed: no memory for a sample or a place */
 };
 
-HR_API hr_record_index *hr__record_index_new(const char *path); /* NULL: no memory */
+hr_record_index *hr__record_index_new(const char *path); /* NULL: no memory */
 void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t size);
 void hr__record_index_add_place(hr_record_index *index, int64_t offset, int64_t made);
 typedef void hr__record_found_fn(void *user, int64_t offset, int64_t size); /* `size` with the frame */
@@ -55,8 +55,8 @@ hr_status hr__record_index_probe(hr_record_index *index, const hr_input *in, hr_
 hr_status hr__record_index_same(const hr_record_index *index, const hr_input *in, bool *same, hr_error *err);
 char *hr__record_index_name(const char *path); /* FILE.hridx: gives; NULL: no memory */
 /* The bytes of FILE.hridx. HR_DATA_LOSS, HR_FAILED_PRECONDITION: another version. `name` is for messages. */
-HR_API hr_status hr__record_index_parse(const char *name, const char *bytes, size_t size, hr_record_index *index,
-                                        hr_error *err);
+hr_status hr__record_index_parse(const char *name, const char *bytes, size_t size, hr_record_index *index,
+                                 hr_error *err);
 
 /* Brings the input to the record before `first` that is nearest in the index, number *near. */
 hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int64_t first, int64_t count, int64_t *near,

@@ -83,20 +83,19 @@ hr_status hr__shard_notes_remove(const hr_shard_writer *w, hr_error *err);
 hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err);
 
 /* Records that have their frames already: to one of hr__shard_lanes() places, each by one thread at a time. */
-HR_API hr_status hr__shard_append(hr_shard_writer *w, int lane, const void *frame, size_t size, hr_error *err);
+hr_status hr__shard_append(hr_shard_writer *w, int lane, const void *frame, size_t size, hr_error *err);
 /* Before the first record of a lane: its shards begin with these bytes, which are copied. */
-HR_API hr_status hr__shard_begin(hr_shard_writer *w, int lane, hr_view head, hr_error *err);
-HR_API int hr__shard_lanes(const hr_shard_writer *w);
+hr_status hr__shard_begin(hr_shard_writer *w, int lane, hr_view head, hr_error *err);
+int hr__shard_lanes(const hr_shard_writer *w);
 /* Record `n`, as they are dealt over the lanes in turn, is there already. */
-HR_API bool hr__shards_have(const hr_shard_writer *w, int64_t n);
-HR_API int64_t hr__shards_kept(const hr_shard_writer *w); /* records that a run before has written */
+bool hr__shards_have(const hr_shard_writer *w, int64_t n);
+int64_t hr__shards_kept(const hr_shard_writer *w); /* records that a run before has written */
 /* Notes how far shards are kept, if that is much more than is noted; while nobody writes. */
-HR_API hr_status hr__shards_note(hr_shard_writer *w, hr_error *err);
+hr_status hr__shards_note(hr_shard_writer *w, hr_error *err);
 /* One file of this name, whatever it is. Takes no .shards, no .max_shard_bytes, no .suffix. */
-HR_API hr_status hr__shard_file_open(const char *path, const hr_shard_writer_opts *opts, hr_shard_writer **out,
-                                     hr_error *err);
+hr_status hr__shard_file_open(const char *path, const hr_shard_writer_opts *opts, hr_shard_writer **out, hr_error *err);
 /* Commits several writers, all of them or none, and says how many shards there are. Takes them. */
-HR_API hr_status hr__shards_commit(hr_shard_writer **writers, int count, int64_t *shards, hr_error *err);
+hr_status hr__shards_commit(hr_shard_writer **writers, int count, int64_t *shards, hr_error *err);
 
 #ifdef __cplusplus
 }

@@ -40,11 +40,12 @@ hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const h
                              hr_records_report *report, hr_error *err)
 {
     const hr_shuffle_records_opts o = HR_OPTIONS(hr_shuffle_records_opts, opts);
+    const hr_records_opts records = HR_OPTIONS(hr_records_opts, o.records);
     shuffler s = {.seed = o.seed};
     hr_records_report counts, *r = report ? report : &counts;
-    hr_status st = hr__records_open(&s.to, out, &o.records, err);
+    hr_status st = hr__records_open(&s.to, out, &records, err);
     if (st == HR_OK) st = open_spill(out, &o, &s.spill, err);
-    if (st == HR_OK) st = hr__records_each("shuffle", files, &o.records, add_record, &s, r, err);
+    if (st == HR_OK) st = hr__records_each("shuffle", files, &records, add_record, &s, r, err);
     if (st == HR_OK) st = hr__spill_merge(s.spill, shuffle_write_record, &s, err);
     if (st == HR_OK) r->spilled = hr__spill_bytes(s.spill);
     hr__spill_free(s.spill);

@@ -13,15 +13,15 @@ typedef struct hr__spill hr__spill;
 
 /* A spill that holds at most about `memory` bytes of records; its file lies in `folder` ("": the current one), and is
  * made when memory does not do. Gives. */
-HR_API hr_status hr__spill_new(const char *folder, int64_t memory, hr__spill **out, hr_error *err);
+hr_status hr__spill_new(const char *folder, int64_t memory, hr__spill **out, hr_error *err);
 /* Copies a record. No two keys may be equal. */
-HR_API hr_status hr__spill_add(hr__spill *spill, uint64_t key, hr_view record, hr_error *err);
+hr_status hr__spill_add(hr__spill *spill, uint64_t key, hr_view record, hr_error *err);
 
 typedef hr_status hr__spill_fn(hr_view record, void *user, hr_error *err);
 /* All records in the order of their keys, each borrowed for the call; what `fn` fails with ends it. Only once. */
-HR_API hr_status hr__spill_merge(hr__spill *spill, hr__spill_fn *fn, void *user, hr_error *err);
-HR_API int64_t hr__spill_bytes(const hr__spill *spill); /* written to the file */
-HR_API void hr__spill_free(hr__spill *spill);           /* NULL: nothing */
+hr_status hr__spill_merge(hr__spill *spill, hr__spill_fn *fn, void *user, hr_error *err);
+int64_t hr__spill_bytes(const hr__spill *spill); /* written to the file */
+void hr__spill_free(hr__spill *spill);           /* NULL: nothing */
 
 #ifdef __cplusplus
 }

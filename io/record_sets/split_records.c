@@ -160,7 +160,7 @@ static hr_status plan_exact(splitter *s, const hr_file_list *files, const hr_spl
     if (s->opts->by)
         return hr_fail(err, HR_INVALID_ARGUMENT, "split.exact", "split: expected either .by or .exact, got both");
     HR_TRY(hr__need_files_again(files, "leave .exact out", err));
-    HR_TRY(hr__records_each("split", files, &s->opts->records, count_record, NULL, &counted, err));
+    HR_TRY(hr__records_each("split", files, s->opts->records, count_record, NULL, &counted, err));
     share_out(s, part, counted.records);
     return HR_OK;
 }
@@ -168,8 +168,8 @@ static hr_status plan_exact(splitter *s, const hr_file_list *files, const hr_spl
 static hr_status open_parts(splitter *s, const hr_split_part *part, hr_error *err)
 {
     for (int p = 0; p < s->parts; p++) {
-        if (!s->opts->records.shards) HR_TRY(hr__records_make_folder(&s->to[p], part[p].out, err));
-        HR_TRY(hr__records_open(&s->to[p], part[p].out, &s->opts->records, err));
+        if (!s->opts->records->shards) HR_TRY(hr__records_make_folder(&s->to[p], part[p].out, err));
+        HR_TRY(hr__records_open(&s->to[p], part[p].out, s->opts->records, err));
     }
     return HR_OK;
 }
@@ -195,7 +195,7 @@ static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *pa
     if (!s->to || !s->below || !s->lack || !s->count) return hr_no_memory(err, "split");
     HR_TRY(s->opts->exact ? plan_exact(s, files, part, err) : plan_by_hash(s, part, err));
     HR_TRY(open_parts(s, part, err));
-    HR_TRY(hr__records_each("split", files, &s->opts->records, split_write_record, s, report, err));
+    HR_TRY(hr__records_each("split", files, s->opts->records, split_write_record, s, report, err));
     HR_TRY(split_finish(s, err));
     for (int p = 0; p < s->parts; p++) part[p].records = s->count[p];
     return HR_OK;
@@ -204,7 +204,8 @@ static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *pa
 hr_status hr_split_records(const hr_file_list *files, hr_split_part *parts, int count,
                            const hr_split_records_opts *opts, hr_records_report *report, hr_error *err)
 {
-    const hr_split_records_opts o = HR_OPTIONS(hr_split_records_opts, opts);
+    hr_split_records_opts o = HR_OPTIONS(hr_split_records_opts, opts);
+    o.records = &HR_OPTIONS(hr_records_opts, o.records);
     splitter s = {.opts = &o, .parts = count};
     hr_records_report counts;
     HR_TRY(check_shares(parts, count, err));

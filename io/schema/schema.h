@@ -47,19 +47,19 @@ typedef struct hr__schema_file {
  * config.h. */
 HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, hr_error *err);
 /* The same from a file: its `schema:` section, or, if it has none, the whole of it. */
-HR_API hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
+hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
 /* The fields as records hold them: gives out->field (hr_free), whose names are borrowed. */
 HR_API hr_status hr__schema_stored(const hr__schema_file *schema, hr_schema *out, hr_error *err);
 /* Other types for some of its fields: "row=int64,temp=float". Kinds: schema.types. */
-HR_API hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err);
+hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);
 /* A name as YAML has it: in quotes where it would mean something else. */
 void hr__schema_put_name(hr__text *to, hr_view name);
 /* Appends a field that lies at field[fields], whose name is set. HR_ALREADY_EXISTS, with nothing in `err`: there is one
  * of that name. */
 hr_status hr__schema_add(hr__schema_file *schema, hr_error *err);
-void hr__schema_sort(hr__schema_file *schema);                               /* by name; there is no label */
-HR_API int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */
+void hr__schema_sort(hr__schema_file *schema);                        /* by name; there is no label */
+int hr__schema_find(const hr__schema_file *schema, const char *name); /* -1: there is none */
 int hr__schema_find_view(const hr__schema_file *schema, hr_view name);
 
 #ifdef __cplusplus

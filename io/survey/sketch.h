@@ -22,8 +22,8 @@ static inline void hr__distinct_add(hr__distinct *d, uint64_t hash)
     uint8_t *cell = &d->cell[hash >> (64 - HR__DISTINCT_BITS)];
     if (rank > *cell) *cell = rank;
 }
-HR_API void hr__distinct_merge(hr__distinct *to, const hr__distinct *from);
-HR_API double hr__distinct_count(const hr__distinct *d);
+void hr__distinct_merge(hr__distinct *to, const hr__distinct *from);
+double hr__distinct_count(const hr__distinct *d);
 
 /* ---- quantiles: values whose rank is within 1 % of the one asked for, in at most 20 KB; exactly up to 512 values ---- */
 
@@ -36,19 +36,18 @@ typedef struct hr__quantiles {
     int64_t count; /* values that were added */
     uint64_t draws;
 } hr__quantiles;
-HR_API hr_status hr__quantiles_add(hr__quantiles *q, double value, hr_error *err); /* no NaN */
-HR_API hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_error *err);
+hr_status hr__quantiles_add(hr__quantiles *q, double value, hr_error *err); /* no NaN */
+hr_status hr__quantiles_merge(hr__quantiles *to, const hr__quantiles *from, hr_error *err);
 /* For each share the value below or at which that share of all lie. NaN of none. */
-HR_API hr_status hr__quantiles_read(const hr__quantiles *q, const double *share, int shares, double *out,
-                                    hr_error *err);
+hr_status hr__quantiles_read(const hr__quantiles *q, const double *share, int shares, double *out, hr_error *err);
 /* The same of values that each stand for so many equal ones; sorts them. */
 typedef struct hr__weighed {
     double value;
     int64_t weight;
 } hr__weighed;
 void hr__weighed_quantiles(hr__weighed *all, int count, const double *share, int shares, double *out);
-HR_API bool hr__quantiles_exact(const hr__quantiles *q); /* all values are still there */
-HR_API void hr__quantiles_free(hr__quantiles *q);
+bool hr__quantiles_exact(const hr__quantiles *q); /* all values are still there */
+void hr__quantiles_free(hr__quantiles *q);
 
 /* ---- frequent values ---- */
 
@@ -66,10 +65,9 @@ typedef struct hr__frequent {
     int64_t error; /* 0: all values are here, with their true counts */
 } hr__frequent;
 /* `text.data` NULL: a number; `text.size` is kept with the first of equal ones. */
-HR_API hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_view text, int64_t count,
-                                  hr_error *err);
-HR_API hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err);
-HR_API void hr__frequent_free(hr__frequent *f);
+hr_status hr__frequent_add(hr__frequent *f, uint64_t hash, uint64_t bits, hr_view text, int64_t count, hr_error *err);
+hr_status hr__frequent_merge(hr__frequent *to, const hr__frequent *from, hr_error *err);
+void hr__frequent_free(hr__frequent *f);
 /* Adds the values that are there to those that are counted. */
 void hr__distinct_add_frequent(hr__distinct *d, const hr__frequent *f);
 

@@ -123,9 +123,10 @@ hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *featur
                                    hr_vocabulary **out, hr_error *err)
 {
     const hr_count_vocabulary_opts o = HR_OPTIONS(hr_count_vocabulary_opts, opts);
+    const hr_survey_opts survey = HR_OPTIONS(hr_survey_opts, o.survey);
     hr_vocabulary *v = *out = hr_calloc(1, sizeof *v);
     if (!v) return hr_no_memory(err, "a vocabulary");
-    hr_status st = count_all(files, (hr_view){feature, (int64_t)strlen(feature)}, &o.survey, v, err);
+    hr_status st = count_all(files, (hr_view){feature, (int64_t)strlen(feature)}, &survey, v, err);
     if (st == HR_OK) st = vocabulary_count_finish(v, o.top_k, o.min_count, err);
     if (st == HR_OK) return HR_OK;
     hr_vocabulary_free(v);

@@ -21,28 +21,28 @@ typedef struct hr__training_opts {
     int64_t max_steps; /* with as many epochs as that takes, unless .epochs says how many */
 } hr__training_opts;
 
-HR_API hr_status hr__training_open(const char *path, const hr__training_opts *opts, hr__training **out, hr_error *err);
-HR_API void hr__training_free(hr__training *t); /* NULL: nothing. After the estimators and datasets made of it */
+hr_status hr__training_open(const char *path, const hr__training_opts *opts, hr__training **out, hr_error *err);
+void hr__training_free(hr__training *t); /* NULL: nothing. After the estimators and datasets made of it */
 
-HR_API hr_estimator *hr__training_estimator(hr__training *t); /* gives; NULL: no memory */
+hr_estimator *hr__training_estimator(hr__training *t); /* gives; NULL: no memory */
 /* Input functions: `user` is the training. The whole pipeline, over the train section's files or eval_files. */
-HR_API hr_dataset *hr__training_input(void *user);
-HR_API hr_dataset *hr__training_eval_input(void *user);
+hr_dataset *hr__training_input(void *user);
+hr_dataset *hr__training_eval_input(void *user);
 /* Without labels, which the records need not have, and one file after the other; `user` is this. */
 typedef struct hr__training_predicted {
     const hr__training *training;
     const hr_tensor *files; /* names, strings [n]; NULL: eval_files */
 } hr__training_predicted;
-HR_API hr_dataset *hr__training_predict_input(void *user);
+hr_dataset *hr__training_predict_input(void *user);
 
-HR_API const char *hr__training_model_dir(const hr__training *t);
-HR_API const char *hr__training_files(const hr__training *t);      /* the pattern, with the data folder */
-HR_API const char *hr__training_eval_files(const hr__training *t); /* NULL: the file has none */
-HR_API int64_t hr__training_batch_size(const hr__training *t);
-HR_API int64_t hr__training_epochs(const hr__training *t);    /* -1: for ever */
-HR_API int64_t hr__training_max_steps(const hr__training *t); /* 0: none */
-HR_API uint64_t hr__training_seed(const hr__training *t);
-HR_API const char *hr__training_identity(const hr__training *t); /* hr_run_config.identity */
+const char *hr__training_model_dir(const hr__training *t);
+const char *hr__training_files(const hr__training *t);      /* the pattern, with the data folder */
+const char *hr__training_eval_files(const hr__training *t); /* NULL: the file has none */
+int64_t hr__training_batch_size(const hr__training *t);
+int64_t hr__training_epochs(const hr__training *t);    /* -1: for ever */
+int64_t hr__training_max_steps(const hr__training *t); /* 0: none */
+uint64_t hr__training_seed(const hr__training *t);
+const char *hr__training_identity(const hr__training *t); /* hr_run_config.identity */
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@ typedef struct hr__histogram {
 } hr__histogram;
 
 /* Runs of empty buckets are one entry. HR_INVALID_ARGUMENT for a value that is not finite. */
-HR_API hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *out, hr_error *err);
-HR_API void hr__histogram_clear(hr__histogram *h);
+hr_status hr__histogram_of(const double *values, int64_t count, hr__histogram *out, hr_error *err);
+void hr__histogram_clear(hr__histogram *h);
 
 #endif

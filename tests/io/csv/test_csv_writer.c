@@ -160,7 +160,8 @@ static void every_failed_allocation_leaves_no_file(void **state)
     (void)state;
     const hr_view text[] = {{"red", 3}, {"green", 5}, {"blue", 4}};
     const hr_tensor column = lists(text);
-    const hr_csv_writer_opts opts = {.struct_size = sizeof opts, .separator = ";", .output = {.no_sync = true}};
+    const hr_csv_writer_opts opts = {
+        .struct_size = sizeof opts, .separator = ";", .output = &(hr_output_opts){.no_sync = true}};
     const int64_t alive = allocations_alive();
     hr_status st = HR_OUT_OF_RANGE;
     for (int64_t n = 0; st != HR_OK; n++) {

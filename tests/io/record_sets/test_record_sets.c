@@ -155,7 +155,8 @@ static void progress_tells_and_stops(void **state)
 
 static void shuffle(const char *out, uint64_t seed, int64_t memory, hr_records_report *report)
 {
-    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .seed = seed, .memory = memory, .records = options()};
+    const hr_records_opts records = options();
+    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .seed = seed, .memory = memory, .records = &records};
     hr_error err;
     assert_ok(hr_shuffle_records(&all, out, &o, report, &err), &err);
 }
@@ -207,6 +208,7 @@ static void shuffle_follows_its_seed(void **state)
 /* Of 6 orders of 3 records, over 600 seeds each comes about 100 times: chi squared, 5 degrees of freedom. */
 static void shuffle_draws_all_orders_alike(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     enum { SEEDS = 600 };
     int times[27] = {0}, orders = 0;
@@ -214,7 +216,7 @@ static void shuffle_draws_all_orders_alike(void **state)
     write_records("three", 0, 3, HR_NONE);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         const hr_shuffle_records_opts o = {
-            .struct_size = sizeof o, .seed = seed, .memory = 1 << 20, .records = options()};
+            .struct_size = sizeof o, .seed = seed, .memory = 1 << 20, .records = &records};
         int64_t count;
         hr_error err;
         assert_ok(hr_shuffle_records(&(hr_file_list){(char *[]){"three"}, 1}, "out", &o, NULL, &err), &err);
@@ -233,6 +235,7 @@ static void shuffle_draws_all_orders_alike(void **state)
 
 static void shuffle_holds_a_record_larger_than_its_memory(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     hr_error err;
     hr_record_writer *writer;
@@ -241,7 +244,7 @@ static void shuffle_holds_a_record_larger_than_its_memory(void **state)
     assert_ok(hr_record_writer_open("large", &quick, &writer, &err), &err);
     for (int i = 0; i < 4; i++) assert_ok(hr_record_write(writer, large, (size_t)(i % 2 ? 3 << 20 : 3), &err), &err);
     assert_ok(hr_record_writer_commit(writer, &err), &err);
-    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = options()};
+    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = &records};
     hr_records_report report;
     assert_ok(hr_shuffle_records(&(hr_file_list){(char *[]){"large"}, 1}, "out", &o, &report, &err), &err);
     assert_int_equal(report.bytes, (6 << 20) + 6);
@@ -268,8 +271,9 @@ static void shuffle_refuses_too_little_memory(void **state)
 /* Every system call fails once: a clean error or the right result, and nothing is left. */
 static void shuffle_survives_failing_calls(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
-    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = options()};
+    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = &records};
     const int64_t alive = allocations_alive();
     for (int call = 0;; call += 1 + call / 8) {
         faults f = {.call = call, .number = ENOSPC};
@@ -305,10 +309,11 @@ static void shuffle_survives_short_and_interrupted_calls(void **state)
 
 static void nothing_leaks_where_memory_is_short(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     const hr_file_list one = {(char *[]){"a"}, 1};
-    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = options()};
-    const hr_split_records_opts so = {.struct_size = sizeof so, .records = options()};
+    const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = &records};
+    const hr_split_records_opts so = {.struct_size = sizeof so, .records = &records};
     const int64_t alive = allocations_alive();
     bool failed = true;
     for (int64_t n = 0; failed; n++) {
@@ -331,10 +336,11 @@ static void nothing_leaks_where_memory_is_short(void **state)
 
 static void split_by_hash_is_near_the_shares_and_keeps_order(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     hr_split_part part[] = {
         {.out = "train", .share = 0.7}, {.out = "eval", .share = 0.1}, {.out = "test", .share = 0.2}};
-    const hr_split_records_opts o = {.struct_size = sizeof o, .seed = 3, .records = options()};
+    const hr_split_records_opts o = {.struct_size = sizeof o, .seed = 3, .records = &records};
     hr_error err;
     int64_t sum = 0;
     assert_ok(hr_split_records(&all, part, 3, &o, NULL, &err), &err);
@@ -352,10 +358,11 @@ static void split_by_hash_is_near_the_shares_and_keeps_order(void **state)
 /* Which part a record goes to does not depend on those before it. */
 static void split_by_hash_is_the_same_for_a_part_of_the_records(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     hr_split_part part[] = {{.out = "train", .share = 0.7}, {.out = "test", .share = 0.3}};
     hr_split_part less[] = {{.out = "less", .share = 0.7}, {.out = "rest", .share = 0.3}};
-    const hr_split_records_opts o = {.struct_size = sizeof o, .records = options()};
+    const hr_split_records_opts o = {.struct_size = sizeof o, .records = &records};
     hr_error err;
     assert_ok(hr_split_records(&all, part, 2, &o, NULL, &err), &err);
     assert_ok(hr_split_records(&(hr_file_list){(char *[]){"b.gz"}, 1}, less, 2, &o, NULL, &err), &err);
@@ -369,10 +376,11 @@ static void split_by_hash_is_the_same_for_a_part_of_the_records(void **state)
 
 static void split_in_exact_numbers(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     hr_split_part part[] = {
         {.out = "x", .share = 1 / 3.0}, {.out = "y", .share = 1 / 3.0}, {.out = "z", .share = 1 / 3.0}};
-    const hr_split_records_opts o = {.struct_size = sizeof o, .exact = true, .seed = 5, .records = options()};
+    const hr_split_records_opts o = {.struct_size = sizeof o, .exact = true, .seed = 5, .records = &records};
     hr_error err;
     int64_t count;
     assert_ok(hr_split_records(&all, part, 3, &o, NULL, &err), &err);
@@ -406,9 +414,10 @@ static void write_users(const char *path)
 
 static void split_by_a_feature_keeps_its_values_together(void **state)
 {
+    const hr_records_opts records = options();
     (void)state;
     hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
-    hr_split_records_opts o = {.struct_size = sizeof o, .by = "user", .records = options()};
+    hr_split_records_opts o = {.struct_size = sizeof o, .by = "user", .records = &records};
     const hr_file_list users = {(char *[]){"users"}, 1};
     hr_error err;
     write_users("users");
