@@ -248,11 +248,6 @@ void hr__csv_format_free(hr__csv_format *f)
 
 /* ---- columns that nobody described ---- */
 
-bool hr__csv_excludes(const hr__csv_format *f, int place)
-{
-    return f->exclude && bsearch(&place, f->exclude, (size_t)f->excludes, sizeof *f->exclude, by_place);
-}
-
 /* An empty field of a column that nobody described is the empty string, or the empty list. */
 static hr_status columns_from_names(const hr__csv_names *n, hr__csv_format *f, hr_error *err)
 {
@@ -289,15 +284,5 @@ hr_status hr__csv_format_name(hr__csv_format *f, const char *path, const char *r
         st = columns_from_names(&n, f, err);
     }
     hr__csv_names_clear(&n);
-    return st;
-}
-
-hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_error *err)
-{
-    char *row;
-    size_t size;
-    HR_TRY(hr__csv_copy_header(f, path, &row, &size, err));
-    hr_status st = hr__csv_format_name(f, path, row, size, err);
-    hr_free(row);
     return st;
 }

@@ -6,9 +6,21 @@
 #include "io/csv/csv.h"
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MADE_NAME = 24 }; /* bytes of "column_N" */
+
+static int compare_places(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+bool hr__csv_excludes(const hr__csv_format *f, int place)
+{
+    return f->exclude && bsearch(&place, f->exclude, (size_t)f->excludes, sizeof *f->exclude, compare_places);
+}
 
 /* ---- the options ---- */
 

@@ -285,6 +285,16 @@ hr_status hr__csv_copy_header(const hr__csv_format *format, const char *path, ch
     return st;
 }
 
+hr_status hr__csv_format_from_header(hr__csv_format *f, const char *path, hr_error *err)
+{
+    char *row;
+    size_t size;
+    HR_TRY(hr__csv_copy_header(f, path, &row, &size, err));
+    hr_status st = hr__csv_format_name(f, path, row, size, err);
+    hr_free(row);
+    return st;
+}
+
 static hr_status csv_reader_begin(hr__csv_file *file, const char *path, hr_error *err)
 {
     const hr__csv_format *f = file->format;

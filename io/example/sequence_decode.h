@@ -18,6 +18,7 @@ hr_status hr__step_close(const hr__sequence_walk *walk, const hr__sink *sink);
 /* Lists begin: none of them seen. They end: the row's splits, and what is missing. */
 void hr__lists_begin(const hr__sequence_walk *walk);
 hr_status hr__lists_finish(const hr__sequence_walk *walk);
+void hr__lists_empty(const hr__sequence_walk *walk); /* a row without steps, after a failure */
 
 hr_status hr__sequence_tf(const hr__sequence_walk *walk);
 

@@ -11,6 +11,20 @@
 
 static const char first_line[] = "headrace shards 1\n";
 
+/* ---- what is known of shards ---- */
+
+hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err)
+{
+    if (count <= w->room) return HR_OK;
+    const int64_t room = count > 2 * w->room ? count : 2 * w->room;
+    hr__shard *more = hr_realloc(w->shard, (size_t)room * sizeof *more);
+    if (!more) return hr_no_memory(err, "shards");
+    memset(more + w->room, 0, (size_t)(room - w->room) * sizeof *more);
+    w->shard = more;
+    w->room = room;
+    return HR_OK;
+}
+
 /* ---- writing ---- */
 
 static hr_status shard_notes_put(const hr_shard_writer *w, const char *path, const hr__text *text, hr_error *err)
@@ -64,6 +78,17 @@ static void keep_what_is_there(hr_shard_writer *w)
     w->count = w->full;
 }
 
+/* The first record, as they are dealt in turn, that is not kept. */
+static int64_t first_lost(const hr_shard_writer *w)
+{
+    int64_t first = INT64_MAX;
+    for (int64_t i = 0; i < w->count; i++) {
+        const int64_t lost = w->shard[i].kept * w->count + i;
+        if (lost < first) first = lost;
+    }
+    return first;
+}
+
 /* Of a fixed number of shards, each is kept by itself, as far as it is noted. */
 static void keep_what_is_noted(hr_shard_writer *w)
 {
@@ -79,7 +104,7 @@ static void keep_what_is_noted(hr_shard_writer *w)
         done &= s->done;
     }
     w->complete = done;
-    w->resumed = w->before > 0 ? hr__shards_first_lost(w) : 0;
+    w->resumed = w->before > 0 ? first_lost(w) : 0;
     w->written = w->resumed;
 }
 

@@ -69,16 +69,6 @@ hr_status hr__shards_finish(hr_shard_writer *w, hr_error *err)
     return HR_OK;
 }
 
-int64_t hr__shards_first_lost(const hr_shard_writer *w)
-{
-    int64_t first = INT64_MAX;
-    for (int64_t i = 0; i < w->count; i++) {
-        const int64_t lost = w->shard[i].kept * w->count + i;
-        if (lost < first) first = lost;
-    }
-    return first;
-}
-
 bool hr__shards_have(const hr_shard_writer *w, int64_t n)
 {
     if (w->max_bytes) return n < w->resumed;

@@ -77,18 +77,6 @@ static hr_status shards_describe(hr_shard_writer *w, const char *prefix, const h
     return HR_OK;
 }
 
-hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err)
-{
-    if (count <= w->room) return HR_OK;
-    const int64_t room = count > 2 * w->room ? count : 2 * w->room;
-    hr__shard *more = hr_realloc(w->shard, (size_t)room * sizeof *more);
-    if (!more) return hr_no_memory(err, "shards");
-    memset(more + w->room, 0, (size_t)(room - w->room) * sizeof *more);
-    w->shard = more;
-    w->room = room;
-    return HR_OK;
-}
-
 static hr_status open_shard(hr_shard_writer *w, int64_t shard, hr_error *err)
 {
     if (w->parts && !w->max_bytes) return hr__shard_open_part(w, &w->shard[shard], shard, err);

@@ -70,8 +70,6 @@ hr_status hr__shard_cut(const hr_shard_writer *w, hr__shard *s, size_t size, hr_
 /* All of one shard, or of each, is written: it has its hidden name. */
 hr_status hr__shard_finish(hr_shard_writer *w, int64_t shard, hr_error *err);
 hr_status hr__shards_finish(hr_shard_writer *w, hr_error *err);
-/* The first record, as they are dealt in turn, that is not kept. */
-int64_t hr__shards_first_lost(const hr_shard_writer *w);
 
 /* What was said of full shards, in a hidden file beside them. */
 hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_error *err);
