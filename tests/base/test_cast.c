@@ -17,15 +17,16 @@ static void assert_kept(const struct range *r, int64_t value)
     int64_t back, stored[2] = {-1, -1};
     assert_true(hr__store_integer(value, r->dtype, stored));
     assert_true(hr__integer_of(stored, r->dtype, 0, &back));
-    assert_true(back == value);
-    assert_true(stored[1] == -1);
+    assert_int_equal(back, value);
+    assert_int_equal(stored[1], -1);
 }
 
 static void assert_out_of_range(const struct range *r, int64_t value)
 {
     int64_t back = 1, stored[2] = {-1, -1};
     assert_false(hr__store_integer(value, r->dtype, stored));
-    assert_true(hr__integer_of(stored, r->dtype, 0, &back) && back == 0);
+    assert_true(hr__integer_of(stored, r->dtype, 0, &back));
+    assert_int_equal(back, 0);
 }
 
 static void both_ends_of_a_type_are_kept_and_what_is_beyond_is_refused(void **state)
@@ -44,8 +45,10 @@ static void real_numbers_take_any_integer_rounded(void **state)
     (void)state;
     float f;
     double d;
-    assert_true(hr__store_integer((1 << 24) + 1, HR_FLOAT, &f) && f == (float)(1 << 24));
-    assert_true(hr__store_integer((1 << 24) + 1, HR_DOUBLE, &d) && d == (double)((1 << 24) + 1));
+    assert_true(hr__store_integer((1 << 24) + 1, HR_FLOAT, &f));
+    assert_exactly(f, (float)(1 << 24));
+    assert_true(hr__store_integer((1 << 24) + 1, HR_DOUBLE, &d));
+    assert_exactly(d, (double)((1 << 24) + 1));
 }
 
 static void what_int64_does_not_hold_is_said(void **state)
@@ -54,8 +57,9 @@ static void what_int64_does_not_hold_is_said(void **state)
     const uint64_t large[] = {UINT64_MAX, INT64_MAX};
     int64_t value = 1;
     assert_false(hr__integer_of(large, HR_UINT64, 0, &value));
-    assert_true(value == 0);
-    assert_true(hr__integer_of(large, HR_UINT64, 1, &value) && value == INT64_MAX);
+    assert_int_equal(value, 0);
+    assert_true(hr__integer_of(large, HR_UINT64, 1, &value));
+    assert_int_equal(value, INT64_MAX);
     assert_false(hr__integer_of(large, HR_DOUBLE, 0, &value));
     assert_false(hr__store_integer(1, HR_STRING, &(hr_view){0}));
 }

@@ -76,7 +76,7 @@ static void json_is_read(void **state)
     bool flag;
     const char *text;
     assert_int_equal(hr__node_double(a->item[1], &number, NULL), HR_OK);
-    assert_true(number == -2500);
+    assert_exactly(number, -2500);
     assert_int_equal(hr__node_bool(a->item[2], &flag, NULL), HR_OK);
     assert_true(flag);
     assert_true(hr__node_is_null(a->item[3]));
@@ -155,7 +155,7 @@ static void long_texts_may_have_as_many_values_as_schemas_have(void **state)
     memset(comment + 1, '-', LINE - 2);
     comment[LINE - 1] = '\n';
     for (int i = 0; i < LINES; i++) hr__text_add(&text, comment);
-    assert_true(text.size > 16 << 20);
+    assert_more(text.size, 16 << 20);
     assert_ok(hr__config_parse("a.yaml", text.data, text.size, &c, &err), &err);
     assert_int_equal(hr__node_get(hr__config_root(c), "b")->item[LISTS - 1]->count, VALUES);
     hr__config_free(c);
@@ -247,14 +247,14 @@ static void numbers_have_their_usual_forms(void **state)
     assert_int_equal(hr__node_int64(n->item[0], 0, INT64_MAX, &i, NULL), HR_OK);
     assert_int_equal(i, 300000);
     assert_int_equal(hr__node_uint64(n->item[1], &u, NULL), HR_OK);
-    assert_true(u == UINT64_MAX);
+    assert_int_equal(u, UINT64_MAX);
     assert_int_equal(hr__node_double(n->item[2], &d, NULL), HR_OK);
-    assert_true(d == -HUGE_VAL);
+    assert_exactly(d, -HUGE_VAL);
     assert_int_equal(hr__node_double(n->item[3], &d, NULL), HR_OK);
-    assert_true(isnan(d));
+    assert_nan(d);
     assert_int_equal(hr__node_int64(n->item[4], 0, 9, &i, NULL), HR_INVALID_ARGUMENT);
     assert_int_equal(hr__node_int64(n->item[5], INT64_MIN, 0, &i, NULL), HR_OK);
-    assert_true(i == INT64_MIN);
+    assert_int_equal(i, INT64_MIN);
     assert_int_equal(hr__node_bool(n->item[6], &b, NULL), HR_OK);
     assert_false(b);
     hr__config_free(c);
@@ -327,7 +327,7 @@ static void every_allocation_may_fail(void **state)
         fail_allocation(n);
         st = hr__config_parse("a.yaml", text, sizeof text - 1, &c, &err);
         allocations_since();
-        assert_true(st == HR_OK || st == HR_RESOURCE_EXHAUSTED);
+        assert_status_either(st, HR_OK, HR_RESOURCE_EXHAUSTED);
         hr__config_free(c);
         assert_int_equal(allocations_alive(), before);
     }

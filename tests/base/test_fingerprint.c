@@ -24,7 +24,7 @@ static void known_texts_have_known_fingerprints(void **state)
         {"-1", UINT64_C(7333874265151076430)},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        assert_true(hr_fingerprint64(known[i].text, strlen(known[i].text)) == known[i].fingerprint);
+        assert_int_equal(hr_fingerprint64(known[i].text, strlen(known[i].text)), known[i].fingerprint);
 }
 
 static void long_texts_have_known_fingerprints(void **state)
@@ -41,17 +41,17 @@ static void long_texts_have_known_fingerprints(void **state)
     char text[129];
     memset(text, 'x', sizeof text);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        assert_true(hr_fingerprint64(text, known[i].size) == known[i].fingerprint);
+        assert_int_equal(hr_fingerprint64(text, known[i].size), known[i].fingerprint);
 }
 
 static void joining_two_depends_on_their_order(void **state)
 {
     (void)state;
     uint64_t hello = hr_fingerprint64("Hello", 5), world = hr_fingerprint64("World", 5);
-    assert_true(hello == UINT64_C(15404698994557526151));
-    assert_true(world == UINT64_C(18308117990299812472));
-    assert_true(hr_fingerprint_cat64(hello, world) == UINT64_C(16877292868973613377));
-    assert_true(hr_fingerprint_cat64(world, hello) == UINT64_C(7158413233176775252));
+    assert_int_equal(hello, UINT64_C(15404698994557526151));
+    assert_int_equal(world, UINT64_C(18308117990299812472));
+    assert_int_equal(hr_fingerprint_cat64(hello, world), UINT64_C(16877292868973613377));
+    assert_int_equal(hr_fingerprint_cat64(world, hello), UINT64_C(7158413233176775252));
 }
 
 /* Exact blocks at odd addresses: a sanitizer sees reads beside them, and unaligned ones. */
@@ -63,8 +63,8 @@ static void every_length_reads_only_its_bytes_at_any_address(void **state)
         assert_non_null(block);
         assert_non_null(exact);
         for (size_t i = 0; i < size; i++) exact[i] = block[i + 1] = (char)hr_random(size, i);
-        assert_true(hr_fingerprint64(exact, size) == hr_fingerprint64(block + 1, size));
-        assert_true(hr_fingerprint64(exact, size) == hr__fingerprint64_inline(block + 1, size));
+        assert_int_equal(hr_fingerprint64(exact, size), hr_fingerprint64(block + 1, size));
+        assert_int_equal(hr_fingerprint64(exact, size), hr__fingerprint64_inline(block + 1, size));
         free(block);
         free(exact);
     }
@@ -76,9 +76,9 @@ static void siphash_gives_its_published_values(void **state)
     (void)state;
     const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
     const unsigned char text[15] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
-    assert_true(hr__siphash64(key, text, 0) == UINT64_C(0x726fdb47dd0e0e31));
-    assert_true(hr__siphash64(key, text, 1) == UINT64_C(0x74f839c593dc67fd));
-    assert_true(hr__siphash64(key, text, 15) == UINT64_C(0xa129ca6149be45e5));
+    assert_int_equal(hr__siphash64(key, text, 0), UINT64_C(0x726fdb47dd0e0e31));
+    assert_int_equal(hr__siphash64(key, text, 1), UINT64_C(0x74f839c593dc67fd));
+    assert_int_equal(hr__siphash64(key, text, 15), UINT64_C(0xa129ca6149be45e5));
 }
 
 static void buckets_are_the_hash_modulo_their_number(void **state)

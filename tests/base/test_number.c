@@ -67,9 +67,9 @@ static void the_grammars_differ_where_they_say(void **state)
     assert_double(" ", HR__NUMBER_TF_COMPAT, "0");
     float f;
     assert_int_equal(hr__parse_float("1e-38", 5, HR__NUMBER_TF_COMPAT, &f), HR__PARSED);
-    assert_true(f == 0);
+    assert_exactly(f, 0);
     assert_int_equal(hr__parse_float("1e-38", 5, HR__NUMBER_DEFAULT, &f), HR__PARSED);
-    assert_true(f == 1e-38f);
+    assert_exactly(f, 1e-38f);
 }
 
 static void integers_are_exact_to_the_ends_of_their_range(void **state)
@@ -107,7 +107,7 @@ static void integers_are_exact_to_the_ends_of_their_range(void **state)
         int64_t value = 0;
         assert_int_equal(hr__parse_int64(cases[i].text, strlen(cases[i].text), HR__NUMBER_DEFAULT, &value),
                          cases[i].parsed);
-        assert_true(value == cases[i].value);
+        assert_int_equal(value, cases[i].value);
     }
     int32_t small;
     uint64_t natural;
@@ -115,7 +115,7 @@ static void integers_are_exact_to_the_ends_of_their_range(void **state)
     assert_int_equal(hr__parse_int32("-2147483648", 11, HR__NUMBER_DEFAULT, &small), HR__PARSED);
     assert_int_equal(small, INT32_MIN);
     assert_int_equal(hr__parse_uint64("18446744073709551615", 20, HR__NUMBER_DEFAULT, &natural), HR__PARSED);
-    assert_true(natural == UINT64_MAX);
+    assert_int_equal(natural, UINT64_MAX);
     assert_int_equal(hr__parse_uint64("-1", 2, HR__NUMBER_DEFAULT, &natural), HR__OVERFLOW);
     assert_int_equal(hr__parse_int32("+1", 2, HR__NUMBER_TF_COMPAT, &small), HR__NO_NUMBER);
     assert_int_equal(hr__parse_int32("+1", 2, HR__NUMBER_DEFAULT, &small), HR__PARSED);
@@ -151,10 +151,10 @@ static void floats_are_rounded_as_by_the_c_library_and_come_back_from_their_text
         if (memcmp(&d, &wide, sizeof d) != 0 || memcmp(&f, &narrow, sizeof f) != 0) fail_msg("%s", text);
         int length = hr__format_double(d, back);
         assert_int_equal(length, strlen(back));
-        assert_true(strtod(back, NULL) == d);
+        assert_exactly(strtod(back, NULL), d);
         length = hr__format_float(f, back);
         assert_int_equal(length, strlen(back));
-        assert_true(strtof(back, NULL) == f);
+        assert_exactly(strtof(back, NULL), f);
     }
 }
 
@@ -236,7 +236,7 @@ static void the_users_locale_changes_nothing(void **state)
         char text[HR__NUMBER_TEXT];
         double d;
         assert_int_equal(hr__parse_double("0.30000000000000004e-30", 23, HR__NUMBER_DEFAULT, &d), HR__PARSED);
-        assert_true(d == 0.30000000000000004e-30);
+        assert_exactly(d, 0.30000000000000004e-30);
         hr__format_double(0.25, text);
         assert_string_equal(text, "0.25");
     }
