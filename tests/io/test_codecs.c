@@ -68,7 +68,9 @@ static void engines_read_each_other_in_pieces_of_any_size(void **state)
     (void)state;
     char *text = malloc(MOST);
     unsigned char *packed = malloc(2 * MOST + 1000), *out = malloc(MOST + 1);
-    assert_true(text && packed && out);
+    assert_non_null(text);
+    assert_non_null(packed);
+    assert_non_null(out);
     make_text(text, MOST, 1);
     const size_t sizes[] = {0, 1, 100, 70000, MOST}, steps[] = {1, 7, 1000, 2 * MOST + 1000};
     for (int writer = 0; writer < 2; writer++)
@@ -255,7 +257,7 @@ static void every_cut_and_every_flipped_bit_is_noticed_or_harmless(void **state)
             file[bit / 8] = (char)(file[bit / 8] ^ 1 << bit % 8);
             write_file("f", file, size);
             if (read_all("f", c, out, &got, &err) == HR_OK) {
-                assert_true(bit / 8 < size - (c == HR_GZIP ? 8 : 4)); /* the trailer is looked at */
+                assert_less(bit / 8, size - (c == HR_GZIP ? 8 : 4)); /* the trailer is looked at */
                 assert_int_equal(got, sizeof text);
                 assert_memory_equal(out, text, got);
             } else {
@@ -410,13 +412,13 @@ static void engines_give_the_same_of_damaged_files(void **state)
             const size_t got = read_by(engines[0], forms[f], file, cut, a, sizeof a, &by_zlib);
             const size_t by_isal = read_by(engines[1], forms[f], file, cut, b, sizeof b, &by_other);
             assert_int_equal(by_zlib.code, by_other.code);
-            assert_true(by_isal >= got);
+            assert_at_least(by_isal, got);
             assert_memory_equal(a, b, got);
             closer += by_isal > got;
             if (by_isal == got && by_zlib.code != HR_OK) assert_string_equal(by_zlib.kind, by_other.kind);
             file[bit / 8] = (char)(file[bit / 8] ^ flip << bit % 8);
         }
-        assert_true(closer < size / 4);
+        assert_less(closer, size / 4);
     }
 }
 
@@ -516,7 +518,7 @@ static size_t read_damaged(const char *path, char *out, hr_error *err)
         size_t size, got = 0;
         assert_ok(hr_input_open_with(path, &opts, &in, err), err);
         while (hr_input_peek(in, 1, &data, &size, err) == HR_OK) {
-            assert_true(size > 0);
+            assert_more(size, 0);
             memcpy(out + got, data, size);
             got += size;
             hr_input_consume(in, size);
@@ -536,7 +538,9 @@ static void nothing_of_a_damaged_frame_is_handed_out(void **state)
     (void)state;
     enum { FRAME = 256 * 1024, SIZE = 3 * FRAME };
     char *text = malloc(SIZE), *out = malloc(SIZE), *file = malloc(2 * (size_t)SIZE);
-    assert_true(text && out && file);
+    assert_non_null(text);
+    assert_non_null(out);
+    assert_non_null(file);
     make_text(text, SIZE, 12);
     FOR_EACH_CODEC(c)
     {
@@ -581,7 +585,8 @@ static void frames_of_every_level_can_be_begun_at(void **state)
     (void)state;
     enum { SIZE = 1000 * 1000 };
     char *text = malloc(SIZE), *out = malloc(SIZE + 1);
-    assert_true(text && out);
+    assert_non_null(text);
+    assert_non_null(out);
     make_text(text, SIZE, 8);
     FOR_EACH_CODEC(c)
     {

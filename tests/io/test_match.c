@@ -42,7 +42,7 @@ static void files_are(const char *pattern, const char *expected)
     hr_error err;
     char got[1000] = "";
     hr_status status = hr_match_files(pattern, &list, &err);
-    if (status == HR_NOT_FOUND) assert_non_null(strstr(err.text, pattern[0] ? pattern : "\"\""));
+    if (status == HR_NOT_FOUND) assert_text_contains(err.text, pattern[0] ? pattern : "\"\"");
     if (status != HR_OK) assert_int_equal(status, HR_NOT_FOUND);
     for (int64_t i = 0; i < list.count; i++) strcat(strcat(got, list.path[i]), " ");
     hr_file_list_clear(&list);

@@ -59,7 +59,9 @@ static void quick_numbers_are_those_of_the_c_library(void **state)
             narrow++;
         }
     }
-    assert_true(integers > TEXTS / 8 && floats > TEXTS / 3 && narrow > TEXTS / 3);
+    assert_more(integers, TEXTS / 8);
+    assert_more(floats, TEXTS / 3);
+    assert_more(narrow, TEXTS / 3);
 }
 
 enum { FIELDS = 1000, FAR_AWAY = 0x7fffffff };

@@ -122,9 +122,9 @@ static void int64_widens_where_that_was_asked_for(void **state)
     one o;
     one_open(&o, (hr__example_feature){.dtype = HR_FLOAT, .widen = true, .count = 1});
     assert_ok(one_parse(&o, "0a0c0a0a0a016112051a030a0105"), &o.err);
-    assert_true(*(float *)o.table.column[0].values == 5.0f);
+    assert_exactly(*(float *)o.table.column[0].values, 5.0f);
     assert_ok(one_parse(&o, "0a0f0a0d0a0161120812060a040000c03f"), &o.err);
-    assert_true(*(float *)o.table.column[0].values == 1.5f);
+    assert_exactly(*(float *)o.table.column[0].values, 1.5f);
     one_close(&o);
     one_open(&o, (hr__example_feature){.dtype = HR_INT32, .widen = true, .count = 1});
     assert_ok(one_parse(&o, "0a150a130a0161120e1a0c0a0affffffffffffffffff01"), &o.err);
@@ -155,8 +155,8 @@ static void too_many_values_are_counted_and_not_written(void **state)
     assert_int_equal(one_parse(&o, "0a190a170a016112121210"
                                    "0d0000803f0d0000803f0d0000803f"),
                      HR_INVALID_ARGUMENT);
-    assert_true(values[2] == 42);
-    assert_true(values[0] == 0);
+    assert_exactly(values[2], 42);
+    assert_exactly(values[0], 0);
     one_close(&o);
 }
 
@@ -213,7 +213,7 @@ static void parser_survives_every_failed_allocation(void **state)
         hr_status status = hr__example_parser_new(&f, 1, &parser, &err);
         hr__example_order *order = status == HR_OK ? hr__example_order_new(parser) : NULL;
         allocations_since();
-        assert_true(status == HR_OK || status == HR_RESOURCE_EXHAUSTED);
+        assert_status_either(status, HR_OK, HR_RESOURCE_EXHAUSTED);
         hr__example_order_free(order);
         hr__example_parser_free(parser);
         assert_int_equal(allocations_alive(), alive);
@@ -416,7 +416,7 @@ static void fast_path_equals_the_generic_walk(void **state)
     (void)state;
     int good = 0;
     for (uint64_t seed = 0; seed < 150; seed++) compare_walks(seed, false, ~0u, &good);
-    assert_true(good > 1000);
+    assert_more(good, 1000);
 }
 
 static void portable_path_equals_the_generic_walk(void **state)
@@ -424,7 +424,7 @@ static void portable_path_equals_the_generic_walk(void **state)
     (void)state;
     int good = 0;
     for (uint64_t seed = 0; seed < 150; seed++) compare_walks(seed, false, 0, &good);
-    assert_true(good > 1000);
+    assert_more(good, 1000);
 }
 
 static void fast_path_equals_tensorflows_walk(void **state)
@@ -432,7 +432,7 @@ static void fast_path_equals_tensorflows_walk(void **state)
     (void)state;
     int good = 0;
     for (uint64_t seed = 0; seed < 150; seed++) compare_walks(seed, true, ~0u, &good);
-    assert_true(good > 500);
+    assert_more(good, 500);
 }
 
 int main(void)

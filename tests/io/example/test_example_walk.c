@@ -35,7 +35,8 @@ static void encodings_of_one_meaning_are_read_alike(void **state)
         assert_ok(hr_example_walk_record(walk, bytes_of(fives[i], room), &c, &err), &err);
         assert_int_equal(c.features, 1);
         assert_int_equal(c.lists, 0);
-        assert_true(c.has_features && !c.has_lists);
+        assert_true(c.has_features);
+        assert_false(c.has_lists);
         assert_int_equal(c.feature[0].key.size, 1);
         assert_int_equal(c.feature[0].values.dtype, HR_INT64);
         assert_int_equal(c.feature[0].values.count, 1);
@@ -68,7 +69,8 @@ static void values_of_one_entry_are_joined(void **state)
         assert_ok(hr_example_walk_record(walk, bytes_of(both[i], room), &c, &err), &err);
         const int64_t *value = c.feature[0].values.data;
         assert_int_equal(c.feature[0].values.count, 2);
-        assert_true(value[0] == 1 && value[1] == 5);
+        assert_int_equal(value[0], 1);
+        assert_int_equal(value[1], 5);
     }
     const hr_view lists = bytes_of("121a0a180a017712070a051a030a0101120a0a061a040a0205060a00", room);
     assert_ok(hr_example_walk_record(walk, lists, &c, &err), &err);
@@ -109,7 +111,8 @@ static void steps_of_lists_are_vectors_each(void **state)
     hr_example_add_list(e, (hr_view){"w", 1}, steps, 3);
     assert_ok(hr_example_bytes(e, &record, &err), &err);
     assert_ok(hr_example_walk_record(walk, record, &c, &err), &err);
-    assert_true(c.has_features && c.has_lists);
+    assert_true(c.has_features);
+    assert_true(c.has_lists);
     assert_int_equal(((const int64_t *)c.feature[0].values.data)[0], -1);
     assert_int_equal(c.lists, 2);
     assert_int_equal(c.list[0].steps, 0);
@@ -117,7 +120,7 @@ static void steps_of_lists_are_vectors_each(void **state)
     assert_memory_equal(c.list[1].key.data, "w", 1);
     assert_int_equal(((const hr_view *)c.list[1].step[0].data)[1].size, 0);
     assert_int_equal(c.list[1].step[1].count, 0);
-    assert_true(((const float *)c.list[1].step[2].data)[0] == 2.5f);
+    assert_exactly(((const float *)c.list[1].step[2].data)[0], 2.5f);
     hr_example_walk_free(walk);
     hr_example_free(e);
 }
@@ -165,7 +168,10 @@ static void every_cut_is_refused_or_reads_as_less(void **state)
         memcpy(cut, record.data, (size_t)size);
         hr_status st = hr_example_walk_record(walk, (hr_view){cut, size}, &c, &err);
         if (st != HR_OK) assert_string_equal(err.kind, "example.wire");
-        if (st == HR_OK) assert_true(c.features == 1 && !c.has_lists);
+        if (st == HR_OK) {
+            assert_int_equal(c.features, 1);
+            assert_false(c.has_lists);
+        }
         free(cut);
     }
     hr_example_walk_free(walk);

@@ -269,7 +269,7 @@ static int resync_through(const char *path, int64_t *errors)
     const hr_record_opts opts = {.struct_size = sizeof opts, .policy = {.on_error = HR_RESYNC}};
     assert_ok(hr_record_reader_open_with(path, &opts, &reader, &err), &err);
     while ((status = hr_record_read(reader, &record, &err)) == HR_OK) {
-        assert_true(atoi(record.data) > last);
+        assert_more(atoi(record.data), last);
         last = atoi(record.data);
         from_second += last >= 3000;
     }
@@ -297,7 +297,7 @@ static void resync_goes_on_with_the_next_part(const char *extension)
     for (size_t i = 0; i < 40; i++) both[first / 2 + i] ^= (char)0xff;
     write_file(path[2], both, first + second);
     assert_int_equal(resync_through(path[2], &errors), 3);
-    assert_true(errors >= 1);
+    assert_at_least(errors, 1);
 
     write_file(path[2], a, first - 20); /* nothing follows */
     assert_int_equal(resync_through(path[2], &errors), 0);
@@ -344,14 +344,14 @@ static void a_budget_says_how_many_of_how_many(void **state)
     assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_string_equal(text, "0 1 2 4 6 7 ");
     assert_string_equal(err.kind, "policy.budget");
-    assert_non_null(strstr(err.text, "expected at most 2 errors, got 3 in 9 records; the last: f:528: record 8: "));
+    assert_text_contains(err.text, "expected at most 2 errors, got 3 in 9 records; the last: f:528: record 8: ");
     assert_int_equal(err.offset, 8 * FRAME);
 
     write_damaged("last",
                   (const int[]){3 * FRAME + 30, 19 * FRAME + 30, -1}); /* behind the one too many, nothing is left */
     opts.policy.max_errors = 1;
     assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
-    assert_non_null(strstr(err.text, "got 2 in 20 records; the last: last:1254: record 19: "));
+    assert_text_contains(err.text, "got 2 in 20 records; the last: last:1254: record 19: ");
     assert_int_equal(err.offset, 19 * FRAME);
     assert_int_equal(truncate("last", RECORDS * FRAME - 1), 0);
     assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
@@ -363,7 +363,7 @@ static void a_budget_says_how_many_of_how_many(void **state)
     assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_END);
     opts.policy.max_error_share = 0.14; /* three of twenty: seen at the end, when 1,000 will not come */
     assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_DATA_LOSS);
-    assert_non_null(strstr(err.text, "a share of 0.14 of errors, got 3 in 20 records"));
+    assert_text_contains(err.text, "a share of 0.14 of errors, got 3 in 20 records");
 }
 
 static void policies_that_cannot_be_are_refused(void **state)
@@ -428,7 +428,7 @@ static void quarantine_keeps_bytes_and_place_once(void **state)
     static const char begin[] = "{\"file\":\"f\",\"record\":3,\"offset\":198,\"length\":66,"
                                 "\"kind\":\"tfrecord.data_crc\",\"reason\":\"f:198: record 3: ";
     assert_memory_equal(text, begin, sizeof begin - 1);
-    assert_non_null(strstr(text, "\"base64\":\"MgAAAAAAAA"));
+    assert_text_contains(text, "\"base64\":\"MgAAAAAAAA");
 
     write_file("q.jsonl", text, size - 20); /* its writer was killed in the middle of the second line */
     assert_read("f", policy, rest, 2, 2 * FRAME);
@@ -552,7 +552,7 @@ static void repair_flipped(const char *path, size_t at, int bit, hr_compression 
     write_file(path, bytes, size);
     assert_ok(hr_repair_records_with(path, "saved", &opts, &report, &err), &err);
     if (report.records != 100) fail_msg("%s: byte %zu, bit %d: %lld records", path, at, bit, (long long)report.records);
-    assert_true(report.lost.errors <= 1); /* a stream may say another level or time */
+    assert_at_most(report.lost.errors, 1); /* a stream may say another level or time */
     assert_int_equal(report.lost.bytes, 0);
     bytes[at] ^= (char)(1 << bit);
     write_file(path, bytes, size);

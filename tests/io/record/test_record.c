@@ -167,7 +167,7 @@ static void a_claimed_length_costs_no_memory(void **state)
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
 #if !defined(__SANITIZE_ADDRESS__)
-    assert_true(used.ru_maxrss < 200 * 1024); /* KiB */
+    assert_less(used.ru_maxrss, 200 * 1024); /* KiB */
 #endif
 }
 
@@ -276,7 +276,7 @@ static void sizes_that_cannot_be_are_refused(void **state)
     assert_ok(hr_record_index_open_with("sizes", NULL, &index, &err), &err);
     assert_ok(hr_record_reader_open("sizes", NULL, &reader, &err), &err);
     assert_int_equal(hr_record_reader_range(reader, index, INT64_MAX / 2, INT64_MAX, &err), HR_OUT_OF_RANGE);
-    assert_non_null(strstr(err.text, "to 9223372036854775807"));
+    assert_text_contains(err.text, "to 9223372036854775807");
     hr_record_reader_free(reader);
     hr_record_index_free(index);
 
@@ -332,7 +332,7 @@ static void a_damaged_stream_gives_no_record_twice_or_out_of_order(void **state)
             write_file("bad.gz", bytes, size);
             bytes[at] ^= (char)(1 << flip % 8);
             assert_ok(hr_repair_records_with("bad.gz", "good", NULL, &report, &err), &err);
-            assert_true(report.lost.errors > 0 || report.records == RECORDS);
+            if (report.lost.errors <= 0) assert_int_equal(report.records, RECORDS);
             assert_ok(hr_record_reader_open("good", NULL, &reader, &err), &err);
             for (int i = 0; hr_record_read(reader, &got, &err) == HR_OK; i++) {
                 while (i < RECORDS && memcmp(got.data, pool[record[i]], SIZE) != 0) i++;

@@ -146,8 +146,10 @@ static void progress_tells_and_stops(void **state)
     o.progress = stop;
     o.user = &last;
     assert_int_equal(hr_merge_records(&all, "out", &o, NULL, &err), HR_CANCELLED);
-    assert_true(last.records >= 15000 && last.records < 17000);
-    assert_true(last.bytes > 0 && last.bytes <= last.total);
+    assert_at_least(last.records, 15000);
+    assert_less(last.records, 17000);
+    assert_more(last.bytes, 0);
+    assert_at_most(last.bytes, last.total);
     assert_int_not_equal(access("out", F_OK), 0);
 }
 
@@ -170,7 +172,7 @@ static void shuffle_gives_every_record_once_in_the_same_order_for_any_memory(voi
     shuffle("big", 7, 0, &report);
     assert_int_equal(report.spilled, 0);
     shuffle("small", 7, 1 << 20, &report);
-    assert_true(report.spilled > 3 << 20); /* several runs */
+    assert_more(report.spilled, 3 << 20); /* several runs */
     size_t size, other_size;
     char *big = read_whole_file("big", &size), *small = read_whole_file("small", &other_size);
     assert_int_equal(size, other_size);
@@ -182,7 +184,7 @@ static void shuffle_gives_every_record_once_in_the_same_order_for_any_memory(voi
         seen[number[i]] = true;
         moved += number[i] != i;
     }
-    assert_true(moved > MANY - 20);
+    assert_more(moved, MANY - 20);
     assert_int_equal(hidden_files(), 0);
     free(seen);
     free(number);
@@ -198,8 +200,10 @@ static void shuffle_follows_its_seed(void **state)
     shuffle("again", 1, 2 << 20, NULL);
     shuffle("two", 2, 0, NULL);
     char *one = read_whole_file("one", &a), *again = read_whole_file("again", &b), *two = read_whole_file("two", &c);
-    assert_true(a == b && memcmp(one, again, a) == 0);
-    assert_true(a == c && memcmp(one, two, a) != 0);
+    assert_int_equal(a, b);
+    assert_memory_equal(one, again, a);
+    assert_int_equal(a, c);
+    assert_memory_not_equal(one, two, a);
     free(one);
     free(again);
     free(two);
@@ -229,7 +233,7 @@ static void shuffle_draws_all_orders_alike(void **state)
         orders += times[i] > 0;
     }
     assert_int_equal(orders, 6);
-    assert_true(chi < 25);
+    assert_less(chi, 25);
     unlink("out");
 }
 
@@ -302,7 +306,8 @@ static void shuffle_survives_short_and_interrupted_calls(void **state)
     use_faults(NULL);
     shuffle("fast", 7, 1 << 20, NULL);
     char *slow = read_whole_file("slow", &size), *fast = read_whole_file("fast", &other);
-    assert_true(size == other && memcmp(slow, fast, size) == 0);
+    assert_int_equal(size, other);
+    assert_memory_equal(slow, fast, size);
     free(slow);
     free(fast);
 }
@@ -347,8 +352,8 @@ static void split_by_hash_is_near_the_shares_and_keeps_order(void **state)
     for (int p = 0; p < 3; p++) {
         int64_t count, *number = numbers_of(part[p].out, &count);
         assert_int_equal(count, part[p].records);
-        assert_true(labs((long)(count - (int64_t)(part[p].share * MANY))) < 400); /* four deviations */
-        for (int64_t i = 1; i < count; i++) assert_true(number[i] > number[i - 1]);
+        assert_less(labs((long)(count - (int64_t)(part[p].share * MANY))), 400); /* four deviations */
+        for (int64_t i = 1; i < count; i++) assert_more(number[i], number[i - 1]);
         sum += count;
         free(number);
     }
@@ -390,7 +395,7 @@ static void split_in_exact_numbers(void **state)
     int64_t *number = numbers_of("x", &count), early = 0;
     assert_int_equal(count, part[0].records);
     for (int64_t i = 0; i < count; i++) early += number[i] < MANY / 2;
-    assert_true(labs((long)(early - count / 2)) < 300); /* spread over all of the input */
+    assert_less(labs((long)(early - count / 2)), 300); /* spread over all of the input */
     free(number);
 }
 
@@ -423,7 +428,8 @@ static void split_by_a_feature_keeps_its_values_together(void **state)
     write_users("users");
     assert_ok(hr_split_records(&users, part, 2, &o, NULL, &err), &err);
     assert_int_equal(part[0].records % 10, 0); /* each of 500 users has 10 records */
-    assert_true(part[0].records > 2000 && part[0].records < 3000);
+    assert_more(part[0].records, 2000);
+    assert_less(part[0].records, 3000);
     o.by = "usr";
     assert_int_equal(hr_split_records(&users, part, 2, &o, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "split.feature");

@@ -28,7 +28,7 @@ static void fields_types_defaults_and_label_are_read(void **state)
     assert_int_equal(s.field[0].default_int64, -3);
     assert_int_equal(s.label, 1);
     assert_false(s.field[1].has_default);
-    assert_true(s.field[2].default_float == 57.5f);
+    assert_exactly(s.field[2].default_float, 57.5f);
     assert_int_equal(s.field[3].default_string.size, 0);
     assert_int_equal(s.field[3].line, 4);
     assert_int_equal(s.field[4].dtype, HR_DOUBLE);

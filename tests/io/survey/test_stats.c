@@ -45,24 +45,32 @@ static void small_files_are_described_exactly(void **state)
     assert_int_equal(i->least_values, 1);
     assert_int_equal(i->most_values, 2);
     assert_int_equal(i->zeros, 1);
-    assert_true(i->min == -3 && i->max == 5 && i->mean == 1.75);
-    assert_true(fabs(i->std - sqrt((3.25 * 3.25 * 2 + 1.75 * 1.75 + 4.75 * 4.75) / 4)) < 1e-12);
-    assert_true(isnan(i->log1p_mean));
-    assert_true(i->quantile[0] == -3 && i->quantile[3] == 0 && i->quantile[6] == 5);
-    assert_true(i->distinct == 3 && i->distinct_exact);
+    assert_exactly(i->min, -3);
+    assert_exactly(i->max, 5);
+    assert_exactly(i->mean, 1.75);
+    assert_near(i->std, sqrt((3.25 * 3.25 * 2 + 1.75 * 1.75 + 4.75 * 4.75) / 4), 1e-12);
+    assert_nan(i->log1p_mean);
+    assert_exactly(i->quantile[0], -3);
+    assert_exactly(i->quantile[3], 0);
+    assert_exactly(i->quantile[6], 5);
+    assert_exactly(i->distinct, 3);
+    assert_true(i->distinct_exact);
     assert_int_equal(i->tops, 3);
     assert_memory_equal(i->top[0].text.data, "5", 1);
     assert_int_equal(i->top[0].count, 2);
     assert_int_equal(x->dtype, HR_FLOAT);
     assert_int_equal(x->nans, 1);
     assert_int_equal(x->infinite, 1);
-    assert_true(x->min == -1.5 && x->max == 0.5 && x->mean == -0.5 && x->std == 1);
+    assert_exactly(x->min, -1.5);
+    assert_exactly(x->max, 0.5);
+    assert_exactly(x->mean, -0.5);
+    assert_exactly(x->std, 1);
     assert_int_equal(s->dtype, HR_STRING);
     assert_int_equal(s->zeros, 1);
     assert_int_equal(s->most_bytes, 2);
-    assert_true(fabs(s->mean_bytes - 4 / 3.0) < 1e-12);
+    assert_near(s->mean_bytes, 4 / 3.0, 1e-12);
     assert_int_equal(find(stats, "n")->dtype, HR_INVALID_DTYPE);
-    assert_true(isnan(find(stats, "n")->mean));
+    assert_nan(find(stats, "n")->mean);
     hr_stats_free(stats);
 }
 
@@ -94,13 +102,17 @@ static void many_records_are_described_alike_by_any_number_of_threads(void **sta
         hr_set_threads(threads);
         assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
         const hr_feature_stats *x = find(stats, "x"), *id = find(stats, "id"), *w = find(stats, "w");
-        assert_true(fabs(x->mean - 1006) < 0.02 && fabs(x->std - 1) < 0.02);
-        assert_true(fabs(x->quantile[3] - 1006) < 4.1 && x->quantile[0] >= x->min && x->quantile[6] <= x->max);
-        assert_true(fabs(x->log1p_mean - log(1007)) < 0.001);
+        assert_near(x->mean, 1006, 0.02);
+        assert_near(x->std, 1, 0.02);
+        assert_near(x->quantile[3], 1006, 4.1);
+        assert_at_least(x->quantile[0], x->min);
+        assert_at_most(x->quantile[6], x->max);
+        assert_near(x->log1p_mean, log(1007), 0.001);
         assert_false(id->distinct_exact);
-        assert_true(fabs(id->distinct / ROWS - 1) < 0.06);
+        assert_near(id->distinct / ROWS, 1, 0.06);
         assert_int_equal(id->tops, 0);
-        assert_true(w->distinct_exact && w->distinct == 3);
+        assert_true(w->distinct_exact);
+        assert_exactly(w->distinct, 3);
         assert_int_equal(w->top[1].count, ROWS / 3);
         assert_ok(hr_stats_columns_text(stats, HR_NORMALIZE_MEAN_STD, NULL, &text, &err), &err);
         if (first) assert_string_equal(text, first);
@@ -167,7 +179,8 @@ static void quantiles_have_ranks_within_one_percent(void **state)
                 hr__quantiles_free(&q);
             }
             assert_int_equal(all.count, VALUES);
-            assert_true(all.held < 2560 && !hr__quantiles_exact(&all));
+            assert_less(all.held, 2560);
+            assert_false(hr__quantiles_exact(&all));
             assert_int_equal(hr__quantiles_read(&all, share, 99, found, NULL), HR_OK);
             for (int s = 0; s < 99; s++) {
                 const double rank = (found[s] + 87.65) / 1e-9 / VALUES;
@@ -189,10 +202,16 @@ static void few_values_have_exact_quantiles(void **state)
     double found[5];
     hr__quantiles q = {0};
     assert_int_equal(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
-    assert_true(isnan(found[0]) && isnan(found[4]) && hr__quantiles_exact(&q));
+    assert_nan(found[0]);
+    assert_nan(found[4]);
+    assert_true(hr__quantiles_exact(&q));
     for (int i = 400; i > 0; i--) assert_int_equal(hr__quantiles_add(&q, i, NULL), HR_OK);
     assert_int_equal(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
-    assert_true(found[0] == 1 && found[1] == 100 && found[2] == 200 && found[3] == 201 && found[4] == 400);
+    assert_exactly(found[0], 1);
+    assert_exactly(found[1], 100);
+    assert_exactly(found[2], 200);
+    assert_exactly(found[3], 201);
+    assert_exactly(found[4], 400);
     assert_true(hr__quantiles_exact(&q));
     hr__quantiles_free(&q);
 }
@@ -235,7 +254,9 @@ static void frequent_values_survive_a_crowd(void **state)
             which = f[0].slot[i].bits;
         }
     assert_int_equal(which, 42);
-    assert_true(most <= 10000 && most + f[0].error >= 10000 && f[0].error <= 100000 / HR__FREQUENT_KEPT);
+    assert_at_most(most, 10000);
+    assert_at_least(most + f[0].error, 10000);
+    assert_at_most(f[0].error, 100000 / HR__FREQUENT_KEPT);
     for (int i = 0; i < 2; i++) hr__frequent_free(&f[i]);
     free(f);
 }
@@ -244,13 +265,13 @@ static void distinct_values_are_counted_within_some_percent(void **state)
 {
     (void)state;
     hr__distinct *d = calloc(2, sizeof *d);
-    assert_true(hr__distinct_count(d) == 0);
+    assert_exactly(hr__distinct_count(d), 0);
     for (uint64_t n = 1; n <= 1000000; n++) {
         hr__distinct_add(&d[n % 2], hr_random(3, n));
         hr__distinct_add(&d[n % 2], hr_random(3, n / 2));
         if (n != 100 && n != 10000 && n != 1000000) continue;
         hr__distinct_merge(&d[0], &d[1]);
-        assert_true(fabs(hr__distinct_count(d) / (double)(n + 1) - 1) < 0.05);
+        assert_near(hr__distinct_count(d) / (double)(n + 1), 1, 0.05);
     }
     free(d);
 }
@@ -338,7 +359,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             hr_free(text);
             hr_stats_free(stats);
             hr_vocabulary_free(v);
-            assert_true(st == HR_OK || st == HR_RESOURCE_EXHAUSTED);
+            assert_status_either(st, HR_OK, HR_RESOURCE_EXHAUSTED);
             assert_int_equal(allocations_alive(), alive);
         }
         assert_int_equal(st, HR_OK);
