@@ -578,7 +578,7 @@ int int64_values(hr_dataset *ds, way w, int64_t *value, int room)
         assert_non_null(t);
         assert_int_equal(t->dtype, HR_INT64);
         for (int64_t i = 0; i < t->count; i++) {
-            assert_true(count < room);
+            assert_less(count, room);
             value[count++] = ((const int64_t *)t->data)[i];
         }
     }

@@ -251,7 +251,7 @@ static void the_lowest_of_several_failed_rows_wins(void **state)
     run_all(&got, strict(hr_range(300)), (way){.workers = 2, .unit_rows = 1000});
     assert_int_equal(got.count, 48);
     assert_int_equal(got.end, HR_INVALID_ARGUMENT);
-    assert_non_null(strstr(got.error.text, "refused 48"));
+    assert_text_contains(got.error.text, "refused 48");
 }
 
 /* op_add as a plug-in has it that was compiled with a header of `size` bytes: in memory of its own, so that sanitizers
@@ -303,7 +303,7 @@ static void an_operator_of_a_newer_header_loads_unless_it_sets_what_is_new(void 
     hr_dataset *ds = range_through(newer);
     char sizes[64];
     snprintf(sizes, sizeof sizes, "'add': expected a descriptor of %zu bytes", sizeof *newer);
-    assert_non_null(strstr(hr_dataset_error(ds)->text, sizes));
+    assert_text_contains(hr_dataset_error(ds)->text, sizes);
     assert_fails(ds, HR_FAILED_PRECONDITION, "op.abi");
     hr_free(newer);
 }
@@ -317,8 +317,9 @@ static void assert_sound(const hr_op *op)
     assert_int_equal(op->head.abi_version, HR_OP_ABI);
     assert_int_equal(op->head.struct_size, sizeof *op);
     assert_true(op->plan || op->work || op->traits & (HR_IGNORES_ERRORS | HR_PASSES_ROWS));
-    assert_true(op->saved * sizeof(int64_t) <= op->state_size);
-    assert_true(op->ranges <= op->saved && (op->ranges == 0) == (op->range == NULL));
+    assert_at_most(op->saved * sizeof(int64_t), op->state_size);
+    assert_at_most(op->ranges, op->saved);
+    assert_int_equal((op->ranges == 0), (op->range == NULL));
     assert_true(!op->save || op->load); /* load alone may refuse a state */
     assert_true(!op->spec_copy || op->spec_free);
     assert_true(!(op->traits & (HR_ROW_BY_ROW | HR_RANDOM_ROWS)) || op->work);

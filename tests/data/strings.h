@@ -18,7 +18,7 @@ static inline void assert_strings(hr_dataset *ds, way w, const char *want)
     while ((st = hr_next(it, &e)) == HR_OK) {
         const hr_view *view = hr_get(e, "value")->data;
         used += (size_t)snprintf(got + used, sizeof got - used, "[%.*s]", (int)view->size, view->data);
-        assert_true(used < sizeof got);
+        assert_less(used, sizeof got);
     }
     if (st != HR_END) snprintf(got + used, sizeof got - used, "%s", hr_iterator_error(it)->kind);
     got[used + (st == HR_END ? 0 : strlen(got + used))] = '\0';

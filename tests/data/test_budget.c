@@ -83,7 +83,7 @@ static void assert_would_hold_more_than(size_t bytes, hr_dataset *ds)
     hr_iterator *it = iterate(ds, (way){.workers = 3});
     assert_int_equal(hr_next(it, &e), HR_OK);
     for (int ms = 0; ms < PATIENCE_MS && peak_so_far(it) <= bytes; ms++) uv_sleep(1);
-    assert_true(peak_so_far(it) > bytes);
+    assert_more(peak_so_far(it), bytes);
     hr_iterator_free(it);
 }
 
@@ -113,7 +113,7 @@ static void a_budget_too_small_for_one_unit_works_and_is_told(void **state)
         hr_iterator *it = iterate(hr_batch(hr_shuffle(side_by_side(3), 20), 4), (way){.workers = workers, .budget = 1});
         assert_int_equal(drain(it, 0), FILES * RECORDS);
         char *text = hr_explain(it);
-        assert_non_null(strstr(text, "The budget is too small"));
+        assert_text_contains(text, "The budget is too small");
         hr_free(text);
         hr_iterator_free(it);
     }
@@ -188,10 +188,10 @@ static void a_window_grows_when_what_was_full_is_found_empty(void **state)
         hr__stage_starves(s);
     }
     assert_int_equal(s->window, s->ring_units);
-    assert_true(s->window > 1);
+    assert_more(s->window, 1);
     hr__engine_unlock(&it->engine);
     char *text = hr_explain(it);
-    assert_non_null(strstr(text, "runs further ahead than at first"));
+    assert_text_contains(text, "runs further ahead than at first");
     hr_free(text);
     hr_iterator_free(it);
 }

@@ -162,7 +162,7 @@ static void a_budget_too_small_is_reported_and_one_that_is_large_enough_is_not(v
     int64_t count;
     hr_iterator *it = iterate(hr_batch(hr_shuffle(records(), 2000), 64), (way){.workers = 2, .budget = 64 << 10});
     assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
-    assert_true(reported(it, "budget.exceeded_bytes") > 0);
+    assert_more(reported(it, "budget.exceeded_bytes"), 0);
     hr_iterator_free(it);
     it = iterate(hr_batch(hr_shuffle(records(), 2000), 64), (way){.workers = 2, .budget = 256 << 20});
     assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
@@ -208,9 +208,9 @@ static void an_error_behind_a_shuffle_names_file_and_offset_of_its_record(void *
         hr_iterator *it = start(hr_batch(ds, 16), workers);
         assert_int_equal(drain(it, INT64_MAX, &count), HR_INVALID_ARGUMENT);
         const hr_error *err = hr_iterator_error(it);
-        assert_non_null(strstr(err->file, "engine-2.tfrecord"));
-        assert_true(err->offset > LONGEST);
-        assert_non_null(strstr(err->text, "not this one"));
+        assert_text_contains(err->file, "engine-2.tfrecord");
+        assert_more(err->offset, LONGEST);
+        assert_text_contains(err->text, "not this one");
         assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT); /* it is final */
         hr_iterator_free(it);
     }
@@ -402,9 +402,9 @@ static void explain_names_the_operators_and_the_bottleneck(void **state)
     assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
     char *text = hr_explain(it);
     assert_non_null(text);
-    assert_non_null(strstr(text, "range(0, 3000) > take(30)"));
-    assert_non_null(strstr(text, "map"));
-    assert_non_null(strstr(text, "bottleneck"));
+    assert_text_contains(text, "range(0, 3000) > take(30)");
+    assert_text_contains(text, "map");
+    assert_text_contains(text, "bottleneck");
     hr_free(text);
     hr_iterator_free(it);
 }
@@ -466,7 +466,7 @@ static int64_t check_trace(const cJSON *top)
     {
         const char *phase = cJSON_GetStringValue(cJSON_GetObjectItem(event, "ph"));
         if (strcmp(phase, "X") != 0) continue;
-        assert_true(cJSON_GetObjectItem(event, "dur")->valuedouble >= 0);
+        assert_at_least(cJSON_GetObjectItem(event, "dur")->valuedouble, 0);
         const cJSON *args = cJSON_GetObjectItem(event, "args");
         const char *stage = cJSON_GetStringValue(cJSON_GetObjectItem(args, "stage"));
         const bool work = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(event, "name")), "work") == 0;

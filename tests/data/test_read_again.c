@@ -165,7 +165,7 @@ static void so_it_does_in_pipelines(void **state)
         for (int64_t flip = middle; flip < middle + FRAME; flip += 7)
             for (int p = 0; p < 3; p++)
                 for (int workers = 0; workers < 3; workers += 2)
-                    assert_true(pipelines_give_all(make_tfrecord, &policies[p], flip, workers) > 0);
+                    assert_more(pipelines_give_all(make_tfrecord, &policies[p], flip, workers), 0);
     }
 }
 
@@ -179,8 +179,8 @@ static void so_it_does_where_records_are_drawn_at_random(void **state)
 {
     (void)state;
     write_records("f", HR_NONE);
-    assert_true(pipelines_give_all(make_shuffled, policies, 100 * FRAME + 30, 0) > 0);
-    assert_true(pipelines_give_all(make_shuffled, policies, 100 * FRAME + 3, 0) > 0);
+    assert_more(pipelines_give_all(make_shuffled, policies, 100 * FRAME + 30, 0), 0);
+    assert_more(pipelines_give_all(make_shuffled, policies, 100 * FRAME + 3, 0), 0);
 }
 
 static void an_index_is_made_all_the_same(void **state)
@@ -221,7 +221,7 @@ static void files_of_other_systems_are_read_again(void **state)
             memory_read.flip_reads = 0;
             misread += pipeline_gives_all(hr_tfrecord(memory_files[i].name), (way){.workers = 2}, MEMORY_RECORDS);
         }
-        assert_true(misread > 0); /* a byte of compressed data may spoil several */
+        assert_more(misread, 0); /* a byte of compressed data may spoil several */
         memory_read.flip_first = 0;
         assert_int_equal(memory_read.open, 0);
     }

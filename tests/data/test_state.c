@@ -68,7 +68,7 @@ static void read_numbers(hr_iterator *it, int64_t elements, numbers *out)
     for (int64_t n = 0; n < elements && (st = hr_next(it, &e)) == HR_OK; n++) {
         const hr_tensor *t = hr_get_at(e, 0);
         for (int64_t i = 0; i < t->count; i++) {
-            assert_true(out->count < 4 * ALL);
+            assert_less(out->count, 4 * ALL);
             out->of[out->count++] =
                 t->dtype == HR_STRING ? atoi(((const hr_view *)t->data)[i].data) : (int)((const int64_t *)t->data)[i];
         }

@@ -189,7 +189,7 @@ static void a_state_of_other_files_is_refused(void **state)
     write_records("s-2", 50, 60, 10);
     run_all(&got, hr_tfrecord("s-*"), (way){.state = saved, .state_size = size});
     assert_int_equal(got.end, HR_FAILED_PRECONDITION);
-    assert_non_null(strstr(got.error.text, "s-2"));
+    assert_text_contains(got.error.text, "s-2");
     hr_free(saved);
 }
 

@@ -91,7 +91,7 @@ static bool goes_over(const stage *s)
 {
     hand.e.budget = 1;
     const bool goes = hr__budget_fits(&hand.e, s);
-    assert_true(goes == (hand.e.over_budget > 0)); /* and it is noted */
+    assert_int_equal(goes, (hand.e.over_budget > 0)); /* and it is noted */
     return goes;
 }
 
@@ -285,7 +285,7 @@ static void a_tight_budget_stops_no_pipeline(void **state)
     hr_dataset *ds;
     for (int n = 0; (ds = pipeline(n)); n++) {
         run_all(&want, ds, (way){.window = 1, .unit_rows = 32});
-        assert_true(want.count > 100);
+        assert_more(want.count, 100);
         for (int i = 0; i < 6; i++) {
             static const size_t budgets[] = {1, 20000};
             run_all(&got, pipeline(n), (way){.workers = i / 2 * 2, .unit_rows = 8, .budget = budgets[i % 2]});

@@ -23,7 +23,7 @@ static bool make(void *data)
 
 static void unmake(void *data)
 {
-    assert_true(((memory *)data)->number > 0);
+    assert_more(((memory *)data)->number, 0);
     ((memory *)data)->number = 0;
     unmade++;
 }
@@ -150,7 +150,7 @@ static void memory_of_a_name_stays_while_somebody_uses_it(void **state)
     leave(&first);
     hr_dataset_unref(a);
     open_others(100);
-    assert_true(of_x->number > 0);
+    assert_more(of_x->number, 0);
     assert_ptr_equal(look(b, "x"), of_x);
     leave(&second);
     open_others(100); /* now it goes */
@@ -165,9 +165,9 @@ static void what_nobody_can_open_again_does_not_pile_up(void **state)
     (void)state;
     for (int i = 0; i < 40; i++) {
         open_others(50);
-        assert_true(made - unmade < 50);
-        assert_true(hand.shared.count == (uint64_t)(made - unmade));
-        assert_true(hand.shared.chains < 50);
+        assert_less(made - unmade, 50);
+        assert_int_equal(hand.shared.count, (uint64_t)(made - unmade));
+        assert_less(hand.shared.chains, 50);
     }
 }
 
@@ -192,7 +192,7 @@ static void of_two_who_make_it_at_once_the_first_is_right(void **state)
     memory *got = hr_plan_shared(&o.plan, NULL, sizeof *got, come_too_late, unmake);
     assert_ptr_equal(got, of_other);
     assert_int_equal(unmade, 1);
-    assert_true(got->number > 0);
+    assert_more(got->number, 0);
     leave(&o);
     hr_dataset_unref(common);
 }
@@ -230,15 +230,15 @@ static void the_key_follows_from_what_the_dataset_is_and_from_its_name(void **st
     hr_dataset *a = hr_range(3), *like_a = hr_range(3), *b = hr_range(4);
     const hr_plan alone = {.ds = a};
     const uint64_t of_a = key_of(a, NULL), of_x = key_of(a, "x");
-    assert_true(hr__shared_key(&alone) == of_a);
-    assert_true(key_of(like_a, NULL) == of_a);
-    assert_true(key_of(b, NULL) != of_a);
-    assert_true(of_x != of_a);
-    assert_true(key_of(like_a, "y") != of_x);
+    assert_int_equal(hr__shared_key(&alone), of_a);
+    assert_int_equal(key_of(like_a, NULL), of_a);
+    assert_int_not_equal(key_of(b, NULL), of_a);
+    assert_int_not_equal(of_x, of_a);
+    assert_int_not_equal(key_of(like_a, "y"), of_x);
     open_others(100);
     hr_dataset_unref(a);
     open_others(100); /* the next one of that name is another dataset */
-    assert_true(key_of(like_a, "x") == of_x);
+    assert_int_equal(key_of(like_a, "x"), of_x);
     hr_dataset_unref(like_a), hr_dataset_unref(b);
 }
 
@@ -265,7 +265,7 @@ static void an_opening_waits_for_its_turn_if_another_can_come_before(void **stat
         opening o = {.stage = {.engine = &hand, .sole = sole, .needed = needed},
                      .plan = {.stage = &o.stage, .shared = has_name ? &named : &own}};
         const bool waits = !needed && (!sole || has_name); /* any other dataset may say the name */
-        assert_true(hr_plan_await_turn(&o.plan) == waits);
+        assert_int_equal(hr_plan_await_turn(&o.plan), waits);
         assert_ptr_equal(o.stage.waits_for, waits ? &hand.shared.turn : NULL);
     }
 }
@@ -317,7 +317,7 @@ static void a_change_frees_those_who_wait_for_it_and_no_others(void **state)
         const uint64_t changes = hand.shared.changes;
         hr__engine_lock(&hand);
         hr__shared_changed(&hand);
-        assert_true(hand.wake_consumer == sleeps);
+        assert_int_equal(hand.wake_consumer, sleeps);
         hand.wake_consumer = false; /* it is nobody */
         hr__engine_unlock(&hand);
         assert_int_equal(hand.shared.changes, changes + 1);
@@ -325,7 +325,8 @@ static void a_change_frees_those_who_wait_for_it_and_no_others(void **state)
         assert_null(below.blocked_on);
         assert_null(beside.blocked_on);
         assert_ptr_equal(reader.blocked_on, &below);
-        assert_true(below.moves > 0 && beside.moves > 0);
+        assert_more(below.moves, 0);
+        assert_more(beside.moves, 0);
         assert_int_equal(reader.moves, 0);
     }
 }

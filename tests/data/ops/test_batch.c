@@ -56,7 +56,7 @@ static void batches_of_one_shape_can_be_batched(void **state)
     hr_iterator *it = iterate(hr_batch(hr_batch(hr_range(12), 2), 3), (way){0});
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hr_next(it, &e), HR_OK);
-        assert_true(hr_shape_equal(hr_get(e, "value")->shape, HR_SHAPE(3, 2)));
+        assert_shape(hr_get(e, "value")->shape, HR_SHAPE(3, 2));
     }
     assert_int_equal(hr_next(it, &e), HR_END);
     hr_iterator_free(it);

@@ -229,7 +229,7 @@ static void caches_that_a_function_makes_are_restored_anywhere(void **state)
         static run want, got;
         const way how = {.workers = workers[w], .unit_rows = 1 + w % 2};
         run_all(&want, caches_of_elements(), how);
-        assert_true(want.count >= 9);
+        assert_at_least(want.count, 9);
         for (int at = 0; at <= want.count; at++) {
             hr_error err = {0};
             void *saved;
@@ -254,7 +254,7 @@ static void caches_of_a_function_have_rows_of_their_own(void **state)
     int64_t value[100], element[9] = {0}, at = 0;
     const int64_t count = int64_values(caches_of_elements(), (way){0}, value, 100);
     for (int i = 0; i < 9; i++) {
-        assert_true(at < count);
+        assert_less(at, count);
         element[i] = value[at] / 10;
         for (int64_t n = 0; n <= element[i]; n++) assert_int_equal(value[at++], 10 * element[i] + n);
     }
@@ -286,7 +286,7 @@ static void caches_that_nobody_can_open_again_are_freed(void **state)
         assert_null(hr_iterator_error(it));
         hr_iterator_free(it);
     }
-    assert_true(most[1] < most[0] + (256 << 10));
+    assert_less(most[1], most[0] + (256 << 10));
 }
 
 static void two_pipelines_do_not_share_a_file(void **state)

@@ -14,7 +14,7 @@ static void assert_sparse(hr_dataset *ds, hr_shape shape, const int64_t *index, 
     if (st != HR_OK) fail_msg("%s", hr_iterator_error(it)->text);
     const hr_tensor *t = hr_get_at(e, 0);
     assert_int_equal(t->layout, HR_SPARSE);
-    assert_true(hr_shape_equal(t->shape, shape));
+    assert_shape(t->shape, shape);
     assert_int_equal(t->count, count);
     assert_memory_equal(t->data, value, (size_t)count * sizeof *value);
     assert_memory_equal(t->indices, index, (size_t)count * (size_t)shape.rank * sizeof *index);

@@ -55,7 +55,7 @@ static void filter_leaves_the_shape_of_batches(void **state)
     hr_iterator *it = iterate(ds, (way){0});
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hr_next(it, &e), HR_OK);
-        assert_true(hr_shape_equal(hr_get(e, "value")->shape, HR_SHAPE(2, 2)));
+        assert_shape(hr_get(e, "value")->shape, HR_SHAPE(2, 2));
     }
     assert_int_equal(hr_next(it, &e), HR_END);
     hr_iterator_free(it);

@@ -9,7 +9,8 @@ static hr_dataset *dataset_of(arrow_column table, const arrow_column *children, 
     struct ArrowArray array;
     arrow_make(&table, children, count, &schema, &array);
     hr_dataset *ds = hr_from_arrow(&array, &schema, .spec = spec);
-    assert_true(!array.release && !schema.release); /* moved */
+    assert_null(array.release);
+    assert_null(schema.release); /* moved */
     return ds;
 }
 
@@ -101,7 +102,7 @@ static void columns_come_as_they_are(void **state)
     hr_iterator *it = iterate(whole(), (way){.unit_rows = 7});
     for (int r = 0; r < ROWS; r++) {
         assert_int_equal(hr_next(it, &e), HR_OK);
-        assert_true(*(const double *)hr_get(e, "real")->data == real[r]);
+        assert_exactly(*(const double *)hr_get(e, "real")->data, real[r]);
         assert_int_equal(*(const int32_t *)hr_get(e, "small")->data, -r);
         assert_int_equal(*(const bool *)hr_get(e, "flag")->data, r % 2);
         assert_text(hr_get(e, "text"), letters + text_offsets[r], r % 3);
@@ -123,7 +124,7 @@ static void nulls_are_missing_features(void **state)
     for (int r = 0; r < ROWS; r++) {
         assert_int_equal(hr_next(it, &e), HR_OK);
         assert_int_equal(*(const int64_t *)hr_get(e, "n")->data, is_valid(r) ? -r : 7);
-        assert_true(*(const float *)hr_get(e, "real")->data == (is_valid(r) ? (float)r / 2 : 0.5f));
+        assert_exactly(*(const float *)hr_get(e, "real")->data, (is_valid(r) ? (float)r / 2 : 0.5f));
         if (is_valid(r))
             assert_text(hr_get(e, "text"), letters + text_offsets[r], r % 3);
         else
@@ -359,7 +360,7 @@ static void lists_become_sequences(void **state)
                                 HR_PARSE_SPEC({.key = "bag", .kind = HR_FIXED_LEN_SEQUENCE, .dtype = HR_INT64}));
     hr_iterator *it = iterate(hr_batch(ds, ROWS), (way){0});
     const hr_tensor *t = next_tensor(it, "bag");
-    assert_true(hr_shape_equal(t->shape, HR_SHAPE(ROWS, 3)));
+    assert_shape(t->shape, HR_SHAPE(ROWS, 3));
     for (int r = 0; r < ROWS; r++)
         for (int i = 0; i < 3; i++)
             assert_int_equal(((const int64_t *)t->data)[3 * r + i], i < r % 4 ? bag[bag_offsets[r] + i] : 0);

@@ -29,7 +29,7 @@ static void slices_have_the_rows_of_each_tensor(void **state)
     for (int64_t r = 0; r < ROWS; r++) {
         assert_int_equal(hr_next(it, &e), HR_OK);
         const hr_tensor *matrix = hr_get(e, "matrix"), *text = hr_get(e, "text");
-        assert_true(hr_shape_equal(matrix->shape, HR_SHAPE(2)));
+        assert_shape(matrix->shape, HR_SHAPE(2));
         assert_memory_equal(matrix->data, HR_I64(r, -r), 2 * sizeof(int64_t));
         char want[32];
         const int size = snprintf(want, sizeof want, "r%lld", (long long)(r * r));

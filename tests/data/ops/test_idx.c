@@ -54,8 +54,8 @@ static void numbers_are_turned_to_the_order_of_the_machine(void **state)
     assert_int_equal(hr_next(it, &e), HR_OK);
     assert_int_equal(*(const int16_t *)hr_get_at(e, 0)->data, -2);
     assert_int_equal(*(const int32_t *)hr_get_at(e, 1)->data, INT32_MIN + 1);
-    assert_true(*(const float *)hr_get_at(e, 2)->data == 1.0f);
-    assert_true(*(const double *)hr_get_at(e, 3)->data == -2.0);
+    assert_exactly(*(const float *)hr_get_at(e, 2)->data, 1.0f);
+    assert_exactly(*(const double *)hr_get_at(e, 3)->data, -2.0);
     hr_iterator_free(it);
 }
 

@@ -47,7 +47,7 @@ static void tell(const hr_error *error, hr_view bytes, void *user)
     told *t = user;
     int value = 0;
     assert_int_equal(bytes.size, 0);
-    assert_non_null(strstr(error->text, "seven: "));
+    assert_text_contains(error->text, "seven: ");
     if (sscanf(strstr(error->text, "seven: "), "seven: %d", &value) == 1) t->sum += value;
     t->calls++;
 }

@@ -27,7 +27,8 @@ static int names(hr_dataset *ds, way w, char name[][16], int room)
     hr_iterator *it = iterate(ds, w);
     for (; hr_next(it, &e) == HR_OK; count++) {
         const hr_view *view = hr_get(e, "value")->data;
-        assert_true(count < room && view->size < 16);
+        assert_less(count, room);
+        assert_less(view->size, 16);
         snprintf(name[count], 16, "%.*s", (int)view->size, view->data);
     }
     hr_iterator_free(it);
@@ -41,7 +42,8 @@ static void list_files_sorts_unless_told_to_shuffle(void **state)
     (void)state;
     char sorted[2 * FILES][16], mixed[2 * FILES][16];
     assert_int_equal(names(hr_list_files("f-*.txt"), (way){0}, sorted, FILES), FILES);
-    for (int f = 1; f < FILES; f++) assert_true(strcmp(sorted[f - 1], sorted[f]) < 0);
+    for (int f = 1; f < FILES; f++)
+        if (strcmp(sorted[f - 1], sorted[f]) >= 0) fail_msg("expected %s after %s", sorted[f - 1], sorted[f]);
     assert_int_equal(names(hr_list_files("f-*.txt", .shuffle = true), (way){0}, mixed, FILES), FILES);
     assert_memory_not_equal(sorted, mixed, sizeof sorted / 2);
     qsort(mixed, FILES, sizeof *mixed, by_bytes);
@@ -67,7 +69,7 @@ static void list_files_shuffles_anew_in_each_epoch_unless_told(void **state)
     assert_int_equal(names(ds, (way){0}, name, 2 * FILES), 2 * FILES);
     int same = 0;
     for (int f = 0; f < FILES; f++) same += strcmp(name[f], name[FILES + f]) == 0;
-    assert_true(same < FILES / 2);
+    assert_less(same, FILES / 2);
     ds = hr_repeat(hr_list_files("f-*.txt", .shuffle = true, .same_each_epoch = true), .count = HR_I64(2));
     assert_int_equal(names(ds, (way){0}, name, 2 * FILES), 2 * FILES);
     for (int f = 0; f < FILES; f++) assert_string_equal(name[f], name[FILES + f]);
@@ -98,7 +100,7 @@ static void list_files_without_a_match_fails(void **state)
     static run got;
     run_all(&got, hr_list_files("g-*.txt"), (way){0});
     assert_int_equal(got.end, HR_INVALID_ARGUMENT);
-    assert_non_null(strstr(got.error.text, "g-*.txt"));
+    assert_text_contains(got.error.text, "g-*.txt");
 }
 
 HR_ARGUMENTS(list_files, hr_list_files("f-*.txt", .shuffle = true, .seed = 3), hr_list_files("f-*.txt"),

@@ -19,7 +19,7 @@ static void assert_tensor(hr_dataset *ds, hr_shape shape, const int64_t *want)
     const hr_status st = hr_next(it, &e);
     if (st != HR_OK) fail_msg("%s", hr_iterator_error(it)->text);
     const hr_tensor *t = hr_get_at(e, 0);
-    assert_true(hr_shape_equal(t->shape, shape));
+    assert_shape(t->shape, shape);
     assert_memory_equal(t->data, want, (size_t)hr_shape_count(shape) * sizeof *want);
     hr_iterator_free(it);
 }

@@ -140,7 +140,7 @@ static void parse_example_gives_what_was_written(void **state)
         assert_int_equal(*(const int64_t *)hr_get(e, "id")->data, r);
         assert_int_equal(hr_get(e, "words")->count, r % 4);
         assert_int_equal(hr_get(e, "numbers")->count, r % 3);
-        assert_true(*(const float *)hr_get(e, "score")->data == (r % 2 ? (float)r / 2 : -1));
+        assert_exactly(*(const float *)hr_get(e, "score")->data, (r % 2 ? (float)r / 2 : -1));
         for (int w = 0; w < r % 4; w++) {
             char want[16];
             const hr_view *word = (const hr_view *)hr_get(e, "words")->data + w;
@@ -183,7 +183,7 @@ static void assert_ids(hr_dataset *ds)
     hr_iterator *it = iterate(ds, (way){.workers = 2, .unit_rows = 16});
     while ((st = hr_next(it, &e)) == HR_OK) {
         const hr_tensor *id = hr_get(e, "id");
-        assert_true(id->count > 0);
+        assert_more(id->count, 0);
         for (int64_t i = 0; i < id->count; i++) assert_int_equal(((const int64_t *)id->data)[i], want[seen++]);
     }
     assert_int_equal(st, HR_END);

@@ -13,7 +13,10 @@ static void numbers_follow_from_seed_and_epoch(void **state)
     ds = hr_take(hr_random_dataset(.seed = 5), 100);
     assert_int_equal(int64_values(ds, (way){.unit_rows = 3, .seed = 99}, b, 200), 100);
     assert_memory_not_equal(a, a + 100, 100 * sizeof *a);
-    for (int i = 0; i < 200; i++) assert_true(a[i] >= 0 && a[i] <= UINT32_MAX);
+    for (int i = 0; i < 200; i++) {
+        assert_at_least(a[i], 0);
+        assert_at_most(a[i], UINT32_MAX);
+    }
     ds = hr_repeat(hr_take(hr_random_dataset(.seed = 5, .same_each_epoch = true), 100), .count = HR_I64(2));
     assert_int_equal(int64_values(ds, (way){0}, b, 200), 200);
     assert_memory_equal(b, b + 100, 100 * sizeof *b);

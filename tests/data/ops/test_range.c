@@ -47,7 +47,7 @@ static void a_range_may_be_of_other_numbers(void **state)
     (void)state;
     const hr_dtype dtypes[] = {HR_INT32, HR_FLOAT, HR_DOUBLE, HR_UINT64};
     for (int i = 0; i < 4; i++)
-        assert_true(value_at(hr_range(9, .start = 1, .step = 3, .dtype = dtypes[i]), 2, dtypes[i]) == 7);
+        assert_exactly(value_at(hr_range(9, .start = 1, .step = 3, .dtype = dtypes[i]), 2, dtypes[i]), 7);
     assert_fails(hr_range(9, .dtype = HR_STRING), HR_INVALID_ARGUMENT, "range.dtype");
 }
 

@@ -62,7 +62,7 @@ static void repeat_passes_large_units_on_as_they_are(void **state)
         run_all(&twice, hr_unbatch(hr_repeat(ds, .count = HR_I64(2))), (way){.workers = workers});
         assert_int_equal(once.count, 2000);
         assert_int_equal(twice.count, 4000);
-        for (int i = 0; i < 4000; i++) assert_true(twice.element[i] == once.element[i % 2000]);
+        for (int i = 0; i < 4000; i++) assert_int_equal(twice.element[i], once.element[i % 2000]);
     }
 }
 
@@ -76,13 +76,15 @@ static void assert_epochs(const int64_t *value, int buffer)
         bool seen[ROWS] = {false};
         for (int i = 0; i < ROWS; i++) {
             const int64_t v = value[e * ROWS + i];
-            assert_true(v >= 0 && v < ROWS && !seen[v]);
-            assert_true(i >= v - buffer + 1);
+            assert_at_least(v, 0);
+            assert_less(v, ROWS);
+            assert_false(seen[v]);
+            assert_at_least(i, v - buffer + 1);
             seen[v] = true;
             moved += e > 0 && v != value[i];
         }
     }
-    assert_true(moved > ROWS);
+    assert_more(moved, ROWS);
 }
 
 static void shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order(void **state)

@@ -61,7 +61,7 @@ static void datasets_come_as_often_as_their_weights_say(void **state)
     assert_int_equal(int64_values(ds, (way){0}, value, 4000), 4000);
     for (int i = 0; i < 4000; i++) found[value[i]]++;
     assert_int_equal(found[1], 0);
-    assert_true(abs(found[0] - 1000) < 150); /* five and a half standard deviations */
+    assert_less(abs(found[0] - 1000), 150); /* five and a half standard deviations */
 }
 
 static void exact_proportions_are_spread_evenly(void **state)

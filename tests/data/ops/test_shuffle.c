@@ -28,7 +28,9 @@ static void assert_permutation(const int64_t *value, int count)
 {
     bool seen[ROWS] = {false};
     for (int i = 0; i < count; i++) {
-        assert_true(value[i] >= 0 && value[i] < count && !seen[value[i]]);
+        assert_at_least(value[i], 0);
+        assert_less(value[i], count);
+        assert_false(seen[value[i]]);
         seen[value[i]] = true;
     }
 }
@@ -41,7 +43,7 @@ static void shuffle_gives_every_element_once_and_none_too_early(void **state)
     for (size_t b = 0; b < sizeof buffers / sizeof *buffers; b++) {
         assert_int_equal(shuffled(value, buffers[b], 5, (way){.workers = 2}), ROWS);
         assert_permutation(value, ROWS);
-        for (int i = 0; buffers[b] > 0 && i < ROWS; i++) assert_true(value[i] - i < buffers[b]);
+        for (int i = 0; buffers[b] > 0 && i < ROWS; i++) assert_less(value[i] - i, buffers[b]);
     }
 }
 
@@ -67,7 +69,7 @@ static void shuffle_is_even(void **state)
     }
     double chi = 0;
     for (int i = 0; i < BUFFER; i++) chi += (place[i] - 50.0) * (place[i] - 50.0) / 50.0;
-    assert_true(chi < 29.9); /* exceeded once in 10,000 */
+    assert_less(chi, 29.9); /* exceeded once in 10,000 */
 }
 
 static void shuffle_depends_on_its_seed_or_the_pipelines(void **state)
@@ -114,7 +116,7 @@ static void go_on_with(hr_dataset *ds, const void *saved, size_t size)
 {
     static run got;
     run_all(&got, ds, (way){.window = 1, .unit_rows = 4, .state = saved, .state_size = size});
-    assert_true(got.end < 0);
+    assert_less(got.end, 0);
 }
 
 static void shuffle_refuses_to_go_on_with_a_shorter_input(void **state)
@@ -145,11 +147,11 @@ static void assert_wide_row(const hr_element *e, int64_t r)
     assert_int_equal(((const int64_t *)hr_get(e, "large")->data)[r], n < 30 ? n : n << 33);
     assert_int_equal(((const int32_t *)hr_get(e, "number")->data)[r], n < 40 ? -n : n * 30000);
     assert_int_equal(((const int64_t *)hr_get(e, "places")->data)[2 * r + 1], 200 - n);
-    assert_true(((const float *)hr_get(e, "vector")->data)[3 * r + 2] == (float)(n + 2));
+    assert_exactly(((const float *)hr_get(e, "vector")->data)[3 * r + 2], (float)(n + 2));
     assert_int_equal(count, n < 20 ? n % 2 : n % 4);
     for (int32_t i = 0; i < count; i++) assert_int_equal(((const int64_t *)list->data)[first + i], n * 100 + i);
     if (n % 7 == 0) assert_int_equal(view.size, 0);
-    if (n % 7 != 0 && n % 20 > 0) assert_true(view.data[0] == 'a');
+    if (n % 7 != 0 && n % 20 > 0) assert_int_equal(view.data[0], 'a');
 }
 
 static void shuffled_rows_of_many_columns_stay_together(void **state)

@@ -74,7 +74,8 @@ static int numbers(hr_dataset *ds, way w, int *number)
     hr_status st;
     while ((st = hr_next(it, &e)) == HR_OK) {
         const hr_view record = *(const hr_view *)hr_get(e, "value")->data;
-        assert_true(record.size >= 5 && count < 3 * ALL);
+        assert_at_least(record.size, 5);
+        assert_less(count, 3 * ALL);
         number[count] = atoi(record.data);
         const size_t size = make_record(want, number[count++]);
         assert_int_equal(record.size, size);
@@ -89,7 +90,9 @@ static void assert_each_once(const int *number)
 {
     bool seen[ALL] = {false};
     for (int i = 0; i < ALL; i++) {
-        assert_true(number[i] >= 0 && number[i] < ALL && !seen[number[i]]);
+        assert_at_least(number[i], 0);
+        assert_less(number[i], ALL);
+        assert_false(seen[number[i]]);
         seen[number[i]] = true;
     }
 }
@@ -135,12 +138,14 @@ static void permutation_is_one_of_every_size(void **state)
         bool seen[300] = {false};
         for (int64_t i = 0; i < count; i++) {
             const int64_t at = permutation_at(&p, i);
-            assert_true(at >= 0 && at < count && !seen[at]);
+            assert_at_least(at, 0);
+            assert_less(at, count);
+            assert_false(seen[at]);
             seen[at] = true;
         }
     }
     const permutation huge = permutation_of(1, INT64_C(1) << 60);
-    assert_true(permutation_at(&huge, 0) != permutation_at(&huge, (INT64_C(1) << 60) - 1));
+    assert_int_not_equal(permutation_at(&huge, 0), permutation_at(&huge, (INT64_C(1) << 60) - 1));
 }
 
 /* All orders of 4, each about as often. */
@@ -212,7 +217,10 @@ static void frames_are_begun_where_a_record_is(void **state)
     while ((st = hr_next(it, &e)) == HR_OK) {
         const hr_view v = *(const hr_view *)hr_get(e, "value")->data;
         const int r = v.data[0];
-        assert_true(r >= 0 && r < LARGE && !seen[r] && v.size == SIZE);
+        assert_at_least(r, 0);
+        assert_less(r, LARGE);
+        assert_false(seen[r]);
+        assert_int_equal(v.size, SIZE);
         for (int i = 1; i < SIZE; i += 997) assert_int_equal(v.data[i], (char)hr_random((uint64_t)r, (uint64_t)i));
         seen[r] = true;
     }

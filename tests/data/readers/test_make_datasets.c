@@ -39,7 +39,7 @@ static void make_csv_dataset_finds_the_types_of_columns(void **state)
         const hr_tensor *small = hr_get(e, "small");
         assert_int_equal(small->count, batch < 2 ? 8 : 4);
         for (int64_t i = 0; i < small->count; i++, row++) assert_int_equal(((const int32_t *)small->data)[i], row);
-        if (batch == 0) assert_true(((const float *)hr_get(e, "single")->data)[3] == 0.0f);
+        if (batch == 0) assert_exactly(((const float *)hr_get(e, "single")->data)[3], 0.0f);
     }
     assert_int_equal(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
@@ -96,7 +96,7 @@ static void its_files_have_the_same_columns_in_any_order(void **state)
     write_file("h-2.csv", "", 0);
     hr_iterator *it = iterate(hr_make_csv_dataset("h-*.csv", 2, NULL, .num_epochs = 1, .no_shuffle = true), (way){0});
     assert_int_equal(hr_next(it, &e), HR_OK);
-    assert_true(((const float *)hr_get(e, "y")->data)[1] == 8.5f);
+    assert_exactly(((const float *)hr_get(e, "y")->data)[1], 8.5f);
     hr_iterator_free(it);
     write_file("h-3.csv", "x,y,z,w\n7,8.5,s,1\n", 18);
     assert_fails(hr_make_csv_dataset("h-*.csv", 2, NULL), HR_INVALID_ARGUMENT, "csv.other_columns");
