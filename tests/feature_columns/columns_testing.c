@@ -7,7 +7,7 @@
 static void *piece(void *user, size_t bytes)
 {
     outcome *o = user;
-    assert_true(o->pieces < 256);
+    assert_less(o->pieces, 256);
     return o->memory[o->pieces++] = calloc(1, bytes);
 }
 
@@ -81,7 +81,7 @@ void assert_refused(hr_feature_column *column, const char *kind)
     const hr_error *err = hr_feature_column_error(column);
     assert_non_null(err);
     assert_string_equal(err->kind, kind);
-    assert_true(strlen(err->text) > 0);
+    assert_more(strlen(err->text), 0);
     hr_feature_column_unref(column);
 }
 

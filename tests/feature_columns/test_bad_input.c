@@ -201,7 +201,7 @@ static void columns_of_one_name_are_refused(void **state)
                       *b = hr_categorical_column_with_identity("id", 3);
     hr_dataset *ds = hr_transform_features(features(), HR_COLUMNS(a, b));
     assert_string_equal(hr_dataset_error(ds)->kind, "column.duplicate_name");
-    assert_non_null(strstr(hr_dataset_error(ds)->text, "'id'"));
+    assert_text_contains(hr_dataset_error(ds)->text, "'id'");
     hr_dataset_unref(ds);
     hr_feature_column_unref(a);
     hr_feature_column_unref(b);
@@ -290,9 +290,9 @@ static void values_are_refused_with_their_record(void **state)
                 fail_msg("number %zu: expected %s of '%s', got %s of '%s': %s", i, wrong[i].kind, wrong[i].feature,
                          err.kind, err.feature, err.text);
             assert_string_equal(err.file, "r.tfrecord");
-            assert_true(err.offset > 0);
+            assert_more(err.offset, 0);
             assert_int_equal(err.record, WRONG);
-            assert_non_null(strstr(err.text, "record 5: "));
+            assert_text_contains(err.text, "record 5: ");
         }
     }
 }

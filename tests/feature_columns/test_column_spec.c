@@ -33,7 +33,7 @@ static void columns_share_the_features_that_they_read(void **state)
     assert_string_equal(spec->feature[0].key, "hour");
     assert_int_equal(feature_named(spec, "late")->dtype, HR_INT64);
     assert_int_equal(feature_named(spec, "origin")->kind, HR_VAR_LEN);
-    assert_true(((const float *)feature_named(spec, "temp")->default_value->data)[0] == 57);
+    assert_exactly(((const float *)feature_named(spec, "temp")->default_value->data)[0], 57);
     hr_parse_spec_free(spec);
     unref_all(columns);
 }
@@ -89,7 +89,7 @@ static void classifiers_and_regressors_have_labels_and_weights(void **state)
     assert_ok(hr_classifier_parse_example_spec(columns, "late", &spec, &err, .weight_column = "weight"), &err);
     assert_int_equal(spec->features, 3);
     assert_int_equal(feature_named(spec, "late")->dtype, HR_INT64);
-    assert_true(hr_shape_equal(feature_named(spec, "late")->shape, HR_SHAPE(1)));
+    assert_shape(feature_named(spec, "late")->shape, HR_SHAPE(1));
     assert_int_equal(feature_named(spec, "weight")->dtype, HR_FLOAT);
     assert_int_equal(feature_named(spec, "weight")->kind, HR_FIXED_LEN);
     hr_parse_spec_free(spec);
@@ -99,8 +99,8 @@ static void classifiers_and_regressors_have_labels_and_weights(void **state)
         &err);
     const hr_feature *y = feature_named(spec, "y");
     assert_int_equal(y->dtype, HR_FLOAT);
-    assert_true(hr_shape_equal(y->shape, HR_SHAPE(2)));
-    assert_true(((const float *)y->default_value->data)[1] == 0.5f);
+    assert_shape(y->shape, HR_SHAPE(2));
+    assert_exactly(((const float *)y->default_value->data)[1], 0.5f);
     hr_parse_spec_free(spec);
 
     assert_int_equal(hr_classifier_parse_example_spec(columns, "age", &spec, &err), HR_INVALID_ARGUMENT);
@@ -142,7 +142,7 @@ static void lists_are_in_the_order_of_bytes(void **state)
                       *line = hr_categorical_column_with_identity("a_b", 3);
     sorted_names(HR_COLUMNS(hr_embedding_column(blank, 2), hr_embedding_column(line, 2)), HR_INPUT_LAYER, "", &err);
     assert_string_equal(err.kind, "column.scope");
-    assert_non_null(strstr(err.text, "'a_b_embedding' and 'a b_embedding', which both become 'a_b_embedding'"));
+    assert_text_contains(err.text, "'a_b_embedding' and 'a b_embedding', which both become 'a_b_embedding'");
     sorted_names(HR_COLUMNS(hr_numeric_column("a b"), hr_numeric_column("a:b")), HR_LINEAR_MODEL, "", &err);
     assert_string_equal(err.kind, "column.scope");
     hr_feature_column *one = hr_categorical_column_with_identity("a", 2),

@@ -47,7 +47,7 @@ static void sums_have_the_order_of_tensorflow(void **state)
                                  : combiner == HR_SUM ? sum
                                                       : sum / sqrtf((float)n);
                 if (n == 1) expected = sum;
-                assert_true(out[d] == expected);
+                assert_exactly(out[d], expected);
             }
         }
     }
@@ -63,11 +63,20 @@ static void what_counts_for_nothing_is_left_out(void **state)
     float out[4];
     hr_lookup mean = {table, 4, 1, .combiner = HR_MEAN}, sum = {table, 4, 1, .combiner = HR_SUM};
     hr_combine_rows(&mean, ids, NULL, splits, 4, out, NULL);
-    assert_true(out[0] == 1.5f && out[1] == 6 && out[2] == 0 && out[3] == 0);
+    assert_exactly(out[0], 1.5f);
+    assert_exactly(out[1], 6);
+    assert_exactly(out[2], 0);
+    assert_exactly(out[3], 0);
     hr_combine_rows(&mean, ids, weights, splits, 4, out, NULL);
-    assert_true(out[0] == 1 && out[1] == 8 && out[2] == 0 && out[3] == 0);
+    assert_exactly(out[0], 1);
+    assert_exactly(out[1], 8);
+    assert_exactly(out[2], 0);
+    assert_exactly(out[3], 0);
     hr_combine_rows(&sum, ids, weights, splits, 4, out, NULL);
-    assert_true(out[0] == -1 && out[1] == 16 && out[2] == 0 && out[3] == 0);
+    assert_exactly(out[0], -1);
+    assert_exactly(out[1], 16);
+    assert_exactly(out[2], 0);
+    assert_exactly(out[3], 0);
 }
 
 static void max_norm_scales_rows_before_they_are_weighted(void **state)
@@ -79,7 +88,10 @@ static void max_norm_scales_rows_before_they_are_weighted(void **state)
     float out[4];
     hr_lookup lookup = {table, 2, 2, HR_SUM, .max_norm = 1};
     hr_combine_rows(&lookup, ids, NULL, splits, 2, out, NULL);
-    assert_true(out[0] == 3.0f / 5 && out[1] == 4.0f / 5 && out[2] == .3f && out[3] == .4f);
+    assert_exactly(out[0], 3.0f / 5);
+    assert_exactly(out[1], 4.0f / 5);
+    assert_exactly(out[2], .3f);
+    assert_exactly(out[3], .4f);
 }
 
 static void rows_can_be_a_part_of_a_wider_matrix(void **state)
@@ -113,7 +125,7 @@ static void rows_of_one_id_are_those_of_the_table(void **state)
     assert_memory_equal(again, out, (COUNT - 3) * WIDTH * sizeof *out);
     ids[50] = -1;
     assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits, COUNT, out, NULL), HR_OK);
-    for (int d = 0; d < WIDTH; d++) assert_true(out[50 * WIDTH + d] == 0);
+    for (int d = 0; d < WIDTH; d++) assert_exactly(out[50 * WIDTH + d], 0);
 }
 
 static void an_id_behind_the_table_is_an_error(void **state)
@@ -152,7 +164,7 @@ static void wide_rows_need_more_than_the_stack(void **state)
     assert_int_equal(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 12), 1, out, NULL), HR_OK);
     float x[12];
     for (int i = 0; i < 12; i++) x[i] = table[ids[i] * WIDE + WIDE - 1];
-    assert_true(out[WIDE - 1] == rival_sum(x, 12));
+    assert_exactly(out[WIDE - 1], rival_sum(x, 12));
     free(table);
     free(out);
 }
@@ -164,9 +176,12 @@ static void counts_add_up_and_ignore_what_is_out_of_range(void **state)
     const float weights[] = {.5f, -1, 9, 9, 2};
     float out[6];
     hr_count_ids(ids, NULL, SPLITS(0, 4, 5), 2, 3, out, 3);
-    assert_true(out[0] == 0 && out[2] == 2 && out[3] == 1);
+    assert_exactly(out[0], 0);
+    assert_exactly(out[2], 2);
+    assert_exactly(out[3], 1);
     hr_count_ids(ids, weights, SPLITS(0, 4, 5), 2, 3, out, 3);
-    assert_true(out[2] == -.5f && out[3] == 2);
+    assert_exactly(out[2], -.5f);
+    assert_exactly(out[3], 2);
 }
 
 static void a_column_says_what_a_trainer_needs(void **state)
@@ -178,10 +193,14 @@ static void a_column_says_what_a_trainer_needs(void **state)
     assert_string_equal(info->name, "a/b_embedding");
     assert_string_equal(info->scope, "a_b_embedding");
     assert_string_equal(info->component, "a/b");
-    assert_true(info->scope_is_legal && !info->categorical && info->dense == HR_COLUMN_LOOKUP);
+    assert_true(info->scope_is_legal);
+    assert_false(info->categorical);
+    assert_int_equal(info->dense, HR_COLUMN_LOOKUP);
     assert_int_equal(info->width, 16);
     assert_int_equal(info->num_buckets, 7);
-    assert_true(info->table.stddev == .25f && info->table.trainable && info->table.combiner == HR_SUM);
+    assert_exactly(info->table.stddev, .25f);
+    assert_true(info->table.trainable);
+    assert_int_equal(info->table.combiner, HR_SUM);
     hr_feature_column_unref(e);
 
     hr_feature_column *w = hr_weighted_categorical_column(hr_categorical_column_with_identity("\xc3\xa9 x", 7), "w");

@@ -62,7 +62,8 @@ static void check_numbers(const hr_tensor *x, int64_t at, int r)
     assert_int_equal(length_of(x, at), r % 3);
     for (int s = 0; s < r % 3; s++) {
         const float *step = (const float *)x->data + 2 * (x->splits[0][at] + s);
-        assert_true(step[0] == (float)(10 * r + s) && step[1] == -step[0]);
+        assert_exactly(step[0], (float)(10 * r + s));
+        assert_exactly(step[1], -step[0]);
     }
 }
 
@@ -93,7 +94,7 @@ static void check_words(const hr_tensor *words, int64_t at, int r)
 
 static void check_all(const hr_element *e, int64_t at, int r)
 {
-    assert_true(((const float *)hr_get(e, "total")->data)[at] == (float)r);
+    assert_exactly(((const float *)hr_get(e, "total")->data)[at], (float)r);
     assert_int_equal(((const int64_t *)hr_get(e, "x/lengths")->data)[at], r % 3);
     check_numbers(hr_get(e, "x"), at, r);
     check_ids(hr_get(e, "id"), at, r);
@@ -152,9 +153,12 @@ static void a_flat_sequence_is_a_list_of_present_values(void **state)
         HR_COLUMNS(hr_sequence_numeric_column("x", .shape = HR_SHAPE(2)), hr_categorical_column_with_identity("id", 4)),
         &e);
     const hr_tensor *x = hr_get(e, "x"), *id = hr_get(e, "id");
-    assert_true(length_of(x, 0) == 1 && length_of(x, 1) == 2);
-    assert_true(length_of(id, 0) == 0 && length_of(id, 1) == 2);
-    assert_true(((const int64_t *)id->data)[0] == 3 && ((const int64_t *)id->data)[1] == 0);
+    assert_int_equal(length_of(x, 0), 1);
+    assert_int_equal(length_of(x, 1), 2);
+    assert_int_equal(length_of(id, 0), 0);
+    assert_int_equal(length_of(id, 1), 2);
+    assert_int_equal(((const int64_t *)id->data)[0], 3);
+    assert_int_equal(((const int64_t *)id->data)[1], 0);
     hr_iterator_free(it);
 }
 

@@ -118,7 +118,7 @@ static void what_is_filled_in_is_exact(void **state)
         &f, 1);
     assert_ok(o.status, &o.err);
     assert_int_equal(((const int64_t *)o.result[0].values)[1], 16777217);
-    assert_true(hr__transformer_output(o.transformer, 0)->info->padding == 16777217);
+    assert_exactly(hr__transformer_output(o.transformer, 0)->info->padding, 16777217);
     outcome_free(&o);
 }
 
@@ -226,10 +226,11 @@ static void lengths_must_agree(void **state)
     int64_t lengths[2];
     hr_error err;
     assert_ok(hr_sequence_lengths(steps, names, 1, 2, lengths, &err), &err);
-    assert_true(lengths[0] == 2 && lengths[1] == 1);
+    assert_int_equal(lengths[0], 2);
+    assert_int_equal(lengths[1], 1);
     assert_int_equal(hr_sequence_lengths(steps, names, 2, 2, lengths, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.sequence_length");
-    assert_non_null(strstr(err.text, "'b'"));
+    assert_text_contains(err.text, "'b'");
 }
 
 /* ---- in a pipeline ---- */
@@ -294,10 +295,13 @@ static void check_words(const hr_tensor *word, int64_t at, int r)
 static void check_both(const hr_element *e, int64_t at, int r)
 {
     const hr_tensor *word = hr_get(e, "words"), *x = hr_get(e, "x");
-    assert_true(word && x && word->ragged_rank == 2 && x->ragged_rank == 1);
+    assert_non_null(word);
+    assert_non_null(x);
+    assert_int_equal(word->ragged_rank, 2);
+    assert_int_equal(x->ragged_rank, 1);
     check_words(word, at, r);
     assert_int_equal(x->splits[0][at + 1] - x->splits[0][at], r % 4);
-    for (int s = 0; s < r % 4; s++) assert_true(((const float *)x->data)[x->splits[0][at] + s] == (float)(10 * r + s));
+    for (int s = 0; s < r % 4; s++) assert_exactly(((const float *)x->data)[x->splits[0][at] + s], (float)(10 * r + s));
 }
 
 static void check(hr_dataset *ds, int workers, int64_t unit_rows)

@@ -62,7 +62,11 @@ static uint64_t digest(hr_dataset *ds, int workers, int64_t unit_rows, int64_t *
     while ((st = hr_next(it, &e)) == HR_OK) {
         const hr_tensor *cross = hr_get(e, "hour_X_origin"), *hour = hr_get(e, "hour"), *temp = hr_get(e, "temp");
         const hr_tensor *bucket = hr_get(e, "temp_bucketized"), *origin = hr_get(e, "origin");
-        assert_true(cross && hour && temp && bucket && origin);
+        assert_non_null(cross);
+        assert_non_null(hour);
+        assert_non_null(temp);
+        assert_non_null(bucket);
+        assert_non_null(origin);
         int64_t n = temp->shape.dims[0];
         assert_int_equal(temp->shape.dims[1], 1);
         for (int64_t r = 0; r < n; r++) {
@@ -86,8 +90,8 @@ static void results_do_not_depend_on_workers_units_or_the_place_of_batch(void **
     uint64_t expected = digest(transformed(hr_batch(source(-1), 32), NULL), 0, 0, &rows);
     assert_int_equal(rows, ROWS);
     for (int workers = 0; workers <= 2; workers++) {
-        assert_true(digest(transformed(hr_batch(source(-1), 7), NULL), workers, 5, &rows) == expected);
-        assert_true(digest(hr_batch(transformed(source(-1), NULL), 100), workers, 1000, &rows) == expected);
+        assert_int_equal(digest(transformed(hr_batch(source(-1), 7), NULL), workers, 5, &rows), expected);
+        assert_int_equal(digest(hr_batch(transformed(source(-1), NULL), 100), workers, 1000, &rows), expected);
     }
 }
 
@@ -170,14 +174,14 @@ static void mistakes_stick_to_the_dataset(void **state)
     hr_feature_column *column = hr_numeric_column("tmep");
     hr_dataset *ds = hr_transform_features(source(-1), HR_COLUMNS(column));
     assert_string_equal(hr_dataset_error(ds)->kind, "column.missing_feature");
-    assert_non_null(strstr(hr_dataset_error(ds)->text, "'temp'"));
+    assert_text_contains(hr_dataset_error(ds)->text, "'temp'");
     hr_dataset_unref(ds);
     hr_feature_column_unref(column);
 
     column = hr_bucketized_column(hr_numeric_column("temp"), HR_F32(40), 1);
     ds = hr_transform_features(hr_transform_features(source(-1), HR_COLUMNS(column)), HR_COLUMNS(column));
     assert_string_equal(hr_dataset_error(ds)->kind, "column.missing_feature");
-    assert_non_null(strstr(hr_dataset_error(ds)->text, "transformed already"));
+    assert_text_contains(hr_dataset_error(ds)->text, "transformed already");
     hr_dataset_unref(ds);
     hr_feature_column_unref(column);
 
@@ -254,7 +258,7 @@ static void many_columns_go_through(void **state)
         if (i % 2)
             assert_int_equal(*(const int64_t *)t->data, i % 9);
         else
-            assert_true(*(const float *)t->data == (float)(i % 9));
+            assert_exactly(*(const float *)t->data, (float)(i % 9));
     }
     hr_iterator_free(it);
     hr_example_free(example);

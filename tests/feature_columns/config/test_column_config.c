@@ -60,7 +60,7 @@ static void a_name_of_shared_embeddings_lists_all_of_them(void **state)
     hr__column_list_free(&list);
     snprintf(text, sizeof text, "%slist: [{indicator: places}]\n", shared);
     assert_int_equal(read(text, &list, &err), HR_INVALID_ARGUMENT);
-    assert_non_null(strstr(err.text, "expected one column, found 'places', which makes 2"));
+    assert_text_contains(err.text, "expected one column, found 'places', which makes 2");
 }
 
 static void every_kind_of_item_makes_its_column(void **state)
@@ -73,11 +73,13 @@ static void every_kind_of_item_makes_its_column(void **state)
     const char *names[] = {"temp", "hour_X_origin", "temp_bucketized", "origin_indicator", "dest_embedding"};
     for (int i = 0; i < 5; i++) assert_string_equal(hr_feature_column_info(list.column[i])->name, names[i]);
     const hr_column_info *dest = hr_feature_column_info(list.column[4]);
-    assert_true(dest->width == 8 && dest->num_buckets == 64 && dest->table.combiner == HR_SUM);
+    assert_int_equal(dest->width, 8);
+    assert_int_equal(dest->num_buckets, 64);
+    assert_int_equal(dest->table.combiner, HR_SUM);
     hr_parse_spec *spec;
     assert_ok(hr_make_parse_example_spec(list, &spec, &err, .file = &schema), &err);
     assert_int_equal(spec->features, 4);
-    assert_true(((const float *)spec->feature[3].default_value->data)[0] == 57.5f); /* "temp" is the last */
+    assert_exactly(((const float *)spec->feature[3].default_value->data)[0], 57.5f); /* "temp" is the last */
     hr_parse_spec_free(spec);
     hr__column_list_free(&list);
 }
@@ -89,7 +91,7 @@ static void refuse(const char *text, const char *kind, const char *part)
     assert_int_equal(read(text, &list, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, kind);
     if (!strstr(err.text, part)) fail_msg("expected \"%s\" in: %s", part, err.text);
-    assert_true(strncmp(err.text, "f.yaml:", 7) == 0);
+    assert_text_begins(err.text, "f.yaml:");
 }
 
 static void mistakes_name_their_place_and_the_nearest_name(void **state)

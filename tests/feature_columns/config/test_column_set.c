@@ -105,7 +105,7 @@ static hr_column_list every_kind(hr_feature_column **list)
     list[n++] = hr_numeric_column("large", .dtype = HR_INT64, .default_integers = HR_I64(INT64_MAX));
     list[n++] = hr_numeric_column("bytes", .dtype = HR_UINT8, .shape = HR_SHAPE(2), .default_values = 2,
                                   .default_integers = (const int64_t[]){0, 255});
-    assert_true(n <= MOST);
+    assert_at_most(n, MOST);
     return (hr_column_list){list, n};
 }
 
@@ -156,7 +156,8 @@ static void shared_embeddings_are_written_as_they_were_read(void **state)
     for (int i = 2; i < 4; i++) {
         const hr_table_info *table = &hr_feature_column_info(all.column[i])->table;
         assert_string_equal(table->shared_name, "dest_origin_shared_embedding");
-        assert_true(table->dimension == 8 && table->combiner == HR_SUM);
+        assert_int_equal(table->dimension, 8);
+        assert_int_equal(table->combiner, HR_SUM);
     }
     assert_ptr_equal(hr_column_set_find(set, "places"), all.column[2]);
     assert_ok(hr_column_set_to_yaml(set, &yaml, &err), &err);
@@ -247,7 +248,7 @@ static void sets_without_their_sections_are_refused(void **state)
         hr_error err;
         assert_int_equal(hr_column_set_parse("f.yaml", wrong[i], strlen(wrong[i]), &set, &err), HR_INVALID_ARGUMENT);
         assert_null(set);
-        assert_true(strncmp(err.text, "f.yaml:", 7) == 0);
+        assert_text_begins(err.text, "f.yaml:");
     }
     hr_column_set *set;
     hr_error err;

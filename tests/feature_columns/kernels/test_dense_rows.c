@@ -93,8 +93,12 @@ static void one_each_is_seen_from_any_row_on(void **state)
 {
     (void)state;
     const int32_t each[] = {4, 5, 6, 7}, twice[] = {4, 5, 7, 7}, none[] = {0, 0, 1, 2};
-    assert_true(hr__one_each(each, 3) && hr__one_each(none + 1, 2) && hr__one_each(twice, 1));
-    assert_false(hr__one_each(twice, 3) || hr__one_each(twice, 2) || hr__one_each(none, 3));
+    assert_true(hr__one_each(each, 3));
+    assert_true(hr__one_each(none + 1, 2));
+    assert_true(hr__one_each(twice, 1));
+    assert_false(hr__one_each(twice, 3));
+    assert_false(hr__one_each(twice, 2));
+    assert_false(hr__one_each(none, 3));
 }
 
 int main(void)

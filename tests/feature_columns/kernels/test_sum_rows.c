@@ -48,9 +48,9 @@ static void hold(hr__sum_rows_fn *sum, const float *const *row, const float *wei
 {
     float *out = malloc((size_t)width * sizeof *out);
     sum(row, NULL, count, width, out);
-    for (int64_t d = 0; d < width; d++) assert_true(out[d] == rival_plain(row, count, d));
+    for (int64_t d = 0; d < width; d++) assert_exactly(out[d], rival_plain(row, count, d));
     sum(row, weights, count, width, out);
-    for (int64_t d = 0; d < width; d++) assert_true(out[d] == rival_weighted(row, weights, count, d));
+    for (int64_t d = 0; d < width; d++) assert_exactly(out[d], rival_weighted(row, weights, count, d));
     free(out);
 }
 

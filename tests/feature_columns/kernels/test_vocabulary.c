@@ -30,7 +30,8 @@ static void columns_of_one_file_share_its_words(void **state)
     hr_feature_column *ints = hr_categorical_column_with_vocabulary_file("a", "v.txt", .dtype = HR_INT64);
     hr_feature_column *less = hr_categorical_column_with_vocabulary_file("a", "v.txt", .vocabulary_size = &two);
     assert_ptr_equal(words_of(a), words_of(b));
-    assert_true(words_of(ints) != words_of(a) && words_of(less) != words_of(a));
+    assert_ptr_not_equal(words_of(ints), words_of(a));
+    assert_ptr_not_equal(words_of(less), words_of(a));
     assert_int_equal(words_of(less)->size, 2);
     hr_feature_column_unref(a);
     hr_feature_column_unref(ints);
@@ -39,8 +40,9 @@ static void columns_of_one_file_share_its_words(void **state)
     /* Written anew, it is another file; the old one lives on in its column. */
     write_file("v.txt", "x\ny\nz\nw\n", 8);
     hr_feature_column *c = column_of("a", "v.txt");
-    assert_true(words_of(c) != words_of(b));
-    assert_true(words_of(b)->size == 3 && words_of(c)->size == 4);
+    assert_ptr_not_equal(words_of(c), words_of(b));
+    assert_int_equal(words_of(b)->size, 3);
+    assert_int_equal(words_of(c)->size, 4);
     hr_feature_column_unref(b);
     hr_feature_column_unref(c);
 }

@@ -174,7 +174,7 @@ static void all_kernels_give_the_same_hashes(void **state)
         hr__cpu_limit(features);
         memset(hash, 0, sizeof hash);
         hr__fingerprint_many(words, N, hash);
-        for (int i = 0; i < N; i++) assert_true(hash[i] == hr_fingerprint64(words[i].data, (size_t)words[i].size));
+        for (int i = 0; i < N; i++) assert_int_equal(hash[i], hr_fingerprint64(words[i].data, (size_t)words[i].size));
     }
     hr__cpu_limit(~0u);
 }
@@ -188,9 +188,11 @@ static void remainders_are_exact_for_every_divisor(void **state)
         if (by == 0) by = 1;
         hr__divisor d = hr__divisor_of(by);
         uint64_t value = hr_random(7, i), multiple = value / by * by;
-        assert_true(hr__remainder(d, value) == value % by);
-        assert_true(hr__remainder(d, multiple) == 0 && hr__remainder(d, multiple - 1) == (multiple - 1) % by);
-        assert_true(hr__remainder(d, UINT64_MAX) == UINT64_MAX % by && hr__remainder(d, 0) == 0);
+        assert_int_equal(hr__remainder(d, value), value % by);
+        assert_int_equal(hr__remainder(d, multiple), 0);
+        assert_int_equal(hr__remainder(d, multiple - 1), (multiple - 1) % by);
+        assert_int_equal(hr__remainder(d, UINT64_MAX), UINT64_MAX % by);
+        assert_int_equal(hr__remainder(d, 0), 0);
     }
 }
 
@@ -273,7 +275,7 @@ static void weights_that_do_not_pair_name_their_row(void **state)
     run_columns(&o, HR_COLUMNS(hr_weighted_categorical_column(hr_categorical_column_with_identity("i", 5), "w")),
                 (feature[]){{"i", ids}, {"w", weights}}, 2);
     assert_int_equal(o.failed_rows, 0);
-    assert_true(o.result[0].weights[1] == 2);
+    assert_exactly(o.result[0].weights[1], 2);
     outcome_free(&o);
 }
 

@@ -13,7 +13,9 @@ static void numbers_of_any_type_become_float32(void **state)
     run_columns(&o, HR_COLUMNS(hr_numeric_column("a")), (feature[]){{"a", INTS(3, -1, 16777217)}}, 1);
     assert_ok(o.status, &o.err);
     const float *v = o.result[0].values;
-    assert_true(v[0] == 3 && v[1] == -1 && v[2] == 16777216);
+    assert_exactly(v[0], 3);
+    assert_exactly(v[1], -1);
+    assert_exactly(v[2], 16777216);
     outcome_free(&o);
 }
 
@@ -24,7 +26,8 @@ static void mean_and_std_are_applied_in_float32(void **state)
     run_columns(&o, HR_COLUMNS(hr_numeric_column("a", .mean = 57.0073f, .std = 17.9025f)),
                 (feature[]){{"a", FLOATS(39.02f, 57.0073f)}}, 1);
     const float *v = o.result[0].values;
-    assert_true(v[0] == (39.02f - 57.0073f) / 17.9025f && v[1] == 0);
+    assert_exactly(v[0], (39.02f - 57.0073f) / 17.9025f);
+    assert_exactly(v[1], 0);
     outcome_free(&o);
 }
 
@@ -35,7 +38,9 @@ static void log1p_comes_before_min_and_max(void **state)
     run_columns(&o, HR_COLUMNS(hr_numeric_column("a", .log1p = true, .min = 1, .max = 3)),
                 (feature[]){{"a", INTS(0, 19, -1)}}, 1);
     const float *v = o.result[0].values;
-    assert_true(v[0] == -0.5f && v[1] == (log1pf(19) - 1) / 2 && v[2] == -INFINITY);
+    assert_exactly(v[0], -0.5f);
+    assert_exactly(v[1], (log1pf(19) - 1) / 2);
+    assert_exactly(v[2], -INFINITY);
     outcome_free(&o);
     assert_refused(hr_numeric_column("a", .min = 3, .max = 1), "column.normalizer");
     assert_refused(hr_numeric_column("a", .max = 1, .std = 1), "column.normalizer");
@@ -55,7 +60,8 @@ static void normalizer_sees_the_parsed_type(void **state)
     run_columns(&o, HR_COLUMNS(hr_numeric_column("a", .normalizer_fn = times, .user = &by)),
                 (feature[]){{"a", INTS(3, 16777217)}}, 1);
     const float *v = o.result[0].values;
-    assert_true(v[0] == 9 && v[1] == 50331652);
+    assert_exactly(v[0], 9);
+    assert_exactly(v[1], 50331652);
     outcome_free(&o);
 }
 
@@ -112,13 +118,13 @@ static void integers_keep_their_defaults_exactly_up_to_the_cast(void **state)
     hr_feature_column *column = hr_numeric_column("a", .dtype = HR_INT64, .default_integers = &odd);
     assert_ok(hr_make_parse_example_spec(HR_COLUMNS(column), &spec, &err), &err);
     assert_int_equal(spec->feature[0].dtype, HR_INT64);
-    assert_true(*(const int64_t *)spec->feature[0].default_value->data == odd);
+    assert_int_equal(*(const int64_t *)spec->feature[0].default_value->data, odd);
     hr_parse_spec_free(spec);
     outcome o = {0};
     run_columns(&o, HR_COLUMNS(column), (feature[]){{"a", INTS(odd, INT64_MIN)}}, 1);
     assert_ok(o.status, &o.err);
-    assert_true(((const float *)o.result[0].values)[0] == 16777216.0f);
-    assert_true(((const float *)o.result[0].values)[1] == -0x1p63f);
+    assert_exactly(((const float *)o.result[0].values)[0], 16777216.0f);
+    assert_exactly(((const float *)o.result[0].values)[1], -0x1p63f);
     outcome_free(&o);
 }
 
@@ -142,7 +148,8 @@ static void components_of_a_vector_have_ids_of_their_own(void **state)
     hr_feature_column *b = hr_bucketized_column(hr_numeric_column("a", .shape = HR_SHAPE(2)), HR_F32(0, 1), 2);
     const hr_column_info *info = hr_feature_column_info(b);
     assert_string_equal(info->name, "a_bucketized");
-    assert_true(info->categorical && info->dense == HR_COLUMN_COUNTS);
+    assert_true(info->categorical);
+    assert_int_equal(info->dense, HR_COLUMN_COUNTS);
     assert_int_equal(info->num_buckets, 6);
     run_columns(&o, HR_COLUMNS(b), (feature[]){{"a", pairs}}, 1);
     assert_result(&o.result[0], SPLITS(0, 2, 4), 0, 4, 1, 5);
