@@ -140,11 +140,11 @@ static void every_kind_learns(void **state)
         train_well(&spec, &in, (hr_train_opts){.steps = 300}, &r);
         float first = 0, last = 0;
         for (int i = 0; i < 10; i++) first += r.loss[i], last += r.loss[r.steps - 1 - i];
-        assert_true(last < 0.75f * first);
+        assert_less(last, 0.75f * first);
         hr_estimator *e = new_test_classifier(&spec);
         if (hr_estimator_evaluate(e, test_eval_fn, &all) != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
-        assert_true(hr_estimator_result(e, "auc") > 0.97);
-        assert_true(hr_estimator_result(e, "accuracy") > 0.9);
+        assert_more(hr_estimator_result(e, "auc"), 0.97);
+        assert_more(hr_estimator_result(e, "accuracy"), 0.9);
         hr_estimator_free(e);
     }
 }
@@ -167,8 +167,8 @@ static void evaluation_gives_tensorflows_names_in_order(void **state)
         assert_string_equal(hr_estimator_result_name(e, i), names[i]);
         assert_false(isnan(hr_estimator_result(e, names[i])));
     }
-    assert_true(hr_estimator_result(e, "global_step") == 5);
-    assert_true(isnan(hr_estimator_result(e, "nothing")));
+    assert_exactly(hr_estimator_result(e, "global_step"), 5);
+    assert_nan(hr_estimator_result(e, "nothing"));
     assert_null(hr_estimator_result_name(e, 11));
     assert_int_equal(files_with("names/eval", "tfevents"), 1);
     assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all, .name = "other", .steps = 2), HR_OK);
@@ -186,7 +186,8 @@ static void a_training_leaves_checkpoints_and_events(void **state)
     train_well(&spec, &in, (hr_train_opts){.steps = 10}, NULL);
     assert_int_equal(files_with("deep/er/model", "model.ckpt-"), 8); /* of steps 0, 4, 8, 10: two files each */
     assert_int_equal(files_with("deep/er/model", "tfevents"), 1);
-    assert_true(exists("deep/er/model/model.ckpt-10.index") && exists("deep/er/model/checkpoint"));
+    assert_true(exists("deep/er/model/model.ckpt-10.index"));
+    assert_true(exists("deep/er/model/checkpoint"));
     hr_bundle *b = open_latest("deep/er/model");
     static const char *const variables[] = {
         "global_step",
@@ -229,7 +230,7 @@ static hr_status count_predictions(const hr_element *element, const char *const 
     for (int i = 0; i < count; i++) assert_int_equal(out[i].shape.dims[0], out[0].shape.dims[0]);
     for (int64_t i = 0; i < out[1].count; i++) {
         float yes = ((const float *)out[1].data)[i];
-        assert_true(fabsf(((const float *)out[2].data)[2 * i + 1] - yes) < 1e-6f);
+        assert_near(((const float *)out[2].data)[2 * i + 1], yes, 1e-6f);
         assert_int_equal(((const int64_t *)out[3].data)[i], yes > 0.5f);
         p->ones += yes > 0.5f;
     }
@@ -252,7 +253,8 @@ static void predict_gives_every_batch(void **state)
         fail_msg("%s", hr_estimator_error(e)->text);
     assert_int_equal(p.batches, 5);
     assert_int_equal(p.rows, ROWS);
-    assert_true(p.ones > 0 && p.ones < ROWS);
+    assert_more(p.ones, 0);
+    assert_less(p.ones, ROWS);
     assert_int_equal(hr_estimator_predict(e, test_eval_fn, &all, count_predictions, &two), HR_OK);
     assert_int_equal(two.rows, 100);
     hr_estimator_free(e);
@@ -357,7 +359,7 @@ static void a_training_goes_on_from_the_newest_whole_checkpoint(void **state)
         if (gone != 0) unlink("in_part/model.ckpt-15.index");
         hr_estimator *e = new_test_classifier(&spec);
         assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
-        assert_true(hr_estimator_result(e, "global_step") == 10);
+        assert_exactly(hr_estimator_result(e, "global_step"), 10);
         hr_estimator_free(e);
         r = (recorder){0};
         train_well(&spec, &in, (hr_train_opts){.max_steps = 20, .result = &result}, &r);
@@ -378,17 +380,20 @@ static void a_finished_training_does_nothing_and_says_so(void **state)
     write_rows("data", ROWS);
     remove_folder("finished");
     train_well(&spec, &in, (hr_train_opts){.result = &result}, NULL);
-    assert_true(result.finished && !result.resumed);
+    assert_true(result.finished);
+    assert_false(result.resumed);
     assert_int_equal(result.last_step, 5); /* 480 rows: batches run over the ends of epochs */
     for (int i = 0; i < 2; i++) {
         train_well(&spec, &in, (hr_train_opts){.result = &result}, NULL);
-        assert_true(result.finished && result.resumed);
+        assert_true(result.finished);
+        assert_true(result.resumed);
         assert_int_equal(result.first_step, 5);
         assert_int_equal(result.last_step, 5);
-        assert_true(isnan(result.loss));
+        assert_nan(result.loss);
     }
     train_well(&spec, &in, (hr_train_opts){.max_steps = 5, .result = &result}, NULL);
-    assert_true(result.finished && result.resumed);
+    assert_true(result.finished);
+    assert_true(result.resumed);
     train_well(&spec, &in, (hr_train_opts){.steps = 5, .result = &result}, NULL);
     assert_true(result.finished);
     assert_int_equal(result.last_step, 5);
@@ -426,13 +431,13 @@ static void another_config_is_refused_with_the_line_that_differs(void **state)
     for (int64_t max = 3; max < 5; max++) { /* finished or not */
         assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = max}, NULL, &err), HR_FAILED_PRECONDITION);
         assert_string_equal(err.kind, "estimator.config");
-        assert_non_null(strstr(err.text, "rate=0.1"));
-        assert_non_null(strstr(err.text, "rate=0.2"));
-        assert_non_null(strstr(err.text, "identity"));
+        assert_text_contains(err.text, "rate=0.1");
+        assert_text_contains(err.text, "rate=0.2");
+        assert_text_contains(err.text, "identity");
     }
     spec.identity = "a=1\nrate=0.1\n";
     assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err), HR_FAILED_PRECONDITION);
-    assert_non_null(strstr(err.text, "z=2"));
+    assert_text_contains(err.text, "z=2");
 }
 
 static void changed_files_are_refused_and_nothing_is_written(void **state)
@@ -446,13 +451,13 @@ static void changed_files_are_refused_and_nothing_is_written(void **state)
     train_well(&spec, &in, (hr_train_opts){.max_steps = 7}, NULL);
     int before = files_with("refuses", "");
     write_rows("changing", ROWS + 8);
-    assert_true(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err) < 0);
-    assert_non_null(strstr(err.text, "changing/data-"));
+    assert_not_ok(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err));
+    assert_text_contains(err.text, "changing/data-");
     assert_int_equal(files_with("refuses", ""), before);
     write_rows("changing", ROWS);
     in.batch = 21;
-    assert_true(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err) < 0);
-    assert_non_null(strstr(err.text, "batch"));
+    assert_not_ok(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err));
+    assert_text_contains(err.text, "batch");
     assert_int_equal(files_with("refuses", ""), before);
 }
 
@@ -491,8 +496,8 @@ static void labels_outside_of_0_to_1_are_refused_with_their_record(void **state)
             assert_string_equal(err.kind, "estimator.label_range");
             assert_string_equal(err.file, "labels/data-1.tfrecord");
             assert_int_equal(err.record, 9);
-            assert_non_null(strstr(err.text, "labels/data-1.tfrecord:"));
-            assert_non_null(strstr(err.text, "record 9: label 'label'"));
+            assert_text_contains(err.text, "labels/data-1.tfrecord:");
+            assert_text_contains(err.text, "record 9: label 'label'");
             if (evaluated) break;
             assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in), HR_INVALID_ARGUMENT);
             err = *hr_estimator_error(e);
@@ -521,11 +526,13 @@ static void an_input_without_rows_is_told(void **state)
     hr_set_log(keep_warnings, NULL);
     train_well(&spec, &in, (hr_train_opts){.result = &result}, NULL);
     hr_set_log(NULL, NULL);
-    assert_true(result.finished && result.last_step == 0 && isnan(result.loss));
-    assert_non_null(strstr(logged, "no step"));
+    assert_true(result.finished);
+    assert_int_equal(result.last_step, 0);
+    assert_nan(result.loss);
+    assert_text_contains(logged, "no step");
     hr_estimator *e = new_test_classifier(&spec);
     assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
-    assert_true(isnan(hr_estimator_result(e, "loss")));
+    assert_nan(hr_estimator_result(e, "loss"));
     hr_estimator_free(e);
 }
 
@@ -555,8 +562,8 @@ static void what_cannot_be_done_is_said(void **state)
     assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 1, .saving_listener = &listener}, NULL, &err),
                      HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "estimator.listener");
-    assert_true(train_once(&spec, &gone, (hr_train_opts){.steps = 1}, NULL, &err) < 0);
-    assert_non_null(strstr(err.text, "gone"));
+    assert_not_ok(train_once(&spec, &gone, (hr_train_opts){.steps = 1}, NULL, &err));
+    assert_text_contains(err.text, "gone");
 }
 
 static void damaged_records_end_the_training_with_their_place(void **state)
@@ -573,8 +580,8 @@ static void damaged_records_end_the_training_with_their_place(void **state)
     free(bytes);
     remove_folder("meets_damage");
     assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 100}, NULL, &err), HR_DATA_LOSS);
-    assert_non_null(strstr(err.file, "data-2.tfrecord"));
-    assert_true(err.record > 0);
+    assert_text_contains(err.file, "data-2.tfrecord");
+    assert_more(err.record, 0);
 }
 
 /* ---- training and evaluating in turn ---- */
@@ -593,7 +600,7 @@ static void evaluations_follow_checkpoints(void **state)
             e, HR_TRAIN_SPEC(.input_fn = test_input_fn, .user = &in, .max_steps = 8),
             HR_EVAL_SPEC(.input_fn = test_eval_fn, .user = &all, .throttle_secs = &throttle, .steps = HR_I64(2)));
         if (st != HR_OK) fail_msg("%s", hr_estimator_error(e)->text);
-        assert_true(hr_estimator_result(e, "global_step") == 8);
+        assert_exactly(hr_estimator_result(e, "global_step"), 8);
         /* steps 3, 6 and 8; or the first of them and the last */
         assert_int_equal(files_with("in_turn/eval", "tfevents"), throttle == 0 ? 3 : 2);
         hr_estimator_free(e);
@@ -637,7 +644,7 @@ static void every_allocation_may_fail(void **state)
         if (allocations_alive() != before)
             fail_msg("allocation %d: %d are left", (int)i, (int)(allocations_alive() - before));
     }
-    assert_true(failures > 20);
+    assert_more(failures, 20);
 }
 
 int main(void)

@@ -46,7 +46,7 @@ static void estimators_say_what_they_lack(void **state)
     assert_refused(e, hr_train_and_evaluate(e, &train, &eval), "estimator.input_fn");
     eval.input_fn = no_input;
     assert_refused(e, hr_train_and_evaluate(e, &train, &eval), "estimator.input_fn");
-    assert_true(isnan(hr_estimator_result(e, NULL)));
+    assert_nan(hr_estimator_result(e, NULL));
     hr_estimator_free(e);
 }
 
@@ -75,7 +75,7 @@ static void estimators_of_nothing_say_so(void **state)
     assert_string_equal(hr_estimator_error(NULL)->kind, "memory");
     assert_int_equal(hr_estimator_results(NULL), 0);
     assert_null(hr_estimator_result_name(NULL, 0));
-    assert_true(isnan(hr_estimator_result(NULL, "loss")));
+    assert_nan(hr_estimator_result(NULL, "loss"));
     hr_estimator_free(NULL);
 }
 
@@ -88,7 +88,7 @@ static void assert_hook_fails(hr_hook *hook, const char *kind)
     hr_global_step(g);
     hr_monitored_session *m = hr_monitored_session_new_with(g, &hook, 1, NULL);
     hr_status st = hr_monitored_run(m, NULL, 0, NULL, 0, NULL, &err);
-    assert_true(st < 0);
+    assert_not_ok(st);
     if (kind) assert_string_equal(err.kind, kind);
     assert_int_equal(hr_monitored_session_close(m, false, &err), st);
     hr_graph_free(g);
@@ -129,12 +129,12 @@ static void sessions_of_nothing_say_so(void **state)
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         assert_string_equal(hr_monitored_session_error(made[i])->kind, "hooks.argument");
         assert_int_equal(hr_monitored_run(made[i], NULL, 0, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
-        assert_true(hr_monitored_step(made[i], &step, &err) < 0);
+        assert_not_ok(hr_monitored_step(made[i], &step, &err));
         assert_true(hr_should_stop(made[i]));
         hr_monitored_session_close(made[i], false, NULL);
     }
     hr_monitored_session *m = hr_monitored_session_new_with(g, NULL, 0, NULL);
-    assert_true(hr_monitored_run(m, NULL, 2, NULL, 0, NULL, &err) < 0);
+    assert_not_ok(hr_monitored_run(m, NULL, 2, NULL, 0, NULL, &err));
     hr_monitored_session_close(m, false, NULL);
     hr_graph_free(g);
     assert_int_equal(hr_monitored_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
@@ -173,8 +173,8 @@ static void checkpoints_of_nothing_are_refused(void **state)
     assert_ok(hr_bundle_writer_commit(w, &err), &err);
     assert_ok(hr_bundle_open("p", &b, &err), &err);
     hr_tensor t;
-    assert_true(hr_bundle_read(b, NULL, &t, &err) < 0);
-    assert_true(hr_bundle_read_slice(b, NULL, NULL, &t, &err) < 0);
+    assert_not_ok(hr_bundle_read(b, NULL, &t, &err));
+    assert_not_ok(hr_bundle_read_slice(b, NULL, NULL, &t, &err));
     bool has;
     assert_int_equal(hr_bundle_has(b, NULL, &has, &err), HR_INVALID_ARGUMENT);
     assert_int_equal(hr_bundle_list(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
@@ -184,7 +184,7 @@ static void checkpoints_of_nothing_are_refused(void **state)
     hr_bundle_free(NULL);
     hr_saver_free(NULL);
     hr_event_writer *events;
-    assert_true(hr_event_writer_open(NULL, &events, &err) < 0);
+    assert_not_ok(hr_event_writer_open(NULL, &events, &err));
     hr_event_writer_free(NULL);
 }
 
@@ -209,7 +209,7 @@ static void layers_of_no_nodes_give_no_nodes(void **state)
     assert_false(hr_node_exists(hr_metric_recall_with(none, none, NULL).value));
     assert_false(hr_node_exists(hr_minimize_with(hr_sgd_with(0.1f, NULL), none, NULL)));
     assert_false(hr_node_exists(hr_minimize_with(NULL, none, NULL)));
-    assert_true(hr_compute_gradients(none, NULL, &gradients, &count) < 0);
+    assert_less(hr_compute_gradients(none, NULL, &gradients, &count), 0);
     hr_optimizer_free(hr_adam_with(0.1f, NULL));
     hr_optimizer_free(hr_adagrad_with(0.1f, NULL));
     hr_optimizer_free(hr_ftrl_with(0.1f, NULL));

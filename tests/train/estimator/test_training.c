@@ -96,7 +96,7 @@ static void the_command_line_has_the_last_word(void **state)
     o.estimator = "linear_clasifier";
     assert_int_equal(open_text(text, &o, &t, &err), HR_INVALID_ARGUMENT);
     assert_null(t);
-    assert_non_null(strstr(err.text, "linear_classifier"));
+    assert_text_contains(err.text, "linear_classifier");
 }
 
 /* Every mistake: in which part, what is written in place of what, where it is found, what the error says. */
@@ -198,10 +198,10 @@ static void files_that_are_none_are_told(void **state)
     hr__training *t;
     hr_error err = {0};
     assert_int_equal(hr__training_open("nowhere.yaml", &no_opts, &t, &err), HR_NOT_FOUND);
-    assert_non_null(strstr(err.text, "nowhere.yaml"));
-    assert_true(open_text("", &no_opts, &t, &err) < 0);
-    assert_true(open_text("model: [1, 2\n", &no_opts, &t, &err) < 0);
-    assert_non_null(strstr(err.text, "training.yaml:"));
+    assert_text_contains(err.text, "nowhere.yaml");
+    assert_not_ok(open_text("", &no_opts, &t, &err));
+    assert_not_ok(open_text("model: [1, 2\n", &no_opts, &t, &err));
+    assert_text_contains(err.text, "training.yaml:");
 }
 
 static void the_example_is_read(void **state)
@@ -233,8 +233,8 @@ static void every_allocation_may_fail(void **state)
     snprintf(identity, sizeof identity, "%s", hr__training_identity(t));
     hr__training_free(t);
     int64_t count = allocations_since();
-    assert_non_null(strstr(identity, "\nmodel.dnn_hidden_units[1]=4\n"));
-    assert_null(strstr(identity, "train.max_steps"));
+    assert_text_contains(identity, "\nmodel.dnn_hidden_units[1]=4\n");
+    assert_text_lacks(identity, "train.max_steps");
     for (int64_t i = 0; i < count; i++) {
         fail_allocation(i);
         hr_status st = hr__training_open("training.yaml", &no_opts, &t, &err);

@@ -128,8 +128,13 @@ static void hooks_see_each_run_and_are_released_once(void **state)
     for (int i = 0; i < 3; i++) assert_ok(run(m, &c, &err), &err);
     assert_int_equal(step_of(m), 3);
     assert_ok(hr_monitored_session_close(m, false, &err), &err);
-    assert_true(p.begun == 1 && p.created == 1 && p.before == 3 && p.after == 3 && p.ended == 1 && p.released == 1);
-    assert_true(p.seen[2] == 0.5f);
+    assert_int_equal(p.begun, 1);
+    assert_int_equal(p.created, 1);
+    assert_int_equal(p.before, 3);
+    assert_int_equal(p.after, 3);
+    assert_int_equal(p.ended, 1);
+    assert_int_equal(p.released, 1);
+    assert_exactly(p.seen[2], 0.5f);
     hr_graph_free(c.graph);
 }
 
@@ -149,9 +154,9 @@ static void a_hundred_hooks_have_their_own_results(void **state)
     hr_tensor out[2] = {{0}};
     const hr_node fetch[] = {c.loss, c.train};
     assert_ok(hr_monitored_run(m, NULL, 0, fetch, 2, out, &err), &err);
-    assert_true(*(const float *)out[0].data == 0.5f);
+    assert_exactly(*(const float *)out[0].data, 0.5f);
     hr_tensor_clear(&out[0]);
-    for (int i = 0; i < HOOKS; i++) assert_true(p[i].seen[0] == (i % 3 == 0 ? 0 : (float)i));
+    for (int i = 0; i < HOOKS; i++) assert_exactly(p[i].seen[0], (i % 3 == 0 ? 0 : (float)i));
     assert_ok(hr_monitored_session_close(m, false, &err), &err);
     hr_graph_free(c.graph);
 }
@@ -194,7 +199,9 @@ static void a_failure_sticks_and_no_hook_ends(void **state)
         assert_int_equal(p.before, 1);
         assert_string_equal(hr_monitored_session_error(m)->kind, err.kind);
         assert_int_equal(hr_monitored_session_close(m, false, &err), HR_DATA_LOSS);
-        assert_true(p.ended == 0 && q.ended == 0 && q.released == 1);
+        assert_int_equal(p.ended, 0);
+        assert_int_equal(q.ended, 0);
+        assert_int_equal(q.released, 1);
         hr_graph_free(c.graph);
     }
 }
@@ -242,9 +249,11 @@ static void a_broken_graph_is_told_when_the_session_is_made(void **state)
     hr_hook *hook = new_probe(&p);
     hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
     assert_non_null(hr_monitored_session_error(m));
-    assert_true(run(m, &c, &err) < 0);
-    assert_true(hr_monitored_session_close(m, false, &err) < 0);
-    assert_true(p.created == 0 && p.ended == 0 && p.released == 1);
+    assert_not_ok(run(m, &c, &err));
+    assert_not_ok(hr_monitored_session_close(m, false, &err));
+    assert_int_equal(p.created, 0);
+    assert_int_equal(p.ended, 0);
+    assert_int_equal(p.released, 1);
     hr_graph_free(c.graph);
 }
 
@@ -296,7 +305,7 @@ static void variables_and_extras_come_back(void **state)
         assert_ok(hr_monitored_session_close(m, false, &err), &err);
         hr_graph_free(c.graph);
     }
-    assert_true(total == 5);
+    assert_exactly(total, 5);
     assert_int_equal(n.size, -1);
     assert_string_equal(again.text, n.text);
 }
@@ -344,7 +353,7 @@ static void a_checkpoint_of_another_model_is_refused_by_name(void **state)
         m = hr_monitored_session_new(c.graph, NULL, 0,
                                      .checkpoint_path = which ? "other/none-1" : "other/model.ckpt-0");
         assert_int_equal(hr_monitored_session_error(m)->code, HR_NOT_FOUND);
-        assert_non_null(strstr(hr_monitored_session_error(m)->text, which ? "other/none-1" : "more"));
+        assert_text_contains(hr_monitored_session_error(m)->text, which ? "other/none-1" : "more");
         hr_monitored_session_close(m, true, NULL);
         hr_graph_free(c.graph);
     }
@@ -391,8 +400,8 @@ static void a_folder_that_cannot_be_written_ends_the_session(void **state)
     hr_hook *hook = hr_checkpoint_saver_hook("a_file/model", .save_steps = 2);
     hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
     assert_non_null(hr_monitored_session_error(m));
-    assert_non_null(strstr(hr_monitored_session_error(m)->text, "a_file"));
-    assert_true(hr_monitored_session_close(m, false, &err) < 0);
+    assert_text_contains(hr_monitored_session_error(m)->text, "a_file");
+    assert_not_ok(hr_monitored_session_close(m, false, &err));
     hr_graph_free(c.graph);
 }
 
@@ -532,7 +541,7 @@ static void every_allocation_may_fail(void **state)
         failures += st != HR_OK;
         if (allocations_alive() != before) fail_msg("allocation %d leaves memory behind", (int)i);
     }
-    assert_true(failures > 20);
+    assert_more(failures, 20);
 }
 
 int main(void)

@@ -211,7 +211,7 @@ static void a_table_that_cannot_be_had_names_its_column(void **state)
                                                  .ckpt_to_load_from = wrong[i][0],
                                                  .tensor_name_in_ckpt = wrong[i][1]});
         assert_int_equal(hr_graph_error(t.g)->code, HR_NOT_FOUND);
-        assert_non_null(strstr(hr_graph_error(t.g)->text, "word_embedding"));
+        assert_text_contains(hr_graph_error(t.g)->text, "word_embedding");
         toy_end(&t);
     }
 }
@@ -261,7 +261,7 @@ static void the_total_loss_is_all_of_them_and_an_error_without_any(void **state)
     const hr_node total = hr_get_total_loss(g);
     hr_session *s = hr_session_new(g);
     assert_ok(hr_session_run(s, NULL, 0, &total, 1, &out, &err), &err);
-    assert_true(*(const float *)out.data == 3.75f);
+    assert_exactly(*(const float *)out.data, 3.75f);
     hr_tensor_clear(&out);
     hr_session_free(s);
     hr_graph_free(g);
@@ -307,7 +307,7 @@ static void a_wide_and_deep_model_learns_the_toy(void **state)
     for (int i = 0; i < 200; i++) assert_ok(hr_session_run(s, t.feeds, t.count, &train, 1, NULL, &err), &err);
     hr_tensor out;
     assert_ok(hr_session_run(s, t.feeds, t.count, &loss, 1, &out, &err), &err);
-    assert_true(*(float *)out.data < 0.1f);
+    assert_less(*(float *)out.data, 0.1f);
     hr_tensor_clear(&out);
     hr_session_free(s);
     toy_end(&t);
@@ -323,7 +323,7 @@ static void a_column_without_its_component_is_named(void **state)
     hr_feature_column *age = hr_numeric_column("age");
     hr_input_layer(none, HR_COLUMNS(age));
     assert_string_equal(hr_graph_error(g)->kind, "layers.feature");
-    assert_non_null(strstr(hr_graph_error(g)->text, "age"));
+    assert_text_contains(hr_graph_error(g)->text, "age");
     hr_feature_column_unref(age);
     hr_features_free(none);
     hr_graph_free(g);
@@ -349,7 +349,8 @@ static void dropout_keeps_the_mean(void **state)
     hr_session *s = hr_session_new(g);
     hr_tensor out;
     assert_ok(hr_session_run(s, NULL, 0, &mean, 1, &out, &err), &err);
-    assert_true(fabsf(*(float *)out.data - 1) < 0.03f && *(float *)out.data != 1);
+    assert_near(*(float *)out.data, 1, 0.03f);
+    assert_differs(*(float *)out.data, 1);
     hr_tensor_clear(&out);
     hr_session_free(s);
     hr_graph_free(g);
@@ -387,7 +388,8 @@ static void names_with_blanks_are_made_names_of_the_graph(void **state)
     for (int compat = 0; compat < 2; compat++) {
         hr_graph *g = hr_graph_new();
         hr_features *f = hr_placeholders_for(g, hr_dataset_schema(ds));
-        assert_true(hr_features_has(f, names[0]) && hr_features_has(f, names[1]));
+        assert_true(hr_features_has(f, names[0]));
+        assert_true(hr_features_has(f, names[1]));
         for (int i = 0; i < 2; i++) assert_true(hr_node_exists(hr_graph_node(g, nodes[i])));
         hr_input_layer(f, HR_COLUMNS(numeric, e), .tf_compat = compat);
         if (!compat) hr_linear_model(f, HR_COLUMNS(ids));

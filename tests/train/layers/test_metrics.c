@@ -51,16 +51,16 @@ static void scores_are_those_of_counting_pairs(void **state)
     assert_ok(hr_binary_scores_add(s, labels, p, 100, &err), &err);
     assert_ok(hr_binary_scores_add(s, labels + 100, p + 100, N - 100, &err), &err);
     assert_ok(hr_binary_scores_result(s, &r, &err), &err);
-    assert_true(fabs(r.auc - auc_by_pairs(labels, p)) < 1e-12);
-    assert_true(fabs(r.auc_pr - average_precision(labels, p)) < 1e-12);
+    assert_near(r.auc, auc_by_pairs(labels, p), 1e-12);
+    assert_near(r.auc_pr, average_precision(labels, p), 1e-12);
     double loss = 0, right = 0;
     for (int i = 0; i < N; i++) {
         const double q = fmin(fmax((double)p[i], 1e-7), 1 - 1e-7);
         loss -= log(labels[i] != 0 ? q : 1 - q) / N;
         right += (p[i] > 0.5f) == (labels[i] != 0);
     }
-    assert_true(fabs(r.log_loss - loss) < 1e-12);
-    assert_true(fabs(r.accuracy - right / N) < 1e-12);
+    assert_near(r.log_loss, loss, 1e-12);
+    assert_near(r.accuracy, right / N, 1e-12);
     assert_int_equal(r.count, N);
     hr_binary_scores_free(s);
 }
@@ -78,7 +78,10 @@ static void scores_refuse_what_is_no_probability(void **state)
     const float sure = 1;
     assert_ok(hr_binary_scores_add(s, &label, &sure, 1, &err), &err);
     assert_ok(hr_binary_scores_result(s, &r, &err), &err);
-    assert_true(isnan(r.auc) && r.auc_pr == 1 && r.log_loss > 0 && r.log_loss < 2e-7);
+    assert_nan(r.auc);
+    assert_exactly(r.auc_pr, 1);
+    assert_more(r.log_loss, 0);
+    assert_less(r.log_loss, 2e-7);
     hr_binary_scores_free(s);
 }
 
@@ -103,7 +106,7 @@ static void streaming_auc_comes_near_the_exact_one(void **state)
     }
     hr_tensor out;
     assert_ok(hr_session_run(s, NULL, 0, &auc.value, 1, &out, &err), &err);
-    assert_true(fabs((double)*(float *)out.data - auc_by_pairs(labels, p)) < 2e-3);
+    assert_near((double)*(float *)out.data, auc_by_pairs(labels, p), 2e-3);
     hr_tensor_clear(&out);
     hr_session_free(s);
     hr_graph_free(g);

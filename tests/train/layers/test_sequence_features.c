@@ -116,8 +116,8 @@ static void expect(toy *t, hr_node node, hr_shape shape, const float *expected)
     hr_error err;
     hr_tensor out;
     assert_ok(hr_session_run(t->s, t->feeds, t->count, &node, 1, &out, &err), &err);
-    assert_true(hr_shape_equal(out.shape, shape));
-    for (int64_t i = 0; i < out.count; i++) assert_true(fabsf(((const float *)out.data)[i] - expected[i]) < 1e-6f);
+    assert_shape(out.shape, shape);
+    for (int64_t i = 0; i < out.count; i++) assert_near(((const float *)out.data)[i], expected[i], 1e-6f);
     hr_tensor_clear(&out);
 }
 
@@ -140,7 +140,8 @@ static void columns_stand_side_by_side_at_every_step(void **state)
     hr_tensor got;
     assert_ok(hr_session_run(t.s, t.feeds, t.count, &lengths, 1, &got, &err), &err);
     static const int64_t steps[] = {1, 2, 0};
-    assert_true(got.dtype == HR_INT64 && got.count == ROWS);
+    assert_int_equal(got.dtype, HR_INT64);
+    assert_int_equal(got.count, ROWS);
     assert_memory_equal(got.data, steps, sizeof steps);
     hr_tensor_clear(&got);
     toy_end(&t);
@@ -189,7 +190,7 @@ static void lengths_that_differ_name_the_columns(void **state)
     hr_tensor got;
     assert_int_equal(hr_session_run(t.s, t.feeds, t.count, &out, 1, &got, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.sequence_length");
-    assert_non_null(strstr(err.text, "'x/row_splits'"));
+    assert_text_contains(err.text, "'x/row_splits'");
     toy_end(&t);
 }
 

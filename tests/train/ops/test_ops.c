@@ -69,7 +69,7 @@ static void one_hot_leaves_out_what_is_out_of_range(void **state)
     const hr_tensor t = hr_tensor_of(HR_INT64, HR_SHAPE(4), ids);
     hr_tensor out = value_of(hr_one_hot(hr_const(g, &t), 3));
     static const float expected[4][3] = {{0, 0, 1}, {0, 0, 0}, {1, 0, 0}, {0, 0, 0}};
-    assert_true(hr_shape_equal(out.shape, HR_SHAPE(4, 3)));
+    assert_shape(out.shape, HR_SHAPE(4, 3));
     assert_memory_equal(out.data, expected, sizeof expected);
     hr_tensor_clear(&out);
 }
@@ -166,7 +166,7 @@ static void constants_are_not_narrowed(void **state)
     const uint64_t most = UINT64_MAX;
     const hr_tensor huge = hr_tensor_of(HR_UINT64, HR_SCALAR, &most);
     out = value_of(hr_cast_to(hr_const(g, &huge), HR_DOUBLE));
-    assert_true(*(const double *)out.data == 18446744073709551616.0);
+    assert_exactly(*(const double *)out.data, 18446744073709551616.0);
     hr_tensor_clear(&out);
 }
 
@@ -209,7 +209,7 @@ static void long_shapes_without_values_take_no_time(void **state)
     const hr_tensor empty = hr_tensor_of(HR_FLOAT, HR_SHAPE(0), none);
     hr_tensor out = value_of(hr_bias_add(hr_const(g, &wide), hr_const(g, &empty)));
     assert_int_equal(out.count, 0);
-    assert_true(out.shape.dims[0] == many);
+    assert_int_equal(out.shape.dims[0], many);
     hr_tensor_clear(&out);
     out = value_of(
         hr_new_node(g, "BiasAddGrad", HR_INPUTS(hr_const(g, &wide)), HR_ATTRS(HR_STRING_ATTR("data_format", "NCHW"))));
@@ -223,7 +223,9 @@ static void normal_values_have_mean_0_and_deviation_1(void **state)
     (void)state;
     double mean, deviation, most;
     measure(hr_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &most);
-    assert_true(fabs(mean) < 0.03 && fabs(deviation - 1) < 0.03 && most > 2.5);
+    assert_near(mean, 0, 0.03);
+    assert_near(deviation, 1, 0.03);
+    assert_more(most, 2.5);
 }
 
 static void truncated_ones_lie_within_two_deviations(void **state)
@@ -231,7 +233,9 @@ static void truncated_ones_lie_within_two_deviations(void **state)
     (void)state;
     double mean, deviation, most;
     measure(hr_truncated_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &most);
-    assert_true(fabs(mean) < 0.03 && fabs(deviation - 0.88) < 0.03 && most <= 2);
+    assert_near(mean, 0, 0.03);
+    assert_near(deviation, 0.88, 0.03);
+    assert_at_most(most, 2);
 }
 
 /* ---- products in several threads at once ---- */

@@ -64,11 +64,11 @@ static void two_optimizers_share_a_loss_and_each_moves_its_scope(void **state)
     hr_session *s = hr_session_new(g);
     run(g, s, hr_global_variables_initializer(g));
     run(g, s, deep);
-    assert_true(value_at(s, g, "dnn/kernel", 0) < 1);
-    assert_true(value_at(s, g, "linear/weights", 0) == 1);
+    assert_less(value_at(s, g, "dnn/kernel", 0), 1);
+    assert_exactly(value_at(s, g, "linear/weights", 0), 1);
     run(g, s, wide);
-    assert_true(value_at(s, g, "linear/weights", 0) != 1);
-    assert_true(value_at(s, g, "linearity", 0) == 1);
+    assert_differs(value_at(s, g, "linear/weights", 0), 1);
+    assert_exactly(value_at(s, g, "linearity", 0), 1);
     hr_session_free(s);
     hr_graph_free(g);
 }
@@ -109,11 +109,11 @@ static void rows_given_twice_are_summed_first(void **state)
                                  {rows, hr_tensor_of(HR_INT64, HR_SHAPE(3), row)}};
         hr_node target = hr_target(train);
         assert_ok(hr_session_run(s, feeds, 2, &target, 1, NULL, &err), &err);
-        assert_true(value_at(s, g, "Adagrad/table/accumulator", width) == 16);
-        assert_true(value_at(s, g, "Adagrad/table/accumulator", 3 * width) == 4);
-        assert_true(value_at(s, g, "Adagrad/table/accumulator", 0) == 0);
-        assert_true(value_at(s, g, "table", width) == -1);
-        assert_true(value_at(s, g, "table", 0) == 0);
+        assert_exactly(value_at(s, g, "Adagrad/table/accumulator", width), 16);
+        assert_exactly(value_at(s, g, "Adagrad/table/accumulator", 3 * width), 4);
+        assert_exactly(value_at(s, g, "Adagrad/table/accumulator", 0), 0);
+        assert_exactly(value_at(s, g, "table", width), -1);
+        assert_exactly(value_at(s, g, "table", 0), 0);
         hr_session_free(s);
         hr_graph_free(g);
     }
@@ -182,7 +182,7 @@ static void a_row_out_of_range_changes_nothing(void **state)
         hr_session *s = hr_session_new(g);
         run(g, s, hr_global_variables_initializer(g));
         assert_int_equal(hr_session_run(s, NULL, 0, &train, 1, NULL, &err), HR_INVALID_ARGUMENT);
-        assert_true(value_at(s, g, "table", 0) == 1);
+        assert_exactly(value_at(s, g, "table", 0), 1);
         hr_session_free(s);
         hr_graph_free(g);
     }
@@ -197,7 +197,7 @@ static void decay_lowers_the_learning_rate(void **state)
     hr_session *s = hr_session_new(g);
     run(g, s, hr_global_variables_initializer(g));
     for (int i = 0; i < 3; i++) run(g, s, train);
-    assert_true(fabsf(value_at(s, g, "w", 0) + 1 + 0.5f + 1.f / 3) < 1e-6f);
+    assert_near(value_at(s, g, "w", 0), -(1 + 0.5 + 1. / 3), 1e-6);
     hr_session_free(s);
     hr_graph_free(g);
 }
@@ -215,7 +215,7 @@ static void a_schedule_takes_the_place_of_the_rate(void **state)
     const float value = 0.25f;
     const hr_feed feed = {rate, hr_tensor_of(HR_FLOAT, HR_SCALAR, &value)};
     assert_ok(hr_session_run(s, &feed, 1, &train, 1, NULL, &err), &err);
-    assert_true(value_at(s, g, "w", 0) == -0.25f);
+    assert_exactly(value_at(s, g, "w", 0), -0.25f);
     hr_session_free(s);
     hr_graph_free(g);
 }
@@ -249,13 +249,13 @@ static void names_of_kinds_and_parameters_are_checked(void **state)
     hr_optimizer *o = hr_optimizer_named("Ftrl", &rate, 1, false);
     assert_null(hr_optimizer_error(o));
     assert_string_equal(hr_optimizer_kind_of(o), "Ftrl");
-    assert_non_null(strstr(hr_optimizer_text(o), "learning_rate=0.2, "));
+    assert_text_contains(hr_optimizer_text(o), "learning_rate=0.2, ");
     hr_optimizer_free(o);
     o = hr_optimizer_named("ftrl", &typo, 1, false);
-    assert_non_null(strstr(hr_optimizer_error(o)->text, "learning_rate_power"));
+    assert_text_contains(hr_optimizer_error(o)->text, "learning_rate_power");
     hr_optimizer_free(o);
     o = hr_optimizer_named("fltr", &rate, 1, false);
-    assert_non_null(strstr(hr_optimizer_error(o)->text, "adagrad, adam, ftrl, sgd"));
+    assert_text_contains(hr_optimizer_error(o)->text, "adagrad, adam, ftrl, sgd");
     hr_optimizer_free(o);
     for (int i = 0; hr_optimizer_kind_at(i); i++) {
         o = hr_optimizer_named(hr_optimizer_kind_at(i), NULL, 0, false);

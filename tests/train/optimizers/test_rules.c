@@ -88,11 +88,12 @@ static void ftrl_follows_the_formula(void **state)
         const double g = (double)before.g[i], w = (double)before.w[i], n = (double)before.a[i], more = n + g * g;
         const double z = (double)before.b[i] + g + 2 * shrinkage * w - (sqrt(more) - sqrt(n)) / rate * w;
         const double expected = fabs(z) > l1 ? ((z > 0 ? l1 : -l1) - z) / (sqrt(more) / rate + 2 * l2) : 0;
-        assert_true(fabs((double)r.w[i] - expected) < 1e-5);
-        assert_true(fabs((double)r.b[i] - z) < 1e-5);
+        assert_near((double)r.w[i], expected, 1e-5);
+        assert_near((double)r.b[i], z, 1e-5);
         zeros += expected == 0;
     }
-    assert_true(zeros > 0 && zeros < N);
+    assert_more(zeros, 0);
+    assert_less(zeros, N);
 }
 
 static void any_power_of_ftrl_meets_its_square_root(void **state)
@@ -102,7 +103,7 @@ static void any_power_of_ftrl_meets_its_square_root(void **state)
     static row root, power;
     run(hr__rule_ftrl.portable, &root, p);
     run(hr__rule_ftrl_power.portable, &power, p);
-    for (int i = 0; i < N; i++) assert_true(fabsf(root.w[i] - power.w[i]) < 1e-5f);
+    for (int i = 0; i < N; i++) assert_near(root.w[i], power.w[i], 1e-5f);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ static void a_file_begins_with_its_version(void **state)
     assert_int_equal(list.count, 1);
     assert_string_equal(list.event[0]->file_version, "brain.Event:2");
     assert_string_equal(list.event[0]->source_metadata->writer, "headrace");
-    assert_true(list.event[0]->wall_time > 1.6e9);
+    assert_more(list.event[0]->wall_time, 1.6e9);
     free_events(&list);
 }
 
@@ -63,8 +63,8 @@ static void scalars_of_one_step_share_an_event(void **state)
     assert_int_equal(e->step, 7);
     assert_int_equal(e->summary->n_value, 2);
     assert_string_equal(e->summary->value[0]->tag, "loss");
-    assert_true(e->summary->value[0]->simple_value == 0.5f);
-    assert_true(isnan(e->summary->value[1]->simple_value));
+    assert_exactly(e->summary->value[0]->simple_value, 0.5f);
+    assert_nan(e->summary->value[1]->simple_value);
     assert_int_equal(list.event[2]->step, 1LL << 40);
     free_events(&list);
 }
@@ -83,10 +83,12 @@ static void a_histogram_counts_every_value(void **state)
     const Headrace__Proto__Histogram *h = list.event[1]->summary->value[0]->histo;
     double sum = 0;
     for (size_t i = 0; i < h->n_bucket; i++) sum += h->bucket[i];
-    assert_true(sum == 1000 && h->num == 1000);
-    assert_true(h->min == (double)values[0] && h->max == (double)values[999]);
-    for (size_t i = 1; i < h->n_bucket; i++) assert_true(h->bucket_limit[i] > h->bucket_limit[i - 1]);
-    assert_true(list.event[2]->summary->value[0]->histo->min == DBL_MAX);
+    assert_exactly(sum, 1000);
+    assert_exactly(h->num, 1000);
+    assert_exactly(h->min, (double)values[0]);
+    assert_exactly(h->max, (double)values[999]);
+    for (size_t i = 1; i < h->n_bucket; i++) assert_more(h->bucket_limit[i], h->bucket_limit[i - 1]);
+    assert_exactly(list.event[2]->summary->value[0]->histo->min, DBL_MAX);
     free_events(&list);
 }
 
@@ -98,7 +100,7 @@ static void a_histogram_of_nan_is_refused_by_name(void **state)
     hr_event_writer *w = open_writer("nan");
     assert_int_equal(hr_event_histogram(w, "dnn/activation", values, 2, 1, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "summary.histogram");
-    assert_non_null(strstr(err.text, "dnn/activation"));
+    assert_text_contains(err.text, "dnn/activation");
     assert_int_equal(hr_event_summary(w, &(hr_summary_value){.tag = "s", .values = values, .count = 2}, 1, 1, &err),
                      HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "summary.scalar");
@@ -146,10 +148,10 @@ static void a_folder_that_is_a_file_is_reported(void **state)
     hr_event_writer *w;
     hr_error err = {0};
     write_file("plain", "x", 1);
-    assert_true(hr_event_writer_open("plain", &w, &err) < 0);
+    assert_not_ok(hr_event_writer_open("plain", &w, &err));
     assert_null(w);
-    assert_non_null(strstr(err.text, "plain"));
-    assert_true(hr_event_writer_open("plain/below", &w, &err) < 0);
+    assert_text_contains(err.text, "plain");
+    assert_not_ok(hr_event_writer_open("plain/below", &w, &err));
 }
 
 static void tags_keep_what_tensorboard_understands(void **state)
@@ -185,12 +187,12 @@ static void every_allocation_may_fail(void **state)
     fail_allocation(-1);
     assert_int_equal(write_some(), HR_OK);
     int64_t count = allocations_since();
-    assert_true(count > 4);
+    assert_more(count, 4);
     for (int64_t i = 0; i < count; i++) {
         fail_allocation(i);
         hr_status st = write_some();
         allocations_since();
-        assert_true(st == HR_OK || st == HR_RESOURCE_EXHAUSTED);
+        assert_status_either(st, HR_OK, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(allocations_alive(), before);
     }
 }
