@@ -11,3 +11,9 @@ hr_kit(data/ops LIBRARY headrace EXCEPT
     from_arrow from_arrow_stream from_generator group_by_reducer group_by_window idx ignore_errors interleave
     list_files load map options pack_sequences padded_batch parse_example parse_sequence_example ragged_batch range
     rejection_resample repeat sample_from_datasets scan shuffled_records text_lines tfrecord unbatch window)
+
+# MatMul calls OpenBLAS, which is loaded by a private file of the room.
+hr_kit(train/ops LIBRARY headrace_train DEF ops.def EXCEPT matmul_op)
+hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
+# What tests add from outside.
+hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside)

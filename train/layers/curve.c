@@ -1,7 +1,7 @@
 /* The ops of AUC: how many predictions lie on which side of each threshold, and the area under the curve that those
  * counts draw. TensorFlow composes both of dozens of small ops; the arithmetic is the same. */
-#include "train/layers/layers_internal.h"
-
+#include <headrace/kernels.h>
+#include <headrace/layers.h>
 #include <math.h>
 #include <string.h>
 
@@ -77,22 +77,10 @@ static hr_status counts_shape(hr_infer *s, hr_error *err)
     return HR_OK;
 }
 
-hr_node hr__threshold_counts(hr_node predictions, hr_node labels, hr_node thresholds, hr_node weights, bool unchecked)
-{
-    const hr_node in[] = {predictions, labels, thresholds, weights};
-    return hr_new_node(predictions.graph, "Headrace>ThresholdCounts", .inputs = in,
-                       .input_count = weights.graph ? 4 : 3, HR_ATTRS(HR_BOOL_ATTR("unchecked", unchecked)));
-}
-
 static hr_status check_compute(hr_kernel *k, hr_error *err)
 {
     HR_TRY(check_range(k->input[0], err));
     return hr_kernel_pass(k, 0, 0, k->input[0]->shape, err);
-}
-
-hr_node hr__check_probabilities(hr_node predictions)
-{
-    return hr_new_node(predictions.graph, "Headrace>CheckProbabilities", HR_INPUTS(predictions));
 }
 
 /* ---- area ---- */
@@ -171,13 +159,6 @@ static hr_status area_compute(hr_kernel *k, hr_error *err)
     HR_TRY(hr_kernel_output(k, 0, HR_SCALAR, &out, err));
     *(float *)out->data = c.pr && how == HR_CAREFUL_INTERPOLATION ? careful_area(&c) : sum_area(&c, how);
     return HR_OK;
-}
-
-hr_node hr__area_under_curve(const hr_node counts[4], const hr_metric_opts *opts)
-{
-    return hr_new_node(counts[0].graph, "Headrace>AreaUnderCurve", .inputs = counts, .input_count = 4,
-                       HR_ATTRS(HR_BOOL_ATTR("pr", opts->curve == HR_PR), HR_BOOL_ATTR("keras", opts->keras),
-                                HR_INT_ATTR("summation", opts->summation)));
 }
 
 const hr_graph_op hr_graph_ops_curve[] = {

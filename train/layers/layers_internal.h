@@ -16,9 +16,4 @@ hr_node hr__dense_column(const hr_features *features, const hr_column_info *info
 /* The same labels and predictions, both float32, if their shapes agree. */
 bool hr__same_shape(hr_node a, hr_node b, const char *what);
 
-/* Ops of this room. Threshold counts: tp, fn, tn, fp in outputs 0 to 3, one value a threshold. */
-hr_node hr__threshold_counts(hr_node predictions, hr_node labels, hr_node thresholds, hr_node weights, bool unchecked);
-hr_node hr__check_probabilities(hr_node predictions); /* as they are; a value outside of [0, 1] is an error */
-hr_node hr__area_under_curve(const hr_node counts[4], const hr_metric_opts *opts);
-
 #endif

@@ -121,7 +121,9 @@ static hr_node as_bool(hr_node x) { return hr_cast_to(x, HR_BOOL); }
 static hr_node is_positive(hr_node predictions, const hr_metric_opts *opts)
 {
     if (!opts->threshold) return as_bool(predictions);
-    predictions = hr__check_probabilities(hr_cast_to(predictions, HR_FLOAT));
+    /* As they are; a value outside of [0, 1] is an error. */
+    predictions =
+        hr_new_node(predictions.graph, "Headrace>CheckProbabilities", HR_INPUTS(hr_cast_to(predictions, HR_FLOAT)));
     return hr_greater(predictions, hr_scalar_like(predictions, (double)*opts->threshold));
 }
 
@@ -189,7 +191,12 @@ static hr_node make_thresholds(hr_graph *g, int count)
     return thresholds;
 }
 
-static hr_node area(const hr_node *totals, const hr_metric_opts *opts) { return hr__area_under_curve(totals, opts); }
+static hr_node area(const hr_node *counts, const hr_metric_opts *opts)
+{
+    return hr_new_node(counts[0].graph, "Headrace>AreaUnderCurve", .inputs = counts, .input_count = 4,
+                       HR_ATTRS(HR_BOOL_ATTR("pr", opts->curve == HR_PR), HR_BOOL_ATTR("keras", opts->keras),
+                                HR_INT_ATTR("summation", opts->summation)));
+}
 
 static hr_metric auc_of(hr_node labels, hr_node predictions, const hr_metric_opts *opts)
 {
@@ -199,7 +206,9 @@ static hr_metric auc_of(hr_node labels, hr_node predictions, const hr_metric_opt
     hr_node thresholds = make_thresholds(g, count), variable[4], add[4];
     if (!hr_node_exists(thresholds)) return failed(g);
     hr_node p = hr_cast_to(predictions, HR_FLOAT), weights = metrics_spread(opts, p);
-    hr_node counts = hr__threshold_counts(p, as_bool(labels), thresholds, weights, false);
+    /* True positives, false negatives, true negatives, false positives: one value a threshold each. */
+    const hr_node in[] = {p, as_bool(labels), thresholds, weights};
+    hr_node counts = hr_new_node(g, "Headrace>ThresholdCounts", .inputs = in, .input_count = weights.graph ? 4 : 3);
     for (int i = 0; i < 4; i++) variable[i] = accumulator(g, names[i], HR_SHAPE(count));
     for (int i = 0; i < 4; i++) add[i] = hr_node_output(counts, i);
     if (opts->curve == HR_PR && !opts->keras) add[2] = hr_zeros_like(add[2]); /* v1's update does not touch them */

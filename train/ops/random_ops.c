@@ -3,7 +3,7 @@
 #include <headrace/kernels.h>
 #include <math.h>
 #include <string.h>
-#include <uv.h>
+#include <sys/random.h>
 
 typedef struct philox {
     uint32_t key[2], counter[4];
@@ -186,7 +186,7 @@ static hr_status random_prepare(hr_node node, hr_session *session, void *state, 
     (void)session;
     random_state *st = state;
     uint64_t seeds[2] = {(uint64_t)hr_attr_int(node, "seed"), (uint64_t)hr_attr_int(node, "seed2")};
-    if (seeds[0] == 0 && seeds[1] == 0 && uv_random(NULL, NULL, seeds, sizeof seeds, 0, NULL) != 0)
+    if (seeds[0] == 0 && seeds[1] == 0 && getentropy(seeds, sizeof seeds) != 0)
         return hr_fail(err, HR_UNAVAILABLE, "graph.random",
                        "expected random bytes from the system for a seed, got none");
     st->philox = (philox){{(uint32_t)seeds[0], (uint32_t)(seeds[0] >> 32)},
