@@ -287,6 +287,10 @@ HR_API void hr_set_log(hr_log_fn *fn, void *user); /* before other threads are a
 /* Says something there; a text beyond 1023 bytes is cut. */
 HR_API void hr_log_message(hr_level level, const char *format, ...) HR_PRINTF(2, 3);
 
+/* The nearest of the `count` names, for "did you mean ...?": upper and lower case are the same, a swap of neighbours
+ * is one change. Lends it; NULL: none is near, or one of the pointers is NULL. */
+HR_API const char *hr_suggest(const char *name, const char *const *names, int64_t count);
+
 #ifdef __cplusplus
 }
 #endif

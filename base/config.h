@@ -96,11 +96,6 @@ HR_API hr_status hr__config_double(const hr__node *map, const char *key, double 
 HR_API hr_status hr__config_bool(const hr__node *map, const char *key, bool *out, hr_error *err);
 HR_API hr_status hr__config_text(const hr__node *map, const char *key, const char **out, hr_error *err);
 
-/* ---- names ---- */
-
-/* The nearest of the names (case does not count; a swap of neighbours is one change), NULL if none is near. */
-const char *hr__suggest(const char *name, const char *const *candidates, int64_t count);
-
 #ifdef __cplusplus
 }
 #endif

@@ -80,7 +80,7 @@ hr_status hr__node_expected(const hr__node *node, const char *expected, hr_error
 /* "; did you mean 'x'?", or what there is to choose from. */
 static void add_choice(hr__text *text, const char *name, const char *const *names, int64_t count)
 {
-    const char *near = hr__suggest(name, names, count);
+    const char *near = hr_suggest(name, names, count);
     if (near) {
         hr__text_printf(text, "; did you mean '%s'?", near);
         return;

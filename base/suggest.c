@@ -26,7 +26,7 @@ static int distance(const char *a, int n, const char *b, int m)
     return rows[n % 3][m];
 }
 
-const char *hr__suggest(const char *name, const char *const *candidates, int64_t count)
+const char *hr_suggest(const char *name, const char *const *candidates, int64_t count)
 {
     const char *best = NULL;
     size_t length = strlen(name);

@@ -1,16 +1,17 @@
 /* Damage on standard output: what it is, where, how much is lost. */
 #include "cli/cli_damage.h"
-#include "cli/json_line.h"
-#include "io/policy/error_json.h"
+#include "cli/command.h"
+#include <errno.h>
 #include <string.h>
 
 static void cli_damage_print_as_json(const hr_error *error)
 {
-    json_line line;
-    json_begin(&line);
-    hr__error_json_place(&line.writer, error);
-    hr__error_json_reason(&line.writer, error);
-    json_end(&line);
+    char *json = NULL;
+    if (hr_error_json(error, &json, NULL) == HR_OK)
+        puts(json);
+    else
+        fail_output(ENOMEM);
+    hr_free(json);
 }
 
 void damage_end(damage *d)

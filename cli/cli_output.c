@@ -1,8 +1,6 @@
 /* Standard output, and why it could not be written. All that prints goes through one stream, whose writes wait for the
  * reader of a pipe as the library does: a signal ends the wait. */
-#include "base/text.h"
 #include "cli/command.h"
-#include "io/sys.h"
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -17,16 +15,29 @@ void fail_output(int number)
     if (!first_failure) first_failure = number;
 }
 
+/* False, with EINTR: a signal came while nobody reads. */
+static bool wait_for_output(void)
+{
+    struct pollfd waits[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                              {.fd = interrupt_descriptor(), .events = POLLIN}};
+    int ready;
+    do ready = poll(waits, 2, -1);
+    while (ready < 0 && errno == EINTR);
+    if (ready <= 0 || waits[0].revents || !waits[1].revents) return true;
+    errno = EINTR;
+    return false;
+}
+
 /* After poll, a pipe takes PIPE_BUF bytes at once. Gives how many were written. */
 static ssize_t write_output(void *cookie, const char *bytes, size_t size)
 {
     (void)cookie;
     for (size_t done = 0; done < size;) {
         const size_t piece = size - done < PIPE_BUF ? size - done : PIPE_BUF;
-        const bool waited = hr__wait(STDOUT_FILENO, POLLOUT, -1, -1, "standard output", NULL) == HR_OK;
-        if (!waited) errno = EINTR;
-        if (!waited || !hr__write_all(STDOUT_FILENO, bytes + done, piece)) return (ssize_t)done;
-        done += piece;
+        if (!wait_for_output()) return (ssize_t)done;
+        const ssize_t wrote = write(STDOUT_FILENO, bytes + done, piece);
+        if (wrote < 0 && errno != EINTR && errno != EAGAIN) return (ssize_t)done;
+        if (wrote > 0) done += (size_t)wrote;
     }
     return (ssize_t)size;
 }
@@ -68,14 +79,4 @@ hr_status print_line(hr_view line, hr_error *err)
 {
     const size_t size = (size_t)line.size;
     return fwrite(line.data, 1, size, stdout) == size && putchar('\n') != EOF ? HR_OK : output_error(err);
-}
-
-void text_word(hr__text *text, hr_view word)
-{
-    bool plain = word.size > 0;
-    for (int64_t i = 0; i < word.size; i++) plain &= word.data[i] > ' ' && word.data[i] < 127 && word.data[i] != '"';
-    if (plain)
-        hr__text_bytes(text, word.data, (size_t)word.size);
-    else
-        hr__text_json(text, word.data, (size_t)word.size);
 }

@@ -1,7 +1,6 @@
 /* Merge, shuffle and split differ in one call of the library; all around it is here. */
 #include "cli/cli_records.h"
 #include "cli/json_line.h"
-#include "io/file_system.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ static const char *extension_of(const char *out)
 static bool is_sharded(const command_call *call, const char *out)
 {
     if (flag_given(call, "shards") || flag_given(call, "max-shard-bytes")) return true;
-    return !*extension_of(out) && !hr__path_is_special(out);
+    return !*extension_of(out) && !hr_path_is_special(out);
 }
 
 /* "out.tfrecord.gz" as shards is "out-" and ".tfrecord.gz". */

@@ -3,8 +3,7 @@
 #define ROWS_H
 
 #include "cli/cli_survey.h"
-#include "io/convert/converter.h"
-#include "io/convert/row_reader.h"
+#include <headrace/convert.h>
 
 #define ROWS_FLAGS                                                                                                     \
     {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: of CSV, found in a pass before"},       \
@@ -15,7 +14,7 @@ typedef struct row_files {
     survey_run survey;
     hr_schema_file *schema; /* as given */
     hr_schema_file *found;  /* of CSV without one */
-    hr__convert_opts how;
+    hr_row_reader_opts how;
 } row_files;
 
 /* Reads the flags above. 0, or the exit code of a wrong command line. */
@@ -28,7 +27,7 @@ void clear_row_files(row_files *rows);
 /* One of them, open. */
 typedef struct row_source {
     hr_record_reader *records; /* TFRecords */
-    hr__rows *rows;            /* other formats */
+    hr_row_reader *rows;       /* other formats */
 } row_source;
 /* Of CSV no more rows than `most` are looked at. */
 hr_status open_rows(row_files *files, const char *path, int64_t most, row_source *out, hr_error *err);

@@ -1,6 +1,5 @@
 /* Going over whole files: which, how they are read, and the bar. */
 #include "cli/cli_survey.h"
-#include "io/convert/format.h"
 #include <string.h>
 
 static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
@@ -12,10 +11,10 @@ static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
 static bool read_format(const command_call *call, hr_file_format *out)
 {
     const char *name = flag_text(call, "format");
-    *out = name ? hr__convert_format_id(name) : HR_FORMAT_BY_NAME;
+    *out = name ? hr_file_format_named(name) : HR_FORMAT_BY_NAME;
     if (!name || *out) return true;
     char names[128];
-    usage_error(call, "--format: expected %s, found \"%s\"", hr__format_names(names, sizeof names), name);
+    usage_error(call, "--format: expected %s, found \"%s\"", hr_file_format_names(names, sizeof names), name);
     return false;
 }
 
@@ -40,7 +39,7 @@ void take_csv_by_flags(survey_run *run, const hr_file_list *files)
 {
     if (run->opts.format != HR_FORMAT_BY_NAME || !has_csv_flags(&run->csv.opts)) return;
     for (int64_t i = 0; i < files->count; i++)
-        if (hr__format_of(files->path[i])) return;
+        if (hr_file_format_of(files->path[i])) return;
     run->opts.format = HR_FORMAT_CSV;
 }
 

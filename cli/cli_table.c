@@ -13,12 +13,12 @@ static void table_add(table *t, const char *format, va_list args)
 {
     char text[512];
     vsnprintf(text, sizeof text, format, args);
-    hr__text_add(&t->text, text);
+    text_add(&t->text, text);
 }
 
 static void table_begin_cell(table *t)
 {
-    if (t->cells++ > 0) hr__text_byte(&t->text, 0);
+    if (t->cells++ > 0) text_byte(&t->text, 0);
 }
 
 void table_cell(table *t, const char *format, ...)
@@ -131,6 +131,6 @@ void table_print(table *t)
     }
     hr_free(cell);
     hr_free(width);
-    hr__text_free(&t->text);
+    text_free(&t->text);
     t->cells = 0;
 }

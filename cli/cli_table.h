@@ -3,8 +3,7 @@
 #ifndef TABLE_H
 #define TABLE_H
 
-#include "base/text.h"
-#include <headrace/base.h>
+#include "cli/text.h"
 
 typedef struct table_column {
     const char *head;
@@ -16,7 +15,7 @@ typedef struct table_column {
 typedef struct table {
     const table_column *column; /* borrowed */
     int columns;
-    hr__text text; /* the cells, row after row, a NUL after each */
+    text_buffer text; /* the cells, row after row, a NUL after each */
     int64_t cells;
 } table;
 

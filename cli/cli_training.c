@@ -1,15 +1,15 @@
 /* See cli_training.h. */
 #include "cli/cli_training.h"
-#include "feature_columns/config/pipeline_config.h"
-#include "io/config_file.h"
+#include <headrace/pipeline_file.h>
 #include <inttypes.h>
 #include <string.h>
 
-int open_training(const command_call *call, hr__training **out)
+int open_training(const command_call *call, hr_training **out)
 {
     hr_error err = {0};
     int64_t seed = flag_number(call, "seed", 0);
-    hr__training_opts o = {.data = flag_text(call, "data"),
+    hr_training_opts o = {.struct_size = sizeof o,
+                          .data = flag_text(call, "data"),
                            .model_dir = flag_text(call, "model-dir"),
                            .estimator = flag_text(call, "estimator"),
                            .seed = flag_given(call, "seed") ? &seed : NULL,
@@ -18,17 +18,17 @@ int open_training(const command_call *call, hr__training **out)
                            .max_steps = flag_number(call, "steps", 0)};
     if (o.batch_size > 1 << 24)
         return usage_error(call, "--batch-size: expected at most %d, found %" PRId64, 1 << 24, o.batch_size);
-    if (hr__training_open(call_argument(call, 0), &o, out, &err) == HR_OK) return 0;
+    if (hr_training_open_with(call_argument(call, 0), &o, out, &err) == HR_OK) return 0;
     if (strcmp(err.kind ? err.kind : "", "training.estimator") == 0)
         return usage_error(call, "--estimator: %s", err.text);
     return failed(call, &err);
 }
 
-int check_eval_files(const command_call *call, const hr__training *t, const char *verb)
+int check_eval_files(const command_call *call, const hr_training *t, const char *verb)
 {
     hr_error err = {0};
     hr_file_list files = {0};
-    const char *pattern = hr__training_eval_files(t);
+    const char *pattern = hr_training_eval_files(t);
     hr_status st = HR_OK;
     if (!pattern)
         st = hr_fail(&err, HR_INVALID_ARGUMENT, "cli.eval_files",
@@ -37,18 +37,6 @@ int check_eval_files(const command_call *call, const hr__training *t, const char
         st = need_tfrecords(&files, &err);
     hr_file_list_clear(&files);
     return st == HR_OK ? 0 : failed(call, &err);
-}
-
-/* A file that cannot be read is left to whoever reads it next, and says why. */
-static bool describes_pipeline_alone(const char *path)
-{
-    hr_error err;
-    hr__config *config;
-    if (hr__config_open(path, &config, &err) != HR_OK) return false;
-    const hr__node *root = hr__config_root(config);
-    const bool alone = hr__node_get(root, "pipeline") && !hr__node_get(root, "train");
-    hr__config_free(config);
-    return alone;
 }
 
 static int open_pipeline(const command_call *call, input *out)
@@ -60,19 +48,20 @@ static int open_pipeline(const command_call *call, input *out)
             return usage_error(call, "--%s: expected it of a training, found a pipeline; change the file",
                                of_training[i]);
     *out = (input){.seed = (uint64_t)flag_number(call, "seed", 0)};
-    const hr_status st = hr__pipeline_open(call_argument(call, 0), flag_text(call, "data"), &out->dataset, &err);
+    const hr_status st = hr_pipeline_from_file(call_argument(call, 0), &out->dataset, &err,
+                                               .data = flag_text(call, "data"));
     return st == HR_OK ? 0 : failed(call, &err);
 }
 
 int open_input(const command_call *call, input *out)
 {
-    hr__training *t;
-    if (flag_given(call, "pipeline") || describes_pipeline_alone(call_argument(call, 0)))
+    hr_training *t;
+    if (flag_given(call, "pipeline") || hr_is_pipeline_file(call_argument(call, 0)))
         return open_pipeline(call, out);
     const int code = open_training(call, &t);
     if (code != 0) return code;
-    *out = (input){.dataset = hr__training_input(t), .seed = hr__training_seed(t), .training = t};
+    *out = (input){.dataset = hr_training_input(t), .seed = hr_training_seed(t), .training = t};
     return 0;
 }
 
-void close_input(input *in) { hr__training_free(in->training); }
+void close_input(input *in) { hr_training_free(in->training); }

@@ -3,7 +3,7 @@
 #define CLI_TRAINING_H
 
 #include "cli/command.h"
-#include "train/estimator/training_file.h"
+#include <headrace/training_file.h>
 
 #define TRAINING_FLAGS                                                                                                 \
     {FLAG_TEXT, "data", 'd', "DIR", "folder that relative names in the file count from"},                              \
@@ -16,7 +16,7 @@
     }
 
 /* Opens the file that the first argument names. 0, or the exit code. */
-int open_training(const command_call *call, hr__training **out);
+int open_training(const command_call *call, hr_training **out);
 /* What bench and explain look at: the input of a training, or the file's own `pipeline:`. */
 #define PIPELINE_FLAG                                                                                                  \
     {                                                                                                                  \
@@ -25,12 +25,12 @@ int open_training(const command_call *call, hr__training **out);
 typedef struct input {
     hr_dataset *dataset; /* whoever iterates takes it */
     uint64_t seed;
-    hr__training *training; /* NULL: a pipeline */
+    hr_training *training; /* NULL: a pipeline */
 } input;
 /* Opens the pipeline if --pipeline asks for it, or if the file describes nothing else. 0, or the exit code. */
 int open_input(const command_call *call, input *out);
 void close_input(input *in); /* when the dataset is gone */
 /* The file names TFRecords to `verb`: 0, or the exit code. */
-int check_eval_files(const command_call *call, const hr__training *t, const char *verb);
+int check_eval_files(const command_call *call, const hr_training *t, const char *verb);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "base/text.h"
+#include <headrace/examples.h>
 #include <headrace/io.h>
 #include <stdio.h>
 
@@ -74,6 +74,8 @@ hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
  * failure. */
 hr_status match_arguments_from(const command_call *call, int first, int end, hr_file_list *out, hr_error *err);
 hr_status match_arguments(const command_call *call, int count, hr_file_list *out, hr_error *err); /* from 0 on */
+/* The format asked for, or that of the name; names that say none are TFRecords. */
+hr_file_format format_of_file(const char *path, hr_file_format asked);
 /* Refuses files that are there, and CSV or JSON by their names: for commands that take records as they are. */
 hr_status need_tfrecords(const hr_file_list *files, hr_error *err);
 /* 0, or the exit code: records are not written under a name that says CSV or JSON. */
@@ -128,6 +130,7 @@ void catch_interrupt(void);
  * such as when a long file of columns is read and a model built. */
 void interrupt_at_once(const char *command);
 bool interrupted(void);
+int interrupt_descriptor(void); /* something can be read there once it is true; -1: nothing is caught yet */
 hr_status check_interrupt(hr_error *err); /* HR_CANCELLED once it is true */
 
 /* ---- standard output ---- */
@@ -139,8 +142,6 @@ void fail_output(int number);          /* something could not be printed at all,
 bool is_standard_output(const char *out);
 bool output_is_unwanted(void); /* the reader has left: what it did not want is no failure */
 hr_status print_line(hr_view line, hr_error *err);
-/* Adds a name or value as it is if that is one plain word, else as JSON writes it. */
-void text_word(hr__text *text, hr_view word);
 /* Columns of the terminal that standard output is, or what COLUMNS says; 0: it is none, lines may be of any width. */
 int output_width(void);
 

@@ -1,16 +1,27 @@
-/* headrace convert: rows of one format into another. The work is io/convert/converter.c's; here are flags, the bar, the
- * summary. */
+/* headrace convert: rows of one format into another. The work is hr_convert's; here are flags, the bar, the summary. */
 #include "cli/csv_flags.h"
 #include "cli/json_line.h"
 #include "cli/cli_table.h"
-#include "io/convert/converter.h"
-#include "io/file_system.h"
-#include <headrace/examples.h>
+#include <headrace/convert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool show_progress(const hr__convert_progress *now, void *user)
+enum { REQUIRED = 64 };
+
+/* The options, and what they borrow. */
+typedef struct conversion {
+    hr_file_list inputs;
+    const char *out;
+    hr_convert_opts opts;
+    csv_flags csv;
+    hr_schema_file *schema;
+    char *split;
+    const char *require[REQUIRED];
+    progress bar;
+} conversion;
+
+static bool show_progress(const hr_convert_progress *now, void *user)
 {
     progress *p = user;
     progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->rows, "rows");
@@ -19,8 +30,15 @@ static bool show_progress(const hr__convert_progress *now, void *user)
 
 /* ---- what came out ---- */
 
-static void convert_print_summary(const hr__convert_opts *o, const hr__convert_result *r)
+static hr_view name_of(const hr_schema_file *schema, int field)
 {
+    const char *name = hr_schema_file_at(schema, field).name;
+    return (hr_view){name, (int64_t)strlen(name)};
+}
+
+static void convert_print_summary(const conversion *c, const hr_convert_result *r)
+{
+    const hr_convert_opts *o = &c->opts;
     double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     printf("%s rows read, %s written", with_commas(r->rows), with_commas(r->written));
     if (o->split_column)
@@ -33,26 +51,26 @@ static void convert_print_summary(const hr__convert_opts *o, const hr__convert_r
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
     if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
     printf("\n%s read, %s as tf.Examples, in %d file%s in %s\n", human_bytes((double)r->bytes_in),
-           human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", o->out);
+           human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", c->out);
     printf("%.2f s, %s rows/s\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
     static const table_column column[] = {{"field", 23, true}, {"type", 7, true}, {"missing", 14, false}};
     table fields = {.column = column, .columns = 3};
-    for (int i = 0; o->schema && i < o->schema->fields; i++) {
-        table_word(&fields, (hr_view){o->schema->field[i].name, (int64_t)strlen(o->schema->field[i].name)});
-        table_cell(&fields, "%s", hr_dtype_name(o->schema->field[i].stored));
+    for (int i = 0; i < hr_schema_file_count(c->schema); i++) {
+        table_word(&fields, name_of(c->schema, i));
+        table_cell(&fields, "%s", hr_dtype_name(hr_schema_file_at(c->schema, i).dtype));
         table_cell(&fields, "%s", with_commas(r->missing[i]));
     }
     table_print(&fields);
 }
 
-static void print_rounded(const hr__schema_file *schema, const hr__rounded *rounded)
+static void print_rounded(const hr_schema_file *schema, const hr_convert_rounded *rounded)
 {
     static const table_column column[] = {
         {"rounded by float32", 0, true}, {"values", 9, false}, {"first in record", 9, false}, {"value", 0, true}};
     table t = {.column = column, .columns = 4};
-    for (int i = 0; schema && i < schema->fields; i++) {
+    for (int i = 0; i < hr_schema_file_count(schema); i++) {
         if (rounded[i].count == 0) continue;
-        table_word(&t, (hr_view){schema->field[i].name, (int64_t)strlen(schema->field[i].name)});
+        table_word(&t, name_of(schema, i));
         table_cell(&t, "%s", with_commas(rounded[i].count));
         table_cell(&t, "%s", with_commas(rounded[i].record));
         table_cell(&t, "%s", rounded[i].first);
@@ -60,7 +78,7 @@ static void print_rounded(const hr__schema_file *schema, const hr__rounded *roun
     table_print(&t);
 }
 
-static void convert_print_as_json(const hr__convert_opts *o, const hr__convert_result *r)
+static void convert_print_as_json(const hr_schema_file *schema, const hr_convert_result *r)
 {
     json_line top;
     json_begin(&top);
@@ -76,35 +94,24 @@ static void convert_print_as_json(const hr__convert_opts *o, const hr__convert_r
     json_count(&top, "files", r->files);
     json_number(&top, "seconds", r->seconds);
     json_open(&top, "missing", '{');
-    for (int i = 0; o->schema && i < o->schema->fields; i++) json_count(&top, o->schema->field[i].name, r->missing[i]);
+    for (int i = 0; i < hr_schema_file_count(schema); i++)
+        json_count(&top, hr_schema_file_at(schema, i).name, r->missing[i]);
     json_close(&top, '}');
     json_open(&top, "rounded", '{');
-    for (int i = 0; o->schema && i < o->schema->fields; i++)
-        if (r->rounded[i].count) json_count(&top, o->schema->field[i].name, r->rounded[i].count);
+    for (int i = 0; i < hr_schema_file_count(schema); i++)
+        if (r->rounded[i].count) json_count(&top, hr_schema_file_at(schema, i).name, r->rounded[i].count);
     json_close(&top, '}');
     json_end(&top);
 }
 
 /* ---- flags ---- */
 
-enum { REQUIRED = 64 };
-
-/* What the options borrow. */
-typedef struct conversion {
-    hr__convert_opts opts;
-    csv_flags csv;
-    hr_schema_file *schema;
-    char *split;
-    const char *require[REQUIRED];
-    progress bar;
-} conversion;
-
 /* 0, or the exit code of a wrong command line. */
 static int read_split(const command_call *call, conversion *c)
 {
     hr_error err = {0};
     const char *by = flag_text(call, "split");
-    if (by && hr__convert_parse_split(by, &c->split, &c->opts.split_folds, &err) != HR_OK)
+    if (by && hr_convert_parse_split(by, &c->split, &c->opts.split_folds, &err) != HR_OK)
         return usage_error(call, "--%s", err.text); /* which begins with "split: " */
     c->opts.split_column = c->split;
     c->opts.require_count = flag_count(call, "require");
@@ -114,11 +121,12 @@ static int read_split(const command_call *call, conversion *c)
     return 0;
 }
 
-static int read_output(const command_call *call, hr__convert_opts *o)
+static int read_output(const command_call *call, conversion *c)
 {
+    hr_convert_opts *o = &c->opts;
     const int64_t shards = flag_number(call, "shards", 0);
-    o->out = flag_text(call, "output");
-    if (!o->out || !*o->out) return usage_error(call, "--output is missing: the folder for the shards, or one file");
+    c->out = flag_text(call, "output");
+    if (!c->out || !*c->out) return usage_error(call, "--output is missing: the folder for the shards, or one file");
     if (shards > 99999) return usage_error(call, "--shards: expected at most 99999, found %" PRId64, shards);
     if (shards && flag_given(call, "max-shard-bytes"))
         return usage_error(call, "--shards and --max-shard-bytes: expected one of them, found both");
@@ -150,7 +158,7 @@ static int read_policy(const command_call *call, hr_policy *policy)
 /* A format's flag must name one, for which the library says what there is. */
 static int read_flags(const command_call *call, conversion *c)
 {
-    hr__convert_opts *o = &c->opts;
+    hr_convert_opts *o = &c->opts;
     o->from = flag_text(call, "from");
     o->to = flag_text(call, "to");
     o->csv = &c->csv.opts;
@@ -158,13 +166,13 @@ static int read_flags(const command_call *call, conversion *c)
     int code = read_csv_flags(call, &c->csv);
     o->separator = c->csv.opts.separator;
     if (code == 0) code = read_policy(call, &o->policy);
-    if (code == 0) code = read_output(call, o);
+    if (code == 0) code = read_output(call, c);
     return code ? code : read_split(call, c);
 }
 
 static bool show_survey(int64_t bytes, int64_t total, int64_t records, void *user)
 {
-    return show_progress(&(hr__convert_progress){bytes, total, records}, user);
+    return show_progress(&(hr_convert_progress){bytes, total, records}, user);
 }
 
 /* Of fields whose records hold several types only --types can say which one is meant. */
@@ -183,13 +191,13 @@ static hr_status refuse_conflicts(const hr_schema_file *schema, hr_error *err)
 static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
 {
     hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
-    o.format = hr__convert_format_id(from);
+    o.format = hr_file_format_named(from);
     o.csv = c->opts.csv;
     o.compression = c->opts.input_compression;
     o.max_record_bytes = c->opts.max_record_bytes;
-    HR_TRY(hr__need_files_again(&c->opts.inputs, "give .schema", err));
+    HR_TRY(hr_need_files_again(&c->inputs, "give .schema", err));
     progress_start(&c->bar, "finding types, first of two passes");
-    const hr_status st = hr_infer_schema_with(&c->opts.inputs, &o, &c->schema, err);
+    const hr_status st = hr_infer_schema_with(&c->inputs, &o, &c->schema, err);
     progress_start(&c->bar, "converting");
     return st;
 }
@@ -197,7 +205,7 @@ static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
 static hr_status find_schema(const command_call *call, conversion *c, hr_error *err)
 {
     const char *path = flag_text(call, "schema"), *types = flag_text(call, "types"), *from, *to;
-    HR_TRY(hr__convert_formats(&c->opts, &from, &to, err));
+    HR_TRY(hr_convert_formats(&c->inputs, c->out, &c->opts, &from, &to, err));
     if (path) {
         interrupt_at_once("convert");
         const hr_status st = hr_schema_file_open(path, &c->schema, err);
@@ -205,7 +213,7 @@ static hr_status find_schema(const command_call *call, conversion *c, hr_error *
         HR_TRY(st);
     } else if (types || strcmp(from, "csv") == 0 || strcmp(to, "csv") == 0)
         HR_TRY(infer_schema(c, from, err));
-    if (types) HR_TRY(hr__schema_set_types(c->schema, types, err));
+    if (types) HR_TRY(hr_schema_file_set_types(c->schema, types, err));
     c->opts.schema = c->schema;
     return refuse_conflicts(c->schema, err);
 }
@@ -213,33 +221,33 @@ static hr_status find_schema(const command_call *call, conversion *c, hr_error *
 static int convert(const command_call *call, conversion *c)
 {
     hr_error err = {0};
-    hr__convert_result result = {0};
+    hr_convert_result result = {0};
     c->opts.progress = show_progress;
     c->opts.user = &c->bar;
     catch_interrupt();
     progress_start(&c->bar, "converting");
-    hr_status st = match_arguments(call, call_arguments(call), &c->opts.inputs, &err);
+    hr_status st = match_arguments(call, call_arguments(call), &c->inputs, &err);
     if (st == HR_OK) st = find_schema(call, c, &err);
-    if (st == HR_OK) st = hr__convert(&c->opts, &result, &err);
+    if (st == HR_OK) st = hr_convert_with(&c->inputs, c->out, &c->opts, &result, &err);
     progress_end(&c->bar);
-    const bool to_output = is_standard_output(c->opts.out); /* the rows are there: no word between them */
+    const bool to_output = is_standard_output(c->out); /* the rows are there: no word between them */
     if (st == HR_OK && !to_output && flag_given(call, "json"))
-        convert_print_as_json(&c->opts, &result);
+        convert_print_as_json(c->schema, &result);
     else if (st == HR_OK && !to_output) {
-        convert_print_summary(&c->opts, &result);
-        print_rounded(c->opts.schema, result.rounded);
+        convert_print_summary(c, &result);
+        print_rounded(c->schema, result.rounded);
     }
-    hr__convert_clear(&result);
+    hr_convert_result_clear(&result);
     return st == HR_OK ? WORKED : failed(call, &err);
 }
 
 static int convert_run(command_call *call)
 {
-    conversion c = {.split = NULL};
+    conversion c = {.opts.struct_size = sizeof c.opts};
     int code = read_flags(call, &c);
     if (code == 0) code = convert(call, &c);
     hr_free(c.split);
-    hr_file_list_clear(&c.opts.inputs);
+    hr_file_list_clear(&c.inputs);
     hr_schema_file_free(c.schema);
     return code;
 }

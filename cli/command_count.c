@@ -2,9 +2,7 @@
  * lengths; rows of other formats by a pass over their text. */
 #include "cli/json_line.h"
 #include "cli/cli_survey.h"
-#include "io/convert/row_reader.h"
-#include "io/file_system.h"
-#include "io/survey/survey.h"
+#include <headrace/convert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,7 +56,7 @@ static void count_print_as_json(const counting *c)
 static bool has_index(const counting *c, int64_t i)
 {
     const char *path = c->survey.files.path[i];
-    return !hr__path_reads_once(path) && hr__file_format(path, c->survey.opts.format) == HR_FORMAT_TFRECORD;
+    return !hr_path_reads_once(path) && format_of_file(path, c->survey.opts.format) == HR_FORMAT_TFRECORD;
 }
 
 /* All TFRecords in files, several at a time. */
@@ -87,8 +85,10 @@ static hr_status open_indexes(counting *c, hr_error *err)
 static hr_status count_all(const command_call *call, counting *c, hr_error *err)
 {
     const hr_survey_opts *o = &c->survey.opts;
-    const hr__convert_opts how = {
-        .input_compression = o->compression, .csv = o->csv, .max_record_bytes = o->max_record_bytes};
+    hr_row_reader_opts how = {.struct_size = sizeof how,
+                              .compression = o->compression,
+                              .csv = o->csv,
+                              .max_record_bytes = o->max_record_bytes};
     HR_TRY(begin_survey(call, 0, &c->survey, err));
     const hr_file_list *files = &c->survey.files;
     c->file = hr_calloc((size_t)files->count + 1, sizeof *c->file);
@@ -97,7 +97,8 @@ static hr_status count_all(const command_call *call, counting *c, hr_error *err)
     for (int64_t i = 0; i < files->count; i++) {
         if (c->file[i].index) continue;
         const char *path = files->path[i];
-        HR_TRY(hr__rows_count(path, hr__file_format(path, o->format), &how, &c->file[i].records, err));
+        how.format = format_of_file(path, o->format);
+        HR_TRY(hr_count_rows_with(path, &how, &c->file[i].records, err));
     }
     return HR_OK;
 }

@@ -1,6 +1,5 @@
 /* headrace evaluate: a trained model on the rows it has not seen. Accuracy, AUC, log loss are exact, in float64, from
  * the probabilities of all rows; the estimator's own metrics go to the event file. */
-#include "base/config.h"
 #include "cli/json_line.h"
 #include "cli/cli_training.h"
 #include <math.h>
@@ -93,7 +92,7 @@ static int read_bound(const command_call *call, const char *name, const char *te
         return usage_error(call, "--%s: expected NAME=NUMBER, found \"%s\"", name, text);
     for (out->figure = 0; out->figure < FIGURES; out->figure++)
         if (strcmp(figure_name[out->figure], word) == 0) return 0;
-    const char *near = hr__suggest(word, figure_name, FIGURES);
+    const char *near = hr_suggest(word, figure_name, FIGURES);
     return usage_error(call, "--%s: there is no figure '%s'%s%s%s", name, word, near ? "; did you mean '" : "",
                        near ? near : "", near ? "'?" : "");
 }
@@ -118,7 +117,7 @@ static int check_bounds(const command_call *call, const char *name, const double
 
 /* ---- the command ---- */
 
-static hr_status evaluate_measure(hr_estimator *e, hr__training *t, double *value, hr_error *err)
+static hr_status evaluate_measure(hr_estimator *e, hr_training *t, double *value, hr_error *err)
 {
     scoring s = {.scores = hr_binary_scores_new()};
     hr_binary_result result = {0};
@@ -127,7 +126,7 @@ static hr_status evaluate_measure(hr_estimator *e, hr__training *t, double *valu
         return hr_no_memory(err, "an evaluation");
     }
     progress_start(&s.bar, "evaluating");
-    hr_status st = hr_estimator_evaluate(e, hr__training_eval_input, t, .each = score, .each_user = &s);
+    hr_status st = hr_estimator_evaluate(e, hr_training_eval_input, t, .each = score, .each_user = &s);
     progress_end(&s.bar);
     if (st != HR_OK) *err = *hr_estimator_error(e);
     if (st == HR_OK) st = hr_binary_scores_result(s.scores, &result, err);
@@ -136,13 +135,13 @@ static hr_status evaluate_measure(hr_estimator *e, hr__training *t, double *valu
     return st;
 }
 
-static int evaluate(const command_call *call, hr__training *t)
+static int evaluate(const command_call *call, hr_training *t)
 {
     hr_error err = {0};
     double value[FIGURES];
     const int code = check_eval_files(call, t, "evaluate on");
     if (code != 0) return code;
-    hr_estimator *e = hr__training_estimator(t);
+    hr_estimator *e = hr_training_estimator(t);
     hr_status st = evaluate_measure(e, t, value, &err);
     hr_estimator_free(e);
     if (st != HR_OK) return failed(call, &err);
@@ -153,7 +152,7 @@ static int evaluate(const command_call *call, hr__training *t)
 
 static int evaluate_run(command_call *call)
 {
-    hr__training *t;
+    hr_training *t;
     int code = check_bounds(call, "at-least", NULL);
     if (code == WORKED) code = check_bounds(call, "at-most", NULL);
     if (code != WORKED) return code;
@@ -162,7 +161,7 @@ static int evaluate_run(command_call *call)
     code = open_training(call, &t);
     if (code != WORKED) return code;
     code = evaluate(call, t);
-    hr__training_free(t);
+    hr_training_free(t);
     return code;
 }
 

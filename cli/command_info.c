@@ -3,10 +3,7 @@
 #include "cli/command.h"
 #include "cli/json_line.h"
 #include "cli/cli_table.h"
-#include "io/framing.h"
-#include "io/input.h"
-#include "io/record/record_index.h"
-#include "io/survey/feature_table.h"
+#include "cli/feature_table.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,29 +11,15 @@
 #include <sys/stat.h>
 
 enum { COMPRESSIONS = 16 /* room for all of hr_compression */ };
+enum { RECORD_FRAME = 16 /* bytes of length and checksums around a record */ };
 enum { LOOK_EVERY = 4096 /* records between two looks at the clock */ };
-
-typedef struct feature_seen {
-    hr_dtype dtype;
-    bool mixed; /* of several types */
-    int64_t records, values;
-} feature_seen;
 
 typedef struct file_seen {
     int64_t records, bytes, disk_bytes, smallest, largest, no_examples, trailing_zeros;
     int64_t files_of[COMPRESSIONS]; /* files of each compression */
     int64_t indexed, stale;         /* files with a valid index, and with one that is not */
-    hr__feature_table features;     /* a feature_seen each */
+    feature_table features;
 } file_seen;
-
-static hr_status feature_of(file_seen *s, hr_view key, int64_t guess, feature_seen **out, hr_error *err)
-{
-    bool is_new;
-    void *entry;
-    HR_TRY(hr__feature_find(&s->features, key, guess, &entry, &is_new, err));
-    *out = entry;
-    return HR_OK;
-}
 
 static void info_note_values(feature_seen *f, const hr_tensor *t)
 {
@@ -51,14 +34,14 @@ static hr_status note_features(file_seen *s, const hr_example_contents *contents
 {
     feature_seen *f;
     for (int64_t i = 0; i < contents->features; i++) {
-        HR_TRY(feature_of(s, contents->feature[i].key, i, &f, err));
+        HR_TRY(feature_table_find(&s->features, contents->feature[i].key, i, &f, err));
         f->records += contents->feature[i].values.dtype != HR_INVALID_DTYPE;
         info_note_values(f, &contents->feature[i].values);
     }
     for (int64_t i = 0; i < contents->lists; i++) {
         const hr_example_list *list = &contents->list[i];
         bool present = false;
-        HR_TRY(feature_of(s, list->key, contents->features + i, &f, err));
+        HR_TRY(feature_table_find(&s->features, list->key, contents->features + i, &f, err));
         for (int64_t step = 0; step < list->steps; step++) {
             present |= list->step[step].dtype != HR_INVALID_DTYPE;
             info_note_values(f, &list->step[step]);
@@ -103,7 +86,7 @@ static hr_status info_read_file(const char *path, const hr_record_opts *opts, hr
         if (s->records % LOOK_EVERY == 0) progress_count(p, -1, s->records, "records");
     }
     s->trailing_zeros += hr_record_trailing_zeros(reader);
-    s->files_of[hr__input_compression(hr__record_input(reader))]++;
+    s->files_of[hr_record_compression(reader)]++;
     hr_record_reader_free(reader);
     s->disk_bytes += stat(path, &about) == 0 ? about.st_size : 0;
     note_index(s, path);
@@ -127,11 +110,11 @@ static int info_by_key(const void *a, const void *b)
 /* Gives the features, sorted by name. */
 static hr_status sort_features(const file_seen *s, named_feature **out, hr_error *err)
 {
-    const int64_t count = hr__features(&s->features);
+    const int64_t count = s->features.count;
     named_feature *f = *out = hr_calloc((size_t)count + 1, sizeof *f);
     if (!f) return hr_no_memory(err, "features");
     for (int64_t i = 0; i < count; i++)
-        f[i] = (named_feature){hr__feature_key(&s->features, i), (const feature_seen *)s->features.entry[i]};
+        f[i] = (named_feature){s->features.feature[i]->key, s->features.feature[i]};
     qsort(f, (size_t)count, sizeof *f, info_by_key);
     return HR_OK;
 }
@@ -155,7 +138,7 @@ static void print_features(const named_feature *feature, int64_t features)
     table_print(&t);
 }
 
-static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * HR__RECORD_FRAME; }
+static int64_t inflated_bytes(const file_seen *s) { return s->bytes + s->records * RECORD_FRAME; }
 
 static const char *compression_word(int i) { return i == HR_NONE ? "none" : hr_compression_name((hr_compression)i); }
 
@@ -194,7 +177,7 @@ static void info_print_text(const file_seen *s, const named_feature *feature, in
     print_files(s, files);
     if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
     if (s->trailing_zeros) printf("%s zero bytes behind compressed data\n", with_commas(s->trailing_zeros));
-    print_features(feature, hr__features(&s->features));
+    print_features(feature, s->features.count);
 }
 
 static void info_print_as_json(const file_seen *s, const named_feature *feature, int64_t files)
@@ -215,7 +198,7 @@ static void info_print_as_json(const file_seen *s, const named_feature *feature,
     json_count(&top, "not_examples", s->no_examples);
     json_count(&top, "trailing_zeros", s->trailing_zeros);
     json_open(&top, "features", '[');
-    for (int64_t i = 0; i < hr__features(&s->features); i++) {
+    for (int64_t i = 0; i < s->features.count; i++) {
         json_open(&top, NULL, '{');
         json_view(&top, "name", feature[i].key);
         json_text(&top, "type", type_word(feature[i].seen));
@@ -261,7 +244,6 @@ static int info_run(command_call *call)
         hr_no_memory(&err, "counts");
         return failed(call, &err);
     }
-    s->features.size = sizeof(feature_seen);
     named_feature *feature = NULL;
     hr_status st = info_read_all(call, &opts, s, &files, &err);
     if (st == HR_OK) st = sort_features(s, &feature, &err);
@@ -270,7 +252,7 @@ static int info_run(command_call *call)
     else if (st == HR_OK)
         info_print_text(s, feature, files, now_seconds() - start);
     hr_free(feature);
-    hr__feature_table_free(&s->features);
+    feature_table_free(&s->features);
     hr_free(s);
     return st == HR_OK ? WORKED : failed(call, &err);
 }

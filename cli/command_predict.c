@@ -40,22 +40,22 @@ static hr_status named_files(const command_call *call, hr_tensor *out, hr_error 
     return st;
 }
 
-static hr_status predict_rows(hr__training *t, const hr_tensor *files, hr_error *err)
+static hr_status predict_rows(hr_training *t, const hr_tensor *files, hr_error *err)
 {
     printing p = {0};
-    hr__training_predicted predicted = {t, files};
-    hr_estimator *e = hr__training_estimator(t);
+    hr_training_predicted predicted = {t, files};
+    hr_estimator *e = hr_training_estimator(t);
     if (!e) return hr_no_memory(err, "an estimator");
     progress_start(&p.bar, "predicting");
     p.bar.watched &= !isatty(STDOUT_FILENO); /* where the lines themselves can be watched */
-    const hr_status st = hr_estimator_predict(e, hr__training_predict_input, &predicted, print_batch, &p);
+    const hr_status st = hr_estimator_predict(e, hr_training_predict_input, &predicted, print_batch, &p);
     progress_end(&p.bar);
     if (st != HR_OK) *err = *hr_estimator_error(e);
     hr_estimator_free(e);
     return st;
 }
 
-static int predict(const command_call *call, hr__training *t)
+static int predict(const command_call *call, hr_training *t)
 {
     hr_error err = {0};
     hr_tensor files = {0};
@@ -70,11 +70,11 @@ static int predict(const command_call *call, hr__training *t)
 
 static int predict_run(command_call *call)
 {
-    hr__training *t;
+    hr_training *t;
     int code = open_training(call, &t);
     if (code != WORKED) return code;
     code = predict(call, t);
-    hr__training_free(t);
+    hr_training_free(t);
     return code;
 }
 

@@ -2,8 +2,6 @@
 #include "cli/json_line.h"
 #include "cli/cli_survey.h"
 #include "cli/cli_table.h"
-#include "io/schema/schema.h"
-#include "io/survey/survey.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -38,8 +36,7 @@ static void put_type(json_line *line, hr_dtype dtype)
         json_text(line, "type", hr_dtype_name(dtype));
         return;
     }
-    hr__json_key(&line->writer, "type");
-    hr__json_literal(&line->writer, "null");
+    json_null(line, "type");
 }
 
 static void put_feature(json_line *line, const hr_feature_stats *f)
@@ -80,7 +77,7 @@ static void stats_print_as_json(const hr_stats *stats)
 {
     json_line line;
     json_begin(&line);
-    line.writer.compact = false; /* a line of this length is read by people, too */
+    line.spaced = true; /* a line of this length is read by people, too */
     json_count(&line, "records", hr_stats_records(stats));
     json_open(&line, "features", '[');
     for (int64_t i = 0; i < hr_stats_features(stats); i++) put_feature(&line, hr_stats_feature(stats, i));
@@ -243,10 +240,11 @@ static int read_normalization(const command_call *call, survey_run *survey, bool
 }
 
 /* The label of the schema, or of --label; NULL: there is none. */
-static const char *stats_label_of(const command_call *call, const hr__schema_file *schema)
+static const char *stats_label_of(const command_call *call, const hr_schema_file *schema)
 {
     const char *given = flag_text(call, "label");
-    return given ? given : schema && schema->label >= 0 ? schema->field[schema->label].name : NULL;
+    const int label = hr_schema_file_label(schema);
+    return given ? given : label >= 0 ? hr_schema_file_at(schema, label).name : NULL;
 }
 
 static int stats_run(command_call *call)
@@ -265,7 +263,7 @@ static int stats_run(command_call *call)
     if (flag_given(call, "schema")) st = hr_schema_file_open(flag_text(call, "schema"), &schema, &err);
     survey.opts.schema = schema;
     if (st == HR_OK) st = begin_survey(call, 0, &survey, &err);
-    if (st == HR_OK && !schema && hr__file_format(survey.files.path[0], survey.opts.format) == HR_FORMAT_CSV)
+    if (st == HR_OK && !schema && format_of_file(survey.files.path[0], survey.opts.format) == HR_FORMAT_CSV)
         progress_first_pass(&survey.bar, "finding types, first of two passes");
     if (st == HR_OK) st = hr_compute_stats_with(&survey.files, &survey.opts, &stats, &err);
     const int64_t files = survey.files.count;

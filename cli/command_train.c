@@ -1,69 +1,45 @@
 /* headrace train: trains the model of a training file. Ctrl-C stops between two steps, with a checkpoint. */
 #include "cli/cli_training.h"
 #include "cli/json_line.h"
-#include "io/file_system.h"
-#include "train/hooks/hooks.h"
 #include <headrace/io.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-/* ---- the line that is drawn while it runs: a hook like any other ---- */
+/* ---- the line that is drawn while it runs ---- */
 
 typedef struct watch {
     progress bar;
-    int64_t total, first, step, batch; /* total: steps there will be, 0: unknown */
+    int64_t total, batch; /* total: steps there will be, 0: unknown */
+    bool runs;
     double started;
     float loss; /* of a moment ago */
 } watch;
 
-static hr_status watch_begin(void *state, hr_monitored_session *m, hr_error *err)
-{
-    watch *w = *(watch **)state;
-    interrupt_at_once(NULL);
-    HR_TRY(hr_monitored_step(m, &w->first, err));
-    w->step = w->first;
-    w->started = now_seconds();
-    progress_start(&w->bar, "training");
-    return HR_OK;
-}
-
-static hr_status watch_before(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
-{
-    (void)state;
-    int count;
-    const hr_node *loss = hr_get_collection(hr_monitored_graph(m), "losses", &count);
-    return count ? hr_request_fetch(request, loss[0], err) : HR_OK;
-}
-
-static void train_draw(watch *w)
+static void train_draw(watch *w, int64_t first, int64_t step)
 {
     char detail[160];
-    double seconds = now_seconds() - w->started, rate = (double)((w->step - w->first) * w->batch) / (seconds + 1e-9);
-    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(w->step), (double)w->loss,
+    double seconds = now_seconds() - w->started, rate = (double)((step - first) * w->batch) / (seconds + 1e-9);
+    snprintf(detail, sizeof detail, "step %s, loss %.4f, %s examples/s", with_commas(step), (double)w->loss,
              with_commas((int64_t)rate));
-    progress_show(&w->bar, w->total ? (double)w->step / (double)w->total : -1, detail);
+    progress_show(&w->bar, w->total ? (double)step / (double)w->total : -1, detail);
 }
 
-static hr_status watch_after(void *state, hr_monitored_session *m, const hr_tensor *results, hr_error *err)
+/* Called before the first step, too: from then on a signal stops the training between two steps. */
+static bool train_show(const hr_training_progress *now, void *user)
 {
-    watch *w = *(watch **)state;
-    (void)err;
-    w->step++;
-    if (results[0].dtype == HR_FLOAT && results[0].count == 1)
-        w->loss += (*(const float *)results[0].data - w->loss) * (w->step - w->first < 20 ? 0.5f : 0.02f);
-    if (interrupted()) hr_request_stop(m);
-    if (progress_due(&w->bar)) train_draw(w);
-    return HR_OK;
+    watch *w = user;
+    if (!w->runs) {
+        interrupt_at_once(NULL);
+        w->runs = true;
+        w->started = now_seconds();
+        progress_start(&w->bar, "training");
+    } else {
+        if (!isnan(now->loss)) w->loss += (now->loss - w->loss) * (now->step - now->first_step < 20 ? 0.5f : 0.02f);
+        if (progress_due(&w->bar)) train_draw(w, now->first_step, now->step);
+    }
+    return !interrupted();
 }
-
-static const hr_hook_kind watch_kind = {
-    .head = HR_HOOK_HEAD,
-    .name = "watch",
-    .state_size = sizeof(watch *),
-    .after_create_session = watch_begin,
-    .before_run = watch_before,
-    .after_run = watch_after,
-};
 
 /* ---- how many steps there will be ---- */
 
@@ -81,7 +57,7 @@ static int64_t records_in(const char *path)
 
 static int64_t file_size(const char *path)
 {
-    const int64_t size = hr__path_size(path);
+    const int64_t size = hr_path_size(path);
     return size > 0 ? size : 0;
 }
 
@@ -90,7 +66,7 @@ static int64_t file_size(const char *path)
 static int64_t train_count_records(const hr_file_list *files)
 {
     int64_t records = 0, counted = 0;
-    const int64_t total = hr__paths_size(files);
+    const int64_t total = hr_paths_size(files);
     if (total < 0) return 0; /* what is read once is left for the training */
     for (int64_t i = 0; i < files->count && counted + file_size(files->path[i]) <= SAMPLE; i++) {
         records += records_in(files->path[i]);
@@ -100,11 +76,11 @@ static int64_t train_count_records(const hr_file_list *files)
 }
 
 /* 0: unknown. Fails if there are no files at all, or CSV, before a folder is made for the model. */
-static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error *err)
+static hr_status expected_steps(const hr_training *t, int64_t *steps, hr_error *err)
 {
     hr_file_list files = {0};
-    int64_t epochs = hr__training_epochs(t), most = hr__training_max_steps(t), batch = hr__training_batch_size(t);
-    HR_TRY(hr_match_files(hr__training_files(t), &files, err));
+    int64_t epochs = hr_training_epochs(t), most = hr_training_max_steps(t), batch = hr_training_batch_size(t);
+    HR_TRY(hr_match_files(hr_training_files(t), &files, err));
     const hr_status st = need_tfrecords(&files, err);
     int64_t rows = 0;
     if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(train_count_records(&files), epochs, &rows)) rows = 0;
@@ -116,14 +92,14 @@ static hr_status expected_steps(const hr__training *t, int64_t *steps, hr_error 
 
 /* ---- what it came to ---- */
 
-static void train_print_summary(const hr__training *t, const hr_train_result *r)
+static void train_print_summary(const hr_training *t, const hr_train_result *r)
 {
     int64_t steps = r->last_step - r->first_step;
-    double rows = (double)(steps * hr__training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
+    double rows = (double)(steps * hr_training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
     if (steps == 0 && r->finished) {
         printf("The training in %s has ended already, at step %s; there is nothing to do.\n"
                "With more --epochs or --steps it goes on.\n",
-               hr__training_model_dir(t), with_commas(r->last_step));
+               hr_training_model_dir(t), with_commas(r->last_step));
         return;
     }
     printf("%s%s step%s in %.1f s, %s examples/s; loss of the last step %.4f\n",
@@ -131,11 +107,11 @@ static void train_print_summary(const hr__training *t, const hr_train_result *r)
            with_commas((int64_t)(rows / seconds)), (double)r->loss);
     printf("%.0f %% of the time went by waiting for input\n", 100 * r->input_seconds / seconds);
     printf("%s at step %s, %s/model.ckpt-%" PRId64 "\n", r->finished ? "ended" : "stopped", with_commas(r->last_step),
-           hr__training_model_dir(t), r->last_step);
+           hr_training_model_dir(t), r->last_step);
     if (!r->finished) printf("The same command goes on from there.\n");
 }
 
-static void train_print_as_json(const hr__training *t, const hr_train_result *r)
+static void train_print_as_json(const hr_training *t, const hr_train_result *r)
 {
     json_line top;
     json_begin(&top);
@@ -146,44 +122,36 @@ static void train_print_as_json(const hr__training *t, const hr_train_result *r)
     json_number(&top, "loss", (double)r->loss);
     json_number(&top, "seconds", r->seconds);
     json_number(&top, "input_seconds", r->input_seconds);
-    json_count(&top, "batch_size", hr__training_batch_size(t));
-    json_text(&top, "model_dir", hr__training_model_dir(t));
+    json_count(&top, "batch_size", hr_training_batch_size(t));
+    json_text(&top, "model_dir", hr_training_model_dir(t));
     json_end(&top);
 }
 
-static int train(const command_call *call, hr__training *t)
+static int train(const command_call *call, hr_training *t)
 {
-    watch w = {.batch = hr__training_batch_size(t)}, *state = &w;
-    hr_estimator *e = hr__training_estimator(t);
+    watch w = {.batch = hr_training_batch_size(t)};
     hr_error err = {0};
-    hr_status st = e ? expected_steps(t, &w.total, &err) : hr_no_memory(&err, "an estimator");
-    if (st != HR_OK) {
-        hr_estimator_free(e);
-        return failed(call, &err);
-    }
     hr_train_result result = {0};
-    hr_hook *hook = hr_hook_new(&watch_kind, &state);
-    st = hr_estimator_train(e, hr__training_input, t, .max_steps = hr__training_max_steps(t), .hooks = &hook,
-                            .hook_count = 1, .result = &result);
+    hr_status st = expected_steps(t, &w.total, &err);
+    if (st == HR_OK) st = hr_training_train(t, &result, &err, .progress = train_show, .user = &w);
     progress_end(&w.bar);
-    int code = st == HR_OK ? WORKED : failed(call, hr_estimator_error(e));
+    const int code = st == HR_OK ? WORKED : failed(call, &err);
     if (st == HR_OK && flag_given(call, "json"))
         train_print_as_json(t, &result);
     else if (st == HR_OK)
         train_print_summary(t, &result);
-    hr_estimator_free(e);
     return st == HR_OK && !result.finished && interrupted() ? INTERRUPTED : code;
 }
 
 static int train_run(command_call *call)
 {
-    hr__training *t;
+    hr_training *t;
     catch_interrupt();
-    interrupt_at_once("train"); /* until the model is built: see watch_begin() */
+    interrupt_at_once("train"); /* until the model is built: see train_show() */
     int code = open_training(call, &t);
     if (code != 0) return code;
     code = train(call, t);
-    hr__training_free(t);
+    hr_training_free(t);
     return code;
 }
 

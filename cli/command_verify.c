@@ -2,10 +2,6 @@
 #include "cli/cli_damage.h"
 #include "cli/json_line.h"
 #include "cli/cli_survey.h"
-#include "io/convert/format.h"
-#include "io/file_system.h"
-#include "io/schema/schema.h"
-#include "io/survey/survey.h"
 #include <headrace/data.h>
 
 typedef struct verified {
@@ -55,7 +51,10 @@ static hr_status verify_rows(const char *path, const hr_csv_column *column, int 
 {
     const hr_element *row;
     const int inline_work = 0; /* so that damage is told in order */
-    hr_csv_opts opts = hr__csv_opts_of(path, v->how.opts.csv);
+    static const char *const after_places[] = {NULL};
+    hr_csv_opts opts = *v->how.opts.csv;
+    if (!opts.delimiter) opts.delimiter = hr_csv_delimiter_of(path);
+    if (opts.no_header && !opts.names) opts.names = after_places; /* columns are found by name */
     opts.columns = column;
     opts.column_count = columns;
     opts.keep_missing = true;
@@ -75,13 +74,14 @@ static hr_status verify_rows(const char *path, const hr_csv_column *column, int 
 /* Without a schema all fields of the header, as text. */
 static hr_status verify_csv(const char *path, verified *v, hr_error *err)
 {
-    const hr__schema_file *schema = v->schema;
-    const int count = schema ? schema->fields : 0;
-    if (!schema) HR_TRY(hr__need_files_again(&(hr_file_list){(char *[]){(char *)path}, 1}, "give .schema", err));
+    const int count = hr_schema_file_count(v->schema);
+    if (!v->schema) HR_TRY(hr_need_files_again(&(hr_file_list){(char *[]){(char *)path}, 1}, "give .schema", err));
     hr_csv_column *column = hr_calloc((size_t)count + 1, sizeof *column);
     if (!column) return hr_no_memory(err, "columns");
-    for (int i = 0; i < count; i++)
-        column[i] = (hr_csv_column){.name = schema->field[i].name, .dtype = schema->field[i].dtype};
+    for (int i = 0; i < count; i++) {
+        const hr_schema_file_field field = hr_schema_file_at(v->schema, i);
+        column[i] = (hr_csv_column){.name = field.name, .dtype = field.written};
+    }
     const hr_status st = verify_rows(path, column, count, v, err);
     hr_free(column);
     return st;
@@ -115,8 +115,8 @@ static hr_status verify_json(const char *path, verified *v, hr_error *err)
 /* With a schema, what no name says to be something else is CSV. */
 static hr_status verify_file(const char *path, verified *v, hr_error *err)
 {
-    hr_file_format format = hr__file_format(path, v->how.opts.format);
-    if (v->schema && format == HR_FORMAT_TFRECORD && hr__format_of(path))
+    hr_file_format format = format_of_file(path, v->how.opts.format);
+    if (v->schema && format == HR_FORMAT_TFRECORD && hr_file_format_of(path))
         return hr_fail(err, HR_INVALID_ARGUMENT, "cli.format",
                        "%s: --schema: expected CSV or JSON; headrace schema check holds TFRecords against one", path);
     if (v->schema && format == HR_FORMAT_TFRECORD) format = HR_FORMAT_CSV;

@@ -1,7 +1,6 @@
 /* headrace vocab: the words of a feature, the most frequent first. */
-#include "base/text.h"
 #include "cli/cli_survey.h"
-#include "io/json/json_writer.h"
+#include "cli/json_line.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -27,22 +26,16 @@ static void vocab_print_words(const hr_vocabulary *v)
 /* A word a line, any bytes. */
 static hr_status print_json_lines(const hr_vocabulary *v, hr_error *err)
 {
-    hr__text line = {0};
-    for (int64_t i = 0; i < hr_vocabulary_size(v) && !line.failed; i++) {
+    hr_status st = HR_OK;
+    for (int64_t i = 0; st == HR_OK && i < hr_vocabulary_size(v); i++) {
         const hr_vocabulary_word word = hr_vocabulary_at(v, i);
-        hr__json_writer w = {.to = &line};
-        hr__text_clear(&line);
-        hr__json_begin(&w, '{');
-        const bool text = hr__is_utf8(word.word.data, (size_t)word.word.size);
-        hr__json_key(&w, text ? "word" : "b64");
-        text ? hr__json_string(&w, word.word) : hr__json_base64(&w, word.word);
-        hr__json_key(&w, "count");
-        hr__json_int64(&w, word.count);
-        hr__json_end(&w, '}');
-        if (!line.failed) puts(line.data);
+        json_line line;
+        json_begin(&line);
+        line.spaced = true;
+        hr_is_utf8(word.word) ? json_view(&line, "word", word.word) : json_base64(&line, "b64", word.word);
+        json_count(&line, "count", word.count);
+        st = json_print(&line, err);
     }
-    hr_status st = hr__text_status(&line, "a line of JSON", err);
-    hr__text_free(&line);
     return st;
 }
 

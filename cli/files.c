@@ -1,8 +1,5 @@
 /* Names on the command line: which files they mean, and in which compression. */
 #include "cli/command.h"
-#include "io/codecs/codec.h"
-#include "io/match.h"
-#include "io/survey/survey.h"
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -11,7 +8,8 @@ hr_status match_argument(const char *argument, hr_file_list *out, hr_error *err)
 {
     const bool is_pattern = strpbrk(argument, "*?[{\\\n") || argument[0] == '@';
     const bool itself = !is_pattern || access(argument, F_OK) == 0;
-    if (itself) return hr__one_file(argument, out, err);
+    *out = (hr_file_list){0};
+    if (itself) return hr_file_list_add(out, argument, err);
     return hr_match_files(argument, out, err);
 }
 
@@ -43,11 +41,17 @@ hr_status match_arguments(const command_call *call, int count, hr_file_list *out
     return match_arguments_from(call, 0, count, out, err);
 }
 
+hr_file_format format_of_file(const char *path, hr_file_format asked)
+{
+    if (asked == HR_FORMAT_BY_NAME) asked = hr_file_format_of(path);
+    return asked == HR_FORMAT_BY_NAME ? HR_FORMAT_TFRECORD : asked;
+}
+
 hr_status need_tfrecords(const hr_file_list *files, hr_error *err)
 {
     for (int64_t i = 0; i < files->count; i++) {
         const char *path = files->path[i];
-        const hr_file_format format = hr__file_format(path, HR_FORMAT_BY_NAME);
+        const hr_file_format format = format_of_file(path, HR_FORMAT_BY_NAME);
         if (format == HR_FORMAT_TFRECORD || access(path, F_OK) != 0) continue;
         return hr_fail(err, HR_INVALID_ARGUMENT, "cli.format",
                        "%s: expected TFRecords, found %s by its name; 'headrace convert' makes them of it", path,
@@ -58,7 +62,7 @@ hr_status need_tfrecords(const hr_file_list *files, hr_error *err)
 
 int check_output_name(const command_call *call, const char *out)
 {
-    const hr_file_format format = hr__file_format(out, HR_FORMAT_BY_NAME);
+    const hr_file_format format = format_of_file(out, HR_FORMAT_BY_NAME);
     if (format == HR_FORMAT_TFRECORD) return 0;
     return usage_error(call, "%s: expected a name for TFRecords, found one of %s; 'headrace convert' writes such files",
                        out, format == HR_FORMAT_CSV ? "CSV" : "JSON");
@@ -68,10 +72,10 @@ const char *compression_words(const char *between)
 {
     static char words[128];
     size_t used = 0;
-    for (int i = 0; i < hr__codec_count() && used < sizeof words; i++)
-        if (hr__codec_at(i)->id != HR_NONE)
+    for (int i = 0; hr_compression_at(i) && used < sizeof words; i++)
+        if (hr_compression_at(i) != HR_NONE)
             used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? between : "",
-                                     hr__codec_at(i)->tf_name);
+                                     hr_compression_name(hr_compression_at(i)));
     return words;
 }
 
@@ -80,10 +84,10 @@ bool flag_compression_of(const command_call *call, const char *flag, hr_compress
     const char *name = flag_text(call, flag);
     *out = HR_COMPRESSION_AUTO;
     if (!name) return true;
-    for (int i = 0; i < hr__codec_count(); i++) {
-        const hr__codec *codec = hr__codec_at(i);
-        if (strcasecmp(name, codec->id == HR_NONE ? codec->name : codec->tf_name) != 0) continue;
-        *out = codec->id;
+    for (int i = 0; hr_compression_at(i); i++) {
+        const hr_compression known = hr_compression_at(i);
+        if (strcasecmp(name, known == HR_NONE ? "none" : hr_compression_name(known)) != 0) continue;
+        *out = known;
         return true;
     }
     usage_error(call, "--%s: expected %s or none, found \"%s\"", flag, compression_words(", "), name);

@@ -1,6 +1,5 @@
 /* The command line, read by a command's own list of flags. */
 #include "cli/flags.h"
-#include "base/config.h"
 #include "cli/help.h"
 #include "cli/man_config.h"
 #include <ctype.h>
@@ -49,7 +48,7 @@ static int unknown_flag(const command_call *call, const char *word)
     for (const flag *f = call->command->flags; f && f->kind != FLAG_NONE && count < 64; f++) names[count++] = f->name;
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + strspn(word, "-"), "="), word + strspn(word, "-"));
-    const char *near = hr__suggest(name, names, count);
+    const char *near = hr_suggest(name, names, count);
     if (near) return usage_error(call, "unknown flag '%s'; did you mean --%s?", word, near);
     if (word[1] == '-') return usage_error(call, "unknown flag '%s'", word);
     return usage_error(call, "unknown flag '%s'; what begins with - and is no flag goes after --: headrace %s -- '%s'",

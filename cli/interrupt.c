@@ -2,7 +2,6 @@
  * no call of any other thread is interrupted; but a library may have threads of its own since before main, which block
  * nothing: they run a handler that does the same. */
 #include "cli/command.h"
-#include "io/sys.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -57,7 +56,7 @@ void catch_interrupt(void)
     static uv_thread_t thread;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
-    if (woken[0] < 0 && pipe2(woken, O_CLOEXEC) == 0) hr__interrupt_by(woken[0]);
+    if (woken[0] < 0 && pipe2(woken, O_CLOEXEC) == 0) hr_interrupt_by(woken[0]);
     sigemptyset(&set);
     catch_signal(SIGINT, &set);
     catch_signal(SIGTERM, &set);
@@ -74,6 +73,8 @@ void interrupt_at_once(const char *command)
 }
 
 bool interrupted(void) { return atomic_load(&seen); }
+
+int interrupt_descriptor(void) { return woken[0]; }
 
 hr_status check_interrupt(hr_error *err)
 {

@@ -1,5 +1,4 @@
 /* headrace: finds the subcommand and runs it. */
-#include "base/config.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/help.h"
@@ -36,7 +35,7 @@ static int unknown_command(int count, char **word)
     }
     const bool both = count > 1 && is_group(word[0]);
     snprintf(found, sizeof found, "%s%s%s", word[0], both ? " " : "", both ? word[1] : "");
-    const char *near = hr__suggest(found, names, known);
+    const char *near = hr_suggest(found, names, known);
     fprintf(stderr, "headrace: unknown command '%s'%s%s%s\nTry 'headrace --help'.\n", found,
             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return WRONG_USE;

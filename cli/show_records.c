@@ -1,8 +1,7 @@
 /* Records as lines of JSON, on standard output. */
 #include "cli/show_records.h"
-#include "base/text.h"
 #include "cli/cli_rows.h"
-#include "io/json/json_writer.h"
+#include "cli/json_line.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,37 +10,26 @@ typedef struct show {
     hr_json_writer *writer;
     bool raw;
     int64_t left;
-    hr__text line;
 } show;
 
-static hr_status make_raw(show *s, int64_t number, int64_t offset, hr_view record, hr_view *line, hr_error *err)
+static hr_status print_raw(int64_t number, int64_t offset, hr_view record, hr_error *err)
 {
-    hr__json_writer w = {.to = &s->line};
-    hr__text_clear(&s->line);
-    hr__json_begin(&w, '{');
-    hr__json_key(&w, "record");
-    hr__json_int64(&w, number);
-    if (offset >= 0) hr__json_key(&w, "offset");
-    if (offset >= 0) hr__json_int64(&w, offset);
-    hr__json_key(&w, "size");
-    hr__json_int64(&w, record.size);
-    hr__json_key(&w, "$b64");
-    hr__json_base64(&w, record);
-    hr__json_end(&w, '}');
-    *line = (hr_view){s->line.data, (int64_t)s->line.size};
-    return hr__text_status(&s->line, "a line", err);
+    json_line line;
+    json_begin(&line);
+    line.spaced = true;
+    json_count(&line, "record", number);
+    if (offset >= 0) json_count(&line, "offset", offset);
+    json_count(&line, "size", record.size);
+    json_base64(&line, "$b64", record);
+    return json_print(&line, err);
 }
 
 static hr_status show_record(show *s, const row_source *from, const char *path, int64_t number, hr_view record,
                              hr_error *err)
 {
     hr_view line;
-    hr_status st;
-    const int64_t offset = from->records ? hr_record_offset(from->records) : -1;
-    if (s->raw)
-        st = make_raw(s, number, offset, record, &line, err);
-    else
-        st = hr_example_to_json(s->writer, record, &line, err);
+    if (s->raw) return print_raw(number, from->records ? hr_record_offset(from->records) : -1, record, err);
+    const hr_status st = hr_example_to_json(s->writer, record, &line, err);
     if (st != HR_OK) hr_error_prefix(err, "%s: record %" PRId64 ": ", path, number);
     return st == HR_OK ? print_line(line, err) : st;
 }
@@ -83,6 +71,5 @@ int show_records(command_call *call, int64_t lines)
     const hr_status st = show_all(call, &s, &files, &err);
     clear_row_files(&files);
     hr_json_writer_free(s.writer);
-    hr__text_free(&s.line);
     return st == HR_OK ? WORKED : failed(call, &err);
 }

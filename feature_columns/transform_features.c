@@ -61,7 +61,7 @@ static hr_status missing_feature(const plan *p, const hr_schema *schema, const h
 {
     const char **names = hr_calloc((size_t)schema->fields + 1, sizeof *names);
     for (int i = 0; names && i < schema->fields; i++) names[i] = schema->field[i].name;
-    const char *near = names ? hr__suggest(key, names, schema->fields) : NULL;
+    const char *near = names ? hr_suggest(key, names, schema->fields) : NULL;
     hr_status st;
     if (is_transformed(p, fields))
         st =

@@ -30,6 +30,8 @@ const char *hr_compression_name(hr_compression compression)
     return codec ? codec->tf_name : "AUTO";
 }
 
+hr_compression hr_compression_at(int i) { return i >= 0 && i < CODECS ? codecs[i]->id : HR_COMPRESSION_AUTO; }
+
 int hr__codec_count(void) { return CODECS; }
 
 const hr__codec *hr__codec_at(int i) { return codecs[i]; }

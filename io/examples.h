@@ -74,6 +74,9 @@ HR_API void hr_example_filter_free(hr_example_filter *filter); /* NULL: nothing 
  * (docs/formats.md). Gives *out. The error names line and column of what is wrong. */
 HR_API hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err);
 HR_API void hr_schema_file_free(hr_schema_file *schema); /* NULL: nothing */
+/* Gives some fields other types: "row=int64,temp=float". HR_INVALID_ARGUMENT, schema.types. Before others use it. */
+HR_API hr_status hr_schema_file_set_types(hr_schema_file *schema, const char *types, hr_error *err);
+HR_API int hr_schema_file_label(const hr_schema_file *schema); /* the number of the field `label:`; -1: there is none */
 
 /* ---- Examples as JSON ---- */
 
@@ -127,10 +130,20 @@ HR_API int64_t hr_json_reader_line(const hr_json_reader *reader);   /* from 1: w
 HR_API int64_t hr_json_reader_offset(const hr_json_reader *reader); /* of the same */
 HR_API void hr_json_reader_free(hr_json_reader *reader);            /* NULL: nothing */
 
+/* Bytes as a string of JSON, in quotes; what is not UTF-8 becomes U+FFFD. Gives *json (hr_free). */
+HR_API hr_status hr_json_quote(hr_view text, char **json, hr_error *err);
+HR_API bool hr_is_utf8(hr_view text); /* whole characters only; overlong forms and surrogates are none */
+
 /* ---- going over whole files ---- */
 
 /* By the name, .gz and the like aside: .csv and .tsv, .json, .jsonl and .ndjson; all others are TFRecords. */
 typedef enum hr_file_format { HR_FORMAT_BY_NAME, HR_FORMAT_TFRECORD, HR_FORMAT_JSON, HR_FORMAT_CSV } hr_file_format;
+/* By the extension of a file's name; HR_FORMAT_BY_NAME: it is none of a format. */
+HR_API hr_file_format hr_file_format_of(const char *path);
+/* "csv", "jsonl", "tfrecord", or an extension, in upper or lower case; HR_FORMAT_BY_NAME: there is no such one. */
+HR_API hr_file_format hr_file_format_named(const char *name);
+HR_API const char *hr_file_format_name(hr_file_format format);    /* "csv", ...; of HR_FORMAT_BY_NAME "" */
+HR_API const char *hr_file_format_names(char *text, size_t size); /* "csv, jsonl or tfrecord" into `text`; returns it */
 
 typedef struct hr_survey_opts {
     size_t struct_size;
@@ -172,8 +185,9 @@ typedef struct hr_schema_file_field {
     const char *note; /* how it was inferred; "" */
     bool conflict;    /* inferred, but records hold several kinds: `note` names one of each */
     int64_t rounded;  /* inferred from CSV: values that float32 does not hold to the digits written; `note` has one */
+    hr_dtype written; /* as the file says it, which is how a CSV has it: also HR_INT32, HR_BOOL, HR_DOUBLE */
 } hr_schema_file_field;
-HR_API int hr_schema_file_count(const hr_schema_file *schema);
+HR_API int hr_schema_file_count(const hr_schema_file *schema); /* NULL: 0 */
 HR_API hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i);
 
 /* What differs, told one by one: "- float age" (only in a), "+ int64 age" (only in b), "~ age: float, int64". Gives

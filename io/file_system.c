@@ -115,14 +115,14 @@ bool hr__path_about(const char *path, hr_file_about *about)
     return true;
 }
 
-bool hr__path_is_special(const char *path)
+bool hr_path_is_special(const char *path)
 {
     struct stat s;
     if (strcmp(path, "-") == 0) return true;
     return !hr__file_system_of(path) && stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
-bool hr__path_reads_once(const char *path)
+bool hr_path_reads_once(const char *path)
 {
     struct stat s;
     if (strcmp(path, "-") == 0) return true;
@@ -130,11 +130,11 @@ bool hr__path_reads_once(const char *path)
     return S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode);
 }
 
-hr_status hr__need_files_again(const hr_file_list *files, const char *instead, hr_error *err)
+hr_status hr_need_files_again(const hr_file_list *files, const char *instead, hr_error *err)
 {
     for (int64_t i = 0; i < files->count; i++) {
         const char *path = files->path[i];
-        if (!hr__path_reads_once(path)) continue;
+        if (!hr_path_reads_once(path)) continue;
         hr_fail(err, HR_FAILED_PRECONDITION, "file.once",
                 "%s: expected a file, which can be read twice, found %s, which is read once; %s or copy it to a file",
                 path, strcmp(path, "-") == 0 ? "standard input" : "a pipe or a device", instead);
@@ -144,17 +144,17 @@ hr_status hr__need_files_again(const hr_file_list *files, const char *instead, h
     return HR_OK;
 }
 
-int64_t hr__path_size(const char *path)
+int64_t hr_path_size(const char *path)
 {
     hr_file_about about;
-    return !hr__path_is_special(path) && hr__path_about(path, &about) && !about.is_folder ? about.size : -1;
+    return !hr_path_is_special(path) && hr__path_about(path, &about) && !about.is_folder ? about.size : -1;
 }
 
-int64_t hr__paths_size(const hr_file_list *files)
+int64_t hr_paths_size(const hr_file_list *files)
 {
     int64_t total = 0;
     for (int64_t i = 0; i < files->count; i++) {
-        const int64_t size = hr__path_size(files->path[i]);
+        const int64_t size = hr_path_size(files->path[i]);
         if (size < 0) return -1;
         total += size;
     }

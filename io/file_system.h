@@ -25,18 +25,6 @@ void hr__foreign_close(hr__foreign_file *file);
 
 /* False: there is no such file. */
 bool hr__path_about(const char *path, hr_file_about *about);
-/* Bytes of a file as it lies on the disk; -1: not known, as of a pipe. */
-int64_t hr__path_size(const char *path);
-/* Of all files together; -1: the size of one is not known. */
-int64_t hr__paths_size(const hr_file_list *files);
-/* "-", and what is there but is no regular file: a pipe, a device, a folder. */
-bool hr__path_is_special(const char *path);
-/* What was read of it is gone: "-", a pipe, a socket, a terminal or its like. */
-bool hr__path_reads_once(const char *path);
-/* For who goes over the files twice: HR_FAILED_PRECONDITION, "file.once", if one of them reads once. `instead`: what
- * saves one of the passes, "give .schema". */
-hr_status hr__need_files_again(const hr_file_list *files, const char *instead, hr_error *err);
-
 #ifdef __cplusplus
 }
 #endif

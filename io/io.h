@@ -31,6 +31,8 @@ typedef enum hr_compression {
 /* TensorFlow's compression_type: "" (none), "GZIP", "ZLIB", exactly so; our own "LZ4", "ZSTD". False: no such one. */
 HR_API bool hr_compression_named(const char *name, hr_compression *out);
 HR_API const char *hr_compression_name(hr_compression compression); /* the same, or "AUTO" */
+/* The compressions that there are, for i = 0, 1, ...: HR_NONE first. HR_COMPRESSION_AUTO: there are no more. */
+HR_API hr_compression hr_compression_at(int i);
 
 /* ---- reading a file from front to end ---- */
 
@@ -65,6 +67,11 @@ HR_API int64_t hr_input_trailing_zeros(const hr_input *in);
  * HR_OUT_OF_RANGE: the file ends before. HR_FAILED_PRECONDITION: a pipe cannot go back. */
 HR_API hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err);
 HR_API void hr_input_free(hr_input *in); /* NULL: nothing */
+
+/* For a program's main, whose signal handler writes a byte to a pipe: from now on every wait of the library for a pipe
+ * or a device also ends once something can be read from the descriptor `fd`. What waited fails with HR_CANCELLED. -1:
+ * nothing ends it. For the whole process. */
+HR_API void hr_interrupt_by(int fd);
 
 /* ---- writing a file whole or not at all ---- */
 
@@ -123,6 +130,11 @@ typedef struct hr_policy {
     void *user; /* of on_damage; outlives the dataset */
 } hr_policy;
 
+/* An error as an object of JSON on one line: file, record, line, offset, length, compressed_offset, column, feature and
+ * kind, as far as they are known, then reason, the text for people: the form that quarantine files have. Gives *json
+ * (hr_free). */
+HR_API hr_status hr_error_json(const hr_error *error, char **json, hr_error *err);
+
 /* ---- other file systems ---- */
 
 /* What a file system says of a file. */
@@ -154,11 +166,14 @@ HR_API hr_status hr_register_file_system(const hr_file_system *system, hr_error 
 
 /* ---- file patterns ---- */
 
-/* The files that a pattern matched. */
+/* Names of files. Begin with {0}; hr_file_list_clear frees the names. */
 typedef struct hr_file_list {
     char **path;
     int64_t count;
 } hr_file_list;
+
+/* Adds a copy of the name at the end. */
+HR_API hr_status hr_file_list_add(hr_file_list *list, const char *path, hr_error *err);
 
 /* The files that match: *, ?, [a-z], [!a], \ before what is meant as it stands, as tf.io.gfile.glob: no braces, a
  * star crosses no slash and matches hidden names, folders match as files do. ? and a set are one byte, in any locale.
@@ -174,7 +189,20 @@ HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error
  *     @names.txt             the files named in this one, a line each, from its own folder; # begins a comment
  * A name without stars, also one made by braces or in a manifest, must be there: HR_NOT_FOUND. */
 HR_API hr_status hr_match_files_extended(const char *pattern, hr_file_list *out, hr_error *err);
-HR_API void hr_file_list_clear(hr_file_list *list); /* frees the names, leaves an empty list */
+HR_API void hr_file_list_clear(hr_file_list *list); /* frees the names, leaves an empty list. NULL: nothing */
+
+/* ---- what a name stands for: a file of the machine or of a registered file system ---- */
+
+/* Bytes of a file as it lies on the disk; -1: not known, as of a pipe, or there is no such file. */
+HR_API int64_t hr_path_size(const char *path);
+HR_API int64_t hr_paths_size(const hr_file_list *files); /* of all together; -1: the size of one is not known */
+/* "-", and what is there but is no regular file: a pipe, a device, a folder. */
+HR_API bool hr_path_is_special(const char *path);
+/* What was read of it is gone: "-", a pipe, a socket, a terminal or its like. */
+HR_API bool hr_path_reads_once(const char *path);
+/* Ask it before you read files twice: HR_FAILED_PRECONDITION, "file.once", if one of them can be read only once.
+ * `instead` is the advice in the message: what saves one of the passes, "give .schema". */
+HR_API hr_status hr_need_files_again(const hr_file_list *files, const char *instead, hr_error *err);
 
 /* ---- TFRecord ---- */
 
@@ -268,6 +296,8 @@ HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_er
  * HR_END: there were fewer. */
 HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
 HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */
+/* How the file is compressed, as it was asked for or found: never HR_COMPRESSION_AUTO. */
+HR_API hr_compression hr_record_compression(const hr_record_reader *reader);
 
 /* How often something was passed over by its policy, and how many (inflated) bytes it was.
  *
@@ -457,6 +487,9 @@ typedef struct hr_csv_opts {
      * those in quotes. Default 256 MiB. */
     size_t max_row_bytes;
 } hr_csv_opts;
+
+/* The delimiter that a file's name stands for: "\t" of .tsv. NULL: it says nothing, so hr_csv's default holds. */
+HR_API const char *hr_csv_delimiter_of(const char *path);
 
 /* Parses records that are split already (TensorFlow's decode_csv): `out` has one tensor a column, shaped like
  * `records`. .columns say what they are; .select_cols which; there is no header. Gives the tensors: hr_tensor_clear

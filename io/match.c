@@ -92,6 +92,7 @@ static void match_put(hr_file_list *list, const char *path, hr_status *status, h
 
 void hr_file_list_clear(hr_file_list *list)
 {
+    if (!list) return;
     for (int64_t i = 0; i < list->count; i++) hr_free(list->path[i]);
     hr_free(list->path);
     *list = (hr_file_list){0};
@@ -294,8 +295,15 @@ hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err)
     return match(pattern, false, out, err);
 }
 
-hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err)
+hr_status hr_file_list_add(hr_file_list *list, const char *path, hr_error *err)
 {
+    if (!list || !path)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "file.argument", "a list of files: expected a name to add, got NULL");
+    size_t room = 1; /* as match_put counts it, whoever made the list */
+    while (room <= (size_t)list->count) room *= 2;
+    char **path_of = hr_realloc(list->path, room * sizeof *path_of);
+    if (!path_of) return hr_no_memory(err, "a list of files");
+    list->path = path_of;
     hr_status status = HR_OK;
     match_put(list, path, &status, err);
     return status;

@@ -18,7 +18,6 @@ HR_API char *hr__pattern_in(const char *folder, const char *patterns);
 hr_status hr__one_file(const char *path, hr_file_list *out, hr_error *err);
 /* Adds what one pattern matches, in no order: perhaps nothing. */
 hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err);
-hr_status hr__file_list_add(hr_file_list *list, const char *path, hr_error *err); /* copies the name */
 void hr__file_list_sort(hr_file_list *list);
 /* Bytes of the folder, its slash included, that all names begin with. */
 size_t hr__file_list_folder(const hr_file_list *list);

@@ -176,7 +176,7 @@ static hr_status match_extended_walk(const char *folder, const char *rest, int d
     hr_file_list found = {0}, inside = {0};
     hr_status st = match_in(folder, rest, &found, err);
     for (int64_t i = 0; st == HR_OK && i < found.count; i++)
-        if (is_file(found.path[i])) st = hr__file_list_add(out, found.path[i], err);
+        if (is_file(found.path[i])) st = hr_file_list_add(out, found.path[i], err);
     if (st == HR_OK) st = match_in(folder, "*", &inside, err);
     for (int64_t i = 0; st == HR_OK && depth < DEEPEST && i < inside.count; i++)
         if (is_own_folder(inside.path[i])) st = match_extended_walk(inside.path[i], rest, depth + 1, out, err);
@@ -266,7 +266,7 @@ static hr_status match_extended_add_name(const char *manifest, const char *name,
     hr__text_bytes(&path, name, size);
     hr_status st = hr__text_status(&path, "a name in a manifest", err);
     if (st == HR_OK && !hr__path_about(path.data, &about)) st = is_missing(path.data, manifest, err);
-    if (st == HR_OK) st = hr__file_list_add(out, path.data, err);
+    if (st == HR_OK) st = hr_file_list_add(out, path.data, err);
     hr__text_free(&path);
     return st;
 }

@@ -87,7 +87,7 @@ bool hr__write_all(int fd, const void *from, size_t size)
 
 static _Atomic int interrupt = -1;
 
-void hr__interrupt_by(int fd) { atomic_store(&interrupt, fd); }
+void hr_interrupt_by(int fd) { atomic_store(&interrupt, fd); }
 
 hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err)
 {

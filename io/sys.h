@@ -33,11 +33,8 @@ ssize_t hr__read(int fd, void *to, size_t size, int64_t offset);
 HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errno says why */
 /* Waits for `fd` until poll finds one of `events`, an end or an error: what that is, reading or writing says better.
  * `most`: milliseconds, -1 without end. HR_CANCELLED: something can be read from `wake` (-1: none) or, while `fd` is
- * not ready, from the descriptor of hr__interrupt_by. */
+ * not ready, from the descriptor of hr_interrupt_by. */
 hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
-/* For a program's main: from now on every wait for a pipe is also ended by `fd`, once something can be read there;
- * -1: by nothing. */
-void hr__interrupt_by(int fd);
 /* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
 HR_API char *hr__folder_of(const char *path);
 /* The names in this file's folder, too, are on the disk. */

@@ -1,8 +1,8 @@
 /* One CSV to TFRecords, without the final sync; and the same bytes written and synced by a bare loop. */
 #include "bench/bench.h"
-#include "io/convert/converter.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <headrace/convert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,22 +69,21 @@ static hr_status run_convert(pass *p, void *memory)
     (void)memory;
     hr_file_list files;
     hr__schema_file schema = {0};
-    hr__convert_result result = {0};
+    hr_convert_result result = {0};
     char out[1024];
     snprintf(out, sizeof out, "%s/convert-%d", p->folder, (int)getpid());
     HR_TRY(bench_files(p->folder, CRITEO_CSV, &files, &p->error));
     hr_status st = bench_schema(schema_text, &schema, &p->error);
     double start = bench_seconds();
     if (st == HR_OK)
-        st = hr__convert(
-            &(hr__convert_opts){.inputs = {files.path, 1}, .schema = &schema, .out = out, .shards = 4, .no_sync = true},
-            &result, &p->error);
+        st = hr_convert(&((hr_file_list){files.path, 1}), out, &result, &p->error, .schema = &schema, .shards = 4,
+                        .no_sync = true);
     p->seconds = bench_seconds() - start;
     p->rows = result.written;
     p->bytes = (double)result.bytes_in;
     add_extra(p, "sync_seconds", sync_and_remove(out));
     add_extra(p, "bare_write_seconds", bare_write(p->folder, result.bytes_out));
-    hr__convert_clear(&result);
+    hr_convert_result_clear(&result);
     hr__schema_clear(&schema);
     hr_file_list_clear(&files);
     return st;

@@ -1,7 +1,7 @@
 /* Whether long files take more memory than short ones: convert, reading in batches, and an index, over 10^4 to 10^7
  * records, each the most memory that it had beside what the process had before. */
 #include "bench/bench.h"
-#include "io/convert/converter.h"
+#include <headrace/convert.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -52,12 +52,12 @@ static bool write_csv(const char *path, int64_t records)
 static hr_status convert(const char *csv, const char *records, hr_error *err)
 {
     hr__schema_file schema = {0};
-    hr__convert_result result = {0};
+    hr_convert_result result = {0};
     char *input = (char *)(uintptr_t)csv;
     hr_status st = bench_schema("int64: [id]\nfloat: [score]\nstring: [word]\n", &schema, err);
-    const hr__convert_opts opts = {.inputs = {&input, 1}, .schema = &schema, .out = records, .no_sync = true};
-    if (st == HR_OK) st = hr__convert(&opts, &result, err);
-    hr__convert_clear(&result);
+    const hr_file_list inputs = {&input, 1};
+    if (st == HR_OK) st = hr_convert(&inputs, records, &result, err, .schema = &schema, .no_sync = true);
+    hr_convert_result_clear(&result);
     hr__schema_clear(&schema);
     return st;
 }

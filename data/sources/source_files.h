@@ -56,7 +56,7 @@ static inline hr_status source_files_fail_once(const char *op, const char *path,
 /* Refuses to open such a one a second time, as repeat does. `number`: of the file in this iterator. */
 static inline hr_status source_files_once(const char *op, const char *path, hr_plan *p, int32_t number, hr_error *err)
 {
-    if (!hr__path_reads_once(path) || hr_file_first_opening(p, number)) return HR_OK;
+    if (!hr_path_reads_once(path) || hr_file_first_opening(p, number)) return HR_OK;
     return source_files_fail_once(op, path, err);
 }
 
@@ -77,7 +77,7 @@ static inline hr_status source_files_check(const source_files *files, const char
                                            int64_t identity, int64_t file, hr_error *err)
 {
     const bool same = identity == files->identity && file >= 0 && file <= files->list.count;
-    if (same && file < files->list.count && hr__path_reads_once(files->list.path[file]))
+    if (same && file < files->list.count && hr_path_reads_once(files->list.path[file]))
         return source_files_fail_once(op, files->list.path[file], err);
     if (same) return HR_OK;
     if (files->literal) return source_files_fail_changed(op, pattern, err);

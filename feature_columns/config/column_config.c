@@ -115,7 +115,7 @@ static hr_status find_made(hr__config_columns *c, const hr__node *node, const ch
 {
     named_column *n = column_config_find(c, name);
     if (!n) {
-        const char *near = hr__suggest(name, c->names, c->count);
+        const char *near = hr_suggest(name, c->names, c->count);
         return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name", "unknown column '%s'; %s%s%s", name,
                              near ? "did you mean '" : "define it under `columns:`", near ? near : "",
                              near ? "'?" : "");
@@ -164,7 +164,7 @@ static hr_status check_field(const hr__config_columns *c, const hr__node *node, 
         *dtype = c->schema->field[i].dtype;
         return HR_OK;
     }
-    const char *near = hr__suggest(name, c->names + c->count, c->schema->fields);
+    const char *near = hr_suggest(name, c->names + c->count, c->schema->fields);
     return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.unknown_name", "unknown field '%s'; %s%s%s", name,
                          near ? "did you mean '" : "the fields are those of `schema:`", near ? near : "",
                          near ? "'?" : "");

@@ -1,11 +1,11 @@
 /* Reads a pipeline from a file: each step is an operator with its options, and gets what the steps before it made. A
  * step is `batch`, `batch: 512` or `batch: {batch_size: 512, drop_remainder: true}`: a value by itself is its first
  * option, unless that is a switch (`parse_example: true` would not say what is switched on). */
-#include "feature_columns/config/pipeline_config.h"
 #include "base/text.h"
 #include "feature_columns/config/pipeline_steps.h"
 #include "io/config_file.h"
 #include "io/match.h"
+#include <headrace/pipeline_file.h>
 #include <string.h>
 
 enum { MOST_STEPS = 64 };
@@ -139,11 +139,16 @@ static hr_status read_pipeline(hr__pipeline_context *c, const hr__node *root, hr
     return HR_OK;
 }
 
-hr_status hr__pipeline_open(const char *path, const char *data, hr_dataset **out, hr_error *err)
+hr_status hr_pipeline_from_file_with(const char *path, const hr_pipeline_from_file_opts *opts, hr_dataset **out,
+                                     hr_error *err)
 {
     hr__config *config;
     hr_dataset *ds = NULL;
-    hr__pipeline_context c = {.data = data, .file = {.label = -1}};
+    hr__pipeline_context c = {.data = HR_OPTIONS(hr_pipeline_from_file_opts, opts).data, .file = {.label = -1}};
+    if (out) *out = NULL;
+    if (!path || !out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "pipeline.argument", "pipeline: expected %s, got NULL",
+                       path ? "where to put it" : "the name of a file");
     HR_TRY(hr__config_open(path, &config, err));
     const hr_status st = read_pipeline(&c, hr__config_root(config), &ds, err);
     if (st == HR_OK)
@@ -155,4 +160,15 @@ hr_status hr__pipeline_open(const char *path, const char *data, hr_dataset **out
     hr__schema_clear(&c.file);
     hr__config_free(config);
     return st;
+}
+
+bool hr_is_pipeline_file(const char *path)
+{
+    hr_error err;
+    hr__config *config;
+    if (!path || hr__config_open(path, &config, &err) != HR_OK) return false;
+    const hr__node *root = hr__config_root(config);
+    const bool is_one = hr__node_get(root, "pipeline") && !hr__node_get(root, "train");
+    hr__config_free(config);
+    return is_one;
 }

@@ -1,7 +1,6 @@
 /* convert runs in rounds. While one batch of pieces is encoded, the next is read and the one before is written, all
  * of it tasks of one parallel loop; between rounds, in order, rows are dealt over the shards. So the files are the
  * same for any number of threads. Shards get their names only when all is done. */
-#include "io/convert/converter.h"
 #include "base/config.h"
 #include "base/number.h"
 #include "base/pool.h"
@@ -23,6 +22,8 @@ typedef struct batch {
     hr_error err;
 } batch;
 
+_Static_assert(sizeof((hr_convert_rounded){0}.first) == HR__NUMBER_TEXT, "room for a number's text");
+
 typedef struct converter {
     hr__convert_plan plan;
     const char *path; /* the file at hand */
@@ -32,7 +33,7 @@ typedef struct converter {
     int64_t dealt[2];     /* rows of a split so far */
     batch *stage[STAGES]; /* being read, encoded, written; NULL: nothing */
     batch memory[STAGES];
-    hr__convert_result *result;
+    hr_convert_result *result;
     int64_t rounded; /* values that float32 rounds, of all fields, and the first of them */
     hr__rounded first;
     const char *first_file, *first_field;
@@ -57,26 +58,30 @@ static hr_status need_format(const char *name, const char *what, const hr__forma
     *out = name ? hr__format_named(name) : otherwise;
     if (*out) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "convert.format", "convert: .%s: expected %s, got \"%.40s\"", what,
-                   hr__format_names(names, sizeof names), name);
+                   hr_file_format_names(names, sizeof names), name);
 }
 
 static hr_status plan_formats(hr__convert_plan *plan, hr_error *err)
 {
-    const hr__convert_opts *o = plan->opts;
-    if (o->inputs.count < 1)
+    const hr_convert_opts *o = plan->opts;
+    if (!plan->inputs || plan->inputs->count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.inputs", "convert: expected files to read, got none");
-    const hr__format *from = hr__format_of(o->inputs.path[0]);
-    const hr__format *to = hr__convert_is_file(o->out) ? hr__format_of(o->out) : NULL;
+    if (!plan->out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out", "convert: expected a folder or a file to write, got NULL");
+    const hr__format *from = hr__format_of(plan->inputs->path[0]);
+    const hr__format *to = hr__convert_is_file(plan->out) ? hr__format_of(plan->out) : NULL;
     HR_TRY(need_format(o->from, "from", from ? from : hr__format_named("csv"), &plan->from, err));
     return need_format(o->to, "to", to ? to : hr__format_named("tfrecord"), &plan->to, err);
 }
 
-hr_status hr__convert_formats(const hr__convert_opts *opts, const char **from, const char **to, hr_error *err)
+hr_status hr_convert_formats(const hr_file_list *inputs, const char *out, const hr_convert_opts *opts, const char **from,
+                             const char **to, hr_error *err)
 {
-    hr__convert_plan plan = {.opts = opts};
+    const hr_convert_opts o = HR_OPTIONS(hr_convert_opts, opts);
+    hr__convert_plan plan = {.inputs = inputs, .out = out, .opts = &o};
     HR_TRY(plan_formats(&plan, err));
-    *from = plan.from->name;
-    *to = plan.to->name;
+    if (from) *from = plan.from->name;
+    if (to) *to = plan.to->name;
     return HR_OK;
 }
 
@@ -86,7 +91,7 @@ static hr_status need_field(const hr__schema_file *schema, const char *name, con
     if (!schema || hr__schema_find(schema, name) >= 0) return HR_OK;
     int count = schema->fields < 512 ? schema->fields : 512;
     for (int i = 0; i < count; i++) names[i] = schema->field[i].name;
-    const char *near = hr__suggest(name, names, count);
+    const char *near = hr_suggest(name, names, count);
     return hr_fail(err, HR_INVALID_ARGUMENT, "convert.field",
                    "convert: %s: expected a field of the schema, got '%.60s'%s%.60s%s", what, name,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
@@ -94,23 +99,26 @@ static hr_status need_field(const hr__schema_file *schema, const char *name, con
 
 static hr_status plan_files(const hr__convert_plan *plan, hr_error *err)
 {
-    const hr__convert_opts *o = plan->opts;
+    const hr_convert_opts *o = plan->opts;
     if (o->index && plan->to->id != HR_FORMAT_TFRECORD)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.index",
                        "convert: .index: expected TFRecords to be written, which alone have one, got %s",
                        plan->to->name);
     hr_file_about about;
-    const bool is_new = !hr__convert_is_file(o->out) && !hr__path_about(o->out, &about);
-    if (is_new) HR_TRY(hr__format_check_name(o->out, err));
-    return o->resume ? hr__need_files_again(&o->inputs, "leave .resume out", err) : HR_OK;
+    const bool is_new = !hr__convert_is_file(plan->out) && !hr__path_about(plan->out, &about);
+    if (is_new) HR_TRY(hr__format_check_name(plan->out, err));
+    return o->resume ? hr_need_files_again(plan->inputs, "leave .resume out", err) : HR_OK;
 }
 
-static hr_status plan_rows(const hr__convert_opts *o, hr_error *err)
+static hr_status plan_rows(const hr_convert_opts *o, hr_error *err)
 {
     if (o->split_column) HR_TRY(need_field(o->schema, o->split_column, "split", err));
     if (o->split_column && o->split_folds < 2)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.split", "convert: split: expected 2 folds or more, got %lld",
                        (long long)o->split_folds);
+    if (!o->require && o->require_count > 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.field", "convert: require: expected %d fields, got NULL",
+                       o->require_count);
     for (int i = 0; i < o->require_count; i++) HR_TRY(need_field(o->schema, o->require[i], "require", err));
     return HR_OK;
 }
@@ -245,7 +253,7 @@ static void deal_record(converter *k, hr__convert_piece *piece, int32_t r)
 /* Pieces come in the order of the files: the first one that has any has the first of all. */
 static void deal_rounded(converter *k, int field, const hr__rounded *rounded)
 {
-    hr__rounded *all = &k->result->rounded[field];
+    hr_convert_rounded *all = &k->result->rounded[field];
     if (rounded->count == 0) return;
     if (k->rounded == 0 || (k->first_file == k->path && rounded->record < k->first.record)) {
         k->first = *rounded;
@@ -253,9 +261,11 @@ static void deal_rounded(converter *k, int field, const hr__rounded *rounded)
         k->first_field = k->plan.opts->schema->field[field].name;
     }
     k->rounded += rounded->count;
-    const int64_t before = all->count;
-    if (before == 0) *all = *rounded;
-    all->count = before + rounded->count;
+    if (all->count == 0) {
+        all->record = rounded->record;
+        memcpy(all->first, rounded->first, sizeof all->first);
+    }
+    all->count += rounded->count;
 }
 
 /* What a schema asked for is done, but not in silence. */
@@ -271,7 +281,7 @@ static void tell_rounded(const converter *k)
 
 static void deal_piece(converter *k, hr__convert_piece *piece)
 {
-    hr__convert_result *result = k->result;
+    hr_convert_result *result = k->result;
     for (int i = 0; i < k->lanes.all; i++) piece->head[i] = piece->tail[i] = -1;
     for (int32_t r = 0; r < piece->records; r++) deal_record(k, piece, r);
     result->rows += piece->rows;
@@ -306,9 +316,9 @@ static hr_status check_round(converter *k, hr_error *err)
 
 static hr_status converter_tell(converter *k, hr_error *err)
 {
-    const hr__convert_opts *o = k->plan.opts;
+    const hr_convert_opts *o = k->plan.opts;
     if (!o->progress) return HR_OK;
-    const hr__convert_progress p = {k->before + k->plan.from->place(k->source), k->total, k->result->rows};
+    const hr_convert_progress p = {k->before + k->plan.from->place(k->source), k->total, k->result->rows};
     if (o->progress(&p, o->user)) return HR_OK;
     return hr_fail(err, HR_CANCELLED, "cancelled", "convert: cancelled after %lld rows; nothing was written",
                    (long long)p.rows);
@@ -364,19 +374,19 @@ static hr_status make_piece(const converter *k, hr__convert_piece *piece, hr_err
 
 static hr_status converter_open_input(converter *k, int64_t i, hr_error *err)
 {
-    k->path = k->plan.opts->inputs.path[i];
+    k->path = k->plan.inputs->path[i];
     return k->plan.from->open(&k->plan, k->path, &k->source, err);
 }
 
 /* The first file is opened before anything is made. */
 static hr_status converter_prepare(converter *k, hr_error *err)
 {
-    const hr__convert_opts *o = k->plan.opts;
+    const hr_convert_opts *o = k->plan.opts;
     HR_TRY(plan_formats(&k->plan, err));
     HR_TRY(plan_files(&k->plan, err));
     HR_TRY(plan_rows(o, err));
     HR_TRY(hr__policy_new(&o->policy, "convert", &k->plan.policy, err));
-    k->total = hr__paths_size(&o->inputs);
+    k->total = hr_paths_size(k->plan.inputs);
     HR_TRY(converter_open_input(k, 0, err));
     HR_TRY(hr__lanes_open(&k->plan, &k->lanes, err));
     k->pieces = PIECES_PER_THREAD * (hr_threads() + 1);
@@ -392,7 +402,7 @@ static hr_status converter_prepare(converter *k, hr_error *err)
 static void close_input(converter *k)
 {
     if (!k->source) return;
-    const int64_t size = hr__path_size(k->path);
+    const int64_t size = hr_path_size(k->path);
     k->result->bytes_in += k->plan.from->bytes(k->source);
     if (k->plan.from->damaged) k->result->rejected += k->plan.from->damaged(k->source);
     k->plan.from->close(k->source);
@@ -402,7 +412,7 @@ static void close_input(converter *k)
 
 static hr_status run_all(converter *k, hr_error *err)
 {
-    for (int64_t i = 0; i < k->plan.opts->inputs.count; i++) {
+    for (int64_t i = 0; i < k->plan.inputs->count; i++) {
         if (i > 0) HR_TRY(converter_open_input(k, i, err));
         HR_TRY(converter_run(k, err));
         close_input(k);
@@ -431,13 +441,12 @@ static void clean_up(converter *k)
     hr_free(k);
 }
 
-hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, hr_error *err)
+static hr_status convert_all(const hr__convert_plan *plan, hr_convert_result *result, hr_error *err)
 {
     const double begin = now();
-    *result = (hr__convert_result){0};
     converter *k = hr_calloc(1, sizeof *k);
     if (!k) return hr_no_memory(err, "convert");
-    k->plan.opts = opts;
+    k->plan = *plan;
     k->result = result;
     hr_status st = converter_prepare(k, err);
     if (st == HR_OK) st = run_all(k, err);
@@ -449,23 +458,37 @@ hr_status hr__convert(const hr__convert_opts *opts, hr__convert_result *result, 
     return st;
 }
 
-void hr__convert_clear(hr__convert_result *result)
+hr_status hr_convert_with(const hr_file_list *inputs, const char *out, const hr_convert_opts *opts,
+                          hr_convert_result *result, hr_error *err)
 {
-    hr_free(result->missing);
-    hr_free(result->rounded);
-    *result = (hr__convert_result){0};
+    const hr_convert_opts o = HR_OPTIONS(hr_convert_opts, opts);
+    hr_convert_result unwanted = {0};
+    if (result) *result = unwanted;
+    const hr_status st =
+        convert_all(&(hr__convert_plan){.inputs = inputs, .out = out, .opts = &o}, result ? result : &unwanted, err);
+    hr_convert_result_clear(&unwanted);
+    return st;
 }
 
-hr_status hr__convert_parse_split(const char *text, char **column, int64_t *folds, hr_error *err)
+void hr_convert_result_clear(hr_convert_result *result)
 {
-    const char *colon = strrchr(text, ':');
+    if (!result) return;
+    hr_free(result->missing);
+    hr_free(result->rounded);
+    *result = (hr_convert_result){0};
+}
+
+hr_status hr_convert_parse_split(const char *text, char **column, int64_t *folds, hr_error *err)
+{
+    const char *colon = text ? strrchr(text, ':') : NULL;
     *column = NULL;
     const bool good = colon && colon > text &&
                       hr__parse_int64(colon + 1, strlen(colon + 1), HR__NUMBER_DEFAULT, folds) == HR__PARSED &&
                       *folds >= 2;
     if (!good)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.split",
-                       "split: expected FIELD:FOLDS with 2 folds or more, got \"%.60s\"; for example row:5", text);
+                       "split: expected FIELD:FOLDS with 2 folds or more, got \"%.60s\"; for example row:5",
+                       text ? text : "");
     *column = hr_strdup(text);
     if (!*column) return hr_no_memory(err, "split");
     (*column)[colon - text] = '\0';

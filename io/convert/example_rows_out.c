@@ -121,14 +121,14 @@ static hr_status add_kept(examples *own, hr__convert_piece *piece, int64_t row, 
     return HR_OK;
 }
 
-static bool is_dropped(const hr__convert_opts *o, const hr_example_contents *c)
+static bool is_dropped(const hr_convert_opts *o, const hr_example_contents *c)
 {
     for (int i = 0; i < o->require_count; i++)
         if (is_missing(hr__convert_values(c, o->require[i]))) return true;
     return false;
 }
 
-static hr_status encode_row(const hr__convert_opts *o, hr__convert_piece *piece, int64_t row, hr_view example)
+static hr_status encode_row(const hr_convert_opts *o, hr__convert_piece *piece, int64_t row, hr_view example)
 {
     examples *own = piece->own;
     hr_example_contents c;

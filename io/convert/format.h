@@ -3,15 +3,18 @@
 #ifndef HR_CONVERT_FORMAT_H
 #define HR_CONVERT_FORMAT_H
 
+#include "base/number.h"
 #include "base/text.h"
-#include "io/convert/converter.h"
 #include "io/policy/policy.h"
-#include <headrace/examples.h>
+#include "io/schema/schema.h"
+#include <headrace/convert.h>
 
 typedef struct hr__format hr__format;
 
 typedef struct hr__convert_plan {
-    const hr__convert_opts *opts;
+    const hr_file_list *inputs;
+    const char *out;
+    const hr_convert_opts *opts;
     const hr__format *from, *to;
     hr__policy *policy; /* NULL: nothing is passed over */
 } hr__convert_plan;
@@ -68,7 +71,7 @@ struct hr__format {
     void (*close)(void *source);
     void (*piece_free)(void *own);
     /* Adds how many rows the file has to *count; looks no further into them than that takes. */
-    hr_status (*count)(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err);
+    hr_status (*count)(const char *path, const hr_convert_opts *how, int64_t *count, hr_error *err);
 
     /* Writing: one writer a piece. `head` is what each file begins with, and lives as long as the writer. */
     hr_status (*writer_new)(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err);
@@ -84,8 +87,8 @@ const hr__format *hr__format_of(const char *path);
 /* Refuses the name of an output that is no folder and has an extension of no format: people.tfrecrd, people.parquet. An
  * "extension" that begins with a digit, as in v1.0, is none. */
 hr_status hr__format_check_name(const char *out, hr_error *err);
-/* "csv, jsonl or tfrecord" */
-const char *hr__format_names(char *text, size_t size);
+/* "-", a device, and a name that ends in a format's extension mean one file, not a folder. */
+bool hr__convert_is_file(const char *out);
 
 /* ---- pieces ---- */
 
@@ -102,8 +105,8 @@ const hr_tensor *hr__convert_values(const hr_example_contents *contents, const c
 /* The same of all fields of a schema, one each. */
 void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents *contents, const hr_tensor **values);
 /* Whether splitmix64(number) says that a row goes to the test files. */
-bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number);
+bool hr__convert_is_test(const hr_convert_opts *opts, int64_t number);
 /* "FILE: record N: expected a value of 'row', by which rows are split, got none", as piece->err. */
-hr_status hr__convert_no_split(const hr__convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row);
+hr_status hr__convert_no_split(const hr_convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row);
 
 #endif

@@ -13,7 +13,7 @@ enum { PIECE_ROWS = HR__CONVERT_PIECE / 4 };
 /* A float64 of the schema is stored as float32, so it is read as one: rounded once. */
 static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
 
-static hr_status make_columns(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
+static hr_status make_columns(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
 {
     const size_t count = (size_t)o->schema->fields;
     hr_csv_column *column = hr_calloc(count, sizeof *column);
@@ -37,7 +37,7 @@ static hr_status make_columns(hr__csv_source *s, const hr__convert_opts *o, hr_e
     return st;
 }
 
-static hr_status find_split(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
+static hr_status find_split(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
 {
     s->split = o->split_column ? hr__schema_find(o->schema, o->split_column) : -1;
     if (s->split < 0 || o->schema->field[s->split].dtype == HR_INT64) return HR_OK;
@@ -46,7 +46,7 @@ static hr_status find_split(hr__csv_source *s, const hr__convert_opts *o, hr_err
                    hr_dtype_name(o->schema->field[s->split].dtype));
 }
 
-static hr_status find_required(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
+static hr_status find_required(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
 {
     s->require = hr_calloc((size_t)o->schema->fields, sizeof *s->require);
     if (!s->require) return hr_no_memory(err, "convert");
@@ -64,7 +64,7 @@ static void csv_close_source(void *source)
     hr_free(s);
 }
 
-static hr_status csv_prepare(hr__csv_source *s, const hr__convert_opts *o, hr_error *err)
+static hr_status csv_prepare(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
 {
     HR_TRY(find_split(s, o, err));
     HR_TRY(find_required(s, o, err));
@@ -123,7 +123,7 @@ static int64_t csv_place_of(const void *source)
 
 /* ---- counting ---- */
 
-static hr_status count_rows(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+static hr_status count_rows(const char *path, const hr_convert_opts *how, int64_t *count, hr_error *err)
 {
     enum { PIECE = 256 * 1024 };
     hr__csv_format *format;
@@ -164,10 +164,11 @@ static void csv_free_writer(void *writer)
     hr_free(w);
 }
 
-static hr_status open_text(csv_out *w, const hr__convert_opts *o, hr_view *head, hr_error *err)
+static hr_status open_text(csv_out *w, const hr__convert_plan *plan, hr_view *head, hr_error *err)
 {
+    const hr_convert_opts *o = plan->opts;
     const size_t fields = (size_t)w->schema->fields;
-    const hr_csv_opts csv = hr__csv_opts_of(o->out, o->csv);
+    const hr_csv_opts csv = hr__csv_opts_of(plan->out, o->csv);
     const hr_csv_writer_opts opts = {
         .struct_size = sizeof opts, .delimiter = csv.delimiter, .separator = o->separator, .na_value = csv.na_value};
     const char **name = hr_calloc(fields, sizeof *name);
@@ -177,7 +178,7 @@ static hr_status open_text(csv_out *w, const hr__convert_opts *o, hr_view *head,
     w->walk = hr_example_walk_new();
     hr_status st = name && w->values && w->cell && w->split && w->walk ? HR_OK : hr_no_memory(err, "convert");
     for (size_t i = 0; st == HR_OK && i < fields; i++) name[i] = w->schema->field[i].name;
-    if (st == HR_OK) st = hr__csv_text_new(o->out, name, (int)fields, &opts, &w->writer, err);
+    if (st == HR_OK) st = hr__csv_text_new(plan->out, name, (int)fields, &opts, &w->writer, err);
     hr_free(name);
     HR_TRY(st);
     HR_TRY(hr__csv_text_header(w->writer, head, err));
@@ -196,7 +197,7 @@ static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view
     csv_out *w = hr_calloc(1, sizeof *w);
     if (!w) return hr_no_memory(err, "convert");
     w->schema = plan->opts->schema;
-    hr_status st = open_text(w, plan->opts, head, err);
+    hr_status st = open_text(w, plan, head, err);
     if (st == HR_OK)
         *writer = w;
     else

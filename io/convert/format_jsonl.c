@@ -102,7 +102,7 @@ static void jsonl_close_source(void *source)
     hr_free(s);
 }
 
-static hr_status open_files(jsonl_source *s, const hr__convert_opts *o, hr_error *err)
+static hr_status open_files(jsonl_source *s, const hr_convert_opts *o, hr_error *err)
 {
     const hr_json_reader_opts json = {.struct_size = sizeof json,
                                       .schema = o->schema,
@@ -137,7 +137,7 @@ static int64_t jsonl_bytes_of(const void *source)
 }
 
 /* Every object is read: only so is it known where the next one begins. */
-static hr_status count_objects(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+static hr_status count_objects(const char *path, const hr_convert_opts *how, int64_t *count, hr_error *err)
 {
     hr_json_reader *reader;
     hr_view record;

@@ -58,7 +58,7 @@ static int64_t tfrecord_damaged(const void *source)
     return hr_record_damage(((const tfrecord_source *)source)->reader).errors;
 }
 
-static hr_status tfrecord_count_records(const char *path, const hr__convert_opts *how, int64_t *count, hr_error *err)
+static hr_status tfrecord_count_records(const char *path, const hr_convert_opts *how, int64_t *count, hr_error *err)
 {
     hr_record_reader *reader;
     hr_status st;

@@ -33,9 +33,10 @@ const hr__format *hr__format_with(hr_file_format id)
     return hr__format_named("tfrecord");
 }
 
-const char *hr__format_names(char *text, size_t size)
+const char *hr_file_format_names(char *text, size_t size)
 {
     size_t used = 0;
+    if (size > 0) text[0] = '\0';
     for (int i = 0; i < FORMATS && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s",
                                  i == 0            ? ""
@@ -104,7 +105,7 @@ hr_status hr__format_check_name(const char *out, hr_error *err)
     while (dot > 0 && base[dot] != '.') dot--;
     if (dot == 0 || end - dot < 2 || end - dot >= sizeof given || hr__is_digit(base[dot + 1])) return HR_OK;
     snprintf(given, sizeof given, "%.*s", (int)(end - dot), base + dot);
-    const char *near = hr__suggest(given, list, list_extensions(memory, list, MOST));
+    const char *near = hr_suggest(given, list, list_extensions(memory, list, MOST));
     hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
             "convert: expected a folder, or a file of a format that its name says, as people.csv, got '%.80s', where "
             "'%s' says none%s%s%s; for a folder of this name write '%.80s/'",
@@ -113,14 +114,27 @@ hr_status hr__format_check_name(const char *out, hr_error *err)
     return HR_INVALID_ARGUMENT;
 }
 
-hr_file_format hr__convert_format_id(const char *name)
+hr_file_format hr_file_format_of(const char *path)
+{
+    const hr__format *format = path ? hr__format_of(path) : NULL;
+    return format ? format->id : HR_FORMAT_BY_NAME;
+}
+
+const char *hr_file_format_name(hr_file_format format)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i]->id == format) return formats[i]->name;
+    return "";
+}
+
+hr_file_format hr_file_format_named(const char *name)
 {
     char path[32];
+    if (!name) return HR_FORMAT_BY_NAME;
     for (int i = 0; i < FORMATS; i++)
         if (strcasecmp(formats[i]->name, name) == 0) return formats[i]->id;
     snprintf(path, sizeof path, "x.%s", name);
-    const hr__format *format = hr__format_of(path);
-    return format ? format->id : HR_FORMAT_BY_NAME;
+    return hr_file_format_of(path);
 }
 
 /* ---- pieces ---- */
@@ -185,7 +199,7 @@ void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents
     }
 }
 
-bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number)
+bool hr__convert_is_test(const hr_convert_opts *opts, int64_t number)
 {
     uint64_t x = (uint64_t)number + UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -193,7 +207,7 @@ bool hr__convert_is_test(const hr__convert_opts *opts, int64_t number)
     return (x ^ x >> 31) % (uint64_t)opts->split_folds == 0;
 }
 
-hr_status hr__convert_no_split(const hr__convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row)
+hr_status hr__convert_no_split(const hr_convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row)
 {
     hr_fail(&piece->err, HR_INVALID_ARGUMENT, "convert.split",
             "%s: record %lld: expected a whole number in '%.60s', by which rows are split, got none", path,

@@ -27,12 +27,12 @@ static void add_csv(hr__text *key, const hr_csv_opts *how)
 /* All that decides what the rows are, so that no run goes on with another's. */
 static char *resume_key(const hr__convert_plan *plan)
 {
-    const hr__convert_opts *o = plan->opts;
+    const hr_convert_opts *o = plan->opts;
     hr__text key = {0};
-    for (int64_t i = 0; i < o->inputs.count; i++) {
+    for (int64_t i = 0; i < plan->inputs->count; i++) {
         hr_file_about about;
-        hr__path_about(o->inputs.path[i], &about);
-        hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", o->inputs.path[i], about.size, about.changed);
+        hr__path_about(plan->inputs->path[i], &about);
+        hr__text_printf(&key, "%s %" PRId64 " %" PRId64 "\n", plan->inputs->path[i], about.size, about.changed);
     }
     hr__text_printf(&key, "%s %s %s:%" PRId64 " %s\n", plan->from->name, plan->to->name, lanes_text_of(o->split_column),
                     o->split_folds, lanes_text_of(o->separator));
@@ -57,10 +57,10 @@ static char *suffix_of(const hr__convert_plan *plan, hr_compression compression)
 static hr_status open_shards(const hr__convert_plan *plan, hr__lanes *l, bool test, const hr_shard_writer_opts *opts,
                              hr_error *err)
 {
-    const hr__convert_opts *o = plan->opts;
+    const hr_convert_opts *o = plan->opts;
     const char *prefix = o->split_column ? (test ? "test-" : "train-") : o->prefix ? o->prefix : "data-";
     hr__text path = {0};
-    hr__text_printf(&path, "%s/%s", o->out, prefix);
+    hr__text_printf(&path, "%s/%s", plan->out, prefix);
     hr_status st = hr__text_status(&path, "convert", err);
     if (st == HR_OK) st = hr_shard_writer_open_with(path.data, opts, &l->shards[l->writers], err);
     if (st == HR_OK) l->count[l->writers] = hr__shard_lanes(l->shards[l->writers]);
@@ -69,7 +69,7 @@ static hr_status open_shards(const hr__convert_plan *plan, hr__lanes *l, bool te
     return st;
 }
 
-static hr_shard_writer_opts shard_opts(const hr__convert_opts *o)
+static hr_shard_writer_opts shard_opts(const hr_convert_opts *o)
 {
     return (hr_shard_writer_opts){.struct_size = sizeof(hr_shard_writer_opts),
                                   .compression = o->compression,
@@ -81,7 +81,7 @@ static hr_shard_writer_opts shard_opts(const hr__convert_opts *o)
 
 static hr_status open_all_shards(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
-    const hr__convert_opts *o = plan->opts;
+    const hr_convert_opts *o = plan->opts;
     hr_shard_writer_opts opts = shard_opts(o);
     opts.shards = o->shards;
     opts.max_shard_bytes = o->max_shard_bytes;
@@ -104,29 +104,30 @@ static hr_status lanes_open_file(const hr__convert_plan *plan, hr__lanes *l, hr_
     char *key = resume_key(plan);
     if (!key) return hr_no_memory(err, "convert");
     opts.resume_key = key;
-    const hr_status st = hr__shard_file_open(plan->opts->out, &opts, &l->shards[0], err);
+    const hr_status st = hr__shard_file_open(plan->out, &opts, &l->shards[0], err);
     hr_free(key);
     if (st == HR_OK) l->writers = 1;
     return st;
 }
 
-static hr_status open_device(const hr__convert_opts *o, hr__lanes *l, hr_error *err)
+static hr_status open_device(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
+    const hr_convert_opts *o = plan->opts;
     const hr_output_opts opts = {.struct_size = sizeof opts, .compression = o->compression, .no_sync = o->no_sync};
     if (o->resume || o->index)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
-                       "convert: expected a file or a folder for .resume and .index, got '%.80s'", o->out);
-    return hr_output_open_with(o->out, &opts, &l->file, err);
+                       "convert: expected a file or a folder for .resume and .index, got '%.80s'", plan->out);
+    return hr_output_open_with(plan->out, &opts, &l->file, err);
 }
 
 static hr_status open_one(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
-    const hr__convert_opts *o = plan->opts;
+    const hr_convert_opts *o = plan->opts;
     if (o->shards > 1 || o->max_shard_bytes || o->split_column || o->prefix)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
-                       "convert: expected a folder for shards, splits and .prefix, got one file, '%.80s'", o->out);
+                       "convert: expected a folder for shards, splits and .prefix, got one file, '%.80s'", plan->out);
     l->count[0] = l->all = 1;
-    return hr__path_is_special(o->out) ? open_device(o, l, err) : lanes_open_file(plan, l, err);
+    return hr_path_is_special(plan->out) ? open_device(plan, l, err) : lanes_open_file(plan, l, err);
 }
 
 /* What a format begins its files with. */
@@ -154,7 +155,7 @@ static hr_status open_lane(const hr__convert_plan *plan, hr__lanes *l, int i, hr
 hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *l, hr_error *err)
 {
     *l = (hr__lanes){0};
-    const bool one = hr__convert_is_file(plan->opts->out);
+    const bool one = hr__convert_is_file(plan->out);
     HR_TRY(one ? open_one(plan, l, err) : open_all_shards(plan, l, err));
     l->lane = hr_calloc((size_t)l->all, sizeof *l->lane);
     if (!l->lane) return hr_no_memory(err, "convert");
@@ -181,7 +182,7 @@ void hr__lane_write(hr__lane *lane, const char *bytes, size_t size)
                               : hr__shard_append(lane->shards, lane->number, bytes, size, &lane->err);
 }
 
-hr_status hr__lanes_commit(hr__lanes *l, hr__convert_result *result, hr_error *err)
+hr_status hr__lanes_commit(hr__lanes *l, hr_convert_result *result, hr_error *err)
 {
     if (l->file) {
         hr_output *file = l->file;

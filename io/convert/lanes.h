@@ -29,7 +29,7 @@ bool hr__lanes_have(const hr__lanes *lanes, int split, int64_t n);
 hr_status hr__lanes_note(hr__lanes *lanes, hr_error *err);
 /* Writes what the format has for a record; the status stays in the lane. */
 void hr__lane_write(hr__lane *lane, const char *bytes, size_t size);
-hr_status hr__lanes_commit(hr__lanes *lanes, hr__convert_result *result, hr_error *err);
+hr_status hr__lanes_commit(hr__lanes *lanes, hr_convert_result *result, hr_error *err);
 void hr__lanes_close(hr__lanes *lanes);
 
 #endif

@@ -1,9 +1,9 @@
 /* Rows one after the other: pieces of a format's source, encoded in turn. */
-#include "io/convert/row_reader.h"
 #include "io/convert/format.h"
 #include "io/framing.h"
 
-struct hr__rows {
+struct hr_row_reader {
+    hr_convert_opts how;
     hr__convert_plan plan;
     void *source;
     hr__convert_piece piece;
@@ -11,63 +11,85 @@ struct hr__rows {
     hr_status end;
 };
 
-hr_status hr__rows_open(const char *path, hr_file_format format, const hr__convert_opts *how, hr__rows **out,
-                        hr_error *err)
+/* What convert calls these options, and the format that they or the name say. */
+static const hr__format *row_reader_how(const char *path, const hr_row_reader_opts *opts, hr_convert_opts *how)
 {
-    hr__rows *rows = hr_calloc(1, sizeof *rows);
-    if (!rows) return hr_no_memory(err, "rows");
-    rows->plan = (hr__convert_plan){.opts = how, .from = hr__format_with(format)};
-    rows->piece.missing = hr_calloc(how->schema ? (size_t)how->schema->fields : 1, sizeof *rows->piece.missing);
-    hr_status st = rows->piece.missing ? HR_OK : hr_no_memory(err, "rows");
-    if (st == HR_OK) st = rows->plan.from->open(&rows->plan, path, &rows->source, err);
+    const hr_row_reader_opts o = HR_OPTIONS(hr_row_reader_opts, opts);
+    *how = (hr_convert_opts){.struct_size = sizeof *how,
+                             .input_compression = o.compression,
+                             .schema = o.schema,
+                             .csv = o.csv,
+                             .max_record_bytes = o.max_record_bytes,
+                             .max_rows = o.max_rows};
+    return hr__format_with(o.format ? o.format : hr_file_format_of(path));
+}
+
+static hr_status row_reader_check(const char *path, const void *out, hr_error *err)
+{
+    if (path && out) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument", "rows: expected %s, got NULL",
+                   path ? "where to put the result" : "the name of a file");
+}
+
+hr_status hr_row_reader_open_with(const char *path, const hr_row_reader_opts *opts, hr_row_reader **out, hr_error *err)
+{
+    if (out) *out = NULL;
+    HR_TRY(row_reader_check(path, out, err));
+    hr_row_reader *r = hr_calloc(1, sizeof *r);
+    if (!r) return hr_no_memory(err, "rows");
+    r->plan = (hr__convert_plan){.opts = &r->how, .from = row_reader_how(path, opts, &r->how)};
+    r->piece.missing = hr_calloc(r->how.schema ? (size_t)r->how.schema->fields : 1, sizeof *r->piece.missing);
+    hr_status st = r->piece.missing ? HR_OK : hr_no_memory(err, "rows");
+    if (st == HR_OK) st = r->plan.from->open(&r->plan, path, &r->source, err);
     if (st == HR_OK)
-        *out = rows;
+        *out = r;
     else
-        hr__rows_close(rows);
+        hr_row_reader_free(r);
     return st;
 }
 
-void hr__rows_close(hr__rows *rows)
+void hr_row_reader_free(hr_row_reader *r)
 {
-    if (!rows) return;
-    if (rows->source) rows->plan.from->close(rows->source);
-    if (rows->piece.own) rows->plan.from->piece_free(rows->piece.own);
-    hr_free(rows->piece.out);
-    hr_free(rows->piece.record);
-    hr_free(rows->piece.missing);
-    hr_free(rows);
+    if (!r) return;
+    if (r->source) r->plan.from->close(r->source);
+    if (r->piece.own) r->plan.from->piece_free(r->piece.own);
+    hr_free(r->piece.out);
+    hr_free(r->piece.record);
+    hr_free(r->piece.missing);
+    hr_free(r);
 }
 
 /* A piece may have blank lines alone. What is wrong in it comes behind its good rows. */
-static hr_status next_piece(hr__rows *rows, hr_error *err)
+static hr_status next_piece(hr_row_reader *r, hr_error *err)
 {
-    hr__convert_piece *piece = &rows->piece;
-    HR_TRY(rows->plan.from->read(rows->source, piece, err));
-    piece->source = rows->source;
+    hr__convert_piece *piece = &r->piece;
+    HR_TRY(r->plan.from->read(r->source, piece, err));
+    piece->source = r->source;
     piece->records = 0;
     piece->out_used = 0;
     piece->status = HR_OK;
-    rows->next = 0;
-    rows->plan.from->encode(&rows->plan, piece);
-    rows->end = piece->status;
+    r->next = 0;
+    r->plan.from->encode(&r->plan, piece);
+    r->end = piece->status;
     return HR_OK;
 }
 
-hr_status hr__rows_next(hr__rows *rows, hr_view *example, hr_error *err)
+hr_status hr_row_reader_next(hr_row_reader *r, hr_view *example, hr_error *err)
 {
-    while (rows->next == rows->piece.records) {
-        if (rows->end < 0 && err) *err = rows->piece.err;
-        HR_TRY(rows->end);
-        HR_TRY(next_piece(rows, err));
+    while (r->next == r->piece.records) {
+        if (r->end < 0 && err) *err = r->piece.err;
+        HR_TRY(r->end);
+        HR_TRY(next_piece(r, err));
     }
-    const hr__convert_record *r = &rows->piece.record[rows->next++];
-    *example = (hr_view){rows->piece.out + r->at + HR__RECORD_HEADER, (int64_t)(r->size - HR__RECORD_FRAME)};
+    const hr__convert_record *row = &r->piece.record[r->next++];
+    *example = (hr_view){r->piece.out + row->at + HR__RECORD_HEADER, (int64_t)(row->size - HR__RECORD_FRAME)};
     return HR_OK;
 }
 
-hr_status hr__rows_count(const char *path, hr_file_format format, const hr__convert_opts *how, int64_t *count,
-                         hr_error *err)
+hr_status hr_count_rows_with(const char *path, const hr_row_reader_opts *opts, int64_t *count, hr_error *err)
 {
+    hr_convert_opts how;
+    HR_TRY(row_reader_check(path, count, err));
     *count = 0;
-    return hr__format_with(format)->count(path, how, count, err);
+    return row_reader_how(path, opts, &how)->count(path, &how, count, err);
 }

@@ -2,11 +2,13 @@
 #include "io/csv/csv.h"
 #include <string.h>
 
+const char *hr_csv_delimiter_of(const char *path) { return path && strstr(path, ".tsv") ? "\t" : NULL; }
+
 hr_csv_opts hr__csv_opts_of(const char *path, const hr_csv_opts *how)
 {
     static const char *const after_places[] = {NULL};
     hr_csv_opts o = HR_OPTIONS(hr_csv_opts, how);
-    if (!o.delimiter && strstr(path, ".tsv")) o.delimiter = "\t";
+    if (!o.delimiter) o.delimiter = hr_csv_delimiter_of(path);
     if (o.no_header && !o.names) o.names = after_places, o.name_count = 0;
     return o;
 }

@@ -175,7 +175,7 @@ static int64_t csv_names_place_of(const char *text)
 /* What may be done about a name that no column has. */
 static void advise(const hr__csv_format *f, const char *name, const hr__csv_names *n, char *text, size_t size)
 {
-    const char *near = hr__suggest(name, n->name, n->count);
+    const char *near = hr_suggest(name, n->name, n->count);
     text[0] = '\0';
     if (csv_names_place_of(name) >= 0)
         snprintf(text, size, "; places count from 0, the last one is #%d", n->count - 1);

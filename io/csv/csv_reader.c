@@ -265,7 +265,7 @@ static hr_status csv_reader_open_input(hr__csv_file *file, const char *path, hr_
     const hr__csv_format *f = file->format;
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = f->compression, .wake = f->wake};
     if (!(file->path = hr_strdup(path))) return hr_no_memory(err, "csv");
-    if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && !hr__path_reads_once(path))
+    if (f->tf_compat && f->compression != HR_COMPRESSION_AUTO && !hr_path_reads_once(path))
         HR_TRY(hr__tf_input_open(path, f->compression, &file->tf, err));
     else
         HR_TRY(hr_input_open_with(path, &opts, &file->in, err));

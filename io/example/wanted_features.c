@@ -99,7 +99,7 @@ bool hr__wanted_advice(const hr__wanted *w, int i, const hr_schema_file *known, 
     }
     for (int k = 0; k < fields; k++) candidate[others + (size_t)k] = hr_schema_file_at(known, k).name;
     snprintf(name, sizeof name, "%.*s", (int)(w->name[i].size < LONGEST ? w->name[i].size : LONGEST), w->name[i].data);
-    const char *near = hr__suggest(name, candidate, (int64_t)others + fields);
+    const char *near = hr_suggest(name, candidate, (int64_t)others + fields);
     if (near) snprintf(text, size, "; did you mean '%.60s'?", near);
     hr_free(candidate);
     return near != NULL;

@@ -1,6 +1,7 @@
 /* JSON onto a text, and base64 both ways. */
 #include "io/json/json_writer.h"
 #include "base/number.h"
+#include <headrace/examples.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,6 +76,17 @@ void hr__json_double(hr__json_writer *w, double value)
     hr__format_double(value, text);
     put_real(w, text, value);
 }
+
+hr_status hr_json_quote(hr_view text, char **json, hr_error *err)
+{
+    hr__text to = {0};
+    if (!json) return hr_fail(err, HR_INVALID_ARGUMENT, "json.argument", "hr_json_quote: expected where to put the text, got NULL");
+    hr__text_json(&to, text.data, (size_t)text.size);
+    *json = hr__text_take(&to);
+    return *json ? HR_OK : hr_no_memory(err, "a text as JSON");
+}
+
+bool hr_is_utf8(hr_view text) { return hr__is_utf8(text.data, (size_t)text.size); }
 
 /* ---- base64 ---- */
 

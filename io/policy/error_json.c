@@ -30,3 +30,17 @@ void hr__error_json_place(hr__json_writer *w, const hr_error *error)
 }
 
 void hr__error_json_reason(hr__json_writer *w, const hr_error *error) { error_json_put_text(w, "reason", error->text); }
+
+hr_status hr_error_json(const hr_error *error, char **json, hr_error *err)
+{
+    hr__text text = {0};
+    hr__json_writer w = {.to = &text, .compact = true};
+    if (!error || !json)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "json.argument", "hr_error_json: expected an error and where to put the text, got NULL");
+    hr__json_begin(&w, '{');
+    hr__error_json_place(&w, error);
+    hr__error_json_reason(&w, error);
+    hr__json_end(&w, '}');
+    *json = hr__text_take(&text);
+    return *json ? HR_OK : hr_no_memory(err, "an error as JSON");
+}

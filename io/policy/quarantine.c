@@ -52,7 +52,7 @@ static hr_status quarantine_open_file(hr__quarantine *q, hr_error *err)
     bool cut = false;
     q->fd = hr__open(q->path, O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (q->fd < 0) return hr__sys_fail(err, errno, "file.open", q->path, "written");
-    if (hr__path_is_special(q->path)) return HR_OK; /* nothing stands in a pipe or a terminal */
+    if (hr_path_is_special(q->path)) return HR_OK; /* nothing stands in a pipe or a terminal */
     HR_TRY(hr_input_open_with(q->path, &plain, &in, err));
     const hr_status status = note_lines(q, in, &cut, err);
     hr_input_free(in);

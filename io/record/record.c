@@ -183,6 +183,8 @@ int64_t hr_record_offset(const hr_record_reader *reader) { return reader->last_o
 
 hr_input *hr__record_input(const hr_record_reader *reader) { return reader->in; }
 
+hr_compression hr_record_compression(const hr_record_reader *reader) { return hr__input_compression(reader->in); }
+
 hr_damage_count hr_record_damage(const hr_record_reader *reader) { return reader->damage; }
 
 int64_t hr_record_trailing_zeros(const hr_record_reader *reader) { return hr_input_trailing_zeros(reader->in); }

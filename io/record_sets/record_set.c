@@ -64,10 +64,10 @@ static hr_status record_set_read_file(const loop *l, const char *path, int64_t s
 hr_status hr__records_each(const char *what, const hr_file_list *files, const hr_records_opts *opts, hr__record_fn *fn,
                            void *user, hr_records_report *report, hr_error *err)
 {
-    loop l = {.what = what, .opts = opts, .fn = fn, .user = user, .report = report, .total = hr__paths_size(files)};
+    loop l = {.what = what, .opts = opts, .fn = fn, .user = user, .report = report, .total = hr_paths_size(files)};
     *report = (hr_records_report){0};
     for (int64_t i = 0; i < files->count; i++) {
-        const int64_t size = hr__path_size(files->path[i]);
+        const int64_t size = hr_path_size(files->path[i]);
         HR_TRY(record_set_read_file(&l, files->path[i], size, err));
         if (size > 0) l.before += size;
         HR_TRY(record_set_tell(&l, 0, size, err));

@@ -159,7 +159,7 @@ static hr_status plan_exact(splitter *s, const hr_file_list *files, const hr_spl
     hr_records_report counted;
     if (s->opts->by)
         return hr_fail(err, HR_INVALID_ARGUMENT, "split.exact", "split: expected either .by or .exact, got both");
-    HR_TRY(hr__need_files_again(files, "leave .exact out", err));
+    HR_TRY(hr_need_files_again(files, "leave .exact out", err));
     HR_TRY(hr__records_each("split", files, s->opts->records, count_record, NULL, &counted, err));
     share_out(s, part, counted.records);
     return HR_OK;

@@ -167,7 +167,7 @@ static hr_status set_type(hr__schema_file *schema, const char *text, size_t size
                    size < 60 ? (int)size : 60, text);
 }
 
-hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err)
+hr_status hr_schema_file_set_types(hr__schema_file *schema, const char *text, hr_error *err)
 {
     for (const char *at = text; at; at = *at ? at + 1 : NULL) {
         const size_t size = strcspn(at, ",");

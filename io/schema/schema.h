@@ -50,8 +50,6 @@ HR_API hr_status hr__schema_read(const hr__node *section, hr__schema_file *out, 
 hr_status hr__schema_open(const char *path, hr__schema_file *out, hr_error *err);
 /* The fields as records hold them: gives out->field (hr_free), whose names are borrowed. */
 HR_API hr_status hr__schema_stored(const hr__schema_file *schema, hr_schema *out, hr_error *err);
-/* Other types for some of its fields: "row=int64,temp=float". Kinds: schema.types. */
-hr_status hr__schema_set_types(hr__schema_file *schema, const char *text, hr_error *err);
 HR_API void hr__schema_clear(hr__schema_file *schema);
 /* A name as YAML has it: in quotes where it would mean something else. */
 void hr__schema_put_name(hr__text *to, hr_view name);

@@ -22,13 +22,20 @@ void hr__schema_sort(hr__schema_file *schema)
     }
 }
 
-int hr_schema_file_count(const hr_schema_file *schema) { return schema->fields; }
+int hr_schema_file_count(const hr_schema_file *schema) { return schema ? schema->fields : 0; }
 
 hr_schema_file_field hr_schema_file_at(const hr_schema_file *schema, int i)
 {
     const hr__schema_field *f = &schema->field[i];
-    return (hr_schema_file_field){f->name, f->stored, f->note ? f->note : "", f->conflict, f->rounded};
+    return (hr_schema_file_field){.name = f->name,
+                                  .dtype = f->stored,
+                                  .note = f->note ? f->note : "",
+                                  .conflict = f->conflict,
+                                  .rounded = f->rounded,
+                                  .written = f->dtype};
 }
+
+int hr_schema_file_label(const hr_schema_file *schema) { return schema ? schema->label : -1; }
 
 /* ---- text ---- */
 

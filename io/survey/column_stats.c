@@ -368,7 +368,7 @@ static bool needs_types(const hr_file_list *files, const hr_survey_opts *o)
 /* The types take a pass of their own. */
 static hr_status infer_types(const hr_file_list *files, const hr_survey_opts *o, hr_schema_file **out, hr_error *err)
 {
-    HR_TRY(hr__need_files_again(files, "give .schema", err));
+    HR_TRY(hr_need_files_again(files, "give .schema", err));
     return hr_infer_schema_with(files, o, out, err);
 }
 

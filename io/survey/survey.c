@@ -192,7 +192,7 @@ hr_status hr__survey_run(hr__survey *survey, hr_error *err)
     survey->opts = &opts;
     r->survey = survey;
     survey->run = r;
-    r->total = hr__paths_size(survey->files);
+    r->total = hr_paths_size(survey->files);
     r->caller = uv_thread_self();
     hr_status st = HR_OK;
     if (survey->files->count >= SLOTS && !opts.max_records)

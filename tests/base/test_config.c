@@ -274,7 +274,7 @@ static void the_nearest_name_is_suggested(void **state)
                  {"learning_rate", NULL},
                  {"", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *got = hr__suggest(cases[i].name, names, 5);
+        const char *got = hr_suggest(cases[i].name, names, 5);
         if (!cases[i].suggestion)
             assert_null(got);
         else

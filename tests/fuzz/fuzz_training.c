@@ -18,15 +18,15 @@ static int file_of(const uint8_t *data, size_t size, char path[64])
 }
 
 /* Errors stick to what they are of. */
-static void use(hr__training *t)
+static void use(hr_training *t)
 {
-    hr_estimator *e = hr__training_estimator(t);
-    hr__training_predicted predicted = {.training = t};
-    if (!e || !hr__training_identity(t)) abort();
-    hr_dataset_unref(hr__training_input(t));
-    if (hr__training_eval_files(t)) {
-        hr_dataset_unref(hr__training_eval_input(t));
-        hr_dataset_unref(hr__training_predict_input(&predicted));
+    hr_estimator *e = hr_training_estimator(t);
+    hr_training_predicted predicted = {.training = t};
+    if (!e || !hr_training_identity(t)) abort();
+    hr_dataset_unref(hr_training_input(t));
+    if (hr_training_eval_files(t)) {
+        hr_dataset_unref(hr_training_eval_input(t));
+        hr_dataset_unref(hr_training_predict_input(&predicted));
     }
     hr_estimator_free(e);
 }
@@ -34,13 +34,13 @@ static void use(hr__training *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
-    hr__training *t = NULL;
+    hr_training *t = NULL;
     hr_error err = {0};
     const int fd = file_of(data, size, path);
-    const hr_status st = hr__training_open(path, &(hr__training_opts){.data = "nowhere"}, &t, &err);
+    const hr_status st = hr_training_open_with(path, &(hr_training_opts){.data = "nowhere"}, &t, &err);
     close(fd);
     if ((st == HR_OK) != (t != NULL) || (st != HR_OK && !err.text[0])) abort();
     if (t) use(t);
-    hr__training_free(t);
+    hr_training_free(t);
     return 0;
 }

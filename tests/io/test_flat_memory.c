@@ -1,8 +1,8 @@
 /* What goes over whole files takes no more memory for ten times the records: less than a byte for each of them, which
  * leaves room for the samples of an index and for pieces whose size varies. Bytes are counted, of one thread, so that
  * they are the same each time. */
-#include "io/convert/converter.h"
-#include "io/convert/row_reader.h"
+#include "io/schema/schema.h"
+#include "tests/io/conversion.h"
 #include "tests/testing.h"
 #include <headrace/data.h>
 #include <headrace/examples.h>
@@ -29,12 +29,12 @@ static void write_csv(const char *path, int64_t rows)
 
 static int64_t convert_to(char *path, const char *out)
 {
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
-    const hr__convert_opts o = {.inputs = {&path, 1}, .schema = &schema, .out = out, .no_sync = true};
-    assert_ok(hr__convert(&o, &r, &err), &err);
+    const conversion o = {.inputs = {&path, 1}, .opts.schema = &schema, .out = out, .opts.no_sync = true};
+    assert_ok(run_conversion(&o, &r, &err), &err);
     const int64_t written = r.written;
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     return written;
 }
 
@@ -46,10 +46,9 @@ static int64_t convert_records(char *path) { return convert_to(path, "again.csv"
 
 static int64_t count_of(char *path, hr_file_format format)
 {
-    const hr__convert_opts how = {.schema = NULL};
     hr_error err;
     int64_t count;
-    assert_ok(hr__rows_count(path, format, &how, &count, &err), &err);
+    assert_ok(hr_count_rows(path, &count, &err, .format = format), &err);
     return count;
 }
 
@@ -193,17 +192,17 @@ static void short_rows_of_a_wide_file_take_little_memory(void **state)
     hr__config_free(config);
 
     char *path = "wide.csv";
-    hr__convert_result r;
-    const hr__convert_opts o = {.inputs = {&path, 1},
-                                .schema = &wide,
+    hr_convert_result r;
+    const conversion o = {.inputs = {&path, 1},
+                                .opts.schema = &wide,
                                 .out = "wide.tfrecord",
-                                .no_sync = true,
-                                .policy = {.on_error = HR_SKIP}};
+                                .opts.no_sync = true,
+                                .opts.policy = {.on_error = HR_SKIP}};
     watch_memory();
-    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_ok(run_conversion(&o, &r, &err), &err);
     assert_int_equal(r.rejected, ROWS);
     assert_less(most_memory(), INT64_C(512) << 20);
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     hr__schema_clear(&wide);
 }
 
@@ -237,35 +236,34 @@ static hr_status infer_long(char *path, hr_error *err)
 
 static hr_status convert_long(char *path, hr_error *err)
 {
-    hr__convert_result r;
-    const hr__convert_opts o = {.inputs = {&path, 1},
-                                .schema = strstr(path, ".csv") ? &schema : NULL,
+    hr_convert_result r;
+    const conversion o = {.inputs = {&path, 1},
+                                .opts.schema = strstr(path, ".csv") ? &schema : NULL,
                                 .out = "long.tfrecord",
-                                .no_sync = true,
-                                .max_record_bytes = MOST};
-    const hr_status st = hr__convert(&o, &r, err);
-    hr__convert_clear(&r);
+                                .opts.no_sync = true,
+                                .opts.max_record_bytes = MOST};
+    const hr_status st = run_conversion(&o, &r, err);
+    hr_convert_result_clear(&r);
     return st;
 }
 
 static hr_status convert_lines(char *path, hr_error *err)
 {
-    hr__convert_result r;
-    const hr__convert_opts o = {.inputs = {&path, 1},
+    hr_convert_result r;
+    const conversion o = {.inputs = {&path, 1},
                                 .out = "long.tfrecord",
-                                .no_sync = true,
-                                .policy = {.on_error = HR_SKIP},
-                                .max_record_bytes = MOST};
-    const hr_status st = hr__convert(&o, &r, err);
-    hr__convert_clear(&r);
+                                .opts.no_sync = true,
+                                .opts.policy = {.on_error = HR_SKIP},
+                                .opts.max_record_bytes = MOST};
+    const hr_status st = run_conversion(&o, &r, err);
+    hr_convert_result_clear(&r);
     return st;
 }
 
 static hr_status count_long(char *path, hr_error *err)
 {
-    const hr__convert_opts how = {.max_record_bytes = MOST};
     int64_t count;
-    return hr__rows_count(path, strstr(path, ".csv") ? HR_FORMAT_CSV : HR_FORMAT_JSON, &how, &count, err);
+    return hr_count_rows(path, &count, err, .max_record_bytes = MOST);
 }
 
 static hr_status iterate(hr_dataset *ds, hr_error *err)

@@ -241,7 +241,7 @@ static void a_wait_for_a_pipe_can_be_ended(void **state)
     assert_int_equal(write(ends[1], "", 1), 1);
     const hr_input_opts woken = {.struct_size = sizeof woken, .wake = &ends[0]};
     assert_int_equal(hr_input_open_with("fifo", &woken, &in, &err), HR_CANCELLED);
-    hr__interrupt_by(ends[0]);
+    hr_interrupt_by(ends[0]);
     assert_int_equal(hr_input_open_with("fifo", NULL, &in, &err), HR_CANCELLED);
     hr_output *out;
     assert_int_equal(hr_output_open_with("fifo", NULL, &out, &err), HR_CANCELLED);
@@ -258,7 +258,7 @@ static void a_wait_for_a_pipe_can_be_ended(void **state)
     assert_int_equal(size, sizeof bytes);
     hr_input_free(in);
     close(writer);
-    hr__interrupt_by(-1);
+    hr_interrupt_by(-1);
     close(ends[0]);
     close(ends[1]);
     unlink("fifo");

@@ -1,16 +1,16 @@
 /* Reads a training from a file. Sections point to each other by names; each is read by the room that owns its words. */
-#include "train/estimator/training_file.h"
 #include "base/text.h"
 #include "feature_columns/config/column_config.h"
 #include "io/config_file.h"
 #include "io/match.h"
 #include "io/schema/schema.h"
+#include <headrace/training_file.h>
 #include <string.h>
 
 static const char *const kinds[] = {"linear_classifier", "dnn_classifier", "dnn_linear_combined_classifier"};
 enum { LINEAR, DNN, COMBINED, KINDS };
 
-struct hr__training {
+struct hr_training {
     hr__config *config;
     hr__schema_file schema_file;
     hr_schema schema; /* the same as the columns want it; owns field */
@@ -30,7 +30,7 @@ struct hr__training {
 
 /* ---- sections ---- */
 
-static hr_status training_file_read_schema(hr__training *t, const hr__node *root, hr_error *err)
+static hr_status training_file_read_schema(hr_training *t, const hr__node *root, hr_error *err)
 {
     const hr__node *section;
     HR_TRY(hr__node_need(root, "schema", &section, err));
@@ -46,7 +46,7 @@ static hr_status training_file_read_schema(hr__training *t, const hr__node *root
                          label->name);
 }
 
-static hr_status read_columns(hr__training *t, const hr__node *root, hr_error *err)
+static hr_status read_columns(hr_training *t, const hr__node *root, hr_error *err)
 {
     const hr__node *section;
     HR_TRY(hr__node_need(root, "columns", &section, err));
@@ -82,7 +82,7 @@ static hr_status read_optimizer(const hr__node *model, const char *key, hr_optim
     return hr__node_fail(node, err, failed->code, failed->kind, "%s", failed->text);
 }
 
-static hr_status read_units(hr__training *t, const hr__node *model, hr_error *err)
+static hr_status read_units(hr_training *t, const hr__node *model, hr_error *err)
 {
     const hr__node *list;
     HR_TRY(hr__node_need(model, "dnn_hidden_units", &list, err));
@@ -94,14 +94,14 @@ static hr_status read_units(hr__training *t, const hr__node *model, hr_error *er
     return HR_OK;
 }
 
-static hr_status read_dropout(hr__training *t, const hr__node *model, hr_error *err)
+static hr_status read_dropout(hr_training *t, const hr__node *model, hr_error *err)
 {
     HR_TRY(hr__config_double(model, "dnn_dropout", &t->dropout, err));
     if (t->dropout >= 0 && t->dropout < 1) return HR_OK;
     return hr__node_expected(hr__node_get(model, "dnn_dropout"), "a probability below 1", err);
 }
 
-static hr_status read_activation(hr__training *t, const hr__node *model, hr_error *err)
+static hr_status read_activation(hr_training *t, const hr__node *model, hr_error *err)
 {
     const char *names[32];
     int64_t count = 0, which = 0;
@@ -125,7 +125,7 @@ static hr_status check_columns(hr_column_list columns, hr_column_layer layer, co
     return hr__node_fail(at, err, st, refused.kind, "%s", refused.text);
 }
 
-static hr_status training_file_read_list(hr__training *t, const hr__node *model, const char *key, hr_column_layer layer,
+static hr_status training_file_read_list(hr_training *t, const hr__node *model, const char *key, hr_column_layer layer,
                                          hr_column_list *out, hr_error *err)
 {
     const hr__node *list;
@@ -138,7 +138,7 @@ static hr_status training_file_read_list(hr__training *t, const hr__node *model,
     return check_columns(*out, layer, list, err);
 }
 
-static hr_status read_model(hr__training *t, const hr__node *root, const hr__training_opts *o, hr_error *err)
+static hr_status read_model(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
 {
     static const char *const keys[] = {"estimator",     "linear_feature_columns", "linear_optimizer",
                                        "dnn_optimizer", "dnn_feature_columns",    "dnn_hidden_units",
@@ -166,7 +166,7 @@ static hr_status read_model(hr__training *t, const hr__node *root, const hr__tra
     return read_activation(t, model, err);
 }
 
-static hr_status training_file_read_numbers(hr__training *t, const hr__node *train, hr_error *err)
+static hr_status training_file_read_numbers(hr_training *t, const hr__node *train, hr_error *err)
 {
     hr_run_config *r = &t->run;
     HR_TRY(hr__config_int64(train, "batch_size", 1, 1 << 24, &t->batch_size, err));
@@ -183,7 +183,7 @@ static hr_status training_file_read_numbers(hr__training *t, const hr__node *tra
     return hr__config_int64(train, "log_step_count_steps", -1, INT64_MAX, &r->log_step_count_steps, err);
 }
 
-static hr_status read_train(hr__training *t, const hr__node *root, const hr__training_opts *o, hr_error *err)
+static hr_status read_train(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
 {
     static const char *const keys[] = {"data",
                                        "model_dir",
@@ -259,7 +259,7 @@ static void add_identity(hr__text *to, const hr__node *node)
     hr__text_byte(to, '\n');
 }
 
-static hr_status make_identity(hr__training *t, const hr__node *root, hr_error *err)
+static hr_status make_identity(hr_training *t, const hr__node *root, hr_error *err)
 {
     hr__text_printf(&t->identity, "estimator=%s\nseed=%lld\nbatch_size=%lld\n", kinds[t->kind], (long long)t->seed,
                     (long long)t->batch_size);
@@ -272,9 +272,9 @@ static hr_status make_identity(hr__training *t, const hr__node *root, hr_error *
 
 /* ---- the whole ---- */
 
-static const char *label_name(const hr__training *t) { return t->schema_file.field[t->schema_file.label].name; }
+static const char *label_name(const hr_training *t) { return t->schema_file.field[t->schema_file.label].name; }
 
-static hr_status make_specs(hr__training *t, hr_error *err)
+static hr_status make_specs(hr_training *t, hr_error *err)
 {
     int n = 0;
     hr_feature_column **all = hr_calloc((size_t)(t->linear.count + t->dnn.count) + 1, sizeof *all);
@@ -288,7 +288,7 @@ static hr_status make_specs(hr__training *t, hr_error *err)
     return st;
 }
 
-static hr_status training_file_read_all(hr__training *t, const char *path, const hr__training_opts *o, hr_error *err)
+static hr_status training_file_read_all(hr_training *t, const char *path, const hr_training_opts *o, hr_error *err)
 {
     static const char *const keys[] = {"schema", "columns", "model", "pipeline", "train", NULL};
     HR_TRY(hr__config_open(path, &t->config, err));
@@ -302,18 +302,24 @@ static hr_status training_file_read_all(hr__training *t, const char *path, const
     return make_specs(t, err);
 }
 
-hr_status hr__training_open(const char *path, const hr__training_opts *o, hr__training **out, hr_error *err)
+hr_status hr_training_open_with(const char *path, const hr_training_opts *opts, hr_training **out, hr_error *err)
 {
-    hr__training *t = *out = hr_calloc(1, sizeof *t);
+    const hr_training_opts o = HR_OPTIONS(hr_training_opts, opts);
+    if (out) *out = NULL;
+    if (!path || !out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "training.argument", "training: expected %s, got NULL",
+                       path ? "where to put it" : "the name of a file");
+    hr_training *t = hr_calloc(1, sizeof *t);
     if (!t) return hr_no_memory(err, "a training");
-    hr_status st = training_file_read_all(t, path, o, err);
-    if (st == HR_OK) return HR_OK;
-    hr__training_free(t);
-    *out = NULL;
+    const hr_status st = training_file_read_all(t, path, &o, err);
+    if (st == HR_OK)
+        *out = t;
+    else
+        hr_training_free(t);
     return st;
 }
 
-void hr__training_free(hr__training *t)
+void hr_training_free(hr_training *t)
 {
     if (!t) return;
     hr_parse_spec_free(t->spec);
@@ -336,7 +342,7 @@ void hr__training_free(hr__training *t)
 
 /* ---- what it gives ---- */
 
-hr_estimator *hr__training_estimator(hr__training *t)
+hr_estimator *hr_training_estimator(hr_training *t)
 {
     hr_classifier_opts o = {.struct_size = sizeof o,
                             .model_dir = t->model_dir,
@@ -352,16 +358,16 @@ hr_estimator *hr__training_estimator(hr__training *t)
     return t->kind == DNN ? hr_dnn_classifier_with(&o) : hr_dnn_linear_combined_classifier_with(&o);
 }
 
-static hr_dataset *training_file_parse(const hr__training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
+static hr_dataset *training_file_parse(const hr_training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
 {
     ds = hr_batch(ds, t->batch_size, .drop_remainder = drop_remainder);
     ds = hr_parse_example(ds, labelled ? t->spec : t->unlabelled, .label = labelled ? label_name(t) : NULL);
     return hr_prefetch(ds, HR_AUTOTUNE);
 }
 
-hr_dataset *hr__training_input(void *user)
+hr_dataset *hr_training_input(void *user)
 {
-    const hr__training *t = user;
+    const hr_training *t = user;
     hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
     ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
     if (t->shuffle > 0)
@@ -372,27 +378,27 @@ hr_dataset *hr__training_input(void *user)
 }
 
 /* Records that are scored are all scored. */
-hr_dataset *hr__training_eval_input(void *user)
+hr_dataset *hr_training_eval_input(void *user)
 {
-    const hr__training *t = user;
+    const hr_training *t = user;
     hr_dataset *ds = hr_list_files(t->eval_files);
     return training_file_parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true,
                                false);
 }
 
 /* One file after the other, so that lines of output follow their records. */
-hr_dataset *hr__training_predict_input(void *user)
+hr_dataset *hr_training_predict_input(void *user)
 {
-    const hr__training_predicted *p = user;
+    const hr_training_predicted *p = user;
     hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
     return training_file_parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
 }
 
-const char *hr__training_model_dir(const hr__training *t) { return t->model_dir; }
-const char *hr__training_files(const hr__training *t) { return t->files; }
-const char *hr__training_eval_files(const hr__training *t) { return t->eval_files; }
-int64_t hr__training_batch_size(const hr__training *t) { return t->batch_size; }
-int64_t hr__training_epochs(const hr__training *t) { return t->epochs; }
-int64_t hr__training_max_steps(const hr__training *t) { return t->max_steps; }
-const char *hr__training_identity(const hr__training *t) { return t->identity.data; }
-uint64_t hr__training_seed(const hr__training *t) { return (uint64_t)t->seed; }
+const char *hr_training_model_dir(const hr_training *t) { return t->model_dir; }
+const char *hr_training_files(const hr_training *t) { return t->files; }
+const char *hr_training_eval_files(const hr_training *t) { return t->eval_files; }
+int64_t hr_training_batch_size(const hr_training *t) { return t->batch_size; }
+int64_t hr_training_epochs(const hr_training *t) { return t->epochs; }
+int64_t hr_training_max_steps(const hr_training *t) { return t->max_steps; }
+const char *hr_training_identity(const hr_training *t) { return t->identity.data; }
+uint64_t hr_training_seed(const hr_training *t) { return (uint64_t)t->seed; }

@@ -26,7 +26,7 @@ static void assert_survives_lack_of_memory(const char *yaml)
         hr_error err = {0};
         hr_dataset *ds = NULL;
         fail_allocation(n);
-        st = hr__pipeline_open("f.yaml", "data", &ds, &err);
+        st = hr_pipeline_from_file("f.yaml", &ds, &err, .data = "data");
         if (allocations_since() <= n) assert_ok(st, &err);
         if (st != HR_OK && err.code != HR_RESOURCE_EXHAUSTED) fail_msg("%s: %s", err.kind, err.text);
         hr_dataset_unref(ds);

@@ -1,6 +1,7 @@
 /* convert: rows into shards, the same for any number of threads; nothing left behind when it fails. */
-#include "io/convert/converter.h"
+#include "io/schema/schema.h"
 #include "tests/io/faults.h"
+#include "tests/io/conversion.h"
 #include "tests/testing.h"
 #include <errno.h>
 #include <stdio.h>
@@ -26,10 +27,10 @@ static int clear_schema(void **state)
     return 0;
 }
 
-static hr__convert_opts options(void)
+static conversion options(void)
 {
     static char *input[] = {"in.csv"};
-    return (hr__convert_opts){.inputs = {input, 1}, .schema = &schema, .out = "out", .no_sync = true};
+    return (conversion){.inputs = {input, 1}, .opts.schema = &schema, .out = "out", .opts.no_sync = true};
 }
 
 /* The next record of a shard is what a builder makes of these values; NULL: the field is missing. */
@@ -63,18 +64,18 @@ static void rows_become_examples_without_their_missing_fields(void **state)
     char *whole = malloc(2000);
     memset(long_name, 'n', 1000);
     write_file("in.csv", whole, (size_t)sprintf(whole, "%s%s,4,1,1,x\n", text, long_name));
-    hr__convert_opts o = options();
-    hr__convert_result r;
+    conversion o = options();
+    hr_convert_result r;
     hr_error err;
     hr_record_reader *reader;
-    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_ok(run_conversion(&o, &r, &err), &err);
     assert_int_equal(r.rows, 4);
     assert_int_equal(r.written, 4);
     assert_int_equal(r.dropped, 0);
     assert_int_equal(r.missing[1], 1);
     assert_int_equal(r.missing[2], 1);
     assert_int_equal(r.missing[3], 1);
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     open_reader("out/data-00000-of-00001.tfrecord", &reader);
     next_is(reader, -1, HR_I64(0), HR_F32(2.5f), "a \"b\"");
     next_is(reader, 300, HR_I64(1), NULL, NULL);
@@ -98,17 +99,17 @@ static void rows_are_split_by_hash_and_dealt_in_order_and_dropped_without_a_requ
     size_t size = (size_t)sprintf(text, "row,late,temp,name\n");
     for (int i = 0; i < 20; i++) size += (size_t)sprintf(text + size, "%d,%s,1,x\n", i, i == 4 ? "" : "1");
     write_file("in.csv", text, size);
-    hr__convert_opts o = options();
+    conversion o = options();
     const char *const late[] = {"late"};
-    o.shards = 3, o.split_column = "row", o.split_folds = 5, o.require = late, o.require_count = 1;
-    hr__convert_result r;
+    o.opts.shards = 3, o.opts.split_column = "row", o.opts.split_folds = 5, o.opts.require = late, o.opts.require_count = 1;
+    hr_convert_result r;
     hr_error err;
-    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_ok(run_conversion(&o, &r, &err), &err);
     assert_int_equal(r.dropped, 1);
     assert_int_equal(r.written, 19);
     assert_int_equal(r.written_test, 6);
     assert_int_equal(files_in("out", false), 6);
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     for (int test = 0; test < 2; test++) {
         hr_record_reader *reader[3];
         for (int s = 0; s < 3; s++) {
@@ -144,14 +145,14 @@ static void files_are_the_same_for_any_number_of_threads(void **state)
     uint32_t want[10] = {0};
     write_many();
     for (int threads = 0; threads < 4; threads++) {
-        hr__convert_opts o = options();
-        hr__convert_result r;
+        conversion o = options();
+        hr_convert_result r;
         hr_error err;
         hr_set_threads(threads);
-        o.shards = 5, o.split_column = "row", o.split_folds = 5;
-        assert_ok(hr__convert(&o, &r, &err), &err);
+        o.opts.shards = 5, o.opts.split_column = "row", o.opts.split_folds = 5;
+        assert_ok(run_conversion(&o, &r, &err), &err);
         assert_int_equal(r.rows, MANY);
-        hr__convert_clear(&r);
+        hr_convert_result_clear(&r);
         for (int f = 0; f < 10; f++) {
             char path[64];
             size_t size;
@@ -166,18 +167,18 @@ static void files_are_the_same_for_any_number_of_threads(void **state)
     remove_folder("out");
 }
 
-static bool stop_later(const hr__convert_progress *p, void *user)
+static bool stop_later(const hr_convert_progress *p, void *user)
 {
     (void)user;
     return p->rows < 20000;
 }
 
-static void fails(hr__convert_opts o, hr_status code, const char *kind, const char *said)
+static void fails(conversion o, hr_status code, const char *kind, const char *said)
 {
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
-    assert_int_equal(hr__convert(&o, &r, &err), code);
-    hr__convert_clear(&r);
+    assert_int_equal(run_conversion(&o, &r, &err), code);
+    hr_convert_result_clear(&r);
     if (strcmp(err.kind, kind) != 0 || !strstr(err.text, said)) fail_msg("%s: %s", err.kind, err.text);
     assert_int_equal(files_in("out", false), -1); /* not even the folder */
 }
@@ -185,19 +186,19 @@ static void fails(hr__convert_opts o, hr_status code, const char *kind, const ch
 static void a_failure_leaves_nothing_behind(void **state)
 {
     (void)state;
-    hr__convert_opts o = options();
+    conversion o = options();
     write_many();
-    o.progress = stop_later;
+    o.opts.progress = stop_later;
     fails(o, HR_CANCELLED, "cancelled", "cancelled after");
     o = options();
-    o.split_column = "row", o.split_folds = 1;
+    o.opts.split_column = "row", o.opts.split_folds = 1;
     fails(o, HR_INVALID_ARGUMENT, "convert.split", "2 folds or more");
-    o.split_column = "temp", o.split_folds = 5;
+    o.opts.split_column = "temp", o.opts.split_folds = 5;
     fails(o, HR_INVALID_ARGUMENT, "convert.split", "'temp' of float32");
-    o.split_column = "rwo";
+    o.opts.split_column = "rwo";
     fails(o, HR_INVALID_ARGUMENT, "convert.field", "did you mean 'row'?");
     o = options();
-    o.shards = 20000;
+    o.opts.shards = 20000;
     fails(o, HR_INVALID_ARGUMENT, "shards.count", "got 20000");
     o = options();
     o.inputs.path = (char *[]){"none.csv"};
@@ -211,7 +212,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     const char *no_row = "row,late,temp,name\n,1,1,x\n";
     write_file("in.csv", no_row, strlen(no_row));
     o = options();
-    o.split_column = "row", o.split_folds = 5;
+    o.opts.split_column = "row", o.opts.split_folds = 5;
     fails(o, HR_INVALID_ARGUMENT, "convert.split", "record 0");
     o = options();
     o.out = "in.csv/out";
@@ -222,17 +223,17 @@ static void a_failure_leaves_nothing_behind(void **state)
 static void a_full_disk_leaves_nothing_behind(void **state)
 {
     (void)state;
-    hr__convert_opts o = options();
+    conversion o = options();
     write_many();
-    o.shards = 3;
+    o.opts.shards = 3;
     for (int call = 0;; call += call < 10 ? 1 : 7) {
-        hr__convert_result r;
+        hr_convert_result r;
         hr_error err;
         faults f = {.call = call, .number = ENOSPC};
         use_faults(&f);
-        const hr_status st = hr__convert(&o, &r, &err);
+        const hr_status st = run_conversion(&o, &r, &err);
         use_faults(NULL);
-        hr__convert_clear(&r);
+        hr_convert_result_clear(&r);
         if (f.calls <= call) break;
         assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
         assert_memory_equal(err.kind, "file.", 5);
@@ -246,18 +247,18 @@ static void shards_of_another_conversion_are_refused(void **state)
 {
     (void)state;
     const char *text = "row,late,temp,name\n0,1,1,x\n";
-    hr__convert_opts o = options();
-    hr__convert_result r;
+    conversion o = options();
+    hr_convert_result r;
     hr_error err;
     write_file("in.csv", text, strlen(text));
-    o.shards = 2;
+    o.opts.shards = 2;
     for (int i = 0; i < 2; i++) { /* the same ones are replaced */
-        assert_ok(hr__convert(&o, &r, &err), &err);
-        hr__convert_clear(&r);
+        assert_ok(run_conversion(&o, &r, &err), &err);
+        hr_convert_result_clear(&r);
     }
-    o.shards = 3;
-    assert_int_equal(hr__convert(&o, &r, &err), HR_ALREADY_EXISTS);
-    hr__convert_clear(&r);
+    o.opts.shards = 3;
+    assert_int_equal(run_conversion(&o, &r, &err), HR_ALREADY_EXISTS);
+    hr_convert_result_clear(&r);
     assert_string_equal(err.kind, "shards.leftover");
     assert_int_equal(files_in("out", false), 2);
     remove_folder("out");
@@ -268,13 +269,13 @@ static void split_texts_are_read(void **state)
     (void)state;
     char *column;
     int64_t folds;
-    assert_int_equal(hr__convert_parse_split("my:row:5", &column, &folds, NULL), HR_OK);
+    assert_int_equal(hr_convert_parse_split("my:row:5", &column, &folds, NULL), HR_OK);
     assert_string_equal(column, "my:row");
     assert_int_equal(folds, 5);
     hr_free(column);
     static const char *const wrong[] = {"", "row", "row:", ":5", "row:1", "row:x", "row:-5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(hr__convert_parse_split(wrong[i], &column, &folds, NULL), HR_INVALID_ARGUMENT);
+        assert_int_equal(hr_convert_parse_split(wrong[i], &column, &folds, NULL), HR_INVALID_ARGUMENT);
 }
 
 static void a_lack_of_memory_leaves_nothing_behind(void **state)
@@ -283,20 +284,20 @@ static void a_lack_of_memory_leaves_nothing_behind(void **state)
     const char *text = "row,late,temp,name\n0,1,1,\"a\"\"b\"\n";
     hr_set_threads(0);
     write_file("in.csv", text, strlen(text));
-    hr__convert_opts o = options();
-    hr__convert_result r;
+    conversion o = options();
+    hr_convert_result r;
     hr_error err;
     fail_allocation(INT64_MAX);
-    assert_ok(hr__convert(&o, &r, &err), &err);
-    hr__convert_clear(&r);
+    assert_ok(run_conversion(&o, &r, &err), &err);
+    hr_convert_result_clear(&r);
     const int64_t count = allocations_since();
     remove_folder("out");
     for (int64_t n = 0; n < count; n++) {
         const int64_t alive = allocations_alive();
         fail_allocation(n);
-        hr_status st = hr__convert(&o, &r, &err);
+        hr_status st = run_conversion(&o, &r, &err);
         allocations_since();
-        hr__convert_clear(&r);
+        hr_convert_result_clear(&r);
         assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(allocations_alive(), alive);
         assert_int_equal(files_in("out", false), -1);

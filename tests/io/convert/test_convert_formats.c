@@ -1,6 +1,7 @@
 /* Every format into every other: the same rows, by any number of threads, in one file or shards; damage and what a
  * format cannot say are errors that leave nothing behind. */
-#include "io/convert/converter.h"
+#include "io/schema/schema.h"
+#include "tests/io/conversion.h"
 #include "tests/testing.h"
 #include <headrace/examples.h>
 #include <stdio.h>
@@ -33,18 +34,18 @@ static int clear(void **state)
     return 0;
 }
 
-static hr__convert_opts options(char **input, const char *out)
+static conversion options(char **input, const char *out)
 {
-    return (hr__convert_opts){.inputs = {input, 1}, .schema = &schema, .out = out, .no_sync = true};
+    return (conversion){.inputs = {input, 1}, .opts.schema = &schema, .out = out, .opts.no_sync = true};
 }
 
-static void convert(hr__convert_opts o, int64_t rows)
+static void convert(conversion o, int64_t rows)
 {
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
-    assert_ok(hr__convert(&o, &r, &err), &err);
+    assert_ok(run_conversion(&o, &r, &err), &err);
     assert_int_equal(r.written, rows);
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
 }
 
 static void same_bytes(const char *a, const char *b)
@@ -79,8 +80,8 @@ static void every_direction_keeps_the_rows(void **state)
 static void without_a_schema_records_pass_to_the_byte(void **state)
 {
     (void)state;
-    hr__convert_opts o = options((char *[]){"one.tfrecord"}, "all.tfrecord.gz");
-    o.schema = NULL;
+    conversion o = options((char *[]){"one.tfrecord"}, "all.tfrecord.gz");
+    o.opts.schema = NULL;
     convert(o, ROWS);
     o.inputs.path = (char *[]){"all.tfrecord.gz"};
     o.out = "all.tfrecord";
@@ -91,7 +92,7 @@ static void without_a_schema_records_pass_to_the_byte(void **state)
 static void several_files_are_read_one_after_the_other(void **state)
 {
     (void)state;
-    hr__convert_opts o = options((char *[]){"one.tfrecord", "one.tfrecord"}, "twice.jsonl");
+    conversion o = options((char *[]){"one.tfrecord", "one.tfrecord"}, "twice.jsonl");
     size_t one, two;
     o.inputs.count = 2;
     convert(o, 2 * ROWS);
@@ -107,11 +108,11 @@ static void several_files_are_read_one_after_the_other(void **state)
 static void shards_of_text_stand_alone(void **state)
 {
     (void)state;
-    hr__convert_opts o = options((char *[]){"one.tfrecord"}, "out");
-    hr__convert_result r;
+    conversion o = options((char *[]){"one.tfrecord"}, "out");
+    hr_convert_result r;
     hr_error err;
-    o.to = "csv", o.max_shard_bytes = 20000, o.compression = HR_GZIP;
-    assert_ok(hr__convert(&o, &r, &err), &err);
+    o.opts.to = "csv", o.opts.max_shard_bytes = 20000, o.opts.compression = HR_GZIP;
+    assert_ok(run_conversion(&o, &r, &err), &err);
     assert_more(r.files, 2);
     char *path[64], number[64][64];
     for (int i = 0; i < r.files; i++) {
@@ -120,11 +121,11 @@ static void shards_of_text_stand_alone(void **state)
     }
     o = options(path, "joined.csv");
     o.inputs.count = r.files;
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     convert(o, ROWS);
     same_bytes("joined.csv", "in.csv");
     o = options((char *[]){"one.jsonl"}, "fixed");
-    o.to = "csv", o.shards = 2;
+    o.opts.to = "csv", o.opts.shards = 2;
     convert(o, ROWS);
     size_t size;
     for (int i = 0; i < 2; i++) {
@@ -141,16 +142,16 @@ static void rows_are_split_and_dropped_whatever_their_format(void **state)
     static char *input[] = {"in.csv", "one.jsonl", "one.tfrecord"};
     const char *const late[] = {"late"};
     for (int i = 0; i < 3; i++) {
-        hr__convert_opts o = options(&input[i], i ? "other" : "first");
-        hr__convert_result r;
+        conversion o = options(&input[i], i ? "other" : "first");
+        hr_convert_result r;
         hr_error err;
-        o.split_column = "row", o.split_folds = 5, o.require = late, o.require_count = 1;
-        assert_ok(hr__convert(&o, &r, &err), &err);
+        o.opts.split_column = "row", o.opts.split_folds = 5, o.opts.require = late, o.opts.require_count = 1;
+        assert_ok(run_conversion(&o, &r, &err), &err);
         assert_int_equal(r.rows, ROWS);
         assert_int_equal(r.dropped, ROWS / 3);
         assert_more(r.written_test, 300);
         assert_less(r.written_test, 500);
-        hr__convert_clear(&r);
+        hr_convert_result_clear(&r);
         if (i == 0) continue;
         same_bytes("first/train-00000-of-00001.tfrecord", "other/train-00000-of-00001.tfrecord");
         same_bytes("first/test-00000-of-00001.tfrecord", "other/test-00000-of-00001.tfrecord");
@@ -158,12 +159,12 @@ static void rows_are_split_and_dropped_whatever_their_format(void **state)
     assert_int_equal(system("rm -r first other"), 0);
 }
 
-static void fails(hr__convert_opts o, const char *kind, const char *said)
+static void fails(conversion o, const char *kind, const char *said)
 {
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
-    assert_int_not_equal(hr__convert(&o, &r, &err), HR_OK);
-    hr__convert_clear(&r);
+    assert_int_not_equal(run_conversion(&o, &r, &err), HR_OK);
+    hr_convert_result_clear(&r);
     if (strcmp(err.kind, kind) != 0 || !strstr(err.text, said)) fail_msg("%s: %s", err.kind, err.text);
     assert_int_not_equal(access(o.out, F_OK), 0);
 }
@@ -173,9 +174,9 @@ static void what_cannot_be_said_is_refused(void **state)
     (void)state;
     const char *lists = "{\"row\": 1, \"temp\": [1.5, 2.5]}\n{\"row\": 2, \"name\": \"x\"}\n";
     write_file("lists.jsonl", lists, strlen(lists));
-    hr__convert_opts o = options((char *[]){"lists.jsonl"}, "new.csv");
+    conversion o = options((char *[]){"lists.jsonl"}, "new.csv");
     fails(o, "csv.separator", "column 'temp': expected one value, found 2");
-    o.separator = ";";
+    o.opts.separator = ";";
     convert(o, 2);
     size_t size;
     char *text = read_whole_file("new.csv", &size);
@@ -185,18 +186,18 @@ static void what_cannot_be_said_is_refused(void **state)
     free(text);
     unlink("new.csv");
     o = options((char *[]){"lists.jsonl"}, "new.csv");
-    o.schema = NULL;
+    o.opts.schema = NULL;
     fails(o, "convert.schema", "columns of a CSV");
-    o.to = "xml";
+    o.opts.to = "xml";
     fails(o, "convert.format", "expected csv, jsonl or tfrecord, got \"xml\"");
     o = options((char *[]){"one.tfrecord"}, "new.jsonl");
-    o.shards = 2;
+    o.opts.shards = 2;
     fails(o, "convert.out", "got one file, 'new.jsonl'");
     o = options(NULL, "new.jsonl");
     o.inputs.count = 0;
     fails(o, "convert.inputs", "got none");
     o = options((char *[]){"in.csv"}, "new.jsonl");
-    o.from = "tfrecord";
+    o.opts.from = "tfrecord";
     fails(o, "tfrecord.length_crc", "in.csv");
 }
 
@@ -208,14 +209,14 @@ static void types_that_disagree_with_the_schema_are_named(void **state)
     hr_error err;
     write_file("other.yaml", other, strlen(other));
     assert_ok(hr__schema_open("other.yaml", &text, &err), &err);
-    hr__convert_opts o = options((char *[]){"one.tfrecord"}, "new.tfrecord");
-    o.schema = &text;
+    conversion o = options((char *[]){"one.tfrecord"}, "new.tfrecord");
+    o.opts.schema = &text;
     fails(o, "convert.type", "one.tfrecord: record 0: feature 'row': expected string, as the schema says, found int64");
-    assert_ok(hr__schema_set_types(&text, "row=int64", &err), &err);
+    assert_ok(hr_schema_file_set_types(&text, "row=int64", &err), &err);
     convert(o, ROWS);
     unlink("new.tfrecord");
-    assert_int_equal(hr__schema_set_types(&text, "row=integer", &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr__schema_set_types(&text, "wor=int64", &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_schema_file_set_types(&text, "row=integer", &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_schema_file_set_types(&text, "wor=int64", &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "schema.types");
     hr__schema_clear(&text);
 }
@@ -241,17 +242,17 @@ static void nothing_leaks_where_memory_is_short(void **state)
     (void)state;
     const char *line = "{\"row\": 1, \"name\": \"x\"}\n";
     write_file("short.jsonl", line, strlen(line));
-    hr__convert_opts o = options((char *[]){"short.jsonl"}, "new.csv");
-    hr__convert_result r;
+    conversion o = options((char *[]){"short.jsonl"}, "new.csv");
+    hr_convert_result r;
     hr_error err;
     hr_set_threads(0);
     hr_status st = HR_RESOURCE_EXHAUSTED;
     for (int64_t n = 0; st != HR_OK; n++) {
         const int64_t alive = allocations_alive();
         fail_allocation(n);
-        st = hr__convert(&o, &r, &err);
+        st = run_conversion(&o, &r, &err);
         if (allocations_since() > n) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
-        hr__convert_clear(&r);
+        hr_convert_result_clear(&r);
         assert_int_equal(allocations_alive(), alive);
     }
     unlink("new.csv");
@@ -264,7 +265,7 @@ static void records_that_are_no_examples_go_the_way_of_the_policy(void **state)
     (void)state;
     enum { PAIRS = 20000 };
     hr_record_writer *w;
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
     assert_ok(hr_record_writer_open("no.tfrecord", &(hr_output_opts){.no_sync = true}, &w, &err), &err);
     for (int i = 0; i < PAIRS; i++) {
@@ -272,35 +273,35 @@ static void records_that_are_no_examples_go_the_way_of_the_policy(void **state)
         assert_ok(hr_record_write(w, "no example", 10, &err), &err);
     }
     assert_ok(hr_record_writer_commit(w, &err), &err);
-    hr__convert_opts o = {.inputs = {(char *[]){"no.tfrecord"}, 1}, .out = "no.jsonl", .no_sync = true};
-    assert_int_equal(hr__convert(&o, &r, &err), HR_INVALID_ARGUMENT);
+    conversion o = {.inputs = {(char *[]){"no.tfrecord"}, 1}, .out = "no.jsonl", .opts.no_sync = true};
+    assert_int_equal(run_conversion(&o, &r, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.wire");
     assert_string_equal(err.file, "no.tfrecord");
     assert_int_equal(err.record, 1);
     assert_text_contains(err.text, "no.tfrecord: record 1: ");
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     assert_int_equal(access("no.jsonl", F_OK), -1);
 
     for (int shards = 0; shards <= 3; shards += 3) {
         o.out = shards ? "no" : "no.jsonl";
-        o.to = "jsonl";
-        o.shards = shards;
-        o.policy = (hr_policy){.on_error = HR_SKIP};
-        assert_ok(hr__convert(&o, &r, &err), &err);
+        o.opts.to = "jsonl";
+        o.opts.shards = shards;
+        o.opts.policy = (hr_policy){.on_error = HR_SKIP};
+        assert_ok(run_conversion(&o, &r, &err), &err);
         assert_int_equal(r.rows, 2 * PAIRS);
         assert_int_equal(r.written, PAIRS);
         assert_int_equal(r.rejected, PAIRS);
-        hr__convert_clear(&r);
+        hr_convert_result_clear(&r);
     }
     size_t size, shard;
     free(read_whole_file("no.jsonl", &size));
     free(read_whole_file("no/data-00001-of-00003.jsonl", &shard));
     assert_int_equal(size, 3 * PAIRS); /* "{}" and a line end */
     assert_int_equal(shard, 3 * ((PAIRS + 1) / 3));
-    o.policy.max_errors = 5;
-    assert_int_equal(hr__convert(&o, &r, &err), HR_DATA_LOSS);
+    o.opts.policy.max_errors = 5;
+    assert_int_equal(run_conversion(&o, &r, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "policy.budget");
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 /* A conversion that is killed, at any call and again and again, and then goes on: its files are those of one that
  * nobody disturbed. From every format, in every way of dealing rows over files. */
-#include "io/convert/converter.h"
+#include "io/schema/schema.h"
 #include "tests/io/faults.h"
+#include "tests/io/conversion.h"
 #include "tests/testing.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,32 +37,32 @@ static const way ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static hr_status convert(char *const *input, const way *w, bool resume, hr__convert_result *r, hr_error *err)
+static hr_status convert(char *const *input, const way *w, bool resume, hr_convert_result *r, hr_error *err)
 {
-    const hr__convert_opts o = {.inputs = {(char **)(uintptr_t)input, 1},
-                                .schema = &schema,
+    const conversion o = {.inputs = {(char **)(uintptr_t)input, 1},
+                                .opts.schema = &schema,
                                 .out = w->out,
-                                .to = w->to,
-                                .shards = w->shards,
-                                .max_shard_bytes = w->max_shard_bytes,
-                                .cut_bytes = w->cut_bytes,
-                                .compression = w->compression,
-                                .split_column = w->split ? "row" : NULL,
-                                .split_folds = 5,
-                                .index = w->index,
-                                .resume = resume,
-                                .no_sync = true};
-    return hr__convert(&o, r, err);
+                                .opts.to = w->to,
+                                .opts.shards = w->shards,
+                                .opts.max_shard_bytes = w->max_shard_bytes,
+                                .opts.cut_bytes = w->cut_bytes,
+                                .opts.compression = w->compression,
+                                .opts.split_column = w->split ? "row" : NULL,
+                                .opts.split_folds = 5,
+                                .opts.index = w->index,
+                                .opts.resume = resume,
+                                .opts.no_sync = true};
+    return run_conversion(&o, r, err);
 }
 
 static void convert_ok(char *const *input, const way *w, bool resume, int64_t *resumed)
 {
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
     assert_ok(convert(input, w, resume, &r, &err), &err);
     assert_int_equal(r.written, ROWS);
     *resumed = r.resumed;
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
 }
 
 static int write_inputs(void **state)
@@ -95,7 +96,7 @@ static bool killed_at(char *const *input, const way *w, int call)
     assert_at_least(child, 0);
     if (child == 0) {
         faults f = {.call = call, .exits = true};
-        hr__convert_result r;
+        hr_convert_result r;
         use_faults(&f);
         convert(input, w, true, &r, NULL);
         _exit(0);
@@ -107,14 +108,14 @@ static bool killed_at(char *const *input, const way *w, int call)
 static int calls_of(char *const *input, const way *w)
 {
     faults f = {.call = -1};
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
     assert_int_equal(mkdir("out", 0777), 0);
     use_faults(&f);
     const hr_status st = convert(input, w, true, &r, &err);
     use_faults(NULL);
     assert_ok(st, &err);
-    hr__convert_clear(&r);
+    hr_convert_result_clear(&r);
     remove_folder("out");
     return f.calls;
 }
@@ -199,7 +200,7 @@ static void what_cannot_be_gone_on_with_is_refused(void **state)
 {
     (void)state;
     static char *const pipe[] = {"-"};
-    hr__convert_result r;
+    hr_convert_result r;
     hr_error err;
     assert_int_equal(convert(pipe, &ways[0], true, &r, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "file.once");

@@ -27,12 +27,12 @@ static const char train[] = "train:\n"
                             "  batch_size: 16\n"
                             "  max_steps: 100\n";
 
-static const hr__training_opts no_opts;
+static const hr_training_opts no_opts;
 
-static hr_status open_text(const char *text, const hr__training_opts *o, hr__training **t, hr_error *err)
+static hr_status open_text(const char *text, const hr_training_opts *o, hr_training **t, hr_error *err)
 {
     write_file("training.yaml", text, strlen(text));
-    return hr__training_open("training.yaml", o, t, err);
+    return hr_training_open_with("training.yaml", o, t, err);
 }
 
 /* The whole file with one part replaced. */
@@ -57,42 +57,42 @@ static void a_whole_file_is_read(void **state)
 {
     (void)state;
     char text[8192];
-    hr__training *t;
+    hr_training *t;
     hr_error err = {0};
     with_part(text, sizeof text, NULL, NULL);
-    assert_ok(open_text(text, &(hr__training_opts){.data = "some/where"}, &t, &err), &err);
-    assert_string_equal(hr__training_files(t), "some/where/train-*");
-    assert_string_equal(hr__training_eval_files(t), "some/where/test-*");
-    assert_string_equal(hr__training_model_dir(t), "some/where/model");
-    assert_int_equal(hr__training_batch_size(t), 16);
-    assert_int_equal(hr__training_max_steps(t), 100);
-    assert_int_equal(hr__training_epochs(t), 1);
-    hr_estimator *e = hr__training_estimator(t);
+    assert_ok(open_text(text, &(hr_training_opts){.data = "some/where"}, &t, &err), &err);
+    assert_string_equal(hr_training_files(t), "some/where/train-*");
+    assert_string_equal(hr_training_eval_files(t), "some/where/test-*");
+    assert_string_equal(hr_training_model_dir(t), "some/where/model");
+    assert_int_equal(hr_training_batch_size(t), 16);
+    assert_int_equal(hr_training_max_steps(t), 100);
+    assert_int_equal(hr_training_epochs(t), 1);
+    hr_estimator *e = hr_training_estimator(t);
     assert_non_null(e);
     hr_estimator_free(e);
-    hr__training_free(t);
+    hr_training_free(t);
 }
 
 static void the_command_line_has_the_last_word(void **state)
 {
     (void)state;
     char text[8192];
-    hr__training *t;
+    hr_training *t;
     hr_error err = {0};
     const int64_t seed = 7;
     with_part(text, sizeof text, NULL, NULL);
-    hr__training_opts o = {.data = "d",
+    hr_training_opts o = {.data = "d",
                            .model_dir = "elsewhere",
                            .estimator = "linear_classifier",
                            .seed = &seed,
                            .epochs = 3,
                            .batch_size = 5};
     assert_ok(open_text(text, &o, &t, &err), &err);
-    assert_string_equal(hr__training_model_dir(t), "elsewhere");
-    assert_int_equal(hr__training_batch_size(t), 5);
-    assert_int_equal(hr__training_epochs(t), 3);
-    assert_int_equal(hr__training_seed(t), 7);
-    hr__training_free(t);
+    assert_string_equal(hr_training_model_dir(t), "elsewhere");
+    assert_int_equal(hr_training_batch_size(t), 5);
+    assert_int_equal(hr_training_epochs(t), 3);
+    assert_int_equal(hr_training_seed(t), 7);
+    hr_training_free(t);
     o.estimator = "linear_clasifier";
     assert_int_equal(open_text(text, &o, &t, &err), HR_INVALID_ARGUMENT);
     assert_null(t);
@@ -155,7 +155,7 @@ static void every_mistake_is_told_with_its_place_and_a_way_out(void **state)
     int wrong = 0;
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         const mistake *m = &mistakes[i];
-        hr__training *t = NULL;
+        hr_training *t = NULL;
         hr_error err = {0};
         edited(text, sizeof text, m->part, m->from, m->to);
         hr_status st = open_text(text, &no_opts, &t, &err);
@@ -165,7 +165,7 @@ static void every_mistake_is_told_with_its_place_and_a_way_out(void **state)
                           err.text);
             wrong++;
         }
-        hr__training_free(t);
+        hr_training_free(t);
     }
     assert_int_equal(wrong, 0);
 }
@@ -175,7 +175,7 @@ static void a_mistake_is_told_whole_or_not_at_all(void **state)
 {
     (void)state;
     char text[8192], whole[sizeof((hr_error *)0)->text];
-    hr__training *t;
+    hr_training *t;
     hr_error err = {0};
     edited(text, sizeof text, model, "[8, 4]", "[8, four]");
     fail_allocation(-1);
@@ -195,9 +195,9 @@ static void a_mistake_is_told_whole_or_not_at_all(void **state)
 static void files_that_are_none_are_told(void **state)
 {
     (void)state;
-    hr__training *t;
+    hr_training *t;
     hr_error err = {0};
-    assert_int_equal(hr__training_open("nowhere.yaml", &no_opts, &t, &err), HR_NOT_FOUND);
+    assert_int_equal(hr_training_open_with("nowhere.yaml", &no_opts, &t, &err), HR_NOT_FOUND);
     assert_text_contains(err.text, "nowhere.yaml");
     assert_not_ok(open_text("", &no_opts, &t, &err));
     assert_not_ok(open_text("model: [1, 2\n", &no_opts, &t, &err));
@@ -207,40 +207,40 @@ static void files_that_are_none_are_told(void **state)
 static void the_example_is_read(void **state)
 {
     (void)state;
-    hr__training *t;
+    hr_training *t;
     hr_error err = {0};
-    assert_ok(hr__training_open(EXAMPLES "/flights.yaml", &no_opts, &t, &err), &err);
-    assert_int_equal(hr__training_batch_size(t), 256);
-    hr_estimator *e = hr__training_estimator(t);
+    assert_ok(hr_training_open_with(EXAMPLES "/flights.yaml", &no_opts, &t, &err), &err);
+    assert_int_equal(hr_training_batch_size(t), 256);
+    hr_estimator *e = hr_training_estimator(t);
     assert_non_null(e);
     hr_estimator_free(e);
-    hr__training_free(t);
+    hr_training_free(t);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     char text[8192];
-    hr__training *t;
+    hr_training *t;
     hr_error err = {0};
     with_part(text, sizeof text, NULL, NULL);
     write_file("training.yaml", text, strlen(text));
     int64_t before = allocations_alive();
     fail_allocation(-1);
-    assert_ok(hr__training_open("training.yaml", &no_opts, &t, &err), &err);
-    hr_estimator_free(hr__training_estimator(t));
+    assert_ok(hr_training_open_with("training.yaml", &no_opts, &t, &err), &err);
+    hr_estimator_free(hr_training_estimator(t));
     char identity[4096];
-    snprintf(identity, sizeof identity, "%s", hr__training_identity(t));
-    hr__training_free(t);
+    snprintf(identity, sizeof identity, "%s", hr_training_identity(t));
+    hr_training_free(t);
     int64_t count = allocations_since();
     assert_text_contains(identity, "\nmodel.dnn_hidden_units[1]=4\n");
     assert_text_lacks(identity, "train.max_steps");
     for (int64_t i = 0; i < count; i++) {
         fail_allocation(i);
-        hr_status st = hr__training_open("training.yaml", &no_opts, &t, &err);
-        if (st == HR_OK) assert_string_equal(hr__training_identity(t), identity); /* never a shorter one */
-        if (st == HR_OK) hr_estimator_free(hr__training_estimator(t));
-        hr__training_free(st == HR_OK ? t : NULL);
+        hr_status st = hr_training_open_with("training.yaml", &no_opts, &t, &err);
+        if (st == HR_OK) assert_string_equal(hr_training_identity(t), identity); /* never a shorter one */
+        if (st == HR_OK) hr_estimator_free(hr_training_estimator(t));
+        hr_training_free(st == HR_OK ? t : NULL);
         allocations_since();
         if (st != HR_OK && st != HR_RESOURCE_EXHAUSTED) fail_msg("allocation %d: %s", (int)i, err.text);
         if (allocations_alive() != before) fail_msg("allocation %d leaves memory behind", (int)i);
