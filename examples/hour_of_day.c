@@ -2,8 +2,12 @@
  * the public kit alone; what it gives can be crossed, embedded, counted, put into sequences like the library's own.
  *
  *     hr_feature_column *hour = hour_of_day_column("pickup_time", -5 * 3600);
+ *
+ * After hour_of_day_register, a config file says the same as `pickup: {hour_of_day: pickup_time, seconds_east: -18000}`.
  */
 #include "examples/hour_of_day.h"
+
+#include <headrace/column_config.h>
 
 #include <string.h>
 
@@ -68,6 +72,38 @@ static hr_status hour_transform(const void *spec, hr_column_work *w, const hr_co
     return HR_OK;
 }
 
+/* ---- {hour_of_day: pickup_time, seconds_east: -18000} ---- */
+
+static hr_status hour_read(hr_config_reader *r, hr_feature_column **out, hr_error *err)
+{
+    const hr_config_value *field = hr_config_get(r, "hour_of_day");
+    const char *key;
+    hr_dtype dtype;
+    int64_t east = 0;
+    HR_TRY(hr_config_field(r, field, &dtype, err));
+    HR_TRY(hr_config_value_text(field, &key, err));
+    if (dtype != HR_INT64)
+        return hr_config_fail(field, err, "expected a field of int64, found '%s' of %s", key, hr_dtype_name(dtype));
+    HR_TRY(hr_config_int(r, "seconds_east", -86399, 86399, &east, err));
+    *out = hour_of_day_column(key, east);
+    return HR_OK;
+}
+
+static void hour_write(hr_config_writer *w, const hr_feature_column *column)
+{
+    const hour_spec *s = hr_feature_column_spec(column);
+    hr_config_write_text(w, "hour_of_day", s->key);
+    if (s->seconds_east != 0) hr_config_write_int(w, "seconds_east", s->seconds_east);
+}
+
+static const hr_column_config hour_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
+    .word = "hour_of_day",
+    .keys = (const char *const[]){"hour_of_day", "seconds_east", NULL},
+    .read = hour_read,
+    .write = hour_write,
+};
+
 static const hr_column_kind hour_of_day = {
     .head = HR_COLUMN_HEAD,
     .name = "hour_of_day_column",
@@ -77,7 +113,10 @@ static const hr_column_kind hour_of_day = {
     .describe = hour_describe,
     .accept = hour_accept,
     .transform = hour_transform,
+    .config = &hour_config,
 };
+
+hr_status hour_of_day_register(hr_error *err) { return hr_column_kind_register(&hour_of_day, err); }
 
 hr_feature_column *hour_of_day_column(const char *key, int64_t seconds_east)
 {

@@ -7,4 +7,7 @@
 /* The feature `key` holds seconds since 1970, of any number of times; the clock is `seconds_east` of Greenwich's. */
 hr_feature_column *hour_of_day_column(const char *key, int64_t seconds_east);
 
+/* From now on config files may say it. Once a process. */
+hr_status hour_of_day_register(hr_error *err);
+
 #endif

@@ -1,6 +1,5 @@
 /* The column object: counted, immutable, with what is wrong stuck to it. One block of memory holds the object and its
  * spec; a digest of all arguments tells whether two columns are the same. */
-#include "base/cast.h"
 #include "base/constructor.h"
 #include "feature_columns/columns_internal.h"
 
@@ -10,7 +9,9 @@
 
 struct hr_feature_column {
     atomic_int refs;
-    const hr_column_kind *kind;
+    const hr_column_kind *kind; /* in a descriptor of this library's size: `given`, or `own` if that is shorter */
+    const hr_column_kind *given;
+    hr_column_kind own;
     hr_column_info info;
     char *name, *scope, *table_scope, *component, *weights;
     uint64_t digest;
@@ -82,8 +83,10 @@ const hr_column_info *hr_feature_column_info(const hr_feature_column *column)
 
 const hr_column_kind *hr_feature_column_kind(const hr_feature_column *column)
 {
-    return column->failed ? NULL : column->kind;
+    return column->failed ? NULL : column->given;
 }
+
+const hr_column_kind *hr__column_kind_of(const hr_feature_column *column) { return column->kind; }
 
 const void *hr_feature_column_spec(const hr_feature_column *column) { return column->spec; }
 
@@ -163,6 +166,11 @@ hr_status hr_column_read(hr_column_builder *out, const hr_feature *feature, hr_e
     const hr_tensor *value = copy->default_value;
     if (value->dtype != HR_STRING) hr_column_mix(out, value->data, (size_t)value->count * hr_dtype_size(value->dtype));
     return HR_OK;
+}
+
+hr_status hr_column_read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err)
+{
+    return hr_column_read(out, &(hr_feature){.key = key, .kind = HR_VAR_LEN, .dtype = dtype}, err);
 }
 
 /* ---- making one ---- */
@@ -277,28 +285,17 @@ static hr_feature_column *failed_source(hr_feature_column *const *source, int so
     return NULL;
 }
 
-/* The descriptor is of this library's version of the kit. */
-static hr_status check_kind(const hr_column_kind *kind, hr_error *err)
+hr_feature_column *hr_feature_column_new(const hr_column_kind *given, const void *spec,
+                                         hr_feature_column *const *source, int sources)
 {
-    if (kind->head.abi_version != HR_COLUMN_ABI || kind->head.struct_size != sizeof *kind)
-        return hr_fail(err, HR_INTERNAL, "column.kind",
-                       "feature column: expected a kind made for version %d of the column kit, got version %u; compile "
-                       "it with this library's headers",
-                       HR_COLUMN_ABI, kind->head.abi_version);
-    if (!kind->name || !kind->describe)
-        return hr_fail(err, HR_INTERNAL, "column.kind", "feature column: expected a kind with name and describe");
-    return HR_OK;
-}
-
-hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, const void *spec, hr_feature_column *const *source,
-                                         int sources)
-{
+    hr_column_kind whole;
+    const hr_column_kind *kind;
     hr_feature_column *failed = failed_source(source, sources);
     if (failed) return failed;
     hr_error wrong;
-    if (check_kind(kind, &wrong) != HR_OK) {
+    if (hr__column_kind_fit(given, &whole, &kind, &wrong) != HR_OK) {
         drop_sources(source, sources);
-        return hr__failed_column(&wrong);
+        return hr_feature_column_failed(&wrong);
     }
     hr_feature_column *column = hr_calloc(1, sizeof *column + kind->spec_size);
     hr_feature_column **own = hr_calloc((size_t)sources + 1, sizeof(hr_feature_column *));
@@ -309,7 +306,9 @@ hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, const void 
         return &no_memory;
     }
     atomic_init(&column->refs, 1);
-    column->kind = kind;
+    column->given = given;
+    if (kind == &whole) column->own = whole;
+    column->kind = kind == &whole ? &column->own : kind;
     column->source = own;
     column->sources = sources;
     for (int i = 0; i < sources; i++) own[i] = source[i];
@@ -321,7 +320,7 @@ hr_feature_column *hr_feature_column_new(const hr_column_kind *kind, const void 
     return column;
 }
 
-hr_feature_column *hr__failed_column(const hr_error *err)
+hr_feature_column *hr_feature_column_failed(const hr_error *err)
 {
     hr_feature_column *column = hr_calloc(1, sizeof *column);
     if (!column) return &no_memory;
@@ -329,69 +328,4 @@ hr_feature_column *hr__failed_column(const hr_error *err)
     column->failed = true;
     column->error = *err;
     return column;
-}
-
-/* ---- what constructors share ---- */
-
-hr_status hr__check_key(const char *what, const char *key, hr_error *err)
-{
-    if (key && key[0]) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "column.key",
-                   "%s: expected the key of a feature, got %s; give the feature's name", what, key ? "\"\"" : "NULL");
-}
-
-hr_status hr__read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err)
-{
-    return hr_column_read(out, &(hr_feature){.key = key, .kind = HR_VAR_LEN, .dtype = dtype}, err);
-}
-
-bool hr__is_integer(hr_dtype dtype)
-{
-    return dtype == HR_INT64 || dtype == HR_INT32 || dtype == HR_INT16 || dtype == HR_INT8 || dtype == HR_UINT8 ||
-           dtype == HR_UINT16 || dtype == HR_UINT32 || dtype == HR_UINT64;
-}
-
-bool hr__is_number(hr_dtype dtype) { return hr__is_integer(dtype) || dtype == HR_FLOAT || dtype == HR_DOUBLE; }
-
-int64_t hr__integer_at(const hr_column_values *in, int64_t i)
-{
-    int64_t value;
-    /* Of an unsigned number beyond int64 the bits count: that is how a cross takes it. */
-    if (in->dtype == HR_INT64 || in->dtype == HR_UINT64) return ((const int64_t *)in->values)[i];
-    hr__integer_of(in->values, in->dtype, i, &value);
-    return value;
-}
-
-static int put_decimal(uint64_t rest, bool negative, char *text)
-{
-    char digits[24];
-    int n = 0, length = 0;
-    do {
-        digits[n++] = (char)('0' + rest % 10);
-    } while (rest /= 10);
-    if (negative) text[length++] = '-';
-    while (n > 0) text[length++] = digits[--n];
-    return length;
-}
-
-int hr__decimal(int64_t value, char *text)
-{
-    return put_decimal(value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value, value < 0, text);
-}
-
-int hr__decimal_at(const hr_column_values *in, int64_t i, char *text)
-{
-    const int64_t value = hr__integer_at(in, i);
-    return in->dtype == HR_UINT64 ? put_decimal((uint64_t)value, false, text) : hr__decimal(value, text);
-}
-
-const hr_column_kind *const *hr__column_kinds(void)
-{
-    static const hr_column_kind *const kinds[] = {
-#define HR_COLUMN_KIND(name) &hr_column_kind_##name,
-#include "feature_columns/kinds/columns.def"
-#undef HR_COLUMN_KIND
-        NULL,
-    };
-    return kinds;
 }

@@ -2,7 +2,7 @@
 #ifndef HR__FEATURE_COLUMNS_H
 #define HR__FEATURE_COLUMNS_H
 
-#include <headrace/column.h>
+#include <headrace/column_kernels.h>
 #include <headrace/op.h>
 #include <stdatomic.h>
 
@@ -14,50 +14,16 @@ extern "C" {
 #include "feature_columns/kinds/columns.def"
 #undef HR_COLUMN_KIND
 
-/* Every kind, for tests that walk them; ends with NULL. */
-const hr_column_kind *const *hr__column_kinds(void);
-
-/* A feature of one type, dense or VarLen, that a constructor asks for. */
-hr_status hr__read_var_len(hr_column_builder *out, const char *key, hr_dtype dtype, hr_error *err);
-hr_status hr__check_categorical(const char *what, const hr_feature_column *source, hr_error *err);
-hr_status hr__refuse_sequence(const char *what, const hr_feature_column *source, hr_error *err);
-hr_status hr__check_key(const char *what, const char *key, hr_error *err);
-/* A column that only carries this error. */
-hr_feature_column *hr__failed_column(const hr_error *err);
+/* *fits: the kind in a descriptor of this library's size, which is `given` or `own`. Kind of refusals: column.kind. */
+hr_status hr__column_kind_fit(const hr_column_kind *given, hr_column_kind *own, const hr_column_kind **fits,
+                              hr_error *err);
+/* The kind of a sound column, in a descriptor of this library's size. */
+const hr_column_kind *hr__column_kind_of(const hr_feature_column *column);
+/* The same as it stands in the list below; NULL: it is not there. */
+const hr_column_kind *hr__column_kind_listed(const hr_feature_column *column);
+/* A kind of the library or a registered one, in a descriptor of this library's size: number 0, 1, ...; NULL: no more. */
+const hr_column_kind *hr__column_kind_at(int i);
 uint64_t hr__column_digest(const hr_feature_column *column);
-bool hr__is_integer(hr_dtype dtype);
-bool hr__is_number(hr_dtype dtype);
-/* Value `i` of an integer feature. */
-int64_t hr__integer_at(const hr_column_values *in, int64_t i);
-/* Any type of number as float32. */
-void hr__to_float(const void *from, hr_dtype dtype, float *to, int64_t n);
-hr_status hr__check_shape(const char *what, const char *key, hr_shape shape, hr_error *err);
-/* The place of value `i`, which is one of row `row`, in its row. */
-static inline int64_t hr__place_in_row(const hr_column_values *v, int64_t row, int64_t i)
-{
-    return v->inner ? v->inner[i] : i - v->splits[row];
-}
-/* One more than the last place of a row that has a value; -1: they are not in the order of their places. */
-int64_t hr__reach_of_row(const hr_column_values *v, int64_t row);
-/* Decimal text of `value`; gives its length. `text` has room for 24. */
-int hr__decimal(int64_t value, char *text);
-int hr__decimal_at(const hr_column_values *in, int64_t i, char *text); /* the same of value `i` of an integer feature */
-
-/* Remainders by a divisor that stays the same: one multiplication in place of a division, the same result. */
-typedef struct hr__divisor {
-    uint64_t by, reciprocal;
-} hr__divisor;
-
-static inline hr__divisor hr__divisor_of(uint64_t by) { return (hr__divisor){by, UINT64_MAX / by}; }
-
-static inline uint64_t hr__remainder(hr__divisor d, uint64_t value)
-{
-    /* The reciprocal is too small by less than 2^-64, so the quotient is too small by at most 1. */
-    __extension__ typedef unsigned __int128 wide;
-    uint64_t quotient = (uint64_t)((wide)value * d.reciprocal >> 64);
-    uint64_t rest = value - quotient * d.by;
-    return rest >= d.by ? rest - d.by : rest;
-}
 
 /* ---- the transformation of a list of columns ---- */
 

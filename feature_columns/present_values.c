@@ -23,7 +23,7 @@ static bool is_present(const hr_column_values *in, int64_t i)
     if (in->dtype == HR_STRING) return ((const hr_view *)in->values)[i].size > 0;
     if (in->dtype == HR_FLOAT) return ((const float *)in->values)[i] != 0;
     if (in->dtype == HR_DOUBLE) return ((const double *)in->values)[i] != 0;
-    return hr__integer_at(in, i) != -1;
+    return hr_column_integer_at(in, i) != -1;
 }
 
 static int64_t first_of_row(const hr_column_values *in, int64_t row)

@@ -1,25 +1,14 @@
-/* What is common to sequences: lengths, on which columns must agree, and the dense form of steps. */
+/* What sequences have in common: lengths, on which columns must agree, and the dense form of steps. */
 #include "feature_columns/columns_internal.h"
 
 #include <string.h>
 
-hr_status hr__refuse_sequence(const char *what, const hr_feature_column *source, hr_error *err)
-{
-    const hr_column_info *info = hr_feature_column_info(source);
-    if (!info->sequence) return HR_OK;
-    return hr_fail(
-        err, HR_INVALID_ARGUMENT, "column.sequence",
-        "%s: expected a column without steps, got the %s '%s'; a sequence can be put into an indicator_column "
-        "or an embedding_column",
-        what, info->kind, info->name);
-}
-
-int64_t hr__reach_of_row(const hr_column_values *v, int64_t row)
+int64_t hr_column_reach(const hr_column_values *v, int64_t row)
 {
     int64_t last = -1;
     for (int32_t i = v->splits[row]; i < v->splits[row + 1]; i++) {
-        if (hr__place_in_row(v, row, i) <= last) return -1;
-        last = hr__place_in_row(v, row, i);
+        if (hr_column_place(v, row, i) <= last) return -1;
+        last = hr_column_place(v, row, i);
     }
     return last + 1;
 }

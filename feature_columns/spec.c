@@ -174,7 +174,7 @@ static hr_dtype file_dtype(const owned_spec *own, const hr_schema *file, const c
 static hr_status add_read(owned_spec *own, const hr_feature *read, const hr_schema *file, hr_error *err)
 {
     hr_dtype dtype = file_dtype(own, file, read->key, read->dtype);
-    if (read->kind == HR_FIXED_LEN && hr__is_number(dtype) != hr__is_number(read->dtype))
+    if (read->kind == HR_FIXED_LEN && hr_dtype_is_number(dtype) != hr_dtype_is_number(read->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "feature '%s': expected %s, got %s in the file",
                        read->key, hr_dtype_name(read->dtype), hr_dtype_name(dtype));
     hr_feature *known = spec_find(own, read->key);
@@ -210,7 +210,7 @@ static hr_status add_label(owned_spec *own, const hr_parse_example_spec_opts *o,
                        "feature columns: label '%s': expected label_dimension > 0, got %lld", o->label,
                        (long long)dimension);
     hr_feature feature = {.key = o->label, .kind = HR_FIXED_LEN, .dtype = dtype, .shape = HR_SHAPE(dimension)};
-    if (!o->label_default || !hr__is_number(dtype)) return spec_add_feature(own, &feature, dtype, err);
+    if (!o->label_default || !hr_dtype_is_number(dtype)) return spec_add_feature(own, &feature, dtype, err);
     hr_tensor value;
     HR_TRY(hr_tensor_new(&value, HR_FLOAT, HR_SHAPE(dimension), err));
     for (int64_t i = 0; i < dimension; i++) ((float *)value.data)[i] = *o->label_default;
@@ -275,7 +275,7 @@ static hr_status with_label(hr_column_list columns, const char *label, hr_dtype 
 {
     hr_parse_example_spec_opts o = HR_OPTIONS(hr_parse_example_spec_opts, opts);
     *spec = NULL;
-    HR_TRY(hr__check_key("label_key", label, err));
+    HR_TRY(hr_column_check_key("label_key", label, err));
     o.label = label;
     return make_spec(columns, &o, dtype, spec, err);
 }

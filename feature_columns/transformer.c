@@ -258,7 +258,7 @@ hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_value
     hr_status st = HR_OK;
     for (int i = 0; i < t->nodes && st == HR_OK; i++) {
         const node *n = &t->node[i];
-        const hr_column_kind *kind = hr_feature_column_kind(n->column);
+        const hr_column_kind *kind = hr__column_kind_of(n->column);
         gather_inputs(t, n, raw, NULL, in);
         if (kind->accept) st = kind->accept(hr_feature_column_spec(n->column), in, err);
     }
@@ -269,7 +269,7 @@ hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_value
 static hr_status run_node(const hr__transformer *t, const node *n, hr_column_work *w, const hr_column_values *raw,
                           hr_column_values *done, hr_column_values *in, hr_column_values *out, hr_error *err)
 {
-    const hr_column_kind *kind = hr_feature_column_kind(n->column);
+    const hr_column_kind *kind = hr__column_kind_of(n->column);
     gather_inputs(t, n, raw, done, in);
     if (!kind->transform) { /* the source's results, under another name */
         *out = in[n->raws];

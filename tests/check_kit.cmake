@@ -1,6 +1,7 @@
 # Fails where a file of a kit's folder needs more than the installed headers and libraries. CC: the compiler; ROOT: the
 # source tree; FOLDER: the kit's, in ROOT; FILES: those of it that are made of the kit (none: all); EXCEPT: those that may
-# need more; INCLUDE: the folder of headrace/; LIBRARIES: shared ones; WORK: a folder for objects.
+# need more; OWN: headers in the folder that its files share; LINK: what else they are linked with; INCLUDE: the folder
+# of headrace/; LIBRARIES: shared ones; WORK: a folder for objects.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
@@ -11,13 +12,18 @@ if(NOT FILES)
     message(FATAL_ERROR "there are no sources in ${ROOT}/${FOLDER}")
 endif()
 
+# Headers of the folder are found by its name, and nothing else of the tree is.
+foreach(header IN LISTS OWN)
+    file(COPY ${ROOT}/${FOLDER}/${header} DESTINATION ${WORK}/own/${FOLDER})
+endforeach()
+
 # Compiled from a copy, so that headers beside the file are not found.
 set(objects "")
 set(unknown ${EXCEPT})
 foreach(file IN LISTS FILES)
     get_filename_component(name ${file} NAME_WE)
     file(COPY_FILE ${ROOT}/${FOLDER}/${name}.c ${WORK}/${name}.c)
-    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE}
+    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE} -I${WORK}/own
                             -c ${name}.c -o ${name}.o
                     WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed ERROR_VARIABLE text)
     if(NOT name IN_LIST EXCEPT)
@@ -36,7 +42,7 @@ if(unknown)
 endif()
 
 if(objects)
-    execute_process(COMMAND ${CC} -shared -Wl,--no-undefined -o kit.so ${objects} ${LIBRARIES} -lm
+    execute_process(COMMAND ${CC} -shared -Wl,--no-undefined -o kit.so ${objects} ${LIBRARIES} ${LINK} -lm
                     WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed ERROR_VARIABLE text)
     if(failed)
         message(SEND_ERROR "${FOLDER}: expected all that its files call to be exported:\n${text}")

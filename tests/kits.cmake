@@ -3,8 +3,9 @@
 # parts are made of, a user has as well. This list is the one place that names the exceptions. A file that no longer
 # needs to be on it fails the test, too.
 #
-# hr_kit(FOLDER LIBRARY headrace [DEF list.def] [EXCEPT files, without .c]): with DEF only the files that a list in that
-# folder names, "hooks.def" or "hooks.def:prefix_".
+# hr_kit(FOLDER LIBRARY headrace [DEF list.def] [EXCEPT files, without .c] [HEADERS in the folder] [LINK options]): with
+# DEF only the files that a list in that folder names, "hooks.def" or "hooks.def:prefix_"; HEADERS: what its files share
+# beside the kit; LINK: libraries that the files themselves are made of.
 
 hr_kit(data/ops LIBRARY headrace EXCEPT
     batch bucket_by_sequence_length cache choose_from_datasets csv dense_to_sparse_batch filter fixed_length_records
@@ -17,3 +18,5 @@ hr_kit(train/ops LIBRARY headrace_train DEF ops.def EXCEPT matmul_op)
 hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 # What tests add from outside.
 hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside)
+
+hr_kit(feature_columns/kinds LIBRARY headrace HEADERS embedding.h normalize.h numeric.h vocabulary.h)

@@ -1,5 +1,5 @@
 /* A file's columns as a whole: its schema, what the columns are called there, and the way back to text. */
-#include "feature_columns/config/column_config.h"
+#include "feature_columns/config/columns_section.h"
 #include "io/config_file.h"
 #include "io/schema/schema.h"
 

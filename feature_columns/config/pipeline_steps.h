@@ -3,7 +3,7 @@
 #ifndef HR__PIPELINE_STEPS_H
 #define HR__PIPELINE_STEPS_H
 
-#include "feature_columns/config/column_config.h"
+#include "feature_columns/config/columns_section.h"
 #include "io/schema/schema.h"
 #include <headrace/data.h>
 

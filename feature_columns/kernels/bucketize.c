@@ -1,15 +1,14 @@
 /* Counting the boundaries below each value, without a branch: 16 values against one boundary at a time. A NaN is not
  * below any boundary, which !(x < b) says without a case of its own. */
-#include "feature_columns/kernels/bucketize.h"
-
 #include "base/cpu.h"
+#include <headrace/column_kernels.h>
 
 #include <float.h>
 #include <math.h>
 
 enum { MOST_BY_COUNTING = 64 }; /* with more boundaries, halving takes fewer steps */
 
-float hr__no_denormal(float x) { return fabsf(x) < FLT_MIN ? 0.0f : x; }
+static float bucketize_flush(float x) { return fabsf(x) < FLT_MIN ? 0.0f : x; }
 
 static int64_t bucket_by_halving(float x, const float *boundaries, int count)
 {
@@ -27,7 +26,7 @@ static int64_t bucket_by_halving(float x, const float *boundaries, int count)
 static void bucketize_portable(const float *x, int64_t n, const float *boundaries, int count, int64_t *out)
 {
     for (int64_t i = 0; i < n; i++) {
-        float value = hr__no_denormal(x[i]);
+        float value = bucketize_flush(x[i]);
         if (count > MOST_BY_COUNTING) {
             out[i] = bucket_by_halving(value, boundaries, count);
             continue;
@@ -83,7 +82,12 @@ __attribute__((target("avx2"))) static int64_t bucketize_avx2(const float *x, in
 }
 #endif
 
-void hr__bucketize(const float *x, int64_t n, const float *boundaries, int count, int64_t *out)
+void hr_bucketize_boundaries(float *boundaries, int count)
+{
+    for (int i = 0; i < count; i++) boundaries[i] = bucketize_flush(boundaries[i]);
+}
+
+void hr_bucketize(const float *x, int64_t n, const float *boundaries, int count, int64_t *out)
 {
     int64_t done = 0;
 #if defined(__x86_64__)

@@ -1,17 +1,26 @@
-/* See cross.h. */
-#include "feature_columns/kernels/cross.h"
+/* The combinations of the inputs of a cross, hashed: one value of each input, and the last input varies fastest. */
+#include "base/fingerprint.h"
+#include <headrace/column_kernels.h>
 
-static int64_t features_in_row(const hr__cross_input *input, int64_t row)
+typedef struct cross {
+    const hr_cross_input *input;
+    int inputs;
+    uint64_t hash_key;
+    hr_divisor divisor;
+} cross;
+
+static int64_t features_in_row(const hr_cross_input *input, int64_t row)
 {
     return input->splits ? input->splits[row + 1] - input->splits[row] : input->width;
 }
 
-static int64_t first_of_row(const hr__cross_input *input, int64_t row)
+static int64_t first_of_row(const hr_cross_input *input, int64_t row)
 {
     return input->splits ? input->splits[row] : row * input->width;
 }
 
-int64_t hr__cross_count(const hr__cross *c, hr_column_work *w, int64_t rows, int32_t *splits)
+/* How many combinations there are, and the splits of the rows into them. */
+static int64_t cross_count(const cross *c, hr_column_work *w, int64_t rows, int32_t *splits)
 {
     int64_t total = 0;
     for (int64_t r = 0; r < rows; r++) {
@@ -32,14 +41,14 @@ int64_t hr__cross_count(const hr__cross *c, hr_column_work *w, int64_t rows, int
 }
 
 /* One row whose inputs have several features: the last one varies fastest. */
-static void cross_row(const hr__cross *c, int64_t row, int64_t count, int64_t *ids)
+static void cross_row(const cross *c, int64_t row, int64_t count, int64_t *ids)
 {
-    int64_t at[HR__MAX_CROSS] = {0};
+    int64_t at[HR_MAX_CROSS] = {0};
     for (int64_t n = 0; n < count; n++) {
         uint64_t hash = c->hash_key;
         for (int i = 0; i < c->inputs; i++)
             hash = hr__fingerprint_cat64_inline(hash, c->input[i].hashes[first_of_row(&c->input[i], row) + at[i]]);
-        ids[n] = (int64_t)hr__remainder(c->divisor, hash);
+        ids[n] = (int64_t)hr_remainder(c->divisor, hash);
         for (int i = c->inputs - 1; i >= 0; i--) {
             if (++at[i] < features_in_row(&c->input[i], row)) break;
             at[i] = 0;
@@ -48,24 +57,24 @@ static void cross_row(const hr__cross *c, int64_t row, int64_t count, int64_t *i
 }
 
 /* Every input has exactly one feature a row: no places to work out. */
-static void cross_single(const hr__cross *c, int64_t rows, int64_t *ids)
+static void cross_single(const cross *c, int64_t rows, int64_t *ids)
 {
     if (c->inputs == 2) {
         const uint64_t *a = c->input[0].hashes, *b = c->input[1].hashes;
         for (int64_t r = 0; r < rows; r++) {
             uint64_t hash = hr__fingerprint_cat64_inline(hr__fingerprint_cat64_inline(c->hash_key, a[r]), b[r]);
-            ids[r] = (int64_t)hr__remainder(c->divisor, hash);
+            ids[r] = (int64_t)hr_remainder(c->divisor, hash);
         }
         return;
     }
     for (int64_t r = 0; r < rows; r++) {
         uint64_t hash = c->hash_key;
         for (int i = 0; i < c->inputs; i++) hash = hr__fingerprint_cat64_inline(hash, c->input[i].hashes[r]);
-        ids[r] = (int64_t)hr__remainder(c->divisor, hash);
+        ids[r] = (int64_t)hr_remainder(c->divisor, hash);
     }
 }
 
-static bool all_single(const hr__cross *c, int64_t rows)
+static bool all_single(const cross *c, int64_t rows)
 {
     for (int i = 0; i < c->inputs; i++) {
         if (!c->input[i].splits) {
@@ -79,11 +88,19 @@ static bool all_single(const hr__cross *c, int64_t rows)
     return true;
 }
 
-void hr__cross_ids(const hr__cross *c, int64_t rows, const int32_t *splits, int64_t *ids)
+hr_status hr_column_cross(hr_column_work *w, const hr_cross_input *input, int inputs, uint64_t hash_key,
+                          hr_divisor buckets, int64_t rows, hr_column_values *out, hr_error *err)
 {
-    if (all_single(c, rows)) {
-        cross_single(c, rows, ids);
-        return;
-    }
-    for (int64_t r = 0; r < rows; r++) cross_row(c, r, splits[r + 1] - splits[r], ids + splits[r]);
+    const cross c = {.input = input, .inputs = inputs, .hash_key = hash_key, .divisor = buckets};
+    int32_t *splits = hr_column_splits(w);
+    if (!splits) return hr_no_memory(err, "crossed_column");
+    const int64_t total = cross_count(&c, w, rows, splits);
+    int64_t *ids = hr_column_ids(w, total);
+    if (!ids) return hr_no_memory(err, "crossed_column");
+    if (all_single(&c, rows))
+        cross_single(&c, rows, ids);
+    else
+        for (int64_t r = 0; r < rows; r++) cross_row(&c, r, splits[r + 1] - splits[r], ids + splits[r]);
+    *out = (hr_column_values){.dtype = HR_INT64, .rows = rows, .values = ids, .count = total, .splits = splits};
+    return HR_OK;
 }

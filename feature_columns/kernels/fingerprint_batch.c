@@ -1,9 +1,9 @@
 /* Fingerprint64 of eight strings at a time, where all eight have 8 to 16 bytes: ids in logs and hexadecimal words do.
  * The branches of other lengths stay with the scalar routine. */
-#include "feature_columns/kernels/fingerprint_batch.h"
-
 #include "base/cpu.h"
 #include "base/fingerprint.h"
+#include "base/number.h"
+#include <headrace/column_kernels.h>
 
 static void hash_portable(const hr_view *words, int64_t n, uint64_t *out)
 {
@@ -70,7 +70,7 @@ AVX512 static int64_t hash_avx512(const hr_view *words, int64_t n, uint64_t *out
 }
 #endif
 
-void hr__fingerprint_many(const hr_view *words, int64_t n, uint64_t *out)
+void hr_fingerprint64_many(const hr_view *words, int64_t n, uint64_t *out)
 {
     int64_t done = 0;
 #if defined(__x86_64__)
@@ -78,4 +78,27 @@ void hr__fingerprint_many(const hr_view *words, int64_t n, uint64_t *out)
     if (hr__cpu_has(HR__AVX512)) done = hash_avx512(words, n, out);
 #endif
     if (done < n) hash_portable(words + done, n - done, out + done);
+}
+
+/* Of an unsigned number beyond int64 the text is that of the number, not of its bits. */
+static int decimal_text(const hr_column_values *values, int64_t i, char text[HR__NUMBER_TEXT])
+{
+    const int64_t value = hr_column_integer_at(values, i);
+    if (values->dtype != HR_UINT64 || value >= 0) return hr__format_int64(value, text);
+    const int length = hr__format_int64((int64_t)((uint64_t)value / 10), text);
+    text[length] = (char)('0' + (uint64_t)value % 10);
+    return length + 1;
+}
+
+void hr_column_fingerprints(const hr_column_values *values, int64_t first, int64_t count, uint64_t *out)
+{
+    if (values->dtype == HR_STRING) {
+        hr_fingerprint64_many((const hr_view *)values->values + first, count, out);
+        return;
+    }
+    char text[HR__NUMBER_TEXT];
+    for (int64_t i = 0; i < count; i++) {
+        const int length = decimal_text(values, first + i, text);
+        out[i] = hr__fingerprint64_inline(text, (size_t)length);
+    }
 }

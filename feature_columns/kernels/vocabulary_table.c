@@ -4,7 +4,6 @@
 #include "feature_columns/kernels/vocabulary_table.h"
 
 #include "base/number.h"
-#include "feature_columns/columns_internal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <headrace/io.h>
@@ -22,21 +21,26 @@ typedef struct hr__words_file {
     struct timespec changed;
     int64_t wanted;
     bool records, integers;
-    hr__words *words;
+    hr_words *words;
     struct hr__words_file *next;
 } words_file;
+
+/* What a vocabulary is, for errors: of feature `key`, in `file` (NULL: a list). */
+typedef struct words_of {
+    const char *key, *file;
+} words_of;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static words_file *in_use;
 
-hr__words *hr__words_new(void)
+static hr_words *vocabulary_table_new(void)
 {
-    hr__words *words = hr_calloc(1, sizeof *words);
+    hr_words *words = hr_calloc(1, sizeof *words);
     if (words) atomic_init(&words->refs, 1);
     return words;
 }
 
-static void free_words(hr__words *words)
+static void free_words(hr_words *words)
 {
     if (!words) return;
     hr__map_free(&words->ids);
@@ -44,7 +48,7 @@ static void free_words(hr__words *words)
     hr_free(words);
 }
 
-void hr__words_unref(hr__words *words)
+void hr_words_unref(hr_words *words)
 {
     if (!words) return;
     if (!words->file) {
@@ -65,7 +69,7 @@ void hr__words_unref(hr__words *words)
 
 /* ---- words ---- */
 
-static hr_status repeated(const hr__words *words, hr__words_of of, const char *word, size_t size, hr_error *err)
+static hr_status repeated(const hr_words *words, words_of of, const char *word, size_t size, hr_error *err)
 {
     int shown = size < 60 ? (int)size : 60;
     return hr_fail(err, of.file ? HR_FAILED_PRECONDITION : HR_INVALID_ARGUMENT, "column.vocabulary",
@@ -73,7 +77,7 @@ static hr_status repeated(const hr__words *words, hr__words_of of, const char *w
                    word, (long long)words->size);
 }
 
-static hr_status vocabulary_table_add(hr__words *words, const char *key, size_t size, bool *again, hr_error *err)
+static hr_status vocabulary_table_add(hr_words *words, const char *key, size_t size, bool *again, hr_error *err)
 {
     const uint64_t hash = hr__map_hash(key, size);
     hr_status st = hr__map_add_hashed(&words->ids, hash, key, size, words->size, err);
@@ -84,33 +88,60 @@ static hr_status vocabulary_table_add(hr__words *words, const char *key, size_t 
     return HR_OK;
 }
 
-hr_status hr__words_add(hr__words *words, hr__words_of of, const char *word, size_t size, hr_error *err)
+static hr_status vocabulary_table_add_word(hr_words *words, words_of of, const char *word, size_t size, hr_error *err)
 {
     bool again;
     HR_TRY(vocabulary_table_add(words, word, size, &again, err));
     return again ? repeated(words, of, word, size, err) : HR_OK;
 }
 
-hr_status hr__words_add_int(hr__words *words, hr__words_of of, int64_t word, hr_error *err)
+static hr_status vocabulary_table_add_int(hr_words *words, words_of of, int64_t word, hr_error *err)
 {
-    char bytes[sizeof word], text[24];
+    char bytes[sizeof word], text[HR__NUMBER_TEXT];
     memcpy(bytes, &word, sizeof word);
     bool again;
     HR_TRY(vocabulary_table_add(words, bytes, sizeof bytes, &again, err));
-    return again ? repeated(words, of, text, (size_t)hr__decimal(word, text), err) : HR_OK;
+    return again ? repeated(words, of, text, (size_t)hr__format_int64(word, text), err) : HR_OK;
 }
+
+hr_status hr_words_of_list(const char *key, hr_vocabulary_list list, hr_words **out, hr_error *err)
+{
+    const words_of of = {.key = key};
+    hr_words *words = vocabulary_table_new();
+    hr_status st = words ? HR_OK : hr_no_memory(err, "a vocabulary");
+    for (int64_t i = 0; i < list.count && st == HR_OK; i++) {
+        if (list.ints)
+            st = vocabulary_table_add_int(words, of, list.ints[i], err);
+        else if (list.views)
+            st = vocabulary_table_add_word(words, of, list.views[i].data, (size_t)list.views[i].size, err);
+        else if (list.strings && list.strings[i])
+            st = vocabulary_table_add_word(words, of, list.strings[i], strlen(list.strings[i]), err);
+        else
+            st = hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary",
+                         "vocabulary of '%s': expected a word, got NULL as number %lld", key, (long long)i);
+    }
+    *out = st == HR_OK ? words : NULL;
+    if (st != HR_OK) free_words(words);
+    return st;
+}
+
+int64_t hr_words_size(const hr_words *words) { return words->size; }
+
+uint64_t hr_words_digest(const hr_words *words) { return words->digest; }
+
+hr_view hr_words_at(const hr_words *words, int64_t i) { return hr__map_key(&words->ids, (uint32_t)i); }
 
 /* ---- lines ---- */
 
 typedef struct reading {
-    hr__words *words;
-    hr__words_of of;
+    hr_words *words;
+    words_of of;
     bool integers;
     int64_t wanted; /* -1: all */
 } reading;
 
 /* A missing file is an invalid argument when its lines are to be counted, as TensorFlow has it. */
-static hr_status cannot_read(hr__words_of of, int64_t wanted, int number, hr_error *err)
+static hr_status cannot_read(words_of of, int64_t wanted, int number, hr_error *err)
 {
     hr_status code = wanted >= 0 && number == ENOENT ? HR_NOT_FOUND : HR_INVALID_ARGUMENT;
     hr_status st = hr_fail(err, code, "column.vocabulary_file", "vocabulary of '%s': expected to read %s, got: %s",
@@ -133,11 +164,11 @@ static hr_status wrong_line(const reading *r, const char *expected, const char *
 static hr_status add_word(const reading *r, const char *line, size_t size, hr_error *err)
 {
     if (size == 0) return wrong_line(r, "a word", line, size, err);
-    if (!r->integers) return hr__words_add(r->words, r->of, line, size, err);
+    if (!r->integers) return vocabulary_table_add_word(r->words, r->of, line, size, err);
     int64_t value;
     if (hr__parse_int64(line, size, HR__NUMBER_TF_COMPAT, &value) != HR__PARSED)
         return wrong_line(r, "a decimal integer", line, size, err);
-    return hr__words_add_int(r->words, r->of, value, err);
+    return vocabulary_table_add_int(r->words, r->of, value, err);
 }
 
 static hr_status add_line(const reading *r, const char *line, size_t size, hr_error *err)
@@ -220,7 +251,7 @@ static hr_status check_count(const reading *r, hr_error *err)
 
 /* ---- files ---- */
 
-static hr__words *vocabulary_table_find_file(const words_file *file)
+static hr_words *vocabulary_table_find_file(const words_file *file)
 {
     for (const words_file *at = in_use; at; at = at->next)
         if (at->device == file->device && at->inode == file->inode && at->size == file->size &&
@@ -230,10 +261,9 @@ static hr__words *vocabulary_table_find_file(const words_file *file)
     return NULL;
 }
 
-static hr_status vocabulary_table_read_file(hr__words_of of, const words_file *file, FILE *f, hr__words **out,
-                                            hr_error *err)
+static hr_status vocabulary_table_read_file(words_of of, const words_file *file, FILE *f, hr_words **out, hr_error *err)
 {
-    hr__words *words = hr__words_new();
+    hr_words *words = vocabulary_table_new();
     words_file *own = hr_memdup(file, sizeof *file);
     if (!words || !own) {
         hr_free(own);
@@ -255,9 +285,10 @@ static hr_status vocabulary_table_read_file(hr__words_of of, const words_file *f
     return HR_OK;
 }
 
-hr_status hr__words_of_file(hr__words_of of, bool records, bool integers, int64_t wanted, hr__words **out,
-                            hr_error *err)
+hr_status hr_words_of_file(const char *key, const char *name, bool records, bool integers, int64_t wanted,
+                           hr_words **out, hr_error *err)
 {
+    const words_of of = {.key = key, .file = name};
     struct stat about;
     *out = NULL;
     /* Of a pipe, which can be read only once, nothing can be shared; and opening it would wait for its writer. */

@@ -1,7 +1,6 @@
 /* bucketized_column: how many boundaries lie at or below each component of a numeric column. Ids of component i are
  * those of its bucket plus i times the number of buckets, so that their one-hot is the dense form. */
-#include "feature_columns/kernels/bucketize.h"
-#include "feature_columns/config/config_write.h"
+#include "feature_columns/kinds/numeric.h"
 
 #include <math.h>
 
@@ -44,7 +43,7 @@ static hr_status bucketized_describe(const void *spec, const hr_feature_column *
 {
     const bucketized_spec *s = spec;
     const hr_column_info *numeric = hr_feature_column_info(source[0]);
-    if (hr_feature_column_kind(source[0]) != &hr_column_kind_numeric)
+    if (!hr_feature_column_is(source[0], "numeric_column"))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.source",
                        "bucketized_column: expected a numeric_column, got the %s '%s'", numeric->kind, numeric->name);
     if (hr_feature_column_read(source[0], 0)->shape.rank > 1)
@@ -54,8 +53,7 @@ static hr_status bucketized_describe(const void *spec, const hr_feature_column *
     HR_TRY(check_boundaries(s, numeric->name, err));
     HR_TRY(hr_column_name(out, err, "%s_bucketized", numeric->name));
     hr_column_mix(out, s->boundaries, (size_t)s->count * sizeof *s->boundaries);
-    float *boundaries = (float *)(uintptr_t)s->boundaries; /* our own copy, which nobody else has seen yet */
-    for (int i = 0; i < s->count; i++) boundaries[i] = hr__no_denormal(boundaries[i]);
+    hr_bucketize_boundaries((float *)(uintptr_t)s->boundaries, s->count); /* our own copy, not seen by others yet */
 
     hr_column_info *info = hr_column_describe(out);
     info->categorical = true;
@@ -71,7 +69,7 @@ static hr_status bucketized_transform(const void *spec, hr_column_work *w, const
     int64_t *ids = hr_column_ids(w, in->count);
     int32_t *splits = hr_column_splits(w);
     if (!ids || !splits) return hr_no_memory(err, "bucketized_column");
-    hr__bucketize(in->values, in->count, s->boundaries, s->count, ids);
+    hr_bucketize(in->values, in->count, s->boundaries, s->count, ids);
     for (int64_t r = 0; r < in->rows; r++) {
         splits[r + 1] = (int32_t)((r + 1) * in->width);
         for (int64_t i = 1; i < in->width; i++) ids[r * in->width + i] += i * (s->count + 1);
@@ -85,6 +83,8 @@ static hr_status bucketized_transform(const void *spec, hr_column_work *w, const
     return HR_OK;
 }
 
+static const hr_column_config bucketized_config; /* below */
+
 const hr_column_kind hr_column_kind_bucketized = {
     .head = HR_COLUMN_HEAD,
     .name = "bucketized_column",
@@ -93,6 +93,7 @@ const hr_column_kind hr_column_kind_bucketized = {
     .spec_free = bucketized_free,
     .describe = bucketized_describe,
     .transform = bucketized_transform,
+    .config = &bucketized_config,
 };
 
 hr_feature_column *hr_bucketized_column(hr_feature_column *source, const float *boundaries, int count)
@@ -102,45 +103,44 @@ hr_feature_column *hr_bucketized_column(hr_feature_column *source, const float *
 
 /* ---- {bucketized: temp, boundaries: [20, 40]}: of a field, or with `column temp` of a column ---- */
 
-static hr_status read_source(hr__config_columns *c, const hr__node *map, hr_feature_column **source, hr_error *err)
+static hr_status read_source(hr_config_reader *r, hr_feature_column **source, hr_error *err)
 {
-    const hr__node *of = hr__node_get(map, "bucketized");
-    const char *column = hr__config_behind(of, "column");
-    if (column) return hr__config_named(c, of, column, source, err);
-    return hr__config_numeric(c, map, of, &(hr_numeric_column_opts){0}, source, err);
+    const hr_config_value *of = hr_config_get(r, "bucketized");
+    const char *column = hr_config_after(of, "column");
+    if (column) return hr_config_column_named(r, of, column, source, err);
+    return hr__numeric_read(r, of, &(hr_numeric_column_opts){0}, source, err);
 }
 
-static hr_status read_bucketized(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                                 hr_error *err)
+static hr_status read_bucketized(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
-    const hr__node *list;
-    HR_TRY(hr__node_need(map, "boundaries", &list, err));
-    HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
-    if (list->count > INT32_MAX / 2) return hr__node_expected(list, "fewer boundaries", err);
-    float *boundaries = hr_calloc((size_t)list->count + 1, sizeof *boundaries);
+    const hr_config_value *list;
+    int64_t count;
+    HR_TRY(hr_config_need(r, "boundaries", &list, err));
+    HR_TRY(hr_config_items(list, &count, err));
+    if (count > INT32_MAX / 2) return hr_config_expected(list, "fewer boundaries", err);
+    float *boundaries = hr_calloc((size_t)count + 1, sizeof *boundaries);
     hr_status st = boundaries ? HR_OK : hr_no_memory(err, "bucketized_column");
-    for (int64_t i = 0; i < list->count && st == HR_OK; i++) {
+    for (int64_t i = 0; i < count && st == HR_OK; i++) {
         double value;
-        st = hr__node_double(list->item[i], &value, err);
+        st = hr_config_value_double(hr_config_item(list, i), &value, err);
         if (st == HR_OK) boundaries[i] = (float)value;
     }
     hr_feature_column *source;
-    if (st == HR_OK) st = read_source(c, map, &source, err);
-    if (st == HR_OK) *out = hr_bucketized_column(source, boundaries, (int)list->count);
+    if (st == HR_OK) st = read_source(r, &source, err);
+    if (st == HR_OK) *out = hr_bucketized_column(source, boundaries, (int)count);
     hr_free(boundaries);
     return st;
 }
 
-static void write_bucketized(hr__column_writer *w, const hr_feature_column *column)
+static void write_bucketized(hr_config_writer *w, const hr_feature_column *column)
 {
     const bucketized_spec *s = hr_feature_column_spec(column);
-    hr__write_source(w, "bucketized", hr_feature_column_source(column, 0));
-    hr__write_floats(w, "boundaries", s->boundaries, s->count);
+    hr_config_write_source(w, "bucketized", hr_feature_column_source(column, 0));
+    hr_config_write_floats(w, "boundaries", s->boundaries, s->count);
 }
 
-const hr__column_config hr__column_config_bucketized = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_bucketized, NULL},
+static const hr_column_config bucketized_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "bucketized",
     .keys = (const char *const[]){"bucketized", "boundaries", "default", NULL},
     .read = read_bucketized,

@@ -1,14 +1,13 @@
 /* crossed_column: every combination of one value of each key, hashed. What decides the ids: ragged inputs come before
  * dense ones, each in the order of the keys; the last input varies fastest; the hash is a chain of FingerprintCat64
  * that begins with hash_key. A cross among the keys stands for its own keys. */
-#include "feature_columns/config/config_write.h"
-#include "feature_columns/kernels/cross.h"
-#include "feature_columns/kernels/fingerprint_batch.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_KEYS = HR__MAX_CROSS };
+enum { MAX_KEYS = HR_MAX_CROSS };
 #define DEFAULT_HASH_KEY UINT64_C(0xDECAFCAFFE)
 
 /* One leaf key: a raw feature, or source number `source`. */
@@ -22,7 +21,7 @@ typedef struct crossed_spec {
     cross_leaf leaf[MAX_KEYS];
     int64_t size;
     uint64_t hash_key;
-    hr__divisor divisor;
+    hr_divisor buckets;
     bool tf_compat, too_many, empty_key;
 } crossed_spec;
 
@@ -77,7 +76,7 @@ static hr_status set_name(const crossed_spec *s, const hr_feature_column *const 
 static hr_status check_source(const hr_feature_column *source, hr_error *err)
 {
     const hr_column_info *info = hr_feature_column_info(source);
-    if (hr_feature_column_kind(source) == &hr_column_kind_hash_bucket)
+    if (hr_feature_column_is(source, "categorical_column_with_hash_bucket"))
         return hr_fail(
             err, HR_INVALID_ARGUMENT, "column.cross_key",
             "crossed_column: expected keys that are not hashed yet, got the %s '%s'; hashing twice makes more "
@@ -90,7 +89,7 @@ static hr_status check_source(const hr_feature_column *source, hr_error *err)
     if (info->weights)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.cross_key",
                        "crossed_column: expected keys without weights, got the %s '%s'", info->kind, info->name);
-    return hr__refuse_sequence("crossed_column", source, err);
+    return hr_column_check_no_sequence("crossed_column", source, err);
 }
 
 static hr_status crossed_check_arguments(const crossed_spec *s, hr_error *err)
@@ -117,7 +116,8 @@ static hr_status crossed_describe(const void *spec, const hr_feature_column *con
     HR_TRY(crossed_check_arguments(s, err));
     for (int i = 0; i < s->leaves; i++) {
         const cross_leaf *leaf = &s->leaf[i];
-        HR_TRY(leaf->key ? hr__read_var_len(out, leaf->key, HR_STRING, err) : check_source(source[leaf->source], err));
+        HR_TRY(leaf->key ? hr_column_read_var_len(out, leaf->key, HR_STRING, err)
+                         : check_source(source[leaf->source], err));
         hr_column_mix(out, &leaf->source, sizeof leaf->source); /* the order of the keys */
     }
     HR_TRY(set_name(s, source, out, err));
@@ -138,7 +138,7 @@ static hr_status crossed_accept(const void *spec, const hr_column_values *in, hr
     for (int i = 0, raw = 0; i < s->leaves; i++) {
         if (!s->leaf[i].key) continue;
         const hr_column_values *v = &in[raw++];
-        if (v->dtype != HR_STRING && !hr__is_integer(v->dtype) && !is_float(v->dtype))
+        if (v->dtype != HR_STRING && !hr_dtype_is_integer(v->dtype) && !is_float(v->dtype))
             return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                            "crossed_column: feature '%s': expected strings or integers, got %s", s->leaf[i].key,
                            hr_dtype_name(v->dtype));
@@ -167,9 +167,9 @@ static hr_status refuse_floats(const crossed_spec *s, hr_column_work *w, const c
 }
 
 static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cross_leaf *leaf, const hr_column_values *v,
-                            hr__cross_input *out, hr_error *err)
+                            hr_cross_input *out, hr_error *err)
 {
-    *out = (hr__cross_input){.splits = v->splits, .width = v->width};
+    *out = (hr_cross_input){.splits = v->splits, .width = v->width};
     if (v->dtype == HR_INT64 || v->dtype == HR_UINT64) {
         out->hashes = v->values; /* ids enter as they are */
         return HR_OK;
@@ -178,28 +178,28 @@ static hr_status hash_input(const crossed_spec *s, hr_column_work *w, const cros
     if (!hashes) return hr_no_memory(err, "crossed_column");
     out->hashes = hashes;
     if (v->dtype == HR_STRING) {
-        hr__fingerprint_many(v->values, v->count, hashes);
+        hr_fingerprint64_many(v->values, v->count, hashes);
     } else if (is_float(v->dtype)) {
         HR_TRY(refuse_floats(s, w, leaf, err));
         for (int64_t i = 0; i < v->count; i++)
             hashes[i] = truncated(v->dtype == HR_FLOAT ? (double)((const float *)v->values)[i]
                                                        : ((const double *)v->values)[i]);
     } else {
-        for (int64_t i = 0; i < v->count; i++) hashes[i] = (uint64_t)hr__integer_at(v, i);
+        for (int64_t i = 0; i < v->count; i++) hashes[i] = (uint64_t)hr_column_integer_at(v, i);
     }
     return HR_OK;
 }
 
 /* Ragged inputs first, then the dense ones. */
-static hr_status order_inputs(const crossed_spec *s, hr_column_work *w, const hr_column_values *in, hr__cross *cross,
-                              hr_error *err)
+static hr_status order_inputs(const crossed_spec *s, hr_column_work *w, const hr_column_values *in,
+                              hr_cross_input *input, hr_error *err)
 {
+    int inputs = 0;
     for (int dense = 0; dense < 2; dense++) {
         for (int i = 0, raw = 0; i < s->leaves; i++) {
             const cross_leaf *leaf = &s->leaf[i];
             const hr_column_values *v = leaf->key ? &in[raw++] : &in[s->raws + leaf->source];
-            if ((v->splits == NULL) == (dense == 1))
-                HR_TRY(hash_input(s, w, leaf, v, &cross->input[cross->inputs++], err));
+            if ((v->splits == NULL) == (dense == 1)) HR_TRY(hash_input(s, w, leaf, v, &input[inputs++], err));
         }
     }
     return HR_OK;
@@ -209,18 +209,12 @@ static hr_status crossed_transform(const void *spec, hr_column_work *w, const hr
                                    hr_column_values *out, hr_error *err)
 {
     const crossed_spec *s = spec;
-    const int64_t rows = in[0].rows;
-    hr__cross cross = {.hash_key = s->hash_key, .divisor = s->divisor};
-    HR_TRY(order_inputs(s, w, in, &cross, err));
-    int32_t *splits = hr_column_splits(w);
-    if (!splits) return hr_no_memory(err, "crossed_column");
-    const int64_t total = hr__cross_count(&cross, w, rows, splits);
-    int64_t *ids = hr_column_ids(w, total);
-    if (!ids) return hr_no_memory(err, "crossed_column");
-    hr__cross_ids(&cross, rows, splits, ids);
-    *out = (hr_column_values){.dtype = HR_INT64, .rows = rows, .values = ids, .count = total, .splits = splits};
-    return HR_OK;
+    hr_cross_input input[MAX_KEYS];
+    HR_TRY(order_inputs(s, w, in, input, err));
+    return hr_column_cross(w, input, s->leaves, s->hash_key, s->buckets, in[0].rows, out, err);
 }
+
+static const hr_column_config crossed_config; /* below */
 
 const hr_column_kind hr_column_kind_crossed = {
     .head = HR_COLUMN_HEAD,
@@ -231,6 +225,7 @@ const hr_column_kind hr_column_kind_crossed = {
     .describe = crossed_describe,
     .accept = crossed_accept,
     .transform = crossed_transform,
+    .config = &crossed_config,
 };
 
 /* ---- the constructor ---- */
@@ -284,7 +279,7 @@ hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucke
         .asked = keys.count,
         .size = hash_bucket_size,
         .hash_key = o.hash_key ? o.hash_key : DEFAULT_HASH_KEY,
-        .divisor = hr__divisor_of(hash_bucket_size < 1 ? 1 : (uint64_t)hash_bucket_size),
+        .buckets = hr_divisor_of(hash_bucket_size < 1 ? 1 : (uint64_t)hash_bucket_size),
         .tf_compat = o.tf_compat,
     };
     hr_feature_column *source[MAX_KEYS] = {NULL};
@@ -297,64 +292,64 @@ hr_feature_column *hr_crossed_column_with(hr_cross_keys keys, int64_t hash_bucke
 
 /* ---- {crossed: [origin, column hour], hash_bucket_size: 256}: fields, and with `column` a column's ids ---- */
 
-static hr_status read_key(hr__config_columns *c, const hr__node *node, bool tf_compat, hr_cross_key *key, hr_error *err)
+static hr_status read_key(hr_config_reader *r, const hr_config_value *node, bool tf_compat, hr_cross_key *key,
+                          hr_error *err)
 {
-    HR_TRY(hr__node_text(node, &key->key, err));
-    const char *column = hr__config_behind(node, "column");
-    if (column) return hr__config_named(c, node, column, &key->column, err);
+    HR_TRY(hr_config_value_text(node, &key->key, err));
+    const char *column = hr_config_after(node, "column");
+    if (column) return hr_config_column_named(r, node, column, &key->column, err);
     hr_dtype dtype;
-    HR_TRY(hr__config_field(c, node, &dtype, err));
+    HR_TRY(hr_config_field(r, node, &dtype, err));
     if (tf_compat || !is_float(dtype)) return HR_OK;
-    return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.value",
-                         "expected a field of strings or integers, found '%s' of %s; cross a bucketized column of it",
-                         node->text, hr_dtype_name(dtype));
+    return hr_config_fail(node, err,
+                          "expected a field of strings or integers, found '%s' of %s; cross a bucketized column of it",
+                          key->key, hr_dtype_name(dtype));
 }
 
-static hr_status read_crossed(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                              hr_error *err)
+static hr_status read_crossed(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
-    const hr__node *list = hr__node_get(map, "crossed"), *node;
-    int64_t size;
+    const hr_config_value *list = hr_config_get(r, "crossed"), *node;
+    int64_t size, count;
     hr_crossed_column_opts o = {.struct_size = sizeof o};
-    HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
-    if (list->count < 2 || list->count > MAX_KEYS) return hr__node_expected(list, "2 to 32 keys to cross", err);
-    HR_TRY(hr__node_need(map, "hash_bucket_size", &node, err));
-    HR_TRY(hr__node_int64(node, 1, INT64_MAX, &size, err));
-    HR_TRY(hr__config_uint64(map, "hash_key", &o.hash_key, err));
-    HR_TRY(hr__config_bool(map, "tf_compat", &o.tf_compat, err));
+    HR_TRY(hr_config_items(list, &count, err));
+    if (count < 2 || count > MAX_KEYS) return hr_config_expected(list, "2 to 32 keys to cross", err);
+    HR_TRY(hr_config_need(r, "hash_bucket_size", &node, err));
+    HR_TRY(hr_config_value_int(node, 1, INT64_MAX, &size, err));
+    HR_TRY(hr_config_uint(r, "hash_key", &o.hash_key, err));
+    HR_TRY(hr_config_bool(r, "tf_compat", &o.tf_compat, err));
     hr_cross_key key[MAX_KEYS] = {{0}};
     hr_status st = HR_OK;
-    for (int64_t i = 0; i < list->count && st == HR_OK; i++) st = read_key(c, list->item[i], o.tf_compat, &key[i], err);
+    for (int64_t i = 0; i < count && st == HR_OK; i++)
+        st = read_key(r, hr_config_item(list, i), o.tf_compat, &key[i], err);
     if (st == HR_OK) {
-        *out = hr_crossed_column_with((hr_cross_keys){key, (int)list->count}, size, &o);
+        *out = hr_crossed_column_with((hr_cross_keys){key, (int)count}, size, &o);
     } else {
         for (int i = 0; i < MAX_KEYS; i++) hr_feature_column_unref(key[i].column);
     }
     return st;
 }
 
-static void write_crossed(hr__column_writer *w, const hr_feature_column *column)
+static void write_crossed(hr_config_writer *w, const hr_feature_column *column)
 {
     const crossed_spec *s = hr_feature_column_spec(column);
-    hr__write_begin_list(w, "crossed");
+    hr_config_begin_list(w, "crossed");
     for (int i = 0; i < s->leaves; i++) {
         const cross_leaf *leaf = &s->leaf[i];
         if (!leaf->key)
-            hr__write_item_column(w, hr_feature_column_source(column, leaf->source));
+            hr_config_item_source(w, hr_feature_column_source(column, leaf->source));
         else if (strncmp(leaf->key, "column ", strlen("column ")) == 0)
-            hr__write_impossible(w, "a feature whose name reads as a column's");
+            hr_config_write_impossible(w, "a feature whose name reads as a column's");
         else
-            hr__write_item_text(w, (hr_view){leaf->key, (int64_t)strlen(leaf->key)});
+            hr_config_item_text(w, (hr_view){leaf->key, (int64_t)strlen(leaf->key)});
     }
-    hr__write_end_list(w);
-    hr__write_int(w, "hash_bucket_size", s->size);
-    if (s->hash_key != DEFAULT_HASH_KEY) hr__write_uint(w, "hash_key", s->hash_key);
-    if (s->tf_compat) hr__write_true(w, "tf_compat");
+    hr_config_end_list(w);
+    hr_config_write_int(w, "hash_bucket_size", s->size);
+    if (s->hash_key != DEFAULT_HASH_KEY) hr_config_write_uint(w, "hash_key", s->hash_key);
+    if (s->tf_compat) hr_config_write_bool(w, "tf_compat", true);
 }
 
-const hr__column_config hr__column_config_crossed = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_crossed, NULL},
+static const hr_column_config crossed_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "crossed",
     .keys = (const char *const[]){"crossed", "hash_bucket_size", "hash_key", "tf_compat", NULL},
     .read = read_crossed,

@@ -60,7 +60,7 @@ hr_status hr__embedding_describe(const void *spec, const hr_feature_column *cons
                                  hr_error *err)
 {
     const hr__embedding_spec *s = spec;
-    HR_TRY(hr__check_categorical(who(s), source[0], err));
+    HR_TRY(hr_column_check_categorical(who(s), source[0], err));
     const hr_column_info *ids = hr_feature_column_info(source[0]);
     HR_TRY(embedding_check_arguments(s, ids->name, err));
     HR_TRY(hr_column_name(out, err, s->shared_name ? "%s_shared_embedding" : "%s_embedding", ids->name));
@@ -93,6 +93,8 @@ hr_status hr__embedding_describe(const void *spec, const hr_feature_column *cons
     return HR_OK;
 }
 
+static const hr_column_config embedding_config; /* below */
+
 const hr_column_kind hr_column_kind_embedding = {
     .head = HR_COLUMN_HEAD,
     .name = "embedding_column",
@@ -100,6 +102,7 @@ const hr_column_kind hr_column_kind_embedding = {
     .spec_copy = hr__embedding_copy,
     .spec_free = hr__embedding_free,
     .describe = hr__embedding_describe,
+    .config = &embedding_config,
 };
 
 hr__embedding_spec hr__embedding_spec_of(int64_t dimension, const hr_embedding_column_opts *o, const char *shared_name)
@@ -138,61 +141,58 @@ static const char *const initializers[] = {[HR_TABLE_TRUNCATED_NORMAL] = "trunca
                                            [HR_TABLE_RANDOM_UNIFORM] = "random_uniform",
                                            [HR_TABLE_CONSTANT] = "constant"};
 
-static hr_status read_initializer(const hr__node *map, hr_embedding_column_opts *o, hr_error *err)
+static hr_status read_initializer(const hr_config_reader *r, hr_embedding_column_opts *o, hr_error *err)
 {
     int64_t initializer = HR_TABLE_TRUNCATED_NORMAL;
     double minval = 0, maxval = 0;
-    const hr__node *node = hr__node_get(map, "initializer");
-    if (node) HR_TRY(hr__node_choice(node, "initializer", initializers, 4, &initializer, err));
-    HR_TRY(hr__config_double(map, "minval", &minval, err));
-    HR_TRY(hr__config_double(map, "maxval", &maxval, err));
+    HR_TRY(hr_config_choice(r, "initializer", "initializer", initializers, 4, &initializer, err));
+    HR_TRY(hr_config_double(r, "minval", &minval, err));
+    HR_TRY(hr_config_double(r, "maxval", &maxval, err));
     o->initializer = (hr_table_initializer)initializer;
     o->minval = (float)minval;
     o->maxval = (float)maxval;
     return HR_OK;
 }
 
-static hr_status embedding_read_numbers(const hr__node *map, hr_embedding_column_opts *o, float *stddev, hr_error *err)
+static hr_status embedding_read_numbers(const hr_config_reader *r, hr_embedding_column_opts *o, float *stddev,
+                                        hr_error *err)
 {
     int64_t combiner = HR_MEAN;
     double max_norm = 0, mean = 0, deviation = -1;
     bool trainable = true;
-    const hr__node *node = hr__node_get(map, "combiner");
-    if (node) HR_TRY(hr__node_choice(node, "combiner", combiners, 3, &combiner, err));
-    HR_TRY(hr__config_double(map, "max_norm", &max_norm, err));
-    HR_TRY(hr__config_double(map, "mean", &mean, err));
-    HR_TRY(hr__config_double(map, "stddev", &deviation, err));
-    HR_TRY(hr__config_bool(map, "trainable", &trainable, err));
+    HR_TRY(hr_config_choice(r, "combiner", "combiner", combiners, 3, &combiner, err));
+    HR_TRY(hr_config_double(r, "max_norm", &max_norm, err));
+    HR_TRY(hr_config_double(r, "mean", &mean, err));
+    HR_TRY(hr_config_double(r, "stddev", &deviation, err));
+    HR_TRY(hr_config_bool(r, "trainable", &trainable, err));
     *stddev = (float)deviation;
     o->combiner = (hr_combiner)combiner;
     o->max_norm = (float)max_norm;
     o->mean = (float)mean;
-    o->stddev = hr__node_get(map, "stddev") ? stddev : NULL;
+    o->stddev = hr_config_get(r, "stddev") ? stddev : NULL;
     o->not_trainable = !trainable;
-    HR_TRY(hr__config_text(map, "ckpt_to_load_from", &o->ckpt_to_load_from, err));
-    HR_TRY(hr__config_text(map, "tensor_name_in_ckpt", &o->tensor_name_in_ckpt, err));
+    HR_TRY(hr_config_text(r, "ckpt_to_load_from", &o->ckpt_to_load_from, err));
+    HR_TRY(hr_config_text(r, "tensor_name_in_ckpt", &o->tensor_name_in_ckpt, err));
     return HR_OK;
 }
 
-hr_status hr__embedding_read(const hr__node *map, hr__embedding_words *out, hr_error *err)
+hr_status hr__embedding_read(const hr_config_reader *r, hr__embedding_words *out, hr_error *err)
 {
-    const hr__node *node;
+    const hr_config_value *node;
     *out = (hr__embedding_words){.o.struct_size = sizeof out->o};
-    HR_TRY(hr__node_need(map, "dimension", &node, err));
-    HR_TRY(hr__node_int64(node, 1, INT32_MAX, &out->dimension, err));
-    HR_TRY(embedding_read_numbers(map, &out->o, &out->stddev, err));
-    HR_TRY(read_initializer(map, &out->o, err));
-    HR_TRY(hr__config_bool(map, "v1", &out->v1, err));
-    return hr__config_text(map, "shared_embedding_name", &out->shared_name, err);
+    HR_TRY(hr_config_need(r, "dimension", &node, err));
+    HR_TRY(hr_config_value_int(node, 1, INT32_MAX, &out->dimension, err));
+    HR_TRY(embedding_read_numbers(r, &out->o, &out->stddev, err));
+    HR_TRY(read_initializer(r, &out->o, err));
+    HR_TRY(hr_config_bool(r, "v1", &out->v1, err));
+    return hr_config_text(r, "shared_embedding_name", &out->shared_name, err);
 }
 
-static hr_status read_embedding(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                                hr_error *err)
+static hr_status read_embedding(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
     hr__embedding_words words;
-    HR_TRY(hr__embedding_read(map, &words, err));
-    HR_TRY(hr__config_reference(c, hr__node_get(map, "embedding"), out, err));
+    HR_TRY(hr__embedding_read(r, &words, err));
+    HR_TRY(hr_config_column(r, hr_config_get(r, "embedding"), out, err));
     hr__embedding_spec spec = hr__embedding_spec_of(words.dimension, &words.o, words.shared_name);
     spec.v1 = words.v1;
     *out = words.shared_name ? hr__shared_embedding_new(&spec, *out)
@@ -200,33 +200,33 @@ static hr_status read_embedding(hr__config_columns *c, const hr__node *map, cons
     return HR_OK;
 }
 
-void hr__embedding_write(hr__column_writer *w, const hr__embedding_spec *s, bool with_name)
+void hr__embedding_write(hr_config_writer *w, const hr__embedding_spec *s, bool with_name)
 {
-    hr__write_int(w, "dimension", s->dimension);
-    if (s->combiner != HR_MEAN) hr__write_text(w, "combiner", combiners[s->combiner]);
-    if (s->max_norm > 0) hr__write_float(w, "max_norm", s->max_norm);
-    if (s->mean != 0) hr__write_float(w, "mean", s->mean);
-    if (s->has_stddev) hr__write_float(w, "stddev", s->stddev);
-    if (!s->trainable) hr__write_false(w, "trainable");
-    if (s->checkpoint) hr__write_text(w, "ckpt_to_load_from", s->checkpoint);
-    if (s->tensor) hr__write_text(w, "tensor_name_in_ckpt", s->tensor);
-    if (with_name) hr__write_text(w, "shared_embedding_name", s->shared_name);
-    if (s->v1) hr__write_true(w, "v1");
+    hr_config_write_int(w, "dimension", s->dimension);
+    if (s->combiner != HR_MEAN) hr_config_write_text(w, "combiner", combiners[s->combiner]);
+    if (s->max_norm > 0) hr_config_write_float(w, "max_norm", s->max_norm);
+    if (s->mean != 0) hr_config_write_float(w, "mean", s->mean);
+    if (s->has_stddev) hr_config_write_float(w, "stddev", s->stddev);
+    if (!s->trainable) hr_config_write_bool(w, "trainable", false);
+    if (s->checkpoint) hr_config_write_text(w, "ckpt_to_load_from", s->checkpoint);
+    if (s->tensor) hr_config_write_text(w, "tensor_name_in_ckpt", s->tensor);
+    if (with_name) hr_config_write_text(w, "shared_embedding_name", s->shared_name);
+    if (s->v1) hr_config_write_bool(w, "v1", true);
     if (s->initializer == HR_TABLE_TRUNCATED_NORMAL) return;
-    hr__write_text(w, "initializer", initializers[s->initializer]);
+    hr_config_write_text(w, "initializer", initializers[s->initializer]);
     if (s->initializer != HR_TABLE_RANDOM_UNIFORM) return;
-    hr__write_float(w, "minval", s->minval);
-    hr__write_float(w, "maxval", s->maxval);
+    hr_config_write_float(w, "minval", s->minval);
+    hr_config_write_float(w, "maxval", s->maxval);
 }
 
-static void write_embedding(hr__column_writer *w, const hr_feature_column *column)
+static void write_embedding(hr_config_writer *w, const hr_feature_column *column)
 {
-    hr__write_column(w, "embedding", hr_feature_column_source(column, 0));
+    hr_config_write_column(w, "embedding", hr_feature_column_source(column, 0));
     hr__embedding_write(w, hr_feature_column_spec(column), false);
 }
 
-const hr__column_config hr__column_config_embedding = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_embedding, NULL},
+static const hr_column_config embedding_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "embedding",
     .keys = (const char *const[]){"embedding", HR__EMBEDDING_KEYS, NULL},
     .read = read_embedding,

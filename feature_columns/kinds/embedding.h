@@ -3,7 +3,8 @@
 #ifndef HR__EMBEDDING_H
 #define HR__EMBEDDING_H
 
-#include "feature_columns/config/config_write.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 typedef struct hr__embedding_spec {
     int64_t dimension;
@@ -39,7 +40,7 @@ typedef struct hr__embedding_words {
     const char *shared_name; /* NULL: not given */
     bool v1;
 } hr__embedding_words;
-hr_status hr__embedding_read(const hr__node *map, hr__embedding_words *out, hr_error *err);
-void hr__embedding_write(hr__column_writer *w, const hr__embedding_spec *s, bool with_name);
+hr_status hr__embedding_read(const hr_config_reader *r, hr__embedding_words *out, hr_error *err);
+void hr__embedding_write(hr_config_writer *w, const hr__embedding_spec *s, bool with_name);
 
 #endif

@@ -1,8 +1,7 @@
 /* categorical_column_with_hash_bucket: Fingerprint64 of the bytes, or of an integer's decimal text, modulo the number
  * of buckets. Strings are hashed where they lie. */
-#include "base/fingerprint.h"
-#include "feature_columns/config/config_write.h"
-#include "feature_columns/kernels/fingerprint_batch.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 enum { BLOCK = 64 };
 
@@ -10,7 +9,7 @@ typedef struct hash_spec {
     const char *key;
     int64_t size;
     hr_dtype dtype;
-    hr__divisor divisor;
+    hr_divisor divisor;
 } hash_spec;
 
 static hr_status hash_copy(void *spec, hr_error *err)
@@ -27,17 +26,17 @@ static hr_status hash_describe(const void *spec, const hr_feature_column *const 
 {
     (void)source;
     const hash_spec *s = spec;
-    HR_TRY(hr__check_key("categorical_column_with_hash_bucket", s->key, err));
+    HR_TRY(hr_column_check_key("categorical_column_with_hash_bucket", s->key, err));
     if (s->size < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.hash_bucket_size",
                        "categorical_column_with_hash_bucket '%s': expected hash_bucket_size > 0, got %lld", s->key,
                        (long long)s->size);
-    if (s->dtype != HR_STRING && !hr__is_integer(s->dtype))
+    if (s->dtype != HR_STRING && !hr_dtype_is_integer(s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "categorical_column_with_hash_bucket '%s': expected dtype string or an integer, got %s", s->key,
                        hr_dtype_name(s->dtype));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
-    HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
+    HR_TRY(hr_column_read_var_len(out, s->key, s->dtype, err));
     hr_column_mix(out, &s->size, sizeof s->size);
     hr_column_info *info = hr_column_describe(out);
     info->categorical = true;
@@ -48,30 +47,11 @@ static hr_status hash_describe(const void *spec, const hr_feature_column *const 
 static hr_status hash_accept(const void *spec, const hr_column_values *in, hr_error *err)
 {
     const hash_spec *s = spec;
-    bool fits = s->dtype == HR_STRING ? in->dtype == HR_STRING : hr__is_integer(in->dtype);
+    bool fits = s->dtype == HR_STRING ? in->dtype == HR_STRING : hr_dtype_is_integer(in->dtype);
     if (fits) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                    "categorical_column_with_hash_bucket '%s': expected %s, got %s; say so with .dtype", s->key,
                    s->dtype == HR_STRING ? "strings" : "integers", hr_dtype_name(in->dtype));
-}
-
-static void hash_strings(const hr_view *words, int64_t n, hr__divisor divisor, int64_t *ids)
-{
-    uint64_t hash[BLOCK];
-    for (int64_t at = 0; at < n; at += BLOCK) {
-        int64_t block = n - at < BLOCK ? n - at : BLOCK;
-        hr__fingerprint_many(words + at, block, hash);
-        for (int64_t i = 0; i < block; i++) ids[at + i] = (int64_t)hr__remainder(divisor, hash[i]);
-    }
-}
-
-static void hash_integers(const hr_column_values *in, hr__divisor divisor, int64_t *ids)
-{
-    char text[24];
-    for (int64_t i = 0; i < in->count; i++) {
-        int length = hr__decimal_at(in, i, text);
-        ids[i] = (int64_t)hr__remainder(divisor, hr__fingerprint64_inline(text, (size_t)length));
-    }
 }
 
 static hr_status hash_transform(const void *spec, hr_column_work *w, const hr_column_values *in, hr_column_values *out,
@@ -82,15 +62,19 @@ static hr_status hash_transform(const void *spec, hr_column_work *w, const hr_co
     HR_TRY(hr_column_present(w, in, &present, err));
     int64_t *ids = hr_column_ids(w, present.count);
     if (!ids) return hr_no_memory(err, "categorical_column_with_hash_bucket");
-    if (present.dtype == HR_STRING)
-        hash_strings(present.values, present.count, s->divisor, ids);
-    else
-        hash_integers(&present, s->divisor, ids);
+    uint64_t hash[BLOCK];
+    for (int64_t at = 0; at < present.count; at += BLOCK) {
+        const int64_t block = present.count - at < BLOCK ? present.count - at : BLOCK;
+        hr_column_fingerprints(&present, at, block, hash);
+        for (int64_t i = 0; i < block; i++) ids[at + i] = (int64_t)hr_remainder(s->divisor, hash[i]);
+    }
     *out = present;
     out->dtype = HR_INT64;
     out->values = ids;
     return HR_OK;
 }
+
+static const hr_column_config hash_bucket_config; /* below */
 
 const hr_column_kind hr_column_kind_hash_bucket = {
     .head = HR_COLUMN_HEAD,
@@ -101,6 +85,7 @@ const hr_column_kind hr_column_kind_hash_bucket = {
     .describe = hash_describe,
     .accept = hash_accept,
     .transform = hash_transform,
+    .config = &hash_bucket_config,
 };
 
 hr_feature_column *hr_categorical_column_with_hash_bucket_with(const char *key, int64_t hash_bucket_size,
@@ -112,36 +97,35 @@ hr_feature_column *hr_categorical_column_with_hash_bucket_with(const char *key, 
                                      .key = key ? key : "",
                                      .size = hash_bucket_size,
                                      .dtype = o.dtype == HR_INVALID_DTYPE ? HR_STRING : o.dtype,
-                                     .divisor = hr__divisor_of(hash_bucket_size < 1 ? 1 : (uint64_t)hash_bucket_size),
+                                     .divisor = hr_divisor_of(hash_bucket_size < 1 ? 1 : (uint64_t)hash_bucket_size),
                                  },
                                  NULL, 0);
 }
 
 /* ---- {hash_bucket: 256} ---- */
 
-static hr_status read_hash_bucket(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                                  hr_error *err)
+static hr_status read_hash_bucket(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
     const char *field;
     hr_dtype dtype;
     int64_t size;
-    HR_TRY(hr__config_own_field(c, map, name, &field, &dtype, err));
-    HR_TRY(hr__config_dtype(map, &dtype, err));
-    HR_TRY(hr__node_int64(hr__node_get(map, "hash_bucket"), 1, INT64_MAX, &size, err));
+    HR_TRY(hr_config_own_field(r, &field, &dtype, err));
+    HR_TRY(hr_config_dtype(r, &dtype, err));
+    HR_TRY(hr_config_value_int(hr_config_get(r, "hash_bucket"), 1, INT64_MAX, &size, err));
     *out = hr_categorical_column_with_hash_bucket(field, size, .dtype = dtype);
     return HR_OK;
 }
 
-static void write_hash_bucket(hr__column_writer *w, const hr_feature_column *column)
+static void write_hash_bucket(hr_config_writer *w, const hr_feature_column *column)
 {
     const hash_spec *s = hr_feature_column_spec(column);
-    hr__write_int(w, "hash_bucket", s->size);
-    hr__write_own_field(w, s->key);
-    hr__write_dtype(w, s->dtype);
+    hr_config_write_int(w, "hash_bucket", s->size);
+    hr_config_write_own_field(w, s->key);
+    hr_config_write_dtype(w, s->dtype);
 }
 
-const hr__column_config hr__column_config_hash_bucket = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_hash_bucket, NULL},
+static const hr_column_config hash_bucket_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "hash_bucket",
     .keys = (const char *const[]){"hash_bucket", "field", "dtype", NULL},
     .read = read_hash_bucket,

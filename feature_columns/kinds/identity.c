@@ -1,6 +1,7 @@
 /* categorical_column_with_identity: integers that are ids already. One out of range is an error that names its record,
  * unless there is a default for it. */
-#include "feature_columns/config/config_write.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static hr_status identity_describe(const void *spec, const hr_feature_column *co
 {
     (void)source;
     const identity_spec *s = spec;
-    HR_TRY(hr__check_key("categorical_column_with_identity", s->key, err));
+    HR_TRY(hr_column_check_key("categorical_column_with_identity", s->key, err));
     if (s->num_buckets < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.num_buckets",
                        "categorical_column_with_identity '%s': expected num_buckets > 0, got %lld", s->key,
@@ -34,7 +35,7 @@ static hr_status identity_describe(const void *spec, const hr_feature_column *co
                        "categorical_column_with_identity '%s': expected a default_value in [0, %lld), got %lld", s->key,
                        (long long)s->num_buckets, (long long)s->default_value);
     HR_TRY(hr_column_name(out, err, "%s", s->key));
-    HR_TRY(hr__read_var_len(out, s->key, HR_INT64, err));
+    HR_TRY(hr_column_read_var_len(out, s->key, HR_INT64, err));
     hr_column_mix(out, (int64_t[]){s->num_buckets, s->has_default ? s->default_value : -1, s->tf_compat},
                   3 * sizeof(int64_t));
     hr_column_info *info = hr_column_describe(out);
@@ -46,7 +47,7 @@ static hr_status identity_describe(const void *spec, const hr_feature_column *co
 static hr_status identity_accept(const void *spec, const hr_column_values *in, hr_error *err)
 {
     const identity_spec *s = spec;
-    if (hr__is_integer(in->dtype)) return HR_OK;
+    if (hr_dtype_is_integer(in->dtype)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                    "categorical_column_with_identity '%s': expected integers, got %s", s->key,
                    hr_dtype_name(in->dtype));
@@ -68,7 +69,7 @@ static void copy_ids(const hr_column_values *in, int64_t *ids)
         if (in->count > 0) memcpy(ids, in->values, (size_t)in->count * sizeof *ids);
         return;
     }
-    for (int64_t i = 0; i < in->count; i++) ids[i] = hr__integer_at(in, i);
+    for (int64_t i = 0; i < in->count; i++) ids[i] = hr_column_integer_at(in, i);
 }
 
 static hr_status identity_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
@@ -97,6 +98,8 @@ static hr_status identity_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+static const hr_column_config identity_config; /* below */
+
 const hr_column_kind hr_column_kind_identity = {
     .head = HR_COLUMN_HEAD,
     .name = "categorical_column_with_identity",
@@ -106,6 +109,7 @@ const hr_column_kind hr_column_kind_identity = {
     .describe = identity_describe,
     .accept = identity_accept,
     .transform = identity_transform,
+    .config = &identity_config,
 };
 
 hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int64_t num_buckets,
@@ -125,36 +129,35 @@ hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int
 
 /* ---- {identity: 24} ---- */
 
-static hr_status read_identity(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                               hr_error *err)
+static hr_status read_identity(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
     const char *field;
     hr_dtype dtype;
     int64_t buckets, missing = -1;
     bool tf_compat = false;
-    HR_TRY(hr__config_own_field(c, map, name, &field, &dtype, err));
-    if (!hr__is_integer(dtype))
-        return hr__node_fail(map, err, HR_INVALID_ARGUMENT, "config.value",
-                             "expected a field of integers, found '%s' of %s", field, hr_dtype_name(dtype));
-    HR_TRY(hr__node_int64(hr__node_get(map, "identity"), 1, INT64_MAX, &buckets, err));
-    HR_TRY(hr__config_int64(map, "default", 0, buckets - 1, &missing, err));
-    HR_TRY(hr__config_bool(map, "tf_compat", &tf_compat, err));
+    HR_TRY(hr_config_own_field(r, &field, &dtype, err));
+    if (!hr_dtype_is_integer(dtype))
+        return hr_config_fail(hr_config_mapping(r), err, "expected a field of integers, found '%s' of %s", field,
+                              hr_dtype_name(dtype));
+    HR_TRY(hr_config_value_int(hr_config_get(r, "identity"), 1, INT64_MAX, &buckets, err));
+    HR_TRY(hr_config_int(r, "default", 0, buckets - 1, &missing, err));
+    HR_TRY(hr_config_bool(r, "tf_compat", &tf_compat, err));
     *out = hr_categorical_column_with_identity(field, buckets, .default_value = missing >= 0 ? &missing : NULL,
                                                .tf_compat = tf_compat);
     return HR_OK;
 }
 
-static void write_identity(hr__column_writer *w, const hr_feature_column *column)
+static void write_identity(hr_config_writer *w, const hr_feature_column *column)
 {
     const identity_spec *s = hr_feature_column_spec(column);
-    hr__write_int(w, "identity", s->num_buckets);
-    hr__write_own_field(w, s->key);
-    if (s->has_default) hr__write_int(w, "default", s->default_value);
-    if (s->tf_compat) hr__write_true(w, "tf_compat");
+    hr_config_write_int(w, "identity", s->num_buckets);
+    hr_config_write_own_field(w, s->key);
+    if (s->has_default) hr_config_write_int(w, "default", s->default_value);
+    if (s->tf_compat) hr_config_write_bool(w, "tf_compat", true);
 }
 
-const hr__column_config hr__column_config_identity = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_identity, NULL},
+static const hr_column_config identity_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "identity",
     .keys = (const char *const[]){"identity", "field", "default", "tf_compat", NULL},
     .read = read_identity,

@@ -1,20 +1,13 @@
 /* indicator_column: how often each id of a categorical column occurs in a row. It has no work of its own in a pipeline:
  * the ids are passed on, since they are far smaller than the counts. */
-#include "feature_columns/config/config_write.h"
-
-hr_status hr__check_categorical(const char *what, const hr_feature_column *source, hr_error *err)
-{
-    const hr_column_info *info = hr_feature_column_info(source);
-    if (info->categorical) return HR_OK;
-    return hr_fail(err, HR_INVALID_ARGUMENT, "column.source", "%s: expected a categorical column, got the %s '%s'",
-                   what, info->kind, info->name);
-}
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 static hr_status indicator_describe(const void *spec, const hr_feature_column *const *source, hr_column_builder *out,
                                     hr_error *err)
 {
     (void)spec;
-    HR_TRY(hr__check_categorical("indicator_column", source[0], err));
+    HR_TRY(hr_column_check_categorical("indicator_column", source[0], err));
     const hr_column_info *ids = hr_feature_column_info(source[0]);
     HR_TRY(hr_column_name(out, err, "%s_indicator", ids->name));
     hr_column_info *info = hr_column_describe(out);
@@ -24,10 +17,13 @@ static hr_status indicator_describe(const void *spec, const hr_feature_column *c
     return HR_OK;
 }
 
+static const hr_column_config indicator_config; /* below */
+
 const hr_column_kind hr_column_kind_indicator = {
     .head = HR_COLUMN_HEAD,
     .name = "indicator_column",
     .describe = indicator_describe,
+    .config = &indicator_config,
 };
 
 hr_feature_column *hr_indicator_column(hr_feature_column *categorical)
@@ -37,22 +33,20 @@ hr_feature_column *hr_indicator_column(hr_feature_column *categorical)
 
 /* ---- {indicator: origin}, and `indicator origin` in a list ---- */
 
-static hr_status read_indicator(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                                hr_error *err)
+static hr_status read_indicator(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
-    HR_TRY(hr__config_reference(c, hr__node_get(map, "indicator"), out, err));
+    HR_TRY(hr_config_column(r, hr_config_get(r, "indicator"), out, err));
     *out = hr_indicator_column(*out);
     return HR_OK;
 }
 
-static void write_indicator(hr__column_writer *w, const hr_feature_column *column)
+static void write_indicator(hr_config_writer *w, const hr_feature_column *column)
 {
-    hr__write_column(w, "indicator", hr_feature_column_source(column, 0));
+    hr_config_write_column(w, "indicator", hr_feature_column_source(column, 0));
 }
 
-const hr__column_config hr__column_config_indicator = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_indicator, NULL},
+static const hr_column_config indicator_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "indicator",
     .keys = (const char *const[]){"indicator", NULL},
     .read = read_indicator,

@@ -1,8 +1,7 @@
 /* numeric_column: numbers as they are. The normalizer sees the type that was parsed; the result is float32. */
-#include "feature_columns/config/config_write.h"
-#include "feature_columns/kernels/normalize.h"
+#include "feature_columns/kinds/numeric.h"
+#include "feature_columns/kinds/normalize.h"
 
-#include "base/cast.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,16 +39,6 @@ static void numeric_free(void *spec)
     hr_free((void *)(uintptr_t)s->default_integers);
 }
 
-hr_status hr__check_shape(const char *what, const char *key, hr_shape shape, hr_error *err)
-{
-    char text[128];
-    for (int i = 0; i < shape.rank; i++)
-        if (shape.dims[i] < 1)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.shape", "%s '%s': expected dimensions > 0, got shape %s",
-                           what, key, hr_shape_text(shape, text, sizeof text));
-    return HR_OK;
-}
-
 static bool has_default(const numeric_spec *s) { return s->default_value || s->default_integers; }
 
 static hr_status check_defaults(const numeric_spec *s, hr_error *err)
@@ -72,14 +61,14 @@ static bool store_default(const numeric_spec *s, hr_tensor *out, int64_t i)
 {
     const int64_t from = s->default_values > 1 ? i : 0;
     void *to = (char *)out->data + (size_t)i * hr_dtype_size(out->dtype);
-    if (s->default_integers) return hr__store_integer(s->default_integers[from], out->dtype, to);
+    if (s->default_integers) return hr_integer_to_number(s->default_integers[from], out->dtype, to);
     const float value = s->default_value[from];
     if (out->dtype == HR_FLOAT) {
         *(float *)to = value;
     } else if (out->dtype == HR_DOUBLE) {
         *(double *)to = (double)value;
     } else {
-        return floorf(value) == value && fabsf(value) < 0x1p63f && hr__store_integer((int64_t)value, out->dtype, to);
+        return floorf(value) == value && fabsf(value) < 0x1p63f && hr_integer_to_number((int64_t)value, out->dtype, to);
     }
     return true;
 }
@@ -115,13 +104,13 @@ static hr_status numeric_describe(const void *spec, const hr_feature_column *con
 {
     (void)source;
     const numeric_spec *s = spec;
-    HR_TRY(hr__check_key("numeric_column", s->key, err));
-    if (!hr__is_number(s->dtype))
+    HR_TRY(hr_column_check_key("numeric_column", s->key, err));
+    if (!hr_dtype_is_number(s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "numeric_column '%s': expected a dtype that converts to float, got %s", s->key,
                        hr_dtype_name(s->dtype));
     HR_TRY(hr__normalize_check(&s->normalize, "numeric_column", s->key, err));
-    HR_TRY(hr__check_shape("numeric_column", s->key, s->shape, err));
+    HR_TRY(hr_column_check_shape("numeric_column", s->key, s->shape, err));
     HR_TRY(check_defaults(s, err));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
     hr_feature feature = {.key = s->key, .kind = HR_FIXED_LEN, .dtype = s->dtype, .shape = s->shape};
@@ -142,7 +131,7 @@ static hr_status numeric_accept(const void *spec, const hr_column_values *in, hr
                        "numeric_column '%s': expected a dense feature, got a ragged or sparse one; parse it with "
                        "a fixed length",
                        s->key);
-    if (!hr__is_number(in->dtype) && in->dtype != HR_BOOL)
+    if (!hr_dtype_is_number(in->dtype) && in->dtype != HR_BOOL)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "numeric_column '%s': expected numbers, got %s",
                        s->key, hr_dtype_name(in->dtype));
     if (in->width != hr_shape_count(s->shape))
@@ -150,53 +139,6 @@ static hr_status numeric_accept(const void *spec, const hr_column_values *in, hr
                        "numeric_column '%s': expected %lld values a row, got %lld; the column's .shape says how many",
                        s->key, (long long)hr_shape_count(s->shape), (long long)in->width);
     return HR_OK;
-}
-
-#define CAST(type)                                                                                                     \
-    do {                                                                                                               \
-        const type *from_ = from;                                                                                      \
-        for (int64_t i_ = 0; i_ < n; i_++) to[i_] = (float)from_[i_];                                                  \
-    } while (0)
-
-void hr__to_float(const void *from, hr_dtype dtype, float *to, int64_t n)
-{
-    switch (dtype) {
-    case HR_FLOAT:
-        if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
-        break;
-    case HR_DOUBLE:
-        CAST(double);
-        break;
-    case HR_INT64:
-        CAST(int64_t);
-        break;
-    case HR_INT32:
-        CAST(int32_t);
-        break;
-    case HR_INT16:
-        CAST(int16_t);
-        break;
-    case HR_INT8:
-        CAST(int8_t);
-        break;
-    case HR_UINT64:
-        CAST(uint64_t);
-        break;
-    case HR_UINT32:
-        CAST(uint32_t);
-        break;
-    case HR_UINT16:
-        CAST(uint16_t);
-        break;
-    case HR_UINT8:
-        CAST(uint8_t);
-        break;
-    case HR_BOOL:
-        CAST(bool);
-        break;
-    default:
-        break;
-    }
 }
 
 static hr_status numeric_transform(const void *spec, hr_column_work *w, const hr_column_values *in,
@@ -212,6 +154,8 @@ static hr_status numeric_transform(const void *spec, hr_column_work *w, const hr
     return HR_OK;
 }
 
+static const hr_column_config numeric_config; /* below */
+
 const hr_column_kind hr_column_kind_numeric = {
     .head = HR_COLUMN_HEAD,
     .name = "numeric_column",
@@ -221,6 +165,7 @@ const hr_column_kind hr_column_kind_numeric = {
     .describe = numeric_describe,
     .accept = numeric_accept,
     .transform = numeric_transform,
+    .config = &numeric_config,
 };
 
 hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_column_opts *opts)
@@ -241,17 +186,6 @@ hr_feature_column *hr_numeric_column_with(const char *key, const hr_numeric_colu
 
 /* ---- {numeric: temp, mean: 57, std: 17.9} ---- */
 
-hr_status hr__config_shape(const hr__node *node, hr_shape *shape, hr_error *err)
-{
-    if (!node) return HR_OK;
-    HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
-    shape->rank = node->kind == HR__SCALAR ? 1 : (int)node->count;
-    if (node->kind == HR__SCALAR) return hr__node_int64(node, 1, INT32_MAX, &shape->dims[0], err);
-    if (node->count < 1 || node->count > HR_MAX_RANK) return hr__node_expected(node, "one to eight dimensions", err);
-    for (int i = 0; i < shape->rank; i++) HR_TRY(hr__node_int64(node->item[i], 1, INT32_MAX, &shape->dims[i], err));
-    return HR_OK;
-}
-
 /* What a default is read into: of one of the two types, the other stays NULL. */
 typedef struct defaults {
     float *reals;
@@ -259,80 +193,81 @@ typedef struct defaults {
     int64_t count;
 } defaults;
 
-static hr_status read_default(const hr__node *node, bool whole, defaults *d, hr_error *err)
+static hr_status read_default(const hr_config_value *value, bool whole, defaults *d, hr_error *err)
 {
-    HR_TRY(hr__node_is(node, HR__SCALAR | HR__SEQUENCE, err));
-    d->count = node->kind == HR__SEQUENCE ? node->count : 1;
+    const bool list = hr_config_is_list(value);
+    d->count = 1;
+    if (list) HR_TRY(hr_config_items(value, &d->count, err));
     if (whole)
         d->integers = hr_calloc((size_t)d->count + 1, sizeof *d->integers);
     else
         d->reals = hr_calloc((size_t)d->count + 1, sizeof *d->reals);
     if (!d->integers && !d->reals) return hr_no_memory(err, "a default value");
     for (int64_t i = 0; i < d->count; i++) {
-        const hr__node *item = node->kind == HR__SEQUENCE ? node->item[i] : node;
-        double value = 0;
-        HR_TRY(whole ? hr__node_int64(item, INT64_MIN, INT64_MAX, &d->integers[i], err)
-                     : hr__node_double(item, &value, err));
-        if (!whole) d->reals[i] = (float)value;
+        const hr_config_value *item = list ? hr_config_item(value, i) : value;
+        double number = 0;
+        HR_TRY(whole ? hr_config_value_int(item, INT64_MIN, INT64_MAX, &d->integers[i], err)
+                     : hr_config_value_double(item, &number, err));
+        if (!whole) d->reals[i] = (float)number;
     }
     return HR_OK;
 }
 
-hr_status hr__config_numeric(const hr__config_columns *c, const hr__node *map, const hr__node *field,
-                             hr_numeric_column_opts *o, hr_feature_column **out, hr_error *err)
+hr_status hr__numeric_read(const hr_config_reader *r, const hr_config_value *field, hr_numeric_column_opts *o,
+                           hr_feature_column **out, hr_error *err)
 {
+    const char *name;
     hr_dtype dtype;
-    HR_TRY(hr__config_field(c, field, &dtype, err));
-    if (!hr__is_number(dtype))
-        return hr__node_fail(field, err, HR_INVALID_ARGUMENT, "config.value",
-                             "expected a field of numbers, found '%s' of %s", field->text, hr_dtype_name(dtype));
+    HR_TRY(hr_config_field(r, field, &dtype, err));
+    HR_TRY(hr_config_value_text(field, &name, err));
+    if (!hr_dtype_is_number(dtype))
+        return hr_config_fail(field, err, "expected a field of numbers, found '%s' of %s", name, hr_dtype_name(dtype));
     defaults d = {0};
-    const hr__node *given = hr__node_get(map, "default");
-    if (!given) given = hr__config_field_default(c, field->text);
-    hr_status st = given ? read_default(given, hr__is_integer(o->dtype), &d, err) : HR_OK;
+    const hr_config_value *given = hr_config_get(r, "default");
+    if (!given) given = hr_config_field_default(r, name);
+    hr_status st = given ? read_default(given, hr_dtype_is_integer(o->dtype), &d, err) : HR_OK;
     o->struct_size = sizeof *o;
     o->default_value = d.reals;
     o->default_integers = d.integers;
     o->default_values = d.count;
-    if (st == HR_OK) *out = hr_numeric_column_with(field->text, o);
+    if (st == HR_OK) *out = hr_numeric_column_with(name, o);
     hr_free(d.reals);
     hr_free(d.integers);
     return st;
 }
 
-static hr_status read_numeric(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                              hr_error *err)
+static hr_status read_numeric(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
     hr_numeric_column_opts o = {0};
     hr__normalize n = {0};
-    HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
-    HR_TRY(hr__normalize_read(map, &n, err));
-    HR_TRY(hr__config_dtype(map, &o.dtype, err));
+    HR_TRY(hr_config_shape(r, "shape", &o.shape, err));
+    HR_TRY(hr__normalize_read(r, &n, err));
+    HR_TRY(hr_config_dtype(r, &o.dtype, err));
     o.log1p = n.log1p;
     o.mean = n.mean;
     o.std = n.std;
     o.min = n.min;
     o.max = n.max;
-    return hr__config_numeric(c, map, hr__node_get(map, "numeric"), &o, out, err);
+    return hr__numeric_read(r, hr_config_get(r, "numeric"), &o, out, err);
 }
 
-static void write_numeric(hr__column_writer *w, const hr_feature_column *column)
+static void write_numeric(hr_config_writer *w, const hr_feature_column *column)
 {
     const numeric_spec *s = hr_feature_column_spec(column);
-    hr__write_text(w, "numeric", s->key);
-    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
-    if (s->default_value && s->default_values == 1) hr__write_float(w, "default", s->default_value[0]);
-    if (s->default_value && s->default_values > 1) hr__write_floats(w, "default", s->default_value, s->default_values);
-    if (s->default_integers && s->default_values == 1) hr__write_int(w, "default", s->default_integers[0]);
+    hr_config_write_text(w, "numeric", s->key);
+    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr_config_write_shape(w, "shape", s->shape);
+    if (s->default_value && s->default_values == 1) hr_config_write_float(w, "default", s->default_value[0]);
+    if (s->default_value && s->default_values > 1)
+        hr_config_write_floats(w, "default", s->default_value, s->default_values);
+    if (s->default_integers && s->default_values == 1) hr_config_write_int(w, "default", s->default_integers[0]);
     if (s->default_integers && s->default_values > 1)
-        hr__write_ints(w, "default", s->default_integers, s->default_values);
+        hr_config_write_ints(w, "default", s->default_integers, s->default_values);
     hr__normalize_write(w, &s->normalize);
-    if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
+    if (s->dtype != HR_FLOAT) hr_config_write_text(w, "dtype", hr_dtype_name(s->dtype));
 }
 
-const hr__column_config hr__column_config_numeric = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_numeric, NULL},
+static const hr_column_config numeric_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "numeric",
     .keys = (const char *const[]){"numeric", "shape", "default", HR__NORMALIZE_KEYS, "dtype", NULL},
     .read = read_numeric,

@@ -1,7 +1,8 @@
 /* sequence_categorical_column_with_*: the ids of a column, by steps. The steps are those of a feature list; of a plain
  * list every place is a step, also one without a value, as a sparse or dense feature may have it. Steps after the last
  * value of a row do not count, as in TensorFlow. */
-#include "feature_columns/config/config_write.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 #include <string.h>
 
@@ -10,8 +11,8 @@ static hr_status sequence_describe(const void *spec, const hr_feature_column *co
 {
     (void)spec;
     const char *what = "sequence_categorical_column";
-    HR_TRY(hr__check_categorical(what, source[0], err));
-    HR_TRY(hr__refuse_sequence(what, source[0], err));
+    HR_TRY(hr_column_check_categorical(what, source[0], err));
+    HR_TRY(hr_column_check_no_sequence(what, source[0], err));
     const hr_column_info *ids = hr_feature_column_info(source[0]);
     if (hr_feature_column_source(source[0], 0) || !hr_feature_column_read(source[0], 0) ||
         hr_feature_column_read(source[0], 1))
@@ -42,7 +43,7 @@ static int64_t places_a_step(const hr_column_values *in)
 /* The steps of a row of a plain list; -1: its values do not come in the order of their places. */
 static int64_t steps_by_places(const hr_column_values *in, int64_t row)
 {
-    const int64_t places = hr__reach_of_row(in, row), each = places_a_step(in);
+    const int64_t places = hr_column_reach(in, row), each = places_a_step(in);
     return places < 0 ? -1 : places / each + (places % each != 0);
 }
 
@@ -90,7 +91,7 @@ static void cut_row(const hr_column_values *in, int64_t row, steps *s)
 {
     const int64_t each = places_a_step(in), first = s->of_rows[row], last = s->of_rows[row + 1] - 1;
     for (int32_t i = in->splits[row]; i < in->splits[row + 1]; i++) {
-        int64_t step = first + hr__place_in_row(in, row, i) / each;
+        int64_t step = first + hr_column_place(in, row, i) / each;
         if (step < first || step > last) step = last; /* of a refused row */
         while (s->count <= step) s->of_steps[++s->count] = i;
         s->of_steps[s->count] = i + 1;
@@ -115,11 +116,14 @@ static hr_status sequence_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+static const hr_column_config sequence_categorical_config; /* below */
+
 const hr_column_kind hr_column_kind_sequence_categorical = {
     .head = HR_COLUMN_HEAD,
     .name = "sequence_categorical_column",
     .describe = sequence_describe,
     .transform = sequence_transform,
+    .config = &sequence_categorical_config,
 };
 
 hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical)
@@ -129,22 +133,20 @@ hr_feature_column *hr_sequence_categorical_column(hr_feature_column *categorical
 
 /* ---- {sequence_categorical: words}, of a column ---- */
 
-static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                               hr_error *err)
+static hr_status read_sequence(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
-    HR_TRY(hr__config_reference(c, hr__node_get(map, "sequence_categorical"), out, err));
+    HR_TRY(hr_config_column(r, hr_config_get(r, "sequence_categorical"), out, err));
     *out = hr_sequence_categorical_column(*out);
     return HR_OK;
 }
 
-static void write_sequence(hr__column_writer *w, const hr_feature_column *column)
+static void write_sequence(hr_config_writer *w, const hr_feature_column *column)
 {
-    hr__write_column(w, "sequence_categorical", hr_feature_column_source(column, 0));
+    hr_config_write_column(w, "sequence_categorical", hr_feature_column_source(column, 0));
 }
 
-const hr__column_config hr__column_config_sequence_categorical = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_sequence_categorical, NULL},
+static const hr_column_config sequence_categorical_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "sequence_categorical",
     .keys = (const char *const[]){"sequence_categorical", NULL},
     .read = read_sequence,

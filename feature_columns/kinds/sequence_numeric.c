@@ -1,9 +1,9 @@
 /* sequence_numeric_column: so many numbers a step, out of a list. The last step of a row may be incomplete: the default
  * fills it, as it fills the steps that a row does not have. The result has the declared type. */
-#include "feature_columns/config/config_write.h"
-#include "feature_columns/kernels/normalize.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
+#include "feature_columns/kinds/normalize.h"
 
-#include "base/cast.h"
 #include <math.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ static hr_dtype result_dtype(const sequence_spec *s) { return hr__normalizes(&s-
 
 static hr_status sequence_numeric_check_arguments(const sequence_spec *s, hr_error *err)
 {
-    HR_TRY(hr__check_key(who, s->key, err));
-    HR_TRY(hr__check_shape(who, s->key, s->shape, err));
+    HR_TRY(hr_column_check_key(who, s->key, err));
+    HR_TRY(hr_column_check_shape(who, s->key, s->shape, err));
     HR_TRY(hr__normalize_check(&s->normalize, who, s->key, err));
     if (s->dtype != HR_FLOAT && s->dtype != HR_DOUBLE && s->dtype != HR_INT64 && s->dtype != HR_INT32)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
@@ -40,7 +40,8 @@ static hr_status sequence_numeric_check_arguments(const sequence_spec *s, hr_err
     /* Beyond 2^53 a double is not always the number that was meant. */
     int64_t stored;
     const bool whole = floor(s->default_value) == s->default_value && fabs(s->default_value) <= 0x1p53;
-    if (!hr__is_integer(result_dtype(s)) || (whole && hr__store_integer((int64_t)s->default_value, s->dtype, &stored)))
+    if (!hr_dtype_is_integer(result_dtype(s)) ||
+        (whole && hr_integer_to_number((int64_t)s->default_value, s->dtype, &stored)))
         return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "column.default_value",
                    "%s '%s': expected a default value of type %s, got %.17g", who, s->key, hr_dtype_name(s->dtype),
@@ -54,7 +55,7 @@ static hr_status sequence_describe(const void *spec, const hr_feature_column *co
     const sequence_spec *s = spec;
     HR_TRY(sequence_numeric_check_arguments(s, err));
     HR_TRY(hr_column_name(out, err, "%s", s->key));
-    HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
+    HR_TRY(hr_column_read_var_len(out, s->key, s->dtype, err));
     hr_column_mix(out, s->shape.dims, (size_t)s->shape.rank * sizeof *s->shape.dims);
     hr_column_mix(out, &s->default_value, sizeof s->default_value);
     hr__normalize_mix(&s->normalize, out);
@@ -69,7 +70,7 @@ static hr_status sequence_describe(const void *spec, const hr_feature_column *co
 
 static bool can_become(hr_dtype from, hr_dtype to)
 {
-    return from == to || to == HR_FLOAT || to == HR_DOUBLE || (to == HR_INT64 && hr__is_integer(from));
+    return from == to || to == HR_FLOAT || to == HR_DOUBLE || (to == HR_INT64 && hr_dtype_is_integer(from));
 }
 
 static hr_status sequence_accept(const void *spec, const hr_column_values *in, hr_error *err)
@@ -85,7 +86,7 @@ static hr_status sequence_accept(const void *spec, const hr_column_values *in, h
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.width",
                        "%s '%s': expected %lld values a step, got %lld; the column's .shape says how many", who, s->key,
                        (long long)width, (long long)in->width);
-    if (!hr__is_number(in->dtype) || !can_become(in->dtype, s->dtype))
+    if (!hr_dtype_is_number(in->dtype) || !can_become(in->dtype, s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype", "%s '%s': expected %s, got %s", who, s->key,
                        hr_dtype_name(s->dtype), hr_dtype_name(in->dtype));
     return HR_OK;
@@ -96,7 +97,7 @@ static hr_status sequence_accept(const void *spec, const hr_column_values *in, h
 static double sequence_numeric_number_at(const hr_column_values *in, int64_t i)
 {
     if (in->dtype == HR_FLOAT) return (double)((const float *)in->values)[i];
-    return in->dtype == HR_DOUBLE ? ((const double *)in->values)[i] : (double)hr__integer_at(in, i);
+    return in->dtype == HR_DOUBLE ? ((const double *)in->values)[i] : (double)hr_column_integer_at(in, i);
 }
 
 static void sequence_numeric_convert(const sequence_spec *s, const hr_column_values *in, void *to)
@@ -108,7 +109,7 @@ static void sequence_numeric_convert(const sequence_spec *s, const hr_column_val
     } else if (s->dtype == HR_DOUBLE) {
         for (int64_t i = 0; i < in->count; i++) ((double *)to)[i] = sequence_numeric_number_at(in, i);
     } else {
-        for (int64_t i = 0; i < in->count; i++) ((int64_t *)to)[i] = hr__integer_at(in, i);
+        for (int64_t i = 0; i < in->count; i++) ((int64_t *)to)[i] = hr_column_integer_at(in, i);
     }
 }
 
@@ -137,7 +138,7 @@ static bool count_steps(const sequence_spec *s, hr_column_work *w, const hr_colu
                         int32_t *steps)
 {
     for (int64_t r = 0; r < in->rows; r++) {
-        int64_t own = in->steps ? steps_given(in, r, width) : hr__reach_of_row(in, r);
+        int64_t own = in->steps ? steps_given(in, r, width) : hr_column_reach(in, r);
         if (own < 0) {
             sequence_numeric_refuse(
                 w, s, r, in->steps ? "steps of no more values than its shape has" : "values in the order of places");
@@ -160,7 +161,7 @@ static void place_row(const hr_column_values *in, int64_t row, int64_t width, co
 {
     if (!in->steps)
         for (int32_t i = in->splits[row]; i < in->splits[row + 1]; i++)
-            sequence_numeric_put(from, i, to, hr__place_in_row(in, row, i), size);
+            sequence_numeric_put(from, i, to, hr_column_place(in, row, i), size);
     for (int32_t t = in->steps ? in->steps[row] : 0; in->steps && t < in->steps[row + 1]; t++)
         for (int32_t i = in->step_splits[t]; i < in->step_splits[t + 1]; i++)
             sequence_numeric_put(from, i, to, (t - in->steps[row]) * width + i - in->step_splits[t], size);
@@ -215,6 +216,8 @@ static hr_status sequence_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+static const hr_column_config sequence_numeric_config; /* below */
+
 const hr_column_kind hr_column_kind_sequence_numeric = {
     .head = HR_COLUMN_HEAD,
     .name = "sequence_numeric_column",
@@ -224,6 +227,7 @@ const hr_column_kind hr_column_kind_sequence_numeric = {
     .describe = sequence_describe,
     .accept = sequence_accept,
     .transform = sequence_transform,
+    .config = &sequence_numeric_config,
 };
 
 hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_sequence_numeric_column_opts *opts)
@@ -242,42 +246,42 @@ hr_feature_column *hr_sequence_numeric_column_with(const char *key, const hr_seq
 
 /* ---- {sequence_numeric: temps, shape: 2, default: -1} ---- */
 
-static hr_status read_sequence(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                               hr_error *err)
+static hr_status read_sequence(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
     hr_sequence_numeric_column_opts o = {.struct_size = sizeof o};
-    const hr__node *field = hr__node_get(map, "sequence_numeric");
+    const hr_config_value *field = hr_config_get(r, "sequence_numeric");
+    const char *name;
     hr_dtype dtype;
     double missing = 0;
-    HR_TRY(hr__config_field(c, field, &dtype, err));
-    HR_TRY(hr__config_shape(hr__node_get(map, "shape"), &o.shape, err));
-    HR_TRY(hr__config_double(map, "default", &missing, err));
+    HR_TRY(hr_config_field(r, field, &dtype, err));
+    HR_TRY(hr_config_value_text(field, &name, err));
+    HR_TRY(hr_config_shape(r, "shape", &o.shape, err));
+    HR_TRY(hr_config_double(r, "default", &missing, err));
     hr__normalize n = {0};
-    HR_TRY(hr__normalize_read(map, &n, err));
-    HR_TRY(hr__config_dtype(map, &o.dtype, err));
+    HR_TRY(hr__normalize_read(r, &n, err));
+    HR_TRY(hr_config_dtype(r, &o.dtype, err));
     o.default_value = missing;
     o.log1p = n.log1p;
     o.mean = n.mean;
     o.std = n.std;
     o.min = n.min;
     o.max = n.max;
-    *out = hr_sequence_numeric_column_with(field->text, &o);
+    *out = hr_sequence_numeric_column_with(name, &o);
     return HR_OK;
 }
 
-static void write_sequence(hr__column_writer *w, const hr_feature_column *column)
+static void write_sequence(hr_config_writer *w, const hr_feature_column *column)
 {
     const sequence_spec *s = hr_feature_column_spec(column);
-    hr__write_text(w, "sequence_numeric", s->key);
-    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr__write_shape(w, "shape", s->shape);
-    if (s->default_value != 0) hr__write_double(w, "default", s->default_value);
+    hr_config_write_text(w, "sequence_numeric", s->key);
+    if (!hr_shape_equal(s->shape, HR_SHAPE(1))) hr_config_write_shape(w, "shape", s->shape);
+    if (s->default_value != 0) hr_config_write_double(w, "default", s->default_value);
     hr__normalize_write(w, &s->normalize);
-    if (s->dtype != HR_FLOAT) hr__write_text(w, "dtype", hr_dtype_name(s->dtype));
+    if (s->dtype != HR_FLOAT) hr_config_write_text(w, "dtype", hr_dtype_name(s->dtype));
 }
 
-const hr__column_config hr__column_config_sequence_numeric = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_sequence_numeric, NULL},
+static const hr_column_config sequence_numeric_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "sequence_numeric",
     .keys = (const char *const[]){"sequence_numeric", "shape", "default", HR__NORMALIZE_KEYS, "dtype", NULL},
     .read = read_sequence,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const hr_column_config shared_embeddings_config; /* below */
+
 const hr_column_kind hr_column_kind_shared_embeddings = {
     .head = HR_COLUMN_HEAD,
     .name = "shared_embeddings",
@@ -11,6 +13,7 @@ const hr_column_kind hr_column_kind_shared_embeddings = {
     .spec_copy = hr__embedding_copy,
     .spec_free = hr__embedding_free,
     .describe = hr__embedding_describe,
+    .config = &shared_embeddings_config,
 };
 
 hr_feature_column *hr__shared_embedding_new(const hr__embedding_spec *spec, hr_feature_column *source)
@@ -22,7 +25,7 @@ hr_feature_column *hr__shared_embedding_new(const hr__embedding_spec *spec, hr_f
 static const char *kind_of_ids(const hr_feature_column *column)
 {
     const hr_feature_column *own = column;
-    if (hr_feature_column_kind(column) == &hr_column_kind_weighted) own = hr_feature_column_source(column, 0);
+    if (hr_feature_column_is(column, "weighted_categorical_column")) own = hr_feature_column_source(column, 0);
     return hr_feature_column_info(own)->kind;
 }
 
@@ -35,7 +38,7 @@ static hr_status check_alike(hr_feature_column *const *categorical, int count, h
             *err = *failed;
             return failed->code;
         }
-        HR_TRY(hr__check_categorical("shared_embeddings", categorical[i], err));
+        HR_TRY(hr_column_check_categorical("shared_embeddings", categorical[i], err));
         const hr_column_info *first = hr_feature_column_info(categorical[0]);
         const hr_column_info *own = hr_feature_column_info(categorical[i]);
         if (own->num_buckets != first->num_buckets)
@@ -110,7 +113,7 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
             out[i] = hr__shared_embedding_new(&spec, categorical[i]);
         } else {
             hr_feature_column *own = categorical[i];
-            out[i] = hr__failed_column(&err);
+            out[i] = hr_feature_column_failed(&err);
             hr_feature_column_unref(own);
         }
     }
@@ -119,35 +122,36 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
 
 /* ---- {shared_embeddings: [origin, dest], dimension: 8}: a column for each ---- */
 
-static int64_t columns_of(const hr__node *map)
+static int64_t columns_of(const hr_config_reader *r)
 {
-    const hr__node *list = hr__node_get(map, "shared_embeddings");
-    return list->kind == HR__SEQUENCE ? list->count : 0;
+    const hr_config_value *list = hr_config_get(r, "shared_embeddings");
+    int64_t count;
+    return hr_config_items(list, &count, NULL) == HR_OK ? count : 0;
 }
 
-static hr_status read_sources(hr__config_columns *c, const hr__node *list, hr_feature_column **out, hr_error *err)
+static hr_status read_sources(hr_config_reader *r, const hr_config_value *list, int64_t count, hr_feature_column **out,
+                              hr_error *err)
 {
     hr_status st = HR_OK;
-    for (int64_t i = 0; i < list->count && st == HR_OK; i++) st = hr__config_reference(c, list->item[i], &out[i], err);
-    for (int64_t i = 0; i < list->count && st != HR_OK; i++) {
+    for (int64_t i = 0; i < count && st == HR_OK; i++) st = hr_config_column(r, hr_config_item(list, i), &out[i], err);
+    for (int64_t i = 0; i < count && st != HR_OK; i++) {
         hr_feature_column_unref(out[i]);
         out[i] = NULL;
     }
     return st;
 }
 
-static hr_status read_shared(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                             hr_error *err)
+static hr_status read_shared(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
     hr__embedding_words words;
-    const hr__node *list = hr__node_get(map, "shared_embeddings");
-    HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
-    if (list->count < 1 || list->count > INT32_MAX) return hr__node_expected(list, "one column or several", err);
-    HR_TRY(hr__embedding_read(map, &words, err));
-    HR_TRY(read_sources(c, list, out, err));
+    int64_t count;
+    const hr_config_value *list = hr_config_get(r, "shared_embeddings");
+    HR_TRY(hr_config_items(list, &count, err));
+    if (count < 1 || count > INT32_MAX) return hr_config_expected(list, "one column or several", err);
+    HR_TRY(hr__embedding_read(r, &words, err));
+    HR_TRY(read_sources(r, list, count, out, err));
     const hr_embedding_column_opts *o = &words.o;
-    hr_shared_embeddings_with(out, (int)list->count, words.dimension, out,
+    hr_shared_embeddings_with(out, (int)count, words.dimension, out,
                               &(hr_shared_embeddings_opts){.struct_size = sizeof(hr_shared_embeddings_opts),
                                                            .combiner = o->combiner,
                                                            .stddev = o->stddev,
@@ -166,29 +170,29 @@ static hr_status read_shared(hr__config_columns *c, const hr__node *map, const c
 
 /* One of those whose table has a name of its own is an embedding with that name; so are, one by one, columns that do
  * not stand together in the file. */
-static void write_shared(hr__column_writer *w, const hr_feature_column *column)
+static void write_shared(hr_config_writer *w, const hr_feature_column *column)
 {
     const hr__embedding_spec *s = hr_feature_column_spec(column);
     int count;
-    const hr_feature_column *const *sources = hr__write_sources(w, &count);
+    const hr_feature_column *const *sources = hr_config_write_sources(w, &count);
     char *name = sources ? hr__shared_embedding_name(sources, count) : NULL;
     const bool own_name = !name || strcmp(name, s->shared_name) != 0;
     hr_free(name);
     if (count == 1 && own_name) {
-        hr__write_column(w, "embedding", sources ? sources[0] : hr_feature_column_source(column, 0));
+        hr_config_write_column(w, "embedding", sources ? sources[0] : hr_feature_column_source(column, 0));
     } else {
-        hr__write_begin_list(w, "shared_embeddings");
-        for (int i = 0; i < count; i++) hr__write_item_name(w, sources[i]);
-        hr__write_end_list(w);
+        hr_config_begin_list(w, "shared_embeddings");
+        for (int i = 0; i < count; i++) hr_config_item_column(w, sources[i]);
+        hr_config_end_list(w);
     }
     hr__embedding_write(w, s, own_name);
 }
 
-const hr__column_config hr__column_config_shared_embeddings = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_shared_embeddings, NULL},
+static const hr_column_config shared_embeddings_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "shared_embeddings",
     .keys = (const char *const[]){"shared_embeddings", HR__EMBEDDING_KEYS, NULL},
-    .columns = columns_of,
     .read = read_shared,
     .write = write_shared,
+    .columns = columns_of,
 };

@@ -1,7 +1,8 @@
 /* categorical_column_with_vocabulary_file: a word's id is the number of its line. Lines end at '\n', with one '\r' in
  * front of it dropped; blanks belong to the word; an empty line is refused. Read when the column is made. */
-#include "feature_columns/config/config_write.h"
-#include "feature_columns/kernels/vocabulary.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
+#include "feature_columns/kinds/vocabulary.h"
 
 static hr_status read_file(hr__vocabulary_spec *s, hr_error *err)
 {
@@ -9,12 +10,13 @@ static hr_status read_file(hr__vocabulary_spec *s, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary_size",
                        "vocabulary of '%s': expected vocabulary_size > 0, got %lld", s->key,
                        (long long)*s->vocabulary_size);
-    const hr__words_of of = {.key = s->key, .file = s->file};
     const int64_t wanted = s->vocabulary_size ? *s->vocabulary_size : -1;
-    return hr__words_of_file(of, s->records, s->dtype != HR_STRING, wanted, &s->words, err);
+    return hr_words_of_file(s->key, s->file, s->records, s->dtype != HR_STRING, wanted, &s->words, err);
 }
 
 static hr_status vocabulary_file_copy(void *spec, hr_error *err) { return hr__vocabulary_copy(spec, read_file, err); }
+
+static const hr_column_config vocabulary_file_config; /* below */
 
 const hr_column_kind hr_column_kind_vocabulary_file = {
     .head = HR_COLUMN_HEAD,
@@ -25,6 +27,7 @@ const hr_column_kind hr_column_kind_vocabulary_file = {
     .describe = hr__vocabulary_describe,
     .accept = hr__vocabulary_accept,
     .transform = hr__vocabulary_transform,
+    .config = &vocabulary_file_config,
 };
 
 hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *key, const char *file,
@@ -38,44 +41,42 @@ hr_feature_column *hr_categorical_column_with_vocabulary_file_with(const char *k
 
 /* ---- {vocabulary_file: words.txt} ---- */
 
-static hr_status read_format(const hr__node *map, bool *records, hr_error *err)
+static hr_status read_format(const hr_config_reader *r, bool *records, hr_error *err)
 {
     static const char *const formats[] = {"text", "tfrecord_gzip"};
-    const hr__node *node = hr__node_get(map, "file_format");
     int64_t format = 0;
-    if (node) HR_TRY(hr__node_choice(node, "file format", formats, 2, &format, err));
+    HR_TRY(hr_config_choice(r, "file_format", "file format", formats, 2, &format, err));
     *records = format == 1;
     return HR_OK;
 }
 
-static hr_status read_vocabulary_file(hr__config_columns *c, const hr__node *map, const char *name,
-                                      hr_feature_column **out, hr_error *err)
+static hr_status read_vocabulary_file(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
     const char *field, *file;
     hr_dtype dtype;
     int64_t missing = -1, size = 0;
     hr_vocabulary_column_opts o = {0};
-    HR_TRY(hr__config_own_field(c, map, name, &field, &dtype, err));
-    HR_TRY(hr__vocabulary_read_options(map, dtype, &missing, &o, err));
-    HR_TRY(hr__node_text(hr__node_get(map, "vocabulary_file"), &file, err));
-    HR_TRY(read_format(map, &o.tfrecord_gzip, err));
-    HR_TRY(hr__config_int64(map, "vocabulary_size", 1, INT64_MAX, &size, err));
+    HR_TRY(hr_config_own_field(r, &field, &dtype, err));
+    HR_TRY(hr__vocabulary_read_options(r, dtype, &missing, &o, err));
+    HR_TRY(hr_config_value_text(hr_config_get(r, "vocabulary_file"), &file, err));
+    HR_TRY(read_format(r, &o.tfrecord_gzip, err));
+    HR_TRY(hr_config_int(r, "vocabulary_size", 1, INT64_MAX, &size, err));
     if (size > 0) o.vocabulary_size = &size;
     *out = hr_categorical_column_with_vocabulary_file_with(field, file, &o);
     return HR_OK;
 }
 
-static void write_vocabulary_file(hr__column_writer *w, const hr_feature_column *column)
+static void write_vocabulary_file(hr_config_writer *w, const hr_feature_column *column)
 {
     const hr__vocabulary_spec *s = hr_feature_column_spec(column);
-    hr__write_text(w, "vocabulary_file", s->file);
-    if (s->records) hr__write_text(w, "file_format", "tfrecord_gzip");
-    if (s->given_size > 0) hr__write_int(w, "vocabulary_size", s->given_size);
+    hr_config_write_text(w, "vocabulary_file", s->file);
+    if (s->records) hr_config_write_text(w, "file_format", "tfrecord_gzip");
+    if (s->given_size > 0) hr_config_write_int(w, "vocabulary_size", s->given_size);
     hr__vocabulary_write_options(w, s);
 }
 
-const hr__column_config hr__column_config_vocabulary_file = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_vocabulary_file, NULL},
+static const hr_column_config vocabulary_file_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "vocabulary_file",
     .keys = (const char *const[]){"vocabulary_file", "field", "default", "num_oov_buckets", "vocabulary_size",
                                   "file_format", "dtype", NULL},

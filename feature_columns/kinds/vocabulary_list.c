@@ -1,30 +1,18 @@
 /* categorical_column_with_vocabulary_list: a word's id is its place in the list. */
-#include "feature_columns/config/config_write.h"
-#include "feature_columns/kernels/vocabulary.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
+#include "feature_columns/kinds/vocabulary.h"
 
 #include <string.h>
 
 static hr_status read_list(hr__vocabulary_spec *s, hr_error *err)
 {
-    const hr_vocabulary_list *v = &s->given;
-    const hr__words_of of = {.key = s->key};
-    s->words = hr__words_new();
-    if (!s->words) return hr_no_memory(err, "a vocabulary");
-    for (int64_t i = 0; i < v->count; i++) {
-        if (v->ints)
-            HR_TRY(hr__words_add_int(s->words, of, v->ints[i], err));
-        else if (v->views)
-            HR_TRY(hr__words_add(s->words, of, v->views[i].data, (size_t)v->views[i].size, err));
-        else if (v->strings && v->strings[i])
-            HR_TRY(hr__words_add(s->words, of, v->strings[i], strlen(v->strings[i]), err));
-        else
-            return hr_fail(err, HR_INVALID_ARGUMENT, "column.vocabulary",
-                           "vocabulary of '%s': expected a word, got NULL as number %lld", s->key, (long long)i);
-    }
-    return HR_OK;
+    return hr_words_of_list(s->key, s->given, &s->words, err);
 }
 
 static hr_status vocabulary_list_copy(void *spec, hr_error *err) { return hr__vocabulary_copy(spec, read_list, err); }
+
+static const hr_column_config vocabulary_list_config; /* below */
 
 const hr_column_kind hr_column_kind_vocabulary_list = {
     .head = HR_COLUMN_HEAD,
@@ -35,6 +23,7 @@ const hr_column_kind hr_column_kind_vocabulary_list = {
     .describe = hr__vocabulary_describe,
     .accept = hr__vocabulary_accept,
     .transform = hr__vocabulary_transform,
+    .config = &vocabulary_list_config,
 };
 
 /* Words of one sort in a column of another: nothing would ever be found. */
@@ -51,7 +40,7 @@ hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *k
         hr_error err;
         hr_fail(&err, HR_INVALID_ARGUMENT, "column.dtype", "vocabulary of '%s': expected %s words, got %s ones",
                 key ? key : "", hr_dtype_name(o.dtype), vocabulary.ints ? "integer" : "string");
-        return hr__failed_column(&err);
+        return hr_feature_column_failed(&err);
     }
     if (o.dtype == HR_INVALID_DTYPE && vocabulary.ints) o.dtype = HR_INT64;
     hr__vocabulary_spec spec = hr__vocabulary_new(key, &o);
@@ -61,57 +50,50 @@ hr_feature_column *hr_categorical_column_with_vocabulary_list_with(const char *k
 
 /* ---- {vocabulary_list: [EWR, JFK, LGA]} ---- */
 
-static hr_status read_words(const hr__node *list, hr_dtype dtype, hr_view *views, int64_t *ints, hr_error *err)
-{
-    for (int64_t i = 0; i < list->count; i++) {
-        const hr__node *word = list->item[i];
-        HR_TRY(hr__node_is(word, HR__SCALAR, err));
-        views[i] = (hr_view){word->text, (int64_t)word->size};
-        if (dtype != HR_STRING) HR_TRY(hr__node_int64(word, INT64_MIN, INT64_MAX, &ints[i], err));
-    }
-    return HR_OK;
-}
-
-static hr_status read_vocabulary_list(hr__config_columns *c, const hr__node *map, const char *name,
-                                      hr_feature_column **out, hr_error *err)
+static hr_status read_vocabulary_list(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
     const char *field;
     hr_dtype dtype;
-    int64_t missing = -1;
+    int64_t missing = -1, count;
     hr_vocabulary_column_opts o = {0};
-    const hr__node *list = hr__node_get(map, "vocabulary_list");
-    HR_TRY(hr__config_own_field(c, map, name, &field, &dtype, err));
-    HR_TRY(hr__vocabulary_read_options(map, dtype, &missing, &o, err));
-    HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
-    hr_view *views = hr_calloc((size_t)list->count + 1, sizeof *views);
-    int64_t *ints = hr_calloc((size_t)list->count + 1, sizeof *ints);
-    hr_status st = views && ints ? read_words(list, dtype, views, ints, err) : hr_no_memory(err, "a vocabulary");
-    hr_vocabulary_list words = {.count = list->count, .views = views};
-    if (dtype != HR_STRING) words = (hr_vocabulary_list){.count = list->count, .ints = ints};
+    const hr_config_value *list = hr_config_get(r, "vocabulary_list");
+    HR_TRY(hr_config_own_field(r, &field, &dtype, err));
+    HR_TRY(hr__vocabulary_read_options(r, dtype, &missing, &o, err));
+    HR_TRY(hr_config_items(list, &count, err));
+    hr_view *views = hr_calloc((size_t)count + 1, sizeof *views);
+    int64_t *ints = hr_calloc((size_t)count + 1, sizeof *ints);
+    hr_status st = views && ints ? HR_OK : hr_no_memory(err, "a vocabulary");
+    for (int64_t i = 0; i < count && st == HR_OK; i++) {
+        const hr_config_value *word = hr_config_item(list, i);
+        st = hr_config_value_bytes(word, &views[i], err);
+        if (st == HR_OK && dtype != HR_STRING) st = hr_config_value_int(word, INT64_MIN, INT64_MAX, &ints[i], err);
+    }
+    hr_vocabulary_list words = {.count = count, .views = views};
+    if (dtype != HR_STRING) words = (hr_vocabulary_list){.count = count, .ints = ints};
     if (st == HR_OK) *out = hr_categorical_column_with_vocabulary_list_with(field, words, &o);
     hr_free(views);
     hr_free(ints);
     return st;
 }
 
-static void write_vocabulary_list(hr__column_writer *w, const hr_feature_column *column)
+static void write_vocabulary_list(hr_config_writer *w, const hr_feature_column *column)
 {
     const hr__vocabulary_spec *s = hr_feature_column_spec(column);
-    hr__write_begin_list(w, "vocabulary_list");
-    for (int64_t i = 0; i < s->words->size; i++) {
-        const hr_view word = hr__map_key(&s->words->ids, (uint32_t)i);
+    hr_config_begin_list(w, "vocabulary_list");
+    for (int64_t i = 0; i < hr_words_size(s->words); i++) {
+        const hr_view word = hr_words_at(s->words, i);
         int64_t integer;
         if (s->dtype == HR_STRING)
-            hr__write_item_text(w, word);
+            hr_config_item_text(w, word);
         else
-            hr__write_item_int(w, *(int64_t *)memcpy(&integer, word.data, sizeof integer));
+            hr_config_item_int(w, *(int64_t *)memcpy(&integer, word.data, sizeof integer));
     }
-    hr__write_end_list(w);
+    hr_config_end_list(w);
     hr__vocabulary_write_options(w, s);
 }
 
-const hr__column_config hr__column_config_vocabulary_list = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_vocabulary_list, NULL},
+static const hr_column_config vocabulary_list_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "vocabulary_list",
     .keys = (const char *const[]){"vocabulary_list", "field", "default", "num_oov_buckets", "dtype", NULL},
     .read = read_vocabulary_list,

@@ -1,6 +1,7 @@
 /* weighted_categorical_column: ids of one column, a weight for each from another feature. They pair by their places in
  * the row; TensorFlow pairs by order alone and does not notice when the two differ. */
-#include "feature_columns/config/config_write.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 #include <string.h>
 
@@ -23,10 +24,10 @@ static hr_status weighted_describe(const void *spec, const hr_feature_column *co
                                    hr_error *err)
 {
     const weighted_spec *s = spec;
-    HR_TRY(hr__check_key("weighted_categorical_column", s->key, err));
-    HR_TRY(hr__check_categorical("weighted_categorical_column", source[0], err));
-    HR_TRY(hr__refuse_sequence("weighted_categorical_column", source[0], err));
-    if (!hr__is_number(s->dtype))
+    HR_TRY(hr_column_check_key("weighted_categorical_column", s->key, err));
+    HR_TRY(hr_column_check_categorical("weighted_categorical_column", source[0], err));
+    HR_TRY(hr_column_check_no_sequence("weighted_categorical_column", source[0], err));
+    if (!hr_dtype_is_number(s->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "column.dtype",
                        "weighted_categorical_column '%s': expected a dtype that converts to float, got %s", s->key,
                        hr_dtype_name(s->dtype));
@@ -39,7 +40,7 @@ static hr_status weighted_describe(const void *spec, const hr_feature_column *co
                            s->key);
     const hr_column_info *ids = hr_feature_column_info(source[0]);
     HR_TRY(hr_column_name(out, err, "%s_weighted_by_%s", ids->name, s->key));
-    HR_TRY(hr__read_var_len(out, s->key, s->dtype, err));
+    HR_TRY(hr_column_read_var_len(out, s->key, s->dtype, err));
     hr_column_mix(out, &s->tf_compat, sizeof s->tf_compat);
     hr_column_has_weights(out);
     hr_column_info *info = hr_column_describe(out);
@@ -62,8 +63,7 @@ static bool row_pairs(const hr_column_values *ids, const hr_column_values *weigh
     int64_t count = ids->splits[row + 1] - ids->splits[row];
     if (weights->splits[row + 1] - weights->splits[row] != count) return false;
     for (int64_t i = 0; i < count && (ids->inner || weights->inner); i++)
-        if (hr__place_in_row(ids, row, ids->splits[row] + i) !=
-            hr__place_in_row(weights, row, weights->splits[row] + i))
+        if (hr_column_place(ids, row, ids->splits[row] + i) != hr_column_place(weights, row, weights->splits[row] + i))
             return false;
     return true;
 }
@@ -83,7 +83,7 @@ static float weight_at(const hr_column_values *v, int64_t i)
 {
     if (v->dtype == HR_FLOAT) return ((const float *)v->values)[i];
     if (v->dtype == HR_DOUBLE) return (float)((const double *)v->values)[i];
-    return (float)hr__integer_at(v, i);
+    return (float)hr_column_integer_at(v, i);
 }
 
 /* In TensorFlow's way: by order in the batch, so the sums must match. */
@@ -126,6 +126,8 @@ static hr_status weighted_transform(const void *spec, hr_column_work *w, const h
     return HR_OK;
 }
 
+static const hr_column_config weighted_config; /* below */
+
 const hr_column_kind hr_column_kind_weighted = {
     .head = HR_COLUMN_HEAD,
     .name = "weighted_categorical_column",
@@ -135,6 +137,7 @@ const hr_column_kind hr_column_kind_weighted = {
     .describe = weighted_describe,
     .accept = weighted_accept,
     .transform = weighted_transform,
+    .config = &weighted_config,
 };
 
 hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *categorical, const char *weight_feature_key,
@@ -152,33 +155,33 @@ hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column *catego
 
 /* ---- {weighted: words, weights: scores} ---- */
 
-static hr_status read_weighted(hr__config_columns *c, const hr__node *map, const char *name, hr_feature_column **out,
-                               hr_error *err)
+static hr_status read_weighted(hr_config_reader *r, hr_feature_column **out, hr_error *err)
 {
-    (void)name;
-    const hr__node *weights;
+    const hr_config_value *weights;
+    const char *key;
     hr_dtype dtype;
     bool tf_compat = false;
-    HR_TRY(hr__node_need(map, "weights", &weights, err));
-    HR_TRY(hr__config_field(c, weights, &dtype, err));
-    HR_TRY(hr__config_dtype(map, &dtype, err));
-    HR_TRY(hr__config_bool(map, "tf_compat", &tf_compat, err));
-    HR_TRY(hr__config_reference(c, hr__node_get(map, "weighted"), out, err));
-    *out = hr_weighted_categorical_column(*out, weights->text, .dtype = dtype, .tf_compat = tf_compat);
+    HR_TRY(hr_config_need(r, "weights", &weights, err));
+    HR_TRY(hr_config_field(r, weights, &dtype, err));
+    HR_TRY(hr_config_value_text(weights, &key, err));
+    HR_TRY(hr_config_dtype(r, &dtype, err));
+    HR_TRY(hr_config_bool(r, "tf_compat", &tf_compat, err));
+    HR_TRY(hr_config_column(r, hr_config_get(r, "weighted"), out, err));
+    *out = hr_weighted_categorical_column(*out, key, .dtype = dtype, .tf_compat = tf_compat);
     return HR_OK;
 }
 
-static void write_weighted(hr__column_writer *w, const hr_feature_column *column)
+static void write_weighted(hr_config_writer *w, const hr_feature_column *column)
 {
     const weighted_spec *s = hr_feature_column_spec(column);
-    hr__write_column(w, "weighted", hr_feature_column_source(column, 0));
-    hr__write_text(w, "weights", s->key);
-    hr__write_dtype(w, s->dtype);
-    if (s->tf_compat) hr__write_true(w, "tf_compat");
+    hr_config_write_column(w, "weighted", hr_feature_column_source(column, 0));
+    hr_config_write_text(w, "weights", s->key);
+    hr_config_write_dtype(w, s->dtype);
+    if (s->tf_compat) hr_config_write_bool(w, "tf_compat", true);
 }
 
-const hr__column_config hr__column_config_weighted = {
-    .kinds = (const hr_column_kind *const[]){&hr_column_kind_weighted, NULL},
+static const hr_column_config weighted_config = {
+    .head = HR_COLUMN_CONFIG_HEAD,
     .word = "weighted",
     .keys = (const char *const[]){"weighted", "weights", "dtype", "tf_compat", NULL},
     .read = read_weighted,

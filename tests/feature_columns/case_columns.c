@@ -22,7 +22,7 @@ static hr_feature_column *refused(const char *what)
 {
     hr_error err;
     hr_fail(&err, HR_INVALID_ARGUMENT, "case", "the C interface cannot say this: %s", what);
-    return hr__failed_column(&err);
+    return hr_feature_column_failed(&err);
 }
 
 static void normalize(const void *in, hr_dtype dtype, float *out, int64_t count, void *user)

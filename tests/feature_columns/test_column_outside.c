@@ -3,6 +3,8 @@
 #include "examples/hour_of_day.h"
 #include "tests/testing.h"
 
+#include <headrace/column_config.h>
+
 #include <string.h>
 
 /* ---- a dense kind: one feature by another, from two columns ---- */
@@ -170,6 +172,129 @@ static void broken_contracts_are_refused(void **state)
     refused(hr_feature_column_new(&kind, "", &none, 0), "column.kind");
 }
 
+/* ---- descriptors of another size ---- */
+
+static void a_kind_without_the_newest_field_loads(void **state)
+{
+    (void)state;
+    static hr_column_kind old; /* as a plug-in has it that was built before .config was there */
+    memcpy(&old, &ratio, offsetof(hr_column_kind, config));
+    memset((char *)&old + offsetof(hr_column_kind, config), 0xee, sizeof old - offsetof(hr_column_kind, config));
+    old.head.struct_size = offsetof(hr_column_kind, config);
+    hr_feature_column *both[] = {hr_numeric_column("fare"), hr_numeric_column("miles")};
+    hr_feature_column *column = hr_feature_column_new(&old, "", both, 2);
+    assert_null(hr_feature_column_error(column));
+    assert_ptr_equal(hr_feature_column_kind(column), &old);
+    char *yaml;
+    hr_error err;
+    assert_int_equal(hr_columns_to_yaml((hr_column_list){&column, 1}, &yaml, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "column.write");
+    hr_iterator *it = through(rows(0), (hr_column_list){&column, 1});
+    const hr_element *e;
+    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_float_equal(((const float *)hr_get(e, "fare_by_miles")->data)[3], 10, 0);
+    hr_iterator_free(it);
+}
+
+static void a_kind_with_a_further_field_loads_if_that_is_zero(void **state)
+{
+    (void)state;
+    static struct {
+        hr_column_kind kind;
+        void *further;
+    } newer;
+    newer.kind = ratio;
+    newer.kind.head.struct_size = sizeof newer;
+    hr_feature_column *both[] = {hr_numeric_column("fare"), hr_numeric_column("miles")};
+    hr_feature_column *column = hr_feature_column_new(&newer.kind, "", both, 2);
+    assert_null(hr_feature_column_error(column));
+    hr_feature_column_unref(column);
+    newer.further = &newer;
+    hr_feature_column *again[] = {hr_numeric_column("fare"), hr_numeric_column("miles")};
+    refused(hr_feature_column_new(&newer.kind, "", again, 2), "column.kind");
+}
+
+/* ---- in a config file ---- */
+
+static const char with_hours[] = "schema: {int64: [time], float: [fare]}\n"
+                                 "columns:\n"
+                                 "  hour: {hour_of_day: time, seconds_east: 3600}\n"
+                                 "  shown: {indicator: hour}\n";
+
+static hr_status parse(const char *yaml, hr_column_set **set, hr_error *err)
+{
+    return hr_column_set_parse("f.yaml", yaml, strlen(yaml), set, err);
+}
+
+static void assert_not_read(const char *yaml, const char *text)
+{
+    hr_column_set *set;
+    hr_error err;
+    assert_int_equal(parse(yaml, &set, &err), HR_INVALID_ARGUMENT);
+    if (!strstr(err.text, text)) fail_msg("expected \"%s\" in: %s", text, err.text);
+}
+
+static void a_registered_kind_is_read_and_written(void **state)
+{
+    (void)state;
+    hr_column_set *set, *again;
+    hr_error err;
+    char *yaml;
+    assert_not_read(with_hours, "unknown kind of column 'hour_of_day'");
+    hr_feature_column *column = hour_of_day_column("time", 0);
+    assert_int_equal(hr_columns_to_yaml((hr_column_list){&column, 1}, &yaml, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "column.write");
+    assert_false(hr_feature_column_is(column, "hour_of_day_column"));
+
+    assert_ok(hour_of_day_register(&err), &err);
+    assert_true(hr_feature_column_is(column, "hour_of_day_column"));
+    hr_feature_column_unref(column);
+    assert_ok(parse(with_hours, &set, &err), &err);
+    assert_string_equal(hr_feature_column_info(hr_column_set_find(set, "hour"))->name, "time_hour");
+    assert_ok(hr_column_set_to_yaml(set, &yaml, &err), &err);
+    if (!strstr(yaml, "hour: {hour_of_day: time, seconds_east: 3600}")) fail_msg("got %s", yaml);
+    assert_ok(parse(yaml, &again, &err), &err);
+    hr_free(yaml);
+    assert_ok(hr_column_set_to_yaml(again, &yaml, &err), &err);
+    hr_free(yaml);
+    hr_column_set_free(again);
+    hr_column_set_free(set);
+
+    assert_not_read("schema: {int64: [time]}\ncolumns:\n  h: {hour_of_dy: time}\n", "did you mean 'hour_of_day'");
+    assert_not_read("schema: {int64: [time]}\ncolumns:\n  h: {hour_of_day: time, east: 1}\n", "unknown key 'east'");
+    assert_not_read("schema: {float: [time]}\ncolumns:\n  h: {hour_of_day: time}\n",
+                    "f.yaml:3:20: columns.h.hour_of_day: expected a field of int64, found 'time' of float32");
+}
+
+static hr_status read_nothing(hr_config_reader *r, hr_feature_column **out, hr_error *err)
+{
+    *out = hr_numeric_column(hr_config_name(r));
+    (void)err;
+    return HR_OK;
+}
+
+static void a_kind_is_registered_once_and_whole(void **state)
+{
+    (void)state;
+    static hr_column_config config = {.head = HR_COLUMN_CONFIG_HEAD, .word = "numeric", .read = read_nothing};
+    static hr_column_kind kind;
+    hr_error err;
+    assert_int_equal(hour_of_day_register(&err), HR_ALREADY_EXISTS);
+    assert_string_equal(err.kind, "column.registered");
+    assert_int_equal(hr_column_kind_register(&ratio, &err), HR_INVALID_ARGUMENT); /* it has no .config */
+    kind = ratio;
+    kind.config = &config;
+    assert_int_equal(hr_column_kind_register(&kind, &err), HR_INVALID_ARGUMENT); /* no keys */
+    config.keys = (const char *const[]){"numeric", NULL};
+    assert_int_equal(hr_column_kind_register(&kind, &err), HR_ALREADY_EXISTS); /* the library's own word */
+    config.word = "ratio";
+    config.head.abi_version = 99;
+    assert_int_equal(hr_column_kind_register(&kind, &err), HR_INTERNAL);
+    config.head.abi_version = HR_COLUMN_CONFIG_ABI;
+    config.head.struct_size = offsetof(hr_column_config, columns); /* an older one */
+    assert_ok(hr_column_kind_register(&kind, &err), &err);
+}
+
 static void a_wrong_type_is_refused_before_any_data(void **state)
 {
     (void)state;
@@ -188,6 +313,10 @@ int main(void)
         cmocka_unit_test(other_columns_are_made_of_it),
         cmocka_unit_test(equal_ones_are_computed_once),
         cmocka_unit_test(broken_contracts_are_refused),
+        cmocka_unit_test(a_kind_without_the_newest_field_loads),
+        cmocka_unit_test(a_kind_with_a_further_field_loads_if_that_is_zero),
+        cmocka_unit_test(a_registered_kind_is_read_and_written),
+        cmocka_unit_test(a_kind_is_registered_once_and_whole),
         cmocka_unit_test(a_wrong_type_is_refused_before_any_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

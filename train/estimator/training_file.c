@@ -1,6 +1,6 @@
 /* Reads a training from a file. Sections point to each other by names; each is read by the room that owns its words. */
 #include "base/text.h"
-#include "feature_columns/config/column_config.h"
+#include "feature_columns/config/columns_section.h"
 #include "io/config_file.h"
 #include "io/match.h"
 #include "io/schema/schema.h"

@@ -1,5 +1,5 @@
 /* Columns of a config file, and its mistakes. */
-#include "feature_columns/config/column_config.h"
+#include "feature_columns/config/columns_section.h"
 #include "tests/feature_columns/columns_testing.h"
 
 #include <stdio.h>

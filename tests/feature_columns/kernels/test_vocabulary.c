@@ -1,6 +1,6 @@
 /* Vocabulary files: read once and shared as long as a column lives, whatever lies where blocks meet, and from any
  * thread. */
-#include "feature_columns/kernels/vocabulary.h"
+#include "feature_columns/kinds/vocabulary.h"
 #include "tests/feature_columns/columns_testing.h"
 
 #include <headrace/io.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS = 60000, LONG = 300000 };
 
-static const hr__words *words_of(const hr_feature_column *column)
+static const hr_words *words_of(const hr_feature_column *column)
 {
     return ((const hr__vocabulary_spec *)hr_feature_column_spec(column))->words;
 }
@@ -32,7 +32,7 @@ static void columns_of_one_file_share_its_words(void **state)
     assert_ptr_equal(words_of(a), words_of(b));
     assert_ptr_not_equal(words_of(ints), words_of(a));
     assert_ptr_not_equal(words_of(less), words_of(a));
-    assert_int_equal(words_of(less)->size, 2);
+    assert_int_equal(hr_words_size(words_of(less)), 2);
     hr_feature_column_unref(a);
     hr_feature_column_unref(ints);
     hr_feature_column_unref(less);
@@ -41,8 +41,8 @@ static void columns_of_one_file_share_its_words(void **state)
     write_file("v.txt", "x\ny\nz\nw\n", 8);
     hr_feature_column *c = column_of("a", "v.txt");
     assert_ptr_not_equal(words_of(c), words_of(b));
-    assert_int_equal(words_of(b)->size, 3);
-    assert_int_equal(words_of(c)->size, 4);
+    assert_int_equal(hr_words_size(words_of(b)), 3);
+    assert_int_equal(hr_words_size(words_of(c)), 4);
     hr_feature_column_unref(b);
     hr_feature_column_unref(c);
 }
@@ -65,12 +65,12 @@ static void lines_are_whole_wherever_blocks_end(void **state)
     write_words("many.txt");
     hr_feature_column *column = column_of("a", "many.txt");
     assert_null(hr_feature_column_error(column));
-    const hr__words *words = words_of(column);
-    assert_int_equal(words->size, WORDS);
+    const hr_words *words = words_of(column);
+    assert_int_equal(hr_words_size(words), WORDS);
     for (int i = 0; i < WORDS; i++) {
         char text[32];
         snprintf(text, sizeof text, i % 3 ? "%d" : "%016d", i);
-        hr_view key = hr__map_key(&words->ids, (uint32_t)i);
+        hr_view key = hr_words_at(words, i);
         if (i == WORDS / 2) {
             assert_int_equal(key.size, LONG + (int)strlen(text));
             continue;
@@ -100,11 +100,11 @@ static void words_may_be_records(void **state)
     write_records("e.gz", empty, 2);
     hr_feature_column *all = hr_categorical_column_with_vocabulary_file("a", "v.gz", .tfrecord_gzip = true);
     if (hr_feature_column_error(all)) fail_msg("%s", hr_feature_column_error(all)->text);
-    assert_int_equal(words_of(all)->size, 3);
-    assert_int_equal(hr__map_key(&words_of(all)->ids, 2).size, 2);
+    assert_int_equal(hr_words_size(words_of(all)), 3);
+    assert_int_equal(hr_words_at(words_of(all), 2).size, 2);
     hr_feature_column *less =
         hr_categorical_column_with_vocabulary_file("a", "v.gz", .tfrecord_gzip = true, .vocabulary_size = &two);
-    assert_int_equal(words_of(less)->size, 2);
+    assert_int_equal(hr_words_size(words_of(less)), 2);
     hr_feature_column_unref(all);
     hr_feature_column_unref(less);
     assert_refused(
@@ -190,7 +190,7 @@ static void *make_and_drop(void *user)
     (void)user;
     for (int i = 0; i < 20; i++) {
         hr_feature_column *column = column_of("a", "shared.txt");
-        if (hr_feature_column_error(column) || words_of(column)->size != 3) return "wrong";
+        if (hr_feature_column_error(column) || hr_words_size(words_of(column)) != 3) return "wrong";
         hr_feature_column_unref(column);
     }
     return NULL;
@@ -218,7 +218,7 @@ static void no_allocation_failure_leaks_or_leaves_half_a_file(void **state)
         fail_allocation(n);
         hr_feature_column *column = column_of("a", "few.txt");
         const int64_t count = allocations_since();
-        if (!hr_feature_column_error(column)) assert_int_equal(words_of(column)->size, 4);
+        if (!hr_feature_column_error(column)) assert_int_equal(hr_words_size(words_of(column)), 4);
         hr_feature_column_unref(column);
         assert_int_equal(allocations_alive(), alive);
         if (n >= count) break;

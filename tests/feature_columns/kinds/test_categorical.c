@@ -1,6 +1,5 @@
 /* The columns that make ids: identity, vocabularies, hash buckets, crosses, weights. */
 #include "base/cpu.h"
-#include "feature_columns/kernels/fingerprint_batch.h"
 #include "tests/feature_columns/columns_testing.h"
 
 #include <string.h>
@@ -173,7 +172,7 @@ static void all_kernels_give_the_same_hashes(void **state)
     for (unsigned features = 0; features < 16; features = features * 2 + 1) {
         hr__cpu_limit(features);
         memset(hash, 0, sizeof hash);
-        hr__fingerprint_many(words, N, hash);
+        hr_fingerprint64_many(words, N, hash);
         for (int i = 0; i < N; i++) assert_int_equal(hash[i], hr_fingerprint64(words[i].data, (size_t)words[i].size));
     }
     hr__cpu_limit(~0u);
@@ -186,13 +185,13 @@ static void remainders_are_exact_for_every_divisor(void **state)
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t by = i < 7 ? extremes[i] : hr_random(5, i) >> hr_random_below(6, i, 64);
         if (by == 0) by = 1;
-        hr__divisor d = hr__divisor_of(by);
+        hr_divisor d = hr_divisor_of(by);
         uint64_t value = hr_random(7, i), multiple = value / by * by;
-        assert_int_equal(hr__remainder(d, value), value % by);
-        assert_int_equal(hr__remainder(d, multiple), 0);
-        assert_int_equal(hr__remainder(d, multiple - 1), (multiple - 1) % by);
-        assert_int_equal(hr__remainder(d, UINT64_MAX), UINT64_MAX % by);
-        assert_int_equal(hr__remainder(d, 0), 0);
+        assert_int_equal(hr_remainder(d, value), value % by);
+        assert_int_equal(hr_remainder(d, multiple), 0);
+        assert_int_equal(hr_remainder(d, multiple - 1), (multiple - 1) % by);
+        assert_int_equal(hr_remainder(d, UINT64_MAX), UINT64_MAX % by);
+        assert_int_equal(hr_remainder(d, 0), 0);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Normalizing while numbers are cast: the standard set in one pass, or a function of the user's. */
-#include "feature_columns/kernels/normalize.h"
+#include "feature_columns/kinds/normalize.h"
 
 #include <math.h>
 
@@ -37,7 +37,7 @@ void hr__normalize_run(const hr__normalize *n, const void *in, hr_dtype dtype, f
         n->fn(in, dtype, out, count, n->user);
         return;
     }
-    hr__to_float(in, dtype, out, count);
+    hr_numbers_to_float(in, dtype, out, count);
     if (n->log1p)
         for (int64_t i = 0; i < count; i++) out[i] = log1pf(out[i]);
     if (n->std != 0)
@@ -49,38 +49,40 @@ void hr__normalize_run(const hr__normalize *n, const void *in, hr_dtype dtype, f
 
 /* ---- in a config file ---- */
 
-static hr_status read_pair(const hr__node *map, const char *from, const char *to, float *a, float *b, hr_error *err)
+static hr_status read_pair(const hr_config_reader *r, const char *from, const char *to, float *a, float *b,
+                           hr_error *err)
 {
     double first = 0, second = 0;
-    HR_TRY(hr__config_double(map, from, &first, err));
-    HR_TRY(hr__config_double(map, to, &second, err));
+    HR_TRY(hr_config_double(r, from, &first, err));
+    HR_TRY(hr_config_double(r, to, &second, err));
     *a = (float)first;
     *b = (float)second;
     return HR_OK;
 }
 
-hr_status hr__normalize_read(const hr__node *map, hr__normalize *out, hr_error *err)
+hr_status hr__normalize_read(const hr_config_reader *r, hr__normalize *out, hr_error *err)
 {
-    const hr__node *std = hr__node_get(map, "std"), *max = hr__node_get(map, "max");
-    HR_TRY(read_pair(map, "mean", "std", &out->mean, &out->std, err));
-    HR_TRY(read_pair(map, "min", "max", &out->min, &out->max, err));
-    HR_TRY(hr__config_bool(map, "log1p", &out->log1p, err));
-    if ((std || out->mean != 0) && !(out->std > 0)) return hr__node_expected(std ? std : map, "a std > 0", err);
-    if ((max || hr__node_get(map, "min")) && !(out->max > out->min))
-        return hr__node_expected(max ? max : map, "a max above min", err);
+    const hr_config_value *std = hr_config_get(r, "std"), *max = hr_config_get(r, "max");
+    HR_TRY(read_pair(r, "mean", "std", &out->mean, &out->std, err));
+    HR_TRY(read_pair(r, "min", "max", &out->min, &out->max, err));
+    HR_TRY(hr_config_bool(r, "log1p", &out->log1p, err));
+    if ((std || out->mean != 0) && !(out->std > 0))
+        return hr_config_expected(std ? std : hr_config_mapping(r), "a std > 0", err);
+    if ((max || hr_config_get(r, "min")) && !(out->max > out->min))
+        return hr_config_expected(max ? max : hr_config_mapping(r), "a max above min", err);
     return HR_OK;
 }
 
-void hr__normalize_write(hr__column_writer *w, const hr__normalize *n)
+void hr__normalize_write(hr_config_writer *w, const hr__normalize *n)
 {
-    if (n->fn) hr__write_impossible(w, "a normalizer_fn");
-    if (n->log1p) hr__write_true(w, "log1p");
+    if (n->fn) hr_config_write_impossible(w, "a normalizer_fn");
+    if (n->log1p) hr_config_write_bool(w, "log1p", true);
     if (n->std != 0) {
-        hr__write_float(w, "mean", n->mean);
-        hr__write_float(w, "std", n->std);
+        hr_config_write_float(w, "mean", n->mean);
+        hr_config_write_float(w, "std", n->std);
     }
     if (n->max != n->min) {
-        hr__write_float(w, "min", n->min);
-        hr__write_float(w, "max", n->max);
+        hr_config_write_float(w, "min", n->min);
+        hr_config_write_float(w, "max", n->max);
     }
 }

@@ -1,5 +1,5 @@
 /* The section `schema:` of columns as a text: each feature that they read, once, under the word for its type. */
-#include "feature_columns/config/config_writer.h"
+#include "feature_columns/config/column_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct field {
 
 static const char *word_of(hr_dtype dtype)
 {
-    return dtype == HR_STRING ? "string" : hr__is_integer(dtype) ? "int64" : "float";
+    return dtype == HR_STRING ? "string" : hr_dtype_is_integer(dtype) ? "int64" : "float";
 }
 
 /* A key of a cross asks for strings and takes any type: what others say of the feature counts. */
@@ -43,7 +43,7 @@ static int write_schema_by_key(const void *a, const void *b)
     return strcmp(((const field *)a)->key, ((const field *)b)->key);
 }
 
-static void write_fields(hr__column_writer *w, field *known, int count)
+static void write_fields(hr_config_writer *w, field *known, int count)
 {
     static const char *const words[] = {"int64", "float", "string"};
     if (count > 0) qsort(known, (size_t)count, sizeof *known, write_schema_by_key);
@@ -55,13 +55,13 @@ static void write_fields(hr__column_writer *w, field *known, int count)
             if (strcmp(word_of(known[i].dtype), words[t]) != 0) continue;
             if (!any) hr__text_printf(&w->text, "  %s: [", words[t]);
             any = true;
-            hr__write_item_text(w, (hr_view){known[i].key, (int64_t)strlen(known[i].key)});
+            hr_config_item_text(w, (hr_view){known[i].key, (int64_t)strlen(known[i].key)});
         }
         if (any) hr__text_add(&w->text, "]\n");
     }
 }
 
-hr_status hr__write_schema(hr__column_writer *w, const hr_schema *schema)
+hr_status hr__write_schema(hr_config_writer *w, const hr_schema *schema)
 {
     int room = 1;
     const hr_feature *read;

@@ -1,27 +1,15 @@
 /* Columns back to the text that makes them: a schema of what they read, and a line for each column and for each that
  * they are made of. What a file cannot say is an error, so that reading the text gives equal columns or there is
  * none. */
-#include "feature_columns/config/config_writer.h"
+#include "feature_columns/config/column_writer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void config_write_fail(hr__column_writer *w, hr_status status)
-{
-    if (w->status == HR_OK) w->status = status;
-}
-
-void hr__write_impossible(hr__column_writer *w, const char *what)
-{
-    if (w->status == HR_OK)
-        config_write_fail(w, hr_fail(w->err, HR_INVALID_ARGUMENT, "column.write",
-                                     "column '%.60s': expected what a config file can say, got %s", w->own_name, what));
-}
-
 /* ---- columns and their names ---- */
 
 /* The first that is equal; NULL: none. */
-static const hr__column_entry *find_entry(const hr__column_writer *w, const hr_feature_column *column)
+static const hr__column_entry *find_entry(const hr_config_writer *w, const hr_feature_column *column)
 {
     const uint64_t digest = hr__column_digest(column);
     const int64_t *found = hr__map_find(&w->by_digest, (const char *)&digest, sizeof digest);
@@ -29,7 +17,7 @@ static const hr__column_entry *find_entry(const hr__column_writer *w, const hr_f
 }
 
 /* `name`, or with a number after it that makes it the only one. */
-static char *own_name(const hr__column_writer *w, const char *name)
+static char *own_name(const hr_config_writer *w, const char *name)
 {
     const size_t length = strlen(name), size = length + 16;
     char *own = hr_malloc(size);
@@ -41,7 +29,7 @@ static char *own_name(const hr__column_writer *w, const char *name)
 }
 
 /* Puts the newest entry into the maps. */
-static hr_status note_entry(hr__column_writer *w)
+static hr_status note_entry(hr_config_writer *w)
 {
     const hr__column_entry *e = &w->entry[w->entries - 1];
     const uint64_t digest = hr__column_digest(e->column);
@@ -50,7 +38,7 @@ static hr_status note_entry(hr__column_writer *w)
     return st == HR_ALREADY_EXISTS ? HR_OK : st;
 }
 
-static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column, const char *name, bool joined)
+static hr_status add_entry(hr_config_writer *w, const hr_feature_column *column, const char *name, bool joined)
 {
     if (!name && find_entry(w, column)) return HR_OK;
     if (w->entries == w->capacity) {
@@ -67,7 +55,7 @@ static hr_status add_entry(hr__column_writer *w, const hr_feature_column *column
 }
 
 /* Behind the columns that were asked for, what they are made of. */
-static hr_status add_sources(hr__column_writer *w)
+static hr_status add_sources(hr_config_writer *w)
 {
     const hr_feature_column *source;
     for (int i = 0; i < w->entries; i++)
@@ -78,42 +66,42 @@ static hr_status add_sources(hr__column_writer *w)
 
 /* ---- how columns name those that they are made of ---- */
 
-static const char *name_of(const hr__column_writer *w, const hr_feature_column *column)
+static const char *name_of(const hr_config_writer *w, const hr_feature_column *column)
 {
     const hr__column_entry *found = find_entry(w, column);
     return found ? found->name : "";
 }
 
-void hr__write_column(hr__column_writer *w, const char *key, const hr_feature_column *column)
+void hr_config_write_column(hr_config_writer *w, const char *key, const hr_feature_column *column)
 {
-    hr__write_text(w, key, name_of(w, column));
+    hr_config_write_text(w, key, name_of(w, column));
 }
 
-void hr__write_item_column(hr__column_writer *w, const hr_feature_column *column)
+void hr_config_item_source(hr_config_writer *w, const hr_feature_column *column)
 {
     hr__text text = {0};
     hr__text_printf(&text, "column %s", name_of(w, column));
     if (text.failed)
-        config_write_fail(w, hr_no_memory(w->err, "columns as a text"));
+        hr__write_fail(w, hr_no_memory(w->err, "columns as a text"));
     else
-        hr__write_item_text(w, (hr_view){text.data, (int64_t)text.size});
+        hr_config_item_text(w, (hr_view){text.data, (int64_t)text.size});
     hr__text_free(&text);
 }
 
-void hr__write_item_name(hr__column_writer *w, const hr_feature_column *column)
+void hr_config_item_column(hr_config_writer *w, const hr_feature_column *column)
 {
     const char *name = name_of(w, column);
-    hr__write_item_text(w, (hr_view){name, (int64_t)strlen(name)});
+    hr_config_item_text(w, (hr_view){name, (int64_t)strlen(name)});
 }
 
-const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *count)
+const hr_feature_column *const *hr_config_write_sources(hr_config_writer *w, int *count)
 {
     int end = w->at + 1;
     while (end < w->entries && w->entry[end].joined) end++;
     *count = 1;
     const hr_feature_column **grown = hr_realloc(w->sources, (size_t)(end - w->at) * sizeof *grown);
     if (!grown) {
-        config_write_fail(w, hr_no_memory(w->err, "columns as a text"));
+        hr__write_fail(w, hr_no_memory(w->err, "columns as a text"));
         return NULL;
     }
     w->sources = grown;
@@ -122,42 +110,42 @@ const hr_feature_column *const *hr__write_sources(hr__column_writer *w, int *cou
     return grown;
 }
 
-void hr__write_source(hr__column_writer *w, const char *key, const hr_feature_column *column)
+void hr_config_write_source(hr_config_writer *w, const char *key, const hr_feature_column *column)
 {
     hr__write_key(w, key);
     w->first = true;
-    hr__write_item_column(w, column);
+    hr_config_item_source(w, column);
 }
 
 /* ---- all of it ---- */
 
 /* Entry `i`: its name, and the mapping that makes it. */
-static void write_line(hr__column_writer *w, int i)
+static void write_line(hr_config_writer *w, int i)
 {
     const hr_feature_column *column = w->entry[i].column;
-    const hr__column_config *config = hr__config_of_kind(hr_feature_column_kind(column));
+    const hr_column_kind *kind = hr__column_kind_listed(column);
     w->at = i;
     w->own_name = w->entry[i].name;
     w->first = true;
-    if (!config) {
-        hr__write_impossible(w, "a kind of column from outside the library");
+    if (!kind || !kind->config->write) {
+        hr_config_write_impossible(w, "a kind of column from outside that is not registered or cannot be written");
         return;
     }
     hr__text_add(&w->text, "  ");
     hr__write_scalar(w, w->own_name);
     hr__text_add(&w->text, ": {");
-    config->write(w, column);
+    kind->config->write(w, column);
     hr__text_add(&w->text, "}\n");
 }
 
-static void write_columns(hr__column_writer *w)
+static void write_columns(hr_config_writer *w)
 {
     hr__text_add(&w->text, "columns:\n");
     for (int i = 0; i < w->entries && w->status == HR_OK; i++)
         if (!w->entry[i].joined) write_line(w, i);
 }
 
-static hr_status add_listed(hr__column_writer *w, hr_column_list columns, const char *const *names)
+static hr_status add_listed(hr_config_writer *w, hr_column_list columns, const char *const *names)
 {
     for (int i = 0; i < columns.count; i++) {
         const hr_error *failed = hr_feature_column_error(columns.column[i]);
@@ -172,7 +160,7 @@ static hr_status add_listed(hr__column_writer *w, hr_column_list columns, const 
 hr_status hr__columns_write(hr_column_list columns, const char *const *names, const hr_schema *schema, char **yaml,
                             hr_error *err)
 {
-    hr__column_writer w = {.err = err};
+    hr_config_writer w = {.err = err};
     *yaml = NULL;
     hr_status st = add_listed(&w, columns, names);
     if (st == HR_OK) st = hr__write_schema(&w, schema);

@@ -1,11 +1,25 @@
 /* What mappings are made of: pairs, lists, and values in as few bytes as give them back. */
-#include "feature_columns/config/config_writer.h"
+#include "feature_columns/config/column_writer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- what goes wrong ---- */
+
+void hr__write_fail(hr_config_writer *w, hr_status status)
+{
+    if (w->status == HR_OK) w->status = status;
+}
+
+void hr_config_write_impossible(hr_config_writer *w, const char *what)
+{
+    if (w->status == HR_OK)
+        hr__write_fail(w, hr_fail(w->err, HR_INVALID_ARGUMENT, "column.write",
+                                  "column '%.60s': expected what a config file can say, got %s", w->own_name, what));
+}
 
 /* ---- scalars ---- */
 
@@ -26,7 +40,7 @@ static bool write_values_is_plain(hr_view text)
 }
 
 /* Valid UTF-8 comes back as it is; other bytes would be replaced. */
-static void put_scalar(hr__column_writer *w, hr_view text)
+static void put_scalar(hr_config_writer *w, hr_view text)
 {
     if (write_values_is_plain(text)) {
         hr__text_bytes(&w->text, text.data, (size_t)text.size);
@@ -36,13 +50,13 @@ static void put_scalar(hr__column_writer *w, hr_view text)
     hr__text_json(&w->text, text.data, (size_t)text.size);
     static const char replaced[] = "\xef\xbf\xbd";
     for (size_t i = before; !w->text.failed && i + 3 <= w->text.size; i++)
-        if (memcmp(w->text.data + i, replaced, 3) == 0) hr__write_impossible(w, "bytes that are not UTF-8");
+        if (memcmp(w->text.data + i, replaced, 3) == 0) hr_config_write_impossible(w, "bytes that are not UTF-8");
 }
 
-void hr__write_scalar(hr__column_writer *w, const char *text) { put_scalar(w, (hr_view){text, (int64_t)strlen(text)}); }
+void hr__write_scalar(hr_config_writer *w, const char *text) { put_scalar(w, (hr_view){text, (int64_t)strlen(text)}); }
 
 /* As few digits as give the number back, as a float or as a double. */
-static void write_values_put_number(hr__column_writer *w, double value, bool single)
+static void write_values_put_number(hr_config_writer *w, double value, bool single)
 {
     char text[40];
     if (!isfinite(value)) {
@@ -57,120 +71,115 @@ static void write_values_put_number(hr__column_writer *w, double value, bool sin
     hr__text_add(&w->text, text);
 }
 
-static void write_values_put_float(hr__column_writer *w, float value)
+static void write_values_put_float(hr_config_writer *w, float value)
 {
     write_values_put_number(w, (double)value, true);
 }
 
 /* ---- pairs and items ---- */
 
-static void next(hr__column_writer *w)
+static void next(hr_config_writer *w)
 {
     if (!w->first) hr__text_add(&w->text, ", ");
     w->first = false;
 }
 
-void hr__write_key(hr__column_writer *w, const char *key)
+void hr__write_key(hr_config_writer *w, const char *key)
 {
     next(w);
     hr__text_printf(&w->text, "%s: ", key);
 }
 
-void hr__write_text(hr__column_writer *w, const char *key, const char *text)
+void hr_config_write_text(hr_config_writer *w, const char *key, const char *text)
 {
     hr__write_key(w, key);
     hr__write_scalar(w, text);
 }
 
-void hr__write_int(hr__column_writer *w, const char *key, int64_t value)
+void hr_config_write_int(hr_config_writer *w, const char *key, int64_t value)
 {
     hr__write_key(w, key);
     hr__text_printf(&w->text, "%lld", (long long)value);
 }
 
-void hr__write_uint(hr__column_writer *w, const char *key, uint64_t value)
+void hr_config_write_uint(hr_config_writer *w, const char *key, uint64_t value)
 {
     hr__write_key(w, key);
     hr__text_printf(&w->text, "%llu", (unsigned long long)value);
 }
 
-void hr__write_float(hr__column_writer *w, const char *key, float value)
+void hr_config_write_float(hr_config_writer *w, const char *key, float value)
 {
     hr__write_key(w, key);
     write_values_put_float(w, value);
 }
 
-void hr__write_double(hr__column_writer *w, const char *key, double value)
+void hr_config_write_double(hr_config_writer *w, const char *key, double value)
 {
     hr__write_key(w, key);
     write_values_put_number(w, value, false);
 }
 
-void hr__write_true(hr__column_writer *w, const char *key)
+void hr_config_write_bool(hr_config_writer *w, const char *key, bool value)
 {
     hr__write_key(w, key);
-    hr__text_add(&w->text, "true");
+    hr__text_add(&w->text, value ? "true" : "false");
 }
 
-void hr__write_false(hr__column_writer *w, const char *key)
-{
-    hr__write_key(w, key);
-    hr__text_add(&w->text, "false");
-}
-
-void hr__write_begin_list(hr__column_writer *w, const char *key)
+void hr_config_begin_list(hr_config_writer *w, const char *key)
 {
     hr__write_key(w, key);
     hr__text_byte(&w->text, '[');
     w->first = true;
 }
 
-void hr__write_end_list(hr__column_writer *w)
+void hr_config_end_list(hr_config_writer *w)
 {
     hr__text_byte(&w->text, ']');
     w->first = false;
 }
 
-void hr__write_item_text(hr__column_writer *w, hr_view text)
+void hr_config_item_text(hr_config_writer *w, hr_view text)
 {
     next(w);
     put_scalar(w, text);
 }
 
-void hr__write_item_int(hr__column_writer *w, int64_t value)
+void hr_config_item_int(hr_config_writer *w, int64_t value)
 {
     next(w);
     hr__text_printf(&w->text, "%lld", (long long)value);
 }
 
-void hr__write_floats(hr__column_writer *w, const char *key, const float *values, int64_t count)
+void hr_config_write_floats(hr_config_writer *w, const char *key, const float *values, int64_t count)
 {
-    hr__write_begin_list(w, key);
+    hr_config_begin_list(w, key);
     for (int64_t i = 0; i < count; i++) {
         next(w);
         write_values_put_float(w, values[i]);
     }
-    hr__write_end_list(w);
+    hr_config_end_list(w);
 }
 
-void hr__write_ints(hr__column_writer *w, const char *key, const int64_t *values, int64_t count)
+void hr_config_write_ints(hr_config_writer *w, const char *key, const int64_t *values, int64_t count)
 {
-    hr__write_begin_list(w, key);
-    for (int64_t i = 0; i < count; i++) hr__write_item_int(w, values[i]);
-    hr__write_end_list(w);
+    hr_config_begin_list(w, key);
+    for (int64_t i = 0; i < count; i++) hr_config_item_int(w, values[i]);
+    hr_config_end_list(w);
 }
 
-void hr__write_shape(hr__column_writer *w, const char *key, hr_shape shape)
+void hr_config_write_shape(hr_config_writer *w, const char *key, hr_shape shape)
 {
-    hr__write_ints(w, key, shape.dims, shape.rank);
+    hr_config_write_ints(w, key, shape.dims, shape.rank);
 }
 
-void hr__write_own_field(hr__column_writer *w, const char *key)
+void hr_config_write_own_field(hr_config_writer *w, const char *key)
 {
-    if (strcmp(key, w->own_name) != 0) hr__write_text(w, "field", key);
+    if (strcmp(key, w->own_name) != 0) hr_config_write_text(w, "field", key);
 }
 
-void hr__write_dtype(hr__column_writer *w, hr_dtype dtype)
+void hr_config_write_dtype(hr_config_writer *w, hr_dtype dtype)
 {
-    if (dtype != HR_INT64 && dtype != HR_FLOAT && dtype != HR_STRING) hr__write_text(w, "dtype", hr_dtype_name(dtype));
+    if (dtype != HR_INT64 && dtype != HR_FLOAT && dtype != HR_STRING)
+        hr_config_write_text(w, "dtype", hr_dtype_name(dtype));
 }

@@ -2,7 +2,8 @@
 #ifndef HR__NORMALIZE_H
 #define HR__NORMALIZE_H
 
-#include "feature_columns/config/config_write.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 /* log1p first, then mean and std, or min and max; or a function in place of all. Zeroed: float32 as it is. */
 typedef struct hr__normalize {
@@ -22,7 +23,7 @@ bool hr__normalizes(const hr__normalize *n);
 /* The keys mean, std, min, max, log1p of a mapping. */
 #define HR__NORMALIZE_KEYS "mean", "std", "min", "max", "log1p"
 /* The pairs that read makes it of; a function is refused. */
-void hr__normalize_write(hr__column_writer *w, const hr__normalize *n);
-hr_status hr__normalize_read(const hr__node *map, hr__normalize *out, hr_error *err);
+void hr__normalize_write(hr_config_writer *w, const hr__normalize *n);
+hr_status hr__normalize_read(const hr_config_reader *r, hr__normalize *out, hr_error *err);
 
 #endif

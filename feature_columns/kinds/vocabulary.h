@@ -1,10 +1,10 @@
-/* What the two vocabulary columns share: words to ids, with or without buckets for what is not among them. Not a public
+/* What the two vocabulary columns have in common: words to ids, with or without buckets for unknown words. Not a public
  * header. */
 #ifndef HR__VOCABULARY_H
 #define HR__VOCABULARY_H
 
-#include "feature_columns/config/column_config.h"
-#include "feature_columns/kernels/vocabulary_table.h"
+#include <headrace/column_config.h>
+#include <headrace/column_kernels.h>
 
 typedef struct hr__vocabulary_spec {
     const char *key;
@@ -16,8 +16,7 @@ typedef struct hr__vocabulary_spec {
     hr_dtype dtype;
     int64_t default_value, oov;
     bool has_default;
-    hr__words *words;
-    hr__divisor buckets; /* oov */
+    hr_words *words;
 } hr__vocabulary_spec;
 
 /* The descriptor's functions. copy takes over key, and gets the words by `read`. */
@@ -31,8 +30,8 @@ hr_status hr__vocabulary_transform(const void *spec, hr_column_work *w, const hr
                                    hr_column_values *out, hr_error *err);
 hr__vocabulary_spec hr__vocabulary_new(const char *key, const hr_vocabulary_column_opts *opts);
 
-hr_status hr__vocabulary_read_options(const hr__node *map, hr_dtype dtype, int64_t *missing,
+hr_status hr__vocabulary_read_options(const hr_config_reader *r, hr_dtype dtype, int64_t *missing,
                                       hr_vocabulary_column_opts *o, hr_error *err);
-void hr__vocabulary_write_options(hr__column_writer *w, const hr__vocabulary_spec *s);
+void hr__vocabulary_write_options(hr_config_writer *w, const hr__vocabulary_spec *s);
 
 #endif

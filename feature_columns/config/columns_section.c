@@ -1,7 +1,7 @@
 /* From a config file's `columns:` to columns. Columns may name one another in any order: each is made when somebody
  * asks for it first, and a circle is refused. */
 #include "base/hash_map.h"
-#include "feature_columns/config/column_config.h"
+#include "feature_columns/config/columns_section.h"
 
 #include <string.h>
 
@@ -30,38 +30,35 @@ struct hr__config_columns {
     hr__map by_name, fields; /* columns and fields of the schema */
 };
 
-static const hr__column_config *const kinds[] = {
-#define HR_COLUMN_KIND(name) &hr__column_config_##name,
-#include "feature_columns/kinds/columns.def"
-#undef HR_COLUMN_KIND
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-const hr__column_config *hr__config_of_kind(const hr_column_kind *kind)
-{
-    for (int k = 0; k < KINDS; k++)
-        for (int i = 0; kinds[k]->kinds[i]; i++)
-            if (kinds[k]->kinds[i] == kind) return kinds[k];
-    return NULL;
-}
-
 /* ---- one column ---- */
 
-/* The kind is the one key of the mapping that is a kind's word. */
-static hr_status find_kind(const hr__node *map, const hr__column_config **kind, hr_error *err)
+/* The words of all kinds, for a suggestion. */
+static hr_status unknown_kind(const hr__node *map, hr_error *err)
 {
-    *kind = NULL;
-    const char *words[KINDS];
-    for (int k = 0; k < KINDS; k++) {
-        words[k] = kinds[k]->word;
-        if (!hr__node_get(map, kinds[k]->word)) continue;
-        if (*kind)
+    enum { MOST = 256 };
+    const char *words[MOST];
+    const hr_column_kind *kind;
+    int count = 0;
+    for (int k = 0; count < MOST && (kind = hr__column_kind_at(k)); k++)
+        if (kind->config) words[count++] = kind->config->word;
+    return hr__node_unknown(map->key[0], "kind of column", words, count, err);
+}
+
+/* The kind is the one key of the mapping that is a kind's word. */
+static hr_status find_kind(const hr__node *map, const hr_column_config **config, hr_error *err)
+{
+    const hr_column_kind *kind;
+    *config = NULL;
+    for (int k = 0; (kind = hr__column_kind_at(k)); k++) {
+        if (!kind->config || !hr__node_get(map, kind->config->word)) continue;
+        if (*config)
             return hr__node_fail(map, err, HR_INVALID_ARGUMENT, "config.value",
-                                 "expected one kind of column, found '%s' and '%s'", (*kind)->word, words[k]);
-        *kind = kinds[k];
+                                 "expected one kind of column, found '%s' and '%s'", (*config)->word,
+                                 kind->config->word);
+        *config = kind->config;
     }
-    if (*kind) return HR_OK;
-    if (map->count > 0) return hr__node_unknown(map->key[0], "kind of column", words, KINDS, err);
+    if (*config) return HR_OK;
+    if (map->count > 0) return unknown_kind(map, err);
     return hr__node_expected(map, "a column, such as {numeric: temp}", err);
 }
 
@@ -76,14 +73,15 @@ static void column_config_forget(made *m)
 static hr_status read_columns(hr__config_columns *c, const hr__node *map, const char *name, made *out, hr_error *err)
 {
     HR_TRY(hr__node_is(map, HR__MAPPING, err));
-    const hr__column_config *kind;
-    HR_TRY(find_kind(map, &kind, err));
-    HR_TRY(hr__config_check_keys(map, kind->keys, err));
-    const int64_t count = kind->columns ? kind->columns(map) : 1;
+    const hr_column_config *config;
+    hr_config_reader reader = {c, map, name};
+    HR_TRY(find_kind(map, &config, err));
+    HR_TRY(hr__config_check_keys(map, config->keys, err));
+    const int64_t count = config->columns ? config->columns(&reader) : 1;
     out->column = hr_calloc((size_t)count + 1, sizeof *out->column);
     if (!out->column) return hr_no_memory(err, "the columns of a config file");
     out->count = (int)count;
-    HR_TRY(kind->read(c, map, name, out->column, err));
+    HR_TRY(config->read(&reader, out->column, err));
     for (int i = 0; i < out->count; i++) {
         const hr_error *failed = hr_feature_column_error(out->column[i]);
         if (failed) return hr__node_fail(map, err, failed->code, failed->kind, "%s", failed->text);
@@ -137,27 +135,10 @@ hr_status hr__config_named(hr__config_columns *c, const hr__node *node, const ch
     return HR_OK;
 }
 
-hr_status hr__config_reference(hr__config_columns *c, const hr__node *name, hr_feature_column **out, hr_error *err)
-{
-    const char *text;
-    HR_TRY(hr__node_text(name, &text, err));
-    const char *behind = hr__config_behind(name, "column");
-    return hr__config_named(c, name, behind ? behind : text, out, err);
-}
-
-const char *hr__config_behind(const hr__node *node, const char *word)
-{
-    size_t size = strlen(word);
-    if (node->kind != HR__SCALAR || strncmp(node->text, word, size) != 0 || node->text[size] != ' ') return NULL;
-    const char *text = node->text + size;
-    while (*text == ' ') text++;
-    return *text ? text : NULL;
-}
-
 /* ---- fields ---- */
 
-static hr_status check_field(const hr__config_columns *c, const hr__node *node, const char *name, hr_dtype *dtype,
-                             hr_error *err)
+hr_status hr__config_field_type(const hr__config_columns *c, const hr__node *node, const char *name, hr_dtype *dtype,
+                                hr_error *err)
 {
     const int i = hr__map_index(&c->fields, name);
     if (i >= 0) {
@@ -170,41 +151,7 @@ static hr_status check_field(const hr__config_columns *c, const hr__node *node, 
                          near ? "'?" : "");
 }
 
-hr_status hr__config_field(const hr__config_columns *c, const hr__node *name, hr_dtype *dtype, hr_error *err)
-{
-    const char *text;
-    HR_TRY(hr__node_text(name, &text, err));
-    return check_field(c, name, text, dtype, err);
-}
-
-hr_status hr__config_own_field(const hr__config_columns *c, const hr__node *map, const char *name, const char **field,
-                               hr_dtype *dtype, hr_error *err)
-{
-    const hr__node *given = hr__node_get(map, "field");
-    *field = name;
-    if (given) HR_TRY(hr__node_text(given, field, err));
-    if (!*field) return hr__node_fail(map, err, HR_INVALID_ARGUMENT, "config.missing_key", "expected the key 'field'");
-    HR_TRY(check_field(c, given ? given : map, *field, dtype, err));
-    if (!hr__config_field_default(c, *field)) return HR_OK;
-    return hr__node_fail(map, err, HR_INVALID_ARGUMENT, "config.value",
-                         "expected no default for the field '%s', which a categorical column reads: there a missing "
-                         "value counts for nothing; take it out of schema.default",
-                         *field);
-}
-
-hr_status hr__config_dtype(const hr__node *map, hr_dtype *dtype, hr_error *err)
-{
-    const hr__node *node = hr__node_get(map, "dtype");
-    const char *text;
-    if (!node) return HR_OK;
-    HR_TRY(hr__node_text(node, &text, err));
-    const hr_dtype named = hr_dtype_named(text);
-    if (named == HR_INVALID_DTYPE) return hr__node_expected(node, "a type, such as int64, float32 or string", err);
-    *dtype = named;
-    return HR_OK;
-}
-
-const hr__node *hr__config_field_default(const hr__config_columns *c, const char *field)
+const hr__node *hr__config_default_of(const hr__config_columns *c, const char *field)
 {
     return c->defaults ? hr__node_get(c->defaults, field) : NULL;
 }
@@ -308,7 +255,7 @@ static hr_status read_indicator(hr__config_columns *c, const hr__node *item, con
 static hr_status column_config_read_names(hr__config_columns *c, const hr__node *item, made *out, hr_error *err)
 {
     const made *m;
-    const char *text, *behind = hr__config_behind(item, "column");
+    const char *text, *behind = hr_config_after(item, "column");
     HR_TRY(hr__node_text(item, &text, err));
     HR_TRY(find_made(c, item, behind ? behind : text, &m, err));
     out->column = hr_calloc((size_t)m->count + 1, sizeof *out->column);
@@ -321,7 +268,7 @@ static hr_status read_item(hr__config_columns *c, const hr__node *item, made *ou
 {
     HR_TRY(hr__node_is(item, HR__SCALAR | HR__MAPPING, err));
     if (item->kind == HR__MAPPING) return read_columns(c, item, NULL, out, err);
-    const char *of = hr__config_behind(item, "indicator");
+    const char *of = hr_config_after(item, "indicator");
     return of ? read_indicator(c, item, of, out, err) : column_config_read_names(c, item, out, err);
 }
 
