@@ -1,92 +1,18 @@
 /* Iterators: the user's end of a pipeline. The thread that calls hr_next works too while it waits. */
 #include "base/constructor.h"
 #include "data/iterator.h"
-#include <stdlib.h>
 #include <string.h>
-
-enum { DEFAULT_UNIT_SIZE = 256 << 10, SMALLEST_UNIT_SIZE = 4 << 10 };
-static const size_t DEFAULT_BUDGET = (size_t)1 << 30;
 
 /* What there is when there is no memory for an iterator: one for all, never freed. */
 static hr_iterator no_memory;
 
-static bool run_for_pool(hr__client *client, int thread)
-{
-    engine *e = (engine *)client;
-    hr__engine_lock(e);
-    const bool ran = hr__engine_run_one(e, thread);
-    hr__engine_unlock(e);
-    return ran;
-}
-
-static bool leave_for_pool(hr__client *client)
-{
-    engine *e = (engine *)client;
-    hr__engine_lock(e);
-    const bool undone = hr__engine_leave(e);
-    hr__engine_unlock(e);
-    return undone;
-}
-
 /* ---- opening ---- */
 
-static uint64_t draw_seed(void)
-{
-    uint64_t seed = 0;
-    if (uv_random(NULL, NULL, &seed, sizeof seed, 0, NULL) != 0) seed = uv_hrtime();
-    return seed ? seed : 1;
-}
-
-static int workers_of(const hr_iterate_opts *opts)
-{
-    int workers = hr_threads();
-    if (opts->workers && *opts->workers < workers) workers = *opts->workers;
-    return workers < 0 ? 0 : workers;
-}
-
-/* Of .unit_rows: a unit of so many has memory for all of them. */
-enum { MOST_UNIT_ROWS = 1 << 20 };
-
-/* Tests that ask for small units want small pieces of files as well. */
-static size_t unit_size(const hr_iterate_opts *opts)
-{
-    if (opts->unit_rows <= 0 || opts->unit_rows >= DEFAULT_UNIT_SIZE / 64) return DEFAULT_UNIT_SIZE;
-    const size_t size = (size_t)opts->unit_rows * 64;
-    return size < SMALLEST_UNIT_SIZE ? SMALLEST_UNIT_SIZE : size;
-}
-
-static void set_options(engine *e, const hr_iterate_opts *opts)
-{
-    const char *stall = getenv("HEADRACE_STALL");
-    e->client.run_one = run_for_pool;
-    e->client.turn_over = leave_for_pool;
-    e->client.max_workers = e->max_workers = workers_of(opts);
-    e->window = opts->window > 0 ? opts->window : 0;
-    e->unit_rows = opts->unit_rows < 0 ? 0 : opts->unit_rows > MOST_UNIT_ROWS ? MOST_UNIT_ROWS : opts->unit_rows;
-    e->unit_size = unit_size(opts);
-    e->budget = e->store.limit;
-    e->seed = opts->seed ? opts->seed : draw_seed();
-    e->seed_drawn = opts->seed == 0;
-    e->stall = stall ? strtoull(stall, NULL, 0) : 0;
-    e->restored = opts->state != NULL;
-    e->started = uv_hrtime();
-}
-
-static bool open_engine(hr_iterator *it, const hr_iterate_opts *opts)
+static bool iterator_open(hr_iterator *it, const hr_iterate_opts *opts)
 {
     engine *e = &it->engine;
-    if (!hr__store_open(&e->store, opts->budget ? opts->budget : DEFAULT_BUDGET)) return false;
-    if (uv_mutex_init(&e->lock) != 0) {
-        hr__store_close(&e->store);
-        return false;
-    }
-    if (uv_cond_init(&e->head_ready) != 0) {
-        uv_mutex_destroy(&e->lock);
-        hr__store_close(&e->store);
-        return false;
-    }
+    if (!hr__engine_open(e, opts)) return false;
     it->open = true;
-    set_options(e, opts);
     e->root = (stage){.engine = e, .top = &it->node, .ds = it->ds, .at = -1};
     it->inputs[0] = &it->input;
     it->input.own = true;
@@ -115,7 +41,7 @@ hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
     const hr_iterate_opts o = HR_OPTIONS(hr_iterate_opts, opts);
     hr_iterator *it = hr_calloc(1, sizeof *it);
     if (it) it->ds = ds;
-    if (!it || !open_engine(it, &o)) {
+    if (!it || !iterator_open(it, &o)) {
         hr_free(it);
         hr_dataset_unref(ds);
         return &no_memory;
@@ -235,6 +161,16 @@ const hr_error *hr_iterator_error(const hr_iterator *it)
     return it->error.code ? &it->error : NULL;
 }
 
+hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err)
+{
+    *state = NULL;
+    *size = 0;
+    const hr_error *failed = hr_iterator_error(it);
+    if (!failed) return hr__state_save(it, state, size, err);
+    if (err) *err = *failed;
+    return failed->code;
+}
+
 /* ---- the end ---- */
 
 void hr_cancel(hr_iterator *it)
@@ -242,28 +178,15 @@ void hr_cancel(hr_iterator *it)
     if (it->open) hr__engine_cancel(&it->engine);
 }
 
-static void free_memory(engine *e)
+static void listener_free(uv_handle_t *async) { hr_free(async->data); }
+
+/* No worker is inside the engine any more. */
+static void listener_close(hr_iterator *it)
 {
-    for (int i = 0; i < MAX_THREADS; i++) {
-        hr_work *w = e->work[i];
-        if (!w) continue;
-        hr__store_put_blocks(&e->store, w->scratch);
-        hr__store_put_blocks(&e->store, w->runs);
-        hr__store_put_blocks(&e->store, w->hot);
-        hr__seen_drop(w);
-        hr_free(w);
-    }
-    while (e->free_rows) {
-        rows *next = e->free_rows->next;
-        hr_free(e->free_rows);
-        e->free_rows = next;
-    }
-    hr__shared_close(e);
-    hr__forms_free(e);
-    hr__files_free(e);
-    hr_free(e->stage);
-    hr_free(e->moving);
-    hr__store_close(&e->store);
+    listener *l = it->listener;
+    if (!l) return;
+    l->it = NULL;
+    uv_close((uv_handle_t *)&l->async, listener_free);
 }
 
 static void close_run(hr_iterator *it)
@@ -271,16 +194,11 @@ static void close_run(hr_iterator *it)
     engine *e = &it->engine;
     hr__engine_cancel(e);
     if (e->max_workers > 0) hr__pool_leave(&e->client);
-    hr__listener_close(it);
+    listener_close(it);
     hr__element_close(&it->element);
     if (it->input.head) hr__unit_clear(it->input.head);
     hr__input_clear(&it->input);
-    hr__engine_free_stages(e);
-    hr__trace_close(e->trace);
-    free_memory(e);
-    hr__engine_close_wake(e);
-    uv_cond_destroy(&e->head_ready);
-    uv_mutex_destroy(&e->lock);
+    hr__engine_close(e);
     hr_dataset_unref(it->ds);
 }
 
@@ -311,6 +229,6 @@ hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_itera
     close_run(it);
     memset(it, 0, sizeof *it);
     it->ds = ds;
-    if (!open_engine(it, &o)) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
+    if (!iterator_open(it, &o)) return hr_dataset_unref(ds), HR_RESOURCE_EXHAUSTED;
     return iterator_start(it, &o);
 }

@@ -6,7 +6,13 @@
 #include "data/exec/engine.h"
 #include "data/exec/token.h"
 
-typedef struct listener listener; /* of hr_next_async */
+/* Of hr_next_async. Outlives the iterator until the loop has closed the handle. */
+typedef struct listener {
+    uv_async_t async; /* data: the listener */
+    hr_iterator *it;  /* NULL: it was freed */
+    hr_next_cb *cb;   /* NULL: nobody asks */
+    void *user;
+} listener;
 
 struct hr_iterator {
     engine engine; /* first */
@@ -25,9 +31,8 @@ struct hr_iterator {
 /* hr_next without waiting: HR_WAIT if there is nothing yet. */
 hr_status hr__iterator_try(hr_iterator *it, const hr_element **out);
 
-void hr__listener_close(hr_iterator *it); /* when no worker is inside the engine any more */
-
 /* A saved state: where the consumer stands, whose pipeline it is, which files it read. */
+hr_status hr__state_save(hr_iterator *it, void **state, size_t *size, hr_error *err);
 hr_status hr__state_load(hr_iterator *it, const void *state, size_t size, hr_error *err);
 
 #endif

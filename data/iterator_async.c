@@ -2,16 +2,6 @@
  * rest and wake it. Where there are no workers it works itself, one unit between two rounds of the loop. */
 #include "data/iterator.h"
 
-/* Outlives the iterator until the loop has closed the handle. */
-struct listener {
-    uv_async_t async; /* data: the listener */
-    hr_iterator *it;  /* NULL: it was freed */
-    hr_next_cb *cb;   /* NULL: nobody asks */
-    void *user;
-};
-
-static void free_listener(uv_handle_t *async) { hr_free(async->data); }
-
 static void notify(engine *e) { uv_async_send(&((hr_iterator *)e)->listener->async); }
 
 /* Asks for a call when there is something to take. False: there is already. */
@@ -80,12 +70,4 @@ hr_status hr_next_async(hr_iterator *it, uv_loop_t *loop, hr_next_cb *cb, void *
     uv_ref((uv_handle_t *)&l->async);
     uv_async_send(&l->async);
     return HR_OK;
-}
-
-void hr__listener_close(hr_iterator *it)
-{
-    listener *l = it->listener;
-    if (!l) return;
-    l->it = NULL;
-    uv_close((uv_handle_t *)&l->async, free_listener);
 }

@@ -49,6 +49,15 @@ void hr_emit_all(hr_plan *p, const hr_span *part)
 
 int64_t hr_room(const hr_plan *p) { return p->room; }
 
+/* What the reader takes together best lies in one unit: its memory is free again at once, and used by the next. */
+int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most)
+{
+    if (!s->group) return room;
+    const int64_t first = s->group - s->given % s->group; /* what is left of the one that was begun */
+    if (first > most) return room;
+    return first + (room > first ? (room - first) / s->group * s->group : 0);
+}
+
 int64_t hr_room_for(const hr_plan *p, int64_t fit)
 {
     if (fit > p->room) fit = p->room;

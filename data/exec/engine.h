@@ -5,20 +5,19 @@
  * iterator guards the rings' counters and flags; nobody plans, works or wakes under it. Rows and their spans are told in
  * unit_rows.h, stages and their units in stage.h, which this includes; here are the iterator's threads and what all stages share.
  *
- *   store.c     recycled memory            token.c     where a stage stands: the object
- *   unit_rows.c      units of rows, spans       position.c  nodes and inputs into tokens, and back
- *   stage.c     cutting the chain          token_log.c       where held elements were read
- *   stage_plan.c      planning a unit            flatten.c   a tree of tokens as bytes
- *   stage_input.c     pulling                    schedule.c  who does what next; waking
- *   emit.c      emitting, rows of sources  order.c     which unit leaves next
- *   opening.c   inputs that come and go    cancel.c    calling it off
- *   shared.c    what openings share        budget.c    what fits
- *   pass.c      many spans in one call
- *   gather_spans.c    spans into rows            explain_stages.c   what it was like
- *   alias.c     units without a copy       explain_dataset.c  what it will be like
- *   records.c   rows that lie as records   trace.c     every unit, for a viewer
- *   work.c      work on a unit             noted.c     the files that were read
- *   view.c      elements for functions */
+ *   store.c         recycled memory             token.c           where a stage stands: the object, the log
+ *   unit_rows.c     units of rows, spans        position.c        nodes and inputs into tokens, into bytes, and back
+ *   stage.c         cutting the chain           engine.c          opening and closing
+ *   stage_plan.c    planning a unit             next_stage.c      the lock; which stage moves next; waking
+ *   stage_input.c   pulling                     schedule.c        one unit; stages that are closed
+ *   emit.c          emitting, rows of sources   order.c           which unit leaves next
+ *   opening.c       inputs that come and go     cancel.c          calling it off
+ *   shared.c        what openings share         budget.c          what fits
+ *   pass.c          many spans in one call      explain_stages.c  what it was like
+ *   gather_spans.c  spans into rows             explain_dataset.c what it will be like
+ *   alias.c         units without a copy        trace.c           every unit, for a viewer
+ *   waiting_rows.c  rows in row layout          opened_files.c    the files that were read
+ *   work.c          work on a unit              view.c            elements for functions */
 #ifndef HR_ENGINE_H
 #define HR_ENGINE_H
 
@@ -26,6 +25,7 @@
 #include "base/pool.h"
 #include "data/exec/stage.h"
 #include "data/exec/trace.h"
+#include <headrace/data.h>
 
 enum {
     MAX_THREADS = 257 /* the pool's, and the caller as number 0 */,
@@ -143,10 +143,7 @@ struct engine {
     atomic_bool no_memory;
 };
 
-/* stage.c */
-void hr__engine_note(engine *e, const hr_error *err); /* of a plan or a unit, as it fails; without the lock as well */
-
-/* noted.c */
+/* opened_files.c */
 int32_t hr__file_known(engine *e, const char *name);  /* its number; -1: it was not met yet */
 int32_t hr__file_number(engine *e, const char *name); /* meets it, if need be; -1: no memory */
 noted_file hr__file_noted(engine *e, int32_t number); /* the name lives as long as the engine */
@@ -157,14 +154,10 @@ bool hr__shared_open(engine *e, hr_dataset *ds); /* of all that runs: before any
 void hr__shared_close(engine *e);
 uint64_t hr__shared_key(const hr_plan *p);
 void hr__shared_leave(hr_plan *p);
-void hr__shared_changed(engine *e);              /* with the lock held */
-stage *hr__shared_waited_stage(const engine *e); /* with the lock held; NULL: none */
-bool hr__shared_is_stuck(const engine *e);       /* with the lock held, if no stage may move */
-bool hr__shared_is_sole(const hr_dataset *ds);   /* nobody holds it, or what is below, but the caller */
+bool hr__shared_is_sole(const hr_dataset *ds); /* nobody holds it, or what is below, but the caller */
 
 /* work.c */
 void hr__unit_work(stage *s, unit *u, hr_work *w);
-void *hr__work_scratch(hr_work *w, block **kept, size_t bytes);
 int64_t hr__count(engine *e, const char *what, int64_t count);
 bool hr__ignorable(const hr_error *err);
 void hr__tell_ignored(const hr_dataset *by, const hr_error *err);
@@ -175,26 +168,36 @@ void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err);
 void hr__element_drop(hr_element *e); /* NULL: nothing */
 void hr__seen_drop(hr_work *w);       /* what its functions look at */
 
-/* records.c */
+/* waiting_rows.c */
 void hr__forms_free(engine *e);
 
-/* schedule.c. With the lock held: all but the first two and the last two. */
+/* engine.c */
+bool hr__engine_open(engine *e, const hr_iterate_opts *opts); /* false: no memory */
+void hr__engine_close(engine *e);                             /* nobody is inside any more */
+
+/* next_stage.c. With the lock held: all but the first two and the last three. */
 void hr__engine_lock(engine *e);
-void hr__engine_unlock(engine *e);              /* and sends the wakes that were asked for */
-bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
-bool hr__stage_is_over(const stage *s);
-void hr__stage_moves(stage *s);   /* after a change of what decides whether it may move */
-void hr__engine_taken(stage *s);  /* a unit of it was taken */
-void hr__stage_starves(stage *s); /* its reader found nothing */
-void hr__engine_sever(stage *s);  /* closes it and all below */
-void hr__engine_sweep(engine *e);
-void hr__engine_free_stages(engine *e); /* without the lock: nobody else is here any more */
+void hr__engine_unlock(engine *e);               /* and sends the wakes that were asked for */
+void hr__stage_moves(stage *s);                  /* after a change of what decides whether it may move */
+stage *hr__engine_pick(engine *e);               /* the stage to move next; NULL: none can */
+void hr__engine_taken(stage *s);                 /* a unit of it was taken */
+void hr__stage_starves(stage *s);                /* its reader found nothing */
+void hr__shared_changed(engine *e);              /* what openings share */
+stage *hr__shared_waited_stage(const engine *e); /* NULL: none */
+bool hr__shared_is_stuck(const engine *e);       /* if no stage may move */
 void hr__engine_wake_consumer(engine *e);
 void hr__engine_wake(engine *e); /* whoever sleeps, if there is a unit to take */
 /* A worker goes to another client. Wakes a caller that sleeps if there is a unit to take; says if there is. */
 bool hr__engine_leave(engine *e);
-uint64_t hr__engine_seed(engine *e);
+void hr__engine_note(engine *e, const hr_error *err); /* of a plan or a unit, as it fails; with or without the lock */
 void hr__engine_stall(engine *e);
+uint64_t hr__engine_seed(engine *e);
+
+/* schedule.c. With the lock held: all but the last one. */
+bool hr__engine_run_one(engine *e, int thread); /* plans and works one unit; false: there is none */
+void hr__engine_sever(stage *s);                /* closes it and all below */
+void hr__engine_sweep(engine *e);
+void hr__engine_free_stages(engine *e); /* nobody else is here any more */
 
 /* order.c */
 hr_status hr__order_kept(engine *e, hr_error *err);

@@ -226,7 +226,7 @@ static bool gather_columns(rows *r, const hr_span *span, int64_t spans, int side
 {
     const int64_t runs = spans / sides;
     int column = 0;
-    run *run = hr__work_scratch(w, &w->runs, (size_t)runs * 2 * sizeof *run);
+    run *run = hr__store_scratch(&w->engine->store, &w->runs, (size_t)runs * 2 * sizeof *run);
     bool done = run != NULL;
     for (int side = 0; side < sides && done; side++) done = gather_side(r, span, runs, side, sides, &column, run);
     return done;
@@ -244,7 +244,8 @@ static int64_t bare_spans(const hr_span *span, int64_t spans, hr_span *bare)
 static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
     rows *fresh = hr__rows_new(r->engine, r->keeps, r->shape);
-    hr_span *all = hr__work_scratch(w, &w->scratch, (size_t)spans * 2 * sizeof *all), *bare = all + spans;
+    hr_span *all = hr__store_scratch(&w->engine->store, &w->scratch, (size_t)spans * 2 * sizeof *all),
+            *bare = all + spans;
     bool done = fresh && all;
     const int64_t bares = done ? bare_spans(span, spans, bare) : 0;
     for (int64_t i = 0; i < bares; i++) fresh->c.rows += bare[i].count;

@@ -1,146 +1,6 @@
-/* Who does what next. A thread takes the most downstream stage that can move, plans its next unit and works on it. The
- * caller of hr_next does the same while it waits. Threads are woken one at a time, and only if there is a unit to take:
- * a wake costs several microseconds. */
+/* What a thread does: it takes the most downstream stage that can move, plans its next unit and works on it. The caller
+ * of hr_next does the same while it waits. And stages of inputs that were closed are freed. */
 #include "data/exec/engine.h"
-#include <inttypes.h>
-#include <string.h>
-#include <time.h>
-
-/* ---- lock and wakes ---- */
-
-void hr__engine_lock(engine *e) { uv_mutex_lock(&e->lock); }
-
-void hr__engine_unlock(engine *e)
-{
-    const bool worker = e->wake_worker, consumer = e->wake_consumer, listener = e->notify_consumer;
-    e->wake_worker = e->wake_consumer = e->notify_consumer = false;
-    uv_mutex_unlock(&e->lock);
-    if (worker) hr__pool_wake(&e->client);
-    if (consumer) uv_cond_signal(&e->head_ready);
-    if (listener) e->notify(e);
-}
-
-void hr__engine_wake_consumer(engine *e)
-{
-    e->wake_consumer |= e->consumer_sleeps;
-    e->notify_consumer |= e->consumer_listens;
-    e->consumer_sleeps = e->consumer_listens = false;
-}
-
-/* ---- the rings ---- */
-
-static int64_t in_flight(const stage *s) { return s->planned - s->taken; }
-bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->planned; }
-
-static void moves_drop(engine *e, stage *s)
-{
-    moving *of = &e->moving[s->depth];
-    stage **first = &of->first[s->moves - 1];
-    s->moves_before->moves_after = s->moves_after;
-    s->moves_after->moves_before = s->moves_before;
-    if (*first == s) *first = s->moves_after == s ? NULL : s->moves_after;
-    if (!*first) of->some &= ~(UINT64_C(1) << (s->moves - 1));
-    s->moves = 0;
-}
-
-static void moves_add(engine *e, stage *s, int moves)
-{
-    moving *of = &e->moving[s->depth];
-    stage **first = &of->first[moves - 1];
-    if (!*first) *first = s->moves_after = s->moves_before = s;
-    s->moves_after = *first;
-    s->moves_before = (*first)->moves_before;
-    s->moves_before->moves_after = s;
-    s->moves_after->moves_before = s;
-    of->some |= UINT64_C(1) << (moves - 1);
-    s->moves = moves;
-}
-
-/* Keeps those that may move by how far they are ahead: of thousands of open files nobody has to look at more than
- * one. */
-void hr__stage_moves(stage *s)
-{
-    const bool may = s->at >= 0 && !s->planning && !s->ended && !s->full && !s->blocked_on && !s->closed;
-    const int moves = may ? 1 + (int)in_flight(s) : 0;
-    if (moves == s->moves) return;
-    if (s->moves) moves_drop(s->engine, s);
-    if (moves) moves_add(s->engine, s, moves);
-}
-
-static stage *fitting(engine *e, stage *first)
-{
-    stage *s = first;
-    do {
-        if (hr__budget_fits(e, s)) return s;
-        s = s->moves_after;
-    } while (s != first);
-    return NULL;
-}
-
-/* The most downstream stage that can move; among equals, such as files read side by side, the one with least ahead, and
- * among these the one that has waited longest. */
-static stage *schedule_pick(engine *e)
-{
-    stage *best = NULL;
-    if (engine_cancelled(e)) return NULL;
-    stage *waited = e->shared.awaited ? hr__shared_waited_stage(e) : NULL;
-    if (waited && waited->blocked_on == &e->shared.turn) return waited;
-    const uint64_t allowed = hr__budget_fits_more(e) ? UINT64_MAX : 1;
-    for (int depth = 0; depth < e->depths && !best; depth++)
-        for (uint64_t left = e->moving[depth].some & allowed; left && !best; left &= left - 1)
-            best = fitting(e, e->moving[depth].first[__builtin_ctzll(left)]);
-    return !best && waited && hr__shared_is_stuck(e) ? waited : best;
-}
-
-/* The woken one wakes the next, if there is still more to do. A caller asleep in hr_next comes first: a worker may go to
- * another client instead and stay there for long. So a caller sleeps only if there is no unit to take, or a thread is
- * inside this engine that looks again before it leaves. */
-void hr__engine_wake(engine *e)
-{
-    const bool worker = e->max_workers > 0 && hr__pool_sleeps();
-    if ((!worker && !e->consumer_sleeps) || !schedule_pick(e)) return;
-    if (e->consumer_sleeps)
-        hr__engine_wake_consumer(e);
-    else
-        e->wake_worker = true;
-}
-
-bool hr__engine_leave(engine *e)
-{
-    const bool undone = schedule_pick(e) != NULL;
-    if (undone && e->consumer_sleeps) hr__engine_wake_consumer(e);
-    return undone;
-}
-
-static void tell_reader(stage *s)
-{
-    stage *reader = s->reader;
-    if (reader->blocked_on == s) reader->blocked_on = NULL;
-    hr__stage_moves(reader);
-    if (reader == &s->engine->root) hr__engine_wake_consumer(s->engine);
-}
-
-/* A full ring opens again when it is half empty: one wake for half a window, not one for every unit. */
-void hr__engine_taken(stage *s)
-{
-    s->taken++;
-    if (in_flight(s) <= s->window / 2) s->full = false;
-    hr__stage_moves(s);
-    hr__engine_wake(s->engine);
-}
-
-/* ---- windows: they start small, and grow where that was too small: its reader finds nothing, though the stage had to
- * stop for a full ring since. So units come in bursts, and more of them ahead bridge the gaps. The budget holds for any
- * window. ---- */
-
-void hr__stage_starves(stage *s)
-{
-    if (!s->was_full) return;
-    s->was_full = false;
-    if (s->window == s->ring_units) return;
-    s->window = 2 * s->window < s->ring_units ? 2 * s->window : s->ring_units;
-    s->grown++;
-}
 
 /* ---- closing: a closed input's stages go when no thread is inside any of them ---- */
 
@@ -249,6 +109,14 @@ void hr__engine_free_stages(engine *e)
 
 /* ---- one unit ---- */
 
+static void tell_reader(stage *s)
+{
+    stage *reader = s->reader;
+    if (reader->blocked_on == s) reader->blocked_on = NULL;
+    hr__stage_moves(reader);
+    if (reader == &s->engine->root) hr__engine_wake_consumer(s->engine);
+}
+
 static hr_work *worker_of(engine *e, int thread)
 {
     hr_work *w = e->work[thread];
@@ -256,14 +124,6 @@ static hr_work *worker_of(engine *e, int thread)
     w = e->work[thread] = hr_calloc(1, sizeof *w);
     if (w) *w = (hr_work){.engine = e, .thread = thread};
     return w;
-}
-
-void hr__engine_stall(engine *e)
-{
-    if (!e->stall) return;
-    uint64_t bits = hr_random(e->stall, uv_hrtime());
-    struct timespec pause = {.tv_nsec = (long)(bits % 300000)};
-    if (bits >> 32 & 1) nanosleep(&pause, NULL);
 }
 
 static void note_times(stage *s, const unit *u, uint64_t plan, uint64_t work)
@@ -339,13 +199,6 @@ static void learn_size(stage *s, const unit *u, int64_t parts, uint64_t ns, uint
     s->unit_elements = size < 1 ? 1 : size;
 }
 
-/* Lack of memory is said at once: what is lost to it must not look like the end of an input to those above, which would
- * drain and go on. */
-void hr__engine_note(engine *e, const hr_error *err)
-{
-    if (err->code == HR_RESOURCE_EXHAUSTED && strcmp(err->kind, "memory") == 0) atomic_store(&e->no_memory, true);
-}
-
 static void note_trace(const stage *s, const unit *u, int64_t number, trace_unit t)
 {
     const line l = hr__line_of(s);
@@ -361,7 +214,7 @@ static void finish_unit(stage *s, unit *u, hr_work *w, int64_t parts, uint64_t s
     engine *e = s->engine;
     const int64_t number = s->planned++;
     u->ready = false;
-    s->full = in_flight(s) >= s->window;
+    s->full = stage_in_flight(s) >= s->window;
     s->was_full |= s->full;
     hr__stage_moves(s);
     hr__engine_wake(e);
@@ -440,7 +293,7 @@ static void plan_and_work(stage *s, hr_work *w)
 
 bool hr__engine_run_one(engine *e, int thread)
 {
-    stage *s = schedule_pick(e);
+    stage *s = hr__engine_pick(e);
     hr_work *w = s ? worker_of(e, thread) : NULL;
     if (s && !w) {
         e->no_memory = true;
@@ -450,14 +303,4 @@ bool hr__engine_run_one(engine *e, int thread)
     plan_and_work(s, w);
     if (e->severed) hr__engine_sweep(e);
     return true;
-}
-
-/* ---- randomness ---- */
-
-uint64_t hr__engine_seed(engine *e)
-{
-    if (e->seed_drawn && !atomic_exchange(&e->seed_told, true))
-        hr_log_message(
-            HR_INFO, "this run draws its random numbers from seed %" PRIu64 "; the same seed repeats the run", e->seed);
-    return e->seed;
 }

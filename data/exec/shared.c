@@ -207,23 +207,6 @@ bool hr__shared_is_sole(const hr_dataset *ds)
     return sole;
 }
 
-static bool shared_blocks(const engine *e, const stage *s)
-{
-    return s->blocked_on == &e->shared.at || s->blocked_on == &e->shared.turn;
-}
-
-void hr__shared_changed(engine *e)
-{
-    e->shared.changes++;
-    if (!e->shared.awaited) return;
-    e->shared.awaited = false;
-    for (int i = 0; i < e->stages; i++) {
-        if (shared_blocks(e, e->stage[i])) e->stage[i]->blocked_on = NULL;
-        hr__stage_moves(e->stage[i]);
-    }
-    hr__engine_wake(e);
-}
-
 static void shared_changed(engine *e)
 {
     hr__engine_lock(e);
@@ -233,25 +216,6 @@ static void shared_changed(engine *e)
 
 void hr_plan_shared_changed(hr_plan *p) { shared_changed(p->stage->engine); }
 void hr_work_shared_changed(hr_work *w) { shared_changed(w->engine); }
-
-/* The stage that the consumer waits for, over others, if that one waits for what openings share, or for its turn, which
- * has come. */
-stage *hr__shared_waited_stage(const engine *e)
-{
-    const stage *s = &e->root;
-    while (s->blocked_on && !shared_blocks(e, s)) s = s->blocked_on;
-    const bool waits = s->blocked_on && !s->planning && !s->ended && !s->closed;
-    return waits ? (stage *)(uintptr_t)s : NULL;
-}
-
-/* Nobody is at work, or leaves, who could bring it: such as to the input of a zip that skips far ahead of the one which
- * fills the cache of both. */
-bool hr__shared_is_stuck(const engine *e)
-{
-    bool stuck = e->leaving == 0;
-    for (int i = 0; i < e->stages && stuck; i++) stuck = !e->stage[i]->busy;
-    return stuck;
-}
 
 /* ---- the iterator's own pipeline ---- */
 

@@ -297,3 +297,38 @@ void hr__stage_free(stage *s)
 
 /* Plan operators pass rows on as they are; a batch's rows are those of what it is really pulled from. */
 const hr_dataset *hr__stage_shape(const stage *s) { return s->top->groups ? s->top->below : s->top->ds; }
+
+/* ---- the inputs of a node ---- */
+
+static hr_dataset *stage_own_dataset(const hr_plan *p, int i) { return i == 0 ? p->below : p->ds->in[i]; }
+
+/* Work must be done before anybody sees the rows; it gathers what was grouped or joined; how much each input of a zip
+ * has at hand must be known. Those are stages; any other operator that only plans is called directly. */
+bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below)
+{
+    return below->op->plan && !below->op->work && !(below->op->traits & (HR_GROUPS_ROWS | HR_JOINS_ROWS)) &&
+           !(ds->op->traits & HR_JOINS_ROWS);
+}
+
+bool hr__input_is_node(const hr_plan *p, int i) { return hr__dataset_is_node(p->ds, stage_own_dataset(p, i)); }
+
+/* The first one goes on with the key of the stage. */
+static uint64_t stage_own_path(const hr_plan *p, int i)
+{
+    if (i == 0) return p->stage->path;
+    return hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), -(uint64_t)i);
+}
+
+bool hr__input_open_own(hr_plan *p, int i)
+{
+    input *in = p->in[i];
+    hr_dataset *below = stage_own_dataset(p, i);
+    if (hr__input_is_node(p, i)) {
+        in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
+        return in->node != NULL;
+    }
+    hr__token_ref(in->before);
+    in->sole = p->stage->sole;
+    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), stage_own_path(p, i), in->before);
+    return in->stage != NULL;
+}

@@ -148,6 +148,15 @@ struct stage {
     stage *next_dead;
 };
 
+static inline int64_t stage_in_flight(const stage *s) { return s->planned - s->taken; }
+static inline bool hr__stage_is_over(const stage *s) { return s->ended && s->taken == s->planned; }
+
+/* How many elements were pulled from an input so far. */
+static inline int64_t input_pulled(const input *in)
+{
+    return in->first + in->next > in->skip_to ? in->first + in->next : in->skip_to;
+}
+
 /* stage.c */
 /* `path`: as in stage. Takes ds, from. NULL: no memory. */
 stage *hr__stage_new(hr_plan *puller, int input, hr_dataset *ds, uint64_t path, token *from);
@@ -169,6 +178,8 @@ const hr_dataset *hr__stage_shape(const stage *s);
 
 /* stage_plan.c */
 hr_status hr__stage_plan(stage *s, unit *u, parts *returned);
+
+/* emit.c */
 int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most); /* instead of about `room` elements */
 
 /* stage_input.c */
@@ -182,9 +193,11 @@ bool hr__unit_take_over(stage *s, unit *u);
 /* gather_spans.c */
 bool hr__unit_gather(stage *s, unit *u, hr_work *w);
 
-/* token.c */
+/* position.c */
 token *hr__stage_token(stage *s); /* NULL: no memory */
 bool hr__log_nodes(hr_plan *p);   /* false: no memory */
+
+/* token.c */
 bool hr__log_input(hr_plan *p, input *in);
 void hr__log_clear(input *in);
 void hr__holder_drop(hr_plan *p);

@@ -2,41 +2,6 @@
 #include "data/exec/engine.h"
 #include <inttypes.h>
 
-/* ---- the dataset's own inputs ---- */
-
-static hr_dataset *own_dataset(const hr_plan *p, int i) { return i == 0 ? p->below : p->ds->in[i]; }
-
-/* Work must be done before anybody sees the rows; it gathers what was grouped or joined; how much each input of a zip
- * has at hand must be known. Those are stages; any other operator that only plans is called directly. */
-bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below)
-{
-    return below->op->plan && !below->op->work && !(below->op->traits & (HR_GROUPS_ROWS | HR_JOINS_ROWS)) &&
-           !(ds->op->traits & HR_JOINS_ROWS);
-}
-
-bool hr__input_is_node(const hr_plan *p, int i) { return hr__dataset_is_node(p->ds, own_dataset(p, i)); }
-
-/* The first one goes on with the key of the stage. */
-static uint64_t own_path(const hr_plan *p, int i)
-{
-    if (i == 0) return p->stage->path;
-    return hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), -(uint64_t)i);
-}
-
-bool hr__input_open_own(hr_plan *p, int i)
-{
-    input *in = p->in[i];
-    hr_dataset *below = own_dataset(p, i);
-    if (hr__input_is_node(p, i)) {
-        in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
-        return in->node != NULL;
-    }
-    hr__token_ref(in->before);
-    in->sole = p->stage->sole;
-    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), own_path(p, i), in->before);
-    return in->stage != NULL;
-}
-
 /* ---- pulling from a stage ---- */
 
 /* Looks at the stage's next unit. Elements of it that were used before a restore are passed over. */
@@ -240,11 +205,7 @@ hr_status hr_pull(hr_plan *p, int i, int64_t at_most, hr_span *out)
     return in->node ? pull_node(p, in, at_most, out) : pull_stage(p, i, at_most, out);
 }
 
-int64_t hr_pulled(const hr_plan *p, int i)
-{
-    const input *in = p->in[i];
-    return in->first + in->next > in->skip_to ? in->first + in->next : in->skip_to;
-}
+int64_t hr_pulled(const hr_plan *p, int i) { return input_pulled(p->in[i]); }
 
 bool hr_ready(hr_plan *p, int i)
 {

@@ -2,15 +2,6 @@
 #include "data/exec/engine.h"
 #include "data/exec/token.h"
 
-/* What the reader takes together best lies in one unit: its memory is free again at once, and used by the next. */
-int64_t hr__whole_groups(const stage *s, int64_t room, int64_t most)
-{
-    if (!s->group) return room;
-    const int64_t first = s->group - s->given % s->group; /* what is left of the one that was begun */
-    if (first > most) return room;
-    return first + (room > first ? (room - first) / s->group * s->group : 0);
-}
-
 /* What an operator asked for and did not use would be lost by a restore. Only own inputs have nodes. */
 static bool all_used(const hr_plan *p)
 {

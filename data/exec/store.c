@@ -179,6 +179,15 @@ void hr__store_put_blocks(store *s, block *first)
     give_back(excess);
 }
 
+void *hr__store_scratch(store *s, block **kept, size_t size)
+{
+    if (!*kept || (*kept)->size < size) {
+        hr__store_put_blocks(s, *kept);
+        *kept = hr__store_block(s, size);
+    }
+    return *kept ? block_bytes(*kept) : NULL;
+}
+
 /* ---- cells ---- */
 
 static uint32_t steps_of(size_t size)

@@ -5,8 +5,8 @@
  * in front of the oldest element it still needs. Which one that is costs time to tell, so it is asked only when a user
  * saves; until then a token keeps the whole log from a safe place on.
  *
- *   token.c     the object and its numbers      position.c  nodes and inputs into tokens, and back
- *   token_log.c       where held elements were read   flatten.c   a tree of tokens as bytes */
+ *   token.c     the object, its numbers, and the log of where held elements were read
+ *   position.c  nodes and inputs into tokens, a tree of tokens as bytes, and back */
 #ifndef HR_TOKEN_H
 #define HR_TOKEN_H
 
@@ -75,6 +75,12 @@ hr_status hr__state_damaged(hr_error *err);
 hr_status hr__token_nested(hr_token_reader *r, hr_token_reader *nested, hr_error *err);
 hr_status hr__token_read(engine *e, hr_token_reader *r, token **out, hr_error *err); /* empty: NULL */
 
+log_entry *hr__log_ref(log_entry *l);
+void hr__log_unref(log_entry *l);
+log_entry *hr__log_entry_for(log_entry *l, int64_t element); /* the newest in front of it */
+bool hr__log_add(hr_plan *p, input *in, token *before);      /* takes `before`; false: no memory */
+void hr__log_trim(hr_plan *p, input *in);
+
 /* position.c */
 void hr__plan_node_save(hr_plan *p, hr_token_writer *to);
 int64_t hr__input_used(const input *in); /* elements since `before` */
@@ -84,12 +90,7 @@ hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_erro
 hr_status hr__saved_numbers_read(const hr_op *op, void *state, hr_token_reader *from, hr_error *err);
 hr_status hr__token_end(const hr_token_reader *r, hr_error *err); /* refuses a token with something behind its end */
 
-/* token_log.c */
-log_entry *hr__log_ref(log_entry *l);
-void hr__log_unref(log_entry *l);
-log_entry *hr__log_entry_for(log_entry *l, int64_t element); /* the newest in front of it */
-
-/* flatten.c: the position of an input, tokens below included. Gives the bytes. */
+/* The position of an input, tokens below included. Gives the bytes. */
 hr_status hr__position_write(engine *e, input *in, unsigned char **bytes, size_t *size, hr_error *err);
 
 #endif

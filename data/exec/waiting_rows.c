@@ -59,7 +59,7 @@ static void drop_columns(rows *r)
 bool hr__rows_to_records(rows *r, hr_work *w, bool alone)
 {
     if (r->record || r->c.schema->fields < FEWEST_COLUMNS || r->c.rows == 0) return true;
-    hr__record_form *need = hr__work_scratch(w, &w->runs, hr__record_form_bytes(r->c.schema->fields));
+    hr__record_form *need = hr__store_scratch(&w->engine->store, &w->runs, hr__record_form_bytes(r->c.schema->fields));
     if (!need) return false;
     if (!hr__record_form_measure(&r->c, need)) return true;
     const hr__record_form *form = waiting_rows_join(r->engine, r->shape, need);
@@ -111,7 +111,8 @@ static void find_records(sorter *s, const hr_span *span, int64_t spans)
 static hr__record_set *sort_records(const hr_span *span, int64_t spans, int64_t rows, hr_work *w, int64_t *sets)
 {
     const size_t each = sizeof(char *) + sizeof(int32_t);
-    char *memory = hr__work_scratch(w, &w->runs, (size_t)spans * sizeof(hr__record_set) + (size_t)rows * each);
+    char *memory =
+        hr__store_scratch(&w->engine->store, &w->runs, (size_t)spans * sizeof(hr__record_set) + (size_t)rows * each);
     if (!memory) return NULL;
     sorter s = {(hr__record_set *)(void *)memory, 0};
     const char **record = (const char **)(void *)(s.set + spans);

@@ -5,15 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void *hr__work_scratch(hr_work *w, block **kept, size_t bytes)
-{
-    if (!*kept || (*kept)->size < bytes) {
-        hr__store_put_blocks(&w->engine->store, *kept);
-        *kept = hr__store_block(&w->engine->store, bytes);
-    }
-    return *kept ? block_bytes(*kept) : NULL;
-}
-
 /* ---- errors ---- */
 
 void hr__name_place(engine *e, const hr_columns *c, int64_t row, hr_error *err)
@@ -173,7 +164,7 @@ static void give_up_bytes(rows *r, hr_work *w)
 bool hr__rows_to_cells(rows *r, hr_work *w)
 {
     if (!r->shape->strings || r->c.rows == 0) return true;
-    size_t *sizes = hr__work_scratch(w, &w->runs, (size_t)r->c.rows * sizeof *sizes);
+    size_t *sizes = hr__store_scratch(&w->engine->store, &w->runs, (size_t)r->c.rows * sizeof *sizes);
     cell *cells = hr__rows_held(r, (size_t)r->c.rows * sizeof *cells);
     if (!sizes || !cells) return false;
     memset(sizes, 0, (size_t)r->c.rows * sizeof *sizes);
@@ -250,7 +241,7 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
 bool hr_work_cancelled(const hr_work *w) { return engine_cancelled(w->engine); }
 bool hr_work_tf_compat(const hr_work *w) { return w->op->settings.tf_compat; }
 bool hr_work_partial(const hr_work *w) { return w->unit->partial; }
-void *hr_scratch(hr_work *w, size_t bytes) { return hr__work_scratch(w, &w->scratch, bytes); }
+void *hr_scratch(hr_work *w, size_t bytes) { return hr__store_scratch(&w->engine->store, &w->scratch, bytes); }
 
 void hr_row_place(hr_work *w, const hr_columns *c, int64_t row, hr_error *err)
 {
