@@ -213,7 +213,7 @@ HR_API char *hr_shape_text(hr_shape shape, char *text, size_t size); /* "[?,3]" 
 
 /* ---- buffers and tensors ---- */
 
-/* Reference-counted bytes, 64-byte aligned, with 64 readable bytes behind the end. Shareable between threads. */
+/* Reference-counted bytes, 64-byte aligned, with 64 readable bytes after the end. Shareable between threads. */
 typedef struct hr_buffer hr_buffer;
 HR_API hr_buffer *hr_buffer_new(size_t size);       /* gives; contents undefined; NULL: no memory */
 HR_API hr_buffer *hr_buffer_ref(hr_buffer *buffer); /* gives a reference: the same pointer; NULL for NULL */
@@ -259,7 +259,7 @@ HR_API int64_t hr_random_below(uint64_t key, uint64_t n, int64_t bound); /* 0 ..
 
 /* ---- hashes ---- */
 
-/* CRC-32C (Castagnoli) of the bytes behind those whose sum is `crc`; 0: of these bytes alone. */
+/* CRC-32C (Castagnoli) continued: `crc` is the sum of all bytes before these; 0: there are none. */
 HR_API uint32_t hr_crc32c(uint32_t crc, const void *data, size_t size);
 HR_API uint32_t hr_crc32c_mask(uint32_t crc); /* as TFRecord and LevelDB store it */
 HR_API uint32_t hr_crc32c_unmask(uint32_t masked);

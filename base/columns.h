@@ -34,7 +34,7 @@ enum { HR_MAX_LEVELS = 4 };
 /* One component of every row. */
 typedef struct hr_column {
     /* HR_DENSE: rows x (values of a row), row-major. Otherwise, and where a dimension varies, `count` values. Strings
-     * are hr_view; 64 bytes behind each string may be read. */
+     * are hr_view; 64 bytes after each string may be read. */
     void *values;
     int64_t count;
     /* Not HR_DENSE: row r has the values splits[0][r] .. splits[0][r + 1] - 1; further levels follow inwards. Columns

@@ -31,7 +31,7 @@ struct hr__node {
     int line, column;            /* from 1 */
     unsigned quoted : 1;         /* "1" is a string, 1 is a number; also of literal blocks */
     unsigned place : 31;         /* among the items of its parent; of a key, that of its value */
-    const char *text;            /* of a scalar, NUL-terminated behind `size` bytes; "" of others */
+    const char *text;            /* of a scalar, NUL-terminated after `size` bytes; "" of others */
     size_t size;                 /* of text */
     int64_t count;               /* items of a sequence, pairs of a mapping */
     const hr__node **item;       /* the items; of a mapping, the values, in the order of the file */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <uv.h>
 
-static uint32_t table[8][256]; /* [k][b]: the checksum of byte b with k zero bytes behind it */
+static uint32_t table[8][256]; /* [k][b]: the checksum of byte b and k zero bytes after it */
 static uv_once_t table_once = UV_ONCE_INIT;
 
 static void make_table(void)

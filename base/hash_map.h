@@ -83,7 +83,7 @@ static inline hr__map_entry *hr__map_candidate(const hr__map *map, uint64_t hash
     }
 }
 
-/* Bytes of keys that lie in entries are compared by words that overlap: no call, and nothing behind them is read. */
+/* Bytes of keys that lie in entries are compared by words that overlap: no call, and nothing after them is read. */
 static inline bool hr__map_entry_is(const hr__map_entry *e, const char *key, size_t size)
 {
     if (e->size != size) return false;

@@ -2,7 +2,7 @@
  * whole text must be one number. Not a public header.
  *
  * White space around the number is allowed. Integers are decimal, with leading zeros as they come. Floats are [+-]
- * digits . digits e [+-] digits with a digit before or behind the point, or inf or nan in any case; correctly
+ * digits . digits e [+-] digits with a digit before or after the point, or inf or nan in any case; correctly
  * rounded, half to even; what is too large gives infinity, what is too small zero.
  *
  * HR__NUMBER_DEFAULT    besides: + in front of integers; infinity, nan(word), 0x1.8p-2; any length.

@@ -42,13 +42,13 @@ static const char *scan_exponent(const char *p, const char *end, int64_t *expone
 /* Digits beyond the nineteenth significant one: they only count. */
 static void scan_rest(const char *p, const char *end, decimal *d)
 {
-    bool behind_point = false;
+    bool after_point = false;
     int significant = 0;
     d->mantissa = 0;
     d->exponent = 0;
     for (; p < end; p++) {
         if (*p == '.') {
-            behind_point = true;
+            after_point = true;
             continue;
         }
         if (significant > 0 || *p != '0') significant++;
@@ -56,7 +56,7 @@ static void scan_rest(const char *p, const char *end, decimal *d)
             d->mantissa = d->mantissa * 10 + (uint64_t)(*p - '0');
         else if (*p != '0')
             d->exact = false;
-        d->exponent += (significant > 19 ? 1 : 0) - (behind_point ? 1 : 0);
+        d->exponent += (significant > 19 ? 1 : 0) - (after_point ? 1 : 0);
         if (significant > 19) significant = 20;
     }
 }
@@ -77,12 +77,12 @@ static bool scan_decimal(const char *p, const char *end, decimal *d)
         const char *begin = ++q;
         q = hr__digits_19(q, end, &fraction);
         while (q < end && hr__is_digit(*q)) q++;
-        int64_t behind = q - begin;
-        count += behind;
+        const int64_t decimals = q - begin;
+        count += decimals;
         many |= count > 19;
         if (!many) {
-            d->mantissa = d->mantissa * (uint64_t)powers_of_ten[behind] + fraction;
-            d->exponent = -behind;
+            d->mantissa = d->mantissa * (uint64_t)powers_of_ten[decimals] + fraction;
+            d->exponent = -decimals;
         }
     }
     if (count == 0) return false;
@@ -158,7 +158,7 @@ static float float_of(const decimal *d)
 }
 
 /* mantissa x 2^exponent, rounded once to `precision` bits, of which fewer are left below 2^least. The mantissa's last
- * bit is set if anything was lost behind it. */
+ * bit is set if anything below it was lost. */
 static double round_binary(uint64_t mantissa, int64_t exponent, int precision, int least)
 {
     if (mantissa == 0) return 0;
@@ -183,23 +183,23 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Behind "0x": digits . digits p exponent, to the end of the text. */
+/* After "0x": digits . digits p exponent, to the end of the text. */
 static bool scan_hex(const char *p, const char *end, hr__grammar grammar, uint64_t *mantissa, int64_t *exponent)
 {
-    bool any = false, behind_point = false;
+    bool any = false, after_point = false;
     *mantissa = 0;
     *exponent = 0;
     for (; p < end; p++) {
         int digit = hex_value(*p);
-        if (*p == '.' && !behind_point && grammar == HR__NUMBER_DEFAULT) {
-            behind_point = true;
+        if (*p == '.' && !after_point && grammar == HR__NUMBER_DEFAULT) {
+            after_point = true;
             continue;
         }
         if (digit < 0) break;
         any = true;
         bool full = *mantissa >> 60;
         *mantissa = full ? *mantissa | (digit != 0) : *mantissa << 4 | (uint64_t)digit;
-        *exponent += (full ? 4 : 0) - (behind_point ? 4 : 0);
+        *exponent += (full ? 4 : 0) - (after_point ? 4 : 0);
     }
     if (!any) return false;
     if (p == end) return true;

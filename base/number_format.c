@@ -95,8 +95,8 @@ static size_t mantissa_of(const char *text, size_t size, bool *zero)
     return n;
 }
 
-/* Digits with a point or without one: digits / 10^behind, of which double takes both without loss. */
-static bool plain_decimal(const char *text, size_t size, uint64_t *digits, int *behind)
+/* Digits with a point or without one: digits / 10^decimals, of which double takes both without loss. */
+static bool plain_decimal(const char *text, size_t size, uint64_t *digits, int *decimals)
 {
     enum { MOST = 16 };
     size_t point = size;
@@ -113,7 +113,7 @@ static bool plain_decimal(const char *text, size_t size, uint64_t *digits, int *
             return false;
     }
     *digits = sum;
-    *behind = point == size ? 0 : (int)(size - point - 1);
+    *decimals = point == size ? 0 : (int)(size - point - 1);
     return size - (point != size) > 0 && !(sum >> 53);
 }
 
@@ -137,21 +137,22 @@ static bool is_power_of_two(float value)
 /* Whether a plain decimal rounds, where that is certain without the shortest text of its float; -1: it is not. Decimals
  * of so many places that lie further apart than floats are all different floats. Where floats lie further apart, the
  * one of these places that is nearest to the float is kept, unless one place less says the same float. */
-static int plain_rounds(uint64_t digits, int behind)
+static int plain_rounds(uint64_t digits, int decimals)
 {
     static const double power[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    while (behind > 0 && digits % 10 == 0) digits /= 10, behind--;
+    while (decimals > 0 && digits % 10 == 0) digits /= 10, decimals--;
     if (digits < 1000000) return false;
     if (digits % 10 == 0) return -1;
     if (digits >= 1000000000) return true; /* a float's text has nine digits at most */
-    const float kept = (float)((double)digits / power[behind]);
-    const double step = float_step(kept) * power[behind], scaled = (double)kept * power[behind]; /* in last digits */
+    const float kept = (float)((double)digits / power[decimals]);
+    /* Both in units of the last digit. */
+    const double step = float_step(kept) * power[decimals], scaled = (double)kept * power[decimals];
     const double away = fabs(scaled - (double)digits);
     if (step < 1) return false;
     const double shorter = 10 * (double)(int64_t)(scaled * 0.1 + 0.5), off = fabs(shorter - scaled) * 2;
     const bool is_close = (fabs(away - 0.5) < 1e-3) | (fabs(off - step) < 1e-3);
-    if (is_close || behind == 0 || is_power_of_two(kept)) return -1; /* floats below a power of two lie closer */
+    if (is_close || decimals == 0 || is_power_of_two(kept)) return -1; /* floats below a power of two lie closer */
     return (away > 0.5) | (off < step);
 }
 
@@ -159,8 +160,8 @@ static int plain_rounds(uint64_t digits, int behind)
 bool hr__float_rounds(const char *text, size_t size)
 {
     uint64_t digits;
-    int behind;
-    const int certain = plain_decimal(text, size, &digits, &behind) ? plain_rounds(digits, behind) : -1;
+    int decimals;
+    const int certain = plain_decimal(text, size, &digits, &decimals) ? plain_rounds(digits, decimals) : -1;
     if (certain >= 0) return certain;
     float single;
     double written, kept;

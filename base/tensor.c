@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { ALIGN = 64, SLACK = 64 /* readable behind the end, so that kernels may load past it */ };
+enum { ALIGN = 64, SLACK = 64 /* readable after the end, so that kernels may load past it */ };
 
 struct hr_buffer {
     atomic_int references;

@@ -160,7 +160,7 @@ typedef struct hr_survey_opts {
      * the calling thread. */
     bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);
     void *user;
-    int64_t max_records; /* only the first so many of all files together, and no byte far behind them; default: all */
+    int64_t max_records; /* only the first so many of all files together, and no byte far beyond them; default: all */
     /* A longer record, or row of CSV or JSON lines, is an error. Default: what .csv says of rows, else 256 MiB. */
     size_t max_record_bytes;
 } hr_survey_opts;
@@ -173,9 +173,9 @@ typedef struct hr_survey_opts {
 HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
                                       hr_error *err);
 
-/* The section as text that hr_schema_file_open reads, a field a line; behind an inferred one, as a comment, which
- * record decided its type. Gives *text (hr_free). HR_INVALID_ARGUMENT: it has no fields, as of empty files; nothing
- * reads that. */
+/* The section as text that hr_schema_file_open reads, a field a line; after an inferred one, a comment says
+ * which record decided its type. Gives *text (hr_free). HR_INVALID_ARGUMENT: it has no fields, as of empty files;
+ * nothing reads that. */
 HR_API hr_status hr_schema_file_text(const hr_schema_file *schema, char **text, hr_error *err);
 
 /* Field number i, 0 <= i < hr_schema_file_count. Its texts are borrowed as long as the schema lives. */

@@ -15,11 +15,11 @@ typedef struct hr__window {
     char *bytes;
     size_t begin, end, capacity;
     int64_t offset;   /* in the stream, of `begin` */
-    hr_status status; /* HR_OK: there may be more; HR_END; or the failure behind the last byte */
+    hr_status status; /* HR_OK: there may be more; HR_END; or the failure after the last byte */
     hr_error error;
 } hr__window;
 
-enum { HR__PAD = 64 }; /* readable bytes behind whatever is lent */
+enum { HR__PAD = 64 }; /* readable bytes after whatever is lent */
 
 /* As hr_input_peek. */
 hr_status hr__window_peek(hr__window *w, size_t at_least, const char **data, size_t *size, hr_error *err);

@@ -17,7 +17,7 @@ static inline uint64_t hr__record_limit(size_t max_record_bytes)
     return limit < HR__RECORD_MOST ? limit : HR__RECORD_MOST;
 }
 
-/* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing behind can be
+/* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing after it can be
  * trusted. */
 static inline bool hr__record_length(const char *header, uint64_t *length)
 {
@@ -25,7 +25,7 @@ static inline bool hr__record_length(const char *header, uint64_t *length)
     return hr_crc32c_mask(hr_crc32c(0, header, 8)) == hr__get32(header + 8);
 }
 
-/* The checksum behind `size` bytes of data is theirs. */
+/* The checksum after `size` bytes of data is theirs. */
 static inline bool hr__record_sound(const char *data, size_t size)
 {
     return hr_crc32c_mask(hr_crc32c(0, data, size)) == hr__get32(data + size);
@@ -46,7 +46,7 @@ typedef struct hr__record_place {
 /* The errors of this format; each says what was expected and found. */
 hr_status hr__record_fail_length_crc(hr__record_place at, const char *header, hr_error *err);
 hr_status hr__record_fail_data_crc(hr__record_place at, const char *data, size_t size, hr_error *err);
-/* The file ends `have` bytes behind the record's first; `header` is NULL if it is not whole. */
+/* The file ends `have` bytes after the record's start; `header` is NULL if it is not whole. */
 hr_status hr__record_fail_truncated(hr__record_place at, const char *header, uint64_t have, hr_error *err);
 hr_status hr__record_fail_limit(hr__record_place at, uint64_t length, uint64_t limit, hr_error *err);
 /* Names the record in an error of the file below it, such as that of a cut gzip stream. */

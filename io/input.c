@@ -54,7 +54,7 @@ static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, 
     return HR_OK;
 }
 
-/* What ends at `end` was longer: bytes are gone, even if they were cut off just behind a record. */
+/* Fails if the file was longer when it was opened: bytes are gone, even if the cut lies just after a record. */
 static hr_status check_end(const hr_input *in, int64_t end, hr_error *err)
 {
     if (end >= in->opened) return HR_END;
@@ -285,7 +285,7 @@ static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
 
 static hr_status input_beyond(const hr_input *in, int64_t offset, hr_error *err)
 {
-    hr_fail(err, HR_OUT_OF_RANGE, "file.offset", "%s: expected an offset in the file, got %" PRId64 ", behind its end",
+    hr_fail(err, HR_OUT_OF_RANGE, "file.offset", "%s: expected an offset in the file, got %" PRId64 ", beyond its end",
             in->path, offset);
     hr_error_file(err, in->path);
     return HR_OUT_OF_RANGE;
@@ -321,7 +321,7 @@ hr_status hr_input_seek(hr_input *in, int64_t offset, hr_error *err)
     return read_on(in, offset, err);
 }
 
-/* ---- behind damage ---- */
+/* ---- after damage ---- */
 
 /* Where the next stream may begin; the file's end if nowhere. */
 static hr_status find_stream(hr_input *in, hr_error *err)
@@ -397,7 +397,7 @@ static bool input_is_whole(hr_input *in, int64_t offset)
     return in->judged_whole;
 }
 
-/* One that another follows was whole, unless that one was looked for behind damage. */
+/* A stream that another one follows was whole, unless that one was searched for after damage. */
 bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end)
 {
     int i = in->streams - 1;

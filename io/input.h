@@ -28,15 +28,15 @@ hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, h
 /* How messages call the file from now on, if it was opened under another name. */
 hr_status hr__input_name(hr_input *in, const char *path, hr_error *err);
 
-/* Behind damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
+/* After damage that a decoder met: goes on with the next stream that may begin in the file, as if its bytes followed
  * those before the damage; what was lent is dropped. HR_END: none begins. Otherwise what was wrong, if it was
  * something else. */
 hr_status hr__input_resync(hr_input *in, hr_error *err);
 
-/* For who looks for records behind damage. The byte at offset `at` was lent; the stream of a compressed file that holds
+/* For a search for records after damage. The byte at offset `at` was lent; the stream of a compressed file that holds
  * it goes up to offset *end (INT64_MAX: not known yet). True: that stream is damaged, or cannot be read once more to
- * see. What a decoder makes behind damage may be anything, whole records with right checksums among it: copies of those
- * that it made before. */
+ * see. What a decoder gives after damage may be anything, even whole records with right checksums: copies of those that
+ * it gave before. */
 bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end);
 
 #endif

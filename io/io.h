@@ -61,7 +61,7 @@ HR_API int64_t hr_input_offset(const hr_input *in);      /* of the next byte, in
 /* Where the decoder stands in the file; -1: it is not compressed. */
 HR_API int64_t hr_input_compressed_offset(const hr_input *in);
 HR_API const char *hr_input_path(const hr_input *in); /* lends, as long as `in` lives */
-/* Zero bytes behind a compressed stream, passed over up to here: to be counted and reported. */
+/* Zero bytes after a compressed stream, passed over up to here: to be counted and reported. */
 HR_API int64_t hr_input_trailing_zeros(const hr_input *in);
 /* Goes to an (inflated) offset: forward by reading; back, in a compressed file, by reading it again from its front.
  * HR_OUT_OF_RANGE: the file ends before. HR_FAILED_PRECONDITION: a pipe cannot go back. */
@@ -239,7 +239,7 @@ typedef struct hr_shard_writer_opts {
      * already are passed over. Records of hr_shard_write_to are not noted: write all of them again. */
     bool resume;
     const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
-    /* A shard of a fixed number is cut behind so many bytes, before compression, again and again: a later run can go
+    /* A shard of a fixed number is cut after so many bytes, before compression, again and again: a later run can go
      * on there. What is compressed begins a new gzip member or frame there, whether .resume is set or not. Default 64
      * MiB by the number of shards, at least 4 MiB. */
     int64_t cut_bytes;
@@ -288,7 +288,7 @@ HR_API hr_status hr_record_reader_open(const char *path, const hr_input_opts *op
                                        hr_error *err);
 HR_API hr_status hr_record_reader_open_with(const char *path, const hr_record_opts *opts, hr_record_reader **out,
                                             hr_error *err);
-/* HR_OK: the next record, borrowed until the next call; its checksums were right. HR_END: the file ended behind a
+/* HR_OK: the next record, borrowed until the next call; its checksums were right. HR_END: the file ended after a
  * whole record, or its policy passed over the rest. HR_DATA_LOSS otherwise, with record and offset; the next call gives
  * the same. */
 HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err);
@@ -410,7 +410,7 @@ HR_API hr_status hr_example_bytes(hr_example *example, hr_view *out, hr_error *e
 /* ---- CSV ---- */
 
 /* What an int64 column makes of a point in time in the text, ISO 8601: 2024-02-29, 2024-02-29T23:59:59.5+01:00 (a
- * blank may stand for the T, seconds and what is behind them may lack; without a zone it is UTC). It counts from the
+ * blank may stand for the T, seconds and what follows them may lack; without a zone it is UTC). It counts from the
  * beginning of 1970, UTC. A day that is none, a leap second, and what the unit cannot hold (more digits, a year too
  * far) are errors. */
 typedef enum hr_csv_time {
@@ -447,15 +447,15 @@ typedef struct hr_csv_opts {
     bool keep_missing;            /* rows have `present` bits instead of errors and defaults */
     hr_compression compression;
     bool tf_compat;
-    /* Places of the columns in the file, from 0, one each, instead of names in the header: fields that a row has behind
-     * the last of them are passed over. Or those of the columns that are not wanted: any other must be a column. */
+    /* Places of the columns in the file, from 0, one each, instead of names in the header: what a row has after
+     * the last of them is passed over. Or those of the columns that are not wanted: any other must be a column. */
     const int *select_cols, *exclude_cols;
     int select_count, exclude_count;
     const char *quote;            /* one byte, default "\"" */
-    const char *escape;           /* one byte: the byte behind it, in quotes or not, means itself; default: none */
+    const char *escape;           /* one byte: the byte after it, in quotes or not, means itself; default: none */
     const char *comment;          /* lines that begin so are passed over, and counted; default: none */
     int64_t skip_lines;           /* lines in front of the header, or of the first row where there is none */
-    int64_t skip_rows;            /* rows behind the header; not to be used without one */
+    int64_t skip_rows;            /* rows after the header; not to be used without one */
     bool keep_blank_lines;        /* a blank line is a row of one empty field */
     const char *const *na_values; /* count as missing, too */
     int na_value_count;

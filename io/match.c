@@ -15,7 +15,7 @@ static const char special[] = "*?[\\";
 
 /* ---- one name against one pattern ---- */
 
-/* Matches `c` against the set at `set` (behind its '['); gives what follows its ']', NULL if there is no ']'. */
+/* Matches `c` against the set at `set` (after its '['); gives what follows its ']', NULL if there is no ']'. */
 static const char *match_set(const char *set, char c, bool *inside)
 {
     bool negated = *set == '!' || *set == '^', found = false;
@@ -43,9 +43,9 @@ static bool match_one(const char **pattern, char c)
         *pattern = p + 1;
         return c != '/';
     }
-    const char *behind = *p == '[' ? match_set(p + 1, c, &inside) : NULL;
-    if (behind) {
-        *pattern = behind;
+    const char *rest = *p == '[' ? match_set(p + 1, c, &inside) : NULL;
+    if (rest) {
+        *pattern = rest;
         return inside && c != '/';
     }
     if (*p == '\\' && p[1]) p++;
@@ -219,8 +219,8 @@ static hr_status children(const char *folder, const char *pattern, bool last, hr
     return l.status;
 }
 
-/* The end of the first `level` names of a path: "a//b/c" has 3. */
-static size_t behind_level(const char *path, size_t from)
+/* The end of the name that begins at `from`, perhaps after slashes: "a//b/c" has three. */
+static size_t match_after_level(const char *path, size_t from)
 {
     while (path[from] == '/') from++;
     while (path[from] && path[from] != '/') from++;
@@ -239,7 +239,7 @@ static hr_status match_expand(char *pattern, size_t fixed, hr_file_list *out, hr
     pattern[at] = saved;
     while (status == HR_OK && level.count > 0 && pattern[at]) {
         hr_file_list next = {0};
-        at = behind_level(pattern, at);
+        at = match_after_level(pattern, at);
         bool last = !pattern[at];
         saved = pattern[at];
         pattern[at] = '\0';

@@ -75,17 +75,16 @@ static hr_status replace(const char *pattern, const char *open, const char *clos
 /* {000..127}: as many digits as the longer of both has, if one begins with a zero. */
 static bool is_range(const char *open, const char *close, long *first, long *last, int *digits)
 {
-    int from, to, behind = 0;
+    int from, to, end = 0;
     char inside[48];
     const size_t size = (size_t)(close - open - 1);
     if (size >= sizeof inside) return false;
     memcpy(inside, open + 1, size);
     inside[size] = '\0';
     if (inside[strspn(inside, "0123456789.")]) return false;
-    if (sscanf(inside, "%9ld%n..%n%9ld%n", first, &from, &to, last, &behind) != 2 || (size_t)behind != size)
-        return false;
-    const bool padded = (from > 1 && inside[0] == '0') || (behind - to > 1 && inside[to] == '0');
-    *digits = !padded ? 0 : from > behind - to ? from : behind - to;
+    if (sscanf(inside, "%9ld%n..%n%9ld%n", first, &from, &to, last, &end) != 2 || (size_t)end != size) return false;
+    const bool padded = (from > 1 && inside[0] == '0') || (end - to > 1 && inside[to] == '0');
+    *digits = !padded ? 0 : from > end - to ? from : end - to;
     return true;
 }
 
@@ -185,7 +184,7 @@ static hr_status match_extended_walk(const char *folder, const char *rest, int d
     return st;
 }
 
-/* a/ ** /b: what b matches in a and below; nothing behind the stars: all files. */
+/* a/ ** /b: what b matches in a and below; nothing after the stars: all files. */
 static hr_status match_deeply(const char *pattern, const char *stars, hr_file_list *out, hr_error *err)
 {
     char *folder = hr_strdup(stars == pattern ? "." : pattern);

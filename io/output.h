@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Goes on with a file behind its first `size` bytes, as hr__output_cut gave them, under its own name: it is there
+/* Goes on with a file after its first `size` bytes, as hr__output_cut gave them, under its own name: it is there
  * whether it is committed or discarded. Size 0: it is made, if there is none. */
 hr_status hr__output_open_part(const char *path, const hr_output_opts *opts, int64_t size, hr_output **out,
                                hr_error *err);

@@ -21,7 +21,7 @@ extern "C" {
  * a failure. `flags`: O_WRONLY or O_RDWR. The first call of a process for a folder removes there what killed ones
  * have left. */
 hr_status hr__temporary_open(const char *target, int flags, mode_t mode, char **path, int *fd, hr_error *err);
-/* The file `path`, whose name ends in HR__TEMPORARY, is held: by one open *fd at a time, of all processes. Behind
+/* The file `path`, whose name ends in HR__TEMPORARY, is held: by one open *fd at a time, of all processes. After
  * HR_ALREADY_EXISTS somebody else holds it, and *err is not filled. hr__temporary_let_go removes it; fd -1 is none. */
 hr_status hr__temporary_hold(const char *path, int *fd, hr_error *err);
 void hr__temporary_let_go(const char *path, int fd);

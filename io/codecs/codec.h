@@ -20,7 +20,7 @@ typedef struct hr__coding {
     hr_status (*decoder_new)(const void *form, void **decoder, hr_error *err);
     hr_status (*decode)(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
     int64_t (*zeros)(const void *decoder); /* NULL: it passes over none */
-    /* Where in the file the stream at hand began, for who looks for the next one behind damage. */
+    /* Where in the file the current stream began, for a search for the next one after damage. */
     int64_t (*began)(const void *decoder);
     /* After a failure, if the stream at hand is cut: decodes it once more, slowly, if that can give more of it; what
      * it has given is passed over. `raw` is to be brought to where it began then. False: it cannot. NULL: it never
@@ -59,7 +59,8 @@ typedef struct hr__codec {
     const void *form;         /* what the coding wants: an hr__member_form, an hr__frame_form */
 } hr__codec;
 
-/* Where a decoder stands: byte `offset` of the file, in stream (or frame) `number`, behind `made` bytes of its own. */
+/* Where a decoder stands: byte `offset` of the file, in stream (or frame) `number`, of which it has decoded `made`
+ * bytes. */
 typedef struct hr__codec_place {
     const char *name, *unit;
     int64_t number, offset;

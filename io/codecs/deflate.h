@@ -1,5 +1,5 @@
-/* Raw deflate by one of two engines, zlib or ISA-L, behind one table: the same results, ISA-L 2 to 4 times faster. Of a
- * damaged stream, too, but for one thing: ISA-L decodes by a code that is not complete, which zlib refuses before the
+/* Raw deflate by one of two engines, zlib or ISA-L, with one interface: the same results, ISA-L 2 to 4 times faster. Of
+ * a damaged stream, too, but for one thing: ISA-L decodes by a code that is not complete, which zlib refuses before the
  * block. What stands around the stream (headers, checksums, several members) is ours: members.c. */
 #ifndef HR_DEFLATE_H
 #define HR_DEFLATE_H

@@ -47,7 +47,7 @@ static void move_on(isal_inflate_state *s, hr__flow *flow)
     flow->out = z->next_out;
 }
 
-/* Far from the end of its input, ISA-L moves its place in the output behind a match before it finds that there is none:
+/* Far from the end of its input, ISA-L moves its place in the output past a match before it finds that there is none:
  * up to 258 bytes that nobody wrote. Near the end it looks first. So what fails is done again from where it began, with
  * half of the input, until a single byte is wrong. */
 static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)

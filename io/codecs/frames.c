@@ -1,7 +1,7 @@
-/* Frames behind each other, read to the end of the file: a cut, a wrong checksum, or anything that is no frame is an
- * error, behind all bytes that came before it. Of a frame as small as ours nothing is handed out before its checksum
- * was found right: damaged ones may decode to what was never written. Of others, which may be as long as their file,
- * blocks come out as they are decoded. */
+/* Frames in a row, read to the end of the file: a cut, a wrong checksum, or anything that is no frame is an
+ * error, reported after all bytes that came before it. Of a frame as small as ours nothing is handed out before its
+ * checksum was found right: damaged ones may decode to what was never written. Of others, which may be as long as their
+ * file, blocks come out as they are decoded. */
 #include "io/codecs/frames.h"
 #include <string.h>
 

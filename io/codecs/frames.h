@@ -1,4 +1,4 @@
-/* Files of frames behind each other, each with its own header and checksum, made and read by a library: what lz4.c and
+/* Files of frames in a row, each with its own header and checksum, made and read by a library: what lz4.c and
  * zstd.c share. Each frame stands alone, so that an index can begin at any of them. */
 #ifndef HR_FRAMES_H
 #define HR_FRAMES_H
@@ -20,7 +20,7 @@ typedef struct hr__frame_form {
     void *(*decoder_new)(void); /* NULL: no memory */
     void (*decoder_reset)(void *decoder);
     /* A fault, which *why then names, takes with it what came of the same call. *ahead: how many bytes to give next,
-     * the head of a block behind them included, `block_head` bytes. DONE: the frame, with its checksum, is whole. */
+     * the head of the block after them included, `block_head` bytes. DONE: the frame, with its checksum, is whole. */
     hr__framed (*decode)(void *decoder, hr__flow *flow, size_t *ahead, const char **why);
     size_t block_head;
     void (*decoder_free)(void *decoder);

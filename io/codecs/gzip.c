@@ -15,8 +15,8 @@ static int gzip_bid(const unsigned char *head, size_t size)
     return size >= 4 && gzip_accepts(head, size) && !(head[3] & RESERVED) ? 2 : 0;
 }
 
-/* Behind a text that ends in a zero; 0: it does not end here. */
-static size_t behind_text(const unsigned char *bytes, size_t size, size_t at)
+/* The place after a text that ends in a zero; 0: it does not end here. */
+static size_t gzip_after_text(const unsigned char *bytes, size_t size, size_t at)
 {
     const unsigned char *end = at < size ? memchr(bytes + at, 0, size - at) : NULL;
     return end ? (size_t)(end - bytes) + 1 : 0;
@@ -33,8 +33,8 @@ static int64_t gzip_header(const unsigned char *bytes, size_t size, const char *
         if (size < 12) return 0;
         at = 12 + (size_t)(bytes[10] | bytes[11] << 8);
     }
-    if (flags & NAME && !(at = behind_text(bytes, size, at))) return 0;
-    if (flags & COMMENT && !(at = behind_text(bytes, size, at))) return 0;
+    if (flags & NAME && !(at = gzip_after_text(bytes, size, at))) return 0;
+    if (flags & COMMENT && !(at = gzip_after_text(bytes, size, at))) return 0;
     if (!(flags & HEADER_CRC)) return at <= size ? (int64_t)at : 0;
     if (size < at + 2) return 0;
     *why = "expected the checksum of the gzip header, got another";

@@ -18,8 +18,8 @@ static int lz4_bid(const unsigned char *head, size_t size)
 
 static int64_t lz4_declares(const unsigned char *head, size_t size)
 {
-    enum { FLAGS = 4, SAYS_SIZE = 8, CONTENT_SIZE = 6, BEHIND = 14 };
-    if (size < BEHIND || lz4_bid(head, size) == 0 || !(head[FLAGS] & SAYS_SIZE)) return -1;
+    enum { FLAGS = 4, SAYS_SIZE = 8, CONTENT_SIZE = 6, CONTENT_SIZE_END = 14 };
+    if (size < CONTENT_SIZE_END || lz4_bid(head, size) == 0 || !(head[FLAGS] & SAYS_SIZE)) return -1;
     const uint64_t declared = hr__get64((const char *)head + CONTENT_SIZE);
     return declared <= INT64_MAX ? (int64_t)declared : -1;
 }

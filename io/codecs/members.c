@@ -1,4 +1,4 @@
-/* Deflate streams behind each other, each between header and trailer. All of a file is read: a stream without bytes
+/* Deflate streams in a row, each between header and trailer. All of a file is read: a stream without bytes
  * ends nothing, a trailer must be there and right, only zeros may follow the last one. What was inflated before a
  * damage is handed out before the error. */
 #include "io/codecs/members.h"

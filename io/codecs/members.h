@@ -1,4 +1,4 @@
-/* Files of one deflate stream or several behind each other (gzip's members, zlib's streams), each between a header and
+/* Files of one deflate stream or several in a row (gzip's members, zlib's streams), each between a header and
  * a trailer: what gzip.c and zlib.c share. */
 #ifndef HR_MEMBERS_H
 #define HR_MEMBERS_H
@@ -32,7 +32,7 @@ hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate
 hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
 void hr__members_decoder_free(void *decoder);
 
-/* 1 if `head`, behind a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */
+/* 1 if `head`, after a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */
 int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip);
 
 #endif

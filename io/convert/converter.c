@@ -17,7 +17,7 @@ enum { PIECES_PER_THREAD = 2, MOST_PIECES = 64, STAGES = 3 };
 typedef struct batch {
     hr__convert_piece piece[MOST_PIECES];
     int count;
-    bool last; /* the file ends behind it */
+    bool last; /* the file ends after it */
     hr_status status;
     hr_error err;
 } batch;

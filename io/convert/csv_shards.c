@@ -164,7 +164,7 @@ static size_t column_size(const hr__csv_column *column, size_t rows)
     return (size + 2 * PAD) / PAD * PAD;
 }
 
-/* A column starts a cache line behind where the one before ends, so that columns never lie a multiple of 4096 apart by
+/* A column starts a cache line after the end of the one before, so that columns never lie a multiple of 4096 apart by
  * themselves. */
 static hr_status lay_out_columns(const hr__csv_source *source, csv_piece *own, hr_error *err)
 {

@@ -82,7 +82,7 @@ struct hr__format {
 
 const hr__format *hr__format_named(const char *name); /* NULL: there is none */
 const hr__format *hr__format_with(hr_file_format id); /* HR_FORMAT_BY_NAME: TFRecords */
-/* By the extension of a file's name, behind which a compression's may stand; NULL: it is none of a format. */
+/* By the extension of a file's name, which may be followed by a compression's; NULL: it is none of a format. */
 const hr__format *hr__format_of(const char *path);
 /* Refuses the name of an output that is no folder and has an extension of no format: people.tfrecrd, people.parquet. An
  * "extension" that begins with a digit, as in v1.0, is none. */

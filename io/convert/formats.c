@@ -48,7 +48,7 @@ const char *hr_file_format_names(char *text, size_t size)
 
 static bool same(const char *a, const char *b, size_t size) { return strncasecmp(a, b, size) == 0; }
 
-/* Without what a compression has put behind the name. */
+/* The name without the extension of a compression. */
 static size_t plain_size(const char *path)
 {
     const size_t size = strlen(path);

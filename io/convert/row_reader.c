@@ -59,7 +59,7 @@ void hr_row_reader_free(hr_row_reader *r)
     hr_free(r);
 }
 
-/* A piece may have blank lines alone. What is wrong in it comes behind its good rows. */
+/* A piece may have blank lines alone. An error in it is reported after its good rows. */
 static hr_status next_piece(hr_row_reader *r, hr_error *err)
 {
     hr__convert_piece *piece = &r->piece;

@@ -12,7 +12,7 @@ typedef struct hr__csv_dialect {
     char delimiter, quote, escape;
     bool quotes;         /* a quote at the beginning of a field is special */
     bool escapes;        /* there is an escape byte */
-    bool tf_compat;      /* behind a fault in a quoted field: go on within the quotes, instead of ending the row */
+    bool tf_compat;      /* after a fault in a quoted field: go on within the quotes, instead of ending the row */
     bool exact_only;     /* no masks: the delimiter is a quote or a line end, which only TensorFlow allows, or there are
                         escapes or comments */
     const char *comment; /* lines that begin with it are no rows; the format's */
@@ -33,7 +33,7 @@ typedef enum hr__csv_fault {
     HR__CSV_QUOTE_INSIDE,   /* neither doubled nor closing */
     HR__CSV_QUOTE_UNQUOTED, /* in a field that does not begin with one */
     HR__CSV_UNTERMINATED,   /* the data ends within quotes */
-    HR__CSV_DANGLING,       /* the data ends behind an escape */
+    HR__CSV_DANGLING,       /* the data ends after an escape */
 } hr__csv_fault;
 
 typedef struct hr__csv_field {
@@ -78,12 +78,12 @@ typedef struct hr__csv_tokens {
     uint32_t *token, *row;
     size_t tokens, rows;
     size_t token_room, row_room; /* at least 64 more than are there, or nothing is done */
-    size_t done;                 /* behind the last whole row */
+    size_t done;                 /* after the last whole row */
     bool fault;
     bool quotes; /* there was one, perhaps; never taken back */
 } hr__csv_tokens;
 
-/* Adds tokens of whole rows from `from` on, which is the beginning of a row. 64 bytes behind `size` can be read. */
+/* Adds tokens of whole rows from `from` on, which is the beginning of a row. 64 bytes after `size` can be read. */
 void hr__csv_tokenise(const hr__csv_dialect *d, const char *data, size_t size, size_t from, hr__csv_tokens *out);
 
 /* ---- format (csv_format.c) ---- */
@@ -170,7 +170,7 @@ bool hr__csv_parse_time(hr_csv_time unit, const char *text, size_t size, int64_t
 
 /* ---- columns of integers (csv_integers.c) ---- */
 
-/* One field of each row: row r's lies between token[first[r]] and token[first[r] + 1]. 64 bytes behind can be read. */
+/* One field of each row: row r's lies between token[first[r]] and token[first[r] + 1]. 64 bytes after can be read. */
 typedef struct hr__csv_fields {
     const char *data;
     const uint32_t *token, *first;
@@ -189,7 +189,7 @@ void hr__csv_naming_clear(hr__csv_naming *naming);
 
 /* What the columns of a file are called, in its order. */
 typedef struct hr__csv_names {
-    const char **name; /* "": the column is dropped; the format's, or bytes behind the pointers, or in `made` */
+    const char **name; /* "": the column is dropped; the format's, or bytes after the pointers, or in `made` */
     int count;
     char *made; /* names after places */
     size_t made_size;

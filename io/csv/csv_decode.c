@@ -1,6 +1,6 @@
 /* decode_csv: records that are split already, as elements of a string tensor. Its rules are not quite those of files:
  * line ends in front of a field are passed over, within an unquoted one they are an error, an empty record has no
- * fields, and nothing behind the last selected column is looked at. */
+ * fields, and nothing after the last selected column is looked at. */
 #include "io/csv/csv.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static hr_status scan_unquoted(const decode *d, cursor *in, const char **text, s
     return HR_OK;
 }
 
-/* Behind the opening quote. */
+/* Called after the opening quote. */
 static hr_status scan_quoted(const decode *d, cursor *in, const char **text, size_t *size)
 {
     const char *begin = in->at, quote = d->f->dialect.quote;
@@ -82,7 +82,7 @@ static hr_status scan_quoted(const decode *d, cursor *in, const char **text, siz
     while (in->end - in->at > 1 && !(in->at[0] == quote && in->at[1] == d->f->dialect.delimiter)) {
         if (in->at[0] == quote && in->at[1] != quote)
             return csv_decode_wrong(d, "csv.quote", -1,
-                                    "expected a delimiter behind the closing quote; double a quote that belongs "
+                                    "expected a delimiter after the closing quote; double a quote that belongs "
                                     "to the text");
         doubled |= in->at[0] == quote;
         in->at += in->at[0] == quote ? 2 : 1;

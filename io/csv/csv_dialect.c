@@ -1,4 +1,4 @@
-/* How the options say that text is cut into fields; checked once, so that nothing behind it doubts a byte. */
+/* How the options say that text is cut into fields; checked once, so that later code need not check a byte. */
 #include "io/csv/csv.h"
 #include <string.h>
 

@@ -59,7 +59,7 @@ static hr__csv_verdict put_one(const hr__csv_parser *p, const hr__csv_column *co
     return hr__csv_parse_value(p->f, column, view.data, (size_t)view.size, to) ? HR__CSV_GOOD : HR__CSV_INVALID;
 }
 
-/* A list, behind those of the rows before: lists are only read row by row. */
+/* A list, after those of the rows before: lists are only read row by row. */
 static hr__csv_verdict csv_exact_put_list(hr__csv_parser *p, int c, int64_t row, hr_view view)
 {
     const hr__csv_column *column = &p->f->column[c];

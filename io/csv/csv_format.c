@@ -26,7 +26,7 @@ static hr_status csv_format_copy_default(const hr_csv_column *from, hr__csv_colu
     memcpy(to->fill, t->data, to->width);
     if (from->dtype != HR_STRING) return HR_OK;
     hr_view view = *(const hr_view *)t->data;
-    to->text = hr_calloc((size_t)view.size + 64, 1); /* readable bytes behind, as every string of a column has */
+    to->text = hr_calloc((size_t)view.size + 64, 1); /* readable bytes after it, as every string of a column has */
     if (!to->text) return hr_no_memory(err, "csv");
     if (view.size > 0) memcpy(to->text, view.data, (size_t)view.size);
     view.data = to->text;

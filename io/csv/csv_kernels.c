@@ -118,7 +118,7 @@ TARGET static inline uint64_t prefix_xor_avx2(uint64_t m)
 TARGET static inline void put_bits_avx2(uint32_t *to, uint64_t bits, uint32_t base)
 {
     while (bits)
-        for (int k = 0; k < 8; k++) { /* further ones than there are land in the room behind */
+        for (int k = 0; k < 8; k++) { /* further ones than there are land in the space after */
             *to++ = base + (uint32_t)_tzcnt_u64(bits);
             bits = _blsr_u64(bits);
         }

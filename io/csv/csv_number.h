@@ -1,5 +1,5 @@
 /* Plain numbers quickly: digits, perhaps a sign, perhaps a point. False: the text is anything else, and the full
- * grammar (base/number.h) decides. What is true here is exact. 64 bytes behind the text can be read. */
+ * grammar (base/number.h) decides. What is true here is exact. 64 bytes after the text can be read. */
 #ifndef HR_CSV_NUMBER_H
 #define HR_CSV_NUMBER_H
 
@@ -77,9 +77,9 @@ static inline bool hr__quick_double(const char *p, size_t size, double *out)
         else
             return false;
     }
-    const size_t behind = point == size ? 0 : size - point - 1;
+    const size_t decimals = point == size ? 0 : size - point - 1;
     if (size - (point != size) == 0 || digits >> 53) return false;
-    const double value = (double)digits / power[behind];
+    const double value = (double)digits / power[decimals];
     *out = negative ? -value : value;
     return true;
 }

@@ -1,5 +1,5 @@
 /* A CSV file in blocks of whole rows. What a block is depends on sizes asked for; rows, their lines, offsets and
- * numbers do not. Damage of the file below comes behind the last whole row before it. */
+ * numbers do not. Damage of the file is reported after the last whole row before it. */
 #include "io/csv/csv.h"
 #include "io/csv/csv_tf_input.h"
 #include "io/file_system.h"
@@ -192,7 +192,7 @@ static hr_status pass_front(hr__csv_file *file, hr_error *err)
     return file->format->header ? pass_rows(file, &file->format->dialect, 0, err) : HR_OK;
 }
 
-/* Lends the first row where there is no header, behind blank lines and comments, and passes over nothing. */
+/* Lends the first row where there is no header, after blank lines and comments, and consumes nothing. */
 static hr_status look_at_first_row(hr__csv_file *file, const char **data, size_t *length, hr_error *err)
 {
     const hr__csv_dialect *d = &file->format->dialect;

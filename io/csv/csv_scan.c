@@ -20,7 +20,7 @@ static void close_field(const hr__csv_dialect *d, const char *data, size_t size,
 
 static bool ends_field(const hr__csv_dialect *d, char c) { return c == d->delimiter || is_line_end(c); }
 
-/* An escape takes the byte behind it along. */
+/* An escape takes the byte after it along. */
 static bool escape_at(const hr__csv_dialect *d, const char *data, size_t size, size_t p, hr__csv_field *f)
 {
     if (!d->escapes || data[p] != d->escape) return false;
@@ -40,7 +40,7 @@ static void scan_unquoted(const hr__csv_dialect *d, const char *data, size_t siz
     close_field(d, data, size, p, f);
 }
 
-/* The rest of the line behind a fault belongs to its row. */
+/* The rest of the line after a fault belongs to its row. */
 static void give_up_row(const char *data, size_t size, size_t p, hr__csv_field *f)
 {
     while (p < size && !is_line_end(data[p])) p++;

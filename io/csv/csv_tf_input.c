@@ -58,7 +58,7 @@ static hr_status refill(hr__tf_input *in, hr_error *err)
     return HR_OK;
 }
 
-/* Behind a stream: gzip goes on with the next one, unless the first one was empty; zlib does not. */
+/* After a stream: gzip goes on with the next one, unless the first one was empty; zlib does not. */
 static void end_stream(hr__tf_input *in)
 {
     in->over = in->compression == HR_ZLIB || in->total == 0;

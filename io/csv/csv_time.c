@@ -53,7 +53,7 @@ static bool take_date(cursor *c, int64_t *days)
     return true;
 }
 
-/* Behind the point: what `digits` digits can hold; further ones must be zeros. */
+/* Reads what follows the point: what `digits` digits can hold; further ones must be zeros. */
 static bool take_fraction(cursor *c, int digits, int64_t *parts)
 {
     const char *begin = c->at;

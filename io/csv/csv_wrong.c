@@ -54,12 +54,12 @@ void hr__csv_say_value(const hr__csv_parser *p, hr__csv_verdict v, const char *t
 void hr__csv_say_fault(hr__csv_fault fault, hr__csv_wrong *w)
 {
     static const char *const said[] = {
-        [HR__CSV_QUOTE_INSIDE] = "expected a delimiter or a line end behind the closing quote; double a quote that "
+        [HR__CSV_QUOTE_INSIDE] = "expected a delimiter or a line end after the closing quote; double a quote that "
                                  "belongs to the text",
         [HR__CSV_QUOTE_UNQUOTED] = "expected no quote in a field that does not begin with one; quote the field and "
                                    "double the quote, or set .no_quotes",
         [HR__CSV_UNTERMINATED] = "expected a closing quote, found the end of the file",
-        [HR__CSV_DANGLING] = "expected a byte behind the escape, found the end of the file",
+        [HR__CSV_DANGLING] = "expected a byte after the escape, found the end of the file",
     };
     w->kind = "csv.quote";
     snprintf(w->text, sizeof w->text, "%s", said[fault]);

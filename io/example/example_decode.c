@@ -51,7 +51,7 @@ static bool scan_payload(hr__scan *s, hr__field *f)
     return whole;
 }
 
-/* Behind the tag that opens a group: past the one that closes it. */
+/* After the tag that opens a group: skips past the one that closes it. */
 static bool skip_group(hr__scan *s, uint32_t number)
 {
     enum { START = 3, STOP = 4 };

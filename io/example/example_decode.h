@@ -47,7 +47,7 @@ bool hr__scan_field(hr__scan *s, hr__field *field);
 /* The members of Feature's oneof are numbered so. */
 enum { HR__KIND_NONE = 0, HR__KIND_BYTES = 1, HR__KIND_FLOAT = 2, HR__KIND_INT64 = 3 };
 
-/* What to do with the payload behind a template. */
+/* What to do with the payload after a template. */
 typedef enum hr__way { HR__WAY_ANY, HR__WAY_INT64, HR__WAY_FLOAT, HR__WAY_STRING, HR__WAY_STRINGS } hr__way;
 
 enum { HR__BLOCK = 32 };
@@ -96,7 +96,7 @@ struct hr__example_order {
     int entries, entry_room;
 };
 
-/* Slot of a key; -1: nobody asked for it. 8 bytes behind the key's start are readable. */
+/* Slot of a key; -1: nobody asked for it. 8 bytes from the key's start are readable. */
 int hr__find_slot(const hr__example_parser *parser, const uint8_t *key, size_t size);
 
 /* The bucket where a key's search begins. */

@@ -35,7 +35,7 @@ static inline __attribute__((always_inline, target("avx2"))) bool matches_avx2(c
 }
 #endif
 
-/* The key's two blocks end at most 64 bytes behind the entry's start, which are readable. */
+/* The key's two blocks end at most 64 bytes after the entry's start, which are readable. */
 static inline __attribute__((always_inline)) bool begins_like(const hr__slot *s, const uint8_t *p, matches_fn *matches)
 {
     if (!matches(s->text, s->mask, p)) return false;

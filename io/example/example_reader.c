@@ -140,7 +140,7 @@ static hr_status add_slot(hr__example_parser *p, const hr__example_feature *feat
     return HR_OK;
 }
 
-/* Keys lie one behind the other, so that 8 bytes from any key's start are the parser's own. */
+/* Keys lie side by side, so that 8 bytes from any key's start are the parser's own. */
 hr_status hr__example_parser_new(const hr__example_feature *features, int count, hr__example_parser **out,
                                  hr_error *err)
 {

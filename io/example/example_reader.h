@@ -5,7 +5,7 @@
  *
  * The rules are protobuf's: fields in any order, unknown ones skipped, packed, unpacked and split lists joined, of
  * two entries with one key the last counts, of two kinds in a feature the last counts. With tf_compat they are those
- * of TensorFlow's own parser. Either way nothing is read past a record but 64 bytes that must be readable behind it,
+ * of TensorFlow's own parser. Either way nothing is read past a record but 64 bytes that must be readable after it,
  * and the inside of a feature that nobody asked for is not looked at. */
 #ifndef HR_EXAMPLE_READER_H
 #define HR_EXAMPLE_READER_H

@@ -92,7 +92,7 @@ void hr__row_writer_free(hr__row_writer *w)
 
 size_t hr__row_writer_room(const hr__row_writer *w) { return w->room; }
 
-/* Where the value goes: behind the template, whose lengths are put in. */
+/* Gives where the value goes: after the template, whose lengths are filled in. */
 static inline char *put_template(const template *t, char *p, size_t size)
 {
     memcpy(p, t->bytes, BLOCK);

@@ -8,7 +8,7 @@
 typedef struct hr__row_writer hr__row_writer;
 
 /* For fields of dtype HR_INT64, HR_FLOAT, HR_STRING, and HR_INT32, HR_BOOL, HR_DOUBLE, which are stored as one of
- * these: one dense scalar column each, or one with splits, of lists. 64 bytes behind strings can be read, as in all
+ * these: one dense scalar column each, or one with splits, of lists. 64 bytes after strings can be read, as in all
  * columns. Copies the names. Gives. */
 hr_status hr__row_writer_new(const hr_field *fields, int count, hr__row_writer **out, hr_error *err);
 void hr__row_writer_free(hr__row_writer *writer); /* NULL: nothing */

@@ -1,4 +1,4 @@
-/* Where the values of a feature go: into a row of a dense column, or behind the values of a list. A dense row is
+/* Where the values of a feature go: into a row of a dense column, or appended to the values of a list. A dense row is
  * written up to its end and counted beyond it, so that a list that is too long is reported, never written. */
 #include "base/cast.h"
 #include "io/example/example_decode.h"

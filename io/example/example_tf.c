@@ -25,7 +25,7 @@ static bool read_loose_floats(hr__sink *sink, hr__scan list)
     return true;
 }
 
-/* Odd bytes behind the last float count for nothing, nor does what follows the first packed chunk. */
+/* Odd bytes after the last float count for nothing, nor does what follows the first packed chunk. */
 static bool read_floats(hr__sink *sink, hr__scan list)
 {
     uint32_t length;
@@ -58,7 +58,7 @@ static bool read_int64s(hr__sink *sink, hr__scan list)
     return hr__stream_length(&list, &length) && hr__sink_varints(sink, hr__stream_narrowed(&list, length));
 }
 
-/* Behind the byte that names the kind. What follows the first list is not looked at. */
+/* Called after the byte that names the kind. What follows the first list is not looked at. */
 static bool example_tf_read_list(hr__sink *sink, hr__scan feature, uint32_t kind)
 {
     uint32_t length;

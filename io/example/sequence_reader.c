@@ -5,7 +5,7 @@
 
 enum { CONTEXT = 1, FEATURE_LISTS = 2 };
 
-/* What stands for no bytes: 64 bytes behind a record are readable. */
+/* Stands for an empty record: 64 bytes after it must be readable. */
 static const char nothing[65];
 
 /* ---- lists ---- */

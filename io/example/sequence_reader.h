@@ -3,7 +3,7 @@
  *
  * Both halves are asked for by an Example parser: what the lists' parser calls a row is a step. The rules are those
  * of io/example/example_reader.h: protobuf's, or with tf_compat TensorFlow's own. Nothing is read past a record but 64
- * bytes that must be readable behind it. */
+ * bytes that must be readable after it. */
 #ifndef HR_SEQUENCE_READER_H
 #define HR_SEQUENCE_READER_H
 

@@ -125,7 +125,7 @@ static bool sequence_tf_read_entry(hr__scan *map, hr__scan *key, hr__scan *value
     return entry.p == entry.end;
 }
 
-/* The map behind the tag that opened it: the entries that are asked for. */
+/* The map after the tag that opened it: the entries that are asked for. */
 static hr_status note_entries(const hr__walk *w, hr__scan *s)
 {
     uint32_t length;

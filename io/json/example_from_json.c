@@ -102,7 +102,7 @@ static hr_status keep_key(hr_json_reader *r, hr_error *err)
     hr__text_clear(&r->key);
     if (key.size >= 5 && memcmp(key.data, b64, 5) == 0) {
         if (hr__base64_decode((hr_view){key.data + 5, key.size - 5}, &r->key)) return HR_OK;
-        return hr__json_fail(&r->json, err, "json.key", "expected base64 behind \"$b64:\"");
+        return hr__json_fail(&r->json, err, "json.key", "expected base64 after \"$b64:\"");
     }
     const bool doubled = key.size >= 2 && memcmp(key.data, "$$", 2) == 0;
     hr__text_bytes(&r->key, key.data + doubled, (size_t)key.size - doubled);
@@ -121,7 +121,7 @@ static hr_status read_values(hr_json_reader *r, hr__json_want want, hr_error *er
     }
 }
 
-/* Behind {"$float": ... the first key is the last token: a value or an array of them, of that kind. */
+/* Reads what follows {"$float", the last token: a value or an array of them, of that kind. */
 static hr_status read_typed(hr_json_reader *r, hr__json_want want, hr_error *err)
 {
     const hr_dtype dtype = hr__json_kind_of_word(r->json.token.text);

@@ -60,7 +60,7 @@ static bool is_wanted(const hr_json_writer *writer, hr_view key)
 
 /* ---- the short form ---- */
 
-/* A key is text; other bytes stand behind "$b64:", and one that begins with a dollar has it doubled. */
+/* A key is text; other bytes follow "$b64:", and one that begins with a dollar has it doubled. */
 static void put_key(hr__json_writer *w, hr_view key)
 {
     const bool text = hr__is_utf8(key.data, (size_t)key.size);

@@ -173,7 +173,7 @@ static hr_status read_unit(hr__json_reader *r, uint32_t *unit, hr_error *err)
         const char *digits = "0123456789abcdef", *at = strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c);
         if (!c || !at) {
             r->p--;
-            return unexpected(r, "four hexadecimal digits behind \\u", err);
+            return unexpected(r, "four hexadecimal digits after \\u", err);
         }
         *unit = *unit << 4 | (uint32_t)(at - digits);
     }
@@ -190,7 +190,7 @@ static void put_point(hr__text *to, uint32_t c)
     hr__text_bytes(to, b, n);
 }
 
-/* Behind \u: a character of the basic plane, or the first half of a pair. */
+/* Reads what follows \u: a character of the basic plane, or the first half of a pair. */
 static hr_status read_point(hr__json_reader *r, hr_error *err)
 {
     uint32_t high, low = 0;
@@ -217,7 +217,7 @@ static hr_status read_escape(hr__json_reader *r, hr_error *err)
     const char *at = c ? strchr(letter, c) : NULL;
     if (!at) {
         r->p--;
-        return unexpected(r, "one of \"\\/bfnrtu behind a backslash", err);
+        return unexpected(r, "one of \"\\/bfnrtu after a backslash", err);
     }
     hr__text_byte(&r->scratch, meant[at - letter]);
     return HR_OK;
@@ -373,7 +373,7 @@ static hr_status read_value(hr__json_reader *r, hr_error *err)
 static hr_status read_separator(hr__json_reader *r, hr_error *err)
 {
     const bool object = r->objects & 1;
-    if (r->expects == COLON && *r->p != ':') return unexpected(r, "':' behind a key", err);
+    if (r->expects == COLON && *r->p != ':') return unexpected(r, "':' after a key", err);
     if (r->expects == COMMA_OR_END && *r->p != ',') return unexpected(r, object ? "',' or '}'" : "',' or ']'", err);
     r->expects = r->expects == COLON || !object ? VALUE : KEY;
     r->p++;

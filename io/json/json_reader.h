@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef enum hr__json_kind {
-    HR__JSON_NONE, /* the text ends behind a whole value */
+    HR__JSON_NONE, /* the text ends after a whole value */
     HR__JSON_NULL,
     HR__JSON_FALSE,
     HR__JSON_TRUE,

@@ -223,7 +223,7 @@ hr_status hr__json_add_base64(hr_json_reader *r, hr_view text, hr_error *err)
     return HR_OK;
 }
 
-/* {"$b64": "//4="} or {"$float": "NaN"}, one value, behind its brace. */
+/* {"$b64": "//4="} or {"$float": "NaN"}, one value, after its brace. */
 static hr_status add_object(hr_json_reader *r, hr_error *err)
 {
     static const char expected[] = "a value, or {\"$b64\": ...} or {\"$float\": ...}";

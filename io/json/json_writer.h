@@ -11,8 +11,8 @@ extern "C" {
 /* Begin with {.to = text}, and .compact if it is to be so. */
 typedef struct hr__json_writer {
     hr__text *to;
-    bool compact; /* no blanks behind commas and colons */
-    bool follows; /* the next value or key stands behind another one */
+    bool compact; /* no blanks after commas and colons */
+    bool follows; /* the next value or key follows another one */
 } hr__json_writer;
 
 void hr__json_begin(hr__json_writer *w, char bracket); /* { or [ */
@@ -31,7 +31,7 @@ void hr__json_base64(hr__json_writer *w, hr_view bytes); /* a string */
 /* ---- base64 ---- */
 
 void hr__base64_encode(hr_view bytes, hr__text *to);
-/* The bytes behind a base64 text onto `to`; letters of both alphabets, with or without padding. False: it is none. */
+/* Appends the bytes of a base64 text to `to`; letters of both alphabets, with or without padding. False: it is none. */
 bool hr__base64_decode(hr_view text, hr__text *to);
 
 #ifdef __cplusplus

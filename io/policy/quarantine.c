@@ -12,7 +12,7 @@
 /* ---- what was met before ---- */
 
 /* Where a line's place ends: a quote in a string is escaped, so these bytes stand in no string. */
-static const char behind_place[] = ",\"reason\":";
+static const char quarantine_after_place[] = ",\"reason\":";
 
 static hr_status quarantine_note(hr__quarantine *q, const char *place, size_t size, hr_error *err)
 {
@@ -22,7 +22,7 @@ static hr_status quarantine_note(hr__quarantine *q, const char *place, size_t si
 
 static hr_status note_line(hr__quarantine *q, const char *line, size_t size, hr_error *err)
 {
-    const char *end = memmem(line, size, behind_place, sizeof behind_place - 1);
+    const char *end = memmem(line, size, quarantine_after_place, sizeof quarantine_after_place - 1);
     const hr_status status = end ? quarantine_note(q, line, (size_t)(end - line), err) : HR_OK;
     return status == HR_ALREADY_EXISTS ? HR_OK : status;
 }

@@ -1,5 +1,5 @@
 /* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller
- * says otherwise; an end anywhere but behind a whole record is an error, and what no policy passes over is final. */
+ * says otherwise; an end anywhere but after a whole record is an error, and what no policy passes over is final. */
 #include "io/framing.h"
 #include "io/record/record_index.h"
 #include "io/input.h"
@@ -13,7 +13,7 @@ struct hr_record_reader {
     hr__policy *policy;
     hr_damage_count damage;
     bool damaged;        /* a compressed file was read again in vain, from its front: not once more */
-    size_t lent;         /* bytes to go behind at the next call */
+    size_t lent;         /* bytes to skip at the next call */
     int64_t record;      /* number of the next one */
     int64_t end;         /* number of the first one that is not wanted; -1: all are */
     int64_t last_offset; /* of the one given last */
@@ -121,7 +121,7 @@ static hr_status meet(hr_record_reader *r, hr_status status)
     return status;
 }
 
-/* The next record, behind all damage that is passed over. */
+/* The next record, after all damage that is passed over. */
 static hr_status record_find(hr_record_reader *r, bool check, hr_view *record)
 {
     for (;;) {
@@ -134,7 +134,7 @@ static hr_status record_find(hr_record_reader *r, bool check, hr_view *record)
     }
 }
 
-/* Goes behind the record that was lent, and lends the next one. */
+/* Skips the record that was lent, and lends the next one. */
 static hr_status record_advance(hr_record_reader *r, bool check, hr_view *record, hr_error *err)
 {
     *record = (hr_view){NULL, 0};

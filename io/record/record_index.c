@@ -121,7 +121,7 @@ static hr_status index_check_file(const hr_record_index *index, const hr_input *
     return HR_FAILED_PRECONDITION;
 }
 
-/* The last place that is not behind byte `offset`. */
+/* The last place at or before byte `offset`. */
 static hr__index_place place_before(const hr_record_index *index, int64_t offset)
 {
     int64_t low = 0, high = index->places;

@@ -48,7 +48,7 @@ typedef void hr__record_found_fn(void *user, int64_t offset, int64_t size); /* `
 /* Calls `found` for each record, in order; looks at lengths alone. */
 hr_status hr__record_scan(hr_input *in, uint64_t limit, hr__record_found_fn *found, void *user, int64_t *records,
                           hr_error *err);
-/* Goes behind `count` records, from where record `number` begins; looks at lengths alone. HR_END: there are fewer. */
+/* Skips `count` records, from where record `number` begins; looks at lengths alone. HR_END: there are fewer. */
 hr_status hr__record_pass(hr_input *in, uint64_t limit, int64_t number, int64_t count, hr_error *err);
 /* Takes the probes from the file; or compares them: false in *same. */
 hr_status hr__record_index_probe(hr_record_index *index, const hr_input *in, hr_error *err);

@@ -1,4 +1,4 @@
-/* FILE.hridx: the index as bytes (docs/formats.md), its checksum behind all. It is of the file beside it only if
+/* FILE.hridx: the index as bytes (docs/formats.md), its checksum last. It is of the file beside it only if
  * size, time of change and the bytes at sampled headers are the same. */
 #include "io/framing.h"
 #include "io/input.h"

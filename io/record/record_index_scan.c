@@ -13,7 +13,7 @@ typedef struct bounds {
     uint64_t limit;    /* of a record's data */
 } bounds;
 
-/* What there is to say of a header; the frame behind it has *whole bytes. */
+/* Checks a header; the frame that it begins has *whole bytes. */
 static hr_status check_header(hr__record_place at, const char *header, size_t size, bounds most, int64_t *whole,
                               hr_error *err)
 {
@@ -111,7 +111,7 @@ static hr_status index_scan_pass(hr_input *in, hr__record_place at, int64_t whol
     return HR_OK;
 }
 
-/* Goes behind record `number`, whose frame has *whole bytes. HR_END: the file ends in front of it. */
+/* Skips record `number`, whose frame has *whole bytes. HR_END: the file ends before it. */
 static hr_status pass_record(hr_input *in, uint64_t limit, int64_t number, int64_t *whole, hr_error *err)
 {
     const char *data;

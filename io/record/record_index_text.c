@@ -65,7 +65,7 @@ static bool index_text_read_numbers(const char *text, size_t size, int64_t *offs
            hr__parse_int64(space + 1, size - first - 1, HR__NUMBER_DEFAULT, length) == HR__PARSED;
 }
 
-/* Records lie behind each other: a line that says otherwise is of another file. */
+/* Records lie side by side: a line that says otherwise is of another file. */
 static hr_status index_text_read_lines(hr_record_index *index, hr_input *lines, const char *from, hr_error *err)
 {
     for (int64_t line = 1;; line++) {

@@ -11,7 +11,7 @@ static hr_status record_range_beyond(int64_t first, int64_t count, int64_t recor
 {
     if (count == INT64_MAX)
         return hr_fail(err, HR_OUT_OF_RANGE, "index.range",
-                       "expected a first record among the %" PRId64 " of the files, or just behind them, got %" PRId64,
+                       "expected a first record among the %" PRId64 " of the files, or just after them, got %" PRId64,
                        records, first);
     return hr_fail(err, HR_OUT_OF_RANGE, "index.range",
                    "expected a range of the %" PRId64 " records of the files, got %" PRId64 " from record %" PRId64

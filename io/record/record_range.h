@@ -10,7 +10,7 @@ typedef struct hr__range_begin {
     hr_record_index *index; /* of the file; NULL: of none. hr_record_index_free, also after a failure */
 } hr__range_begin;
 
-/* `count` INT64_MAX: all from `first` on. Files behind the range are not looked at. HR_OUT_OF_RANGE: there are not so
+/* `count` INT64_MAX: all from `first` on. Files after the range are not looked at. HR_OUT_OF_RANGE: there are not so
  * many. */
 hr_status hr__record_range_find(const hr_file_list *files, const hr_record_index_opts *opts, int64_t first,
                                 int64_t count, hr__range_begin *out, hr_error *err);

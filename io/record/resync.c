@@ -14,7 +14,7 @@ typedef struct passing {
     hr_damage_count *count;
 } passing;
 
-/* Tells of the next `size` bytes, and goes behind them. */
+/* Reports the next `size` bytes, and skips them. */
 static hr_status resync_pass(passing *p, size_t size, hr_error *err)
 {
     const char *data;
@@ -54,7 +54,7 @@ static size_t search(passing *p, size_t from, size_t end)
     return end;
 }
 
-/* Goes to the next sound record at or behind `from` bytes ahead. What is of a damaged stream is passed over: sound
+/* Goes to the next sound record, `from` bytes ahead or further. What is of a damaged stream is passed over: sound
  * records in it may be copies of others, and out of order. HR_END: there is none. */
 static hr_status resync(passing *p, size_t from, hr_error *err)
 {
@@ -167,8 +167,8 @@ hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit,
                              : resyncs ? resync(&p, 1, err)
                                        : pass_rest(&p, err);
     if (status < 0 || count->bytes > before) return status;
-    HR_TRY(
-        hr__policy_take(policy, damage, (hr_view){"", 0}, err)); /* a stream that is cut behind a record loses none */
+    /* A stream that is cut after a whole record loses none. */
+    HR_TRY(hr__policy_take(policy, damage, (hr_view){"", 0}, err));
     return status;
 }
 

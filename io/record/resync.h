@@ -4,7 +4,7 @@
 
 #include "io/policy/policy.h"
 
-/* `in` stands at a record with this damage. Goes behind it as the policy says: to the next record. HR_END: nothing
+/* `in` stands at a record with this damage. Skips it as the policy says: to the next record. HR_END: nothing
  * follows in this file. Adds to `count`. Fails with `damage` itself where the policy does not cover it. */
 hr_status hr__record_pass_over(hr_input *in, hr__policy *policy, uint64_t limit, const hr_error *damage,
                                hr_damage_count *count, hr_error *err);

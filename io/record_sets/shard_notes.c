@@ -1,4 +1,4 @@
-/* What a shard writer notes of its full shards, so that a later run can go on behind them: a hidden text file,
+/* What a shard writer notes of its full shards, so that a later run can go on after them: a hidden text file,
  * ".train-.headrace.shards" for "train-", written anew whenever a shard is full and removed when all have their names. */
 #include "io/record_sets/shards.h"
 #include "base/text.h"

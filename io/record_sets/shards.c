@@ -1,6 +1,6 @@
 /* Records into shards. Those of a fixed number are all open and get their names together, at the end (what a later
  * run needs to go on with them is in shard_parts.c). Otherwise one is filled after the other: a full one is synced
- * under a hidden name and noted (shard_notes.c), so that a later run can go on behind it; the number of shards, and
+ * under a hidden name and noted (shard_notes.c), so that a later run can go on after it; the number of shards, and
  * so their names, show at the end. */
 #include "io/record_sets/shards.h"
 #include "io/codecs/codec.h"

@@ -11,9 +11,9 @@ extern "C" {
 typedef struct hr__shard {
     hr_output *out;
     int64_t records, bytes; /* before compression, with their frames */
-    /* How far it is kept: where it was cut last, or all of one that is full. A later run goes on behind it. */
+    /* How far it is kept: where it was cut last, or all of one that is full. A later run goes on after it. */
     int64_t kept, file_size; /* records, bytes of the file */
-    int64_t since;           /* bytes behind the last cut, before compression */
+    int64_t since;           /* bytes since the last cut, before compression */
     int64_t cuts;            /* that the notes do not know of */
     bool done;               /* a run before has written all of it */
     bool named;              /* it has its final name, by this writer */
@@ -23,7 +23,7 @@ struct hr_shard_writer {
     char *folder, *base, *suffix; /* of the names: "out/", "train-", ".tfrecord" */
     hr_output_opts output;
     int64_t max_bytes; /* 0: the number of shards is fixed */
-    int64_t cut_bytes; /* shards of a fixed number are cut, each by itself, behind so many bytes; 0: they are not */
+    int64_t cut_bytes; /* shards of a fixed number are cut, each by itself, after so many bytes; 0: they are not */
     bool single;       /* one shard, whose name is folder and base */
     bool parts;        /* shards have hidden names of their own until all are there, which a later run knows */
     bool resume, index, made_folder;
@@ -63,9 +63,9 @@ hr_status hr__shards_same(const hr_shard_writer *w, hr_error *err);
 
 /* ---- a fixed number of shards that a later run goes on with (shard_parts.c) ---- */
 
-/* Opens a shard behind what is kept of it. */
+/* Opens a shard to append to what is kept of it. */
 hr_status hr__shard_open_part(const hr_shard_writer *w, hr__shard *s, int64_t shard, hr_error *err);
-/* Behind a record of `size` bytes: cuts the shard there if it is time to. */
+/* Called after a record of `size` bytes: cuts the shard there if it is time to. */
 hr_status hr__shard_cut(const hr_shard_writer *w, hr__shard *s, size_t size, hr_error *err);
 /* All of one shard, or of each, is written: it has its hidden name. */
 hr_status hr__shard_finish(hr_shard_writer *w, int64_t shard, hr_error *err);

@@ -5,7 +5,7 @@
 enum {
     TABLE_BLOCK = 262144, /* bytes at which a data block is closed, as TensorFlow does */
     TABLE_FOOTER = 48,
-    TABLE_TRAILER = 5, /* behind each block: its type, its checksum */
+    TABLE_TRAILER = 5, /* after each block: its type, its checksum */
 };
 #define TABLE_MAGIC "\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 

@@ -149,7 +149,7 @@ static bool cursor_begin(cursor *c, hr_view block)
     return true;
 }
 
-/* HR_END behind the last entry; HR_DATA_LOSS without a text. */
+/* HR_END after the last entry; HR_DATA_LOSS without a text. */
 static hr_status cursor_next(cursor *c, hr_error *err)
 {
     uint64_t shared, more, size;

@@ -338,7 +338,7 @@ static void quote_and_escape_may_be_any_byte(void **state)
     reads_as("id,name\n1,\"say \\\"hi\\\", \\\\\"\n2,a\\,b\\\nc\n3,\"d\"\"e\"\n", &escape,
              "1|say \"hi\", \\\n2|a,b\nc\n3|d\"e\n");
     reads_as("id,name\n1,a\\", &escape,
-             "t.csv:2: column 'name' (field 1): expected a byte behind the escape, found the end of the file\n");
+             "t.csv:2: column 'name' (field 1): expected a byte after the escape, found the end of the file\n");
 }
 
 static void comments_and_lines_in_front_are_passed_over_and_counted(void **state)
@@ -517,7 +517,7 @@ static void a_wrong_row_is_named_with_its_place_and_the_next_one_is_read(void **
          "double the quote, or set .no_quotes",
          1, 15, 6, 1},
         {"2,\"x\"y", "csv.quote",
-         "4: column 'name' (field 1): expected a delimiter or a line end behind the closing quote; double a quote that "
+         "4: column 'name' (field 1): expected a delimiter or a line end after the closing quote; double a quote that "
          "belongs to the text",
          1, 15, 7, 1},
     };

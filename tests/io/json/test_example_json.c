@@ -237,7 +237,7 @@ static void mistakes_name_record_line_and_feature(void **state)
         {"{\"a\": {\"$b64\": \"A\"}}", "json.type", "expected base64"},
         {"{\"a\": {\"$float\": \"0x3f800000\"}}", "json.type", "expected a number"},
         {"{\"a\": 1, \"a\": 2}", "json.key", "expected each key once"},
-        {"{\"$b64:A\": 1}", "json.key", "expected base64 behind"},
+        {"{\"$b64:A\": 1}", "json.key", "expected base64 after"},
         {"[1]", "json.type", "rows:1:1: expected an object, found an array; write its objects one after the other"},
         {"{\"feature_lists\": {\"a\": 1}}", "json.type", "expected an array of steps, found 1"},
         {"{\"a\": [[1]]}", "json.type", "found an array"},
