@@ -1,7 +1,6 @@
 /* Whether the parts of a batch stack to a tensor: batches of batches must be equally large, and dense rows whose first
  * dimension varies equally long, unless there is a value that pads them. */
-#include "data/batches.h"
-#include "data/dataset.h"
+#include <headrace/op.h>
 #include <inttypes.h>
 
 static int32_t length(const int32_t *splits, int64_t i) { return splits[i + 1] - splits[i]; }
@@ -42,7 +41,7 @@ static void check_sizes(const char *name, hr_work *w, hr_columns *rows)
 
 /* ---- rows in a batch ---- */
 
-static bool needs_equal_rows(const hr_field *f) { return f->layout == HR_DENSE && !hr__field_fixed(f) && !f->pad; }
+static bool needs_equal_rows(const hr_field *f) { return f->layout == HR_DENSE && !hr_field_fixed(f) && !f->pad; }
 
 static void check_rows(const char *name, hr_work *w, hr_columns *rows, int field)
 {
@@ -61,7 +60,7 @@ static void check_rows(const char *name, hr_work *w, hr_columns *rows, int field
     }
 }
 
-void hr__batches_check(const char *name, hr_work *w, hr_columns *rows)
+void hr_batches_check(const char *name, hr_work *w, hr_columns *rows)
 {
     check_sizes(name, w, rows);
     for (int i = 0; i < rows->schema->fields; i++)

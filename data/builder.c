@@ -1,7 +1,6 @@
 /* Elements that users' functions make. Where the first dimension of a component varies, the values of its rows follow
  * one another, so rows are made in order and each may be made again until the next one begins. */
-#include "data/builder.h"
-#include "data/dataset.h"
+#include <headrace/op_functions.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +17,10 @@ static bool varies_in_front(const hr_field *f)
     return true;
 }
 
-hr_status hr__builder_check(const char *name, const char *kind, const hr_schema *made, hr_error *err)
+hr_status hr_builder_check(const char *name, const char *kind, const hr_schema *made, hr_error *err)
 {
     for (int i = 0; i < made->fields; i++)
-        if (!hr__field_fixed(&made->field[i]) && !varies_in_front(&made->field[i]))
+        if (!hr_field_fixed(&made->field[i]) && !varies_in_front(&made->field[i]))
             return hr_fail(err, HR_INVALID_ARGUMENT, kind,
                            "%s: component '%.60s': expected a shape that is known but for its first dimension; name "
                            "what the function makes in .output",
@@ -29,7 +28,7 @@ hr_status hr__builder_check(const char *name, const char *kind, const hr_schema 
     return HR_OK;
 }
 
-hr_status hr__builder_schema(const hr_schema *made, hr_schema_builder *out, hr_error *err)
+hr_status hr_builder_schema(const hr_schema *made, hr_schema_builder *out, hr_error *err)
 {
     hr_schema_clear(out);
     for (int i = 0; i < made->fields; i++) HR_TRY(hr_schema_add(out, made->field[i], err));
@@ -53,13 +52,13 @@ static void zero_fixed(hr_columns *rows, int field, int64_t first, int64_t end)
                 (size_t)(end - first) * width / hr_dtype_size(f->dtype));
 }
 
-void hr__builder_zero(hr_columns *rows, int64_t first, int64_t end)
+void hr_builder_zero(hr_columns *rows, int64_t first, int64_t end)
 {
     for (int i = 0; i < rows->schema->fields; i++)
-        if (hr__field_fixed(&rows->schema->field[i])) zero_fixed(rows, i, first, end);
+        if (hr_field_fixed(&rows->schema->field[i])) zero_fixed(rows, i, first, end);
 }
 
-void hr__builder_begin(hr_builder *out)
+void hr_builder_begin(hr_builder *out)
 {
     for (int i = 0; i < out->rows->schema->fields; i++) {
         hr_column *column = &out->rows->column[i];
@@ -69,7 +68,7 @@ void hr__builder_begin(hr_builder *out)
     }
 }
 
-hr_status hr__builder_status(const hr_builder *out, hr_call *call, const char *name, hr_status returned)
+hr_status hr_builder_status(const hr_builder *out, hr_call *call, const char *name, hr_status returned)
 {
     if (out->no_memory) return hr_no_memory(&call->err, "what a function makes");
     if (returned >= 0 || call->err.code < 0) return returned;
@@ -99,14 +98,14 @@ static size_t value_size(const hr_builder *out, int field)
 static int64_t first_value(const hr_builder *out, int field)
 {
     const hr_field *f = &out->rows->schema->field[field];
-    if (!hr__field_fixed(f)) return out->rows->column[field].splits[0][out->first];
+    if (!hr_field_fixed(f)) return out->rows->column[field].splits[0][out->first];
     return out->first * (int64_t)(hr_field_width(f) / hr_dtype_size(f->dtype));
 }
 
 void *hr_set(hr_builder *out, const char *name)
 {
     const int i = field_named(out, name);
-    if (i < 0 || !hr__field_fixed(&out->rows->schema->field[i])) return NULL;
+    if (i < 0 || !hr_field_fixed(&out->rows->schema->field[i])) return NULL;
     return (char *)out->rows->column[i].values + (size_t)first_value(out, i) * value_size(out, i);
 }
 
@@ -114,7 +113,7 @@ void *hr_set_count(hr_builder *out, const char *name, int64_t count)
 {
     const int i = field_named(out, name);
     const hr_field *f = i < 0 ? NULL : &out->rows->schema->field[i];
-    if (!f || hr__field_fixed(f) || out->end - out->first != 1 || count < 0) return NULL;
+    if (!f || hr_field_fixed(f) || out->end - out->first != 1 || count < 0) return NULL;
     for (int d = 1; d < f->shape.rank; d++) count *= f->shape.dims[d];
     hr_column *column = &out->rows->column[i];
     const int64_t first = first_value(out, i);
@@ -138,7 +137,7 @@ static char *own_bytes(hr_builder *out, size_t size)
 static int64_t builder_values_of(const hr_builder *out, int field)
 {
     const hr_field *f = &out->rows->schema->field[field];
-    if (!hr__field_fixed(f)) return out->rows->column[field].count - first_value(out, field);
+    if (!hr_field_fixed(f)) return out->rows->column[field].count - first_value(out, field);
     return (out->end - out->first) * (int64_t)(hr_field_width(f) / hr_dtype_size(f->dtype));
 }
 

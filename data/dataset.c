@@ -30,11 +30,18 @@ void hr_dataset_unref(hr_dataset *ds)
     hr_free(ds);
 }
 
+const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op)
+{
+    return ds->op == op && !ds->error.code ? ds->spec : NULL;
+}
+
+const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i) { return i >= 0 && i < ds->inputs ? ds->in[i] : NULL; }
+
 const hr_error *hr_dataset_error(const hr_dataset *ds) { return ds->error.code ? &ds->error : NULL; }
 
 const hr_schema *hr_dataset_schema(const hr_dataset *ds) { return ds->error.code ? NULL : &ds->out.schema; }
 
-hr_dataset *hr__dataset_failed(const hr_error *error)
+hr_dataset *hr_dataset_failed(const hr_error *error)
 {
     hr_dataset *ds = hr_calloc(1, sizeof *ds);
     if (!ds) return &no_memory;
@@ -59,7 +66,7 @@ static hr_status measure_fields(hr_dataset *ds, hr_error *err)
     ds->width = hr_calloc((size_t)schema->fields + 1, sizeof *ds->width);
     if (!ds->width) return hr_no_memory(err, "a dataset");
     for (int i = 0; i < schema->fields; i++) {
-        if (hr__field_fixed(&schema->field[i])) ds->width[i] = hr_field_width(&schema->field[i]);
+        if (hr_field_fixed(&schema->field[i])) ds->width[i] = hr_field_width(&schema->field[i]);
         ds->strings |= schema->field[i].dtype == HR_STRING;
     }
     return HR_OK;
@@ -124,7 +131,7 @@ hr_dataset *hr_dataset_new(const hr_op *given, const void *spec, hr_dataset *con
     if (fits == HR_OK) ds = dataset_allocate(op, &own, in, inputs);
     if (!ds) {
         for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
-        return fits == HR_OK ? &no_memory : hr__dataset_failed(&err);
+        return fits == HR_OK ? &no_memory : hr_dataset_failed(&err);
     }
     ds->shares = ds->op->traits & HR_SAME_EACH_OPENING;
     for (int i = 0; i < inputs; i++) {
@@ -136,7 +143,7 @@ hr_dataset *hr_dataset_new(const hr_op *given, const void *spec, hr_dataset *con
     return ds;
 }
 
-hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count)
+hr_dataset *hr_dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count)
 {
     if (count < 0) count = 0;
     hr_dataset **in = hr_calloc((size_t)count + 1, sizeof *in);
@@ -152,15 +159,15 @@ hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *firs
     return ds;
 }
 
-hr_status hr__parallel_calls_check(const char *op, int64_t calls, int64_t most, hr_error *err)
+hr_status hr_parallel_calls_check(const char *name, int64_t calls, int64_t max, hr_error *err)
 {
-    if (calls >= HR_AUTOTUNE && calls <= most) return HR_OK;
-    if (calls > most)
+    if (calls >= HR_AUTOTUNE && calls <= max) return HR_OK;
+    if (calls > max)
         return hr_fail(err, HR_INVALID_ARGUMENT, "parallel_calls",
-                       "%s: expected num_parallel_calls of at most %" PRId64 ", its cycle_length, got %" PRId64, op,
-                       most, calls);
+                       "%s: expected num_parallel_calls of at most %" PRId64 ", its cycle_length, got %" PRId64, name,
+                       max, calls);
     return hr_fail(err, HR_INVALID_ARGUMENT, "parallel_calls",
-                   "%s: expected num_parallel_calls > 0, or HR_AUTOTUNE, got %" PRId64, op, calls);
+                   "%s: expected num_parallel_calls > 0, or HR_AUTOTUNE, got %" PRId64, name, calls);
 }
 
 /* ---- cardinality ---- */

@@ -30,8 +30,6 @@ struct hr_dataset {
     hr_error error; /* code 0: sound */
 };
 
-/* hr_dataset_new of one input in front of several. Takes all. */
-hr_dataset *hr__dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest, int count);
 /* Of the operators from `ds` down, their arguments and components: pipelines that differ have another one. */
 uint64_t hr__dataset_identity(hr_dataset *ds);
 /* A checksum of the arguments and components of its operator alone. */
@@ -39,25 +37,5 @@ uint32_t hr__dataset_arguments(const hr_dataset *ds);
 
 /* The operator with its arguments: "batch(512, drop_remainder)"; what does not fit is cut off. */
 void hr__dataset_describe(const hr_dataset *ds, char *text, size_t size);
-
-/* tf.data's num_parallel_calls, for `check`: 0, HR_AUTOTUNE, or 1 to `most`. No thread depends on it. */
-hr_status hr__parallel_calls_check(const char *op, int64_t calls, int64_t most, hr_error *err);
-
-/* A dataset with nothing but this error. */
-hr_dataset *hr__dataset_failed(const hr_error *error);
-
-/* The same dtypes, layouts and shapes, field by field: may stand for one another. */
-bool hr__schema_equal(const hr_schema *a, const hr_schema *b);
-
-/* One zero, or an empty string: lives for ever. */
-const void *hr__zero_value(hr_dtype dtype);
-
-/* Fixed width in memory: dense, and no dimension varies. */
-static inline bool hr__field_fixed(const hr_field *f)
-{
-    for (int i = 0; i < f->shape.rank; i++)
-        if (f->shape.dims[i] < 0) return false;
-    return f->layout == HR_DENSE && f->shape.rank >= 0;
-}
 
 #endif

@@ -24,25 +24,14 @@ void hr__element_close(hr_element *e)
  * are planned first where work goes row by row, lie above. */
 static int level_of(const hr_columns *c, int levels) { return levels < c->levels ? c->levels - levels : 0; }
 
-static int64_t row_at(const hr_columns *c, int level, int64_t index)
-{
-    for (int l = level; l < c->levels; l++) index = c->splits[l][index];
-    return index;
-}
-
-int64_t hr__element_row(const hr_columns *c, int levels, int64_t index)
-{
-    return row_at(c, level_of(c, levels), index);
-}
-
 void hr__element_set(hr_element *e, const hr_columns *columns, int levels, int64_t index)
 {
     e->columns = columns;
     e->level = level_of(columns, levels);
     e->index = index;
     e->run = false;
-    e->first = row_at(columns, e->level, index);
-    e->end = row_at(columns, e->level, index + 1);
+    e->first = hr_element_row(columns, levels, index);
+    e->end = hr_element_row(columns, levels, index + 1);
     e->view++;
 }
 
@@ -81,8 +70,8 @@ static bool make_tensor(const hr_element *e, int i)
         return true;
     }
     c->tensor = (hr_tensor){.dtype = f->dtype, .layout = f->layout};
-    c->row = hr__field_fixed(f) && is_one_row(e) ? hr_field_width(f) : 0;
-    return hr__field_fixed(f) ? make_dense(e, f, &e->columns->column[i], &c->tensor) : hr__element_varying(e, i);
+    c->row = hr_field_fixed(f) && is_one_row(e) ? hr_field_width(f) : 0;
+    return hr_field_fixed(f) ? make_dense(e, f, &e->columns->column[i], &c->tensor) : hr__element_varying(e, i);
 }
 
 /* ---- what users ask for ---- */

@@ -46,10 +46,4 @@ int hr__element_dims(const hr_element *e, int64_t *dims);
 /* Makes component `i`, whose rows differ in length. False: no memory. */
 bool hr__element_varying(const hr_element *e, int i);
 
-/* The row that element begins with. */
-int64_t hr__element_row(const hr_columns *columns, int levels, int64_t index);
-
-/* How many levels of batches the operator at work sees below itself. */
-int hr__work_levels(const hr_work *w);
-
 #endif

@@ -8,7 +8,7 @@ static const hr_field string_field = {.name = "value", .dtype = HR_STRING};
 const hr_schema hr_int64_schema = {0, 1, &int64_field};
 const hr_schema hr_string_schema = {0, 1, &string_field};
 
-const void *hr__zero_value(hr_dtype dtype)
+const void *hr_zero_value(hr_dtype dtype)
 {
     static const uint64_t zeros[2];
     static const char nothing[64]; /* 64 bytes behind a string may be read */
@@ -76,7 +76,7 @@ static int first_difference(const hr_schema *a, const hr_schema *b)
     return i == a->fields && i == b->fields ? -1 : i;
 }
 
-bool hr__schema_equal(const hr_schema *a, const hr_schema *b) { return first_difference(a, b) < 0; }
+bool hr_schema_equal(const hr_schema *a, const hr_schema *b) { return first_difference(a, b) < 0; }
 
 /* "int64 'age'", or what else there is at that place. */
 static const char *element_schema_describe(char *text, size_t size, const hr_schema *s, int i)

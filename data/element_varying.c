@@ -116,7 +116,7 @@ static bool make_ragged(const varying *v)
 static void element_varying_fill(char *to, const hr_field *f, int64_t count)
 {
     const size_t size = hr_dtype_size(f->dtype);
-    const void *pad = f->pad ? f->pad : hr__zero_value(f->dtype);
+    const void *pad = f->pad ? f->pad : hr_zero_value(f->dtype);
     for (int64_t i = 0; i < count; i++) memcpy(to + (size_t)i * size, pad, size);
 }
 

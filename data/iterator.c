@@ -213,7 +213,7 @@ void hr_iterator_free(hr_iterator *it)
 
 static bool iterator_fits(const hr_dataset *old, const hr_dataset *ds)
 {
-    return old->error.code || ds->error.code || hr__schema_equal(&old->out.schema, &ds->out.schema);
+    return old->error.code || ds->error.code || hr_schema_equal(&old->out.schema, &ds->out.schema);
 }
 
 hr_status hr_iterator_reset_with(hr_iterator *it, hr_dataset *ds, const hr_iterate_opts *opts)

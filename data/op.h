@@ -1,5 +1,7 @@
-/* The operator kit: what a dataset operator is made of. The library's own operators and those from outside (a user's
- * program, a plug-in) use this header and nothing else.
+/* The operator kit: what a dataset operator is made of, in the library as outside of it (a user's program, a plug-in).
+ * Operators that call users' functions need <headrace/op_functions.h>, too. The library's own operators use the installed
+ * headers and nothing else, but for those that read and write its file formats: a test holds this, and tests/kits.cmake
+ * names the exceptions.
  *
  *   plan   says which elements come next: in order, one thread at a time, under no lock, quickly. It moves spans.
  *   work   does everything else on a unit of rows: on any thread, many units at a time, from its arguments alone.
@@ -55,7 +57,9 @@ typedef struct hr_saved_range {
         INT64_MIN, INT64_MAX                                                                                           \
     }
 
-/* Begins every descriptor, so that older and newer operators load. Filled in by HR_OP_HEAD. */
+/* Begins a descriptor. hr_op grows at its end only, and a zero there means what was so before. So an operator that was
+ * compiled with an older header loads, and so does one of a newer header that sets nothing new; another abi_version is
+ * refused (op.abi). */
 typedef struct hr_op_head {
     uint32_t abi_version, struct_size;
 } hr_op_head;
@@ -82,7 +86,7 @@ typedef struct hr_settings {
 
 /* An operator: its name, the sizes of its memory, its functions. */
 typedef struct hr_op {
-    hr_op_head head;   /* HR_OP_HEAD: lets an operator of another year meet this library */
+    hr_op_head head;   /* HR_OP_HEAD: ABI version and struct size, so older and newer operators load */
     const char *name;  /* begins error messages, names it in hr_explain and in saved states */
     size_t spec_size;  /* arguments and options, frozen when the dataset is made */
     size_t state_size; /* one iterator's, zeroed */
@@ -161,6 +165,18 @@ HR_API void hr_describe_seed(hr_description *to, uint64_t seed, bool same_each_e
  * through unchanged; what check says sticks to the new dataset. Never NULL: for lack of memory gives one static dataset
  * that says so. */
 HR_API hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const *in, int inputs);
+/* The same of one input in front of `count` others. Takes all. */
+HR_API hr_dataset *hr_dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest,
+                                   int count);
+/* A dataset with nothing but this error (copies it): for constructors that fail before there is an operator. */
+HR_API hr_dataset *hr_dataset_failed(const hr_error *error);
+
+/* For constructors that look at what they are put on; all borrow from `ds`. The arguments of a dataset of operator `op`,
+ * NULL of another one; input i, NULL if there is none. */
+HR_API const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op);
+HR_API const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i);
+/* How many parts every element of `ds` has, where a batch below it drops the remainder; 0: not known. */
+HR_API int64_t hr_full_batch_size(const hr_dataset *ds);
 
 /* ---- for check ---- */
 
@@ -180,6 +196,24 @@ HR_API void hr_schema_add_level(hr_schema_builder *out); /* batch */
 HR_API hr_status hr_schemas_agree(const char *name, const hr_schema *const *in, hr_error *err);
 
 extern HR_API const hr_schema hr_int64_schema, hr_string_schema; /* one scalar field, "value" */
+
+/* The same dtypes, layouts and shapes, field by field: elements of one may stand for those of the other. */
+HR_API bool hr_schema_equal(const hr_schema *a, const hr_schema *b);
+
+/* Rows of the field are of one width (hr_field_width): dense, and no dimension varies. */
+static inline bool hr_field_fixed(const hr_field *f)
+{
+    for (int i = 0; i < f->shape.rank; i++)
+        if (f->shape.dims[i] < 0) return false;
+    return f->layout == HR_DENSE && f->shape.rank >= 0;
+}
+
+/* One zero, or an empty string: lives for ever. */
+HR_API const void *hr_zero_value(hr_dtype dtype);
+
+/* Refuses tf.data's num_parallel_calls but 0, HR_AUTOTUNE, or 1 to `max`: parallel_calls. No thread depends on it. `name`
+ * begins the message. */
+HR_API hr_status hr_parallel_calls_check(const char *name, int64_t calls, int64_t max, hr_error *err);
 
 /* ---- for plan ---- */
 
@@ -314,6 +348,10 @@ HR_API void hr_adopt_schema(hr_work *w, hr_columns *rows);
 /* Room for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a
  * plan. */
 HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
+/* For operators that make batches, once the rows lie in theirs: fails elements whose parts do not stack to a tensor, which
+ * are batches of unequal sizes in a batch of them, and rows of unequal lengths that nothing pads. `name` begins the
+ * message. */
+HR_API void hr_batches_check(const char *name, hr_work *w, hr_columns *rows);
 /* As hr_plan_count. Gives how many there are by now. */
 HR_API int64_t hr_work_count(hr_work *w, const char *what, int64_t count);
 /* HR_RANDOM_ROWS: random key of this operator, `seed`, the epoch, and the row by its number as planned: no filter and
@@ -328,6 +366,17 @@ typedef struct hr_element hr_element;
 HR_API const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element);
 /* All rows side by side, as if they were one batch. */
 HR_API const hr_element *hr_work_rows(hr_work *w, const hr_columns *rows);
+/* How many levels of batches the operator at work sees below itself. There may be more in `rows`: with HR_ROW_BY_ROW a
+ * batch above may come first. */
+HR_API int hr_work_levels(const hr_work *w);
+/* The row that element `index` begins with, as an operator with so many levels counts elements; it ends where the next
+ * one begins. */
+static inline int64_t hr_element_row(const hr_columns *rows, int levels, int64_t index)
+{
+    for (int l = levels < rows->levels ? rows->levels - levels : 0; l < rows->levels; l++)
+        index = rows->splits[l][index];
+    return index;
+}
 /* The same of the first element of a span of input 0, whose rows are there by then. With HR_GROUPS_ROWS only if
  * HR_SEES_ROWS says so: else work below may be done above. */
 HR_API const hr_element *hr_plan_element(hr_plan *p, hr_span span);

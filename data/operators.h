@@ -149,6 +149,9 @@ typedef struct hr_padded_batch_opts {
 HR_API hr_dataset *hr_padded_batch_with(hr_dataset *in, int64_t batch_size, const hr_padded_batch_opts *opts);
 #define hr_padded_batch(...)                                                                                           \
     HR_CALL2_(hr_padded_batch_with, hr_padded_batch_opts, __VA_ARGS__, .struct_size = sizeof(hr_padded_batch_opts))
+/* Its first half, for operators that batch in their own way: rows that any batch put on top pads so. Both as in
+ * hr_padded_batch_opts, and may be NULL. */
+HR_API hr_dataset *hr_padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const hr_tensor *padding_values);
 
 /* hr_batch in which components of varying length become ragged. */
 HR_API hr_dataset *hr_ragged_batch_with(hr_dataset *in, int64_t batch_size, const hr_batch_opts *opts);

@@ -173,7 +173,7 @@ static hr_status put_list(saving *s, const hr_dataset *ds)
     HR_TRY(find_list(ds, &list, s->err));
     const int64_t groups = groups_of(list.count, s->lists);
     hr__put_number(s->to, (uint64_t)list.count);
-    hr__put_number(s->to, hr__file_list_identity(&list));
+    hr__put_number(s->to, hr_file_list_identity(&list));
     put_names(s, &list);
     hr__put_number(s->to, (uint64_t)groups);
     for (int64_t g = 0; g < groups; g++) {
@@ -310,7 +310,7 @@ static hr_status check_found(checking *c, const hr_dataset *ds, const hr_file_li
     HR_TRY(check_names(c, list));
     const uint64_t groups = hr__get_number(c->from);
     if (c->from->damaged) return hr__state_damaged(c->err);
-    if (count != (uint64_t)list->count || names != hr__file_list_identity(list))
+    if (count != (uint64_t)list->count || names != hr_file_list_identity(list))
         return hr_fail(c->err, HR_FAILED_PRECONDITION, "state.files",
                        "saved state: %s: expected the %" PRIu64 " files that \"%.200s\" gave when the state was saved, "
                        "got %" PRId64 ", or others; bring them back, or begin anew",

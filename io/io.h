@@ -190,6 +190,9 @@ HR_API hr_status hr_match_files(const char *pattern, hr_file_list *out, hr_error
  * A name without stars, also one made by braces or in a manifest, must be there: HR_NOT_FOUND. */
 HR_API hr_status hr_match_files_extended(const char *pattern, hr_file_list *out, hr_error *err);
 HR_API void hr_file_list_clear(hr_file_list *list); /* frees the names, leaves an empty list. NULL: nothing */
+/* A number that tells lists apart by their names below the folder that all share, wherever that lies: for saved
+ * states. */
+HR_API uint64_t hr_file_list_identity(const hr_file_list *list);
 
 /* ---- what a name stands for: a file of the machine or of a registered file system ---- */
 

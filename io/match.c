@@ -118,7 +118,7 @@ size_t hr__file_list_folder(const hr_file_list *list)
     return size;
 }
 
-uint64_t hr__file_list_identity(const hr_file_list *list)
+uint64_t hr_file_list_identity(const hr_file_list *list)
 {
     const size_t folder = hr__file_list_folder(list);
     uint64_t sum = (uint64_t)list->count;

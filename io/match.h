@@ -21,8 +21,5 @@ hr_status hr__match_one(const char *pattern, hr_file_list *out, hr_error *err);
 void hr__file_list_sort(hr_file_list *list);
 /* Bytes of the folder, its slash included, that all names begin with. */
 size_t hr__file_list_folder(const hr_file_list *list);
-/* A number for the names in the list below the folder that they share, wherever it is: a saved state asks whether
- * they are still the same. */
-uint64_t hr__file_list_identity(const hr_file_list *list);
 
 #endif

@@ -7,11 +7,14 @@
 # DEF only the files that a list in that folder names, "hooks.def" or "hooks.def:prefix_"; HEADERS: what its files share
 # beside the kit; LINK: libraries that the files themselves are made of.
 
-hr_kit(data/ops LIBRARY headrace EXCEPT
-    batch bucket_by_sequence_length cache choose_from_datasets csv dense_to_sparse_batch filter fixed_length_records
-    from_arrow from_arrow_stream from_generator group_by_reducer group_by_window idx ignore_errors interleave
-    list_files load map options pack_sequences padded_batch parse_example parse_sequence_example ragged_batch range
-    rejection_resample repeat sample_from_datasets scan shuffled_records text_lines tfrecord unbatch window)
+# Sources that read files use the readers' insides: the windows on files, record framing, damage and policies. cache and
+# load write and read files of cached rows, the parsers are made for the wire format, and Arrow's rows are shared with
+# hr_iterator_to_arrow. None of these insides is a kit.
+hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv EXCEPT
+    csv fixed_length_records idx shuffled_records text_lines tfrecord
+    cache load
+    parse_example parse_sequence_example
+    from_arrow from_arrow_stream)
 
 # MatMul calls OpenBLAS, which is loaded by a private file of the room.
 hr_kit(train/ops LIBRARY headrace_train DEF ops.def EXCEPT matmul_op)

@@ -19,7 +19,7 @@ static hr_dataset *seen_dataset(const hr_work *w)
     return ds->inputs ? ds->in[0] : ds;
 }
 
-int hr__work_levels(const hr_work *w) { return seen_dataset(w)->out.schema.levels; }
+int hr_work_levels(const hr_work *w) { return seen_dataset(w)->out.schema.levels; }
 
 /* A thread sees one dataset for long stretches. It is held: one that was made where another was before is another. */
 static hr_element *element_of(hr_work *w)
@@ -43,7 +43,7 @@ void hr__seen_drop(hr_work *w)
 const hr_element *hr_work_element(hr_work *w, const hr_columns *rows, int64_t element)
 {
     hr_element *e = element_of(w);
-    if (e) hr__element_set(e, rows, hr__work_levels(w), element);
+    if (e) hr__element_set(e, rows, hr_work_levels(w), element);
     return e;
 }
 
@@ -82,11 +82,11 @@ static const char nothing[64];
 
 static bool zero_column(const hr_field *f, zeros *z, hr_column *c)
 {
-    const size_t width = hr__field_fixed(f) ? hr_field_width(f) : 0;
+    const size_t width = hr_field_fixed(f) ? hr_field_width(f) : 0;
     int depth = 0;
     for (int i = 0; i < f->shape.rank; i++) depth += f->shape.dims[i] < 0;
     if (depth == 0) depth = 1;
-    for (int i = 0; !hr__field_fixed(f) && i < depth && i < HR_MAX_RAGGED; i++) c->splits[i] = z->splits;
+    for (int i = 0; !hr_field_fixed(f) && i < depth && i < HR_MAX_RAGGED; i++) c->splits[i] = z->splits;
     c->values = hr_calloc(1, width + 64);
     hr_view *view = c->values;
     for (size_t i = 0; c->values && f->dtype == HR_STRING && i < width / sizeof *view; i++) view[i].data = nothing;

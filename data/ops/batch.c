@@ -1,7 +1,5 @@
 /* batch: makes each run of `batch_size` elements one element of the next level. Moves no byte: it only says where
  * elements end; the rows are gathered in the work that follows. Several sizes take turns. */
-#include "data/batches.h"
-#include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 
@@ -40,7 +38,7 @@ static hr_status batch_check(const void *spec, const hr_schema *const *in, hr_sc
             return hr_fail(err, HR_INVALID_ARGUMENT, "batch.size",
                            "batch: expected batch_size > 0, got %" PRId64 "; give the number of elements of a batch",
                            batch_size_of(sp, i));
-    HR_TRY(hr__parallel_calls_check("batch", sp->parallel_calls, INT64_MAX, err));
+    HR_TRY(hr_parallel_calls_check("batch", sp->parallel_calls, INT64_MAX, err));
     hr_schema_add_level(out);
     return HR_OK;
 }
@@ -78,7 +76,7 @@ static hr_status batch_load(const void *spec, void *state, hr_token_reader *toke
 static hr_status batch_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec, (void)unit, (void)err;
-    hr__batches_check("batch", w, rows);
+    hr_batches_check("batch", w, rows);
     return HR_OK;
 }
 
@@ -135,14 +133,15 @@ const hr_op hr_op_batch = {
     .describe = batch_describe,
 };
 
-int64_t hr__full_batch_size(const hr_dataset *ds)
+int64_t hr_full_batch_size(const hr_dataset *ds)
 {
-    while (ds->op != &hr_op_batch) {
-        if (ds->error.code || ds->inputs != 1) return 0;
-        if (hr_dataset_schema(ds)->levels != hr_dataset_schema(ds->in[0])->levels) return 0;
-        ds = ds->in[0];
+    const batch_spec *sp;
+    while (!(sp = hr_dataset_spec(ds, &hr_op_batch))) {
+        const hr_dataset *in = hr_dataset_input(ds, 0);
+        if (hr_dataset_error(ds) || !in || hr_dataset_input(ds, 1)) return 0;
+        if (hr_dataset_schema(ds)->levels != hr_dataset_schema(in)->levels) return 0;
+        ds = in;
     }
-    const batch_spec *sp = ds->spec;
     return sp->drop_remainder ? sp->size : 0;
 }
 

@@ -1,7 +1,6 @@
 /* bucket_by_sequence_length: batches of elements of like length. It is group_by_window with the bucket as the key, over
  * padded rows. Here rows are padded to their bucket's boundary, where that is asked for. */
-#include "data/batches.h"
-#include "data/dataset.h"
+#include <headrace/data.h>
 #include <inttypes.h>
 
 /* Shared by all that is put together: freed with the last of them, which is the group_by_window on top. */
@@ -101,7 +100,7 @@ static hr_status bucket_work(const void *spec, const void *unit, hr_work *w, hr_
     if (!width) return hr_no_memory(err, "bucket_by_sequence_length");
     HR_TRY(bucket_measure(((const bucket_spec *)spec)->b, w, rows, width, err));
     for (int i = 0; i < rows->schema->fields; i++)
-        if (!hr__field_fixed(&rows->schema->field[i])) HR_TRY(bucket_widen(w, rows, i, width, err));
+        if (!hr_field_fixed(&rows->schema->field[i])) HR_TRY(bucket_widen(w, rows, i, width, err));
     return HR_OK;
 }
 
@@ -174,7 +173,7 @@ hr_dataset *hr_bucket_by_sequence_length_with(hr_dataset *in, hr_length_fn *leng
         return bucket_refused(in, &why);
     buckets *b = copy_buckets(length, user, boundaries, count, o.batch_sizes);
     if (!b) return hr_no_memory(&why, "bucket_by_sequence_length"), bucket_refused(in, &why);
-    hr_dataset *ds = o.no_padding ? in : hr__padded_rows(in, o.padded_shapes, o.padding_values);
+    hr_dataset *ds = o.no_padding ? in : hr_padded_rows(in, o.padded_shapes, o.padding_values);
     const bool widens = o.pad_to_bucket_boundary && !o.no_padding; /* as in TensorFlow, which then only batches */
     if (widens) ds = hr_dataset_new(&hr_op_bucket_by_sequence_length, &(bucket_spec){.b = b}, &ds, 1);
     return hr_group_by_window(ds, key_of, b, 0, .window_size_fn = bucket_size_of, .drop_remainder = o.drop_remainder,

@@ -205,7 +205,7 @@ hr_dataset *hr_snapshot(hr_dataset *in, const char *folder)
         static const hr_error no_memory = HR__NO_MEMORY_FOR("a snapshot");
         hr__text_free(&file);
         hr_dataset_unref(in);
-        return hr__dataset_failed(&no_memory);
+        return hr_dataset_failed(&no_memory);
     }
     const cache_spec spec = {.file = file.data};
     hr_dataset *ds = hr_dataset_new(&hr_op_cache, &spec, &in, 1);

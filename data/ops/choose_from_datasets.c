@@ -1,7 +1,6 @@
 /* choose_from_datasets: each number of a dataset of choices says which dataset gives the next element. Input 0 has
  * the choices, the datasets are the inputs behind it. A choice of a dataset that has ended is passed over, or ends
  * it all. */
-#include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 
@@ -161,5 +160,5 @@ hr_dataset *hr_choose_from_datasets_with(hr_dataset *const *in, int datasets, hr
 {
     const hr_choose_from_datasets_opts o = HR_OPTIONS(hr_choose_from_datasets_opts, opts);
     const choose_spec spec = {.datasets = datasets, .go_on = o.go_on};
-    return hr__dataset_over(&hr_op_choose_from_datasets, &spec, choice, in, datasets);
+    return hr_dataset_over(&hr_op_choose_from_datasets, &spec, choice, in, datasets);
 }

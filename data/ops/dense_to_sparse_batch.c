@@ -1,6 +1,5 @@
 /* dense_to_sparse_batch: a batch of rows that may differ in shape, as a sparse tensor in which every value has its
  * place. The values are copied once; places are told apart only where rows have several dimensions. */
-#include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* filter: keeps the elements for which the user's function says true. After a batch an element is the whole batch, and
  * goes or stays whole. */
-#include "data/builder.h"
-#include "data/user.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
 #include <string.h>
 
 typedef struct filter_spec {
-    hr__user user; /* first */
+    hr_user user; /* first */
     hr_filter_fn *fn;
     hr_filter_rows_fn *rows_fn; /* in its place: asked about many elements at once, which are single rows */
     uint64_t seed;
@@ -44,7 +44,8 @@ static hr_status ask_rows(const filter_spec *sp, hr_work *w, hr_columns *rows, u
     bool *answer = hr_row_bytes(w, rows, (size_t)rows->rows + 1);
     if (!in || !answer) return hr_no_memory(err, "filter: an answer a row");
     memset(answer, 0, (size_t)rows->rows);
-    hr_call call = {.kind = "filter.fn", .work = w, .rows = rows, .row = -1, .seed = sp->seed};
+    hr_call call;
+    hr_call_for_row(&call, "filter.fn", w, rows, -1, sp->seed);
     const int64_t count = rows->rows;
     sp->rows_fn(in, answer, &call, sp->user.data);
     for (int64_t r = 0; r < count; r++)
@@ -136,8 +137,8 @@ const hr_op hr_op_filter = {
     .head = HR_OP_HEAD,
     .name = "filter",
     .spec_size = sizeof(filter_spec),
-    .spec_copy = hr__user_copy,
-    .spec_free = hr__user_free,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
     .check = filter_check,
     .work = filter_work,
     .describe = filter_describe,
@@ -147,7 +148,7 @@ hr_dataset *hr_filter_with(hr_dataset *in, hr_filter_fn *fn, void *user, const h
 {
     const hr_filter_opts o = HR_OPTIONS(hr_filter_opts, opts);
     filter_spec spec = {.user = {.data = user, .free = o.user_free}, .fn = fn};
-    return hr__user_dataset(&hr_op_filter, &spec, &spec.user, &in, 1);
+    return hr_user_dataset(&hr_op_filter, &spec, &spec.user, &in, 1);
 }
 
 static void filter_identity(const void *spec, uint64_t *sum)

@@ -4,11 +4,11 @@
  * A saved state knows how many elements were given. What that means to the function is its own affair: it makes any
  * element from its number (.by_number), or it has saved and loads more itself, or it is called again from the start and
  * what it gave before is dropped. */
-#include "data/builder.h"
-#include "data/user.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
 
 typedef struct generator_spec {
-    hr__user user; /* first */
+    hr_user user; /* first */
     hr_generator_fn *fn;
     hr_from_generator_opts o; /* output: borrowed, read in check only */
     int64_t count;            /* negative: until the function says HR_END */
@@ -44,8 +44,8 @@ static hr_status generator_check(const void *spec, const hr_schema *const *in, h
     if (!sp->o.save != !sp->o.load)
         return hr_fail(err, HR_INVALID_ARGUMENT, "from_generator.function",
                        "from_generator: expected .save and .load together, got one of them");
-    HR_TRY(hr__builder_check("from_generator", "from_generator.output", sp->o.output, err));
-    return hr__builder_schema(sp->o.output, out, err);
+    HR_TRY(hr_builder_check("from_generator", "from_generator.output", sp->o.output, err));
+    return hr_builder_schema(sp->o.output, out, err);
 }
 
 /* ---- one iterator ---- */
@@ -92,10 +92,11 @@ static hr_status generator_load(const void *spec, void *state, hr_token_reader *
 static hr_status from_generator_make(const generator_spec *sp, void *generator, uint64_t key, int64_t number,
                                      hr_builder *out, hr_error *err)
 {
-    hr_call call = {.kind = "from_generator.function", .key = hr_random(key, (uint64_t)number)};
-    hr__builder_zero(out->rows, out->first, out->end);
-    hr__builder_begin(out);
-    const hr_status st = hr__builder_status(out, &call, "from_generator", sp->fn(number, out, &call, generator));
+    hr_call call;
+    hr_call_for_key(&call, "from_generator.function", hr_random(key, (uint64_t)number));
+    hr_builder_zero(out->rows, out->first, out->end);
+    hr_builder_begin(out);
+    const hr_status st = hr_builder_status(out, &call, "from_generator", sp->fn(number, out, &call, generator));
     if (st < 0 && err) *err = call.err;
     return st;
 }
@@ -103,7 +104,7 @@ static hr_status from_generator_make(const generator_spec *sp, void *generator, 
 /* The last row is made and given, or made and dropped: then the next one takes its place. */
 static hr_status make_next(const generator_spec *sp, generator_state *st, hr_plan *p, hr_columns *rows, hr_error *err)
 {
-    hr_builder out = {.plan = p, .rows = rows, .first = rows->rows, .end = rows->rows + 1};
+    hr_builder out = hr_builder_for_plan(p, rows, rows->rows, rows->rows + 1);
     const hr_status made = from_generator_make(sp, st->generator, st->key, st->made, &out, err);
     if (made == HR_END && st->made < st->given)
         return hr_fail(err, HR_DATA_LOSS, "from_generator.input_changed",
@@ -145,7 +146,7 @@ static hr_status generator_work(const void *spec, const void *unit, hr_work *w, 
     (void)err;
     for (int64_t r = 0; sp->o.thread_safe && r < rows->rows && !hr_work_cancelled(w); r++) {
         hr_error failure;
-        hr_builder out = {.work = w, .rows = rows, .first = r, .end = r + 1};
+        hr_builder out = hr_builder_for_work(w, rows, r, r + 1);
         const hr_status made = from_generator_make(sp, u->generator, u->key, u->first + r, &out, &failure);
         if (made == HR_END)
             hr_fail(&failure, HR_INVALID_ARGUMENT, "from_generator.count",
@@ -186,8 +187,8 @@ const hr_op hr_op_from_generator = {
     .state_size = sizeof(generator_state),
     .unit_size = sizeof(generator_unit),
     .saved = 1, /* given */
-    .spec_copy = hr__user_copy,
-    .spec_free = hr__user_free,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
     .check = generator_check,
     .open = generator_open,
     .plan = generator_plan,
@@ -205,5 +206,5 @@ hr_dataset *hr_from_generator_with(hr_generator_fn *fn, void *user, const hr_fro
     const hr_from_generator_opts o = HR_OPTIONS(hr_from_generator_opts, opts);
     generator_spec spec = {
         .user = {.data = user, .free = o.user_free}, .fn = fn, .o = o, .count = o.count ? *o.count : -1};
-    return hr__user_dataset(&hr_op_from_generator, &spec, &spec.user, NULL, 0);
+    return hr_user_dataset(&hr_op_from_generator, &spec, &spec.user, NULL, 0);
 }

@@ -1,12 +1,11 @@
 /* group_by_reducer: one element a key, made of all elements of that key, by rising key once the input has ended. The
  * user's states are in memory; a saved state holds none of them: after a restore the input is read again. */
-#include "data/builder.h"
-#include "data/keys.h"
-#include "data/user.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
 #include <inttypes.h>
 
 typedef struct reducer_spec {
-    hr__user user;
+    hr_user user;
     hr_key_fn *key;
     hr_group_by_reducer_opts o; /* output: borrowed, read in check only */
     void *initial;              /* a copy of o.initial */
@@ -14,7 +13,7 @@ typedef struct reducer_spec {
 
 typedef struct reducer_state {
     int64_t given; /* saved: elements of the output */
-    hr__keys keys;
+    hr_keys keys;
     char *states; /* one a key */
     int64_t room;
     bool ended;
@@ -25,7 +24,7 @@ typedef struct reducer_state {
 static hr_status reducer_copy(void *spec, hr_error *err)
 {
     reducer_spec *sp = spec;
-    HR_TRY(hr__user_copy(&sp->user, err));
+    HR_TRY(hr_user_copy(&sp->user, err));
     sp->initial = hr_calloc(1, sp->o.state_size + 1);
     if (!sp->initial) return hr_no_memory(err, "group_by_reducer");
     if (sp->o.initial) memcpy(sp->initial, sp->o.initial, sp->o.state_size);
@@ -36,7 +35,7 @@ static void reducer_free(void *spec)
 {
     reducer_spec *sp = spec;
     hr_free(sp->initial);
-    hr__user_free(&sp->user);
+    hr_user_free(&sp->user);
 }
 
 static hr_status reducer_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -46,9 +45,9 @@ static hr_status reducer_check(const void *spec, const hr_schema *const *in, hr_
     if (!sp->key || !sp->o.reduce || !sp->o.finalize || !sp->o.output)
         return hr_fail(err, HR_INVALID_ARGUMENT, "group_by_reducer.function",
                        "group_by_reducer: expected a key, .reduce, .finalize and its .output, got NULL");
-    HR_TRY(hr__builder_check("group_by_reducer", "group_by_reducer.output", sp->o.output, err));
+    HR_TRY(hr_builder_check("group_by_reducer", "group_by_reducer.output", sp->o.output, err));
     HR_TRY(hr_schema_set(out, &(hr_schema){0}, err));
-    return hr__builder_schema(sp->o.output, out, err);
+    return hr_builder_schema(sp->o.output, out, err);
 }
 
 static hr_status reducer_open(const void *spec, void *state, hr_plan *p, hr_error *err)
@@ -61,7 +60,7 @@ static hr_status reducer_open(const void *spec, void *state, hr_plan *p, hr_erro
 static void reducer_close(void *state)
 {
     reducer_state *st = state;
-    hr__keys_clear(&st->keys);
+    hr_keys_clear(&st->keys);
     hr_free(st->states);
     hr_free(st->sorted);
 }
@@ -75,7 +74,7 @@ static void *state_at(const reducer_spec *sp, const reducer_state *st, int64_t k
 
 static hr_status state_of(const reducer_spec *sp, reducer_state *st, int64_t key, void **found, hr_error *err)
 {
-    const int64_t known = st->keys.count, number = hr__keys_add(&st->keys, key);
+    const int64_t known = st->keys.count, number = hr_keys_add(&st->keys, key);
     if (number >= 0 && number >= st->room) {
         const int64_t room = st->room ? 2 * st->room : 16;
         char *grown = hr_realloc(st->states, (size_t)room * sp->o.state_size + 1);
@@ -125,11 +124,12 @@ static hr_status reduce_all(const reducer_spec *sp, reducer_state *st, hr_plan *
 static hr_status finalize(const reducer_spec *sp, reducer_state *st, hr_builder *out, hr_error *err)
 {
     const int64_t number = st->sorted[st->given], key = st->keys.key[number];
-    hr_call call = {.kind = "group_by_reducer.function", .key = hr_random(st->draw, (uint64_t)key)};
-    hr__builder_zero(out->rows, out->first, out->end);
-    hr__builder_begin(out);
-    const hr_status made = hr__builder_status(out, &call, "group_by_reducer",
-                                              sp->o.finalize(key, state_at(sp, st, number), out, &call, sp->user.data));
+    hr_call call;
+    hr_call_for_key(&call, "group_by_reducer.function", hr_random(st->draw, (uint64_t)key));
+    hr_builder_zero(out->rows, out->first, out->end);
+    hr_builder_begin(out);
+    const hr_status made = hr_builder_status(out, &call, "group_by_reducer",
+                                             sp->o.finalize(key, state_at(sp, st, number), out, &call, sp->user.data));
     if (made < 0) *err = call.err;
     return made;
 }
@@ -139,14 +139,14 @@ static hr_status reducer_plan(const void *spec, void *state, hr_plan *p, hr_erro
     const reducer_spec *sp = spec;
     reducer_state *st = state;
     HR_TRY(reduce_all(sp, st, p, err));
-    if (!st->sorted && !(st->sorted = hr__keys_sorted(&st->keys))) return hr_no_memory(err, "group_by_reducer");
+    if (!st->sorted && !(st->sorted = hr_keys_sorted(&st->keys))) return hr_no_memory(err, "group_by_reducer");
     const int64_t left = st->keys.count - st->given, count = left < hr_room(p) ? left : hr_room(p);
     if (left <= 0) return HR_END;
     hr_columns *rows = hr_unit_rows(p, count);
     if (!rows) return hr_no_memory(err, "group_by_reducer: rows");
     rows->origin = NULL;
     for (; rows->rows < count; rows->rows++, st->given++) {
-        hr_builder out = {.plan = p, .rows = rows, .first = rows->rows, .end = rows->rows + 1};
+        hr_builder out = hr_builder_for_plan(p, rows, rows->rows, rows->rows + 1);
         const hr_status made = finalize(sp, st, &out, err);
         if (made < 0) return made;
     }
@@ -194,5 +194,5 @@ hr_dataset *hr_group_by_reducer_with(hr_dataset *in, hr_key_fn *key, void *user,
 {
     const hr_group_by_reducer_opts o = HR_OPTIONS(hr_group_by_reducer_opts, opts);
     reducer_spec spec = {.user = {.data = user, .free = o.user_free}, .key = key, .o = o};
-    return hr__user_dataset(&hr_op_group_by_reducer, &spec, &spec.user, &in, 1);
+    return hr_user_dataset(&hr_op_group_by_reducer, &spec, &spec.user, &in, 1);
 }

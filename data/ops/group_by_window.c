@@ -3,13 +3,12 @@
  *
  * A group leaves whole. So what it holds are all elements of its key since a certain number: key and number of each
  * group that is not empty are all that a saved state needs of it. */
-#include "data/batches.h"
-#include "data/keys.h"
-#include "data/user.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
 #include <inttypes.h>
 
 typedef struct group_spec {
-    hr__user user; /* first */
+    hr_user user; /* first */
     hr_key_fn *key;
     int64_t window_size;
     hr_window_size_fn *window_size_fn;
@@ -28,7 +27,7 @@ typedef struct group {
 
 typedef struct group_state {
     int64_t next; /* saved: number of the element to be grouped next */
-    hr__keys keys;
+    hr_keys keys;
     group *group; /* one a key */
     int64_t room;
     bool ended;      /* the input has */
@@ -72,7 +71,7 @@ static void group_close(void *state)
     }
     hr_free(st->group);
     hr_free(st->sorted);
-    hr__keys_clear(&st->keys);
+    hr_keys_clear(&st->keys);
 }
 
 static hr_status group_by_window_no_memory(hr_error *err) { return hr_no_memory(err, "group_by_window: the groups"); }
@@ -87,7 +86,7 @@ static hr_status group_of(group_state *st, int64_t key, group **found, hr_error 
         st->group = grown;
         st->room = room;
     }
-    const int64_t known = st->keys.count, g = hr__keys_add(&st->keys, key);
+    const int64_t known = st->keys.count, g = hr_keys_add(&st->keys, key);
     if (g < 0) return group_by_window_no_memory(err);
     if (g == known) st->group[g] = (group){0};
     *found = &st->group[g];
@@ -147,7 +146,7 @@ static hr_status group_element(const group_spec *sp, group_state *st, hr_plan *p
     if (!element) return group_by_window_no_memory(err);
     const int64_t key = sp->key(element, sp->user.data);
     const bool again = number < st->next; /* after a load */
-    if (again && hr__keys_find(&st->keys, key) < 0) return HR_OK;
+    if (again && hr_keys_find(&st->keys, key) < 0) return HR_OK;
     HR_TRY(group_of(st, key, &g, err));
     HR_TRY(group_by_window_size_of(sp, g, key, err));
     if (again && (!g->wanted || number < g->first)) return HR_OK;
@@ -168,7 +167,7 @@ static hr_status input_changed(hr_error *err, int64_t elements)
 
 static hr_status group_by_window_flush(const group_spec *sp, group_state *st, hr_plan *p, hr_error *err)
 {
-    if (!st->sorted && !(st->sorted = hr__keys_sorted(&st->keys))) return group_by_window_no_memory(err);
+    if (!st->sorted && !(st->sorted = hr_keys_sorted(&st->keys))) return group_by_window_no_memory(err);
     while (hr_room(p) > 0) {
         if (st->flushed == st->keys.count) return HR_END;
         HR_TRY(group_by_window_give(sp, st, st->sorted[st->flushed++], p, err));
@@ -197,7 +196,7 @@ static hr_status group_plan(const void *spec, void *state, hr_plan *p, hr_error 
 static hr_status group_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec, (void)unit, (void)err;
-    hr__batches_check("group_by_window", w, rows);
+    hr_batches_check("group_by_window", w, rows);
     return HR_OK;
 }
 
@@ -268,8 +267,8 @@ const hr_op hr_op_group_by_window = {
     .state_size = sizeof(group_state),
     .saved = 1, /* next */
     .traits = HR_GROUPS_ROWS | HR_SEES_ROWS,
-    .spec_copy = hr__user_copy,
-    .spec_free = hr__user_free,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
     .check = group_check,
     .plan = group_plan,
     .work = group_work,
@@ -292,5 +291,5 @@ hr_dataset *hr_group_by_window_with(hr_dataset *in, hr_key_fn *key, void *user, 
                        .batch_size = o.batch_size,
                        .drop_remainder = o.drop_remainder,
                        .check = o.check};
-    return hr__user_dataset(&hr_op_group_by_window, &spec, &spec.user, &in, 1);
+    return hr_user_dataset(&hr_op_group_by_window, &spec, &spec.user, &in, 1);
 }

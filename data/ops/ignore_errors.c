@@ -1,29 +1,42 @@
 /* ignore_errors: what fails below it is left out and counted; elements that are good pass. The engine does it: this
  * says where, and tells of what was left out. */
-#include "io/policy/policy.h"
 #include <headrace/data.h>
+#include <uv.h>
 
 typedef struct ignore_spec {
     hr_damage_fn *on_error; /* NULL: nobody asks */
     void *user;
     bool log_warning;
-    hr__policy *telling; /* serialises the calls */
+    uv_mutex_t *telling; /* one call of on_error at a time */
 } ignore_spec;
 
 static hr_status ignore_spec_copy(void *spec, hr_error *err)
 {
     ignore_spec *sp = spec;
-    const hr_policy policy = {.on_error = HR_SKIP, .on_damage = sp->on_error, .user = sp->user};
-    return hr__policy_new(&policy, "ignore_errors", &sp->telling, err);
+    uv_mutex_t *telling = hr_malloc(sizeof *telling);
+    if (telling && uv_mutex_init(telling) == 0) {
+        sp->telling = telling;
+        return HR_OK;
+    }
+    hr_free(telling);
+    return hr_no_memory(err, "ignore_errors");
 }
 
-static void ignore_spec_free(void *spec) { hr__policy_free(((ignore_spec *)spec)->telling); }
+static void ignore_spec_free(void *spec)
+{
+    uv_mutex_t *telling = ((ignore_spec *)spec)->telling;
+    if (telling) uv_mutex_destroy(telling);
+    hr_free(telling);
+}
 
 static void ignore_ignored(const void *spec, const hr_error *error)
 {
     const ignore_spec *sp = spec;
     if (sp->log_warning) hr_log_message(HR_WARNING, "ignored: %s", error->text);
-    hr__policy_tell(sp->telling, error);
+    if (!sp->on_error) return;
+    uv_mutex_lock(sp->telling);
+    sp->on_error(error, (hr_view){"", 0}, sp->user);
+    uv_mutex_unlock(sp->telling);
 }
 
 static void ignore_errors_describe(const void *spec, hr_description *to)

@@ -6,10 +6,41 @@
  * parallel_interleave is TensorFlow's older one, with another order: all slots have their first datasets at the start,
  * a slot whose dataset has ended takes the next one at once, and when there is none left, the next slot only goes on
  * with the block that was begun. */
-#include "data/dataset.h"
-#include "data/interleave.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
+#include <string.h>
 
-enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1 };
+enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1, MOST_AHEAD = 8, FIRST_SLOTS = 4 };
+
+typedef struct interleave_spec {
+    hr_user user; /* first */
+    hr_dataset_fn *fn;
+    int64_t cycle_length, block_length, parallel_calls;
+    int64_t ahead;            /* datasets opened before their turn, at most */
+    bool unordered;           /* a slot that has nothing yet may be passed over */
+    bool older;               /* parallel_interleave's order */
+    const hr_dataset *sample; /* what the function gives for zeros. Read in check only */
+    bool asked;               /* the function was called for it */
+} interleave_spec;
+
+typedef struct slot {
+    int64_t element; /* of the input; -1: the slot is empty */
+    int input;       /* the dataset made of it; -1: not opened (again) yet */
+} slot;
+
+typedef struct interleave_state {
+    int64_t turn, in_block;  /* whose turn it is, how many elements of its block have passed. Saved */
+    int64_t next;            /* the first input element that never had a slot. Saved */
+    slot *slot;              /* their elements are saved. As many as ever had one: the others cost nothing */
+    int *round;              /* the inputs of a round. As much room as slots */
+    int64_t turns_to_rounds; /* turns before whole rounds are tried again */
+    int64_t slots, room, used;
+    slot ahead[MOST_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
+    int64_t aheads;
+    bool exhausted; /* the input has ended */
+} interleave_state;
+
+static const slot EMPTY = {-1, -1};
 
 /* ---- the spec ---- */
 
@@ -38,7 +69,7 @@ static hr_status interleave_check(const void *spec, const hr_schema *const *in, 
     if (sp->ahead < 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.prefetch",
                        "interleave: expected prefetch_input_elements >= 0 and buffer_output_elements > 0");
-    HR_TRY(hr__parallel_calls_check("interleave", sp->parallel_calls, sp->cycle_length, err));
+    HR_TRY(hr_parallel_calls_check("interleave", sp->parallel_calls, sp->cycle_length, err));
     if (!sp->fn) return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn", "interleave: expected a function, got NULL");
     return check_sample(sp->sample, sp->asked, out, err);
 }
@@ -50,6 +81,117 @@ static void interleave_close(void *state)
     interleave_state *st = state;
     hr_free(st->slot);
     hr_free(st->round);
+}
+
+/* ---- slots: the function is asked for the dataset of each input element, in order ---- */
+
+static hr_status more_slots(interleave_state *st, hr_error *err)
+{
+    const int64_t room = st->room ? 2 * st->room : FIRST_SLOTS;
+    slot *slots = hr_realloc(st->slot, (size_t)room * sizeof *slots);
+    if (slots) st->slot = slots;
+    int *round = slots ? hr_realloc(st->round, (size_t)room * sizeof *round) : NULL;
+    if (!round) return hr_no_memory(err, "interleave: the slots");
+    st->round = round;
+    st->room = room;
+    return HR_OK;
+}
+
+/* One more slot. */
+static hr_status interleave_add(interleave_state *st, slot s, hr_error *err)
+{
+    if (st->slots == st->room) HR_TRY(more_slots(st, err));
+    st->slot[st->slots++] = s;
+    st->used += s.element >= 0;
+    return HR_OK;
+}
+
+static hr_status open_dataset(const interleave_spec *sp, hr_plan *p, hr_span span, slot *s, hr_error *err)
+{
+    const hr_element *element = hr_plan_element(p, span);
+    if (!element) return hr_no_memory(err, "interleave: an element");
+    hr_dataset *ds = sp->fn(element, sp->user.data);
+    if (!ds)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "interleave.fn",
+                       "interleave: the function gave NULL for element %lld, not a dataset", (long long)s->element);
+    s->input = hr_input_open(p, ds, s->element);
+    return HR_OK;
+}
+
+/* Pulls the next input element; if `s` is to have it, opens its dataset there. */
+static hr_status open_next(const interleave_spec *sp, hr_plan *p, slot *s, hr_error *err)
+{
+    hr_span span;
+    const int64_t element = hr_pulled(p, 0);
+    HR_TRY(hr_pull(p, 0, 1, &span));
+    if (s) s->element = element;
+    hr_status status = s ? open_dataset(sp, p, span, s, err) : HR_OK;
+    hr_span_drop(span);
+    return status;
+}
+
+static slot *slot_of(interleave_state *st, int64_t element)
+{
+    for (int64_t i = 0; i < st->slots; i++)
+        if (st->slot[i].element == element) return &st->slot[i];
+    return NULL;
+}
+
+/* After a load the slots know the numbers of their elements, which are read again. */
+static hr_status interleave_reopen(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    while (hr_pulled(p, 0) < st->next) {
+        hr_status got = open_next(sp, p, slot_of(st, hr_pulled(p, 0)), err);
+        if (got == HR_END)
+            return hr_fail(err, HR_DATA_LOSS, "interleave.input_changed",
+                           "interleave: the input has changed since the state was saved: it has only %lld elements; "
+                           "begin anew",
+                           (long long)hr_pulled(p, 0));
+        if (got != HR_OK) return got;
+    }
+    return HR_OK;
+}
+
+/* The dataset that was opened ahead, or the next element's. HR_END: there is none. */
+static hr_status interleave_next(const interleave_spec *sp, interleave_state *st, hr_plan *p, slot *opened,
+                                 hr_error *err)
+{
+    *opened = EMPTY;
+    if (st->aheads == 0) {
+        HR_TRY(open_next(sp, p, opened, err));
+    } else {
+        *opened = st->ahead[0];
+        memmove(st->ahead, st->ahead + 1, (size_t)--st->aheads * sizeof *st->ahead);
+    }
+    st->next = opened->element + 1;
+    return HR_OK;
+}
+
+/* Gives the slot whose turn it is its dataset. */
+static hr_status interleave_fill(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    slot opened;
+    HR_TRY(interleave_next(sp, st, p, &opened, err));
+    if (st->turn == st->slots) return interleave_add(st, opened, err);
+    st->slot[st->turn] = opened;
+    st->used++;
+    return HR_OK;
+}
+
+/* Opens datasets before their turn, so that they are read ahead: one more than the empty slots need, for when one
+ * ends. */
+static hr_status interleave_open_ahead(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
+{
+    const int64_t empty = sp->cycle_length - st->used;
+    while (st->aheads < sp->ahead && st->aheads <= empty && !st->exhausted && hr_ready(p, 0)) {
+        slot opened = EMPTY;
+        hr_status got = open_next(sp, p, &opened, err);
+        if (got < 0) return got;
+        st->exhausted = got == HR_END;
+        if (got != HR_OK) break;
+        st->ahead[st->aheads++] = opened;
+    }
+    return HR_OK;
 }
 
 /* ---- taking turns ---- */
@@ -79,10 +221,10 @@ static hr_status fill_all(const interleave_spec *sp, interleave_state *st, hr_pl
 {
     while (st->slots < sp->cycle_length && !st->exhausted) {
         slot opened;
-        const hr_status got = hr__interleave_next(sp, st, p, &opened, err);
+        const hr_status got = interleave_next(sp, st, p, &opened, err);
         st->exhausted = got == HR_END;
         if (got != HR_OK) return got == HR_END ? HR_OK : got;
-        HR_TRY(hr__interleave_add(st, opened, err));
+        HR_TRY(interleave_add(st, opened, err));
     }
     return HR_OK;
 }
@@ -99,7 +241,7 @@ static void pass_turn(const interleave_spec *sp, interleave_state *st)
 static hr_status refill_slot(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
 {
     slot opened = EMPTY;
-    const hr_status got = st->exhausted && st->aheads == 0 ? HR_END : hr__interleave_next(sp, st, p, &opened, err);
+    const hr_status got = st->exhausted && st->aheads == 0 ? HR_END : interleave_next(sp, st, p, &opened, err);
     if (got != HR_OK && got != HR_END) return got;
     hr_input_close(p, st->slot[st->turn].input);
     st->slot[st->turn] = opened;
@@ -167,7 +309,7 @@ static bool has_dataset(const interleave_state *st) { return st->turn < st->slot
 static hr_status take_turn(const interleave_spec *sp, interleave_state *st, hr_plan *p, hr_error *err)
 {
     if (!has_dataset(st)) {
-        hr_status filled = st->exhausted && st->aheads == 0 ? HR_END : hr__interleave_fill(sp, st, p, err);
+        hr_status filled = st->exhausted && st->aheads == 0 ? HR_END : interleave_fill(sp, st, p, err);
         if (filled == HR_END) {
             st->exhausted = true;
             if (st->used == 0) return HR_END;
@@ -176,14 +318,14 @@ static hr_status take_turn(const interleave_spec *sp, interleave_state *st, hr_p
         }
         if (filled != HR_OK) return filled;
     }
-    HR_TRY(hr__interleave_open_ahead(sp, st, p, err));
+    HR_TRY(interleave_open_ahead(sp, st, p, err));
     return pass_rounds(sp, st, p) ? HR_OK : pass_block(sp, st, p, err);
 }
 
 static hr_status interleave_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     interleave_state *st = state;
-    HR_TRY(hr__interleave_reopen(spec, st, p, err));
+    HR_TRY(interleave_reopen(spec, st, p, err));
     if (((const interleave_spec *)spec)->older) HR_TRY(fill_all(spec, st, p, err));
     while (hr_room(p) > 0) HR_TRY(take_turn(spec, st, p, err));
     return HR_OK;
@@ -209,7 +351,7 @@ static hr_status interleave_load(const void *spec, void *state, hr_token_reader 
     for (int64_t i = 0; i < slots; i++) {
         slot s = EMPTY;
         HR_TRY(hr_read_between(token, EMPTY.element, st->next - 1, &s.element, err));
-        HR_TRY(hr__interleave_add(st, s, err));
+        HR_TRY(interleave_add(st, s, err));
     }
     return HR_OK;
 }
@@ -247,8 +389,8 @@ const hr_op hr_op_interleave = {
     .spec_size = sizeof(interleave_spec),
     .state_size = sizeof(interleave_state),
     .saved = 3, /* turn, in_block, next */
-    .spec_copy = hr__user_copy,
-    .spec_free = hr__user_free,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
     .check = interleave_check,
     .plan = interleave_plan,
     .close = interleave_close,
@@ -280,7 +422,7 @@ static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
     if (spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
     const bool sound = spec.fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
     hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;
-    hr_dataset *ds = hr__user_dataset(&hr_op_interleave, &spec, &spec.user, &in, 1);
+    hr_dataset *ds = hr_user_dataset(&hr_op_interleave, &spec, &spec.user, &in, 1);
     hr_dataset_unref(sample);
     return ds;
 }

@@ -2,7 +2,6 @@
  *
  * The list is made when an iterator opens. Where it stands is a number; a state is refused when the list has
  * changed. */
-#include "io/match.h"
 #include <headrace/data.h>
 #include <string.h>
 
@@ -57,7 +56,7 @@ static hr_status list_files_open(const void *spec, void *state, hr_plan *p, hr_e
                          "list_files: No files matched pattern: %.200s; look for a wrong folder or a missing star",
                          sp->pattern);
     if (status != HR_OK) return status;
-    st->list = st->list_now = (int64_t)hr__file_list_identity(&st->files);
+    st->list = st->list_now = (int64_t)hr_file_list_identity(&st->files);
     if (sp->shuffle) shuffle(&st->files, hr_plan_key(p, sp->seed, sp->same_each_epoch));
     return HR_OK;
 }

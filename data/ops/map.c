@@ -1,12 +1,10 @@
 /* map: one element of the input to one of the output, by the user's function. What it makes is written straight into
  * the columns of the output. */
-#include "data/builder.h"
-#include "data/dataset.h"
-#include "data/element.h"
-#include "data/user.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
 
 typedef struct map_spec {
-    hr__user user; /* first */
+    hr_user user; /* first */
     hr_map_fn *fn;
     uint64_t seed;
     int64_t parallel_calls;
@@ -17,7 +15,7 @@ typedef struct map_spec {
 static hr_status check_vectorized(const hr_schema *made, hr_error *err)
 {
     for (int i = 0; i < made->fields; i++)
-        if (!hr__field_fixed(&made->field[i]))
+        if (!hr_field_fixed(&made->field[i]))
             return hr_fail(err, HR_INVALID_ARGUMENT, "map.output",
                            "map: component '%.60s': expected a known shape, since the function is vectorized",
                            made->field[i].name);
@@ -28,17 +26,18 @@ static hr_status map_check(const void *spec, const hr_schema *const *in, hr_sche
 {
     const map_spec *sp = spec;
     if (!sp->fn) return hr_fail(err, HR_INVALID_ARGUMENT, "map.function", "map: expected a function, got NULL");
-    HR_TRY(hr__parallel_calls_check("map", sp->parallel_calls, INT64_MAX, err));
+    HR_TRY(hr_parallel_calls_check("map", sp->parallel_calls, INT64_MAX, err));
     if (sp->vectorized) HR_TRY(check_vectorized(sp->output ? sp->output : in[0], err));
-    HR_TRY(hr__builder_check("map", "map.output", sp->output ? sp->output : in[0], err));
-    return sp->output ? hr__builder_schema(sp->output, out, err) : HR_OK;
+    HR_TRY(hr_builder_check("map", "map.output", sp->output ? sp->output : in[0], err));
+    return sp->output ? hr_builder_schema(sp->output, out, err) : HR_OK;
 }
 
 static void call_function(const map_spec *sp, const hr_element *in, hr_builder *out, int64_t row)
 {
-    hr_call call = {.kind = "map.function", .work = out->work, .rows = out->rows, .row = row, .seed = sp->seed};
-    hr__builder_begin(out);
-    const hr_status st = hr__builder_status(out, &call, "map", sp->fn(in, out, &call, sp->user.data));
+    hr_call call;
+    hr_call_for_row(&call, "map.function", out->work, out->rows, row, sp->seed);
+    hr_builder_begin(out);
+    const hr_status st = hr_builder_status(out, &call, "map", sp->fn(in, out, &call, sp->user.data));
     if (st < 0) hr_fail_at(out->work, out->rows, out->first, &call.err);
 }
 
@@ -47,7 +46,7 @@ static hr_status map_rows(const map_spec *sp, hr_work *w, hr_columns *rows, cons
 {
     const hr_element *in = hr_work_rows(w, before);
     if (!in) return hr_no_memory(err, "an element");
-    hr_builder out = {.work = w, .rows = rows, .first = 0, .end = rows->rows};
+    hr_builder out = hr_builder_for_work(w, rows, 0, rows->rows);
     if (rows->rows > 0) call_function(sp, in, &out, -1);
     return HR_OK;
 }
@@ -57,16 +56,17 @@ static hr_status map_work(const void *spec, const void *unit, hr_work *w, hr_col
     (void)unit;
     const map_spec *sp = spec;
     hr_columns before;
-    const int levels = hr__work_levels(w);
+    const int levels = hr_work_levels(w);
     HR_TRY(hr_new_columns(w, rows, &before, err));
-    hr__builder_zero(rows, 0, rows->rows);
+    hr_builder_zero(rows, 0, rows->rows);
     if (sp->vectorized) return map_rows(sp, w, rows, &before, err);
-    for (int64_t e = 0; hr__element_row(&before, levels, e) < rows->rows; e++) {
+    for (int64_t e = 0, first = 0, end; first < rows->rows; e++, first = end) {
         if (hr_work_cancelled(w)) break; /* the user's function may be slow, and nobody reads this unit */
+        end = hr_element_row(&before, levels, e + 1);
         const hr_element *in = hr_work_element(w, &before, e);
         if (!in) return hr_no_memory(err, "an element");
-        hr_builder out = {.work = w, .rows = rows, .first = in->first, .end = in->end};
-        call_function(sp, in, &out, in->first);
+        hr_builder out = hr_builder_for_work(w, rows, first, end);
+        call_function(sp, in, &out, first);
     }
     return HR_OK;
 }
@@ -94,8 +94,8 @@ const hr_op hr_op_map = {
     .name = "map",
     .spec_size = sizeof(map_spec),
     .traits = HR_ROW_BY_ROW | HR_RANDOM_ROWS,
-    .spec_copy = hr__user_copy,
-    .spec_free = hr__user_free,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
     .check = map_check,
     .work = map_work,
     .identity = map_identity,
@@ -113,5 +113,5 @@ hr_dataset *hr_map_with(hr_dataset *in, hr_map_fn *fn, void *user, const hr_map_
                      .unordered = o.unordered,
                      .parallel_calls = o.num_parallel_calls,
                      .output = o.output};
-    return hr__user_dataset(&hr_op_map, &spec, &spec.user, &in, 1);
+    return hr_user_dataset(&hr_op_map, &spec, &spec.user, &in, 1);
 }

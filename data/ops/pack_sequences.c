@@ -3,8 +3,7 @@
  * oldest first. Rows leave as batches of their elements, and work makes one row of each.
  *
  * The elements held are those of the open rows: their numbers are all that a saved state needs. */
-#include "data/batches.h"
-#include "data/dataset.h"
+#include <headrace/data.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -298,7 +297,7 @@ static hr_status pack_sequences_fill_row(const hr_field *f, const hr_column *old
         for (int64_t i = 0; i < count; i++, at++) segment[at] = s - from[0] + 1, position[at] = i;
     }
     for (; at < length; at++) {
-        memcpy(value + (size_t)at * size, hr__zero_value(f->dtype), size);
+        memcpy(value + (size_t)at * size, hr_zero_value(f->dtype), size);
         segment[at] = position[at] = 0;
     }
     return HR_OK;

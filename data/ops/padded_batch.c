@@ -1,7 +1,6 @@
 /* padded_batch: a batch of rows that are padded to one shape. Here each row gets its width, where that is known, and
  * what else is padded gets its value; a batch on top then pads to its longest row. */
-#include "data/batches.h"
-#include "data/dataset.h"
+#include <headrace/data.h>
 #include <inttypes.h>
 
 typedef struct padded_spec {
@@ -71,7 +70,7 @@ static hr_status pad_field(const padded_spec *sp, int i, hr_field *field, hr_err
                        "padded_batch: component '%.60s': expected a dense one, got a ragged or sparse one",
                        field->name);
     HR_TRY(padded_batch_pad_shape(sp, i, field, err));
-    field->pad = sp->values ? sp->own_value[i].data : hr__zero_value(field->dtype);
+    field->pad = sp->values ? sp->own_value[i].data : hr_zero_value(field->dtype);
     if (!sp->values || sp->own_value[i].dtype == field->dtype) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "padded_batch.value",
                    "padded_batch: component '%.60s': expected a value of %s to pad with, got one of %s", field->name,
@@ -158,7 +157,7 @@ static char *padded_batch_place(hr_work *w, hr_columns *rows, int i, int64_t row
     const hr_field *f = &rows->schema->field[i];
     hr_column *c = &rows->column[i];
     const size_t size = hr_dtype_size(f->dtype);
-    if (hr__field_fixed(f)) return (char *)c->values + (size_t)row * hr_field_width(f);
+    if (hr_field_fixed(f)) return (char *)c->values + (size_t)row * hr_field_width(f);
     const int64_t first = c->splits[0][row], count = steps * inner_values(f);
     if (first + count > INT32_MAX || hr_grow_column(w, rows, i, first + count + 1, NULL) != HR_OK) return NULL;
     c->count = c->splits[0][row + 1] = (int32_t)(first + count);
@@ -171,7 +170,7 @@ static hr_status widen_column(hr_work *w, hr_columns *rows, const hr_columns *be
     const hr_column *from = &before->column[i];
     const size_t size = hr_dtype_size(f->dtype);
     const block to = {f->shape.dims, f->shape.rank, size}, of = {was->shape.dims, was->shape.rank, size};
-    const bool fixed = hr__field_fixed(f), own = hr__field_fixed(was);
+    const bool fixed = hr_field_fixed(f), own = hr_field_fixed(was);
     for (int64_t r = 0; r < rows->rows; r++) {
         const int64_t steps = steps_of_row(was, from, r), wide = fixed ? f->shape.dims[0] : steps;
         if (steps > wide) too_long(w, rows, r, f, steps);
@@ -246,7 +245,7 @@ const hr_op hr_op_padded_batch = {
     .describe = padded_describe,
 };
 
-hr_dataset *hr__padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const hr_tensor *padding_values)
+hr_dataset *hr_padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const hr_tensor *padding_values)
 {
     const hr_schema *schema = hr_dataset_schema(in);
     const int components = schema ? schema->fields : 0;
@@ -260,6 +259,6 @@ hr_dataset *hr__padded_rows(hr_dataset *in, const hr_shape *padded_shapes, const
 hr_dataset *hr_padded_batch_with(hr_dataset *in, int64_t batch_size, const hr_padded_batch_opts *opts)
 {
     const hr_padded_batch_opts o = HR_OPTIONS(hr_padded_batch_opts, opts);
-    return hr_batch(hr__padded_rows(in, o.padded_shapes, o.padding_values), batch_size,
+    return hr_batch(hr_padded_rows(in, o.padded_shapes, o.padding_values), batch_size,
                     .drop_remainder = o.drop_remainder);
 }

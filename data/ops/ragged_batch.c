@@ -1,6 +1,5 @@
 /* ragged_batch: a batch of rows that may differ in length, as a ragged tensor. The values stay where they are: rows are
  * declared ragged, and a batch is put on top. */
-#include "data/dataset.h"
 #include <headrace/data.h>
 
 static hr_status ragged_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -9,7 +8,7 @@ static hr_status ragged_check(const void *spec, const hr_schema *const *in, hr_s
     hr_schema_clear(out);
     for (int i = 0; i < in[0]->fields; i++) {
         hr_field field = in[0]->field[i];
-        if (field.layout == HR_DENSE && !hr__field_fixed(&field)) field.layout = HR_RAGGED;
+        if (field.layout == HR_DENSE && !hr_field_fixed(&field)) field.layout = HR_RAGGED;
         HR_TRY(hr_schema_add(out, field, err));
     }
     return HR_OK;

@@ -1,7 +1,7 @@
 /* rejection_resample: elements whose classes have the proportions asked for. The class of each element is put in front
  * of it by work; the plan then draws which of them pass. */
-#include "data/user.h"
 #include <headrace/data.h>
+#include <headrace/op_functions.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@ enum { MOST_CLASSES = 1024 };
 /* ---- the class in front of its element ---- */
 
 typedef struct class_spec {
-    hr__user user; /* first */
+    hr_user user; /* first */
     hr_class_fn *fn;
     int classes;
 } class_spec;
@@ -67,8 +67,8 @@ static const hr_op class_op = {
     .name = "rejection_resample.class",
     .spec_size = sizeof(class_spec),
     .traits = HR_ROW_BY_ROW,
-    .spec_copy = hr__user_copy,
-    .spec_free = hr__user_free,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
     .check = class_check,
     .work = class_work,
 };
@@ -279,7 +279,7 @@ hr_dataset *hr_rejection_resample_with(hr_dataset *in, hr_class_fn *class_fn, vo
 {
     const hr_rejection_resample_opts o = HR_OPTIONS(hr_rejection_resample_opts, opts);
     class_spec classed = {.user = {.data = user, .free = o.user_free}, .fn = class_fn, .classes = classes};
-    hr_dataset *ds = hr__user_dataset(&class_op, &classed, &classed.user, &in, 1);
+    hr_dataset *ds = hr_user_dataset(&class_op, &classed, &classed.user, &in, 1);
     const resample_spec spec = {.target = target_dist,
                                 .initial = o.initial_dist,
                                 .classes = classes,

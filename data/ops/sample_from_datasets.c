@@ -5,7 +5,6 @@
  * The weights are the same for all draws, or each draw has its own from a dataset of weights, input 0. With exact
  * proportions nothing is drawn: the dataset that is furthest behind its share has the next turn. Then how many turns
  * each has had is saved. */
-#include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <math.h>
@@ -67,7 +66,7 @@ static bool is_weights(const hr_schema *schema, int datasets)
     int64_t values = 0;
     for (int i = 0; i < schema->fields; i++) {
         const hr_field *f = &schema->field[i];
-        if (!hr__field_fixed(f) || (f->dtype != HR_FLOAT && f->dtype != HR_DOUBLE)) return false;
+        if (!hr_field_fixed(f) || (f->dtype != HR_FLOAT && f->dtype != HR_DOUBLE)) return false;
         values += (int64_t)(hr_field_width(f) / hr_dtype_size(f->dtype));
     }
     return schema->levels == 0 && values == datasets;
@@ -264,6 +263,6 @@ hr_dataset *hr_sample_from_datasets_with(hr_dataset *const *in, int datasets, co
                               .exact = o.exact_proportions,
                               .seed = o.seed,
                               .same_each_epoch = o.same_each_epoch};
-    if (spec.varying) return hr__dataset_over(&hr_op_sample_from_datasets, &spec, o.weights_dataset, in, spec.datasets);
+    if (spec.varying) return hr_dataset_over(&hr_op_sample_from_datasets, &spec, o.weights_dataset, in, spec.datasets);
     return hr_dataset_new(&hr_op_sample_from_datasets, &spec, in, spec.datasets);
 }

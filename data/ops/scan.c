@@ -1,12 +1,12 @@
 /* scan: one element of the input to one of the output, by the user's function and a state of his that it changes. So
  * the function is called in the plan, one element after the other; what must not wait for others belongs in a map. */
-#include "data/builder.h"
-#include "data/user.h"
+#include <headrace/data.h>
+#include <headrace/op_functions.h>
 
 enum { LARGEST_STATE = 2048 }; /* a saved state stays small */
 
 typedef struct scan_spec {
-    hr__user user;
+    hr_user user;
     hr_scan_fn *fn;
     const void *initial; /* borrowed until spec_copy */
     size_t size;
@@ -25,7 +25,7 @@ typedef struct scan_state {
 static hr_status scan_copy(void *spec, hr_error *err)
 {
     scan_spec *sp = spec;
-    HR_TRY(hr__user_copy(&sp->user, err));
+    HR_TRY(hr_user_copy(&sp->user, err));
     sp->own = hr_malloc(sp->size + 1);
     if (!sp->own) return hr_no_memory(err, "scan: the initial state");
     if (sp->initial && sp->size <= LARGEST_STATE) memcpy(sp->own, sp->initial, sp->size);
@@ -36,7 +36,7 @@ static void scan_free(void *spec)
 {
     scan_spec *sp = spec;
     hr_free(sp->own);
-    hr__user_free(&sp->user);
+    hr_user_free(&sp->user);
 }
 
 static hr_status scan_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -51,10 +51,10 @@ static hr_status scan_check(const void *spec, const hr_schema *const *in, hr_sch
     if (in[0]->levels > 0 && !sp->output)
         return hr_fail(err, HR_INVALID_ARGUMENT, "scan.output",
                        "scan: name what the function makes of a batch in .output: it is one row of its own");
-    HR_TRY(hr__builder_check("scan", "scan.output", sp->output ? sp->output : in[0], err));
+    HR_TRY(hr_builder_check("scan", "scan.output", sp->output ? sp->output : in[0], err));
     if (!sp->output) return HR_OK;
     HR_TRY(hr_schema_set(out, &(hr_schema){0}, err));
-    return hr__builder_schema(sp->output, out, err);
+    return hr_builder_schema(sp->output, out, err);
 }
 
 /* ---- one iterator ---- */
@@ -76,10 +76,11 @@ static void scan_close(void *state) { hr_free(((scan_state *)state)->state); }
 static hr_status call_function(const scan_spec *sp, scan_state *st, const hr_element *in, hr_builder *out,
                                hr_error *err)
 {
-    hr_call call = {.kind = "scan.function", .key = hr_random(st->key, (uint64_t)st->number++)};
-    hr__builder_zero(out->rows, out->first, out->end);
-    hr__builder_begin(out);
-    const hr_status made = hr__builder_status(out, &call, "scan", sp->fn(st->state, in, out, &call, sp->user.data));
+    hr_call call;
+    hr_call_for_key(&call, "scan.function", hr_random(st->key, (uint64_t)st->number++));
+    hr_builder_zero(out->rows, out->first, out->end);
+    hr_builder_begin(out);
+    const hr_status made = hr_builder_status(out, &call, "scan", sp->fn(st->state, in, out, &call, sp->user.data));
     if (made < 0) *err = call.err;
     return made;
 }
@@ -90,7 +91,7 @@ static hr_status scan_span(const scan_spec *sp, scan_state *st, hr_plan *p, hr_c
     for (int32_t i = 0; i < span.count; i++, rows->rows++) {
         const hr_element *in = hr_plan_element(p, (hr_span){span.in, span.first + i, 1});
         if (!in) return hr_no_memory(err, "scan: an element");
-        hr_builder out = {.plan = p, .rows = rows, .first = rows->rows, .end = rows->rows + 1};
+        hr_builder out = hr_builder_for_plan(p, rows, rows->rows, rows->rows + 1);
         const hr_status made = call_function(sp, st, in, &out, err);
         if (made < 0) return made;
     }
@@ -184,5 +185,5 @@ hr_dataset *hr_scan_with(hr_dataset *in, const void *initial, size_t size, hr_sc
                       .size = size,
                       .seed = o.seed,
                       .output = o.output};
-    return hr__user_dataset(&hr_op_scan, &spec, &spec.user, &in, 1);
+    return hr_user_dataset(&hr_op_scan, &spec, &spec.user, &in, 1);
 }

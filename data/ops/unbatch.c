@@ -3,8 +3,6 @@
  * as rows. It moves no byte but where a batch pads its rows: they come out as wide as they were in it.
  *
  * rebatch is batch over unbatch: a function, no operator of its own. */
-#include "data/batches.h"
-#include "data/dataset.h"
 #include <headrace/data.h>
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +48,7 @@ static hr_status unbatch_check(const void *spec, const hr_schema *const *in, hr_
 static int64_t parts_of(const hr_columns *rows, int field, int64_t row)
 {
     const hr_field *f = &rows->schema->field[field];
-    if (hr__field_fixed(f)) return f->shape.dims[0];
+    if (hr_field_fixed(f)) return f->shape.dims[0];
     int64_t inner = 1;
     for (int d = 1; d < f->shape.rank; d++) inner *= f->shape.dims[d];
     const int32_t *splits = rows->column[field].splits[0];
@@ -164,7 +162,7 @@ static hr_status pad_rows(hr_work *w, hr_columns *rows, int field, hr_error *err
     return HR_OK;
 }
 
-static bool is_padded(const hr_field *f) { return f->pad && f->layout == HR_DENSE && !hr__field_fixed(f); }
+static bool is_padded(const hr_field *f) { return f->pad && f->layout == HR_DENSE && !hr_field_fixed(f); }
 
 static hr_status unbatch_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
@@ -198,9 +196,9 @@ const hr_op hr_op_unbatch = {
 static int64_t parts_of_all(const hr_dataset *in)
 {
     const hr_schema *schema = hr_dataset_schema(in);
-    if (!schema || in->error.code) return 0;
-    if (schema->levels > 0) return hr__full_batch_size(in);
-    return schema->fields > 0 && hr__field_fixed(&schema->field[0]) && schema->field[0].shape.rank > 0
+    if (!schema) return 0;
+    if (schema->levels > 0) return hr_full_batch_size(in);
+    return schema->fields > 0 && hr_field_fixed(&schema->field[0]) && schema->field[0].shape.rank > 0
                ? schema->field[0].shape.dims[0]
                : 0;
 }

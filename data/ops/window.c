@@ -1,7 +1,7 @@
 /* window: each run of `size` elements, `stride` apart, becomes one element of the next level, and the next run begins
  * `shift` elements later: they may overlap. Moves no byte. Window k has the elements k * shift + j * stride, so how
  * many windows were given is all there is to save; the elements that later windows need again are held as spans. */
-#include "data/batches.h"
+#include <headrace/data.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -120,7 +120,7 @@ static hr_status window_plan(const void *spec, void *state, hr_plan *p, hr_error
 static hr_status window_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec, (void)unit, (void)err;
-    hr__batches_check("window", w, rows);
+    hr_batches_check("window", w, rows);
     return HR_OK;
 }
 

@@ -144,7 +144,7 @@ static hr_status add_sequence(target t, const hr_feature *f, hr_error *err)
                        t.plan->who, f->key, f->required ? "a required one" : "a shape that does not allow it");
     t.field->shape = (hr_shape){f->shape.rank + 1, {-1}};
     memcpy(t.field->shape.dims + 1, f->shape.dims, (size_t)f->shape.rank * sizeof f->shape.dims[0]);
-    t.field->pad = t.output->default_values ? t.output->default_values : hr__zero_value(f->dtype);
+    t.field->pad = t.output->default_values ? t.output->default_values : hr_zero_value(f->dtype);
     hr__example_feature slot = parse_spec_list_of(f->key, f->dtype, f->widen);
     slot.group = count;
     slot.required = f->required;

@@ -310,7 +310,7 @@ hr_dataset *hr_make_csv_dataset_with(const char *pattern, int64_t batch_size, co
     hr_status st = r ? fill_reader(r, pattern, &o, &make, &err) : hr_no_memory(&err, "make_csv_dataset");
     if (st != HR_OK) {
         if (r) free_reader(r);
-        return hr__dataset_failed(&err);
+        return hr_dataset_failed(&err);
     }
     hr_dataset *ds = hr_interleave(files_of(pattern, &make), datasets_rows_of, r, .cycle_length = readers(&make),
                                    .unordered = make.sloppy, .user_free = free_reader);

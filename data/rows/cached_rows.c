@@ -80,7 +80,7 @@ static hr_status check_sources(const hr__kept *kept, hr_plan *p, hr_error *err)
 static hr_status use_file(hr__kept *kept, hr_plan *p, hr_error *err)
 {
     HR_TRY(hr__rows_file_open(kept->path, &kept->in, &kept->head, err));
-    if (kept->head.pipeline != kept->pipeline || !hr__schema_equal(&kept->head.schema, hr_plan_schema(p)))
+    if (kept->head.pipeline != kept->pipeline || !hr_schema_equal(&kept->head.schema, hr_plan_schema(p)))
         return kept_refuse(kept, "cache.other_pipeline", "by another pipeline", "", err);
     HR_TRY(check_sources(kept, p, err));
     kept->ended = true;
@@ -92,7 +92,7 @@ static hr_status load_file(hr__kept *kept, hr_plan *p, hr_error *err)
     if (kept->ended) return HR_OK;
     HR_TRY(hr__rows_file_open(kept->path, &kept->in, &kept->head, err));
     kept->ended = true;
-    if (hr__schema_equal(&kept->head.schema, hr_plan_schema(p))) return HR_OK;
+    if (hr_schema_equal(&kept->head.schema, hr_plan_schema(p))) return HR_OK;
     return hr_fail(err, HR_FAILED_PRECONDITION, "load.changed",
                    "load: %s has other components than when the dataset was made; make it anew", kept->path);
 }

@@ -33,7 +33,7 @@ static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
     const hr_field *f = &rows->schema->field[i];
     const hr_column *c = &rows->column[i];
     const size_t value = hr_dtype_size(f->dtype);
-    *slot = (hr__record_slot){.value = (uint8_t)value, .varies = !hr__field_fixed(f)};
+    *slot = (hr__record_slot){.value = (uint8_t)value, .varies = !hr_field_fixed(f)};
     if (!row_layout_form_is_plain(c)) return false;
     int64_t first = 0, count = 0;
     if (slot->varies) {

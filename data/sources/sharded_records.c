@@ -128,7 +128,7 @@ hr_dataset *hr_sharded_records_with(const char *pattern, int64_t num_shards, int
     if (st == HR_OK) st = look_at_files(&all, pattern, &o, &err);
     if (st == HR_OK) st = sharded_share(all.records, num_shards, index, o.uneven, &mine, &err);
     if (st == HR_OK) say(&all, mine, num_shards, index);
-    hr_dataset *ds = st == HR_OK ? read_part(pattern, &all, mine, &o) : hr__dataset_failed(&err);
+    hr_dataset *ds = st == HR_OK ? read_part(pattern, &all, mine, &o) : hr_dataset_failed(&err);
     hr_file_list_clear(&all.files);
     hr_free(all.end);
     return ds;

@@ -25,7 +25,7 @@ static inline hr_status source_files_find(source_files *files, const char *op, c
 {
     hr_status st = source_files_of(pattern, literal).find(pattern, &files->list, err);
     if (st != HR_OK) hr_error_prefix(err, "%s: ", op);
-    files->identity = (int64_t)hr__file_list_identity(&files->list);
+    files->identity = (int64_t)hr_file_list_identity(&files->list);
     return st;
 }
 

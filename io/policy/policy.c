@@ -77,13 +77,6 @@ static hr_status take_piece(hr__policy *p, const hr_error *damage, hr_view bytes
     return status;
 }
 
-void hr__policy_tell(hr__policy *p, const hr_error *error)
-{
-    uv_mutex_lock(&p->telling);
-    if (p->opts.on_damage) p->opts.on_damage(error, (hr_view){"", 0}, p->opts.user);
-    uv_mutex_unlock(&p->telling);
-}
-
 hr_status hr__policy_take(hr__policy *p, const hr_error *damage, hr_view bytes, hr_error *err)
 {
     hr_error piece = *damage;

@@ -15,8 +15,6 @@ bool hr__policy_covers(const hr__policy *policy, const hr_error *damage); /* NUL
 hr_on_error hr__policy_on_error(const hr__policy *policy);                /* NULL: HR_FAIL */
 /* Tells of bytes that are passed over, in pieces: they lie at damage->offset. Fails if they cannot be kept. */
 hr_status hr__policy_take(hr__policy *policy, const hr_error *damage, hr_view bytes, hr_error *err);
-/* Tells of an error without bytes of its own. */
-void hr__policy_tell(hr__policy *policy, const hr_error *error);
 /* Fails if `errors` of `count` records are more than may be. `last`: the latest, NULL: the end was reached. */
 hr_status hr__policy_budget(const hr__policy *policy, const char *who, int64_t errors, int64_t count,
                             const hr_error *last, hr_error *err);
