@@ -47,7 +47,7 @@ static hr_status columns_from_first_file(const csv_spec *sp, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
                        "csv: expected .columns, which the dataset of a function needs, got none");
     hr_status st = hr__source_files(sp->pattern, &files, err);
-    if (st == HR_OK && hr__path_reads_once(files.path[0]))
+    if (st == HR_OK && hr_path_reads_once(files.path[0]))
         st = hr_fail(err, HR_INVALID_ARGUMENT, "csv.columns",
                      "csv: expected .columns, which a pipe needs, since it can be read but once");
     if (st == HR_OK) st = hr__csv_format_from_header(sp->format, files.path[0], err);

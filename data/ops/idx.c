@@ -98,7 +98,7 @@ static hr_status schema_of_first_file(idx_spec *sp, hr_error *err)
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->source.compression};
     HR_TRY(source_files_find(&files, "idx", sp->source.pattern, sp->source.literal, err));
     const char *path = files.list.path[0];
-    hr_status st = hr__path_reads_once(path) ? source_files_fail_once("idx", path, err)
+    hr_status st = hr_path_reads_once(path) ? source_files_fail_once("idx", path, err)
                                              : hr_input_open_with(path, &opts, &in, err);
     if (st == HR_OK) st = peek_header(in, path, &h, err);
     hr_input_free(in);
