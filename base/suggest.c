@@ -29,7 +29,7 @@ static int distance(const char *a, int n, const char *b, int m)
 const char *hr_suggest(const char *name, const char *const *candidates, int64_t count)
 {
     const char *best = NULL;
-    size_t length = strlen(name);
+    const size_t length = name && candidates ? strlen(name) : 0;
     if (length == 0 || length > LONGEST) return NULL;
     int limit = length < 4 ? 1 : (int)length / 3 + 1, nearest = limit + 1;
     for (int64_t i = 0; i < count && i < MOST; i++) {

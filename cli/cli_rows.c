@@ -7,9 +7,9 @@ int read_row_flags(const command_call *call, row_files *r)
     *r = (row_files){.schema = NULL};
     const int code = read_survey_flags(call, &r->survey);
     r->how = (hr_row_reader_opts){.struct_size = sizeof r->how,
-                                   .compression = r->survey.opts.compression,
-                                   .csv = &r->survey.csv.opts,
-                                   .max_record_bytes = r->survey.opts.max_record_bytes};
+                                  .compression = r->survey.opts.compression,
+                                  .csv = &r->survey.csv.opts,
+                                  .max_record_bytes = r->survey.opts.max_record_bytes};
     return code;
 }
 

@@ -10,12 +10,12 @@ int open_training(const command_call *call, hr_training **out)
     int64_t seed = flag_number(call, "seed", 0);
     hr_training_opts o = {.struct_size = sizeof o,
                           .data = flag_text(call, "data"),
-                           .model_dir = flag_text(call, "model-dir"),
-                           .estimator = flag_text(call, "estimator"),
-                           .seed = flag_given(call, "seed") ? &seed : NULL,
-                           .epochs = flag_number(call, "epochs", 0),
-                           .batch_size = flag_number(call, "batch-size", 0),
-                           .max_steps = flag_number(call, "steps", 0)};
+                          .model_dir = flag_text(call, "model-dir"),
+                          .estimator = flag_text(call, "estimator"),
+                          .seed = flag_given(call, "seed") ? &seed : NULL,
+                          .epochs = flag_number(call, "epochs", 0),
+                          .batch_size = flag_number(call, "batch-size", 0),
+                          .max_steps = flag_number(call, "steps", 0)};
     if (o.batch_size > 1 << 24)
         return usage_error(call, "--batch-size: expected at most %d, found %" PRId64, 1 << 24, o.batch_size);
     if (hr_training_open_with(call_argument(call, 0), &o, out, &err) == HR_OK) return 0;
@@ -48,16 +48,15 @@ static int open_pipeline(const command_call *call, input *out)
             return usage_error(call, "--%s: expected it of a training, found a pipeline; change the file",
                                of_training[i]);
     *out = (input){.seed = (uint64_t)flag_number(call, "seed", 0)};
-    const hr_status st = hr_pipeline_from_file(call_argument(call, 0), &out->dataset, &err,
-                                               .data = flag_text(call, "data"));
+    const hr_status st =
+        hr_pipeline_from_file(call_argument(call, 0), &out->dataset, &err, .data = flag_text(call, "data"));
     return st == HR_OK ? 0 : failed(call, &err);
 }
 
 int open_input(const command_call *call, input *out)
 {
     hr_training *t;
-    if (flag_given(call, "pipeline") || hr_is_pipeline_file(call_argument(call, 0)))
-        return open_pipeline(call, out);
+    if (flag_given(call, "pipeline") || hr_is_pipeline_file(call_argument(call, 0))) return open_pipeline(call, out);
     const int code = open_training(call, &t);
     if (code != 0) return code;
     *out = (input){.dataset = hr_training_input(t), .seed = hr_training_seed(t), .training = t};

@@ -130,7 +130,7 @@ void catch_interrupt(void);
  * such as when a long file of columns is read and a model built. */
 void interrupt_at_once(const char *command);
 bool interrupted(void);
-int interrupt_descriptor(void); /* something can be read there once it is true; -1: nothing is caught yet */
+int interrupt_descriptor(void);           /* something can be read there once it is true; -1: nothing is caught yet */
 hr_status check_interrupt(hr_error *err); /* HR_CANCELLED once it is true */
 
 /* ---- standard output ---- */

@@ -113,8 +113,7 @@ static hr_status sort_features(const file_seen *s, named_feature **out, hr_error
     const int64_t count = s->features.count;
     named_feature *f = *out = hr_calloc((size_t)count + 1, sizeof *f);
     if (!f) return hr_no_memory(err, "features");
-    for (int64_t i = 0; i < count; i++)
-        f[i] = (named_feature){s->features.feature[i]->key, s->features.feature[i]};
+    for (int64_t i = 0; i < count; i++) f[i] = (named_feature){s->features.feature[i]->key, s->features.feature[i]};
     qsort(f, (size_t)count, sizeof *f, info_by_key);
     return HR_OK;
 }

@@ -118,6 +118,7 @@ bool hr__path_about(const char *path, hr_file_about *about)
 bool hr_path_is_special(const char *path)
 {
     struct stat s;
+    if (!path) return false;
     if (strcmp(path, "-") == 0) return true;
     return !hr__file_system_of(path) && stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
@@ -125,6 +126,7 @@ bool hr_path_is_special(const char *path)
 bool hr_path_reads_once(const char *path)
 {
     struct stat s;
+    if (!path) return false;
     if (strcmp(path, "-") == 0) return true;
     if (hr__file_system_of(path) || stat(path, &s) != 0) return false;
     return S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode) || S_ISCHR(s.st_mode);
@@ -132,7 +134,7 @@ bool hr_path_reads_once(const char *path)
 
 hr_status hr_need_files_again(const hr_file_list *files, const char *instead, hr_error *err)
 {
-    for (int64_t i = 0; i < files->count; i++) {
+    for (int64_t i = 0; files && i < files->count; i++) {
         const char *path = files->path[i];
         if (!hr_path_reads_once(path)) continue;
         hr_fail(err, HR_FAILED_PRECONDITION, "file.once",
@@ -147,13 +149,13 @@ hr_status hr_need_files_again(const hr_file_list *files, const char *instead, hr
 int64_t hr_path_size(const char *path)
 {
     hr_file_about about;
-    return !hr_path_is_special(path) && hr__path_about(path, &about) && !about.is_folder ? about.size : -1;
+    return path && !hr_path_is_special(path) && hr__path_about(path, &about) && !about.is_folder ? about.size : -1;
 }
 
 int64_t hr_paths_size(const hr_file_list *files)
 {
     int64_t total = 0;
-    for (int64_t i = 0; i < files->count; i++) {
+    for (int64_t i = 0; files && i < files->count; i++) {
         const int64_t size = hr_path_size(files->path[i]);
         if (size < 0) return -1;
         total += size;

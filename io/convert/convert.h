@@ -21,6 +21,7 @@ extern "C" {
 
 /* ---- converting files ---- */
 
+/* How far a conversion is. */
 typedef struct hr_convert_progress {
     int64_t bytes, total; /* of the input files, as they lie on the disk; total -1: not known */
     int64_t rows;
@@ -67,6 +68,7 @@ typedef struct hr_convert_rounded {
     char first[32];        /* as much of its text as fits */
 } hr_convert_rounded;
 
+/* What a conversion came to: numbers of rows, unless they say otherwise. */
 typedef struct hr_convert_result {
     int64_t rows, written, dropped, blank; /* blank: lines that were no rows */
     int64_t rejected;                      /* rows and damaged records that .policy passed over */

@@ -67,15 +67,16 @@ static hr_status plan_formats(hr__convert_plan *plan, hr_error *err)
     if (!plan->inputs || plan->inputs->count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.inputs", "convert: expected files to read, got none");
     if (!plan->out)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out", "convert: expected a folder or a file to write, got NULL");
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
+                       "convert: expected a folder or a file to write, got NULL");
     const hr__format *from = hr__format_of(plan->inputs->path[0]);
     const hr__format *to = hr__convert_is_file(plan->out) ? hr__format_of(plan->out) : NULL;
     HR_TRY(need_format(o->from, "from", from ? from : hr__format_named("csv"), &plan->from, err));
     return need_format(o->to, "to", to ? to : hr__format_named("tfrecord"), &plan->to, err);
 }
 
-hr_status hr_convert_formats(const hr_file_list *inputs, const char *out, const hr_convert_opts *opts, const char **from,
-                             const char **to, hr_error *err)
+hr_status hr_convert_formats(const hr_file_list *inputs, const char *out, const hr_convert_opts *opts,
+                             const char **from, const char **to, hr_error *err)
 {
     const hr_convert_opts o = HR_OPTIONS(hr_convert_opts, opts);
     hr__convert_plan plan = {.inputs = inputs, .out = out, .opts = &o};
@@ -481,6 +482,8 @@ void hr_convert_result_clear(hr_convert_result *result)
 hr_status hr_convert_parse_split(const char *text, char **column, int64_t *folds, hr_error *err)
 {
     const char *colon = text ? strrchr(text, ':') : NULL;
+    if (!column || !folds)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument", "split: expected where to put it, got NULL");
     *column = NULL;
     const bool good = colon && colon > text &&
                       hr__parse_int64(colon + 1, strlen(colon + 1), HR__NUMBER_DEFAULT, folds) == HR__PARSED &&

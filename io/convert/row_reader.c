@@ -76,6 +76,9 @@ static hr_status next_piece(hr_row_reader *r, hr_error *err)
 
 hr_status hr_row_reader_next(hr_row_reader *r, hr_view *example, hr_error *err)
 {
+    if (!r || !example)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument", "rows: expected %s, got NULL",
+                       r ? "where to put the row" : "a reader");
     while (r->next == r->piece.records) {
         if (r->end < 0 && err) *err = r->piece.err;
         HR_TRY(r->end);

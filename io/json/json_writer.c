@@ -80,7 +80,9 @@ void hr__json_double(hr__json_writer *w, double value)
 hr_status hr_json_quote(hr_view text, char **json, hr_error *err)
 {
     hr__text to = {0};
-    if (!json) return hr_fail(err, HR_INVALID_ARGUMENT, "json.argument", "hr_json_quote: expected where to put the text, got NULL");
+    if (!json)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "json.argument",
+                       "hr_json_quote: expected where to put the text, got NULL");
     hr__text_json(&to, text.data, (size_t)text.size);
     *json = hr__text_take(&to);
     return *json ? HR_OK : hr_no_memory(err, "a text as JSON");

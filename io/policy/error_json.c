@@ -36,7 +36,8 @@ hr_status hr_error_json(const hr_error *error, char **json, hr_error *err)
     hr__text text = {0};
     hr__json_writer w = {.to = &text, .compact = true};
     if (!error || !json)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "json.argument", "hr_error_json: expected an error and where to put the text, got NULL");
+        return hr_fail(err, HR_INVALID_ARGUMENT, "json.argument",
+                       "hr_error_json: expected an error and where to put the text, got NULL");
     hr__json_begin(&w, '{');
     hr__error_json_place(&w, error);
     hr__error_json_reason(&w, error);

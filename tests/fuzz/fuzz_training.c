@@ -1,6 +1,6 @@
 /* Any bytes as a training file give a training that makes an estimator and its datasets, or one error with a text. No
  * file is read but this one: patterns and vocabularies are looked at when a pipeline runs. */
-#include "train/estimator/training_file.h"
+#include <headrace/training_file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

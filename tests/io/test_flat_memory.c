@@ -194,10 +194,10 @@ static void short_rows_of_a_wide_file_take_little_memory(void **state)
     char *path = "wide.csv";
     hr_convert_result r;
     const conversion o = {.inputs = {&path, 1},
-                                .opts.schema = &wide,
-                                .out = "wide.tfrecord",
-                                .opts.no_sync = true,
-                                .opts.policy = {.on_error = HR_SKIP}};
+                          .opts.schema = &wide,
+                          .out = "wide.tfrecord",
+                          .opts.no_sync = true,
+                          .opts.policy = {.on_error = HR_SKIP}};
     watch_memory();
     assert_ok(run_conversion(&o, &r, &err), &err);
     assert_int_equal(r.rejected, ROWS);
@@ -238,10 +238,10 @@ static hr_status convert_long(char *path, hr_error *err)
 {
     hr_convert_result r;
     const conversion o = {.inputs = {&path, 1},
-                                .opts.schema = strstr(path, ".csv") ? &schema : NULL,
-                                .out = "long.tfrecord",
-                                .opts.no_sync = true,
-                                .opts.max_record_bytes = MOST};
+                          .opts.schema = strstr(path, ".csv") ? &schema : NULL,
+                          .out = "long.tfrecord",
+                          .opts.no_sync = true,
+                          .opts.max_record_bytes = MOST};
     const hr_status st = run_conversion(&o, &r, err);
     hr_convert_result_clear(&r);
     return st;
@@ -251,10 +251,10 @@ static hr_status convert_lines(char *path, hr_error *err)
 {
     hr_convert_result r;
     const conversion o = {.inputs = {&path, 1},
-                                .out = "long.tfrecord",
-                                .opts.no_sync = true,
-                                .opts.policy = {.on_error = HR_SKIP},
-                                .opts.max_record_bytes = MOST};
+                          .out = "long.tfrecord",
+                          .opts.no_sync = true,
+                          .opts.policy = {.on_error = HR_SKIP},
+                          .opts.max_record_bytes = MOST};
     const hr_status st = run_conversion(&o, &r, err);
     hr_convert_result_clear(&r);
     return st;

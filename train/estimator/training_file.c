@@ -344,6 +344,7 @@ void hr_training_free(hr_training *t)
 
 hr_estimator *hr_training_estimator(hr_training *t)
 {
+    if (!t) return NULL;
     hr_classifier_opts o = {.struct_size = sizeof o,
                             .model_dir = t->model_dir,
                             .linear_feature_columns = t->linear,
@@ -368,6 +369,7 @@ static hr_dataset *training_file_parse(const hr_training *t, hr_dataset *ds, boo
 hr_dataset *hr_training_input(void *user)
 {
     const hr_training *t = user;
+    if (!t) return hr_list_files(NULL); /* which says what is missing */
     hr_dataset *ds = hr_list_files(t->files, .shuffle = t->shuffle > 0, .seed = (uint64_t)t->seed);
     ds = hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length);
     if (t->shuffle > 0)
@@ -381,6 +383,7 @@ hr_dataset *hr_training_input(void *user)
 hr_dataset *hr_training_eval_input(void *user)
 {
     const hr_training *t = user;
+    if (!t) return hr_list_files(NULL);
     hr_dataset *ds = hr_list_files(t->eval_files);
     return training_file_parse(t, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = t->cycle_length), true,
                                false);
@@ -390,15 +393,16 @@ hr_dataset *hr_training_eval_input(void *user)
 hr_dataset *hr_training_predict_input(void *user)
 {
     const hr_training_predicted *p = user;
+    if (!p || !p->training) return hr_list_files(NULL);
     hr_dataset *ds = p->files ? hr_from_tensor_slices(p->files, NULL, 1) : hr_list_files(p->training->eval_files);
     return training_file_parse(p->training, hr_interleave(ds, hr_tfrecord_fn, NULL, .cycle_length = 1), false, false);
 }
 
-const char *hr_training_model_dir(const hr_training *t) { return t->model_dir; }
-const char *hr_training_files(const hr_training *t) { return t->files; }
-const char *hr_training_eval_files(const hr_training *t) { return t->eval_files; }
-int64_t hr_training_batch_size(const hr_training *t) { return t->batch_size; }
-int64_t hr_training_epochs(const hr_training *t) { return t->epochs; }
-int64_t hr_training_max_steps(const hr_training *t) { return t->max_steps; }
-const char *hr_training_identity(const hr_training *t) { return t->identity.data; }
-uint64_t hr_training_seed(const hr_training *t) { return (uint64_t)t->seed; }
+const char *hr_training_model_dir(const hr_training *t) { return t ? t->model_dir : NULL; }
+const char *hr_training_files(const hr_training *t) { return t ? t->files : NULL; }
+const char *hr_training_eval_files(const hr_training *t) { return t ? t->eval_files : NULL; }
+int64_t hr_training_batch_size(const hr_training *t) { return t ? t->batch_size : 0; }
+int64_t hr_training_epochs(const hr_training *t) { return t ? t->epochs : 0; }
+int64_t hr_training_max_steps(const hr_training *t) { return t ? t->max_steps : 0; }
+const char *hr_training_identity(const hr_training *t) { return t ? t->identity.data : NULL; }
+uint64_t hr_training_seed(const hr_training *t) { return t ? (uint64_t)t->seed : 0; }

@@ -37,7 +37,8 @@ typedef struct hr_training_opts {
 /* Reads the file: gives *out; NULL after a failure. Every mistake is named with its line and column, and with the
  * nearest name where one is unknown. No record is read. Kinds: config.*, schema.*, training.*, those of the columns and
  * of the optimizers. */
-HR_API hr_status hr_training_open_with(const char *path, const hr_training_opts *opts, hr_training **out, hr_error *err);
+HR_API hr_status hr_training_open_with(const char *path, const hr_training_opts *opts, hr_training **out,
+                                       hr_error *err);
 #define hr_training_open(path, out, ...)                                                                               \
     HR_TRAINING_OPEN_(path, out, __VA_ARGS__, .struct_size = sizeof(hr_training_opts))
 #define HR_TRAINING_OPEN_(path, out, err, ...)                                                                         \
@@ -46,6 +47,7 @@ HR_API void hr_training_free(hr_training *t); /* NULL: nothing. After the estima
 
 /* ---- training ---- */
 
+/* How far a training is. */
 typedef struct hr_training_progress {
     int64_t first_step, step; /* global_step where this run began, and now */
     float loss;               /* of the last step; NaN: there was none */
@@ -70,7 +72,7 @@ HR_API hr_status hr_training_train_with(hr_training *t, const hr_training_train_
 
 /* ---- its estimator and its input, for loops of one's own ---- */
 
-HR_API hr_estimator *hr_training_estimator(hr_training *t); /* gives; NULL: no memory */
+HR_API hr_estimator *hr_training_estimator(hr_training *t); /* gives; NULL: no memory, or `t` is NULL */
 /* Input functions: `user` is the training. The whole pipeline, over the files of the section or its eval_files. */
 HR_API hr_dataset *hr_training_input(void *user);
 HR_API hr_dataset *hr_training_eval_input(void *user);
@@ -83,14 +85,14 @@ HR_API hr_dataset *hr_training_predict_input(void *user);
 
 /* ---- what it says; texts are borrowed as long as the training lives ---- */
 
-HR_API const char *hr_training_model_dir(const hr_training *t);
+HR_API const char *hr_training_model_dir(const hr_training *t);  /* the folder of the model */
 HR_API const char *hr_training_files(const hr_training *t);      /* the pattern, with the data folder */
 HR_API const char *hr_training_eval_files(const hr_training *t); /* NULL: the file has none */
-HR_API int64_t hr_training_batch_size(const hr_training *t);
-HR_API int64_t hr_training_epochs(const hr_training *t);    /* -1: for ever */
-HR_API int64_t hr_training_max_steps(const hr_training *t); /* 0: none */
-HR_API uint64_t hr_training_seed(const hr_training *t);
-HR_API const char *hr_training_identity(const hr_training *t); /* hr_run_config.identity */
+HR_API int64_t hr_training_batch_size(const hr_training *t);     /* rows of a step */
+HR_API int64_t hr_training_epochs(const hr_training *t);         /* -1: for ever */
+HR_API int64_t hr_training_max_steps(const hr_training *t);      /* 0: none */
+HR_API uint64_t hr_training_seed(const hr_training *t);          /* of shuffling and of initial values */
+HR_API const char *hr_training_identity(const hr_training *t);   /* hr_run_config.identity */
 
 #ifdef __cplusplus
 }

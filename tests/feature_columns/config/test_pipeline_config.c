@@ -1,6 +1,6 @@
 /* A pipeline in a file: what tests/cli/test_pipeline.sh cannot ask for, a lack of memory anywhere while it is read. */
-#include "feature_columns/config/pipeline_config.h"
 #include "tests/testing.h"
+#include <headrace/pipeline_file.h>
 #include <string.h>
 
 static const char text[] = "schema: {int64: [late], string: [origin], label: late}\n"

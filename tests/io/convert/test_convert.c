@@ -101,7 +101,8 @@ static void rows_are_split_by_hash_and_dealt_in_order_and_dropped_without_a_requ
     write_file("in.csv", text, size);
     conversion o = options();
     const char *const late[] = {"late"};
-    o.opts.shards = 3, o.opts.split_column = "row", o.opts.split_folds = 5, o.opts.require = late, o.opts.require_count = 1;
+    o.opts.shards = 3, o.opts.split_column = "row", o.opts.split_folds = 5, o.opts.require = late,
+    o.opts.require_count = 1;
     hr_convert_result r;
     hr_error err;
     assert_ok(run_conversion(&o, &r, &err), &err);

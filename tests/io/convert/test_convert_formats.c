@@ -1,5 +1,6 @@
 /* Every format into every other: the same rows, by any number of threads, in one file or shards; damage and what a
  * format cannot say are errors that leave nothing behind. */
+#include "io/convert/format.h"
 #include "io/schema/schema.h"
 #include "tests/io/conversion.h"
 #include "tests/testing.h"

@@ -40,18 +40,18 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static hr_status convert(char *const *input, const way *w, bool resume, hr_convert_result *r, hr_error *err)
 {
     const conversion o = {.inputs = {(char **)(uintptr_t)input, 1},
-                                .opts.schema = &schema,
-                                .out = w->out,
-                                .opts.to = w->to,
-                                .opts.shards = w->shards,
-                                .opts.max_shard_bytes = w->max_shard_bytes,
-                                .opts.cut_bytes = w->cut_bytes,
-                                .opts.compression = w->compression,
-                                .opts.split_column = w->split ? "row" : NULL,
-                                .opts.split_folds = 5,
-                                .opts.index = w->index,
-                                .opts.resume = resume,
-                                .opts.no_sync = true};
+                          .opts.schema = &schema,
+                          .out = w->out,
+                          .opts.to = w->to,
+                          .opts.shards = w->shards,
+                          .opts.max_shard_bytes = w->max_shard_bytes,
+                          .opts.cut_bytes = w->cut_bytes,
+                          .opts.compression = w->compression,
+                          .opts.split_column = w->split ? "row" : NULL,
+                          .opts.split_folds = 5,
+                          .opts.index = w->index,
+                          .opts.resume = resume,
+                          .opts.no_sync = true};
     return run_conversion(&o, r, err);
 }
 

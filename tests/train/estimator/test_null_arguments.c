@@ -2,7 +2,9 @@
 #include "tests/testing.h"
 #include <headrace/checkpoint.h>
 #include <headrace/estimator.h>
+#include <headrace/pipeline_file.h>
 #include <headrace/summary.h>
+#include <headrace/training_file.h>
 #include <math.h>
 #include <string.h>
 
@@ -92,6 +94,43 @@ static void assert_hook_fails(hr_hook *hook, const char *kind)
     if (kind) assert_string_equal(err.kind, kind);
     assert_int_equal(hr_monitored_session_close(m, false, &err), st);
     hr_graph_free(g);
+}
+
+static void trainings_and_pipelines_of_nothing_say_so(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_training *t;
+    hr_dataset *ds;
+    assert_int_equal(hr_training_open_with(NULL, NULL, &t, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "training.argument");
+    assert_null(t);
+    assert_int_equal(hr_training_open_with("none.yaml", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_training_open_with("none.yaml", NULL, &t, NULL), HR_NOT_FOUND);
+    assert_int_equal(hr_training_train_with(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    hr_training_free(NULL);
+    assert_null(hr_training_estimator(NULL));
+    assert_null(hr_training_model_dir(NULL));
+    assert_null(hr_training_files(NULL));
+    assert_null(hr_training_eval_files(NULL));
+    assert_null(hr_training_identity(NULL));
+    assert_int_equal(hr_training_batch_size(NULL), 0);
+    assert_int_equal(hr_training_epochs(NULL), 0);
+    assert_int_equal(hr_training_max_steps(NULL), 0);
+    assert_int_equal(hr_training_seed(NULL), 0);
+    hr_dataset *const inputs[] = {hr_training_input(NULL), hr_training_eval_input(NULL),
+                                  hr_training_predict_input(NULL)};
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(hr_dataset_error(inputs[i])->kind, "list_files.pattern");
+        hr_dataset_unref(inputs[i]);
+    }
+    assert_int_equal(hr_pipeline_from_file_with(NULL, NULL, &ds, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "pipeline.argument");
+    assert_null(ds);
+    assert_int_equal(hr_pipeline_from_file_with("none.yaml", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_pipeline_from_file_with("none.yaml", NULL, &ds, NULL), HR_NOT_FOUND);
+    assert_false(hr_is_pipeline_file(NULL));
+    assert_false(hr_is_pipeline_file("none.yaml"));
 }
 
 static void hooks_of_nothing_fail_at_begin(void **state)
@@ -355,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimators_say_what_they_lack),
         cmocka_unit_test(estimators_of_nothing_say_so),
+        cmocka_unit_test(trainings_and_pipelines_of_nothing_say_so),
         cmocka_unit_test(hooks_of_nothing_fail_at_begin),
         cmocka_unit_test(sessions_of_nothing_say_so),
         cmocka_unit_test(checkpoints_of_nothing_are_refused),

@@ -1,6 +1,7 @@
 /* Training files: every mistake has its line and column, and a way out. */
 #include "tests/testing.h"
-#include "train/estimator/training_file.h"
+#include <headrace/training_file.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,11 +83,11 @@ static void the_command_line_has_the_last_word(void **state)
     const int64_t seed = 7;
     with_part(text, sizeof text, NULL, NULL);
     hr_training_opts o = {.data = "d",
-                           .model_dir = "elsewhere",
-                           .estimator = "linear_classifier",
-                           .seed = &seed,
-                           .epochs = 3,
-                           .batch_size = 5};
+                          .model_dir = "elsewhere",
+                          .estimator = "linear_classifier",
+                          .seed = &seed,
+                          .epochs = 3,
+                          .batch_size = 5};
     assert_ok(open_text(text, &o, &t, &err), &err);
     assert_string_equal(hr_training_model_dir(t), "elsewhere");
     assert_int_equal(hr_training_batch_size(t), 5);
@@ -217,6 +218,73 @@ static void the_example_is_read(void **state)
     hr_training_free(t);
 }
 
+typedef struct watched {
+    int64_t calls, stop_at, last;
+    bool in_order, has_loss;
+} watched;
+
+static bool watch(const hr_training_progress *now, void *user)
+{
+    watched *w = user;
+    w->in_order &= now->step == now->first_step + w->calls;
+    w->has_loss |= !isnan(now->loss);
+    w->calls++;
+    w->last = now->step;
+    return now->step != w->stop_at;
+}
+
+static void write_trained_records(void)
+{
+    hr_error err;
+    hr_record_writer *out;
+    hr_example *example = hr_example_new();
+    assert_ok(hr_record_writer_open("train-0", NULL, &out, &err), &err);
+    for (int64_t i = 0; i < 64; i++) {
+        hr_view bytes;
+        const float temp = (float)i;
+        hr_example_clear(example);
+        hr_example_add_int64(example, "late", HR_I64(i % 2), 1);
+        hr_example_add_int64(example, "hour", HR_I64(i % 24), 1);
+        hr_example_add_float(example, "temp", &temp, 1);
+        hr_example_add_bytes(example, "origin", &(hr_view){"EWR", 3}, 1);
+        assert_ok(hr_example_bytes(example, &bytes, &err), &err);
+        assert_ok(hr_record_write(out, bytes.data, (size_t)bytes.size, &err), &err);
+    }
+    hr_example_free(example);
+    assert_ok(hr_record_writer_commit(out, &err), &err);
+}
+
+/* Stopped by its progress after 7 steps, it goes on from there, and says so at every step. */
+static void a_program_trains_by_the_file_and_is_told_of_each_step(void **state)
+{
+    (void)state;
+    char text[8192];
+    hr_training *t;
+    hr_train_result result;
+    hr_error err = {0};
+    watched w = {.stop_at = 7, .in_order = true};
+    write_trained_records();
+    with_part(text, sizeof text, NULL, NULL);
+    write_file("training.yaml", text, strlen(text));
+    assert_ok(hr_training_open("training.yaml", &t, &err, .max_steps = 12), &err);
+    assert_ok(hr_training_train(t, &result, &err, .progress = watch, .user = &w), &err);
+    assert_int_equal(result.last_step, 7);
+    assert_false(result.finished);
+    assert_int_equal(w.calls, 8);
+    w = (watched){.stop_at = -1, .in_order = true};
+    assert_ok(hr_training_train(t, &result, &err, .progress = watch, .user = &w), &err);
+    assert_int_equal(result.first_step, 7);
+    assert_int_equal(result.last_step, 12);
+    assert_true(result.finished);
+    assert_int_equal(w.calls, 6);
+    assert_int_equal(w.last, 12);
+    assert_true(w.in_order);
+    assert_true(w.has_loss);
+    assert_ok(hr_training_train_with(t, NULL, NULL, &err), &err); /* there is nothing left to do */
+    hr_training_free(t);
+    remove_folder("model");
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -256,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_mistake_is_told_whole_or_not_at_all),
         cmocka_unit_test(files_that_are_none_are_told),
         cmocka_unit_test(the_example_is_read),
+        cmocka_unit_test(a_program_trains_by_the_file_and_is_told_of_each_step),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

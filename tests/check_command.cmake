@@ -1,0 +1,27 @@
+# Holds that what the command can do, a program can: the files of cli/ include installed headers and each other, and use
+# none of the library's private names. Run it with -DROOT=the source tree and
+# "-DHEADERS=io.h examples.h ...", the names of the installed headers.
+cmake_minimum_required(VERSION 3.25)
+separate_arguments(HEADERS)
+list(APPEND HEADERS headrace.h train.h) # which include the others
+file(GLOB files RELATIVE ${ROOT} ${ROOT}/cli/*.[ch])
+if(NOT files)
+    message(FATAL_ERROR "there are no sources in ${ROOT}/cli")
+endif()
+foreach(file IN LISTS files)
+    file(STRINGS ${ROOT}/${file} private REGEX "(hr__|HR__)[a-zA-Z0-9_]+")
+    foreach(line IN LISTS private)
+        string(REGEX MATCH "(hr__|HR__)[a-zA-Z0-9_]+" name "${line}")
+        message(SEND_ERROR "${file} uses ${name}, which no program can; make it public, or do without it")
+    endforeach()
+    file(STRINGS ${ROOT}/${file} lines REGEX "^[ \t]*#[ \t]*include")
+    foreach(line IN LISTS lines)
+        if(line MATCHES "<headrace/([^>]+)>")
+            if(NOT CMAKE_MATCH_1 IN_LIST HEADERS)
+                message(SEND_ERROR "${file} includes <headrace/${CMAKE_MATCH_1}>, which is not installed")
+            endif()
+        elseif(line MATCHES "\"" AND NOT line MATCHES "\"(cli/[^\"]+|[a-z_]+\\.inc)\"")
+            message(SEND_ERROR "${file}: expected an installed header, <headrace/...>, found ${line}")
+        endif()
+    endforeach()
+endforeach()
