@@ -3,6 +3,7 @@
 #define RECORDS_COMMAND_H
 
 #include "cli/command.h"
+#include <headrace/record_sets.h>
 
 #define RECORDS_FLAGS                                                                                                  \
     {FLAG_COUNT, "shards", 0, "N", "write N shards; record i goes to shard i mod N"},                                  \

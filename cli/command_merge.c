@@ -10,7 +10,7 @@ static int merge_run(command_call *call)
     int code = read_records_flags(call, &out, 1, &r);
     if (code == 0) {
         hr_status st = begin_records_run(call, "merging", &r, &err);
-        if (st == HR_OK) st = hr_merge_records(&r.files, r.out[0], &r.opts, &r.report, &err);
+        if (st == HR_OK) st = hr_merge_records_with(&r.files, r.out[0], &r.opts, &r.report, &err);
         code = end_records_run(call, st, NULL, &r, &err);
     }
     clear_records_run(&r);

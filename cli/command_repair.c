@@ -1,6 +1,7 @@
 /* headrace repair: the good records of a damaged file into a new one. The work is hr_repair_records_with. */
 #include "cli/cli_damage.h"
 #include "cli/json_line.h"
+#include <headrace/record_sets.h>
 #include <string.h>
 
 typedef struct repairing {

@@ -18,7 +18,7 @@ static int shuffle_run(command_call *call)
     if (code == 0) {
         hr_status st = begin_records_run(call, "shuffling", &r, &err);
         o.records = &r.opts;
-        if (st == HR_OK) st = hr_shuffle_records(&r.files, r.out[0], &o, &r.report, &err);
+        if (st == HR_OK) st = hr_shuffle_records_with(&r.files, r.out[0], &o, &r.report, &err);
         code = end_records_run(call, st, NULL, &r, &err);
     }
     clear_records_run(&r);

@@ -47,7 +47,7 @@ static int split(const command_call *call, plan *p)
                                          .records = &r.opts};
         for (int i = 0; i < p->parts; i++) p->part[i].out = r.out[i];
         if (o.exact) progress_first_pass(&r.bar, "counting, first of two passes");
-        if (st == HR_OK) st = hr_split_records(&r.files, p->part, p->parts, &o, &r.report, &err);
+        if (st == HR_OK) st = hr_split_records_with(&r.files, p->part, p->parts, &o, &r.report, &err);
         code = end_records_run(call, st, p->part, &r, &err);
     }
     clear_records_run(&r);

@@ -172,6 +172,10 @@ typedef struct hr_survey_opts {
  * such as are out of the range of int64 or float32 are text. Empty fields say nothing. */
 HR_API hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *opts, hr_schema_file **out,
                                       hr_error *err);
+/* hr_infer_schema(&files, &schema, &err, .option = ...) */
+#define hr_infer_schema(files, out, ...)                                                                               \
+    HR_SURVEY_(hr_infer_schema_with, files, out, __VA_ARGS__, .struct_size = sizeof(hr_survey_opts))
+#define HR_SURVEY_(fn, files, out, err, ...) fn((files), &(hr_survey_opts){__VA_ARGS__}, (out), (err))
 
 /* The section as text that hr_schema_file_open reads, a field a line; after an inferred one, a comment says
  * which record decided its type. Gives *text (hr_free). HR_INVALID_ARGUMENT: it has no fields, as of empty files;
@@ -203,6 +207,11 @@ typedef bool hr_deviation_fn(const hr_error *deviation, void *user);
 HR_API hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *schema,
                                       const hr_survey_opts *opts, hr_deviation_fn *tell, void *user, int64_t *count,
                                       hr_error *err);
+/* hr_check_schema(&files, schema, tell, user, &count, &err, .option = ...) */
+#define hr_check_schema(files, schema, tell, user, count, ...)                                                         \
+    HR_CHECK_SCHEMA_(files, schema, tell, user, count, __VA_ARGS__, .struct_size = sizeof(hr_survey_opts))
+#define HR_CHECK_SCHEMA_(files, schema, tell, user, count, err, ...)                                                   \
+    hr_check_schema_with((files), (schema), &(hr_survey_opts){__VA_ARGS__}, (tell), (user), (count), (err))
 
 /* ---- statistics ---- */
 
@@ -248,6 +257,9 @@ typedef struct hr_feature_stats {
 typedef struct hr_stats hr_stats;
 HR_API hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts *opts, hr_stats **out,
                                        hr_error *err);
+/* hr_compute_stats(&files, &stats, &err, .option = ...) */
+#define hr_compute_stats(files, out, ...)                                                                              \
+    HR_SURVEY_(hr_compute_stats_with, files, out, __VA_ARGS__, .struct_size = sizeof(hr_survey_opts))
 HR_API int64_t hr_stats_records(const hr_stats *stats);
 HR_API int64_t hr_stats_features(const hr_stats *stats);
 HR_API const hr_feature_stats *hr_stats_feature(const hr_stats *stats, int64_t i); /* sorted by key; borrowed */
@@ -282,6 +294,11 @@ typedef struct hr_vocabulary_word {
 typedef struct hr_vocabulary hr_vocabulary;
 HR_API hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *feature,
                                           const hr_count_vocabulary_opts *opts, hr_vocabulary **out, hr_error *err);
+/* hr_count_vocabulary(&files, feature, &vocabulary, &err, .option = ...) */
+#define hr_count_vocabulary(files, feature, out, ...)                                                                  \
+    HR_COUNT_VOCABULARY_(files, feature, out, __VA_ARGS__, .struct_size = sizeof(hr_count_vocabulary_opts))
+#define HR_COUNT_VOCABULARY_(files, feature, out, err, ...)                                                            \
+    hr_count_vocabulary_with((files), (feature), &(hr_count_vocabulary_opts){__VA_ARGS__}, (out), (err))
 HR_API int64_t hr_vocabulary_size(const hr_vocabulary *vocabulary);
 HR_API hr_vocabulary_word hr_vocabulary_at(const hr_vocabulary *vocabulary, int64_t i); /* borrowed */
 HR_API int64_t hr_vocabulary_distinct(const hr_vocabulary *vocabulary); /* with those that were left out */

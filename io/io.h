@@ -360,33 +360,6 @@ HR_API void hr_record_index_free(hr_record_index *index);           /* NULL: not
 HR_API hr_status hr_record_reader_range(hr_record_reader *reader, const hr_record_index *index, int64_t first,
                                         int64_t count, hr_error *err);
 
-/* ---- saving what is good of a damaged file ---- */
-
-typedef struct hr_repair_opts {
-    size_t struct_size;
-    /* Of the file that is read. Needed where its first bytes are damaged and its name does not say it. */
-    hr_compression compression;
-    hr_compression out_compression; /* default: by the new name; in place, as it was */
-    size_t max_record_bytes;        /* a longer record is damage; default 256 MiB */
-    const char *quarantine_file;    /* keeps what is lost, as hr_policy's; default: nowhere */
-    hr_damage_fn *on_damage;        /* told of what is lost */
-    /* Called now and then, with the good records so far. False: stop, with HR_CANCELLED; nothing is written. */
-    bool (*progress)(int64_t records, void *user);
-    void *user; /* of both */
-} hr_repair_opts;
-
-/* What hr_repair_records saved, and what it could not. */
-typedef struct hr_repair_report {
-    int64_t records; /* good ones */
-    hr_damage_count lost;
-} hr_repair_report;
-
-/* Writes all good records of `path` to `out`, as HR_RESYNC finds them; whole or not at all. `out` NULL is in place: an
- * undamaged file is left alone. HR_INVALID_ARGUMENT, kind "repair.out": `out` is the same file by name. `opts` and
- * `report` may be NULL. */
-HR_API hr_status hr_repair_records_with(const char *path, const char *out, const hr_repair_opts *opts,
-                                        hr_repair_report *report, hr_error *err);
-
 /* ---- tf.Example: writing ---- */
 
 /* Builds one Example; used again and again. Bytes are deterministic, those of protobuf's deterministic serialisation:
@@ -527,73 +500,6 @@ HR_API hr_status hr_csv_write(hr_csv_writer *writer, const hr_tensor *columns, h
 HR_API int64_t hr_csv_writer_rows(const hr_csv_writer *writer);              /* written so far, without the header */
 HR_API hr_status hr_csv_writer_commit(hr_csv_writer *writer, hr_error *err); /* takes it; as hr_output_commit */
 HR_API void hr_csv_writer_discard(hr_csv_writer *writer);                    /* takes it. NULL: nothing */
-
-/* ---- whole sets of records: merged, split, shuffled ---- */
-
-/* How far a pass over records has come. */
-typedef struct hr_records_progress {
-    int64_t records;      /* read so far */
-    int64_t bytes, total; /* of the files, as they lie on the disk; total -1: not known */
-} hr_records_progress;
-
-/* What a pass over records read and wrote. */
-typedef struct hr_records_report {
-    int64_t records, bytes; /* read; bytes without frames, inflated */
-    int64_t trailing_zeros; /* as hr_input_trailing_zeros */
-    int64_t spilled;        /* bytes that a shuffle put aside on the disk */
-} hr_records_report;
-
-typedef struct hr_records_opts {
-    size_t struct_size;
-    hr_compression compression;         /* of what is read; default: by each file's first bytes */
-    const hr_output_opts *output;       /* of the one file that `out` names */
-    const hr_shard_writer_opts *shards; /* instead: `out` is a prefix, as hr_shard_writer's. NULL: one file */
-    bool (*progress)(const hr_records_progress *now, void *user); /* false: stop. From the calling thread */
-    void *user;
-    size_t max_record_bytes; /* of what is read, as hr_record_opts */
-} hr_records_opts;
-
-/* What these three write appears whole at the end, or not at all; the input may be replaced by it. `opts` and `report`
- * may be NULL. What is damaged in the input is an error as hr_record_read's. */
-
-/* The records of all files, in their order, into one file or shards. Compressions may differ from file to file. */
-HR_API hr_status hr_merge_records(const hr_file_list *files, const char *out, const hr_records_opts *opts,
-                                  hr_records_report *report, hr_error *err);
-
-typedef struct hr_shuffle_records_opts {
-    size_t struct_size;
-    uint64_t seed;                  /* 0 is a seed like others */
-    int64_t memory;                 /* bytes that records may take in memory; default 512 MiB, at least 1 MiB */
-    const char *temp;               /* a folder with room for what memory has not; default: that of `out` */
-    const hr_records_opts *records; /* NULL: the defaults */
-} hr_shuffle_records_opts;
-
-/* All records in an order drawn from all permutations alike: a function of (records, seed), not of .memory. What does
- * not fit into memory goes through a temporary file without a name, which takes as many bytes as the records and 24
- * each. */
-HR_API hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
-                                    hr_records_report *report, hr_error *err);
-
-/* One part of a split: where its records go, and its share of them. */
-typedef struct hr_split_part {
-    const char *out; /* as hr_records_opts has it; a folder is made if there is none */
-    double share;    /* above 0; all of them sum to 1 */
-    int64_t records; /* set: how many it got */
-} hr_split_part;
-
-typedef struct hr_split_records_opts {
-    size_t struct_size;
-    uint64_t seed;
-    const char *by; /* a feature of tf.Examples: records of the same value, say of one user, go to the same part */
-    bool exact;     /* each part gets its share to the record; the files are read twice */
-    const hr_records_opts *records; /* NULL: the defaults */
-} hr_split_records_opts;
-
-/* Deals records out to parts, each in the order of the input. By default a record's bytes (or .by's value) and the
- * seed decide alone: equal records stay together, new ones change nothing for the others, and sizes are near their
- * shares. */
-HR_API hr_status hr_split_records(const hr_file_list *files, hr_split_part *parts, int count,
-                                  const hr_split_records_opts *opts, hr_records_report *report, hr_error *err);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
  *     hr_file_list in = {0};
  *     hr_schema_file *schema = NULL;
  *     hr_status st = hr_match_files("logs/part-*.csv.gz", &in, &err);
- *     if (st == HR_OK) st = hr_infer_schema_with(&in, NULL, &schema, &err);
+ *     if (st == HR_OK) st = hr_infer_schema(&in, &schema, &err);
  *     if (st == HR_OK) st = hr_convert(&in, "logs.tfrecord", NULL, &err, .schema = schema);
  *     hr_schema_file_free(schema);
  *     hr_file_list_clear(&in); */

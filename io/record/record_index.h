@@ -73,7 +73,7 @@ bool hr__record_index_picks(const hr_record_index *index);
 hr_status hr__record_pick(hr_input *in, const hr_record_index *index, int64_t record, char *frame, hr_error *err);
 hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err);
 
-HR_API hr_input *hr__record_input(const hr_record_reader *reader); /* lends: not to be read from */
+hr_input *hr__record_input(const hr_record_reader *reader); /* lends: not to be read from */
 
 #ifdef __cplusplus
 }

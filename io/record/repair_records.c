@@ -2,6 +2,7 @@
 #include "io/input.h"
 #include "io/record/record_index.h"
 #include "io/sys.h"
+#include <headrace/record_sets.h>
 #include <string.h>
 
 enum { LOOK = 4096 /* records between two looks at the progress */ };
@@ -66,6 +67,8 @@ hr_status hr_repair_records_with(const char *path, const char *out, const hr_rep
     const hr_repair_opts o = HR_OPTIONS(hr_repair_opts, opts);
     hr_record_reader *reader;
     hr_repair_report unasked;
+    if (!path)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "records.argument", "repair: expected the name of a file, got NULL");
     if (!report) report = &unasked;
     *report = (hr_repair_report){0};
     HR_TRY(repair_check_names(path, out, err));

@@ -61,6 +61,13 @@ static hr_status record_set_read_file(const loop *l, const char *path, int64_t s
     return st == HR_END ? HR_OK : st;
 }
 
+hr_status hr__records_check(const char *what, const hr_file_list *files, const char *out, hr_error *err)
+{
+    if (files && out) return HR_OK;
+    return hr_fail(err, HR_INVALID_ARGUMENT, "records.argument", "%s: expected %s, got NULL", what,
+                   files ? "a name for the output" : "a list of files");
+}
+
 hr_status hr__records_each(const char *what, const hr_file_list *files, const hr_records_opts *opts, hr__record_fn *fn,
                            void *user, hr_records_report *report, hr_error *err)
 {

@@ -3,7 +3,10 @@
 #ifndef HR_RECORDS_H
 #define HR_RECORDS_H
 
-#include <headrace/io.h>
+#include <headrace/record_sets.h>
+
+/* Refuses NULL: kind "records.argument". */
+hr_status hr__records_check(const char *what, const hr_file_list *files, const char *out, hr_error *err);
 
 typedef hr_status hr__record_fn(hr_view record, void *user, hr_error *err);
 /* Calls `fn` for each record of the files in their order and counts into `report`, which is emptied. `what` begins the

@@ -36,13 +36,14 @@ static hr_status open_spill(const char *out, const hr_shuffle_records_opts *o, h
     return st;
 }
 
-hr_status hr_shuffle_records(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
-                             hr_records_report *report, hr_error *err)
+hr_status hr_shuffle_records_with(const hr_file_list *files, const char *out, const hr_shuffle_records_opts *opts,
+                                  hr_records_report *report, hr_error *err)
 {
     const hr_shuffle_records_opts o = HR_OPTIONS(hr_shuffle_records_opts, opts);
     const hr_records_opts records = HR_OPTIONS(hr_records_opts, o.records);
     shuffler s = {.seed = o.seed};
     hr_records_report counts, *r = report ? report : &counts;
+    HR_TRY(hr__records_check("shuffle", files, out, err));
     hr_status st = hr__records_open(&s.to, out, &records, err);
     if (st == HR_OK) st = open_spill(out, &o, &s.spill, err);
     if (st == HR_OK) st = hr__records_each("shuffle", files, &records, add_record, &s, r, err);

@@ -201,13 +201,14 @@ static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *pa
     return HR_OK;
 }
 
-hr_status hr_split_records(const hr_file_list *files, hr_split_part *parts, int count,
-                           const hr_split_records_opts *opts, hr_records_report *report, hr_error *err)
+hr_status hr_split_records_with(const hr_file_list *files, hr_split_part *parts, int count,
+                                const hr_split_records_opts *opts, hr_records_report *report, hr_error *err)
 {
     hr_split_records_opts o = HR_OPTIONS(hr_split_records_opts, opts);
     o.records = &HR_OPTIONS(hr_records_opts, o.records);
     splitter s = {.opts = &o, .parts = count};
     hr_records_report counts;
+    HR_TRY(hr__records_check("split", files, "", err));
     HR_TRY(check_shares(parts, count, err));
     const hr_status st = split(&s, files, parts, report ? report : &counts, err);
     for (int p = 0; s.to && p < count; p++) hr__records_discard(&s.to[p]);

@@ -7,7 +7,7 @@
 #include "tests/testing.h"
 #include <dirent.h>
 #include <errno.h>
-#include <headrace/io.h>
+#include <headrace/record_sets.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <errno.h>
-#include <headrace/io.h>
+#include <headrace/record_sets.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

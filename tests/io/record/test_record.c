@@ -3,7 +3,7 @@
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <errno.h>
-#include <headrace/io.h>
+#include <headrace/record_sets.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

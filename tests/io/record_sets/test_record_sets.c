@@ -4,7 +4,7 @@
 #include "tests/io/faults.h"
 #include "tests/testing.h"
 #include <errno.h>
-#include <headrace/io.h>
+#include <headrace/record_sets.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void merge_keeps_the_order_of_files_in_any_compression(void **state)
     hr_records_report report;
     hr_error err;
     int64_t count;
-    assert_ok(hr_merge_records(&all, "merged", &o, &report, &err), &err);
+    assert_ok(hr_merge_records_with(&all, "merged", &o, &report, &err), &err);
     assert_int_equal(report.records, MANY);
     int64_t *number = numbers_of("merged", &count);
     assert_int_equal(count, MANY);
@@ -103,12 +103,12 @@ static void merge_writes_shards_and_may_replace_its_input(void **state)
     hr_error err;
     int64_t count;
     o.shards = &shards;
-    assert_ok(hr_merge_records(&all, "part-", &o, NULL, &err), &err);
+    assert_ok(hr_merge_records_with(&all, "part-", &o, NULL, &err), &err);
     int64_t *number = numbers_of(paths[1], &count);
     for (int64_t i = 0; i < count; i++) assert_int_equal(number[i], 3 * i + 1);
     free(number);
     o.shards = NULL;
-    assert_ok(hr_merge_records(&(hr_file_list){paths, 3}, paths[0], &o, NULL, &err), &err);
+    assert_ok(hr_merge_records_with(&(hr_file_list){paths, 3}, paths[0], &o, NULL, &err), &err);
     number = numbers_of(paths[0], &count);
     assert_int_equal(count, MANY);
     free(number);
@@ -123,7 +123,7 @@ static void damage_leaves_no_output(void **state)
     char *bytes = read_whole_file("a", &size);
     write_file("cut", bytes, size - 1);
     free(bytes);
-    assert_int_equal(hr_merge_records(&(hr_file_list){(char *[]){"b.gz", "cut"}, 2}, "out", &o, NULL, &err),
+    assert_int_equal(hr_merge_records_with(&(hr_file_list){(char *[]){"b.gz", "cut"}, 2}, "out", &o, NULL, &err),
                      HR_DATA_LOSS);
     assert_string_equal(err.file, "cut");
     assert_int_equal(err.record, 9999);
@@ -145,7 +145,7 @@ static void progress_tells_and_stops(void **state)
     hr_error err;
     o.progress = stop;
     o.user = &last;
-    assert_int_equal(hr_merge_records(&all, "out", &o, NULL, &err), HR_CANCELLED);
+    assert_int_equal(hr_merge_records_with(&all, "out", &o, NULL, &err), HR_CANCELLED);
     assert_at_least(last.records, 15000);
     assert_less(last.records, 17000);
     assert_more(last.bytes, 0);
@@ -160,7 +160,7 @@ static void shuffle(const char *out, uint64_t seed, int64_t memory, hr_records_r
     const hr_records_opts records = options();
     const hr_shuffle_records_opts o = {.struct_size = sizeof o, .seed = seed, .memory = memory, .records = &records};
     hr_error err;
-    assert_ok(hr_shuffle_records(&all, out, &o, report, &err), &err);
+    assert_ok(hr_shuffle_records_with(&all, out, &o, report, &err), &err);
 }
 
 static void shuffle_gives_every_record_once_in_the_same_order_for_any_memory(void **state)
@@ -223,7 +223,7 @@ static void shuffle_draws_all_orders_alike(void **state)
             .struct_size = sizeof o, .seed = seed, .memory = 1 << 20, .records = &records};
         int64_t count;
         hr_error err;
-        assert_ok(hr_shuffle_records(&(hr_file_list){(char *[]){"three"}, 1}, "out", &o, NULL, &err), &err);
+        assert_ok(hr_shuffle_records_with(&(hr_file_list){(char *[]){"three"}, 1}, "out", &o, NULL, &err), &err);
         int64_t *number = numbers_of("out", &count);
         times[9 * number[0] + 3 * number[1] + number[2]]++;
         free(number);
@@ -250,7 +250,7 @@ static void shuffle_holds_a_record_larger_than_its_memory(void **state)
     assert_ok(hr_record_writer_commit(writer, &err), &err);
     const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1 << 20, .records = &records};
     hr_records_report report;
-    assert_ok(hr_shuffle_records(&(hr_file_list){(char *[]){"large"}, 1}, "out", &o, &report, &err), &err);
+    assert_ok(hr_shuffle_records_with(&(hr_file_list){(char *[]){"large"}, 1}, "out", &o, &report, &err), &err);
     assert_int_equal(report.bytes, (6 << 20) + 6);
     hr_record_reader *reader;
     hr_view got;
@@ -268,7 +268,7 @@ static void shuffle_refuses_too_little_memory(void **state)
     (void)state;
     hr_error err;
     const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1000};
-    assert_int_equal(hr_shuffle_records(&all, "out", &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_shuffle_records_with(&all, "out", &o, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "shuffle.memory");
 }
 
@@ -283,7 +283,7 @@ static void shuffle_survives_failing_calls(void **state)
         faults f = {.call = call, .number = ENOSPC};
         hr_error err;
         use_faults(&f);
-        const hr_status st = hr_shuffle_records(&all, "out", &o, NULL, &err);
+        const hr_status st = hr_shuffle_records_with(&all, "out", &o, NULL, &err);
         use_faults(NULL);
         if (f.calls <= call) {
             assert_ok(st, &err);
@@ -325,10 +325,10 @@ static void nothing_leaks_where_memory_is_short(void **state)
         hr_split_part part[] = {{.out = "p", .share = 0.5}, {.out = "q", .share = 0.5}};
         hr_error err;
         fail_allocation(n);
-        const hr_status shuffled = hr_shuffle_records(&one, "out", &o, NULL, &err);
+        const hr_status shuffled = hr_shuffle_records_with(&one, "out", &o, NULL, &err);
         const bool first = allocations_since() > n;
         fail_allocation(n);
-        const hr_status split = hr_split_records(&one, part, 2, &so, NULL, &err);
+        const hr_status split = hr_split_records_with(&one, part, 2, &so, NULL, &err);
         failed = first || allocations_since() > n;
         fail_allocation(-1);
         if (!first) assert_int_equal(shuffled, HR_OK);
@@ -348,7 +348,7 @@ static void split_by_hash_is_near_the_shares_and_keeps_order(void **state)
     const hr_split_records_opts o = {.struct_size = sizeof o, .seed = 3, .records = &records};
     hr_error err;
     int64_t sum = 0;
-    assert_ok(hr_split_records(&all, part, 3, &o, NULL, &err), &err);
+    assert_ok(hr_split_records_with(&all, part, 3, &o, NULL, &err), &err);
     for (int p = 0; p < 3; p++) {
         int64_t count, *number = numbers_of(part[p].out, &count);
         assert_int_equal(count, part[p].records);
@@ -369,8 +369,8 @@ static void split_by_hash_is_the_same_for_a_part_of_the_records(void **state)
     hr_split_part less[] = {{.out = "less", .share = 0.7}, {.out = "rest", .share = 0.3}};
     const hr_split_records_opts o = {.struct_size = sizeof o, .records = &records};
     hr_error err;
-    assert_ok(hr_split_records(&all, part, 2, &o, NULL, &err), &err);
-    assert_ok(hr_split_records(&(hr_file_list){(char *[]){"b.gz"}, 1}, less, 2, &o, NULL, &err), &err);
+    assert_ok(hr_split_records_with(&all, part, 2, &o, NULL, &err), &err);
+    assert_ok(hr_split_records_with(&(hr_file_list){(char *[]){"b.gz"}, 1}, less, 2, &o, NULL, &err), &err);
     int64_t count, some, *number = numbers_of("train", &count), *fewer = numbers_of("less", &some), at = 0;
     for (int64_t i = 0; i < count; i++)
         if (number[i] >= 10000 && number[i] < 25000) assert_int_equal(number[i], fewer[at++]);
@@ -388,7 +388,7 @@ static void split_in_exact_numbers(void **state)
     const hr_split_records_opts o = {.struct_size = sizeof o, .exact = true, .seed = 5, .records = &records};
     hr_error err;
     int64_t count;
-    assert_ok(hr_split_records(&all, part, 3, &o, NULL, &err), &err);
+    assert_ok(hr_split_records_with(&all, part, 3, &o, NULL, &err), &err);
     assert_int_equal(part[0].records, 13333);
     assert_int_equal(part[1].records, 13334);
     assert_int_equal(part[2].records, 13333);
@@ -426,12 +426,12 @@ static void split_by_a_feature_keeps_its_values_together(void **state)
     const hr_file_list users = {(char *[]){"users"}, 1};
     hr_error err;
     write_users("users");
-    assert_ok(hr_split_records(&users, part, 2, &o, NULL, &err), &err);
+    assert_ok(hr_split_records_with(&users, part, 2, &o, NULL, &err), &err);
     assert_int_equal(part[0].records % 10, 0); /* each of 500 users has 10 records */
     assert_more(part[0].records, 2000);
     assert_less(part[0].records, 3000);
     o.by = "usr";
-    assert_int_equal(hr_split_records(&users, part, 2, &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(&users, part, 2, &o, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "split.feature");
     assert_string_equal(err.file, "users");
     assert_int_equal(err.record, 0);
@@ -444,24 +444,60 @@ static void split_refuses_wrong_shares(void **state)
     hr_error err;
     for (int i = 0; i < 4; i++) {
         hr_split_part part[] = {{.out = "u", .share = share[i][0]}, {.out = "v", .share = share[i][1]}};
-        assert_int_equal(hr_split_records(&all, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_int_equal(hr_split_records_with(&all, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "split.shares");
     }
     hr_split_part same[] = {{.out = "u", .share = 0.5}, {.out = "u", .share = 0.5}};
-    assert_int_equal(hr_split_records(&all, same, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_split_records(&all, NULL, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(&all, same, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(&all, NULL, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
     hr_split_part unnamed[] = {{.share = 0.5}, {.out = "u", .share = 0.5}};
-    assert_int_equal(hr_split_records(&all, unnamed, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(&all, unnamed, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
     const hr_split_records_opts both = {.struct_size = sizeof both, .by = "user", .exact = true};
     hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
-    assert_int_equal(hr_split_records(&all, part, 2, &both, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(&all, part, 2, &both, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "split.exact");
     assert_int_equal(mkfifo("pipe", 0600), 0);
     static char *name[] = {"pipe"};
     const hr_split_records_opts exact = {.struct_size = sizeof exact, .exact = true};
-    assert_int_equal(hr_split_records(&(hr_file_list){name, 1}, part, 2, &exact, NULL, &err), HR_FAILED_PRECONDITION);
+    assert_int_equal(hr_split_records_with(&(hr_file_list){name, 1}, part, 2, &exact, NULL, &err),
+                     HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "file.once");
     unlink("pipe");
+}
+
+static void nothing_is_refused(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
+    assert_int_equal(hr_merge_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "records.argument");
+    assert_int_equal(hr_merge_records_with(&all, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_shuffle_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_shuffle_records_with(&all, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(NULL, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_split_records_with(&all, NULL, 2, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_repair_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "records.argument");
+}
+
+/* The keyword forms reach the same options. */
+static void options_are_keywords(void **state)
+{
+    (void)state;
+    hr_error err;
+    hr_records_report report;
+    hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
+    assert_ok(hr_merge_records(&all, "merged", &report, &err, .output = &quick), &err);
+    const int64_t records = report.records;
+    assert_more(records, 0);
+    assert_ok(hr_shuffle_records(&all, "shuffled", &report, &err, .seed = 3), &err);
+    assert_int_equal(report.records, records);
+    assert_ok(hr_split_records(&all, part, 2, NULL, &err, .exact = true), &err);
+    assert_int_equal(part[0].records + part[1].records, records);
+    assert_ok(hr_repair_records("merged", "repaired", NULL, &err, .max_record_bytes = 1 << 20), &err);
+    static const char *const made[] = {"merged", "shuffled", "u", "v", "repaired"};
+    for (int i = 0; i < 5; i++) remove(made[i]);
 }
 
 int main(void)
@@ -484,6 +520,8 @@ int main(void)
         cmocka_unit_test(split_in_exact_numbers),
         cmocka_unit_test(split_by_a_feature_keeps_its_values_together),
         cmocka_unit_test(split_refuses_wrong_shares),
+        cmocka_unit_test(nothing_is_refused),
+        cmocka_unit_test(options_are_keywords),
     };
     return cmocka_run_group_tests(tests, write_inputs, NULL);
 }
