@@ -70,7 +70,7 @@ int read_records_flags(const command_call *call, const char *const *outs, int co
 
 /* ---- running ---- */
 
-static bool cli_records_show(const hr_records_progress *now, void *user)
+static bool cli_records_show(const hr_progress *now, void *user)
 {
     progress *p = user;
     progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->records, "records");

@@ -2,9 +2,9 @@
 #include "cli/cli_survey.h"
 #include <string.h>
 
-static bool show_bar(int64_t bytes, int64_t total, int64_t records, void *user)
+static bool show_bar(const hr_progress *now, void *user)
 {
-    progress_count(user, total > 0 ? (double)bytes / (double)total : -1, records, "records");
+    progress_count(user, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->records, "records");
     return !interrupted();
 }
 

@@ -21,10 +21,10 @@ typedef struct conversion {
     progress bar;
 } conversion;
 
-static bool show_progress(const hr_convert_progress *now, void *user)
+static bool show_progress(const hr_progress *now, void *user)
 {
     progress *p = user;
-    progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->rows, "rows");
+    progress_count(p, now->total > 0 ? (double)now->bytes / (double)now->total : -1, now->records, "rows");
     return !interrupted();
 }
 
@@ -170,11 +170,6 @@ static int read_flags(const command_call *call, conversion *c)
     return code ? code : read_split(call, c);
 }
 
-static bool show_survey(int64_t bytes, int64_t total, int64_t records, void *user)
-{
-    return show_progress(&(hr_convert_progress){bytes, total, records}, user);
-}
-
 /* Of fields whose records hold several types only --types can say which one is meant. */
 static hr_status refuse_conflicts(const hr_schema_file *schema, hr_error *err)
 {
@@ -190,7 +185,7 @@ static hr_status refuse_conflicts(const hr_schema_file *schema, hr_error *err)
 /* A CSV says no types, and which columns it shall have: without a schema, that is what all rows are found to be. */
 static hr_status infer_schema(conversion *c, const char *from, hr_error *err)
 {
-    hr_survey_opts o = {.struct_size = sizeof o, .progress = show_survey, .user = &c->bar};
+    hr_survey_opts o = {.struct_size = sizeof o, .progress = show_progress, .user = &c->bar};
     o.format = hr_file_format_named(from);
     o.csv = c->opts.csv;
     o.compression = c->opts.input_compression;

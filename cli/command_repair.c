@@ -9,10 +9,10 @@ typedef struct repairing {
     progress bar;
 } repairing;
 
-static bool show_progress(int64_t records, void *user)
+static bool show_progress(const hr_progress *now, void *user)
 {
     repairing *r = user;
-    progress_count(&r->bar, -1, records, "records");
+    progress_count(&r->bar, -1, now->records, "records");
     return !interrupted();
 }
 

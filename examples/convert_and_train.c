@@ -9,7 +9,7 @@
 #include <headrace/training_file.h>
 #include <stdio.h>
 
-static bool show_rows(const hr_convert_progress *now, void *user)
+static bool show_rows(const hr_progress *now, void *user)
 {
     (void)user;
     if (now->total > 0) fprintf(stderr, "\r%3.0f %% converted", 100.0 * (double)now->bytes / (double)now->total);

@@ -156,10 +156,8 @@ typedef struct hr_survey_opts {
     /* How else CSV is to be read: quotes, escapes, comments, skipped lines, missing values, short and long rows, UTF-8.
      * What the options above say goes before it. */
     const hr_csv_opts *csv;
-    /* Bytes read so far, of all that the files have on the disk (-1: not known). False: stop, with HR_CANCELLED. From
-     * the calling thread. */
-    bool (*progress)(int64_t bytes, int64_t total, int64_t records, void *user);
-    void *user;
+    hr_progress_fn *progress;
+    void *user; /* of .progress */
     int64_t max_records; /* only the first so many of all files together, and no byte far beyond them; default: all */
     /* A longer record, or row of CSV or JSON lines, is an error. Default: what .csv says of rows, else 256 MiB. */
     size_t max_record_bytes;

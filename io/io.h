@@ -194,6 +194,15 @@ HR_API void hr_file_list_clear(hr_file_list *list); /* frees the names, leaves a
  * states. */
 HR_API uint64_t hr_file_list_identity(const hr_file_list *list);
 
+/* How far a pass over files has come. */
+typedef struct hr_progress {
+    int64_t bytes, total; /* of all files, as they lie on the disk: gone over, and in all; -1: not known */
+    int64_t records;      /* or rows */
+} hr_progress;
+/* Told of it now and then, from the thread that called. False: stop; the call then fails with HR_CANCELLED. `now` is
+ * borrowed for the call. */
+typedef bool hr_progress_fn(const hr_progress *now, void *user);
+
 /* ---- what a name stands for: a file of the machine or of a registered file system ---- */
 
 /* Bytes of a file as it lies on the disk; -1: not known, as of a pipe, or there is no such file. */

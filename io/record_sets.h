@@ -18,12 +18,6 @@ extern "C" {
 
 /* ---- whole sets: merged, shuffled, split ---- */
 
-/* How far a pass over records has come. */
-typedef struct hr_records_progress {
-    int64_t records;      /* read so far */
-    int64_t bytes, total; /* of the files, as they lie on the disk; total -1: not known */
-} hr_records_progress;
-
 /* What a pass over records read and wrote. */
 typedef struct hr_records_report {
     int64_t records, bytes; /* read; bytes without frames, inflated */
@@ -36,8 +30,8 @@ typedef struct hr_records_opts {
     hr_compression compression;         /* of what is read; default: by each file's first bytes */
     const hr_output_opts *output;       /* of the one file that `out` names */
     const hr_shard_writer_opts *shards; /* instead: `out` is a prefix, as hr_shard_writer's. NULL: one file */
-    bool (*progress)(const hr_records_progress *now, void *user); /* false: stop. From the calling thread */
-    void *user;
+    hr_progress_fn *progress;
+    void *user;              /* of .progress */
     size_t max_record_bytes; /* of what is read, as hr_record_opts */
 } hr_records_opts;
 
@@ -109,9 +103,8 @@ typedef struct hr_repair_opts {
     size_t max_record_bytes;        /* a longer record is damage; default 256 MiB */
     const char *quarantine_file;    /* keeps what is lost, as hr_policy's; default: nowhere */
     hr_damage_fn *on_damage;        /* told of what is lost */
-    /* Called now and then, with the good records so far. False: stop, with HR_CANCELLED; nothing is written. */
-    bool (*progress)(int64_t records, void *user);
-    void *user; /* of both */
+    hr_progress_fn *progress;       /* its records are the good ones so far */
+    void *user;                     /* of both */
 } hr_repair_opts;
 
 /* What hr_repair_records saved, and what it could not. */

@@ -21,12 +21,6 @@ extern "C" {
 
 /* ---- converting files ---- */
 
-/* How far a conversion is. */
-typedef struct hr_convert_progress {
-    int64_t bytes, total; /* of the input files, as they lie on the disk; total -1: not known */
-    int64_t rows;
-} hr_convert_progress;
-
 typedef struct hr_convert_opts {
     size_t struct_size;
     /* "csv", "jsonl", "tfrecord"; default: by the first input's name, else csv; by the name of the output, if it is one
@@ -56,8 +50,8 @@ typedef struct hr_convert_opts {
      * one that is not HR_FAIL each line of JSON lines stands for itself: an object may not go on in the next. */
     hr_policy policy;
     bool no_sync;
-    bool (*progress)(const hr_convert_progress *now, void *user); /* false: stop. From the calling thread */
-    void *user;
+    hr_progress_fn *progress;
+    void *user;              /* of .progress */
     size_t max_record_bytes; /* a longer record or row is an error; default: what .csv says of rows, else 256 MiB */
     int64_t max_rows;        /* of each CSV, and none after them is looked at; default: all */
 } hr_convert_opts;

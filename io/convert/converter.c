@@ -319,10 +319,10 @@ static hr_status converter_tell(converter *k, hr_error *err)
 {
     const hr_convert_opts *o = k->plan.opts;
     if (!o->progress) return HR_OK;
-    const hr_convert_progress p = {k->before + k->plan.from->place(k->source), k->total, k->result->rows};
+    const hr_progress p = {k->before + k->plan.from->place(k->source), k->total, k->result->rows};
     if (o->progress(&p, o->user)) return HR_OK;
     return hr_fail(err, HR_CANCELLED, "cancelled", "convert: cancelled after %lld rows; nothing was written",
-                   (long long)p.rows);
+                   (long long)p.records);
 }
 
 static hr_status check_budget(const converter *k, const hr_error *last, hr_error *err)

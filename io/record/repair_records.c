@@ -34,6 +34,15 @@ static hr_status open_reader(const char *path, const hr_repair_opts *o, hr_recor
     return hr_record_reader_open_with(path, &opts, out, err);
 }
 
+static bool repair_goes_on(const char *path, const hr_record_reader *reader, const hr_repair_opts *o, int64_t records)
+{
+    if (!o->progress) return true;
+    const hr_input *in = hr__record_input(reader);
+    const int64_t compressed = hr_input_compressed_offset(in);
+    const hr_progress now = {compressed >= 0 ? compressed : hr_input_offset(in), hr_path_size(path), records};
+    return o->progress(&now, o->user);
+}
+
 static hr_status copy_records(const char *path, hr_record_reader *reader, hr_record_writer *writer,
                               const hr_repair_opts *o, hr_repair_report *report, hr_error *err)
 {
@@ -41,7 +50,7 @@ static hr_status copy_records(const char *path, hr_record_reader *reader, hr_rec
     hr_status status;
     while ((status = hr_record_read(reader, &record, err)) == HR_OK) {
         HR_TRY(hr_record_write(writer, record.data, (size_t)record.size, err));
-        if (++report->records % LOOK == 0 && o->progress && !o->progress(report->records, o->user))
+        if (++report->records % LOOK == 0 && !repair_goes_on(path, reader, o, report->records))
             return hr_fail(err, HR_CANCELLED, "cancelled", "%s: repairing was called off", path);
     }
     report->lost = hr_record_damage(reader);

@@ -23,7 +23,7 @@ static hr_status record_set_tell(const loop *l, int64_t here, int64_t size, hr_e
 {
     if (!l->opts->progress) return HR_OK;
     const int64_t bytes = l->before + (size >= 0 && here > size ? size : here); /* records may have been compressed */
-    const hr_records_progress now = {l->report->records, bytes, l->total};
+    const hr_progress now = {bytes, l->total, l->report->records};
     if (l->opts->progress(&now, l->opts->user)) return HR_OK;
     return hr_fail(err, HR_CANCELLED, "cancelled", "%s: cancelled after %lld records; nothing was written", l->what,
                    (long long)now.records);

@@ -51,7 +51,8 @@ static bool survey_go_on(run *r)
     uv_thread_t self = uv_thread_self();
     if (atomic_load(&r->stop)) return false;
     if (!o->progress || !uv_thread_equal(&self, &r->caller)) return true;
-    if (!o->progress(atomic_load(&r->bytes), r->total, atomic_load(&r->records), o->user)) atomic_store(&r->stop, true);
+    const hr_progress now = {atomic_load(&r->bytes), r->total, atomic_load(&r->records)};
+    if (!o->progress(&now, o->user)) atomic_store(&r->stop, true);
     return !atomic_load(&r->stop);
 }
 
@@ -64,7 +65,8 @@ hr_status hr__survey_ask(const hr__survey *survey, hr_error *err)
 {
     if (survey->run) return survey_go_on(survey->run) ? HR_OK : cancelled(err);
     const hr_survey_opts o = hr__survey_defaults(survey->opts);
-    return !o.progress || o.progress(survey->bytes, survey->total, survey->records, o.user) ? HR_OK : cancelled(err);
+    const hr_progress now = {survey->bytes, survey->total, survey->records};
+    return !o.progress || o.progress(&now, o.user) ? HR_OK : cancelled(err);
 }
 
 /* ---- few files ---- */

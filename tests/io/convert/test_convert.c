@@ -168,10 +168,10 @@ static void files_are_the_same_for_any_number_of_threads(void **state)
     remove_folder("out");
 }
 
-static bool stop_later(const hr_convert_progress *p, void *user)
+static bool stop_later(const hr_progress *p, void *user)
 {
     (void)user;
-    return p->rows < 20000;
+    return p->records < 20000;
 }
 
 static void fails(conversion o, hr_status code, const char *kind, const char *said)

@@ -45,13 +45,13 @@ typedef struct watched {
     bool falls, stop;
 } watched;
 
-static bool watch(const hr_convert_progress *now, void *user)
+static bool watch(const hr_progress *now, void *user)
 {
     watched *w = user;
     w->calls++;
-    w->falls |= now->bytes < w->bytes || now->rows < w->rows || now->bytes > now->total;
+    w->falls |= now->bytes < w->bytes || now->records < w->rows || now->bytes > now->total;
     w->bytes = now->bytes;
-    w->rows = now->rows;
+    w->rows = now->records;
     return !w->stop;
 }
 

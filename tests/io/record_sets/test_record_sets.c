@@ -131,16 +131,16 @@ static void damage_leaves_no_output(void **state)
     assert_int_equal(hidden_files(), 0);
 }
 
-static bool stop(const hr_records_progress *now, void *user)
+static bool stop(const hr_progress *now, void *user)
 {
-    *(hr_records_progress *)user = *now;
+    *(hr_progress *)user = *now;
     return now->records < 15000;
 }
 
 static void progress_tells_and_stops(void **state)
 {
     (void)state;
-    hr_records_progress last;
+    hr_progress last;
     hr_records_opts o = options();
     hr_error err;
     o.progress = stop;

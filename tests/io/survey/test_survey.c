@@ -298,10 +298,9 @@ static void damage_is_an_error_with_its_place(void **state)
     assert_string_equal(err.file, "a.tfrecord");
 }
 
-static bool stop(int64_t bytes, int64_t total, int64_t records, void *user)
+static bool stop(const hr_progress *now, void *user)
 {
-    (void)records;
-    assert_at_most(bytes, total);
+    assert_at_most(now->bytes, now->total);
     return ++*(int *)user < 2;
 }
 
@@ -361,10 +360,10 @@ static void write_wide(const char *path)
     fclose(f);
 }
 
-static bool count_asks(int64_t bytes, int64_t total, int64_t records, void *user)
+static bool count_asks(const hr_progress *now, void *user)
 {
     int *left = user;
-    (void)bytes, (void)total, (void)records;
+    (void)now;
     return --*left != 0;
 }
 
