@@ -1,4 +1,5 @@
 /* Looking at a graph: nodes by name, their inputs, outputs and attributes; ops by name. */
+#include "base/descriptor.h"
 #include "train/graph/graph_internal.h"
 
 #include <stdlib.h>
@@ -252,13 +253,29 @@ hr_status hr__attr_copy(hr__arena *arena, hr_attr *a, hr_error *err)
 
 /* ---- ops ---- */
 
+static const hr__descriptor_kind graph_ops = {
+    .what = "op",
+    .status = HR_FAILED_PRECONDITION,
+    .error = "graph.abi",
+    .version = HR_GRAPH_OP_ABI,
+    .size = sizeof(hr_graph_op),
+    .least = offsetof(hr_graph_op, gradient),
+};
+
 void hr_graph_use(hr_graph *g, const hr_graph_op *op)
 {
-    if (hr__grow(&g->foreign, g->foreign_count, &g->foreign_capacity, sizeof *g->foreign, NULL) != HR_OK) {
+    hr_error err;
+    const void *fits = NULL;
+    hr_graph_op *own = hr__arena_get(&g->arena, sizeof *own);
+    if (!own || hr__grow(&g->foreign, g->foreign_count, &g->foreign_capacity, sizeof *g->foreign, NULL) != HR_OK) {
         hr__graph_no_memory(g, "an op");
         return;
     }
-    g->foreign[g->foreign_count++] = op;
+    const hr_status st = hr__descriptor_fit(&graph_ops, op, own, &fits, &err);
+    if (st == HR_OK)
+        g->foreign[g->foreign_count++] = fits;
+    else
+        hr_node_fail(g, st, err.kind, "%s", err.text);
 }
 
 static const hr_graph_op *op_named(const hr_graph *g, const char *name)

@@ -170,7 +170,8 @@ typedef struct hr_graph_op {
         .name = NULL                                                                                                   \
     }
 
-/* Makes an op from outside known to a graph. Borrows `op` until the graph is freed. */
+/* Makes an op from outside known to a graph. Borrows `op` until the graph is freed. A descriptor that is shorter or
+ * longer than this header's fits if its version does, and what is beyond is zero; else "graph.abi". */
 HR_API void hr_graph_use(hr_graph *g, const hr_graph_op *op);
 /* The library's own op of that name; NULL: there is none. */
 HR_API const hr_graph_op *hr_graph_op_named(const char *name);

@@ -1,10 +1,18 @@
 /* The drivers of the update rules: dense gradients in pieces, sparse ones by rows. Everything is checked before
  * anything is changed; rows that are changed at the same time are different rows. */
-#include "train/optimizers/rules.h"
+#include "base/cpu.h"
+#include <headrace/optimizer.h>
+
+hr_rule_f32 *hr_rule_choose(const hr_rule *rule)
+{
+    if (rule->avx512 && hr__cpu_has(HR__AVX512)) return rule->avx512;
+    if (rule->avx2 && hr__cpu_has(HR__AVX2)) return rule->avx2;
+    return rule->portable;
+}
 
 /* ---- inputs ---- */
 
-hr_status hr__apply_number(hr_kernel *k, int input, double *out, hr_error *err)
+hr_status hr_update_number(hr_kernel *k, int input, double *out, hr_error *err)
 {
     const hr_tensor *t = k->input[input];
     char text[128];
@@ -12,12 +20,6 @@ hr_status hr__apply_number(hr_kernel *k, int input, double *out, hr_error *err)
         return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.scalar", "expected a scalar as input %d, got shape %s",
                        input, hr_shape_text(t->shape, text, sizeof text));
     *out = t->dtype == HR_DOUBLE ? *(const double *)t->data : (double)*(const float *)t->data;
-    return HR_OK;
-}
-
-hr_status hr__apply_shape(hr_infer *s, hr_error *err)
-{
-    (void)s, (void)err;
     return HR_OK;
 }
 
@@ -31,8 +33,7 @@ static hr_status refuse_shapes(const char *expected, const hr_tensor *variable, 
 static hr_status check_indices(const hr_tensor *indices, int64_t rows, hr_error *err)
 {
     for (int64_t i = 0; i < indices->count; i++) {
-        const int64_t row =
-            indices->dtype == HR_INT32 ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
+        const int64_t row = hr_int_at(indices, i);
         if (row < 0 || row >= rows)
             return hr_fail(err, HR_INVALID_ARGUMENT, "optimizer.index",
                            "expected indices from 0 to %lld, got %lld at offset %lld", (long long)rows - 1,
@@ -41,11 +42,11 @@ static hr_status check_indices(const hr_tensor *indices, int64_t rows, hr_error 
     return HR_OK;
 }
 
-hr_status hr__sparse_check(const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices, hr__sparse *out,
-                           hr_error *err)
+hr_status hr_sparse_check(const hr_tensor *variable, const hr_tensor *grad, const hr_tensor *indices,
+                          hr_sparse_update *out, hr_error *err)
 {
     hr_shape row = variable->shape;
-    *out = (hr__sparse){.grad = grad, .indices = indices, .width = 1};
+    *out = (hr_sparse_update){.grad = grad, .indices = indices, .width = 1};
     if (row.rank < 1) return refuse_shapes("a variable with rows", variable, grad, err);
     if (indices->shape.rank != 1) return refuse_shapes("a vector of indices", variable, indices, err);
     row.dims[0] = indices->count;
@@ -59,12 +60,12 @@ hr_status hr__sparse_check(const hr_tensor *variable, const hr_tensor *grad, con
 /* ---- dense ---- */
 
 typedef struct update {
-    const hr__rule *rule;
-    hr__rule_f32 *f32; /* NULL: double */
-    void *value[1 + HR__RULE_SLOTS];
+    const hr_rule *rule;
+    hr_rule_f32 *f32; /* NULL: double */
+    void *value[1 + HR_MAX_SLOTS];
     const void *grad;
-    float p32[HR__RULE_NUMBERS];
-    double p64[HR__RULE_NUMBERS];
+    float p32[HR_MAX_RULE_NUMBERS];
+    double p64[HR_MAX_RULE_NUMBERS];
     /* sparse */
     const int64_t *rows;
     int64_t width;
@@ -137,7 +138,7 @@ static inline void scatter(const float *from, const int64_t *rows, int64_t count
 static void narrow_rows(int64_t first, int64_t last, void *user)
 {
     const update *u = user;
-    float block[1 + HR__RULE_SLOTS][GATHERED];
+    float block[1 + HR_MAX_SLOTS][GATHERED];
     const int64_t step = GATHERED / u->width;
     for (int64_t r = first; r < last; r += step) {
         const int64_t count = last - r < step ? last - r : step;
@@ -155,18 +156,18 @@ static const int64_t *wide_indices(hr_kernel *k, const hr_tensor *indices)
     return rows;
 }
 
-static hr_status run_sparse(hr_kernel *k, const hr__apply *apply, update *u, const hr_tensor *variable, hr_error *err)
+static hr_status run_sparse(hr_kernel *k, const hr_update *apply, update *u, const hr_tensor *variable, hr_error *err)
 {
     const hr_tensor *grad = k->input[apply->grad], *indices = k->input[apply->indices];
     int64_t count = indices->count;
     const bool once = hr_attr_bool(k->node, "_sum_duplicates");
-    hr__sparse sparse;
-    HR_TRY(hr__sparse_check(variable, grad, indices, &sparse, err));
+    hr_sparse_update sparse;
+    HR_TRY(hr_sparse_check(variable, grad, indices, &sparse, err));
     for (int s = 0; s <= u->rule->slots; s++) sparse.table[sparse.tables++] = u->value[s];
     u->width = sparse.width;
     u->grad = grad->data;
     if (once)
-        HR_TRY(hr__sum_rows(k, &sparse, &u->rows, &u->grad, &count, err));
+        HR_TRY(hr_sparse_sum_rows(k, &sparse, &u->rows, &u->grad, &count, err));
     else
         u->rows = wide_indices(k, indices);
     if (!u->rows) return hr_no_memory(err, "indices");
@@ -183,7 +184,7 @@ static hr_status run_sparse(hr_kernel *k, const hr__apply *apply, update *u, con
 
 /* ---- both ---- */
 
-static hr_status take_variables(hr_kernel *k, const hr__apply *apply, update *u, const hr_tensor **variable,
+static hr_status take_variables(hr_kernel *k, const hr_update *apply, update *u, const hr_tensor **variable,
                                 hr_error *err)
 {
     for (int s = 0; s <= apply->rule->slots; s++) {
@@ -197,14 +198,14 @@ static hr_status take_variables(hr_kernel *k, const hr__apply *apply, update *u,
     return HR_OK;
 }
 
-hr_status hr__apply_run(hr_kernel *k, const hr__apply *apply, hr_error *err)
+hr_status hr_update_run(hr_kernel *k, const hr_update *apply, hr_error *err)
 {
     update u = {.rule = apply->rule};
     const hr_tensor *variable = NULL, *grad = k->input[apply->grad];
     HR_TRY(take_variables(k, apply, &u, &variable, err));
     if (variable->dtype != grad->dtype) return refuse_shapes("a gradient of the variable's type", variable, grad, err);
-    if (variable->dtype == HR_FLOAT) u.f32 = hr__rule_choose(apply->rule);
-    for (int i = 0; i < HR__RULE_NUMBERS; i++) u.p32[i] = (float)(u.p64[i] = apply->p[i]);
+    if (variable->dtype == HR_FLOAT) u.f32 = hr_rule_choose(apply->rule);
+    for (int i = 0; i < HR_MAX_RULE_NUMBERS; i++) u.p32[i] = (float)(u.p64[i] = apply->p[i]);
     if (apply->indices) return run_sparse(k, apply, &u, variable, err);
     if (!hr_shape_equal(variable->shape, grad->shape))
         return refuse_shapes("a gradient of the variable's shape", variable, grad, err);

@@ -1,21 +1,132 @@
 /* Ftrl-proximal, the usual optimizer of wide linear models. `beta` comes on top of l2: l2 + beta / (2 * learning
  * rate). */
-#include "train/optimizers/kind.h"
+#include <headrace/optimizer.h>
+#include <tgmath.h>
 
-#include <math.h>
+/* ---- rules; operations come in the order in which TensorFlow's kernels write them ---- */
 
-enum { POWER = HR__OWN_PARAMETER, INITIAL_ACCUMULATOR_VALUE, L1, L2, L2_SHRINKAGE, BETA };
+/* The accumulator takes the square of the plain gradient, z that of the one with shrinkage. SCALED: what z is kept in
+ * multiples of; OVER: the other way round. */
+#define FTRL(ROOT, SCALED, OVER)                                                                                       \
+    const T rate = p[0], l1 = SCALED(p[1]), twice_l2 = SCALED(2 * p[2]), twice_shrinkage = 2 * p[3], power = p[4];     \
+    (void)power, (void)rate;                                                                                           \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        const T more = a[i] + g[i] * g[i], root = ROOT(more);                                                          \
+        const T z = b[i] + SCALED((g[i] + twice_shrinkage * w[i])) - OVER((root - ROOT(a[i]))) * w[i];                 \
+        const T pull = z < 0 ? -l1 - z : l1 - z;                                                                       \
+        const T moved = pull / (OVER(root) + twice_l2);                                                                \
+        w[i] = fabs(z) > l1 ? moved : 0;                                                                               \
+        a[i] = more;                                                                                                   \
+        b[i] = z;                                                                                                      \
+    }
+#define PLAIN(x) (x)
+#define BY_RATE(x) ((x)*rate)
+#define OVER_RATE(x) ((x) / rate)
+#define TO_POWER(x) pow(x, power)
 
-static const char *const names[] = {"learning_rate",
-                                    "decay",
-                                    "learning_rate_power",
-                                    "initial_accumulator_value",
-                                    "l1_regularization_strength",
-                                    "l2_regularization_strength",
-                                    "l2_shrinkage_regularization_strength",
-                                    "beta",
-                                    NULL};
-static const hr__parameter parameters[] = {
+/* Numbers: rate, l1, l2, shrinkage, -power, multiply_linear_by_lr; for power -0.5. */
+HR_RULE(ftrl, 2, 2, {
+    if (p[5] != 0) {
+        FTRL(sqrt, BY_RATE, PLAIN)
+        return;
+    }
+    FTRL(sqrt, PLAIN, OVER_RATE)
+})
+
+/* The same, for any power. */
+HR_RULE(ftrl_power, 2, 60, {
+    if (p[5] != 0) {
+        FTRL(TO_POWER, BY_RATE, PLAIN)
+        return;
+    }
+    FTRL(TO_POWER, PLAIN, OVER_RATE)
+})
+
+#undef FTRL
+#undef PLAIN
+#undef BY_RATE
+#undef OVER_RATE
+#undef TO_POWER
+
+static const hr_rule *const ftrl_rules[] = {&ftrl_rule, &ftrl_power_rule, NULL};
+
+/* ---- ops ---- */
+
+/* Inputs: var, accum, linear, grad [, indices], lr, l1, l2 [, l2_shrinkage], lr_power. */
+static hr_status apply_ftrl_compute(hr_kernel *k, bool second, bool sparse, hr_error *err)
+{
+    hr_update apply = {&ftrl_rule, .grad = 3, .indices = sparse ? 4 : 0};
+    int at = sparse ? 5 : 4;
+    double power;
+    for (int i = 0; i < 3; i++) HR_TRY(hr_update_number(k, at++, &apply.p[i], err));
+    if (second) HR_TRY(hr_update_number(k, at++, &apply.p[3], err));
+    HR_TRY(hr_update_number(k, at, &power, err));
+    apply.p[4] = -power;
+    apply.p[5] = hr_attr_bool(k->node, "multiply_linear_by_lr");
+    if (power != -0.5) apply.rule = &ftrl_power_rule;
+    return hr_update_run(k, &apply, err);
+}
+
+static hr_status apply_ftrl_dense(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, false, false, err); }
+static hr_status apply_ftrl_sparse(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, false, true, err); }
+static hr_status dense_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, false, err); }
+static hr_status sparse_v2(hr_kernel *k, hr_error *err) { return apply_ftrl_compute(k, true, true, err); }
+
+#define VARIABLES "var:resource, accum:resource, linear:resource, grad:T"
+#define DENSE_ATTRS "T:floats; use_locking:bool=false; multiply_linear_by_lr:bool=false"
+#define SPARSE_ATTRS                                                                                                   \
+    "T:floats; Tindices:indices; use_locking:bool=false; multiply_linear_by_lr:bool=false; _sum_duplicates:bool=false"
+
+const hr_graph_op hr_graph_ops_ftrl[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceApplyFtrl",
+        .inputs = VARIABLES ", lr:T, l1:T, l2:T, lr_power:T",
+        .attrs = DENSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_ftrl_dense,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceApplyFtrlV2",
+        .inputs = VARIABLES ", lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T",
+        .attrs = DENSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = dense_v2,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceSparseApplyFtrl",
+        .inputs = VARIABLES ", indices:Tindices, lr:T, l1:T, l2:T, lr_power:T",
+        .attrs = SPARSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_ftrl_sparse,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceSparseApplyFtrlV2",
+        .inputs = VARIABLES ", indices:Tindices, lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T",
+        .attrs = SPARSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = sparse_v2,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+/* ---- the kind ---- */
+
+enum { POWER = HR_OWN_PARAMETER, INITIAL_ACCUMULATOR_VALUE, L1, L2, L2_SHRINKAGE, BETA };
+
+static const char *const ftrl_parameters[] = {"learning_rate",
+                                              "decay",
+                                              "learning_rate_power",
+                                              "initial_accumulator_value",
+                                              "l1_regularization_strength",
+                                              "l2_regularization_strength",
+                                              "l2_shrinkage_regularization_strength",
+                                              "beta",
+                                              NULL};
+static const hr_parameter_spec ftrl_specs[] = {
     {"learning_rate", 0.001, 0.001, -HUGE_VAL, HUGE_VAL},
     {"decay", 0, 0, 0, HUGE_VAL},
     {"learning_rate_power", -0.5, -0.5, -HUGE_VAL, 0},
@@ -26,55 +137,62 @@ static const hr__parameter parameters[] = {
     {"beta", 0, 0, 0, HUGE_VAL},
 };
 
-static const char *ftrl_name(const hr_optimizer *o)
+static const char *ftrl_title(const hr_optimizer *o)
 {
     (void)o;
     return "Ftrl";
 }
 
-static int ftrl_slots(const hr_optimizer *o, const hr__slot **slot)
+static int ftrl_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr__slot all[] = {{"accumulator", INITIAL_ACCUMULATOR_VALUE}, {"linear", 0}};
+    static const hr_slot all[] = {{"accumulator", INITIAL_ACCUMULATOR_VALUE}, {"linear", 0}};
     (void)o;
     *slot = all;
     return 2;
 }
 
-static hr_node adjusted_l2(hr__training *t, const hr__target *v, hr_node rate)
+static hr_node adjusted_l2(hr_minimizer *t, const hr_minimize_target *v, hr_node rate)
 {
-    const double *value = t->optimizer->value;
-    hr_node l2 = hr__number(t, v, L2);
-    if (value[BETA] == 0) return l2;
+    const hr_optimizer *o = t->optimizer;
+    hr_node l2 = hr_minimizer_number(t, v, L2);
+    if (hr_optimizer_value(o, BETA) == 0) return l2;
     /* v1 does this sum before it becomes float32. */
-    if (t->optimizer->v1 && !t->optimizer->learning_rate_node.graph)
-        return hr__in_type(hr_scalar(t->g, HR_FLOAT, value[L2] + value[BETA] / (2 * value[HR__LEARNING_RATE])), v);
+    if (hr_optimizer_is_v1(t->optimizer) && !hr_optimizer_learning_rate_node(t->optimizer).graph)
+        return hr_minimizer_cast(
+            hr_scalar(t->g, HR_FLOAT,
+                      hr_optimizer_value(o, L2) +
+                          hr_optimizer_value(o, BETA) / (2 * hr_optimizer_value(o, HR_LEARNING_RATE))),
+            v);
     hr_node twice = hr_mul(hr_scalar(t->g, v->dtype, 2), rate);
-    return hr_add(l2, hr_div(hr__number(t, v, BETA), twice));
+    return hr_add(l2, hr_div(hr_minimizer_number(t, v, BETA), twice));
 }
 
-static hr_node ftrl_update(hr__training *t, const hr__target *v)
+static hr_node ftrl_update(hr_minimizer *t, const hr_minimize_target *v)
 {
-    hr_node rate = hr__number(t, v, HR__LEARNING_RATE);
+    hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE);
     hr_node in[10] = {v->variable, v->slot[0], v->slot[1], v->gradient.values};
     int n = 4;
-    const bool shrinks = t->optimizer->value[L2_SHRINKAGE] > 0, sparse = hr__is_sparse(v);
+    const bool shrinks = hr_optimizer_value(t->optimizer, L2_SHRINKAGE) > 0, sparse = hr_target_is_sparse(v);
     if (sparse) in[n++] = v->gradient.indices;
     in[n++] = rate;
-    in[n++] = hr__number(t, v, L1);
+    in[n++] = hr_minimizer_number(t, v, L1);
     in[n++] = adjusted_l2(t, v, rate);
-    if (shrinks) in[n++] = hr__number(t, v, L2_SHRINKAGE);
-    in[n++] = hr__number(t, v, POWER);
+    if (shrinks) in[n++] = hr_minimizer_number(t, v, L2_SHRINKAGE);
+    in[n++] = hr_minimizer_number(t, v, POWER);
     if (!sparse)
         return hr_new_node(t->g, shrinks ? "ResourceApplyFtrlV2" : "ResourceApplyFtrl", .inputs = in, .input_count = n);
     return hr_new_node(t->g, shrinks ? "ResourceSparseApplyFtrlV2" : "ResourceSparseApplyFtrl", .inputs = in,
                        .input_count = n, HR_ATTRS(HR_BOOL_ATTR("_sum_duplicates", true)));
 }
 
-const hr__optimizer_kind hr__optimizer_ftrl = {
-    .word = "ftrl",
-    .parameters = names,
-    .parameter = parameters,
-    .name = ftrl_name,
+const hr_optimizer_kind hr_optimizer_kind_ftrl = {
+    .head = HR_OPTIMIZER_HEAD,
+    .name = "ftrl",
+    .parameters = ftrl_parameters,
+    .parameter = ftrl_specs,
+    .ops = hr_graph_ops_ftrl,
+    .rules = ftrl_rules,
+    .title = ftrl_title,
     .slots = ftrl_slots,
     .update = ftrl_update,
 };
@@ -86,13 +204,13 @@ hr_optimizer *hr_ftrl_with(float learning_rate, const hr_ftrl_opts *opts)
     const double rate = (double)learning_rate, decay = (double)opts->decay,
                  l1 = (double)opts->l1_regularization_strength, l2 = (double)opts->l2_regularization_strength,
                  shrinkage = (double)opts->l2_shrinkage_regularization_strength, beta = (double)opts->beta;
-    const double *given[HR__PARAMETERS] = {&rate,
-                                           &decay,
-                                           hr__given(opts->learning_rate_power, &power),
-                                           hr__given(opts->initial_accumulator_value, &initial),
-                                           &l1,
-                                           &l2,
-                                           &shrinkage,
-                                           &beta};
-    return hr__optimizer_new(&hr__optimizer_ftrl, given, opts->v1, opts->learning_rate_node);
+    const double *given[HR_MAX_PARAMETERS] = {&rate,
+                                              &decay,
+                                              hr_parameter_given(opts->learning_rate_power, &power),
+                                              hr_parameter_given(opts->initial_accumulator_value, &initial),
+                                              &l1,
+                                              &l2,
+                                              &shrinkage,
+                                              &beta};
+    return hr_optimizer_new(&hr_optimizer_kind_ftrl, given, opts->v1, opts->learning_rate_node);
 }

@@ -1,5 +1,5 @@
 /* minimize: the gradients of a loss by the variables, one update a variable, then the steps are counted. */
-#include "train/optimizers/kind.h"
+#include "train/optimizers/optimizers_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,12 +55,12 @@ hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_va
 /* ---- applying ---- */
 
 /* Counts the step, lets the kind finish, and gives the one op that stands for all of it. */
-static hr_node minimize_finish(hr__training *t, const hr_minimize_opts *opts, hr_node *updates, int count)
+static hr_node minimize_finish(hr_minimizer *t, const hr_minimize_opts *opts, hr_node *updates, int count)
 {
     const hr_optimizer *o = t->optimizer;
     hr_node last[3];
     int lasts = 0;
-    char scope[HR__SCOPE + 1];
+    char scope[HR_MAX_SCOPE + 1];
     snprintf(scope, sizeof scope, "%.510s/", t->scope);
     hr_name_scope(t->g, scope);
     hr_control_dependencies(t->g, updates, count);
@@ -77,14 +77,14 @@ static hr_node no_gradients(hr_graph *g, const hr_optimizer *o)
     return hr_node_fail(g, HR_INVALID_ARGUMENT, "optimizer.no_gradients",
                         "%s: expected a loss that depends on at least one of the variables to train, but it depends on "
                         "none of them",
-                        o->kind->name(o));
+                        hr__optimizer_title(o));
 }
 
 static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradient *gradients, int count,
                      const hr_minimize_opts *opts)
 {
-    hr__training t = {.g = g, .optimizer = o};
-    char prefix[HR__SCOPE] = "";
+    hr_minimizer t = {.g = g, .optimizer = o};
+    char prefix[HR_MAX_SCOPE] = "";
     int updates = 0;
     for (int i = 0; i < count; i++) updates += gradients[i].gradient.values.graph != NULL;
     if (updates == 0) return hr_graph_error(g) ? hr_failed_node(g) : no_gradients(g, o);
@@ -92,10 +92,10 @@ static hr_node apply(const hr_optimizer *o, hr_graph *g, const hr_variable_gradi
     if (!update) return hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for an optimizer");
     if (opts->name_prefix && *opts->name_prefix) snprintf(prefix, sizeof prefix, "%.400s/", opts->name_prefix);
     t.prefix = prefix;
-    hr__training_begin(&t, opts);
+    hr__minimizer_begin(&t, opts);
     updates = 0;
     for (int i = 0; i < count; i++)
-        if (gradients[i].gradient.values.graph) update[updates++] = hr_target(hr__training_update(&t, &gradients[i]));
+        if (gradients[i].gradient.values.graph) update[updates++] = hr_target(hr__minimizer_update(&t, &gradients[i]));
     hr_node done = minimize_finish(&t, opts, update, updates);
     hr_free(update);
     return done;

@@ -1,14 +1,19 @@
 /* Optimizers as objects: a kind, its parameters, a text that says both; by constructor or by name. */
 #include "base/constructor.h"
-#include "train/optimizers/kind.h"
+#include "base/descriptor.h"
+#include "train/optimizers/optimizers_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-static const hr__optimizer_kind *const kinds[] = {
-#define HR_OPTIMIZER(name) &hr__optimizer_##name,
+#define HR_OPTIMIZER(name) extern const hr_optimizer_kind hr_optimizer_kind_##name;
+#include "train/optimizers/optimizers.def"
+#undef HR_OPTIMIZER
+
+static const hr_optimizer_kind *const kinds[] = {
+#define HR_OPTIMIZER(name) &hr_optimizer_kind_##name,
 #include "train/optimizers/optimizers.def"
 #undef HR_OPTIMIZER
 };
@@ -43,8 +48,16 @@ const char *hr_optimizer_text(const hr_optimizer *optimizer) { return optimizer 
 
 const char *hr_optimizer_kind_of(const hr_optimizer *optimizer)
 {
-    return optimizer && optimizer->kind ? optimizer->kind->name(optimizer) : "";
+    return optimizer && optimizer->kind ? hr__optimizer_title(optimizer) : "";
 }
+
+const char *hr__optimizer_title(const hr_optimizer *o) { return o->kind->title ? o->kind->title(o) : o->kind->name; }
+
+double hr_optimizer_value(const hr_optimizer *optimizer, int parameter) { return optimizer->value[parameter]; }
+
+bool hr_optimizer_is_v1(const hr_optimizer *optimizer) { return optimizer->v1; }
+
+hr_node hr_optimizer_learning_rate_node(const hr_optimizer *optimizer) { return optimizer->learning_rate_node; }
 
 /* ---- making one ---- */
 
@@ -58,30 +71,54 @@ static hr_optimizer *fresh(void)
 
 static void optimizer_describe(hr_optimizer *o)
 {
-    size_t at = (size_t)snprintf(o->text, sizeof o->text, "%s(", o->kind->name(o));
+    size_t at = (size_t)snprintf(o->text, sizeof o->text, "%s(", hr__optimizer_title(o));
     for (int i = 0; o->kind->parameters[i] && at < sizeof o->text; i++)
         at += (size_t)snprintf(o->text + at, sizeof o->text - at, "%s=%.9g, ", o->kind->parameters[i], o->value[i]);
     if (at >= sizeof o->text) return;
     snprintf(o->text + at - 2, sizeof o->text - at + 2, o->v1 ? ", v1)" : ")");
 }
 
+static const hr__descriptor_kind optimizer_kinds = {
+    .what = "optimizer",
+    .status = HR_FAILED_PRECONDITION,
+    .error = "optimizer.abi",
+    .version = HR_OPTIMIZER_ABI,
+    .size = sizeof(hr_optimizer_kind),
+    .least = offsetof(hr_optimizer_kind, finish),
+};
+
+/* What no kind can do without, and what the library has no room for. */
+static hr_status optimizer_check_kind(hr_optimizer *o, const hr_optimizer_kind *kind)
+{
+    int n = 0;
+    while (kind->parameters && n <= HR_MAX_PARAMETERS && kind->parameters[n]) n++;
+    if (kind->name && kind->parameter && kind->update && n >= HR_OWN_PARAMETER && n <= HR_MAX_PARAMETERS) return HR_OK;
+    return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.kind",
+                   "optimizer '%.60s': expected a kind with a name, an update, and %d to %d parameters, got %d%s",
+                   kind->name ? kind->name : "", HR_OWN_PARAMETER, HR_MAX_PARAMETERS, n,
+                   kind->update ? "" : " and no update");
+}
+
 static hr_status check_value(hr_optimizer *o, int i)
 {
-    const hr__parameter *p = &o->kind->parameter[i];
+    const hr_parameter_spec *p = &o->kind->parameter[i];
     const double value = o->value[i];
     if (value >= p->least && value <= p->most) return HR_OK;
     char range[64];
     snprintf(range, sizeof range, p->most < HUGE_VAL ? "from %g to %g" : "of at least %g", p->least, p->most);
     if (p->least == -HUGE_VAL) snprintf(range, sizeof range, "of at most %g", p->most);
     return hr_fail(&o->error, HR_INVALID_ARGUMENT, "optimizer.parameter", "%s: expected %s %s, got %g",
-                   o->kind->name(o), o->kind->parameters[i], range, value);
+                   hr__optimizer_title(o), o->kind->parameters[i], range, value);
 }
 
-hr_optimizer *hr__optimizer_new(const hr__optimizer_kind *kind, const double *const *given, bool v1,
-                                hr_node learning_rate_node)
+hr_optimizer *hr_optimizer_new(const hr_optimizer_kind *kind, const double *const *given, bool v1,
+                               hr_node learning_rate_node)
 {
     hr_optimizer *o = fresh();
     if (o == &no_memory) return o;
+    const void *fits = NULL;
+    if (hr__descriptor_fit(&optimizer_kinds, kind, &o->own_kind, &fits, &o->error) != HR_OK) return o;
+    if (optimizer_check_kind(o, kind = fits) != HR_OK) return o;
     o->kind = kind;
     o->v1 = v1;
     o->learning_rate_node = learning_rate_node;
@@ -98,18 +135,18 @@ hr_optimizer *hr__optimizer_new(const hr__optimizer_kind *kind, const double *co
 
 /* ---- by name ---- */
 
-const char *hr_optimizer_kind_at(int i) { return i >= 0 && i < KINDS ? kinds[i]->word : NULL; }
+const char *hr_optimizer_kind_at(int i) { return i >= 0 && i < KINDS ? kinds[i]->name : NULL; }
 
-static const hr__optimizer_kind *kind_named(const char *name)
+static const hr_optimizer_kind *kind_named(const char *name)
 {
     for (int i = 0; i < KINDS; i++)
-        if (name && strcasecmp(kinds[i]->word, name) == 0) return kinds[i];
+        if (name && strcasecmp(kinds[i]->name, name) == 0) return kinds[i];
     return NULL;
 }
 
 const char *const *hr_optimizer_parameters(const char *kind)
 {
-    const hr__optimizer_kind *k = kind_named(kind);
+    const hr_optimizer_kind *k = kind_named(kind);
     return k ? k->parameters : NULL;
 }
 
@@ -142,17 +179,17 @@ static hr_optimizer *optimizer_refuse_name(const char *what, const char *name, c
 
 hr_optimizer *hr_optimizer_named(const char *kind, const hr_parameter *parameters, int count, bool v1)
 {
-    const double *given[HR__PARAMETERS] = {NULL};
+    const double *given[HR_MAX_PARAMETERS] = {NULL};
     char choice[256];
-    const hr__optimizer_kind *k = kind_named(kind);
+    const hr_optimizer_kind *k = kind_named(kind);
     if (!k) return optimizer_refuse_name("optimizer", kind, listed(choice, sizeof choice, kind_word, NULL));
     for (int i = 0; i < count; i++) {
         int at = 0;
         while (k->parameters[at] && strcmp(k->parameters[at], parameters[i].name) != 0) at++;
         if (!k->parameters[at])
-            return optimizer_refuse_name(k->word, parameters[i].name,
+            return optimizer_refuse_name(k->name, parameters[i].name,
                                          listed(choice, sizeof choice, parameter_word, k->parameters));
         given[at] = &parameters[i].value;
     }
-    return hr__optimizer_new(k, given, v1, (hr_node){0});
+    return hr_optimizer_new(k, given, v1, (hr_node){0});
 }

@@ -1,59 +1,207 @@
 /* Gradient descent, plain or with momentum. A sparse gradient without momentum is subtracted slice by slice. */
-#include "train/optimizers/kind.h"
+#include <headrace/optimizer.h>
+#include <tgmath.h>
 
-#include <math.h>
+/* ---- rules; operations come in the order in which TensorFlow's kernels write them ---- */
 
-enum { MOMENTUM = HR__OWN_PARAMETER, NESTEROV };
+/* Numbers: rate. */
+HR_RULE(descent, 0, 0.2, {
+    const T rate = p[0];
+    for (int64_t i = 0; i < n; i++) w[i] -= g[i] * rate;
+})
 
-static const char *const names[] = {"learning_rate", "decay", "momentum", "nesterov", NULL};
-static const hr__parameter parameters[] = {
+/* Numbers: rate, momentum, nesterov (0 or 1). */
+HR_RULE(momentum, 1, 0.3, {
+    const T rate = p[0], momentum = p[1];
+    if (p[2] != 0) {
+        for (int64_t i = 0; i < n; i++) {
+            a[i] = a[i] * momentum + g[i];
+            w[i] -= g[i] * rate + a[i] * momentum * rate;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = a[i] * momentum + g[i];
+        w[i] -= a[i] * rate;
+    }
+})
+
+/* The same numbers. The slot keeps the rate, too. */
+HR_RULE(keras_momentum, 1, 0.3, {
+    const T rate = p[0], momentum = p[1];
+    if (p[2] != 0) {
+        for (int64_t i = 0; i < n; i++) {
+            a[i] = a[i] * momentum - g[i] * rate;
+            w[i] += a[i] * momentum - g[i] * rate;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = a[i] * momentum - g[i] * rate;
+        w[i] += a[i];
+    }
+})
+
+static const hr_rule *const sgd_rules[] = {&descent_rule, &momentum_rule, &keras_momentum_rule, NULL};
+
+/* ---- ops ---- */
+
+static hr_status apply_gradient_descent_dense_compute(hr_kernel *k, hr_error *err)
+{
+    hr_update apply = {&descent_rule, .grad = 2};
+    HR_TRY(hr_update_number(k, 1, &apply.p[0], err));
+    return hr_update_run(k, &apply, err);
+}
+
+static hr_status apply_gradient_descent_sparse_compute(hr_kernel *k, hr_error *err)
+{
+    hr_update apply = {&descent_rule, .grad = 2, .indices = 3};
+    HR_TRY(hr_update_number(k, 1, &apply.p[0], err));
+    return hr_update_run(k, &apply, err);
+}
+
+/* Inputs: var, accum, lr, grad [, indices], momentum. */
+static hr_status apply_momentum_compute(hr_kernel *k, const hr_rule *rule, bool sparse, hr_error *err)
+{
+    hr_update apply = {rule, .grad = 3, .indices = sparse ? 4 : 0};
+    HR_TRY(hr_update_number(k, 2, &apply.p[0], err));
+    HR_TRY(hr_update_number(k, sparse ? 5 : 4, &apply.p[1], err));
+    apply.p[2] = hr_attr_bool(k->node, "use_nesterov");
+    return hr_update_run(k, &apply, err);
+}
+
+static hr_status momentum_dense(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &momentum_rule, false, err);
+}
+static hr_status momentum_sparse(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &momentum_rule, true, err);
+}
+static hr_status keras_dense(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &keras_momentum_rule, false, err);
+}
+static hr_status keras_sparse(hr_kernel *k, hr_error *err)
+{
+    return apply_momentum_compute(k, &keras_momentum_rule, true, err);
+}
+
+#define DENSE_INPUTS "var:resource, accum:resource, lr:T, grad:T, momentum:T"
+#define DENSE_ATTRS "T:floats; use_locking:bool=false; use_nesterov:bool=false"
+#define SPARSE_INPUTS "var:resource, accum:resource, lr:T, grad:T, indices:Tindices, momentum:T"
+#define SPARSE_ATTRS                                                                                                   \
+    "T:floats; Tindices:indices; use_locking:bool=false; use_nesterov:bool=false; _sum_duplicates:bool=false"
+
+const hr_graph_op hr_graph_ops_sgd[] = {
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceApplyGradientDescent",
+        .inputs = "var:resource, alpha:T, delta:T",
+        .attrs = "T:floats; use_locking:bool=false",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_gradient_descent_dense_compute,
+    },
+    {
+        /* TensorFlow takes ResourceScatterAdd of -alpha * delta: one more pass over the rows. */
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "Headrace>ResourceSparseApplyGradientDescent",
+        .inputs = "var:resource, alpha:T, delta:T, indices:Tindices",
+        .attrs = "T:floats; Tindices:indices; use_locking:bool=false; _sum_duplicates:bool=false",
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = apply_gradient_descent_sparse_compute,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceApplyMomentum",
+        .inputs = DENSE_INPUTS,
+        .attrs = DENSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = momentum_dense,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceApplyKerasMomentum",
+        .inputs = DENSE_INPUTS,
+        .attrs = DENSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = keras_dense,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceSparseApplyMomentum",
+        .inputs = SPARSE_INPUTS,
+        .attrs = SPARSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = momentum_sparse,
+    },
+    {
+        .head = HR_GRAPH_OP_HEAD,
+        .name = "ResourceSparseApplyKerasMomentum",
+        .inputs = SPARSE_INPUTS,
+        .attrs = SPARSE_ATTRS,
+        .traits = HR_STATEFUL | HR_NO_GRADIENT,
+        .compute = keras_sparse,
+    },
+    HR_GRAPH_OPS_END,
+};
+
+/* ---- the kind ---- */
+
+enum { MOMENTUM = HR_OWN_PARAMETER, NESTEROV };
+
+static const char *const sgd_parameters[] = {"learning_rate", "decay", "momentum", "nesterov", NULL};
+static const hr_parameter_spec sgd_specs[] = {
     {"learning_rate", 0.01, 0.01, -HUGE_VAL, HUGE_VAL},
     {"decay", 0, 0, 0, HUGE_VAL},
     {"momentum", 0, 0, 0, 1},
     {NULL, 0, 0, 0, 1},
 };
 
-static const char *sgd_name(const hr_optimizer *o)
+static const char *sgd_title(const hr_optimizer *o)
 {
-    if (!o->v1) return "SGD";
-    return o->value[MOMENTUM] != 0 ? "Momentum" : "GradientDescent";
+    if (!hr_optimizer_is_v1(o)) return "SGD";
+    return hr_optimizer_value(o, MOMENTUM) != 0 ? "Momentum" : "GradientDescent";
 }
 
-static int sgd_slots(const hr_optimizer *o, const hr__slot **slot)
+static int sgd_slots(const hr_optimizer *o, const hr_slot **slot)
 {
-    static const hr__slot all[] = {{"momentum", 0}};
+    static const hr_slot all[] = {{"momentum", 0}};
     *slot = all;
-    return o->value[MOMENTUM] != 0;
+    return hr_optimizer_value(o, MOMENTUM) != 0;
 }
 
-static hr_node plain(hr__training *t, const hr__target *v)
+static hr_node plain(hr_minimizer *t, const hr_minimize_target *v)
 {
-    hr_node rate = hr__number(t, v, HR__LEARNING_RATE);
-    if (!hr__is_sparse(v))
+    hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE);
+    if (!hr_target_is_sparse(v))
         return hr_new_node(t->g, "ResourceApplyGradientDescent", HR_INPUTS(v->variable, rate, v->gradient.values));
     return hr_new_node(t->g, "Headrace>ResourceSparseApplyGradientDescent",
                        HR_INPUTS(v->variable, rate, v->gradient.values, v->gradient.indices));
 }
 
-static hr_node sgd_update(hr__training *t, const hr__target *v)
+static hr_node sgd_update(hr_minimizer *t, const hr_minimize_target *v)
 {
     const hr_optimizer *o = t->optimizer;
-    if (o->value[MOMENTUM] == 0) return plain(t, v);
-    const hr_attr nesterov = HR_BOOL_ATTR("use_nesterov", o->value[NESTEROV] != 0);
-    hr_node rate = hr__number(t, v, HR__LEARNING_RATE), momentum = hr__number(t, v, MOMENTUM);
-    if (!hr__is_sparse(v))
-        return hr_new_node(t->g, o->v1 ? "ResourceApplyMomentum" : "ResourceApplyKerasMomentum",
+    if (hr_optimizer_value(o, MOMENTUM) == 0) return plain(t, v);
+    const hr_attr nesterov = HR_BOOL_ATTR("use_nesterov", hr_optimizer_value(o, NESTEROV) != 0);
+    hr_node rate = hr_minimizer_number(t, v, HR_LEARNING_RATE), momentum = hr_minimizer_number(t, v, MOMENTUM);
+    if (!hr_target_is_sparse(v))
+        return hr_new_node(t->g, hr_optimizer_is_v1(o) ? "ResourceApplyMomentum" : "ResourceApplyKerasMomentum",
                            HR_INPUTS(v->variable, v->slot[0], rate, v->gradient.values, momentum), HR_ATTRS(nesterov));
-    return hr_new_node(t->g, o->v1 ? "ResourceSparseApplyMomentum" : "ResourceSparseApplyKerasMomentum",
+    return hr_new_node(t->g, hr_optimizer_is_v1(o) ? "ResourceSparseApplyMomentum" : "ResourceSparseApplyKerasMomentum",
                        HR_INPUTS(v->variable, v->slot[0], rate, v->gradient.values, v->gradient.indices, momentum),
                        HR_ATTRS(nesterov, HR_BOOL_ATTR("_sum_duplicates", true)));
 }
 
-const hr__optimizer_kind hr__optimizer_sgd = {
-    .word = "sgd",
-    .parameters = names,
-    .parameter = parameters,
-    .name = sgd_name,
+const hr_optimizer_kind hr_optimizer_kind_sgd = {
+    .head = HR_OPTIMIZER_HEAD,
+    .name = "sgd",
+    .parameters = sgd_parameters,
+    .parameter = sgd_specs,
+    .ops = hr_graph_ops_sgd,
+    .rules = sgd_rules,
+    .title = sgd_title,
     .slots = sgd_slots,
     .update = sgd_update,
 };
@@ -63,6 +211,6 @@ hr_optimizer *hr_sgd_with(float learning_rate, const hr_sgd_opts *opts)
     opts = &HR_OPTIONS(hr_sgd_opts, opts);
     const double rate = (double)learning_rate, decay = (double)opts->decay, momentum = (double)opts->momentum,
                  nesterov = opts->nesterov;
-    const double *given[HR__PARAMETERS] = {&rate, &decay, &momentum, &nesterov};
-    return hr__optimizer_new(&hr__optimizer_sgd, given, opts->v1, opts->learning_rate_node);
+    const double *given[HR_MAX_PARAMETERS] = {&rate, &decay, &momentum, &nesterov};
+    return hr_optimizer_new(&hr_optimizer_kind_sgd, given, opts->v1, opts->learning_rate_node);
 }

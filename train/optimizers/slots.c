@@ -1,14 +1,14 @@
 /* The nodes that one minimize needs besides the updates: hyper-parameters and slots, which are variables under the
  * names that TensorFlow gives them, and the learning rate after decay. */
-#include "train/optimizers/kind.h"
+#include "train/optimizers/optimizers_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-hr_node hr__training_variable(hr__training *t, const char *scope, const char *name, hr_dtype dtype, hr_shape shape,
+hr_node hr_minimizer_variable(hr_minimizer *t, const char *scope, const char *name, hr_dtype dtype, hr_shape shape,
                               double initial)
 {
-    char full[2 * HR__SCOPE];
+    char full[2 * HR_MAX_SCOPE];
     const int n = snprintf(full, sizeof full, "%s/%s", scope, name);
     if (n < 0 || (size_t)n >= sizeof full)
         return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "graph.name", "%s: expected a shorter name than \"%.60s\"",
@@ -31,9 +31,9 @@ static bool is_taken(hr_graph *g, const char *scope)
     return false;
 }
 
-static void find_scope(hr__training *t)
+static void find_scope(hr_minimizer *t)
 {
-    const char *name = t->optimizer->kind->name(t->optimizer);
+    const char *name = hr__optimizer_title(t->optimizer);
     snprintf(t->scope, sizeof t->scope, "%s%s", t->prefix, name);
     for (int i = 1; !t->optimizer->v1 && is_taken(t->g, t->scope); i++)
         snprintf(t->scope, sizeof t->scope, "%s%s_%d", t->prefix, name, i);
@@ -41,50 +41,60 @@ static void find_scope(hr__training *t)
 
 /* ---- numbers ---- */
 
-static void make_hyper(hr__training *t)
+static void make_hyper(hr_minimizer *t)
 {
     const hr_optimizer *o = t->optimizer;
     for (int i = 0; o->kind->parameters[i]; i++) {
         const char *name = o->kind->parameter[i].hyper;
-        if (o->v1 || !name || (i == HR__LEARNING_RATE && o->learning_rate_node.graph)) continue;
-        const hr_node variable = hr__training_variable(t, t->scope, name, HR_FLOAT, HR_SCALAR, o->value[i]);
+        if (o->v1 || !name || (i == HR_LEARNING_RATE && o->learning_rate_node.graph)) continue;
+        const hr_node variable = hr_minimizer_variable(t, t->scope, name, HR_FLOAT, HR_SCALAR, o->value[i]);
         const hr_variable_info *info = hr_variable_of(variable);
         t->hyper[i] = info ? info->read : variable;
     }
 }
 
-static hr_node float_constant(hr__training *t, int i)
+hr_node hr_minimizer_float(hr_minimizer *t, int i)
 {
     return t->hyper[i].graph ? t->hyper[i] : hr_scalar(t->g, HR_FLOAT, t->optimizer->value[i]);
 }
 
-static void make_learning_rate(hr__training *t)
+static void make_learning_rate(hr_minimizer *t)
 {
     const hr_optimizer *o = t->optimizer;
     t->learning_rate = o->learning_rate_node.graph ? hr_cast_to(o->learning_rate_node, HR_FLOAT)
-                                                   : float_constant(t, HR__LEARNING_RATE);
-    if (o->value[HR__DECAY] == 0 || !t->iterations.graph) return;
-    hr_node steps = hr_mul(hr_cast_to(t->iterations, HR_FLOAT), float_constant(t, HR__DECAY));
+                                                   : hr_minimizer_float(t, HR_LEARNING_RATE);
+    if (o->value[HR_DECAY] == 0 || !t->iterations.graph) return;
+    hr_node steps = hr_mul(hr_cast_to(t->iterations, HR_FLOAT), hr_minimizer_float(t, HR_DECAY));
     t->learning_rate = hr_div(t->learning_rate, hr_add(hr_scalar(t->g, HR_FLOAT, 1), steps));
 }
 
-hr_node hr__in_type(hr_node number, const hr__target *v) { return hr_cast_to(number, v->dtype); }
+hr_node hr_minimizer_cast(hr_node number, const hr_minimize_target *v) { return hr_cast_to(number, v->dtype); }
 
-hr_node hr__number(hr__training *t, const hr__target *v, int i)
+hr_node hr_minimizer_number(hr_minimizer *t, const hr_minimize_target *v, int i)
 {
-    if (i == HR__LEARNING_RATE) return hr__in_type(t->learning_rate, v);
-    if (t->hyper[i].graph || t->optimizer->v1) return hr__in_type(float_constant(t, i), v);
+    if (i == HR_LEARNING_RATE) return hr_minimizer_cast(t->learning_rate, v);
+    if (t->hyper[i].graph || t->optimizer->v1) return hr_minimizer_cast(hr_minimizer_float(t, i), v);
     return hr_scalar(t->g, v->dtype, t->optimizer->value[i]);
 }
 
-void hr__training_begin(hr__training *t, const hr_minimize_opts *opts)
+/* Makes ops of a kind from outside known. They lie in an array of descriptors as long as that kind's header has them. */
+static void use_ops(hr_minimizer *t)
 {
+    const hr_graph_op *op = t->optimizer->kind->ops;
+    const size_t size = op ? op->head.struct_size : 0;
+    for (; op && op->name && !hr_graph_error(t->g); op = (const hr_graph_op *)((const char *)op + size))
+        if (hr_graph_op_named(op->name) != op) hr_graph_use(t->g, op);
+}
+
+void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts)
+{
+    use_ops(t);
     find_scope(t);
     make_hyper(t);
     t->iterations = opts->global_step;
     if (!t->iterations.graph && !t->optimizer->v1)
-        t->iterations = hr__training_variable(t, t->scope, "iter", HR_INT64, HR_SCALAR, 0);
-    char scope[HR__SCOPE + 1];
+        t->iterations = hr_minimizer_variable(t, t->scope, "iter", HR_INT64, HR_SCALAR, 0);
+    char scope[HR_MAX_SCOPE + 1];
     snprintf(scope, sizeof scope, "%.510s/", t->scope);
     hr_name_scope(t->g, scope);
     make_learning_rate(t);
@@ -94,28 +104,28 @@ void hr__training_begin(hr__training *t, const hr_minimize_opts *opts)
 
 /* ---- slots ---- */
 
-static hr_node make_slot(hr__training *t, const hr_variable_info *info, const hr__slot *slot, int number)
+static hr_node make_slot(hr_minimizer *t, const hr_variable_info *info, const hr_slot *slot, int number)
 {
-    char scope[2 * HR__SCOPE], name[HR__SCOPE];
+    char scope[2 * HR_MAX_SCOPE], name[HR_MAX_SCOPE];
     const hr_optimizer *o = t->optimizer;
     const double initial = slot->initial ? o->value[slot->initial] : 0;
     if (!o->v1) {
         snprintf(scope, sizeof scope, "%s/%s", t->scope, info->name);
-        return hr__training_variable(t, scope, slot->name, info->dtype, info->shape, initial);
+        return hr_minimizer_variable(t, scope, slot->name, info->dtype, info->shape, initial);
     }
-    snprintf(name, sizeof name, number ? "%s_%d" : "%s", o->kind->name(o), number);
+    snprintf(name, sizeof name, number ? "%s_%d" : "%s", hr__optimizer_title(o), number);
     for (int i = number + 1; number == 0 && i < 100; i++) {
         snprintf(scope, sizeof scope, "%s/%s", info->name, name);
         if (!hr_variable_named(t->g, scope)) break;
-        snprintf(name, sizeof name, "%s_%d", o->kind->name(o), i);
+        snprintf(name, sizeof name, "%s_%d", hr__optimizer_title(o), i);
     }
-    return hr__training_variable(t, info->name, name, info->dtype, info->shape, initial);
+    return hr_minimizer_variable(t, info->name, name, info->dtype, info->shape, initial);
 }
 
-hr_node hr__training_update(hr__training *t, const hr_variable_gradient *v)
+hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v)
 {
     const hr_variable_info *info = hr_variable_of(v->variable);
-    const hr__slot *slot = NULL;
+    const hr_slot *slot = NULL;
     if (!info)
         return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.variable",
                             "%s: expected a variable to train, got node '%s'", t->scope, hr_node_name(v->variable));
@@ -123,10 +133,10 @@ hr_node hr__training_update(hr__training *t, const hr_variable_gradient *v)
         return hr_node_fail(t->g, HR_INVALID_ARGUMENT, "optimizer.variable",
                             "%s: expected variable '%s' to be float32 or float64, got %s", t->scope, info->name,
                             hr_dtype_name(info->dtype));
-    hr__target target = {.variable = info->handle, .dtype = info->dtype, .gradient = v->gradient};
-    const int slots = t->optimizer->kind->slots(t->optimizer, &slot);
+    hr_minimize_target target = {.variable = info->handle, .dtype = info->dtype, .gradient = v->gradient};
+    const int slots = t->optimizer->kind->slots ? t->optimizer->kind->slots(t->optimizer, &slot) : 0;
     for (int i = 0; i < slots; i++) target.slot[i] = make_slot(t, info, &slot[i], i);
-    char scope[2 * HR__SCOPE];
+    char scope[2 * HR_MAX_SCOPE];
     snprintf(scope, sizeof scope, "%s/update_%.500s/", t->scope, info->name);
     hr_name_scope(t->g, scope);
     hr_node update = t->optimizer->kind->update(t, &target);

@@ -1,7 +1,7 @@
 /* Rows of a sparse gradient that come twice become one, which is their sum: one pass through a small hash table of the
  * rows seen. Rows keep the order of their first occurrence and sums are taken in order, so that nothing depends on the
  * table. */
-#include "train/optimizers/rules.h"
+#include <headrace/optimizer.h>
 
 #include <string.h>
 
@@ -11,11 +11,6 @@ typedef struct seen_rows {
     uint32_t mask; /* of the table; 0: places are found by the row itself */
     int64_t count;
 } seen_rows;
-
-static inline int64_t index_at(const hr_tensor *indices, int64_t i)
-{
-    return indices->dtype == HR_INT32 ? ((const int32_t *)indices->data)[i] : ((const int64_t *)indices->data)[i];
-}
 
 /* Where the row stands, or will. Whether it was there before is as good as random, so there is no branch on it: sums
  * begin as zeros. */
@@ -49,27 +44,27 @@ static hr_status seen_begin(seen_rows *s, hr_kernel *k, int64_t count, int64_t t
 }
 
 /* The values of the tables that will be needed are on their way meanwhile. */
-static inline void duplicates_fetch(const hr__sparse *of, int64_t row)
+static inline void duplicates_fetch(const hr_sparse_update *of, int64_t row)
 {
     for (int i = 0; i < of->tables; i++)
         __builtin_prefetch((const char *)of->table[i] + (size_t)row * of->row_bytes, 1);
 }
 
-static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, float *sums)
+static void sum_scalars(seen_rows *s, const hr_sparse_update *of, const float *g, float *sums)
 {
     for (int64_t i = 0; i < of->indices->count; i++) {
-        const int64_t row = index_at(of->indices, i);
+        const int64_t row = hr_int_at(of->indices, i);
         duplicates_fetch(of, row);
         sums[duplicates_find(s, row)] += g[i];
     }
 }
 
 #define SUM(T, S)                                                                                                      \
-    static void sum_##S(seen_rows *s, const hr__sparse *of, const T *g, T *sums)                                       \
+    static void sum_##S(seen_rows *s, const hr_sparse_update *of, const T *g, T *sums)                                 \
     {                                                                                                                  \
         const int64_t width = of->width;                                                                               \
         for (int64_t i = 0; i < of->indices->count; i++, g += width) {                                                 \
-            const int64_t row = index_at(of->indices, i);                                                              \
+            const int64_t row = hr_int_at(of->indices, i);                                                             \
             T *sum = sums + duplicates_find(s, row) * width;                                                           \
             duplicates_fetch(of, row);                                                                                 \
             for (int64_t j = 0; j < width; j++) sum[j] += g[j];                                                        \
@@ -78,8 +73,8 @@ static void sum_scalars(seen_rows *s, const hr__sparse *of, const float *g, floa
 SUM(float, f32)
 SUM(double, f64)
 
-hr_status hr__sum_rows(hr_kernel *k, const hr__sparse *of, const int64_t **rows, const void **sums, int64_t *count,
-                       hr_error *err)
+hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, const int64_t **rows, const void **sums,
+                             int64_t *count, hr_error *err)
 {
     seen_rows seen = {0};
     const int64_t n = of->indices->count;

@@ -1,19 +1,33 @@
 /* The update rules: the variants of each give the same bits, and the bits are those of the formula in float64,
  * rounded. */
-#include "train/optimizers/rules.h"
-
 #include "base/cpu.h"
 #include "tests/testing.h"
 
+#include <headrace/optimizer.h>
 #include <math.h>
 #include <string.h>
 
 enum { N = 1003 };
 
-static const hr__rule *const rules[] = {&hr__rule_descent,   &hr__rule_momentum,   &hr__rule_keras_momentum,
-                                        &hr__rule_adagrad,   &hr__rule_adagrad_v2, &hr__rule_adam,
-                                        &hr__rule_adam_move, &hr__rule_ftrl};
-enum { RULES = sizeof rules / sizeof *rules };
+/* The rules of all kinds. */
+#define HR_OPTIMIZER(name) extern const hr_optimizer_kind hr_optimizer_kind_##name;
+#include "train/optimizers/optimizers.def"
+#undef HR_OPTIMIZER
+static const hr_optimizer_kind *const kinds[] = {
+#define HR_OPTIMIZER(name) &hr_optimizer_kind_##name,
+#include "train/optimizers/optimizers.def"
+#undef HR_OPTIMIZER
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const hr_rule *rule_named(const char *name)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int r = 0; kinds[k]->rules[r]; r++)
+            if (strcmp(kinds[k]->rules[r]->name, name) == 0) return kinds[k]->rules[r];
+    fail_msg("there is no rule %s", name);
+    return NULL;
+}
 
 typedef struct row {
     float w[N], a[N], b[N], g[N];
@@ -35,10 +49,10 @@ static void fill(row *r)
 }
 
 /* Numbers that make sense to every rule: rates below 1, the last ones flags. */
-static const float numbers[][HR__RULE_NUMBERS] = {
+static const float numbers[][HR_MAX_RULE_NUMBERS] = {
     {0.1f, 0.9f, 0, 1e-7f, 0, 0}, {0.05f, 0.5f, 1, 0.1f, 1, 0}, {0.2f, 0.3f, 0.01f, 0.02f, 0.5f, 1}};
 
-static void run(hr__rule_f32 *rule, row *r, const float *p)
+static void run(hr_rule_f32 *rule, row *r, const float *p)
 {
     fill(r);
     /* From an odd place, so that nothing is aligned. */
@@ -50,39 +64,42 @@ static void vector_variants_give_the_same_bits_as_plain_c(void **state)
     (void)state;
     static row plain, other;
     int compared = 0;
-    for (int r = 0; r < RULES; r++)
-        for (int p = 0; p < 3; p++) {
-            run(rules[r]->portable, &plain, numbers[p]);
-            hr__rule_f32 *const variants[] = {hr__cpu_has(HR__AVX2) ? rules[r]->avx2 : NULL,
-                                              hr__cpu_has(HR__AVX512) ? rules[r]->avx512 : NULL};
-            for (int v = 0; v < 2; v++) {
-                if (!variants[v]) continue;
-                run(variants[v], &other, numbers[p]);
-                assert_memory_equal(&plain, &other, sizeof plain);
-                compared++;
+    for (int k = 0; k < KINDS; k++)
+        for (int r = 0; kinds[k]->rules[r]; r++)
+            for (int p = 0; p < 3; p++) {
+                const hr_rule *rule = kinds[k]->rules[r];
+                hr_rule_f32 *const variants[] = {hr__cpu_has(HR__AVX2) ? rule->avx2 : NULL,
+                                                 hr__cpu_has(HR__AVX512) ? rule->avx512 : NULL};
+                run(rule->portable, &plain, numbers[p]);
+                for (int v = 0; v < 2; v++) {
+                    if (!variants[v]) continue;
+                    run(variants[v], &other, numbers[p]);
+                    if (memcmp(&plain, &other, sizeof plain) != 0) fail_msg("%s: other bits", rule->name);
+                    compared++;
+                }
             }
-        }
     print_message("%d variants compared\n", compared);
 }
 
 static void the_processor_decides_which_variant_runs(void **state)
 {
     (void)state;
+    const hr_rule *ftrl = rule_named("ftrl");
     hr__cpu_limit(0);
-    assert_ptr_equal(hr__rule_choose(&hr__rule_ftrl), hr__rule_ftrl.portable);
+    assert_ptr_equal(hr_rule_choose(ftrl), ftrl->portable);
     hr__cpu_limit(~0u);
-    if (hr__cpu_has(HR__AVX512)) assert_ptr_equal(hr__rule_choose(&hr__rule_ftrl), hr__rule_ftrl.avx512);
+    if (hr__cpu_has(HR__AVX512)) assert_ptr_equal(hr_rule_choose(ftrl), ftrl->avx512);
 }
 
 static void ftrl_follows_the_formula(void **state)
 {
     (void)state;
     const double rate = 0.2, l1 = 0.3, l2 = 0.01, shrinkage = 0.02;
-    const float p[HR__RULE_NUMBERS] = {0.2f, 0.3f, 0.01f, 0.02f, 0.5f, 0};
+    const float p[HR_MAX_RULE_NUMBERS] = {0.2f, 0.3f, 0.01f, 0.02f, 0.5f, 0};
     static row r, before;
     fill(&before);
     r = before;
-    hr__rule_choose (&hr__rule_ftrl)(r.w, r.a, r.b, r.g, N, p);
+    hr_rule_choose(rule_named("ftrl"))(r.w, r.a, r.b, r.g, N, p);
     int zeros = 0;
     for (int i = 0; i < N; i++) {
         const double g = (double)before.g[i], w = (double)before.w[i], n = (double)before.a[i], more = n + g * g;
@@ -99,10 +116,10 @@ static void ftrl_follows_the_formula(void **state)
 static void any_power_of_ftrl_meets_its_square_root(void **state)
 {
     (void)state;
-    const float p[HR__RULE_NUMBERS] = {0.2f, 0.3f, 0.01f, 0.02f, 0.5f, 0};
+    const float p[HR_MAX_RULE_NUMBERS] = {0.2f, 0.3f, 0.01f, 0.02f, 0.5f, 0};
     static row root, power;
-    run(hr__rule_ftrl.portable, &root, p);
-    run(hr__rule_ftrl_power.portable, &power, p);
+    run(rule_named("ftrl")->portable, &root, p);
+    run(rule_named("ftrl_power")->portable, &power, p);
     for (int i = 0; i < N; i++) assert_near(root.w[i], power.w[i], 1e-5f);
 }
 

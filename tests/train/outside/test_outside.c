@@ -3,10 +3,13 @@
 #include "tests/testing.h"
 
 #include <headrace/train.h>
+#include <math.h>
 #include <string.h>
 
 extern const hr_graph_op outside_ops[];
 hr_node outside_squared_gap(hr_node a, hr_node b);
+extern const hr_optimizer_kind outside_signs;
+hr_optimizer *outside_signs_new(double rate);
 
 static hr_graph *g;
 static hr_session *s;
@@ -91,6 +94,117 @@ static void an_op_moves_strings_and_reads_an_axis(void **state)
     assert_non_null(strstr(hr_graph_error(g)->text, "expected an axis in [-2, 2), got 2"));
 }
 
+/* A descriptor of a newer header, with one field more, or of another version. */
+typedef struct longer_op {
+    hr_graph_op op;
+    void *further;
+} longer_op;
+
+static void ops_of_older_and_newer_headers_fit(void **state)
+{
+    (void)state;
+    hr_graph_op older = outside_ops[0], other = outside_ops[0];
+    longer_op newer = {outside_ops[0], NULL}, beyond = {outside_ops[0], &newer};
+    older.head.struct_size = offsetof(hr_graph_op, gradient);
+    older.gradient = (void (*)(hr_backward *))(uintptr_t)1; /* lies beyond it, and is not looked at */
+    older.name = "Outside>Older";
+    newer.op.head.struct_size = beyond.op.head.struct_size = sizeof newer;
+    newer.op.name = "Outside>Newer";
+    other.head.abi_version = HR_GRAPH_OP_ABI + 1;
+    hr_graph_use(g, &older);
+    hr_graph_use(g, &newer.op);
+    const hr_node x = floats(1, 2, (const float[]){1, 4}), y = floats(1, 2, (const float[]){0, 1});
+    const hr_node gap = hr_new_node(g, "Outside>Older", HR_INPUTS(x, y));
+    expect_floats(gap, 2, (const float[]){1, 9});
+    expect_floats(hr_new_node(g, "Outside>Newer", HR_INPUTS(x, y)), 2, (const float[]){1, 9});
+    hr_gradient out;
+    hr_gradients(&gap, 1, &x, 1, &out); /* there is none */
+    assert_string_equal(hr_graph_error(g)->kind, "graph.gradient");
+    const hr_graph_op *const refused[] = {&beyond.op, &other};
+    for (int i = 0; i < 2; i++) {
+        hr_graph *fresh = hr_graph_new();
+        hr_graph_use(fresh, refused[i]);
+        assert_non_null(hr_graph_error(fresh));
+        assert_string_equal(hr_graph_error(fresh)->kind, "graph.abi");
+        hr_graph_free(fresh);
+    }
+}
+
+/* Trains w by the loss, for two steps; gives the variable's values. */
+static hr_tensor trained(hr_node w, hr_node loss, hr_optimizer *optimizer)
+{
+    hr_error err;
+    hr_node train = hr_target(hr_minimize(optimizer, loss)), init = hr_global_variables_initializer(g);
+    if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
+    s = hr_session_new(g);
+    assert_ok(hr_session_run(s, NULL, 0, &init, 1, NULL, &err), &err);
+    for (int i = 0; i < 2; i++) assert_ok(hr_session_run(s, NULL, 0, &train, 1, NULL, &err), &err);
+    return value_of(hr_identity(w));
+}
+
+static void a_kind_of_optimizer_trains_with_slots_of_its_own(void **state)
+{
+    (void)state;
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(2), .initializer = hr_zeros());
+    const hr_tensor slope = hr_tensor_of(HR_FLOAT, HR_SHAPE(2), ((const float[]){3, -0.5f}));
+    hr_tensor out = trained(w, hr_reduce_sum(hr_mul(w, hr_const(g, &slope))), outside_signs_new(0.25));
+    assert_float_equal(((const float *)out.data)[0], -0.5, 0);
+    assert_float_equal(((const float *)out.data)[1], 0.5, 0);
+    hr_tensor_clear(&out);
+    assert_non_null(hr_variable_named(g, "Signs/w/m"));
+    assert_non_null(hr_variable_named(g, "Signs/learning_rate"));
+}
+
+static void a_kind_of_optimizer_updates_rows_once(void **state)
+{
+    (void)state;
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(3, 1), .initializer = hr_zeros());
+    const hr_node rows = hr_gather(w, hr_ints(g, HR_I64(2, 0, 2), 3), 0);
+    const hr_tensor slope = hr_tensor_of(HR_FLOAT, HR_SHAPE(3, 1), ((const float[]){-3, 1, 2}));
+    hr_tensor out = trained(w, hr_reduce_sum(hr_mul(rows, hr_const(g, &slope))), outside_signs_new(0.25));
+    const float expected[] = {-0.5f, 0, 0.5f}; /* row 2: by the sign of -3 + 2 */
+    for (int i = 0; i < 3; i++) assert_float_equal(((const float *)out.data)[i], expected[i], 0);
+    hr_tensor_clear(&out);
+}
+
+static void kinds_of_optimizers_of_older_and_newer_headers_fit(void **state)
+{
+    (void)state;
+    struct {
+        hr_optimizer_kind kind;
+        void *further;
+    } newer = {outside_signs, NULL}, beyond = {outside_signs, &newer};
+    hr_optimizer_kind older = outside_signs, other = outside_signs, none = outside_signs;
+    const double *given[HR_MAX_PARAMETERS] = {NULL};
+    older.head.struct_size = offsetof(hr_optimizer_kind, finish);
+    older.finish = (int (*)(hr_minimizer *, hr_node *))(uintptr_t)1;
+    newer.kind.head.struct_size = beyond.kind.head.struct_size = sizeof newer;
+    other.head.abi_version = HR_OPTIMIZER_ABI + 1;
+    none.update = NULL;
+    const struct {
+        const hr_optimizer_kind *kind;
+        const char *error;
+    } cases[] = {{&older, NULL},
+                 {&newer.kind, NULL},
+                 {&beyond.kind, "optimizer.abi"},
+                 {&other, "optimizer.abi"},
+                 {&none, "optimizer.kind"}};
+    for (int i = 0; i < 5; i++) {
+        hr_optimizer *o = hr_optimizer_new(cases[i].kind, given, false, (hr_node){0});
+        if (cases[i].error)
+            assert_string_equal(hr_optimizer_error(o)->kind, cases[i].error);
+        else
+            assert_null(hr_optimizer_error(o));
+        hr_optimizer_free(o);
+    }
+    const hr_node w = hr_get_variable(g, "w", HR_FLOAT, HR_SHAPE(1), .initializer = hr_zeros());
+    hr_tensor out =
+        trained(w, hr_reduce_sum(w),
+                hr_optimizer_new(&older, (const double *[]){&(double){1}, NULL, NULL}, false, (hr_node){0}));
+    assert_float_equal(*(const float *)out.data, -2, 0);
+    hr_tensor_clear(&out);
+}
+
 int main(void)
 {
 #define IN_GRAPH(test) cmocka_unit_test_setup_teardown(test, make_graph, free_graph)
@@ -98,6 +212,10 @@ int main(void)
         IN_GRAPH(an_op_broadcasts_in_every_type_of_numbers),
         IN_GRAPH(an_op_has_a_gradient),
         IN_GRAPH(an_op_moves_strings_and_reads_an_axis),
+        IN_GRAPH(ops_of_older_and_newer_headers_fit),
+        IN_GRAPH(a_kind_of_optimizer_trains_with_slots_of_its_own),
+        IN_GRAPH(a_kind_of_optimizer_updates_rows_once),
+        IN_GRAPH(kinds_of_optimizers_of_older_and_newer_headers_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* What files of this room share. Not a public header. */
+#ifndef HR_OPTIMIZERS_INTERNAL_H
+#define HR_OPTIMIZERS_INTERNAL_H
+
+#include <headrace/optimizer.h>
+#include <stdatomic.h>
+
+struct hr_optimizer {
+    _Atomic int references;
+    const hr_optimizer_kind *kind; /* NULL: it failed */
+    hr_optimizer_kind own_kind;    /* `kind` is this one, where the descriptor that was given is shorter than ours */
+    bool v1;
+    double value[HR_MAX_PARAMETERS];
+    hr_node learning_rate_node;
+    hr_error error;
+    char text[512];
+};
+
+/* "Adagrad": the kind's title, or its name. */
+const char *hr__optimizer_title(const hr_optimizer *o);
+
+/* Makes the kind's ops known, finds the scope, makes hyper-parameters and the learning rate. */
+void hr__minimizer_begin(hr_minimizer *t, const hr_minimize_opts *opts);
+/* Makes the slots of one variable, and its update. */
+hr_node hr__minimizer_update(hr_minimizer *t, const hr_variable_gradient *v);
+
+#endif
