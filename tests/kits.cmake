@@ -20,6 +20,7 @@ hr_kit(data/ops LIBRARY headrace DEF ops.def LINK -luv EXCEPT
 hr_kit(train/ops LIBRARY headrace_train DEF ops.def EXCEPT matmul_op)
 hr_kit(train/layers LIBRARY headrace_train DEF ops.def)
 hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
+hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def)
 # What tests add from outside.
 hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside)
 

@@ -38,11 +38,22 @@ static double clock_now(void *user)
 
 /* ---- the saver ---- */
 
+char *hr_checkpoint_prefix(const char *folder, const char *basename, int64_t step)
+{
+    hr__text name = {0};
+    if (step < 0) return hr__path_in(folder, basename);
+    hr__text_printf(&name, "%s-%lld", basename, (long long)step);
+    char *prefix = name.failed ? NULL : hr__path_in(folder, name.data);
+    hr__text_free(&name);
+    return prefix;
+}
+
 hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_saver **out, hr_error *err)
 {
     opts = &HR_OPTIONS(hr_saver_opts, opts);
     *out = NULL;
     if (!folder) return hr__checkpoint_lacks("a folder", err);
+    if (opts->make_folder) HR_TRY(hr__make_folders(folder, err));
     hr_saver *s = *out = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "a saver");
     s->max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5;

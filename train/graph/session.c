@@ -59,26 +59,6 @@ void hr_session_free(hr_session *s)
     hr_free(s);
 }
 
-hr_status hr__session_state(hr_session *s, hr_node node, void **out, hr_error *err)
-{
-    hr__node_state *state = &s->states[node.id];
-    const hr__node *n = hr__node_of(node);
-    *out = state->state;
-    if (state->prepared) return HR_OK;
-    if (!state->state) state->state = hr_calloc(1, n->op->state_size + 1);
-    if (!state->state) return hr_no_memory(err, "a node");
-    const hr_status st = n->op->prepare ? n->op->prepare(node, s, state->state, err) : HR_OK;
-    if (st != HR_OK) {
-        hr_free(state->state);
-        state->state = NULL;
-        hr__blame(err, n);
-        return st;
-    }
-    state->prepared = true;
-    *out = state->state;
-    return HR_OK;
-}
-
 void hr_session_cancel(hr_session *s)
 {
     if (s) atomic_store(&s->cancelled, true);

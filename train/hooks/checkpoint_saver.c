@@ -1,8 +1,6 @@
 /* CheckpointSaverHook: a checkpoint where the session begins, every so often, and at the end. */
-#include "base/text.h"
-#include "io/sys.h"
-#include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
+#include <headrace/hooks.h>
 #include <string.h>
 
 typedef struct checkpoint_saver {
@@ -19,8 +17,8 @@ static hr_status note_checkpoint(const checkpoint_saver *s, int64_t step, hr_err
 {
     hr_event_writer *events;
     if (!s->writer) return HR_OK;
-    HR_TRY(hr__summary_writer_open(s->writer, &events, err));
-    char *path = hr__path_in(s->dir, s->basename);
+    HR_TRY(hr_summary_writer_open(s->writer, &events, err));
+    char *path = hr_checkpoint_prefix(s->dir, s->basename, -1);
     if (!path) return hr_no_memory(err, "a path");
     const hr_status st = hr_event_session(events, HR_SESSION_CHECKPOINT, path, step, err);
     hr_free(path);
@@ -43,11 +41,7 @@ static hr_status save_now(checkpoint_saver *s, hr_monitored_session *m, int64_t 
 {
     double seconds;
     int64_t steps;
-    hr__text name = {0};
-    hr__text_printf(&name, "%s-%lld", s->basename, (long long)step);
-    HR_TRY(hr__text_status(&name, "a path", err));
-    char *prefix = hr__path_in(s->dir, name.data);
-    hr__text_free(&name);
+    char *prefix = hr_checkpoint_prefix(s->dir, s->basename, step);
     if (!prefix) return hr_no_memory(err, "a path");
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
     hr_status st = save_as(s, m, prefix, step, err);
@@ -60,7 +54,7 @@ static hr_status saver_begin(void *state, hr_graph *g, hr_error *err)
     checkpoint_saver *s = state;
     hr_global_step(g);
     if (!s->dir || !s->basename) return hr_no_memory(err, "a checkpoint saver");
-    HR_TRY(hr__timer_check(&s->timer, "checkpoint_saver", err));
+    HR_TRY(hr_timer_check(&s->timer, "checkpoint_saver", err));
     return s->listener.begin ? s->listener.begin(s->listener.user, g, err) : HR_OK;
 }
 
@@ -68,13 +62,12 @@ static hr_status saver_after_create_session(void *state, hr_monitored_session *m
 {
     checkpoint_saver *s = state;
     int64_t step;
-    HR_TRY(hr__make_folders(s->dir, err));
     HR_TRY(hr_monitored_step(m, &step, err));
     hr_saver_free(s->saver);
     s->saver = NULL;
     HR_TRY(hr_saver_open(s->dir, &s->saver, err, .max_to_keep = &s->max_to_keep, .keep_every_n_hours = s->hours,
-                         .relative_paths = true));
-    if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, m->restored, err));
+                         .relative_paths = true, .make_folder = true));
+    if (hr_monitored_restored(m)) HR_TRY(hr_saver_recover(s->saver, hr_monitored_checkpoint(m), err));
     return save_now(s, m, step, err);
 }
 
@@ -119,7 +112,7 @@ static const hr_hook_kind checkpoint_saver_kind = {
 hr_hook *hr_checkpoint_saver_hook_with(const char *dir, const hr_checkpoint_saver_hook_opts *opts)
 {
     opts = &HR_OPTIONS(hr_checkpoint_saver_hook_opts, opts);
-    if (!dir) return hr__hook_refused();
+    if (!dir) return hr_hook_refused();
     checkpoint_saver s = {.dir = hr_strdup(dir),
                           .basename = hr_strdup(opts->basename ? opts->basename : "model.ckpt"),
                           .max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5,

@@ -3,14 +3,15 @@
  *     hr_hook *hooks[] = {hr_stop_at_step_hook(.last_step = 1000), hr_nan_tensor_hook(loss)};
  *     hr_monitored_session *m = hr_monitored_session_new(g, hooks, 2, .checkpoint_dir = "model");
  *     while (!hr_should_stop(m) && hr_monitored_run(m, feeds, n, &train, 1, NULL, &err) == HR_OK) {}
- *     st = hr_monitored_session_close(m, &err);
+ *     hr_status st = hr_monitored_session_close(m, false, &err);
  *
- * The order of calls is that of tf.compat.v1.train.MonitoredSession. A hook is one file that ends in its descriptor; a
- * user's own hook uses the same (kind) from outside. */
+ * The order of calls is that of tf.compat.v1.train.MonitoredSession. A hook is one file that ends in its descriptor and its
+ * constructor. The library's own hooks include this header alone, and so can a user's: "the kit" and "for hooks" below. */
 #ifndef HR_HOOKS_H
 #define HR_HOOKS_H
 
 #include <headrace/graph.h>
+#include <headrace/summary.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,10 +50,15 @@ typedef struct hr_hook_kind {
         HR_HOOK_ABI, sizeof(hr_hook_kind)                                                                              \
     }
 
-/* Gives a hook with a copy of `state`, which it releases by the kind's release. Never NULL: for lack of memory gives
- * one that fails at begin. */
+/* Gives a hook with a copy of `state`, which it releases by the kind's release. Borrows `kind` for good. Never NULL: for
+ * lack of memory gives one that fails at begin. So does a descriptor of another version, or a longer one that sets what
+ * this library does not know, "hooks.abi"; its release is not called. */
 HR_API hr_hook *hr_hook_new(const hr_hook_kind *kind, const void *state);
 HR_API void hr_hook_free(hr_hook *hook); /* NULL: nothing. A session frees its own */
+/* For constructors. A hook that fails at begin, "hooks.argument": it was given NULL for what it needs. */
+HR_API hr_hook *hr_hook_refused(void);
+/* A hook that fails at begin for lack of memory. */
+HR_API hr_hook *hr_hook_lost(void);
 HR_API const char *hr_hook_name(const hr_hook *hook);
 
 /* For before_run: one more node to fetch, or to feed, in the run that follows. */
@@ -111,6 +117,8 @@ HR_API hr_graph *hr_monitored_graph(hr_monitored_session *m);
 HR_API hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err); /* global_step now */
 HR_API double hr_monitored_now(const hr_monitored_session *m);
 HR_API bool hr_monitored_restored(const hr_monitored_session *m); /* from a checkpoint */
+/* The prefix of that checkpoint; NULL: variables began anew. Borrows. */
+HR_API const char *hr_monitored_checkpoint(const hr_monitored_session *m);
 /* Writes a checkpoint of all global variables and the extras as `prefix`, whole or not at all. */
 HR_API hr_status hr_monitored_save(hr_monitored_session *m, const char *prefix, hr_error *err);
 
@@ -122,6 +130,9 @@ typedef struct hr_timer {
     int64_t last_step;
     double last_time;
 } hr_timer;
+/* For begin: HR_OK if exactly one interval is above 0; else "hooks.interval", in the name of `hook`. */
+HR_API hr_status hr_timer_check(const hr_timer *t, const char *hook, hr_error *err);
+/* Whether it is due at this step and time; never twice at one step. */
 HR_API bool hr_timer_due(const hr_timer *t, int64_t step, double now);
 /* Notes a trigger; gives what has passed since the one before; false at the first one. */
 HR_API bool hr_timer_update(hr_timer *t, int64_t step, double now, double *seconds, int64_t *steps);
@@ -171,6 +182,8 @@ typedef struct hr_summary_writer hr_summary_writer;
 HR_API hr_summary_writer *hr_summary_writer_new(const char *dir); /* gives; the file is made at the first event */
 HR_API hr_summary_writer *hr_summary_writer_ref(hr_summary_writer *w);
 HR_API void hr_summary_writer_unref(hr_summary_writer *w);
+/* For hooks: the event writer, opened at its first use. Lends *events as long as `w` lives. */
+HR_API hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err);
 
 /* Called around saves, as tf.compat.v1.train.CheckpointSaverListener. Any function may be NULL. `user` lives as long as
  * the hook. */

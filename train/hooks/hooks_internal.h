@@ -3,11 +3,11 @@
 #define HR_HOOKS_INTERNAL_H
 
 #include <headrace/hooks.h>
-#include <headrace/summary.h>
 #include <stdatomic.h>
 
 struct hr_hook {
     const hr_hook_kind *kind;
+    hr_hook_kind own_kind; /* `kind` is this one, where the descriptor that was given is shorter than ours */
     void *state;
 };
 
@@ -39,17 +39,6 @@ struct hr_run_request {
     hr_tensor *result;
     int fetches, fetch_room;
 };
-
-/* A hook that fails at begin, since it was made with NULL for what it needs. */
-hr_hook *hr__hook_refused(void);
-/* One that fails at begin for lack of memory. */
-hr_hook *hr__hook_lost(void);
-
-/* A timer as a hook was asked for one: exactly one interval above 0, or HR_INVALID_ARGUMENT in the hook's name. */
-hr_status hr__timer_check(const hr_timer *t, const char *hook, hr_error *err);
-
-/* The event writer, opened at its first use. */
-hr_status hr__summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err);
 
 /* Fills the session's variables and extras from a checkpoint. */
 hr_status hr__monitored_restore(hr_monitored_session *m, const char *prefix, hr_error *err);

@@ -1,9 +1,9 @@
 /* LoggingTensorHook: "tag = value, ..." of some nodes, at runs 0, n, 2n, ... of this session or every so many
  * seconds. */
-#include "base/text.h"
-#include "train/hooks/hooks_internal.h"
+#include <headrace/hooks.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,43 @@ typedef struct logging_tensor {
     bool at_end, periodic, asked; /* asked: this run fetches them */
 } logging_tensor;
 
+/* A line of the log, whose memory is large enough for all that is put into it. */
+typedef struct log_line {
+    char *text;
+    size_t size, at;
+} log_line;
+
+enum { MAX_SHOWN = 100, MAX_NUMBER = 64 };
+
+/* What the tags, and all numbers at their longest, take. */
+static hr_status line_begin(log_line *line, const logging_tensor *s, hr_error *err)
+{
+    line->at = 0;
+    line->size = MAX_NUMBER;
+    for (int i = 0; i < s->count; i++) line->size += strlen(s->tensor[i].tag) + (MAX_SHOWN + 1) * MAX_NUMBER;
+    line->text = hr_malloc(line->size);
+    if (!line->text) return hr_no_memory(err, "a line of the log");
+    line->text[0] = 0;
+    return HR_OK;
+}
+
+static void HR_PRINTF(2, 3) line_add(log_line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(line->text + line->at, line->size - line->at, format, arguments);
+    va_end(arguments);
+    if (n > 0) line->at += (size_t)n < line->size - line->at ? (size_t)n : line->size - line->at - 1;
+}
+
 /* The fewest digits that read back as the same number, as NumPy prints one: 0.1, 26.0, 1e-08. In arrays NumPy drops the
  * zero after the point. */
-static void logging_put_float(hr__text *to, double v, bool single, bool in_array)
+static void logging_put_float(log_line *to, double v, bool single, bool in_array)
 {
     char digits[40];
     int precision = 0, most = single ? 8 : 16;
     if (!isfinite(v)) {
-        hr__text_add(to, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+        line_add(to, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
     for (; precision <= most; precision++) {
@@ -32,18 +61,18 @@ static void logging_put_float(hr__text *to, double v, bool single, bool in_array
     }
     int exponent = atoi(strchr(digits, 'e') + 1);
     if (exponent < -4 || exponent >= 16) {
-        hr__text_add(to, digits);
+        line_add(to, "%s", digits);
         return;
     }
     int behind = precision - exponent;
     double rounded = strtod(digits, NULL);
     if (behind > 0)
-        hr__text_printf(to, "%.*f", behind, rounded);
+        line_add(to, "%.*f", behind, rounded);
     else
-        hr__text_printf(to, in_array ? "%.0f." : "%.0f.0", rounded);
+        line_add(to, in_array ? "%.0f." : "%.0f.0", rounded);
 }
 
-static void logging_put_number(hr__text *to, const hr_tensor *t, int64_t i, bool in_array)
+static void logging_put_number(log_line *to, const hr_tensor *t, int64_t i, bool in_array)
 {
     switch (t->dtype) {
     case HR_FLOAT:
@@ -53,51 +82,49 @@ static void logging_put_number(hr__text *to, const hr_tensor *t, int64_t i, bool
         logging_put_float(to, ((const double *)t->data)[i], false, in_array);
         break;
     case HR_INT64:
-        hr__text_printf(to, "%" PRId64, ((const int64_t *)t->data)[i]);
+        line_add(to, "%" PRId64, ((const int64_t *)t->data)[i]);
         break;
     case HR_INT32:
-        hr__text_printf(to, "%" PRId32, ((const int32_t *)t->data)[i]);
+        line_add(to, "%" PRId32, ((const int32_t *)t->data)[i]);
         break;
     case HR_BOOL:
-        hr__text_add(to, ((const bool *)t->data)[i] ? "True" : "False");
+        line_add(to, "%s", ((const bool *)t->data)[i] ? "True" : "False");
         break;
     default:
-        hr__text_printf(to, "<%s>", hr_dtype_name(t->dtype));
+        line_add(to, "<%s>", hr_dtype_name(t->dtype));
         break;
     }
 }
 
-enum { MAX_SHOWN = 100 };
-
-static void put_tensor(hr__text *to, const hr_tensor *t)
+static void put_tensor(log_line *to, const hr_tensor *t)
 {
     if (t->shape.rank == 0) {
         logging_put_number(to, t, 0, false);
         return;
     }
-    hr__text_byte(to, '[');
+    line_add(to, "[");
     for (int64_t i = 0; i < t->count && i < MAX_SHOWN; i++) {
-        if (i) hr__text_byte(to, ' ');
+        if (i) line_add(to, " ");
         logging_put_number(to, t, i, true);
     }
-    hr__text_add(to, t->count > MAX_SHOWN ? " ...]" : "]");
+    line_add(to, "%s", t->count > MAX_SHOWN ? " ...]" : "]");
 }
 
 static hr_status log_values(logging_tensor *s, hr_monitored_session *m, const hr_tensor *value, hr_error *err)
 {
-    hr__text text = {0};
+    log_line line;
     double seconds;
     int64_t steps;
-    bool again = hr_timer_update(&s->timer, s->runs, hr_monitored_now(m), &seconds, &steps);
+    HR_TRY(line_begin(&line, s, err));
+    const bool again = hr_timer_update(&s->timer, s->runs, hr_monitored_now(m), &seconds, &steps);
     for (int i = 0; i < s->count; i++) {
-        hr__text_printf(&text, "%s%s = ", i ? ", " : "", s->tensor[i].tag);
-        put_tensor(&text, &value[i]);
+        line_add(&line, "%s%s = ", i ? ", " : "", s->tensor[i].tag);
+        put_tensor(&line, &value[i]);
     }
-    if (again) hr__text_printf(&text, " (%.3f sec)", seconds);
-    hr_status st = hr__text_status(&text, "a line of the log", err);
-    if (st == HR_OK) hr_log_message(HR_INFO, "%s", text.data ? text.data : "");
-    hr__text_free(&text);
-    return st;
+    if (again) line_add(&line, " (%.3f sec)", seconds);
+    hr_log_message(HR_INFO, "%s", line.text);
+    hr_free(line.text);
+    return HR_OK;
 }
 
 static hr_status logging_before_run(void *state, hr_monitored_session *m, hr_run_request *request, hr_error *err)
@@ -139,7 +166,7 @@ static hr_status logging_begin(void *state, hr_graph *g, hr_error *err)
     (void)g;
     for (int i = 0; i < s->count; i++)
         if (!s->tensor || !s->tensor[i].tag) return hr_no_memory(err, "what to log");
-    return s->periodic || !s->at_end ? hr__timer_check(&s->timer, "logging_tensor", err) : HR_OK;
+    return s->periodic || !s->at_end ? hr_timer_check(&s->timer, "logging_tensor", err) : HR_OK;
 }
 
 static void logging_release(void *state)
@@ -163,7 +190,7 @@ static const hr_hook_kind logging_tensor_kind = {
 hr_hook *hr_logging_tensor_hook_with(const hr_logged *tensors, int count, const hr_logging_tensor_hook_opts *opts)
 {
     opts = &HR_OPTIONS(hr_logging_tensor_hook_opts, opts);
-    if (count < 0 || (count > 0 && !tensors)) return hr__hook_refused();
+    if (count < 0 || (count > 0 && !tensors)) return hr_hook_refused();
     logging_tensor s = {
         .tensor = hr_memdup(tensors, (size_t)count * sizeof *tensors), .count = count, .at_end = opts->at_end};
     s.timer.every_secs = opts->every_n_secs;

@@ -263,6 +263,7 @@ hr_session *hr_monitored_raw(hr_monitored_session *m) { return m->session; }
 hr_graph *hr_monitored_graph(hr_monitored_session *m) { return m->graph; }
 double hr_monitored_now(const hr_monitored_session *m) { return m->now(m->user); }
 bool hr_monitored_restored(const hr_monitored_session *m) { return m && m->restored; }
+const char *hr_monitored_checkpoint(const hr_monitored_session *m) { return m ? m->restored : NULL; }
 
 hr_status hr_monitored_step(hr_monitored_session *m, int64_t *step, hr_error *err)
 {

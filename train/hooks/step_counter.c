@@ -1,5 +1,5 @@
 /* StepCounterHook: global_step/sec, into the log and the event file. The first trigger only arms it. */
-#include "train/hooks/hooks_internal.h"
+#include <headrace/hooks.h>
 
 typedef struct step_counter {
     hr_timer timer;
@@ -13,7 +13,7 @@ static hr_status record_rate(step_counter *s, double rate, int64_t step, hr_erro
     hr_event_writer *events;
     hr_log_message(HR_INFO, "global_step/sec: %g", rate);
     if (!s->writer) return HR_OK;
-    HR_TRY(hr__summary_writer_open(s->writer, &events, err));
+    HR_TRY(hr_summary_writer_open(s->writer, &events, err));
     return hr_event_scalar(events, "global_step/sec", (float)rate, step, err);
 }
 
@@ -35,7 +35,7 @@ static hr_status count_after_run(void *state, hr_monitored_session *m, const hr_
 static hr_status count_begin(void *state, hr_graph *g, hr_error *err)
 {
     hr_global_step(g);
-    return hr__timer_check(&((step_counter *)state)->timer, "step_counter", err);
+    return hr_timer_check(&((step_counter *)state)->timer, "step_counter", err);
 }
 
 static void count_release(void *state) { hr_summary_writer_unref(((step_counter *)state)->writer); }

@@ -1,5 +1,5 @@
 /* SummarySaverHook: values of some nodes into the event file, at the first run and then whenever the timer says so. */
-#include "train/hooks/hooks_internal.h"
+#include <headrace/hooks.h>
 #include <string.h>
 
 typedef struct summary_saver {
@@ -44,7 +44,7 @@ static hr_status summary_after_run(void *state, hr_monitored_session *m, const h
     if (!s->asked) return HR_OK;
     hr_event_writer *events;
     HR_TRY(hr_monitored_step(m, &step, err));
-    HR_TRY(hr__summary_writer_open(s->writer, &events, err));
+    HR_TRY(hr_summary_writer_open(s->writer, &events, err));
     if (!s->timer.triggered) HR_TRY(hr_event_session(events, HR_SESSION_START, NULL, step, err));
     hr_timer_update(&s->timer, step, hr_monitored_now(m), &seconds, &steps);
     return write_values(s, events, results, step, err);
@@ -66,7 +66,7 @@ static hr_status summary_begin(void *state, hr_graph *g, hr_error *err)
     for (int i = 0; i < s->count; i++)
         if (!s->summary || !s->summary[i].tag) return hr_no_memory(err, "summaries");
     if (!s->writer || !s->value) return hr_no_memory(err, "summaries");
-    return hr__timer_check(&s->timer, "summary_saver", err);
+    return hr_timer_check(&s->timer, "summary_saver", err);
 }
 
 static const hr_hook_kind summary_saver_kind = {
@@ -83,8 +83,8 @@ hr_hook *hr_summary_saver_hook_with(hr_summary_writer *w, const hr_summarised *s
                                     const hr_summary_saver_hook_opts *opts)
 {
     opts = &HR_OPTIONS(hr_summary_saver_hook_opts, opts);
-    if (!w) return hr__hook_lost(); /* a writer is NULL for lack of memory alone */
-    if (count < 0 || (count > 0 && !summaries)) return hr__hook_refused();
+    if (!w) return hr_hook_lost(); /* a writer is NULL for lack of memory alone */
+    if (count < 0 || (count > 0 && !summaries)) return hr_hook_refused();
     summary_saver s = {.writer = hr_summary_writer_ref(w), .count = count};
     s.timer.every_secs = opts->save_secs;
     s.timer.every_steps = opts->save_steps;

@@ -1,5 +1,6 @@
 /* One event file for all hooks of a training, made when there is something to write. */
-#include "train/hooks/hooks_internal.h"
+#include <headrace/hooks.h>
+#include <stdatomic.h>
 
 struct hr_summary_writer {
     atomic_int references;
@@ -33,7 +34,7 @@ void hr_summary_writer_unref(hr_summary_writer *w)
     hr_free(w);
 }
 
-hr_status hr__summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err)
+hr_status hr_summary_writer_open(hr_summary_writer *w, hr_event_writer **events, hr_error *err)
 {
     if (!w->events) HR_TRY(hr_event_writer_open(w->dir, &w->events, err));
     *events = w->events;

@@ -1,5 +1,5 @@
 /* SecondOrStepTimer: due at first, never twice at one step. */
-#include "train/hooks/hooks_internal.h"
+#include <headrace/hooks.h>
 
 bool hr_timer_due(const hr_timer *t, int64_t step, double now)
 {
@@ -22,7 +22,7 @@ bool hr_timer_update(hr_timer *t, int64_t step, double now, double *seconds, int
     return again;
 }
 
-hr_status hr__timer_check(const hr_timer *t, const char *hook, hr_error *err)
+hr_status hr_timer_check(const hr_timer *t, const char *hook, hr_error *err)
 {
     if (t->every_secs >= 0 && t->every_steps >= 0 && (t->every_secs > 0) != (t->every_steps > 0)) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "hooks.interval",

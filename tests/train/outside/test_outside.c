@@ -1,6 +1,7 @@
 /* What a user adds from outside, by the installed headers alone, works as what the library brings: the files outside_*.c
  * are compiled without any private header (tests/kits.cmake). */
 #include "tests/testing.h"
+#include "tests/train/summary/read_events.h"
 
 #include <headrace/train.h>
 #include <math.h>
@@ -10,6 +11,8 @@ extern const hr_graph_op outside_ops[];
 hr_node outside_squared_gap(hr_node a, hr_node b);
 extern const hr_optimizer_kind outside_signs;
 hr_optimizer *outside_signs_new(double rate);
+extern const hr_hook_kind outside_mean_loss;
+hr_hook *outside_mean_loss_hook(hr_node loss, int64_t every_steps, hr_summary_writer *writer);
 
 static hr_graph *g;
 static hr_session *s;
@@ -205,6 +208,91 @@ static void kinds_of_optimizers_of_older_and_newer_headers_fit(void **state)
     hr_tensor_clear(&out);
 }
 
+/* Runs a loss that is 1, 2, 3, ..., under the hook; what the session and its end say. */
+static hr_status watched(hr_hook *hook, hr_node loss, hr_node step, int steps, hr_error *err)
+{
+    hr_status st = HR_OK;
+    hr_monitored_session *m = hr_monitored_session_new(g, &hook, 1);
+    for (int i = 0; i < steps && st == HR_OK; i++) {
+        const float value = (float)(i + 1);
+        const hr_feed feed = {loss, hr_tensor_of(HR_FLOAT, HR_SCALAR, &value)};
+        st = hr_monitored_run(m, &feed, 1, &step, 1, NULL, err);
+    }
+    const hr_status closed = hr_monitored_session_close(m, st != HR_OK, st == HR_OK ? err : NULL);
+    return st == HR_OK ? closed : st;
+}
+
+static hr_node a_step(void) { return hr_target(hr_assign_add(hr_global_step(g), hr_scalar(g, HR_INT64, 1))); }
+
+static void a_hook_fetches_and_writes_every_so_many_steps(void **state)
+{
+    (void)state;
+    hr_error err;
+    char path[512];
+    event_list list = {0};
+    const hr_node loss = hr_placeholder(g, HR_FLOAT, HR_SCALAR), step = a_step();
+    hr_summary_writer *writer = hr_summary_writer_new("events");
+    assert_ok(watched(outside_mean_loss_hook(loss, 2, writer), loss, step, 5, &err), &err);
+    hr_summary_writer_unref(writer);
+    assert_ok(read_events(event_file_in("events", path, sizeof path), &list, &err), &err);
+    static const float expected[] = {1, 2.5f, 4.5f}; /* after steps 1, 3 and 5 */
+    assert_int_equal(list.count, 1 + 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(list.event[1 + i]->step, 1 + 2 * i);
+        assert_float_equal(list.event[1 + i]->summary->value[0]->simple_value, expected[i], 0);
+    }
+    free_events(&list);
+}
+
+static void a_hook_says_what_it_was_not_given(void **state)
+{
+    (void)state;
+    hr_error err;
+    const hr_node loss = hr_placeholder(g, HR_FLOAT, HR_SCALAR), step = a_step();
+    hr_summary_writer *writer = hr_summary_writer_new("events");
+    assert_int_equal(watched(outside_mean_loss_hook(loss, 0, writer), loss, step, 1, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "hooks.interval");
+    assert_int_equal(watched(outside_mean_loss_hook(loss, 1, NULL), loss, step, 1, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "hooks.argument");
+    assert_int_equal(watched(hr_hook_lost(), loss, step, 1, &err), HR_RESOURCE_EXHAUSTED);
+    hr_summary_writer_unref(writer);
+}
+
+static hr_status refuse_to_begin(void *state, hr_graph *graph, hr_error *err)
+{
+    (void)state, (void)graph;
+    return hr_fail(err, HR_ABORTED, "test.begin", "begin was called");
+}
+
+static void hooks_of_older_and_newer_headers_fit(void **state)
+{
+    (void)state;
+    hr_error err;
+    const hr_node loss = hr_placeholder(g, HR_FLOAT, HR_SCALAR), step = a_step();
+    const hr_hook_kind base = {.head = HR_HOOK_HEAD, .name = "test", .begin = refuse_to_begin};
+    struct {
+        hr_hook_kind kind;
+        void *further;
+    } newer = {base, NULL}, beyond = {base, &newer};
+    hr_hook_kind older = base, other = base;
+    older.head.struct_size = offsetof(hr_hook_kind, release);
+    older.release = (void (*)(void *))(uintptr_t)1;
+    newer.kind.head.struct_size = beyond.kind.head.struct_size = sizeof newer;
+    other.head.abi_version = HR_HOOK_ABI + 1;
+    const struct {
+        const hr_hook_kind *kind;
+        hr_status status;
+        const char *error;
+    } cases[] = {{&older, HR_ABORTED, "test.begin"},
+                 {&newer.kind, HR_ABORTED, "test.begin"},
+                 {&beyond.kind, HR_FAILED_PRECONDITION, "hooks.abi"},
+                 {&other, HR_FAILED_PRECONDITION, "hooks.abi"}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(watched(hr_hook_new(cases[i].kind, NULL), loss, step, 1, &err), cases[i].status);
+        assert_string_equal(err.kind, cases[i].error);
+    }
+}
+
 int main(void)
 {
 #define IN_GRAPH(test) cmocka_unit_test_setup_teardown(test, make_graph, free_graph)
@@ -216,6 +304,9 @@ int main(void)
         IN_GRAPH(a_kind_of_optimizer_trains_with_slots_of_its_own),
         IN_GRAPH(a_kind_of_optimizer_updates_rows_once),
         IN_GRAPH(kinds_of_optimizers_of_older_and_newer_headers_fit),
+        IN_GRAPH(a_hook_fetches_and_writes_every_so_many_steps),
+        IN_GRAPH(a_hook_says_what_it_was_not_given),
+        IN_GRAPH(hooks_of_older_and_newer_headers_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
