@@ -35,7 +35,19 @@ extern "C" {
 /* ---- keyword calls: required arguments by position, options by name ---- */
 
 /* hr_shuffle(ds, 10000, .seed = 7) calls hr_shuffle_with(ds, 10000, &(hr_shuffle_opts){.seed = 7, ...}). struct_size
- * lets a caller built against an older header meet a newer library. Zero is every option's default. */
+ * lets a caller built against an older header meet a newer library. Zero is every option's default. HR_CALLn_ is for
+ * functions of n required arguments; the macro of a call appends `.struct_size = sizeof(OPTS)` to what it is given.
+ *
+ * These macros are C. In C++ they fail with "taking address of temporary" ("address of rvalue"): C++20 has
+ * <headrace/headrace.hpp>, with hr::shuffle(ds, 10000, {.seed = 7}), older C++ and other languages call hr_shuffle_with.
+ *
+ * What the compiler says of a wrong call: a mistyped option is "no member named 'sede'" with the name of the struct, an
+ * argument of a wrong type names the parameter of hr_shuffle_with. Two mistakes read differently:
+ * - a required argument is missing: the first option takes its place. hr_shuffle(ds, .seed = 7) is "expected expression
+ *   before '.'", hr_shuffle(ds) the same of `.struct_size`, since that is appended.
+ * - one is too many, or an option lacks its name: hr_shuffle(ds, 10000, 7) would set the first field, struct_size. The
+ *   compiler warns that an initialized field is overwritten (-Woverride-init, in -Wextra; clang -Winitializer-overrides,
+ *   always), and the library takes the value of the name, so the option is lost. */
 #define HR_CALL0_(fn, opts, ...) fn(&(opts){__VA_ARGS__})
 #define HR_CALL1_(fn, opts, a, ...) fn((a), &(opts){__VA_ARGS__})
 #define HR_CALL2_(fn, opts, a, b, ...) fn((a), (b), &(opts){__VA_ARGS__})

@@ -21,6 +21,8 @@ if(HEADRACE_TRAIN)
     hr_umbrella(train.h HR_TRAIN_H "Headrace, the trainer: all of its rooms." ${trainer})
     list(APPEND umbrellas ${HEADRACE_INCLUDE}/headrace/train.h)
 endif()
+list(APPEND umbrellas ${HEADRACE_CXX_HEADER})
+
 install(FILES ${headers} ${umbrellas} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/headrace)
 
 set(libraries headrace)
