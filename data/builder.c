@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char nothing[64]; /* what an empty string points to: 64 bytes behind it may be read */
+static const char nothing[64]; /* what an empty string points to: 64 bytes after it may be read */
 
 /* ---- schemas ---- */
 
@@ -173,7 +173,7 @@ uint64_t hr_call_random_of(hr_call *call, int64_t row, uint64_t n)
     return hr_random(hr_row_key(call->work, call->rows, row, call->seed), n);
 }
 
-/* What was refused before, in a row behind this one, is no more: the first one counts. */
+/* A failure noted before, of a later row, is dropped: the first failed row counts. */
 hr_status hr_call_fail_row(hr_call *call, int64_t row, hr_status code, const char *format, ...)
 {
     hr_error err;

@@ -107,7 +107,7 @@ HR_API hr_status hr_reduce(hr_dataset *ds, void *state, hr_reduce_fn *fn, void *
  * of that iterator (HR_INVALID_ARGUMENT). */
 HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out);
 
-/* Where `it` stands, behind the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its
+/* Where `it` stands, after the element given last: some numbers, no rows. Gives *state (hr_free). A state fits its
  * own pipeline only: hr_iterate refuses another, or changed files, and says which. Files are known by their names
  * below the folder that a pattern's files share, so that it may be moved or copied, their sizes, and samples of
  * their bytes: all of up to 64 KiB, else 4 to 16 blocks of 4 KiB, the first, the last, and some evenly between them.

@@ -218,7 +218,7 @@ static void identify_field(const hr_field *f, uint64_t *sum)
     for (int i = 0; i < f->shape.rank; i++) hr_identify_i64(sum, f->shape.dims[i]);
 }
 
-/* Each of the patterns behind its folder, the part in front of the first special character: that may be moved. */
+/* Adds of each pattern what follows its folder. The folder ends before the first special character and may be moved. */
 static void identify_below_folders(const char *patterns, uint64_t *sum)
 {
     for (const char *at = patterns, *end; at; at = *end ? end + 1 : NULL) {

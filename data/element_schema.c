@@ -11,7 +11,7 @@ const hr_schema hr_string_schema = {0, 1, &string_field};
 const void *hr_zero_value(hr_dtype dtype)
 {
     static const uint64_t zeros[2];
-    static const char nothing[64]; /* 64 bytes behind a string may be read */
+    static const char nothing[64]; /* 64 bytes after a string may be read */
     static const hr_view empty = {nothing, 0};
     return dtype == HR_STRING ? (const void *)&empty : zeros;
 }

@@ -40,7 +40,7 @@ HR_API void *hr_set_count(hr_builder *out, const char *name, int64_t count);
 HR_API hr_status hr_set_string(hr_builder *out, const char *name, const void *data, int64_t size); /* copies */
 HR_API hr_status hr_set_string_at(hr_builder *out, const char *name, int64_t at, const void *data, int64_t size);
 HR_API uint64_t hr_call_random(hr_call *call, uint64_t n); /* bits n of this element's own stream */
-/* In a call for many rows: bits n of the stream of one of them; this row failed, and with it what is behind it. */
+/* In a call for many rows: bits n of the stream of one of them; this row failed, and with it all later ones. */
 HR_API uint64_t hr_call_random_of(hr_call *call, int64_t row, uint64_t n);
 HR_API hr_status hr_call_fail_row(hr_call *call, int64_t row, hr_status code, const char *format, ...) HR_PRINTF(4, 5);
 HR_API hr_status hr_call_fail(hr_call *call, hr_status code, const char *format, ...) HR_PRINTF(3, 4);

@@ -42,7 +42,7 @@ static void on_wake(uv_async_t *async)
     hr_next_cb *cb = l->cb;
     l->cb = NULL;
     uv_unref((uv_handle_t *)async);
-    cb(l->it, st, element, l->user); /* which may ask again, or free the iterator: nothing is touched behind it */
+    cb(l->it, st, element, l->user); /* which may ask again, or free the iterator: nothing is touched after it */
 }
 
 static hr_status open_listener(hr_iterator *it, uv_loop_t *loop)

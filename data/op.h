@@ -114,7 +114,7 @@ typedef struct hr_op {
     /* Resume. Between units the engine notes the state's first `saved` numbers, what save adds, and its inputs'
      * positions: the unit's token. A saved iterator is the token of the unit that was consumed last. After open the
      * engine puts the numbers back, and load reads the rest. It also refuses numbers that do not fit the arguments or
-     * each other, such as a place behind the end of an array (hr_saved_between). Most operators need neither. */
+     * each other, such as a place beyond the end of an array (hr_saved_between). Most operators need neither. */
     void (*save)(const void *state, hr_token_writer *token);
     hr_status (*load)(const void *spec, void *state, hr_token_reader *token, hr_error *err);
     /* Of an operator that keeps spans of input 0 between units (shuffle, interleave): number of the oldest element that
@@ -218,7 +218,7 @@ HR_API hr_status hr_parallel_calls_check(const char *name, int64_t calls, int64_
 /* ---- for plan ---- */
 
 /* The next elements of an input: at least 1, at most `at_most`. HR_END; HR_WAIT: return it. Ask for what you put into
- * this unit or keep in your state, no more. An input that failed ends here: the engine brings its error behind what you
+ * this unit or keep in your state, no more. An input that failed ends here: the engine reports its error after what you
  * still give. */
 HR_API hr_status hr_pull(hr_plan *p, int input, int64_t at_most, hr_span *out);
 HR_API int64_t hr_pulled(const hr_plan *p, int input); /* number of the element that the next hr_pull gives */
@@ -297,7 +297,7 @@ HR_API bool hr_plan_unordered(const hr_plan *p, bool own);
 HR_API void hr_plan_disordered(hr_plan *p);
 HR_API const hr_schema *hr_plan_schema(const hr_plan *p); /* of this operator */
 HR_API uint64_t hr_plan_identity(const hr_plan *p);       /* of what stands below: operators, arguments, components */
-HR_API bool hr_plan_failed(const hr_plan *p);    /* behind an HR_END of hr_pull: that input ended with an error */
+HR_API bool hr_plan_failed(const hr_plan *p);    /* after an HR_END of hr_pull: that input ended with an error */
 HR_API bool hr_plan_cancelled(const hr_plan *p); /* for a plan that takes long: return HR_WAIT, nobody will come back */
 /* For hr_input_opts: a descriptor with something to read once the iterator is cancelled. NULL: the system gives
  * none. */
@@ -329,7 +329,7 @@ HR_API void *hr_row_bytes(hr_work *w, hr_columns *rows, size_t bytes); /* lives 
  * stands in tf_compat. */
 HR_API bool hr_work_cancelled(const hr_work *w);
 HR_API bool hr_work_tf_compat(const hr_work *w);
-HR_API bool hr_work_partial(const hr_work *w); /* the last element is short, because a row behind it failed */
+HR_API bool hr_work_partial(const hr_work *w); /* the last element is short, because a row after it failed */
 /* This row failed; go on with the next one below rows->rows. Mostly there is none: rows are cut off here, and `err`
  * follows those before, on every run alike. Below ignore_errors all rows stay until work returns, then the row's
  * element is dropped. Rows may fail in any order. An error without a file gets the file, record and offset of

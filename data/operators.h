@@ -288,7 +288,7 @@ HR_API hr_dataset *hr_take_while(hr_dataset *in, hr_filter_fn *fn, void *user);
  * the input again after a restore. */
 HR_API hr_dataset *hr_unique(hr_dataset *in);
 
-/* Leaves out what fails below: an element whose work fails, alone, and behind an error that ends an input, as a damaged
+/* Leaves out what fails below: an element whose work fails, alone, and after an error that ends an input, as a damaged
  * file does, all the rest of that input; its .policy passes over less. How many there were is "ignored" in
  * hr_iterator_report. In a batch the rows that are left out leave no gap. Lack of memory is never ignored. */
 typedef struct hr_ignore_errors_opts {

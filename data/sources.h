@@ -84,7 +84,7 @@ typedef enum hr_uneven {
  * bytes of memory a record): FILE.hridx where that is valid and has each, else by a pass over the file when it is
  * opened. Of a file of frames each unit decodes those that its records lie in. Every plain file stays open. `pattern`
  * as in hr_tfrecord. Of several shards each gives one record of a round of that order; what does not go round is
- * .uneven's at the end of each epoch. A state is one shard's; another number of shards goes on behind what all of them
+ * .uneven's at the end of each epoch. A state is one shard's; another number of shards goes on after what all of them
  * have had together, by .first. */
 typedef struct hr_shuffled_records_opts {
     size_t struct_size;
@@ -93,7 +93,7 @@ typedef struct hr_shuffled_records_opts {
     bool keep_index;           /* writes FILE.hridx where an index had to be made */
     int64_t num_shards, index; /* default 1, 0 */
     hr_uneven uneven;
-    int64_t first; /* begins behind so many records of the order, those of all shards */
+    int64_t first; /* begins after so many records of the order, those of all shards */
 } hr_shuffled_records_opts;
 HR_API hr_dataset *hr_shuffled_records_with(const char *pattern, const hr_shuffled_records_opts *opts);
 #define hr_shuffled_records(...)                                                                                       \
@@ -129,7 +129,7 @@ HR_API hr_dataset *hr_text_lines_with(const char *pattern, const hr_text_lines_o
     HR_CALL1_(hr_text_lines_with, hr_text_lines_opts, __VA_ARGS__, .struct_size = sizeof(hr_text_lines_opts))
 
 /* Files of records of `record_bytes` each: string "value" (TensorFlow's FixedLengthRecordDataset). Left-over bytes are
- * an error, HR_DATA_LOSS fixed.size: before the first record of a plain file, behind the last whole one of another. */
+ * an error, HR_DATA_LOSS fixed.size: before the first record of a plain file, after the last whole one of another. */
 typedef struct hr_fixed_length_records_opts {
     size_t struct_size;
     int64_t header_bytes, footer_bytes; /* of each file, passed over */

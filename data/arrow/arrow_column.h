@@ -71,7 +71,7 @@ hr_status hr__arrow_column_open(const hr__arrow_type *type, const struct ArrowAr
 
 /* The entries of a row; *count is -1 where the row is null. False: offsets that do not rise, or leave the entries. */
 bool hr__arrow_row(const hr__arrow_column *c, int64_t row, int64_t *first, int64_t *count);
-/* The values of a row of a plain column and those behind it. */
+/* The values of a row of a plain column; those of later rows follow. */
 const void *hr__arrow_plain(const hr__arrow_column *c, int64_t row);
 
 typedef enum hr__arrow_found { HR__ARROW_VALUE, HR__ARROW_NULL, HR__ARROW_NO_CODE } hr__arrow_found;

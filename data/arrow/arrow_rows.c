@@ -1,4 +1,4 @@
-/* See arrow_rows.h. The bytes of strings are copied, too, since arrays do not promise readable bytes behind their
+/* See arrow_rows.h. The bytes of strings are copied, too, since arrays do not promise readable bytes after their
  * end. */
 #include "data/arrow/arrow_rows.h"
 #include <inttypes.h>
@@ -180,7 +180,7 @@ static hr_status fill_list(target *t, hr_error *err)
     return HR_OK;
 }
 
-/* Rows that failed are cut off: values behind the last one that is left do not count. */
+/* Rows that failed are cut off: values after the last one that is left do not count. */
 static void cut_lists(const hr__arrow_table *t, hr_columns *rows)
 {
     for (int i = 0; i < t->components; i++)

@@ -69,7 +69,7 @@ static hr_status refuse_format(const char *name, const struct ArrowSchema *schem
                    name, schema->format ? schema->format : "");
 }
 
-/* A number behind the colon; -1: none above 0. */
+/* The number after the colon; -1: none above 0. */
 static int64_t arrow_type_size_of(const char *format)
 {
     char *end;

@@ -16,7 +16,7 @@ typedef struct bucket_spec {
     hr_error why; /* of arguments that fit no bucket; code 0: they do */
 } bucket_spec;
 
-/* The first whose boundary is above the length; behind the last boundary there is one more. */
+/* The first bucket whose boundary is above the length; one more bucket follows the last boundary. */
 static int bucket_of(const buckets *b, const hr_element *element)
 {
     const int64_t length = b->length(element, b->user);

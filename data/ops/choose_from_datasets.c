@@ -1,5 +1,5 @@
 /* choose_from_datasets: each number of a dataset of choices says which dataset gives the next element. Input 0 has
- * the choices, the datasets are the inputs behind it. A choice of a dataset that has ended is passed over, or ends
+ * the choices, the datasets are the inputs after it. A choice of a dataset that has ended is passed over, or ends
  * it all. */
 #include <headrace/data.h>
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static int64_t same_choices(const choose_state *st)
     return i - st->used;
 }
 
-/* Nothing that was asked for may be left behind an end of one's own. */
+/* Before choose itself reports an end, it discards what it has asked for and not passed on. */
 static void drop_rest(choose_state *st, hr_plan *p)
 {
     hr_span span;

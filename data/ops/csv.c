@@ -1,6 +1,6 @@
 /* csv: the rows of CSV files, one file after another.
  *
- * plan reads a piece of a file and cuts it behind the last whole row, quotes considered; it counts rows and lines, and
+ * plan reads a piece of a file and cuts it after the last whole row, quotes considered; it counts rows and lines, and
  * looks at no field. work finds the fields and converts them. A row that is wrong is found by work, and named with its
  * line. No unit spans two files: each has its own header, and so its own order of columns. */
 #include "data/sources/byte_source.h"

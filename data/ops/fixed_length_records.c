@@ -1,7 +1,7 @@
 /* fixed_length_records: files cut into records of one length, between a header and a footer that are passed over.
  *
  * A file whose bytes are no whole number of records is an error: before its first record where the size is known,
- * behind its last whole one where it is compressed or a pipe. */
+ * after its last whole one where it is compressed or a pipe. */
 #include "data/sources/byte_source.h"
 #include "io/input.h"
 #include <inttypes.h>

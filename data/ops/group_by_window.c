@@ -233,11 +233,11 @@ static hr_status group_load(const void *spec, void *state, hr_token_reader *toke
     HR_TRY(hr_read_between(token, 0, HR_LARGEST_COUNT, &groups, err));
     for (int64_t i = 0; i < groups; i++) {
         group *g = NULL;
-        int64_t key, behind;
+        int64_t key, age;
         HR_TRY(hr_read_i64(token, &key, err));
-        HR_TRY(hr_read_between(token, 1, st->next, &behind, err));
+        HR_TRY(hr_read_between(token, 1, st->next, &age, err));
         HR_TRY(group_of(st, key, &g, err));
-        g->first = st->next - behind;
+        g->first = st->next - age;
         g->wanted = true;
     }
     return HR_OK;

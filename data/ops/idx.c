@@ -164,7 +164,7 @@ static hr_status begin_file(const idx_spec *sp, idx_state *st, hr_plan *p, hr_er
     return HR_OK;
 }
 
-/* Behind the last item nothing may follow. */
+/* Nothing may follow the last item. */
 static hr_status end_file(idx_state *st, hr_error *err)
 {
     const char *data;
@@ -172,7 +172,7 @@ static hr_status end_file(idx_state *st, hr_error *err)
     HR_TRY(hr_input_peek(st->at.in, 1, &data, &size, err));
     if (size > 0)
         return wrong_file(hr__byte_source_path(&st->at), "idx.size", st->at.offset,
-                          "expected the end of the file behind the items that its header names, found more", err);
+                          "expected the end of the file after the items that its header names, found more", err);
     hr__byte_source_next(&st->at);
     return HR_OK;
 }

@@ -198,12 +198,12 @@ static void pack_save(const void *state, hr_token_writer *token)
 
 static hr_status load_row(pack_state *st, hr_token_reader *token, hr_error *err)
 {
-    int64_t count, behind, most = st->next;
+    int64_t count, age, most = st->next;
     open_row *row = &st->row[st->rows++];
     HR_TRY(hr_read_between(token, 1, HR_LARGEST_COUNT, &count, err));
-    for (int64_t i = 0; i < count; i++, most = behind - 1) { /* the oldest comes first */
-        HR_TRY(hr_read_between(token, 1, most, &behind, err));
-        HR_TRY(add_sequence(row, (sequence){.number = st->next - behind}, err));
+    for (int64_t i = 0; i < count; i++, most = age - 1) { /* the oldest comes first */
+        HR_TRY(hr_read_between(token, 1, most, &age, err));
+        HR_TRY(add_sequence(row, (sequence){.number = st->next - age}, err));
     }
     return HR_OK;
 }
@@ -279,7 +279,7 @@ static hr_status too_long(hr_work *w, hr_columns *rows, int64_t row, const char 
     return HR_END;
 }
 
-/* One component of one row: the sequences from..to of the old rows, one behind the other, then padding. */
+/* One component of one row: the sequences from..to of the old rows, one after the other, then padding. */
 static hr_status pack_sequences_fill_row(const hr_field *f, const hr_column *old, hr_column *to, int64_t row,
                                          const int32_t *from, int64_t length)
 {

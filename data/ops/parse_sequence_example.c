@@ -56,7 +56,7 @@ static void sequence_spec_free(void *spec)
     hr__parse_plan_free(s->lists);
 }
 
-/* A sequence's lengths are a component of their own, behind all others. */
+/* A sequence's lengths are a component of their own, after all others. */
 static hr_status add_lengths(const hr__parse_plan *lists, hr_schema_builder *out, hr_error *err)
 {
     for (int i = 0; i < lists->outputs; i++) {

@@ -11,7 +11,7 @@
 
 typedef struct sample_spec {
     int datasets;
-    bool varying;         /* input 0 has the weights, and the datasets are those behind it */
+    bool varying;         /* input 0 has the weights, and the datasets are those after it */
     const double *weight; /* borrowed until spec_copy; NULL: all alike */
     double *share;        /* of each dataset, summed up: the last one is 1 */
     bool stop, exact;
@@ -115,8 +115,8 @@ static int furthest_behind(const sample_spec *sp, sample_state *st)
     double most = -1;
     st->draws++;
     for (int i = 0; i < sp->datasets; i++) {
-        const double share = share_of(sp->share, i), behind = share * (double)st->draws - (double)st->turns[i];
-        if (share > 0 && behind > most) next = i, most = behind;
+        const double share = share_of(sp->share, i), lag = share * (double)st->draws - (double)st->turns[i];
+        if (share > 0 && lag > most) next = i, most = lag;
     }
     st->turns[next]++;
     return next;

@@ -86,7 +86,7 @@ static hr_status shuffle_load(const void *spec, void *state, hr_token_reader *to
 }
 
 /* Walks back through the draws: the last one of a slot names the element that filled it again; a slot never drawn has
- * its first one. About size x ln(size) steps meet every slot. The draws behind the input's end are replayed forward.
+ * its first one. About size x ln(size) steps meet every slot. The draws after the input's end are replayed forward.
  * Returns how many slots still hold something. */
 static int64_t held_elements(const shuffle_spec *sp, const shuffle_state *st, int64_t *element)
 {

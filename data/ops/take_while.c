@@ -8,7 +8,7 @@ typedef struct take_while_spec {
 } take_while_spec;
 
 typedef struct take_while_state {
-    int64_t over; /* saved: an element was refused, and those behind it in the input must not come after a restore */
+    int64_t over; /* saved: an element was refused, so no later one may come after a restore */
 } take_while_state;
 
 static hr_status take_while_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)

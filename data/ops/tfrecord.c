@@ -27,7 +27,7 @@ typedef struct tfrecord_state {
 
 typedef struct tfrecord_unit {
     int64_t first; /* number of the first record */
-    int64_t zeros; /* behind a compressed stream */
+    int64_t zeros; /* after a compressed stream */
     record_file file;
 } tfrecord_unit;
 
@@ -192,7 +192,7 @@ static hr_status tfrecord_work(const void *spec, const void *unit_, hr_work *w, 
         hr__record_fail_data_crc(at, view[r].data, (size_t)view[r].size, &bad);
         hr_fail_at(w, rows, r, &bad);
     }
-    if (unit->zeros > 0) hr_work_count(w, "tfrecord: zero bytes behind a compressed stream", unit->zeros);
+    if (unit->zeros > 0) hr_work_count(w, "tfrecord: zero bytes after a compressed stream", unit->zeros);
     return HR_OK;
 }
 

@@ -55,7 +55,7 @@ static int64_t parts_of(const hr_columns *rows, int field, int64_t row)
     return inner ? (splits[row + 1] - splits[row]) / inner : 0;
 }
 
-/* How many parts all rows have together; *uneven is the first row whose components differ, or behind the last. */
+/* How many parts all rows have together; *uneven is the first row whose components differ, or the number of rows. */
 static int64_t count_parts(const hr_columns *rows, int64_t *uneven)
 {
     int64_t total = 0;

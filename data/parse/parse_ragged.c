@@ -17,7 +17,7 @@ typedef struct level {
     int32_t *outer;       /* rows + 1: the rows of this level in each row; what is made */
     int32_t *splits;      /* outer's last + 1: the units of each of them; what is made */
     int64_t room, made;
-    int64_t stop; /* the row behind the batch at hand */
+    int64_t stop; /* the row after the current batch */
     hr_status status;
     hr_error *err;
 } level;
@@ -145,14 +145,14 @@ static void divide_rows(level *v)
 
 /* ---- TensorFlow's way: the partitions of a batch as one ---- */
 
-/* One number behind the rows of a batch that are made so far. */
+/* Appends one number to the splits of a batch that are made so far. */
 static void add_split(level *v, int64_t value)
 {
     if (v->status != HR_OK || !parse_ragged_make_room(v, 1)) return;
     v->splits[v->made++] = (int32_t)value;
 }
 
-/* `value` behind `from`; what is too far for a split is one that no row may have. */
+/* `from` + `value`; what is too far for a split becomes one that no row may have. */
 static int64_t parse_ragged_moved(int64_t from, int64_t value)
 {
     const bool near =
@@ -357,7 +357,7 @@ static const int32_t *innermost_units(hr__parse_unit *u, const hr__parse_output 
     return units;
 }
 
-/* The innermost splits count values. (Rows behind one that failed may be cut off by now.) */
+/* The innermost splits count values. (Rows after one that failed may be cut off by now.) */
 static void parse_ragged_count_values(level *v, int64_t inner)
 {
     const int64_t rows = hr__parse_count(v->u);

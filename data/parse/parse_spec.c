@@ -58,7 +58,7 @@ static hr_status add_int64_list(hr__parse_plan *p, const hr_feature *f, const ch
 
 /* ---- default values ---- */
 
-/* A copy of `count` values; 64 bytes behind each string are readable. */
+/* A copy of `count` values; 64 bytes after each string are readable. */
 static void *parse_spec_copy_values(const hr_tensor *t)
 {
     const size_t size = (size_t)t->count * hr_dtype_size(t->dtype);

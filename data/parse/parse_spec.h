@@ -76,7 +76,7 @@ typedef struct hr__parse_unit {
     hr__parse_call *call; /* where records come from, and damage goes */
 } hr__parse_unit;
 
-/* The plan's rows. A failed row may cut off those behind it, so they are counted anew each time. */
+/* The plan's rows. A failed row may cut off later ones, so they are counted anew each time. */
 static inline int64_t hr__parse_count(const hr__parse_unit *u) { return u->steps ? u->count : u->rows->rows; }
 
 /* A feature's parts are held against each other over a batch, not row by row. Those of feature lists never are. */
@@ -88,8 +88,8 @@ hr_status hr__parse_open(hr__parse_unit *u, hr_error *err);
 hr_status hr__parse_close(hr__parse_unit *u, hr_error *err);
 /* Values of another component's slot. */
 hr_status hr__parse_copy_values(hr__parse_unit *u, int output, hr_error *err);
-/* Inner splits lie in the rows' bytes, which a shuffle above gives up once it has moved the strings: they are put
- * behind the column's values, which stay. */
+/* Inner splits lie in the rows' bytes, which a shuffle above gives up once it has moved the strings: they are copied
+ * after the column's values, which stay. */
 hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err);
 /* An hr__example_rows.grow: values grow where they will lie in the end. Its user is the unit. */
 hr_status hr__parse_grow(hr__example_rows *slots, int slot, int64_t room, hr_error *err);

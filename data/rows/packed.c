@@ -6,7 +6,7 @@
 /* Everything begins on a multiple of so many bytes. */
 enum {
     GRAIN = 8,
-    SLACK = 64 /* behind strings */,
+    SLACK = 64 /* after strings */,
     HAS_ORIGINS = 1,
     HAS_PRESENT = 1,
     HAS_INNER = 2,
@@ -52,7 +52,7 @@ typedef struct packer {
     size_t size;
 } packer;
 
-/* Room for `size` bytes, those behind them zero; NULL while measuring. */
+/* Space for `size` bytes, padded with zeros; NULL while measuring. */
 static void *room_for(packer *p, size_t size)
 {
     char *at = p->to ? p->to + p->size : NULL;

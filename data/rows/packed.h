@@ -1,4 +1,4 @@
-/* Rows in one piece of memory, column by column: what cache and snapshot keep. The same bytes lie in memory and, behind
+/* Rows in one piece of memory, column by column: what cache and snapshot keep. The same bytes lie in memory and, after
  * a checksum, in files, so they are checked when they are opened and then taken at their word. Numbers are
  * little-endian. */
 #ifndef HR_PACKED_H
@@ -13,7 +13,7 @@ typedef struct hr__packed_column {
     const int64_t *inner;    /* NULL: 0, 1, 2, ... */
     int64_t count, dense_width;
     int width;            /* bytes of a value here, which may be fewer than its type has */
-    const char *values;   /* of strings: their bytes, one behind the other */
+    const char *values;   /* of strings: their bytes, side by side */
     const uint32_t *ends; /* of strings: where each begins in them, and the end of the last one */
 } hr__packed_column;
 

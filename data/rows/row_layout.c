@@ -173,7 +173,7 @@ typedef struct some {
     int64_t count;
 } some;
 
-/* Where value `n` of each goes; behind all others, if there is none. */
+/* Where value `n` of each goes; after all others, if there is none. */
 static void place_values(const some *at, const hr__record_slot *slot, uint32_t n, const hr_column *c, int32_t *place)
 {
     const int32_t *splits = c->splits[0];

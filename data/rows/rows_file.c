@@ -179,7 +179,7 @@ static char *copy_text(hr_view text)
     return copy;
 }
 
-/* A string's pad is a view with its bytes behind it. */
+/* A string's pad is a view followed by its bytes. */
 static void *copy_pad(hr_view text, hr_dtype dtype)
 {
     if (dtype != HR_STRING) return copy_text(text);

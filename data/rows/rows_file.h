@@ -1,5 +1,5 @@
 /* Files of rows by column: what a cache keeps on disk, a snapshot, a saved dataset. docs/formats.md has the layout.
- * Pieces of packed rows, each LZ4 where that pays and behind a checksum; then what they are: the components, whose
+ * Pieces of packed rows, each LZ4 where that pays and after a checksum; then what they are: the components, whose
  * pipeline made them from which files, where each piece is. A file is there whole or not at all. */
 #ifndef HR_ROWS_FILE_H
 #define HR_ROWS_FILE_H
@@ -11,7 +11,7 @@
 /* Rows that came as one unit; in memory or in a file. */
 typedef struct hr__piece {
     int64_t elements, rows;
-    int32_t *first_row; /* of each element and behind the last; NULL: elements are rows */
+    int32_t *first_row; /* of each element, and one after the last; NULL: elements are rows */
     hr__packed packed;  /* in memory; no bytes: in the file, or ... */
     const hr__record_form *form;
     char *record;        /* ... in memory as records of that form */

@@ -37,7 +37,7 @@ void hr__byte_source_close(byte_source *s);
  * such as a pipe, is refused where it would have to be. */
 hr_status hr__byte_source_file(byte_source *s, const byte_source_spec *spec, const char *op, hr_plan *p, hr_error *err);
 void hr__byte_source_next(byte_source *s); /* to the beginning of the next file */
-/* Bytes of the file behind the row that begins at s->offset are used up. */
+/* Consumes `rows` rows of `bytes` bytes, from s->offset on. */
 void hr__byte_source_pass(byte_source *s, int64_t rows, size_t bytes);
 const char *hr__byte_source_path(const byte_source *s); /* of the file at hand */
 /* The name of the file in a lone string of an element, as a function of the user is given it. NULL: there is none. */

@@ -1,4 +1,4 @@
-/* See record_source.h. Each length is checked, since nothing behind a wrong one can be trusted. A record cut by the end
+/* See record_source.h. Each length is checked, since nothing after a wrong one can be trusted. A record cut by the end
  * of a piece is read again with the next piece. */
 #include "data/sources/record_source.h"
 #include "io/framing.h"
@@ -43,7 +43,7 @@ int64_t hr__record_source_zeros(const record_source *s)
         return 0;
     int64_t zeros = hr_input_trailing_zeros(s->in);
     if (zeros > 0)
-        hr_log_message(HR_WARNING, "%s: %" PRId64 " zero bytes behind the compressed stream: passed over",
+        hr_log_message(HR_WARNING, "%s: %" PRId64 " zero bytes after the compressed stream: passed over",
                        hr_input_path(s->in), zeros);
     return zeros;
 }
@@ -197,7 +197,7 @@ bool hr__record_source_again(const record_source_spec *how, const record_file *f
 
 /* ---- damage, passed over ---- */
 
-/* Goes behind damage, if the policy passes over it. */
+/* Skips damage, if the policy passes over it. */
 static hr_status record_source_pass_over(record_source *s, const record_source_spec *how, hr_plan *p,
                                          const hr_error *damage, hr_error *err)
 {
@@ -214,7 +214,7 @@ static hr_status record_source_pass_over(record_source *s, const record_source_s
     return hr__policy_budget(how->policy, "tfrecord", s->errors, s->seen, damage, err);
 }
 
-/* The same behind damage that is right on a second look, or passed over. What comes before it is a unit of its own. */
+/* Reads on after damage that is right when re-read, or is passed over. What comes before it is a unit of its own. */
 static hr_status read_past_damage(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
                                   int64_t room, hr_columns *rows, hr_error *err)
 {

@@ -52,7 +52,7 @@ int64_t hr__record_source_room(const record_source *s, const record_source_spec 
  * left. A failure follows the rows that are there. */
 hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t room,
                                  hr_columns *rows, hr_error *err);
-/* Zeros behind a compressed stream are no damage, but they are told. They are seen as soon as all bytes are used. */
+/* Zeros after a compressed stream are no damage, but they are reported, as soon as all bytes are used. */
 int64_t hr__record_source_zeros(const record_source *s);
 
 /* What work needs to read a record again. Borrows the path. */

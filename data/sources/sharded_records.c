@@ -10,11 +10,11 @@
 /* All records as one list. */
 typedef struct layout {
     hr_file_list files;
-    int64_t *end; /* number of the first record behind each file */
+    int64_t *end; /* number of the first record after each file */
     int64_t records;
 } layout;
 
-/* A run of that list; behind its end it goes on at its beginning. */
+/* A run of that list; after its end it goes on at its beginning. */
 typedef struct part {
     int64_t first, count;
 } part;
@@ -99,7 +99,7 @@ static void say(const layout *all, part mine, int64_t num_shards, int64_t index)
                    " records: from %s, record %" PRId64 ", to %s, record %" PRId64 "%s",
                    index, num_shards, mine.count, all->records, all->files.path[file_of(all, mine.first)],
                    within(all, mine.first), all->files.path[file_of(all, last)], within(all, last),
-                   last < mine.first ? ", beginning again behind the last one" : "");
+                   last < mine.first ? ", beginning again after the last one" : "");
 }
 
 /* ---- the dataset ---- */
