@@ -99,7 +99,7 @@ static void cli_records_print_summary(const records_run *r, const hr_split_part 
            r->report.records == 1 ? "" : "s", r->files.count, r->files.count == 1 ? "" : "s",
            human_bytes((double)r->report.bytes), seconds);
     if (r->report.trailing_zeros)
-        printf("%s zero bytes behind compressed data\n", with_commas(r->report.trailing_zeros));
+        printf("%s zero bytes after compressed data\n", with_commas(r->report.trailing_zeros));
     if (r->report.spilled) printf("%s went through a temporary file\n", human_bytes((double)r->report.spilled));
     for (int i = 0; i < r->outs; i++) {
         const char *rest = r->opts.shards ? "*" : "";

@@ -109,7 +109,7 @@ static const flag flags[] = {
     {FLAG_REPEATED, "and", 'e', "CONDITION", "a further condition, which must hold as well"},
     {FLAG_SWITCH, "invert", 'v', NULL, "the records for which the conditions do not hold"},
     {FLAG_SWITCH, "count", 'c', NULL, "only say how many there are"},
-    {FLAG_NUMBER, "lines", 'n', "N", "stop behind so many; default: all"},
+    {FLAG_NUMBER, "lines", 'n', "N", "stop after so many; default: all"},
     {FLAG_LIST, "features", 'f', "NAMES", "show only these: age,words"},
     {FLAG_TEXT, "output", 'o', "FILE", "write the records there, as TFRecords, instead of showing them"},
     ROWS_FLAGS,

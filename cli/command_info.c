@@ -175,7 +175,7 @@ static void info_print_text(const file_seen *s, const named_feature *feature, in
            with_commas((int64_t)((double)s->records / (seconds > 0 ? seconds : 1e-9))));
     print_files(s, files);
     if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
-    if (s->trailing_zeros) printf("%s zero bytes behind compressed data\n", with_commas(s->trailing_zeros));
+    if (s->trailing_zeros) printf("%s zero bytes after compressed data\n", with_commas(s->trailing_zeros));
     print_features(feature, s->features.count);
 }
 

@@ -96,7 +96,7 @@ const command command_repair = {
     .summary = "saves the good records of a damaged TFRecord file",
     .text =
         "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and why. "
-        "Behind a broken length it looks for the next sound record. A gzip member (or zlib stream, or frame) that is "
+        "After a broken length it looks for the next sound record. A gzip member (or zlib stream, or frame) that is "
         "damaged "
         "gives its records up to the damage, and none after it: what a decoder makes there has copies of earlier "
         "records "

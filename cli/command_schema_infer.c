@@ -59,11 +59,11 @@ const command command_schema_infer = {
     .name = "schema infer",
     .arguments = "FILE...",
     .summary = "finds the types of all fields, looking at every record",
-    .text =
-        "Looks at every record, not at the first ones, and writes a schema: section, as convert, parse and train "
-        "take it. Behind each field stands which record decided its type. An empty field says nothing; whole numbers "
-        "are int64, other numbers float, all else string; numbers with zeros in front, and those that int64 or "
-        "float32 cannot hold, are text. Features of several types are named, and the exit code is 1." SURVEY_TEXT,
+    .text = "Looks at every record, not at the first ones, and writes a schema: section, as convert, parse and train "
+            "take it. A comment after each field says which record decided its type. An empty field says nothing; "
+            "whole numbers "
+            "are int64, other numbers float, all else string; numbers with zeros in front, and those that int64 or "
+            "float32 cannot hold, are text. Features of several types are named, and the exit code is 1." SURVEY_TEXT,
     .examples = "  headrace schema infer flights.csv.gz -o flights.yaml\n"
                 "  headrace schema infer 'data/train-*.tfrecord'\n",
     .flags = flags,

@@ -89,7 +89,7 @@ static hr_status verify_csv(const char *path, verified *v, hr_error *err)
 
 /* ---- JSON ---- */
 
-/* Behind what is no JSON nobody knows where the next object begins: it is the one damage that is told. */
+/* After bytes that are no JSON it is unknown where the next object begins: only the first damage is reported. */
 static hr_status verify_json(const char *path, verified *v, hr_error *err)
 {
     hr_json_reader *reader;
@@ -197,7 +197,7 @@ const command command_verify = {
     .arguments = "FILE...",
     .summary = "finds all that is damaged in files",
     .text =
-        "Reads every byte of the files and verifies every checksum. Behind damage it goes on with the next sound "
+        "Reads every byte of the files and verifies every checksum. After damage it goes on with the next sound "
         "record, so that all of it is found: each with file, record, offset and what is wrong. What seems to be "
         "damaged is read once more, and only counted if it is right then. Rows of CSV must have the fields of the "
         "header, each as the schema says if one is given; of JSON the first mistake is told. Exit code 1 if anything "

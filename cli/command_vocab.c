@@ -88,7 +88,7 @@ static const flag flags[] = {
     {FLAG_COUNT, "top-k", 'k', "N", "only the N most frequent words"},
     {FLAG_COUNT, "min-count", 0, "N", "only words that occur N times or more"},
     {FLAG_TEXT, "output", 'o', "FILE", "write the words there, one a line; default: standard output"},
-    {FLAG_SWITCH, "counts", 0, NULL, "print each word behind its count and a tab"},
+    {FLAG_SWITCH, "counts", 0, NULL, "print the count and a tab before each word"},
     {FLAG_SWITCH, "json", 0, NULL, "print a line of JSON for each word, with its count"},
     {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields"},
     SURVEY_FLAGS,

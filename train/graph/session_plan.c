@@ -1,5 +1,5 @@
-/* What one pair of feeds and fetches needs: the nodes behind the fetches and not behind the feeds, in the order in
- * which they were made, which is an order that works. Made once, then found again.
+/* What one pair of feeds and fetches needs: the nodes that the fetches depend on, short of the feeds, in the order
+ * in which they were made, which is an order that works. Made once, then found again.
  *
  * Nodes that use one variable run in that order, too, unless all only read it; and whoever was given the variable's
  * value is done before it is changed, so that it is changed in place. All these edges lead from older to newer
@@ -234,7 +234,7 @@ static hr_status add_data_edges(planner *p)
     return HR_OK;
 }
 
-/* The thing behind a handle; NULL if the node uses none by its input i. */
+/* The resource of a handle; NULL if the node uses none by its input i. */
 static const void *used_resource(const planner *p, const hr__node *n, int i)
 {
     if (hr_node_dtype(n->input[i]) != HR_RESOURCE) return NULL;

@@ -64,7 +64,7 @@ static void logging_put_float(log_line *to, double v, bool single, bool in_array
         line_add(to, "%s", digits);
         return;
     }
-    int behind = precision - exponent;
+    int decimals = precision - exponent;
     double rounded = strtod(digits, NULL);
     if (behind > 0)
         line_add(to, "%.*f", behind, rounded);

@@ -54,8 +54,8 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     const int64_t length = in->shape.dims[axis];
     hr_shape shape = in->shape;
     shape.rank--;
-    int64_t behind = 1;
-    for (int i = axis; i < shape.rank; i++) behind *= shape.dims[i] = in->shape.dims[i + 1];
+    int64_t inner = 1;
+    for (int i = axis; i < shape.rank; i++) inner *= shape.dims[i] = in->shape.dims[i + 1];
     if (length == 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "Reduction axis %d is empty in shape of the input",
                        axis);
@@ -63,8 +63,8 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     arg_fn *arg = arg_of(in->dtype);
     const size_t size = hr_dtype_size(in->dtype);
     for (int64_t i = 0; i < out->count; i++) {
-        const int64_t start = i / behind * behind * length + i % behind;
-        const int64_t at = arg((const char *)in->data + (size_t)start * size, behind, length, least);
+        const int64_t start = i / inner * inner * length + i % inner;
+        const int64_t at = arg((const char *)in->data + (size_t)start * size, inner, length, least);
         HR_TRY(hr_put_int(out, i, at, err));
     }
     return HR_OK;

@@ -18,11 +18,11 @@ static hr_status channel_axis(hr_node node, int rank, int *axis, hr_error *err)
 }
 
 /* Values of all dimensions before the axis, and of all after it. */
-static void around(hr_shape s, int axis, int64_t *before, int64_t *behind)
+static void around(hr_shape s, int axis, int64_t *before, int64_t *inner)
 {
-    *before = *behind = 1;
+    *before = *inner = 1;
     for (int i = 0; i < axis; i++) *before *= s.dims[i];
-    for (int i = axis + 1; i < s.rank; i++) *behind *= s.dims[i];
+    for (int i = axis + 1; i < s.rank; i++) *inner *= s.dims[i];
 }
 
 static hr_status bias_shape(hr_infer *s, hr_error *err)
@@ -41,7 +41,7 @@ static hr_status bias_shape(hr_infer *s, hr_error *err)
 typedef struct rows {
     const void *in, *bias;
     void *out;
-    int64_t channels, behind;
+    int64_t channels, inner;
 } rows;
 
 #define BIAS(T, U, D, S)                                                                                               \
@@ -52,13 +52,13 @@ typedef struct rows {
         T *out = r->out;                                                                                               \
         const int64_t n = r->channels;                                                                                 \
         for (int64_t i = first; i < last; i++) {                                                                       \
-            if (r->behind == 1) {                                                                                      \
+            if (r->inner == 1) {                                                                                       \
                 for (int64_t c = 0; c < n; c++) out[i * n + c] = (T)((U)in[i * n + c] + (U)bias[c]);                   \
                 continue;                                                                                              \
             }                                                                                                          \
             for (int64_t c = 0; c < n; c++) {                                                                          \
-                const int64_t at = (i * n + c) * r->behind;                                                            \
-                for (int64_t j = 0; j < r->behind; j++) out[at + j] = (T)((U)in[at + j] + (U)bias[c]);                 \
+                const int64_t at = (i * n + c) * r->inner;                                                             \
+                for (int64_t j = 0; j < r->inner; j++) out[at + j] = (T)((U)in[at + j] + (U)bias[c]);                  \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
@@ -69,12 +69,12 @@ typedef struct rows {
         const int64_t n = r->channels;                                                                                 \
         memset(out, 0, (size_t)n * sizeof *out);                                                                       \
         for (int64_t i = 0; i < before; i++) {                                                                         \
-            if (r->behind == 1) {                                                                                      \
+            if (r->inner == 1) {                                                                                       \
                 for (int64_t c = 0; c < n; c++) out[c] = (T)((U)out[c] + (U)in[i * n + c]);                            \
                 continue;                                                                                              \
             }                                                                                                          \
             for (int64_t c = 0; c < n; c++)                                                                            \
-                for (int64_t j = 0; j < r->behind; j++) out[c] = (T)((U)out[c] + (U)in[(i * n + c) * r->behind + j]);  \
+                for (int64_t j = 0; j < r->inner; j++) out[c] = (T)((U)out[c] + (U)in[(i * n + c) * r->inner + j]);    \
         }                                                                                                              \
     }                                                                                                                  \
     static void add_##S(int64_t first, int64_t last, void *user)                                                       \
@@ -115,9 +115,9 @@ static hr_status bias_compute(hr_kernel *k, hr_error *err)
                        hr_shape_text(value->shape, a, sizeof a), hr_shape_text(bias->shape, b, sizeof b));
     HR_TRY(hr_kernel_output_over(k, 0, 0, value->shape, &out, err));
     rows r = {value->data, bias->data, out->data, bias->count, 1};
-    around(value->shape, axis, &before, &r.behind);
+    around(value->shape, axis, &before, &r.inner);
     if (out->count == 0) return HR_OK; /* of which there may be very many rows */
-    hr_kernel_parallel(k, before, .3 * (double)(r.channels * r.behind) + 5, kernels(value->dtype)->bias, &r);
+    hr_kernel_parallel(k, before, .3 * (double)(r.channels * r.inner) + 5, kernels(value->dtype)->bias, &r);
     return HR_OK;
 }
 
@@ -148,7 +148,7 @@ static hr_status bias_grad_compute(hr_kernel *k, hr_error *err)
     HR_TRY(channel_axis(k->node, in->shape.rank, &axis, err));
     HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(in->shape.dims[axis]), &out, err));
     rows r = {in->data, NULL, out->data, out->count, 1};
-    around(in->shape, axis, &before, &r.behind);
+    around(in->shape, axis, &before, &r.inner);
     if (out->count) kernels(in->dtype)->sum(&r, in->count ? before : 0);
     return HR_OK;
 }

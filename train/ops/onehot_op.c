@@ -44,13 +44,13 @@ static hr_status one_hot_compute(hr_kernel *k, hr_error *err)
     HR_TRY(expanded(k->node, in->shape, depth, &axis, &shape, err));
     const size_t size = hr_dtype_size(k->input[2]->dtype);
     HR_TRY(hr_kernel_begin_output(k, 0, shape, &scratch, &out, err));
-    int64_t behind = 1;
-    for (int i = axis + 1; i < shape.rank; i++) behind *= shape.dims[i];
+    int64_t inner = 1;
+    for (int i = axis + 1; i < shape.rank; i++) inner *= shape.dims[i];
     for (int64_t i = 0; i < out->count; i++) memcpy((char *)out->data + (size_t)i * size, k->input[3]->data, size);
     for (int64_t i = 0; i < in->count; i++) {
         const int64_t id = index_at(in, i);
         if (id < 0 || id >= depth) continue;
-        const int64_t at = (i / behind * depth + id) * behind + i % behind;
+        const int64_t at = (i / inner * depth + id) * inner + i % inner;
         memcpy((char *)out->data + (size_t)at * size, k->input[2]->data, size);
     }
     return hr_kernel_end_output(k, 0, &scratch, out, err);

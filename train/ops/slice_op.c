@@ -60,9 +60,9 @@ static void slice_gradient(hr_backward *b)
 {
     const hr_node shape = hr_cast_to(hr_shape_of(b->input[0]), hr_node_dtype(b->input[1]));
     const hr_node part = hr_cast_to(hr_shape_of(b->output[0]), hr_node_dtype(b->input[1]));
-    const hr_node behind = hr_sub(hr_sub(shape, part), b->input[1]);
+    const hr_node after = hr_sub(hr_sub(shape, part), b->input[1]);
     const hr_node axis = hr_scalar(b->graph, HR_INT32, 1);
-    const hr_node columns[] = {hr_expand_dims(b->input[1], axis), hr_expand_dims(behind, axis)};
+    const hr_node columns[] = {hr_expand_dims(b->input[1], axis), hr_expand_dims(after, axis)};
     b->out[0] = hr_dense_gradient(hr_new_node(b->graph, "Pad", HR_INPUTS(b->grad[0], hr_concat(columns, 2, 1))));
 }
 
@@ -72,12 +72,12 @@ static hr_status pad_bounds(hr_shape in, const hr_tensor *paddings, int64_t *at,
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected paddings of shape [%d,2]", in.rank);
     out->rank = in.rank;
     for (int i = 0; i < in.rank; i++) {
-        const int64_t front = hr_int_at(paddings, 2 * i), behind = hr_int_at(paddings, 2 * i + 1);
-        if (front < 0 || behind < 0)
+        const int64_t front = hr_int_at(paddings, 2 * i), back = hr_int_at(paddings, 2 * i + 1);
+        if (front < 0 || back < 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "graph.pad", "expected paddings >= 0, got %lld and %lld",
-                           (long long)front, (long long)behind);
+                           (long long)front, (long long)back);
         at[i] = front;
-        HR_TRY(hr_dim_add(front, behind, &out->dims[i], err));
+        HR_TRY(hr_dim_add(front, back, &out->dims[i], err));
         HR_TRY(hr_dim_add(in.dims[i], out->dims[i], &out->dims[i], err));
     }
     return HR_OK;
