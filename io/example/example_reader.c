@@ -206,7 +206,7 @@ void hr__example_order_free(hr__example_order *order)
 
 /* ---- a record ---- */
 
-/* What stands for no bytes: 64 bytes behind a record are readable. */
+/* Stands for an empty record: 64 bytes after it must be readable. */
 static const char nothing[65];
 
 hr_status hr__example_parse(const hr__example_parser *parser, hr__example_order *order, hr__example_rows *rows,
