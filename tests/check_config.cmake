@@ -47,8 +47,8 @@ function(compare section known named)
     set(faults "${faults}" PARENT_SCOPE)
 endfunction()
 
-# The array of keys behind the first `mark` of a file, up to its brace.
-function(keys_behind out file mark)
+# The array of keys after the first `mark` of a file, up to its brace.
+function(keys_after out file mark)
     file(READ ${ROOT}/${file} text)
     string(FIND "${text}" "${mark}" at)
     if(at EQUAL -1)
@@ -61,7 +61,7 @@ function(keys_behind out file mark)
     set(${out} ${words} PARENT_SCOPE)
 endfunction()
 
-keys_behind(known io/schema/schema.c "allowed[] =")
+keys_after(known io/schema/schema.c "allowed[] =")
 listed(named schema 1)
 compare(schema "${known}" "${named}")
 
@@ -88,10 +88,10 @@ endforeach()
 listed(named columns 2)
 compare(columns "${known}" "${named}")
 
-keys_behind(known train/estimator/training_file.c "keys[] = {\"estimator\"")
+keys_after(known train/estimator/training_file.c "keys[] = {\"estimator\"")
 listed(named model 1)
 compare(model "${known}" "${named}")
-keys_behind(known train/estimator/training_file.c "keys[] = {\"data\"")
+keys_after(known train/estimator/training_file.c "keys[] = {\"data\"")
 listed(named train 1)
 compare(train "${known}" "${named}")
 

@@ -162,11 +162,11 @@ static void floats_are_rounded_as_by_the_c_library_and_come_back_from_their_text
 static int some_decimal(uint64_t i, char text[64])
 {
     const uint64_t r = hr_random(5, i), s = hr_random(6, i);
-    const int digits = (int)(s % 6) + 5, behind = (int)(s >> 8) % (digits + 4);
-    double d = (double)(r % 10000000000) / pow(10, behind);
-    if (i % 4 == 1) d = ldexp(1, (int)(s >> 16) % 40 - 16) + (double)((int)(s >> 32) % 9 - 4) * pow(10, -behind);
+    const int digits = (int)(s % 6) + 5, decimals = (int)(s >> 8) % (digits + 4);
+    double d = (double)(r % 10000000000) / pow(10, decimals);
+    if (i % 4 == 1) d = ldexp(1, (int)(s >> 16) % 40 - 16) + (double)((int)(s >> 32) % 9 - 4) * pow(10, -decimals);
     if (i % 4 == 2) d = (double)(float)d;
-    return snprintf(text, 64, "%s%.*f", s >> 63 ? "-" : "", behind, fabs(d));
+    return snprintf(text, 64, "%s%.*f", s >> 63 ? "-" : "", decimals, fabs(d));
 }
 
 /* The oracle: the shortest text of the float is another number. */
@@ -185,7 +185,7 @@ static void a_decimal_rounds_if_the_text_of_its_float_is_another_number(void **s
     assert_in_range(rounding, 10000, 50000);
 }
 
-/* 1 + 2^-53 lies in the middle: one digit far behind decides. */
+/* 1 + 2^-53 lies in the middle: a single digit far after the point decides. */
 static void digits_count_however_many_there_are(void **state)
 {
     (void)state;

@@ -41,7 +41,7 @@ static void a_shape_counts_compares_and_prints(void **state)
     assert_string_equal(hr_shape_text(HR_SHAPE(100, 200, 300), text, 8), "[100,20");
 }
 
-static void a_buffer_is_aligned_shared_and_readable_behind_its_end(void **state)
+static void a_buffer_is_aligned_shared_and_readable_beyond_its_end(void **state)
 {
     (void)state;
     const int64_t before = allocations_alive();
@@ -49,8 +49,8 @@ static void a_buffer_is_aligned_shared_and_readable_behind_its_end(void **state)
     assert_non_null(buffer);
     assert_int_equal((uintptr_t)hr_buffer_data(buffer) % 64, 0);
     assert_int_equal(hr_buffer_size(buffer), 100);
-    const char *behind = (char *)hr_buffer_data(buffer) + 100;
-    for (int i = 0; i < 64; i++) assert_int_equal(behind[i], 0);
+    const char *after = (char *)hr_buffer_data(buffer) + 100;
+    for (int i = 0; i < 64; i++) assert_int_equal(after[i], 0);
     assert_false(hr_buffer_is_shared(buffer));
     assert_ptr_equal(hr_buffer_ref(buffer), buffer);
     assert_true(hr_buffer_is_shared(buffer));
@@ -155,7 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_have_tensorflows_names_numbers_and_sizes),
         cmocka_unit_test(a_shape_counts_compares_and_prints),
-        cmocka_unit_test(a_buffer_is_aligned_shared_and_readable_behind_its_end),
+        cmocka_unit_test(a_buffer_is_aligned_shared_and_readable_beyond_its_end),
         cmocka_unit_test(a_tensor_of_an_impossible_shape_is_refused),
         cmocka_unit_test(new_tensors_own_their_memory),
         cmocka_unit_test(a_string_tensor_copies_its_bytes),

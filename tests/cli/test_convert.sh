@@ -137,7 +137,7 @@ it_finds_types_and_columns_where_there_is_no_schema() {
     tr , '\t' <people.csv | sed 's/"b.*"/b/' >people.tsv
     headrace convert people.tsv -o tabs.jsonl
     ends_with 0
-    grep -q anna tabs.jsonl || fail "a field behind a tab"
+    grep -q anna tabs.jsonl || fail "a field after a tab"
     printf '{"a": 1}\n{"a": "x"}\n' >mixed.jsonl
     headrace convert mixed.jsonl -o mixed.csv
     refused 1 "feature 'a' has several types"
@@ -153,7 +153,7 @@ it_passes_over_bad_rows_and_keeps_them() {
     prints "6 rows read, 4 written, 2 rejected"
     [ "$(wc -l <bad.jsonl)" = 2 ] || fail "two rejected rows"
     grep -q '"file": \?"people.csv".*"line": \?5.*warm' bad.jsonl || fail "the place of the first"
-    grep -q '"row": \?6' out.jsonl || fail "the row behind them"
+    grep -q '"row": \?6' out.jsonl || fail "the row after them"
     headrace convert people.csv -s people.yaml -o out.jsonl --on-error skip --json
     ends_with 0
     prints '"rejected":2'

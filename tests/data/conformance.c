@@ -395,7 +395,7 @@ void are_refused_by_the_state_of_others(void **state)
     hr_free(saved);
 }
 
-/* Every state is made by an iterator that was itself restored. The last one is saved behind the end. */
+/* Every state is made by an iterator that was itself restored. The last one is saved after the end. */
 void goes_on_again_and_again(void **state)
 {
     const sample *s = *state;

@@ -96,7 +96,7 @@ void assert_int64_values(hr_dataset *ds, const int64_t *want, int count); /* tak
 /* The error that a pipeline ends with is of this class and kind; takes `ds`. */
 void assert_fails(hr_dataset *ds, hr_status code, const char *kind);
 
-/* A hr_map_fn: three digits behind each int64 of "value", drawn at random. */
+/* An hr_map_fn: appends three digits, drawn at random, to each int64 of "value". */
 hr_status draw_digits(const hr_element *in, hr_builder *out, hr_call *call, void *user);
 
 /* A TFRecord file of `rows` records, each what `add` puts into the emptied example; takes `ex`. */

@@ -125,7 +125,7 @@ HR_SAMPLE(take_skip_take_skip)
 {
     return hr_skip(hr_take(hr_skip(hr_take(hr_repeat(hr_shuffle(hr_range(50), 20)), 400), 30), 300), 11);
 }
-HR_SAMPLE(a_map_fails_behind_a_shuffle)
+HR_SAMPLE(a_map_fails_after_a_shuffle)
 {
     hr_dataset *ds = hr_map(hr_shuffle(files(2, 1), 50), refuse_one, NULL, .output = &int64_schema);
     return hr_batch(ds, 4);
@@ -183,7 +183,7 @@ static hr_status count_calls(const hr_element *in, hr_builder *out, hr_call *cal
     return HR_OK;
 }
 
-static void nothing_is_planned_behind_a_cancel(void **state)
+static void nothing_is_planned_after_a_cancel(void **state)
 {
     (void)state;
     const hr_element *e;
@@ -283,7 +283,7 @@ int main(void)
         HR_CONFORMANCE(map_filter_shuffle_batch_map),
         HR_CONFORMANCE(batches_shuffled_and_batched),
         HR_CONFORMANCE(take_skip_take_skip),
-        HR_CONFORMANCE_OF_FAILURE(a_map_fails_behind_a_shuffle),
+        HR_CONFORMANCE_OF_FAILURE(a_map_fails_after_a_shuffle),
         HR_CONFORMANCE_OF_FAILURE(a_shuffle_gives_what_it_holds_before_a_failure),
         HR_CONFORMANCE_OF_FAILURE(a_shuffle_of_batches_before_a_failure),
         HR_CONFORMANCE_OF_FAILURE(groups_before_a_failure),
@@ -291,7 +291,7 @@ int main(void)
         HR_CONFORMANCE_OF_FAILURE(datasets_side_by_side_before_a_failure),
         cmocka_unit_test(nothing_held_is_lost_to_a_failure),
         cmocka_unit_test(map_then_batch_is_batch_then_map),
-        cmocka_unit_test(nothing_is_planned_behind_a_cancel),
+        cmocka_unit_test(nothing_is_planned_after_a_cancel),
         cmocka_unit_test(another_thread_can_cancel),
         cmocka_unit_test(an_endless_search_can_be_cancelled),
         cmocka_unit_test(two_iterators_of_one_dataset_do_not_disturb_each_other),

@@ -72,7 +72,7 @@ static hr_status add_work(const void *spec, const void *unit, hr_work *w, hr_col
 static const hr_op op_add = {
     .head = HR_OP_HEAD, .name = "add", .spec_size = sizeof(int64_t), .traits = HR_ROW_BY_ROW, .work = add_work};
 
-/* ---- strict: reports every row that it refuses, also those behind the first ---- */
+/* ---- strict: reports every row that it refuses, also those after the first ---- */
 
 static hr_status strict_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
@@ -231,7 +231,7 @@ HR_SAMPLE(all_together)
     return add(hr_batch(hr_repeat(every_nth(add(squares(40), 2), 3), .count = HR_I64(4)), 3), 1);
 }
 HR_SAMPLE(strict) { return strict(hr_range(300)); }
-HR_SAMPLE(strict_behind_a_shuffle) { return hr_batch(strict(hr_shuffle(hr_range(300), 30)), 4); }
+HR_SAMPLE(strict_after_a_shuffle) { return hr_batch(strict(hr_shuffle(hr_range(300), 30)), 4); }
 
 static void operators_from_outside_give_their_values(void **state)
 {
@@ -362,7 +362,7 @@ int main(void)
         HR_CONFORMANCE(two_in_turn_by_threes),
         HR_CONFORMANCE(all_together),
         HR_CONFORMANCE_OF_FAILURE(strict),
-        HR_CONFORMANCE_OF_FAILURE(strict_behind_a_shuffle),
+        HR_CONFORMANCE_OF_FAILURE(strict_after_a_shuffle),
         cmocka_unit_test(operators_from_outside_give_their_values),
         cmocka_unit_test(an_operator_says_its_arguments),
         cmocka_unit_test(the_lowest_of_several_failed_rows_wins),

@@ -410,7 +410,7 @@ static hr_dataset *build_enumerate(const step *s)
     return hr_enumerate(s->in, .start = golden_int(s->json, "start", 0));
 }
 
-/* The pipelines of a list behind those that are there already. False: one is not built, and all are dropped. */
+/* The pipelines of a list after those that are there already. False: one is not built, and all are dropped. */
 static bool add_inputs(const step *s, const char *key, hr_dataset **in, int *inputs)
 {
     const cJSON *other;

@@ -80,7 +80,7 @@ static hr_status fail_at_700(const hr_element *in, hr_builder *out, hr_call *cal
     return HR_OK;
 }
 
-static void a_loop_gets_the_error_behind_the_last_element(void **state)
+static void a_loop_gets_the_error_after_the_last_element(void **state)
 {
     (void)state;
     reading r;
@@ -198,7 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_gets_every_element_and_the_end),
-        cmocka_unit_test(a_loop_gets_the_error_behind_the_last_element),
+        cmocka_unit_test(a_loop_gets_the_error_after_the_last_element),
         cmocka_unit_test(the_loop_goes_on_while_workers_are_busy),
         cmocka_unit_test(cancel_ends_a_call_that_is_pending),
         cmocka_unit_test(free_ends_a_call_that_is_pending_without_calling_back),

@@ -198,7 +198,7 @@ static hr_status refuse_record(const hr_element *in, hr_builder *out, hr_call *c
     return hr_set_string(out, "value", v->data, v->size);
 }
 
-static void an_error_behind_a_shuffle_names_file_and_offset_of_its_record(void **state)
+static void an_error_after_a_shuffle_names_file_and_offset_of_its_record(void **state)
 {
     (void)state;
     for (int workers = 0; workers < 3; workers++) {
@@ -502,7 +502,7 @@ int main(void)
         cmocka_unit_test(a_settled_pipeline_over_cached_rows_allocates_nothing),
         cmocka_unit_test(a_budget_too_small_is_reported_and_one_that_is_large_enough_is_not),
         cmocka_unit_test(the_state_of_interleaved_files_in_a_shuffle_is_below_a_kibibyte),
-        cmocka_unit_test(an_error_behind_a_shuffle_names_file_and_offset_of_its_record),
+        cmocka_unit_test(an_error_after_a_shuffle_names_file_and_offset_of_its_record),
         cmocka_unit_test(rows_before_an_error_are_delivered_in_a_short_batch),
         cmocka_unit_test(a_batch_that_an_error_cut_short_is_never_without_the_error),
         cmocka_unit_test(a_failed_dataset_gives_its_error_at_the_first_element),

@@ -19,7 +19,7 @@ static void assert_texts(hr_iterator *it, const char *const *text, int first, in
     hr_iterator_free(it);
 }
 
-static void list_files_matches_in_it(void **state)
+static void list_files_matches_in_another_file_system(void **state)
 {
     (void)state;
     static const char *const names[] = {"mem://a/x-0.tfrecord", "mem://a/x-1.tfrecord"};
@@ -33,7 +33,7 @@ static const char *const of_both[] = {"mem://a/x-0.tfrecord", "mem://a/x-0.tfrec
                                       "mem://a/x-1.tfrecord", "mem://a/x-1.tfrecord", "mem://a/x-1.tfrecord",
                                       "mem://a/x-1.tfrecord"};
 
-static void tfrecord_reads_from_it(void **state)
+static void tfrecord_reads_from_another_file_system(void **state)
 {
     (void)state;
     static const char *const zipped[] = {"mem://a/b/y.gz", "mem://a/b/y.gz", "mem://a/b/y.gz", "mem://a/b/y.gz",
@@ -60,7 +60,7 @@ static hr_dataset *rows_of(const char *path, bool tf_compat)
                   .keep_missing = true);
 }
 
-static void csv_reads_from_it_in_both_modes(void **state)
+static void csv_reads_from_another_file_system_in_both_modes(void **state)
 {
     (void)state;
     hr_error err;
@@ -110,7 +110,7 @@ static void a_saved_state_goes_on_in_it(void **state)
 static void a_read_that_fails_ends_the_pipeline(void **state)
 {
     (void)state;
-    memory_read.most = memory_read.bad_offset = 36; /* behind the first record */
+    memory_read.most = memory_read.bad_offset = 36; /* after the first record */
     assert_fails(hr_tfrecord("mem://a/x-0.tfrecord"), HR_DATA_LOSS, "file.read");
     memory_read.most = 1000;
     memory_read.bad_offset = -1;
@@ -119,9 +119,9 @@ static void a_read_that_fails_ends_the_pipeline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(list_files_matches_in_it),
-        cmocka_unit_test(tfrecord_reads_from_it),
-        cmocka_unit_test(csv_reads_from_it_in_both_modes),
+        cmocka_unit_test(list_files_matches_in_another_file_system),
+        cmocka_unit_test(tfrecord_reads_from_another_file_system),
+        cmocka_unit_test(csv_reads_from_another_file_system_in_both_modes),
         cmocka_unit_test(a_saved_state_goes_on_in_it),
         cmocka_unit_test(a_read_that_fails_ends_the_pipeline),
     };

@@ -1,6 +1,6 @@
 /* A process that forks while a pipeline runs: the child has workers of its own, and the parent goes on. Only built
  * without sanitizers: a child must not allocate by AddressSanitizer's allocator, whose locks a thread of the parent may
- * have held, and ThreadSanitizer refuses threads behind a fork. */
+ * have held, and ThreadSanitizer refuses threads after a fork. */
 #include "tests/data/conformance.h"
 #include <sys/wait.h>
 #include <unistd.h>

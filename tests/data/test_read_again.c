@@ -155,7 +155,7 @@ static int64_t pipelines_give_all(hr_dataset *make(const hr_policy *), const hr_
 
 static hr_dataset *make_tfrecord(const hr_policy *policy) { return hr_tfrecord("f", .policy = *policy); }
 
-static void so_it_does_in_pipelines(void **state)
+static void pipelines_read_damage_again(void **state)
 {
     (void)state;
     static const hr_compression all[] = {HR_NONE, HR_GZIP};
@@ -175,7 +175,7 @@ static hr_dataset *make_shuffled(const hr_policy *policy)
     return hr_shuffled_records("f", .seed = 3);
 }
 
-static void so_it_does_where_records_are_drawn_at_random(void **state)
+static void pipelines_of_random_records_read_damage_again(void **state)
 {
     (void)state;
     write_records("f", HR_NONE);
@@ -183,7 +183,7 @@ static void so_it_does_where_records_are_drawn_at_random(void **state)
     assert_more(pipelines_give_all(make_shuffled, policies, 100 * FRAME + 3, 0), 0);
 }
 
-static void an_index_is_made_all_the_same(void **state)
+static void a_read_that_is_wrong_once_does_not_spoil_an_index(void **state)
 {
     (void)state;
     write_records("f", HR_NONE);
@@ -283,9 +283,9 @@ int main(void)
         cmocka_unit_test(a_record_that_was_misread_once_comes_right),
         cmocka_unit_test(what_is_wrong_each_time_is_damage),
         cmocka_unit_test(a_compressed_file_is_read_again_from_its_front),
-        cmocka_unit_test(so_it_does_in_pipelines),
-        cmocka_unit_test(so_it_does_where_records_are_drawn_at_random),
-        cmocka_unit_test(an_index_is_made_all_the_same),
+        cmocka_unit_test(pipelines_read_damage_again),
+        cmocka_unit_test(pipelines_of_random_records_read_damage_again),
+        cmocka_unit_test(a_read_that_is_wrong_once_does_not_spoil_an_index),
         cmocka_unit_test(files_of_other_systems_are_read_again),
         cmocka_unit_test(a_file_that_ends_before_the_second_look_is_cut),
         cmocka_unit_test(it_is_told_to_the_log),

@@ -76,7 +76,7 @@ static void read_numbers(hr_iterator *it, int64_t elements, numbers *out)
     if (st < 0) fail_msg("%s", hr_iterator_error(it)->text);
 }
 
-/* Takes `ds`; gives the state behind `elements` of it. */
+/* Takes `ds`; gives the state after `elements` of it. */
 static void *state_of(hr_dataset *ds, int64_t elements, int workers, numbers *before, size_t *size)
 {
     hr_error err;
@@ -413,7 +413,7 @@ static void a_state_goes_on_with_any_number_of_workers(void **state)
 
 /* ---- ranks ---- */
 
-/* Batches of one rank's share of a shuffled stream, behind those that all ranks had before. */
+/* Batches of one rank's share of a shuffled stream, after those that all ranks had before. */
 static hr_dataset *share_of(int64_t had, int ranks, int rank)
 {
     hr_dataset *ds = hr_shuffle_and_repeat(files_of("ranks/*.tfrecord"), 30, .count = 2, .seed = 5);

@@ -74,7 +74,7 @@ static void short_and_interrupted_reads_change_nothing(void **state)
     use_faults(NULL);
 }
 
-static void a_broken_disk_is_reported_behind_every_record_that_was_read(void **state)
+static void a_broken_disk_is_reported_after_every_record_that_was_read(void **state)
 {
     (void)state;
     write_records("f", 0, 3000, 300);
@@ -142,7 +142,7 @@ static void a_record_longer_than_allowed_is_refused(void **state)
 }
 
 /* The first record is a hole of more than 1 GiB, which nobody reads. */
-static void a_range_may_lie_behind_a_record_of_any_length(void **state)
+static void a_range_may_lie_after_a_record_of_any_length(void **state)
 {
     (void)state;
     const uint64_t length = ((uint64_t)1 << 30) + 100;
@@ -198,12 +198,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_larger_than_any_piece_come_whole),
         cmocka_unit_test(short_and_interrupted_reads_change_nothing),
-        cmocka_unit_test(a_broken_disk_is_reported_behind_every_record_that_was_read),
+        cmocka_unit_test(a_broken_disk_is_reported_after_every_record_that_was_read),
         cmocka_unit_test(files_that_follow_each_other_may_be_many_and_empty),
         cmocka_unit_test(a_pipe_is_read_in_order),
         cmocka_unit_test(a_function_of_a_name_takes_it_as_it_stands),
         cmocka_unit_test(a_record_longer_than_allowed_is_refused),
-        cmocka_unit_test(a_range_may_lie_behind_a_record_of_any_length),
+        cmocka_unit_test(a_range_may_lie_after_a_record_of_any_length),
         cmocka_unit_test(a_state_of_other_files_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

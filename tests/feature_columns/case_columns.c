@@ -337,7 +337,7 @@ static void steps_of_sparse(case_columns *cc, const hr_tensor *t, hr_column_valu
     v->step_splits = step_splits;
 }
 
-/* Rows of a sparse tensor; dimensions behind the first are flattened into places in the row. */
+/* Rows of a sparse tensor; dimensions after the first are flattened into places in the row. */
 static void from_sparse(case_columns *cc, const hr_tensor *t, hr_column_values *v)
 {
     const int rank = t->shape.rank;

@@ -44,7 +44,7 @@ static golden_result compare_spec(golden_case *c, const cJSON *expected, const h
 
 /* ---- ids ---- */
 
-/* A place in the row out of sparse indices: what is behind the first, flattened. */
+/* A place in the row out of sparse indices: the dimensions after the first, flattened. */
 static int64_t place_of(const hr_tensor *t, int64_t i)
 {
     int64_t place = 0;
@@ -207,7 +207,7 @@ static hr_status lengths_of(case_columns *cc, const hr_feature_column *const *so
     return hr_sequence_lengths(steps, name, cc->columns, rows, lengths, err);
 }
 
-/* The context at every step, behind what the sequence has there. */
+/* The context at every step, after what the sequence has there. */
 static hr_status with_context(case_columns *cc, const hr_tensor *sequence, hr_tensor *out, hr_error *err)
 {
     const hr_feature_column *sorted[MAX_COLUMNS];

@@ -30,7 +30,7 @@ static hr_dataset *records(case_columns *cc, const cJSON *serialized)
     return ds;
 }
 
-/* A wrong record comes out behind the good ones before it: the pass that looks for it is one of its own. */
+/* A wrong record comes out after the good ones before it: the pass that looks for it is one of its own. */
 static hr_status check_records(hr_dataset *ds, hr_error *err)
 {
     hr_iterator *it = hr_iterate(ds, .workers = (const int[]){0});

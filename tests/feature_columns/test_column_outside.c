@@ -97,7 +97,7 @@ static void its_failing_rows_are_named(void **state)
     hr_iterator_free(it);
 }
 
-static void other_columns_are_made_of_it(void **state)
+static void other_columns_are_made_of_a_column_from_outside(void **state)
 {
     (void)state;
     hr_error err;
@@ -310,7 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_and_values_come_out_of_the_pipeline),
         cmocka_unit_test(its_failing_rows_are_named),
-        cmocka_unit_test(other_columns_are_made_of_it),
+        cmocka_unit_test(other_columns_are_made_of_a_column_from_outside),
         cmocka_unit_test(equal_ones_are_computed_once),
         cmocka_unit_test(broken_contracts_are_refused),
         cmocka_unit_test(a_kind_without_the_newest_field_loads),

@@ -128,7 +128,7 @@ static void rows_of_one_id_are_those_of_the_table(void **state)
     for (int d = 0; d < WIDTH; d++) assert_exactly(out[50 * WIDTH + d], 0);
 }
 
-static void an_id_behind_the_table_is_an_error(void **state)
+static void an_id_beyond_the_table_is_an_error(void **state)
 {
     (void)state;
     const float table[] = {1};
@@ -140,7 +140,7 @@ static void an_id_behind_the_table_is_an_error(void **state)
 }
 
 /* TensorFlow drops it before it looks anything up; under sum a weight of 0 is a weight. */
-static void an_id_behind_the_table_may_lie_there_without_weight(void **state)
+static void an_id_beyond_the_table_may_lie_there_without_weight(void **state)
 {
     (void)state;
     const float table[] = {5}, weights[] = {-1, 1};
@@ -250,8 +250,8 @@ int main(void)
         cmocka_unit_test(max_norm_scales_rows_before_they_are_weighted),
         cmocka_unit_test(rows_can_be_a_part_of_a_wider_matrix),
         cmocka_unit_test(rows_of_one_id_are_those_of_the_table),
-        cmocka_unit_test(an_id_behind_the_table_is_an_error),
-        cmocka_unit_test(an_id_behind_the_table_may_lie_there_without_weight),
+        cmocka_unit_test(an_id_beyond_the_table_is_an_error),
+        cmocka_unit_test(an_id_beyond_the_table_may_lie_there_without_weight),
         cmocka_unit_test(wide_rows_need_more_than_the_stack),
         cmocka_unit_test(counts_add_up_and_ignore_what_is_out_of_range),
         cmocka_unit_test(a_column_says_what_a_trainer_needs),

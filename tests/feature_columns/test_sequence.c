@@ -270,7 +270,7 @@ static hr_dataset *sequences(hr_dataset *in)
     return in;
 }
 
-/* Steps behind the last word of a row do not count: nobody sees those that follow. */
+/* Steps after the last word of a row do not count: nobody sees those that follow. */
 static int steps_of(int r)
 {
     int steps = r % 4;

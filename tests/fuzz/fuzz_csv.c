@@ -149,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hr__csv_format *f;
     if (hr__csv_format_new(&opts, &f, NULL) != HR_OK) abort();
     const size_t length = size - 2;
-    char *text = calloc(1, length + 64); /* readable bytes behind, as everywhere */
+    char *text = calloc(1, length + 64); /* readable bytes after it, as everywhere */
     if (length > 0) memcpy(text, data + 2, length);
     const uint64_t want = hash_text(f, text, length, 1, 0);
     if (hash_text(f, text, length, 1000000, 0) != want) abort();

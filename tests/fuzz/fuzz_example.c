@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hr__example_parser *parser;
-    char *record = calloc(1, size + 64); /* so much is readable behind a record */
+    char *record = calloc(1, size + 64); /* so much is readable after a record */
     if (!record || hr__example_parser_new(features, FEATURES, &parser, NULL) != HR_OK) abort();
     if (size) memcpy(record, data, size);
     for (int mode = 0; mode < 4; mode++)

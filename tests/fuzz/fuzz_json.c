@@ -13,7 +13,7 @@ static hr_view copy_of(hr_view v)
     return (hr_view){copy, v.size};
 }
 
-/* The record behind a text: a copy; no data: it is refused. */
+/* The record of a text: a copy; no data: it is refused. */
 static hr_view read_text(hr_view text)
 {
     hr_json_reader *r;

@@ -1,4 +1,4 @@
-/* Any bytes as packed rows, as they lie in files of rows behind their checksums: they are refused, or all that they say
+/* Any bytes as packed rows, as they lie in files of rows after their checksums: they are refused, or all that they say
  * can be read. */
 #include "data/rows/packed.h"
 #include <stdlib.h>

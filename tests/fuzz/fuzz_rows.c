@@ -1,4 +1,4 @@
-/* Any bytes as the head of a file of rows, as it lies behind its checksum: it is refused, or all that it says fits the
+/* Any bytes as the head of a file of rows, as it lies after its checksum: it is refused, or all that it says fits the
  * file. And any bytes as a whole file, whose checksums are always right: it is refused, or its rows can be read and
  * moved. (All checksums are 0 here, those of the corpus too.) */
 #include "data/rows/rows_file.h"

@@ -120,7 +120,7 @@ static void touch_strings(const table *t)
         for (int64_t k = 0; k < word[i].size; k++) sum = (char)(sum ^ word[i].data[k]);
 }
 
-/* A sound record, with 64 readable bytes behind it: gives it (free). */
+/* A sound record, with 64 readable bytes after it: gives it (free). */
 static hr_view sound_record(void)
 {
     static const int64_t seven = 7, pair[] = {1, -2};
@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hr__example_parser *of_context, *of_lists;
-    char *record = calloc(1, size + 64); /* so much is readable behind a record */
+    char *record = calloc(1, size + 64); /* so much is readable after a record */
     const hr_view sound = sound_record();
     if (!record || hr__example_parser_new(context, CONTEXT, &of_context, NULL) != HR_OK ||
         hr__example_parser_new(lists, LISTS, &of_lists, NULL) != HR_OK)

@@ -15,9 +15,9 @@ static void require(bool holds)
 /* Whatever is damaged: all sound records come, and the bytes that are passed over are told one after another. */
 static void tell(const hr_error *error, hr_view bytes, void *user)
 {
-    int64_t *behind = user;
-    require(error->offset >= *behind && error->length == bytes.size);
-    *behind = error->offset + error->length;
+    int64_t *end = user;
+    require(error->offset >= *end && error->length == bytes.size);
+    *end = error->offset + error->length;
 }
 
 static void read_on(const char *path, size_t buffer_size)
@@ -25,10 +25,10 @@ static void read_on(const char *path, size_t buffer_size)
     hr_record_reader *reader;
     hr_view record;
     hr_status status;
-    int64_t behind = 0;
+    int64_t end = 0;
     const hr_record_opts opts = {.struct_size = sizeof opts,
                                  .buffer_size = buffer_size,
-                                 .policy = {.on_error = HR_RESYNC, .on_damage = tell, .user = &behind}};
+                                 .policy = {.on_error = HR_RESYNC, .on_damage = tell, .user = &end}};
     if (hr_record_reader_open_with(path, &opts, &reader, NULL) != HR_OK) return;
     while ((status = hr_record_read(reader, &record, NULL)) == HR_OK)
         require(hr__record_sound(record.data, (size_t)record.size));

@@ -1,4 +1,4 @@
-/* Compression: both engines agree, streams behind each other, padding, every cut and every flipped bit. */
+/* Compression: both engines agree, streams in a row, padding, every cut and every flipped bit. */
 #include "io/codecs/codec.h"
 #include "io/codecs/members.h"
 #include "tests/testing.h"
@@ -133,8 +133,8 @@ static void engines_agree_on_damaged_streams_as_far_as_both_go(void **state)
 
 /* ---- whole files ---- */
 
-/* The next compression behind `c` that this build can write; HR_COMPRESSION_AUTO behind the last. */
-static hr_compression codec_behind(hr_compression c)
+/* The next compression after `c` that this build can write; HR_COMPRESSION_AUTO after the last. */
+static hr_compression codec_after(hr_compression c)
 {
     for (int i = 0; i < hr__codec_count(); i++) {
         const hr__codec *codec = hr__codec_at(i);
@@ -147,7 +147,7 @@ static hr_compression codec_behind(hr_compression c)
     return HR_COMPRESSION_AUTO;
 }
 
-#define FOR_EACH_CODEC(c) for (hr_compression c = codec_behind(HR_NONE); c; c = codec_behind(c))
+#define FOR_EACH_CODEC(c) for (hr_compression c = codec_after(HR_NONE); c; c = codec_after(c))
 
 /* Reads a file to its end: gives the bytes before the end or the error. */
 static hr_status read_all(const char *path, hr_compression compression, char *out, size_t *size, hr_error *err)
@@ -183,7 +183,7 @@ static size_t pack(hr_compression compression, const char *text, size_t size, ch
     return packed;
 }
 
-static void streams_behind_each_other_are_one_file(void **state)
+static void streams_in_a_row_are_one_file(void **state)
 {
     (void)state;
     char text[2000], file[8000], out[8000];
@@ -451,7 +451,7 @@ static void a_cut_file_gives_all_that_zlib_makes_of_it(void **state)
     }
 }
 
-/* Noise behind a gzip header, as a block of the fixed code, which any bits are symbols of: soon one is none, or reaches
+/* Noise after a gzip header, as a block of the fixed code, which any bits are symbols of: soon one is none, or reaches
  * back to before the first byte. */
 static size_t make_noise(char *file, uint64_t key)
 {
@@ -560,7 +560,7 @@ static void nothing_of_a_damaged_frame_is_handed_out(void **state)
     free(file);
 }
 
-/* A frame as others write it, which does not say how much it holds: a block as it is, and behind it one that cannot
+/* A frame as others write it, which does not say how much it holds: a block as it is, and after it one that cannot
  * be. */
 static void blocks_before_a_fault_come_out(void **state)
 {
@@ -636,7 +636,7 @@ int main(void)
         cmocka_unit_test(engines_read_each_other_in_pieces_of_any_size),
         cmocka_unit_test(engines_agree_on_checksums),
         cmocka_unit_test(engines_agree_on_damaged_streams_as_far_as_both_go),
-        cmocka_unit_test(streams_behind_each_other_are_one_file),
+        cmocka_unit_test(streams_in_a_row_are_one_file),
         cmocka_unit_test(a_file_of_another_compression_is_refused),
         cmocka_unit_test(engines_give_the_same_of_damaged_files),
         cmocka_unit_test(a_cut_file_gives_all_that_zlib_makes_of_it),

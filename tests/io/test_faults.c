@@ -316,7 +316,7 @@ static void short_and_interrupted_writes_change_nothing(void **state)
     }
 }
 
-/* Somebody cuts the file just behind a record while it is read: nothing in the bytes says so. */
+/* Somebody cuts the file just after a record while it is read: nothing in the bytes says so. */
 static void a_file_that_shrinks_is_an_error(void **state)
 {
     (void)state;

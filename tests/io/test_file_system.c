@@ -4,7 +4,7 @@
 #include "tests/testing.h"
 #include <string.h>
 
-static void records_are_read_from_it(void **state)
+static void records_are_read_from_another_file_system(void **state)
 {
     (void)state;
     for (memory_read.most = 1; memory_read.most < 400; memory_read.most *= 7)
@@ -25,7 +25,7 @@ static void records_are_read_from_it(void **state)
     memory_read.most = 1000;
 }
 
-static void an_index_is_made_of_it(void **state)
+static void an_index_is_made_of_a_file_in_another_file_system(void **state)
 {
     (void)state;
     for (int i = 0; i < MEMORY_FILES; i++) {
@@ -49,7 +49,7 @@ static void files_are(const char *pattern, const char *expected)
     assert_string_equal(got, expected);
 }
 
-static void patterns_match_in_it(void **state)
+static void patterns_match_in_another_file_system(void **state)
 {
     (void)state;
     files_are("mem://a/x-*.tfrecord", "mem://a/x-0.tfrecord mem://a/x-1.tfrecord ");
@@ -106,8 +106,10 @@ static void wrong_file_systems_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_read_from_it),       cmocka_unit_test(an_index_is_made_of_it),
-        cmocka_unit_test(patterns_match_in_it),           cmocka_unit_test(what_fails_names_the_file),
+        cmocka_unit_test(records_are_read_from_another_file_system),
+        cmocka_unit_test(an_index_is_made_of_a_file_in_another_file_system),
+        cmocka_unit_test(patterns_match_in_another_file_system),
+        cmocka_unit_test(what_fails_names_the_file),
         cmocka_unit_test(wrong_file_systems_are_refused),
     };
     return cmocka_run_group_tests(tests, fill_memory_files, empty_memory_files);

@@ -91,7 +91,7 @@ static void short_and_interrupted_reads_change_nothing(void **state)
     free(bytes);
 }
 
-static void a_broken_disk_is_reported_behind_the_good_bytes(void **state)
+static void a_broken_disk_is_reported_after_the_good_bytes(void **state)
 {
     (void)state;
     char *bytes = make_bytes();
@@ -174,7 +174,7 @@ static void names_and_bytes_decide_and_must_agree(void **state)
     reads_equal(in, "X\tY\n1\t2\n", 8, 3);
     hr_input_free(in);
     const hr_input_opts none = {.struct_size = sizeof none, .compression = HR_NONE};
-    write_file("80.csv", "80,5\n", 5); /* what is behind the header goes as deflated, as far as it goes */
+    write_file("80.csv", "80,5\n", 5); /* what follows the header is taken as deflated, as far as it goes */
     in = open_input("80.csv", HR_COMPRESSION_AUTO, 0);
     reads_equal(in, "80,5\n", 5, 3);
     hr_input_free(in);
@@ -294,7 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_buffer_and_step_gives_the_same_bytes),
         cmocka_unit_test(short_and_interrupted_reads_change_nothing),
-        cmocka_unit_test(a_broken_disk_is_reported_behind_the_good_bytes),
+        cmocka_unit_test(a_broken_disk_is_reported_after_the_good_bytes),
         cmocka_unit_test(a_long_peek_that_fails_lends_what_is_there),
         cmocka_unit_test(what_cannot_be_opened_is_named),
         cmocka_unit_test(names_and_bytes_decide_and_must_agree),

@@ -17,7 +17,7 @@ static void one_name_matches_as_fnmatch_says(void **state)
         unsigned rest = p;
         for (int i = 0; i < 5; i++, rest /= 10) pattern[i] = in_pattern[rest % 10];
         pattern[5] = '\0';
-        /* Sets are compared below; a lone backslash is undefined, and glibc misses an escaped slash behind a star. */
+        /* Sets are compared below; a lone backslash is undefined, and glibc misses an escaped slash after a star. */
         if (strchr(pattern, '[') || pattern[4] == '\\' || strstr(pattern, "\\/")) continue;
         for (unsigned n = 0; n < 6 * 6 * 6; n++) {
             char name[4] = {in_name[n % 6], in_name[n / 6 % 6], in_name[n / 36], '\0'};

@@ -11,7 +11,7 @@ static bool is_even(const hr_element *e, void *user)
     return *(const int64_t *)hr_get(e, "value")->data % 2 == 0;
 }
 
-static void the_number_must_be_right(void **state)
+static void assert_cardinality_refuses_a_wrong_number(void **state)
 {
     (void)state;
     assert_int64_values(hr_assert_cardinality(hr_filter(hr_range(4), is_even, NULL), 2), HR_I64(0, 2), 2);
@@ -52,9 +52,12 @@ HR_ARGUMENTS(assert_cardinality, hr_assert_cardinality(hr_range(30), 30), hr_ass
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HR_CONFORMANCE(assert_cardinality),         HR_CONFORMANCE_OF_ARGUMENTS(assert_cardinality),
-        HR_CONFORMANCE_OF_FAILURE(too_many),        HR_CONFORMANCE_OF_FAILURE(too_few),
-        cmocka_unit_test(the_number_must_be_right), cmocka_unit_test(datasets_tell_how_many_elements_they_have),
+        HR_CONFORMANCE(assert_cardinality),
+        HR_CONFORMANCE_OF_ARGUMENTS(assert_cardinality),
+        HR_CONFORMANCE_OF_FAILURE(too_many),
+        HR_CONFORMANCE_OF_FAILURE(too_few),
+        cmocka_unit_test(assert_cardinality_refuses_a_wrong_number),
+        cmocka_unit_test(datasets_tell_how_many_elements_they_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

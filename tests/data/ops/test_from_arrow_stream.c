@@ -157,7 +157,7 @@ static void a_stream_is_read_once_unless_it_can_be_opened_again(void **state)
 
 /* ---- what goes wrong ---- */
 
-static void a_stream_that_fails_says_why_behind_the_rows_before(void **state)
+static void a_stream_that_fails_says_why_after_the_rows_before(void **state)
 {
     (void)state;
     const hr_element *e;
@@ -231,7 +231,7 @@ int main(void)
         cmocka_unit_test(arrays_follow_each_other_and_are_released),
         cmocka_unit_test(what_is_not_read_to_its_end_is_released_as_well),
         cmocka_unit_test(a_stream_is_read_once_unless_it_can_be_opened_again),
-        cmocka_unit_test(a_stream_that_fails_says_why_behind_the_rows_before),
+        cmocka_unit_test(a_stream_that_fails_says_why_after_the_rows_before),
         cmocka_unit_test(what_is_opened_again_must_be_the_same),
         cmocka_unit_test(streams_that_are_none_are_refused),
     };

@@ -1,4 +1,4 @@
-/* map: values, schemas, randomness, failures; before and behind a batch. */
+/* map: values, schemas, randomness, failures; before and after a batch. */
 #include "tests/data/conformance.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void map_changes_the_schema(void **state)
     hr_iterator_free(it);
 }
 
-static void map_draws_the_same_before_and_behind_other_work(void **state)
+static void map_draws_the_same_before_and_after_other_work(void **state)
 {
     (void)state;
     int64_t plain[100], batched[100], epochs[200];
@@ -91,7 +91,7 @@ static void map_draws_the_same_before_and_behind_other_work(void **state)
     assert_memory_not_equal(epochs, epochs + 100, sizeof plain);
 }
 
-static void map_fails_behind_the_elements_before(void **state)
+static void map_fails_after_the_elements_before(void **state)
 {
     (void)state;
     static run got;
@@ -202,8 +202,8 @@ int main(void)
         cmocka_unit_test(a_vectorized_function_says_which_row_failed),
         cmocka_unit_test(map_gives_what_its_function_sets),
         cmocka_unit_test(map_changes_the_schema),
-        cmocka_unit_test(map_draws_the_same_before_and_behind_other_work),
-        cmocka_unit_test(map_fails_behind_the_elements_before),
+        cmocka_unit_test(map_draws_the_same_before_and_after_other_work),
+        cmocka_unit_test(map_fails_after_the_elements_before),
         cmocka_unit_test(hundreds_of_maps_stand_on_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

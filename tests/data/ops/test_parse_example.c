@@ -1,4 +1,4 @@
-/* parse_example: dense, sparse and ragged components, before a batch and behind it. */
+/* parse_example: dense, sparse and ragged components, before a batch and after it. */
 #include "tests/data/conformance.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,14 +120,14 @@ static void what_a_shuffle_holds_comes_out_as_it_went_in(void **state)
     }
 }
 
-static void parsing_before_and_behind_a_batch_gives_the_same(void **state)
+static void parsing_before_and_after_a_batch_gives_the_same(void **state)
 {
     (void)state;
-    static run before, behind;
+    static run before, after;
     run_all(&before, hr_batch(parsed(records()), 7), (way){.workers = 2});
-    run_all(&behind, parsed(hr_batch(records(), 7)), (way){.workers = 2});
+    run_all(&after, parsed(hr_batch(records(), 7)), (way){.workers = 2});
     assert_int_equal(before.count, (ROWS + 6) / 7);
-    assert_same_run(&before, &behind);
+    assert_same_run(&before, &after);
 }
 
 static void parse_example_gives_what_was_written(void **state)
@@ -244,7 +244,7 @@ int main(void)
         cmocka_unit_test(records_that_do_not_parse_are_kept_in_quarantine),
         cmocka_unit_test(a_budget_of_rows_ends_the_pipeline),
         cmocka_unit_test(what_a_shuffle_holds_comes_out_as_it_went_in),
-        cmocka_unit_test(parsing_before_and_behind_a_batch_gives_the_same),
+        cmocka_unit_test(parsing_before_and_after_a_batch_gives_the_same),
         cmocka_unit_test(parse_example_gives_what_was_written),
         cmocka_unit_test(a_missing_feature_without_a_default_names_file_and_feature),
     };

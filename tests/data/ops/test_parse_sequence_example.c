@@ -1,4 +1,4 @@
-/* parse_sequence_example: a context and feature lists of every kind, before a batch and behind it. */
+/* parse_sequence_example: a context and feature lists of every kind, before a batch and after it. */
 #include "tests/data/conformance.h"
 #include <stdio.h>
 #include <string.h>
@@ -90,14 +90,14 @@ HR_SAMPLE(parse_then_batch) { return hr_batch(ragged(hr_shuffle(records(), 30)),
 HR_SAMPLE(parse_then_shuffle) { return hr_batch(hr_shuffle(parsed(records()), 30), 4); }
 HR_SAMPLE(parse_what_fails) { return required(hr_skip(records(), 1)); }
 
-static void parsing_before_and_behind_a_batch_gives_the_same(void **state)
+static void parsing_before_and_after_a_batch_gives_the_same(void **state)
 {
     (void)state;
-    static run before, behind;
+    static run before, after;
     run_all(&before, hr_batch(parsed(records()), 7), (way){.workers = 2});
-    run_all(&behind, parsed(hr_batch(records(), 7)), (way){.workers = 2});
+    run_all(&after, parsed(hr_batch(records(), 7)), (way){.workers = 2});
     assert_int_equal(before.count, (ROWS + 6) / 7);
-    assert_same_run(&before, &behind);
+    assert_same_run(&before, &after);
 }
 
 /* The single form: a sequence is [steps, 2], a list of words has a place (step, position) for each. */
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(sequences_that_do_not_parse_are_left_out_by_a_policy),
         HR_CONFORMANCE(parse_then_shuffle),
         HR_CONFORMANCE_OF_FAILURE(parse_what_fails),
-        cmocka_unit_test(parsing_before_and_behind_a_batch_gives_the_same),
+        cmocka_unit_test(parsing_before_and_after_a_batch_gives_the_same),
         cmocka_unit_test(parse_sequence_example_gives_what_was_written),
         cmocka_unit_test(a_batch_of_sequences_is_padded_to_its_longest),
         cmocka_unit_test(a_ragged_list_has_steps_and_then_values),

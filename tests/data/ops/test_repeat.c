@@ -40,7 +40,7 @@ static void repeat_of_nothing_ends_at_once(void **state)
     assert_int64_values(hr_repeat(hr_filter(hr_range(50), never, NULL)), NULL, 0);
 }
 
-static void repeat_joins_epochs_before_a_batch_and_not_behind_it(void **state)
+static void repeat_joins_epochs_before_a_batch_and_not_after_it(void **state)
 {
     (void)state;
     static run joined, apart;
@@ -281,7 +281,7 @@ int main(void)
         cmocka_unit_test(repeat_passes_its_input_count_times),
         cmocka_unit_test(repeat_of_any_negative_count_is_for_ever),
         cmocka_unit_test(repeat_of_nothing_ends_at_once),
-        cmocka_unit_test(repeat_joins_epochs_before_a_batch_and_not_behind_it),
+        cmocka_unit_test(repeat_joins_epochs_before_a_batch_and_not_after_it),
         cmocka_unit_test(repeat_passes_large_units_on_as_they_are),
         cmocka_unit_test(shuffle_and_repeat_gives_whole_epochs_each_in_a_new_order),
         cmocka_unit_test(shuffle_and_repeat_is_for_ever_by_default),

@@ -252,8 +252,8 @@ static void shards_take_turns_in_one_order(void **state)
         }
 }
 
-/* Two ranks have had a part of the order; other numbers of ranks go on behind it. */
-static void any_number_of_shards_goes_on_behind_what_others_had(void **state)
+/* Two ranks have had a part of the order; other numbers of ranks go on after it. */
+static void any_number_of_shards_goes_on_after_what_others_had(void **state)
 {
     (void)state;
     enum { HAD = 2 * 75 };
@@ -333,7 +333,7 @@ int main(void)
         cmocka_unit_test(an_index_of_each_64th_record_is_made_anew),
         cmocka_unit_test(frames_are_begun_where_a_record_is),
         cmocka_unit_test(shards_take_turns_in_one_order),
-        cmocka_unit_test(any_number_of_shards_goes_on_behind_what_others_had),
+        cmocka_unit_test(any_number_of_shards_goes_on_after_what_others_had),
         cmocka_unit_test(shards_that_do_not_go_round_are_an_error_unless_said),
         cmocka_unit_test(damage_is_named_with_its_place),
         cmocka_unit_test(refuses_what_it_cannot_read_in_any_order),

@@ -27,7 +27,7 @@ static hr_dataset *numbers_to(const hr_element *e, void *user)
     return hr_range(3 * *(const int64_t *)hr_get(e, "value")->data);
 }
 
-/* It ends in the middle of what was pulled: spans of other datasets are at hand behind it. */
+/* It ends in the middle of what was pulled: spans of other datasets are at hand after it. */
 HR_SAMPLE(take_while_among_short_spans)
 {
     static const int64_t bound = 12;

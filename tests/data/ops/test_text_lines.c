@@ -63,7 +63,7 @@ static void a_line_longer_than_a_piece_comes_whole(void **state)
     hr_iterator_free(it);
 }
 
-static void damage_comes_behind_the_lines_before_it(void **state)
+static void damage_comes_after_the_lines_before_it(void **state)
 {
     (void)state;
     size_t size;
@@ -116,7 +116,7 @@ int main(void)
         cmocka_unit_test(lines_lose_their_ends_and_nothing_else),
         cmocka_unit_test(every_cr_goes_in_tf_compat),
         cmocka_unit_test(a_line_longer_than_a_piece_comes_whole),
-        cmocka_unit_test(damage_comes_behind_the_lines_before_it),
+        cmocka_unit_test(damage_comes_after_the_lines_before_it),
         cmocka_unit_test(a_pipe_is_read_but_once),
         cmocka_unit_test(a_pipe_is_not_gone_on_with),
     };

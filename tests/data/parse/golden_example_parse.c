@@ -7,7 +7,7 @@
 
 /* ---- the pipeline ---- */
 
-/* One value of any kind, behind 64 readable bytes, as records are. */
+/* One value of any kind, with 64 readable bytes after it, as records have. */
 static hr_dataset *dataset_of(const hr_tensor *serialized, const hr_tensor *names, const golden_spec *s, bool single,
                               bool tf_compat)
 {

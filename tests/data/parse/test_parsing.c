@@ -201,7 +201,7 @@ static void row_ids_are_as_many_as_values_even_in_tf_compat(void **state)
 }
 
 /* Row 1 has 2 row ids for 1 value. */
-static void batches_behind_a_bad_partition_are_not_waited_for(void **state)
+static void batches_after_a_bad_partition_are_not_waited_for(void **state)
 {
     (void)state;
     static const hr_partition ids[] = {{HR_VALUE_ROWIDS, "ends", 0}};
@@ -335,7 +335,7 @@ static void a_batch_is_validated_where_that_is_asked_for(void **state)
     }
 }
 
-/* Beside strings, splits lie behind the values: aligned, whatever size a value has. */
+/* Beside strings, splits lie after the values: aligned, whatever size a value has. */
 static void partition_divides_values_of_one_byte(void **state)
 {
     (void)state;
@@ -554,7 +554,7 @@ int main(void)
         cmocka_unit_test(no_place_becomes_another_one_in_tf_compat),
         cmocka_unit_test(partition_divides_the_values_of_each_row),
         cmocka_unit_test(row_ids_are_as_many_as_values_even_in_tf_compat),
-        cmocka_unit_test(batches_behind_a_bad_partition_are_not_waited_for),
+        cmocka_unit_test(batches_after_a_bad_partition_are_not_waited_for),
         cmocka_unit_test(one_record_is_divided_as_tensorflow_does),
         cmocka_unit_test(a_batch_is_validated_where_that_is_asked_for),
         cmocka_unit_test(numbers_too_large_for_splits_are_refused),

@@ -63,7 +63,7 @@ static void packed_rows_are_as_long_as_their_numbers_need(void **state)
     }
 }
 
-/* The width is the second byte of the column's flags, behind the head of 24 bytes and the depth of splits. */
+/* The width is the second byte of the column's flags, after the head of 24 bytes and the depth of splits. */
 static void packed_rows_of_a_width_that_cannot_be_are_refused(void **state)
 {
     (void)state;

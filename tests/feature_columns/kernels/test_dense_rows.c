@@ -17,7 +17,7 @@ typedef struct matrix {
     size_t bytes;
 } matrix;
 
-/* Ends where its last row does, so that a sanitizer sees what is written behind it. */
+/* Ends where its last row does, so that a sanitizer sees what is written beyond it. */
 static matrix new_matrix(int64_t width, int64_t stride)
 {
     matrix m = {width, stride, .bytes = (size_t)((ROWS - 1) * stride + width) * sizeof(float)};

@@ -43,7 +43,7 @@ static float rival_weighted(const float *const *row, const float *weights, int64
     return total;
 }
 
-/* Of memory that ends with the row, so that a sanitizer sees what is written behind it. */
+/* Of memory that ends with the row, so that a sanitizer sees what is written beyond it. */
 static void hold(hr__sum_rows_fn *sum, const float *const *row, const float *weights, int64_t count, int64_t width)
 {
     float *out = malloc((size_t)width * sizeof *out);

@@ -1,5 +1,5 @@
 /* csv: CsvDataset, decode_csv and numbers from text, in both modes. Files are read in blocks of several sizes, which
- * may make no difference; behind a row with an error the next one is read (the policy `skip`), so that all events
+ * may make no difference; after a row with an error the next one is read (the policy `skip`), so that all events
  * show. */
 #include "tests/golden/golden.h"
 #include "io/csv/csv.h"
@@ -28,7 +28,7 @@ typedef struct events {
     event **failed; /* of the block's rows */
     void *bytes[64];
     int pieces;
-    /* Behind a fault in quotes the two modes begin rows at different places; a case without `default` has those of
+    /* After a fault in quotes the two modes begin rows at different places; a case without `default` has those of
      * tf_compat only, if the rows and errors themselves are the same. */
     bool moved;
 } events;
@@ -317,7 +317,7 @@ static bool same_events(golden_case *c, const cJSON *expected, events *all, cons
         e = e->next;
     }
     if (!e && all->status == HR_END) return true;
-    golden_differs(c, "%s: expected the end behind %d events, got %s", mode, i, e ? "more" : all->error.text);
+    golden_differs(c, "%s: expected the end after %d events, got %s", mode, i, e ? "more" : all->error.text);
     return false;
 }
 

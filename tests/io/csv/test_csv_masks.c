@@ -24,7 +24,7 @@ static size_t random_text(uint64_t key, char *text, int quotes)
         else
             size += (size_t)sprintf(text + size, "%s", piece);
     }
-    memset(text + size, '\n', 64); /* what is behind may not matter */
+    memset(text + size, '\n', 64); /* what follows may not matter */
     return size;
 }
 

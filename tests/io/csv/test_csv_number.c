@@ -11,7 +11,7 @@
 
 enum { TEXTS = 400000 };
 
-/* Digits, perhaps a sign, a point, something else; 64 readable bytes behind. */
+/* Digits, perhaps a sign, a point, something else; 64 readable bytes after it. */
 static size_t random_number(uint64_t key, char text[128])
 {
     static const char bytes[] = "0123456789012345678901234567890123456789..-e +x";

@@ -349,7 +349,7 @@ static void comments_and_lines_in_front_are_passed_over_and_counted(void **state
     const char *text = "made, \"by hand\n\n// c\nid,name\n// \"d\n9,\"not\nread\"\n1,a\n//2,b\n3,/c\n//";
     reads_as(text, &opts, "1|a\n3|/c\n");
     read_all(&d, text, strlen(text), &opts, 65536);
-    assert_int_equal(d.comments, 2); /* behind the first row */
+    assert_int_equal(d.comments, 2); /* after the first row */
     hr_csv_opts bare = {ID_AND_NAME, .no_header = true, .skip_lines = 1};
     reads_as("\xef\xbb\xbfx\r\n1,a\r\nb,c\r\n", &bare,
              "1|a\nt.csv:3: column 'id' (field 0): expected int64, got \"b\"; if it means missing, add it to "

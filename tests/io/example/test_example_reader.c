@@ -372,7 +372,7 @@ static void make_record(generator *g, wire *record)
     if (chance(g, 40) && record->size) record->size -= (size_t)draw(g, (int64_t)record->size);
 }
 
-/* The same records by two ways. The bytes behind each record are noise. */
+/* The same records by two ways. The bytes after each record are noise. */
 static void compare_walks(uint64_t seed, bool tf_compat, unsigned cpu, int *good)
 {
     static generator g;

@@ -140,7 +140,7 @@ static void many_keys_are_each_found_once(void **state)
         hr_example_add_int64(e, key, (int64_t[]){i}, 1);
     }
     assert_ok(hr_example_bytes(e, &record, &err), &err);
-    char *twice = malloc(2 * (size_t)record.size); /* two Examples one behind the other are one that merges them */
+    char *twice = malloc(2 * (size_t)record.size); /* two Examples one after the other are one that merges them */
     memcpy(twice, record.data, (size_t)record.size);
     memcpy(twice + record.size, record.data, (size_t)record.size);
     assert_ok(hr_example_walk_record(walk, (hr_view){twice, 2 * record.size}, &c, &err), &err);
@@ -164,7 +164,7 @@ static void every_cut_is_refused_or_reads_as_less(void **state)
     hr_example_add_list(e, (hr_view){"w", 1}, &step, 1);
     assert_ok(hr_example_bytes(e, &record, &err), &err);
     for (int64_t size = 1; size < record.size; size++) {
-        char *cut = malloc((size_t)size); /* so that a read behind it is seen */
+        char *cut = malloc((size_t)size); /* so that a read beyond it is seen */
         memcpy(cut, record.data, (size_t)size);
         hr_status st = hr_example_walk_record(walk, (hr_view){cut, size}, &c, &err);
         if (st != HR_OK) assert_string_equal(err.kind, "example.wire");

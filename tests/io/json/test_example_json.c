@@ -9,7 +9,7 @@
 
 static hr_view view_of(const char *text) { return (hr_view){text, (int64_t)strlen(text)}; }
 
-/* The record behind a line of JSON, in hexadecimal. */
+/* The record of a line of JSON, in hexadecimal. */
 static hr_status read_line(const char *json, const hr_schema_file *schema, char *hex, hr_error *err)
 {
     hr_json_reader *r;

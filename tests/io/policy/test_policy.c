@@ -218,7 +218,7 @@ static void resync_finds_the_next_sound_record(void **state)
     assert_read("last", resync, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ", 1, FRAME);
 }
 
-/* Who was killed while he wrote left half a record, and the next writer went on behind it. */
+/* Who was killed while he wrote left half a record, and the next writer went on after it. */
 static void resync_does_not_believe_a_length_that_leads_into_other_records(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void a_budget_says_how_many_of_how_many(void **state)
     assert_int_equal(err.offset, 8 * FRAME);
 
     write_damaged("last",
-                  (const int[]){3 * FRAME + 30, 19 * FRAME + 30, -1}); /* behind the one too many, nothing is left */
+                  (const int[]){3 * FRAME + 30, 19 * FRAME + 30, -1}); /* after the one too many, nothing is left */
     opts.policy.max_errors = 1;
     assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_text_contains(err.text, "got 2 in 20 records; the last: last:1254: record 19: ");
@@ -561,7 +561,7 @@ static void repair_flipped(const char *path, size_t at, int bit, hr_compression 
     free(bytes);
 }
 
-static void repairing_saves_all_behind_damaged_magic_bytes(void **state)
+static void repairing_saves_all_after_damaged_magic_bytes(void **state)
 {
     (void)state;
     write_records("f.gz", 0, 100);
@@ -633,7 +633,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_ends_a_quarantine),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(repairing_saves_what_is_good),
-        cmocka_unit_test(repairing_saves_all_behind_damaged_magic_bytes),
+        cmocka_unit_test(repairing_saves_all_after_damaged_magic_bytes),
         cmocka_unit_test(repairing_saves_a_later_member_with_damaged_magic_bytes),
         cmocka_unit_test(repairing_that_is_called_off_leaves_the_old_file),
     };

@@ -135,7 +135,7 @@ static void messages_say_where_what_was_expected_and_found(void **state)
                         "the file is truncated or corrupt");
 }
 
-/* A header that claims `length` bytes, with the right checksum, and a few bytes behind it. */
+/* A header that claims `length` bytes, with the right checksum, and a few bytes after it. */
 static void write_claim(const char *path, uint64_t length)
 {
     char bytes[HR__RECORD_HEADER + 8] = {0};
@@ -227,7 +227,7 @@ static void a_full_disk_leaves_the_old_records(void **state)
     assert_int_equal(count, 1);
 }
 
-/* What lies behind struct_size is not the caller's to know: here it is what no newer library may look at. */
+/* What lies beyond struct_size is not the caller's to know: here it is what no newer library may look at. */
 static void options_end_where_an_older_caller_says(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void sizes_that_cannot_be_are_refused(void **state)
     assert_int_equal(hr_repair_records_with("none", "repaired", NULL, NULL, &err), HR_NOT_FOUND);
 }
 
-/* A decoder goes on behind a flipped bit: what it makes then holds copies of records that were before, checksums and
+/* A decoder goes on after a flipped bit: what it makes then holds copies of records that were before, checksums and
  * all. What is saved is a part of what was written, in its order, and what is lost is told. */
 static void a_damaged_stream_gives_no_record_twice_or_out_of_order(void **state)
 {

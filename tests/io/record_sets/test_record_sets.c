@@ -379,7 +379,7 @@ static void split_by_hash_is_the_same_for_a_part_of_the_records(void **state)
     free(fewer);
 }
 
-static void split_in_exact_numbers(void **state)
+static void split_gives_exact_numbers_of_records(void **state)
 {
     const hr_records_opts records = options();
     (void)state;
@@ -517,7 +517,7 @@ int main(void)
         cmocka_unit_test(nothing_leaks_where_memory_is_short),
         cmocka_unit_test(split_by_hash_is_near_the_shares_and_keeps_order),
         cmocka_unit_test(split_by_hash_is_the_same_for_a_part_of_the_records),
-        cmocka_unit_test(split_in_exact_numbers),
+        cmocka_unit_test(split_gives_exact_numbers_of_records),
         cmocka_unit_test(split_by_a_feature_keeps_its_values_together),
         cmocka_unit_test(split_refuses_wrong_shares),
         cmocka_unit_test(nothing_is_refused),

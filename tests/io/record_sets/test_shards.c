@@ -182,7 +182,7 @@ static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t leas
     assert_ok(hr_shard_writer_commit(w, &err), &err);
 }
 
-static void a_stopped_writer_goes_on_behind_its_full_shards(void **state)
+static void a_stopped_writer_goes_on_after_its_full_shards(void **state)
 {
     (void)state;
     int64_t records[RECORDS];
@@ -530,7 +530,7 @@ static void killed_again_and_again_it_gets_there(void **state)
     }
 }
 
-static void a_fixed_number_of_shards_goes_on_behind_its_cuts(void **state)
+static void a_fixed_number_of_shards_goes_on_after_its_cuts(void **state)
 {
     (void)state;
     hr_shard_writer_opts opts = {.shards = 3, .cut_bytes = 200, .resume = true, .resume_key = "these"};
@@ -615,7 +615,7 @@ int main(void)
         cmocka_unit_test(shards_are_filled_up_to_a_size),
         cmocka_unit_test(each_shard_may_have_its_index),
         cmocka_unit_test(no_records_are_one_empty_shard),
-        cmocka_unit_test(a_stopped_writer_goes_on_behind_its_full_shards),
+        cmocka_unit_test(a_stopped_writer_goes_on_after_its_full_shards),
         cmocka_unit_test(without_resume_nothing_is_left_and_all_begins_anew),
         cmocka_unit_test(other_shards_are_refused_and_the_same_replaced),
         cmocka_unit_test(a_set_has_one_writer_at_a_time),
@@ -624,7 +624,7 @@ int main(void)
         cmocka_unit_test(a_run_that_has_ended_may_be_repeated),
         cmocka_unit_test(a_run_that_is_not_the_same_is_refused),
         cmocka_unit_test(killed_again_and_again_it_gets_there),
-        cmocka_unit_test(a_fixed_number_of_shards_goes_on_behind_its_cuts),
+        cmocka_unit_test(a_fixed_number_of_shards_goes_on_after_its_cuts),
         cmocka_unit_test(named_halfway_it_names_the_rest),
         cmocka_unit_test(every_failing_call_is_reported_and_made_good_later),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),

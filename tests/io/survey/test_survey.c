@@ -118,7 +118,7 @@ static void json_rows_give_kinds_lengths_and_conflicts(void **state)
         "3\n");
 }
 
-/* Rows of which one, far behind, decides. */
+/* Rows of which one, far down, decides. */
 static void write_rows(const char *path, int rows, int decisive)
 {
     hr_record_writer *w;

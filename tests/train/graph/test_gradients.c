@@ -123,7 +123,7 @@ static void gradients_of_looked_up_tables_stay_slices(void **state)
     hr_graph_free(g);
 }
 
-static void two_lookups_of_one_table_are_put_one_behind_the_other(void **state)
+static void two_lookups_of_one_table_are_put_one_after_the_other(void **state)
 {
     (void)state;
     hr_error err = {0};
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test(shape_ops_agree_with_finite_differences),
         cmocka_unit_test(a_wide_and_deep_model_agrees_with_finite_differences),
         cmocka_unit_test(gradients_of_looked_up_tables_stay_slices),
-        cmocka_unit_test(two_lookups_of_one_table_are_put_one_behind_the_other),
+        cmocka_unit_test(two_lookups_of_one_table_are_put_one_after_the_other),
         cmocka_unit_test(what_does_not_depend_on_x_has_no_gradient),
         cmocka_unit_test(second_derivatives_are_gradients_of_gradients),
         cmocka_unit_test(a_derivative_begins_with_ones_of_any_float_type),

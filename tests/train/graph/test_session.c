@@ -163,7 +163,7 @@ static void a_placeholder_that_is_needed_must_be_fed(void **state)
     assert_text_contains(hr_session_error(s)->text, "You must feed a value for placeholder tensor 'x'");
 }
 
-static void any_tensor_may_be_fed_and_what_is_behind_it_does_not_run(void **state)
+static void any_tensor_may_be_fed_and_what_it_depends_on_does_not_run(void **state)
 {
     (void)state;
     hr_node x = vector("x"), y = hr_square(x), z = hr_neg(y);
@@ -445,7 +445,7 @@ int main(void)
         TEST(a_placeholder_of_resources_is_refused),
         TEST(a_fetch_of_another_graph_is_refused),
         TEST(a_placeholder_that_is_needed_must_be_fed),
-        TEST(any_tensor_may_be_fed_and_what_is_behind_it_does_not_run),
+        TEST(any_tensor_may_be_fed_and_what_it_depends_on_does_not_run),
         TEST(a_tensor_that_is_fed_and_fetched_comes_back),
         TEST(what_is_fed_is_neither_copied_nor_written),
         TEST(only_what_the_fetches_need_is_run),

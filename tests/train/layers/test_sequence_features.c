@@ -147,7 +147,7 @@ static void columns_stand_side_by_side_at_every_step(void **state)
     toy_end(&t);
 }
 
-static void a_context_stands_behind_every_step(void **state)
+static void a_context_follows_every_step(void **state)
 {
     (void)state;
     toy t = {0};
@@ -230,7 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_stand_side_by_side_at_every_step),
-        cmocka_unit_test(a_context_stands_behind_every_step),
+        cmocka_unit_test(a_context_follows_every_step),
         cmocka_unit_test(only_steps_that_exist_have_a_gradient),
         cmocka_unit_test(a_linear_model_combines_the_weights_of_all_steps),
         cmocka_unit_test(lengths_that_differ_name_the_columns),

@@ -30,7 +30,7 @@ hr_node case_input(hr_graph *g, const hr_tensor *value, case_inputs how)
 
 /* ---- attributes ---- */
 
-/* What the op's signature says of the attribute: "ksize:list(int)" begins with its kind behind the colon. */
+/* What the op's signature says of the attribute: "ksize:list(int)" begins with its kind after the colon. */
 static const char *declared(const hr_graph_op *op, const char *name)
 {
     const size_t size = strlen(name);

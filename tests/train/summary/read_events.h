@@ -14,7 +14,7 @@ typedef struct event_list {
     int count;
 } event_list;
 
-/* HR_OK: the file ended behind a whole record. Otherwise the list holds what came before the damage. */
+/* HR_OK: the file ended after a whole record. Otherwise the list holds what came before the damage. */
 hr_status read_events(const char *path, event_list *list, hr_error *err);
 void free_events(event_list *list);
 
