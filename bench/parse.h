@@ -19,7 +19,7 @@ hr_status bench_parser_open(bench_parser *p, hr_error *err);
 void bench_parser_close(bench_parser *p);
 hr_status bench_parse(bench_parser *p, const hr_view *records, int64_t count, hr_error *err);
 
-/* The first `count` records of files in memory, 64 readable bytes behind each. Gives *bytes (hr_free). */
+/* The first `count` records of files in memory, 64 readable bytes after each. Gives *bytes (hr_free). */
 hr_status bench_records(const char *folder, const char *names, hr_view *records, int64_t count, char **bytes,
                         hr_error *err);
 

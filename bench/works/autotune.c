@@ -10,7 +10,7 @@ enum { WINDOWS = 5, ROUNDS = 11 };
 static const int windows[WINDOWS] = {1, 2, 4, 8, 32};
 static const double cold_seconds = 2, warm_seconds = 0.3, trial_seconds = 0.5;
 static const double slice_seconds = 0.3, settle_seconds = 0.03; /* to settle: what lay ready since its last slice */
-static const double rest_seconds = 0.3; /* behind a slice: the workers fill its window, which is not the other's cost */
+static const double rest_seconds = 0.3; /* after a slice: the workers fill its window, which is not the other's cost */
 
 typedef hr_dataset *make_fn(const char *folder);
 
@@ -29,7 +29,7 @@ static int64_t rows_for(hr_iterator *it, double seconds)
 
 static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = (long)(rest_seconds * 1e9)}, NULL); }
 
-/* Rows a second, behind `before` seconds that do not count; -1: it failed. */
+/* Rows a second, after `before` seconds that do not count; -1: it failed. */
 static double speed(hr_iterator *it, double before, double seconds)
 {
     if (rows_for(it, before) < 0) return -1;
