@@ -1,4 +1,4 @@
-/* Buffers whose memory comes back: for whoever hands out buffers again and again. Not a public header. */
+/* Buffers whose memory is reused, for code that hands out buffers again and again. Not a public header. */
 #ifndef HR_BUFFER_H
 #define HR_BUFFER_H
 

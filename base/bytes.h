@@ -1,4 +1,4 @@
-/* Numbers as files have them: little-endian, at any address, wherever we run. Not a public header. */
+/* Numbers as files have them: little-endian, at any address, on any processor. Not a public header. */
 #ifndef HR_BYTES_H
 #define HR_BYTES_H
 

@@ -1,4 +1,4 @@
-/* The one object that constructors give when there is no memory for another. Not a public header. */
+/* The static object that constructors give when memory has run out. Not a public header. */
 #ifndef HR_CONSTRUCTOR_H
 #define HR_CONSTRUCTOR_H
 

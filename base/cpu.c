@@ -1,6 +1,6 @@
 /* What the processor can do is asked once, by CPUID; the operating system must save the wide registers, too (XGETBV,
- * which __builtin_cpu_supports looks at). HEADRACE_CPU lowers the answer: it takes kernels away, and never gives
- * one. */
+ * which __builtin_cpu_supports looks at). HEADRACE_CPU can only restrict the answer: it disables kernels, and
+ * never enables one. */
 #include "base/cpu.h"
 #include "base/crc32c.h"
 #include <stdatomic.h>

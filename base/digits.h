@@ -1,4 +1,4 @@
-/* Pieces of a number's text, inline: what numbers of all kinds are read by. Not a public header. */
+/* Pieces of a number's text, inline: what the readers of all kinds of numbers share. Not a public header. */
 #ifndef HR_DIGITS_H
 #define HR_DIGITS_H
 

@@ -1,4 +1,4 @@
-/* All memory of the library comes through here, so that a user can bring an allocator and a test can refuse one. */
+/* All memory of the library is allocated here, so that a user can supply an allocator and a test can make one fail. */
 #include <headrace/base.h>
 #include <stdlib.h>
 #include <string.h>

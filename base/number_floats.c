@@ -1,6 +1,6 @@
 /* Floats from text. A decimal of at most 53 bits with a power of ten up to 22 needs one exact product or quotient,
- * which rounds once (Clinger); all others go to strtod as digits and an exponent, without the point that a locale
- * might spell otherwise. */
+ * which rounds once (Clinger); all others go to strtod as digits and an exponent, without a point, which some
+ * locales write differently. */
 #include "base/digits.h"
 #include "base/number.h"
 #include <float.h>

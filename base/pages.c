@@ -1,4 +1,4 @@
-/* Only Linux can be asked. */
+/* Only Linux offers this. */
 #if !defined(_GNU_SOURCE) && defined(__linux__)
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
-/* Pages: large ones for memory that is touched at random or filled once and fast; and giving them back. Not a public
- * header. */
+/* Pages: large ones for memory that is accessed at random or filled once; and returning them to the system. Not a
+ * public header. */
 #ifndef HR_PAGES_H
 #define HR_PAGES_H
 

@@ -1,5 +1,5 @@
-/* Worker threads that go round their clients and sleep when two rounds in a row had nothing to do. Before the second
- * one a worker counts as a sleeper: whatever comes up from then on, either that round finds it or a wake says so. */
+/* Each worker visits all clients in turn, and sleeps after two passes in a row without work. Before the second pass it
+ * is counted in `sleeping`: work that arrives from then on is found by that pass, or a wake-up reports it. */
 #include "base/pool.h"
 #include "base/number.h"
 #include <pthread.h>
@@ -12,15 +12,16 @@ enum { MOST_WORKERS = 256, TURN = 16 /* pieces for one client before the next on
 /* The one pool of the process. All but the atomics is guarded by the lock. */
 static struct pool {
     uv_mutex_t lock;
-    uv_cond_t work;   /* sleepers */
-    uv_cond_t resume; /* workers beyond the number that was asked for */
-    uv_cond_t left;   /* who waits for a client's workers to come out */
+    uv_cond_t work;   /* sleeping workers wait here */
+    uv_cond_t resume; /* workers beyond the number asked for wait here */
+    uv_cond_t left;   /* a thread waits here until no worker is in its client */
     hr__client *first;
     uv_thread_t thread[MOST_WORKERS];
     int started, wanted;
     int parked;
     bool stopping;
-    /* Sleepers are those that nobody has called, and as many as there are tokens: two wakes go to two sleepers. */
+    /* Wake-ups that no sleeper has taken yet. `sleeping` excludes the workers that they are for: two wake-ups reach two
+     * sleepers. */
     int tokens;
     _Atomic int sleeping;
 } pool;

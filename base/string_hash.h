@@ -1,4 +1,4 @@
-/* TensorFlow's three ways from a string to a bucket, each fixed for ever. Not a public header. */
+/* TensorFlow's three ways from a string to a bucket, none of which ever changes. Not a public header. */
 #ifndef HR_STRING_HASH_H
 #define HR_STRING_HASH_H
 

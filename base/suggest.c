@@ -1,4 +1,4 @@
-/* The nearest name to one that nobody knows: insertions, deletions, changes and swaps of neighbours, case aside. */
+/* The known name nearest to an unknown one: insertions, deletions, changes and swaps of neighbours, case aside. */
 #include "base/config.h"
 #include <string.h>
 

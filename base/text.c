@@ -1,5 +1,5 @@
 /* A growing text, doubled when it is full, or grown by a quarter if it is long; always NUL-terminated. After a failure
- * it takes nothing more. */
+ * nothing more is appended. */
 #include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A whole file on its way to the reader of YAML. */
+/* Reads a whole file and parses it as YAML. */
 #include "io/config_file.h"
 #include "io/io.h"
 

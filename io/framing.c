@@ -1,4 +1,4 @@
-/* TFRecord's framing: headers and footers made, and what damaged ones are told apart by. */
+/* TFRecord's framing: makes headers and footers, and tells kinds of damage apart. */
 #include "io/framing.h"
 #include <inttypes.h>
 

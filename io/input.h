@@ -1,10 +1,10 @@
-/* What the floors above may ask of an hr_input beside the public calls. */
+/* Private calls on an hr_input, for the rooms above. */
 #ifndef HR_INPUT_H
 #define HR_INPUT_H
 
 #include <headrace/io.h>
 
-/* The bytes are the file's own, and it can be read at any place: hr__input_read_at may be used. */
+/* True if the file is regular and uncompressed: hr__input_read_at may be used. */
 bool hr__input_is_file(const hr_input *in); /* it has a size, and can be opened again */
 bool hr__input_has_places(const hr_input *in);
 /* Reads `size` bytes at `offset` (*got says how many; fewer only at the end), without moving `in`. */

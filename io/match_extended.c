@@ -1,4 +1,4 @@
-/* More than TensorFlow's patterns, for who asks for it: braces and ranges, folders of any depth, exclusion,
+/* More than TensorFlow's patterns, if the caller asks for it: braces and ranges, folders of any depth, exclusion,
  * manifests. Each line becomes patterns that match.c expands; what it cannot say is walked here. A name that is
  * spelled out, also by braces or in a manifest, must be there: nothing is missed silently. */
 #include "base/text.h"

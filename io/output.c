@@ -1,5 +1,5 @@
-/* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. Whoever
- * is killed in between leaves the old file or the new one. Devices and pipes are written to directly. */
+/* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. A
+ * process killed at any moment leaves the old file or the new one. Devices and pipes are written to directly. */
 #include "io/output.h"
 #include "io/codecs/codec.h"
 #include "io/input.h"

@@ -1,4 +1,4 @@
-/* System calls through a replaceable table, begun again after EINTR; what errno says as a status. */
+/* System calls through a replaceable table, repeated after EINTR; errno as a status. */
 #include "io/sys.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -79,7 +79,7 @@ static hr_status read_stream(record_source *s, hr_plan *p, size_t size, piece *o
 
 static hr__record_place here(const record_source *s) { return (hr__record_place){s->path, s->record, s->offset}; }
 
-/* One header says where the next one is, so each would be waited for; neighbours are about as long. */
+/* The next header's address depends on this one, so prefetch it, assuming similar lengths. */
 static inline void ask_for_header(const char *at, size_t size, const char *end)
 {
     enum { LINE = 64, NEAR = 32 };

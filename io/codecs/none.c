@@ -1,4 +1,4 @@
-/* No compression: the bytes are the file's own, nothing stands between. */
+/* No compression: the bytes are the file's own. */
 #include "io/codecs/codec.h"
 #include "io/framing.h"
 

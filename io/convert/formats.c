@@ -1,4 +1,4 @@
-/* All formats in one table, which one a name means, and what their pieces share. */
+/* The table of all formats, the format of a name, and what their pieces share. */
 #include "base/config.h"
 #include "base/digits.h"
 #include "io/codecs/codec.h"

@@ -1,4 +1,4 @@
-/* Shards of one or two splits, or one file; each lane writes by a writer of its own. */
+/* The outputs of a conversion: shards of one or two splits, or one file. Each lane has its own writer. */
 #include "io/convert/lanes.h"
 #include "base/text.h"
 #include "io/codecs/codec.h"

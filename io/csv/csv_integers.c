@@ -1,6 +1,5 @@
-/* A column of plain integers, as most are: up to eight digits without a sign, or nothing. What else there is, is only
- * told apart. Eight fields at a time with AVX-512, where their digits are joined side by side; one at a time
- * elsewhere. */
+/* A column of plain integers, as most are: up to eight digits without a sign, or nothing. Any other field is only
+ * marked. Eight fields at a time with AVX-512, where their digits are joined side by side; one at a time elsewhere. */
 #include "base/cpu.h"
 #include "io/csv/csv.h"
 #include "io/csv/csv_number.h"

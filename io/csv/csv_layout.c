@@ -1,4 +1,4 @@
-/* Where a file has the columns: by what they are called there, or by place. */
+/* Finds the columns of a file, by their names there or by place. */
 #include "base/hash_map.h"
 #include "io/csv/csv.h"
 #include <limits.h>

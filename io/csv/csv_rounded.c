@@ -1,5 +1,5 @@
 /* Which values float32 does not hold to the digits written: counted after the rows are converted, of good rows only,
- * if the sink asks for it. Few texts are long enough to be looked at. */
+ * if the sink asks for it. Few texts are long enough to need the check. */
 #include "io/csv/csv_parser.h"
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The exact reading of CSV, a byte at a time: what a field is, and what is wrong with it. The masks of csv_kernels.c
- * are a quicker way to the same answer for sound rows; whatever they doubt is judged here. */
+ * are a faster way to the same result for valid rows; all other rows are read here. */
 #include "io/csv/csv.h"
 #include <string.h>
 

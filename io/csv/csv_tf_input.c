@@ -1,4 +1,4 @@
-/* See csv_tf_input.h. What TensorFlow does is followed, not what would be right. */
+/* See csv_tf_input.h. Does what TensorFlow does, even where that is wrong. */
 #include "io/csv/csv_tf_input.h"
 #include "io/file_system.h"
 #include "io/sys.h"

@@ -1,4 +1,5 @@
-/* The text of one field as a value of a column's dtype, and texts that mean something by themselves. */
+/* The text of one field as a value of a column's dtype, and the texts with a meaning of their own (a missing value, a
+ * bool). */
 #include "base/number.h"
 #include "io/csv/csv.h"
 #include "io/number_text.h"

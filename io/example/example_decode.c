@@ -1,5 +1,5 @@
-/* The generic walk over a tf.Example: protobuf's rules to the letter, every read bounded. It is the judge: the fast
- * path hands it whatever is not plain, and tests hold the fast path against it.
+/* The generic walk over a tf.Example: protobuf's rules to the letter, every read bounded. It is the reference: the
+ * fast path leaves it whatever is not plain, and tests compare the two.
  *
  * First the map entries are split and the last one of each asked-for key is kept, then those are decoded. */
 #include "io/example/example_decode.h"

@@ -1,5 +1,5 @@
 /* The walk over a tf.Example by TensorFlow's rules (ParseExampleV2's fast parser), for .tf_compat: what it accepts
- * and refuses, and what it passes over without a word, protobuf's rules or not. Nothing is written past a row. A cut
+ * and refuses, and what it skips silently, whatever protobuf's rules say. Nothing is written past a row. A cut
  * record may parse as a shorter one. */
 #include "io/example/example_stream.h"
 

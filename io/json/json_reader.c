@@ -1,5 +1,5 @@
-/* A state machine over bytes that come in pieces. A token that lies in one piece is lent as it lies; one that is cut,
- * or has escapes, is put together in the reader's scratch. */
+/* A state machine over bytes that come in pieces. A token within one piece is lent in place; one that spans
+ * pieces, or has escapes, is assembled in the reader's scratch. */
 #include "io/json/json_reader.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* JSON onto a text, and base64 both ways. */
+/* Writes JSON to a text; encodes and decodes base64. */
 #include "io/json/json_writer.h"
 #include "base/number.h"
 #include <headrace/examples.h>

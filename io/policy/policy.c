@@ -1,4 +1,4 @@
-/* Policies: a frozen copy of hr_policy with its quarantine file. Telling is serialised, so that callbacks need no
+/* Policies: a frozen copy of hr_policy with its quarantine file. Reports are serialised, so that callbacks need no
  * lock. */
 #include "io/policy/policy.h"
 #include "io/policy/quarantine.h"

@@ -1,5 +1,5 @@
-/* A second look at what seems to be damage. Storage and memory that give other bytes now and then are told apart from
- * files that are damaged: a record that is right the second time is delivered, counted, and named in the log. */
+/* See read_again.h. Tells unreliable storage and memory from damaged files: a record that is right when re-read is
+ * delivered, counted, and named in the log. */
 #include "io/record/read_again.h"
 #include "io/framing.h"
 #include "io/input.h"

@@ -1,4 +1,4 @@
-/* The index of a file's records: its parts, whether it is still of its file, and going to a record by it. */
+/* The index of a file's records: its parts, whether it still matches its file, and seeking to a record. */
 #include "io/record/record_index.h"
 #include "io/framing.h"
 #include "io/input.h"

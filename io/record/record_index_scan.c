@@ -1,4 +1,4 @@
-/* The pass over a file that looks at nothing but lengths: from header to header. Of a plain file only the pieces are
+/* Scans the lengths of a file, from header to header. Of a plain file only the pieces are
  * read in which a header lies. */
 #include "io/framing.h"
 #include "io/input.h"

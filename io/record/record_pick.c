@@ -1,5 +1,4 @@
-/* Single records by their numbers, in any order, by an index that says where each begins: one read in a plain file;
- * in one of frames, what stands in the record's frame in front of it is decoded. */
+/* Random access by record number. One read in a plain file; in a framed one, the frame is decoded up to the record. */
 #include "io/codecs/codec.h"
 #include "io/framing.h"
 #include "io/input.h"

@@ -1,6 +1,5 @@
-/* Shards up to a size whose run has ended, and is run again: no notes are left by then. What is written
- * this time must be the shards that are there, byte for byte. Each is compared as soon as it is full, and theirs
- * stay. */
+/* A finished run of shards of a maximum size, started once more: it left no notes. What is written now must equal the
+ * existing shards, byte for byte. Each shard is compared as soon as it is full, and the existing one is kept. */
 #include "io/record_sets/shards.h"
 #include "io/sys.h"
 #include <errno.h>

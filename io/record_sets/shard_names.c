@@ -1,4 +1,4 @@
-/* The names of shards, of what is not a shard yet, and of the notes beside them; the folder that they lie in. */
+/* Names of shards, of unfinished shards and of their notes, and the folder of all of them. */
 #include "io/record_sets/shards.h"
 #include "io/sys.h"
 #include "io/temporary.h"

@@ -1,6 +1,6 @@
 /* Shards of a fixed number grow side by side, and none is full before the last record. So that a later run can go on,
  * each is cut now and then: there it could end, and more may follow. Where that is depends on its own records alone,
- * so whoever is not killed writes the same bytes. From time to time all that was cut is synced, and noted. */
+ * so a run that is not killed writes the same bytes. From time to time all that was cut is synced, and noted. */
 #include "io/record_sets/shards.h"
 #include "io/output.h"
 #include "io/sys.h"

@@ -1,5 +1,5 @@
-/* A permutation of all records, drawn as a whole: record n goes where hr_random(seed, n) stands among those of all.
- * These numbers are all different, and they know nothing of how much memory there was. */
+/* A permutation of all records, drawn as a whole: records are sorted by hr_random(seed, n).
+ * These keys are all different, and do not depend on how much memory there is. */
 #include "io/record_sets/record_set.h"
 #include "io/record_sets/spill.h"
 #include "io/sys.h"

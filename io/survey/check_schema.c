@@ -1,4 +1,5 @@
-/* Files against a schema. Each slot keeps what it found; the first of all are told in the order of the files. */
+/* Files against a schema. Each slot keeps what it found; the first findings of all slots are reported in the order of
+ * the files. */
 #include "base/number.h"
 #include "io/number_text.h"
 #include "io/survey/feature_table.h"

@@ -66,8 +66,8 @@ static void logging_put_float(log_line *to, double v, bool single, bool in_array
     }
     int decimals = precision - exponent;
     double rounded = strtod(digits, NULL);
-    if (behind > 0)
-        line_add(to, "%.*f", behind, rounded);
+    if (decimals > 0)
+        line_add(to, "%.*f", decimals, rounded);
     else
         line_add(to, in_array ? "%.0f." : "%.0f.0", rounded);
 }
