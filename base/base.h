@@ -232,7 +232,7 @@ HR_API hr_buffer *hr_buffer_ref(hr_buffer *buffer); /* gives a reference: the sa
 HR_API void hr_buffer_unref(hr_buffer *buffer);     /* NULL: nothing */
 HR_API void *hr_buffer_data(hr_buffer *buffer);     /* lends, as long as a reference is held */
 HR_API size_t hr_buffer_size(const hr_buffer *buffer);
-HR_API bool hr_buffer_is_shared(const hr_buffer *buffer); /* somebody else holds a reference: do not write */
+HR_API bool hr_buffer_is_shared(const hr_buffer *buffer); /* there is another reference: do not write */
 
 /* How a component lies in memory: a full array; rows of varying length with row splits; values with their indices. */
 typedef enum hr_layout { HR_DENSE, HR_RAGGED, HR_SPARSE } hr_layout;

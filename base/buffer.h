@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Gets a buffer that nobody refers to any more, from any thread: to hand it out again, or to free it. */
+/* Called from any thread with a buffer that has no reference left: to hand it out again, or to free it. */
 typedef void hr__recycle_fn(hr_buffer *buffer, void *user);
 
 HR_API hr_buffer *hr__buffer_new_recycled(size_t size, hr__recycle_fn *recycle, void *user); /* NULL: no memory */

@@ -59,8 +59,8 @@ static inline hr_view hr__map_key(const hr__map *map, uint32_t i)
     return (hr_view){e->size > HR__MAP_INLINE ? e->key.far : e->key.bytes, (int64_t)e->size};
 }
 
-/* For many keys at once, and for whoever needs the hash, too: the hashes of some keys first, with a prefetch each; then
- * the entry that each most likely is, with a prefetch; then the lookups. */
+/* For lookups of many keys at once, and for callers that need the hash: the hashes of some keys first, with a prefetch
+ * each; then the entry that each most likely is, with a prefetch; then the lookups. */
 static inline uint64_t hr__map_hash(const char *key, size_t size) { return hr__fingerprint64_inline(key, size); }
 
 static inline void hr__map_prefetch(const hr__map *map, uint64_t hash)

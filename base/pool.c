@@ -155,8 +155,8 @@ static void start_workers(void)
     }
 }
 
-/* When the process ends: the sanitizers count threads that are left. A worker that is still in somebody's function is
- * not waited for. */
+/* Joins the workers when the process ends, since sanitizers report threads that are left. Does not wait for a worker
+ * that is still in a user's function. */
 __attribute__((destructor)) static void stop_workers(void)
 {
     if (pool.started == 0) return;

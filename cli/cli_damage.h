@@ -1,4 +1,4 @@
-/* What verify and repair share: damage, told as it is found. */
+/* What verify and repair share: damage, reported as it is found. */
 #ifndef DAMAGE_H
 #define DAMAGE_H
 

@@ -15,7 +15,7 @@ void fail_output(int number)
     if (!first_failure) first_failure = number;
 }
 
-/* False, with EINTR: a signal came while nobody reads. */
+/* False, with EINTR: a signal came while the pipe had no reader. */
 static bool wait_for_output(void)
 {
     struct pollfd waits[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},

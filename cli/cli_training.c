@@ -33,7 +33,7 @@ int check_eval_files(const command_call *call, const hr_training *t, const char 
     if (!pattern)
         st = hr_fail(&err, HR_INVALID_ARGUMENT, "cli.eval_files",
                      "%s: train: expected a key 'eval_files': the records to %s", call_argument(call, 0), verb);
-    else if (hr_match_files(pattern, &files, NULL) == HR_OK) /* who reads them says why not */
+    else if (hr_match_files(pattern, &files, NULL) == HR_OK) /* the reader reports why not */
         st = need_tfrecords(&files, &err);
     hr_file_list_clear(&files);
     return st == HR_OK ? 0 : failed(call, &err);

@@ -46,11 +46,11 @@ static hr_status verify_records(const char *path, verified *v, hr_error *err)
 
 /* ---- CSV ---- */
 
-/* A field without a value is no damage: what becomes of it is said by who reads the file. */
+/* A field without a value is no damage: the reader of the file decides what becomes of it. */
 static hr_status verify_rows(const char *path, const hr_csv_column *column, int columns, verified *v, hr_error *err)
 {
     const hr_element *row;
-    const int inline_work = 0; /* so that damage is told in order */
+    const int inline_work = 0; /* so that damage is reported in order */
     static const char *const after_places[] = {NULL};
     hr_csv_opts opts = *v->how.opts.csv;
     if (!opts.delimiter) opts.delimiter = hr_csv_delimiter_of(path);

@@ -44,7 +44,7 @@ struct hr_input {
 
 /* ---- filling the windows ---- */
 
-/* A pipe is silent for as long as its writer likes: nobody waits in read, where nothing wakes a thread. */
+/* A pipe may stay silent for any time. So it does not block in read, where a thread cannot be woken. */
 static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, hr_error *err)
 {
     do {

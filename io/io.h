@@ -250,7 +250,7 @@ typedef struct hr_shard_writer_opts {
      * Ask hr_shard_writer_resumed with which record to go on; of the records from there, those that are in their shards
      * already are passed over. Records of hr_shard_write_to are not noted: write all of them again. */
     bool resume;
-    const char *resume_key; /* what the records are made of, in any words: who goes on must say the same */
+    const char *resume_key; /* what the records are made of, in any words: a run that resumes must give the same */
     /* A shard of a fixed number is cut after so many bytes, before compression, again and again: a later run can go
      * on there. What is compressed begins a new gzip member or frame there, whether .resume is set or not. Default 64
      * MiB by the number of shards, at least 4 MiB. */
@@ -304,7 +304,7 @@ HR_API hr_status hr_record_reader_open_with(const char *path, const hr_record_op
  * whole record, or its policy passed over the rest. HR_DATA_LOSS otherwise, with record and offset; the next call gives
  * the same. */
 HR_API hr_status hr_record_read(hr_record_reader *reader, hr_view *record, hr_error *err);
-/* Passes over `count` records: their lengths are checked and their bytes must be there, but nobody looks at the data.
+/* Passes over `count` records: their lengths are checked and their bytes must be there, but the data is not checked.
  * HR_END: there were fewer. */
 HR_API hr_status hr_record_skip(hr_record_reader *reader, int64_t count, hr_error *err);
 HR_API int64_t hr_record_offset(const hr_record_reader *reader); /* of the record given last */

@@ -47,7 +47,7 @@ char *hr__output_target(const char *path)
     return hr_strdup(link && realpath(path, real) ? real : path);
 }
 
-/* A pipe that nobody reads yet is tried again: to open it and wait there, nothing would wake who does. */
+/* Opens a pipe that has no reader yet by trying again and again: a thread that waits in open cannot be woken. */
 static hr_status open_device(hr_output *out, mode_t mode, hr_error *err)
 {
     enum { AGAIN_MS = 20 };
@@ -94,7 +94,7 @@ static hr_status output_fail(hr_output *out, int number, const char *kind, const
     return out->status;
 }
 
-/* Nobody waits in write for the reader of a pipe, from where nothing would wake him: after poll, a pipe takes PIPE_BUF
+/* Does not block in write when a pipe is full, since a thread cannot be woken there: after poll, a pipe takes PIPE_BUF
  * bytes at once. */
 static hr_status output_write_bytes(hr_output *out, const char *data, size_t size)
 {

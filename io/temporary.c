@@ -49,7 +49,7 @@ static bool temporary_lock(int fd)
     return code == 0;
 }
 
-/* Where the file system knows no locks, nobody removes anything, and the file needs none. */
+/* On a file system without locks no temporary file is ever removed by others, so the file needs no lock. */
 static bool temporary_lock_own(int fd, const char *path)
 {
     if (!temporary_lock(fd) && errno == EWOULDBLOCK) return false; /* somebody is about to remove it */

@@ -1,5 +1,5 @@
-/* Files that are not finished: their hidden names, which nobody reads as data, and what becomes of those whose writer
- * was killed. Not a public header. */
+/* Unfinished files: their hidden names, which are never read as data, and the removal of those whose writer was
+ * killed. Not a public header. */
 #ifndef HR_TEMPORARY_H
 #define HR_TEMPORARY_H
 

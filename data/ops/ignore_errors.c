@@ -4,7 +4,7 @@
 #include <uv.h>
 
 typedef struct ignore_spec {
-    hr_damage_fn *on_error; /* NULL: nobody asks */
+    hr_damage_fn *on_error; /* NULL: not wanted */
     void *user;
     bool log_warning;
     uv_mutex_t *telling; /* one call of on_error at a time */

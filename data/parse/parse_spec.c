@@ -27,7 +27,7 @@ static hr_status share_slot(hr__parse_plan *p, int slot, const hr__example_featu
     return HR_OK;
 }
 
-/* The slot of a key, a new one if nobody has asked for it yet. */
+/* The slot of a key, a new one if it was not asked for before. */
 static hr_status add_slot(hr__parse_plan *p, hr__example_feature feature, unsigned user, int *slot, hr_error *err)
 {
     *slot = hr__map_index(&p->slot_of, feature.key.data);

@@ -97,7 +97,7 @@ typedef struct isal_deflate_state {
     unsigned char level_memory[ISAL_DEF_LVL1_DEFAULT];
 } isal_deflate_state;
 
-/* Levels are zlib's: a caller who asks for one is given zlib (members.c), so this knows its own best only. */
+/* Levels are zlib's: a caller that sets one gets zlib (members.c), so ISA-L always runs at its best level. */
 static void *deflate_new(int level)
 {
     (void)level;

@@ -27,7 +27,7 @@ typedef struct decoder {
     bool stuck;         /* in deflated data, for lack of input */
     uint64_t again;     /* bytes of the member at hand that were given before, and are made once more; */
     uint32_t again_sum; /* their sum */
-    bool known;         /* it was told of before */
+    bool known;         /* it was reported before */
     int64_t forgiven;   /* where a header was refused that is read all the same, -1: nowhere */
     hr__begin_fn *begins;
     void *user;

@@ -59,7 +59,7 @@ static hr_status next_line(jsonl_source *s, hr_error *err)
     return HR_OK;
 }
 
-/* Tells of the line at hand, which is left out, if the policy says so. */
+/* Reports the current line, which is left out if the policy says so. */
 static hr_status jsonl_reject(jsonl_source *s, hr_error *err)
 {
     if (!hr__policy_covers(s->policy, err)) return err->code;

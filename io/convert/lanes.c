@@ -43,7 +43,7 @@ static char *resume_key(const hr__convert_plan *plan)
     return hr__text_take(&key);
 }
 
-/* ".tfrecord", ".csv.gz": a TFRecord's name has never told its compression. Gives. */
+/* ".tfrecord", ".csv.gz": the name of TFRecords never includes the compression. Gives. */
 static char *suffix_of(const hr__convert_plan *plan, hr_compression compression)
 {
     const char *extensions = plan->to->extensions;

@@ -25,7 +25,7 @@ typedef struct hr__lanes {
 hr_status hr__lanes_open(const hr__convert_plan *plan, hr__lanes *lanes, hr_error *err);
 /* A run before has written row `n` of a split. */
 bool hr__lanes_have(const hr__lanes *lanes, int split, int64_t n);
-/* Notes now and then, while nobody writes, how far a later run could go on. */
+/* Notes now and then, while no thread writes, from where a later run could resume. */
 hr_status hr__lanes_note(hr__lanes *lanes, hr_error *err);
 /* Writes what the format has for a record; the status stays in the lane. */
 void hr__lane_write(hr__lane *lane, const char *bytes, size_t size);

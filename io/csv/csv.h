@@ -134,7 +134,7 @@ typedef struct hr__csv_format {
     bool fill_short, cut_long; /* rows of another number of fields */
     bool lists;                /* a column has a separator */
     int optional;   /* 1 + a column that the header of a file may lack, under keep_missing; 0: all must be there */
-    char separator; /* of columns that nobody described; 0: none */
+    char separator; /* of columns that were not described; 0: none */
     int64_t skip_lines, skip_rows;
     char *comment;         /* what the dialect borrows */
     char *label;           /* name of the component that is the label; NULL: none */

@@ -96,7 +96,7 @@ hr__csv_verdict hr__csv_put_value(hr__csv_parser *p, int c, int64_t row, const c
 
 /* ---- one row ---- */
 
-/* -1: nobody wants field `n`. */
+/* -1: field `n` is not wanted. */
 static int column_of(const hr__csv_parser *p, int n) { return n < p->layout->fields ? p->layout->column_at[n] : -1; }
 
 /* The text of field `n`, if a column wants it. False: it cannot have it. */

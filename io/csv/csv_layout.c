@@ -110,8 +110,8 @@ hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const c
         int count = 0;
         if (row) HR_TRY(hr__csv_count_names(&f->dialect, file, row, size, &count, err));
         HR_TRY(layout_by_place(f, out, err));
-        /* Who only counts rows takes blank lines as all others do: they are rows of one column, but if only such a row
-         * could say that it is one. */
+        /* A caller that only counts rows treats blank lines as all others do: in a file of one column they are rows,
+         * unless a blank line is all there is to tell the number of columns. */
         if (f->columns == 0) out->most = f->naming.names ? f->naming.names : f->header || size > 0 ? count : INT_MAX;
     }
     out->skip_blank = !f->tf_compat && !f->keep_blank && (out->most > 1 || f->exclude);

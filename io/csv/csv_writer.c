@@ -68,8 +68,8 @@ static void csv_writer_put_text(hr_csv_writer *w, const char *text, size_t size,
         hr__text_bytes(&w->text, text, size);
 }
 
-/* Gives a whole float a point, or an exponent where whole numbers with a point are taken for int64: so that who looks for
- * types finds a float again. The size. */
+/* Gives a whole float a point, or an exponent where whole numbers with a point are taken for int64: so that a reader
+ * that infers types finds a float again. Returns the size. */
 static int float_text(char text[HR__NUMBER_TEXT], int size, double value)
 {
     if (strpbrk(text, ".en")) return size; /* inf, nan */

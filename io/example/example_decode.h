@@ -96,7 +96,7 @@ struct hr__example_order {
     int entries, entry_room;
 };
 
-/* Slot of a key; -1: nobody asked for it. 8 bytes from the key's start are readable. */
+/* Slot of a key; -1: it was not asked for. 8 bytes from the key's start are readable. */
 int hr__find_slot(const hr__example_parser *parser, const uint8_t *key, size_t size);
 
 /* The bucket where a key's search begins. */

@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) bool begins_like(const hr__slot *s,
     return s->payload_at <= HR__BLOCK || matches(s->text2, s->mask2, p + HR__BLOCK);
 }
 
-/* The varint of at most 8 bytes that fills exactly `size`: no branch on its length, which nobody can predict. */
+/* The varint of at most 8 bytes that fills exactly `size`: no branch on its length, which is unpredictable. */
 static inline bool whole_varint(const uint8_t *p, uint32_t size, uint64_t *value)
 {
     uint64_t v = hr__get64(p), ends = ~v & 0x8080808080808080ull;

@@ -50,8 +50,8 @@ static inline bool hr__stream_bytes(hr__scan *s, hr__scan *bytes)
     return true;
 }
 
-/* A field of the record itself that is none of its own. Groups are refused. One that reaches beyond the record ends it,
- * and of a length that is negative in 32 bits nothing is passed over. */
+/* Skips an unknown field of the record. Groups are refused. A field that reaches beyond the record ends it, and nothing
+ * is skipped for a length that is negative in 32 bits. */
 static inline bool hr__stream_unknown(hr__scan *s)
 {
     uint64_t tag, number;

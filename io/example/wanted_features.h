@@ -1,4 +1,4 @@
-/* Features that somebody asked for by name, and whether any record has them: a name in no record is most likely a
+/* Features that were asked for by name, and whether any record has them: a name in no record is most likely a
  * slip, and the nearest name that was seen is the advice. Not a public header. */
 #ifndef HR_WANTED_FEATURES_H
 #define HR_WANTED_FEATURES_H

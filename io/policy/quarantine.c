@@ -44,7 +44,7 @@ static hr_status note_lines(hr__quarantine *q, hr_input *in, bool *cut, hr_error
     }
 }
 
-/* Who was killed while he wrote left half a line: the next one begins anew. */
+/* A killed writer may have left half a line: the next line begins after a line end. */
 static hr_status quarantine_open_file(hr__quarantine *q, hr_error *err)
 {
     const hr_input_opts plain = {.struct_size = sizeof plain, .compression = HR_NONE};

@@ -9,7 +9,7 @@
 enum { PIECE = 256 * 1024, SMALL = 4096 /* read at a time where records are large */, LARGE = 64 * 1024 };
 
 typedef struct bounds {
-    int64_t file_size; /* records end within so many bytes; -1: nobody knows */
+    int64_t file_size; /* records end within so many bytes; -1: it is unknown */
     uint64_t limit;    /* of a record's data */
 } bounds;
 

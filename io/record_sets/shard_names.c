@@ -40,8 +40,8 @@ char *hr__shard_notes_name(const hr_shard_writer *w)
 
 /* ---- one writer at a time ---- */
 
-/* Two would fill the same parts, and each would name what the other has written. A single file that nobody goes on
- * with is each writer's own until it has its name. */
+/* Locks the shards against a second writer, which would fill the same parts and rename what this one has written. A
+ * single file that is not to be resumed needs no lock: until it has its name, it belongs to its writer alone. */
 hr_status hr__shards_hold(hr_shard_writer *w, hr_error *err)
 {
     if (w->single && !w->parts) return HR_OK;
@@ -80,7 +80,7 @@ static int64_t count_in_name(const hr_shard_writer *w, const char *name)
     return end - digits >= 5 && strcmp(end, w->suffix) == 0 ? count : -1;
 }
 
-/* Shards of another number would be read along with ours by whoever reads all of this prefix. */
+/* Refuses shards of another number in the folder: a reader of all files of this prefix would read them, too. */
 hr_status hr__shards_refuse_others(const hr_shard_writer *w, hr_error *err)
 {
     hr_status st = HR_OK;

@@ -29,7 +29,7 @@ struct hr_shard_writer {
     bool resume, index, made_folder;
     char *held_path; /* of the file whose lock is that of the set, as long as it is written */
     int held;        /* it; -1: there is none */
-    uint64_t key;    /* of what is written; who goes on must have the same */
+    uint64_t key;    /* of what is written; a run that resumes must have the same */
     hr__shard *shard;
     int64_t count, room; /* shards that are there so far */
     int64_t full;        /* those that are filled and synced, if the number is not fixed */
@@ -88,7 +88,7 @@ int hr__shard_lanes(const hr_shard_writer *w);
 /* Record `n`, as they are dealt over the lanes in turn, is there already. */
 bool hr__shards_have(const hr_shard_writer *w, int64_t n);
 int64_t hr__shards_kept(const hr_shard_writer *w); /* records that a run before has written */
-/* Notes how far shards are kept, if that is much more than is noted; while nobody writes. */
+/* Notes how far shards are kept, if that is much more than is noted; while no thread writes. */
 hr_status hr__shards_note(hr_shard_writer *w, hr_error *err);
 /* One file of this name, whatever it is. Takes no .shards, no .max_shard_bytes, no .suffix. */
 hr_status hr__shard_file_open(const char *path, const hr_shard_writer_opts *opts, hr_shard_writer **out, hr_error *err);

@@ -154,7 +154,7 @@ static void check_schema_describe(const hr__schema_file *schema, const hr_file_l
     snprintf(out->feature, sizeof out->feature, "%s", d->name);
 }
 
-/* A feature that several slots do not know is told once. */
+/* A feature that is unknown in several slots is reported once. */
 static int64_t drop_repeated(deviation *d, int64_t count)
 {
     int64_t kept = 0;

@@ -227,7 +227,7 @@ static void note_failure(int64_t row, const hr_error *error, void *user)
 
 static bool is_narrow(hr_dtype dtype) { return dtype == HR_BOOL || dtype == HR_INT32; }
 
-/* Bools and int32 become int64, as an Example has them; what lies where a value is missing is looked at by nobody. */
+/* Bools and int32 become int64, as an Example has them; the contents of a missing value are never read. */
 static hr_status survey_source_widen(csv_look *look, int c)
 {
     hr_column *column = &look->column[c];

@@ -133,8 +133,8 @@ static size_t name_size(const char *text, size_t size)
     return at > 1 && at < size && size - at <= 18 && text[at - 1] == '-' ? at - 1 : 0;
 }
 
-/* Models may share a folder, each with a state file of its own: one that is not listed belongs to this model only if it
- * is called as a listed one is, but for the step. Where none is listed, trainings call theirs model.ckpt. */
+/* Models may share a folder, each with its own state file: an unlisted checkpoint belongs to this model only if its
+ * name differs from a listed one in the step alone. Where none is listed, trainings name theirs model.ckpt. */
 static bool is_called_as_listed(const hr__checkpoint_list *list, const char *name, size_t size)
 {
     static const char usual[] = "model.ckpt";

@@ -27,7 +27,7 @@ static void record(hr__run *run, const hr__step *step, hr_status status, hr_erro
     if (err->code == HR_OK) hr_fail(err, status, "graph.kernel", "the kernel failed: %s", hr_status_name(status));
     hr__blame(err, step->node);
     uv_mutex_lock(&s->lock);
-    /* Of several failures the oldest node's is told, on every run alike if all of them are met. */
+    /* Of several failures that of the oldest node is reported, the same on every run if all of them occur. */
     if (run->status == HR_OK || step->handle.id < run->failed_id) {
         run->status = status;
         run->failed_id = step->handle.id;
