@@ -5,7 +5,7 @@
 RESULTS holds headrace.jsonl and peers.jsonl of one run. With a README the table in it is replaced, between the lines
 <!-- figures --> and <!-- end of figures -->; otherwise it is printed.
 """
-import json, os, platform, re, sys
+import json, os, platform, re, sys, textwrap
 
 PEERS = {  # our work: (what it is, the peers' works that do the same job)
     "read": ("read TFRecords, both checksums, in batches", ["read_batched"]),
@@ -97,7 +97,12 @@ def table(ours, peers):
                f"one after the other on {processor()}; where TensorFlow ran on one core and on two, its figure is the faster; –: not run. "
                "`bench/make-data DIR`, then `bench/compare DIR` makes this table.")
     out.extend("\n" + said for said in (csv_readers(ours, peers), memory(ours)) if said)
-    return "\n".join(out)
+    return "\n".join(line if line.startswith("|") else wrapped(line) for line in out)
+
+
+def wrapped(text):
+    """Prose in lines below 120 characters; a blank line in front of it stays."""
+    return "\n" * text.startswith("\n") + textwrap.fill(text.strip(), 118, break_long_words=False, break_on_hyphens=False)
 
 
 def main():
