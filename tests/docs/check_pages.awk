@@ -13,7 +13,7 @@ code || /^    / { next }
         else { print FILENAME ":" FNR ": expected a link to a file, there is no " target; faults++ }
     }
 }
-/^\|/ || /^<!--/ { next }
+/^\|/ || /^<!--/ || !/[^ ] +[^ ]/ { next } # tables, comments, one long word
 {
     characters = $0
     gsub(/[\200-\277]/, "", characters) # bytes that continue a character of UTF-8

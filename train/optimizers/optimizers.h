@@ -1,8 +1,8 @@
 /* Headrace, the optimizers: what changes variables so that a loss falls.
  *
  *     hr_node train = hr_minimize(hr_adam(0.01f), loss);
- *     hr_node train = hr_minimize(hr_ftrl(0.2f, .l1_regularization_strength = 0.001f), loss,
- *                                 .var_scope = "linear", .global_step = hr_global_step(g));
+ *     hr_node wide = hr_minimize(hr_ftrl(0.2f, .l1_regularization_strength = 0.001f), loss,
+ *                                .var_scope = "linear", .global_step = hr_global_step(g));
  *
  * Rules, defaults, slots and their names are those of tf.keras.optimizers.legacy, which TensorFlow 2's estimators use;
  * .v1 = true gives those of tf.compat.v1.train. Sparse gradients stay sparse: rows that come twice are summed first, then

@@ -1,0 +1,28 @@
+# The examples in the first comments of public headers, as C: each header's in a function of its own. An example is
+# indented by four more than the prose; one of YAML, which begins with a key alone, is left out.
+FNR == 1 {
+    if (open_function) print "}"
+    name = FILENAME
+    sub(/.*\//, "", name)
+    sub(/\.h$/, "", name)
+    first = 1
+    open_function = 0
+    yaml = 0
+}
+!first { next }
+/^ \*     / {
+    line = $0
+    sub(/^ \*     /, "", line)
+    if (line ~ /^[a-z]+:$/) yaml = 1
+    if (yaml) next
+    if (!open_function) print "void example_of_" name "(void);\nvoid example_of_" name "(void)\n{"
+    open_function = 1
+    if (sub(/ *\*\/$/, "", line)) first = 0
+    if (FNR != last + 1) print "#line " FNR " \"" FILENAME "\""
+    last = FNR
+    print "    " line
+    next
+}
+{ yaml = 0 }
+/\*\// { first = 0 }
+END { if (open_function) print "}" }

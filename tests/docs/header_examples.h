@@ -1,0 +1,21 @@
+/* What the examples in public headers take for granted. */
+#include <headrace/headrace.h>
+#include <stdio.h>
+
+extern hr_dataset *ds;
+extern hr_iterator *it;
+extern const hr_element *element;
+extern hr_error err;
+extern hr_status st;
+extern hr_graph *g;
+extern hr_session *s;
+extern hr_node loss, train;
+extern hr_tensor batch, result;
+extern hr_feed feeds[8];
+extern int n, count;
+extern hr_column_list wide, deep, columns;
+
+void use(const void *data);
+hr_dataset *train_input(void *user);
+hr_dataset *eval_input(void *user);
+bool show(const hr_training_progress *now, void *user);
