@@ -76,7 +76,7 @@ function end_declaration(   name, keyword, bare, options) {
     }
     if (!check) {
         if (name != "" && comment != "" && !fresh && !trailing) print comment
-        if (options && comment == "") print "/** Options of " substr(name, 1, length(name) - 5) "(). */"
+        if (options && comment == "") print "/** Options: what each is for, and its default. */"
         printf "%s", shown
     }
     fresh = 0; code = ""; shown = ""; trailing = 0; gathering = 0; open = 0
