@@ -1,7 +1,8 @@
 # The examples in the first comments of public headers, as C: each header's in a function of its own. An example is
-# indented by four more than the prose; one of YAML, which begins with a key alone, is left out.
+# indented by four more than the prose; one of YAML, which begins with a key alone, is left out. One that begins with a
+# type or a function is a file's.
 FNR == 1 {
-    if (open_function) print "}"
+    if (open_function == 1) print "}"
     name = FILENAME
     sub(/.*\//, "", name)
     sub(/\.h$/, "", name)
@@ -15,8 +16,9 @@ FNR == 1 {
     sub(/^ \*     /, "", line)
     if (line ~ /^[a-z]+:$/) yaml = 1
     if (yaml) next
+    if (!open_function && line ~ /^(typedef|static) /) open_function = 2
     if (!open_function) print "void example_of_" name "(void);\nvoid example_of_" name "(void)\n{"
-    open_function = 1
+    if (!open_function) open_function = 1
     if (sub(/ *\*\/$/, "", line)) first = 0
     if (FNR != last + 1) print "#line " FNR " \"" FILENAME "\""
     last = FNR
@@ -25,4 +27,4 @@ FNR == 1 {
 }
 { yaml = 0 }
 /\*\// { first = 0 }
-END { if (open_function) print "}" }
+END { if (open_function == 1) print "}" }

@@ -1,5 +1,6 @@
 /* What the examples in public headers take for granted. */
 #include <headrace/headrace.h>
+#include <headrace/op_functions.h>
 #include <stdio.h>
 
 extern hr_dataset *ds;
@@ -14,6 +15,9 @@ extern hr_tensor batch, result;
 extern hr_feed feeds[8];
 extern int n, count;
 extern hr_column_list wide, deep, columns;
+
+extern const hr_op my_op;
+hr_dataset *my(hr_dataset *in, hr_map_fn *fn, void *user, void (*user_free)(void *));
 
 void use(const void *data);
 hr_dataset *train_input(void *user);
