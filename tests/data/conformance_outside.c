@@ -1,6 +1,7 @@
 /* Operators from outside the library, written with <headrace/op.h> alone: they keep what the library's own keep. And
  * what must be true of every descriptor of ops.def. */
 #include <headrace/op.h>
+#include <headrace/op_functions.h>
 #include <string.h>
 
 /* ---- every_nth: passes one element of n, from the first on. It plans, and saves one number ---- */
@@ -71,6 +72,58 @@ static hr_status add_work(const void *spec, const void *unit, hr_work *w, hr_col
 
 static const hr_op op_add = {
     .head = HR_OP_HEAD, .name = "add", .spec_size = sizeof(int64_t), .traits = HR_ROW_BY_ROW, .work = add_work};
+
+/* ---- each: calls a user's function for each row, as the head of op_functions.h shows ---- */
+
+typedef struct each_spec {
+    hr_user user; /* first */
+    hr_map_fn *fn;
+} each_spec;
+
+static hr_status each_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
+{
+    (void)spec, (void)out;
+    return hr_builder_check("each", "each.output", in[0], err);
+}
+
+static hr_status each_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
+{
+    (void)unit;
+    const each_spec *sp = spec;
+    hr_columns before;
+    const int levels = hr_work_levels(w);
+    HR_TRY(hr_new_columns(w, rows, &before, err));
+    hr_builder_zero(rows, 0, rows->rows);
+    for (int64_t e = 0; hr_element_row(&before, levels, e) < rows->rows && !hr_work_cancelled(w); e++) {
+        const int64_t first = hr_element_row(&before, levels, e), end = hr_element_row(&before, levels, e + 1);
+        const hr_element *in = hr_work_element(w, &before, e);
+        if (!in) return hr_no_memory(err, "an element");
+        hr_builder out = hr_builder_for_work(w, rows, first, end);
+        hr_call call;
+        hr_call_for_row(&call, "each.function", w, rows, first, 0);
+        hr_builder_begin(&out);
+        if (hr_builder_status(&out, &call, "each", sp->fn(in, &out, &call, sp->user.data)) < 0)
+            hr_fail_at(w, rows, first, &call.err);
+    }
+    return HR_OK;
+}
+
+static const hr_op op_each = {
+    .head = HR_OP_HEAD,
+    .name = "each",
+    .spec_size = sizeof(each_spec),
+    .traits = HR_ROW_BY_ROW | HR_RANDOM_ROWS,
+    .spec_copy = hr_user_copy,
+    .spec_free = hr_user_free,
+    .check = each_check,
+    .work = each_work,
+};
+
+static hr_dataset *each(hr_dataset *in, hr_map_fn *fn, void *user, void (*user_free)(void *user))
+{
+    each_spec spec = {.user = {.data = user, .free = user_free}, .fn = fn};
+    return hr_user_dataset(&op_each, &spec, &spec.user, &in, 1);
+}
 
 /* ---- strict: reports every row that it refuses, also those after the first ---- */
 
@@ -230,6 +283,7 @@ HR_SAMPLE(all_together)
 {
     return add(hr_batch(hr_repeat(every_nth(add(squares(40), 2), 3), .count = HR_I64(4)), 3), 1);
 }
+HR_SAMPLE(each) { return hr_batch(each(hr_shuffle(hr_range(200), 20), draw_digits, NULL, NULL), 7); }
 HR_SAMPLE(strict) { return strict(hr_range(300)); }
 HR_SAMPLE(strict_after_a_shuffle) { return hr_batch(strict(hr_shuffle(hr_range(300), 30)), 4); }
 
@@ -242,6 +296,47 @@ static void operators_from_outside_give_their_values(void **state)
     assert_int64_values(two_in_turn(hr_range(5), squares(9), 2), HR_I64(0, 1, 0, 1, 2, 3, 4, 9, 4), 9);
     assert_int64_values(add(hr_batch(squares(4), 3), 1), HR_I64(1, 2, 5, 10), 4);
     assert_fails(hr_batch(every_nth(hr_range(8), 0), 3), HR_INVALID_ARGUMENT, "nth.n");
+}
+
+static hr_status refuse_two(const hr_element *in, hr_builder *out, hr_call *call, void *user)
+{
+    (void)out, (void)user;
+    if (*(const int64_t *)hr_get(in, "value")->data == 2) return hr_call_fail(call, HR_OUT_OF_RANGE, "each: refused");
+    return HR_OK;
+}
+
+static void count_free(void *user) { ++*(int *)user; }
+
+static void an_operator_from_outside_calls_users_functions(void **state)
+{
+    (void)state;
+    int freed = 0;
+    hr_dataset *ds = each(hr_range(4), refuse_two, &freed, count_free);
+    assert_ptr_equal(((const each_spec *)hr_dataset_spec(ds, &op_each))->user.data, &freed);
+    assert_null(hr_dataset_spec(ds, &op_add));
+    assert_null(hr_dataset_spec(hr_dataset_input(ds, 0), &op_each));
+    assert_null(hr_dataset_input(ds, 1));
+    assert_fails(ds, HR_OUT_OF_RANGE, "each.function");
+    assert_int_equal(freed, 1);
+    const hr_error why = {.code = HR_NOT_FOUND, .kind = "file.open", .text = "not there"};
+    assert_fails(each(hr_dataset_failed(&why), refuse_two, &freed, count_free), HR_NOT_FOUND, "file.open");
+    assert_int_equal(freed, 2); /* no dataset took it */
+}
+
+static void keys_are_numbered_as_they_come(void **state)
+{
+    (void)state;
+    hr_keys keys = {0};
+    for (int64_t i = 0; i < 100; i++) assert_int_equal(hr_keys_add(&keys, -i * i), i);
+    assert_int_equal(hr_keys_add(&keys, -49), 7);
+    assert_int_equal(hr_keys_find(&keys, -81), 9);
+    assert_int_equal(hr_keys_find(&keys, 1), -1);
+    int64_t *sorted = hr_keys_sorted(&keys);
+    assert_non_null(sorted);
+    assert_int_equal(sorted[0], 99);
+    assert_int_equal(sorted[99], 0);
+    hr_free(sorted);
+    hr_keys_clear(&keys);
 }
 
 static void the_lowest_of_several_failed_rows_wins(void **state)
@@ -361,9 +456,12 @@ int main(void)
         HR_CONFORMANCE(two_in_turn),
         HR_CONFORMANCE(two_in_turn_by_threes),
         HR_CONFORMANCE(all_together),
+        HR_CONFORMANCE(each),
         HR_CONFORMANCE_OF_FAILURE(strict),
         HR_CONFORMANCE_OF_FAILURE(strict_after_a_shuffle),
         cmocka_unit_test(operators_from_outside_give_their_values),
+        cmocka_unit_test(an_operator_from_outside_calls_users_functions),
+        cmocka_unit_test(keys_are_numbered_as_they_come),
         cmocka_unit_test(an_operator_says_its_arguments),
         cmocka_unit_test(the_lowest_of_several_failed_rows_wins),
         cmocka_unit_test(an_operator_of_another_version_is_refused),
