@@ -37,6 +37,7 @@ static inline hr_status hr__descriptor_fit(const hr__descriptor_kind *kind, cons
                                            const void **fits, hr_error *err)
 {
     hr__descriptor_head head;
+    *fits = given;
     memcpy(&head, given, offsetof(hr__descriptor_head, name));
     if (head.abi_version != kind->version)
         return hr_fail(err, kind->status, kind->error,
@@ -54,7 +55,6 @@ static inline hr_status hr__descriptor_fit(const hr__descriptor_kind *kind, cons
                        "%s '%.60s': expected a descriptor of %zu bytes and zeros after them, got one of %u bytes with "
                        "byte %zu set; it needs a newer library",
                        kind->what, head.name ? head.name : "", kind->size, head.struct_size, unknown);
-    *fits = given;
     if (head.struct_size >= kind->size) return HR_OK;
     memset(own, 0, kind->size);
     memcpy(own, given, head.struct_size);
