@@ -1,6 +1,7 @@
 /* The door through which descriptors come from outside: operators, column kinds, graph ops, hooks. A descriptor begins
- * with its head, {uint32_t abi_version, struct_size}, and its name. It only grows at its end, and a zero there means what
- * was so before, so one made for an older or a newer header of the same version can be used. Not a public header. */
+ * with its head, {uint32_t abi_version, struct_size}, and its name. It only grows at its end, and a zero there means
+ * what was so before, so one made for an older or a newer header of the same version can be used. Not a public
+ * header. */
 #ifndef HR_DESCRIPTOR_H
 #define HR_DESCRIPTOR_H
 

@@ -1,7 +1,7 @@
 /* The operator kit: what a dataset operator is made of, in the library as outside of it (a user's program, a plug-in).
- * Operators that call users' functions need <headrace/op_functions.h>, too. The library's own operators use the installed
- * headers and nothing else, but for those that read and write its file formats: a test holds this, and tests/kits.cmake
- * names the exceptions.
+ * Operators that call users' functions need <headrace/op_functions.h>, too. The library's own operators use installed
+ * headers and nothing else, but for those that read or write files, tf.Example or Arrow's rows: a test holds this, and
+ * tests/kits.cmake names the exceptions.
  *
  *   plan   says which elements come next: in order, one thread at a time, under no lock, quickly. It moves spans.
  *   work   does everything else on a unit of rows: on any thread, many units at a time, from its arguments alone.
@@ -171,7 +171,7 @@ HR_API hr_dataset *hr_dataset_over(const hr_op *op, const void *spec, hr_dataset
 /* A dataset with nothing but this error (copies it): for constructors that fail before there is an operator. */
 HR_API hr_dataset *hr_dataset_failed(const hr_error *error);
 
-/* For constructors that look at what they are put on; all borrow from `ds`. The arguments of a dataset of operator `op`,
+/* For constructors that look at what they are put on; all borrow from `ds`. The arguments of a dataset of `op`,
  * NULL of another one; input i, NULL if there is none. */
 HR_API const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op);
 HR_API const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i);
@@ -211,8 +211,8 @@ static inline bool hr_field_fixed(const hr_field *f)
 /* One zero, or an empty string: lives for ever. */
 HR_API const void *hr_zero_value(hr_dtype dtype);
 
-/* Refuses tf.data's num_parallel_calls but 0, HR_AUTOTUNE, or 1 to `max`: parallel_calls. No thread depends on it. `name`
- * begins the message. */
+/* Refuses tf.data's num_parallel_calls but 0, HR_AUTOTUNE, or 1 to `max`: parallel_calls. No thread depends on it.
+ * `name` begins the message. */
 HR_API hr_status hr_parallel_calls_check(const char *name, int64_t calls, int64_t max, hr_error *err);
 
 /* ---- for plan ---- */
@@ -348,9 +348,9 @@ HR_API void hr_adopt_schema(hr_work *w, hr_columns *rows);
 /* Room for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a
  * plan. */
 HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
-/* For operators that make batches, once the rows lie in theirs: fails elements whose parts do not stack to a tensor, which
- * are batches of unequal sizes in a batch of them, and rows of unequal lengths that nothing pads. `name` begins the
- * message. */
+/* For operators that make batches, once the rows lie in theirs: fails elements whose parts do not stack to a tensor,
+ * which are batches of unequal sizes in a batch of them, and rows of unequal lengths that nothing pads. `name` begins
+ * the message. */
 HR_API void hr_batches_check(const char *name, hr_work *w, hr_columns *rows);
 /* As hr_plan_count. Gives how many there are by now. */
 HR_API int64_t hr_work_count(hr_work *w, const char *what, int64_t count);

@@ -1,8 +1,8 @@
 /* The operator kit, second part: for operators that call users' functions, as map, scan and group_by_window do.
  *
- * Such an operator has three parts. Its spec keeps what the user hands over beside the function (hr_user). For each call
- * it says which rows the function makes (hr_builder), and where randomness and errors come from and go to (hr_call). A
- * whole operator that makes one row of each:
+ * Such an operator has three parts. Its spec keeps what the user hands over beside the function (hr_user). For each
+ * call it says which rows the function makes (hr_builder), and where randomness and errors come from and go to
+ * (hr_call). A whole operator that makes one row of each:
  *
  *     typedef struct my_spec {
  *         hr_user user;            // first, so that hr_user_copy and hr_user_free are its spec_copy and spec_free
