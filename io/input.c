@@ -1,7 +1,7 @@
 /* Reading a file from front to end, a piece at a time. Two windows: one over the file, and one over what the codec
  * makes of it where it is compressed; a plain file needs the first only. */
 #include "io/input.h"
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/file_system.h"
 #include "io/sys.h"
 #include "io/file_window.h"
@@ -30,11 +30,11 @@ struct hr_input {
     bool standard, regular, may_be_damaged;
     int64_t position; /* in the file, of the next byte to read */
     int64_t opened;   /* its size when it was opened, 0: not known */
-    const hr__codec *codec;
+    const hr_codec *codec;
     void *decoder;
     stream stream[STREAMS]; /* the last ones that began, in their order */
     int streams;
-    hr__begin_fn *begins; /* is told of them */
+    hr_codec_begin_fn *begins; /* is told of them */
     void *begins_user;
     int64_t judged; /* where a stream began that was read to its end, -1: none; and whether it was whole */
     bool judged_whole;
@@ -95,9 +95,9 @@ static void go_to(hr_input *in, int64_t offset)
 /* The fast decoder met the end of a stream that is cut: the same stream again, by one that gives all that is there. */
 static bool decodes_again(hr_input *in, hr_status status)
 {
-    const hr__coding *coding = in->codec->coding;
+    const hr_coding *coding = in->codec->coding;
     if (status != HR_DATA_LOSS || !in->regular || in->raw.status < 0) return false;
-    if (!coding->slow_down || !coding->slow_down(in->decoder)) return false;
+    if (!coding->slow_down || !coding->began || !coding->slow_down(in->decoder)) return false;
     go_to(in, coding->began(in->decoder));
     return true;
 }
@@ -105,7 +105,7 @@ static bool decodes_again(hr_input *in, hr_status status)
 static hr_status input_decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
-    const hr__coding *coding = in->codec->coding;
+    const hr_coding *coding = in->codec->coding;
     int64_t before = in->inflated.offset + (int64_t)in->inflated.end;
     hr_status status = coding->decode(in->decoder, &in->raw, to, room, got, err);
     if (decodes_again(in, status)) status = coding->decode(in->decoder, &in->raw, to, room, got, err);
@@ -161,13 +161,16 @@ static void note_stream(void *user, int64_t offset, int64_t made)
 /* A decoder that begins where byte `made` of what is inflated is the next one. */
 static hr_status new_decoder(hr_input *in, int64_t made, hr_error *err)
 {
-    const hr__coding *coding = in->codec->coding;
+    const hr_coding *coding = in->codec->coding;
     void *decoder;
     HR_TRY(coding->decoder_new(in->codec->form, &decoder, err));
     if (in->decoder) coding->decoder_free(in->decoder);
     in->decoder = decoder;
-    coding->go_on(decoder, made);
-    coding->watch(decoder, note_stream, in);
+    if (coding->go_on) coding->go_on(decoder, made);
+    if (coding->watch)
+        coding->watch(decoder, note_stream, in);
+    else
+        note_stream(in, in->raw.offset, made);
     return HR_OK;
 }
 
@@ -269,13 +272,11 @@ const char *hr_input_path(const hr_input *in) { return in->path; }
 
 hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err)
 {
-    if (in->decoder) {
-        HR_TRY(new_decoder(in, made, err));
-        in->streams = 0;
-        hr__window_restart(&in->inflated, made);
-    }
     go_to(in, offset);
-    return HR_OK;
+    if (!in->decoder) return HR_OK;
+    in->streams = 0;
+    hr__window_restart(&in->inflated, made);
+    return new_decoder(in, made, err);
 }
 
 static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
@@ -352,8 +353,8 @@ static void go_into_stream(hr_input *in)
 /* The decoder stands at a header that it refused: now it reads it all the same, if a body follows. */
 static bool forgives(hr_input *in)
 {
-    const hr__coding *coding = in->codec->coding;
-    if (!in->may_be_damaged || !coding || !coding->forgive || in->raw.status < 0) return false;
+    const hr_coding *coding = in->codec->coding;
+    if (!in->may_be_damaged || !coding || !coding->forgive || !coding->began || in->raw.status < 0) return false;
     if (coding->began(in->decoder) != in->raw.offset || !coding->forgive(in->decoder)) return false;
     in->inflated.status = HR_OK;
     return true;
@@ -361,7 +362,7 @@ static bool forgives(hr_input *in)
 
 hr_status hr__input_resync(hr_input *in, hr_error *err)
 {
-    if (!in->decoder || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
+    if (!in->decoder || !in->codec->coding->began || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
         if (err) *err = in->window->error;
         return in->window->status;
     }
@@ -408,7 +409,7 @@ bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end)
     return i + 1 == in->streams && !input_is_whole(in, in->stream[i].offset);
 }
 
-void hr__input_watch(hr_input *in, hr__begin_fn *begins, void *user)
+void hr__input_watch(hr_input *in, hr_codec_begin_fn *begins, void *user)
 {
     in->begins = begins;
     in->begins_user = user;

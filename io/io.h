@@ -26,6 +26,7 @@ typedef enum hr_compression {
      * never written. */
     HR_LZ4,
     HR_ZSTD, /* the same; HR_UNIMPLEMENTED where the library was built without libzstd */
+    HR_COMPRESSION_OUTSIDE = 64, /* ids of registered codecs begin here: <headrace/codec.h> */
 } hr_compression;
 
 /* TensorFlow's compression_type: "" (none), "GZIP", "ZLIB", exactly so; our own "LZ4", "ZSTD". False: no such one. */

@@ -1,7 +1,7 @@
 /* Writing a file whole or not at all: under a hidden name of its own in the same folder, synced, then renamed. A
  * process killed at any moment leaves the old file or the new one. Devices and pipes are written to directly. */
 #include "io/output.h"
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/input.h"
 #include "io/sys.h"
 #include "io/temporary.h"
@@ -27,7 +27,7 @@ struct hr_output {
     bool waits; /* a pipe or socket, which takes bytes when its reader likes */
     int64_t offset;
     int64_t made; /* bytes of the file, after compression */
-    const hr__codec *codec;
+    const hr_codec *codec;
     int level;
     void *encoder;     /* NULL: plain, or between two streams */
     size_t used, room; /* of `bytes` */
@@ -140,6 +140,10 @@ static hr_status report(const hr_output *out, hr_error *err)
 static hr_status new_stream(hr_output *out)
 {
     if (!out->codec->coding || out->encoder) return HR_OK;
+    if (!out->codec->coding->encoder_new)
+        return hr_fail(&out->error, HR_UNIMPLEMENTED, "compression.lacking",
+                       "%s: expected a compression that can be written, got %s, which is only read; choose another",
+                       out->path, out->codec->name);
     return out->codec->coding->encoder_new(out->codec->form, out->level, &out->encoder, &out->error);
 }
 

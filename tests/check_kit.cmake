@@ -17,13 +17,16 @@ foreach(header IN LISTS OWN)
     file(COPY ${ROOT}/${FOLDER}/${header} DESTINATION ${WORK}/own/${FOLDER})
 endforeach()
 
+set(defines ${LINK})
+list(FILTER defines INCLUDE REGEX "^-D")
+
 # Compiled from a copy, so that headers beside the file are not found.
 set(objects "")
 set(unknown ${EXCEPT})
 foreach(file IN LISTS FILES)
     get_filename_component(name ${file} NAME_WE)
     file(COPY_FILE ${ROOT}/${FOLDER}/${name}.c ${WORK}/${name}.c)
-    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE} -I${WORK}/own
+    execute_process(COMMAND ${CC} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I${INCLUDE} -I${WORK}/own ${defines}
                             -c ${name}.c -o ${name}.o
                     WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed ERROR_VARIABLE text)
     if(NOT name IN_LIST EXCEPT)

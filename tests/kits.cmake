@@ -5,7 +5,8 @@
 #
 # hr_kit(FOLDER LIBRARY headrace [DEF list.def] [EXCEPT files, without .c] [HEADERS in the folder] [LINK options]): with
 # DEF only the files that a list in that folder names, "hooks.def" or "hooks.def:prefix_"; HEADERS: what its files share
-# beside the kit; LINK: libraries that the files themselves are made of.
+# beside the kit; LINK: libraries that the files themselves are made of,
+# and what is defined for them.
 
 # Sources that read files use the readers' insides: the windows on files, record framing, damage and policies. cache and
 # load write and read files of cached rows, the parsers are made for the wire format, and Arrow's rows are shared with
@@ -23,5 +24,18 @@ hr_kit(train/optimizers LIBRARY headrace_train DEF optimizers.def)
 hr_kit(train/hooks LIBRARY headrace_train DEF hooks.def)
 # What tests add from outside.
 hr_kit(tests/train/outside LIBRARY headrace_train EXCEPT test_outside)
+
+# The two engines of deflate, and the formats of lz4 and zstd, are made of these libraries.
+set(engines -lz -llz4)
+set(codecs_except "")
+if(ISAL_FOUND)
+    list(APPEND engines -DHR_HAVE_ISAL -lisal)
+else()
+    list(APPEND codecs_except deflate_isal)
+endif()
+if(ZSTD_FOUND)
+    list(APPEND engines -DHR_HAVE_ZSTD -lzstd)
+endif()
+hr_kit(io/codecs LIBRARY headrace HEADERS deflate.h frames.h members.h LINK ${engines} EXCEPT ${codecs_except})
 
 hr_kit(feature_columns/kinds LIBRARY headrace HEADERS embedding.h normalize.h numeric.h vocabulary.h)

@@ -23,7 +23,7 @@ typedef struct decoder {
     char *whole;   /* a small frame on its way out: bytes [begin, end) */
     size_t begin, end;
     int64_t declared, in_frame; /* bytes of the frame at hand: as its head says, -1: it does not; as they came */
-    hr__begin_fn *begins;
+    hr_codec_begin_fn *begins;
     void *user;
 } decoder;
 
@@ -40,31 +40,31 @@ static hr_status lacking(const hr__frame_form *form, hr_error *err)
 static hr_status frames_damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
 {
     const uint64_t given = d->made - (d->small ? (uint64_t)d->in_frame : 0);
-    return hr__codec_damaged((hr__codec_place){d->form->name, "frame", d->frames, at, given}, kind, err, what);
+    return hr_codec_damaged((hr_codec_place){d->form->name, "frame", d->frames, at, given}, kind, err, what);
 }
 
-static hr_status frames_cut(const decoder *d, const hr__window *raw, hr_error *err)
+static hr_status frames_cut(const decoder *d, const hr_codec_source *raw, hr_error *err)
 {
-    return frames_damaged(d, raw->offset + (int64_t)(raw->end - raw->begin), "stream.truncated", err,
+    return frames_damaged(d, hr_codec_end(raw), "stream.truncated", err,
                           "expected more bytes, got the end of the file; the file is cut");
 }
 
-static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
+static hr_status begin_frame(decoder *d, hr_codec_source *raw, hr_error *err)
 {
     const char *data;
     size_t size;
-    HR_TRY(hr__window_peek(raw, HR__FRAME_HEAD, &data, &size, err));
+    HR_TRY(hr_codec_peek(raw, HR__FRAME_HEAD, &data, &size, err));
     if (size == 0) return HR_END;
     if (!d->form->accepts((const unsigned char *)data, size)) {
         if (d->frames == 0)
-            return frames_damaged(d, raw->offset, "stream.corrupt", err, "expected a frame, got other bytes");
+            return frames_damaged(d, hr_codec_offset(raw), "stream.corrupt", err, "expected a frame, got other bytes");
         return frames_damaged(
-            d, raw->offset, "stream.trailing_data", err,
+            d, hr_codec_offset(raw), "stream.trailing_data", err,
             "expected a further frame or the end of the file, got other bytes; cut them off if they are none");
     }
     if (size < 4) return frames_cut(d, raw, err);
-    d->began = raw->offset;
-    if (d->begins) d->begins(d->user, raw->offset, (int64_t)d->made);
+    d->began = hr_codec_offset(raw);
+    if (d->begins) d->begins(d->user, hr_codec_offset(raw), (int64_t)d->made);
     d->form->decoder_reset(d->library);
     d->declared = d->form->declares((const unsigned char *)data, size);
     d->small = d->declared >= 0 && d->declared <= FRAME;
@@ -77,16 +77,16 @@ static hr_status begin_frame(decoder *d, hr__window *raw, hr_error *err)
 
 /* Lends what the library is given at once: up to the end of a block, so that all of it is handed out before a fault
  * of what follows, and that where a fault is met depends on the file alone. */
-static hr_status frames_look(const decoder *d, hr__window *raw, const char **data, size_t *size, hr_error *err)
+static hr_status frames_look(const decoder *d, hr_codec_source *raw, const char **data, size_t *size, hr_error *err)
 {
     const size_t block = d->ahead > d->form->block_head ? d->ahead - d->form->block_head : d->ahead;
     const size_t want = d->full ? 0 : block < BLOCK ? block : BLOCK;
-    const hr_status status = hr__window_peek(raw, want, data, size, err);
+    const hr_status status = hr_codec_peek(raw, want, data, size, err);
     if (*size > want) *size = want;
     return *size > 0 || d->full ? HR_OK : status;
 }
 
-static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_frame(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     const char *data, *why = "";
     size_t size;
@@ -94,16 +94,16 @@ static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, 
     hr__flow flow = {(const unsigned char *)data, size, (unsigned char *)to, room};
     const hr__framed result = d->form->decode(d->library, &flow, &d->ahead, &why);
     const size_t made = room - flow.room, used = size - flow.in_size;
-    hr__window_consume(raw, used);
+    hr_codec_consume(raw, used);
     d->made += made;
     d->in_frame += (int64_t)made;
     *got += made;
-    if (result == HR__FRAME_CORRUPT) return frames_damaged(d, raw->offset, "stream.corrupt", err, why);
-    if (result == HR__FRAME_CHECKSUM) return frames_damaged(d, raw->offset, "stream.checksum", err, why);
+    if (result == HR__FRAME_CORRUPT) return frames_damaged(d, hr_codec_offset(raw), "stream.corrupt", err, why);
+    if (result == HR__FRAME_CHECKSUM) return frames_damaged(d, hr_codec_offset(raw), "stream.checksum", err, why);
     const bool stuck = result == HR__FRAME_MORE && made == 0 && used == 0 && !d->full;
     d->full = made == room;
     if (d->declared >= 0 && (result == HR__FRAME_DONE ? d->in_frame != d->declared : d->in_frame > d->declared))
-        return frames_damaged(d, raw->offset, "stream.corrupt", err,
+        return frames_damaged(d, hr_codec_offset(raw), "stream.corrupt", err,
                               "the frame holds other than as many bytes as it says");
     if (result == HR__FRAME_DONE) {
         d->inside = false;
@@ -113,7 +113,7 @@ static hr_status read_frame(decoder *d, hr__window *raw, char *to, size_t room, 
 }
 
 /* All of a small frame: where it belongs if there is room, and for a byte too many. */
-static hr_status frames_read_whole(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status frames_read_whole(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     const bool fits = room > (size_t)d->declared;
     if (!fits && !d->whole && !(d->whole = hr_malloc(FRAME + 1))) return hr_no_memory(err, "decompressing");
@@ -134,13 +134,13 @@ static void hand_out(decoder *d, char *to, size_t room, size_t *got)
     *got += size;
 }
 
-static hr_status read_on(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_on(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     if (!d->inside) return begin_frame(d, raw, err);
     return d->small ? frames_read_whole(d, raw, to, room, got, err) : read_frame(d, raw, to, room, got, err);
 }
 
-static hr_status frames_decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status frames_decode(void *decoder_, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
@@ -155,7 +155,7 @@ static hr_status frames_decode(void *decoder_, hr__window *raw, char *to, size_t
 
 static int64_t frames_began(const void *d) { return ((const decoder *)d)->began; }
 
-static void frames_watch(void *decoder_, hr__begin_fn *begins, void *user)
+static void frames_watch(void *decoder_, hr_codec_begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
     d->begins = begins;
@@ -220,7 +220,7 @@ static hr_status frames_encoder_new(const void *form_, int level, void **out, hr
     return HR_OK;
 }
 
-static hr_status put_frame(encoder *e, hr__sink_fn *sink, void *to, hr_error *err)
+static hr_status put_frame(encoder *e, hr_codec_sink_fn *sink, void *to, hr_error *err)
 {
     const size_t size = e->form->encode(e->library, e->bytes, e->held, e->packed, e->room);
     if (size == 0) return hr_no_memory(err, "compressing");
@@ -229,8 +229,8 @@ static hr_status put_frame(encoder *e, hr__sink_fn *sink, void *to, hr_error *er
     return sink(to, e->packed, size, err);
 }
 
-static hr_status frames_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                               hr_error *err)
+static hr_status frames_encode(void *encoder_, const void *data, size_t size, bool last, hr_codec_sink_fn *sink,
+                               void *to, hr_error *err)
 {
     encoder *e = encoder_;
     for (const char *from = data; size > 0;) {
@@ -253,7 +253,9 @@ static void frames_encoder_free(void *encoder_)
     hr_free(e);
 }
 
-const hr__coding hr__frames_coding = {
+const hr_coding hr__frames_coding = {
+    .head = HR_CODING_HEAD,
+    .name = "frames",
     .decoder_new = frames_decoder_new,
     .decode = frames_decode,
     .began = frames_began,

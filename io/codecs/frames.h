@@ -3,7 +3,7 @@
 #ifndef HR_FRAMES_H
 #define HR_FRAMES_H
 
-#include "io/codecs/codec.h"
+#include <headrace/codec.h>
 #include "io/codecs/deflate.h"
 
 typedef enum hr__framed { HR__FRAME_MORE, HR__FRAME_DONE, HR__FRAME_CORRUPT, HR__FRAME_CHECKSUM } hr__framed;
@@ -41,6 +41,6 @@ static inline bool hr__frame_is_skippable(const unsigned char *head, size_t size
     return size < 4 || head[3] == 0x18;
 }
 
-extern const hr__coding hr__frames_coding; /* of an hr__frame_form */
+extern const hr_coding hr__frames_coding; /* of an hr__frame_form */
 
 #endif

@@ -1,6 +1,5 @@
 /* gzip (RFC 1952): members of a header with optional fields, a deflate stream, its CRC-32 and size. */
 #include "io/codecs/members.h"
-#include "io/framing.h"
 #include <string.h>
 
 enum { HEADER_CRC = 2, EXTRA = 4, NAME = 8, COMMENT = 16, RESERVED = 0xe0 };
@@ -55,8 +54,10 @@ static uint32_t gzip_add(const hr__deflate_engine *engine, uint32_t sum, const u
 
 static void gzip_trailer(uint32_t sum, uint64_t count, unsigned char *out)
 {
-    hr__put32(out, sum);
-    hr__put32(out + 4, (uint32_t)count);
+    for (int i = 0; i < 4; i++) {
+        out[i] = (unsigned char)(sum >> 8 * i);
+        out[4 + i] = (unsigned char)(count >> 8 * i);
+    }
 }
 
 /* No time and no name, so that the same data gives the same file. */
@@ -73,11 +74,12 @@ const hr__member_form hr__gzip_form = {
     .new_header_size = 10,
 };
 
-const hr__codec hr__codec_gzip = {
-    .id = HR_GZIP,
+const hr_codec hr_codec_gzip = {
+    .head = HR_CODEC_HEAD,
     .name = "gzip",
     .tf_name = "GZIP",
     .extension = ".gz",
+    .id = HR_GZIP,
     .bid = gzip_bid,
     .accepts = gzip_accepts,
     .coding = &hr__members_coding,

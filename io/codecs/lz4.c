@@ -1,5 +1,4 @@
 /* LZ4 frames, as `lz4` reads and writes them. The library's stable interface allocates by malloc alone. */
-#include "base/bytes.h"
 #include "io/codecs/frames.h"
 #include <lz4frame.h>
 #include <string.h>
@@ -20,7 +19,8 @@ static int64_t lz4_declares(const unsigned char *head, size_t size)
 {
     enum { FLAGS = 4, SAYS_SIZE = 8, CONTENT_SIZE = 6, CONTENT_SIZE_END = 14 };
     if (size < CONTENT_SIZE_END || lz4_bid(head, size) == 0 || !(head[FLAGS] & SAYS_SIZE)) return -1;
-    const uint64_t declared = hr__get64((const char *)head + CONTENT_SIZE);
+    uint64_t declared = 0;
+    for (int i = 7; i >= 0; i--) declared = declared << 8 | head[CONTENT_SIZE + i];
     return declared <= INT64_MAX ? (int64_t)declared : -1;
 }
 
@@ -98,11 +98,12 @@ static const hr__frame_form form = {
     .encoder_free = hr_free,
 };
 
-const hr__codec hr__codec_lz4 = {
-    .id = HR_LZ4,
+const hr_codec hr_codec_lz4 = {
+    .head = HR_CODEC_HEAD,
     .name = "lz4",
     .tf_name = "LZ4",
     .extension = ".lz4",
+    .id = HR_LZ4,
     .frames = true,
     .bid = lz4_bid,
     .accepts = lz4_accepts,

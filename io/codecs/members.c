@@ -29,7 +29,7 @@ typedef struct decoder {
     uint32_t again_sum; /* their sum */
     bool known;         /* it was reported before */
     int64_t forgiven;   /* where a header was refused that is read all the same, -1: nowhere */
-    hr__begin_fn *begins;
+    hr_codec_begin_fn *begins;
     void *user;
 } decoder;
 
@@ -37,12 +37,12 @@ typedef struct decoder {
 
 static hr_status members_damaged(const decoder *d, int64_t at, const char *kind, hr_error *err, const char *what)
 {
-    return hr__codec_damaged((hr__codec_place){d->form->name, "stream", d->members, at, d->total}, kind, err, what);
+    return hr_codec_damaged((hr_codec_place){d->form->name, "stream", d->members, at, d->total}, kind, err, what);
 }
 
-static hr_status members_cut(const decoder *d, const hr__window *raw, hr_error *err)
+static hr_status members_cut(const decoder *d, const hr_codec_source *raw, hr_error *err)
 {
-    int64_t at = raw->offset + (int64_t)(raw->end - raw->begin);
+    int64_t at = hr_codec_end(raw);
     return members_damaged(d, at, "stream.truncated", err,
                            "expected more bytes, got the end of the file; the file is cut");
 }
@@ -50,16 +50,17 @@ static hr_status members_cut(const decoder *d, const hr__window *raw, hr_error *
 /* ---- decoding, stage by stage ---- */
 
 /* Peeks at `want` bytes; *size < want: the file ends before. */
-static hr_status members_look(hr__window *raw, size_t want, const unsigned char **bytes, size_t *size, hr_error *err)
+static hr_status members_look(hr_codec_source *raw, size_t want, const unsigned char **bytes, size_t *size,
+                              hr_error *err)
 {
     const char *data;
-    HR_TRY(hr__window_peek(raw, want, &data, size, err));
+    HR_TRY(hr_codec_peek(raw, want, &data, size, err));
     *bytes = (const unsigned char *)data;
     return HR_OK;
 }
 
 /* Size of a damaged header, made right, if deflated data follow it; 0: they do not. */
-static int64_t mended_header(const decoder *d, hr__window *raw, hr_error *err)
+static int64_t mended_header(const decoder *d, hr_codec_source *raw, hr_error *err)
 {
     enum { HEAD = 1024 };
     const unsigned char *bytes;
@@ -74,46 +75,48 @@ static int64_t mended_header(const decoder *d, hr__window *raw, hr_error *err)
     return used > 0 && hr__deflate_plausible(head, size, (size_t)used) > 0 ? used : 0;
 }
 
-static void begin_body(decoder *d, hr__window *raw, size_t header)
+static void begin_body(decoder *d, hr_codec_source *raw, size_t header)
 {
-    if (d->begins && !d->known) d->begins(d->user, raw->offset, (int64_t)d->total);
+    if (d->begins && !d->known) d->begins(d->user, hr_codec_offset(raw), (int64_t)d->total);
     d->known = false;
-    hr__window_consume(raw, header);
+    hr_codec_consume(raw, header);
     d->engine->inflate_reset(d->inflate);
     d->stage = BODY;
     d->sum = d->form->sum;
     d->count = 0;
 }
 
-static hr_status members_read_header(decoder *d, hr__window *raw, hr_error *err)
+static hr_status members_read_header(decoder *d, hr_codec_source *raw, hr_error *err)
 {
     const unsigned char *bytes;
     size_t size, want = 3; /* tells a further stream from other bytes, wherever the window ends */
     HR_TRY(members_look(raw, want, &bytes, &size, err));
     if (size == 0) return HR_END;
-    d->began = raw->offset;
-    if (d->forgiven == raw->offset) {
+    d->began = hr_codec_offset(raw);
+    if (d->forgiven == hr_codec_offset(raw)) {
         const int64_t used = mended_header(d, raw, err);
         if (used == 0)
-            return members_damaged(d, raw->offset, "stream.corrupt", err, "expected a header, got other bytes");
+            return members_damaged(d, hr_codec_offset(raw), "stream.corrupt", err,
+                                   "expected a header, got other bytes");
         begin_body(d, raw, (size_t)used);
         return HR_OK;
     }
     if (d->members > 0 && !d->form->accepts(bytes, size)) {
-        d->padding = raw->offset;
+        d->padding = hr_codec_offset(raw);
         d->stage = PADDING;
         return HR_OK;
     }
     for (;;) {
         const char *why = "";
         int64_t used = d->form->header(bytes, size, &why);
-        if (used < 0) return members_damaged(d, raw->offset, "stream.corrupt", err, why);
+        if (used < 0) return members_damaged(d, hr_codec_offset(raw), "stream.corrupt", err, why);
         if (used > 0) {
             begin_body(d, raw, (size_t)used);
             return HR_OK;
         }
         want = size + 1;
-        if (want > 1 << 20) return members_damaged(d, raw->offset, "stream.corrupt", err, "its header never ends");
+        if (want > 1 << 20)
+            return members_damaged(d, hr_codec_offset(raw), "stream.corrupt", err, "its header never ends");
         HR_TRY(members_look(raw, want, &bytes, &size, err));
         if (size < want) return members_cut(d, raw, err);
     }
@@ -131,7 +134,7 @@ static bool members_give(decoder *d, size_t made, size_t *got)
     return true;
 }
 
-static hr_status read_body(decoder *d, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_body(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     if (d->again > 0 && d->again < room) room = (size_t)d->again;
     const unsigned char *bytes;
@@ -140,20 +143,20 @@ static hr_status read_body(decoder *d, hr__window *raw, char *to, size_t room, s
     hr__flow flow = {bytes, size, (unsigned char *)to, room};
     hr__inflated result = d->engine->inflate(d->inflate, &flow);
     size_t made = room - flow.room;
-    hr__window_consume(raw, size - flow.in_size);
+    hr_codec_consume(raw, size - flow.in_size);
     d->sum = d->form->add(d->engine, d->sum, (unsigned char *)to, made);
     d->count += made;
     const bool same = members_give(d, made, got);
     if (result == HR__INFLATE_NO_MEMORY) return hr_no_memory(err, "inflating");
     if (result == HR__INFLATE_BAD || !same || (result == HR__INFLATE_DONE && d->again > 0))
-        return members_damaged(d, raw->offset, "stream.corrupt", err,
+        return members_damaged(d, hr_codec_offset(raw), "stream.corrupt", err,
                                "expected deflated data, got bytes that are none");
     if (result == HR__INFLATE_DONE) d->stage = TRAILER;
     d->stuck = result == HR__INFLATE_MORE && made == 0 && size <= held;
     return d->stuck ? members_cut(d, raw, err) : HR_OK;
 }
 
-static hr_status read_trailer(decoder *d, hr__window *raw, hr_error *err)
+static hr_status read_trailer(decoder *d, hr_codec_source *raw, hr_error *err)
 {
     const unsigned char *bytes;
     size_t size, want = d->form->trailer_size;
@@ -162,15 +165,15 @@ static hr_status read_trailer(decoder *d, hr__window *raw, hr_error *err)
     unsigned char expected[MAX_TRAILER];
     d->form->trailer(d->sum, d->count, expected);
     if (memcmp(bytes, expected, want) != 0)
-        return members_damaged(d, raw->offset, "stream.checksum", err,
+        return members_damaged(d, hr_codec_offset(raw), "stream.checksum", err,
                                "expected the checksum and size of what was inflated, got others; the file is corrupt");
-    hr__window_consume(raw, want);
+    hr_codec_consume(raw, want);
     d->members++;
     d->stage = HEADER;
     return HR_OK;
 }
 
-static hr_status read_padding(decoder *d, hr__window *raw, hr_error *err)
+static hr_status read_padding(decoder *d, hr_codec_source *raw, hr_error *err)
 {
     const unsigned char *bytes;
     size_t size, zeros = 0;
@@ -178,14 +181,14 @@ static hr_status read_padding(decoder *d, hr__window *raw, hr_error *err)
     if (size == 0) return HR_END;
     while (zeros < size && bytes[zeros] == 0) zeros++;
     d->zeros += (int64_t)zeros;
-    hr__window_consume(raw, zeros);
+    hr_codec_consume(raw, zeros);
     if (zeros == size) return HR_OK;
     return members_damaged(
         d, d->padding, "stream.trailing_data", err,
         "expected a further stream or the end of the file, got other bytes; cut them off if they are none");
 }
 
-hr_status hr__members_decode(void *decoder_, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err)
+hr_status hr__members_decode(void *decoder_, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
@@ -238,7 +241,7 @@ static bool forgive(void *decoder_)
     return true;
 }
 
-static void members_watch(void *decoder_, hr__begin_fn *begins, void *user)
+static void members_watch(void *decoder_, hr_codec_begin_fn *begins, void *user)
 {
     decoder *d = decoder_;
     d->begins = begins;
@@ -305,14 +308,14 @@ static hr_status members_encoder_new(const void *form_, int level, void **out, h
     return HR_OK;
 }
 
-static hr_status write_trailer(encoder *e, hr__sink_fn *sink, void *to, hr_error *err)
+static hr_status write_trailer(encoder *e, hr_codec_sink_fn *sink, void *to, hr_error *err)
 {
     e->form->trailer(e->sum, e->count, e->bytes);
     return sink(to, e->bytes, e->form->trailer_size, err);
 }
 
-static hr_status members_encode(void *encoder_, const void *data, size_t size, bool last, hr__sink_fn *sink, void *to,
-                                hr_error *err)
+static hr_status members_encode(void *encoder_, const void *data, size_t size, bool last, hr_codec_sink_fn *sink,
+                                void *to, hr_error *err)
 {
     encoder *e = encoder_;
     if (!e->begun) HR_TRY(sink(to, e->form->new_header, e->form->new_header_size, err));
@@ -337,7 +340,9 @@ static void members_encoder_free(void *encoder_)
     hr_free(e);
 }
 
-const hr__coding hr__members_coding = {
+const hr_coding hr__members_coding = {
+    .head = HR_CODING_HEAD,
+    .name = "deflate streams",
     .decoder_new = members_decoder_new,
     .decode = hr__members_decode,
     .zeros = zeros,

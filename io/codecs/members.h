@@ -3,7 +3,7 @@
 #ifndef HR_MEMBERS_H
 #define HR_MEMBERS_H
 
-#include "io/codecs/codec.h"
+#include <headrace/codec.h>
 #include "io/codecs/deflate.h"
 
 typedef struct hr__member_form {
@@ -24,12 +24,12 @@ typedef struct hr__member_form {
 
 extern const hr__member_form hr__gzip_form, hr__zlib_form;
 
-extern const hr__coding hr__members_coding; /* of an hr__member_form */
+extern const hr_coding hr__members_coding; /* of an hr__member_form */
 
 /* The coding's decoder, by an engine of one's own choice. */
 hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                   hr_error *err);
-hr_status hr__members_decode(void *decoder, hr__window *raw, char *to, size_t room, size_t *got, hr_error *err);
+hr_status hr__members_decode(void *decoder, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err);
 void hr__members_decoder_free(void *decoder);
 
 /* 1 if `head`, after a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */

@@ -1,5 +1,4 @@
 /* zlib (RFC 1950): two bytes, a deflate stream, its Adler-32. Several of them in one file are read as one. */
-#include "base/text.h"
 #include "io/codecs/members.h"
 #include <string.h>
 
@@ -9,18 +8,11 @@ static bool zlib_accepts(const unsigned char *head, size_t size)
     return size < 2 || (head[0] << 8 | head[1]) % 31 == 0;
 }
 
-static bool is_text(const unsigned char *head, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if (head[i] < ' ' && !memchr("\t\n\v\f\r", head[i], 5)) return false;
-    return hr__utf8_sound((const char *)head, size) + 4 > size; /* a character may be cut at the end */
-}
-
 /* Two bytes say little ("X" and a tab pass, "80" does): what follows must inflate, too. Few bytes of text may do even
  * that, but no stream is text. */
 static int zlib_bid(const unsigned char *head, size_t size)
 {
-    return zlib_accepts(head, size) && !is_text(head, size) ? hr__deflate_plausible(head, size, 2) : 0;
+    return zlib_accepts(head, size) && !hr_codec_is_text(head, size) ? hr__deflate_plausible(head, size, 2) : 0;
 }
 
 static int64_t zlib_header(const unsigned char *bytes, size_t size, const char **why)
@@ -58,11 +50,12 @@ const hr__member_form hr__zlib_form = {
     .new_header_size = 2,
 };
 
-const hr__codec hr__codec_zlib = {
-    .id = HR_ZLIB,
+const hr_codec hr_codec_zlib = {
+    .head = HR_CODEC_HEAD,
     .name = "zlib",
     .tf_name = "ZLIB",
     .extension = ".zlib",
+    .id = HR_ZLIB,
     .is_one_stream = true,
     .bid = zlib_bid,
     .accepts = zlib_accepts,

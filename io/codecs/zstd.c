@@ -88,11 +88,12 @@ static const hr__frame_form form = {
 static const hr__frame_form form = {.name = "zstd", .accepts = zstd_accepts};
 #endif
 
-const hr__codec hr__codec_zstd = {
-    .id = HR_ZSTD,
+const hr_codec hr_codec_zstd = {
+    .head = HR_CODEC_HEAD,
     .name = "zstd",
     .tf_name = "ZSTD",
     .extension = ".zst",
+    .id = HR_ZSTD,
     .frames = true,
     .bid = zstd_bid,
     .accepts = zstd_accepts,

@@ -1,7 +1,7 @@
 /* The table of all formats, the format of a name, and what their pieces share. */
 #include "base/config.h"
 #include "base/digits.h"
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/convert/format.h"
 #include "io/framing.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The outputs of a conversion: shards of one or two splits, or one file. Each lane has its own writer. */
 #include "io/convert/lanes.h"
 #include "base/text.h"
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/file_system.h"
 #include "io/framing.h"
 #include "io/record_sets/shards.h"
@@ -47,7 +47,7 @@ static char *resume_key(const hr__convert_plan *plan)
 static char *suffix_of(const hr__convert_plan *plan, hr_compression compression)
 {
     const char *extensions = plan->to->extensions;
-    const hr__codec *codec = hr__codec_of(compression);
+    const hr_codec *codec = hr__codec_of(compression);
     hr__text suffix = {0};
     hr__text_bytes(&suffix, extensions, strcspn(extensions, " "));
     if (plan->to->is_text && codec && codec->extension) hr__text_add(&suffix, codec->extension);

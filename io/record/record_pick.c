@@ -1,5 +1,5 @@
 /* Random access by record number. One read in a plain file; in a framed one, the frame is decoded up to the record. */
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/framing.h"
 #include "io/input.h"
 #include "io/record/record_index.h"
@@ -16,7 +16,7 @@ int64_t hr__record_index_frame(const hr_record_index *index, int64_t record, int
 bool hr__record_index_picks(const hr_record_index *index)
 {
     if (index->compression == HR_NONE) return true;
-    const hr__codec *codec = hr__codec_of(index->compression);
+    const hr_codec *codec = hr__codec_of(index->compression);
     if (!codec || !codec->frames) return false;
     for (int64_t i = 0; i < index->places; i++) {
         const int64_t end = i + 1 < index->places ? index->place[i + 1].made : index->bytes;

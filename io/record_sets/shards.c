@@ -3,7 +3,7 @@
  * under a hidden name and noted (shard_notes.c), so that a later run can go on after it; the number of shards, and
  * so their names, show at the end. */
 #include "io/record_sets/shards.h"
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/framing.h"
 #include "io/output.h"
 #include "io/record/record_index.h"
@@ -49,7 +49,7 @@ static uint64_t key_of(const hr_shard_writer_opts *o)
 
 /* Shards of a fixed number are cut where a later run goes on with them, and where what is compressed shall be the
  * same bytes as if one did. */
-static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts *o, const hr__codec *codec)
+static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts *o, const hr_codec *codec)
 {
     const int64_t each = CUTS / (o->shards ? o->shards : 1);
     if (w->max_bytes || codec->is_one_stream || (!w->resume && !codec->coding)) return 0;
@@ -59,7 +59,7 @@ static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts
 
 static hr_status shards_describe(hr_shard_writer *w, const char *prefix, const hr_shard_writer_opts *o, hr_error *err)
 {
-    const hr__codec *codec;
+    const hr_codec *codec;
     w->folder = hr__folder_of(prefix);
     w->base = w->folder ? hr_strdup(prefix + strlen(w->folder)) : NULL;
     w->suffix = hr_strdup(w->single ? "" : o->suffix ? o->suffix : ".tfrecord");

@@ -1,11 +1,11 @@
 /* Any bytes as a file of every codec: whatever they are, decoding ends, and says the same in pieces of any size. */
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "tests/fuzz/pieces.h"
 #include <stdlib.h>
 
 enum { MOST = 1 << 20 };
 
-static size_t decode_all(const hr__codec *codec, const uint8_t *data, size_t size, size_t piece, size_t step, char *out,
+static size_t decode_all(const hr_codec *codec, const uint8_t *data, size_t size, size_t piece, size_t step, char *out,
                          hr_status *status)
 {
     void *decoder;
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char out[2][MOST];
     for (int i = 0; i < hr__codec_count(); i++) {
-        const hr__codec *codec = hr__codec_at(i);
+        const hr_codec *codec = hr__codec_at(i);
         if (!codec->coding) continue;
         hr_status status[2];
         const size_t a = decode_all(codec, data, size, 1 + size % 97, 1 + size % 1009, out[0], &status[0]);

@@ -1,5 +1,5 @@
 /* Compression: both engines agree, streams in a row, padding, every cut and every flipped bit. */
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/codecs/members.h"
 #include "tests/testing.h"
 #include <stdio.h>
@@ -137,7 +137,7 @@ static void engines_agree_on_damaged_streams_as_far_as_both_go(void **state)
 static hr_compression codec_after(hr_compression c)
 {
     for (int i = 0; i < hr__codec_count(); i++) {
-        const hr__codec *codec = hr__codec_at(i);
+        const hr_codec *codec = hr__codec_at(i);
         void *encoder;
         if (codec->id <= c || !codec->coding) continue;
         if (codec->coding->encoder_new(codec->form, 0, &encoder, NULL) == HR_UNIMPLEMENTED) continue;
@@ -343,7 +343,7 @@ static hr_status give(void *source, char *to, size_t room, size_t *got, hr_error
     return *got > 0 ? HR_OK : HR_END;
 }
 
-static size_t decode_from(const hr__codec *codec, const char *file, size_t size, int64_t offset, int64_t made,
+static size_t decode_from(const hr_codec *codec, const char *file, size_t size, int64_t offset, int64_t made,
                           begins *seen, char *out, size_t room)
 {
     void *decoder;

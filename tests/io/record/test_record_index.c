@@ -1,6 +1,6 @@
 /* The index: what it says of files of every compression, that any record can be gone to, and when it is refused. */
 #include "io/record/record_index.h"
-#include "io/codecs/codec.h"
+#include "io/compression.h"
 #include "io/framing.h"
 #include "tests/testing.h"
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static size_t make_record(int64_t i, char *data)
 static bool is_built_in(hr_compression compression)
 {
     void *encoder;
-    const hr__codec *codec = hr__codec_of(compression);
+    const hr_codec *codec = hr__codec_of(compression);
     if (!codec->coding) return true;
     if (codec->coding->encoder_new(codec->form, 0, &encoder, NULL) != HR_OK) return false;
     codec->coding->encoder_free(encoder);
