@@ -3,7 +3,9 @@
  *
  *     hr_feature_column *hour = hour_of_day_column("pickup_time", -5 * 3600);
  *
- * After hour_of_day_register, a config file says the same as `pickup: {hour_of_day: pickup_time, seconds_east: -18000}`.
+ * After hour_of_day_register a config file says the same:
+ *
+ *     pickup: {hour_of_day: pickup_time, seconds_east: -18000}
  */
 #include "examples/hour_of_day.h"
 

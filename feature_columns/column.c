@@ -1,6 +1,7 @@
-/* The column object: counted, immutable, with what is wrong stuck to it. One block of memory holds the object and its
- * spec; a digest of all arguments tells whether two columns are the same. */
+/* The column object: reference-counted and immutable; its first error sticks to it. One block of memory holds the
+ * object and its spec. Columns are equal if the digests of all their arguments are. */
 #include "base/constructor.h"
+#include "base/descriptor.h"
 #include "feature_columns/columns_internal.h"
 
 #include <stdarg.h>
@@ -283,6 +284,25 @@ static hr_feature_column *failed_source(hr_feature_column *const *source, int so
         return failed;
     }
     return NULL;
+}
+
+static const hr__descriptor_kind kinds = {
+    .what = "feature column",
+    .status = HR_INTERNAL,
+    .error = "column.kind",
+    .version = HR_COLUMN_ABI,
+    .size = sizeof(hr_column_kind),
+    .least = offsetof(hr_column_kind, config),
+};
+
+hr_status hr__column_kind_fit(const hr_column_kind *given, hr_column_kind *own, const hr_column_kind **fits,
+                              hr_error *err)
+{
+    const void *kind;
+    HR_TRY(hr__descriptor_fit(&kinds, given, own, &kind, err));
+    *fits = kind;
+    if ((*fits)->name && (*fits)->describe) return HR_OK;
+    return hr_fail(err, HR_INTERNAL, "column.kind", "feature column: expected a kind with name and describe");
 }
 
 hr_feature_column *hr_feature_column_new(const hr_column_kind *given, const void *spec,

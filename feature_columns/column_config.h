@@ -1,7 +1,7 @@
 /* The column kit, part three: how a column is said in a config file (docs/config.md).
  *
  *     columns:
- *       pickup: {hour_of_day: time, zone: -18000}
+ *       pickup: {hour_of_day: time, seconds_east: -18000}
  *
  * A kind says with an hr_column_config which word begins its mapping, which keys the mapping may have, and how a column
  * is read from it and written into it. hr_column_kind_register makes the word known. What is written must read back as

@@ -1,4 +1,4 @@
-/* The column kit, part two: the arithmetic that the library's kinds are made of. Every function gives the same bits on
+/* The column kit, part two: the arithmetic of the library's own kinds. Every function gives the same bits on
  * every processor, may run on any thread, and works on a whole batch. */
 #ifndef HR_COLUMN_KERNELS_H
 #define HR_COLUMN_KERNELS_H

@@ -24,15 +24,6 @@ static struct registered {
 static atomic_int registered_count;
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 
-static const hr__descriptor_kind kinds = {
-    .what = "feature column",
-    .status = HR_INTERNAL,
-    .error = "column.kind",
-    .version = HR_COLUMN_ABI,
-    .size = sizeof(hr_column_kind),
-    .least = offsetof(hr_column_kind, config),
-};
-
 static const hr__descriptor_kind configs = {
     .what = "column in a config file",
     .status = HR_INTERNAL,
@@ -41,16 +32,6 @@ static const hr__descriptor_kind configs = {
     .size = sizeof(hr_column_config),
     .least = offsetof(hr_column_config, columns),
 };
-
-hr_status hr__column_kind_fit(const hr_column_kind *given, hr_column_kind *own, const hr_column_kind **fits,
-                              hr_error *err)
-{
-    const void *kind;
-    HR_TRY(hr__descriptor_fit(&kinds, given, own, &kind, err));
-    *fits = kind;
-    if ((*fits)->name && (*fits)->describe) return HR_OK;
-    return hr_fail(err, HR_INTERNAL, "column.kind", "feature column: expected a kind with name and describe");
-}
 
 const hr_column_kind *hr__column_kind_at(int i)
 {

@@ -21,7 +21,8 @@ hr_status hr__column_kind_fit(const hr_column_kind *given, hr_column_kind *own, 
 const hr_column_kind *hr__column_kind_of(const hr_feature_column *column);
 /* The same as it stands in the list below; NULL: it is not there. */
 const hr_column_kind *hr__column_kind_listed(const hr_feature_column *column);
-/* A kind of the library or a registered one, in a descriptor of this library's size: number 0, 1, ...; NULL: no more. */
+/* A kind of the library or a registered one, in a descriptor of this library's size: number 0, 1, ...; NULL: no more.
+ * */
 const hr_column_kind *hr__column_kind_at(int i);
 uint64_t hr__column_digest(const hr_feature_column *column);
 

@@ -1,5 +1,5 @@
-/* The dense forms of a batch's columns side by side, as an input layer has them, without a graph. Each form is written
- * straight into its columns of the matrix: there is no copy of it elsewhere. */
+/* An input layer without a graph: the dense forms of a batch's columns, side by side in one matrix. Each form is
+ * written directly into its part of the matrix. */
 #include "feature_columns/columns_internal.h"
 
 #include <string.h>

@@ -76,7 +76,7 @@ typedef struct hr_identity_column_opts {
     const int64_t *default_value; /* for ids out of range; default: such an id is an error */
     bool tf_compat;               /* ids out of range pass through, as TensorFlow lets them */
 } hr_identity_column_opts;
-/* Integers from 0 to num_buckets - 1 that are ids already. */
+/* The feature holds ids: integers from 0 to num_buckets - 1. */
 HR_API hr_feature_column *hr_categorical_column_with_identity_with(const char *key, int64_t num_buckets,
                                                                    const hr_identity_column_opts *opts);
 #define hr_categorical_column_with_identity(...)                                                                       \
@@ -132,7 +132,7 @@ HR_API hr_feature_column *hr_categorical_column_with_hash_bucket_with(const char
     HR_CALL2_(hr_categorical_column_with_hash_bucket_with, hr_hash_column_opts, __VA_ARGS__,                           \
               .struct_size = sizeof(hr_hash_column_opts))
 
-/* What is crossed: a raw feature by its key, or the ids of a categorical column (not of a hash bucket column). */
+/* A key of a cross: a raw feature by its name, or the ids of a categorical column (but not of a hash bucket column). */
 typedef struct hr_cross_key {
     const char *key;
     hr_feature_column *column;
@@ -170,7 +170,7 @@ HR_API hr_feature_column *hr_weighted_categorical_column_with(hr_feature_column 
     HR_CALL2_(hr_weighted_categorical_column_with, hr_weighted_column_opts, __VA_ARGS__,                               \
               .struct_size = sizeof(hr_weighted_column_opts))
 
-/* ---- sequences: what a row has a value of at every step ---- */
+/* ---- sequences: rows of steps ---- */
 
 /* The ids of `categorical` step by step: of a list of values each is a step, and of a SequenceExample's feature list
  * what each of its features holds; of a dense sequence (HR_FIXED_LEN_SEQUENCE) each step, where "" and -1 are missing,
@@ -279,7 +279,7 @@ typedef struct hr_table_info {
     bool trainable;
     const char *shared_name; /* NULL: a table of this column alone */
     const char *ckpt_to_load_from, *tensor_name_in_ckpt;
-    bool v1;           /* of a shared one: TensorFlow 1's names */
+    bool v1;           /* a shared table with TensorFlow 1's names */
     const char *scope; /* names the variable: shared_name, or the column's; where that is no legal scope, with '_' */
 } hr_table_info;
 
@@ -307,8 +307,8 @@ typedef struct hr_column_info {
 /* NULL if the column failed. */
 HR_API const hr_column_info *hr_feature_column_info(const hr_feature_column *column);
 
-/* What takes columns: the sums of a linear model, the dense forms side by side, or those of sequences; the last two
- * also as TensorFlow has them, which refuse names that are no legal scope, such as one with a blank. */
+/* The layers that take columns: the sums of a linear model, dense forms side by side, and dense forms of sequences. The
+ * HR_TF_ forms refuse names that are no legal variable scope, such as one with a blank, as TensorFlow does. */
 typedef enum hr_column_layer {
     HR_LINEAR_MODEL,
     HR_INPUT_LAYER,
@@ -319,14 +319,14 @@ typedef enum hr_column_layer {
 
 /* The columns of a list in the order of their names, as every layer takes them. Refuses an empty list, a failed
  * column, two of one name, two whose variables would have one name, sequences where there may be none and the other way
- * round; of the dense layers also columns without a dense form. `sorted` has room for list.count and borrows from the
+ * round; dense layers also refuse columns without a dense form. `sorted` holds list.count columns and borrows from the
  * list. */
 HR_API hr_status hr_sort_columns(hr_column_list list, hr_column_layer layer, const hr_feature_column **sorted,
                                  hr_error *err);
 
-/* ---- columns in a file for people ---- */
+/* ---- columns in a config file ---- */
 
-/* The sections `schema:` and `columns:` of a config file (docs/config.md): columns by names of the file's own. */
+/* The sections `schema:` and `columns:` of a config file (docs/config.md). The file gives each column a name. */
 typedef struct hr_column_set hr_column_set;
 
 /* Gives *out (hr_column_set_free); errors name the line and column of the mistake. */
@@ -341,7 +341,8 @@ HR_API hr_feature_column *hr_column_set_find(const hr_column_set *set, const cha
 HR_API const hr_schema *hr_column_set_schema(const hr_column_set *set); /* what the records hold. Borrows */
 
 /* The text that makes these columns, and those that they are made of: what it says can be read back to equal columns.
- * Gives *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot say it (a normalizer_fn, a kind from outside). */
+ * Gives *yaml (hr_free). HR_INVALID_ARGUMENT: a file cannot say it (a normalizer_fn, a kind that is not registered).
+ */
 HR_API hr_status hr_column_set_to_yaml(const hr_column_set *set, char **yaml, hr_error *err);
 HR_API hr_status hr_columns_to_yaml(hr_column_list columns, char **yaml, hr_error *err);
 

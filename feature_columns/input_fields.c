@@ -1,5 +1,5 @@
-/* Fields of parsed rows as columns see them. A dense feature of a sequence, whose first dimension varies, is a list of
- * its row's own steps: what a batch would pad it with never gets here. */
+/* Fields of parsed rows as columns see them. A dense sequence feature, whose first dimension varies, is a list of the
+ * row's own steps: columns never see the padding of a batch. */
 #include "feature_columns/columns_internal.h"
 
 static bool is_dense_sequence(const hr_field *field)

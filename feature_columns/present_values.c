@@ -1,4 +1,4 @@
-/* Batches as columns see them: fields of parsed rows brought into one form, missing values left out. */
+/* Leaves the missing values out of a batch, and gives it the ragged form that categorical columns work on. */
 #include "feature_columns/columns_internal.h"
 
 #include <string.h>

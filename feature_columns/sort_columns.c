@@ -1,4 +1,4 @@
-/* The order of a list of columns, which every layer shares, and what a layer refuses. */
+/* Sorts a list of columns by name, the order that every layer uses, and refuses what a layer cannot take. */
 #include "base/hash_map.h"
 #include "feature_columns/columns_internal.h"
 

@@ -1,5 +1,5 @@
-/* What the parser is asked for: the union of what the columns read. Features of one key must agree; a file's type may
- * differ from the column's, which then widens. */
+/* The parse spec: the union of the features that the columns read. Columns that read one key must agree about it. The
+ * type in the file may differ from the column's: the column then converts it. */
 #include "feature_columns/columns_internal.h"
 
 #include "base/cast.h"
@@ -13,7 +13,7 @@
 typedef struct owned_spec {
     hr_parse_spec spec; /* first: hr_parse_spec_free is given this */
     hr_feature *feature;
-    int room;
+    int capacity;
     hr__map keys, file; /* while it is made: features and fields of the file by name */
 } owned_spec;
 
@@ -143,12 +143,12 @@ static hr_feature *spec_find(owned_spec *own, const char *key)
 /* A feature in the type `dtype`, unless it is there in the same form. */
 static hr_status spec_add_feature(owned_spec *own, const hr_feature *feature, hr_dtype dtype, hr_error *err)
 {
-    if (own->spec.features == own->room) {
-        int room = own->room ? own->room * 2 : 8;
-        hr_feature *grown = hr_realloc(own->feature, (size_t)room * sizeof *grown);
+    if (own->spec.features == own->capacity) {
+        int capacity = own->capacity ? own->capacity * 2 : 8;
+        hr_feature *grown = hr_realloc(own->feature, (size_t)capacity * sizeof *grown);
         if (!grown) return hr_no_memory(err, "a parsing spec");
         own->feature = grown;
-        own->room = room;
+        own->capacity = capacity;
         own->spec.feature = grown;
     }
     hr_feature *f = &own->feature[own->spec.features];

@@ -1,5 +1,5 @@
-/* The pipeline's operator: parsed rows in, the components of columns out. It goes row by row, so it works on whole
- * units without looking at batches. What only passes through (labels) is copied. */
+/* The operator of pipelines: parsed rows in, the components of columns out. It computes each row by itself, so it works
+ * on whole units and does not look at batches. Labels and kept components are copied. */
 #include "base/config.h"
 #include "data/dataset.h"
 #include "feature_columns/columns_internal.h"
@@ -257,7 +257,7 @@ static hr_status fill_ragged(target *t, int field, const void *values, int64_t c
     return HR_OK;
 }
 
-/* A second level of splits, of `count` entries and one more: beside the rows, since columns have room for one. */
+/* A second level of splits, of `count` entries and one more: beside the rows, since a column holds only one. */
 static hr_status fill_inner_splits(target *t, int field, int level, const int32_t *splits, int64_t count, hr_error *err)
 {
     const size_t bytes = ((size_t)count + 1) * sizeof *splits;

@@ -1,5 +1,5 @@
-/* A list of columns, compiled: every raw feature once, every different column once, each after the columns that it is
- * made of. Columns of several lists that are equal (by their digests) share one result. */
+/* A compiled list of columns: each raw feature is read once, and each different column is computed once, after its
+ * sources. Equal columns (by their digests) share one result. */
 #include "base/hash_map.h"
 #include "feature_columns/columns_internal.h"
 

@@ -1,4 +1,4 @@
-/* A file's columns as a whole: its schema, what the columns are called there, and the way back to text. */
+/* All columns of a config file, with the file's schema and its names of the columns; and the same as text again. */
 #include "feature_columns/config/columns_section.h"
 #include "io/config_file.h"
 #include "io/schema/schema.h"

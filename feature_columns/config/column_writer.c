@@ -1,6 +1,5 @@
-/* Columns back to the text that makes them: a schema of what they read, and a line for each column and for each that
- * they are made of. What a file cannot say is an error, so that reading the text gives equal columns or there is
- * none. */
+/* Writes columns as a config file: a schema of the features that they read, then a line for each column and for each of
+ * its sources. Reading the text gives equal columns; a column that a file cannot say is an error. */
 #include "feature_columns/config/column_writer.h"
 
 #include <stdio.h>
@@ -54,7 +53,7 @@ static hr_status add_entry(hr_config_writer *w, const hr_feature_column *column,
     return note_entry(w);
 }
 
-/* Behind the columns that were asked for, what they are made of. */
+/* The sources of the columns come after the columns that were asked for. */
 static hr_status add_sources(hr_config_writer *w)
 {
     const hr_feature_column *source;

@@ -1,5 +1,5 @@
-/* The writer of columns as text, inside: what its files share. The kinds call it through <headrace/column_config.h>. Not
- * a public header. */
+/* Inside of the column writer: what its files share. Kinds call it through <headrace/column_config.h>. Not a public
+ * header. */
 #ifndef HR__COLUMN_WRITER_H
 #define HR__COLUMN_WRITER_H
 

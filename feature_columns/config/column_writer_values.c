@@ -1,4 +1,4 @@
-/* What mappings are made of: pairs, lists, and values in as few bytes as give them back. */
+/* Writes the pairs, lists and values of a mapping. Numbers have as few digits as read back to the same value. */
 #include "feature_columns/config/column_writer.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static bool write_values_is_plain(hr_view text)
     return true;
 }
 
-/* Valid UTF-8 comes back as it is; other bytes would be replaced. */
+/* Refuses bytes that are not UTF-8: reading the text would not give them back. */
 static void put_scalar(hr_config_writer *w, hr_view text)
 {
     if (write_values_is_plain(text)) {

@@ -1,5 +1,5 @@
-/* From a config file's `columns:` to columns. Columns may name one another in any order: each is made when somebody
- * asks for it first, and a circle is refused. */
+/* Reads the section `columns:` of a config file. Columns may name one another in any order: each is made when it is
+ * first asked for. A column that is made of itself is refused. */
 #include "base/hash_map.h"
 #include "feature_columns/config/columns_section.h"
 
@@ -255,9 +255,9 @@ static hr_status read_indicator(hr__config_columns *c, const hr__node *item, con
 static hr_status column_config_read_names(hr__config_columns *c, const hr__node *item, made *out, hr_error *err)
 {
     const made *m;
-    const char *text, *behind = hr_config_after(item, "column");
+    const char *text, *after = hr_config_after(item, "column");
     HR_TRY(hr__node_text(item, &text, err));
-    HR_TRY(find_made(c, item, behind ? behind : text, &m, err));
+    HR_TRY(find_made(c, item, after ? after : text, &m, err));
     out->column = hr_calloc((size_t)m->count + 1, sizeof *out->column);
     if (!out->column) return hr_no_memory(err, "a list of columns");
     for (; out->count < m->count; out->count++) out->column[out->count] = hr_feature_column_ref(m->column[out->count]);
@@ -272,15 +272,15 @@ static hr_status read_item(hr__config_columns *c, const hr__node *item, made *ou
     return of ? read_indicator(c, item, of, out, err) : column_config_read_names(c, item, out, err);
 }
 
-/* Moves the columns of an item after those of the list, which holds *room. */
-static hr_status column_config_append(hr_column_list *list, int *room, made *item, hr_error *err)
+/* Moves the columns of an item after those of the list, of the capacity *capacity. */
+static hr_status column_config_append(hr_column_list *list, int *capacity, made *item, hr_error *err)
 {
     hr_feature_column **column = (hr_feature_column **)(uintptr_t)list->column;
-    if (item->count > *room - list->count) {
+    if (item->count > *capacity - list->count) {
         const int64_t wanted = 2 * (int64_t)list->count + item->count;
         column = wanted <= INT32_MAX ? hr_realloc(column, (size_t)wanted * sizeof *column) : NULL;
         if (!column) return hr_no_memory(err, "a list of columns");
-        *room = (int)wanted;
+        *capacity = (int)wanted;
     }
     for (int i = 0; i < item->count; i++) column[list->count++] = item->column[i];
     list->column = column;
@@ -301,11 +301,11 @@ hr_status hr__column_list_from_config(hr__config_columns *c, const hr__node *lis
     HR_TRY(hr__node_is(list, HR__SEQUENCE, err));
     if (list->count > INT32_MAX / 2) return hr__node_expected(list, "fewer columns", err);
     hr_status st = HR_OK;
-    int room = 0;
+    int capacity = 0;
     for (int64_t i = 0; i < list->count && st == HR_OK; i++) {
         made item = {0};
         st = read_item(c, list->item[i], &item, err);
-        if (st == HR_OK) st = column_config_append(out, &room, &item, err);
+        if (st == HR_OK) st = column_config_append(out, &capacity, &item, err);
         column_config_forget(&item);
     }
     if (st != HR_OK) hr__column_list_free(out);

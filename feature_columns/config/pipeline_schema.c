@@ -1,4 +1,4 @@
-/* Steps of a `pipeline:` section that go by the rest of the file: its schema, its columns. */
+/* The steps of a `pipeline:` section that need the file's schema or columns. */
 #include "feature_columns/config/pipeline_steps.h"
 #include "io/schema/schema.h"
 #include <stdlib.h>
@@ -54,8 +54,8 @@ typedef struct condition {
     int component;
     hr_dtype dtype;
     bool equals, at_least, below;
-    int64_t whole;             /* what it equals */
-    double number, least, end; /* the same of a float; the range */
+    int64_t whole;           /* what it equals */
+    double number, min, end; /* the same of a float; the range */
     size_t size;
     char text[]; /* the same of a string, `size` bytes */
 } condition;
@@ -79,7 +79,7 @@ static bool meets(const hr_element *e, void *user)
     const hr_tensor *t = hr_get_at(e, c->component);
     if (!t) return false;
     if (c->equals && !is_value(c, t)) return false;
-    if (c->at_least && !(as_double(t, c->dtype) >= c->least)) return false;
+    if (c->at_least && !(as_double(t, c->dtype) >= c->min)) return false;
     return !c->below || as_double(t, c->dtype) < c->end;
 }
 
@@ -111,7 +111,7 @@ static hr_status read_condition(const hr__given *o, condition *c, hr_error *err)
     if (c->dtype == HR_STRING && (least || below))
         return hr__node_fail(least ? least : below, err, HR_INVALID_ARGUMENT, "config.value",
                              "expected 'equals' alone of a text");
-    if (least) HR_TRY(hr__node_double(least, &c->least, err));
+    if (least) HR_TRY(hr__node_double(least, &c->min, err));
     if (below) HR_TRY(hr__node_double(below, &c->end, err));
     return HR_OK;
 }

@@ -1,5 +1,5 @@
-/* The operators that a `pipeline:` section may name, each with its options: those that need no function. A further one
- * is a function and a line of the table. */
+/* The operators that a `pipeline:` section may name, and their options. Operators that take a user's function are not
+ * among them. To add one, write a function and a line of the table. */
 #include "feature_columns/config/pipeline_steps.h"
 
 static const char *const compressions[] = {"AUTO", "NONE", "GZIP", "ZLIB", "LZ4", "ZSTD", NULL};

@@ -1,4 +1,4 @@
-/* The steps of a `pipeline:` section: an operator's word, its options, and what makes it of them. Not a public
+/* The steps of a `pipeline:` section: the operator's word, its options, and the function that makes it. Not a public
  * header. */
 #ifndef HR__PIPELINE_STEPS_H
 #define HR__PIPELINE_STEPS_H

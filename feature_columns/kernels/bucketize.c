@@ -1,5 +1,5 @@
-/* Counting the boundaries below each value, without a branch: 16 values against one boundary at a time. A NaN is not
- * below any boundary, which !(x < b) says without a case of its own. */
+/* Counts the boundaries at or below each value without a branch: 16 values are compared with one boundary at a time. A
+ * NaN is below no boundary, so !(x < b) counts all of them. */
 #include "base/cpu.h"
 #include <headrace/column_kernels.h>
 
@@ -43,11 +43,11 @@ static void bucketize_portable(const float *x, int64_t n, const float *boundarie
 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))) static int64_t
 bucketize_avx512(const float *x, int64_t n, const float *boundaries, int count, int64_t *out)
 {
-    const __m512 least = _mm512_set1_ps(FLT_MIN);
+    const __m512 min_normal = _mm512_set1_ps(FLT_MIN);
     int64_t i = 0;
     for (; i + 16 <= n; i += 16) {
         __m512 v = _mm512_loadu_ps(x + i);
-        __mmask16 tiny = _mm512_cmp_ps_mask(_mm512_abs_ps(v), least, _CMP_LT_OQ);
+        __mmask16 tiny = _mm512_cmp_ps_mask(_mm512_abs_ps(v), min_normal, _CMP_LT_OQ);
         v = _mm512_mask_mov_ps(v, tiny, _mm512_setzero_ps());
         __m512i bucket = _mm512_setzero_si512();
         for (int b = 0; b < count; b++) {
@@ -63,11 +63,11 @@ bucketize_avx512(const float *x, int64_t n, const float *boundaries, int count, 
 __attribute__((target("avx2"))) static int64_t bucketize_avx2(const float *x, int64_t n, const float *boundaries,
                                                               int count, int64_t *out)
 {
-    const __m256 least = _mm256_set1_ps(FLT_MIN), sign = _mm256_set1_ps(-0.0f);
+    const __m256 min_normal = _mm256_set1_ps(FLT_MIN), sign = _mm256_set1_ps(-0.0f);
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
         __m256 v = _mm256_loadu_ps(x + i);
-        __m256 tiny = _mm256_cmp_ps(_mm256_andnot_ps(sign, v), least, _CMP_LT_OQ);
+        __m256 tiny = _mm256_cmp_ps(_mm256_andnot_ps(sign, v), min_normal, _CMP_LT_OQ);
         v = _mm256_andnot_ps(tiny, v);
         __m256i bucket = _mm256_setzero_si256();
         for (int b = 0; b < count; b++) {

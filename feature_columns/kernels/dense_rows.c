@@ -1,5 +1,5 @@
-/* One pass over the ids, one over the floats that are written: no row is zeroed first, and the last vector of a row is
- * cut by a mask. Large tables lie outside of the caches: rows of ids further on are fetched meanwhile. */
+/* One pass over the ids and one over the floats that are written: no row is zeroed first, and a mask cuts the last
+ * vector of a row. Large tables do not fit in the cache, so the rows of later ids are prefetched. */
 #include "feature_columns/kernels/dense_rows.h"
 
 #include "base/cpu.h"

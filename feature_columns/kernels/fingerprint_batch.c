@@ -1,5 +1,5 @@
-/* Fingerprint64 of eight strings at a time, where all eight have 8 to 16 bytes: ids in logs and hexadecimal words do.
- * The branches of other lengths stay with the scalar routine. */
+/* Fingerprint64 of eight strings at a time if all eight have 8 to 16 bytes, as ids in logs and hexadecimal words have.
+ * Strings of other lengths take the scalar routine. */
 #include "base/cpu.h"
 #include "base/fingerprint.h"
 #include "base/number.h"
@@ -28,7 +28,7 @@ AVX512 static inline __m512i pair(__m512i u, __m512i v, __m512i mul)
     return _mm512_mullo_epi64(b, mul);
 }
 
-/* The words at `offset` bytes into eight strings, or that far in front of their ends. Plain loads: a gather takes twice
+/* The words at `offset` bytes into eight strings, or that far before their ends. Plain loads: a gather takes twice
  * as long. */
 AVX512 static inline __m512i first_words(const hr_view *w)
 {

@@ -5,8 +5,8 @@
 
 enum { BLOCK = 32 };
 
-/* A block of words on its way. Each step is done for a whole block, so that misses of the cache overlap; and for other blocks
- * before the next step, so that what one step asks memory for is there when the next one looks. */
+/* A block of words on its way. Each step is done for a whole block, so that misses of the cache overlap; and for other
+ * blocks before the next step, so that what one step asks memory for is there when the next one looks. */
 typedef struct block {
     const hr_view *word; /* of integers: `own`, their 8 bytes each */
     int64_t n, *ids;

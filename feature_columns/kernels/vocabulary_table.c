@@ -1,6 +1,6 @@
-/* Words to ids, of a list or a file. Files that are in use stand in one list under a lock, by what the system says of
- * them: one that was written anew is another file. A word's id is its number, so that columns differ only in what they
- * make of words that are not there. */
+/* The words of a list or of a file. Files in use are kept in one list under a lock and are shared; a file is told by
+ * its device, inode, size and time, so a file that was rewritten is another one. The id of a word is its number:
+ * columns of one file differ only in the ids of unknown words. */
 #include "feature_columns/kernels/vocabulary_table.h"
 
 #include "base/number.h"
@@ -193,8 +193,8 @@ static hr_status add_lines(const reading *r, const char *data, size_t size, bool
     return HR_OK;
 }
 
-/* Room for as many words as the file will have if its other lines are as long as the first ones. A guess: without
- * memory for it, the map grows as it needs. */
+/* Reserves memory for the words that the file will have if its other lines are as long as the first ones. A guess:
+ * without memory for it, the map grows as it needs. */
 static void vocabulary_table_reserve(const reading *r, size_t bytes_so_far, off_t size)
 {
     const double lines = (double)r->words->size * (double)size / (double)bytes_so_far * 1.05;
@@ -202,20 +202,20 @@ static void vocabulary_table_reserve(const reading *r, size_t bytes_so_far, off_
     if (wanted < 1e9) (void)hr__map_reserve(&r->words->ids, (uint32_t)wanted, NULL);
 }
 
-/* A block at a time, what is left of the last line in front of the next one. */
+/* A block at a time, what is left of the last line is moved before the next block. */
 static hr_status vocabulary_table_read_lines(const reading *r, FILE *f, off_t file_size, hr_error *err)
 {
-    size_t room = 1 << 18, kept = 0, got, used;
-    char *block = hr_malloc(room);
+    size_t capacity = 1 << 18, kept = 0, got, used;
+    char *block = hr_malloc(capacity);
     hr_status st = block ? HR_OK : hr_no_memory(err, "a vocabulary file");
     bool reserved = false;
-    while (st == HR_OK && !enough(r) && (got = fread(block + kept, 1, room - kept, f)) > 0) {
+    while (st == HR_OK && !enough(r) && (got = fread(block + kept, 1, capacity - kept, f)) > 0) {
         st = add_lines(r, block, kept + got, false, &used, err);
         if (st == HR_OK && !reserved && used > 0) vocabulary_table_reserve(r, used, file_size);
         reserved = true;
         kept = kept + got - used;
         memmove(block, block + used, kept);
-        char *more = kept == room ? hr_realloc(block, room *= 2) : block;
+        char *more = kept == capacity ? hr_realloc(block, capacity *= 2) : block;
         if (!more) st = hr_no_memory(err, "a vocabulary file");
         if (more) block = more;
     }

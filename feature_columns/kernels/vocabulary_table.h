@@ -1,4 +1,4 @@
-/* The words of a vocabulary, inside: what the table and the look-up share. Not a public header. */
+/* Inside of a vocabulary: what the table and the lookup share. Not a public header. */
 #ifndef HR__VOCABULARY_TABLE_H
 #define HR__VOCABULARY_TABLE_H
 

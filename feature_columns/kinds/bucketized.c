@@ -1,5 +1,5 @@
-/* bucketized_column: how many boundaries lie at or below each component of a numeric column. Ids of component i are
- * those of its bucket plus i times the number of buckets, so that their one-hot is the dense form. */
+/* bucketized_column: the number of boundaries at or below each component of a numeric column. The id of component i is
+ * its bucket plus i times the number of buckets, so that the one-hot of all ids is the dense form. */
 #include "feature_columns/kinds/numeric.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* crossed_column: every combination of one value of each key, hashed. What decides the ids: ragged inputs come before
- * dense ones, each in the order of the keys; the last input varies fastest; the hash is a chain of FingerprintCat64
- * that begins with hash_key. A cross among the keys stands for its own keys. */
+/* crossed_column: every combination of one value of each key, hashed. Three things decide the ids: ragged inputs come
+ * before dense ones, each in the order of the keys; the last input varies fastest; the hash is a chain of
+ * FingerprintCat64 that begins with hash_key. A cross among the keys is replaced by its own keys. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>
 
@@ -150,7 +150,7 @@ static hr_status crossed_accept(const void *spec, const hr_column_values *in, hr
     return HR_OK;
 }
 
-/* As TensorFlow casts: towards zero, and what does not fit becomes the least integer. */
+/* As TensorFlow casts: towards zero, and what does not fit becomes the smallest integer. */
 static uint64_t truncated(double value)
 {
     if (value >= -0x1p63 && value < 0x1p63) return (uint64_t)(int64_t)value;

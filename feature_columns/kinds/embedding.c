@@ -1,5 +1,5 @@
-/* embedding_column: rows of a table of weights, looked up by ids and combined. The pipeline passes
- * the ids on; the table and the lookup (hr_combine_rows) are the trainer's. */
+/* embedding_column: rows of a table of weights, looked up by ids and combined. The pipeline only passes the ids on: the
+ * trainer has the table and the lookup (hr_combine_rows). */
 #include "feature_columns/kinds/embedding.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* categorical_column_with_identity: integers that are ids already. One out of range is an error that names its record,
- * unless there is a default for it. */
+/* categorical_column_with_identity: integers that are ids already. An id out of range is an error that names its
+ * record, unless the column has a default value. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>
 

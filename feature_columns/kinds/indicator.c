@@ -1,5 +1,5 @@
-/* indicator_column: how often each id of a categorical column occurs in a row. It has no work of its own in a pipeline:
- * the ids are passed on, since they are far smaller than the counts. */
+/* indicator_column: how often each id of a categorical column occurs in a row. It does nothing in a pipeline: the ids
+ * are passed on, since they are far smaller than the counts. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>
 

@@ -1,4 +1,4 @@
-/* Normalizing while numbers are cast: the standard set in one pass, or a function of the user's. */
+/* Normalizes numbers when they become float32: by constants, or by a function of the user. */
 #include "feature_columns/kinds/normalize.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* sequence_categorical_column_with_*: the ids of a column, by steps. The steps are those of a feature list; of a plain
- * list every place is a step, also one without a value, as a sparse or dense feature may have it. Steps after the last
+/* sequence_categorical_column_with_*: the ids of a column, by steps. A feature list has its own steps. In a plain list
+ * every place is a step, also a place without a value, as sparse and dense features may have it. Steps after the last
  * value of a row do not count, as in TensorFlow. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>

@@ -1,5 +1,5 @@
-/* sequence_numeric_column: so many numbers a step, out of a list. The last step of a row may be incomplete: the default
- * fills it, as it fills the steps that a row does not have. The result has the declared type. */
+/* sequence_numeric_column: a list of numbers, cut into steps of a fixed number of values. The default value fills an
+ * incomplete last step, and the steps that a row does not have. The result has the declared type. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>
 #include "feature_columns/kinds/normalize.h"

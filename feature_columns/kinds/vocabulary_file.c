@@ -1,5 +1,5 @@
-/* categorical_column_with_vocabulary_file: a word's id is the number of its line. Lines end at '\n', with one '\r' in
- * front of it dropped; blanks belong to the word; an empty line is refused. Read when the column is made. */
+/* categorical_column_with_vocabulary_file: a word's id is the number of its line. Lines end at '\n'; one '\r' before it
+ * is dropped; blanks belong to the word; an empty line is refused. The file is read when the column is made. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>
 #include "feature_columns/kinds/vocabulary.h"

@@ -1,5 +1,6 @@
-/* weighted_categorical_column: ids of one column, a weight for each from another feature. They pair by their places in
- * the row; TensorFlow pairs by order alone and does not notice when the two differ. */
+/* weighted_categorical_column: ids of one column, a weight for each from another feature. An id and a weight belong
+ * together if they have the same place in the row. TensorFlow goes by their order alone and does not notice a
+ * difference. */
 #include <headrace/column_config.h>
 #include <headrace/column_kernels.h>
 
