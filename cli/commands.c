@@ -1,5 +1,6 @@
 /* All subcommands in one table, and how words name them. */
 #include "cli/commands.h"
+#include <headrace/estimator.h>
 #include <string.h>
 
 #define HR_COMMAND(name) extern const command command_##name;
@@ -108,14 +109,25 @@ const value_words *value_words_of(const char *name)
     return value_words_at(i);
 }
 
+/* The names of estimators, with a space between them. */
+static const char *estimator_words(void)
+{
+    static char words[512];
+    words[0] = '\0';
+    for (int i = 0, at = 0; hr_estimator_name_at(i) && at < (int)sizeof words; i++)
+        at += snprintf(words + at, sizeof words - (size_t)at, "%s%s", i ? " " : "", hr_estimator_name_at(i));
+    return words;
+}
+
 const value_words *value_words_at(int i)
 {
-    static const value_words all[] = {
+    static value_words all[] = {
         {"FORMAT", "csv jsonl tfrecord"},
         {"WORD", "fail skip"},
         {"HOW", "mean_std min_max log1p"},
-        {"ESTIMATOR", "linear_classifier dnn_classifier dnn_linear_combined_classifier"},
+        {"ESTIMATOR", NULL},
     };
+    all[sizeof all / sizeof *all - 1].words = estimator_words();
     return i < (int)(sizeof all / sizeof *all) ? &all[i] : NULL;
 }
 

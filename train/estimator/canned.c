@@ -339,3 +339,38 @@ hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *o
 {
     return new_classifier(o, true, true);
 }
+
+const hr__canned hr__canned_linear_classifier = {
+    .name = "linear_classifier",
+    .linear = true,
+    .make = hr_linear_classifier_with,
+};
+const hr__canned hr__canned_dnn_classifier = {
+    .name = "dnn_classifier",
+    .dnn = true,
+    .make = hr_dnn_classifier_with,
+};
+const hr__canned hr__canned_dnn_linear_combined_classifier = {
+    .name = "dnn_linear_combined_classifier",
+    .linear = true,
+    .dnn = true,
+    .make = hr_dnn_linear_combined_classifier_with,
+};
+
+/* ---- by name ---- */
+
+static const hr__canned *const canned[] = {
+#define HR_ESTIMATOR(name) &hr__canned_##name,
+#include "train/estimator/estimators.def"
+#undef HR_ESTIMATOR
+};
+enum { CANNED = sizeof canned / sizeof *canned };
+
+const char *hr_estimator_name_at(int i) { return i >= 0 && i < CANNED ? canned[i]->name : NULL; }
+
+const hr__canned *hr__canned_named(const char *name)
+{
+    for (int i = 0; i < CANNED; i++)
+        if (strcmp(canned[i]->name, name) == 0) return canned[i];
+    return NULL;
+}

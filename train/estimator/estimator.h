@@ -116,6 +116,8 @@ typedef struct hr_classifier_opts {
 HR_API hr_estimator *hr_linear_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_classifier_with(const hr_classifier_opts *opts);
 HR_API hr_estimator *hr_dnn_linear_combined_classifier_with(const hr_classifier_opts *opts);
+/* The names by which files and `--estimator` call them: "linear_classifier", ...; NULL after the last. */
+HR_API const char *hr_estimator_name_at(int i);
 #define HR_CLASSIFIER_(fn, ...) fn(&(hr_classifier_opts){.struct_size = sizeof(hr_classifier_opts), __VA_ARGS__})
 #define hr_linear_classifier(...) HR_CLASSIFIER_(hr_linear_classifier_with, __VA_ARGS__)
 #define hr_dnn_classifier(...) HR_CLASSIFIER_(hr_dnn_classifier_with, __VA_ARGS__)

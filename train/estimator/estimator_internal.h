@@ -68,4 +68,16 @@ hr_status hr__model_open_input(model *m, hr_view state, hr_error *err);
 hr_status hr__model_next(model *m, const hr_element **element, int *feeds, hr_error *err);
 void hr__model_close(model *m);
 
+/* An estimator that a file can name: a line in estimators.def, and this. */
+typedef struct hr__canned {
+    const char *name;
+    bool linear, dnn; /* the halves of the options that it takes */
+    hr_estimator *(*make)(const hr_classifier_opts *opts);
+} hr__canned;
+
+#define HR_ESTIMATOR(name) extern const hr__canned hr__canned_##name;
+#include "train/estimator/estimators.def"
+#undef HR_ESTIMATOR
+const hr__canned *hr__canned_named(const char *name); /* NULL: there is none */
+
 #endif

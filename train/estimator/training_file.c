@@ -4,11 +4,10 @@
 #include "io/config_file.h"
 #include "io/match.h"
 #include "io/schema/schema.h"
+#include "train/estimator/estimator_internal.h"
 #include <headrace/training_file.h>
+#include <stdio.h>
 #include <string.h>
-
-static const char *const kinds[] = {"linear_classifier", "dnn_classifier", "dnn_linear_combined_classifier"};
-enum { LINEAR, DNN, COMBINED, KINDS };
 
 struct hr_training {
     hr__config *config;
@@ -19,7 +18,8 @@ struct hr_training {
     hr_parse_spec *spec, *unlabelled; /* with the label, without */
     hr_optimizer *linear_optimizer, *dnn_optimizer;
     hr_activation_fn *activation;
-    int64_t kind, *units, unit_count;
+    const hr__canned *kind;
+    int64_t *units, unit_count;
     double dropout;
     char *model_dir, *files, *eval_files;
     int64_t batch_size, epochs, shuffle, cycle_length, max_steps, seed;
@@ -138,27 +138,41 @@ static hr_status training_file_read_list(hr_training *t, const hr__node *model, 
     return check_columns(*out, layer, list, err);
 }
 
+/* The estimator by the file, or by `asked`, if that is not NULL: it is said over the file, which has one all the same. */
+static hr_status read_estimator(hr_training *t, const hr__node *model, const char *asked, hr_error *err)
+{
+    const char *names[32];
+    char choice[512] = "";
+    int64_t count = 0, which = 0;
+    const hr__node *node;
+    HR_TRY(hr__node_need(model, "estimator", &node, err));
+    while (count < 32 && (names[count] = hr_estimator_name_at((int)count))) count++;
+    HR_TRY(hr__node_choice(node, "estimator", names, count, &which, err));
+    t->kind = hr__canned_named(asked ? asked : names[which]);
+    if (t->kind) return HR_OK;
+    for (int64_t i = 0, at = 0; i < count && at < (int64_t)sizeof choice; i++)
+        at += snprintf(choice + at, sizeof choice - (size_t)at, "%s%s",
+                       i == 0          ? ""
+                       : i < count - 1 ? ", "
+                                       : " or ",
+                       names[i]);
+    return hr_fail(err, HR_INVALID_ARGUMENT, "training.estimator", "expected %s, found \"%s\"", choice, asked);
+}
+
 static hr_status read_model(hr_training *t, const hr__node *root, const hr_training_opts *o, hr_error *err)
 {
     static const char *const keys[] = {"estimator",     "linear_feature_columns", "linear_optimizer",
                                        "dnn_optimizer", "dnn_feature_columns",    "dnn_hidden_units",
                                        "dnn_dropout",   "dnn_activation_fn",      NULL};
-    const hr__node *model, *kind;
+    const hr__node *model;
     HR_TRY(hr__node_need(root, "model", &model, err));
     HR_TRY(hr__config_check_keys(model, keys, err));
-    HR_TRY(hr__node_need(model, "estimator", &kind, err));
-    HR_TRY(hr__node_choice(kind, "estimator", kinds, KINDS, &t->kind, err));
-    if (o->estimator) {
-        for (t->kind = 0; t->kind < KINDS && strcmp(kinds[t->kind], o->estimator) != 0;) t->kind++;
-        if (t->kind == KINDS)
-            return hr_fail(err, HR_INVALID_ARGUMENT, "training.estimator", "expected %s, %s or %s, found \"%s\"",
-                           kinds[0], kinds[1], kinds[2], o->estimator);
-    }
-    if (t->kind != DNN) {
+    HR_TRY(read_estimator(t, model, o->estimator, err));
+    if (t->kind->linear) {
         HR_TRY(training_file_read_list(t, model, "linear_feature_columns", HR_LINEAR_MODEL, &t->linear, err));
         HR_TRY(read_optimizer(model, "linear_optimizer", &t->linear_optimizer, err));
     }
-    if (t->kind == LINEAR) return HR_OK;
+    if (!t->kind->dnn) return HR_OK;
     HR_TRY(training_file_read_list(t, model, "dnn_feature_columns", HR_INPUT_LAYER, &t->dnn, err));
     HR_TRY(read_optimizer(model, "dnn_optimizer", &t->dnn_optimizer, err));
     HR_TRY(read_units(t, model, err));
@@ -261,7 +275,7 @@ static void add_identity(hr__text *to, const hr__node *node)
 
 static hr_status make_identity(hr_training *t, const hr__node *root, hr_error *err)
 {
-    hr__text_printf(&t->identity, "estimator=%s\nseed=%lld\nbatch_size=%lld\n", kinds[t->kind], (long long)t->seed,
+    hr__text_printf(&t->identity, "estimator=%s\nseed=%lld\nbatch_size=%lld\n", t->kind->name, (long long)t->seed,
                     (long long)t->batch_size);
     add_identity(&t->identity, root);
     HR_TRY(hr__text_status(&t->identity, "a training", err));
@@ -355,8 +369,7 @@ hr_estimator *hr_training_estimator(hr_training *t)
                             .dnn_activation_fn = t->activation,
                             .dnn_dropout = (float)t->dropout,
                             .config = t->run};
-    if (t->kind == LINEAR) return hr_linear_classifier_with(&o);
-    return t->kind == DNN ? hr_dnn_classifier_with(&o) : hr_dnn_linear_combined_classifier_with(&o);
+    return t->kind->make(&o);
 }
 
 static hr_dataset *training_file_parse(const hr_training *t, hr_dataset *ds, bool labelled, bool drop_remainder)
