@@ -16,11 +16,6 @@ enum {
 
 /* ---- one step ---- */
 
-void hr__blame(hr_error *err, const hr__node *node)
-{
-    hr_error_prefix(err, "node '%s' (%s): ", node->name, node->op->name);
-}
-
 static void record(hr__run *run, const hr__step *step, hr_status status, hr_error *err)
 {
     hr_session *s = run->session;

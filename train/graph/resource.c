@@ -1,32 +1,8 @@
-/* What a session keeps between runs: a state for each node, and things by kind and name, such as variables and tables. Nodes of one run that use the same thing are
+/* What a session keeps between runs, by kind and name: variables, tables. Nodes of one run that use the same thing are
  * put in order by the plan, so nothing is locked here. */
 #include "train/graph/graph_internal.h"
 
 #include <string.h>
-
-/* ---- states of nodes ---- */
-
-hr_status hr__session_state(hr_session *s, hr_node node, void **out, hr_error *err)
-{
-    hr__node_state *state = &s->states[node.id];
-    const hr__node *n = hr__node_of(node);
-    *out = state->state;
-    if (state->prepared) return HR_OK;
-    if (!state->state) state->state = hr_calloc(1, n->op->state_size + 1);
-    if (!state->state) return hr_no_memory(err, "a node");
-    const hr_status st = n->op->prepare ? n->op->prepare(node, s, state->state, err) : HR_OK;
-    if (st != HR_OK) {
-        hr_free(state->state);
-        state->state = NULL;
-        hr__blame(err, n);
-        return st;
-    }
-    state->prepared = true;
-    *out = state->state;
-    return HR_OK;
-}
-
-/* ---- by kind and name ---- */
 
 static void release_variable(void *variable) { hr_tensor_clear(&((hr__variable *)variable)->value); }
 
