@@ -9,7 +9,6 @@
 #include "io/file_system.h"
 #include "io/framing.h"
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum { PIECES_PER_THREAD = 2, MOST_PIECES = 64, STAGES = 3 };
@@ -41,15 +40,6 @@ typedef struct converter {
 } converter;
 
 /* ---- the plan ---- */
-
-bool hr__convert_is_file(const char *out)
-{
-    struct stat about;
-    if (strcmp(out, "-") == 0) return true;
-    const bool exists = stat(out, &about) == 0;
-    if (exists && !S_ISREG(about.st_mode)) return !S_ISDIR(about.st_mode);
-    return hr__format_of(out) != NULL;
-}
 
 static hr_status need_format(const char *name, const char *what, const hr__format *otherwise, const hr__format **out,
                              hr_error *err)

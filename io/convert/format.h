@@ -89,6 +89,8 @@ const hr__format *hr__format_of(const char *path);
 hr_status hr__format_check_name(const char *out, hr_error *err);
 /* "-", a device, and a name that ends in a format's extension mean one file, not a folder. */
 bool hr__convert_is_file(const char *out);
+/* The one that was asked for, or by the name: TFRecords, if that is none of a format. */
+hr_file_format hr__file_format(const char *path, hr_file_format asked);
 
 /* ---- pieces ---- */
 

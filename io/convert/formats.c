@@ -3,10 +3,10 @@
 #include "base/digits.h"
 #include "io/compression.h"
 #include "io/convert/format.h"
-#include "io/framing.h"
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #define HR_FORMAT(name) extern const hr__format hr__format_##name;
 #include "io/convert/formats.def"
@@ -114,6 +114,15 @@ hr_status hr__format_check_name(const char *out, hr_error *err)
     return HR_INVALID_ARGUMENT;
 }
 
+bool hr__convert_is_file(const char *out)
+{
+    struct stat about;
+    if (strcmp(out, "-") == 0) return true;
+    const bool exists = stat(out, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode)) return !S_ISDIR(about.st_mode);
+    return hr__format_of(out) != NULL;
+}
+
 hr_file_format hr_file_format_of(const char *path)
 {
     const hr__format *format = path ? hr__format_of(path) : NULL;
@@ -137,82 +146,9 @@ hr_file_format hr_file_format_named(const char *name)
     return hr_file_format_of(path);
 }
 
-/* ---- pieces ---- */
-
-static bool formats_grow(void *pointer, size_t *room, size_t count, size_t each)
+hr_file_format hr__file_format(const char *path, hr_file_format asked)
 {
-    void *p;
-    memcpy(&p, pointer, sizeof p);
-    if (count <= *room) return true;
-    p = hr_realloc(p, (count + count / 4) * each);
-    if (!p) return false;
-    *room = count + count / 4;
-    memcpy(pointer, &p, sizeof p);
-    return true;
-}
-
-hr_status hr__piece_reserve(hr__convert_piece *piece, size_t bytes, size_t records, hr_error *err)
-{
-    const bool good =
-        formats_grow(&piece->out, &piece->out_room, piece->out_used + bytes, 1) &&
-        formats_grow(&piece->record, &piece->record_room, (size_t)piece->records + records + 1, sizeof *piece->record);
-    return good ? HR_OK : hr_no_memory(err, "convert: records");
-}
-
-void hr__piece_drop_long(hr__convert_piece *piece)
-{
-    enum { KEPT = 4 << 20 };
-    if (piece->out_room <= KEPT) return;
-    hr_free(piece->out);
-    piece->out = NULL;
-    piece->out_room = 0;
-}
-
-char *hr__piece_data(const hr__convert_piece *piece) { return piece->out + piece->out_used + HR__RECORD_HEADER; }
-
-void hr__piece_add(hr__convert_piece *piece, int64_t row, size_t size, bool test)
-{
-    char *to = piece->out + piece->out_used, *data = hr__piece_data(piece);
-    hr__record_header(to, size);
-    hr__record_footer(data + size, data, size);
-    piece->record[piece->records++] =
-        (hr__convert_record){.at = piece->out_used, .size = size + HR__RECORD_FRAME, .row = row, .test = test};
-    piece->out_used += size + HR__RECORD_FRAME;
-}
-
-const hr_tensor *hr__convert_values(const hr_example_contents *c, const char *name)
-{
-    const size_t size = strlen(name);
-    for (int64_t i = 0; i < c->features; i++) {
-        const hr_example_feature *f = &c->feature[i];
-        if ((size_t)f->key.size == size && memcmp(f->key.data, name, size) == 0) return &f->values;
-    }
-    return NULL;
-}
-
-void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents *c, const hr_tensor **values)
-{
-    for (int i = 0; i < schema->fields; i++) values[i] = NULL;
-    for (int64_t i = 0; i < c->features; i++) {
-        const int field = hr__schema_find_view(schema, c->feature[i].key);
-        if (field >= 0) values[field] = &c->feature[i].values;
-    }
-}
-
-bool hr__convert_is_test(const hr_convert_opts *opts, int64_t number)
-{
-    uint64_t x = (uint64_t)number + UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (x ^ x >> 31) % (uint64_t)opts->split_folds == 0;
-}
-
-hr_status hr__convert_no_split(const hr_convert_opts *opts, const char *path, hr__convert_piece *piece, int64_t row)
-{
-    hr_fail(&piece->err, HR_INVALID_ARGUMENT, "convert.split",
-            "%s: record %lld: expected a whole number in '%.60s', by which rows are split, got none", path,
-            (long long)(piece->first + row), opts->split_column);
-    hr_error_file(&piece->err, path);
-    piece->err.record = piece->first + row;
-    return HR_INVALID_ARGUMENT;
+    if (asked != HR_FORMAT_BY_NAME) return asked;
+    const hr__format *format = hr__format_of(path);
+    return format ? format->id : HR_FORMAT_TFRECORD;
 }

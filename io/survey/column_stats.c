@@ -3,6 +3,7 @@
 #include "base/fingerprint.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "io/convert/format.h"
 #include "io/file_system.h"
 #include "io/survey/feature_table.h"
 #include "io/schema/schema.h"

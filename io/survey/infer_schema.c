@@ -3,6 +3,7 @@
 #include "base/digits.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "io/convert/format.h"
 #include "io/number_text.h"
 #include "io/survey/feature_table.h"
 #include "io/survey/survey.h"

@@ -10,15 +10,6 @@
 
 enum { SLOTS = HR__SURVEY_SLOTS };
 
-/* ---- names ---- */
-
-hr_file_format hr__file_format(const char *path, hr_file_format asked)
-{
-    if (asked != HR_FORMAT_BY_NAME) return asked;
-    const hr__format *format = hr__format_of(path);
-    return format ? format->id : HR_FORMAT_TFRECORD;
-}
-
 hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR_OPTIONS(hr_survey_opts, opts); }
 
 /* ---- a run ---- */

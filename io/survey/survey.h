@@ -51,7 +51,6 @@ static inline hr_status hr__survey_go_on(const hr__survey *survey, int64_t i, hr
 /* The first failure in the order of the files, or HR_OK. */
 hr_status hr__survey_run(hr__survey *survey, hr_error *err);
 
-hr_file_format hr__file_format(const char *path, hr_file_format asked);
 hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts);
 
 /* ---- the parts: a file read in pieces, pieces looked at (survey_source.c) ---- */

@@ -1,6 +1,7 @@
 /* A file in pieces of some hundred kilobytes, and the records of a piece as contents of Examples: TFRecords and JSON
  * as they are, a row of CSV as an Example of one value a field. */
 #include "io/survey/survey.h"
+#include "io/convert/format.h"
 #include <inttypes.h>
 #include <string.h>
 
