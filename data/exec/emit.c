@@ -109,7 +109,7 @@ hr_columns *hr_unit_rows(hr_plan *p, int64_t room)
     return &r->c;
 }
 
-hr_columns *hr__unit_records(hr_plan *p, const hr__record_form *form, const char *record, int64_t count)
+hr_columns *hr__unit_laid_rows(hr_plan *p, const hr__row_layout *form, const char *record, int64_t count)
 {
     rows *r = hr__rows_new(p->stage->engine, p->ds, p->ds);
     if (!r) return NULL;

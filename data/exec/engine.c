@@ -107,7 +107,7 @@ static void engine_free_memory(engine *e)
         e->free_rows = next;
     }
     hr__shared_close(e);
-    hr__forms_free(e);
+    hr__row_layouts_free(e);
     hr__files_free(e);
     hr_free(e->stage);
     hr_free(e->moving);

@@ -111,9 +111,9 @@ struct engine {
     uint64_t seed, stall;
     size_t budget;
 
-    shared_table shared;       /* guarded by the lock */
-    struct place_forms *forms; /* of records, each place's; guarded by the lock */
-    noted_file *file;          /* known to this iterator: those that were met, by the order of meeting */
+    shared_table shared;         /* guarded by the lock */
+    struct place_layouts *forms; /* of records, each place's; guarded by the lock */
+    noted_file *file;            /* known to this iterator: those that were met, by the order of meeting */
     int32_t files, file_room;
     hr__map file_number; /* by name */
     hr_report_line report[MAX_REPORT];
@@ -169,7 +169,7 @@ void hr__element_drop(hr_element *e); /* NULL: nothing */
 void hr__seen_drop(hr_work *w);       /* what its functions look at */
 
 /* waiting_rows.c */
-void hr__forms_free(engine *e);
+void hr__row_layouts_free(engine *e);
 
 /* engine.c */
 bool hr__engine_open(engine *e, const hr_iterate_opts *opts); /* false: no memory */

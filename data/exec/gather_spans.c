@@ -249,7 +249,7 @@ static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w
     bool done = fresh && all;
     const int64_t bares = done ? bare_spans(span, spans, bare) : 0;
     for (int64_t i = 0; i < bares; i++) fresh->c.rows += bare[i].count;
-    done = done && hr__gather_records(fresh, bare, bares, w);
+    done = done && hr__gather_laid_rows(fresh, bare, bares, w);
     for (int64_t i = 0, row = 0; i < spans && done; i++) {
         all[i] = are_bare(span[i].in) ? (hr_span){&fresh->c, (int32_t)row, span[i].count} : span[i];
         if (are_bare(span[i].in)) row += span[i].count;
@@ -273,7 +273,7 @@ static bool gather_spans_gather(rows *r, const hr_span *span, int64_t spans, int
     if (sides > 1 || records < spans || (bare == 0 && elements >= 2 * spans))
         return gather_columns(r, span, spans, sides, w);
     r->c.rows = elements;
-    return hr__gather_records(r, span, spans, w);
+    return hr__gather_laid_rows(r, span, spans, w);
 }
 
 static bool place_cuts(rows *r, const unit *u)
@@ -337,7 +337,7 @@ bool hr__rows_unfold(rows *r, hr_work *w)
     bool done = fresh != NULL;
     if (done) {
         fresh->c.rows = fresh->c.elements = r->c.rows;
-        done = hr__gather_records(fresh, &(hr_span){&r->c, 0, (int32_t)r->c.rows}, 1, w);
+        done = hr__gather_laid_rows(fresh, &(hr_span){&r->c, 0, (int32_t)r->c.rows}, 1, w);
     }
     if (done)
         swap_rows(r, fresh);

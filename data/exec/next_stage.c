@@ -1,5 +1,5 @@
-/* The one lock, which stage moves next, and who is woken for it. Threads are woken one at a time, and only if there is a
- * unit to take: a wake costs several microseconds. */
+/* The one lock, which stage moves next, and who is woken for it. Threads are woken one at a time, and only if there is
+ * a unit to take: a wake costs several microseconds. */
 #include "data/exec/engine.h"
 #include <inttypes.h>
 #include <string.h>

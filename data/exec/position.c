@@ -1,6 +1,6 @@
-/* Nodes and inputs into tokens, a tree of tokens into the bytes of a saved state, and back. Saving and loading mirror each
- * other. What is loaded may be anything: each number has a range, and what an operator holds must be read again, or the
- * state is refused. */
+/* Nodes and inputs into tokens, a tree of tokens into the bytes of a saved state, and back. Saving and loading mirror
+ * each other. What is loaded may be anything: each number has a range, and what an operator holds must be read again,
+ * or the state is refused. */
 #include "data/exec/engine.h"
 #include "data/exec/token.h"
 #include <inttypes.h>

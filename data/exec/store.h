@@ -51,7 +51,8 @@ void hr__store_close(store *s); /* everything lent has come back */
 
 block *hr__store_block(store *s, size_t size);     /* gives; NULL: no memory */
 void hr__store_put_blocks(store *s, block *first); /* takes a chain */
-/* A block that is used again and again, with what is in it lost: *kept, or a larger one in its place. NULL: no memory. */
+/* A block that is used again and again, with what is in it lost: *kept, or a larger one in its place. NULL: no memory.
+ * */
 void *hr__store_scratch(store *s, block **kept, size_t size);
 static inline char *block_bytes(block *b) { return (char *)b + BLOCK_HEAD; }
 static inline size_t block_takes(const block *b) { return b->size + BLOCK_EXTRA; }

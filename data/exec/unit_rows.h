@@ -36,7 +36,7 @@ struct rows {
     cell *cell;   /* one a row, once its strings have moved there; NULL: they have not */
     const char
         *record; /* the rows as records of that form; NULL: they are not. Without c.column they are nothing else */
-    const hr__record_form *form;
+    const hr__row_layout *form;
     rows *next; /* of the free list */
     engine *engine;
     hr_dataset *keeps;       /* the schemas' owner: rows may outlive the input that made them */
@@ -88,8 +88,8 @@ returns *hr__returns_new(engine *e);
 void hr__returns_close(returns *home); /* the stage goes: no thread is inside it */
 
 /* records.c. False: no memory. */
-bool hr__rows_to_records(rows *r, hr_work *w, bool alone);                        /* alone: the columns go */
-bool hr__gather_records(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* r->c.rows of them */
+bool hr__rows_to_row_layout(rows *r, hr_work *w, bool alone);                       /* alone: the columns go */
+bool hr__gather_laid_rows(rows *r, const hr_span *span, int64_t spans, hr_work *w); /* r->c.rows of them */
 
 /* gather_spans.c */
 bool hr__rows_drop_failed(rows *r, const uint64_t *failed, hr_work *w); /* and their elements; false: no memory */

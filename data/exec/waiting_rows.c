@@ -9,36 +9,36 @@ enum { FEWEST_COLUMNS = 4 };
 
 /* ---- forms: one list for all stages that give rows of one place ---- */
 
-typedef struct place_forms {
-    struct place_forms *next;
+typedef struct place_layouts {
+    struct place_layouts *next;
     const hr_dataset *shape;
-    hr__record_forms forms;
-} place_forms;
+    hr__row_layouts forms;
+} place_layouts;
 
-static place_forms *forms_of(engine *e, const hr_dataset *shape)
+static place_layouts *forms_of(engine *e, const hr_dataset *shape)
 {
-    place_forms *f = e->forms;
+    place_layouts *f = e->forms;
     while (f && f->shape != shape) f = f->next;
     if (f || !(f = hr_calloc(1, sizeof *f))) return f;
-    *f = (place_forms){.next = e->forms, .shape = shape};
+    *f = (place_layouts){.next = e->forms, .shape = shape};
     return e->forms = f;
 }
 
-static const hr__record_form *waiting_rows_join(engine *e, const hr_dataset *shape, const hr__record_form *need)
+static const hr__row_layout *waiting_rows_join(engine *e, const hr_dataset *shape, const hr__row_layout *need)
 {
     hr__engine_lock(e);
-    place_forms *f = forms_of(e, shape);
-    const hr__record_form *form = f ? hr__record_forms_join(&f->forms, need) : NULL;
+    place_layouts *f = forms_of(e, shape);
+    const hr__row_layout *form = f ? hr__row_layouts_join(&f->forms, need) : NULL;
     hr__engine_unlock(e);
     return form;
 }
 
-void hr__forms_free(engine *e)
+void hr__row_layouts_free(engine *e)
 {
     while (e->forms) {
-        place_forms *f = e->forms;
+        place_layouts *f = e->forms;
         e->forms = f->next;
-        hr__record_forms_clear(&f->forms);
+        hr__row_layouts_clear(&f->forms);
         hr_free(f);
     }
 }
@@ -56,16 +56,16 @@ static void drop_columns(rows *r)
     r->value_room = NULL;
 }
 
-bool hr__rows_to_records(rows *r, hr_work *w, bool alone)
+bool hr__rows_to_row_layout(rows *r, hr_work *w, bool alone)
 {
     if (r->record || r->c.schema->fields < FEWEST_COLUMNS || r->c.rows == 0) return true;
-    hr__record_form *need = hr__store_scratch(&w->engine->store, &w->runs, hr__record_form_bytes(r->c.schema->fields));
+    hr__row_layout *need = hr__store_scratch(&w->engine->store, &w->runs, hr__row_layout_bytes(r->c.schema->fields));
     if (!need) return false;
-    if (!hr__record_form_measure(&r->c, need)) return true;
-    const hr__record_form *form = waiting_rows_join(r->engine, r->shape, need);
+    if (!hr__row_layout_measure(&r->c, need)) return true;
+    const hr__row_layout *form = waiting_rows_join(r->engine, r->shape, need);
     char *record = form ? hr__rows_held(r, (size_t)r->c.rows * form->size + STRING_SLACK) : NULL;
     if (!record) return false;
-    hr__columns_to_records(&r->c, form, record);
+    hr__columns_to_row_layout(&r->c, form, record);
     r->record = record;
     r->form = form;
     if (alone && !r->aliases) drop_columns(r);
@@ -75,16 +75,16 @@ bool hr__rows_to_records(rows *r, hr_work *w, bool alone)
 /* ---- gathering ---- */
 
 typedef struct sorter {
-    hr__record_set *set;
+    hr__laid_rows *set;
     int64_t sets;
 } sorter;
 
 /* Forms are few: one in the end. */
-static hr__record_set *set_of(sorter *s, const hr__record_form *form)
+static hr__laid_rows *set_of(sorter *s, const hr__row_layout *form)
 {
     int64_t i = 0;
     while (i < s->sets && s->set[i].form != form) i++;
-    if (i == s->sets) s->set[s->sets++] = (hr__record_set){.form = form};
+    if (i == s->sets) s->set[s->sets++] = (hr__laid_rows){.form = form};
     return &s->set[i];
 }
 
@@ -98,7 +98,7 @@ static void find_records(sorter *s, const hr_span *span, int64_t spans)
     int32_t row = 0;
     for (int64_t i = 0; i < spans; i++) {
         const rows *from = (const rows *)span[i].in;
-        hr__record_set *set = set_of(s, from->form);
+        hr__laid_rows *set = set_of(s, from->form);
         const char *record = from->record + (size_t)span[i].first * from->form->size;
         for (int32_t k = 0; k < span[i].count; k++, record += from->form->size) {
             set->record[set->count] = record;
@@ -108,13 +108,13 @@ static void find_records(sorter *s, const hr_span *span, int64_t spans)
 }
 
 /* Records by their form. NULL: no memory. */
-static hr__record_set *sort_records(const hr_span *span, int64_t spans, int64_t rows, hr_work *w, int64_t *sets)
+static hr__laid_rows *sort_records(const hr_span *span, int64_t spans, int64_t rows, hr_work *w, int64_t *sets)
 {
     const size_t each = sizeof(char *) + sizeof(int32_t);
     char *memory =
-        hr__store_scratch(&w->engine->store, &w->runs, (size_t)spans * sizeof(hr__record_set) + (size_t)rows * each);
+        hr__store_scratch(&w->engine->store, &w->runs, (size_t)spans * sizeof(hr__laid_rows) + (size_t)rows * each);
     if (!memory) return NULL;
-    sorter s = {(hr__record_set *)(void *)memory, 0};
+    sorter s = {(hr__laid_rows *)(void *)memory, 0};
     const char **record = (const char **)(void *)(s.set + spans);
     int32_t *row = (int32_t *)(void *)(record + rows);
     waiting_rows_count_records(&s, span, spans);
@@ -133,13 +133,13 @@ static hr__record_set *sort_records(const hr_span *span, int64_t spans, int64_t 
 /* ---- columns for them: in one piece, and columns of one value a row share their splits ---- */
 
 typedef struct columns_plan {
-    const hr__record_set *set;
+    const hr__laid_rows *set;
     int64_t sets, rows;
     const hr_dataset *shape;
 } columns_plan;
 
 static bool varies(const columns_plan *p, int i) { return p->shape->width[i] == 0; }
-static bool has_one(const columns_plan *p, int i) { return hr__records_have_one(p->set, p->sets, i); }
+static bool has_one(const columns_plan *p, int i) { return hr__laid_rows_have_one(p->set, p->sets, i); }
 static size_t splits_size(const columns_plan *p) { return hr__column_stride(sizeof(int32_t), p->rows + 1); }
 
 static size_t values_size(const columns_plan *p, int i, int64_t count)
@@ -153,7 +153,7 @@ static size_t measure_columns(const columns_plan *p, hr_column *column)
     size_t size = splits_size(p);
     for (int i = 0; i < p->shape->out.schema.fields; i++) {
         column[i] = (hr_column){0};
-        if (varies(p, i)) column[i].count = hr__records_count(p->set, p->sets, i);
+        if (varies(p, i)) column[i].count = hr__laid_rows_count(p->set, p->sets, i);
         size += values_size(p, i, column[i].count);
         if (varies(p, i) && !has_one(p, i)) size += splits_size(p);
     }
@@ -171,7 +171,7 @@ static void lay_columns(const columns_plan *p, hr_column *column, char *at)
         if (!varies(p, i)) continue;
         column[i].splits[0] = has_one(p, i) ? shared : (int32_t *)(void *)at;
         if (has_one(p, i)) continue;
-        hr__records_splits(p->set, p->sets, i, p->rows, column[i].splits[0]);
+        hr__laid_rows_splits(p->set, p->sets, i, p->rows, column[i].splits[0]);
         at += splits_size(p);
     }
 }
@@ -189,20 +189,20 @@ static bool new_columns(rows *r, const columns_plan *p)
     return true;
 }
 
-static bool any_origins(const hr__record_set *set, int64_t sets)
+static bool any_origins(const hr__laid_rows *set, int64_t sets)
 {
     bool any = false;
     for (int64_t i = 0; i < sets; i++) any |= set[i].form->origins;
     return any;
 }
 
-bool hr__gather_records(rows *r, const hr_span *span, int64_t spans, hr_work *w)
+bool hr__gather_laid_rows(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
     int64_t sets;
-    const hr__record_set *set = sort_records(span, spans, r->c.rows, w, &sets);
+    const hr__laid_rows *set = sort_records(span, spans, r->c.rows, w, &sets);
     if (!set || !new_columns(r, &(columns_plan){set, sets, r->c.rows, r->shape})) return false;
     if (any_origins(set, sets) && !(r->c.origin = hr__rows_array(r, (size_t)r->c.rows * sizeof *r->c.origin)))
         return false;
-    hr__records_to_columns(set, sets, r->c.column, r->c.origin);
+    hr__laid_rows_to_columns(set, sets, r->c.column, r->c.origin);
     return true;
 }

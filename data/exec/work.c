@@ -212,7 +212,7 @@ static bool stay_bare(const stage *s)
 static bool hold_rows(stage *s, rows *r, hr_work *w)
 {
     if (are_bare(&r->c)) return true;
-    return hr__rows_to_cells(r, w) && hr__rows_to_records(r, w, s->blind);
+    return hr__rows_to_cells(r, w) && hr__rows_to_row_layout(r, w, s->blind);
 }
 
 void hr__unit_work(stage *s, unit *u, hr_work *w)

@@ -1,4 +1,4 @@
-/* A unit of rows as a piece that a cache keeps: as records, or packed by column. */
+/* A unit of rows as a piece that a cache keeps: in row layout, or packed by column. */
 #include "data/rows/cached_rows.h"
 
 static hr_status cached_piece_pack(const hr__kept *kept, const hr_columns *rows, hr__piece *piece, hr_error *err)
@@ -12,10 +12,10 @@ static hr_status cached_piece_pack(const hr__kept *kept, const hr_columns *rows,
     return HR_OK;
 }
 
-static const hr__record_form *join_forms(hr__kept *kept, const hr__record_form *need)
+static const hr__row_layout *join_forms(hr__kept *kept, const hr__row_layout *need)
 {
     uv_mutex_lock(&kept->lock);
-    const hr__record_form *form = hr__record_forms_join(&kept->forms, need);
+    const hr__row_layout *form = hr__row_layouts_join(&kept->forms, need);
     uv_mutex_unlock(&kept->lock);
     return form;
 }
@@ -27,15 +27,15 @@ static bool has_strings(const hr_schema *schema)
     return has;
 }
 
-/* Rows without strings, in memory, are kept as records: whoever takes them reads them where they are. *form: NULL if
- * these cannot be. */
-static hr_status find_form(hr__kept *kept, const hr_columns *rows, const hr__record_form **form, hr_error *err)
+/* Rows without strings, in memory, are cached in row layout: whoever takes them reads them where they are. *form: NULL
+ * if these cannot be. */
+static hr_status find_form(hr__kept *kept, const hr_columns *rows, const hr__row_layout **form, hr_error *err)
 {
     *form = NULL;
     if (kept->path || has_strings(rows->schema)) return HR_OK;
-    hr__record_form *need = hr_malloc(hr__record_form_bytes(rows->schema->fields));
+    hr__row_layout *need = hr_malloc(hr__row_layout_bytes(rows->schema->fields));
     if (!need) return hr_no_memory(err, "cached rows");
-    const bool fit = hr__record_form_measure(rows, need);
+    const bool fit = hr__row_layout_measure(rows, need);
     if (fit) *form = join_forms(kept, need);
     hr_free(need);
     return *form || !fit ? HR_OK : hr_no_memory(err, "cached rows");
@@ -47,7 +47,7 @@ static hr_status write_records(const hr_columns *rows, hr__piece *piece, hr_erro
     piece->size = (size_t)rows->rows * piece->form->size;
     piece->record = hr_malloc(piece->size + 1);
     if (!piece->record) return hr_no_memory(err, "cached rows");
-    hr__columns_to_records(rows, piece->form, piece->record);
+    hr__columns_to_row_layout(rows, piece->form, piece->record);
     return HR_OK;
 }
 

@@ -12,7 +12,7 @@ static void kept_clear(hr__kept *kept)
     hr__rows_writer_discard(kept->writer);
     hr_input_free(kept->in);
     hr__rows_head_clear(&kept->head);
-    hr__record_forms_clear(&kept->forms);
+    hr__row_layouts_clear(&kept->forms);
     hr_free(kept->used);
     kept->writer = NULL;
     kept->in = NULL;
@@ -370,7 +370,7 @@ static bool announce_packed(const hr__piece *piece, int64_t first, int64_t count
 static bool announce(const hr__piece *piece, int64_t first, int64_t count, hr_plan *p)
 {
     if (!piece->record) return announce_packed(piece, first, count, p);
-    return hr__unit_records(p, piece->form, piece->record + (size_t)first * piece->form->size, count);
+    return hr__unit_laid_rows(p, piece->form, piece->record + (size_t)first * piece->form->size, count);
 }
 
 hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, const hr__piece *piece, hr_plan *p, hr__kept_part *part,

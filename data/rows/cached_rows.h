@@ -18,7 +18,7 @@ typedef struct hr__kept {
     bool is_set;
     uint64_t pipeline;       /* identity of the input */
     hr_error error;          /* why no more is kept; code 0: nothing is wrong */
-    hr__record_forms forms;  /* in memory: of the pieces that are records */
+    hr__row_layouts forms;   /* in memory: of the pieces that are records */
     char *path;              /* NULL: in memory */
     hr__rows_writer *writer; /* while a file is filled */
     hr_input *in;            /* the file, once it is whole */

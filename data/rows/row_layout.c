@@ -1,4 +1,4 @@
-/* Columns into records and back, some rows at a time, so that records and columns stay in the nearest cache. */
+/* Columns into row layout and back, some rows at a time, so that both stay in the nearest cache. */
 #include "data/rows/row_layout.h"
 #include <string.h>
 
@@ -50,7 +50,7 @@ typedef struct kernels {
     get_kernel *get;
 } kernels;
 
-static const kernels *kernels_of(const hr__record_slot *slot)
+static const kernels *kernels_of(const hr__row_slot *slot)
 {
     static const kernels all[] = {
         {2, 8, put_2_8, get_2_8}, {1, 8, put_1_8, get_1_8}, {4, 8, put_4_8, get_4_8}, {8, 8, put_8, get_8},
@@ -63,15 +63,12 @@ static const kernels *kernels_of(const hr__record_slot *slot)
 }
 
 /* Rows of so many values are copied as they are. */
-static bool is_run(const hr__record_slot *slot)
-{
-    return !slot->varies && slot->most > 1 && slot->width == slot->value;
-}
+static bool is_run(const hr__row_slot *slot) { return !slot->varies && slot->most > 1 && slot->width == slot->value; }
 
 /* ---- writing ---- */
 
 /* Where value `n` of rows first, first + 1, ... lies in its column; of a row without one, that of any other. */
-static void find_values(const hr_column *c, const hr__record_slot *slot, uint32_t n, int64_t first, int64_t count,
+static void find_values(const hr_column *c, const hr__row_slot *slot, uint32_t n, int64_t first, int64_t count,
                         int32_t *place)
 {
     for (int64_t i = 0; i < count && !slot->varies; i++) place[i] = (int32_t)((first + i) * slot->most + n);
@@ -87,18 +84,17 @@ static void write_counts(const hr_column *c, int64_t first, int64_t count, char 
     for (int64_t i = 0; i < count; i++, to += step) *to = (char)(uint8_t)(splits[i + 1] - splits[i]);
 }
 
-static void write_run(const hr_column *c, const hr__record_slot *slot, int64_t first, int64_t count, char *to,
-                      size_t step)
+static void write_run(const hr_column *c, const hr__row_slot *slot, int64_t first, int64_t count, char *to, size_t step)
 {
     const size_t size = (size_t)slot->most * slot->value;
     const char *from = (const char *)c->values + (size_t)first * size;
     for (int64_t i = 0; i < count; i++, to += step, from += size) memcpy(to, from, size);
 }
 
-static void write_field(const hr_columns *rows, int i, const hr__record_form *form, int64_t first, int64_t count,
+static void write_field(const hr_columns *rows, int i, const hr__row_layout *form, int64_t first, int64_t count,
                         char *to)
 {
-    const hr__record_slot *slot = &form->slot[i];
+    const hr__row_slot *slot = &form->slot[i];
     const hr_column *c = &rows->column[i];
     int32_t place[BLOCK];
     if (slot->counted) write_counts(c, first, count, to + slot->count_at, form->size);
@@ -121,7 +117,7 @@ static void write_origins(const hr_columns *rows, int64_t first, int64_t count, 
         memcpy(to, rows->origin ? &rows->origin[first + i] : &none, sizeof none);
 }
 
-void hr__columns_to_records(const hr_columns *rows, const hr__record_form *form, char *to)
+void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *form, char *to)
 {
     for (int64_t first = 0; first < rows->rows; first += BLOCK, to += BLOCK * (size_t)form->size) {
         const int64_t left = rows->rows - first, count = left < BLOCK ? left : BLOCK;
@@ -132,30 +128,30 @@ void hr__columns_to_records(const hr_columns *rows, const hr__record_form *form,
 
 /* ---- reading: how many values ---- */
 
-static int64_t count_of(const hr__record_slot *slot, const char *record)
+static int64_t count_of(const hr__row_slot *slot, const char *record)
 {
     return slot->counted ? (uint8_t)record[slot->count_at] : slot->most;
 }
 
-int64_t hr__records_count(const hr__record_set *set, int64_t sets, int i)
+int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i)
 {
     int64_t count = 0;
     for (; sets > 0; sets--, set++) {
-        const hr__record_slot *slot = &set->form->slot[i];
+        const hr__row_slot *slot = &set->form->slot[i];
         if (!slot->counted) count += set->count * slot->most;
         for (int64_t k = 0; k < set->count && slot->counted; k++) count += count_of(slot, set->record[k]);
     }
     return count;
 }
 
-bool hr__records_have_one(const hr__record_set *set, int64_t sets, int i)
+bool hr__laid_rows_have_one(const hr__laid_rows *set, int64_t sets, int i)
 {
     bool one = true;
     for (; sets > 0 && one; sets--, set++) one = set->form->slot[i].most == 1 && !set->form->slot[i].counted;
     return one;
 }
 
-void hr__records_splits(const hr__record_set *set, int64_t sets, int i, int64_t rows, int32_t *splits)
+void hr__laid_rows_splits(const hr__laid_rows *set, int64_t sets, int i, int64_t rows, int32_t *splits)
 {
     splits[0] = 0;
     for (; sets > 0; sets--, set++)
@@ -174,7 +170,7 @@ typedef struct some {
 } some;
 
 /* Where value `n` of each goes; after all others, if there is none. */
-static void place_values(const some *at, const hr__record_slot *slot, uint32_t n, const hr_column *c, int32_t *place)
+static void place_values(const some *at, const hr__row_slot *slot, uint32_t n, const hr_column *c, int32_t *place)
 {
     const int32_t *splits = c->splits[0];
     for (int64_t k = 0; k < at->count && !slot->varies; k++) place[k] = at->row[k] * (int32_t)slot->most + (int32_t)n;
@@ -182,7 +178,7 @@ static void place_values(const some *at, const hr__record_slot *slot, uint32_t n
         place[k] = n < count_of(slot, at->record[k]) ? splits[at->row[k]] + (int32_t)n : (int32_t)c->count;
 }
 
-static void read_run(const some *at, const hr__record_slot *slot, hr_column *c)
+static void read_run(const some *at, const hr__row_slot *slot, hr_column *c)
 {
     const size_t size = (size_t)slot->most * slot->value;
     for (int64_t k = 0; k < at->count; k++)
@@ -190,7 +186,7 @@ static void read_run(const some *at, const hr__record_slot *slot, hr_column *c)
 }
 
 /* `one`: every row of the column has one value, whatever form it comes from. */
-static void read_field(const some *at, const hr__record_slot *slot, bool one, hr_column *c)
+static void read_field(const some *at, const hr__row_slot *slot, bool one, hr_column *c)
 {
     int32_t place[BLOCK];
     if (is_run(slot)) {
@@ -211,7 +207,7 @@ static void ask_for(const some *at, size_t size)
         for (size_t line = 0; line < most; line += LINE) __builtin_prefetch(at->record[k] + line);
 }
 
-static some some_of(const hr__record_set *set, int64_t first)
+static some some_of(const hr__laid_rows *set, int64_t first)
 {
     const int64_t left = set->count > first ? set->count - first : 0;
     return (some){set->record + first, set->row + first, left < BLOCK ? left : BLOCK};
@@ -229,10 +225,10 @@ static void read_origins(const some *at, bool there, hr_origin *origin)
 }
 
 /* While some are read, the next ones are on their way. */
-void hr__records_to_columns(const hr__record_set *set, int64_t sets, hr_column *column, hr_origin *origin)
+void hr__laid_rows_to_columns(const hr__laid_rows *set, int64_t sets, hr_column *column, hr_origin *origin)
 {
-    for (const hr__record_set *this = set; this < set + sets; this ++) {
-        const hr__record_form *form = this->form;
+    for (const hr__laid_rows *this = set; this < set + sets; this ++) {
+        const hr__row_layout *form = this->form;
         some next = some_of(this, 0);
         ask_for(&next, form->size);
         for (int64_t first = 0; first < this->count; first += BLOCK) {
@@ -241,7 +237,7 @@ void hr__records_to_columns(const hr__record_set *set, int64_t sets, hr_column *
             ask_for(&next, form->size);
             if (origin) read_origins(&at, form->origins, origin);
             for (int i = 0; i < form->slots; i++)
-                read_field(&at, &form->slot[i], hr__records_have_one(set, sets, i), &column[i]);
+                read_field(&at, &form->slot[i], hr__laid_rows_have_one(set, sets, i), &column[i]);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Which form rows need as records, and how forms grow. */
+/* Which layout rows need, and how layouts grow. */
 #include "data/dataset.h"
 #include "data/rows/narrow.h"
 #include "data/rows/row_layout.h"
@@ -7,11 +7,11 @@
 /* Longer lists are as near by column; and many of one row's slots would be empty. */
 enum { MOST_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
 
-size_t hr__record_form_bytes(int fields) { return sizeof(hr__record_form) + (size_t)fields * sizeof(hr__record_slot); }
+size_t hr__row_layout_bytes(int fields) { return sizeof(hr__row_layout) + (size_t)fields * sizeof(hr__row_slot); }
 
 /* ---- what rows need ---- */
 
-static void measure_counts(const int32_t *splits, int64_t rows, hr__record_slot *slot)
+static void measure_counts(const int32_t *splits, int64_t rows, hr__row_slot *slot)
 {
     int32_t most = 0, least = rows > 0 ? INT32_MAX : 0;
     for (int64_t r = 0; r < rows; r++) {
@@ -28,12 +28,12 @@ static bool row_layout_form_is_plain(const hr_column *c)
     return !c->present && !c->inner && !c->splits[1] && !c->dense_width;
 }
 
-static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
+static bool measure_field(const hr_columns *rows, int i, hr__row_slot *slot)
 {
     const hr_field *f = &rows->schema->field[i];
     const hr_column *c = &rows->column[i];
     const size_t value = hr_dtype_size(f->dtype);
-    *slot = (hr__record_slot){.value = (uint8_t)value, .varies = !hr_field_fixed(f)};
+    *slot = (hr__row_slot){.value = (uint8_t)value, .varies = !hr_field_fixed(f)};
     if (!row_layout_form_is_plain(c)) return false;
     int64_t first = 0, count = 0;
     if (slot->varies) {
@@ -51,7 +51,7 @@ static bool measure_field(const hr_columns *rows, int i, hr__record_slot *slot)
     return true;
 }
 
-static void place_slots(hr__record_form *form)
+static void place_slots(hr__row_layout *form)
 {
     uint64_t at = form->origins ? sizeof(hr_origin) : 0;
     for (int i = 0; i < form->slots; i++)
@@ -64,7 +64,7 @@ static void place_slots(hr__record_form *form)
 }
 
 /* Room for lists that are mostly not there would be more than what is saved. */
-static bool is_even(const hr_columns *rows, const hr__record_form *form)
+static bool is_even(const hr_columns *rows, const hr__row_layout *form)
 {
     enum { AT_MOST = 4 };
     int64_t room = 0, used = 0;
@@ -76,11 +76,11 @@ static bool is_even(const hr_columns *rows, const hr__record_form *form)
     return room <= AT_MOST * (used + rows->rows);
 }
 
-bool hr__record_form_measure(const hr_columns *rows, hr__record_form *form)
+bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
 {
     enum { LARGEST = 1 << 20 };
     size_t fixed = 0;
-    *form = (hr__record_form){.origins = rows->origin != NULL, .slots = rows->schema->fields};
+    *form = (hr__row_layout){.origins = rows->origin != NULL, .slots = rows->schema->fields};
     if (rows->levels > 0 || rows->number) return false;
     for (int i = 0; i < form->slots; i++) {
         if (!measure_field(rows, i, &form->slot[i])) return false;
@@ -93,31 +93,31 @@ bool hr__record_form_measure(const hr_columns *rows, hr__record_form *form)
 
 /* ---- growing ---- */
 
-static bool slot_serves(const hr__record_slot *s, const hr__record_slot *need)
+static bool slot_serves(const hr__row_slot *s, const hr__row_slot *need)
 {
     return s->width >= need->width && (s->counted ? s->most >= need->most : s->most == need->most && !need->counted);
 }
 
-static bool serves(const hr__record_form *form, const hr__record_form *need)
+static bool serves(const hr__row_layout *form, const hr__row_layout *need)
 {
     bool does = form->origins || !need->origins;
     for (int i = 0; i < form->slots && does; i++) does = slot_serves(&form->slot[i], &need->slot[i]);
     return does;
 }
 
-static void join_slots(hr__record_slot *to, const hr__record_slot *old)
+static void join_slots(hr__row_slot *to, const hr__row_slot *old)
 {
     to->counted |= old->counted || to->most != old->most;
     if (old->most > to->most) to->most = old->most;
     if (old->width > to->width) to->width = old->width;
 }
 
-const hr__record_form *hr__record_forms_join(hr__record_forms *forms, const hr__record_form *need)
+const hr__row_layout *hr__row_layouts_join(hr__row_layouts *forms, const hr__row_layout *need)
 {
-    hr__record_form *newest = forms->newest;
+    hr__row_layout *newest = forms->newest;
     if (newest && serves(newest, need)) return newest;
-    const size_t bytes = hr__record_form_bytes(need->slots);
-    hr__record_form *form = hr_malloc(bytes);
+    const size_t bytes = hr__row_layout_bytes(need->slots);
+    hr__row_layout *form = hr_malloc(bytes);
     if (!form) return NULL;
     memcpy(form, need, bytes);
     for (int i = 0; newest && i < form->slots; i++) join_slots(&form->slot[i], &newest->slot[i]);
@@ -127,10 +127,10 @@ const hr__record_form *hr__record_forms_join(hr__record_forms *forms, const hr__
     return forms->newest = form;
 }
 
-void hr__record_forms_clear(hr__record_forms *forms)
+void hr__row_layouts_clear(hr__row_layouts *forms)
 {
     while (forms->newest) {
-        hr__record_form *form = forms->newest;
+        hr__row_layout *form = forms->newest;
         forms->newest = form->older;
         hr_free(form);
     }

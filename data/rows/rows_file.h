@@ -13,7 +13,7 @@ typedef struct hr__piece {
     int64_t elements, rows;
     int32_t *first_row; /* of each element, and one after the last; NULL: elements are rows */
     hr__packed packed;  /* in memory; no bytes: in the file, or ... */
-    const hr__record_form *form;
+    const hr__row_layout *form;
     char *record;        /* ... in memory as records of that form */
     int64_t offset;      /* in the file */
     size_t stored, size; /* bytes there, and unpacked; equal: as they are */

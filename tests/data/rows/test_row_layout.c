@@ -58,34 +58,34 @@ static void fill(table *t, int64_t rows, int64_t limit, int most)
     t->column[5].count = rows;
 }
 
-static const hr__record_form *form_for(hr__record_forms *forms, const table *t)
+static const hr__row_layout *form_for(hr__row_layouts *forms, const table *t)
 {
-    hr__record_form *need = hr_malloc(hr__record_form_bytes(FIELDS));
+    hr__row_layout *need = hr_malloc(hr__row_layout_bytes(FIELDS));
     assert_non_null(need);
-    assert_true(hr__record_form_measure(&t->c, need));
-    const hr__record_form *form = hr__record_forms_join(forms, need);
+    assert_true(hr__row_layout_measure(&t->c, need));
+    const hr__row_layout *form = hr__row_layouts_join(forms, need);
     hr_free(need);
     assert_non_null(form);
     return form;
 }
 
-static char *records_of(const table *t, const hr__record_form *form)
+static char *records_of(const table *t, const hr__row_layout *form)
 {
     char *record = hr_malloc((size_t)t->c.rows * form->size + 1);
     assert_non_null(record);
-    hr__columns_to_records(&t->c, form, record);
+    hr__columns_to_row_layout(&t->c, form, record);
     return record;
 }
 
-static void read_all(const hr__record_set *set, int64_t sets, int64_t rows, table *got)
+static void read_all(const hr__laid_rows *set, int64_t sets, int64_t rows, table *got)
 {
     memset(got, 0, sizeof *got);
     connect(got, rows);
     for (int i = 4; i < FIELDS; i++) {
-        got->column[i].count = hr__records_count(set, sets, i);
-        hr__records_splits(set, sets, i, rows, got->column[i].splits[0]);
+        got->column[i].count = hr__laid_rows_count(set, sets, i);
+        hr__laid_rows_splits(set, sets, i, rows, got->column[i].splits[0]);
     }
-    hr__records_to_columns(set, sets, got->column, got->origin);
+    hr__laid_rows_to_columns(set, sets, got->column, got->origin);
 }
 
 static void assert_same_row(const table *want, int64_t w, const table *got, int64_t g)
@@ -110,18 +110,18 @@ static void records_give_back_what_was_written(void **state)
     static table want, got;
     for (int i = 0; i < 4; i++)
         for (int most = 0; most <= LISTS; most++) {
-            hr__record_forms forms = {0};
+            hr__row_layouts forms = {0};
             fill(&want, ROWS, limits[i], most);
-            const hr__record_form *form = form_for(&forms, &want);
+            const hr__row_layout *form = form_for(&forms, &want);
             assert_int_equal(form->slot[0].width, 1 << i);
             char *memory = records_of(&want, form);
             const char *record[ROWS];
             int32_t row[ROWS];
             for (int32_t r = 0; r < ROWS; r++) record[r] = memory + (size_t)r * form->size, row[r] = ROWS - 1 - r;
-            read_all(&(hr__record_set){form, record, row, ROWS}, 1, ROWS, &got);
+            read_all(&(hr__laid_rows){form, record, row, ROWS}, 1, ROWS, &got);
             for (int64_t r = 0; r < ROWS; r++) assert_same_row(&want, r, &got, ROWS - 1 - r);
             hr_free(memory);
-            hr__record_forms_clear(&forms);
+            hr__row_layouts_clear(&forms);
         }
 }
 
@@ -130,65 +130,65 @@ static void records_of_several_forms_become_columns_together(void **state)
 {
     (void)state;
     static table part[2], got;
-    hr__record_forms forms = {0};
-    hr__record_set set[2];
+    hr__row_layouts forms = {0};
+    hr__laid_rows set[2];
     const char *record[2][ROWS / 2];
     int32_t row[2][ROWS / 2];
     char *memory[2];
     fill(&part[0], ROWS / 2, 100, 0);
     fill(&part[1], ROWS / 2, INT64_C(1) << 40, LISTS);
     for (int i = 0; i < 2; i++) {
-        const hr__record_form *form = form_for(&forms, &part[i]);
+        const hr__row_layout *form = form_for(&forms, &part[i]);
         memory[i] = records_of(&part[i], form);
         for (int32_t r = 0; r < ROWS / 2; r++) {
             record[i][r] = memory[i] + (size_t)r * form->size;
             row[i][r] = 2 * r + i;
         }
-        set[i] = (hr__record_set){form, record[i], row[i], ROWS / 2};
+        set[i] = (hr__laid_rows){form, record[i], row[i], ROWS / 2};
     }
     assert_ptr_not_equal(set[0].form, set[1].form);
-    assert_true(hr__records_have_one(set, 2, 5));
-    assert_false(hr__records_have_one(set, 2, 4));
+    assert_true(hr__laid_rows_have_one(set, 2, 5));
+    assert_false(hr__laid_rows_have_one(set, 2, 4));
     read_all(set, 2, ROWS, &got);
     for (int64_t r = 0; r < ROWS; r++) assert_same_row(&part[r % 2], r / 2, &got, r);
     for (int i = 0; i < 2; i++) hr_free(memory[i]);
-    hr__record_forms_clear(&forms);
+    hr__row_layouts_clear(&forms);
 }
 
 static void a_form_serves_those_before_it_as_well(void **state)
 {
     (void)state;
     static table narrow, wide;
-    hr__record_forms forms = {0};
+    hr__row_layouts forms = {0};
     fill(&narrow, ROWS, 100, 1);
     fill(&wide, ROWS, 1000000, 2);
-    const hr__record_form *first = form_for(&forms, &narrow);
+    const hr__row_layout *first = form_for(&forms, &narrow);
     assert_ptr_equal(form_for(&forms, &narrow), first);
-    const hr__record_form *second = form_for(&forms, &wide);
+    const hr__row_layout *second = form_for(&forms, &wide);
     assert_ptr_not_equal(first, second);
     assert_ptr_equal(form_for(&forms, &narrow), second);
     assert_ptr_equal(form_for(&forms, &wide), second);
-    hr__record_forms_clear(&forms);
+    hr__row_layouts_clear(&forms);
 }
 
 static void rows_of_other_kinds_have_no_form(void **state)
 {
     (void)state;
     static table t;
-    hr__record_form *form = hr_malloc(hr__record_form_bytes(FIELDS));
+    hr__row_layout *form = hr_malloc(hr__row_layout_bytes(FIELDS));
     int64_t inner[LISTS * ROWS] = {0};
     assert_non_null(form);
     fill(&t, ROWS, 10, 2);
     t.column[4].inner = inner; /* sparse places */
-    assert_false(hr__record_form_measure(&t.c, form));
+    assert_false(hr__row_layout_measure(&t.c, form));
     fill(&t, ROWS, 10, 0);
     t.list_splits[ROWS] = t.column[4].count = 3; /* one list of three among none */
-    assert_true(hr__record_form_measure(&t.c, form));
+    assert_true(hr__row_layout_measure(&t.c, form));
     t.list_splits[ROWS] = 9; /* a long one */
-    assert_false(hr__record_form_measure(&t.c, form));
+    assert_false(hr__row_layout_measure(&t.c, form));
     fill(&t, ROWS, 10, 2);
     t.c.levels = 1;
-    assert_false(hr__record_form_measure(&t.c, form));
+    assert_false(hr__row_layout_measure(&t.c, form));
     hr_free(form);
 }
 
