@@ -1,5 +1,6 @@
 /* One CSV to TFRecords, without the final sync; and the same bytes written and synced by a bare loop. */
 #include "bench/bench.h"
+#include "io/schema/schema.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <headrace/convert.h>

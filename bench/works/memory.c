@@ -1,6 +1,7 @@
 /* Whether long files take more memory than short ones: convert, reading in batches, and an index, over 10^4 to 10^7
  * records, each the most memory that it had beside what the process had before. */
 #include "bench/bench.h"
+#include "io/schema/schema.h"
 #include <headrace/convert.h>
 #include <inttypes.h>
 #include <malloc.h>

@@ -169,6 +169,9 @@ static hr_status set_type(hr__schema_file *schema, const char *text, size_t size
 
 hr_status hr_schema_file_set_types(hr__schema_file *schema, const char *text, hr_error *err)
 {
+    if (!schema || !text)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.argument", "expected %s, got NULL",
+                       schema ? "types of fields, \"row=int64,temp=float\"" : "a schema");
     for (const char *at = text; at; at = *at ? at + 1 : NULL) {
         const size_t size = strcspn(at, ",");
         HR_TRY(set_type(schema, at, size, err));
@@ -191,6 +194,10 @@ void hr__schema_clear(hr__schema_file *schema)
 
 hr_status hr_schema_file_open(const char *path, hr_schema_file **out, hr_error *err)
 {
+    if (out) *out = NULL;
+    if (!path || !out)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.argument", "expected %s, got NULL",
+                       path ? "where to put the schema" : "the name of a file");
     *out = hr_calloc(1, sizeof **out);
     if (!*out) return hr_no_memory(err, "a schema");
     hr_status st = hr__schema_open(path, *out, err);

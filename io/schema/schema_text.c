@@ -109,7 +109,10 @@ static void put_default(hr__text *to, const hr__schema_field *f)
 
 hr_status hr_schema_file_text(const hr_schema_file *schema, char **text, hr_error *err)
 {
-    *text = NULL;
+    if (text) *text = NULL;
+    if (!schema || !text)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "schema.argument", "expected %s, got NULL",
+                       schema ? "where to put the text" : "a schema");
     if (schema->fields == 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "schema.empty",
                        "expected fields for a schema, found none in %lld records; give files that have some",

@@ -393,6 +393,9 @@ hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts 
 {
     hr_survey_opts o = hr__survey_defaults(opts);
     hr_schema_file *inferred = NULL;
+    HR_TRY(hr__survey_need(out, "where to put the statistics", err));
+    *out = NULL;
+    HR_TRY(hr__survey_need(files, "a list of files", err));
     hr_stats *stats = *out = hr_calloc(1, sizeof *stats);
     hr_status st = stats ? HR_OK : hr_no_memory(err, "statistics");
     if (stats) stats->table.size = sizeof(tally);
@@ -467,6 +470,9 @@ hr_status hr_stats_columns_text(const hr_stats *stats, hr_normalization how, con
                                 hr_error *err)
 {
     hr__text out = {0};
+    HR_TRY(hr__survey_need(text, "where to put the text", err));
+    *text = NULL;
+    HR_TRY(hr__survey_need(stats, "statistics", err));
     hr__text_add(&out, "columns:\n");
     for (int64_t i = 0; i < hr_stats_features(stats); i++)
         if (has_column(&stats->feature[i], how, label)) put_column(&out, &stats->feature[i], how);

@@ -331,7 +331,9 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
     slot slots[HR__SURVEY_SLOTS] = {0}, all = {.table = {.size = sizeof(seen)}};
     const hr_survey_opts o = HR_OPTIONS(hr_survey_opts, opts);
     hr__survey survey = {.files = files, .opts = &o, .note = infer_schema_note, .header = note_header, .as_read = true};
+    HR_TRY(hr__survey_need(out, "where to put the schema", err));
     *out = NULL;
+    HR_TRY(hr__survey_need(files, "a list of files", err));
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].table.size = sizeof(seen);
         survey.slot[i] = &slots[i];

@@ -10,6 +10,11 @@
 
 enum { SLOTS = HR__SURVEY_SLOTS };
 
+hr_status hr__survey_need(const void *pointer, const char *what, hr_error *err)
+{
+    return pointer ? HR_OK : hr_fail(err, HR_INVALID_ARGUMENT, "survey.argument", "expected %s, got NULL", what);
+}
+
 hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR_OPTIONS(hr_survey_opts, opts); }
 
 /* ---- a run ---- */

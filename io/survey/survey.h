@@ -48,6 +48,8 @@ static inline hr_status hr__survey_go_on(const hr__survey *survey, int64_t i, hr
     return (i & 0x3fff) == 0x3fff ? hr__survey_ask(survey, err) : HR_OK;
 }
 
+/* Refuses NULL where a call needs something: kind "survey.argument". `what` says what that is. */
+hr_status hr__survey_need(const void *pointer, const char *what, hr_error *err);
 /* The first failure in the order of the files, or HR_OK. */
 hr_status hr__survey_run(hr__survey *survey, hr_error *err);
 

@@ -124,6 +124,10 @@ hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *featur
 {
     const hr_count_vocabulary_opts o = HR_OPTIONS(hr_count_vocabulary_opts, opts);
     const hr_survey_opts survey = HR_OPTIONS(hr_survey_opts, o.survey);
+    HR_TRY(hr__survey_need(out, "where to put the vocabulary", err));
+    *out = NULL;
+    HR_TRY(hr__survey_need(files, "a list of files", err));
+    HR_TRY(hr__survey_need(feature, "the name of a feature", err));
     hr_vocabulary *v = *out = hr_calloc(1, sizeof *v);
     if (!v) return hr_no_memory(err, "a vocabulary");
     hr_status st = count_all(files, (hr_view){feature, (int64_t)strlen(feature)}, &survey, v, err);
@@ -152,6 +156,7 @@ void hr_vocabulary_free(hr_vocabulary *vocabulary)
 
 hr_status hr_vocabulary_check(const hr_vocabulary *v, hr_error *err)
 {
+    HR_TRY(hr__survey_need(v, "a vocabulary", err));
     for (int64_t i = 0; i < v->size; i++) {
         const hr_view w = v->word[i].word;
         const bool good = w.size > 0 && !memchr(w.data, '\n', (size_t)w.size) && w.data[w.size - 1] != '\r';
@@ -172,6 +177,7 @@ hr_status hr_vocabulary_write(const hr_vocabulary *v, const char *path, hr_error
 {
     hr_output *out;
     const hr_output_opts opts = {.struct_size = sizeof opts, .compression = HR_NONE};
+    HR_TRY(hr__survey_need(path, "the name of a file", err));
     HR_TRY(hr_vocabulary_check(v, err));
     HR_TRY(hr_output_open_with(path, &opts, &out, err));
     hr_status st = HR_OK;

@@ -416,6 +416,34 @@ static void a_long_row_can_be_stopped_in_its_middle(void **state)
     }
 }
 
+static void nothing_is_refused(void **state)
+{
+    (void)state;
+    const hr_file_list none = {0};
+    hr_schema_file *schema;
+    hr_stats *stats;
+    hr_vocabulary *words;
+    hr_error err;
+    char *text;
+    int64_t count;
+    assert_int_equal(hr_infer_schema(NULL, &schema, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "survey.argument");
+    assert_int_equal(hr_infer_schema(&none, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_compute_stats(NULL, &stats, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_compute_stats_with(&none, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_stats_columns_text(NULL, HR_NORMALIZE_MIN_MAX, NULL, &text, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_check_schema(NULL, NULL, NULL, NULL, &count, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_check_schema(&none, NULL, NULL, NULL, &count, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_count_vocabulary(NULL, "x", &words, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_count_vocabulary(&none, NULL, &words, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_vocabulary_write(NULL, "out", NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_schema_file_open(NULL, &schema, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "schema.argument");
+    assert_int_equal(hr_schema_file_open("s.yaml", NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_schema_file_set_types(NULL, "x=float", NULL), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_schema_file_text(NULL, &text, NULL), HR_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +461,7 @@ int main(void)
         cmocka_unit_test(columns_may_be_many),
         cmocka_unit_test(a_long_row_can_be_stopped_in_its_middle),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
+        cmocka_unit_test(nothing_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
