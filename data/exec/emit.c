@@ -12,7 +12,7 @@ static bool push_out(hr_plan *p, hr_span span)
     return to != NULL;
 }
 
-/* Once one span is lost for lack of memory, none behind it may pass. */
+/* Once one span is lost for lack of memory, no later one may pass. */
 static void emit(hr_plan *p, hr_span span)
 {
     if (!p->lost && push_out(p, span)) return;

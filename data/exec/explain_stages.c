@@ -140,7 +140,7 @@ static void write_verdict(hr__text *t, const engine *e, const line *lines, int c
     else
         hr__text_printf(t,
                         "The bottleneck is the work of %s (%.0f %% of the time); more threads would help, or a cache "
-                        "behind it.\n",
+                        "after it.\n",
                         slowest->name, share);
 }
 

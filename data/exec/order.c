@@ -5,7 +5,7 @@
 
 unit *hr__stage_unit(const stage *s, int64_t number) { return &s->ring[s->place[number % s->ring_units]]; }
 
-/* What ends a stage stays behind all that was planned before it. */
+/* What ends a stage comes after all that was planned before it. */
 static bool may_come_first(const unit *u) { return u->ready && !u->last && !u->error.code; }
 
 static int64_t first_ready(const stage *s)

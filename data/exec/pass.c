@@ -52,7 +52,7 @@ static int64_t join_spans(hr_span *to, const hr_span *from, int64_t spans)
     return count;
 }
 
-/* Spans that wait in a node, behind the one that was pulled. */
+/* Spans that wait in a node, after the one that was pulled. */
 static int64_t pass_waiting(hr_plan *p, input *in, int64_t at_most)
 {
     int64_t elements;

@@ -94,7 +94,7 @@ static hr_status pull_stage(hr_plan *p, int i, int64_t at_most, hr_span *out)
 /* ---- pulling from a node ---- */
 
 /* An element that is short because of an error never passes without that error, even if the operator wants no more, as
- * take. What an operator holds comes later anyway, with the error behind it. */
+ * take. What an operator holds comes later anyway, followed by the error. */
 static void notice_partial(hr_plan *p)
 {
     const int ins = p->met_partial ? p->ins : p->ds->inputs; /* what an operator opened is a stage */

@@ -11,7 +11,7 @@ static bool all_used(const hr_plan *p)
     return used;
 }
 
-/* A remainder that is to be dropped: elements emitted behind the last one closed. */
+/* A remainder that is to be dropped: elements emitted after the last element that was closed. */
 static void drop_remainder(hr_plan *p, parts *list)
 {
     int64_t excess = p->emitted - p->closed;

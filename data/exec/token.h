@@ -88,7 +88,7 @@ bool hr__input_is_over(const input *in); /* its stage has ended well, and all th
 token *hr__stage_end_token(stage *s);    /* of one that is over; NULL: no memory */
 hr_status hr__position_read(engine *e, input *in, hr_token_reader *from, hr_error *err);
 hr_status hr__saved_numbers_read(const hr_op *op, void *state, hr_token_reader *from, hr_error *err);
-hr_status hr__token_end(const hr_token_reader *r, hr_error *err); /* refuses a token with something behind its end */
+hr_status hr__token_end(const hr_token_reader *r, hr_error *err); /* refuses a token with bytes after its end */
 
 /* The position of an input, tokens below included. Gives the bytes. */
 hr_status hr__position_write(engine *e, input *in, unsigned char **bytes, size_t *size, hr_error *err);

@@ -64,14 +64,14 @@ static void ignore_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *er
 
 void hr_fail_at(hr_work *w, hr_columns *c, int64_t row, const hr_error *err)
 {
-    if (row >= c->rows) return; /* behind one that failed: cut off already */
+    if (row >= c->rows) return; /* after one that failed: cut off already */
     if (w->op && w->op->ignores && hr__ignorable(err))
         ignore_at(w, c, row, err);
     else
         cut_at(w, c, row, err);
 }
 
-/* Not of a unit that was called off: what is behind the row it came to is not filled in. */
+/* Not of a cancelled unit: rows after the one it had reached are not filled in. */
 static void drop_failed(hr_work *w)
 {
     rows *r = w->unit->rows;
