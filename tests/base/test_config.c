@@ -18,7 +18,7 @@ static void assert_refused(const char *text, const char *kind, const char *messa
 {
     hr_error err = {0};
     hr__config *c;
-    assert_int_equal(hr__config_parse("a.yaml", text, strlen(text), &c, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__config_parse("a.yaml", text, strlen(text), &c, &err), HR_INVALID_ARGUMENT);
     assert_null(c);
     assert_string_equal(err.kind, kind);
     assert_string_equal(err.text, message);
@@ -75,12 +75,12 @@ static void json_is_read(void **state)
     double number;
     bool flag;
     const char *text;
-    assert_int_equal(hr__node_double(a->item[1], &number, NULL), HR_OK);
+    assert_status(hr__node_double(a->item[1], &number, NULL), HR_OK);
     assert_exactly(number, -2500);
-    assert_int_equal(hr__node_bool(a->item[2], &flag, NULL), HR_OK);
+    assert_status(hr__node_bool(a->item[2], &flag, NULL), HR_OK);
     assert_true(flag);
     assert_true(hr__node_is_null(a->item[3]));
-    assert_int_equal(hr__node_text(a->item[4], &text, NULL), HR_OK);
+    assert_status(hr__node_text(a->item[4], &text, NULL), HR_OK);
     assert_string_equal(text, "x\ny");
     hr__config_free(c);
 }
@@ -149,7 +149,7 @@ static void long_texts_may_have_as_many_values_as_schemas_have(void **state)
     hr__text_add(&text, "]\nb: [");
     for (int i = 0; i < LISTS; i++) hr__text_add(&text, "*a, ");
     hr__text_add(&text, "]\n");
-    assert_int_equal(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, "a.yaml:2:3993: expected at most 1000000 values, aliases counted, found more");
 
     memset(comment + 1, '-', LINE - 2);
@@ -188,7 +188,7 @@ static void many_keys_are_found_and_told(void **state)
     hr__config_free(c);
 
     hr__text_printf(&text, "key_7: 1\n");
-    assert_int_equal(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__config_parse("a.yaml", text.data, text.size, &c, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, "a.yaml:20001:1: expected each key once, found 'key_7' again; it is in line 8, too");
     hr__text_free(&text);
     hr__text_free(&path);
@@ -206,16 +206,16 @@ static void mistakes_are_told_with_place_path_and_suggestion(void **state)
     double rate;
     bool late;
     const hr__node *node;
-    assert_int_equal(hr__config_check_keys(model, (const char *const[]){"estimator", "hidden_units", NULL}, &err),
-                     HR_INVALID_ARGUMENT);
+    assert_status(hr__config_check_keys(model, (const char *const[]){"estimator", "hidden_units", NULL}, &err),
+                  HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, "a.yaml:2:3: model: unknown key 'hiden_units'; did you mean 'hidden_units'?");
     assert_string_equal(err.kind, "config.unknown_key");
     assert_int_equal(err.line, 2);
-    assert_int_equal(hr__config_check_keys(root, (const char *const[]){"model", "train", NULL}, &err), HR_OK);
+    assert_status(hr__config_check_keys(root, (const char *const[]){"model", "train", NULL}, &err), HR_OK);
     hr__config_check_keys(root, (const char *const[]){"x", "y", NULL}, &err);
     assert_string_equal(err.text, "a.yaml:1:1: unknown key 'model'; expected one of x, y");
 
-    assert_int_equal(hr__config_int64(train, "batch_size", 1, 100, &number, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__config_int64(train, "batch_size", 1, 100, &number, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text,
                         "a.yaml:3:21: train.batch_size: expected a whole number from 1 to 100, found \"abc\"");
     hr__config_int64(train, "seed", 0, INT64_MAX, &number, &err);
@@ -228,9 +228,9 @@ static void mistakes_are_told_with_place_path_and_suggestion(void **state)
     assert_string_equal(err.text, "a.yaml:3:54: train.rate: expected a number, found a list");
     hr__config_bool(train, "late", &late, &err);
     assert_string_equal(err.text, "a.yaml:3:64: train.late: expected true or false, found \"maybe\"");
-    assert_int_equal(hr__config_int64(train, "none", 1, 2, &number, &err), HR_OK);
+    assert_status(hr__config_int64(train, "none", 1, 2, &number, &err), HR_OK);
     assert_int_equal(number, 7);
-    assert_int_equal(hr__node_need(model, "estimator", &node, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__node_need(model, "estimator", &node, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, "a.yaml:2:3: model: expected the key 'estimator', found none");
     hr__config_free(c);
 }
@@ -244,18 +244,18 @@ static void numbers_have_their_usual_forms(void **state)
     uint64_t u;
     double d;
     bool b;
-    assert_int_equal(hr__node_int64(n->item[0], 0, INT64_MAX, &i, NULL), HR_OK);
+    assert_status(hr__node_int64(n->item[0], 0, INT64_MAX, &i, NULL), HR_OK);
     assert_int_equal(i, 300000);
-    assert_int_equal(hr__node_uint64(n->item[1], &u, NULL), HR_OK);
+    assert_status(hr__node_uint64(n->item[1], &u, NULL), HR_OK);
     assert_int_equal(u, UINT64_MAX);
-    assert_int_equal(hr__node_double(n->item[2], &d, NULL), HR_OK);
+    assert_status(hr__node_double(n->item[2], &d, NULL), HR_OK);
     assert_exactly(d, -HUGE_VAL);
-    assert_int_equal(hr__node_double(n->item[3], &d, NULL), HR_OK);
+    assert_status(hr__node_double(n->item[3], &d, NULL), HR_OK);
     assert_nan(d);
-    assert_int_equal(hr__node_int64(n->item[4], 0, 9, &i, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr__node_int64(n->item[5], INT64_MIN, 0, &i, NULL), HR_OK);
+    assert_status(hr__node_int64(n->item[4], 0, 9, &i, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr__node_int64(n->item[5], INT64_MIN, 0, &i, NULL), HR_OK);
     assert_int_equal(i, INT64_MIN);
-    assert_int_equal(hr__node_bool(n->item[6], &b, NULL), HR_OK);
+    assert_status(hr__node_bool(n->item[6], &b, NULL), HR_OK);
     assert_false(b);
     hr__config_free(c);
 }
@@ -290,11 +290,11 @@ static void a_choice_gives_the_number_of_the_name(void **state)
     const hr__node *root = hr__config_root(c);
     int64_t number = 0;
     hr_error err;
-    assert_int_equal(hr__node_choice(root->item[0], "optimizer", names, 2, &number, &err), HR_OK);
+    assert_status(hr__node_choice(root->item[0], "optimizer", names, 2, &number, &err), HR_OK);
     assert_int_equal(number, 1);
-    assert_int_equal(hr__node_choice(root->item[1], "optimizer", names, 2, &number, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__node_choice(root->item[1], "optimizer", names, 2, &number, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, "a.yaml:1:8: [1]: unknown optimizer 'adan'; did you mean 'adam'?");
-    assert_int_equal(hr__node_choice(root->item[2], "optimizer", names, 2, &number, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__node_choice(root->item[2], "optimizer", names, 2, &number, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, "a.yaml:1:14: [2]: expected the name of a known optimizer, found a mapping");
     hr__config_free(c);
 }
@@ -308,10 +308,10 @@ static void files_are_read_and_missing_ones_are_named(void **state)
     assert_ok(hr__config_open("good.yaml", &c, &err), &err);
     assert_string_equal(hr__config_name(c), "good.yaml");
     hr__config_free(c);
-    assert_int_equal(hr__config_open("no.yaml", &c, &err), HR_NOT_FOUND);
+    assert_status(hr__config_open("no.yaml", &c, &err), HR_NOT_FOUND);
     assert_string_equal(err.text, "no.yaml: cannot be opened: No such file or directory");
     assert_string_equal(err.file, "no.yaml");
-    assert_int_equal(hr__config_open(".", &c, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__config_open(".", &c, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.text, ".: expected a file, got a folder; name the files in it");
 }
 

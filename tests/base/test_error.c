@@ -7,8 +7,8 @@ static void an_error_says_what_and_leaves_places_unknown(void **state)
     (void)state;
     hr_error err;
     memset(&err, 0x55, sizeof err);
-    assert_int_equal(hr_fail(&err, HR_DATA_LOSS, "tfrecord.data_crc", "expected %d, got %d", 1, 2), HR_DATA_LOSS);
-    assert_int_equal(err.code, HR_DATA_LOSS);
+    assert_status(hr_fail(&err, HR_DATA_LOSS, "tfrecord.data_crc", "expected %d, got %d", 1, 2), HR_DATA_LOSS);
+    assert_status(err.code, HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.data_crc");
     assert_string_equal(err.text, "expected 1, got 2");
     assert_int_equal(err.record, -1);
@@ -24,8 +24,8 @@ static void an_error_says_what_and_leaves_places_unknown(void **state)
 static void nobody_needs_to_ask_for_the_error(void **state)
 {
     (void)state;
-    assert_int_equal(hr_fail(NULL, HR_NOT_FOUND, "file", "gone"), HR_NOT_FOUND);
-    assert_int_equal(hr_no_memory(NULL, "a thing"), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_fail(NULL, HR_NOT_FOUND, "file", "gone"), HR_NOT_FOUND);
+    assert_status(hr_no_memory(NULL, "a thing"), HR_RESOURCE_EXHAUSTED);
     hr_error_prefix(NULL, "here: ");
     hr_error_file(NULL, "file");
 }

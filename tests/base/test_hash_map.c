@@ -41,12 +41,12 @@ static void a_second_key_is_told_and_changes_nothing_unless_asked(void **state)
 {
     (void)state;
     hr__map map = {0};
-    assert_int_equal(hr__map_add(&map, "", 0, 5, NULL), HR_OK);
-    assert_int_equal(hr__map_add(&map, "", 0, 6, NULL), HR_ALREADY_EXISTS);
+    assert_status(hr__map_add(&map, "", 0, 5, NULL), HR_OK);
+    assert_status(hr__map_add(&map, "", 0, 6, NULL), HR_ALREADY_EXISTS);
     assert_int_equal(*hr__map_find(&map, NULL, 0), 5);
-    assert_int_equal(hr__map_set(&map, "", 0, 7, NULL), HR_OK);
+    assert_status(hr__map_set(&map, "", 0, 7, NULL), HR_OK);
     assert_int_equal(*hr__map_find(&map, "", 0), 7);
-    assert_int_equal(hr__map_add(&map, "a\0b", 3, 1, NULL), HR_OK);
+    assert_status(hr__map_add(&map, "a\0b", 3, 1, NULL), HR_OK);
     assert_null(hr__map_find(&map, "a", 1));
     assert_int_equal(map.count, 2);
     hr__map_free(&map);
@@ -66,9 +66,9 @@ static void a_map_without_memory_stays_whole(void **state)
         allocations_since();
         if (st == HR_OK) continue;
         failures++;
-        assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        assert_status(st, HR_RESOURCE_EXHAUSTED);
         assert_null(hr__map_find(&map, key, (size_t)size));
-        assert_int_equal(hr__map_add(&map, key, (size_t)size, i, NULL), HR_OK);
+        assert_status(hr__map_add(&map, key, (size_t)size, i, NULL), HR_OK);
     }
     assert_more(failures, 5);
     assert_int_equal(map.count, 500);
@@ -84,10 +84,10 @@ static void a_reserved_map_does_not_move(void **state)
 {
     (void)state;
     hr__map map = {0};
-    assert_int_equal(hr__map_reserve(&map, 1000, NULL), HR_OK);
+    assert_status(hr__map_reserve(&map, 1000, NULL), HR_OK);
     const void *entries = map.entries, *slots = map.slots;
     char key[80];
-    for (int i = 0; i < 1000; i++) assert_int_equal(hr__map_add(&map, key, (size_t)make_key(i, key), i, NULL), HR_OK);
+    for (int i = 0; i < 1000; i++) assert_status(hr__map_add(&map, key, (size_t)make_key(i, key), i, NULL), HR_OK);
     assert_ptr_equal(map.entries, entries);
     assert_ptr_equal(map.slots, slots);
     hr__map_free(&map);
@@ -143,7 +143,7 @@ static void a_failure_of_a_text_sticks_until_the_end(void **state)
     allocations_since();
     hr__text_add(&text, "lost");
     assert_string_equal(text.data, "kept");
-    assert_int_equal(hr__text_status(&text, "a report", &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr__text_status(&text, "a report", &err), HR_RESOURCE_EXHAUSTED);
     assert_string_equal(err.text, "no memory for a report");
     assert_null(hr__text_take(&text));
     assert_int_equal(allocations_alive(), before);
@@ -157,7 +157,7 @@ static void every_byte_of_a_key_counts(void **state)
     char key[41];
     memset(key, 'k', sizeof key);
     for (size_t size = 0; size <= 40; size++) {
-        assert_int_equal(hr__map_add(&map, key, size, (int64_t)size, NULL), HR_OK);
+        assert_status(hr__map_add(&map, key, size, (int64_t)size, NULL), HR_OK);
         const hr__map_entry *e = hr__map_candidate(&map, hr__map_hash(key, size));
         assert_non_null(e);
         assert_true(hr__map_entry_is(e, key, size));

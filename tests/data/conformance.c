@@ -421,7 +421,7 @@ void goes_on_again_and_again(void **state)
     run_all(&got, s->build(), (way){.state = saved, .state_size = size});
     hr_free(saved);
     assert_int_equal(got.count, 0);
-    assert_int_equal(got.end, HR_END);
+    assert_status(got.end, HR_END);
 }
 
 static void try_state(const sample *s, const void *saved, size_t size, bool must_fail, const char *what)
@@ -514,9 +514,9 @@ void can_be_cancelled(void **state)
         hr_iterator *it = iterate(s->build(), way_number(n));
         run_on(&got, it, n < 4 || n - 4 > want->count ? want->count / 2 : n - 4);
         hr_cancel(it);
-        assert_int_equal(hr_next(it, &e), HR_CANCELLED);
-        assert_int_equal(hr_next(it, &e), HR_CANCELLED);
-        assert_int_equal(hr_iterator_error(it)->code, HR_CANCELLED);
+        assert_status(hr_next(it, &e), HR_CANCELLED);
+        assert_status(hr_next(it, &e), HR_CANCELLED);
+        assert_status(hr_iterator_error(it)->code, HR_CANCELLED);
         hr_iterator_free(it);
         it = iterate(s->build(), way_number(n)); /* one that was never asked */
         hr_iterator_free(it);

@@ -158,7 +158,7 @@ static void nothing_held_is_lost_to_a_failure(void **state)
     assert_int_equal(got.count, 90);
     run_all(&got, hr_shuffle(failing(), -2), (way){.workers = 2, .unit_rows = 4});
     assert_int_equal(got.count, 90);
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
 }
 
 static void map_then_batch_is_batch_then_map(void **state)
@@ -190,10 +190,10 @@ static void nothing_is_planned_after_a_cancel(void **state)
     for (int workers = 0; workers <= 2; workers++) {
         hr_dataset *ds = hr_batch(hr_map(hr_repeat(hr_range(1000)), count_calls, NULL), 10);
         hr_iterator *it = iterate(ds, (way){.workers = workers, .window = 4, .unit_rows = 10});
-        for (int i = 0; i < 5; i++) assert_int_equal(hr_next(it, &e), HR_OK);
+        for (int i = 0; i < 5; i++) assert_status(hr_next(it, &e), HR_OK);
         hr_cancel(it);
         const int before = atomic_load(&calls);
-        assert_int_equal(hr_next(it, &e), HR_CANCELLED);
+        assert_status(hr_next(it, &e), HR_CANCELLED);
         hr_iterator_free(it); /* waits for units that were running: one a worker */
         assert_in_range(atomic_load(&calls) - before, 0, 10 * workers);
     }
@@ -217,7 +217,7 @@ static void another_thread_can_cancel(void **state)
         assert_int_equal(uv_thread_create(&other, cancel_soon, it), 0);
         while ((st = hr_next(it, &e)) == HR_OK) continue;
         assert_int_equal(uv_thread_join(&other), 0);
-        assert_int_equal(st, HR_CANCELLED);
+        assert_status(st, HR_CANCELLED);
         hr_iterator_free(it);
     }
 }
@@ -237,7 +237,7 @@ static void an_endless_search_can_be_cancelled(void **state)
         hr_dataset *ds = hr_batch(hr_filter(hr_range(INT64_MAX), never, NULL), 8);
         hr_iterator *it = iterate(ds, (way){.workers = n, .window = 4});
         assert_int_equal(uv_thread_create(&other, cancel_soon, it), 0);
-        assert_int_equal(hr_next(it, &e), HR_CANCELLED);
+        assert_status(hr_next(it, &e), HR_CANCELLED);
         assert_int_equal(uv_thread_join(&other), 0);
         hr_iterator_free(it);
     }

@@ -38,7 +38,7 @@ static void take(hr_iterator *it, hr_status status, const hr_element *element, v
 static void ask(reading *r)
 {
     r->inside = true;
-    assert_int_equal(hr_next_async(r->it, &r->loop, take, r), HR_OK);
+    assert_status(hr_next_async(r->it, &r->loop, take, r), HR_OK);
     r->inside = false;
 }
 
@@ -64,7 +64,7 @@ static void a_loop_gets_every_element_and_the_end(void **state)
         open_reading(&r, hr_batch(hr_shuffle(hr_range(50000), 700), 10), workers);
         ask(&r);
         assert_int_equal(uv_run(&r.loop, UV_RUN_DEFAULT), 0);
-        assert_int_equal(r.last, HR_END);
+        assert_status(r.last, HR_END);
         assert_int_equal(r.elements, 5000);
         assert_int_equal(r.sum, INT64_C(50000) * 49999 / 2);
         close_reading(&r);
@@ -87,9 +87,9 @@ static void a_loop_gets_the_error_after_the_last_element(void **state)
     open_reading(&r, hr_map(hr_range(1000), fail_at_700, NULL), 2);
     ask(&r);
     uv_run(&r.loop, UV_RUN_DEFAULT);
-    assert_int_equal(r.last, HR_OUT_OF_RANGE);
+    assert_status(r.last, HR_OUT_OF_RANGE);
     assert_int_equal(r.elements, 700);
-    assert_int_equal(hr_iterator_error(r.it)->code, HR_OUT_OF_RANGE);
+    assert_status(hr_iterator_error(r.it)->code, HR_OUT_OF_RANGE);
     close_reading(&r);
 }
 
@@ -131,7 +131,7 @@ static void the_loop_goes_on_while_workers_are_busy(void **state)
     uv_timer_start(&timer, open_at_tick, 1, 1);
     ask(&r);
     uv_run(&r.loop, UV_RUN_DEFAULT);
-    assert_int_equal(r.last, HR_END);
+    assert_status(r.last, HR_END);
     assert_int_equal(r.elements, 10);
     close_reading(&r);
     uv_sem_destroy(&g.open);
@@ -154,7 +154,7 @@ static void cancel_ends_a_call_that_is_pending(void **state)
     ask(&r);
     assert_int_equal(uv_thread_create(&thread, cancel_reading, &r), 0);
     uv_run(&r.loop, UV_RUN_DEFAULT); /* comes back while the worker still waits */
-    assert_int_equal(r.last, HR_CANCELLED);
+    assert_status(r.last, HR_CANCELLED);
     assert_int_equal(r.calls, 1);
     uv_thread_join(&thread);
     uv_sem_post(&g.open);
@@ -183,12 +183,12 @@ static void one_call_at_a_time_and_one_loop(void **state)
     open_reading(&r, hr_range(1000), 1);
     r.once = true;
     ask(&r);
-    assert_int_equal(hr_next_async(r.it, &r.loop, take, &r), HR_FAILED_PRECONDITION);
+    assert_status(hr_next_async(r.it, &r.loop, take, &r), HR_FAILED_PRECONDITION);
     uv_run(&r.loop, UV_RUN_DEFAULT);
     assert_int_equal(r.elements, 1);
-    assert_int_equal(hr_next_async(r.it, &other, take, &r), HR_FAILED_PRECONDITION);
+    assert_status(hr_next_async(r.it, &other, take, &r), HR_FAILED_PRECONDITION);
     const hr_element *e;
-    assert_int_equal(hr_next(r.it, &e), HR_OK); /* the plain call goes on where the other stopped */
+    assert_status(hr_next(r.it, &e), HR_OK); /* the plain call goes on where the other stopped */
     assert_int_equal(*(const int64_t *)hr_get_at(e, 0)->data, 1);
     close_reading(&r);
     assert_int_equal(uv_loop_close(&other), 0);

@@ -47,7 +47,7 @@ static int64_t drain(hr_iterator *it, int pause_every)
         rows += hr_get_at(e, 0)->count;
         if (pause_every && ++elements % pause_every == 0) uv_sleep(1);
     }
-    assert_int_equal(st, HR_END);
+    assert_status(st, HR_END);
     return rows;
 }
 
@@ -81,7 +81,7 @@ static void assert_would_hold_more_than(size_t bytes, hr_dataset *ds)
     enum { PATIENCE_MS = 20000 };
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.workers = 3});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     for (int ms = 0; ms < PATIENCE_MS && peak_so_far(it) <= bytes; ms++) uv_sleep(1);
     assert_more(peak_so_far(it), bytes);
     hr_iterator_free(it);
@@ -176,7 +176,7 @@ static void a_window_grows_when_what_was_full_is_found_empty(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(hr_batch(hr_range(1 << 20), 16), (way){.workers = 2});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     hr__engine_lock(&it->engine);
     stage *s = find_stage(it, "batch");
     s->window = 1; /* hr_next may have found it empty, and made it wider, already */
@@ -201,7 +201,7 @@ static void a_window_that_was_asked_for_stays(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(hr_prefetch(hr_batch(hr_range(1 << 20), 16), 5), (way){.workers = 2});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     hr__engine_lock(&it->engine);
     stage *s = find_stage(it, "batch");
     s->was_full = true;

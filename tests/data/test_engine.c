@@ -92,7 +92,7 @@ static void check_records(hr_iterator *it, int64_t records)
         for (int64_t i = 0; i < t->count; i++) check_record((const hr_view *)t->data + i);
         rows += t->count;
     }
-    assert_int_equal(st, HR_END);
+    assert_status(st, HR_END);
     assert_int_equal(rows, records);
     hr_iterator_free(it);
 }
@@ -121,9 +121,9 @@ static void assert_settles(hr_dataset *ds, int64_t warm, int64_t measured, int64
 {
     int64_t count;
     hr_iterator *it = iterate(ds, (way){.unit_rows = 256}); /* the size of units follows from timing otherwise */
-    assert_int_equal(drain(it, warm, &count), HR_OK);
+    assert_status(drain(it, warm, &count), HR_OK);
     fail_allocation(INT64_MAX);
-    assert_int_equal(drain(it, measured, &count), HR_OK);
+    assert_status(drain(it, measured, &count), HR_OK);
     assert_in_range(allocations_since(), 0, at_most);
     hr_iterator_free(it);
 }
@@ -161,11 +161,11 @@ static void a_budget_too_small_is_reported_and_one_that_is_large_enough_is_not(v
     (void)state;
     int64_t count;
     hr_iterator *it = iterate(hr_batch(hr_shuffle(records(), 2000), 64), (way){.workers = 2, .budget = 64 << 10});
-    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+    assert_status(drain(it, INT64_MAX, &count), HR_END);
     assert_more(reported(it, "budget.exceeded_bytes"), 0);
     hr_iterator_free(it);
     it = iterate(hr_batch(hr_shuffle(records(), 2000), 64), (way){.workers = 2, .budget = 256 << 20});
-    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+    assert_status(drain(it, INT64_MAX, &count), HR_END);
     assert_int_equal(reported(it, "budget.exceeded_bytes"), -1);
     hr_iterator_free(it);
 }
@@ -180,7 +180,7 @@ static void the_state_of_interleaved_files_in_a_shuffle_is_below_a_kibibyte(void
     hr_error err;
     void *saved;
     hr_iterator *it = start(hr_batch(hr_shuffle(records(), 10000), 32), 2);
-    assert_int_equal(drain(it, 100, &count), HR_OK);
+    assert_status(drain(it, 100, &count), HR_OK);
     assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
     if (size > 1024) fail_msg("%zu bytes", size);
     hr_free(saved);
@@ -206,12 +206,12 @@ static void an_error_after_a_shuffle_names_file_and_offset_of_its_record(void **
         const hr_element *e;
         hr_dataset *ds = hr_map(hr_shuffle(records(), 700), refuse_record, (void *)(uintptr_t) "002 0000020 ");
         hr_iterator *it = start(hr_batch(ds, 16), workers);
-        assert_int_equal(drain(it, INT64_MAX, &count), HR_INVALID_ARGUMENT);
+        assert_status(drain(it, INT64_MAX, &count), HR_INVALID_ARGUMENT);
         const hr_error *err = hr_iterator_error(it);
         assert_text_contains(err->file, "engine-2.tfrecord");
         assert_more(err->offset, LONGEST);
         assert_text_contains(err->text, "not this one");
-        assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT); /* it is final */
+        assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT); /* it is final */
         hr_iterator_free(it);
     }
 }
@@ -237,7 +237,7 @@ static void rows_before_an_error_are_delivered_in_a_short_batch(void **state)
         int64_t rows = 0, last = 0;
         hr_iterator *it = start(hr_batch(hr_map(hr_range(1000), fail_at_500, NULL), 64), workers);
         while ((st = hr_next(it, &e)) == HR_OK) rows += last = hr_get(e, "value")->count;
-        assert_int_equal(st, HR_OUT_OF_RANGE);
+        assert_status(st, HR_OUT_OF_RANGE);
         assert_int_equal(rows, 500);
         assert_int_equal(last, 500 % 64);
         hr_iterator_free(it);
@@ -251,12 +251,12 @@ static void a_batch_that_an_error_cut_short_is_never_without_the_error(void **st
         int64_t count;
         hr_dataset *ds = hr_batch(hr_map(hr_range(1000), fail_at_500, NULL), 64);
         hr_iterator *it = start(hr_take(hr_take(ds, 8), 8), workers);
-        assert_int_equal(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
+        assert_status(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
         assert_int_equal(count, 8);
         hr_iterator_free(it);
         ds = hr_batch(hr_filter(hr_map(hr_range(1000), fail_at_500, NULL), is_positive, NULL), 64);
         it = start(hr_take(ds, 8), workers);
-        assert_int_equal(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
+        assert_status(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
         hr_iterator_free(it);
     }
 }
@@ -266,7 +266,7 @@ static void a_failed_dataset_gives_its_error_at_the_first_element(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = start(hr_batch(hr_take(hr_batch(hr_range(9), 0), 3), 2), 1);
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "batch.size");
     hr_iterator_free(it);
 }
@@ -307,7 +307,7 @@ static void cancel_ends_a_call_that_waits(void **state)
         canceller c = {.calls = 0};
         c.it = start(hr_batch(hr_map(hr_range(HOURS), slow_and_counted, &c), HOURS), workers);
         assert_int_equal(uv_thread_create(&thread, cancel_when_busy, &c), 0);
-        assert_int_equal(drain(c.it, INT64_MAX, &count), HR_CANCELLED);
+        assert_status(drain(c.it, INT64_MAX, &count), HR_CANCELLED);
         uv_thread_join(&thread);
         hr_iterator_free(c.it);
     }
@@ -342,11 +342,11 @@ static void a_dataset_may_be_iterated_twice_at_once(void **state)
     hr_iterator *one = start(hr_dataset_ref(ds), 2), *two = start(ds, 1);
     hr_status st;
     while ((st = hr_next(one, &a)) == HR_OK) {
-        assert_int_equal(hr_next(two, &b), HR_OK);
+        assert_status(hr_next(two, &b), HR_OK);
         assert_memory_equal(hr_get_at(a, 0)->data, hr_get_at(b, 0)->data, 10 * sizeof(int64_t));
     }
-    assert_int_equal(st, HR_END);
-    assert_int_equal(hr_next(two, &b), HR_END);
+    assert_status(st, HR_END);
+    assert_status(hr_next(two, &b), HR_END);
     hr_iterator_free(one);
     hr_iterator_free(two);
 }
@@ -371,7 +371,7 @@ static void a_map_over_batches_sees_whole_ones(void **state)
         const hr_element *e;
         hr_dataset *ds = hr_batch(hr_map(hr_batch(hr_range(12), 3), sum_batch, NULL), 2);
         hr_iterator *it = iterate(ds, (way){.workers = 1, .unit_rows = unit});
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         const hr_tensor *t = hr_get(e, "value");
         const int64_t want[] = {3, 3, 3, 12, 12, 12};
         assert_int_equal(t->shape.rank, 2);
@@ -387,7 +387,7 @@ static void a_batch_of_unequal_batches_is_refused(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = start(hr_batch(hr_batch(hr_range(8), 3), 3), 0);
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "batch.uneven");
     hr_iterator_free(it);
 }
@@ -399,7 +399,7 @@ static void explain_names_the_operators_and_the_bottleneck(void **state)
     (void)state;
     int64_t count;
     hr_iterator *it = start(hr_batch(hr_map(hr_take(hr_range(3000), 30), slow, NULL), 10), 1);
-    assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+    assert_status(drain(it, INT64_MAX, &count), HR_END);
     char *text = hr_explain(it);
     assert_non_null(text);
     assert_text_contains(text, "range(0, 3000) > take(30)");
@@ -419,7 +419,7 @@ static void explain_counts_errors(void **state)
     (void)state;
     int64_t count;
     hr_iterator *it = start(hr_map(hr_range(1000), fail_at_500, NULL), 0);
-    assert_int_equal(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
+    assert_status(drain(it, INT64_MAX, &count), HR_OUT_OF_RANGE);
     char *text = hr_explain(it);
     assert_says(text, "errors");
     assert_says(text, " 1  range(0, 1000) > map");
@@ -482,7 +482,7 @@ static void a_trace_has_every_unit(void **state)
         int64_t count;
         hr_iterator *it =
             hr_iterate(hr_batch(hr_map(hr_range(5000), twice, NULL), 10), .workers = &workers, .trace = "trace.json");
-        assert_int_equal(drain(it, INT64_MAX, &count), HR_END);
+        assert_status(drain(it, INT64_MAX, &count), HR_END);
         hr_iterator_free(it);
         size_t size;
         char *text = read_whole_file("trace.json", &size);

@@ -15,7 +15,7 @@ static void assert_texts(hr_iterator *it, const char *const *text, int first, in
         assert_int_equal(got->size, strlen(text[n]));
         assert_memory_equal(got->data, text[n], strlen(text[n]));
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -69,7 +69,7 @@ static void csv_reads_from_another_file_system_in_both_modes(void **state)
     const hr_element *a, *b;
     hr_iterator *by_us = iterate(rows_of("mem://a/b/y.gz", false), (way){0});
     hr_iterator *by_tf = iterate(rows_of("mem://a/b/y.gz", true), (way){.workers = 2});
-    assert_int_equal(hr_next(by_us, &a), HR_OK);
+    assert_status(hr_next(by_us, &a), HR_OK);
     if (hr_next(by_tf, &b) != HR_OK) fail_msg("%s", hr_iterator_error(by_tf)->text);
     const hr_view *x = hr_get(a, "value")->data, *y = hr_get(b, "value")->data;
     assert_int_equal(x->size, y->size);
@@ -98,7 +98,7 @@ static void a_saved_state_goes_on_in_it(void **state)
         size_t size;
         const hr_element *e;
         hr_iterator *it = iterate(hr_tfrecord("mem://a/x-*"), (way){.workers = 2});
-        for (int n = 0; n < stop; n++) assert_int_equal(hr_next(it, &e), HR_OK);
+        for (int n = 0; n < stop; n++) assert_status(hr_next(it, &e), HR_OK);
         assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
         hr_iterator_free(it);
         it = iterate(hr_tfrecord("mem://a/x-*"), (way){.state = saved, .state_size = size});

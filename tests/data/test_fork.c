@@ -40,7 +40,7 @@ static void a_child_has_workers_of_its_own_and_the_parent_goes_on(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         const hr_element *e;
         hr_iterator *it = iterate(hr_dataset_ref(ds), (way){.workers = 3});
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         const int64_t first = sum(e);
         const pid_t child = fork();
         if (child == 0) _exit(run_child(ds, all));

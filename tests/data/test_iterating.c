@@ -7,7 +7,7 @@ static int64_t value_of(const hr_element *e) { return *(const int64_t *)hr_get(e
 static void assert_gives(hr_iterator *it, int64_t want)
 {
     const hr_element *e;
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(value_of(e), want);
 }
 
@@ -17,13 +17,13 @@ static void peek_leaves_the_element_where_it_is(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(hr_range(3), (way){.unit_rows = 1});
     for (int64_t i = 0; i < 3; i++) {
-        assert_int_equal(hr_peek(it, &e), HR_OK);
-        assert_int_equal(hr_peek(it, &e), HR_OK);
+        assert_status(hr_peek(it, &e), HR_OK);
+        assert_status(hr_peek(it, &e), HR_OK);
         assert_int_equal(value_of(e), i);
         assert_gives(it, i);
     }
-    assert_int_equal(hr_peek(it, &e), HR_END);
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_peek(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -36,8 +36,8 @@ static void a_saved_state_does_not_know_what_was_peeked(void **state)
     hr_error err;
     hr_dataset *ds = hr_shuffle(hr_range(20), 5);
     hr_iterator *it = iterate(hr_dataset_ref(ds), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
-    assert_int_equal(hr_peek(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
+    assert_status(hr_peek(it, &e), HR_OK);
     const int64_t second = value_of(e);
     assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
     hr_iterator_free(it);
@@ -55,12 +55,12 @@ static void without_workers_next_within_does_a_unit_at_a_time(void **state)
     int waits = 0;
     hr_status st;
     while ((st = hr_next_within(it, 0, &e)) == HR_WAIT) waits++;
-    assert_int_equal(st, HR_OK);
+    assert_status(st, HR_OK);
     assert_more(waits, 0); /* the unit that it did was for others */
     int64_t seen = 1;
     while ((st = hr_next_within(it, 1, &e)) != HR_END) seen += st == HR_OK;
     assert_int_equal(seen, 900);
-    assert_int_equal(hr_next_within(it, UINT64_MAX, &e), HR_END);
+    assert_status(hr_next_within(it, UINT64_MAX, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -70,18 +70,18 @@ static void an_iterator_begins_anew_with_another_dataset(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(hr_range(2), (way){0});
     assert_gives(it, 0);
-    assert_int_equal(hr_iterator_reset(it, NULL), HR_OK);
+    assert_status(hr_iterator_reset(it, NULL), HR_OK);
     assert_gives(it, 0);
     assert_gives(it, 1);
-    assert_int_equal(hr_next(it, &e), HR_END);
-    assert_int_equal(hr_iterator_reset(it, hr_range(9, .start = 7)), HR_OK);
+    assert_status(hr_next(it, &e), HR_END);
+    assert_status(hr_iterator_reset(it, hr_range(9, .start = 7)), HR_OK);
     assert_gives(it, 7);
-    assert_int_equal(hr_iterator_reset(it, hr_batch(hr_range(3), 0)), HR_INVALID_ARGUMENT);
+    assert_status(hr_iterator_reset(it, hr_batch(hr_range(3), 0)), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "batch.size");
-    assert_int_equal(hr_iterator_reset(it, hr_range(1)), HR_OK);
+    assert_status(hr_iterator_reset(it, hr_range(1)), HR_OK);
     assert_null(hr_iterator_error(it));
     assert_gives(it, 0);
-    assert_int_equal(hr_iterator_reset(it, hr_enumerate(hr_range(1))), HR_INVALID_ARGUMENT);
+    assert_status(hr_iterator_reset(it, hr_enumerate(hr_range(1))), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "iterator.schema");
     hr_iterator_free(it);
 }
@@ -117,9 +117,9 @@ static void whole_datasets_are_counted_and_reduced(void **state)
     assert_int_equal(count, 5);
     assert_ok(hr_reduce(hr_range(5), &sum, add_up, NULL, &err), &err);
     assert_int_equal(sum, 110);
-    assert_int_equal(hr_reduce(hr_range(5), &sum, add_up, &sum, &err), HR_ABORTED);
+    assert_status(hr_reduce(hr_range(5), &sum, add_up, &sum, &err), HR_ABORTED);
     assert_string_equal(err.kind, "reduce.function");
-    assert_int_equal(hr_count(hr_batch(hr_range(9), 0), &count, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_count(hr_batch(hr_range(9), 0), &count, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "batch.size");
 }
 
@@ -169,7 +169,7 @@ static void an_element_looks_at_rows_one_by_one_and_side_by_side(void **state)
     hr_column column = {.values = number};
     hr_columns rows = {.schema = &hr_int64_schema, .elements = 4, .rows = 4, .column = &column};
     hr_element e;
-    assert_int_equal(hr__element_open(&e, &hr_int64_schema, NULL), HR_OK);
+    assert_status(hr__element_open(&e, &hr_int64_schema, NULL), HR_OK);
     hr__element_set(&e, &rows, 0, 1);
     assert_looks_at(&e, 0, 11, 1);
     hr__element_set(&e, &rows, 0, 3);

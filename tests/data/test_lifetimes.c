@@ -96,9 +96,9 @@ static void a_unit_that_is_not_used_up_goes_with_its_reader(void **state)
     watched seen = {.first = NULL};
     hr_iterator *it = iterate(hr_flat_map(hr_range(1), first_five, &seen), (way){.unit_rows = 16});
     const hr_element *e;
-    for (int i = 0; i < 5; i++) assert_int_equal(hr_next(it, &e), HR_OK);
+    for (int i = 0; i < 5; i++) assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(seen.refs, 1); /* of the five elements that are being given */
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -147,7 +147,7 @@ static void the_dataset_that_a_thread_saw_last_is_held(void **state)
     const int before = ends; /* of the one that was made to learn the components */
     hr_iterator *it = iterate(ds, (way){.unit_rows = 3});
     const hr_element *e;
-    for (int i = 0; i < 500; i++) assert_int_equal(hr_next(it, &e), HR_OK);
+    for (int i = 0; i < 500; i++) assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(ends, before);
     hr_iterator_free(it);
     assert_int_equal(ends, before + 1);

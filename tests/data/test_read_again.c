@@ -213,7 +213,7 @@ static void files_of_other_systems_are_read_again(void **state)
         memory_read.flip_reads = 0;
         assert_ok(hr_record_reader_open(memory_files[i].name, NULL, &reader, &err), &err);
         for (int r = 0; r < MEMORY_RECORDS; r++) assert_ok(hr_record_read(reader, &record, &err), &err);
-        assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+        assert_status(hr_record_read(reader, &record, &err), HR_END);
         assert_int_equal(hr_record_damage(reader).misread, 1);
         hr_record_reader_free(reader);
         int64_t misread = 0;
@@ -245,14 +245,14 @@ static void a_file_that_ends_before_the_second_look_is_cut(void **state)
     memory_read.flip_reads = 0;
     assert_ok(hr_record_reader_open(file->name, NULL, &reader, &err), &err);
     for (int r = 0; r < 2; r++) assert_ok(hr_record_read(reader, &record, &err), &err);
-    assert_int_equal(hr_record_read(reader, &record, &err), HR_DATA_LOSS);
+    assert_status(hr_record_read(reader, &record, &err), HR_DATA_LOSS);
     hr_record_reader_free(reader);
     int cut = 0;
     for (memory_read.flip_first = 0; memory_read.flip_first < 4; memory_read.flip_first++) { /* some take samples */
         file->size = whole;
         memory_read.flip_reads = 0;
         hr_iterator *it = iterate(hr_tfrecord(file->name), (way){0});
-        for (int r = 0; r < 2; r++) assert_int_equal(hr_next(it, &e), HR_OK);
+        for (int r = 0; r < 2; r++) assert_status(hr_next(it, &e), HR_OK);
         if (hr_next(it, &e) == HR_DATA_LOSS) cut += hr_iterator_error(it)->record == 2;
         hr_iterator_free(it);
     }

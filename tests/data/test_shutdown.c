@@ -87,7 +87,7 @@ static void cancel_plans_nothing_more_and_waits_for_running_units_only(void **st
         canceller c = {iterate(hr_dataset_new(&op_counted, &spec, &in, 1), (way){.workers = workers, .unit_rows = 16}),
                        &counts, workers, 0};
         assert_int_equal(uv_thread_create(&thread, cancel_busy, &c), 0);
-        assert_int_equal(drain(c.it), HR_CANCELLED);
+        assert_status(drain(c.it), HR_CANCELLED);
         uv_thread_join(&thread);
         hr_iterator_free(c.it);
         assert_int_equal(counts.planned, c.planned);
@@ -107,7 +107,7 @@ static void assert_can_be_cancelled(hr_dataset *ds, int workers)
     uv_thread_t thread;
     hr_iterator *it = iterate(ds, (way){.workers = workers});
     assert_int_equal(uv_thread_create(&thread, cancel_soon, it), 0);
-    assert_int_equal(drain(it), HR_CANCELLED);
+    assert_status(drain(it), HR_CANCELLED);
     uv_thread_join(&thread);
     hr_iterator_free(it);
 }
@@ -174,7 +174,7 @@ static void what_was_called_off_halfway_is_not_kept(void **state)
     hr_iterator *it = NULL, **which = &it;
     hr_dataset *ds = hr_dataset_new(&op_halfway, &which, NULL, 0);
     it = iterate(hr_shuffle(ds, 32), (way){.unit_rows = 16});
-    assert_int_equal(next(it), HR_CANCELLED);
+    assert_status(next(it), HR_CANCELLED);
     hr_iterator_free(it);
 }
 
@@ -234,7 +234,7 @@ static void one_round(int round)
     hr_dataset *ds = hr_interleave(hr_list_files("slow.tfrecord"), hr_tfrecord_fn, NULL);
     ds = hr_batch(hr_shuffle(hr_repeat(ds), 50), 8);
     hr_iterator *it = iterate(ds, (way){.workers = round % 4});
-    for (int i = 0; i < round % 5; i++) assert_int_equal(next(it), HR_OK);
+    for (int i = 0; i < round % 5; i++) assert_status(next(it), HR_OK);
     hr_iterator_free(it);
 }
 

@@ -101,7 +101,7 @@ static void assert_refused(hr_dataset *ds, const void *saved, size_t size, const
     hr_iterator *it = iterate(ds, (way){.state = saved, .state_size = size});
     const hr_error *err = hr_iterator_error(it); /* before anything is read */
     assert_non_null(err);
-    assert_int_equal(err->code, HR_FAILED_PRECONDITION);
+    assert_status(err->code, HR_FAILED_PRECONDITION);
     assert_string_equal(err->kind, kind);
     if (!strstr(err->text, names)) fail_msg("%s", err->text);
     hr_iterator_free(it);

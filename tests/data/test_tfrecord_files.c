@@ -48,7 +48,7 @@ static void assert_numbers(hr_dataset *ds, way w, int first, int count)
     hr_status end;
     hr_error err;
     assert_int_equal(read_numbers(ds, w, first, &end, &err), count);
-    assert_int_equal(end, HR_END);
+    assert_status(end, HR_END);
 }
 
 static void records_larger_than_any_piece_come_whole(void **state)
@@ -84,7 +84,7 @@ static void a_broken_disk_is_reported_after_every_record_that_was_read(void **st
     hr_error err;
     int count = read_numbers(hr_tfrecord("f"), (way){0}, 0, &end, &err);
     use_faults(NULL);
-    assert_int_equal(end, HR_DATA_LOSS);
+    assert_status(end, HR_DATA_LOSS);
     assert_string_equal(err.kind, "file.read");
     assert_string_equal(err.file, "f");
     assert_int_equal(err.record, count);
@@ -184,11 +184,11 @@ static void a_state_of_other_files_is_refused(void **state)
     assert_numbers(hr_tfrecord("s-*"), (way){.state = saved, .state_size = size}, 60, 40);
     write_records("s-0", 0, 5, 10);
     run_all(&got, hr_tfrecord("s-*"), (way){.state = saved, .state_size = size});
-    assert_int_equal(got.end, HR_FAILED_PRECONDITION);
+    assert_status(got.end, HR_FAILED_PRECONDITION);
     assert_int_equal(remove("s-0"), 0);
     write_records("s-2", 50, 60, 10);
     run_all(&got, hr_tfrecord("s-*"), (way){.state = saved, .state_size = size});
-    assert_int_equal(got.end, HR_FAILED_PRECONDITION);
+    assert_status(got.end, HR_FAILED_PRECONDITION);
     assert_text_contains(got.error.text, "s-2");
     hr_free(saved);
 }

@@ -88,7 +88,7 @@ static void nothing_is_lost_and_nothing_comes_twice(void **state)
         setenv("HEADRACE_STALL", n % 2 ? "1" : "2", 1);
         hr_iterator *it = iterate(pipelines[n / 8](), w);
         unsetenv("HEADRACE_STALL");
-        assert_int_equal(tally_on(it, seen, INT32_MAX), HR_END);
+        assert_status(tally_on(it, seen, INT32_MAX), HR_END);
         assert_seen(seen, 0, COUNT, EPOCHS);
         hr_iterator_free(it);
     }
@@ -97,7 +97,7 @@ static void nothing_is_lost_and_nothing_comes_twice(void **state)
 static void go_on(hr_dataset *ds, const void *saved, size_t size, int *seen)
 {
     hr_iterator *it = iterate(ds, (way){.workers = 2, .unit_rows = 2, .state = saved, .state_size = size});
-    assert_int_equal(tally_on(it, seen, INT32_MAX), HR_END);
+    assert_status(tally_on(it, seen, INT32_MAX), HR_END);
     assert_seen(seen, 0, COUNT, EPOCHS);
     hr_iterator_free(it);
 }
@@ -172,16 +172,16 @@ static void what_is_done_passes_what_takes_long(void **state)
     late l = {.consumer = uv_thread_self()};
     hr_dataset *ds = hr_map(hr_range(COUNT), wait_for_others, &l, .unordered = true);
     hr_iterator *it = iterate(ds, (way){.workers = 2, .window = 4, .unit_rows = 1});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     const bool passed = value_of(e) != 0;
     if (atomic_load(&l.waiting)) assert_true(passed);
     seen[value_of(e)]++;
     atomic_store(&l.given, true);
     const hr_status st = hr_iterator_save(it, &saved, &size, &err);
-    if (passed) assert_int_equal(st, HR_FAILED_PRECONDITION);
+    if (passed) assert_status(st, HR_FAILED_PRECONDITION);
     if (passed) assert_string_equal(err.kind, "state.unordered");
     hr_free(saved);
-    assert_int_equal(tally_on(it, seen, INT32_MAX), HR_END);
+    assert_status(tally_on(it, seen, INT32_MAX), HR_END);
     assert_seen(seen, 0, COUNT, 1);
     hr_iterator_free(it);
 }
@@ -195,7 +195,7 @@ static void what_was_before_an_error_comes_before_it(void **state)
         hr_iterator *it = iterate(hr_map(hr_range(COUNT), refuse_88, NULL, .unordered = true),
                                   (way){.workers = worker_counts[n % 4], .window = 8, .unit_rows = 1 + n / 4});
         unsetenv("HEADRACE_STALL");
-        assert_int_equal(tally_on(it, seen, INT32_MAX), HR_INVALID_ARGUMENT);
+        assert_status(tally_on(it, seen, INT32_MAX), HR_INVALID_ARGUMENT);
         assert_seen(seen, 0, 88, 1);
         assert_seen(seen, 88, 89, 0);
         hr_iterator_free(it);

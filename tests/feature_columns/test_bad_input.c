@@ -263,7 +263,7 @@ static hr_error first_error(bool batched)
     const hr_element *e;
     hr_status st;
     while ((st = hr_next(it, &e)) == HR_OK) continue;
-    assert_int_equal(st, HR_INVALID_ARGUMENT);
+    assert_status(st, HR_INVALID_ARGUMENT);
     err = *hr_iterator_error(it);
     hr_iterator_free(it);
     return err;

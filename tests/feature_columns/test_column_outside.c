@@ -91,7 +91,7 @@ static void its_failing_rows_are_named(void **state)
     int n = 0;
     while ((st = hr_next(it, &e)) == HR_OK) n++;
     assert_int_equal(n, 3);
-    assert_int_equal(st, HR_INVALID_ARGUMENT);
+    assert_status(st, HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "hour.before_1970");
     assert_string_equal(hr_iterator_error(it)->feature, "time");
     hr_iterator_free(it);
@@ -129,11 +129,11 @@ static void equal_ones_are_computed_once(void **state)
     (void)state;
     hr_iterator *it = through(rows(0), HR_COLUMNS(hour_of_day_column("time", 0), hour_of_day_column("time", 0)));
     const hr_element *e;
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(hr_element_schema(e)->fields, 1);
     hr_iterator_free(it);
     it = through(rows(0), HR_COLUMNS(hour_of_day_column("time", 0), hour_of_day_column("time", 60)));
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "column.duplicate_name");
     hr_iterator_free(it);
 }
@@ -187,11 +187,11 @@ static void a_kind_without_the_newest_field_loads(void **state)
     assert_ptr_equal(hr_feature_column_kind(column), &old);
     char *yaml;
     hr_error err;
-    assert_int_equal(hr_columns_to_yaml((hr_column_list){&column, 1}, &yaml, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_columns_to_yaml((hr_column_list){&column, 1}, &yaml, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.write");
     hr_iterator *it = through(rows(0), (hr_column_list){&column, 1});
     const hr_element *e;
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_float_equal(((const float *)hr_get(e, "fare_by_miles")->data)[3], 10, 0);
     hr_iterator_free(it);
 }
@@ -230,7 +230,7 @@ static void assert_not_read(const char *yaml, const char *text)
 {
     hr_column_set *set;
     hr_error err;
-    assert_int_equal(parse(yaml, &set, &err), HR_INVALID_ARGUMENT);
+    assert_status(parse(yaml, &set, &err), HR_INVALID_ARGUMENT);
     if (!strstr(err.text, text)) fail_msg("expected \"%s\" in: %s", text, err.text);
 }
 
@@ -242,7 +242,7 @@ static void a_registered_kind_is_read_and_written(void **state)
     char *yaml;
     assert_not_read(with_hours, "unknown kind of column 'hour_of_day'");
     hr_feature_column *column = hour_of_day_column("time", 0);
-    assert_int_equal(hr_columns_to_yaml((hr_column_list){&column, 1}, &yaml, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_columns_to_yaml((hr_column_list){&column, 1}, &yaml, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.write");
     assert_false(hr_feature_column_is(column, "hour_of_day_column"));
 
@@ -279,17 +279,17 @@ static void a_kind_is_registered_once_and_whole(void **state)
     static hr_column_config config = {.head = HR_COLUMN_CONFIG_HEAD, .word = "numeric", .read = read_nothing};
     static hr_column_kind kind;
     hr_error err;
-    assert_int_equal(hour_of_day_register(&err), HR_ALREADY_EXISTS);
+    assert_status(hour_of_day_register(&err), HR_ALREADY_EXISTS);
     assert_string_equal(err.kind, "column.registered");
-    assert_int_equal(hr_column_kind_register(&ratio, &err), HR_INVALID_ARGUMENT); /* it has no .config */
+    assert_status(hr_column_kind_register(&ratio, &err), HR_INVALID_ARGUMENT); /* it has no .config */
     kind = ratio;
     kind.config = &config;
-    assert_int_equal(hr_column_kind_register(&kind, &err), HR_INVALID_ARGUMENT); /* no keys */
+    assert_status(hr_column_kind_register(&kind, &err), HR_INVALID_ARGUMENT); /* no keys */
     config.keys = (const char *const[]){"numeric", NULL};
-    assert_int_equal(hr_column_kind_register(&kind, &err), HR_ALREADY_EXISTS); /* the library's own word */
+    assert_status(hr_column_kind_register(&kind, &err), HR_ALREADY_EXISTS); /* the library's own word */
     config.word = "ratio";
     config.head.abi_version = 99;
-    assert_int_equal(hr_column_kind_register(&kind, &err), HR_INTERNAL);
+    assert_status(hr_column_kind_register(&kind, &err), HR_INTERNAL);
     config.head.abi_version = HR_COLUMN_CONFIG_ABI;
     config.head.struct_size = offsetof(hr_column_config, columns); /* an older one */
     assert_ok(hr_column_kind_register(&kind, &err), &err);

@@ -53,7 +53,7 @@ static void a_feature_is_parsed_in_the_type_that_the_file_has(void **state)
     hr_feature_column_unref(distance);
 
     distance = hr_numeric_column("distance", .default_value = HR_F32(1048.5f));
-    assert_int_equal(hr_make_parse_example_spec(HR_COLUMNS(distance), &spec, &err, .file = &file), HR_INVALID_ARGUMENT);
+    assert_status(hr_make_parse_example_spec(HR_COLUMNS(distance), &spec, &err, .file = &file), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.default_value");
     hr_feature_column_unref(distance);
 }
@@ -63,7 +63,7 @@ static void conflict(hr_feature_column *a, hr_feature_column *b, const char *kin
     hr_parse_spec *spec;
     hr_error err;
     const hr_column_list columns = HR_COLUMNS(a, b);
-    assert_int_equal(hr_make_parse_example_spec(columns, &spec, &err, .label = "y"), HR_INVALID_ARGUMENT);
+    assert_status(hr_make_parse_example_spec(columns, &spec, &err, .label = "y"), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, kind);
     assert_null(spec);
     unref_all(columns);
@@ -103,13 +103,13 @@ static void classifiers_and_regressors_have_labels_and_weights(void **state)
     assert_exactly(((const float *)y->default_value->data)[1], 0.5f);
     hr_parse_spec_free(spec);
 
-    assert_int_equal(hr_classifier_parse_example_spec(columns, "age", &spec, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_classifier_parse_example_spec(columns, "y", &spec, &err, .weight_column = "y"),
-                     HR_INVALID_ARGUMENT);
+    assert_status(hr_classifier_parse_example_spec(columns, "age", &spec, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_classifier_parse_example_spec(columns, "y", &spec, &err, .weight_column = "y"),
+                  HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.label");
-    assert_int_equal(hr_regressor_parse_example_spec(columns, "", &spec, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_regressor_parse_example_spec(columns, "y", &spec, &err, .label_dimension = -1),
-                     HR_INVALID_ARGUMENT);
+    assert_status(hr_regressor_parse_example_spec(columns, "", &spec, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_regressor_parse_example_spec(columns, "y", &spec, &err, .label_dimension = -1),
+                  HR_INVALID_ARGUMENT);
     assert_null(spec);
     hr_feature_column_unref(age);
 }

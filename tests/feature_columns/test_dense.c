@@ -38,7 +38,7 @@ static void sums_have_the_order_of_tensorflow(void **state)
         for (int i = 0; i < n; i++) ids[i] = hr_random_below(9, (uint64_t)(n * 64 + i), BUCKETS);
         for (int combiner = HR_MEAN; combiner <= HR_SQRTN; combiner++) {
             hr_lookup lookup = {table, BUCKETS, DIM, .combiner = (hr_combiner)combiner};
-            assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits, 1, out, NULL), HR_OK);
+            assert_status(hr_combine_rows(&lookup, ids, NULL, splits, 1, out, NULL), HR_OK);
             for (int d = 0; d < DIM; d++) {
                 float x[64];
                 for (int i = 0; i < n; i++) x[i] = table[ids[i] * DIM + d];
@@ -101,7 +101,7 @@ static void rows_can_be_a_part_of_a_wider_matrix(void **state)
     const int64_t ids[] = {1, 0, 1};
     float out[] = {9, 9, 9, 9, 9, 9, 9, 9, 9};
     hr_lookup lookup = {table, 2, 2, .combiner = HR_SUM, .stride = 3};
-    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 1, 1, 3), 3, out, NULL), HR_OK);
+    assert_status(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 1, 1, 3), 3, out, NULL), HR_OK);
     assert_memory_equal(out, ((float[]){3, 4, 9, 0, 0, 9, 4, 6, 9}), sizeof out);
 }
 
@@ -118,13 +118,13 @@ static void rows_of_one_id_are_those_of_the_table(void **state)
     for (int i = 0; i <= COUNT; i++) splits[i] = i;
     splits[COUNT + 1] = COUNT;
     hr_lookup lookup = {table, BUCKETS, WIDTH, .combiner = HR_SQRTN};
-    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits + 3, COUNT - 3, out, NULL), HR_OK);
-    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits + 3, COUNT - 2, again, NULL), HR_OK);
+    assert_status(hr_combine_rows(&lookup, ids, NULL, splits + 3, COUNT - 3, out, NULL), HR_OK);
+    assert_status(hr_combine_rows(&lookup, ids, NULL, splits + 3, COUNT - 2, again, NULL), HR_OK);
     for (int i = 3; i < COUNT; i++)
         assert_memory_equal(out + (i - 3) * WIDTH, table + ids[i] * WIDTH, WIDTH * sizeof *out);
     assert_memory_equal(again, out, (COUNT - 3) * WIDTH * sizeof *out);
     ids[50] = -1;
-    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits, COUNT, out, NULL), HR_OK);
+    assert_status(hr_combine_rows(&lookup, ids, NULL, splits, COUNT, out, NULL), HR_OK);
     for (int d = 0; d < WIDTH; d++) assert_exactly(out[50 * WIDTH + d], 0);
 }
 
@@ -135,7 +135,7 @@ static void an_id_beyond_the_table_is_an_error(void **state)
     hr_lookup lookup = {table, 1, 1, .combiner = HR_SUM};
     hr_error err;
     float out;
-    assert_int_equal(hr_combine_rows(&lookup, HR_I64(1), NULL, SPLITS(0, 1), 1, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_combine_rows(&lookup, HR_I64(1), NULL, SPLITS(0, 1), 1, &out, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.id_range");
 }
 
@@ -146,11 +146,11 @@ static void an_id_beyond_the_table_may_lie_there_without_weight(void **state)
     const float table[] = {5}, weights[] = {-1, 1};
     hr_lookup lookup = {table, 1, 1, .combiner = HR_MEAN};
     float out;
-    assert_int_equal(hr_combine_rows(&lookup, HR_I64(INT64_MAX, 0), weights, SPLITS(0, 2), 1, &out, NULL), HR_OK);
+    assert_status(hr_combine_rows(&lookup, HR_I64(INT64_MAX, 0), weights, SPLITS(0, 2), 1, &out, NULL), HR_OK);
     assert_float_equal(out, 5, 0);
     lookup.combiner = HR_SUM;
-    assert_int_equal(hr_combine_rows(&lookup, HR_I64(INT64_MAX, 0), weights, SPLITS(0, 2), 1, &out, NULL),
-                     HR_INVALID_ARGUMENT);
+    assert_status(hr_combine_rows(&lookup, HR_I64(INT64_MAX, 0), weights, SPLITS(0, 2), 1, &out, NULL),
+                  HR_INVALID_ARGUMENT);
 }
 
 static void wide_rows_need_more_than_the_stack(void **state)
@@ -161,7 +161,7 @@ static void wide_rows_need_more_than_the_stack(void **state)
     fill(table, WIDE * 4);
     hr_lookup lookup = {table, 4, WIDE, .combiner = HR_SUM};
     const int64_t ids[12] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
-    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 12), 1, out, NULL), HR_OK);
+    assert_status(hr_combine_rows(&lookup, ids, NULL, SPLITS(0, 12), 1, out, NULL), HR_OK);
     float x[12];
     for (int i = 0; i < 12; i++) x[i] = table[ids[i] * WIDE + WIDE - 1];
     assert_exactly(out[WIDE - 1], rival_sum(x, 12));

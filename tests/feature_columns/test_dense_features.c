@@ -48,7 +48,7 @@ static void open_fixture(fixture *f, int transformed, int64_t batch_size)
     hr_dataset *ds = source();
     if (batch_size) ds = hr_batch(ds, batch_size);
     f->it = hr_iterate(hr_transform_features(ds, ((hr_column_list){f->column, transformed})));
-    assert_int_equal(hr_next(f->it, &f->batch), HR_OK);
+    assert_status(hr_next(f->it, &f->batch), HR_OK);
 }
 
 static void close_fixture(fixture *f)
@@ -88,7 +88,7 @@ static void assert_wrong(const fixture *f, const float *const *with, const char 
 {
     float out[ROWS * WIDTH];
     hr_error err;
-    assert_int_equal(hr_dense_features(f->sorted, COLUMNS, f->batch, with, out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_dense_features(f->sorted, COLUMNS, f->batch, with, out, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, kind);
     if (!strstr(err.text, text)) fail_msg("%s", err.text);
 }

@@ -195,8 +195,7 @@ static void layers_tell_sequences_from_other_columns(void **state)
                  {numbers, HR_LINEAR_MODEL},
                  {plain, HR_SEQUENCE_FEATURES}};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(hr_sort_columns(HR_COLUMNS(wrong[i].column), wrong[i].layer, sorted, &err),
-                         HR_INVALID_ARGUMENT);
+        assert_status(hr_sort_columns(HR_COLUMNS(wrong[i].column), wrong[i].layer, sorted, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "column.sequence");
     }
     assert_ok(hr_sort_columns(HR_COLUMNS(ids), HR_LINEAR_MODEL, sorted, &err), &err); /* as TensorFlow: it sums them */
@@ -228,7 +227,7 @@ static void lengths_must_agree(void **state)
     assert_ok(hr_sequence_lengths(steps, names, 1, 2, lengths, &err), &err);
     assert_int_equal(lengths[0], 2);
     assert_int_equal(lengths[1], 1);
-    assert_int_equal(hr_sequence_lengths(steps, names, 2, 2, lengths, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_sequence_lengths(steps, names, 2, 2, lengths, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "column.sequence_length");
     assert_text_contains(err.text, "'b'");
 }

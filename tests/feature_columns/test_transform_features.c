@@ -162,7 +162,7 @@ static void rows_before_a_wrong_one_are_delivered(void **state)
     int64_t rows = 0;
     while ((st = hr_next(it, &e)) == HR_OK) rows += hr_get(e, "temp")->shape.dims[0];
     assert_int_equal(rows, 333);
-    assert_int_equal(st, HR_INVALID_ARGUMENT);
+    assert_status(st, HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "column.id_range");
     assert_string_equal(hr_iterator_error(it)->feature, "hour");
     hr_iterator_free(it);
@@ -209,7 +209,7 @@ static void no_allocation_failure_leaks_while_the_dataset_is_made(void **state)
         const hr_error *err = hr_dataset_error(ds);
         if (n < count) {
             assert_non_null(err);
-            assert_int_equal(err->code, HR_RESOURCE_EXHAUSTED);
+            assert_status(err->code, HR_RESOURCE_EXHAUSTED);
         }
         hr_dataset_unref(ds);
         assert_int_equal(allocations_alive(), alive);
@@ -252,7 +252,7 @@ static void many_columns_go_through(void **state)
     ds = hr_from_tensor_slices(&record, (const char *[]){"record"}, 1);
     ds = hr_transform_features(hr_parse_example(hr_batch(ds, 1), &spec), columns);
     hr_iterator *it = hr_iterate(ds, .workers = &(int){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     for (int i = 0; i < MANY; i++) {
         const hr_tensor *t = hr_get(e, name[i]);
         if (i % 2)

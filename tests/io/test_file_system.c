@@ -18,7 +18,7 @@ static void records_are_read_from_another_file_system(void **state)
                 assert_int_equal(record.size, strlen(memory_files[i].name));
                 assert_memory_equal(record.data, memory_files[i].name, (size_t)record.size);
             }
-            assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+            assert_status(hr_record_read(reader, &record, &err), HR_END);
             hr_record_reader_free(reader);
         }
     assert_int_equal(memory_read.open, 0);
@@ -70,15 +70,15 @@ static void what_fails_names_the_file(void **state)
     const char *data;
     size_t size;
     const size_t before = memory_read.most;
-    assert_int_equal(hr_input_open_with("mem://a", NULL, &in, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_input_open_with("mem://a", NULL, &in, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "file.folder");
-    assert_int_equal(hr_input_open_with("mem://none", NULL, &in, &err), HR_NOT_FOUND);
+    assert_status(hr_input_open_with("mem://none", NULL, &in, &err), HR_NOT_FOUND);
     assert_string_equal(err.text, "mem://none: there is none in memory");
     memory_read.most = 77;
     memory_read.bad_offset = 77;
     assert_ok(hr_input_open_with("mem://top", &(hr_input_opts){.buffer_size = 77}, &in, &err), &err);
     hr_input_consume(in, 70);
-    assert_int_equal(hr_input_peek(in, 60, &data, &size, &err), HR_DATA_LOSS);
+    assert_status(hr_input_peek(in, 60, &data, &size, &err), HR_DATA_LOSS);
     assert_string_equal(err.text, "mem://top: cannot be read: DataLoss");
     assert_string_equal(err.kind, "file.read");
     hr_input_free(in);
@@ -90,16 +90,16 @@ static void wrong_file_systems_are_refused(void **state)
 {
     (void)state;
     hr_error err;
-    assert_int_equal(hr_register_file_system(&memory_file_system, &err), HR_ALREADY_EXISTS);
+    assert_status(hr_register_file_system(&memory_file_system, &err), HR_ALREADY_EXISTS);
     hr_file_system wrong = memory_file_system;
     wrong.scheme = "a/b";
-    assert_int_equal(hr_register_file_system(&wrong, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_register_file_system(&wrong, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "file_system.scheme");
     wrong.scheme = NULL;
-    assert_int_equal(hr_register_file_system(&wrong, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_register_file_system(&wrong, &err), HR_INVALID_ARGUMENT);
     wrong.scheme = "mem2";
     wrong.list = NULL;
-    assert_int_equal(hr_register_file_system(&wrong, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_register_file_system(&wrong, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "file_system.function");
 }
 

@@ -108,12 +108,12 @@ static void a_broken_disk_is_reported_after_the_good_bytes(void **state)
         good += size;
         hr_input_consume(in, size);
     }
-    assert_int_equal(status, HR_DATA_LOSS);
+    assert_status(status, HR_DATA_LOSS);
     assert_string_equal(err.kind, "file.read");
     assert_string_equal(err.file, "f");
     assert_int_equal(err.offset, good);
     assert_int_equal(good, 4096 + 3 * 100000);
-    assert_int_equal(hr_input_peek(in, 1, &data, &size, &err), HR_DATA_LOSS); /* and again */
+    assert_status(hr_input_peek(in, 1, &data, &size, &err), HR_DATA_LOSS); /* and again */
     hr_input_free(in);
     use_faults(NULL);
     free(bytes);
@@ -141,15 +141,15 @@ static void what_cannot_be_opened_is_named(void **state)
     (void)state;
     hr_input *in;
     hr_error err;
-    assert_int_equal(hr_input_open_with("missing", NULL, &in, &err), HR_NOT_FOUND);
+    assert_status(hr_input_open_with("missing", NULL, &in, &err), HR_NOT_FOUND);
     assert_string_equal(err.file, "missing");
     assert_int_equal(mkdir("folder", 0777), 0);
-    assert_int_equal(hr_input_open_with("folder", NULL, &in, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_input_open_with("folder", NULL, &in, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "file.folder");
     assert_text_contains(err.text, "folder");
     write_file("plain", "a,b\n1,2\n", 8);
     const hr_input_opts gzip = {.struct_size = sizeof gzip, .compression = HR_GZIP};
-    assert_int_equal(hr_input_open_with("plain", &gzip, &in, &err), HR_DATA_LOSS);
+    assert_status(hr_input_open_with("plain", &gzip, &in, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "compression.wrong");
     assert_int_equal(err.offset, 0);
 }
@@ -168,7 +168,7 @@ static void names_and_bytes_decide_and_must_agree(void **state)
     reads_equal(in, "hello", 5, 3);
     hr_input_free(in);
     write_file("plain.gz", "hello", 5);
-    assert_int_equal(hr_input_open_with("plain.gz", NULL, &in, &err), HR_DATA_LOSS);
+    assert_status(hr_input_open_with("plain.gz", NULL, &in, &err), HR_DATA_LOSS);
     write_file("tab.tsv", "X\tY\n1\t2\n", 8); /* a right zlib header, and no zlib stream */
     in = open_input("tab.tsv", HR_COMPRESSION_AUTO, 0);
     reads_equal(in, "X\tY\n1\t2\n", 8, 3);
@@ -178,9 +178,9 @@ static void names_and_bytes_decide_and_must_agree(void **state)
     in = open_input("80.csv", HR_COMPRESSION_AUTO, 0);
     reads_equal(in, "80,5\n", 5, 3);
     hr_input_free(in);
-    assert_int_equal(hr_input_open_with("80.csv", &none, &in, &err), HR_OK);
+    assert_status(hr_input_open_with("80.csv", &none, &in, &err), HR_OK);
     hr_input_free(in);
-    assert_int_equal(hr_input_open_with("packed", &none, &in, &err), HR_DATA_LOSS);
+    assert_status(hr_input_open_with("packed", &none, &in, &err), HR_DATA_LOSS);
     assert_text_contains(err.text, "gzip");
     write_file("empty.gz", "", 0);
     in = open_input("empty.gz", HR_COMPRESSION_AUTO, 0);
@@ -202,7 +202,7 @@ static void seeking_goes_forward_and_back(void **state)
             assert_int_equal(hr_input_offset(in), places[i]);
             reads_equal(in, bytes, SIZE, 70000);
         }
-        assert_int_equal(hr_input_seek(in, SIZE + 1, &err), HR_OUT_OF_RANGE);
+        assert_status(hr_input_seek(in, SIZE + 1, &err), HR_OUT_OF_RANGE);
         hr_input_free(in);
     }
     free(bytes);
@@ -221,7 +221,7 @@ static void standard_input_and_pipes_are_read(void **state)
     assert_false(hr__input_has_places(in));
     reads_equal(in, bytes, 60000, 1000);
     hr_error err;
-    assert_int_equal(hr_input_seek(in, 0, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_input_seek(in, 0, &err), HR_FAILED_PRECONDITION);
     hr_input_free(in);
     dup2(saved, STDIN_FILENO);
     close(saved);
@@ -240,11 +240,11 @@ static void a_wait_for_a_pipe_can_be_ended(void **state)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], "", 1), 1);
     const hr_input_opts woken = {.struct_size = sizeof woken, .wake = &ends[0]};
-    assert_int_equal(hr_input_open_with("fifo", &woken, &in, &err), HR_CANCELLED);
+    assert_status(hr_input_open_with("fifo", &woken, &in, &err), HR_CANCELLED);
     hr_interrupt_by(ends[0]);
-    assert_int_equal(hr_input_open_with("fifo", NULL, &in, &err), HR_CANCELLED);
+    assert_status(hr_input_open_with("fifo", NULL, &in, &err), HR_CANCELLED);
     hr_output *out;
-    assert_int_equal(hr_output_open_with("fifo", NULL, &out, &err), HR_CANCELLED);
+    assert_status(hr_output_open_with("fifo", NULL, &out, &err), HR_CANCELLED);
     assert_string_equal(err.file, "fifo");
 
     /* What is there is read nevertheless: the caller says when he stops. */
@@ -254,7 +254,7 @@ static void a_wait_for_a_pipe_can_be_ended(void **state)
     size_t size;
     assert_int_equal(write(writer, bytes, sizeof bytes), sizeof bytes);
     assert_ok(hr_input_open_with("fifo", NULL, &in, &err), &err);
-    assert_int_equal(hr_input_peek(in, sizeof bytes + 1, &data, &size, &err), HR_CANCELLED);
+    assert_status(hr_input_peek(in, sizeof bytes + 1, &data, &size, &err), HR_CANCELLED);
     assert_int_equal(size, sizeof bytes);
     hr_input_free(in);
     close(writer);

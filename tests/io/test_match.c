@@ -43,7 +43,7 @@ static void files_are(const char *pattern, const char *expected)
     char got[1000] = "";
     hr_status status = hr_match_files(pattern, &list, &err);
     if (status == HR_NOT_FOUND) assert_text_contains(err.text, pattern[0] ? pattern : "\"\"");
-    if (status != HR_OK) assert_int_equal(status, HR_NOT_FOUND);
+    if (status != HR_OK) assert_status(status, HR_NOT_FOUND);
     for (int64_t i = 0; i < list.count; i++) strcat(strcat(got, list.path[i]), " ");
     hr_file_list_clear(&list);
     assert_string_equal(got, expected);
@@ -141,7 +141,7 @@ static void a_source_keeps_the_order_of_patterns_and_misses_files_at_their_turn(
     assert_int_equal(list.count, 4);
     for (int i = 0; i < 4; i++) assert_string_equal(list.path[i], expected[i]);
     hr_file_list_clear(&list);
-    assert_int_equal(hr__source_files("x*\ny*", &list, &err), HR_NOT_FOUND);
+    assert_status(hr__source_files("x*\ny*", &list, &err), HR_NOT_FOUND);
 }
 
 static void every_failing_allocation_is_an_error_and_leaks_nothing(void **state)

@@ -173,13 +173,13 @@ static void what_cannot_be_written_is_refused_at_once(void **state)
     (void)state;
     hr_output *out;
     hr_error err;
-    assert_int_equal(hr_output_open_with("no/such/folder/f", NULL, &out, &err), HR_NOT_FOUND);
+    assert_status(hr_output_open_with("no/such/folder/f", NULL, &out, &err), HR_NOT_FOUND);
     assert_string_equal(err.file, "no/such/folder/f");
-    assert_int_equal(hr_output_open_with("/tmp", NULL, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_output_open_with("/tmp", NULL, &out, &err), HR_INVALID_ARGUMENT);
     const hr_output_opts level = {.struct_size = sizeof level, .level = 10};
-    assert_int_equal(hr_output_open_with("f.gz", &level, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_output_open_with("f.gz", &level, &out, &err), HR_INVALID_ARGUMENT);
     const hr_output_opts codec = {.struct_size = sizeof codec, .compression = (hr_compression)99};
-    assert_int_equal(hr_output_open_with("f.gz", &codec, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_output_open_with("f.gz", &codec, &out, &err), HR_INVALID_ARGUMENT);
     assert_int_equal(files_here(), 0);
 }
 

@@ -253,7 +253,7 @@ static void what_is_reserved_is_given_back(void **state)
                 assert_is_kept(&it->engine);
                 hr__engine_unlock(&it->engine);
             }
-            assert_int_equal(st, HR_END);
+            assert_status(st, HR_END);
             hr_iterator_free(it);
         }
 }

@@ -12,11 +12,11 @@ static void assert_sizes(hr_dataset *ds, const int64_t *size, int count)
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.unit_rows = 3});
     for (int i = 0; i < count; i++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(hr_get(e, "value")->shape.rank, 1);
         assert_int_equal(hr_get(e, "value")->shape.dims[0], size[i]);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -45,7 +45,7 @@ static void batch_refuses_sizes_below_one(void **state)
     static const int64_t sizes[] = {0, -1, INT64_MIN};
     for (int i = 0; i < 3; i++) {
         run_all(&got, hr_batch(hr_range(5), sizes[i]), (way){0});
-        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+        assert_status(got.end, HR_INVALID_ARGUMENT);
     }
 }
 
@@ -55,10 +55,10 @@ static void batches_of_one_shape_can_be_batched(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(hr_batch(hr_batch(hr_range(12), 2), 3), (way){0});
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_shape(hr_get(e, "value")->shape, HR_SHAPE(3, 2));
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -67,7 +67,7 @@ static void batches_of_different_shapes_cannot(void **state)
     (void)state;
     static run got;
     run_all(&got, hr_batch(hr_batch(hr_range(7), 2), 4), (way){0});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
 }
 
 /* ---- units that batches fit into ---- */

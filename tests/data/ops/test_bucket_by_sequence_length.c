@@ -21,13 +21,13 @@ static void rows_are_padded_to_their_bucket(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(buckets(vectors(hr_range(4)), true), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_shape(hr_get_at(e, 0)->shape, HR_SHAPE(2, 4));
     assert_memory_equal(hr_get_at(e, 0)->data, HR_I64(2, 2, 0, 0, 3, 3, 3, 0), 8 * sizeof(int64_t));
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_shape(hr_get_at(e, 0)->shape, HR_SHAPE(2, 1));
     assert_memory_equal(hr_get_at(e, 0)->data, HR_I64(0, 1), 2 * sizeof(int64_t));
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 

@@ -174,7 +174,7 @@ static void cache_works_on_each_element_once(void **state)
         calls = 0;
         hr_dataset *ds = hr_repeat(hr_cache(hr_map(hr_range(1000), counted, NULL)), .count = HR_I64(5));
         run_all(&got, ds, (way){.workers = workers});
-        assert_int_equal(got.end, HR_END);
+        assert_status(got.end, HR_END);
         assert_int_equal(got.count, 5000);
         assert_int_equal(calls, 1000);
     }
@@ -194,7 +194,7 @@ static void a_cache_is_filled_once(void **state)
             if (kind == 3) all = hr_interleave(hr_range(6), the_same_rows, ds, .cycle_length = 3);
             calls = 0;
             run_all(&got, hr_repeat(hr_batch(all, 10), .count = HR_I64(2)), (way){.workers = workers, .unit_rows = 7});
-            assert_int_equal(got.end, HR_END);
+            assert_status(got.end, HR_END);
             assert_int_equal(calls, 1000);
             hr_dataset_unref(ds);
         }
@@ -213,7 +213,7 @@ static void a_cache_is_filled_once_on_any_schedule(void **state)
         calls = 0;
         run_all(&got, hr_flat_map(hr_range(6), the_same_rows, ds), (way){.workers = 5, .window = 3, .unit_rows = 4});
         unsetenv("HEADRACE_STALL");
-        assert_int_equal(got.end, HR_END);
+        assert_status(got.end, HR_END);
         assert_int_equal(got.count, 600);
         assert_int_equal(calls, 100);
         hr_dataset_unref(ds);
@@ -474,7 +474,7 @@ static void an_input_that_fails_leaves_no_file(void **state)
         remove("failed.rows");
         hr_dataset *ds = hr_shuffle(hr_map(hr_range(1000), refuses_700, NULL), 10, .seed = 1);
         run_all(&got, hr_cache(ds, .file = "failed.rows"), (way){.workers = workers, .unit_rows = 50});
-        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+        assert_status(got.end, HR_INVALID_ARGUMENT);
         assert_int_equal(got.count, 700);
         assert_null(fopen("failed.rows", "rb"));
     }
@@ -488,7 +488,7 @@ static void snapshots_of_two_pipelines_lie_side_by_side(void **state)
         assert_int64_values(hr_snapshot(hr_take(hr_range(10), 3), "snapshots"), HR_I64(0, 1, 2), 3);
     }
     hr_file_list files;
-    assert_int_equal(hr_match_files("snapshots/*.rows", &files, NULL), HR_OK);
+    assert_status(hr_match_files("snapshots/*.rows", &files, NULL), HR_OK);
     assert_int_equal(files.count, 2);
     for (int64_t i = 0; i < files.count; i++) remove(files.path[i]);
     hr_file_list_clear(&files);

@@ -54,7 +54,7 @@ static void an_error_of_the_first_dataset_keeps_the_second_away(void **state)
     static run got;
     run_all(&got, hr_concatenate(hr_list_files("there-is-no-such-file"), hr_list_files("nor-this")), (way){0});
     assert_int_equal(got.count, 0);
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_text_contains(got.error.text, "there-is-no-such-file");
 }
 

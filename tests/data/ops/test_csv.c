@@ -88,7 +88,7 @@ static void csv_gives_the_rows_of_all_files(void **state)
         assert_int_equal(name->size, strlen(want));
         assert_memory_equal(name->data, want, strlen(want));
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -102,7 +102,7 @@ static void csv_gives_lists_as_ragged_components(void **state)
                                               .escape = "\\", .select_cols = (const int[]){1}, .select_count = 1),
                                        3),
                               (way){.workers = 2});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     const hr_tensor *tags = hr_get(e, "tags");
     assert_int_equal(tags->layout, HR_RAGGED);
     assert_int_equal(tags->count, 4);
@@ -117,7 +117,7 @@ static void csv_gives_lists_as_ragged_components(void **state)
     assert_int_equal(comments, (ROWS + 8) / 9);
     hr_iterator_free(it);
     it = iterate(hr_csv("lists.csv", .separator = ";", .comment = "#", .escape = "\\"), (way){.workers = 2});
-    for (int row = 0; row < 3; row++) assert_int_equal(hr_next(it, &e), HR_OK);
+    for (int row = 0; row < 3; row++) assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(hr_get(e, "tags")->count, 3);
     assert_int_equal(hr_get(e, "id")->count, 1);
     hr_iterator_free(it);
@@ -286,7 +286,7 @@ static void csv_names_file_line_and_column_of_a_wrong_field(void **state)
     static run got;
     run_all(&got, rows("bad.csv"), (way){.workers = 2});
     assert_int_equal(got.count, 2);
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_string_equal(got.error.file, "bad.csv");
     assert_int_equal(got.error.line, 4);
     assert_int_equal(got.error.column, 0);
@@ -305,7 +305,7 @@ static void assert_rows_but(hr_dataset *ds, const bool *left_out)
         assert_int_equal(name->size, 4);
         assert_memory_equal(name->data, r % 10 == 3 ? "none" : "name", 4);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     int64_t passed = 0;
     for (const hr_report_line *line = hr_iterator_report(it); line->what; line++)
         if (strcmp(line->what, "csv: rows passed over") == 0) passed = line->count;

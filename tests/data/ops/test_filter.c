@@ -54,10 +54,10 @@ static void filter_leaves_the_shape_of_batches(void **state)
     hr_dataset *ds = hr_filter(hr_batch(hr_batch(hr_range(16), 2), 2), not_of_three, NULL);
     hr_iterator *it = iterate(ds, (way){0});
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_shape(hr_get(e, "value")->shape, HR_SHAPE(2, 2));
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 

@@ -101,7 +101,7 @@ static void columns_come_as_they_are(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(whole(), (way){.unit_rows = 7});
     for (int r = 0; r < ROWS; r++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_exactly(*(const double *)hr_get(e, "real")->data, real[r]);
         assert_int_equal(*(const int32_t *)hr_get(e, "small")->data, -r);
         assert_int_equal(*(const bool *)hr_get(e, "flag")->data, r % 2);
@@ -111,7 +111,7 @@ static void columns_come_as_they_are(void **state)
         assert_memory_equal(hr_get(e, "bag")->data, bag + bag_offsets[r], (size_t)(r % 4) * sizeof *bag);
         assert_memory_equal(hr_get(e, "pair")->data, pair + 2 * r, 2 * sizeof *pair);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
     assert_int_equal(arrow_live, 0);
 }
@@ -122,7 +122,7 @@ static void nulls_are_missing_features(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(with_holes(), (way){.unit_rows = 7});
     for (int r = 0; r < ROWS; r++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(*(const int64_t *)hr_get(e, "n")->data, is_valid(r) ? -r : 7);
         assert_exactly(*(const float *)hr_get(e, "real")->data, (is_valid(r) ? (float)r / 2 : 0.5f));
         if (is_valid(r))
@@ -131,7 +131,7 @@ static void nulls_are_missing_features(void **state)
             assert_text(hr_get(e, "text"), "none", 4);
         assert_int_equal(hr_get(e, "bag")->count, is_valid(r) ? r % 4 : 0);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
     assert_int_equal(arrow_live, 0);
 }
@@ -152,13 +152,13 @@ static void slices_begin_at_their_offsets(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(dataset_of(part, children, 4, NULL), (way){0});
     for (int r = 13; r < 33; r++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(*(const int32_t *)hr_get(e, "small")->data, -r);
         assert_text(hr_get(e, "text"), letters + text_offsets[r], r % 3);
         assert_memory_equal(hr_get(e, "bag")->data, bag + 5 + bag_offsets[r], (size_t)(r % 4) * sizeof *bag);
         assert_int_equal(*(const bool *)hr_get(e, "flag")->data, r % 2);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -196,7 +196,7 @@ static const hr_tensor *next_tensor(hr_iterator *it, const char *name)
 static void free_at_end(hr_iterator *it)
 {
     const hr_element *e;
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
     assert_int_equal(arrow_live, 0);
 }
@@ -323,7 +323,7 @@ static void structs_in_structs_give_their_children(void **state)
                 (way){0});
     for (int r = 0; r < ROWS - 8; r++) {
         const hr_element *e;
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         const bool there = is_valid(r + 4);
         assert_int_equal(*(const int64_t *)hr_get(e, "person/small")->data, there ? -(r + 6) : -1);
         assert_int_equal(*(const int64_t *)hr_get(e, "person/n")->data, there ? 1000 + r + 4 : -1);

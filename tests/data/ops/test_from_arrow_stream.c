@@ -116,10 +116,10 @@ static void arrays_follow_each_other_and_are_released(void **state)
         hr_iterator *it =
             iterate(dataset_of((rows_stream){.fails_at = -1}, NULL), (way){.unit_rows = 7, .workers = workers});
         for (int r = 0; r < ROWS; r++) {
-            assert_int_equal(hr_next(it, &e), HR_OK);
+            assert_status(hr_next(it, &e), HR_OK);
             check_row(e, r);
         }
-        assert_int_equal(hr_next(it, &e), HR_END);
+        assert_status(hr_next(it, &e), HR_END);
         hr_iterator_free(it);
         assert_int_equal(arrow_live, 0);
     }
@@ -130,7 +130,7 @@ static void what_is_not_read_to_its_end_is_released_as_well(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(dataset_of((rows_stream){.fails_at = -1}, NULL), (way){.workers = 2});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     hr_iterator_free(it);
     assert_int_equal(arrow_live, 0);
     hr_dataset_unref(dataset_of((rows_stream){.fails_at = -1}, NULL));
@@ -147,10 +147,10 @@ static void a_stream_is_read_once_unless_it_can_be_opened_again(void **state)
     hr_iterator *it =
         iterate(hr_repeat(dataset_of((rows_stream){.fails_at = -1}, open_again), .count = HR_I64(3)), (way){0});
     for (int r = 0; r < 3 * ROWS; r++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         check_row(e, r % ROWS);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
     assert_int_equal(arrow_live, 0);
 }
@@ -163,10 +163,10 @@ static void a_stream_that_fails_says_why_after_the_rows_before(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(dataset_of((rows_stream){.fails_at = 10}, NULL), (way){0});
     for (int r = 0; r < 10; r++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         check_row(e, r);
     }
-    assert_int_equal(hr_next(it, &e), HR_UNAVAILABLE);
+    assert_status(hr_next(it, &e), HR_UNAVAILABLE);
     assert_string_equal(hr_iterator_error(it)->kind, "from_arrow.stream");
     assert_text_contains(hr_iterator_error(it)->text, "the disk is gone");
     hr_iterator_free(it);

@@ -27,7 +27,7 @@ static void slices_have_the_rows_of_each_tensor(void **state)
     const hr_element *e;
     hr_iterator *it = iterate(table(), (way){.unit_rows = 7});
     for (int64_t r = 0; r < ROWS; r++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         const hr_tensor *matrix = hr_get(e, "matrix"), *text = hr_get(e, "text");
         assert_shape(matrix->shape, HR_SHAPE(2));
         assert_memory_equal(matrix->data, HR_I64(r, -r), 2 * sizeof(int64_t));
@@ -37,7 +37,7 @@ static void slices_have_the_rows_of_each_tensor(void **state)
         assert_int_equal(view->size, size);
         assert_memory_equal(view->data, want, (size_t)size);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -48,10 +48,10 @@ static void slices_need_equally_many_rows(void **state)
     hr_tensor tensors[] = {hr_tensor_of(HR_INT64, HR_SHAPE(2), HR_I64(1, 2)),
                            hr_tensor_of(HR_INT64, HR_SHAPE(3), HR_I64(1, 2, 3))};
     run_all(&got, hr_from_tensor_slices(tensors, NULL, 2), (way){0});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     hr_tensor scalar = hr_tensor_of(HR_INT64, HR_SCALAR, HR_I64(1));
     run_all(&got, hr_from_tensor_slices(&scalar, NULL, 1), (way){0});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
 }
 
 static void slices_need_values(void **state)
@@ -62,9 +62,9 @@ static void slices_need_values(void **state)
     for (int i = 0; i < 2; i++) {
         const hr_tensor t = {.dtype = dtypes[i], .shape = HR_SHAPE(3), .count = 3};
         run_all(&got, hr_from_tensor_slices(&t, NULL, 1), (way){0});
-        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+        assert_status(got.end, HR_INVALID_ARGUMENT);
         run_all(&got, hr_from_tensors(&t, NULL, 1), (way){0});
-        assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+        assert_status(got.end, HR_INVALID_ARGUMENT);
     }
 }
 

@@ -70,7 +70,7 @@ static void ignore_errors_counts_and_tells(void **state)
     hr_iterator *it = iterate(ds, (way){.workers = 2});
     got.count = 0;
     run_on(&got, it, MOST_ELEMENTS);
-    assert_int_equal(got.end, HR_END);
+    assert_status(got.end, HR_END);
     assert_int_equal(got.count, 600);
     assert_int_equal(t.calls, 100);
     assert_int_equal(t.sum, 100 * 3 + 7 * 99 * 100 / 2);
@@ -88,7 +88,7 @@ static void ignore_errors_ends_where_its_input_cannot_go_on(void **state)
     (void)state;
     static run got;
     run_all(&got, hr_ignore_errors(hr_tfrecord("missing")), (way){0});
-    assert_int_equal(got.end, HR_END);
+    assert_status(got.end, HR_END);
     assert_int_equal(got.count, 0);
 }
 

@@ -155,7 +155,7 @@ static void interleave_passes_a_failed_datasets_error_in_its_turn(void **state)
     (void)state;
     static run got;
     run_all(&got, sample_one_dataset_fails.build(), (way){.workers = 2});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_string_equal(got.error.kind, "shuffle.buffer_size");
     assert_int_equal(got.count, 1 + 2 + 2); /* 1, 2 2 and 3: 3 3 and nothing more, when 4 has its turn */
 }
@@ -284,7 +284,7 @@ static void each_of_a_thousand_open_datasets_costs_little(void **state)
     watch_memory();
     hr_iterator *it = iterate(hr_interleave(hr_range(CYCLE), so_many, &each, .cycle_length = CYCLE), (way){0});
     while ((st = hr_next(it, &e)) == HR_OK) count++;
-    assert_int_equal(st, HR_END);
+    assert_status(st, HR_END);
     assert_int_equal(count, CYCLE * EACH);
     hr_iterator_free(it);
     assert_in_range(most_memory(), 0, CYCLE * MOST_BYTES);

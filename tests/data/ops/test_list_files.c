@@ -91,7 +91,7 @@ static void list_files_refuses_a_state_of_other_files(void **state)
     run_all(&got, hr_list_files("f-1*.txt"), (way){.state = saved, .state_size = size});
     assert_int_equal(remove("f-100.txt"), 0);
     hr_free(saved);
-    assert_int_equal(got.end, HR_FAILED_PRECONDITION);
+    assert_status(got.end, HR_FAILED_PRECONDITION);
 }
 
 static void list_files_without_a_match_fails(void **state)
@@ -99,7 +99,7 @@ static void list_files_without_a_match_fails(void **state)
     (void)state;
     static run got;
     run_all(&got, hr_list_files("g-*.txt"), (way){0});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_text_contains(got.error.text, "g-*.txt");
 }
 

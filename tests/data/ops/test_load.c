@@ -91,7 +91,7 @@ static void what_cannot_be_saved_or_loaded_says_so(void **state)
 {
     (void)state;
     hr_error err;
-    assert_int_equal(hr_save(hr_tfrecord("none.tfrecord"), "none.rows", &err), HR_NOT_FOUND);
+    assert_status(hr_save(hr_tfrecord("none.tfrecord"), "none.rows", &err), HR_NOT_FOUND);
     assert_null(fopen("none.rows", "rb"));
     assert_fails(hr_load("none.rows"), HR_NOT_FOUND, "file.open");
     assert_fails(hr_load(NULL), HR_INVALID_ARGUMENT, "load.file");
@@ -114,7 +114,7 @@ static void damage_of_a_file_is_told(void **state)
     (void)state;
     static run got;
     hr_error err;
-    assert_int_equal(hr_save(rows(hr_range(40)), "sound.rows", &err), HR_OK);
+    assert_status(hr_save(rows(hr_range(40)), "sound.rows", &err), HR_OK);
     size_t size;
     char *bytes = read_whole_file("sound.rows", &size);
     for (size_t at = 0; at < size; at += 3) {
@@ -122,10 +122,10 @@ static void damage_of_a_file_is_told(void **state)
         write_file("bad.rows", bytes, size);
         bytes[at] ^= 16;
         run_all(&got, hr_load("bad.rows"), (way){0});
-        assert_int_equal(got.end, HR_DATA_LOSS);
+        assert_status(got.end, HR_DATA_LOSS);
         write_file("bad.rows", bytes, at);
         run_all(&got, hr_load("bad.rows"), (way){0});
-        assert_int_equal(got.end, HR_DATA_LOSS);
+        assert_status(got.end, HR_DATA_LOSS);
     }
     free(bytes);
 }

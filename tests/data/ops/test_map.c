@@ -67,14 +67,14 @@ static void map_changes_the_schema(void **state)
     for (int i = 0; i < 3; i++) {
         char text[32];
         snprintf(text, sizeof text, "number %d", i);
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_null(hr_get(e, "value"));
         assert_exactly(*(const float *)hr_get(e, "half")->data, (float)i / 2);
         const hr_view *view = hr_get(e, "text")->data;
         assert_int_equal(view->size, 8);
         assert_memory_equal(view->data, text, 8);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -97,11 +97,11 @@ static void map_fails_after_the_elements_before(void **state)
     static run got;
     run_all(&got, hr_map(hr_range(200), refuse_88, NULL), (way){.workers = 2});
     assert_int_equal(got.count, 88);
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_text_contains(got.error.text, "refused 88");
     run_all(&got, hr_batch(hr_map(hr_range(200), refuse_88, NULL), 10), (way){.workers = 2});
     assert_int_equal(got.count, 9); /* the last batch is short */
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
 }
 
 /* ---- vectorized ---- */

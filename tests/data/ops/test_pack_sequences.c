@@ -47,7 +47,7 @@ static void sequences_fill_the_first_row_with_room(void **state)
     assert_row(it, HR_I64(1, 2, 2, 6), HR_I64(1, 2, 2, 4), HR_I64(0, 0, 1, 0));
     assert_row(it, HR_I64(3, 3, 3, 0), HR_I64(1, 1, 1, 0), HR_I64(0, 1, 2, 0));
     assert_row(it, HR_I64(4, 4, 4, 4), HR_I64(1, 1, 1, 1), HR_I64(0, 1, 2, 3));
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -59,7 +59,7 @@ static void with_one_open_row_nothing_is_reordered(void **state)
     assert_row(it, HR_I64(2, 2, 0, 0), HR_I64(1, 1, 0, 0), HR_I64(0, 1, 0, 0));
     assert_row(it, HR_I64(3, 3, 3, 0), HR_I64(1, 1, 1, 0), HR_I64(0, 1, 2, 0));
     assert_row(it, HR_I64(4, 4, 4, 4), HR_I64(1, 1, 1, 1), HR_I64(0, 1, 2, 3));
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 

@@ -58,7 +58,7 @@ static void strings_are_padded_with_strings(void **state)
     const hr_tensor dash = hr_tensor_of(HR_STRING, HR_SCALAR, &(hr_view){"-", 1});
     hr_dataset *ds = hr_from_tensor_slices(&t, NULL, 1);
     hr_iterator *it = iterate(hr_padded_batch(ds, 2, .padded_shapes = &HR_SHAPE(2), .padding_values = &dash), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     const hr_view *view = hr_get_at(e, 0)->data;
     assert_memory_equal(view[0].data, "ab", 2);
     assert_int_equal(view[1].size, 1);

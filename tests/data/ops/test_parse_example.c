@@ -148,7 +148,7 @@ static void parse_example_gives_what_was_written(void **state)
             assert_memory_equal(word->data, want, (size_t)word->size);
         }
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -159,7 +159,7 @@ static void a_missing_feature_without_a_default_names_file_and_feature(void **st
     hr_dataset *ds = hr_shuffle(records(), 10);
     ds = hr_parse_single_example(ds, HR_PARSE_SPEC({.key = "score", .kind = HR_FIXED_LEN, .dtype = HR_FLOAT}));
     run_all(&got, ds, (way){.workers = 2});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_string_equal(got.error.feature, "score");
     assert_string_equal(got.error.file, "examples.tfrecord");
 }
@@ -186,7 +186,7 @@ static void assert_ids(hr_dataset *ds)
         assert_more(id->count, 0);
         for (int64_t i = 0; i < id->count; i++) assert_int_equal(((const int64_t *)id->data)[i], want[seen++]);
     }
-    assert_int_equal(st, HR_END);
+    assert_status(st, HR_END);
     assert_int_equal(seen, count);
     hr_iterator_free(it);
 }

@@ -131,7 +131,7 @@ static void parse_sequence_example_gives_what_was_written(void **state)
         }
         assert_int_equal(words->count, n);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -140,7 +140,7 @@ static void a_batch_of_sequences_is_padded_to_its_longest(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(hr_batch(parsed(records()), 4), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     const hr_tensor *pairs = hr_get(e, "pairs"), *lengths = hr_get(e, "pairs/lengths");
     assert_int_equal(pairs->shape.rank, 3);
     assert_int_equal(pairs->shape.dims[0], 4);
@@ -158,7 +158,7 @@ static void a_ragged_list_has_steps_and_then_values(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(ragged(hr_batch(records(), 4)), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     const hr_tensor *pairs = hr_get(e, "pairs"), *again = hr_get(e, "again");
     static const int32_t rows[] = {0, 0, 1, 3, 6}, steps[] = {0, 2, 4, 6, 8, 10, 12};
     assert_int_equal(pairs->ragged_rank, 2);
@@ -182,7 +182,7 @@ static void a_partition_without_the_steps_of_its_list_names_file_and_feature(voi
                                                      .partitions = lengths,
                                                      .partition_count = 1})),
             (way){0});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_string_equal(got.error.kind, "example.partition");
     assert_string_equal(got.error.feature, "pairs");
     assert_string_equal(got.error.file, "sequences.tfrecord");
@@ -214,7 +214,7 @@ static void a_required_list_that_is_missing_names_file_and_feature(void **state)
     (void)state;
     static run got;
     run_all(&got, required(records()), (way){.workers = 2});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
     assert_string_equal(got.error.kind, "example.missing");
     assert_string_equal(got.error.feature, "words");
     assert_string_equal(got.error.file, "sequences.tfrecord");
@@ -262,10 +262,10 @@ static void sequences_that_do_not_parse_are_left_out_by_a_policy(void **state)
     hr_iterator *it = iterate(parsed_bad(hr_tfrecord("bad.tfrecord")), (way){.workers = 2});
     for (int r = 0; r < ROWS; r++) {
         if (r % 4 == 1) continue;
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(*(const int64_t *)hr_get(e, "id")->data, r);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 

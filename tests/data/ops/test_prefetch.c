@@ -19,7 +19,7 @@ static void prefetch_refuses_negative_sizes_but_autotune(void **state)
     (void)state;
     static run got;
     run_all(&got, hr_prefetch(hr_range(4), -2), (way){0});
-    assert_int_equal(got.end, HR_INVALID_ARGUMENT);
+    assert_status(got.end, HR_INVALID_ARGUMENT);
 }
 
 int main(void)

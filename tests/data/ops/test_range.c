@@ -31,7 +31,7 @@ static double value_at(hr_dataset *ds, int at, hr_dtype dtype)
 {
     const hr_element *e;
     hr_iterator *it = iterate(hr_skip(ds, at), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     const hr_tensor *t = hr_get(e, "value");
     assert_int_equal(t->dtype, dtype);
     const double value = dtype == HR_INT32    ? *(const int32_t *)t->data

@@ -127,7 +127,7 @@ static int take_values(int64_t count, void **state, size_t *size, int64_t *value
     while (taken < most && hr_next(it, &e) == HR_OK) value[taken++] = *(const int64_t *)hr_get(e, "value")->data;
     assert_null(hr_iterator_error(it));
     hr_free(*state);
-    assert_int_equal(hr_iterator_save(it, state, size, NULL), HR_OK);
+    assert_status(hr_iterator_save(it, state, size, NULL), HR_OK);
     hr_iterator_free(it);
     return taken;
 }
@@ -186,7 +186,7 @@ static void an_extended_repeat_loses_no_row_at_the_end_that_was(void **test_stat
         assert_int_equal(batches, 3);
         for (int i = 0; i < 20; i++) assert_int_equal(times[i], count);
         hr_free(state);
-        assert_int_equal(hr_iterator_save(it, &state, &size, NULL), HR_OK);
+        assert_status(hr_iterator_save(it, &state, &size, NULL), HR_OK);
         hr_iterator_free(it);
     }
     hr_free(state);
@@ -231,7 +231,7 @@ static void extend_three_times(int kind, int workers, bool seen)
         }
         for (int i = 0; i < 20; i++)
             if (times[i] != count) fail_msg("kind %d, count %d: row %d came %d times", kind, count, i, times[i]);
-        if (seen) assert_int_equal(next_soon(it, &e), HR_END);
+        if (seen) assert_status(next_soon(it, &e), HR_END);
         hr_free(state);
         assert_ok(hr_iterator_save(it, &state, &size, &err), &err);
         hr_iterator_free(it);

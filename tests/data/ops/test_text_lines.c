@@ -55,11 +55,11 @@ static void a_line_longer_than_a_piece_comes_whole(void **state)
     (void)state;
     const hr_element *e;
     hr_iterator *it = iterate(hr_text_lines("long.txt"), (way){.unit_rows = 1});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(((const hr_view *)hr_get(e, "value")->data)->size, LONG);
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_int_equal(((const hr_view *)hr_get(e, "value")->data)->size, 1);
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -72,7 +72,7 @@ static void damage_comes_after_the_lines_before_it(void **state)
     write_file("cut.gz", bytes, size - 8);
     free(bytes);
     run_all(&got, hr_text_lines("cut.gz"), (way){.workers = 2});
-    assert_int_equal(got.end, HR_DATA_LOSS);
+    assert_status(got.end, HR_DATA_LOSS);
     assert_int_equal(got.count, LINES);
     assert_fails(hr_text_lines("not-there"), HR_NOT_FOUND, "file.open");
     assert_fails(hr_text_lines(NULL), HR_INVALID_ARGUMENT, "source.pattern");
@@ -98,7 +98,7 @@ static void a_pipe_is_not_gone_on_with(void **state)
     size_t size;
     int saved = give_input("a\nb\nc\n", 6);
     hr_iterator *it = iterate(hr_text_lines("-"), (way){.unit_rows = 1});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_ok(hr_iterator_save(it, &bytes, &size, &err), &err);
     hr_iterator_free(it);
     take_input_back(saved);

@@ -77,7 +77,7 @@ static void assert_range(hr_dataset *ds, int first, int count)
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.workers = 2});
     for (int n = first; n < first + count; n++) assert_next(it, n / RECORDS, n % RECORDS);
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -121,7 +121,7 @@ static void tfrecord_counts_damaged_records_of_a_range(void **state)
     const hr_policy skip = {.on_error = HR_SKIP};
     run_all(&got, hr_tfrecord("damaged.tfrecord", .first = 15, .count = HR_I64(6), .policy = skip),
             (way){.workers = 2});
-    assert_int_equal(got.end, HR_END);
+    assert_status(got.end, HR_END);
     assert_int_equal(got.count, 5); /* without record 20 */
 }
 
@@ -142,7 +142,7 @@ static void assert_records(hr_dataset *ds, const int *file, int files)
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.workers = 2});
     for (int n = 0; n < files * RECORDS; n++) assert_next(it, file[n / RECORDS], n % RECORDS);
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -192,7 +192,7 @@ static void tfrecord_counts_what_its_policy_passes_over(void **state)
     hr_iterator *it = iterate(hr_tfrecord("bad-*", .policy = {.on_error = HR_RESYNC}), (way){.workers = 2});
     all.count = 0;
     run_on(&all, it, MOST_ELEMENTS);
-    assert_int_equal(all.end, HR_END);
+    assert_status(all.end, HR_END);
     assert_more(all.count, 2 * RECORDS);
     assert_less(all.count, 3 * RECORDS);
     assert_int_equal(reported(it, "tfrecord: damaged records passed over"), 5);
@@ -218,7 +218,7 @@ static void tfrecord_keeps_what_it_passes_over_once(void **state)
         hr_iterator_free(it);
         run_all(&part, hr_shuffle(hr_tfrecord("bad-*", .policy = policy), 20),
                 (way){.state = saved, .state_size = size});
-        assert_int_equal(part.end, HR_END);
+        assert_status(part.end, HR_END);
         hr_free(saved);
         char *text = read_whole_file("once.jsonl", &size);
         for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
@@ -243,7 +243,7 @@ static void tfrecord_looks_at_the_checksums_that_are_asked_for(void **state)
     (void)state;
     static run got;
     run_all(&got, hr_tfrecord("damaged.tfrecord", .checks = HR_CHECKS_HEADER), (way){.workers = 2});
-    assert_int_equal(got.end, HR_END);
+    assert_status(got.end, HR_END);
     assert_int_equal(got.count, RECORDS);
     run_all(&got, hr_tfrecord("damaged.tfrecord", .checks = HR_CHECKS_NONE), (way){.workers = 2});
     assert_int_equal(got.count, RECORDS);
@@ -255,12 +255,12 @@ static void tfrecord_names_file_record_and_offset_of_damage(void **state)
     static run got;
     run_all(&got, hr_tfrecord("damaged.tfrecord"), (way){.workers = 2});
     assert_int_equal(got.count, 20);
-    assert_int_equal(got.end, HR_DATA_LOSS);
+    assert_status(got.end, HR_DATA_LOSS);
     assert_string_equal(got.error.file, "damaged.tfrecord");
     assert_int_equal(got.error.record, 20);
     run_all(&got, hr_tfrecord("cut.tfrecord"), (way){.workers = 2});
     assert_int_equal(got.count, 20);
-    assert_int_equal(got.end, HR_DATA_LOSS);
+    assert_status(got.end, HR_DATA_LOSS);
 }
 
 static void tfrecord_of_a_missing_file_fails(void **state)
@@ -268,7 +268,7 @@ static void tfrecord_of_a_missing_file_fails(void **state)
     (void)state;
     static run got;
     run_all(&got, hr_tfrecord("missing.tfrecord"), (way){0});
-    assert_int_equal(got.end, HR_NOT_FOUND);
+    assert_status(got.end, HR_NOT_FOUND);
     assert_text_contains(got.error.text, "missing.tfrecord");
     run_all(&got, hr_tfrecord("."), (way){0});
     assert_less(got.end, 0);

@@ -43,11 +43,11 @@ static void assert_rows(hr_dataset *ds, const int64_t *widths, const int64_t *va
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.unit_rows = 3});
     for (int r = 0; r < rows; values += widths[r++]) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(hr_get_at(e, 0)->count, widths[r]);
         assert_memory_equal(hr_get_at(e, 0)->data, values, (size_t)widths[r] * sizeof *values);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -112,10 +112,10 @@ static void sizes_of_batches_may_take_turns(void **state)
     hr_dataset *ds = hr_rebatch(hr_batch(hr_range(11), 4), 2, .next_sizes = HR_I64(3), .next_size_count = 1);
     hr_iterator *it = iterate(hr_dataset_ref(ds), (way){.workers = 2});
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(hr_get(e, "value")->shape.dims[0], sizes[i]);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
     hr_dataset_unref(ds);
     ds = hr_batch(hr_range(11), 2, .next_sizes = HR_I64(3), .next_size_count = 1);

@@ -27,12 +27,12 @@ static void assert_tuples(hr_dataset *ds, const int64_t *want, int elements, int
     const hr_element *e;
     hr_iterator *it = iterate(ds, (way){.unit_rows = 3});
     for (int n = 0; n < elements; n++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(hr_element_schema(e)->fields, fields);
         for (int i = 0; i < fields; i++)
             assert_int_equal(*(const int64_t *)hr_get_at(e, i)->data, want[n * fields + i]);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 

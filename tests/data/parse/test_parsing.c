@@ -107,7 +107,7 @@ static void sparse_place_outside_the_shape_is_an_error_of_its_record(void **stat
                                                                             .name = "s",
                                                                             .index_keys = at})));
     assert_int_equal(hr_get(first(it), "s")->shape.dims[0], 3); /* the rows before it */
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     const hr_error *err = hr_iterator_error(it);
     assert_string_equal(err->kind, "example.index");
     assert_string_equal(err->feature, "s");
@@ -138,7 +138,7 @@ static void no_place_becomes_another_one_in_tf_compat(void **state)
     hr_iterator_free(it);
 
     it = placed_twice(HR_SHAPE(9, 2));
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "example.index");
     hr_iterator_free(it);
 }
@@ -165,7 +165,7 @@ static void partitions_that_are_not_there_are_refused(void **state)
     for (int count = -1; count < 2; count += 2) {
         const hr_feature feature = {.key = "v", .kind = HR_RAGGED_FEATURE, .dtype = HR_FLOAT, .partition_count = count};
         hr_dataset *ds = hr_parse_example(hr_tfrecord("x"), (&(hr_parse_spec){&feature, 1}));
-        assert_int_equal(hr_dataset_error(ds)->code, HR_INVALID_ARGUMENT);
+        assert_status(hr_dataset_error(ds)->code, HR_INVALID_ARGUMENT);
         hr_dataset_unref(ds);
     }
 }
@@ -186,7 +186,7 @@ static hr_dataset *divided_in_tf_compat(hr_dataset *ds, hr_dtype dtype, const hr
 static void assert_refuses_partition(hr_iterator *it)
 {
     const hr_element *e;
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     assert_string_equal(hr_iterator_error(it)->kind, "example.partition");
 }
 
@@ -376,7 +376,7 @@ static void a_policy_leaves_out_whole_batches_in_tf_compat(void **state)
         f.dtype = HR_FLOAT;
         hr_iterator *it = hr_iterate(
             hr_parse_example(batches(), (&(hr_parse_spec){&f, 1}), .tf_compat = true, .policy = {.on_error = HR_SKIP}));
-        assert_int_equal(hr_next(it, &e), HR_END);
+        assert_status(hr_next(it, &e), HR_END);
         hr_iterator_free(it);
     }
 }
@@ -430,7 +430,7 @@ static void ragged_row_alone_is_a_vector(void **state)
     assert_int_equal(t->layout, HR_DENSE);
     assert_shape(t->shape, HR_SHAPE(4));
     assert_exactly(((float *)t->data)[0], 40);
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -445,7 +445,7 @@ static void int64_becomes_float_where_the_feature_widens(void **state)
 
     const hr_element *e;
     it = hr_iterate(hr_parse_example(batches(), &spec, .tf_compat = true));
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     hr_iterator_free(it);
 }
 
@@ -463,7 +463,7 @@ static void assert_narrowed(hr_dtype dtype, bool fits)
         assert_int_equal(value, 1004);
     } else {
         const hr_error *err = hr_iterator_error(it);
-        assert_int_equal(status, HR_INVALID_ARGUMENT);
+        assert_status(status, HR_INVALID_ARGUMENT);
         assert_string_equal(err->kind, "example.range");
         assert_string_equal(err->feature, "id");
         assert_int_equal(err->record, 0);
@@ -523,7 +523,7 @@ static void too_many_values_name_file_offset_and_feature(void **state)
         hr_parse_example(hr_batch(hr_tfrecord("rows.tfrecord"), 2), HR_PARSE_SPEC({.key = "id", .dtype = HR_INT64})));
     assert_int_equal(hr_get(first(it), "id")->count, 2);
     assert_int_equal(hr_get(first(it), "id")->count, 1);
-    assert_int_equal(hr_next(it, &e), HR_INVALID_ARGUMENT);
+    assert_status(hr_next(it, &e), HR_INVALID_ARGUMENT);
     const hr_error *err = hr_iterator_error(it);
     assert_string_equal(err->kind, "example.count");
     assert_string_equal(err->feature, "id");

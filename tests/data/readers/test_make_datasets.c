@@ -35,13 +35,13 @@ static void make_csv_dataset_finds_the_types_of_columns(void **state)
     }
     hr_iterator *it = iterate(ds, (way){.workers = 2});
     for (int row = 0, batch = 0; batch < 3; batch++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         const hr_tensor *small = hr_get(e, "small");
         assert_int_equal(small->count, batch < 2 ? 8 : 4);
         for (int64_t i = 0; i < small->count; i++, row++) assert_int_equal(((const int32_t *)small->data)[i], row);
         if (batch == 0) assert_exactly(((const float *)hr_get(e, "single")->data)[3], 0.0f);
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -68,7 +68,7 @@ static void without_epochs_it_goes_on_for_ever_in_full_batches(void **state)
     hr_iterator *it = iterate(hr_make_csv_dataset("t-*.csv", 8, &csv, .seed = 3, .num_parallel_reads = 2), (way){0});
     int sum = 0;
     for (int batch = 0; batch < 5; batch++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         assert_int_equal(hr_get(e, "small")->count, 8);
         for (int i = 0; i < 8; i++) sum += (int)((const int64_t *)hr_get(e, "small")->data)[i];
     }
@@ -95,7 +95,7 @@ static void its_files_have_the_same_columns_in_any_order(void **state)
     write_file("h-1.csv", "x,z,y\n7,s,8.5\n", 14);
     write_file("h-2.csv", "", 0);
     hr_iterator *it = iterate(hr_make_csv_dataset("h-*.csv", 2, NULL, .num_epochs = 1, .no_shuffle = true), (way){0});
-    assert_int_equal(hr_next(it, &e), HR_OK);
+    assert_status(hr_next(it, &e), HR_OK);
     assert_exactly(((const float *)hr_get(e, "y")->data)[1], 8.5f);
     hr_iterator_free(it);
     write_file("h-3.csv", "x,y,z,w\n7,8.5,s,1\n", 18);
@@ -175,11 +175,11 @@ static void many_columns_are_found_and_selected(void **state)
                                          .select_columns = selected, .select_count = MANY);
     hr_iterator *it = iterate(ds, (way){0});
     for (int row = 0; row < 2; row++) {
-        assert_int_equal(hr_next(it, &e), HR_OK);
+        assert_status(hr_next(it, &e), HR_OK);
         for (int i = MANY; i-- > 0;) assert_int_equal(*(const int32_t *)hr_get(e, name[i])->data, i);
         assert_null(hr_get(e, "c"));
     }
-    assert_int_equal(hr_next(it, &e), HR_END);
+    assert_status(hr_next(it, &e), HR_END);
     hr_iterator_free(it);
 }
 
@@ -210,7 +210,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
         hr_dataset *ds = hr_make_csv_dataset("t-*.csv", 8, NULL);
         allocations_since();
         st = hr_dataset_error(ds) ? hr_dataset_error(ds)->code : HR_OK;
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
         hr_dataset_unref(ds);
         assert_int_equal(allocations_alive(), alive);
     }
@@ -229,7 +229,7 @@ static void make_batched_features_dataset_parses_batches(void **state)
     int64_t rows = 0;
     hr_status st;
     while ((st = hr_next(it, &e)) == HR_OK) rows += hr_get(e, "late")->count;
-    assert_int_equal(st, HR_END);
+    assert_status(st, HR_END);
     assert_int_equal(rows, 18);
     hr_iterator_free(it);
 }
@@ -247,7 +247,7 @@ static void sloppy_readers_lose_nothing(void **state)
     int64_t rows = 0;
     hr_iterator *it = iterate(ds, (way){.workers = 2});
     while ((st = hr_next(it, &e)) == HR_OK) rows += hr_get(e, "late")->count;
-    assert_int_equal(st, HR_END);
+    assert_status(st, HR_END);
     assert_int_equal(rows, 29);
     hr_iterator_free(it);
 }

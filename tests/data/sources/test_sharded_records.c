@@ -127,16 +127,16 @@ static void a_share_goes_on_from_its_state(void **state)
         size_t size;
         const int count = numbers(hr_sharded_records("uneven-*.tfrecord", 3, rank, .uneven = HR_UNEVEN_PAD), want);
         hr_iterator *it = iterate(hr_sharded_records("uneven-*.tfrecord", 3, rank, .uneven = HR_UNEVEN_PAD), (way){0});
-        for (int i = 0; i < 7; i++) assert_int_equal(hr_next(it, &e), HR_OK);
+        for (int i = 0; i < 7; i++) assert_status(hr_next(it, &e), HR_OK);
         assert_ok(hr_iterator_save(it, &saved, &size, &err), &err);
         hr_iterator_free(it);
         it = iterate(hr_sharded_records("uneven-*.tfrecord", 3, rank, .uneven = HR_UNEVEN_PAD),
                      (way){.workers = 2, .state = saved, .state_size = size});
         for (int i = 7; i < count; i++) {
-            assert_int_equal(hr_next(it, &e), HR_OK);
+            assert_status(hr_next(it, &e), HR_OK);
             got[i] = atoi(((const hr_view *)hr_get(e, "value")->data)->data);
         }
-        assert_int_equal(hr_next(it, &e), HR_END);
+        assert_status(hr_next(it, &e), HR_END);
         assert_memory_equal(want + 7, got + 7, (size_t)(count - 7) * sizeof *want);
         hr_iterator_free(it);
         hr_free(saved);

@@ -59,7 +59,7 @@ static void a_name_of_shared_embeddings_lists_all_of_them(void **state)
     for (int i = 0; i < 4; i++) assert_string_equal(hr_feature_column_info(list.column[i])->name, names[i]);
     hr__column_list_free(&list);
     snprintf(text, sizeof text, "%slist: [{indicator: places}]\n", shared);
-    assert_int_equal(read(text, &list, &err), HR_INVALID_ARGUMENT);
+    assert_status(read(text, &list, &err), HR_INVALID_ARGUMENT);
     assert_text_contains(err.text, "expected one column, found 'places', which makes 2");
 }
 
@@ -88,7 +88,7 @@ static void refuse(const char *text, const char *kind, const char *part)
 {
     hr_column_list list;
     hr_error err;
-    assert_int_equal(read(text, &list, &err), HR_INVALID_ARGUMENT);
+    assert_status(read(text, &list, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, kind);
     if (!strstr(err.text, part)) fail_msg("expected \"%s\" in: %s", part, err.text);
     assert_text_begins(err.text, "f.yaml:");
@@ -133,7 +133,7 @@ static void no_allocation_failure_leaks(void **state)
         hr__column_list_free(&list);
         assert_int_equal(allocations_alive(), alive);
         if (n >= count) break;
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
     }
 }
 

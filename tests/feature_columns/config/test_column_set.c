@@ -174,7 +174,7 @@ static void assert_no_set(const char *columns, const char *part)
     hr_error err;
     snprintf(yaml, sizeof yaml, "schema: {int64: [a, b]}\ncolumns:\n  a: {identity: 9}\n  b: {identity: 8}\n  %s\n",
              columns);
-    assert_int_equal(hr_column_set_parse("f.yaml", yaml, strlen(yaml), &set, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_column_set_parse("f.yaml", yaml, strlen(yaml), &set, &err), HR_INVALID_ARGUMENT);
     assert_int_equal(err.line, 5);
     if (!strstr(err.text, part)) fail_msg("expected '%s' in: %s", part, err.text);
 }
@@ -224,7 +224,7 @@ static void cannot_be_written(hr_feature_column *column, const char *kind)
 {
     char *yaml;
     hr_error err;
-    assert_int_equal(hr_columns_to_yaml(HR_COLUMNS(column), &yaml, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_columns_to_yaml(HR_COLUMNS(column), &yaml, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, kind);
     assert_null(yaml);
     hr_feature_column_unref(column);
@@ -247,13 +247,13 @@ static void sets_without_their_sections_are_refused(void **state)
     for (int i = 0; i < 4; i++) {
         hr_column_set *set;
         hr_error err;
-        assert_int_equal(hr_column_set_parse("f.yaml", wrong[i], strlen(wrong[i]), &set, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_column_set_parse("f.yaml", wrong[i], strlen(wrong[i]), &set, &err), HR_INVALID_ARGUMENT);
         assert_null(set);
         assert_text_begins(err.text, "f.yaml:");
     }
     hr_column_set *set;
     hr_error err;
-    assert_int_equal(hr_column_set_open("missing.yaml", &set, &err), HR_NOT_FOUND);
+    assert_status(hr_column_set_open("missing.yaml", &set, &err), HR_NOT_FOUND);
     hr_column_set_free(NULL);
 }
 
@@ -272,7 +272,7 @@ static void no_allocation_failure_leaks(void **state)
         hr_free(yaml);
         assert_int_equal(allocations_alive(), alive);
         if (n >= count) break;
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
     }
     for (int i = 0; i < columns.count; i++) hr_feature_column_unref(columns.column[i]);
 }

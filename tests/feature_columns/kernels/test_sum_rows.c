@@ -136,7 +136,7 @@ static void long_rows_without_memory_are_an_error(void **state)
     float out[4];
     hr_error err;
     fail_allocation(0);
-    assert_int_equal(hr_combine_rows(&lookup, ids, NULL, splits, 1, out, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_combine_rows(&lookup, ids, NULL, splits, 1, out, &err), HR_RESOURCE_EXHAUSTED);
     fail_allocation(INT64_MAX);
     assert_ok(hr_combine_rows(&lookup, ids, NULL, splits, 1, out, &err), &err);
 }

@@ -319,7 +319,7 @@ static void no_allocation_failure_leaks(void **state)
         hr_feature_column *column = everything();
         int64_t count = allocations_since();
         const hr_error *err = hr_feature_column_error(column);
-        if (err) assert_int_equal(err->code, HR_RESOURCE_EXHAUSTED);
+        if (err) assert_status(err->code, HR_RESOURCE_EXHAUSTED);
         hr_feature_column_unref(column);
         assert_int_equal(allocations_alive(), alive);
         if (n >= count) break;

@@ -82,7 +82,7 @@ static void rows_become_examples_without_their_missing_fields(void **state)
     next_is(reader, 3, NULL, HR_F32(1000), "c");
     next_is(reader, 4, HR_I64(1), HR_F32(1), long_name);
     hr_view record;
-    assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+    assert_status(hr_record_read(reader, &record, &err), HR_END);
     hr_record_reader_free(reader);
     remove_folder("out");
     free(long_name);
@@ -121,7 +121,7 @@ static void rows_are_split_by_hash_and_dealt_in_order_and_dropped_without_a_requ
         for (int i = 0, n = 0; i < 20; i++)
             if ((folds[i] == 0) == test && i != 4) next_is(reader[n++ % 3], i, HR_I64(1), HR_F32(1), "x");
         hr_view record;
-        for (int s = 0; s < 3; s++) assert_int_equal(hr_record_read(reader[s], &record, &err), HR_END);
+        for (int s = 0; s < 3; s++) assert_status(hr_record_read(reader[s], &record, &err), HR_END);
         for (int s = 0; s < 3; s++) hr_record_reader_free(reader[s]);
     }
     remove_folder("out");
@@ -236,7 +236,7 @@ static void a_full_disk_leaves_nothing_behind(void **state)
         use_faults(NULL);
         hr_convert_result_clear(&r);
         if (f.calls <= call) break;
-        assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        assert_status(st, HR_RESOURCE_EXHAUSTED);
         assert_memory_equal(err.kind, "file.", 5);
         assert_int_equal(files_in("out", false), -1);
     }
@@ -258,7 +258,7 @@ static void shards_of_another_conversion_are_refused(void **state)
         hr_convert_result_clear(&r);
     }
     o.opts.shards = 3;
-    assert_int_equal(run_conversion(&o, &r, &err), HR_ALREADY_EXISTS);
+    assert_status(run_conversion(&o, &r, &err), HR_ALREADY_EXISTS);
     hr_convert_result_clear(&r);
     assert_string_equal(err.kind, "shards.leftover");
     assert_int_equal(files_in("out", false), 2);
@@ -270,13 +270,13 @@ static void split_texts_are_read(void **state)
     (void)state;
     char *column;
     int64_t folds;
-    assert_int_equal(hr_convert_parse_split("my:row:5", &column, &folds, NULL), HR_OK);
+    assert_status(hr_convert_parse_split("my:row:5", &column, &folds, NULL), HR_OK);
     assert_string_equal(column, "my:row");
     assert_int_equal(folds, 5);
     hr_free(column);
     static const char *const wrong[] = {"", "row", "row:", ":5", "row:1", "row:x", "row:-5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(hr_convert_parse_split(wrong[i], &column, &folds, NULL), HR_INVALID_ARGUMENT);
+        assert_status(hr_convert_parse_split(wrong[i], &column, &folds, NULL), HR_INVALID_ARGUMENT);
 }
 
 static void a_lack_of_memory_leaves_nothing_behind(void **state)
@@ -299,7 +299,7 @@ static void a_lack_of_memory_leaves_nothing_behind(void **state)
         hr_status st = run_conversion(&o, &r, &err);
         allocations_since();
         hr_convert_result_clear(&r);
-        assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        assert_status(st, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(allocations_alive(), alive);
         assert_int_equal(files_in("out", false), -1);
     }

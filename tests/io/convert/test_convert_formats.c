@@ -216,8 +216,8 @@ static void types_that_disagree_with_the_schema_are_named(void **state)
     assert_ok(hr_schema_file_set_types(&text, "row=int64", &err), &err);
     convert(o, ROWS);
     unlink("new.tfrecord");
-    assert_int_equal(hr_schema_file_set_types(&text, "row=integer", &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_schema_file_set_types(&text, "wor=int64", &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_schema_file_set_types(&text, "row=integer", &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_schema_file_set_types(&text, "wor=int64", &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "schema.types");
     hr__schema_clear(&text);
 }
@@ -252,7 +252,7 @@ static void nothing_leaks_where_memory_is_short(void **state)
         const int64_t alive = allocations_alive();
         fail_allocation(n);
         st = run_conversion(&o, &r, &err);
-        if (allocations_since() > n) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (allocations_since() > n) assert_status(st, HR_RESOURCE_EXHAUSTED);
         hr_convert_result_clear(&r);
         assert_int_equal(allocations_alive(), alive);
     }
@@ -275,7 +275,7 @@ static void records_that_are_no_examples_go_the_way_of_the_policy(void **state)
     }
     assert_ok(hr_record_writer_commit(w, &err), &err);
     conversion o = {.inputs = {(char *[]){"no.tfrecord"}, 1}, .out = "no.jsonl", .opts.no_sync = true};
-    assert_int_equal(run_conversion(&o, &r, &err), HR_INVALID_ARGUMENT);
+    assert_status(run_conversion(&o, &r, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.wire");
     assert_string_equal(err.file, "no.tfrecord");
     assert_int_equal(err.record, 1);
@@ -300,7 +300,7 @@ static void records_that_are_no_examples_go_the_way_of_the_policy(void **state)
     assert_int_equal(size, 3 * PAIRS); /* "{}" and a line end */
     assert_int_equal(shard, 3 * ((PAIRS + 1) / 3));
     o.opts.policy.max_errors = 5;
-    assert_int_equal(run_conversion(&o, &r, &err), HR_DATA_LOSS);
+    assert_status(run_conversion(&o, &r, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "policy.budget");
     hr_convert_result_clear(&r);
 }

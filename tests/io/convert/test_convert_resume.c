@@ -124,8 +124,8 @@ static int calls_of(char *const *input, const way *w)
 static void same_files(void)
 {
     hr_file_list whole, out;
-    assert_int_equal(hr_match_files("whole/[!.]*\nwhole/*.hridx", &whole, NULL), HR_OK);
-    assert_int_equal(hr_match_files("out/[!.]*\nout/*.hridx", &out, NULL), HR_OK);
+    assert_status(hr_match_files("whole/[!.]*\nwhole/*.hridx", &whole, NULL), HR_OK);
+    assert_status(hr_match_files("out/[!.]*\nout/*.hridx", &out, NULL), HR_OK);
     assert_int_equal(whole.count, out.count);
     assert_int_equal(files_in("out", false), out.count);
     for (int64_t i = 0; i < whole.count; i++) {
@@ -202,12 +202,12 @@ static void what_cannot_be_gone_on_with_is_refused(void **state)
     static char *const pipe[] = {"-"};
     hr_convert_result r;
     hr_error err;
-    assert_int_equal(convert(pipe, &ways[0], true, &r, &err), HR_FAILED_PRECONDITION);
+    assert_status(convert(pipe, &ways[0], true, &r, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "file.once");
-    assert_int_equal(convert(inputs, &(way){.out = "-", .to = "csv"}, true, &r, &err), HR_INVALID_ARGUMENT);
+    assert_status(convert(inputs, &(way){.out = "-", .to = "csv"}, true, &r, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.out");
-    assert_int_equal(convert(inputs, &(way){.out = "out", .to = "csv", .index = true}, false, &r, &err),
-                     HR_INVALID_ARGUMENT);
+    assert_status(convert(inputs, &(way){.out = "out", .to = "csv", .index = true}, false, &r, &err),
+                  HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.index");
     assert_int_equal(files_in("out", true), -1);
 }

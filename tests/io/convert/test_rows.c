@@ -71,8 +71,8 @@ static void a_program_converts_and_is_told_how_far_it_is(void **state)
     assert_false(w.falls);
     assert_int_equal(w.rows, ROWS);
     w = (watched){.stop = true};
-    assert_int_equal(hr_convert(&in, "none.tfrecord", NULL, &err, .schema = schema, .progress = watch, .user = &w),
-                     HR_CANCELLED);
+    assert_status(hr_convert(&in, "none.tfrecord", NULL, &err, .schema = schema, .progress = watch, .user = &w),
+                  HR_CANCELLED);
     assert_int_equal(access("none.tfrecord", F_OK), -1);
 }
 
@@ -96,8 +96,8 @@ static void rows_of_any_format_are_the_records_that_convert_writes(void **state)
             assert_int_equal(got.size, want.size);
             assert_memory_equal(got.data, want.data, (size_t)want.size);
         }
-        assert_int_equal(hr_row_reader_next(rows, &got, &err), HR_END);
-        assert_int_equal(hr_row_reader_next(rows, &got, &err), HR_END);
+        assert_status(hr_row_reader_next(rows, &got, &err), HR_END);
+        assert_status(hr_row_reader_next(rows, &got, &err), HR_END);
         assert_int_equal(count, ROWS);
         assert_ok(hr_count_rows(file[i], &said, &err), &err);
         assert_int_equal(said, ROWS);
@@ -186,34 +186,33 @@ static void nothing_is_refused(void **state)
     const char *from, *to;
     char *text;
     int64_t count;
-    assert_int_equal(hr_convert_with(NULL, "o.tfrecord", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_convert_with(NULL, "o.tfrecord", NULL, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.inputs");
-    assert_int_equal(hr_convert_with(&in, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_convert_with(&in, "o.tfrecord", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_convert_with(&in, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_convert_with(&in, "o.tfrecord", NULL, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.schema");
-    assert_int_equal(hr_convert(&in, "o.tfrecord", NULL, &err, .schema = schema, .require_count = 2),
-                     HR_INVALID_ARGUMENT);
+    assert_status(hr_convert(&in, "o.tfrecord", NULL, &err, .schema = schema, .require_count = 2), HR_INVALID_ARGUMENT);
     hr_convert_result_clear(NULL);
-    assert_int_equal(hr_convert_formats(NULL, NULL, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_convert_formats(NULL, NULL, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
     assert_ok(hr_convert_formats(&in, "x.jsonl", NULL, &from, &to, &err), &err);
     assert_string_equal(from, "csv");
     assert_string_equal(to, "jsonl");
-    assert_int_equal(hr_convert_parse_split(NULL, &text, &count, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_convert_parse_split("row:5", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_row_reader_open_with(NULL, NULL, &rows, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_convert_parse_split(NULL, &text, &count, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_convert_parse_split("row:5", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_row_reader_open_with(NULL, NULL, &rows, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.argument");
-    assert_int_equal(hr_row_reader_open_with("in.csv", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_row_reader_open_with("in.csv", NULL, &rows, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_row_reader_open_with("in.csv", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_row_reader_open_with("in.csv", NULL, &rows, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.schema");
     assert_null(rows);
-    assert_int_equal(hr_row_reader_next(NULL, &row, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_row_reader_next(NULL, &row, NULL), HR_INVALID_ARGUMENT);
     hr_row_reader_free(NULL);
-    assert_int_equal(hr_count_rows_with("in.csv", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_count_rows_with("in.csv", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
     assert_ok(hr_count_rows_with("in.csv", NULL, &count, &err), &err);
-    assert_int_equal(hr_file_list_add(NULL, "x", NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_file_list_add(NULL, "x", NULL), HR_INVALID_ARGUMENT);
     hr_file_list_clear(NULL);
-    assert_int_equal(hr_error_json(NULL, &text, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_json_quote((hr_view){"", 0}, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_error_json(NULL, &text, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_json_quote((hr_view){"", 0}, NULL, NULL), HR_INVALID_ARGUMENT);
     assert_int_equal(hr_file_format_of(NULL), HR_FORMAT_BY_NAME);
     assert_int_equal(hr_file_format_named(NULL), HR_FORMAT_BY_NAME);
     assert_null(hr_csv_delimiter_of(NULL));
@@ -221,7 +220,7 @@ static void nothing_is_refused(void **state)
     assert_int_equal(hr_path_size(NULL), -1);
     assert_false(hr_path_is_special(NULL));
     assert_false(hr_path_reads_once(NULL));
-    assert_int_equal(hr_need_files_again(NULL, "", NULL), HR_OK);
+    assert_status(hr_need_files_again(NULL, "", NULL), HR_OK);
     assert_null(hr_suggest(NULL, NULL, 3));
 }
 

@@ -231,7 +231,7 @@ static void names_that_are_not_there_are_refused(void **state)
     for (int i = 0; i < 4; i++) {
         hr_csv_opts opts = wrong[i];
         opts.struct_size = sizeof opts;
-        assert_int_equal(hr__csv_format_new(&opts, &format, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr__csv_format_new(&opts, &format, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "csv.column");
     }
 }
@@ -247,7 +247,7 @@ static void columns_that_are_called_alike_are_named(void **state)
     for (int i = 0; i < 4; i++) {
         const char *text = i == 2 ? "a,b\n" : i == 3 ? "1,1\n" : "x,a,b,a\n";
         read_all(&d, text, strlen(text), opts[i], 64);
-        assert_int_equal(d.status, HR_INVALID_ARGUMENT);
+        assert_status(d.status, HR_INVALID_ARGUMENT);
         assert_string_equal(d.last.kind, "csv.column");
         assert_string_equal(d.last.file, "t.csv");
         assert_string_equal(d.last.feature, "a");
@@ -264,7 +264,7 @@ static void columns_that_are_called_alike_are_named(void **state)
     const char *kind[] = {"csv.rename", "csv.rename", "csv.column", "csv.column", "csv.column"};
     for (int i = 0; i < 5; i++) {
         read_all(&d, "a,a\n", 4, &wrong[i], 64);
-        assert_int_equal(d.status, HR_INVALID_ARGUMENT);
+        assert_status(d.status, HR_INVALID_ARGUMENT);
         assert_string_equal(d.last.kind, kind[i]);
     }
     assert_text_contains(d.last.text, "expected a column '#2' in the header, found 2 others; places count from 0, "
@@ -533,7 +533,7 @@ static void a_wrong_row_is_named_with_its_place_and_the_next_one_is_read(void **
         read_all(&d, text, strlen(text), &opts, 65536);
         assert_string_equal(d.last.kind, m->kind);
         assert_string_equal(d.last.file, "t.csv");
-        assert_int_equal(d.last.code, HR_INVALID_ARGUMENT);
+        assert_status(d.last.code, HR_INVALID_ARGUMENT);
         assert_int_equal(d.last.line, 4);
         assert_int_equal(d.last.record, m->record);
         assert_int_equal(d.last.offset, m->offset);
@@ -560,7 +560,7 @@ static void refuses(const char *text, const hr_csv_opts *opts, const char *kind,
 {
     static dump d;
     read_all(&d, text, strlen(text), opts, 100);
-    assert_int_equal(d.status, HR_INVALID_ARGUMENT);
+    assert_status(d.status, HR_INVALID_ARGUMENT);
     assert_string_equal(d.last.kind, kind);
     if (!strstr(d.last.text, said)) fail_msg("expected \"%s\" in \"%s\"", said, d.last.text);
 }
@@ -687,7 +687,7 @@ static void a_file_goes_on_where_it_stood(void **state)
         assert_ok(hr__csv_read(file, 100, 1, &again, &err), &err);
         assert_int_equal(again.size, 4);
         assert_memory_equal(again.data, "3,c\n", 4);
-        assert_int_equal(hr__csv_read(file, 100, 1, &again, &err), HR_END);
+        assert_status(hr__csv_read(file, 100, 1, &again, &err), HR_END);
         hr__csv_close(file);
         hr__csv_format_free(f);
     }
@@ -733,7 +733,7 @@ static void a_lack_of_memory_is_said_and_leaks_nothing(void **state)
         allocations_since();
         assert_status_either(d.status, HR_END, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(allocations_alive(), alive);
-        if (n == 0) assert_int_equal(d.status, HR_RESOURCE_EXHAUSTED);
+        if (n == 0) assert_status(d.status, HR_RESOURCE_EXHAUSTED);
         if (n == 39) assert_string_equal(d.text, "a\"b\n");
     }
 }

@@ -101,7 +101,7 @@ static void a_row_without_values_is_missing_and_one_with_several_a_list(void **s
 
     opts.refuse_missing = true;
     assert_ok(hr_csv_writer_open_with("w.csv", names, 1, &opts, &w, &err), &err);
-    assert_int_equal(hr_csv_write(w, &column, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_csv_write(w, &column, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "csv.missing");
     assert_int_equal(err.record, 1);
     assert_string_equal(err.feature, "id");
@@ -115,7 +115,7 @@ static void refused(const hr_csv_writer_opts *opts, const hr_tensor *columns, in
     hr_csv_writer *w;
     hr_error err = {.kind = ""};
     assert_ok(hr_csv_writer_open_with("none.csv", names, count, opts, &w, &err), &err);
-    assert_int_equal(hr_csv_write(w, columns, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_csv_write(w, columns, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, kind);
     hr_csv_writer_discard(w);
     assert_int_equal(access("none.csv", F_OK), -1);
@@ -149,7 +149,7 @@ static void options_that_could_not_be_read_back_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hr_error err;
-        assert_int_equal(hr_csv_writer_open_with("w.csv", names, 2, &bad[i], &w, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_csv_writer_open_with("w.csv", names, 2, &bad[i], &w, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "csv.delimiter");
         assert_null(w);
     }
@@ -175,7 +175,7 @@ static void every_failed_allocation_leaves_no_file(void **state)
         else
             hr_csv_writer_discard(w);
         allocations_since();
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(access("n.csv", F_OK) == 0, st == HR_OK);
         assert_int_equal(allocations_alive(), alive);
     }

@@ -83,12 +83,12 @@ static void other_dtypes_and_lists_in_an_example_are_refused(void **state)
     hr_example *e = hr_example_new();
     hr_tensor feature = hr_tensor_of(HR_DOUBLE, HR_SHAPE(1), (double[]){1});
     hr_example_add(e, (hr_view){"a", 1}, &feature);
-    assert_int_equal(hr_example_bytes(e, &got, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_bytes(e, &got, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.feature");
     hr_example_clear(e);
     bytes_are(e, "");
     hr_example_add_list(e, (hr_view){"a", 1}, NULL, 0);
-    assert_int_equal(hr_example_bytes(e, &got, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_bytes(e, &got, &err), HR_INVALID_ARGUMENT);
     hr_example_free(e);
 }
 
@@ -105,7 +105,7 @@ static void a_lack_of_memory_sticks_and_leaks_nothing(void **state)
             hr_example_add_int64(e, "b", (int64_t[]){1}, 1);
             hr_example_add_int64(e, "a", (int64_t[]){1}, 1);
             hr_status st = hr_example_bytes(e, &got, &err);
-            if (n < 5) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+            if (n < 5) assert_status(st, HR_RESOURCE_EXHAUSTED);
         }
         allocations_since();
         hr_example_free(e);

@@ -78,7 +78,7 @@ static void missing_feature_is_an_error_that_names_it(void **state)
     (void)state;
     one o;
     one_open(&o, (hr__example_feature){ONE_INT64});
-    assert_int_equal(one_parse(&o, "0a00"), HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a00"), HR_INVALID_ARGUMENT);
     assert_string_equal(o.err.kind, "example.missing");
     assert_string_equal(o.err.feature, "a");
     one_close(&o);
@@ -101,7 +101,7 @@ static void empty_list_is_no_value_and_no_default(void **state)
     (void)state;
     one o;
     one_open(&o, (hr__example_feature){.dtype = HR_INT64, .count = 1, .default_value = HR_I64(7)});
-    assert_int_equal(one_parse(&o, "0a090a070a016112021a00"), HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a090a070a016112021a00"), HR_INVALID_ARGUMENT);
     assert_string_equal(o.err.kind, "example.count");
     one_close(&o);
 }
@@ -111,7 +111,7 @@ static void another_kind_is_refused(void **state)
     (void)state;
     one o;
     one_open(&o, (hr__example_feature){.dtype = HR_FLOAT, .count = 1});
-    assert_int_equal(one_parse(&o, "0a0c0a0a0a016112051a030a0105"), HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a0c0a0a0a016112051a030a0105"), HR_INVALID_ARGUMENT);
     assert_string_equal(o.err.kind, "example.kind");
     one_close(&o);
 }
@@ -129,7 +129,7 @@ static void int64_widens_where_that_was_asked_for(void **state)
     one_open(&o, (hr__example_feature){.dtype = HR_INT32, .widen = true, .count = 1});
     assert_ok(one_parse(&o, "0a150a130a0161120e1a0c0a0affffffffffffffffff01"), &o.err);
     assert_int_equal(*(int32_t *)o.table.column[0].values, -1);
-    assert_int_equal(one_parse(&o, "0a100a0e0a016112091a070a058080808010"), HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a100a0e0a016112091a070a058080808010"), HR_INVALID_ARGUMENT);
     assert_string_equal(o.err.kind, "example.range");
     one_close(&o);
 }
@@ -140,7 +140,7 @@ static void type_that_no_example_has_is_refused(void **state)
     hr__example_feature f = {.key = key("a"), .dtype = HR_INT32, .count = 1};
     hr__example_parser *parser;
     hr_error err;
-    assert_int_equal(hr__example_parser_new(&f, 1, &parser, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr__example_parser_new(&f, 1, &parser, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.type");
     assert_null(parser);
 }
@@ -152,9 +152,9 @@ static void too_many_values_are_counted_and_not_written(void **state)
     one_open(&o, (hr__example_feature){.dtype = HR_FLOAT, .count = 2});
     float *values = o.table.column[0].values;
     values[2] = 42;
-    assert_int_equal(one_parse(&o, "0a190a170a016112121210"
-                                   "0d0000803f0d0000803f0d0000803f"),
-                     HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a190a170a016112121210"
+                                "0d0000803f0d0000803f0d0000803f"),
+                  HR_INVALID_ARGUMENT);
     assert_exactly(values[2], 42);
     assert_exactly(values[0], 0);
     one_close(&o);
@@ -165,7 +165,7 @@ static void cut_record_is_an_error_here_and_shorter_to_tensorflow(void **state)
     (void)state;
     one o;
     one_open(&o, (hr__example_feature){.dtype = HR_INT64, .count = 1});
-    assert_int_equal(one_parse(&o, "0a0c"), HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a0c"), HR_INVALID_ARGUMENT);
     assert_string_equal(o.err.kind, "example.wire");
     o.table.rows.tf_compat = true;
     assert_ok(one_parse(&o, "0a0c"), &o.err);
@@ -182,7 +182,7 @@ static void unknown_field_that_is_too_long_ends_a_record_to_tensorflow(void **st
     one_open(&o, (hr__example_feature){ONE_INT64});
     for (int i = 0; i < 2; i++) {
         o.table.rows.tf_compat = false;
-        assert_int_equal(one_parse(&o, records[i]), HR_INVALID_ARGUMENT);
+        assert_status(one_parse(&o, records[i]), HR_INVALID_ARGUMENT);
         o.table.rows.tf_compat = true;
         assert_ok(one_parse(&o, records[i]), &o.err);
         assert_int_equal(*(int64_t *)o.table.column[0].values, 5);
@@ -195,7 +195,7 @@ static void failed_row_leaves_lists_as_they_were(void **state)
     (void)state;
     one o;
     one_open(&o, (hr__example_feature){.dtype = HR_INT64, .count = -1, .group = 2});
-    assert_int_equal(one_parse(&o, "0a0c0a0a0a016112051a030a0105"), HR_INVALID_ARGUMENT);
+    assert_status(one_parse(&o, "0a0c0a0a0a016112051a030a0105"), HR_INVALID_ARGUMENT);
     assert_int_equal(o.table.column[0].splits[1], 0);
     assert_int_equal(o.table.column[0].count, 0);
     one_close(&o);

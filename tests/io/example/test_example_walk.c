@@ -91,7 +91,7 @@ static void what_a_later_entry_replaces_must_be_sound(void **state)
     hr_error err;
     char room[64];
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
-        assert_int_equal(hr_example_walk_record(walk, bytes_of(broken[i], room), &c, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_example_walk_record(walk, bytes_of(broken[i], room), &c, &err), HR_INVALID_ARGUMENT);
     hr_example_walk_free(walk);
 }
 
@@ -194,7 +194,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
         hr_example_walk_free(walk);
         assert_int_equal(allocations_alive(), alive);
     }
-    assert_int_equal(st, HR_OK);
+    assert_status(st, HR_OK);
 }
 
 int main(void)

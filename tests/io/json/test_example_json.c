@@ -219,7 +219,7 @@ static void a_schema_says_what_plain_rows_mean(void **state)
         {"{\"features\": {\"feature\": {\"x\": {\"int64List\": {}}}}}", "json.type", "expected values of float32"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(read_line(wrong[i][0], schema, hex, &err), HR_INVALID_ARGUMENT);
+        assert_status(read_line(wrong[i][0], schema, hex, &err), HR_INVALID_ARGUMENT);
         if (strcmp(err.kind, wrong[i][1]) != 0 || !strstr(err.text, wrong[i][2])) fail_msg("%s", err.text);
     }
     hr_schema_file_free(schema);
@@ -245,7 +245,7 @@ static void mistakes_name_record_line_and_feature(void **state)
     hr_error err;
     char hex[512];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(read_line(wrong[i][0], NULL, hex, &err), HR_INVALID_ARGUMENT);
+        assert_status(read_line(wrong[i][0], NULL, hex, &err), HR_INVALID_ARGUMENT);
         if (strcmp(err.kind, wrong[i][1]) != 0 || !strstr(err.text, wrong[i][2])) fail_msg("%s", err.text);
     }
     hr_json_reader *r;
@@ -254,8 +254,8 @@ static void mistakes_name_record_line_and_feature(void **state)
     assert_ok(hr_json_reader_open_with("rows.jsonl", NULL, &r, &err), &err);
     assert_ok(hr_json_read(r, &record, &err), &err);
     assert_int_equal(hr_json_reader_line(r), 1);
-    assert_int_equal(hr_json_read(r, &record, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_json_read(r, &record, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_json_read(r, &record, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_json_read(r, &record, &err), HR_INVALID_ARGUMENT);
     assert_int_equal(hr_json_reader_line(r), 3);
     assert_int_equal(hr_json_reader_offset(r), 10);
     assert_int_equal(err.record, 1);
@@ -280,11 +280,11 @@ static void only_wanted_features_are_written(void **state)
     assert_ok(hr_json_writer_new_with(&opts, &w, &err), &err);
     assert_ok(hr_example_to_json(w, record, &json, &err), &err);
     assert_string_equal(json.data, "{\"b\": 2}");
-    assert_int_equal(hr_example_to_json(w, view_of("\x0a\x7f"), &json, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_to_json(w, view_of("\x0a\x7f"), &json, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.wire");
     hr_json_writer_free(w);
     const hr_json_writer_opts nameless = {.struct_size = sizeof nameless, .feature_count = 1};
-    assert_int_equal(hr_json_writer_new_with(&nameless, &w, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_json_writer_new_with(&nameless, &w, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "json.features");
     hr_example_free(e);
 }

@@ -99,7 +99,7 @@ static void every_mistake_is_refused_where_it_stands(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char out[4096];
         hr_error err = {0};
-        assert_int_equal(read_both(cases[i].text, strlen(cases[i].text), out, &err), HR_INVALID_ARGUMENT);
+        assert_status(read_both(cases[i].text, strlen(cases[i].text), out, &err), HR_INVALID_ARGUMENT);
         if (strcmp(err.kind, cases[i].kind) != 0 || !strstr(err.text, cases[i].said)) fail_msg("%s", err.text);
         assert_string_equal(err.file, "text");
         assert_at_least(err.line, 1);
@@ -116,7 +116,7 @@ static void sixty_four_levels_are_read_and_one_more_is_refused(void **state)
     memset(text + 64, ']', 64);
     assert_ok(read_both(text, 128, out, &err), &err);
     memset(text, '[', 65);
-    assert_int_equal(read_both(text, 65, out, &err), HR_INVALID_ARGUMENT);
+    assert_status(read_both(text, 65, out, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "json.depth");
 }
 

@@ -103,7 +103,7 @@ static void skip_passes_over_damaged_data_alone(void **state)
 
     write_damaged("length", (const int[]){3 * FRAME + 2, -1});
     const hr_record_opts opts = {.struct_size = sizeof opts, .policy = skip};
-    assert_int_equal(read_numbers("length", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_status(read_numbers("length", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.length_crc");
     assert_int_equal(err.record, 3);
     assert_string_equal(text, "0 1 2 ");
@@ -145,7 +145,7 @@ static void record_beyond_the_limit_is_passed_over(void **state)
     for (int gzip = 0; gzip < 2; gzip++) {
         const char *path = gzip ? "long.gz" : "long";
         write_with_long(path, LONG, gzip ? HR_GZIP : HR_NONE);
-        assert_int_equal(read_limited(path, (hr_policy){.on_error = HR_FAIL}, text, NULL, &err), HR_DATA_LOSS);
+        assert_status(read_limited(path, (hr_policy){.on_error = HR_FAIL}, text, NULL, &err), HR_DATA_LOSS);
         assert_string_equal(err.kind, "tfrecord.length_limit");
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             told t = {0};
@@ -183,20 +183,20 @@ static void record_beyond_the_limit_may_be_cut(void **state)
     write_with_long("long", LONG, HR_NONE);
     char *bytes = read_whole_file("long", &size);
     write_file("cut", bytes, 3 * FRAME + LEFT);
-    assert_int_equal(read_limited("cut", skip, text, &damage, &err), HR_END);
+    assert_status(read_limited("cut", skip, text, &damage, &err), HR_END);
     assert_string_equal(text, "0 1 2 ");
     assert_int_equal(damage.bytes, LEFT);
 
     /* Sound records where its data were: the length leads into one of them. */
     memmove(bytes + 3 * FRAME + 100, bytes + 4 * FRAME + LONG - SIZE, 16 * FRAME);
     write_file("torn", bytes, 3 * FRAME + 100 + 16 * FRAME);
-    assert_int_equal(read_limited("torn", resync, text, &damage, &err), HR_END);
+    assert_status(read_limited("torn", resync, text, &damage, &err), HR_END);
     assert_string_equal(text, without_3);
     assert_int_equal(damage.bytes, 100);
 
     bytes[3 * FRAME + 9] ^= 1; /* the checksum of its length */
     write_file("crc", bytes, size);
-    assert_int_equal(read_limited("crc", skip, text, &damage, &err), HR_DATA_LOSS);
+    assert_status(read_limited("crc", skip, text, &damage, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.length_crc");
     free(bytes);
 }
@@ -273,7 +273,7 @@ static int resync_through(const char *path, int64_t *errors)
         last = atoi(record.data);
         from_second += last >= 3000;
     }
-    assert_int_equal(status, HR_END);
+    assert_status(status, HR_END);
     *errors = hr_record_damage(reader).errors;
     hr_record_reader_free(reader);
     return from_second;
@@ -324,10 +324,10 @@ static void checks_say_what_is_looked_at(void **state)
     write_damaged("data", (const int[]){3 * FRAME + 61, -1});
     write_damaged("header", (const int[]){3 * FRAME + 9, -1});
     hr_record_opts opts = {.struct_size = sizeof opts, .checks = HR_CHECKS_HEADER};
-    assert_int_equal(read_numbers("data", &opts, text, NULL, &err), HR_END);
-    assert_int_equal(read_numbers("header", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_status(read_numbers("data", &opts, text, NULL, &err), HR_END);
+    assert_status(read_numbers("header", &opts, text, NULL, &err), HR_DATA_LOSS);
     opts.checks = HR_CHECKS_NONE;
-    assert_int_equal(read_numbers("header", &opts, text, NULL, &err), HR_END);
+    assert_status(read_numbers("header", &opts, text, NULL, &err), HR_END);
 }
 
 /* ---- budgets ---- */
@@ -339,9 +339,9 @@ static void a_budget_says_how_many_of_how_many(void **state)
     hr_error err;
     write_damaged("f", (const int[]){3 * FRAME + 30, 5 * FRAME + 30, 8 * FRAME + 30, -1});
     hr_record_opts opts = {.struct_size = sizeof opts, .policy = {.on_error = HR_SKIP, .max_errors = 3}};
-    assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_END);
+    assert_status(read_numbers("f", &opts, text, NULL, &err), HR_END);
     opts.policy.max_errors = 2;
-    assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_status(read_numbers("f", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_string_equal(text, "0 1 2 4 6 7 ");
     assert_string_equal(err.kind, "policy.budget");
     assert_text_contains(err.text, "expected at most 2 errors, got 3 in 9 records; the last: f:528: record 8: ");
@@ -350,19 +350,19 @@ static void a_budget_says_how_many_of_how_many(void **state)
     write_damaged("last",
                   (const int[]){3 * FRAME + 30, 19 * FRAME + 30, -1}); /* after the one too many, nothing is left */
     opts.policy.max_errors = 1;
-    assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_status(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_text_contains(err.text, "got 2 in 20 records; the last: last:1254: record 19: ");
     assert_int_equal(err.offset, 19 * FRAME);
     assert_int_equal(truncate("last", RECORDS * FRAME - 1), 0);
-    assert_int_equal(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_status(read_numbers("last", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_int_equal(err.record, 19);
     assert_int_equal(err.offset, 19 * FRAME);
 
     opts.policy.max_errors = 0;
     opts.policy.max_error_share = 0.15;
-    assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_END);
+    assert_status(read_numbers("f", &opts, text, NULL, &err), HR_END);
     opts.policy.max_error_share = 0.14; /* three of twenty: seen at the end, when 1,000 will not come */
-    assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_DATA_LOSS);
+    assert_status(read_numbers("f", &opts, text, NULL, &err), HR_DATA_LOSS);
     assert_text_contains(err.text, "a share of 0.14 of errors, got 3 in 20 records");
 }
 
@@ -379,7 +379,7 @@ static void policies_that_cannot_be_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hr__policy *policy;
         hr_error err;
-        assert_int_equal(hr__policy_new(&bad[i], "tfrecord", &policy, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr__policy_new(&bad[i], "tfrecord", &policy, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, kind[i]);
     }
 }
@@ -466,7 +466,7 @@ static void a_quarantine_that_cannot_be_written_is_an_error(void **state)
     write_damaged("f", (const int[]){3 * FRAME + 30, -1});
     const hr_record_opts opts = {.struct_size = sizeof opts,
                                  .policy = {.on_error = HR_QUARANTINE, .quarantine_file = "no/such/folder"}};
-    assert_int_equal(read_numbers("f", &opts, text, NULL, &err), HR_NOT_FOUND);
+    assert_status(read_numbers("f", &opts, text, NULL, &err), HR_NOT_FOUND);
     assert_string_equal(err.kind, "file.open");
 }
 
@@ -486,7 +486,7 @@ static void a_full_disk_ends_a_quarantine(void **state)
         const hr_status status = read_numbers("f", &opts, text, NULL, &err);
         use_faults(NULL);
         if (f.calls <= call) break;
-        assert_int_equal(status, HR_RESOURCE_EXHAUSTED);
+        assert_status(status, HR_RESOURCE_EXHAUSTED);
         assert_memory_equal(err.kind, "file.", 5);
     }
     assert_int_equal(lines_in("full.jsonl"), 2);
@@ -505,7 +505,7 @@ static void every_allocation_may_fail(void **state)
         fail_allocation(n);
         const hr_status status = read_numbers("f", &opts, text, NULL, &err);
         const bool failed = allocations_since() > n;
-        if (failed) assert_int_equal(status, HR_RESOURCE_EXHAUSTED);
+        if (failed) assert_status(status, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(allocations_alive(), alive);
         if (!failed) break;
     }
@@ -536,7 +536,7 @@ static void repairing_saves_what_is_good(void **state)
     assert_int_equal(report.lost.bytes, FRAME);
     assert_int_equal(t.bytes, FRAME);
     assert_read("good", (hr_policy){0}, without_3, 0, 0);
-    assert_int_equal(hr_repair_records_with("f", "f", NULL, &report, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_repair_records_with("f", "f", NULL, &report, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "repair.out");
     assert_ok(hr_repair_records_with("f", NULL, NULL, &report, &err), &err);
     assert_read("f", (hr_policy){0}, without_3, 0, 0);
@@ -605,7 +605,7 @@ static void repairing_that_is_called_off_leaves_the_old_file(void **state)
     char *before = read_whole_file("f", &size);
     before[size - 1] ^= 1;
     write_file("f", before, size);
-    assert_int_equal(hr_repair_records_with("f", NULL, &opts, &report, &err), HR_CANCELLED);
+    assert_status(hr_repair_records_with("f", NULL, &opts, &report, &err), HR_CANCELLED);
     char *now = read_whole_file("f", &after);
     assert_int_equal(after, size);
     assert_memory_equal(now, before, size);

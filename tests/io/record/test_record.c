@@ -63,8 +63,8 @@ static void records_of_any_size_come_back(void **state)
             offset += record.size + HR__RECORD_FRAME;
             for (int64_t b = 0; b < record.size; b += 997) assert_int_equal(record.data[b], 'a' + i);
         }
-        assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
-        assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+        assert_status(hr_record_read(reader, &record, &err), HR_END);
+        assert_status(hr_record_read(reader, &record, &err), HR_END);
         hr_record_reader_free(reader);
     }
 }
@@ -111,7 +111,7 @@ static void every_cut_and_flipped_bit_is_named_with_record_and_offset(void **sta
         for (whole = 0; begin[whole + 1] <= (int64_t)bit / 8;) whole++;
         bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
         write_file("g", bytes, size);
-        assert_int_equal(read_to_end("g", &count, &err), HR_DATA_LOSS);
+        assert_status(read_to_end("g", &count, &err), HR_DATA_LOSS);
         assert_int_equal(count, whole);
         assert_int_equal(err.offset, begin[whole]);
         assert_string_equal(err.kind,
@@ -129,7 +129,7 @@ static void messages_say_where_what_was_expected_and_found(void **state)
     int count;
     hr_error err;
     write_file("train-00003.tfrecord", damaged, sizeof damaged - 1);
-    assert_int_equal(read_to_end("train-00003.tfrecord", &count, &err), HR_DATA_LOSS);
+    assert_status(read_to_end("train-00003.tfrecord", &count, &err), HR_DATA_LOSS);
     assert_string_equal(err.text,
                         "train-00003.tfrecord:0: record 0: expected data checksum 0x00000000, got 0x21f1576e; "
                         "the file is truncated or corrupt");
@@ -152,7 +152,7 @@ static void a_claimed_length_costs_no_memory(void **state)
         hr_error err;
         int count;
         write_claim("f", lengths[i]);
-        assert_int_equal(read_to_end("f", &count, &err), HR_DATA_LOSS);
+        assert_status(read_to_end("f", &count, &err), HR_DATA_LOSS);
         assert_string_equal(err.kind, lengths[i] > HR__RECORD_LIMIT ? "tfrecord.length_limit" : "tfrecord.truncated");
     }
     hr_record_reader *reader;
@@ -161,7 +161,7 @@ static void a_claimed_length_costs_no_memory(void **state)
     const hr_record_opts any = {.struct_size = sizeof any, .max_record_bytes = SIZE_MAX};
     write_claim("f", UINT64_MAX - 3); /* with its frame, 12 bytes: a size_t goes round */
     assert_ok(hr_record_reader_open_with("f", &any, &reader, &err), &err);
-    assert_int_equal(hr_record_read(reader, &record, &err), HR_DATA_LOSS);
+    assert_status(hr_record_read(reader, &record, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.length_limit");
     hr_record_reader_free(reader);
     struct rusage used;
@@ -188,7 +188,7 @@ static void skipping_looks_at_lengths_only(void **state)
     assert_ok(hr_record_skip(reader, 2, &err), &err);
     assert_ok(hr_record_read(reader, &record, &err), &err);
     assert_int_equal(record.size, 7);
-    assert_int_equal(hr_record_skip(reader, 1, &err), HR_END);
+    assert_status(hr_record_skip(reader, 1, &err), HR_END);
     hr_record_reader_free(reader);
 }
 
@@ -220,10 +220,10 @@ static void a_full_disk_leaves_the_old_records(void **state)
     faults f = {.call = 0, .number = ENOSPC};
     use_faults(&f);
     assert_ok(hr_record_write(writer, "abc", 3, &err), &err);
-    assert_int_equal(hr_record_writer_commit(writer, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_record_writer_commit(writer, &err), HR_RESOURCE_EXHAUSTED);
     use_faults(NULL);
     assert_string_equal(err.kind, "file.write");
-    assert_int_equal(read_to_end("f", &count, &err), HR_END);
+    assert_status(read_to_end("f", &count, &err), HR_END);
     assert_int_equal(count, 1);
 }
 
@@ -270,23 +270,23 @@ static void sizes_that_cannot_be_are_refused(void **state)
 
     const hr_record_opts opts = {.struct_size = sizeof opts, .buffer_size = SIZE_MAX, .policy.on_error = HR_RESYNC};
     assert_ok(hr_record_reader_open_with("sizes", &opts, &reader, &err), &err);
-    assert_int_equal(hr_record_read(reader, &record, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_record_read(reader, &record, &err), HR_RESOURCE_EXHAUSTED);
     hr_record_reader_free(reader);
 
     assert_ok(hr_record_index_open_with("sizes", NULL, &index, &err), &err);
     assert_ok(hr_record_reader_open("sizes", NULL, &reader, &err), &err);
-    assert_int_equal(hr_record_reader_range(reader, index, INT64_MAX / 2, INT64_MAX, &err), HR_OUT_OF_RANGE);
+    assert_status(hr_record_reader_range(reader, index, INT64_MAX / 2, INT64_MAX, &err), HR_OUT_OF_RANGE);
     assert_text_contains(err.text, "to 9223372036854775807");
     hr_record_reader_free(reader);
     hr_record_index_free(index);
 
     assert_ok(hr_record_reader_open("sizes", NULL, &reader, &err), &err);
     assert_ok(hr_record_reader_range(reader, NULL, 1, INT64_MAX, &err), &err);
-    assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+    assert_status(hr_record_read(reader, &record, &err), HR_END);
     hr_record_reader_free(reader);
 
     assert_ok(hr_repair_records_with("sizes", "repaired", NULL, NULL, &err), &err);
-    assert_int_equal(hr_repair_records_with("none", "repaired", NULL, NULL, &err), HR_NOT_FOUND);
+    assert_status(hr_repair_records_with("none", "repaired", NULL, NULL, &err), HR_NOT_FOUND);
 }
 
 /* A decoder goes on after a flipped bit: what it makes then holds copies of records that were before, checksums and

@@ -63,7 +63,7 @@ static void reads_range(hr_record_reader *reader, const hr_record_index *index, 
         assert_int_equal(record.size, make_record(i, data));
         assert_memory_equal(record.data, data, (size_t)record.size);
     }
-    assert_int_equal(hr_record_read(reader, &record, &err), HR_END);
+    assert_status(hr_record_read(reader, &record, &err), HR_END);
 }
 
 static void any_range_can_be_read_of_every_compression(void **state)
@@ -87,11 +87,11 @@ static void any_range_can_be_read_of_every_compression(void **state)
         assert_ok(hr_record_reader_open("f", NULL, &reader, &err), &err);
         for (size_t i = 0; i < sizeof first / sizeof *first; i++) reads_range(reader, index, first[i], count[i]);
         for (size_t i = 0; i < sizeof first / sizeof *first; i += 3) reads_range(reader, NULL, first[i], count[i]);
-        assert_int_equal(hr_record_reader_range(reader, index, 990, 11, &err), HR_OUT_OF_RANGE);
+        assert_status(hr_record_reader_range(reader, index, 990, 11, &err), HR_OUT_OF_RANGE);
         assert_string_equal(err.kind, "index.range");
-        assert_int_equal(hr_record_reader_range(reader, index, -1, 1, &err), HR_OUT_OF_RANGE);
-        assert_int_equal(hr_record_reader_range(reader, NULL, 1001, 1, &err), HR_OUT_OF_RANGE);
-        assert_int_equal(hr_record_reader_range(reader, NULL, -1, 1, &err), HR_OUT_OF_RANGE);
+        assert_status(hr_record_reader_range(reader, index, -1, 1, &err), HR_OUT_OF_RANGE);
+        assert_status(hr_record_reader_range(reader, NULL, 1001, 1, &err), HR_OUT_OF_RANGE);
+        assert_status(hr_record_reader_range(reader, NULL, -1, 1, &err), HR_OUT_OF_RANGE);
         reads_range(reader, index, 5, 5);
         hr_record_reader_free(reader);
         hr_record_index_free(index);
@@ -117,7 +117,7 @@ static void stale_is(const char *path, const char *why)
 {
     hr_record_index *index;
     hr_error err;
-    assert_int_equal(hr_record_index_read(path, &index, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_record_index_read(path, &index, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "index.stale");
     if (!strstr(err.text, why)) fail_msg("%s", err.text);
     index = open_index(path, (hr_record_index_opts){0}); /* is made anew */
@@ -143,7 +143,7 @@ static void an_index_of_another_file_is_refused_with_the_reason(void **state)
     unlink("s.hridx");
     write_records("s", HR_NONE, 200);
     assert_int_equal(stat("s", &before), 0);
-    assert_int_equal(hr_record_index_read("s", &index, &err), HR_NOT_FOUND);
+    assert_status(hr_record_index_read("s", &index, &err), HR_NOT_FOUND);
     hr_record_index_free(open_index("s", (hr_record_index_opts){.keep = true}));
     struct stat later = before;
     later.st_mtim.tv_sec += 7;
@@ -155,14 +155,14 @@ static void an_index_of_another_file_is_refused_with_the_reason(void **state)
     size_t size;
     char *bytes = read_whole_file("s", &size);
     write_file("s", bytes, size - 100);
-    assert_int_equal(hr_record_index_read("s", &index, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_record_index_read("s", &index, &err), HR_FAILED_PRECONDITION);
     assert_text_contains(err.text, "size");
     char first[1000];
     const size_t length = make_record(0, first);
     hr__record_header(bytes, length + 1); /* other records of the same size in all */
     write_file("s", bytes, size);
     set_time("s", &before);
-    assert_int_equal(hr_record_index_read("s", &index, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_record_index_read("s", &index, &err), HR_FAILED_PRECONDITION);
     assert_text_contains(err.text, "sampled headers");
     free(bytes);
     hr_set_log(NULL, NULL);
@@ -179,7 +179,7 @@ static void every_damage_of_an_index_is_noticed(void **state)
     char *bytes = read_whole_file("d.hridx", &size);
     for (size_t cut = 0; cut < size; cut += 3) {
         write_file("d.hridx", bytes, cut);
-        assert_int_equal(hr_record_index_read("d", &index, &err), HR_DATA_LOSS);
+        assert_status(hr_record_index_read("d", &index, &err), HR_DATA_LOSS);
         assert_string_equal(err.kind, "index.damaged");
     }
     for (size_t bit = 0; bit < 8 * size; bit += 5) {
@@ -236,7 +236,7 @@ static void a_limit_of_ones_own_holds_for_the_pass_too(void **state)
     assert_int_equal(fclose(f), 0);
     free(record);
 
-    assert_int_equal(hr_record_index_open_with("long", NULL, &index, &err), HR_DATA_LOSS);
+    assert_status(hr_record_index_open_with("long", NULL, &index, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.length_limit");
     hr_record_index_opts opts = {.struct_size = sizeof opts, .max_record_bytes = (size_t)1 << 31};
     assert_ok(hr_record_index_open_with("long", &opts, &index, &err), &err);
@@ -244,7 +244,7 @@ static void a_limit_of_ones_own_holds_for_the_pass_too(void **state)
     assert_int_equal(hr_record_index_bytes(index), second + (int64_t)size);
     hr_record_index_free(index);
     opts.max_record_bytes = 1000;
-    assert_int_equal(hr_record_index_open_with("long", &opts, &index, &err), HR_DATA_LOSS);
+    assert_status(hr_record_index_open_with("long", &opts, &index, &err), HR_DATA_LOSS);
     assert_int_equal(remove("long"), 0);
 }
 
@@ -271,7 +271,7 @@ static void many_files_are_indexed_by_all_threads(void **state)
     }
     write_file("m4", "no records at all", 17);
     write_file("m7", "nor here", 8);
-    assert_int_equal(hr_record_index_open_all(&files, NULL, index, &err), HR_DATA_LOSS);
+    assert_status(hr_record_index_open_all(&files, NULL, index, &err), HR_DATA_LOSS);
     assert_string_equal(err.file, "m4");
 }
 
@@ -297,17 +297,17 @@ static void the_text_form_goes_both_ways(void **state)
     static const char *const wrong[] = {"0 18\n19 55\n", "0\n", "0 18\n18 x\n", "x", "0 3\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         write_file("u.idx", wrong[i], strlen(wrong[i]));
-        assert_int_equal(hr_record_index_read_text("t", "u.idx", &again, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_record_index_read_text("t", "u.idx", &again, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "index.text");
     }
     write_file("u.idx", "0 18\n", 5);
-    assert_int_equal(hr_record_index_read_text("t", "u.idx", &again, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_record_index_read_text("t", "u.idx", &again, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "index.stale");
     hr_record_index_free(index);
     free(text);
     write_records("t.gz", HR_GZIP, 3);
     index = open_index("t.gz", (hr_record_index_opts){0});
-    assert_int_equal(hr_record_index_write_text(index, "t.idx", &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_record_index_write_text(index, "t.idx", &err), HR_FAILED_PRECONDITION);
     hr_record_index_free(index);
 }
 
@@ -331,7 +331,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
         if (st == HR_OK) hr_record_index_free(index);
         const int64_t made = allocations_since();
         if (n < 0) count = made;
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
         assert_int_equal(allocations_alive(), alive);
     }
     hr_set_log(NULL, NULL);

@@ -53,7 +53,7 @@ static int64_t *numbers_of(const char *path, int64_t *count)
         assert_memory_equal(got.data, want, (size_t)got.size);
         ++*count;
     }
-    assert_int_equal(hr_record_read(reader, &got, &err), HR_END);
+    assert_status(hr_record_read(reader, &got, &err), HR_END);
     hr_record_reader_free(reader);
     return number;
 }
@@ -123,8 +123,8 @@ static void damage_leaves_no_output(void **state)
     char *bytes = read_whole_file("a", &size);
     write_file("cut", bytes, size - 1);
     free(bytes);
-    assert_int_equal(hr_merge_records_with(&(hr_file_list){(char *[]){"b.gz", "cut"}, 2}, "out", &o, NULL, &err),
-                     HR_DATA_LOSS);
+    assert_status(hr_merge_records_with(&(hr_file_list){(char *[]){"b.gz", "cut"}, 2}, "out", &o, NULL, &err),
+                  HR_DATA_LOSS);
     assert_string_equal(err.file, "cut");
     assert_int_equal(err.record, 9999);
     assert_int_not_equal(access("out", F_OK), 0);
@@ -145,7 +145,7 @@ static void progress_tells_and_stops(void **state)
     hr_error err;
     o.progress = stop;
     o.user = &last;
-    assert_int_equal(hr_merge_records_with(&all, "out", &o, NULL, &err), HR_CANCELLED);
+    assert_status(hr_merge_records_with(&all, "out", &o, NULL, &err), HR_CANCELLED);
     assert_at_least(last.records, 15000);
     assert_less(last.records, 17000);
     assert_more(last.bytes, 0);
@@ -268,7 +268,7 @@ static void shuffle_refuses_too_little_memory(void **state)
     (void)state;
     hr_error err;
     const hr_shuffle_records_opts o = {.struct_size = sizeof o, .memory = 1000};
-    assert_int_equal(hr_shuffle_records_with(&all, "out", &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_shuffle_records_with(&all, "out", &o, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "shuffle.memory");
 }
 
@@ -331,8 +331,8 @@ static void nothing_leaks_where_memory_is_short(void **state)
         const hr_status split = hr_split_records_with(&one, part, 2, &so, NULL, &err);
         failed = first || allocations_since() > n;
         fail_allocation(-1);
-        if (!first) assert_int_equal(shuffled, HR_OK);
-        if (!failed) assert_int_equal(split, HR_OK);
+        if (!first) assert_status(shuffled, HR_OK);
+        if (!failed) assert_status(split, HR_OK);
         assert_int_equal(allocations_alive(), alive);
     }
 }
@@ -431,7 +431,7 @@ static void split_by_a_feature_keeps_its_values_together(void **state)
     assert_more(part[0].records, 2000);
     assert_less(part[0].records, 3000);
     o.by = "usr";
-    assert_int_equal(hr_split_records_with(&users, part, 2, &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(&users, part, 2, &o, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "split.feature");
     assert_string_equal(err.file, "users");
     assert_int_equal(err.record, 0);
@@ -444,23 +444,22 @@ static void split_refuses_wrong_shares(void **state)
     hr_error err;
     for (int i = 0; i < 4; i++) {
         hr_split_part part[] = {{.out = "u", .share = share[i][0]}, {.out = "v", .share = share[i][1]}};
-        assert_int_equal(hr_split_records_with(&all, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_split_records_with(&all, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "split.shares");
     }
     hr_split_part same[] = {{.out = "u", .share = 0.5}, {.out = "u", .share = 0.5}};
-    assert_int_equal(hr_split_records_with(&all, same, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_split_records_with(&all, NULL, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(&all, same, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(&all, NULL, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
     hr_split_part unnamed[] = {{.share = 0.5}, {.out = "u", .share = 0.5}};
-    assert_int_equal(hr_split_records_with(&all, unnamed, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(&all, unnamed, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
     const hr_split_records_opts both = {.struct_size = sizeof both, .by = "user", .exact = true};
     hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
-    assert_int_equal(hr_split_records_with(&all, part, 2, &both, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(&all, part, 2, &both, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "split.exact");
     assert_int_equal(mkfifo("pipe", 0600), 0);
     static char *name[] = {"pipe"};
     const hr_split_records_opts exact = {.struct_size = sizeof exact, .exact = true};
-    assert_int_equal(hr_split_records_with(&(hr_file_list){name, 1}, part, 2, &exact, NULL, &err),
-                     HR_FAILED_PRECONDITION);
+    assert_status(hr_split_records_with(&(hr_file_list){name, 1}, part, 2, &exact, NULL, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "file.once");
     unlink("pipe");
 }
@@ -470,14 +469,14 @@ static void nothing_is_refused(void **state)
     (void)state;
     hr_error err;
     hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
-    assert_int_equal(hr_merge_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_merge_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "records.argument");
-    assert_int_equal(hr_merge_records_with(&all, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_shuffle_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_shuffle_records_with(&all, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_split_records_with(NULL, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_split_records_with(&all, NULL, 2, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_repair_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_merge_records_with(&all, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_shuffle_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_shuffle_records_with(&all, NULL, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(NULL, part, 2, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_split_records_with(&all, NULL, 2, NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_repair_records_with(NULL, "out", NULL, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "records.argument");
 }
 

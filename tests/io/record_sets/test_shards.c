@@ -78,12 +78,12 @@ static void the_caller_may_choose_the_shard(void **state)
     char data[2] = {0, 1};
     assert_ok(hr_shard_write_to(w, 1, data, 1, &err), &err);
     assert_ok(hr_shard_write_to(w, 1, data + 1, 1, &err), &err);
-    assert_int_equal(hr_shard_write_to(w, 2, data, 1, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_shard_write_to(w, 2, data, 1, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "shards.shard");
     hr_shard_writer_discard(w);
     assert_int_equal(files_in("out", true), -1);
     w = open_writer("out/x", (hr_shard_writer_opts){.max_shard_bytes = 20});
-    assert_int_equal(hr_shard_write_to(w, 0, data, 1, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_shard_write_to(w, 0, data, 1, &err), HR_INVALID_ARGUMENT);
     hr_shard_writer_discard(w);
     hr_shard_writer_discard(NULL);
 }
@@ -174,7 +174,7 @@ static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t leas
     hr_shard_writer_opts others = opts;
     others.resume_key = "others";
     others.struct_size = sizeof others;
-    assert_int_equal(hr_shard_writer_open_with("out/x-", &others, &w, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_shard_writer_open_with("out/x-", &others, &w, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "shards.resume");
     w = open_writer("out/x-", opts);
     assert_in_range(hr_shard_writer_resumed(w), least, stop - 1);
@@ -213,7 +213,7 @@ static void without_resume_nothing_is_left_and_all_begins_anew(void **state)
     write_file("out/.x-.headrace.shards", "what?\n", 6);
     opts.resume = true;
     opts.struct_size = sizeof opts;
-    assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_DATA_LOSS);
+    assert_status(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "shards.resume");
     remove_folder("out");
 }
@@ -230,11 +230,11 @@ static void other_shards_are_refused_and_the_same_replaced(void **state)
     assert_int_equal(read_shard("out/x-", 0, 2, 0, 1), 1);
     const hr_shard_writer_opts three = {.struct_size = sizeof three, .shards = 3};
     const hr_shard_writer_opts sized = {.struct_size = sizeof sized, .max_shard_bytes = 30};
-    assert_int_equal(hr_shard_writer_open_with("out/x-", &three, &w, &err), HR_ALREADY_EXISTS);
+    assert_status(hr_shard_writer_open_with("out/x-", &three, &w, &err), HR_ALREADY_EXISTS);
     assert_string_equal(err.kind, "shards.leftover");
     w = open_writer("out/x-", sized); /* whether it makes the same shards shows as they are full */
     write_from(w, 1, 1);
-    assert_int_equal(hr_shard_writer_commit(w, &err), HR_ALREADY_EXISTS);
+    assert_status(hr_shard_writer_commit(w, &err), HR_ALREADY_EXISTS);
     assert_string_equal(err.kind, "shards.leftover");
     assert_int_equal(read_shard("out/x-", 0, 2, 0, 1), 1);
     w = open_writer("out/y-", three); /* another name */
@@ -257,7 +257,7 @@ static void a_set_has_one_writer_at_a_time(void **state)
         for (int k = 0; k < 4; k++) {
             hr_shard_writer_opts opts = ways[k];
             opts.struct_size = sizeof opts;
-            assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &other, &err), HR_FAILED_PRECONDITION);
+            assert_status(hr_shard_writer_open_with("out/x-", &opts, &other, &err), HR_FAILED_PRECONDITION);
             assert_string_equal(err.kind, "shards.busy");
         }
         write_from(w, 50, 50);
@@ -286,7 +286,7 @@ static void wrong_options_are_refused(void **state)
         hr_shard_writer *w;
         hr_error err;
         opts.struct_size = sizeof opts;
-        assert_int_equal(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_shard_writer_open_with("out/x-", &opts, &w, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, wrong[i].kind);
         assert_int_equal(files_in("out", true), -1);
     }
@@ -344,7 +344,7 @@ static folder read_folder(void)
 {
     hr_file_list list;
     folder f = {.files = 0};
-    assert_int_equal(hr_match_files("out/x*", &list, NULL), HR_OK);
+    assert_status(hr_match_files("out/x*", &list, NULL), HR_OK);
     for (; f.files < list.count; f.files++) {
         file_bytes *file = &f.file[f.files];
         snprintf(file->path, sizeof file->path, "%s", list.path[f.files]);
@@ -489,7 +489,7 @@ static void a_run_that_is_not_the_same_is_refused(void **state)
     folder want = read_folder();
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         const hr_shard_writer_opts opts = {.max_shard_bytes = other[i].max_bytes, .resume = other[i].resume};
-        assert_int_equal(repeat_up_to(other[i].records, opts, other[i].first, &err), HR_ALREADY_EXISTS);
+        assert_status(repeat_up_to(other[i].records, opts, other[i].first, &err), HR_ALREADY_EXISTS);
         assert_string_equal(err.kind, "shards.leftover");
         folder_is(&want);
         assert_int_equal(files_in("out", true), shards);
@@ -500,7 +500,7 @@ static void a_run_that_is_not_the_same_is_refused(void **state)
     folder_is(&want);
     assert_int_equal(files_in("out", true), shards);
     assert_int_equal(remove(want.file[1].path), 0);
-    assert_int_equal(repeat_up_to(RECORDS, same, 0, &err), HR_ALREADY_EXISTS);
+    assert_status(repeat_up_to(RECORDS, same, 0, &err), HR_ALREADY_EXISTS);
     assert_int_equal(files_in("out", true), shards - 1);
     clear_folder(&want);
     remove_folder("out");
@@ -573,7 +573,7 @@ static void every_failing_call_is_reported_and_made_good_later(void **state)
             hr_status st = write_all(way, true, &err);
             use_faults(NULL);
             if (st != HR_OK) {
-                assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+                assert_status(st, HR_RESOURCE_EXHAUSTED);
                 assert_int_equal(files_in("out", false) > 0, false);
                 assert_ok(write_all(way, true, &err), &err);
             }
@@ -600,7 +600,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             fail_allocation(n);
             hr_status st = write_all(way, true, &err);
             allocations_since();
-            if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+            if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
             assert_int_equal(allocations_alive(), alive);
             remove_folder("out");
         }

@@ -57,7 +57,7 @@ static void every_mistake_has_its_place(void **state)
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         hr__schema_file s;
         hr_error err;
-        assert_int_equal(read(mistakes[i].text, &s, &err), HR_INVALID_ARGUMENT);
+        assert_status(read(mistakes[i].text, &s, &err), HR_INVALID_ARGUMENT);
         hr__schema_clear(&s);
         if (strcmp(err.kind, mistakes[i].kind) != 0) fail_msg("kind %s: %s", err.kind, err.text);
         if (strncmp(err.text, mistakes[i].place, strlen(mistakes[i].place)) != 0) fail_msg("%s", err.text);
@@ -79,7 +79,7 @@ static void a_file_may_be_the_section_alone_or_have_others(void **state)
         hr__schema_clear(&s);
     }
     hr__schema_file s;
-    assert_int_equal(hr__schema_open("none.yaml", &s, NULL), HR_NOT_FOUND);
+    assert_status(hr__schema_open("none.yaml", &s, NULL), HR_NOT_FOUND);
     hr__schema_clear(&s);
 }
 

@@ -74,7 +74,7 @@ static void all_conditions_must_hold(void **state)
     assert_ok(hr_example_filter_new((const char *[]){"a=1", "b=3"}, 2, &f, &err), &err);
     assert_ok(hr_example_filter_holds(f, record, &out, &err), &err);
     assert_false(out);
-    assert_int_equal(hr_example_filter_holds(f, (hr_view){"\x0a\x7f", 2}, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_filter_holds(f, (hr_view){"\x0a\x7f", 2}, &out, &err), HR_INVALID_ARGUMENT);
     hr_example_filter_free(f);
     hr_example_free(e);
 }
@@ -93,7 +93,7 @@ static void conditions_that_cannot_be_read_are_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hr_example_filter *f;
         hr_error err;
-        assert_int_equal(hr_example_filter_new(&wrong[i][0], 1, &f, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_example_filter_new(&wrong[i][0], 1, &f, &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "filter.condition");
         if (!strstr(err.text, wrong[i][1])) fail_msg("%s", err.text);
         assert_null(f);
@@ -108,7 +108,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
     hr_example *e = hr_example_new();
     hr_view record;
     hr_example_add_bytes(e, "s", (hr_view[]){{"a", 1}}, 1);
-    assert_int_equal(hr_example_bytes(e, &record, NULL), HR_OK);
+    assert_status(hr_example_bytes(e, &record, NULL), HR_OK);
     hr_status st = HR_RESOURCE_EXHAUSTED;
     for (int64_t n = 0; st != HR_OK && n < 100; n++) {
         hr_example_filter *f;
@@ -120,7 +120,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
         hr_example_filter_free(f);
         assert_status_either(st, HR_OK, HR_RESOURCE_EXHAUSTED);
     }
-    assert_int_equal(st, HR_OK);
+    assert_status(st, HR_OK);
     hr_example_free(e);
     assert_int_equal(allocations_alive(), alive);
 }
@@ -131,9 +131,9 @@ static void conditions_that_are_not_there_are_refused(void **state)
     hr_error err;
     hr_example_filter *f;
     const char *none = NULL;
-    assert_int_equal(hr_example_filter_new(NULL, 1, &f, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_example_filter_new(&none, 1, &f, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_example_filter_new(&none, -1, &f, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_filter_new(NULL, 1, &f, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_filter_new(&none, 1, &f, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_example_filter_new(&none, -1, &f, &err), HR_INVALID_ARGUMENT);
     assert_null(f);
     assert_ok(hr_example_filter_new(NULL, 0, &f, &err), &err);
     hr_example_filter_free(f);

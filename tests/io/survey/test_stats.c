@@ -173,21 +173,21 @@ static void quantiles_have_ranks_within_one_percent(void **state)
             for (int p = 0; p < parts; p++) {
                 hr__quantiles q = {0};
                 for (int64_t i = p; i < VALUES; i += parts)
-                    assert_int_equal(hr__quantiles_add(&q, as_longitude(value_in_order(way, i)), NULL), HR_OK);
-                assert_int_equal(hr__quantiles_merge(&all, &q, NULL), HR_OK);
-                assert_int_equal(hr__quantiles_merge(&again, &q, NULL), HR_OK);
+                    assert_status(hr__quantiles_add(&q, as_longitude(value_in_order(way, i)), NULL), HR_OK);
+                assert_status(hr__quantiles_merge(&all, &q, NULL), HR_OK);
+                assert_status(hr__quantiles_merge(&again, &q, NULL), HR_OK);
                 hr__quantiles_free(&q);
             }
             assert_int_equal(all.count, VALUES);
             assert_less(all.held, 2560);
             assert_false(hr__quantiles_exact(&all));
-            assert_int_equal(hr__quantiles_read(&all, share, 99, found, NULL), HR_OK);
+            assert_status(hr__quantiles_read(&all, share, 99, found, NULL), HR_OK);
             for (int s = 0; s < 99; s++) {
                 const double rank = (found[s] + 87.65) / 1e-9 / VALUES;
                 if (fabs(rank - share[s]) > 0.01) fail_msg("way %d: %g is %g", way, share[s], rank);
             }
             double same[99];
-            assert_int_equal(hr__quantiles_read(&again, share, 99, same, NULL), HR_OK);
+            assert_status(hr__quantiles_read(&again, share, 99, same, NULL), HR_OK);
             assert_memory_equal(same, found, sizeof found);
             hr__quantiles_free(&all);
             hr__quantiles_free(&again);
@@ -201,12 +201,12 @@ static void few_values_have_exact_quantiles(void **state)
     const double share[] = {0, 0.25, 0.5, 0.501, 1};
     double found[5];
     hr__quantiles q = {0};
-    assert_int_equal(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
+    assert_status(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
     assert_nan(found[0]);
     assert_nan(found[4]);
     assert_true(hr__quantiles_exact(&q));
-    for (int i = 400; i > 0; i--) assert_int_equal(hr__quantiles_add(&q, i, NULL), HR_OK);
-    assert_int_equal(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
+    for (int i = 400; i > 0; i--) assert_status(hr__quantiles_add(&q, i, NULL), HR_OK);
+    assert_status(hr__quantiles_read(&q, share, 5, found, NULL), HR_OK);
     assert_exactly(found[0], 1);
     assert_exactly(found[1], 100);
     assert_exactly(found[2], 200);
@@ -242,10 +242,9 @@ static void frequent_values_survive_a_crowd(void **state)
     hr__frequent *f = calloc(2, sizeof *f);
     for (uint64_t i = 0; i < 100000; i++) {
         const uint64_t value = i % 10 == 0 ? 42 : 1000 + i;
-        assert_int_equal(hr__frequent_add(&f[i / 10 % 2], hr_random(1, value), value, (hr_view){NULL, 0}, 1, NULL),
-                         HR_OK);
+        assert_status(hr__frequent_add(&f[i / 10 % 2], hr_random(1, value), value, (hr_view){NULL, 0}, 1, NULL), HR_OK);
     }
-    assert_int_equal(hr__frequent_merge(&f[0], &f[1], NULL), HR_OK);
+    assert_status(hr__frequent_merge(&f[0], &f[1], NULL), HR_OK);
     int64_t most = 0;
     uint64_t which = 0;
     for (int i = 0; i < f[0].slots; i++)
@@ -310,9 +309,9 @@ static void words_come_by_counts_then_bytes(void **state)
     assert_ok(hr_count_vocabulary_with(&files, "i", NULL, &v, &err), &err);
     assert_memory_equal(hr_vocabulary_at(v, 1).word.data, "-1", 2);
     hr_vocabulary_free(v);
-    assert_int_equal(hr_count_vocabulary_with(&files, "x", NULL, &v, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_count_vocabulary_with(&files, "x", NULL, &v, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "vocabulary.type");
-    assert_int_equal(hr_count_vocabulary_with(&files, "y", NULL, &v, &err), HR_NOT_FOUND);
+    assert_status(hr_count_vocabulary_with(&files, "y", NULL, &v, &err), HR_NOT_FOUND);
     assert_string_equal(err.kind, "vocabulary.feature");
 }
 
@@ -328,8 +327,8 @@ static void words_that_no_line_can_hold_are_refused(void **state)
         snprintf(text, sizeof text, "{\"w\": \"%s\"}\n", words[i]);
         write_string("a.jsonl", text);
         assert_ok(hr_count_vocabulary_with(&files, "w", NULL, &v, &err), &err);
-        assert_int_equal(hr_vocabulary_check(v, &err), HR_INVALID_ARGUMENT);
-        assert_int_equal(hr_vocabulary_write(v, "none.txt", &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_vocabulary_check(v, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_vocabulary_write(v, "none.txt", &err), HR_INVALID_ARGUMENT);
         assert_string_equal(err.kind, "vocabulary.word");
         assert_null(fopen("none.txt", "r"));
         hr_vocabulary_free(v);
@@ -362,7 +361,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             assert_status_either(st, HR_OK, HR_RESOURCE_EXHAUSTED);
             assert_int_equal(allocations_alive(), alive);
         }
-        assert_int_equal(st, HR_OK);
+        assert_status(st, HR_OK);
     }
 }
 
@@ -375,7 +374,7 @@ static void the_types_of_a_csv_in_a_pipe_must_be_given(void **state)
     const hr_file_list files = files_of(&path, 1);
     const hr_survey_opts opts = {.struct_size = sizeof opts, .format = HR_FORMAT_CSV};
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(hr_compute_stats_with(&files, &opts, &stats, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_compute_stats_with(&files, &opts, &stats, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "file.once");
     unlink(path);
 }

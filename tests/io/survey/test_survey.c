@@ -284,7 +284,7 @@ static void damage_is_an_error_with_its_place(void **state)
     bytes[size - 30] ^= 1;
     write_file("a.tfrecord", bytes, size);
     free(bytes);
-    assert_int_equal(hr_infer_schema_with(&files, NULL, &schema, &err), HR_DATA_LOSS);
+    assert_status(hr_infer_schema_with(&files, NULL, &schema, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "tfrecord.data_crc");
     assert_int_equal(err.record, 19999);
     assert_null(schema);
@@ -292,7 +292,7 @@ static void damage_is_an_error_with_its_place(void **state)
     assert_ok(hr_record_writer_open("a.tfrecord", NULL, &w, &err), &err);
     assert_ok(hr_record_write(w, "\x0a\x7f", 2, &err), &err);
     assert_ok(hr_record_writer_commit(w, &err), &err);
-    assert_int_equal(hr_infer_schema_with(&files, NULL, &schema, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_infer_schema_with(&files, NULL, &schema, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "example.wire");
     assert_int_equal(err.record, 0);
     assert_string_equal(err.file, "a.tfrecord");
@@ -314,7 +314,7 @@ static void progress_can_stop_it(void **state)
     char *path = "a.tfrecord";
     const hr_file_list files = files_of(&path, 1);
     write_rows("a.tfrecord", 100000, -1);
-    assert_int_equal(hr_infer_schema_with(&files, &opts, &schema, &err), HR_CANCELLED);
+    assert_status(hr_infer_schema_with(&files, &opts, &schema, &err), HR_CANCELLED);
     assert_int_equal(calls, 2);
 }
 
@@ -342,7 +342,7 @@ static void a_lack_of_memory_leaks_nothing(void **state)
             if (st != HR_OK && st != HR_RESOURCE_EXHAUSTED) fail_msg("%s", err.text);
             assert_int_equal(allocations_alive(), alive);
         }
-        assert_int_equal(st, HR_OK);
+        assert_status(st, HR_OK);
     }
 }
 
@@ -411,7 +411,7 @@ static void a_long_row_can_be_stopped_in_its_middle(void **state)
     assert_more(asked, WIDE / 0x4000);
     for (int stop = 2; stop <= asked; stop += 2) {
         left = stop;
-        assert_int_equal(hr_infer_schema_with(&files, &opts, &schema, &err), HR_CANCELLED);
+        assert_status(hr_infer_schema_with(&files, &opts, &schema, &err), HR_CANCELLED);
         assert_null(schema);
     }
 }

@@ -47,7 +47,7 @@ static void checkpoint_gives_back_what_was_written(void **state)
     assert_int_equal(word[2].size, 3);
     assert_memory_equal(word[2].data, "xyz", 3);
     hr_tensor_clear(&t);
-    assert_int_equal(hr_bundle_read(b, "absent", &t, &err), HR_NOT_FOUND);
+    assert_status(hr_bundle_read(b, "absent", &t, &err), HR_NOT_FOUND);
     hr_bundle_free(b);
 }
 
@@ -71,7 +71,7 @@ static void parts_of_a_variable_read_as_one(void **state)
     assert_exactly(((float *)t.data)[0], weights[3]);
     assert_exactly(((float *)t.data)[1], weights[5]);
     hr_tensor_clear(&t);
-    assert_int_equal(hr_bundle_read_slice(b, "v", "3 2 1,9:1,1", &t, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_read_slice(b, "v", "3 2 1,9:1,1", &t, &err), HR_INVALID_ARGUMENT);
     hr_bundle_free(b);
 }
 
@@ -89,7 +89,7 @@ static void parts_that_overlap_are_refused(void **state)
     assert_ok(hr_bundle_add_slice(w, "v", HR_SHAPE(3, 2), HR_I64(1, 0), HR_I64(1, -1), &one, &err), &err);
     assert_ok(hr_bundle_writer_commit(w, &err), &err);
     assert_ok(hr_bundle_open("overlap", &b, &err), &err);
-    assert_int_equal(hr_bundle_read(b, "v", &t, &err), HR_DATA_LOSS);
+    assert_status(hr_bundle_read(b, "v", &t, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "checkpoint.entry");
     hr_bundle_free(b);
 }
@@ -155,7 +155,7 @@ static void two_tensors_of_one_name_are_refused(void **state)
     assert_ok(hr_bundle_writer_open("twice", &w, &err), &err);
     assert_ok(hr_bundle_add(w, "w", &t, &err), &err);
     assert_ok(hr_bundle_add(w, "w", &t, &err), &err);
-    assert_int_equal(hr_bundle_writer_commit(w, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_writer_commit(w, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "checkpoint.twice");
     assert_int_not_equal(access("twice.index", F_OK), 0);
     assert_int_not_equal(access("twice.data-00000-of-00001", F_OK), 0);
@@ -305,7 +305,7 @@ static void the_newest_whole_checkpoint_is_found(void **state)
     unlink("w/model.ckpt-20.data-00000-of-00001");
     assert_whole("w", "w/model.ckpt-10");
     assert_int_equal(truncate("w/model.ckpt-10.index", 60), 0);
-    assert_int_equal(hr_whole_checkpoint("w", &latest, &err), HR_DATA_LOSS);
+    assert_status(hr_whole_checkpoint("w", &latest, &err), HR_DATA_LOSS);
     assert_string_equal(err.kind, "checkpoint.incomplete");
     assert_text_contains(err.text, "w/model.ckpt-30");
 
@@ -424,7 +424,7 @@ static void every_refused_allocation_finds_the_same_checkpoint_or_says_so(void *
         hr_status st = hr_whole_checkpoint("lean", &prefix, &err);
         const int64_t made = allocations_since();
         if (n < 0) needed = made;
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
         if (st == HR_OK) assert_string_equal(prefix ? prefix : "none", "lean/model.ckpt-20");
         hr_free(prefix);
     }
@@ -457,7 +457,7 @@ static void checkpoints_of_other_names_are_not_taken_for_ones_of_the_model(void 
         char *prefix;
         snprintf(path, sizeof path, "shared/model.ckpt-%d.data-00000-of-00001", step);
         unlink(path);
-        if (step == 30) assert_int_equal(hr_whole_checkpoint("shared", &prefix, &err), HR_DATA_LOSS);
+        if (step == 30) assert_status(hr_whole_checkpoint("shared", &prefix, &err), HR_DATA_LOSS);
     }
     for (int step = 10; step <= 30; step += 10) {
         char path[64];
@@ -625,7 +625,7 @@ static void every_refused_allocation_of_a_save_is_an_error(void **state)
         const hr_status st = save_once("scant", "scant/model.ckpt-30", &err);
         const int64_t made = allocations_since();
         if (n < 0) needed = made;
-        if (st != HR_OK) assert_int_equal(st, HR_RESOURCE_EXHAUSTED);
+        if (st != HR_OK) assert_status(st, HR_RESOURCE_EXHAUSTED);
         if (n < 0) assert_ok(st, &err);
     }
     hr__sys_set(NULL);

@@ -161,7 +161,7 @@ static void evaluation_gives_tensorflows_names_in_order(void **state)
     remove_folder("names");
     train_well(&spec, &in, (hr_train_opts){.steps = 5}, NULL);
     hr_estimator *e = new_test_classifier(&spec);
-    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
+    assert_status(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
     assert_int_equal(hr_estimator_results(e), sizeof names / sizeof *names);
     for (int i = 0; i < hr_estimator_results(e); i++) {
         assert_string_equal(hr_estimator_result_name(e, i), names[i]);
@@ -171,7 +171,7 @@ static void evaluation_gives_tensorflows_names_in_order(void **state)
     assert_nan(hr_estimator_result(e, "nothing"));
     assert_null(hr_estimator_result_name(e, 11));
     assert_int_equal(files_with("names/eval", "tfevents"), 1);
-    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all, .name = "other", .steps = 2), HR_OK);
+    assert_status(hr_estimator_evaluate(e, test_eval_fn, &all, .name = "other", .steps = 2), HR_OK);
     assert_int_equal(files_with("names/eval_other", "tfevents"), 1);
     hr_estimator_free(e);
 }
@@ -255,7 +255,7 @@ static void predict_gives_every_batch(void **state)
     assert_int_equal(p.rows, ROWS);
     assert_more(p.ones, 0);
     assert_less(p.ones, ROWS);
-    assert_int_equal(hr_estimator_predict(e, test_eval_fn, &all, count_predictions, &two), HR_OK);
+    assert_status(hr_estimator_predict(e, test_eval_fn, &all, count_predictions, &two), HR_OK);
     assert_int_equal(two.rows, 100);
     hr_estimator_free(e);
 }
@@ -330,7 +330,7 @@ static void a_training_goes_on_from_the_checkpoint_before_a_failure(void **state
     train_well(&spec, &in, (hr_train_opts){.max_steps = 20}, &whole);
     spec.model_dir = "failed";
     r = (recorder){.fail_at = 13};
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 20}, &r, &err), HR_ABORTED);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = 20}, &r, &err), HR_ABORTED);
     assert_string_equal(err.kind, "test.fail");
     r = (recorder){0};
     train_well(&spec, &in, (hr_train_opts){.max_steps = 20, .result = &result}, &r);
@@ -358,7 +358,7 @@ static void a_training_goes_on_from_the_newest_whole_checkpoint(void **state)
         if (gone != 1) unlink("in_part/model.ckpt-15.data-00000-of-00001");
         if (gone != 0) unlink("in_part/model.ckpt-15.index");
         hr_estimator *e = new_test_classifier(&spec);
-        assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
+        assert_status(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
         assert_exactly(hr_estimator_result(e, "global_step"), 10);
         hr_estimator_free(e);
         r = (recorder){0};
@@ -429,14 +429,14 @@ static void another_config_is_refused_with_the_line_that_differs(void **state)
     train_well(&spec, &in, (hr_train_opts){.max_steps = 3}, NULL);
     spec.identity = "a=1\nrate=0.2\nz=2\n";
     for (int64_t max = 3; max < 5; max++) { /* finished or not */
-        assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = max}, NULL, &err), HR_FAILED_PRECONDITION);
+        assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = max}, NULL, &err), HR_FAILED_PRECONDITION);
         assert_string_equal(err.kind, "estimator.config");
         assert_text_contains(err.text, "rate=0.1");
         assert_text_contains(err.text, "rate=0.2");
         assert_text_contains(err.text, "identity");
     }
     spec.identity = "a=1\nrate=0.1\n";
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err), HR_FAILED_PRECONDITION);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = 9}, NULL, &err), HR_FAILED_PRECONDITION);
     assert_text_contains(err.text, "z=2");
 }
 
@@ -469,7 +469,7 @@ static void a_loss_of_nan_fails_and_keeps_the_last_checkpoint(void **state)
     classifier_spec spec = {.kind = DNN, .model_dir = "nan"};
     write_rows_with_nan("with_nan", ROWS);
     remove_folder("nan");
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 3}, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = 3}, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "hooks.nan");
     assert_true(exists("nan/model.ckpt-0.index"));
     assert_int_equal(files_with("nan", "model.ckpt-1"), 0);
@@ -491,7 +491,7 @@ static void labels_outside_of_0_to_1_are_refused_with_their_record(void **state)
         write_rows_with_label("labels", ROWS, 37, wrong[i]);
         remove_folder("unlabelled");
         spec.model_dir = "unlabelled";
-        assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 20}, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_status(train_once(&spec, &in, (hr_train_opts){.steps = 20}, NULL, &err), HR_INVALID_ARGUMENT);
         for (int evaluated = 0; evaluated < 2; evaluated++) {
             assert_string_equal(err.kind, "estimator.label_range");
             assert_string_equal(err.file, "labels/data-1.tfrecord");
@@ -499,10 +499,10 @@ static void labels_outside_of_0_to_1_are_refused_with_their_record(void **state)
             assert_text_contains(err.text, "labels/data-1.tfrecord:");
             assert_text_contains(err.text, "record 9: label 'label'");
             if (evaluated) break;
-            assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in), HR_INVALID_ARGUMENT);
+            assert_status(hr_estimator_evaluate(e, test_eval_fn, &in), HR_INVALID_ARGUMENT);
             err = *hr_estimator_error(e);
         }
-        assert_int_equal(hr_estimator_predict(e, test_eval_fn, &in, count_predictions, &(predictions){0}), HR_OK);
+        assert_status(hr_estimator_predict(e, test_eval_fn, &in, count_predictions, &(predictions){0}), HR_OK);
     }
     hr_estimator_free(e);
 }
@@ -531,7 +531,7 @@ static void an_input_without_rows_is_told(void **state)
     assert_nan(result.loss);
     assert_text_contains(logged, "no step");
     hr_estimator *e = new_test_classifier(&spec);
-    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
+    assert_status(hr_estimator_evaluate(e, test_eval_fn, &all), HR_OK);
     assert_nan(hr_estimator_result(e, "loss"));
     hr_estimator_free(e);
 }
@@ -546,21 +546,20 @@ static void what_cannot_be_done_is_said(void **state)
     write_rows("data", ROWS);
     remove_folder("untrained");
     hr_estimator *e = new_test_classifier(&spec);
-    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in), HR_NOT_FOUND);
+    assert_status(hr_estimator_evaluate(e, test_eval_fn, &in), HR_NOT_FOUND);
     assert_string_equal(hr_estimator_error(e)->kind, "estimator.checkpoint");
-    assert_int_equal(hr_estimator_predict(e, test_eval_fn, &in, count_predictions, NULL), HR_NOT_FOUND);
-    assert_int_equal(hr_estimator_evaluate(e, test_eval_fn, &in, .checkpoint_path = "untrained/model.ckpt-7"),
-                     HR_NOT_FOUND);
+    assert_status(hr_estimator_predict(e, test_eval_fn, &in, count_predictions, NULL), HR_NOT_FOUND);
+    assert_status(hr_estimator_evaluate(e, test_eval_fn, &in, .checkpoint_path = "untrained/model.ckpt-7"),
+                  HR_NOT_FOUND);
     hr_estimator_free(e);
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 1, .max_steps = 2}, NULL, &err),
-                     HR_INVALID_ARGUMENT);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.steps = 1, .max_steps = 2}, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "estimator.steps");
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = -1}, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(train_once(&homeless, &in, (hr_train_opts){.steps = 1}, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.steps = -1}, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(train_once(&homeless, &in, (hr_train_opts){.steps = 1}, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "estimator.model_dir");
     spec.save_steps = -1;
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.steps = 1, .saving_listener = &listener}, NULL, &err),
-                     HR_INVALID_ARGUMENT);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.steps = 1, .saving_listener = &listener}, NULL, &err),
+                  HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "estimator.listener");
     assert_not_ok(train_once(&spec, &gone, (hr_train_opts){.steps = 1}, NULL, &err));
     assert_text_contains(err.text, "gone");
@@ -579,7 +578,7 @@ static void damaged_records_end_the_training_with_their_place(void **state)
     write_file("damaged/data-2.tfrecord", bytes, size);
     free(bytes);
     remove_folder("meets_damage");
-    assert_int_equal(train_once(&spec, &in, (hr_train_opts){.max_steps = 100}, NULL, &err), HR_DATA_LOSS);
+    assert_status(train_once(&spec, &in, (hr_train_opts){.max_steps = 100}, NULL, &err), HR_DATA_LOSS);
     assert_text_contains(err.file, "data-2.tfrecord");
     assert_more(err.record, 0);
 }
@@ -637,7 +636,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     int64_t count, some, failures = 0;
     write_rows("few", 24);
-    assert_int_equal(train_a_little(-1, &count), HR_OK);
+    assert_status(train_a_little(-1, &count), HR_OK);
     int64_t before = allocations_alive();
     for (int64_t i = 0; i < count; i += 17) { /* a sample: there are thousands */
         failures += train_a_little(i, &some) != HR_OK;

@@ -25,7 +25,7 @@ static hr_status ignore_batch(const hr_element *element, const char *const *name
 
 static void assert_refused(hr_estimator *e, hr_status st, const char *kind)
 {
-    assert_int_equal(st, HR_INVALID_ARGUMENT);
+    assert_status(st, HR_INVALID_ARGUMENT);
     assert_string_equal(hr_estimator_error(e)->kind, kind);
 }
 
@@ -40,10 +40,10 @@ static void estimators_say_what_they_lack(void **state)
     assert_refused(e, hr_estimator_train_with(e, no_input, NULL, NULL), "estimator.input_fn");
     assert_refused(e, hr_estimator_train(e, no_input, NULL, .hook_count = 2), "estimator.argument");
     assert_refused(e, hr_estimator_evaluate(e, NULL, NULL), "estimator.input_fn");
-    assert_int_equal(hr_estimator_evaluate_with(e, no_input, NULL, NULL), HR_NOT_FOUND);
+    assert_status(hr_estimator_evaluate_with(e, no_input, NULL, NULL), HR_NOT_FOUND);
     assert_refused(e, hr_estimator_predict(e, NULL, NULL, ignore_batch, NULL), "estimator.input_fn");
     assert_refused(e, hr_estimator_predict(e, no_input, NULL, NULL, NULL), "estimator.argument");
-    assert_int_equal(hr_estimator_predict_with(e, no_input, NULL, ignore_batch, NULL, NULL), HR_NOT_FOUND);
+    assert_status(hr_estimator_predict_with(e, no_input, NULL, ignore_batch, NULL, NULL), HR_NOT_FOUND);
     assert_refused(e, hr_train_and_evaluate(e, NULL, NULL), "estimator.input_fn");
     assert_refused(e, hr_train_and_evaluate(e, &train, &eval), "estimator.input_fn");
     eval.input_fn = no_input;
@@ -66,14 +66,14 @@ static void estimators_of_nothing_say_so(void **state)
     };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         assert_non_null(made[i]);
-        assert_int_equal(hr_estimator_train(made[i], no_input, NULL), HR_INVALID_ARGUMENT);
+        assert_status(hr_estimator_train(made[i], no_input, NULL), HR_INVALID_ARGUMENT);
         assert_non_null(hr_estimator_error(made[i]));
         hr_estimator_free(made[i]);
     }
-    assert_int_equal(hr_estimator_train(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_estimator_evaluate(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_estimator_predict(NULL, NULL, NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_train_and_evaluate(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_estimator_train(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_estimator_evaluate(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_estimator_predict(NULL, NULL, NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_train_and_evaluate(NULL, NULL, NULL), HR_RESOURCE_EXHAUSTED);
     assert_string_equal(hr_estimator_error(NULL)->kind, "memory");
     assert_int_equal(hr_estimator_results(NULL), 0);
     assert_null(hr_estimator_result_name(NULL, 0));
@@ -102,12 +102,12 @@ static void trainings_and_pipelines_of_nothing_say_so(void **state)
     hr_error err;
     hr_training *t;
     hr_dataset *ds;
-    assert_int_equal(hr_training_open_with(NULL, NULL, &t, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_training_open_with(NULL, NULL, &t, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "training.argument");
     assert_null(t);
-    assert_int_equal(hr_training_open_with("none.yaml", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_training_open_with("none.yaml", NULL, &t, NULL), HR_NOT_FOUND);
-    assert_int_equal(hr_training_train_with(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_training_open_with("none.yaml", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_training_open_with("none.yaml", NULL, &t, NULL), HR_NOT_FOUND);
+    assert_status(hr_training_train_with(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
     hr_training_free(NULL);
     assert_null(hr_training_estimator(NULL));
     assert_null(hr_training_model_dir(NULL));
@@ -124,11 +124,11 @@ static void trainings_and_pipelines_of_nothing_say_so(void **state)
         assert_string_equal(hr_dataset_error(inputs[i])->kind, "list_files.pattern");
         hr_dataset_unref(inputs[i]);
     }
-    assert_int_equal(hr_pipeline_from_file_with(NULL, NULL, &ds, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_pipeline_from_file_with(NULL, NULL, &ds, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "pipeline.argument");
     assert_null(ds);
-    assert_int_equal(hr_pipeline_from_file_with("none.yaml", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_pipeline_from_file_with("none.yaml", NULL, &ds, NULL), HR_NOT_FOUND);
+    assert_status(hr_pipeline_from_file_with("none.yaml", NULL, NULL, NULL), HR_INVALID_ARGUMENT);
+    assert_status(hr_pipeline_from_file_with("none.yaml", NULL, &ds, NULL), HR_NOT_FOUND);
     assert_false(hr_is_pipeline_file(NULL));
     assert_false(hr_is_pipeline_file("none.yaml"));
 }
@@ -167,7 +167,7 @@ static void sessions_of_nothing_say_so(void **state)
     };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         assert_string_equal(hr_monitored_session_error(made[i])->kind, "hooks.argument");
-        assert_int_equal(hr_monitored_run(made[i], NULL, 0, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
+        assert_status(hr_monitored_run(made[i], NULL, 0, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
         assert_not_ok(hr_monitored_step(made[i], &step, &err));
         assert_true(hr_should_stop(made[i]));
         hr_monitored_session_close(made[i], false, NULL);
@@ -176,10 +176,10 @@ static void sessions_of_nothing_say_so(void **state)
     assert_not_ok(hr_monitored_run(m, NULL, 2, NULL, 0, NULL, &err));
     hr_monitored_session_close(m, false, NULL);
     hr_graph_free(g);
-    assert_int_equal(hr_monitored_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_monitored_step(NULL, &step, &err), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_monitored_save(NULL, "p", &err), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_monitored_session_close(NULL, false, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_monitored_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_monitored_step(NULL, &step, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_monitored_save(NULL, "p", &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_monitored_session_close(NULL, false, &err), HR_RESOURCE_EXHAUSTED);
     assert_string_equal(hr_monitored_session_error(NULL)->kind, "memory");
     assert_false(hr_monitored_restored(NULL));
     assert_true(hr_should_stop(NULL));
@@ -195,29 +195,29 @@ static void checkpoints_of_nothing_are_refused(void **state)
     hr_bundle_writer *w;
     hr_saver *s;
     char *prefix;
-    assert_int_equal(hr_bundle_open(NULL, &b, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_bundle_writer_open(NULL, &w, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_latest_checkpoint(NULL, &prefix, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_latest_checkpoint_with("m", NULL, &prefix, &err), HR_OK);
+    assert_status(hr_bundle_open(NULL, &b, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_writer_open(NULL, &w, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_latest_checkpoint(NULL, &prefix, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_latest_checkpoint_with("m", NULL, &prefix, &err), HR_OK);
     assert_null(prefix);
-    assert_int_equal(hr_whole_checkpoint(NULL, &prefix, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_saver_open(NULL, &s, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_whole_checkpoint(NULL, &prefix, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_saver_open(NULL, &s, &err), HR_INVALID_ARGUMENT);
     assert_ok(hr_saver_open_with("m", NULL, &s, &err), &err);
-    assert_int_equal(hr_saver_saved(s, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_saver_saving(s, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_saver_saved(s, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_saver_saving(s, NULL, &err), HR_INVALID_ARGUMENT);
     hr_saver_free(s);
     assert_ok(hr_bundle_writer_open("p", &w, &err), &err);
-    assert_int_equal(hr_bundle_add(w, NULL, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_bundle_add(w, "a", NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_add(w, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_add(w, "a", NULL, &err), HR_INVALID_ARGUMENT);
     assert_ok(hr_bundle_writer_commit(w, &err), &err);
     assert_ok(hr_bundle_open("p", &b, &err), &err);
     hr_tensor t;
     assert_not_ok(hr_bundle_read(b, NULL, &t, &err));
     assert_not_ok(hr_bundle_read_slice(b, NULL, NULL, &t, &err));
     bool has;
-    assert_int_equal(hr_bundle_has(b, NULL, &has, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_bundle_list(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_bundle_check(NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_has(b, NULL, &has, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_list(NULL, NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_bundle_check(NULL, &err), HR_INVALID_ARGUMENT);
     hr_bundle_free(b);
     hr_bundle_writer_discard(NULL);
     hr_bundle_free(NULL);
@@ -330,7 +330,7 @@ static void graphs_of_nothing_say_so(void **state)
         if (call == 3) hr_add_to_collection(g, NULL, x);
         if (call == 4) hr_gradients_with(NULL, 1, &x, 1, &gradient, NULL);
         if (call == 5) hr_gradients_with(&x, 1, &x, 1, NULL, NULL);
-        assert_int_equal(hr_graph_error(g)->code, HR_INVALID_ARGUMENT);
+        assert_status(hr_graph_error(g)->code, HR_INVALID_ARGUMENT);
         hr_graph_free(g);
     }
 }
@@ -341,9 +341,9 @@ static void runs_of_nothing_say_so(void **state)
     hr_error err = {0};
     hr_tensor out;
     assert_null(hr_session_new_with(NULL, NULL));
-    assert_int_equal(hr_session_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_session_get(NULL, (hr_node){0}, &out, &err), HR_RESOURCE_EXHAUSTED);
-    assert_int_equal(hr_session_set(NULL, (hr_node){0}, NULL, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_session_run(NULL, NULL, 0, NULL, 0, NULL, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_session_get(NULL, (hr_node){0}, &out, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(hr_session_set(NULL, (hr_node){0}, NULL, &err), HR_RESOURCE_EXHAUSTED);
     assert_string_equal(hr_session_error(NULL)->kind, "memory");
     hr_session_cancel(NULL);
     hr_session_free(NULL);
@@ -351,10 +351,10 @@ static void runs_of_nothing_say_so(void **state)
     hr_graph *g = hr_graph_new();
     const hr_node v = hr_get_variable_with(g, "v", HR_FLOAT, HR_SCALAR, NULL), x = hr_scalar(g, HR_FLOAT, 1);
     hr_session *s = hr_session_new_with(g, NULL);
-    assert_int_equal(hr_session_run(s, NULL, 2, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
-    assert_int_equal(hr_session_run(s, NULL, 0, NULL, 2, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_session_run(s, NULL, 2, NULL, 0, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_session_run(s, NULL, 0, NULL, 2, NULL, &err), HR_INVALID_ARGUMENT);
     assert_ok(hr_session_run(s, NULL, 0, &x, 1, NULL, &err), &err);
-    assert_int_equal(hr_session_set(s, v, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_session_set(s, v, NULL, &err), HR_INVALID_ARGUMENT);
     hr_session_free(s);
     hr_graph_free(g);
 }

@@ -95,7 +95,7 @@ static void the_command_line_has_the_last_word(void **state)
     assert_int_equal(hr_training_seed(t), 7);
     hr_training_free(t);
     o.estimator = "linear_clasifier";
-    assert_int_equal(open_text(text, &o, &t, &err), HR_INVALID_ARGUMENT);
+    assert_status(open_text(text, &o, &t, &err), HR_INVALID_ARGUMENT);
     assert_null(t);
     assert_text_contains(err.text, "linear_classifier");
 }
@@ -180,7 +180,7 @@ static void a_mistake_is_told_whole_or_not_at_all(void **state)
     hr_error err = {0};
     edited(text, sizeof text, model, "[8, 4]", "[8, four]");
     fail_allocation(-1);
-    assert_int_equal(open_text(text, &no_opts, &t, &err), HR_INVALID_ARGUMENT);
+    assert_status(open_text(text, &no_opts, &t, &err), HR_INVALID_ARGUMENT);
     const int64_t count = allocations_since();
     snprintf(whole, sizeof whole, "%s", err.text);
     for (int64_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ static void a_mistake_is_told_whole_or_not_at_all(void **state)
         const hr_status st = open_text(text, &no_opts, &t, &err);
         allocations_since();
         if (st == HR_RESOURCE_EXHAUSTED) continue;
-        assert_int_equal(st, HR_INVALID_ARGUMENT);
+        assert_status(st, HR_INVALID_ARGUMENT);
         assert_string_equal(err.text, whole);
     }
 }
@@ -198,7 +198,7 @@ static void files_that_are_none_are_told(void **state)
     (void)state;
     hr_training *t;
     hr_error err = {0};
-    assert_int_equal(hr_training_open_with("nowhere.yaml", &no_opts, &t, &err), HR_NOT_FOUND);
+    assert_status(hr_training_open_with("nowhere.yaml", &no_opts, &t, &err), HR_NOT_FOUND);
     assert_text_contains(err.text, "nowhere.yaml");
     assert_not_ok(open_text("", &no_opts, &t, &err));
     assert_not_ok(open_text("model: [1, 2\n", &no_opts, &t, &err));

@@ -102,7 +102,7 @@ static void an_error_on_any_thread_ends_the_run_and_is_told(void **state)
         const hr_feed feed = {x, hr_tensor_of(HR_INT32, HR_SCALAR, &(int32_t){i % 2 ? -3 : 1})};
         const hr_status st = hr_session_run(s, &feed, 1, &sum, 1, &out, &err);
         if (i % 2) {
-            assert_int_equal(st, HR_INVALID_ARGUMENT);
+            assert_status(st, HR_INVALID_ARGUMENT);
             assert_text_contains(err.text, "node 'FloorDiv_3' (FloorDiv): Integer division by zero");
         } else {
             assert_ok(st, &err);
@@ -178,7 +178,7 @@ static void a_kernel_sees_that_its_run_is_cancelled_and_nothing_follows_it(void 
         s->always_parallel = true;
         atomic_store(&spinning, 0);
         assert_int_equal(uv_thread_create(&other, cancel_when_spinning, s), 0);
-        assert_int_equal(hr_session_run(s, NULL, 0, &target, 1, NULL, &err), HR_CANCELLED);
+        assert_status(hr_session_run(s, NULL, 0, &target, 1, NULL, &err), HR_CANCELLED);
         uv_thread_join(&other);
         assert_int_equal(atomic_load(&counted), 0);
         hr_session_free(s);

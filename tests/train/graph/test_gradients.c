@@ -231,7 +231,7 @@ static void a_missing_gradient_is_named(void **state)
     hr_gradient out;
     hr_gradients(&y, 1, &x, 1, &out);
     assert_string_equal(hr_graph_error(g)->kind, "graph.gradient");
-    assert_int_equal(hr_graph_error(g)->code, HR_NOT_FOUND);
+    assert_status(hr_graph_error(g)->code, HR_NOT_FOUND);
     hr_graph_free(g);
 }
 

@@ -31,10 +31,10 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     hr_error err = {0};
-    assert_int_equal(whole_life(&err), HR_OK);
+    assert_status(whole_life(&err), HR_OK);
     const int64_t before = allocations_alive();
     fail_allocation(-1);
-    assert_int_equal(whole_life(&err), HR_OK);
+    assert_status(whole_life(&err), HR_OK);
     const int64_t all = allocations_since();
     assert_more(all, 100);
     for (int64_t n = 0; n < all; n++) {

@@ -177,7 +177,7 @@ static void a_node_is_fed_once_in_a_run(void **state)
         assert_ok(hr_monitored_run(m, i % 2 ? swapped : feeds, 2, &sum, 1, &out, &err), &err);
         hr_tensor_clear(&out);
     }
-    assert_int_equal(hr_monitored_run(m, twice, 3, &sum, 1, &out, &err), HR_FAILED_PRECONDITION);
+    assert_status(hr_monitored_run(m, twice, 3, &sum, 1, &out, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "hooks.feed");
     hr_monitored_session_close(m, true, &err);
     hr_graph_free(g);
@@ -192,13 +192,13 @@ static void a_failure_sticks_and_no_hook_ends(void **state)
         probe p = {.fail_before = where ? HR_OK : HR_DATA_LOSS, .fail_after = where ? HR_DATA_LOSS : HR_OK}, q = {0};
         hr_hook *hook[] = {new_probe(&p), new_probe(&q)};
         hr_monitored_session *m = hr_monitored_session_new(c.graph, hook, 2);
-        assert_int_equal(run(m, &c, &err), HR_DATA_LOSS);
+        assert_status(run(m, &c, &err), HR_DATA_LOSS);
         assert_string_equal(err.kind, where ? "test.after" : "test.before");
         assert_true(hr_should_stop(m));
-        assert_int_equal(run(m, &c, &err), HR_DATA_LOSS);
+        assert_status(run(m, &c, &err), HR_DATA_LOSS);
         assert_int_equal(p.before, 1);
         assert_string_equal(hr_monitored_session_error(m)->kind, err.kind);
-        assert_int_equal(hr_monitored_session_close(m, false, &err), HR_DATA_LOSS);
+        assert_status(hr_monitored_session_close(m, false, &err), HR_DATA_LOSS);
         assert_int_equal(p.ended, 0);
         assert_int_equal(q.ended, 0);
         assert_int_equal(q.released, 1);
@@ -214,7 +214,7 @@ static void the_end_of_data_ends_hooks_well(void **state)
     probe p = {.fail_before = HR_END};
     hr_hook *hook = new_probe(&p);
     hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
-    assert_int_equal(run(m, &c, &err), HR_END);
+    assert_status(run(m, &c, &err), HR_END);
     assert_null(hr_monitored_session_error(m));
     assert_true(hr_should_stop(m));
     assert_ok(hr_monitored_session_close(m, false, &err), &err);
@@ -233,7 +233,7 @@ static void a_request_to_stop_counts_when_it_is_asked_for(void **state)
     assert_true(hr_stop_requested(m));
     assert_ok(run(m, &c, &err), &err); /* its input may have been taken already */
     assert_true(hr_should_stop(m));
-    assert_int_equal(run(m, &c, &err), HR_END);
+    assert_status(run(m, &c, &err), HR_END);
     assert_int_equal(step_of(m), 1);
     assert_ok(hr_monitored_session_close(m, false, &err), &err);
     hr_graph_free(c.graph);
@@ -352,7 +352,7 @@ static void a_checkpoint_of_another_model_is_refused_by_name(void **state)
         if (which == 0) hr_get_variable(c.graph, "more", HR_FLOAT, HR_SHAPE(2));
         m = hr_monitored_session_new(c.graph, NULL, 0,
                                      .checkpoint_path = which ? "other/none-1" : "other/model.ckpt-0");
-        assert_int_equal(hr_monitored_session_error(m)->code, HR_NOT_FOUND);
+        assert_status(hr_monitored_session_error(m)->code, HR_NOT_FOUND);
         assert_text_contains(hr_monitored_session_error(m)->text, which ? "other/none-1" : "more");
         hr_monitored_session_close(m, true, NULL);
         hr_graph_free(c.graph);
@@ -476,7 +476,7 @@ static void intervals_are_checked(void **state)
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         hr_monitored_session *m = hr_monitored_session_new(c.graph, &hooks[i], 1);
         assert_non_null(hr_monitored_session_error(m));
-        assert_int_equal(hr_monitored_session_error(m)->code, HR_INVALID_ARGUMENT);
+        assert_status(hr_monitored_session_error(m)->code, HR_INVALID_ARGUMENT);
         hr_monitored_session_close(m, true, NULL);
     }
     struct stat about;
@@ -494,7 +494,7 @@ static void summaries_must_be_floats(void **state)
                                           1, .save_steps = 1);
     hr_summary_writer_unref(w);
     hr_monitored_session *m = hr_monitored_session_new(c.graph, &hook, 1);
-    assert_int_equal(run(m, &c, &err), HR_INVALID_ARGUMENT);
+    assert_status(run(m, &c, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "hooks.summary");
     hr_monitored_session_close(m, true, NULL);
     hr_graph_free(c.graph);

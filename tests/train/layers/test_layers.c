@@ -210,7 +210,7 @@ static void a_table_that_cannot_be_had_names_its_column(void **state)
         embedded(&t, &(hr_embedding_column_opts){.struct_size = sizeof(hr_embedding_column_opts),
                                                  .ckpt_to_load_from = wrong[i][0],
                                                  .tensor_name_in_ckpt = wrong[i][1]});
-        assert_int_equal(hr_graph_error(t.g)->code, HR_NOT_FOUND);
+        assert_status(hr_graph_error(t.g)->code, HR_NOT_FOUND);
         assert_text_contains(hr_graph_error(t.g)->text, "word_embedding");
         toy_end(&t);
     }

@@ -72,9 +72,8 @@ static void scores_refuse_what_is_no_probability(void **state)
     hr_binary_result r;
     hr_binary_scores *s = hr_binary_scores_new();
     const float label = 1, bad[] = {NAN, -0.5f, 1.5f};
-    assert_int_equal(hr_binary_scores_result(s, &r, &err), HR_FAILED_PRECONDITION);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(hr_binary_scores_add(s, &label, &bad[i], 1, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_binary_scores_result(s, &r, &err), HR_FAILED_PRECONDITION);
+    for (int i = 0; i < 3; i++) assert_status(hr_binary_scores_add(s, &label, &bad[i], 1, &err), HR_INVALID_ARGUMENT);
     const float sure = 1;
     assert_ok(hr_binary_scores_add(s, &label, &sure, 1, &err), &err);
     assert_ok(hr_binary_scores_result(s, &r, &err), &err);

@@ -95,7 +95,7 @@ static void expect_refusal(hr_node node, hr_node input, hr_tensor value)
     hr_tensor out;
     if (hr_graph_error(g)) fail_msg("%s", hr_graph_error(g)->text);
     if (!s) s = hr_session_new(g);
-    assert_int_equal(hr_session_run(s, &(hr_feed){input, value}, 1, &node, 1, &out, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_session_run(s, &(hr_feed){input, value}, 1, &node, 1, &out, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "graph.shape");
 }
 
@@ -193,7 +193,7 @@ static void sizes_that_do_not_fit_are_refused(void **state)
         hr_tensor out;
         hr_session *run = hr_session_new(other, .workers = &(int){0});
         hr_session_run(run, NULL, 0, &node, 1, &out, &err);
-        assert_int_equal(err.code, HR_INVALID_ARGUMENT);
+        assert_status(err.code, HR_INVALID_ARGUMENT);
         hr_session_free(run);
         hr_graph_free(other);
     }

@@ -250,11 +250,11 @@ static void a_hook_says_what_it_was_not_given(void **state)
     hr_error err;
     const hr_node loss = hr_placeholder(g, HR_FLOAT, HR_SCALAR), step = a_step();
     hr_summary_writer *writer = hr_summary_writer_new("events");
-    assert_int_equal(watched(outside_mean_loss_hook(loss, 0, writer), loss, step, 1, &err), HR_INVALID_ARGUMENT);
+    assert_status(watched(outside_mean_loss_hook(loss, 0, writer), loss, step, 1, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "hooks.interval");
-    assert_int_equal(watched(outside_mean_loss_hook(loss, 1, NULL), loss, step, 1, &err), HR_INVALID_ARGUMENT);
+    assert_status(watched(outside_mean_loss_hook(loss, 1, NULL), loss, step, 1, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "hooks.argument");
-    assert_int_equal(watched(hr_hook_lost(), loss, step, 1, &err), HR_RESOURCE_EXHAUSTED);
+    assert_status(watched(hr_hook_lost(), loss, step, 1, &err), HR_RESOURCE_EXHAUSTED);
     hr_summary_writer_unref(writer);
 }
 
