@@ -85,6 +85,7 @@ HR_API hr_dataset *hr_training_predict_input(void *user);
 
 /* ---- what it says; texts are borrowed as long as the training lives ---- */
 
+/* The values of the file, or those of the options that replaced them. */
 HR_API const char *hr_training_model_dir(const hr_training *t);  /* the folder of the model */
 HR_API const char *hr_training_files(const hr_training *t);      /* the pattern, with the data folder */
 HR_API const char *hr_training_eval_files(const hr_training *t); /* NULL: the file has none */

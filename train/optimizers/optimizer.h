@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/* The version of this kit. */
 enum { HR_OPTIMIZER_ABI = 1 };
 /* The most parameters and slots of a kind, numbers of a rule, and bytes of a scope's name. */
 enum { HR_MAX_PARAMETERS = 10, HR_MAX_SLOTS = 2, HR_MAX_RULE_NUMBERS = 8, HR_MAX_SCOPE = 512 };
@@ -25,6 +26,7 @@ enum { HR_MAX_PARAMETERS = 10, HR_MAX_SLOTS = 2, HR_MAX_RULE_NUMBERS = 8, HR_MAX
 typedef void hr_rule_f32(float *w, float *a, float *b, const float *g, int64_t n, const float *p);
 typedef void hr_rule_f64(double *w, double *a, double *b, const double *g, int64_t n, const double *p);
 
+/* A rule in all its forms, as HR_RULE defines it. */
 typedef struct hr_rule {
     const char *name;
     int slots;
@@ -125,12 +127,14 @@ HR_API hr_status hr_sparse_sum_rows(hr_kernel *k, const hr_sparse_update *of, co
 /* The first two parameters of every kind. */
 enum { HR_LEARNING_RATE, HR_DECAY, HR_OWN_PARAMETER };
 
+/* A parameter that a kind understands: its name, defaults and range. */
 typedef struct hr_parameter_spec {
     const char *hyper;      /* the variable that keeps it (v2); NULL: a constant */
     double usual, v1_usual; /* defaults */
     double least, most;     /* what is accepted */
 } hr_parameter_spec;
 
+/* A variable beside each trained one, of its shape. */
 typedef struct hr_slot {
     const char *name;
     int initial; /* the parameter whose value it begins with; 0: it begins with 0 */
@@ -156,6 +160,7 @@ typedef struct hr_minimize_target {
     hr_node slot[HR_MAX_SLOTS];
 } hr_minimize_target;
 
+/* A kind of optimizer: its parameters, slots and update. */
 typedef struct hr_optimizer_kind {
     struct {
         uint32_t abi_version, struct_size;
@@ -195,6 +200,7 @@ static inline const double *hr_parameter_given(const float *option, double *plac
 
 /* ---- for kinds ---- */
 
+/* A parameter's value by its place in the kind's list; whether .v1 was given. */
 HR_API double hr_optimizer_value(const hr_optimizer *optimizer, int parameter);
 HR_API bool hr_optimizer_is_v1(const hr_optimizer *optimizer);
 /* The learning rate as a node, if it was given as one. */
