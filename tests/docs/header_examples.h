@@ -14,7 +14,6 @@ extern hr_node loss, train;
 extern hr_tensor batch, result;
 extern hr_feed feeds[8];
 extern int n, count;
-extern const hr_op my_op;
 extern hr_column_list wide, deep, columns;
 
 extern const hr_op my_op;
