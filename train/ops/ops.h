@@ -75,7 +75,6 @@ HR_UNARY_OP_(hr_erf)
 HR_UNARY_OP_(hr_logical_not)
 HR_UNARY_OP_(hr_softmax)
 HR_UNARY_OP_(hr_log_softmax)
-HR_UNARY_OP_(hr_l2_loss)
 #define HR_UNARY_CALL_(fn, ...) HR_CALL1_(fn##_with, hr_name_opts, __VA_ARGS__, HR_NAMED_)
 #define hr_identity(...) HR_UNARY_CALL_(hr_identity, __VA_ARGS__)
 #define hr_stop_gradient(...) HR_UNARY_CALL_(hr_stop_gradient, __VA_ARGS__)
@@ -113,7 +112,6 @@ HR_UNARY_OP_(hr_l2_loss)
 #define hr_logical_not(...) HR_UNARY_CALL_(hr_logical_not, __VA_ARGS__)
 #define hr_softmax(...) HR_UNARY_CALL_(hr_softmax, __VA_ARGS__)
 #define hr_log_softmax(...) HR_UNARY_CALL_(hr_log_softmax, __VA_ARGS__)
-#define hr_l2_loss(...) HR_UNARY_CALL_(hr_l2_loss, __VA_ARGS__)
 
 /* ---- two inputs, broadcast as numpy does ---- */
 
