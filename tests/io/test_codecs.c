@@ -1,6 +1,7 @@
 /* Compression: both engines agree, streams in a row, padding, every cut and every flipped bit. */
 #include "io/compression.h"
 #include "io/codecs/members.h"
+#include "io/file_window.h"
 #include "tests/testing.h"
 #include <stdio.h>
 #include <stdlib.h>
