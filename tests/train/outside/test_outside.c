@@ -106,8 +106,10 @@ typedef struct longer_op {
 static void ops_of_older_and_newer_headers_fit(void **state)
 {
     (void)state;
-    hr_graph_op older = outside_ops[0], other = outside_ops[0];
-    longer_op newer = {outside_ops[0], NULL}, beyond = {outside_ops[0], &newer};
+    static hr_graph_op older, other; /* the graph and its session borrow them until they are freed, after this test */
+    static longer_op newer, beyond;
+    older = other = newer.op = beyond.op = outside_ops[0];
+    beyond.further = &newer;
     older.head.struct_size = offsetof(hr_graph_op, gradient);
     older.gradient = (void (*)(hr_backward *))(uintptr_t)1; /* lies beyond it, and is not looked at */
     older.name = "Outside>Older";
