@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ static ssize_t write_output(void *cookie, const char *bytes, size_t size)
 
 void begin_output(void)
 {
+    signal(SIGPIPE, SIG_IGN); /* a reader who leaves does not end the process: a write says so */
     FILE *waiting = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
     if (!waiting) return;
     stdout = waiting;

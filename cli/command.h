@@ -124,7 +124,7 @@ const char *human_seconds(double seconds); /* "1:05" */
 /* ---- Ctrl-C ---- */
 
 /* From now on the first SIGINT, SIGTERM or SIGHUP makes interrupted() true, and the second ends the process. Before any
- * thread is made. A reader who leaves standard output or error no longer ends the process either. */
+ * thread is made. */
 void catch_interrupt(void);
 /* Until this is NULL again the first one ends the process, too, in the name of `command`: while nothing has been begun that an end would lose,
  * such as when a long file of columns is read and a model built. */

@@ -54,7 +54,6 @@ void catch_interrupt(void)
 {
     static sigset_t set;
     static uv_thread_t thread;
-    signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
     if (woken[0] < 0 && pipe2(woken, O_CLOEXEC) == 0) hr_interrupt_by(woken[0]);
     sigemptyset(&set);

@@ -139,6 +139,18 @@ it_ends_a_wait_for_a_sleeping_reader() {
         refused 130 ": interrupted"
     done
 }
+# As in "headrace show FILE | head": the exit code is the command's own, not that of SIGPIPE.
+it_ends_well_when_a_reader_leaves() {
+    people
+    for n in $(seq 20000); do echo "$n,0,1,some text that fills the pipe"; done >>people.csv
+    headrace convert people.csv -s people.yaml -o people.tfrecord
+    for what in "show people.csv" "show people.tfrecord" "grep row>=0 people.tfrecord" \
+        "head -n 99999 people.tfrecord" "convert people.csv --to jsonl -o -" "vocab people.tfrecord -f row"; do
+        code=0
+        { "$HEADRACE" $what 2>"$scratch/err" || echo $? >"$scratch/code"; } | head -n 1 >/dev/null
+        [ ! -e "$scratch/code" ] || fail "$what: ended with $(cat "$scratch/code")"
+    done
+}
 catches_signals() { [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$pid/status) >> 14 & 1)) = 1 ]; } # SIGTERM is 15
 
 run_tests
