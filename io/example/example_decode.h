@@ -87,8 +87,8 @@ typedef struct hr__entry {
 
 /* next[i]: the slot that mostly follows slot i (next[slots]: comes first). A new successor must be seen twice. */
 struct hr__example_order {
-    int32_t *next, *candidate;
-    uint32_t lookups, misses; /* of the records since the last verdict */
+    uint16_t *next, *candidate; /* guesses: of slots beyond 65,535 the rest, which is never right */
+    uint32_t lookups, misses;   /* of the records since the last verdict */
     uint32_t records;
     bool by_hash;     /* the order is random: do not predict */
     uint64_t *seen;   /* bits of slots found in this record */

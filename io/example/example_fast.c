@@ -185,8 +185,8 @@ static inline __attribute__((always_inline)) int match_by_order(const hr__walk *
     o->misses++;
     i = match_by_hash(w, p, end, matches);
     if (i < 0) return i;
-    if (o->candidate[last] == i) o->next[last] = i;
-    o->candidate[last] = i;
+    if (o->candidate[last] == i) o->next[last] = (uint16_t)i;
+    o->candidate[last] = (uint16_t)i;
     return i;
 }
 

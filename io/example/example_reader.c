@@ -190,7 +190,7 @@ hr__example_order *hr__example_order_new(const hr__example_parser *parser)
         return NULL;
     }
     o->entry_room = parser->slots + 1;
-    for (size_t i = 0; i + 1 < slots; i++) o->next[i] = (int32_t)(i + 1);
+    for (size_t i = 0; i + 1 < slots; i++) o->next[i] = (uint16_t)(i + 1);
     return o;
 }
 
