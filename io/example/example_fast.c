@@ -247,7 +247,11 @@ static inline void judge_order(hr__example_order *o)
 static bool fast_portable(const hr__walk *w) { return walk_record(w, matches_portable); }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static bool fast_avx2(const hr__walk *w) { return walk_record(w, matches_avx2); }
+/* Aligned, so that its speed does not depend on what is linked in front of it: 3 % of parsing. */
+__attribute__((target("avx2"), aligned(64))) static bool fast_avx2(const hr__walk *w)
+{
+    return walk_record(w, matches_avx2);
+}
 #endif
 
 bool hr__example_fast(const hr__walk *walk)
