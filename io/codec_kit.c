@@ -11,7 +11,12 @@ hr_status hr_codec_peek(hr_codec_source *from, size_t at_least, const char **dat
     return hr__window_peek(from, at_least, data, size, err);
 }
 
-void hr_codec_consume(hr_codec_source *from, size_t size) { hr__window_consume(from, size); }
+/* More than what was lent is not there to be consumed. */
+void hr_codec_consume(hr_codec_source *from, size_t size)
+{
+    const size_t lent = from->end - from->begin;
+    hr__window_consume(from, size < lent ? size : lent);
+}
 
 int64_t hr_codec_offset(const hr_codec_source *from) { return from->offset; }
 

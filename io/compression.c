@@ -131,7 +131,6 @@ hr_compression hr_compression_at(int i)
 
 /* ---- which one a file has ---- */
 
-
 static const hr_codec *compression_by_name(const char *path)
 {
     size_t size = strlen(path);
@@ -239,4 +238,28 @@ hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr
     if (!*out && asked != HR_COMPRESSION_AUTO) return compression_unknown(path, asked, err);
     if (!*out) *out = hr__codec_of(HR_NONE);
     return HR_OK;
+}
+
+/* ---- what codecs answer ---- */
+
+hr_status hr__codec_broke(const hr_codec *codec, const char *path, const char *what, hr_error *err)
+{
+    hr_fail(err, HR_INTERNAL, "codec.failed", "%s: codec '%.60s': %s", path, codec->name, what);
+    hr_error_file(err, path);
+    return HR_INTERNAL;
+}
+
+hr_status hr__codec_answer(const hr_codec *codec, const char *path, hr_status returned, hr_status also,
+                           const hr_error *why, hr_error *err)
+{
+    if (returned == HR_OK || returned == also) return returned;
+    if (returned > 0 || returned < HR_DATA_LOSS) return hr__codec_broke(codec, path, "returned no status", err);
+    if (why->code < 0 && why->kind && why->text[0]) {
+        if (err) *err = *why;
+        if (err) err->code = returned;
+        return returned;
+    }
+    hr_fail(err, returned, "codec.failed", "%s: codec '%.60s': failed without an error", path, codec->name);
+    hr_error_file(err, path);
+    return returned;
 }

@@ -11,6 +11,12 @@ const hr_codec *hr__codec_of(hr_compression id); /* NULL: no such codec (HR_COMP
  * they disagree; with `may_be_damaged` only if the bytes are surely something else. */
 hr_status hr__codec_for_reading(hr_compression asked, bool may_be_damaged, const char *path, const char *head,
                                 size_t size, const hr_codec **out, hr_error *err);
+/* What a function of a codec has returned, with the error that it has left: *err gets that one, or one that says that
+ * there is none. HR_OK and `also` pass; what is no status of a codec is HR_INTERNAL. Kind codec.failed. */
+hr_status hr__codec_answer(const hr_codec *codec, const char *path, hr_status returned, hr_status also,
+                           const hr_error *why, hr_error *err);
+/* HR_INTERNAL, codec.failed: the codec did what the kit forbids. */
+hr_status hr__codec_broke(const hr_codec *codec, const char *path, const char *what, hr_error *err);
 hr_status hr__codec_for_writing(hr_compression asked, const char *path, const hr_codec **out, hr_error *err);
 
 #endif

@@ -31,6 +31,9 @@ struct hr_input {
     int64_t position; /* in the file, of the next byte to read */
     int64_t opened;   /* its size when it was opened, 0: not known */
     const hr_codec *codec;
+    bool decoding; /* there is a decoder, which may be NULL: a codec need not remember anything */
+    int fruitless; /* calls of decode in a row that neither took nor gave anything */
+    int64_t from;  /* where in the file the decoder began */
     void *decoder;
     stream stream[STREAMS]; /* the last ones that began, in their order */
     int streams;
@@ -77,7 +80,7 @@ static hr_status input_read_file(void *source, char *to, size_t room, size_t *go
     HR_TRY(read_some(in, to, room, &count, err));
     if (count < 0) {
         hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
-        if (err) *(in->decoder ? &err->compressed_offset : &err->offset) = in->position;
+        if (err) *(in->decoding ? &err->compressed_offset : &err->offset) = in->position;
         return status;
     }
     *got = (size_t)count;
@@ -92,23 +95,46 @@ static void go_to(hr_input *in, int64_t offset)
     hr__window_restart(&in->raw, offset);
 }
 
+/* Where the part at hand began, if what the codec says can be. */
+static int64_t part_began(const hr_input *in)
+{
+    const int64_t began = in->codec->coding->began(in->decoder), end = hr_codec_end(&in->raw);
+    return began < in->from ? in->from : began > end ? end : began;
+}
+
 /* The fast decoder met the end of a stream that is cut: the same stream again, by one that gives all that is there. */
 static bool decodes_again(hr_input *in, hr_status status)
 {
     const hr_coding *coding = in->codec->coding;
     if (status != HR_DATA_LOSS || !in->regular || in->raw.status < 0) return false;
     if (!coding->slow_down || !coding->began || !coding->slow_down(in->decoder)) return false;
-    go_to(in, coding->began(in->decoder));
+    go_to(in, part_began(in));
     return true;
+}
+
+/* One call of the codec, held to its contract. */
+static hr_status call_decode(hr_input *in, char *to, size_t room, size_t *got, hr_error *err)
+{
+    enum { PATIENCE = 64 };
+    size_t some = 0;
+    hr_error why = {0};
+    const int64_t before = in->raw.offset;
+    const hr_status returned = in->codec->coding->decode(in->decoder, &in->raw, to + *got, room - *got, &some, &why);
+    if (some > room - *got)
+        return hr__codec_broke(in->codec, in->path, "decoded more bytes than there was capacity for", err);
+    *got += some;
+    in->fruitless = some > 0 || in->raw.offset != before ? 0 : in->fruitless + 1;
+    if (returned == HR_OK && in->fruitless > PATIENCE)
+        return hr__codec_broke(in->codec, in->path, "takes no bytes and gives none, and does not end", err);
+    return hr__codec_answer(in->codec, in->path, returned, HR_END, &why, err);
 }
 
 static hr_status input_decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
 {
     hr_input *in = source;
-    const hr_coding *coding = in->codec->coding;
     int64_t before = in->inflated.offset + (int64_t)in->inflated.end;
-    hr_status status = coding->decode(in->decoder, &in->raw, to, room, got, err);
-    if (decodes_again(in, status)) status = coding->decode(in->decoder, &in->raw, to, room, got, err);
+    hr_status status = call_decode(in, to, room, got, err);
+    if (decodes_again(in, status)) status = call_decode(in, to, room, got, err);
     if (status >= 0 || !err) return status;
     if (!err->file[0]) hr_error_prefix(err, "%s: ", in->path);
     hr_error_file(err, in->path);
@@ -149,10 +175,12 @@ static hr_status input_open_file(hr_input *in, hr_error *err)
     return HR_OK;
 }
 
-/* Of more than there is room for, the first are forgotten. */
+/* Of more than there is room for, the first are forgotten. What a codec says of a place that cannot be, is not heard. */
 static void note_stream(void *user, int64_t offset, int64_t made)
 {
     hr_input *in = user;
+    const stream *last = in->streams > 0 ? &in->stream[in->streams - 1] : &(stream){0};
+    if (offset < last->offset || made < last->made || offset > hr_codec_end(&in->raw)) return;
     if (in->streams == STREAMS) memmove(in->stream, in->stream + 1, --in->streams * sizeof *in->stream);
     in->stream[in->streams++] = (stream){offset, made, false};
     if (in->begins) in->begins(in->begins_user, offset, made);
@@ -162,10 +190,15 @@ static void note_stream(void *user, int64_t offset, int64_t made)
 static hr_status new_decoder(hr_input *in, int64_t made, hr_error *err)
 {
     const hr_coding *coding = in->codec->coding;
-    void *decoder;
-    HR_TRY(coding->decoder_new(in->codec->form, &decoder, err));
-    if (in->decoder) coding->decoder_free(in->decoder);
+    void *decoder = NULL;
+    hr_error why = {0};
+    const hr_status returned = coding->decoder_new(in->codec->form, &decoder, &why);
+    HR_TRY(hr__codec_answer(in->codec, in->path, returned, HR_OK, &why, err));
+    if (in->decoding) coding->decoder_free(in->decoder);
     in->decoder = decoder;
+    in->decoding = true;
+    in->fruitless = 0;
+    in->from = in->raw.offset;
     if (coding->go_on) coding->go_on(decoder, made);
     if (coding->watch)
         coding->watch(decoder, note_stream, in);
@@ -239,7 +272,7 @@ hr_status hr__input_name(hr_input *in, const char *path, hr_error *err)
 void hr_input_free(hr_input *in)
 {
     if (!in) return;
-    if (in->decoder) in->codec->coding->decoder_free(in->decoder);
+    if (in->decoding) in->codec->coding->decoder_free(in->decoder);
     if (in->fd >= 0 && !in->standard) hr__sys_get()->close(in->fd);
     hr__foreign_close(&in->foreign);
     hr__window_clear(&in->raw);
@@ -259,11 +292,11 @@ void hr_input_consume(hr_input *in, size_t size) { hr__window_consume(in->window
 
 int64_t hr_input_offset(const hr_input *in) { return in->window->offset; }
 
-int64_t hr_input_compressed_offset(const hr_input *in) { return in->decoder ? in->raw.offset : -1; }
+int64_t hr_input_compressed_offset(const hr_input *in) { return in->decoding ? in->raw.offset : -1; }
 
 int64_t hr_input_trailing_zeros(const hr_input *in)
 {
-    return in->decoder && in->codec->coding->zeros ? in->codec->coding->zeros(in->decoder) : 0;
+    return in->decoding && in->codec->coding->zeros ? in->codec->coding->zeros(in->decoder) : 0;
 }
 
 const char *hr_input_path(const hr_input *in) { return in->path; }
@@ -273,7 +306,7 @@ const char *hr_input_path(const hr_input *in) { return in->path; }
 hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_error *err)
 {
     go_to(in, offset);
-    if (!in->decoder) return HR_OK;
+    if (!in->decoding) return HR_OK;
     in->streams = 0;
     hr__window_restart(&in->inflated, made);
     return new_decoder(in, made, err);
@@ -281,7 +314,7 @@ hr_status hr__input_begin_at(hr_input *in, int64_t offset, int64_t made, hr_erro
 
 static hr_status restart(hr_input *in, int64_t offset, hr_error *err)
 {
-    return in->decoder ? hr__input_begin_at(in, 0, 0, err) : hr__input_begin_at(in, offset, offset, err);
+    return in->decoding ? hr__input_begin_at(in, 0, 0, err) : hr__input_begin_at(in, offset, offset, err);
 }
 
 static hr_status input_beyond(const hr_input *in, int64_t offset, hr_error *err)
@@ -347,7 +380,7 @@ static hr_status find_stream(hr_input *in, hr_error *err)
 static void go_into_stream(hr_input *in)
 {
     if (!in->regular) return;
-    go_to(in, in->codec->coding->began(in->decoder) + 1);
+    go_to(in, part_began(in) + 1);
 }
 
 /* The decoder stands at a header that it refused: now it reads it all the same, if a body follows. */
@@ -362,7 +395,7 @@ static bool forgives(hr_input *in)
 
 hr_status hr__input_resync(hr_input *in, hr_error *err)
 {
-    if (!in->decoder || !in->codec->coding->began || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
+    if (!in->decoding || !in->codec->coding->began || in->raw.status < 0 || in->inflated.error.code != HR_DATA_LOSS) {
         if (err) *err = in->window->error;
         return in->window->status;
     }
@@ -403,7 +436,7 @@ bool hr__input_is_misread(hr_input *in, int64_t at, int64_t *end)
 {
     int i = in->streams - 1;
     *end = INT64_MAX;
-    if (!in->decoder) return false;
+    if (!in->decoding) return false;
     while (i >= 0 && in->stream[i].made > at) *end = in->stream[i--].made;
     if (i < 0 || in->stream[i].damaged) return true;
     return i + 1 == in->streams && !input_is_whole(in, in->stream[i].offset);
@@ -435,7 +468,7 @@ hr_status hr__input_about(const hr_input *in, int64_t *size, int64_t *changed, h
 }
 
 bool hr__input_is_file(const hr_input *in) { return in->regular; }
-bool hr__input_has_places(const hr_input *in) { return in->regular && !in->decoder; }
+bool hr__input_has_places(const hr_input *in) { return in->regular && !in->decoding; }
 
 hr_status hr__input_read_at(const hr_input *in, int64_t offset, void *to, size_t size, size_t *got, hr_error *err)
 {

@@ -29,7 +29,8 @@ struct hr_output {
     int64_t made; /* bytes of the file, after compression */
     const hr_codec *codec;
     int level;
-    void *encoder;     /* NULL: plain, or between two streams */
+    bool encoding; /* there is an encoder, which may be NULL; false: plain, or between two streams */
+    void *encoder;
     size_t used, room; /* of `bytes` */
     char *bytes;
     hr_status status; /* the first failure; it sticks */
@@ -139,12 +140,25 @@ static hr_status report(const hr_output *out, hr_error *err)
 /* Streams begin with their first byte; the first one of a file, also of an empty one, when it is opened. */
 static hr_status new_stream(hr_output *out)
 {
-    if (!out->codec->coding || out->encoder) return HR_OK;
+    if (!out->codec->coding || out->encoding) return HR_OK;
     if (!out->codec->coding->encoder_new)
         return hr_fail(&out->error, HR_UNIMPLEMENTED, "compression.lacking",
                        "%s: expected a compression that can be written, got %s, which is only read; choose another",
                        out->path, out->codec->name);
-    return out->codec->coding->encoder_new(out->codec->form, out->level, &out->encoder, &out->error);
+    hr_error why = {0};
+    const hr_status returned = out->codec->coding->encoder_new(out->codec->form, out->level, &out->encoder, &why);
+    HR_TRY(hr__codec_answer(out->codec, out->path, returned, HR_OK, &why, &out->error));
+    out->encoding = true;
+    return HR_OK;
+}
+
+/* One call of the codec, held to its contract. Where its bytes could not be written, it is that failure which counts. */
+static hr_status call_encode(hr_output *out, const void *data, size_t size, bool last)
+{
+    hr_error why = {0};
+    const hr_status returned = out->codec->coding->encode(out->encoder, data, size, last, sink, out, &why);
+    if (out->status != HR_OK) return out->status;
+    return hr__codec_answer(out->codec, out->path, returned, HR_OK, &why, &out->error);
 }
 
 hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_error *err)
@@ -152,8 +166,7 @@ hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_erro
     if (out->status != HR_OK) return report(out, err);
     hr_status status = new_stream(out);
     if (status == HR_OK)
-        status = out->encoder ? out->codec->coding->encode(out->encoder, data, size, false, sink, out, &out->error)
-                              : sink(out, data, size, &out->error);
+        status = out->encoding ? call_encode(out, data, size, false) : sink(out, data, size, &out->error);
     if (out->status == HR_OK) out->status = status;
     if (status == HR_OK) out->offset += (int64_t)size;
     return report(out, err);
@@ -162,11 +175,11 @@ hr_status hr_output_write(hr_output *out, const void *data, size_t size, hr_erro
 /* What is compressed is whole then. */
 static hr_status end_stream(hr_output *out)
 {
-    if (out->status != HR_OK || !out->encoder) return out->status;
-    const hr_status status = out->codec->coding->encode(out->encoder, NULL, 0, true, sink, out, &out->error);
+    if (out->status != HR_OK || !out->encoding) return out->status;
+    const hr_status status = call_encode(out, NULL, 0, true);
     if (out->status == HR_OK) out->status = status;
     out->codec->coding->encoder_free(out->encoder);
-    out->encoder = NULL;
+    out->encoding = false;
     return out->status;
 }
 
@@ -209,9 +222,9 @@ static hr_status open_encoder(hr_output *out, const hr_output_opts *o, hr_error 
         return hr_fail(err, HR_INVALID_ARGUMENT, "compression.level", "%s: expected .level from 1 to 9, got %d",
                        out->path, o->level);
     out->level = o->level;
-    if (out->made > 0 || new_stream(out) == HR_OK) return HR_OK;
-    if (err) *err = out->error;
-    return out->error.code;
+    const hr_status status = out->made > 0 ? HR_OK : new_stream(out);
+    if (status != HR_OK && err) *err = out->error;
+    return status;
 }
 
 /* The file of which the first bytes are there. */
@@ -261,7 +274,7 @@ hr_status hr__output_open_part(const char *path, const hr_output_opts *opts, int
 void hr_output_discard(hr_output *out)
 {
     if (!out) return;
-    if (out->encoder) out->codec->coding->encoder_free(out->encoder);
+    if (out->encoding) out->codec->coding->encoder_free(out->encoder);
     if (out->temporary) hr__sys_get()->unlink(out->temporary); /* while it is locked: the name may be another's then */
     if (out->fd >= 0 && !out->standard) hr__sys_get()->close(out->fd);
     if (out->lock >= 0) hr__sys_get()->close(out->lock);

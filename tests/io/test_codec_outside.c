@@ -254,6 +254,143 @@ static void descriptors_of_another_size_load(void **state)
     assert_string_equal(err.kind, "compression.lacking");
 }
 
+/* ---- codecs that lie: each in one way ---- */
+
+typedef enum lie {
+    HONEST,
+    TOO_MANY,
+    NO_PROGRESS,
+    NO_STATUS,
+    NO_ERROR,
+    WAITS,
+    CONSUMES_ALL,
+    NO_ENCODER,
+    HALF_WRITTEN
+} lie;
+static lie told;
+
+static hr_status lying_status(void)
+{
+    return told == NO_STATUS ? (hr_status)-99 : told == WAITS ? HR_WAIT : told == NO_ERROR ? HR_UNAVAILABLE : HR_OK;
+}
+
+static hr_status decode_lying(void *decoder, hr_codec_source *from, char *to, size_t capacity, size_t *got,
+                              hr_error *err)
+{
+    const char *data;
+    size_t size;
+    (void)decoder;
+    if (told == NO_PROGRESS) return HR_OK;
+    if (told == TOO_MANY) *got = capacity + 1;
+    if (told == TOO_MANY || lying_status() != HR_OK) return lying_status();
+    HR_TRY(hr_codec_peek(from, 1, &data, &size, err));
+    if (size == 0) return HR_END;
+    *got = size < capacity ? size : capacity;
+    memcpy(to, data, *got);
+    hr_codec_consume(from, told == CONSUMES_ALL ? SIZE_MAX : *got);
+    return HR_OK;
+}
+
+static hr_status encode_lying(void *encoder, const void *data, size_t size, bool last, hr_codec_sink_fn *sink, void *to,
+                              hr_error *err)
+{
+    (void)encoder, (void)last;
+    if (lying_status() != HR_OK) return lying_status();
+    return size > 0 ? sink(to, data, told == HALF_WRITTEN ? size / 2 : size, err) : HR_OK;
+}
+
+static hr_status encoder_lying(const void *form, int level, void **encoder, hr_error *err)
+{
+    (void)form, (void)level, (void)err;
+    *encoder = NULL; /* it has nothing to remember */
+    return told == NO_ENCODER ? HR_UNAVAILABLE : HR_OK;
+}
+
+static hr_coding lying = {.head = HR_CODING_HEAD,
+                          .name = "lying",
+                          .decoder_new = open_none,
+                          .decode = decode_lying,
+                          .decoder_free = free_none,
+                          .encoder_new = encoder_lying,
+                          .encode = encode_lying,
+                          .encoder_free = free_none};
+
+static void assert_codec_failed(hr_status st, hr_status expected, const hr_error *err)
+{
+    assert_int_equal(st, expected);
+    assert_int_equal(err->code, expected);
+    assert_string_equal(err->kind, "codec.failed");
+    assert_non_null(strstr(err->text, "lying"));
+}
+
+static hr_status read_lying(lie how, hr_error *err)
+{
+    hr_input *in;
+    const char *data;
+    size_t size;
+    memset(err, 0, sizeof *err);
+    assert_ok(hr_input_open_with("f.lying", NULL, &in, err), err);
+    told = how;
+    hr_status st = hr_input_peek(in, 1, &data, &size, err);
+    told = HONEST;
+    hr_input_free(in);
+    return st;
+}
+
+static hr_status write_lying(lie how, hr_error *err)
+{
+    hr_output *out;
+    memset(err, 0, sizeof *err);
+    told = how;
+    const hr_output_opts opts = {.struct_size = sizeof opts, .no_sync = true};
+    hr_status st = hr_output_open_with("g.lying", &opts, &out, err);
+    if (st == HR_OK) {
+        (void)hr_output_write(out, "bytes", 5, NULL);
+        st = hr_output_commit(out, err);
+    }
+    told = HONEST;
+    return st;
+}
+
+static void a_codec_that_lies_is_an_error(void **state)
+{
+    (void)state;
+    static hr_codec codec;
+    hr_error err;
+    codec = reading_codec("LYING", ".lying", 93);
+    codec.name = "lying";
+    codec.coding = &lying;
+    assert_ok(hr_codec_register(&codec, &err), &err);
+    write_file("f.lying", "anything", 8);
+    assert_codec_failed(read_lying(TOO_MANY, &err), HR_INTERNAL, &err);
+    assert_codec_failed(read_lying(NO_PROGRESS, &err), HR_INTERNAL, &err);
+    assert_codec_failed(read_lying(NO_STATUS, &err), HR_INTERNAL, &err);
+    assert_codec_failed(read_lying(WAITS, &err), HR_INTERNAL, &err);
+    assert_codec_failed(read_lying(NO_ERROR, &err), HR_UNAVAILABLE, &err);
+    assert_ok(read_lying(CONSUMES_ALL, &err), &err);
+    assert_codec_failed(write_lying(NO_STATUS, &err), HR_INTERNAL, &err);
+    assert_codec_failed(write_lying(WAITS, &err), HR_INTERNAL, &err);
+    assert_codec_failed(write_lying(NO_ERROR, &err), HR_UNAVAILABLE, &err);
+    assert_codec_failed(write_lying(NO_ENCODER, &err), HR_UNAVAILABLE, &err);
+    assert_int_equal(hr_path_size("g.lying"), -1);
+}
+
+/* Its bytes are not taken for the file's own: neither written past it, nor looked for at their place in the file. */
+static void a_codec_without_memory_of_its_own_works(void **state)
+{
+    (void)state;
+    hr_input *in;
+    hr_error err;
+    size_t size;
+    assert_ok(write_lying(HALF_WRITTEN, &err), &err);
+    contents("g.lying", &size);
+    assert_int_equal(size, 2); /* it went through the codec */
+    write_file("f.lying", "anything", 8);
+    assert_ok(hr_input_open_with("f.lying", NULL, &in, &err), &err);
+    assert_int_equal(hr_input_compressed_offset(in), 0);
+    hr_input_free(in);
+}
+
 static int register_it(void **state)
 {
     (void)state;
@@ -271,6 +408,8 @@ int main(void)
         cmocka_unit_test(damage_is_told_after_all_good_records),
         cmocka_unit_test(broken_contracts_are_refused),
         cmocka_unit_test(descriptors_of_another_size_load),
+        cmocka_unit_test(a_codec_that_lies_is_an_error),
+        cmocka_unit_test(a_codec_without_memory_of_its_own_works),
     };
     return cmocka_run_group_tests(tests, register_it, NULL);
 }
