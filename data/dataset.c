@@ -27,12 +27,13 @@ void hr_dataset_unref(hr_dataset *ds)
     hr_free(ds->width);
     hr_free(ds->in);
     hr_free(ds->spec);
+    if (ds->op != ds->given) hr_free((hr_op *)ds->op);
     hr_free(ds);
 }
 
 const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op)
 {
-    return ds->op == op && !ds->error.code ? ds->spec : NULL;
+    return ds->given == op && !ds->error.code ? ds->spec : NULL;
 }
 
 const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i) { return i >= 0 && i < ds->inputs ? ds->in[i] : NULL; }
@@ -101,34 +102,36 @@ static const hr__descriptor_kind operators = {
     .least = offsetof(hr_op, spec_copy),
 };
 
-static hr_dataset *dataset_allocate(const hr_op *op, const hr_op *own, hr_dataset *const *in, int inputs)
+/* `op` fits this library: `given`, or a copy of it that does not last. */
+static hr_dataset *dataset_allocate(const hr_op *given, const hr_op *op, hr_dataset *const *in, int inputs)
 {
     hr_dataset *ds = hr_calloc(1, sizeof *ds);
     if (!ds) return NULL;
     atomic_init(&ds->refs, 1);
-    ds->own_op = *own;
-    ds->op = op == own ? &ds->own_op : op;
-    ds->inputs = inputs;
+    hr_op *copy = op == given ? NULL : hr_malloc(sizeof *copy);
+    if (copy) *copy = *op;
+    ds->given = given;
+    ds->op = copy ? copy : given;
     ds->in = hr_calloc((size_t)inputs + 1, sizeof *ds->in);
     ds->spec = hr_calloc(1, op->spec_size + 1);
-    if (ds->in && ds->spec) {
-        for (int i = 0; i < inputs; i++) ds->in[i] = in[i];
-        return ds;
+    if (!ds->in || !ds->spec || (op != given && !copy)) {
+        hr_dataset_unref(ds);
+        return NULL;
     }
-    ds->inputs = 0;
-    hr_dataset_unref(ds);
-    return NULL;
+    for (int i = 0; i < inputs; i++) ds->in[i] = in[i];
+    ds->inputs = inputs;
+    return ds;
 }
 
 hr_dataset *hr_dataset_new(const hr_op *given, const void *spec, hr_dataset *const *in, int inputs)
 {
     hr_dataset *ds = first_failed(in, inputs);
     if (ds) return ds;
-    hr_op own = {0};
+    hr_op grown;
     const void *op = NULL;
     hr_error err;
-    const hr_status fits = hr__descriptor_fit(&operators, given, &own, &op, &err);
-    if (fits == HR_OK) ds = dataset_allocate(op, &own, in, inputs);
+    const hr_status fits = hr__descriptor_fit(&operators, given, &grown, &op, &err);
+    if (fits == HR_OK) ds = dataset_allocate(given, op, in, inputs);
     if (!ds) {
         for (int i = 0; i < inputs; i++) hr_dataset_unref(in[i]);
         return fits == HR_OK ? &no_memory : hr_dataset_failed(&err);

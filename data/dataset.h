@@ -15,8 +15,8 @@ struct hr_schema_builder {
 
 struct hr_dataset {
     atomic_int refs;
-    const hr_op *op;
-    hr_op own_op; /* `op` is this one, where the descriptor that was given is shorter than ours */
+    const hr_op *given; /* as the caller made it, who keeps it */
+    const hr_op *op;    /* `given`, or a copy in this library's size of one that is shorter */
     void *spec;
     bool spec_copied;
     hr_dataset **in;

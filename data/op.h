@@ -161,9 +161,9 @@ HR_API void hr_describe_option(hr_description *to, const char *name, int64_t val
 HR_API void hr_describe_flag(hr_description *to, const char *name, bool given);
 HR_API void hr_describe_seed(hr_description *to, uint64_t seed, bool same_each_epoch);
 
-/* Puts an operator on top of `inputs` datasets (takes them) and freezes a copy of `spec`. The first failed input passes
- * through unchanged; what check says sticks to the new dataset. Never NULL: for lack of memory gives one static dataset
- * that says so. */
+/* Puts an operator on top of `inputs` datasets (takes them) and freezes a copy of `spec`. Borrows `op` as long as
+ * the dataset lives: make it static. The first failed input passes through unchanged; what check says sticks to the new
+ * dataset. Never NULL: for lack of memory gives one static dataset that says so. */
 HR_API hr_dataset *hr_dataset_new(const hr_op *op, const void *spec, hr_dataset *const *in, int inputs);
 /* The same of one input in front of `count` others. Takes all. */
 HR_API hr_dataset *hr_dataset_over(const hr_op *op, const void *spec, hr_dataset *first, hr_dataset *const *rest,
@@ -171,8 +171,8 @@ HR_API hr_dataset *hr_dataset_over(const hr_op *op, const void *spec, hr_dataset
 /* A dataset with nothing but this error (copies it): for constructors that fail before there is an operator. */
 HR_API hr_dataset *hr_dataset_failed(const hr_error *error);
 
-/* For constructors that look at what they are put on; all borrow from `ds`. The arguments of a dataset of `op`,
- * NULL of another one; input i, NULL if there is none. */
+/* For constructors that look at what they are put on; all borrow from `ds`. The arguments of a dataset that was made
+ * with this `op`, NULL of another one; input i, NULL if there is none. */
 HR_API const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op);
 HR_API const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i);
 /* How many parts every element of `ds` has, where a batch below it drops the remainder; 0: not known. */

@@ -389,6 +389,19 @@ static void an_operator_of_an_older_header_loads(void **state)
     }
 }
 
+static void an_operator_of_an_older_header_finds_its_own_datasets(void **state)
+{
+    (void)state;
+    hr_op *older = add_of_size(offsetof(hr_op, ranges));
+    hr_dataset *ds = range_through(older);
+    const int64_t *amount = hr_dataset_spec(ds, older);
+    assert_non_null(amount);
+    assert_int_equal(*amount, 5);
+    assert_null(hr_dataset_spec(ds, &op_add));
+    hr_dataset_unref(ds);
+    hr_free(older);
+}
+
 static void an_operator_of_a_newer_header_loads_unless_it_sets_what_is_new(void **state)
 {
     (void)state;
@@ -467,6 +480,7 @@ int main(void)
         cmocka_unit_test(the_lowest_of_several_failed_rows_wins),
         cmocka_unit_test(an_operator_of_another_version_is_refused),
         cmocka_unit_test(an_operator_of_an_older_header_loads),
+        cmocka_unit_test(an_operator_of_an_older_header_finds_its_own_datasets),
         cmocka_unit_test(an_operator_of_a_newer_header_loads_unless_it_sets_what_is_new),
         cmocka_unit_test(every_operator_of_the_list_is_complete_and_in_order),
     };
