@@ -1,11 +1,11 @@
-/* cache: passes its input, and keeps its rows by column as they are at that place. A later opening of the same
- * dataset, such as the next epoch of a repeat or another branch of the pipeline, takes them from there: nothing below is
- * opened, read or parsed again. Of openings side by side the one whose elements are needed first fills, and the others
- * follow.
+/* cache: passes its input on and stores its rows. A later opening of the same dataset, such as the next epoch of a
+ * repeat or another branch of the pipeline, reads the cached rows: nothing upstream is opened, read or parsed a second
+ * time. If several openings run at once, the one whose elements are needed first fills the cache, and the others read
+ * what it has filled.
  *
- * The input is the same in all openings, also where it is not kept (yet): what is random below draws by what the cache
- * is. So it does not matter to the order who fills, when the cache is whole, or whether it is. One that goes on from a
- * saved state only passes rows on; the next one keeps them. */
+ * All openings see the same input, cached or not: random operators upstream take their seeds from the cache's identity.
+ * So the order of elements does not depend on which opening fills the cache, or when. An opening that resumes from a
+ * saved state passes rows on without caching them; the next opening caches them. */
 #include "base/constructor.h"
 #include "base/text.h"
 #include "data/dataset.h"
@@ -16,7 +16,7 @@
 typedef struct cache_spec {
     const char *file; /* NULL: in memory */
     size_t max_bytes;
-    bool anew; /* a file that is there is replaced */
+    bool anew; /* an existing file is replaced */
 } cache_spec;
 
 typedef enum cache_mode { TAKES, PASSES, FILLS } cache_mode;
@@ -24,16 +24,16 @@ typedef enum cache_mode { TAKES, PASSES, FILLS } cache_mode;
 typedef struct cache_state {
     int64_t given, reading; /* saved: elements passed so far; whether they come from the input */
     cache_mode mode;
-    hr__kept *kept;
+    hr__cached_rows *cached;
     bool opened;
     int input;
-    hr__kept_place place;
+    hr__cached_place place;
 } cache_state;
 
 typedef struct cache_unit {
     cache_mode mode;
     int64_t piece; /* FILLS: its number */
-    hr__kept_part part;
+    hr__cached_part part;
 } cache_unit;
 
 static hr_status cache_spec_copy(void *spec, hr_error *err)
@@ -46,22 +46,22 @@ static hr_status cache_spec_copy(void *spec, hr_error *err)
 
 static void cache_spec_free(void *spec) { hr_free((char *)(uintptr_t)((cache_spec *)spec)->file); }
 
-static bool make_kept(void *data) { return hr__kept_open(data); }
-static void unmake_kept(void *data) { hr__kept_close(data); }
+static bool cache_make_shared(void *data) { return hr__cached_open(data); }
+static void cache_free_shared(void *data) { hr__cached_close(data); }
 
 static hr_status cache_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     const cache_spec *sp = spec;
     cache_state *st = state;
-    st->kept = hr_plan_shared(p, sp->file, sizeof *st->kept, make_kept, unmake_kept);
-    if (!st->kept) return hr_no_memory(err, "a cache");
-    return hr__kept_set(st->kept, p, sp->file, sp->anew, sp->max_bytes, err);
+    st->cached = hr_plan_shared(p, sp->file, sizeof *st->cached, cache_make_shared, cache_free_shared);
+    if (!st->cached) return hr_no_memory(err, "a cache");
+    return hr__cached_set(st->cached, p, sp->file, sp->anew, sp->max_bytes, err);
 }
 
 static void cache_close(void *state)
 {
     cache_state *st = state;
-    if (st->mode == FILLS) hr__kept_leave(st->kept);
+    if (st->mode == FILLS) hr__cached_leave(st->cached);
 }
 
 /* ---- from the input ---- */
@@ -74,7 +74,7 @@ static void cache_open_input(cache_state *st, hr_plan *p, cache_mode mode)
     st->input = hr_input_open(p, NULL, 0);
 }
 
-/* Elements that were given before. */
+/* Skips the elements that were given before. */
 static hr_status cache_pass_over(cache_state *st, hr_plan *p)
 {
     while (hr_pulled(p, st->input) < st->given) {
@@ -85,12 +85,12 @@ static hr_status cache_pass_over(cache_state *st, hr_plan *p)
     return HR_OK;
 }
 
-/* A unit that is kept is a piece. */
+/* Each unit that is cached becomes a piece. */
 static hr_status begin_piece(cache_state *st, cache_unit *unit, hr_error *err)
 {
     unit->mode = st->mode;
-    unit->part.kept = st->kept;
-    unit->piece = st->mode == FILLS ? hr__kept_begin(st->kept) : 0;
+    unit->part.cached = st->cached;
+    unit->piece = st->mode == FILLS ? hr__cached_begin(st->cached) : 0;
     return unit->piece < 0 ? hr_no_memory(err, "cached rows") : HR_OK;
 }
 
@@ -101,7 +101,7 @@ static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
         hr_span span;
         const hr_status got = hr_pull(p, st->input, hr_room(p), &span);
         if (got == HR_END && st->mode == FILLS && !hr_plan_failed(p)) {
-            HR_TRY(hr__kept_end(st->kept, p, err));
+            HR_TRY(hr__cached_end(st->cached, p, err));
             hr_plan_shared_changed(p);
         }
         if (got != HR_OK) return got;
@@ -113,13 +113,13 @@ static hr_status plan_input(cache_state *st, hr_plan *p, hr_error *err)
     return HR_OK;
 }
 
-/* ---- from what is kept ---- */
+/* ---- from cached rows ---- */
 
 static hr_status plan_piece(cache_state *st, const hr__piece *piece, hr_plan *p, hr_error *err)
 {
     cache_unit *unit = hr_unit(p);
     unit->mode = TAKES;
-    const hr_status planned = hr__kept_plan(st->kept, &st->place, piece, p, &unit->part, err);
+    const hr_status planned = hr__cached_plan(st->cached, &st->place, piece, p, &unit->part, err);
     st->given = st->place.given;
     return planned;
 }
@@ -129,14 +129,14 @@ static hr_status cache_plan(const void *spec, void *state, hr_plan *p, hr_error 
     (void)spec;
     cache_state *st = state;
     if (!st->reading) {
-        hr__kept_next next;
+        hr__cached_next next;
         hr__piece piece;
         st->place.given = st->given;
-        HR_TRY(hr__kept_find(st->kept, p, &st->place, &next, &piece, err));
-        if (next == HR__KEPT_TAKE) return plan_piece(st, &piece, p, err);
-        if (next == HR__KEPT_END) return HR_END;
-        if (next == HR__KEPT_LATER || (next == HR__KEPT_WAIT && hr_plan_await_shared(p))) return HR_WAIT;
-        cache_open_input(st, p, next == HR__KEPT_FILL ? FILLS : PASSES);
+        HR_TRY(hr__cached_find(st->cached, p, &st->place, &next, &piece, err));
+        if (next == HR__CACHED_TAKE) return plan_piece(st, &piece, p, err);
+        if (next == HR__CACHED_END) return HR_END;
+        if (next == HR__CACHED_LATER || (next == HR__CACHED_WAIT && hr_plan_await_shared(p))) return HR_WAIT;
+        cache_open_input(st, p, next == HR__CACHED_FILL ? FILLS : PASSES);
     }
     if (!st->opened) cache_open_input(st, p, PASSES); /* where a saved state had it */
     return plan_input(st, p, err);
@@ -147,11 +147,11 @@ static hr_status cache_work(const void *spec, const void *unit_, hr_work *w, hr_
     (void)spec;
     const cache_unit *unit = unit_;
     if (unit->mode == FILLS) {
-        const hr_status put = hr__kept_put(unit->part.kept, unit->piece, rows, err);
+        const hr_status put = hr__cached_put(unit->part.cached, unit->piece, rows, err);
         hr_work_shared_changed(w);
         return put;
     }
-    if (unit->mode == TAKES) return hr__kept_work(&unit->part, w, rows, err);
+    if (unit->mode == TAKES) return hr__cached_work(&unit->part, w, rows, err);
     return HR_OK;
 }
 
@@ -195,7 +195,7 @@ hr_dataset *hr__cache_anew(hr_dataset *in, const char *file)
     return hr_dataset_new(&hr_op_cache, &spec, &in, 1);
 }
 
-/* Its name says whose rows they are: another pipeline keeps its own beside it. */
+/* The file's name has the pipeline's identity, so that snapshots of several pipelines can share a folder. */
 hr_dataset *hr_snapshot(hr_dataset *in, const char *folder)
 {
     hr__text file = {0};

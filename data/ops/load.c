@@ -9,8 +9,8 @@ typedef struct load_spec {
 } load_spec;
 
 typedef struct load_state {
-    hr__kept_place place; /* saved: its first number */
-    hr__kept *kept;
+    hr__cached_place place; /* saved: its first number */
+    hr__cached_rows *cached;
 } load_state;
 
 static hr_status load_copy(void *spec, hr_error *err)
@@ -38,34 +38,34 @@ static hr_status load_check(const void *spec, const hr_schema *const *in, hr_sch
     return hr_schema_set(out, &((const load_spec *)spec)->head.schema, err);
 }
 
-static bool make_kept(void *data) { return hr__kept_open(data); }
-static void unmake_kept(void *data) { hr__kept_close(data); }
+static bool load_make_shared(void *data) { return hr__cached_open(data); }
+static void load_free_shared(void *data) { hr__cached_close(data); }
 
 static hr_status load_open(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     const load_spec *sp = spec;
     load_state *st = state;
-    st->kept = hr_plan_shared(p, NULL, sizeof *st->kept, make_kept, unmake_kept);
-    if (!st->kept) return hr_no_memory(err, "load");
+    st->cached = hr_plan_shared(p, NULL, sizeof *st->cached, load_make_shared, load_free_shared);
+    if (!st->cached) return hr_no_memory(err, "load");
     if (hr_file_number(p, sp->file) < 0) return hr_no_memory(err, "load: a file's name");
-    HR_TRY(hr__kept_set(st->kept, p, sp->file, false, 0, err));
-    return hr__kept_load(st->kept, p, err);
+    HR_TRY(hr__cached_set(st->cached, p, sp->file, false, 0, err));
+    return hr__cached_load(st->cached, p, err);
 }
 
 static hr_status load_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     (void)spec;
     load_state *st = state;
-    hr__kept_next next;
+    hr__cached_next next;
     hr__piece piece;
-    HR_TRY(hr__kept_find(st->kept, p, &st->place, &next, &piece, err));
-    return next == HR__KEPT_TAKE ? hr__kept_plan(st->kept, &st->place, &piece, p, hr_unit(p), err) : HR_END;
+    HR_TRY(hr__cached_find(st->cached, p, &st->place, &next, &piece, err));
+    return next == HR__CACHED_TAKE ? hr__cached_plan(st->cached, &st->place, &piece, p, hr_unit(p), err) : HR_END;
 }
 
 static hr_status load_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)spec;
-    return hr__kept_work(unit, w, rows, err);
+    return hr__cached_work(unit, w, rows, err);
 }
 
 static hr_op_files load_files(const void *spec) { return (hr_op_files){((const load_spec *)spec)->file, hr__one_file}; }
@@ -90,7 +90,7 @@ const hr_op hr_op_load = {
     .name = "load",
     .spec_size = sizeof(load_spec),
     .state_size = sizeof(load_state),
-    .unit_size = sizeof(hr__kept_part),
+    .unit_size = sizeof(hr__cached_part),
     .saved = 1, /* place.given */
     .spec_copy = load_copy,
     .spec_free = load_free,

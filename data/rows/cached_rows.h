@@ -1,80 +1,82 @@
-/* Rows that a cache keeps, in memory or in a file: pieces in order, each as long as a unit. Its openings go through the
- * pieces, each at its own pace. One that has come to the end of what is kept fills, if nobody else does: it reads the
- * input from there on, and appends piece by piece as units are planned and worked. In memory a piece can be taken as
- * soon as its rows have come, in a file once all have. All of it may be called from any thread. */
-#ifndef HR_KEPT_H
-#define HR_KEPT_H
+/* Cached rows, in memory or in a file: a list of pieces, one for each unit. Each opening of the cache reads the pieces
+ * at its own pace. An opening that reaches the end of the cached rows fills the cache, unless another one does: it
+ * reads the input from there on and appends a piece for each unit. In memory a piece can be read as soon as its rows are
+ * there; in a file, once the file is complete. All functions may be called from any thread. */
+#ifndef HR_CACHED_ROWS_H
+#define HR_CACHED_ROWS_H
 
 #include "data/rows/rows_file.h"
 #include <uv.h>
 
-typedef struct hr__kept {
+typedef struct hr__cached_rows {
     uv_mutex_t lock;
-    hr__rows_head head;    /* .piece has `room` of them; .source, while filling: all files that the iterator knows */
-    int64_t room, waiting; /* waiting: pieces begun whose rows have not come */
-    size_t size, limit;    /* bytes in memory; limit 0: none */
-    bool filling, ended;   /* some opening fills; no further piece begins */
-    bool anew;             /* a file that is there is replaced */
+    hr__rows_head head; /* .piece has `capacity` of them; .source, while filling: the files that the iterator knows */
+    int64_t capacity, waiting; /* waiting: pieces that were begun and have no rows yet */
+    size_t size, limit;        /* bytes in memory; limit 0: none */
+    bool filling, ended;       /* an opening fills it; there will be no further piece */
+    bool anew;                 /* an existing file is replaced */
     bool is_set;
     uint64_t pipeline;       /* identity of the input */
-    hr_error error;          /* why no more is kept; code 0: nothing is wrong */
-    hr__row_layouts forms;   /* in memory: of the pieces that are records */
+    hr_error error;          /* why filling ended early; code 0: no error */
+    hr__row_layouts forms;   /* in memory: the layouts of pieces in row layout */
     char *path;              /* NULL: in memory */
     hr__rows_writer *writer; /* while a file is filled */
-    hr_input *in;            /* the file, once it is whole */
-    bool *used;              /* file n of the iterator was read from; so many, at most */
-    int32_t used_room;
-} hr__kept;
+    hr_input *in;            /* the file, once it is complete */
+    bool *used;              /* used[n]: rows of the iterator's file n are cached */
+    int32_t used_capacity;
+} hr__cached_rows;
 
-bool hr__kept_open(hr__kept *kept); /* of zeroed memory. False: no memory */
-void hr__kept_close(hr__kept *kept);
+bool hr__cached_open(hr__cached_rows *cached); /* in zeroed memory. False: no memory */
+void hr__cached_close(hr__cached_rows *cached);
 
-/* Where to keep rows: NULL is in memory, and at most `limit` bytes there, 0: any number. `anew`: a file that is there
- * is replaced. Copies `path`. Refuses to keep rows of two pipelines in one file. */
-hr_status hr__kept_set(hr__kept *kept, hr_plan *p, const char *path, bool anew, size_t limit, hr_error *err);
-/* All that is in the file, whoever made it. */
-hr_status hr__kept_load(hr__kept *kept, hr_plan *p, hr_error *err);
+/* Where the rows are cached. `path` NULL: in memory, at most `limit` bytes (0: no limit). `anew`: an existing file is
+ * replaced. Copies `path`. Refuses a file with another pipeline's rows. */
+hr_status hr__cached_set(hr__cached_rows *cached, hr_plan *p, const char *path, bool anew, size_t limit, hr_error *err);
+/* Opens the file of `path` to read all of its rows, whichever pipeline wrote them. */
+hr_status hr__cached_load(hr__cached_rows *cached, hr_plan *p, hr_error *err);
 
-/* Where an opening stands: so many elements were given. */
-typedef struct hr__kept_place {
-    int64_t given, piece, before; /* the piece at hand, and the elements before it */
-} hr__kept_place;
+/* Where an opening stands, in elements. */
+typedef struct hr__cached_place {
+    int64_t given, piece, before; /* piece: the current one; before: the elements before it */
+} hr__cached_place;
 
-typedef enum hr__kept_next {
-    HR__KEPT_TAKE, /* *piece is the one at hand */
-    HR__KEPT_END,
-    HR__KEPT_FILL,  /* the caller is now the one who fills, from here on, until it leaves */
-    HR__KEPT_WAIT,  /* somebody fills; what comes next is not there yet */
-    HR__KEPT_LATER, /* nobody fills, and it is not the caller's turn to: the plan waits for that */
-    HR__KEPT_PASS,  /* what comes next will not be kept */
-} hr__kept_next;
-/* What comes next at that place. Refuses a file of another pipeline, or of files that have changed since. */
-hr_status hr__kept_find(hr__kept *kept, hr_plan *p, hr__kept_place *at, hr__kept_next *next, hr__piece *piece,
-                        hr_error *err);
+typedef enum hr__cached_next {
+    HR__CACHED_TAKE, /* *piece is the current one: read it */
+    HR__CACHED_END,
+    HR__CACHED_FILL,  /* the caller fills the cache from here on, until it calls hr__cached_leave */
+    HR__CACHED_WAIT,  /* another opening fills; its next piece is not there yet */
+    HR__CACHED_LATER, /* nobody fills, and it is not yet the caller's turn to: its plan waits for that */
+    HR__CACHED_PASS,  /* the next rows will not be cached: the caller reads its input alone */
+} hr__cached_next;
+/* What the opening at that place does next. Refuses a file of another pipeline, or whose source files have changed. */
+hr_status hr__cached_find(hr__cached_rows *cached, hr_plan *p, hr__cached_place *at, hr__cached_next *next,
+                          hr__piece *piece, hr_error *err);
 
-/* The one who fills: leaves. Without an end before, the file is given up; what is in memory stays, for the next one to
- * go on with. No piece is on its way. */
-void hr__kept_leave(hr__kept *kept);
-int64_t hr__kept_begin(hr__kept *kept); /* ... begins a piece, gives its number; -1: no memory */
-/* ... and brings its rows. HR_RESOURCE_EXHAUSTED, "cache.limit": more than the limit. */
-hr_status hr__kept_put(hr__kept *kept, int64_t number, const hr_columns *rows, hr_error *err);
-hr_status hr__kept_end(hr__kept *kept, hr_plan *p, hr_error *err); /* ... says that no further piece begins */
+/* The opening that fills stops filling. If it has not called hr__cached_end, an unfinished file is removed; rows in
+ * memory stay, and the next opening continues after them. All pieces that were begun have been put. */
+void hr__cached_leave(hr__cached_rows *cached);
+int64_t hr__cached_begin(hr__cached_rows *cached); /* begins a piece and gives its number; -1: no memory */
+/* Adds the rows of that piece. HR_RESOURCE_EXHAUSTED, "cache.limit": more than the limit. */
+hr_status hr__cached_put(hr__cached_rows *cached, int64_t number, const hr_columns *rows, hr_error *err);
+hr_status hr__cached_end(hr__cached_rows *cached, hr_plan *p, hr_error *err); /* no further piece will begin */
 
-/* What it would keep of `rows`, and of a file *stored: the bytes for it, packed.bytes or others (hr_free). */
-hr_status hr__kept_make_piece(hr__kept *kept, const hr_columns *rows, hr__piece *piece, char **stored, hr_error *err);
+/* Makes a piece of `rows`. For a cache in a file, *stored are the bytes to write: packed.bytes, or a compressed copy
+ * (hr_free). */
+hr_status hr__cached_make_piece(hr__cached_rows *cached, const hr_columns *rows, hr__piece *piece, char **stored,
+                                hr_error *err);
 
-/* A unit of kept rows: what plan tells work. */
-typedef struct hr__kept_part {
-    hr__kept *kept;
+/* A unit of cached rows: what plan gives to work. */
+typedef struct hr__cached_part {
+    hr__cached_rows *cached;
     hr__piece piece; /* borrows what it points to */
     int64_t first;
-} hr__kept_part;
-/* Plans the elements of a piece that was found, from that place on. */
-hr_status hr__kept_plan(hr__kept *kept, hr__kept_place *at, const hr__piece *piece, hr_plan *p, hr__kept_part *part,
-                        hr_error *err);
-hr_status hr__kept_work(const hr__kept_part *part, hr_work *w, hr_columns *rows, hr_error *err);
+} hr__cached_part;
+/* Plans the elements of a piece from hr__cached_find, from that place on. */
+hr_status hr__cached_plan(hr__cached_rows *cached, hr__cached_place *at, const hr__piece *piece, hr_plan *p,
+                          hr__cached_part *part, hr_error *err);
+hr_status hr__cached_work(const hr__cached_part *part, hr_work *w, hr_columns *rows, hr_error *err);
 
-/* A cache in a file that replaces one that is there. Takes `in`. */
+/* A cache in a file, which replaces an existing file. Takes `in`. */
 hr_dataset *hr__cache_anew(hr_dataset *in, const char *file);
 
 #endif

@@ -2,7 +2,11 @@
 #include "data/rows/row_layout.h"
 #include <string.h>
 
-enum { BLOCK = 64, LINE = 64, MOST_LINES = 8 /* asked for; of a longer record the rest follows by itself */ };
+enum {
+    BLOCK = 64,
+    LINE = 64,
+    MAX_LINES = 8 /* prefetched; the processor itself prefetches the rest of a longer row */
+};
 
 /* ---- kernels: one value of each row, from one width to another ---- */
 
@@ -63,7 +67,10 @@ static const kernels *kernels_of(const hr__row_slot *slot)
 }
 
 /* Rows of so many values are copied as they are. */
-static bool is_run(const hr__row_slot *slot) { return !slot->varies && slot->most > 1 && slot->width == slot->value; }
+static bool is_run(const hr__row_slot *slot)
+{
+    return !slot->varies && slot->capacity > 1 && slot->width == slot->value;
+}
 
 /* ---- writing ---- */
 
@@ -71,7 +78,7 @@ static bool is_run(const hr__row_slot *slot) { return !slot->varies && slot->mos
 static void find_values(const hr_column *c, const hr__row_slot *slot, uint32_t n, int64_t first, int64_t count,
                         int32_t *place)
 {
-    for (int64_t i = 0; i < count && !slot->varies; i++) place[i] = (int32_t)((first + i) * slot->most + n);
+    for (int64_t i = 0; i < count && !slot->varies; i++) place[i] = (int32_t)((first + i) * slot->capacity + n);
     for (int64_t i = 0; i < count && slot->varies; i++) {
         const int32_t *splits = c->splits[0] + first + i;
         place[i] = splits[0] + (int32_t)n < splits[1] ? splits[0] + (int32_t)n : c->splits[0][0];
@@ -86,7 +93,7 @@ static void write_counts(const hr_column *c, int64_t first, int64_t count, char 
 
 static void write_run(const hr_column *c, const hr__row_slot *slot, int64_t first, int64_t count, char *to, size_t step)
 {
-    const size_t size = (size_t)slot->most * slot->value;
+    const size_t size = (size_t)slot->capacity * slot->value;
     const char *from = (const char *)c->values + (size_t)first * size;
     for (int64_t i = 0; i < count; i++, to += step, from += size) memcpy(to, from, size);
 }
@@ -104,7 +111,7 @@ static void write_field(const hr_columns *rows, int i, const hr__row_layout *for
     }
     if (slot->varies && c->splits[0][rows->rows] == c->splits[0][0]) return; /* no value at all */
     const kernels *k = kernels_of(slot);
-    for (uint32_t n = 0; n < slot->most; n++) {
+    for (uint32_t n = 0; n < slot->capacity; n++) {
         find_values(c, slot, n, first, count, place);
         k->put(c->values, place, count, to + slot->at + n * slot->width, form->size);
     }
@@ -130,7 +137,7 @@ void hr__columns_to_row_layout(const hr_columns *rows, const hr__row_layout *for
 
 static int64_t count_of(const hr__row_slot *slot, const char *record)
 {
-    return slot->counted ? (uint8_t)record[slot->count_at] : slot->most;
+    return slot->counted ? (uint8_t)record[slot->count_at] : slot->capacity;
 }
 
 int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i)
@@ -138,7 +145,7 @@ int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i)
     int64_t count = 0;
     for (; sets > 0; sets--, set++) {
         const hr__row_slot *slot = &set->form->slot[i];
-        if (!slot->counted) count += set->count * slot->most;
+        if (!slot->counted) count += set->count * slot->capacity;
         for (int64_t k = 0; k < set->count && slot->counted; k++) count += count_of(slot, set->record[k]);
     }
     return count;
@@ -147,7 +154,7 @@ int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i)
 bool hr__laid_rows_have_one(const hr__laid_rows *set, int64_t sets, int i)
 {
     bool one = true;
-    for (; sets > 0 && one; sets--, set++) one = set->form->slot[i].most == 1 && !set->form->slot[i].counted;
+    for (; sets > 0 && one; sets--, set++) one = set->form->slot[i].capacity == 1 && !set->form->slot[i].counted;
     return one;
 }
 
@@ -162,25 +169,26 @@ void hr__laid_rows_splits(const hr__laid_rows *set, int64_t sets, int i, int64_t
 
 /* ---- reading: values ---- */
 
-/* Some records of a set. */
+/* Some rows of a set. */
 typedef struct some {
     const char *const *record;
     const int32_t *row;
     int64_t count;
 } some;
 
-/* Where value `n` of each goes; after all others, if there is none. */
+/* Where value `n` of each row goes in the column. A row without value `n`: one place after all values. */
 static void place_values(const some *at, const hr__row_slot *slot, uint32_t n, const hr_column *c, int32_t *place)
 {
     const int32_t *splits = c->splits[0];
-    for (int64_t k = 0; k < at->count && !slot->varies; k++) place[k] = at->row[k] * (int32_t)slot->most + (int32_t)n;
+    for (int64_t k = 0; k < at->count && !slot->varies; k++)
+        place[k] = at->row[k] * (int32_t)slot->capacity + (int32_t)n;
     for (int64_t k = 0; k < at->count && slot->varies; k++)
         place[k] = n < count_of(slot, at->record[k]) ? splits[at->row[k]] + (int32_t)n : (int32_t)c->count;
 }
 
 static void read_run(const some *at, const hr__row_slot *slot, hr_column *c)
 {
-    const size_t size = (size_t)slot->most * slot->value;
+    const size_t size = (size_t)slot->capacity * slot->value;
     for (int64_t k = 0; k < at->count; k++)
         memcpy((char *)c->values + (size_t)at->row[k] * size, at->record[k] + slot->at, size);
 }
@@ -194,7 +202,7 @@ static void read_field(const some *at, const hr__row_slot *slot, bool one, hr_co
         return;
     }
     const kernels *k = kernels_of(slot);
-    for (uint32_t n = 0; n < slot->most; n++) {
+    for (uint32_t n = 0; n < slot->capacity; n++) {
         if (!one) place_values(at, slot, n, c, place);
         k->get(c->values, one ? at->row : place, at->count, at->record, slot->at + n * slot->width);
     }
@@ -202,9 +210,9 @@ static void read_field(const some *at, const hr__row_slot *slot, bool one, hr_co
 
 static void ask_for(const some *at, size_t size)
 {
-    const size_t most = size < MOST_LINES * LINE ? size : MOST_LINES * LINE;
+    const size_t end = size < MAX_LINES * LINE ? size : MAX_LINES * LINE;
     for (int64_t k = 0; k < at->count; k++)
-        for (size_t line = 0; line < most; line += LINE) __builtin_prefetch(at->record[k] + line);
+        for (size_t line = 0; line < end; line += LINE) __builtin_prefetch(at->record[k] + line);
 }
 
 static some some_of(const hr__laid_rows *set, int64_t first)
@@ -224,7 +232,7 @@ static void read_origins(const some *at, bool there, hr_origin *origin)
     }
 }
 
-/* While some are read, the next ones are on their way. */
+/* The next rows are prefetched while these are read. */
 void hr__laid_rows_to_columns(const hr__laid_rows *set, int64_t sets, hr_column *column, hr_origin *origin)
 {
     for (const hr__laid_rows *this = set; this < set + sets; this ++) {

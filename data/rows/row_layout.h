@@ -12,7 +12,7 @@
 typedef struct hr__row_slot {
     uint32_t at;       /* of its values in a row */
     uint32_t count_at; /* counted: of the byte that says how many there are */
-    uint32_t most;     /* how many there is room for */
+    uint32_t capacity; /* the most values that a row has */
     uint8_t width;     /* bytes of a value in the row ... */
     uint8_t value;     /* ... and in a column */
     bool varies, counted;
@@ -56,8 +56,8 @@ int64_t hr__laid_rows_count(const hr__laid_rows *set, int64_t sets, int i);
 bool hr__laid_rows_have_one(const hr__laid_rows *set, int64_t sets, int i);
 /* Fills in the splits of field `i`, of `rows` rows in all. */
 void hr__laid_rows_splits(const hr__laid_rows *set, int64_t sets, int i, int64_t rows, int32_t *splits);
-/* Fills in the values of all columns, whose splits are there, and `origin`, if that is wanted. Of columns that vary
- * there is room for one value more. */
+/* Fills in the values of all columns, whose splits are there, and `origin`, if that is wanted. Columns that vary
+ * have space for one value more. */
 void hr__laid_rows_to_columns(const hr__laid_rows *set, int64_t sets, hr_column *column, hr_origin *origin);
 
 /* For plan, instead of hr_unit_rows: the unit's rows are `count` rows in row layout, which outlive them. NULL: no

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Longer lists are as near by column; and many of one row's slots would be empty. */
-enum { MOST_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
+enum { MAX_VALUES = 8, ORIGIN = 16, ALIGN = 4 };
 
 size_t hr__row_layout_bytes(int fields) { return sizeof(hr__row_layout) + (size_t)fields * sizeof(hr__row_slot); }
 
@@ -13,14 +13,14 @@ size_t hr__row_layout_bytes(int fields) { return sizeof(hr__row_layout) + (size_
 
 static void measure_counts(const int32_t *splits, int64_t rows, hr__row_slot *slot)
 {
-    int32_t most = 0, least = rows > 0 ? INT32_MAX : 0;
+    int32_t max = 0, min = rows > 0 ? INT32_MAX : 0;
     for (int64_t r = 0; r < rows; r++) {
         const int32_t count = splits[r + 1] - splits[r];
-        most = count > most ? count : most;
-        least = count < least ? count : least;
+        max = count > max ? count : max;
+        min = count < min ? count : min;
     }
-    slot->most = (uint32_t)most;
-    slot->counted = most != least;
+    slot->capacity = (uint32_t)max;
+    slot->counted = max != min;
 }
 
 static bool row_layout_form_is_plain(const hr_column *c)
@@ -40,12 +40,12 @@ static bool measure_field(const hr_columns *rows, int i, hr__row_slot *slot)
         measure_counts(c->splits[0], rows->rows, slot);
         first = c->splits[0][0];
         count = c->splits[0][rows->rows] - first;
-        if (slot->most > MOST_VALUES) return false;
+        if (slot->capacity > MAX_VALUES) return false;
     } else {
-        slot->most = (uint32_t)(hr_field_width(f) / value);
-        count = rows->rows * (int64_t)slot->most;
+        slot->capacity = (uint32_t)(hr_field_width(f) / value);
+        count = rows->rows * (int64_t)slot->capacity;
     }
-    const bool narrow = slot->most <= MOST_VALUES && count > 0;
+    const bool narrow = slot->capacity <= MAX_VALUES && count > 0;
     const char *values = (const char *)c->values + (size_t)first * value;
     slot->width = narrow ? (uint8_t)hr__narrow_width(f->dtype, values, count) : (uint8_t)value;
     return true;
@@ -58,22 +58,22 @@ static void place_slots(hr__row_layout *form)
         if (form->slot[i].counted) form->slot[i].count_at = (uint32_t)at++;
     for (int i = 0; i < form->slots; i++) {
         form->slot[i].at = (uint32_t)at;
-        at += (uint64_t)form->slot[i].most * form->slot[i].width;
+        at += (uint64_t)form->slot[i].capacity * form->slot[i].width;
     }
     form->size = (uint32_t)((at + ALIGN - 1) & ~(uint64_t)(ALIGN - 1));
 }
 
-/* Room for lists that are mostly not there would be more than what is saved. */
+/* False: too many places would be empty, and row layout would be larger than columns. */
 static bool is_even(const hr_columns *rows, const hr__row_layout *form)
 {
-    enum { AT_MOST = 4 };
-    int64_t room = 0, used = 0;
+    enum { MAX_FACTOR = 4 };
+    int64_t places = 0, used = 0;
     for (int i = 0; i < form->slots; i++) {
         if (!form->slot[i].varies) continue;
-        room += (int64_t)form->slot[i].most * rows->rows;
+        places += (int64_t)form->slot[i].capacity * rows->rows;
         used += rows->column[i].splits[0][rows->rows] - rows->column[i].splits[0][0];
     }
-    return room <= AT_MOST * (used + rows->rows);
+    return places <= MAX_FACTOR * (used + rows->rows);
 }
 
 bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
@@ -84,7 +84,7 @@ bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
     if (rows->levels > 0 || rows->number) return false;
     for (int i = 0; i < form->slots; i++) {
         if (!measure_field(rows, i, &form->slot[i])) return false;
-        fixed += (size_t)form->slot[i].most * form->slot[i].value;
+        fixed += (size_t)form->slot[i].capacity * form->slot[i].value;
         if (fixed > LARGEST) return false;
     }
     place_slots(form);
@@ -95,7 +95,8 @@ bool hr__row_layout_measure(const hr_columns *rows, hr__row_layout *form)
 
 static bool slot_serves(const hr__row_slot *s, const hr__row_slot *need)
 {
-    return s->width >= need->width && (s->counted ? s->most >= need->most : s->most == need->most && !need->counted);
+    return s->width >= need->width &&
+           (s->counted ? s->capacity >= need->capacity : s->capacity == need->capacity && !need->counted);
 }
 
 static bool serves(const hr__row_layout *form, const hr__row_layout *need)
@@ -107,8 +108,8 @@ static bool serves(const hr__row_layout *form, const hr__row_layout *need)
 
 static void join_slots(hr__row_slot *to, const hr__row_slot *old)
 {
-    to->counted |= old->counted || to->most != old->most;
-    if (old->most > to->most) to->most = old->most;
+    to->counted |= old->counted || to->capacity != old->capacity;
+    if (old->capacity > to->capacity) to->capacity = old->capacity;
     if (old->width > to->width) to->width = old->width;
 }
 

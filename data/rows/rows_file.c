@@ -8,12 +8,12 @@
 
 /* What a file begins and ends with: eight bytes, the last one is the version. */
 static const char MAGIC[8] = {'H', 'R', 'R', 'O', 'W', 'S', '\n', 1};
-enum { TRAILER = 24 /* offset of the head 8, its size 4, its CRC-32C 4, magic 8 */, MOST_HEAD = INT32_MAX };
+enum { TRAILER = 24 /* offset of the head 8, its size 4, its CRC-32C 4, magic 8 */, MAX_HEAD = INT32_MAX };
 
 void hr__piece_clear(hr__piece *piece)
 {
     hr__packed_clear(&piece->packed);
-    hr_free(piece->record);
+    hr_free(piece->laid);
     hr_free(piece->first_row);
     *piece = (hr__piece){0};
 }
@@ -64,10 +64,10 @@ hr_status hr__rows_compress(const char *bytes, size_t size, char **stored, size_
     *stored = (char *)(uintptr_t)bytes;
     *stored_size = size;
     if (size > LZ4_MAX_INPUT_SIZE) return HR_OK;
-    const int room = LZ4_compressBound((int)size);
-    char *to = hr_malloc((size_t)room);
+    const int capacity = LZ4_compressBound((int)size);
+    char *to = hr_malloc((size_t)capacity);
     if (!to) return hr_no_memory(err, "rows to keep");
-    const int packed = LZ4_compress_default(bytes, to, (int)size, room);
+    const int packed = LZ4_compress_default(bytes, to, (int)size, capacity);
     if (!rows_file_pays(packed, size)) return hr_free(to), HR_OK;
     *stored = to;
     *stored_size = (size_t)packed;
@@ -139,7 +139,7 @@ static hr_status rows_file_write_head(hr_output *out, const hr__rows_head *head,
     hr__put_u32(&text, crc);
     hr__text_bytes(&text, MAGIC, sizeof MAGIC);
     hr_status st = hr__text_status(&text, "a file of rows", err);
-    if (st == HR_OK && text.size > MOST_HEAD)
+    if (st == HR_OK && text.size > MAX_HEAD)
         st = hr_fail(err, HR_RESOURCE_EXHAUSTED, "rows.head",
                      "a file of rows: more than 2 GiB are needed to say where its "
                      "%" PRId64 " pieces are",

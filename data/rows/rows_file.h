@@ -1,6 +1,7 @@
-/* Files of rows by column: what a cache keeps on disk, a snapshot, a saved dataset. docs/formats.md has the layout.
- * Pieces of packed rows, each LZ4 where that pays and after a checksum; then what they are: the components, whose
- * pipeline made them from which files, where each piece is. A file is there whole or not at all. */
+/* Files of rows by column: a cache in a file, a snapshot, a saved dataset. docs/formats.md has the format. First come
+ * pieces of packed rows, each with a checksum, compressed with LZ4 where that saves enough. Then comes the head: the
+ * components, the pipeline's identity, the source files, and where each piece lies. A file has its name only once it is
+ * complete. */
 #ifndef HR_ROWS_FILE_H
 #define HR_ROWS_FILE_H
 
@@ -8,17 +9,17 @@
 #include "data/rows/row_layout.h"
 #include <headrace/io.h>
 
-/* Rows that came as one unit; in memory or in a file. */
+/* The rows of one unit, in memory or in a file. */
 typedef struct hr__piece {
     int64_t elements, rows;
     int32_t *first_row; /* of each element, and one after the last; NULL: elements are rows */
-    hr__packed packed;  /* in memory; no bytes: in the file, or ... */
+    hr__packed packed;  /* in memory by column; no bytes: in the file, or ... */
     const hr__row_layout *form;
-    char *record;        /* ... in memory as records of that form */
+    char *laid;          /* ... in memory, in that row layout */
     int64_t offset;      /* in the file */
-    size_t stored, size; /* bytes there, and unpacked; equal: as they are */
+    size_t stored, size; /* bytes in the file, and uncompressed; equal: not compressed */
     uint32_t crc;        /* of the stored bytes */
-    bool there;          /* in a cache that is being filled: its rows have come */
+    bool there;          /* in a cache that is being filled: it has its rows */
 } hr__piece;
 
 void hr__piece_clear(hr__piece *piece);
@@ -26,7 +27,7 @@ void hr__piece_clear(hr__piece *piece);
 /* A file that rows were read from. */
 typedef struct hr__source {
     char *name;
-    int64_t size, mtime; /* -1: could not be told */
+    int64_t size, mtime; /* -1: unknown */
 } hr__source;
 
 /* What the pieces of a file are. Owns all of it. */
