@@ -115,6 +115,18 @@ bool hr__path_about(const char *path, hr_file_about *about)
     return true;
 }
 
+hr_status hr__file_list_check(const char *what, const char *kind, const hr_file_list *files, hr_error *err)
+{
+    if (files->count < 0 || (files->count > 0 && !files->path))
+        return hr_fail(err, HR_INVALID_ARGUMENT, kind, "%s: expected a list of files, got %s of %lld", what,
+                       files->path ? "one" : "NULL instead", (long long)files->count);
+    for (int64_t i = 0; i < files->count; i++)
+        if (!files->path[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, kind, "%s: expected the name of file %lld, got NULL", what,
+                           (long long)i);
+    return HR_OK;
+}
+
 bool hr_path_is_special(const char *path)
 {
     struct stat s;

@@ -59,6 +59,7 @@ static hr_status plan_formats(hr__convert_plan *plan, hr_error *err)
     if (!plan->out)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
                        "convert: expected a folder or a file to write, got NULL");
+    HR_TRY(hr__file_list_check("convert", "convert.inputs", plan->inputs, err));
     const hr__format *from = hr__format_of(plan->inputs->path[0]);
     const hr__format *to = hr__convert_is_file(plan->out) ? hr__format_of(plan->out) : NULL;
     HR_TRY(need_format(o->from, "from", from ? from : hr__format_named("csv"), &plan->from, err));
@@ -110,7 +111,14 @@ static hr_status plan_rows(const hr_convert_opts *o, hr_error *err)
     if (!o->require && o->require_count > 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.field", "convert: require: expected %d fields, got NULL",
                        o->require_count);
-    for (int i = 0; i < o->require_count; i++) HR_TRY(need_field(o->schema, o->require[i], "require", err));
+    if (o->max_rows < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument",
+                       "convert: .max_rows: expected a number of rows, or 0 for all, got %lld", (long long)o->max_rows);
+    for (int i = 0; i < o->require_count; i++) {
+        if (!o->require[i])
+            return hr_fail(err, HR_INVALID_ARGUMENT, "convert.field", "convert: require: expected a field, got NULL");
+        HR_TRY(need_field(o->schema, o->require[i], "require", err));
+    }
     return HR_OK;
 }
 

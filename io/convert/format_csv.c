@@ -132,9 +132,15 @@ static hr_status count_rows(const char *path, const hr_convert_opts *how, int64_
     hr_csv_opts csv = hr__csv_opts_of(path, how->csv);
     csv.compression = how->input_compression;
     if (how->max_record_bytes) csv.max_row_bytes = how->max_record_bytes;
+    int64_t left = how->max_rows ? how->max_rows : INT64_MAX;
     HR_TRY(hr__csv_format_new(&csv, &format, err));
     hr_status st = hr__csv_open(format, path, &file, err);
-    while (st == HR_OK && (st = hr__csv_read(file, PIECE, PIECE, &block, err)) == HR_OK) *count += block.rows;
+    while (st == HR_OK && left > 0) {
+        st = hr__csv_read(file, PIECE, left < PIECE ? left : PIECE, &block, err);
+        if (st != HR_OK) break;
+        *count += block.rows;
+        left -= block.rows;
+    }
     hr__csv_close(file);
     hr__csv_format_free(format);
     return st == HR_END ? HR_OK : st;

@@ -18,6 +18,10 @@ static void add_csv(hr__text *key, const hr_csv_opts *how)
                     o.no_quotes ? "none" : lanes_text_of(o.quote), lanes_text_of(o.escape), lanes_text_of(o.comment),
                     o.skip_lines, o.fill_short_rows, o.cut_long_rows, o.check_utf8);
     for (int i = 0; i < o.na_value_count; i++) hr__text_printf(key, "missing %s\n", o.na_values[i]);
+    hr__text_printf(key, "%" PRId64 " %d %d %d %s\n", o.skip_rows, o.keep_blank_lines, o.quoted_never_missing,
+                    o.strings_never_missing, lanes_text_of(o.separator));
+    for (int i = 0; i < o.true_value_count; i++) hr__text_printf(key, "true %s\n", o.true_values[i]);
+    for (int i = 0; i < o.false_value_count; i++) hr__text_printf(key, "false %s\n", o.false_values[i]);
     hr__text_printf(key, "%d %d\n", o.no_header, o.names != NULL);
     for (int i = 0; i < o.name_count; i++) hr__text_printf(key, "column %s\n", o.names[i]);
     for (int i = 0; i < o.rename_count; i++) hr__text_printf(key, "rename %s\n", o.rename[i]);
@@ -39,6 +43,8 @@ static char *resume_key(const hr__convert_plan *plan)
     if (o->csv) add_csv(&key, o->csv);
     for (int i = 0; o->schema && i < o->schema->fields; i++)
         hr__text_printf(&key, "%s %s\n", o->schema->field[i].name, hr_dtype_name(o->schema->field[i].dtype));
+    if (o->max_rows) hr__text_printf(&key, "rows %" PRId64 "\n", o->max_rows);
+    if (o->policy.on_error != HR_FAIL) hr__text_printf(&key, "longest %zu\n", o->max_record_bytes);
     for (int i = 0; i < o->require_count; i++) hr__text_printf(&key, "require %s\n", o->require[i]);
     return hr__text_take(&key);
 }

@@ -24,8 +24,15 @@ static const hr__format *row_reader_how(const char *path, const hr_row_reader_op
     return hr__format_with(o.format ? o.format : hr_file_format_of(path));
 }
 
-static hr_status row_reader_check(const char *path, const void *out, hr_error *err)
+static hr_status row_reader_check(const char *path, const hr_row_reader_opts *opts, const void *out, hr_error *err)
 {
+    const hr_row_reader_opts o = HR_OPTIONS(hr_row_reader_opts, opts);
+    if (o.max_rows < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument",
+                       "rows: .max_rows: expected a number of rows, or 0 for all, got %lld", (long long)o.max_rows);
+    if (o.format && !hr_file_format_name(o.format)[0])
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument",
+                       "rows: .format: expected one of hr_file_format, got %d; there is no such one", (int)o.format);
     if (path && out) return HR_OK;
     return hr_fail(err, HR_INVALID_ARGUMENT, "convert.argument", "rows: expected %s, got NULL",
                    path ? "where to put the result" : "the name of a file");
@@ -34,7 +41,7 @@ static hr_status row_reader_check(const char *path, const void *out, hr_error *e
 hr_status hr_row_reader_open_with(const char *path, const hr_row_reader_opts *opts, hr_row_reader **out, hr_error *err)
 {
     if (out) *out = NULL;
-    HR_TRY(row_reader_check(path, out, err));
+    HR_TRY(row_reader_check(path, opts, out, err));
     hr_row_reader *r = hr_calloc(1, sizeof *r);
     if (!r) return hr_no_memory(err, "rows");
     r->plan = (hr__convert_plan){.opts = &r->how, .from = row_reader_how(path, opts, &r->how)};
@@ -92,7 +99,7 @@ hr_status hr_row_reader_next(hr_row_reader *r, hr_view *example, hr_error *err)
 hr_status hr_count_rows_with(const char *path, const hr_row_reader_opts *opts, int64_t *count, hr_error *err)
 {
     hr_convert_opts how;
-    HR_TRY(row_reader_check(path, count, err));
+    HR_TRY(row_reader_check(path, opts, count, err));
     *count = 0;
     return row_reader_how(path, opts, &how)->count(path, &how, count, err);
 }

@@ -63,7 +63,7 @@ static hr_status record_set_read_file(const loop *l, const char *path, int64_t s
 
 hr_status hr__records_check(const char *what, const hr_file_list *files, const char *out, hr_error *err)
 {
-    if (files && out) return HR_OK;
+    if (files && out) return hr__file_list_check(what, "records.argument", files, err);
     return hr_fail(err, HR_INVALID_ARGUMENT, "records.argument", "%s: expected %s, got NULL", what,
                    files ? "a name for the output" : "a list of files");
 }

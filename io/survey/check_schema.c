@@ -220,7 +220,7 @@ hr_status hr_check_schema_with(const hr_file_list *files, const hr_schema_file *
     hr__survey survey = {
         .files = files, .opts = opts, .note = check_schema_note, .header = count_header, .as_read = true};
     hr_status st = HR_OK;
-    HR_TRY(hr__survey_need(files, "a list of files", err));
+    HR_TRY(hr__survey_check(files, opts, err));
     HR_TRY(hr__survey_need(schema, "a schema", err));
     HR_TRY(hr__survey_need(count, "where to put the count", err));
     *count = 0;

@@ -395,7 +395,7 @@ hr_status hr_compute_stats_with(const hr_file_list *files, const hr_survey_opts 
     hr_schema_file *inferred = NULL;
     HR_TRY(hr__survey_need(out, "where to put the statistics", err));
     *out = NULL;
-    HR_TRY(hr__survey_need(files, "a list of files", err));
+    HR_TRY(hr__survey_check(files, opts, err));
     hr_stats *stats = *out = hr_calloc(1, sizeof *stats);
     hr_status st = stats ? HR_OK : hr_no_memory(err, "statistics");
     if (stats) stats->table.size = sizeof(tally);

@@ -333,7 +333,7 @@ hr_status hr_infer_schema_with(const hr_file_list *files, const hr_survey_opts *
     hr__survey survey = {.files = files, .opts = &o, .note = infer_schema_note, .header = note_header, .as_read = true};
     HR_TRY(hr__survey_need(out, "where to put the schema", err));
     *out = NULL;
-    HR_TRY(hr__survey_need(files, "a list of files", err));
+    HR_TRY(hr__survey_check(files, opts, err));
     for (int i = 0; i < HR__SURVEY_SLOTS; i++) {
         slots[i].table.size = sizeof(seen);
         survey.slot[i] = &slots[i];

@@ -15,6 +15,21 @@ hr_status hr__survey_need(const void *pointer, const char *what, hr_error *err)
     return pointer ? HR_OK : hr_fail(err, HR_INVALID_ARGUMENT, "survey.argument", "expected %s, got NULL", what);
 }
 
+hr_status hr__survey_check(const hr_file_list *files, const hr_survey_opts *opts, hr_error *err)
+{
+    const hr_survey_opts o = hr__survey_defaults(opts);
+    HR_TRY(hr__survey_need(files, "a list of files", err));
+    HR_TRY(hr__file_list_check("survey", "survey.argument", files, err));
+    if (o.max_records < 0)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "survey.argument",
+                       "survey: .max_records: expected a number of records, or 0 for all, got %lld",
+                       (long long)o.max_records);
+    if (o.format && !hr_file_format_name(o.format)[0])
+        return hr_fail(err, HR_INVALID_ARGUMENT, "survey.argument",
+                       "survey: .format: expected one of hr_file_format, got %d; there is no such one", (int)o.format);
+    return HR_OK;
+}
+
 hr_survey_opts hr__survey_defaults(const hr_survey_opts *opts) { return HR_OPTIONS(hr_survey_opts, opts); }
 
 /* ---- a run ---- */

@@ -50,6 +50,8 @@ static inline hr_status hr__survey_go_on(const hr__survey *survey, int64_t i, hr
 
 /* Refuses NULL where a call needs something: kind "survey.argument". `what` says what that is. */
 hr_status hr__survey_need(const void *pointer, const char *what, hr_error *err);
+/* Refuses, as kind "survey.argument", what is no list of files, and options that are no numbers or formats. */
+hr_status hr__survey_check(const hr_file_list *files, const hr_survey_opts *opts, hr_error *err);
 /* The first failure in the order of the files, or HR_OK. */
 hr_status hr__survey_run(hr__survey *survey, hr_error *err);
 

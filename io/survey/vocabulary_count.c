@@ -126,7 +126,7 @@ hr_status hr_count_vocabulary_with(const hr_file_list *files, const char *featur
     const hr_survey_opts survey = HR_OPTIONS(hr_survey_opts, o.survey);
     HR_TRY(hr__survey_need(out, "where to put the vocabulary", err));
     *out = NULL;
-    HR_TRY(hr__survey_need(files, "a list of files", err));
+    HR_TRY(hr__survey_check(files, &survey, err));
     HR_TRY(hr__survey_need(feature, "the name of a feature", err));
     hr_vocabulary *v = *out = hr_calloc(1, sizeof *v);
     if (!v) return hr_no_memory(err, "a vocabulary");

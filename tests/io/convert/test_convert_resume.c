@@ -196,6 +196,65 @@ static void killed_anywhere_it_goes_on_to_the_same_files(void **state)
     assert_more(all, ROWS); /* not that each began anew */
 }
 
+static hr_status convert_read_as(hr_csv_opts csv, int64_t max_rows, const hr_policy *policy, size_t longest,
+                                 hr_error *err)
+{
+    csv.struct_size = sizeof csv;
+    const conversion o = {.inputs = {(char **)(uintptr_t)inputs, 1},
+                          .out = "out",
+                          .opts.schema = &schema,
+                          .opts.csv = &csv,
+                          .opts.shards = 2,
+                          .opts.cut_bytes = 5000,
+                          .opts.max_rows = max_rows,
+                          .opts.policy = *policy,
+                          .opts.max_record_bytes = longest,
+                          .opts.resume = true,
+                          .opts.no_sync = true};
+    hr_convert_result r;
+    const hr_status st = run_conversion(&o, &r, err);
+    hr_convert_result_clear(&r);
+    return st;
+}
+
+/* Rows read another way are other rows: those of a run before must not stand in front of them. */
+static void a_run_that_reads_in_another_way_is_refused(void **state)
+{
+    (void)state;
+    static const char *const yes[] = {"yes"}, *const no[] = {"no"};
+    const hr_csv_opts ways_to_read[] = {
+        {.quoted_never_missing = true},
+        {.strings_never_missing = true},
+        {.keep_blank_lines = true},
+        {.separator = ";"},
+        {.skip_rows = 1},
+        {.true_values = yes, .true_value_count = 1},
+        {.false_values = no, .false_value_count = 1},
+    };
+    const hr_policy skip = {.on_error = HR_SKIP};
+    hr_error err;
+    assert_int_equal(mkdir("out", 0777), 0);
+    for (int call = 1, status; access("out/.data-.headrace.shards", F_OK) != 0; call++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            faults f = {.call = call, .exits = true};
+            use_faults(&f);
+            convert_read_as((hr_csv_opts){0}, 0, &skip, 0, NULL);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(WEXITSTATUS(status), 9); /* it has not ended without notes */
+    }
+    for (size_t i = 0; i < sizeof ways_to_read / sizeof *ways_to_read; i++) {
+        assert_status(convert_read_as(ways_to_read[i], 0, &skip, 0, &err), HR_FAILED_PRECONDITION);
+        assert_string_equal(err.kind, "shards.resume");
+    }
+    assert_status(convert_read_as((hr_csv_opts){0}, 2000, &skip, 0, &err), HR_FAILED_PRECONDITION);
+    assert_status(convert_read_as((hr_csv_opts){0}, 0, &skip, 1000, &err), HR_FAILED_PRECONDITION);
+    assert_ok(convert_read_as((hr_csv_opts){0}, 0, &skip, 0, &err), &err);
+    remove_folder("out");
+}
+
 static void what_cannot_be_gone_on_with_is_refused(void **state)
 {
     (void)state;
@@ -216,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_anywhere_it_goes_on_to_the_same_files),
+        cmocka_unit_test(a_run_that_reads_in_another_way_is_refused),
         cmocka_unit_test(what_cannot_be_gone_on_with_is_refused),
     };
     return cmocka_run_group_tests(tests, write_inputs, clear);

@@ -1,5 +1,6 @@
 /* The public calls about formats: a conversion with its progress, rows one by one, names of formats; what they say of
  * NULL, and of options of an older caller. */
+#include <headrace/record_sets.h>
 #include "tests/testing.h"
 #include <headrace/convert.h>
 #include <stddef.h>
@@ -224,6 +225,49 @@ static void nothing_is_refused(void **state)
     assert_null(hr_suggest(NULL, NULL, 3));
 }
 
+/* What a caller computed wrongly: never all rows, or none, in silence. */
+static void hostile_numbers_are_refused(void **state)
+{
+    (void)state;
+    hr_row_reader *rows;
+    hr_error err;
+    int64_t count;
+    char *no_name[] = {NULL};
+    const char *no_field[] = {NULL};
+    hr_schema_file *found;
+    const hr_file_list in = one("in.csv"), null = {no_name, 1}, negative = {NULL, -3};
+    hr_convert_opts o = {.struct_size = sizeof o, .schema = schema, .max_rows = -1};
+    hr_row_reader_opts r = {.struct_size = sizeof r, .schema = schema, .max_rows = INT64_MIN};
+    hr_survey_opts s = {.struct_size = sizeof s, .max_records = -1};
+    assert_status(hr_convert_with(&in, "h.tfrecord", &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "convert.argument");
+    o.max_rows = 0;
+    o.require = no_field;
+    o.require_count = 1;
+    assert_status(hr_convert_with(&in, "h.tfrecord", &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "convert.field");
+    o.require_count = 0;
+    assert_status(hr_convert_with(&null, "h.tfrecord", &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "convert.inputs");
+    assert_status(hr_convert_with(&negative, "h.tfrecord", &o, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_row_reader_open_with("in.csv", &r, &rows, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_count_rows_with("in.csv", &r, &count, &err), HR_INVALID_ARGUMENT);
+    r.max_rows = 0;
+    r.format = (hr_file_format)99;
+    assert_status(hr_row_reader_open_with("in.csv", &r, &rows, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "convert.argument");
+    assert_status(hr_infer_schema_with(&in, &s, &found, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "survey.argument");
+    assert_status(hr_infer_schema_with(&null, NULL, &found, &err), HR_INVALID_ARGUMENT);
+    assert_status(hr_merge_records_with(&null, "h.tfrecord", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_string_equal(err.kind, "records.argument");
+    assert_status(hr_shuffle_records_with(&negative, "h.tfrecord", NULL, NULL, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(hr_path_size("h.tfrecord"), -1);
+    r = (hr_row_reader_opts){.struct_size = sizeof r, .max_rows = 2};
+    assert_ok(hr_count_rows_with("in.csv", &r, &count, &err), &err);
+    assert_int_equal(count, 2);
+}
+
 /* Options that end after .schema: nothing beyond them is read, as memory that ends there shows. */
 static void options_of_an_older_caller_are_taken(void **state)
 {
@@ -255,6 +299,7 @@ int main(void)
         cmocka_unit_test(errors_and_texts_become_json),
         cmocka_unit_test(lists_of_files_grow),
         cmocka_unit_test(nothing_is_refused),
+        cmocka_unit_test(hostile_numbers_are_refused),
         cmocka_unit_test(options_of_an_older_caller_are_taken),
     };
     return cmocka_run_group_tests(tests, write_rows, clear);
