@@ -105,7 +105,9 @@ typedef struct hr_repeat_opts {
     size_t struct_size;
     const int64_t *count; /* HR_I64(3); default, and any negative number: for ever */
     /* A saved state may be restored with another count, so that what has ended goes on: the count is then no part of the
-     * dataset's identity. A cache in a file above it would not notice another count. */
+     * dataset's identity. Operators above that have noted the end of their input do not go on: shuffle refuses the
+     * state (shuffle.input_changed), concatenate and another repeat do not come back to it. So put them below. A cache
+     * in a file above would not notice another count. */
     bool extendable;
 } hr_repeat_opts;
 /* All elements of `in`, `.count` times; default: for ever. Each time is an epoch. Takes `in`. */

@@ -193,8 +193,7 @@ static void an_extended_repeat_loses_no_row_at_the_end_that_was(void **test_stat
 }
 
 /* Ways to read an extendable repeat up to its end: from the same stage, from another one, through batches of batches,
- * beside another one, and through operators that count what passes. Not below shuffle or concatenate, which keep in a
- * state that their input has ended. Gives how many batches 20 rows are. */
+ * beside another one, and through operators that count what passes. Gives how many batches 20 rows are. */
 static int read_to_its_end(int kind, int64_t count, hr_dataset **ds)
 {
     hr_dataset *in = hr_repeat(hr_shuffle(hr_range(20), 7), .count = &count, .extendable = true);
@@ -247,6 +246,35 @@ static void an_extended_repeat_loses_no_row_however_it_is_read(void **test_state
             for (int seen = 0; seen < 2; seen++) extend_three_times(kind, workers, seen);
 }
 
+static hr_dataset *noting_the_end(int kind, int64_t count)
+{
+    hr_dataset *ds = hr_repeat(hr_range(5), .count = &count, .extendable = true);
+    if (kind == 0) return hr_shuffle(ds, 3, .seed = 7);
+    return kind == 1 ? hr_concatenate(ds, hr_range(2)) : hr_repeat(ds, .count = HR_I64(1));
+}
+
+static void what_notes_that_its_input_has_ended_does_not_go_on_above_an_extended_repeat(void **test_state)
+{
+    (void)test_state;
+    for (int kind = 0; kind < 3; kind++) {
+        void *state;
+        size_t size;
+        hr_error err;
+        const hr_element *e;
+        hr_status st;
+        hr_iterator *it = hr_iterate(noting_the_end(kind, 2));
+        while ((st = hr_next(it, &e)) == HR_OK) {}
+        assert_status(st, HR_END);
+        assert_ok(hr_iterator_save(it, &state, &size, &err), &err);
+        hr_iterator_free(it);
+        it = hr_iterate(noting_the_end(kind, 3), .state = state, .state_size = size);
+        assert_status(hr_next(it, &e), kind == 0 ? HR_DATA_LOSS : HR_END);
+        if (kind == 0) assert_string_equal(hr_iterator_error(it)->kind, "shuffle.input_changed");
+        hr_iterator_free(it);
+        hr_free(state);
+    }
+}
+
 static void a_repeat_that_is_not_extendable_keeps_its_count(void **test_state)
 {
     (void)test_state;
@@ -289,6 +317,7 @@ int main(void)
         cmocka_unit_test(an_extendable_repeat_goes_on_with_another_count),
         cmocka_unit_test(an_extended_repeat_loses_no_row_at_the_end_that_was),
         cmocka_unit_test(an_extended_repeat_loses_no_row_however_it_is_read),
+        cmocka_unit_test(what_notes_that_its_input_has_ended_does_not_go_on_above_an_extended_repeat),
         cmocka_unit_test(a_repeat_that_is_not_extendable_keeps_its_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
