@@ -6,7 +6,7 @@
 #include <headrace/examples.h>
 
 #define SURVEY_FLAGS                                                                                                   \
-    {FLAG_TEXT, "format", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the files' names"},                        \
+    {FLAG_TEXT, "format", 0, "FORMAT", "default: by the files' names"},                                                \
         {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"}, CSV_FLAGS
 
 #define SURVEY_TEXT                                                                                                    \

@@ -29,8 +29,8 @@ typedef struct flag {
     flag_kind kind;
     const char *name;  /* "shards" for --shards */
     char letter;       /* 'n' for -n; 0: none */
-    const char *value; /* its name in the help: "N". FILE, OUT, DIR and TYPE (of compression) are completed */
-    const char *help;  /* of a TYPE after the names of all compressions, which come by themselves */
+    const char *value; /* its name in the help: "N". FILE, OUT, DIR, TYPE (of compression), FORMAT are completed */
+    const char *help;  /* after the names of all, of a TYPE or a FORMAT: those come by themselves */
 } flag;
 
 /* Of whatever reads records or rows: as .max_record_bytes, and .max_row_bytes. */

@@ -249,8 +249,8 @@ static int convert_run(command_call *call)
 
 static const flag flags[] = {
     {FLAG_TEXT, "output", 'o', "OUT", "a folder for shards, made if there is none, or one file, or -"},
-    {FLAG_TEXT, "from", 0, "FORMAT", "csv, jsonl or tfrecord; default: by the first FILE's name, else csv"},
-    {FLAG_TEXT, "to", 0, "FORMAT", "the same; default: by the name of the one file, else tfrecord"},
+    {FLAG_TEXT, "from", 0, "FORMAT", "default: by the first FILE's name, else csv"},
+    {FLAG_TEXT, "to", 0, "FORMAT", "default: by the name of the one file, else tfrecord"},
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
     {FLAG_TEXT, "types", 0, "F=T,...", "types of some fields, as row=int64,temp=float, whatever the schema says"},
     {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},

@@ -119,15 +119,32 @@ static const char *estimator_words(void)
     return words;
 }
 
+/* "csv, jsonl or tfrecord" without what stands between. */
+static const char *format_words(void)
+{
+    static char words[256];
+    char names[sizeof words];
+    word_view word;
+    const char *text = hr_file_format_names(names, sizeof names);
+    words[0] = '\0';
+    for (size_t used = 0; next_word(&text, &word) && used < sizeof words;) {
+        if (word.size == 2 && strncmp(word.text, "or", 2) == 0) continue;
+        const int size = word.size - (word.text[word.size - 1] == ',');
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%.*s", used ? " " : "", size, word.text);
+    }
+    return words;
+}
+
 const value_words *value_words_at(int i)
 {
     static value_words all[] = {
-        {"FORMAT", "csv jsonl tfrecord"},
+        {"FORMAT", NULL},
+        {"ESTIMATOR", NULL},
         {"WORD", "fail skip"},
         {"HOW", "mean_std min_max log1p"},
-        {"ESTIMATOR", NULL},
     };
-    all[sizeof all / sizeof *all - 1].words = estimator_words();
+    all[0].words = format_words();
+    all[1].words = estimator_words();
     return i < (int)(sizeof all / sizeof *all) ? &all[i] : NULL;
 }
 

@@ -37,9 +37,13 @@ static void print_paragraph(const char *text, size_t size)
 
 const char *help_of_flag(const flag *f, char text[FLAG_HELP])
 {
-    const bool compression = f->value && kind_of_value(f->value) == VALUE_COMPRESSION;
-    snprintf(text, FLAG_HELP, "%s%s%s", compression ? compression_words(", ") : "", compression ? " or none; " : "",
-             f->help);
+    char formats[FLAG_HELP];
+    if (f->value && kind_of_value(f->value) == VALUE_COMPRESSION)
+        snprintf(text, FLAG_HELP, "%s or none; %s", compression_words(", "), f->help);
+    else if (f->value && strcmp(f->value, "FORMAT") == 0)
+        snprintf(text, FLAG_HELP, "%s; %s", hr_file_format_names(formats, sizeof formats), f->help);
+    else
+        snprintf(text, FLAG_HELP, "%s", f->help);
     return text;
 }
 

@@ -83,9 +83,12 @@ it_refuses_values_that_do_not_fit() {
     headrace convert a -s s -o d --shards 100000
     refused 2 '--shards: expected at most 99999'
     headrace convert a -s s -o d --compression LZMA
-    refused 2 '--compression: expected GZIP, ZLIB, LZ4, ZSTD or none, found "LZMA"'
+    refused 2 '--compression: expected GZIP, ZLIB, LZ4, ZSTD'
+    says ' or none, found "LZMA"'
     headrace count --help
-    prints "GZIP, ZLIB, LZ4, ZSTD or none; default: by the files' first bytes"
+    prints " or none; default: by the files' first bytes"
+    prints "csv, jsonl"
+    prints " or tfrecord; default: by the files' names"
     headrace convert a -s s -o d --delimiter ab
     refused 2 '--delimiter: expected one byte, found "ab"'
     headrace convert a -s s -o d --split row
