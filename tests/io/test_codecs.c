@@ -227,9 +227,10 @@ static void a_file_of_another_compression_is_refused(void **state)
     FOR_EACH_CODEC(written)
     {
         write_file("f", file, pack(written, text, sizeof text, file));
-        for (int asked = HR_NONE; asked <= HR_ZSTD; asked++) {
-            if (asked == (int)written) continue;
-            assert_status(read_all("f", (hr_compression)asked, out, &got, &err), HR_DATA_LOSS);
+        for (int i = 0; i < hr__codec_count(); i++) {
+            const hr_compression asked = hr__codec_at(i)->id;
+            if (asked == written) continue;
+            assert_status(read_all("f", asked, out, &got, &err), HR_DATA_LOSS);
             assert_string_equal(err.kind, "compression.wrong");
         }
     }
@@ -591,6 +592,7 @@ static void frames_of_every_level_can_be_begun_at(void **state)
     make_text(text, SIZE, 8);
     FOR_EACH_CODEC(c)
     {
+        if (!hr__codec_of(c)->coding->watch) continue; /* its files are one part */
         for (int level = 0; level <= 9; level += 3) {
             const hr_output_opts opts = {.struct_size = sizeof opts, .compression = c, .level = level, .no_sync = true};
             hr_output *o;
@@ -603,7 +605,7 @@ static void frames_of_every_level_can_be_begun_at(void **state)
             begins seen = {.count = 0};
             assert_int_equal(decode_from(hr__codec_of(c), file, size, 0, 0, &seen, out, SIZE + 1), SIZE);
             assert_memory_equal(out, text, SIZE);
-            assert_int_equal(seen.count, c == HR_LZ4 || c == HR_ZSTD ? 4 : 1);
+            assert_int_equal(seen.count, hr__codec_of(c)->frames ? 4 : 1);
             for (int i = 0; i < seen.count; i++) {
                 const size_t left = SIZE - (size_t)seen.made[i];
                 assert_int_equal(

@@ -71,11 +71,12 @@ static void any_range_can_be_read_of_every_compression(void **state)
     (void)state;
     static const int64_t first[] = {0, 1, 63, 64, 65, 500, 130, 999, 1000, 700, 0},
                          count[] = {10, 0, 2, 1, 200, -1, 1, 1, 0, -1, -1};
-    for (int c = HR_NONE; c <= HR_ZSTD; c++) {
-        if (!is_built_in((hr_compression)c)) continue;
+    for (int i = 0; hr_compression_at(i); i++) {
+        const hr_compression c = hr_compression_at(i);
+        if (!is_built_in(c)) continue;
         hr_error err;
         hr_record_reader *reader;
-        write_records("f", (hr_compression)c, RECORDS);
+        write_records("f", c, RECORDS);
         hr_record_index *index = open_index("f", (hr_record_index_opts){.keep = true, .anew = true});
         assert_int_equal(hr_record_index_count(index), RECORDS);
         assert_true(hr_record_index_was_made(index));
@@ -83,7 +84,7 @@ static void any_range_can_be_read_of_every_compression(void **state)
         assert_ok(hr_record_index_read("f", &index, &err), &err);
         assert_int_equal(hr_record_index_count(index), RECORDS);
         assert_false(hr_record_index_was_made(index));
-        if (c == HR_LZ4 || c == HR_ZSTD) assert_more(index->places, 1);
+        if (hr__codec_of(c)->frames) assert_more(index->places, 1);
         assert_ok(hr_record_reader_open("f", NULL, &reader, &err), &err);
         for (size_t i = 0; i < sizeof first / sizeof *first; i++) reads_range(reader, index, first[i], count[i]);
         for (size_t i = 0; i < sizeof first / sizeof *first; i += 3) reads_range(reader, NULL, first[i], count[i]);
@@ -101,9 +102,10 @@ static void any_range_can_be_read_of_every_compression(void **state)
 static void a_file_without_records_has_an_index(void **state)
 {
     (void)state;
-    for (int c = HR_NONE; c <= HR_ZSTD; c++) {
-        if (!is_built_in((hr_compression)c)) continue;
-        write_records("none", (hr_compression)c, 0);
+    for (int i = 0; hr_compression_at(i); i++) {
+        const hr_compression c = hr_compression_at(i);
+        if (!is_built_in(c)) continue;
+        write_records("none", c, 0);
         hr_record_index_free(open_index("none", (hr_record_index_opts){.keep = true, .anew = true}));
         hr_record_index *index = open_index("none", (hr_record_index_opts){0});
         assert_false(hr_record_index_was_made(index));
