@@ -1,6 +1,6 @@
 # The examples in the first comments of public headers, as C: each header's in a function of its own. An example is
 # indented by four more than the prose; one of YAML, which begins with a key alone, is left out. One that begins with a
-# type or a function is a file's.
+# type or a function is a file's. In any other comment, one that begins with an #include is a whole file, too.
 FNR == 1 {
     if (open_function == 1) print "}"
     name = FILENAME
@@ -9,6 +9,13 @@ FNR == 1 {
     first = 1
     open_function = 0
     yaml = 0
+}
+!first && /^ \*     #include </ { whole = 1 }
+/\*\// { whole = 0 }
+whole {
+    if (FNR != last + 1) print "#line " FNR " \"" FILENAME "\""
+    last = FNR
+    print substr($0, 8)
 }
 !first { next }
 /^ \*     / {
