@@ -36,6 +36,9 @@ typedef struct work {
 } work;
 
 double bench_seconds(void); /* monotonic */
+/* The path of a file of this process, in TMPDIR or else /tmp. */
+enum { BENCH_PATH = 256 };
+void bench_temporary(char path[BENCH_PATH], const char *name);
 /* "VmRSS" or "VmHWM" of this process. (getrusage would count what its parent had before exec as well.) */
 long bench_kilobytes(const char *field);
 void add_extra(pass *p, const char *name, double value);

@@ -2,8 +2,16 @@
 #include "bench/bench.h"
 #include "io/schema/schema.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+void bench_temporary(char path[BENCH_PATH], const char *name)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, BENCH_PATH, "%s/headrace-%ld-%s", folder && folder[0] ? folder : "/tmp", (long)getpid(), name);
+}
 
 double bench_seconds(void)
 {

@@ -69,8 +69,8 @@ static hr_status restore(const char *path, int64_t expected, pass *p)
 static hr_status run_state(pass *p, void *memory)
 {
     (void)memory;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/headrace-state-%d", (int)getpid());
+    char path[BENCH_PATH];
+    bench_temporary(path, "state");
     hr_iterator *it = bench_iterate(bench_pipeline(p->folder), p);
     int64_t sum = 0;
     hr_status st = HR_OK;

@@ -118,8 +118,9 @@ static hr_estimator *make(job *j, const char *dir, bool wide, bool deep, int wor
 
 static hr_status train(pass *p, bool wide, bool deep)
 {
-    char dir[] = "/tmp/headrace-train-XXXXXX";
+    char dir[BENCH_PATH];
     job j = {.folder = p->folder}, *state = &j;
+    bench_temporary(dir, "train-XXXXXX");
     if (!mkdtemp(dir)) return hr_fail(&p->error, HR_UNAVAILABLE, "bench.train", "no temporary folder");
     hr_hook *hook = hr_hook_new(&clock_kind, &state);
     j.started = bench_seconds();

@@ -8,7 +8,7 @@
 enum { WORDS = 1000000, BATCH = 512, LOOKUPS = 2000000, ROOM = 16, PIECES = 8 };
 
 typedef struct memory {
-    char path[64];
+    char path[BENCH_PATH];
     hr_feature_column *column;
     hr__transformer *transformer;
     hr_view *word; /* LOOKUPS of them */
@@ -23,7 +23,7 @@ static int spell(int64_t i, char *out) { return snprintf(out, ROOM, "w%010lld", 
 static bool write_words(memory *m)
 {
     char word[ROOM];
-    snprintf(m->path, sizeof m->path, "/tmp/headrace_vocab_%d.txt", WORDS);
+    bench_temporary(m->path, "vocab");
     FILE *f = fopen(m->path, "wb");
     for (int64_t i = 0; f && i < WORDS; i++) {
         spell(i, word);

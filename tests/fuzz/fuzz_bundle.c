@@ -2,6 +2,7 @@
  * input: entries as a byte of key's size, two of value's, key and value; a key of size 255 ends them; then the bytes of
  * the data file. */
 #include "io/table/table.h"
+#include "tests/fuzz/temporary.h"
 
 #include <headrace/checkpoint.h>
 #include <stdio.h>
@@ -79,14 +80,14 @@ static void read_tensor(hr_bundle *b, const hr_bundle_entry *e, const char *slic
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static bool limited;
-    char prefix[64], index[96], shard[96];
+    char prefix[TEMPORARY], index[TEMPORARY + 32], shard[TEMPORARY + 32];
     hr_bundle *b;
     hr_error err;
     const hr_bundle_entry *entries;
     int count;
     if (!limited) hr_set_allocator(&(hr_allocator){allocate, reallocate, release, NULL});
     limited = true;
-    snprintf(prefix, sizeof prefix, "/tmp/headrace-fuzz-bundle-%d", (int)getpid());
+    temporary_path(prefix, "bundle");
     snprintf(index, sizeof index, "%s.index", prefix);
     snprintf(shard, sizeof shard, "%s.data-00000-of-00001", prefix);
     const size_t rest = write_index(index, data, size);

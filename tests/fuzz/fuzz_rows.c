@@ -2,6 +2,7 @@
  * file. And any bytes as a whole file, whose checksums are always right: it is refused, or its rows can be read and
  * moved. (All checksums are 0 here, those of the corpus too.) */
 #include "data/rows/rows_file.h"
+#include "tests/fuzz/temporary.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,13 +50,13 @@ static void must(bool done)
     if (!done) abort();
 }
 
-static char path[64];
+static char path[TEMPORARY];
 static void remove_file(void) { remove(path); }
 
 static void write_file(const uint8_t *data, size_t size)
 {
     if (!path[0]) {
-        snprintf(path, sizeof path, "/tmp/fuzz_rows.%ld", (long)getpid());
+        temporary_path(path, "rows");
         atexit(remove_file);
     }
     FILE *f = fopen(path, "wb");

@@ -4,6 +4,7 @@
  *       and one of the values below;
  *   1   the state itself, without magic, version and checksum. */
 #include "tests/data/crafted_state.h"
+#include "tests/fuzz/temporary.h"
 #include <headrace/data.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 enum { ELEMENTS = 200, MOST_CHANGES = 6, HEAD = 8, RECORDS = 40 };
-static char folder[64];
+static char folder[TEMPORARY];
 
 /* ---- what users hand over ---- */
 
@@ -135,7 +136,7 @@ static hr_dataset *reduced(void)
 
 static hr_dataset *of_files(hr_dataset *(*source)(const char *pattern), const char *name)
 {
-    char pattern[128];
+    char pattern[512];
     snprintf(pattern, sizeof pattern, "%s/%s", folder, name);
     return hr_batch(hr_shuffle(source(pattern), 5), 3);
 }
@@ -185,7 +186,7 @@ static void must(bool done)
 
 static void write_records(const char *name, int first)
 {
-    char path[128], record[16];
+    char path[512], record[16];
     hr_record_writer *writer;
     const hr_output_opts opts = {.struct_size = sizeof opts, .no_sync = true};
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -199,7 +200,7 @@ static void write_records(const char *name, int first)
 
 static void write_bytes(const char *name, const void *bytes, size_t size)
 {
-    char path[128];
+    char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *f = fopen(path, "wb");
     must(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
@@ -207,18 +208,18 @@ static void write_bytes(const char *name, const void *bytes, size_t size)
 
 static void remove_folder(void)
 {
-    char command[128];
+    char command[512];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     must(system(command) == 0);
 }
 
 static void make_files(void)
 {
-    char path[128];
+    char path[512];
     static const char digits[] = "11\n22\n33\n44\n55\n66\n77\n88\n99\n00\n";
     const unsigned char header[] = {0, 0, 8, 1, 0, 0, 0, 24};
     unsigned char idx[sizeof header + 24] = {0};
-    snprintf(folder, sizeof folder, "/tmp/fuzz_state.XXXXXX");
+    temporary_path(folder, "state-XXXXXX");
     must(mkdtemp(folder) != NULL);
     atexit(remove_folder);
     write_records("r-1", 0);

@@ -3,6 +3,7 @@
  * the index is compressed. Bytes 1 and 2: how long the first block is. */
 #include "io/table/table.h"
 #include "io/table/table_format.h"
+#include "tests/fuzz/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,12 +59,12 @@ static void write_table(const char *path, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[TEMPORARY];
     hr__table *table;
     hr_error err;
     hr_view value;
     if (size < 3 || size > 1 << 16) return 0;
-    snprintf(path, sizeof path, "/tmp/headrace-fuzz-table-%d", (int)getpid());
+    temporary_path(path, "table");
     write_table(path, data, size);
     if (hr__table_open(path, &table, &err) == HR_OK) {
         hr__table_each(table, read_entry, NULL, &err);
