@@ -36,6 +36,8 @@ HR_API void hr__record_footer(char *footer, const void *data, size_t size); /* f
 
 /* Header, data, footer. */
 hr_status hr__record_put(hr_output *out, const void *data, size_t size, hr_error *err);
+/* As hr__output_finish, of the writer's file. */
+hr_status hr__record_writer_finish(hr_record_writer *writer, hr_error *err);
 
 /* Where a record begins, for messages. `file` may be "". */
 typedef struct hr__record_place {

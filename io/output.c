@@ -288,7 +288,7 @@ void hr_output_discard(hr_output *out)
 static hr_status close_file(hr_output *out)
 {
     int fd = out->fd;
-    if (out->standard) return HR_OK;
+    if (out->standard || fd < 0) return HR_OK; /* or it is closed already */
     const bool is_file = out->temporary || out->part;
     bool synced = !out->sync || !is_file || hr__sys_get()->fsync(fd) == 0;
     int number = errno;
@@ -311,10 +311,16 @@ static hr_status rename_file(hr_output *out)
     return out->status;
 }
 
-hr_status hr_output_commit(hr_output *out, hr_error *err)
+hr_status hr__output_finish(hr_output *out, hr_error *err)
 {
     end_stream(out);
-    if (output_flush(out) == HR_OK && close_file(out) == HR_OK) rename_file(out);
+    if (output_flush(out) == HR_OK) close_file(out);
+    return report(out, err);
+}
+
+hr_status hr_output_commit(hr_output *out, hr_error *err)
+{
+    if (hr__output_finish(out, NULL) == HR_OK) rename_file(out);
     hr_status status = report(out, err);
     hr_output_discard(out);
     return status;

@@ -17,6 +17,9 @@ hr_status hr__output_open_part(const char *path, const hr_output_opts *opts, int
 hr_status hr__output_cut(hr_output *out, int64_t *size, hr_error *err);
 /* All that was written so far is on the disk, unless it is not to be synced. */
 hr_status hr__output_sync(hr_output *out, hr_error *err);
+/* All of it is on the disk, unless it is not to be synced; only the name is still missing. Nothing can be written any
+ * more. What is left to fail in hr_output_commit is the renaming. */
+hr_status hr__output_finish(hr_output *out, hr_error *err);
 /* All that was written so far, to be read: by a descriptor of its own, which stays with these bytes whatever becomes of
  * their name. Of a file without compression. Gives *in. */
 hr_status hr__output_open_written(hr_output *out, hr_input **in, hr_error *err);

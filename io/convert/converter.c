@@ -56,9 +56,9 @@ static hr_status plan_formats(hr__convert_plan *plan, hr_error *err)
     const hr_convert_opts *o = plan->opts;
     if (!plan->inputs || plan->inputs->count < 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "convert.inputs", "convert: expected files to read, got none");
-    if (!plan->out)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out",
-                       "convert: expected a folder or a file to write, got NULL");
+    if (!plan->out || !plan->out[0])
+        return hr_fail(err, HR_INVALID_ARGUMENT, "convert.out", "convert: expected a folder or a file to write, got %s",
+                       plan->out ? "\"\"" : "NULL");
     HR_TRY(hr__file_list_check("convert", "convert.inputs", plan->inputs, err));
     const hr__format *from = hr__format_of(plan->inputs->path[0]);
     const hr__format *to = hr__convert_is_file(plan->out) ? hr__format_of(plan->out) : NULL;

@@ -1,6 +1,7 @@
 /* TFRecord files record by record, without a pipeline. Both checksums of every record are looked at unless the caller
  * says otherwise; an end anywhere but after a whole record is an error, and what no policy passes over is final. */
 #include "io/framing.h"
+#include "io/output.h"
 #include "io/record/record_index.h"
 #include "io/input.h"
 #include "io/record/read_again.h"
@@ -228,6 +229,11 @@ hr_status hr_record_writer_open(const char *path, const hr_output_opts *opts, hr
 hr_status hr_record_write(hr_record_writer *writer, const void *data, size_t size, hr_error *err)
 {
     return hr__record_put(writer->out, data, size, err);
+}
+
+hr_status hr__record_writer_finish(hr_record_writer *writer, hr_error *err)
+{
+    return hr__output_finish(writer->out, err);
 }
 
 hr_status hr_record_writer_commit(hr_record_writer *writer, hr_error *err)

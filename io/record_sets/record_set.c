@@ -1,6 +1,8 @@
 /* Records of several files one after the other, and what they are written to. */
 #include "io/record_sets/record_set.h"
 #include "io/file_system.h"
+#include "io/framing.h"
+#include "io/record_sets/shards.h"
 #include "io/sys.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -118,6 +120,28 @@ hr_status hr__records_commit(hr__records_out *to, hr_error *err)
     to->file = NULL;
     to->shards = NULL;
     return out.shards ? hr_shard_writer_commit(out.shards, err) : hr_record_writer_commit(out.file, err);
+}
+
+static hr_status commit_all_shards(hr__records_out *to, int count, hr_error *err)
+{
+    int64_t shards;
+    hr_shard_writer **writer = hr_calloc((size_t)count, sizeof(hr_shard_writer *));
+    if (!writer) return hr_no_memory(err, "shards");
+    for (int i = 0; i < count; i++) {
+        writer[i] = to[i].shards;
+        to[i].shards = NULL;
+    }
+    const hr_status st = hr__shards_commit(writer, count, &shards, err);
+    hr_free(writer);
+    return st;
+}
+
+hr_status hr__records_commit_all(hr__records_out *to, int count, hr_error *err)
+{
+    if (to[0].shards) return commit_all_shards(to, count, err);
+    for (int i = 0; i < count; i++) HR_TRY(hr__record_writer_finish(to[i].file, err));
+    for (int i = 0; i < count; i++) HR_TRY(hr__records_commit(&to[i], err));
+    return HR_OK;
 }
 
 void hr__records_discard(hr__records_out *to)

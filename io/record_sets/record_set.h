@@ -25,6 +25,8 @@ hr_status hr__records_make_folder(hr__records_out *to, const char *out, hr_error
 hr_status hr__records_open(hr__records_out *to, const char *out, const hr_records_opts *opts, hr_error *err);
 hr_status hr__records_write(hr__records_out *to, hr_view record, hr_error *err);
 hr_status hr__records_commit(hr__records_out *to, hr_error *err);
+/* The same of several, all files or all shards: none gets its name before all of them are on the disk. */
+hr_status hr__records_commit_all(hr__records_out *to, int count, hr_error *err);
 void hr__records_discard(hr__records_out *to); /* what is not committed; also after that, and twice */
 
 #endif

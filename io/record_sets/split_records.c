@@ -2,11 +2,14 @@
  * feature's) and the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a
  * part with the probability of what that part still lacks. */
 #include "io/file_system.h"
+#include "io/output.h"
 #include "io/record_sets/record_set.h"
+#include "io/sys.h"
 #include <headrace/examples.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PARTS = 1000 };
 
@@ -174,14 +177,61 @@ static hr_status open_parts(splitter *s, const hr_split_part *part, hr_error *er
     return HR_OK;
 }
 
+/* ---- outputs under several names ---- */
+
+/* Where a file will get its name, links followed. */
+typedef struct target {
+    char *path;
+    const char *name; /* its last part */
+    dev_t device;
+    ino_t folder;
+} target;
+
+static hr_status split_target(const char *out, target *to, hr_error *err)
+{
+    struct stat about = {0};
+    to->path = hr__output_target(out);
+    char *folder = to->path ? hr__folder_of(to->path) : NULL;
+    if (!folder) return hr_no_memory(err, "a file's name");
+    to->name = to->path + strlen(folder);
+    (void)!stat(folder[0] ? folder : ".", &about); /* it is there: a temporary file was made in it */
+    to->device = about.st_dev;
+    to->folder = about.st_ino;
+    hr_free(folder);
+    return HR_OK;
+}
+
+static hr_status refuse_same(const hr_split_part *part, const target *to, int parts, hr_error *err)
+{
+    for (int p = 0; p < parts; p++)
+        for (int q = 0; q < p; q++)
+            if (to[p].device == to[q].device && to[p].folder == to[q].folder && strcmp(to[p].name, to[q].name) == 0)
+                return hr_fail(err, HR_INVALID_ARGUMENT, "split.shares",
+                               "split: expected an output of its own for each part, got '%.60s' and '%.60s', which are "
+                               "the same file",
+                               part[q].out, part[p].out);
+    return HR_OK;
+}
+
+/* "a" and "./a" are one file, which the later of two parts would replace. Shards have locks against that. */
+static hr_status check_targets(const splitter *s, const hr_split_part *part, hr_error *err)
+{
+    target *to = hr_calloc((size_t)s->parts, sizeof *to);
+    hr_status st = to ? HR_OK : hr_no_memory(err, "split");
+    for (int p = 0; st == HR_OK && p < s->parts; p++) st = split_target(part[p].out, &to[p], err);
+    if (st == HR_OK) st = refuse_same(part, to, s->parts, err);
+    for (int p = 0; to && p < s->parts; p++) hr_free(to[p].path);
+    hr_free(to);
+    return st;
+}
+
 static hr_status split_finish(splitter *s, hr_error *err)
 {
     if (s->opts->exact && s->left != 0)
         return hr_fail(err, HR_FAILED_PRECONDITION, "split.changed",
                        "split: expected %" PRId64 " records more, as counted before; a file was changed meanwhile",
                        s->left);
-    for (int p = 0; p < s->parts; p++) HR_TRY(hr__records_commit(&s->to[p], err));
-    return HR_OK;
+    return hr__records_commit_all(s->to, s->parts, err);
 }
 
 static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *part, hr_records_report *report,
@@ -195,6 +245,7 @@ static hr_status split(splitter *s, const hr_file_list *files, hr_split_part *pa
     if (!s->to || !s->below || !s->lack || !s->count) return hr_no_memory(err, "split");
     HR_TRY(s->opts->exact ? plan_exact(s, files, part, err) : plan_by_hash(s, part, err));
     HR_TRY(open_parts(s, part, err));
+    if (!s->opts->records->shards) HR_TRY(check_targets(s, part, err));
     HR_TRY(hr__records_each("split", files, s->opts->records, split_write_record, s, report, err));
     HR_TRY(split_finish(s, err));
     for (int p = 0; p < s->parts; p++) part[p].records = s->count[p];

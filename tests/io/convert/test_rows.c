@@ -249,6 +249,8 @@ static void hostile_numbers_are_refused(void **state)
     assert_status(hr_convert_with(&in, "h.tfrecord", &o, NULL, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "convert.argument");
     o.max_rows = 0;
+    assert_status(hr_convert_with(&in, "", &o, NULL, &err), HR_INVALID_ARGUMENT); /* not the root of the machine */
+    assert_string_equal(err.kind, "convert.out");
     o.require = no_field;
     o.require_count = 1;
     assert_status(hr_convert_with(&in, "h.tfrecord", &o, NULL, &err), HR_INVALID_ARGUMENT);

@@ -360,6 +360,48 @@ static void split_by_hash_is_near_the_shares_and_keeps_order(void **state)
     assert_int_equal(sum, MANY);
 }
 
+static hr_status split_in_two(const hr_file_list *files, const char *one, const char *other, hr_error *err)
+{
+    const hr_records_opts records = options();
+    const hr_split_records_opts o = {.struct_size = sizeof o, .records = &records};
+    hr_split_part part[] = {{.out = one, .share = 0.5}, {.out = other, .share = 0.5}};
+    return hr_split_records_with(files, part, 2, &o, NULL, err);
+}
+
+/* The second part would replace the first. */
+static void split_refuses_one_output_under_two_names(void **state)
+{
+    (void)state;
+    hr_error err;
+    assert_int_equal(mkdir("folder", 0777), 0);
+    assert_int_equal(symlink("half", "link"), 0);
+    write_file("half", "", 0);
+    static const char *const same[][2] = {
+        {"half", "half"}, {"half", "./half"}, {"folder/x", "folder/../folder/x"}, {"half", "link"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        assert_status(split_in_two(&all, same[i][0], same[i][1], &err), HR_INVALID_ARGUMENT);
+        assert_string_equal(err.kind, "split.shares");
+    }
+    assert_int_equal(hr_path_size("half"), 0);
+    assert_int_equal(hr_path_size("folder/x"), -1);
+    assert_ok(split_in_two(&all, "half", "folder/half", &err), &err);
+}
+
+/* A disk that is full at the end of the last part: the input that the first part shall replace is still there. */
+static void split_gives_names_when_all_parts_are_written(void **state)
+{
+    (void)state;
+    hr_error err;
+    int64_t count, before;
+    free(numbers_of("b.gz", &before));
+    assert_int_equal(rename("b.gz", "in"), 0);
+    const hr_file_list in = {(char *[]){"in"}, 1};
+    assert_status(split_in_two(&in, "in", "/dev/full", &err), HR_RESOURCE_EXHAUSTED);
+    free(numbers_of("in", &count));
+    assert_int_equal(count, before);
+    assert_int_equal(rename("in", "b.gz"), 0);
+}
+
 /* Which part a record goes to does not depend on those before it. */
 static void split_by_hash_is_the_same_for_a_part_of_the_records(void **state)
 {
@@ -515,6 +557,8 @@ int main(void)
         cmocka_unit_test(shuffle_survives_short_and_interrupted_calls),
         cmocka_unit_test(nothing_leaks_where_memory_is_short),
         cmocka_unit_test(split_by_hash_is_near_the_shares_and_keeps_order),
+        cmocka_unit_test(split_refuses_one_output_under_two_names),
+        cmocka_unit_test(split_gives_names_when_all_parts_are_written),
         cmocka_unit_test(split_by_hash_is_the_same_for_a_part_of_the_records),
         cmocka_unit_test(split_gives_exact_numbers_of_records),
         cmocka_unit_test(split_by_a_feature_keeps_its_values_together),
