@@ -32,6 +32,7 @@ typedef struct csv_piece {
     uint64_t *rejected; /* a bit a row, if there is a policy */
     size_t rejected_room;
     struct more_bytes *bytes; /* what the parser asked for */
+    int64_t good;             /* rows in front of the one that ends all; without one, all of them */
     hr__convert_piece *piece;
 } csv_piece;
 
@@ -135,12 +136,13 @@ static void note_failure(int64_t row, const hr_error *error, void *user)
     piece->err = *error;
     if (!hr__policy_covers(policy, error)) {
         piece->status = error->code;
-        return;
+    } else {
+        const hr_view text = {own->block.data + (error->offset - own->block.offset), error->length};
+        own->rejected[row / 64] |= UINT64_C(1) << row % 64;
+        piece->rejected++;
+        piece->status = hr__policy_take(policy, error, text, &piece->err);
     }
-    const hr_view text = {own->block.data + (error->offset - own->block.offset), error->length};
-    own->rejected[row / 64] |= UINT64_C(1) << row % 64;
-    piece->rejected++;
-    piece->status = hr__policy_take(policy, error, text, &piece->err);
+    if (piece->status != HR_OK) own->good = row;
 }
 
 static hr_status clear_rejected(const hr__csv_source *source, csv_piece *own, hr_error *err)
@@ -190,10 +192,14 @@ static hr_status csv_shards_parse(const hr__csv_source *source, hr__convert_piec
     hr__csv_sink sink = {
         .column = own->column, .bytes = more_bytes, .grow = csv_shards_grow_list, .failed = note_failure, .user = own};
     sink.rounded = piece->rounded;
+    own->good = 0; /* of what cannot be parsed at all */
     HR_TRY(lay_out_columns(source, own, &piece->err));
     HR_TRY(clear_rejected(source, own, &piece->err));
-    HR_TRY(hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err));
-    return piece->status;
+    own->good = own->block.rows;
+    const hr_status st =
+        hr__csv_parse(source->format, source->layout, source->path, &own->block, own->scratch, &sink, &piece->err);
+    if (st != HR_OK) own->good = 0;
+    return st != HR_OK ? st : piece->status;
 }
 
 /* ---- encoding ---- */
@@ -239,7 +245,7 @@ static hr_status csv_shards_encode(const hr__convert_plan *plan, hr__convert_pie
     const size_t bytes = source->format->lists ? LIST_BYTES * own->block.size : own->block.size;
     const size_t room = rows * (hr__row_writer_room(source->writer) + HR__RECORD_FRAME) + bytes;
     HR_TRY(hr__piece_reserve(piece, room, rows, &piece->err));
-    for (int64_t r = 0; r < own->block.rows; r++) {
+    for (int64_t r = 0; r < own->good; r++) {
         bool test;
         if (is_rejected(own, r)) continue;
         if (is_dropped(source, own, r)) {
@@ -265,9 +271,9 @@ static void free_long_text(csv_piece *own)
 
 void hr__csv_piece_encode(const hr__convert_plan *plan, hr__convert_piece *piece)
 {
-    hr_status st = csv_shards_parse(piece->source, piece);
-    if (st == HR_OK) st = csv_shards_encode(plan, piece);
-    piece->status = st;
+    const hr_status parsed = csv_shards_parse(piece->source, piece);
+    const hr_status encoded = csv_shards_encode(plan, piece); /* where parsing failed, the rows before */
+    piece->status = encoded == HR_OK ? parsed : encoded;
     free_bytes(piece->own);
     free_long_text(piece->own);
 }

@@ -17,15 +17,16 @@ typedef struct decode {
 static hr_status csv_decode_wrong(const decode *d, const char *kind, int column, const char *what)
 {
     const char *name = column >= 0 ? d->f->column[column].name : NULL;
+    const int field = column >= 0 && d->f->select ? d->f->select[column] : column; /* in the record */
     char place[80] = "";
     if (name)
         snprintf(place, sizeof place, ": column '%.60s'", name);
-    else if (column >= 0)
-        snprintf(place, sizeof place, ": column %d", column);
+    else if (field >= 0)
+        snprintf(place, sizeof place, ": column %d", field);
     hr_fail(d->err, HR_INVALID_ARGUMENT, kind, "decode_csv: record %" PRId64 "%s: %s", d->record, place, what);
     if (!d->err) return HR_INVALID_ARGUMENT;
     d->err->record = d->record;
-    d->err->column = column;
+    d->err->column = field;
     if (name) snprintf(d->err->feature, sizeof d->err->feature, "%s", name);
     return HR_INVALID_ARGUMENT;
 }

@@ -96,7 +96,7 @@ void hr__csv_report(const hr__csv_parser *p, size_t at, size_t end, int64_t row,
     error.record = b->record + row;
     error.offset = b->offset + (int64_t)at;
     error.length = (int64_t)(end - at);
-    error.column = w->column;
+    error.column = w->column >= 0 ? w->field : -1;
     if (name) snprintf(error.feature, sizeof error.feature, "%s", name);
     p->sink->failed(row, &error, p->sink->user);
 }

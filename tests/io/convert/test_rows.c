@@ -107,6 +107,31 @@ static void rows_of_any_format_are_the_records_that_convert_writes(void **state)
     }
 }
 
+/* Every good row before the one that is wrong comes first. */
+static void a_wrong_row_comes_after_the_good_ones(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"id,x,small\n0,1,1\n1,1,1\n2,1,1\nthree,1,1\n4,1,1\n",
+                                       "id,x,small\n0,1,1\n1,1,1\n2,1,1\n3\n4,1,1\n",
+                                       "{\"id\": 0}\n{\"id\": 1}\n{\"id\": 2}\n{\"id\": three}\n{\"id\": 4}\n"};
+    static const char *const file[] = {"value.csv", "fields.csv", "value.jsonl"};
+    static const char *const kind[] = {"csv.value", "csv.fields", "json.syntax"};
+    for (int i = 0; i < 3; i++) {
+        hr_row_reader *rows;
+        hr_view row;
+        hr_error err;
+        write_file(file[i], text[i], strlen(text[i]));
+        assert_ok(hr_row_reader_open(file[i], &rows, &err, .schema = schema), &err);
+        for (int r = 0; r < 3; r++) assert_ok(hr_row_reader_next(rows, &row, &err), &err);
+        for (int r = 0; r < 2; r++) {
+            assert_status(hr_row_reader_next(rows, &row, &err), HR_INVALID_ARGUMENT);
+            assert_string_equal(err.kind, kind[i]);
+            assert_int_equal(err.record, 3);
+        }
+        hr_row_reader_free(rows);
+    }
+}
+
 static void names_say_formats(void **state)
 {
     (void)state;
@@ -303,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_converts_and_is_told_how_far_it_is),
         cmocka_unit_test(rows_of_any_format_are_the_records_that_convert_writes),
+        cmocka_unit_test(a_wrong_row_comes_after_the_good_ones),
         cmocka_unit_test(names_say_formats),
         cmocka_unit_test(schemas_say_their_label_and_the_types_as_written),
         cmocka_unit_test(errors_and_texts_become_json),

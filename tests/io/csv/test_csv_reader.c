@@ -543,6 +543,29 @@ static void a_wrong_row_is_named_with_its_place_and_the_next_one_is_read(void **
     }
 }
 
+/* By its place in the file, whatever columns are read, and in which order. */
+static void a_wrong_value_has_the_number_of_its_field(void **state)
+{
+    (void)state;
+    static dump d;
+    hr_error err;
+    hr_tensor out[1] = {0};
+    const char *text = "name,city,id\na,b,x\n";
+    hr_csv_opts opts = {.columns = (const hr_csv_column[]){{.name = "id", .dtype = HR_INT64}}, .column_count = 1};
+    read_all(&d, text, strlen(text), &opts, 65536);
+    assert_string_equal(d.last.kind, "csv.value");
+    assert_int_equal(d.last.column, 2);
+
+    const hr_view row = {"a,b,x", 5};
+    const hr_tensor rows = hr_tensor_of(HR_STRING, HR_SHAPE(1), &row);
+    opts.columns = &(hr_csv_column){.dtype = HR_INT64};
+    opts.select_cols = (int[]){2};
+    opts.select_count = 1;
+    assert_status(hr_decode_csv_with(&rows, out, &opts, &err), HR_INVALID_ARGUMENT);
+    assert_int_equal(err.column, 2);
+    assert_non_null(strstr(err.text, "column 2"));
+}
+
 static void an_open_quote_reports_all_bytes_that_it_swallows(void **state)
 {
     (void)state;
@@ -762,6 +785,7 @@ int main(void)
         cmocka_unit_test(days_are_those_of_the_calendar),
         cmocka_unit_test(fields_with_a_separator_are_lists),
         cmocka_unit_test(a_wrong_row_is_named_with_its_place_and_the_next_one_is_read),
+        cmocka_unit_test(a_wrong_value_has_the_number_of_its_field),
         cmocka_unit_test(an_open_quote_reports_all_bytes_that_it_swallows),
         cmocka_unit_test(wrong_options_and_headers_are_refused),
         cmocka_unit_test(names_that_are_not_there_are_refused),
