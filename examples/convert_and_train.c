@@ -24,7 +24,8 @@ static bool show_steps(const hr_training_progress *now, void *user)
     return true;
 }
 
-/* The types of the fields come from the schema of the YAML file. */
+/* The types of the fields come from the schema of the YAML file. A row without the label teaches nothing: it is left
+ * out. */
 static hr_status convert(const char *csv, const char *yaml, const char *data, hr_error *err)
 {
     hr_file_list inputs = {0};
@@ -32,9 +33,11 @@ static hr_status convert(const char *csv, const char *yaml, const char *data, hr
     hr_convert_result result = {0};
     hr_status st = hr_match_files(csv, &inputs, err);
     if (st == HR_OK) st = hr_schema_file_open(yaml, &schema, err);
+    const int label = hr_schema_file_label(schema);
+    const char *const required[] = {label >= 0 ? hr_schema_file_at(schema, label).name : NULL};
     if (st == HR_OK)
-        st = hr_convert(&inputs, data, &result, err, .schema = schema, .prefix = "train-", .shards = 2,
-                        .progress = show_rows);
+        st = hr_convert(&inputs, data, &result, err, .schema = schema, .require = required, .require_count = label >= 0,
+                        .prefix = "train-", .shards = 2, .progress = show_rows);
     if (st == HR_OK) printf("%lld rows in %lld files\n", (long long)result.written, (long long)result.files);
     hr_convert_result_clear(&result);
     hr_schema_file_free(schema);

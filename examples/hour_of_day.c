@@ -1,13 +1,15 @@
 /* A kind of feature column of one's own: the hour of a time in seconds since 1970, as an id from 0 to 23. It is made of
  * the public kit alone; what it gives can be crossed, embedded, counted, put into sequences like the library's own.
  *
+ *     cc -c hour_of_day.c $(pkg-config --cflags headrace)
+ *
  *     hr_feature_column *hour = hour_of_day_column("pickup_time", -5 * 3600);
  *
  * After hour_of_day_register a config file says the same:
  *
  *     pickup: {hour_of_day: pickup_time, seconds_east: -18000}
  */
-#include "examples/hour_of_day.h"
+#include "hour_of_day.h"
 
 #include <headrace/column_config.h>
 

@@ -1,7 +1,10 @@
 /* A codec of one's own, made of the public kit alone: runs of equal bytes. A file is "RLE1", pairs of a count from 1 to
  * 255 and a byte, a count of 0, and the CRC-32C of the decoded bytes. It shows what a codec owes its user: every cut,
- * any wrong checksum and any byte after the end is an error, and all bytes before it are handed out first. */
-#include "examples/run_length_codec.h"
+ * any wrong checksum and any byte after the end is an error, and all bytes before it are handed out first.
+ *
+ *     cc -c run_length_codec.c $(pkg-config --cflags headrace)
+ */
+#include "run_length_codec.h"
 
 #include <string.h>
 

@@ -65,8 +65,8 @@ hr_status hr__fail_missing(const hr__walk *w, int slot)
     return hr__name_feature(
         w, slot,
         hr_fail(w->err, HR_INVALID_ARGUMENT, "example.missing",
-                "feature '%.*s': expected %s values, found none; give it a default value if it may be "
-                "missing",
+                "feature '%.*s': expected %s values, found none; give it a default value, or leave such "
+                "records out when you convert (--require)",
                 key_length(f), f->key.data, hr_dtype_name(f->dtype)));
 }
 

@@ -54,6 +54,18 @@ foreach(kind IN ITEMS shared static)
     expect_output(${WORK}/use_cc_${kind})
 endforeach()
 
+# The examples, where they lie: each by itself, as its first comment says.
+check(${PKG_CONFIG} --cflags headrace_train)
+separate_arguments(flags UNIX_COMMAND "${output}")
+file(GLOB_RECURSE examples ${prefix}/share/doc/headrace/examples/*.c)
+list(LENGTH examples count)
+if(count LESS 5)
+    message(FATAL_ERROR "expected the programs of examples/ to be installed, found ${count}")
+endif()
+foreach(example IN LISTS examples)
+    check(${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror -c ${example} -o ${WORK}/example.o ${flags})
+endforeach()
+
 # CMake.
 check(${CMAKE_COMMAND} -S ${PROGRAMS}/project -B ${WORK}/project -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
       -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)

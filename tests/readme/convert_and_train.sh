@@ -1,6 +1,6 @@
 # Runs the program $1, examples/convert_and_train.c: from a CSV to a model, in an empty folder.
 set -eu
-awk 'BEGIN { print "age,city,late"; for (i = 0; i < 600; i++) printf "%d,%s,%d\n", i % 60, i % 3 ? "Bonn" : "Rome", (i % 60 > 30) }' > people.csv
+awk 'BEGIN { print "age,city,late"; for (i = 0; i < 600; i++) printf "%d,%s,%d\n", i % 60, i % 3 ? "Bonn" : "Rome", (i % 60 > 30); print "7,Bonn," }' > people.csv
 cat > people.yaml <<'YAML'
 schema: {int64: [late], float: [age], string: [city], label: late}
 columns:
