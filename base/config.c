@@ -63,10 +63,10 @@ static void *config_take(hr__config *c, size_t size)
     const size_t align = alignof(built) > alignof(names) ? alignof(built) : alignof(names);
     size = (size + align - 1) / align * align;
     if (!c->blocks || c->blocks->size - c->blocks->used < size) {
-        size_t room = size > BLOCK ? size : BLOCK;
-        block *b = hr_malloc(sizeof *b + room);
+        size_t space = size > BLOCK ? size : BLOCK;
+        block *b = hr_malloc(sizeof *b + space);
         if (!b) return NULL;
-        *b = (block){.next = c->blocks, .size = room};
+        *b = (block){.next = c->blocks, .size = space};
         c->blocks = b;
     }
     void *p = c->blocks->bytes + c->blocks->used;

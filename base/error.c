@@ -51,7 +51,7 @@ void hr_error_prefix(hr_error *err, const char *format, ...)
     int used = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (used < 0 || (size_t)used >= sizeof text) return;
-    size_t room = sizeof text - (size_t)used - 1, size = strnlen(err->text, room);
+    size_t left = sizeof text - (size_t)used - 1, size = strnlen(err->text, left);
     memcpy(text + used, err->text, size);
     text[(size_t)used + size] = '\0';
     memcpy(err->text, text, sizeof text);

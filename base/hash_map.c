@@ -14,13 +14,13 @@ struct hr__map_chunk {
 static char *keep_bytes(hr__map *map, const char *key, size_t size)
 {
     if (size > map->chunk_left) {
-        size_t room = size > CHUNK / 4 ? size : CHUNK;
+        size_t space = size > CHUNK / 4 ? size : CHUNK;
         if (size > SIZE_MAX / 2) return NULL;
-        struct hr__map_chunk *chunk = hr_malloc(sizeof *chunk + room);
+        struct hr__map_chunk *chunk = hr_malloc(sizeof *chunk + space);
         if (!chunk) return NULL;
         *chunk = (struct hr__map_chunk){map->chunks, chunk->bytes};
         map->chunks = chunk;
-        map->chunk_left = room;
+        map->chunk_left = space;
     }
     char *copy = memcpy(map->chunks->end, key, size);
     map->chunks->end += size;
@@ -75,7 +75,7 @@ hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err)
     return HR_OK;
 }
 
-static hr_status hash_map_make_room(hr__map *map, hr_error *err)
+static hr_status hash_map_reserve(hr__map *map, hr_error *err)
 {
     if (map->count < map->capacity && map->count < (map->mask + 1) / 8 * 5) return HR_OK;
     uint64_t want = map->count < map->capacity ? (uint64_t)map->count + 1 : (uint64_t)map->capacity * 2 + 8;
@@ -85,7 +85,7 @@ static hr_status hash_map_make_room(hr__map *map, hr_error *err)
 static hr_status hash_map_append(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value,
                                  hr_error *err)
 {
-    HR_TRY(hash_map_make_room(map, err));
+    HR_TRY(hash_map_reserve(map, err));
     hr__map_entry *e = &map->entries[map->count];
     *e = (hr__map_entry){.value = value, .size = size};
     if (size > HR__MAP_INLINE) {

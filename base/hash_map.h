@@ -46,7 +46,7 @@ HR_API hr_status hr__map_add(hr__map *map, const char *key, size_t size, int64_t
 hr_status hr__map_add_hashed(hr__map *map, uint64_t hash, const char *key, size_t size, int64_t value, hr_error *err);
 /* Adds or changes. */
 HR_API hr_status hr__map_set(hr__map *map, const char *key, size_t size, int64_t value, hr_error *err);
-/* Room for `count` entries in all, so that adding them moves nothing. */
+/* Space for `count` entries in all, so that adding them moves nothing. */
 hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err);
 HR_API void hr__map_free(hr__map *map);
 /* Adds the names of a schema's fields, each with its index. Of fields of one name the first counts. */

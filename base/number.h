@@ -33,7 +33,7 @@ hr__parsed hr__parse_uint64(const char *text, size_t size, hr__grammar grammar, 
 hr__parsed hr__parse_float(const char *text, size_t size, hr__grammar grammar, float *out);
 hr__parsed hr__parse_double(const char *text, size_t size, hr__grammar grammar, double *out);
 
-enum { HR__NUMBER_TEXT = 32 }; /* room for any number's text and its NUL */
+enum { HR__NUMBER_TEXT = 32 }; /* space for any number's text and its NUL */
 
 /* The first of 15 to 17 (6 to 9) digits, without zeros at the end, that read back as the same bits: "0.1", "1e+30",
  * "-0", "inf", "nan". Give the length. */

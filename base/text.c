@@ -154,10 +154,10 @@ char *hr__path_in(const char *folder, const char *name)
     if (!name || name[0] == '/' || !folder || !folder[0]) return hr_strdup(name);
     size_t length = strlen(folder);
     while (length > 0 && folder[length - 1] == '/') length--;
-    const size_t room = strlen(name) + 2;
-    char *path = hr_malloc(length + room);
+    const size_t rest = strlen(name) + 2;
+    char *path = hr_malloc(length + rest);
     if (!path) return NULL;
     memcpy(path, folder, length);
-    snprintf(path + length, room, "/%s", name);
+    snprintf(path + length, rest, "/%s", name);
     return path;
 }

@@ -26,7 +26,7 @@ void hr__text_json(hr__text *text, const char *data, size_t size);
  * surrogates are none. */
 size_t hr__utf8_sound(const char *text, size_t size);
 bool hr__is_utf8(const char *data, size_t size);
-/* Room for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
+/* Space for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
 char *hr__text_reserve(hr__text *text, size_t size);
 HR_API void hr__text_clear(hr__text *text); /* empties it, keeps the memory up to 4 MiB, forgets a failure */
 /* HR_OK, or no memory for `what`. */

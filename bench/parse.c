@@ -42,14 +42,14 @@ hr_status bench_parse(bench_parser *p, const hr_view *records, int64_t count, hr
 }
 
 static hr_status copy_records(hr_record_reader *reader, hr_view *records, int64_t *have, int64_t count, char **bytes,
-                              size_t *used, size_t *room, hr_error *err)
+                              size_t *used, size_t *capacity, hr_error *err)
 {
     hr_view record;
     hr_status st = HR_OK;
     while (*have < count && (st = hr_record_read(reader, &record, err)) == HR_OK) {
         size_t size = (size_t)record.size + SLACK;
-        if (*used + size > *room) {
-            char *grown = hr_realloc(*bytes, *room = 2 * *room + size + (1 << 20));
+        if (*used + size > *capacity) {
+            char *grown = hr_realloc(*bytes, *capacity = 2 * *capacity + size + (1 << 20));
             if (!grown) return hr_no_memory(err, "records");
             *bytes = grown;
         }
@@ -66,7 +66,7 @@ hr_status bench_records(const char *folder, const char *names, hr_view *records,
 {
     hr_file_list files;
     int64_t have = 0;
-    size_t used = 0, room = 0;
+    size_t used = 0, capacity = 0;
     *bytes = NULL;
     HR_TRY(bench_files(folder, names, &files, err));
     hr_status st = HR_OK;
@@ -74,7 +74,7 @@ hr_status bench_records(const char *folder, const char *names, hr_view *records,
         hr_record_reader *reader;
         st = hr_record_reader_open(files.path[f], NULL, &reader, err);
         if (st != HR_OK) break;
-        st = copy_records(reader, records, &have, count, bytes, &used, &room, err);
+        st = copy_records(reader, records, &have, count, bytes, &used, &capacity, err);
         hr_record_reader_free(reader);
     }
     hr_file_list_clear(&files);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { COMPRESSIONS = 16 /* room for all of hr_compression */ };
+enum { COMPRESSIONS = 16 /* space for all of hr_compression */ };
 enum { RECORD_FRAME = 16 /* bytes of length and checksums around a record */ };
 enum { LOOK_EVERY = 4096 /* records between two looks at the clock */ };
 

@@ -18,18 +18,18 @@ static int64_t *feature_table_slot(const feature_table *t, hr_view key)
 
 static hr_status feature_table_grow(feature_table *t, hr_error *err)
 {
-    const int64_t room = t->room ? 2 * t->room : 64;
-    feature_seen **feature = hr_realloc(t->feature, (size_t)room * sizeof *feature);
+    const int64_t capacity = t->capacity ? 2 * t->capacity : 64;
+    feature_seen **feature = hr_realloc(t->feature, (size_t)capacity * sizeof *feature);
     if (feature) t->feature = feature;
-    int64_t *slot = hr_calloc((size_t)room * 2, sizeof *slot);
+    int64_t *slot = hr_calloc((size_t)capacity * 2, sizeof *slot);
     if (!feature || !slot) {
         hr_free(slot);
         return hr_no_memory(err, "what is known of features");
     }
     hr_free(t->slot);
     t->slot = slot;
-    t->slots = 2 * room;
-    t->room = room;
+    t->slots = 2 * capacity;
+    t->capacity = capacity;
     for (int64_t i = 0; i < t->count; i++) *feature_table_slot(t, feature[i]->key) = i + 1;
     return HR_OK;
 }
@@ -40,7 +40,7 @@ hr_status feature_table_find(feature_table *t, hr_view key, int64_t guess, featu
         *out = t->feature[guess];
         return HR_OK;
     }
-    if (t->count == t->room) HR_TRY(feature_table_grow(t, err));
+    if (t->count == t->capacity) HR_TRY(feature_table_grow(t, err));
     int64_t *slot = feature_table_slot(t, key);
     if (!*slot) {
         feature_seen *f = hr_calloc(1, sizeof *f + (size_t)key.size);

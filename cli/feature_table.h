@@ -14,7 +14,7 @@ typedef struct feature_seen {
 /* Begin with {0}. */
 typedef struct feature_table {
     feature_seen **feature; /* in the order in which names came */
-    int64_t count, room;
+    int64_t count, capacity;
     int64_t *slot; /* of a hash table: number of a feature + 1; 0: free. A power of 2 of them, at most half are taken */
     int64_t slots;
 } feature_table;

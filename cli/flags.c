@@ -17,7 +17,7 @@ typedef struct given_flag {
 
 struct command_call {
     const command *command;
-    const char **argument; /* room for every word of the command line, here and in `given` */
+    const char **argument; /* space for every word of the command line, here and in `given` */
     given_flag *given;
     int arguments, givens;
 };
@@ -177,8 +177,8 @@ int run_command(const command *c, int argc, char **argv)
         print_help(c);
         return WORKED;
     }
-    size_t room = (size_t)argc + 1;
-    command_call call = {c, hr_calloc(room, sizeof *call.argument), hr_calloc(room, sizeof *call.given), 0, 0};
+    size_t capacity = (size_t)argc + 1;
+    command_call call = {c, hr_calloc(capacity, sizeof *call.argument), hr_calloc(capacity, sizeof *call.given), 0, 0};
     hr_error err;
     int code = 0;
     current = c;
@@ -261,25 +261,25 @@ int usage_error(const command_call *call, const char *format, ...)
 /* The library speaks to programmers: ".na_value" of its options is "--na-value" here, and where a command has flags for
  * what is read and for what is written, messages mean the first. Rows and records have one limit for people. Options
  * without a flag are keys of the config file, if the command reads one: "drop_remainder:". */
-static size_t copy_as_flag(const command *c, const char *text, char *to, size_t room)
+static size_t copy_as_flag(const command *c, const char *text, char *to, size_t capacity)
 {
     static const struct {
         const char *option, *flag;
     } other[] = {{"max_row_bytes", "max-record-bytes"}, {"names", "columns"}, {"compression", "input-compression"}};
     size_t size = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");
-    if (size == 0 || size + 3 > room) return 0;
+    if (size == 0 || size + 3 > capacity) return 0;
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         if (strlen(other[i].option) != size || memcmp(text + 1, other[i].option, size) != 0) continue;
         if (!flag_named(c, other[i].flag, strlen(other[i].flag))) continue;
-        snprintf(to, room, "--%s", other[i].flag);
+        snprintf(to, capacity, "--%s", other[i].flag);
         return size + 1;
     }
-    snprintf(to, room, "--%.*s", (int)size, text + 1);
+    snprintf(to, capacity, "--%.*s", (int)size, text + 1);
     for (char *p = to; *p; p++)
         if (*p == '_') *p = '-';
     if (flag_named(c, to + 2, size)) return size + 1;
     if (strncmp(c->arguments, "FILE.yaml", 9) != 0 || !config_has_key(text + 1, size)) return 0;
-    snprintf(to, room, "%.*s:", (int)size, text + 1);
+    snprintf(to, capacity, "%.*s:", (int)size, text + 1);
     return size + 1;
 }
 

@@ -9,7 +9,7 @@
 struct hr_schema_builder {
     hr_schema schema;
     hr_field *field;
-    int room;
+    int capacity;
     hr__map names; /* of the fields */
 };
 

@@ -12,9 +12,9 @@ typedef struct hr__component {
     uint64_t made; /* the view it belongs to */
     size_t row;    /* made of one row without a batch, of so many bytes: of the next such row only `data` differs */
     void *memory;  /* indices, or padded values */
-    size_t room;
+    size_t capacity;
     int32_t *splits;
-    size_t split_room;
+    size_t split_capacity;
 } hr__component;
 
 struct hr_element {

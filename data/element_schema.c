@@ -24,14 +24,14 @@ void hr_schema_clear(hr_schema_builder *out)
     *out = (hr_schema_builder){.schema.levels = out->schema.levels};
 }
 
-static bool element_schema_make_room(hr_schema_builder *out)
+static bool element_schema_reserve(hr_schema_builder *out)
 {
-    if (out->schema.fields < out->room) return true;
-    int room = out->room ? 2 * out->room : 4;
-    hr_field *field = hr_realloc(out->field, (size_t)room * sizeof *field);
+    if (out->schema.fields < out->capacity) return true;
+    int capacity = out->capacity ? 2 * out->capacity : 4;
+    hr_field *field = hr_realloc(out->field, (size_t)capacity * sizeof *field);
     if (!field) return false;
     out->schema.field = out->field = field;
-    out->room = room;
+    out->capacity = capacity;
     return true;
 }
 
@@ -43,7 +43,7 @@ hr_status hr_schema_add(hr_schema_builder *out, hr_field field, hr_error *err)
                        field.name);
     HR_TRY(st);
     field.name = hr_strdup(field.name);
-    if (!field.name || !element_schema_make_room(out)) {
+    if (!field.name || !element_schema_reserve(out)) {
         hr_free((char *)field.name);
         return hr_no_memory(err, "a schema");
     }

@@ -18,19 +18,19 @@ typedef struct varying {
 
 static void *component_memory(hr__component *c, size_t size)
 {
-    if (c->memory && c->room >= size) return c->memory;
+    if (c->memory && c->capacity >= size) return c->memory;
     void *grown = hr_realloc(c->memory, size + size / 2 + 64);
     if (!grown) return NULL;
-    c->room = size + size / 2 + 64;
+    c->capacity = size + size / 2 + 64;
     return c->memory = grown;
 }
 
 static int32_t *component_splits(hr__component *c, size_t count)
 {
-    if (c->splits && c->split_room >= count) return c->splits;
+    if (c->splits && c->split_capacity >= count) return c->splits;
     int32_t *grown = hr_realloc(c->splits, (count + count / 2 + 16) * sizeof *grown);
     if (!grown) return NULL;
-    c->split_room = count + count / 2 + 16;
+    c->split_capacity = count + count / 2 + 16;
     return c->splits = grown;
 }
 

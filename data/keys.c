@@ -29,7 +29,7 @@ static bool grow_places(hr_keys *keys)
     return true;
 }
 
-static bool keys_make_room(hr_keys *keys)
+static bool keys_reserve(hr_keys *keys)
 {
     if (2 * (keys->count + 1) > keys->places && !grow_places(keys)) return false;
     if (keys->count < keys->capacity) return true;
@@ -45,7 +45,7 @@ int64_t hr_keys_add(hr_keys *keys, int64_t key)
 {
     const int64_t known = hr_keys_find(keys, key);
     if (known >= 0) return known;
-    if (!keys_make_room(keys)) return -1;
+    if (!keys_reserve(keys)) return -1;
     keys->place[keys_find(keys, key)] = keys->count + 1;
     keys->key[keys->count] = key;
     return keys->count++;

@@ -230,7 +230,7 @@ HR_API void hr_emit_spans(hr_plan *p, const hr_span *span, int64_t spans); /* hr
 /* hr_pull and hr_emit of what is at hand: at least 1 element, at most `at_most`; *passed says how many. */
 HR_API hr_status hr_pass(hr_plan *p, int input, int64_t at_most, int64_t *passed);
 /* Whole rounds of `block` elements of each of these inputs in turn, which all have been pulled from: as many as they
- * have at hand and the unit has room for. Gives the number of rounds; 0: go on by hr_pull, which says why. */
+ * have at hand and the unit has space for. Gives the number of rounds; 0: go on by hr_pull, which says why. */
 HR_API int64_t hr_emit_rounds(hr_plan *p, const int *input, int64_t inputs, int64_t block);
 HR_API int64_t hr_room(const hr_plan *p); /* elements that the unit still takes; return HR_OK at 0 */
 /* For sources: how many elements to make if about `fit` of them fit into a unit. At most hr_room; where a batch above
@@ -257,10 +257,11 @@ HR_API int hr_input_open(hr_plan *p, hr_dataset *ds, int64_t number);
 HR_API void hr_input_close(hr_plan *p, int input);
 HR_API bool hr_input_ending(const hr_plan *p, int input); /* all of it is planned: time to open what comes next */
 
-/* For sources. The unit's rows are theirs to fill in: every dense column of the schema, and origin, have room for
- * `room` rows; rows->rows, at first 0, says how many are there, also when plan then fails. An operator whose elements
- * are batches sets elements, levels and splits as well. They are a unit by themselves. NULL: no memory. */
-HR_API hr_columns *hr_unit_rows(hr_plan *p, int64_t room);
+/* For sources: the unit's rows, which the source fills in. Every dense column of the schema, and origin, have space
+ * for `capacity` rows. rows->rows is 0 at first; the source sets it to the number of rows, also when plan then fails.
+ * An operator whose elements are batches sets elements, levels and splits as well. They are a unit by themselves.
+ * NULL: no memory. */
+HR_API hr_columns *hr_unit_rows(hr_plan *p, int64_t capacity);
 /* Bytes that live as long as the rows (64 readable bytes follow), so that strings may point into them. NULL: no
  * memory. */
 HR_API void *hr_unit_bytes(hr_plan *p, size_t size);
@@ -339,13 +340,13 @@ HR_API void hr_fail_at(hr_work *w, hr_columns *rows, int64_t row, const hr_error
 HR_API void hr_row_place(hr_work *w, const hr_columns *rows, int64_t row, hr_error *err);
 HR_API hr_status hr_keep_rows(hr_work *w, hr_columns *rows, const uint64_t *bits,
                               hr_error *err); /* a bit a row; levels 0 only */
-/* Gives `rows` new columns of this operator's schema: dense ones with room for all rows, ragged and sparse ones with
+/* Gives `rows` new columns of this operator's schema: dense ones with space for all rows, ragged and sparse ones with
  * splits[0] of rows + 1 and no values yet. `before` has the old ones until work returns; the bytes that their strings
  * point to live as long as the rows. */
 HR_API hr_status hr_new_columns(hr_work *w, hr_columns *rows, hr_columns *before, hr_error *err);
 /* Gives `rows` this operator's schema, and leaves the columns as they are: for other names, layouts, paddings. */
 HR_API void hr_adopt_schema(hr_work *w, hr_columns *rows);
-/* Room for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a
+/* Space for `count` values of a column of `rows` that varies in length, keeping those that are there. `w`: NULL in a
  * plan. */
 HR_API hr_status hr_grow_column(hr_work *w, hr_columns *rows, int field, int64_t count, hr_error *err);
 /* For operators that make batches, once the rows lie in theirs: fails elements whose parts do not stack to a tensor,

@@ -48,7 +48,7 @@ const hr__output *hr__transformer_output(const hr__transformer *t, int i) { retu
 
 /* ---- compiling ---- */
 
-/* The array with room for one item more. It doubles, so there is room unless the count is a power of two. NULL: no
+/* The array with space for one item more. It doubles, so there is space unless the count is a power of two. NULL: no
  * memory, and the array stays. */
 static void *grown(void *array, int count, size_t size)
 {

@@ -25,9 +25,9 @@ static hr_status more(hr__window *w, size_t at_least, hr_error *err)
     if (w->end == w->capacity)
         HR_TRY(file_window_grow(w, w->capacity + (w->capacity < KEPT ? w->capacity : w->capacity / 4), err));
 
-    size_t got = 0, room = w->capacity - w->end, wanted = at_least - kept;
+    size_t got = 0, space = w->capacity - w->end, wanted = at_least - kept;
     if (wanted < LARGE) wanted = LARGE;
-    hr_status status = w->fill(w->source, w->bytes + w->end, room < wanted ? room : wanted, &got, err);
+    hr_status status = w->fill(w->source, w->bytes + w->end, space < wanted ? space : wanted, &got, err);
     w->end += got;
     memset(w->bytes + w->end, 0, HR__PAD);
     return status;

@@ -5,8 +5,9 @@
 
 #include <headrace/base.h>
 
-/* Puts up to `room` bytes at `to` and says how many in *got, also when it then fails. HR_OK, HR_END, or a failure. */
-typedef hr_status hr__fill_fn(void *source, char *to, size_t room, size_t *got, hr_error *err);
+/* Puts up to `capacity` bytes at `to`, and their number into *got, also when it then fails. HR_OK, HR_END, or a
+ * failure. */
+typedef hr_status hr__fill_fn(void *source, char *to, size_t capacity, size_t *got, hr_error *err);
 
 typedef struct hr__window {
     hr__fill_fn *fill;

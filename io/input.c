@@ -48,11 +48,11 @@ struct hr_input {
 /* ---- filling the windows ---- */
 
 /* A pipe may stay silent for any time. So it does not block in read, where a thread cannot be woken. */
-static hr_status read_some(hr_input *in, char *to, size_t room, ssize_t *count, hr_error *err)
+static hr_status read_some(hr_input *in, char *to, size_t capacity, ssize_t *count, hr_error *err)
 {
     do {
         if (!in->regular) HR_TRY(hr__wait(in->fd, POLLIN, in->wake, -1, in->path, err));
-        *count = hr__read(in->fd, to, room, in->regular ? in->position : -1);
+        *count = hr__read(in->fd, to, capacity, in->regular ? in->position : -1);
     } while (!in->regular && *count < 0 && errno == EAGAIN);
     return HR_OK;
 }
@@ -68,16 +68,16 @@ static hr_status check_end(const hr_input *in, int64_t end, hr_error *err)
     return HR_DATA_LOSS;
 }
 
-static hr_status input_read_file(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status input_read_file(void *source, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     hr_input *in = source;
     ssize_t count = 0;
     if (in->foreign.system) {
-        HR_TRY(hr__foreign_read(&in->foreign, in->path, in->position, to, room, got, err));
+        HR_TRY(hr__foreign_read(&in->foreign, in->path, in->position, to, capacity, got, err));
         in->position += (int64_t)*got;
         return *got > 0 ? HR_OK : HR_END;
     }
-    HR_TRY(read_some(in, to, room, &count, err));
+    HR_TRY(read_some(in, to, capacity, &count, err));
     if (count < 0) {
         hr_status status = hr__sys_fail(err, errno, "file.read", in->path, "read");
         if (err) *(in->decoding ? &err->compressed_offset : &err->offset) = in->position;
@@ -113,14 +113,15 @@ static bool decodes_again(hr_input *in, hr_status status)
 }
 
 /* One call of the codec, held to its contract. */
-static hr_status call_decode(hr_input *in, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status call_decode(hr_input *in, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     enum { PATIENCE = 64 };
     size_t some = 0;
     hr_error why = {0};
     const int64_t before = in->raw.offset;
-    const hr_status returned = in->codec->coding->decode(in->decoder, &in->raw, to + *got, room - *got, &some, &why);
-    if (some > room - *got)
+    const hr_status returned =
+        in->codec->coding->decode(in->decoder, &in->raw, to + *got, capacity - *got, &some, &why);
+    if (some > capacity - *got)
         return hr__codec_broke(in->codec, in->path, "decoded more bytes than there was capacity for", err);
     *got += some;
     in->fruitless = some > 0 || in->raw.offset != before ? 0 : in->fruitless + 1;
@@ -129,12 +130,12 @@ static hr_status call_decode(hr_input *in, char *to, size_t room, size_t *got, h
     return hr__codec_answer(in->codec, in->path, returned, HR_END, &why, err);
 }
 
-static hr_status input_decode(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status input_decode(void *source, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     hr_input *in = source;
     int64_t before = in->inflated.offset + (int64_t)in->inflated.end;
-    hr_status status = call_decode(in, to, room, got, err);
-    if (decodes_again(in, status)) status = call_decode(in, to, room, got, err);
+    hr_status status = call_decode(in, to, capacity, got, err);
+    if (decodes_again(in, status)) status = call_decode(in, to, capacity, got, err);
     if (status >= 0 || !err) return status;
     if (!err->file[0]) hr_error_prefix(err, "%s: ", in->path);
     hr_error_file(err, in->path);
@@ -175,7 +176,7 @@ static hr_status input_open_file(hr_input *in, hr_error *err)
     return HR_OK;
 }
 
-/* Of more than there is room for, the first are forgotten. What a codec says of a place that cannot be, is not heard. */
+/* If there are more than STREAMS, the first ones are forgotten. A place that a codec cannot mean is ignored. */
 static void note_stream(void *user, int64_t offset, int64_t made)
 {
     hr_input *in = user;

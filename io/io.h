@@ -25,7 +25,7 @@ typedef enum hr_compression {
     /* Frames of 256 KiB, which an index can begin at. Nothing of a damaged one is given: it may decode to what was
      * never written. */
     HR_LZ4,
-    HR_ZSTD, /* the same; HR_UNIMPLEMENTED where the library was built without libzstd */
+    HR_ZSTD,                     /* the same; HR_UNIMPLEMENTED where the library was built without libzstd */
     HR_COMPRESSION_OUTSIDE = 64, /* ids of registered codecs begin here: <headrace/codec.h> */
 } hr_compression;
 
@@ -347,7 +347,7 @@ typedef struct hr_record_index_opts {
  * hr_record_skip's. */
 HR_API hr_status hr_record_index_open_with(const char *path, const hr_record_index_opts *opts, hr_record_index **out,
                                            hr_error *err);
-/* The same of many files at a time, by all threads; `out` has room for all. The first failure in their order, and
+/* The same of many files at a time, by all threads; `out` has space for all. The first failure in their order, and
  * none. */
 HR_API hr_status hr_record_index_open_all(const hr_file_list *files, const hr_record_index_opts *opts,
                                           hr_record_index **out, hr_error *err);

@@ -79,7 +79,7 @@ bool hr__glob_matches(const char *pattern, const char *name)
 static void match_put(hr_file_list *list, const char *path, hr_status *status, hr_error *err)
 {
     if (*status != HR_OK) return;
-    bool full = (list->count & (list->count - 1)) == 0; /* 0, 1, 2, 4, ...: room for as many again */
+    bool full = (list->count & (list->count - 1)) == 0; /* 0, 1, 2, 4, ...: space for as many again */
     char **grown =
         full ? hr_realloc(list->path, (size_t)(list->count ? 2 * list->count : 1) * sizeof *grown) : list->path;
     if (grown) list->path = grown;
@@ -299,9 +299,9 @@ hr_status hr_file_list_add(hr_file_list *list, const char *path, hr_error *err)
 {
     if (!list || !path)
         return hr_fail(err, HR_INVALID_ARGUMENT, "file.argument", "a list of files: expected a name to add, got NULL");
-    size_t room = 1; /* as match_put counts it, whoever made the list */
-    while (room <= (size_t)list->count) room *= 2;
-    char **path_of = hr_realloc(list->path, room * sizeof *path_of);
+    size_t capacity = 1; /* as match_put counts it, whoever made the list */
+    while (capacity <= (size_t)list->count) capacity *= 2;
+    char **path_of = hr_realloc(list->path, capacity * sizeof *path_of);
     if (!path_of) return hr_no_memory(err, "a list of files");
     list->path = path_of;
     hr_status status = HR_OK;

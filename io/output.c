@@ -31,7 +31,7 @@ struct hr_output {
     int level;
     bool encoding; /* there is an encoder, which may be NULL; false: plain, or between two streams */
     void *encoder;
-    size_t used, room; /* of `bytes` */
+    size_t used, capacity; /* of `bytes` */
     char *bytes;
     hr_status status; /* the first failure; it sticks */
     hr_error error;
@@ -124,8 +124,8 @@ static hr_status sink(void *to, const void *data, size_t size, hr_error *err)
     hr_output *out = to;
     (void)err;
     out->made += (int64_t)size;
-    if (size > out->room - out->used) HR_TRY(output_flush(out));
-    if (size >= out->room) return output_write_bytes(out, data, size);
+    if (size > out->capacity - out->used) HR_TRY(output_flush(out));
+    if (size >= out->capacity) return output_write_bytes(out, data, size);
     if (size > 0) memcpy(out->bytes + out->used, data, size);
     out->used += size;
     return HR_OK;
@@ -246,8 +246,8 @@ static hr_status open_output(const char *path, const hr_output_opts *opts, int64
     if (!out) return hr_no_memory(err, "writing a file");
     *out = (hr_output){.fd = -1, .lock = -1, .path = hr_strdup(path), .sync = !o.no_sync, .part = made >= 0};
     out->made = made > 0 ? made : 0;
-    out->room = o.buffer_size ? o.buffer_size : BUFFER;
-    out->bytes = hr_malloc(out->room);
+    out->capacity = o.buffer_size ? o.buffer_size : BUFFER;
+    out->bytes = hr_malloc(out->capacity);
     hr_status status = out->path && out->bytes ? HR_OK : hr_no_memory(err, "writing a file");
     if (status == HR_OK) status = open_encoder(out, &o, err);
     if (status == HR_OK) status = out->part ? open_part(out, err) : open_target(out, err);

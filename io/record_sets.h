@@ -52,7 +52,7 @@ typedef struct hr_shuffle_records_opts {
     size_t struct_size;
     uint64_t seed;                  /* 0 is a seed like others */
     int64_t memory;                 /* bytes that records may take in memory; default 512 MiB, at least 1 MiB */
-    const char *temp;               /* a folder with room for what memory has not; default: that of `out` */
+    const char *temp;               /* a folder with space for what memory has not; default: that of `out` */
     const hr_records_opts *records; /* NULL: the defaults */
 } hr_shuffle_records_opts;
 

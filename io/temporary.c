@@ -131,14 +131,14 @@ hr_status hr__temporary_open(const char *target, int flags, mode_t mode, char **
 {
     enum { TRIES = 10000, MOST_NAME = 180 };
     static atomic_uint number;
-    const size_t room = strlen(target) + 64;
+    const size_t capacity = strlen(target) + 64;
     char *folder = hr__folder_of(target);
-    *path = hr_malloc(room);
+    *path = hr_malloc(capacity);
     *fd = -1;
     int why = folder && *path ? EEXIST : ENOMEM;
     if (folder) remove_all_left(folder);
     for (int i = 0; i < TRIES && why == EEXIST && *fd < 0; i++) {
-        snprintf(*path, room, "%s.%.*s.%ld-%u" HR__TEMPORARY, folder, MOST_NAME, target + strlen(folder),
+        snprintf(*path, capacity, "%s.%.*s.%ld-%u" HR__TEMPORARY, folder, MOST_NAME, target + strlen(folder),
                  (long)getpid(), atomic_fetch_add(&number, 1));
         *fd = hr__open(*path, flags | O_CREAT | O_EXCL, mode);
         why = *fd < 0 ? errno : EEXIST;

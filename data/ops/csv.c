@@ -190,26 +190,26 @@ static hr_status fill_unit(const csv_state *st, hr_plan *p, const hr__csv_block 
 /* Bytes a row; at first a guess. */
 static int64_t average_row(const csv_state *st) { return st->average ? st->average : 8 * (st->format.columns + 1); }
 
-/* Rows to make room for: what the unit takes, but not many more than a piece of the file can hold. */
+/* The capacity of a unit: the rows that it still takes, but not many more than a piece of the file can hold. */
 static int64_t rows_for(const csv_state *st, const hr_plan *p)
 {
     const int64_t whole = (int64_t)hr_unit_size(p) / average_row(st), most = whole + whole / 4 + 64;
     return hr_room(p) < most ? hr_room(p) : most;
 }
 
-/* How much to read for `room` rows: not a whole piece if a few bytes will do. */
-static size_t piece_for(const csv_state *st, const hr_plan *p, int64_t room)
+/* How many bytes to read for `capacity` rows: less than a whole piece if that is enough. */
+static size_t piece_for(const csv_state *st, const hr_plan *p, int64_t capacity)
 {
     const size_t whole = hr_unit_size(p);
     const int64_t average = average_row(st);
-    const size_t wanted = (size_t)(room < (int64_t)whole / average ? (room + 1) * average : (int64_t)whole);
+    const size_t wanted = (size_t)(capacity < (int64_t)whole / average ? (capacity + 1) * average : (int64_t)whole);
     return wanted < whole ? wanted : whole;
 }
 
 /* A copy of what the file's window holds lives as long as the unit's rows. */
-static hr_status read_stream(csv_state *st, hr_plan *p, int64_t room, hr__csv_block *block, hr_error *err)
+static hr_status read_stream(csv_state *st, hr_plan *p, int64_t capacity, hr__csv_block *block, hr_error *err)
 {
-    HR_TRY(hr__csv_read(st->in, hr_unit_size(p), room, block, err));
+    HR_TRY(hr__csv_read(st->in, hr_unit_size(p), capacity, block, err));
     if (block->rows == 0) return HR_OK;
     char *bytes = hr_unit_bytes(p, block->size);
     if (!bytes) return hr_no_memory(err, "csv: a piece of a file");
@@ -221,20 +221,20 @@ static hr_status read_stream(csv_state *st, hr_plan *p, int64_t room, hr__csv_bl
 
 /* Rows of a plain file, straight into the unit: *bytes, of *size; where the last piece had none, over it. A row that is
  * longer comes through the file's window, whose memory grows in place. */
-static hr_status read_plain(csv_state *st, hr_plan *p, int64_t room, char **bytes, size_t *size, hr__csv_block *block,
-                            hr_error *err)
+static hr_status read_plain(csv_state *st, hr_plan *p, int64_t capacity, char **bytes, size_t *size,
+                            hr__csv_block *block, hr_error *err)
 {
     int64_t offset, line, record;
     if (!*bytes) {
-        *size = piece_for(st, p, room);
+        *size = piece_for(st, p, capacity);
         *bytes = hr_unit_bytes(p, *size);
     }
     if (!*bytes) return hr_no_memory(err, "csv: a piece of a file");
-    HR_TRY(hr__csv_read_into(st->in, *bytes, *size, room, block, err));
+    HR_TRY(hr__csv_read_into(st->in, *bytes, *size, capacity, block, err));
     if (block->size == 0) {
         hr__csv_tell(st->in, &offset, &line, &record);
         HR_TRY(hr__csv_seek(st->in, offset, line, record, err));
-        HR_TRY(read_stream(st, p, room, block, err));
+        HR_TRY(read_stream(st, p, capacity, block, err));
     }
     if (block->rows > 0) st->average = (int64_t)block->size / block->rows + 1;
     return HR_OK;
@@ -248,14 +248,14 @@ static hr_status csv_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     hr__csv_block block = {0};
     char *bytes = NULL;
     size_t size = 0;
-    const int64_t room = rows_for(st, p);
-    hr_columns *rows = hr_unit_rows(p, room);
+    const int64_t capacity = rows_for(st, p);
+    hr_columns *rows = hr_unit_rows(p, capacity);
     if (!rows) return hr_no_memory(err, "csv: a unit of rows");
     unit->blank = unit->comments = 0;
     while (block.rows == 0) {
         if (!st->in) HR_TRY(csv_open_file(st, p, err));
-        hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, room, &bytes, &size, &block, err)
-                                                    : read_stream(st, p, room, &block, err);
+        hr_status status = hr__csv_is_plain(st->in) ? read_plain(st, p, capacity, &bytes, &size, &block, err)
+                                                    : read_stream(st, p, capacity, &block, err);
         if (status == HR_END) {
             next_file(st);
             continue;

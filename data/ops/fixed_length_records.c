@@ -87,15 +87,15 @@ static hr_status pass_header(const fixed_spec *sp, byte_source *s, hr_error *err
 }
 
 /* Adds whole records that are seen not to be the footer. */
-static hr_status read_records(const fixed_spec *sp, byte_source *s, hr_plan *p, int64_t room, hr_columns *rows,
+static hr_status read_records(const fixed_spec *sp, byte_source *s, hr_plan *p, int64_t capacity, hr_columns *rows,
                               hr_error *err)
 {
     const int64_t width = sp->record_bytes;
     const char *data;
     size_t size;
-    hr_status damage = hr_input_peek(s->in, (size_t)(room * width + sp->footer_bytes), &data, &size, err);
+    hr_status damage = hr_input_peek(s->in, (size_t)(capacity * width + sp->footer_bytes), &data, &size, err);
     const int64_t between = (int64_t)size - sp->footer_bytes, there = between < 0 ? 0 : between / width;
-    const int64_t count = there < room ? there : room;
+    const int64_t count = there < capacity ? there : capacity;
     if (count == 0 && damage != HR_OK) return damage;
     if (count == 0) return between == 0 ? HR_OK : not_whole(sp, s, s->offset, (int64_t)size, err);
     char *bytes = hr_unit_bytes(p, (size_t)(count * width));
@@ -117,10 +117,11 @@ static hr_status fixed_plan(const void *spec, void *state, hr_plan *p, hr_error 
     byte_source *s = state;
     HR_TRY(hr__byte_source_file(s, &sp->source, "fixed_length_records", p, err));
     if (s->offset == 0) HR_TRY(pass_header(sp, s, err));
-    const int64_t most = (int64_t)hr_unit_size(p) / sp->record_bytes + 1, room = hr_room(p) < most ? hr_room(p) : most;
-    hr_columns *rows = hr_unit_rows(p, room);
+    const int64_t most = (int64_t)hr_unit_size(p) / sp->record_bytes + 1,
+                  capacity = hr_room(p) < most ? hr_room(p) : most;
+    hr_columns *rows = hr_unit_rows(p, capacity);
     if (!rows) return hr_no_memory(err, "fixed_length_records: a unit of records");
-    HR_TRY(read_records(sp, s, p, room, rows, err));
+    HR_TRY(read_records(sp, s, p, capacity, rows, err));
     if (rows->rows == 0) hr__byte_source_next(s);
     return HR_OK;
 }

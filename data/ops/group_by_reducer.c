@@ -15,7 +15,7 @@ typedef struct reducer_state {
     int64_t given; /* saved: elements of the output */
     hr_keys keys;
     char *states; /* one a key */
-    int64_t room;
+    int64_t capacity;
     bool ended;
     int64_t *sorted;
     uint64_t draw;
@@ -75,12 +75,12 @@ static void *state_at(const reducer_spec *sp, const reducer_state *st, int64_t k
 static hr_status state_of(const reducer_spec *sp, reducer_state *st, int64_t key, void **found, hr_error *err)
 {
     const int64_t known = st->keys.count, number = hr_keys_add(&st->keys, key);
-    if (number >= 0 && number >= st->room) {
-        const int64_t room = st->room ? 2 * st->room : 16;
-        char *grown = hr_realloc(st->states, (size_t)room * sp->o.state_size + 1);
+    if (number >= 0 && number >= st->capacity) {
+        const int64_t capacity = st->capacity ? 2 * st->capacity : 16;
+        char *grown = hr_realloc(st->states, (size_t)capacity * sp->o.state_size + 1);
         if (!grown) return hr_no_memory(err, "group_by_reducer: the states");
         st->states = grown;
-        st->room = room;
+        st->capacity = capacity;
     }
     if (number < 0) return hr_no_memory(err, "group_by_reducer: the keys");
     *found = state_at(sp, st, number);

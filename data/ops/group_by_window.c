@@ -19,7 +19,7 @@ typedef struct group_spec {
 
 typedef struct group {
     hr_span *held;
-    int64_t count, room;
+    int64_t count, capacity;
     int64_t first; /* number of the oldest element held; if count is 0 after a load: of what it will hold */
     int64_t size;  /* elements of its window */
     bool wanted;   /* the saved state had it, and it is to be filled again */
@@ -29,7 +29,7 @@ typedef struct group_state {
     int64_t next; /* saved: number of the element to be grouped next */
     hr_keys keys;
     group *group; /* one a key */
-    int64_t room;
+    int64_t capacity;
     bool ended;      /* the input has */
     int64_t *sorted; /* from then on: the groups by rising key, those before `flushed` left */
     int64_t flushed;
@@ -79,12 +79,12 @@ static hr_status group_by_window_no_memory(hr_error *err) { return hr_no_memory(
 /* The key's group, at first an empty one. */
 static hr_status group_of(group_state *st, int64_t key, group **found, hr_error *err)
 {
-    if (st->keys.count == st->room) {
-        const int64_t room = st->room ? 2 * st->room : 16;
-        group *grown = hr_realloc(st->group, (size_t)room * sizeof *grown);
+    if (st->keys.count == st->capacity) {
+        const int64_t capacity = st->capacity ? 2 * st->capacity : 16;
+        group *grown = hr_realloc(st->group, (size_t)capacity * sizeof *grown);
         if (!grown) return group_by_window_no_memory(err);
         st->group = grown;
-        st->room = room;
+        st->capacity = capacity;
     }
     const int64_t known = st->keys.count, g = hr_keys_add(&st->keys, key);
     if (g < 0) return group_by_window_no_memory(err);
@@ -101,13 +101,13 @@ static hr_status group_by_window_size_of(const group_spec *sp, group *g, int64_t
 
 static hr_status group_by_window_hold(group *g, hr_span span, int64_t number, hr_error *err)
 {
-    if (g->count == g->room) {
-        int64_t room = g->room ? 2 * g->room : 8;
-        if (room > g->size) room = g->size;
-        hr_span *grown = hr_realloc(g->held, (size_t)room * sizeof *grown);
+    if (g->count == g->capacity) {
+        int64_t capacity = g->capacity ? 2 * g->capacity : 8;
+        if (capacity > g->size) capacity = g->size;
+        hr_span *grown = hr_realloc(g->held, (size_t)capacity * sizeof *grown);
         if (!grown) return group_by_window_no_memory(err);
         g->held = grown;
-        g->room = room;
+        g->capacity = capacity;
     }
     if (g->count == 0) g->first = number;
     g->held[g->count++] = hr_span_share(span, 0, 1);

@@ -32,9 +32,9 @@ typedef struct interleave_state {
     int64_t turn, in_block;  /* whose turn it is, how many elements of its block have passed. Saved */
     int64_t next;            /* the first input element that never had a slot. Saved */
     slot *slot;              /* their elements are saved. As many as ever had one: the others cost nothing */
-    int *round;              /* the inputs of a round. As much room as slots */
+    int *round;              /* the inputs of a round. As much space as slots */
     int64_t turns_to_rounds; /* turns before whole rounds are tried again */
-    int64_t slots, room, used;
+    int64_t slots, capacity, used;
     slot ahead[MOST_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
     int64_t aheads;
     bool exhausted; /* the input has ended */
@@ -87,20 +87,20 @@ static void interleave_close(void *state)
 
 static hr_status more_slots(interleave_state *st, hr_error *err)
 {
-    const int64_t room = st->room ? 2 * st->room : FIRST_SLOTS;
-    slot *slots = hr_realloc(st->slot, (size_t)room * sizeof *slots);
+    const int64_t capacity = st->capacity ? 2 * st->capacity : FIRST_SLOTS;
+    slot *slots = hr_realloc(st->slot, (size_t)capacity * sizeof *slots);
     if (slots) st->slot = slots;
-    int *round = slots ? hr_realloc(st->round, (size_t)room * sizeof *round) : NULL;
+    int *round = slots ? hr_realloc(st->round, (size_t)capacity * sizeof *round) : NULL;
     if (!round) return hr_no_memory(err, "interleave: the slots");
     st->round = round;
-    st->room = room;
+    st->capacity = capacity;
     return HR_OK;
 }
 
 /* One more slot. */
 static hr_status interleave_add(interleave_state *st, slot s, hr_error *err)
 {
-    if (st->slots == st->room) HR_TRY(more_slots(st, err));
+    if (st->slots == st->capacity) HR_TRY(more_slots(st, err));
     st->slot[st->slots++] = s;
     st->used += s.element >= 0;
     return HR_OK;
@@ -274,8 +274,8 @@ static hr_status pass_block(const interleave_spec *sp, interleave_state *st, hr_
     const int64_t element = st->slot[st->turn].element; /* opened, unless a state has it in two slots */
     if (st->slot[st->turn].input < 0) return hr_saved_between("interleave", element, -1, -1, err);
     hr_span span;
-    const int64_t block = sp->block_length - st->in_block, room = hr_room(p);
-    hr_status got = hr_pull(p, st->slot[st->turn].input, block < room ? block : room, &span);
+    const int64_t block = sp->block_length - st->in_block, left = hr_room(p);
+    hr_status got = hr_pull(p, st->slot[st->turn].input, block < left ? block : left, &span);
     if (got == HR_END && sp->older) return refill_slot(sp, st, p, err);
     if (got == HR_END) empty_slot(sp, st, p);
     if (got == HR_WAIT && hr_plan_unordered(p, sp->unordered) && turn_to_ready(st, p)) return HR_OK;

@@ -75,12 +75,12 @@ static hr_status list_files_plan(const void *spec, void *state, hr_plan *p, hr_e
 {
     (void)spec;
     list_files_state *st = state;
-    int64_t left = st->files.count - st->next, room = hr_room(p) < left ? hr_room(p) : left;
+    int64_t left = st->files.count - st->next, capacity = hr_room(p) < left ? hr_room(p) : left;
     if (left == 0) return HR_END;
-    hr_columns *rows = hr_unit_rows(p, room);
+    hr_columns *rows = hr_unit_rows(p, capacity);
     if (!rows) return hr_no_memory(err, "list_files: a unit of names");
     hr_view *view = rows->column[0].values;
-    for (; rows->rows < room; rows->rows++, st->next++) {
+    for (; rows->rows < capacity; rows->rows++, st->next++) {
         const char *path = st->files.path[st->next];
         size_t size = strlen(path);
         char *copy = hr_unit_bytes(p, size);

@@ -1,5 +1,5 @@
 /* pack_sequences: several short sequences in each row of a fixed length, so that little of it is padding. The plan puts
- * each element into the first open row with room for it (first fit); a row leaves when another one must be opened,
+ * each element into the first open row with space for it (first fit); a row leaves when another one must be opened,
  * oldest first. Rows leave as batches of their elements, and work makes one row of each.
  *
  * The elements held are those of the open rows: their numbers are all that a saved state needs. */
@@ -21,7 +21,7 @@ typedef struct sequence {
 /* A row that still takes elements. */
 typedef struct open_row {
     sequence *sequence;
-    int64_t count, room, used; /* used: of its length */
+    int64_t count, capacity, used; /* used: of its length */
 } open_row;
 
 typedef struct pack_state {
@@ -83,12 +83,12 @@ static hr_status pack_open(const void *spec, void *state, hr_plan *p, hr_error *
 
 static hr_status add_sequence(open_row *row, sequence s, hr_error *err)
 {
-    if (row->count == row->room) {
-        const int64_t room = row->room ? 2 * row->room : 8;
-        sequence *grown = hr_realloc(row->sequence, (size_t)room * sizeof *grown);
+    if (row->count == row->capacity) {
+        const int64_t capacity = row->capacity ? 2 * row->capacity : 8;
+        sequence *grown = hr_realloc(row->sequence, (size_t)capacity * sizeof *grown);
         if (!grown) return pack_sequences_no_memory(err);
         row->sequence = grown;
-        row->room = room;
+        row->capacity = capacity;
     }
     row->sequence[row->count++] = s;
     return HR_OK;

@@ -101,13 +101,13 @@ static hr_status scan_span(const scan_spec *sp, scan_state *st, hr_plan *p, hr_c
 /* What is made before the input has to be waited for, or ends, goes into the unit all the same. */
 static hr_status scan_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
-    const int64_t room = hr_room(p);
-    hr_columns *rows = hr_unit_rows(p, room > 0 ? room : 1);
+    const int64_t capacity = hr_room(p);
+    hr_columns *rows = hr_unit_rows(p, capacity > 0 ? capacity : 1);
     if (!rows) return hr_no_memory(err, "scan: rows");
     rows->origin = NULL;
-    while (rows->rows < room) {
+    while (rows->rows < capacity) {
         hr_span span;
-        HR_TRY(hr_pull(p, 0, room - rows->rows, &span));
+        HR_TRY(hr_pull(p, 0, capacity - rows->rows, &span));
         const hr_status made = scan_span(spec, state, p, rows, span, err);
         hr_span_drop(span);
         if (made < 0) return made;

@@ -241,10 +241,10 @@ static size_t find_all(const indexed_file *file, draw *d, int64_t count)
     return bytes;
 }
 
-/* A unit at work: its draws, in order, and room for the frames of those to come. */
+/* A unit at work: its draws, in order, and space for the frames of those to come. */
 typedef struct reading {
     const draw *at, *end;
-    char *room;
+    char *bytes;
     hr_work *w;
     hr_columns *rows;
 } reading;
@@ -278,8 +278,8 @@ static hr_status shuffled_records_read_record(hr_input *in, const indexed_file *
     if (d->size > (int64_t)HR__RECORD_LIMIT)
         return hr__record_fail_limit((hr__record_place){file->path, record, d->offset}, (uint64_t)d->size,
                                      HR__RECORD_LIMIT, err);
-    char *frame = r->room;
-    r->room += d->size;
+    char *frame = r->bytes;
+    r->bytes += d->size;
     HR_TRY(shuffled_records_pick(in, file, d, frame, r->w, err));
     ((hr_view *)r->rows->column[0].values)[d->row] = (hr_view){frame + HR__RECORD_HEADER, d->size - HR__RECORD_FRAME};
     return HR_OK;
@@ -312,8 +312,8 @@ static hr_status shuffled_work(const void *spec, const void *unit_, hr_work *w, 
     draw_all(unit, d, count);
     const indexed_file *file = unit->of->file;
     reading r = {.at = d, .end = d + count, .w = w, .rows = rows};
-    r.room = hr_row_bytes(w, rows, find_all(file, d, count));
-    if (!r.room) return hr_no_memory(err, "shuffled_records: a unit's records");
+    r.bytes = hr_row_bytes(w, rows, find_all(file, d, count));
+    if (!r.bytes) return hr_no_memory(err, "shuffled_records: a unit's records");
     for (; r.at < r.end && !hr_work_cancelled(w); file++)
         if (r.at->record < file->first + hr_record_index_count(file->index)) read_from_file(file, &r);
     return HR_OK;

@@ -54,11 +54,11 @@ static int64_t drop_crs(char *line, int64_t size)
 }
 
 /* Adds the lines of the bytes to `rows`; gives how many bytes they take with their ends. */
-static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool last, bool tf_compat, int64_t room,
+static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool last, bool tf_compat, int64_t capacity,
                         hr_columns *rows)
 {
     size_t at = 0;
-    for (hr_view *view = rows->column[0].values; rows->rows < room && at < size; rows->rows++) {
+    for (hr_view *view = rows->column[0].values; rows->rows < capacity && at < size; rows->rows++) {
         char *line = bytes + at, *end = memchr(line, '\n', size - at);
         if (!end && !last) break;
         int64_t length = end ? end - line : (int64_t)(size - at);
@@ -75,7 +75,8 @@ static size_t cut_lines(const byte_source *s, char *bytes, size_t size, bool las
 }
 
 /* The next bytes, at least one line of them, copied so that they live as long as the rows. */
-static hr_status read_lines(byte_source *s, size_t longest, hr_plan *p, int64_t room, hr_columns *rows, hr_error *err)
+static hr_status read_lines(byte_source *s, size_t longest, hr_plan *p, int64_t capacity, hr_columns *rows,
+                            hr_error *err)
 {
     size_t seen = 0;
     for (size_t want = hr_unit_size(p) < longest ? hr_unit_size(p) : longest;;
@@ -94,7 +95,7 @@ static hr_status read_lines(byte_source *s, size_t longest, hr_plan *p, int64_t 
         char *bytes = hr_unit_bytes(p, size + 1);
         if (!bytes) return hr_no_memory(err, "text_lines: a piece of a file");
         if (size > 0) memcpy(bytes, data, size);
-        size_t used = cut_lines(s, bytes, size, last, hr_plan_tf_compat(p), room, rows);
+        size_t used = cut_lines(s, bytes, size, last, hr_plan_tf_compat(p), capacity, rows);
         hr__byte_source_pass(s, rows->rows, used);
         return rows->rows > 0 ? HR_OK : damage;
     }
@@ -104,10 +105,10 @@ static hr_status text_lines_plan(const void *spec, void *state, hr_plan *p, hr_e
 {
     byte_source *s = state;
     HR_TRY(hr__byte_source_file(s, spec, "text_lines", p, err));
-    const int64_t most = (int64_t)hr_unit_size(p) / 8 + 64, room = hr_room(p) < most ? hr_room(p) : most;
-    hr_columns *rows = hr_unit_rows(p, room);
+    const int64_t most = (int64_t)hr_unit_size(p) / 8 + 64, capacity = hr_room(p) < most ? hr_room(p) : most;
+    hr_columns *rows = hr_unit_rows(p, capacity);
     if (!rows) return hr_no_memory(err, "text_lines: a unit of lines");
-    HR_TRY(read_lines(s, ((const byte_source_spec *)spec)->longest, p, room, rows, err));
+    HR_TRY(read_lines(s, ((const byte_source_spec *)spec)->longest, p, capacity, rows, err));
     if (rows->rows == 0) hr__byte_source_next(s);
     return HR_OK;
 }

@@ -162,13 +162,13 @@ static hr_status tfrecord_plan(const void *spec, void *state, hr_plan *p, hr_err
     HR_TRY(status);
 
     const char *path = st->files.list.path[st->file];
-    const int64_t room = hr__record_source_room(&st->at, &sp->how, p), first = st->at.record;
-    hr_columns *rows = hr_unit_rows(p, room);
+    const int64_t capacity = hr__record_source_capacity(&st->at, &sp->how, p), first = st->at.record;
+    hr_columns *rows = hr_unit_rows(p, capacity);
     char *name = rows ? hr_unit_bytes(p, strlen(path) + 1) : NULL;
     if (!name) return hr_no_memory(err, "tfrecord: a unit of records");
     memcpy(name, path, strlen(path) + 1);
 
-    status = hr__record_source_read(&st->at, &sp->how, p, room, rows, err);
+    status = hr__record_source_read(&st->at, &sp->how, p, capacity, rows, err);
     const int64_t zeros = status == HR_OK ? hr__record_source_zeros(&st->at) : 0;
     *(tfrecord_unit *)hr_unit(p) = (tfrecord_unit){first, zeros, hr__record_source_file(&st->at, name)};
     if (status == HR_OK && rows->rows == 0) next_file(st);

@@ -19,11 +19,11 @@ typedef struct met {
 typedef struct unique_state {
     int64_t next; /* saved: number of the input element that comes next */
     met *value;
-    int64_t values, value_room;
+    int64_t values, value_capacity;
     int64_t *place; /* hash table: 1 + number of the value, 0: free. At least half of it is free */
     int64_t places; /* a power of two */
     char *bytes;
-    size_t used, room;
+    size_t used, capacity;
 } unique_state;
 
 static hr_status unique_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -75,29 +75,29 @@ static bool grow_table(unique_state *st)
     return true;
 }
 
-static bool unique_make_room(unique_state *st, size_t size)
+static bool unique_reserve(unique_state *st, size_t size)
 {
     if (2 * (st->values + 1) > st->places && !grow_table(st)) return false;
-    if (st->values == st->value_room) {
-        const int64_t room = st->value_room ? 2 * st->value_room : FIRST_PLACES / 2;
-        met *grown = hr_realloc(st->value, (size_t)room * sizeof *grown);
+    if (st->values == st->value_capacity) {
+        const int64_t capacity = st->value_capacity ? 2 * st->value_capacity : FIRST_PLACES / 2;
+        met *grown = hr_realloc(st->value, (size_t)capacity * sizeof *grown);
         if (!grown) return false;
         st->value = grown;
-        st->value_room = room;
+        st->value_capacity = capacity;
     }
-    if (st->room - st->used >= size) return true;
-    const size_t room = 2 * st->room + size + FIRST_PLACES;
-    char *grown = hr_realloc(st->bytes, room);
+    if (st->capacity - st->used >= size) return true;
+    const size_t capacity = 2 * st->capacity + size + FIRST_PLACES;
+    char *grown = hr_realloc(st->bytes, capacity);
     if (!grown) return false;
     st->bytes = grown;
-    st->room = room;
+    st->capacity = capacity;
     return true;
 }
 
 /* HR_OK: the value is new. HR_END: it was met before. */
 static hr_status unique_note(unique_state *st, const void *data, size_t size, hr_error *err)
 {
-    if (!unique_make_room(st, size)) return hr_no_memory(err, "unique: the values");
+    if (!unique_reserve(st, size)) return hr_no_memory(err, "unique: the values");
     const uint64_t hash = hr_fingerprint64(data, size);
     const int64_t place = unique_find(st, hash, data, size);
     if (st->place[place]) return HR_END;

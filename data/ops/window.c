@@ -14,7 +14,7 @@ typedef struct window_state {
     int64_t given; /* saved: windows. A unit ends with one, so no window is open between units */
     bool ended;    /* the input has */
     hr_span *held; /* the elements from number `first` on, one each */
-    int64_t first, count, room;
+    int64_t first, count, capacity;
 } window_state;
 
 static hr_status window_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
@@ -51,21 +51,21 @@ static void drop_before(window_state *st, int64_t number)
     st->count -= drops;
 }
 
-static hr_status window_make_room(window_state *st, int64_t more, hr_error *err)
+static hr_status window_reserve(window_state *st, int64_t more, hr_error *err)
 {
-    if (st->count + more <= st->room) return HR_OK;
-    const int64_t room = 2 * st->room + more + 16;
-    hr_span *grown = hr_realloc(st->held, (size_t)room * sizeof *grown);
+    if (st->count + more <= st->capacity) return HR_OK;
+    const int64_t capacity = 2 * st->capacity + more + 16;
+    hr_span *grown = hr_realloc(st->held, (size_t)capacity * sizeof *grown);
     if (!grown) return hr_no_memory(err, "window: the elements held");
     st->held = grown;
-    st->room = room;
+    st->capacity = capacity;
     return HR_OK;
 }
 
 /* Elements before `wanted` are dropped: between windows that are further apart than long, and after a restore. */
 static hr_status window_hold(window_state *st, hr_span span, int64_t number, int64_t wanted, hr_error *err)
 {
-    hr_status status = window_make_room(st, span.count, err);
+    hr_status status = window_reserve(st, span.count, err);
     int64_t skipped = wanted - number;
     if (skipped < 0) skipped = 0;
     if (st->count == 0) st->first = number + (skipped < span.count ? skipped : span.count);

@@ -16,7 +16,7 @@ typedef struct level {
     const int32_t *loose; /* of units that are rows of several values: where those of each row begin; else NULL */
     int32_t *outer;       /* rows + 1: the rows of this level in each row; what is made */
     int32_t *splits;      /* outer's last + 1: the units of each of them; what is made */
-    int64_t room, made;
+    int64_t capacity, made;
     int64_t stop; /* the row after the current batch */
     hr_status status;
     hr_error *err;
@@ -35,20 +35,20 @@ static list parse_ragged_list_of(const level *v, int64_t row)
     return (list){(const int64_t *)c->values + c->splits[row], c->splits[row + 1] - c->splits[row]};
 }
 
-/* Room for `count` more splits, the last one included. */
-static bool parse_ragged_make_room(level *v, int64_t count)
+/* Space for `count` more splits, the last one included. */
+static bool parse_ragged_reserve(level *v, int64_t count)
 {
-    if (v->made + count + 1 <= v->room) return true;
-    int64_t room = 2 * v->room + count + 64;
+    if (v->made + count + 1 <= v->capacity) return true;
+    int64_t capacity = 2 * v->capacity + count + 64;
     int32_t *more =
-        v->made + count < INT32_MAX / 2 ? hr_row_bytes(v->u->work, v->u->rows, (size_t)room * sizeof *more) : NULL;
+        v->made + count < INT32_MAX / 2 ? hr_row_bytes(v->u->work, v->u->rows, (size_t)capacity * sizeof *more) : NULL;
     if (!more) {
         v->status = hr_no_memory(v->err, "row splits");
         return false;
     }
     if (v->made) memcpy(more, v->splits, (size_t)v->made * sizeof *more);
     v->splits = more;
-    v->room = room;
+    v->capacity = capacity;
     return true;
 }
 
@@ -130,9 +130,9 @@ static void divide_rows(level *v)
                 "not",
                 (long long)n, (long long)l.count);
             count = n > 0 || has_rest(v, row);
-            if (!parse_ragged_make_room(v, 1)) return;
+            if (!parse_ragged_reserve(v, 1)) return;
             if (count) v->splits[v->made++] = (int32_t)first;
-        } else if (parse_ragged_make_room(v, count)) {
+        } else if (parse_ragged_reserve(v, count)) {
             for (int64_t i = 0; i < count; i++) {
                 v->splits[v->made++] = (int32_t)first + (int32_t)(i ? at : 0);
                 at = end_of(v, l, i, n, &at);
@@ -148,7 +148,7 @@ static void divide_rows(level *v)
 /* Appends one number to the splits of a batch that are made so far. */
 static void add_split(level *v, int64_t value)
 {
-    if (v->status != HR_OK || !parse_ragged_make_room(v, 1)) return;
+    if (v->status != HR_OK || !parse_ragged_reserve(v, 1)) return;
     v->splits[v->made++] = (int32_t)value;
 }
 
@@ -249,7 +249,7 @@ static void divide_batches(level *v)
             hr__parse_fail(v->u, v->output, r, "example.partition",
                            "expected partitions that fit the values of the batch, found others");
     }
-    if (v->status == HR_OK && parse_ragged_make_room(v, 0)) v->splits[v->made] = (int32_t)end;
+    if (v->status == HR_OK && parse_ragged_reserve(v, 0)) v->splits[v->made] = (int32_t)end;
 }
 
 /* Splits as TensorFlow makes them may point anywhere: rows that would lead a reader out of the level below fail, and so
@@ -276,7 +276,7 @@ static hr_status make_level(level *v)
     v->outer = hr_row_bytes(v->u->work, v->u->rows, ((size_t)rows + 1) * sizeof *v->outer);
     if (!v->outer) return hr_no_memory(v->err, "row splits");
     v->outer[0] = 0;
-    if (!parse_ragged_make_room(v, 0)) return v->status;
+    if (!parse_ragged_reserve(v, 0)) return v->status;
     if (hr__parse_whole_batches(v->u)) {
         divide_batches(v);
         if (v->status == HR_OK) refuse_wild(v, v->units[rows]);
@@ -317,7 +317,7 @@ static hr_status extend_splits(level *above, level *below)
     if (need <= below->made) return HR_OK;
     int64_t made = below->made;
     below->made++;
-    if (!parse_ragged_make_room(below, need - made)) return below->status;
+    if (!parse_ragged_reserve(below, need - made)) return below->status;
     below->made = made;
     for (int64_t i = made + 1; i <= need; i++) below->splits[i] = (int32_t)last;
     return HR_OK;

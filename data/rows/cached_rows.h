@@ -1,7 +1,7 @@
 /* Cached rows, in memory or in a file: a list of pieces, one for each unit. Each opening of the cache reads the pieces
  * at its own pace. An opening that reaches the end of the cached rows fills the cache, unless another one does: it
- * reads the input from there on and appends a piece for each unit. In memory a piece can be read as soon as its rows are
- * there; in a file, once the file is complete. All functions may be called from any thread. */
+ * reads the input from there on and appends a piece for each unit. In memory a piece can be read as soon as it has its
+ * rows; in a file, once the file is complete. All functions may be called from any thread. */
 #ifndef HR_CACHED_ROWS_H
 #define HR_CACHED_ROWS_H
 

@@ -53,7 +53,7 @@ typedef struct packer {
 } packer;
 
 /* Space for `size` bytes, padded with zeros; NULL while measuring. */
-static void *room_for(packer *p, size_t size)
+static void *packed_space(packer *p, size_t size)
 {
     char *at = p->to ? p->to + p->size : NULL;
     p->size += grains(size);
@@ -63,26 +63,26 @@ static void *room_for(packer *p, size_t size)
 
 static void packed_put(packer *p, const void *from, size_t size)
 {
-    void *to = room_for(p, size);
+    void *to = packed_space(p, size);
     if (to && size) memcpy(to, from, size);
 }
 
 static range put_splits(packer *p, const int32_t *splits, range r)
 {
-    int32_t *to = room_for(p, (size_t)(r.end - r.first + 1) * sizeof *to);
+    int32_t *to = packed_space(p, (size_t)(r.end - r.first + 1) * sizeof *to);
     if (to) packed_copy_splits(to, splits, r);
     return packed_below(splits, r);
 }
 
 static void packed_put_strings(packer *p, const hr_view *view, int64_t count)
 {
-    uint32_t *ends = room_for(p, ((size_t)count + 1) * sizeof *ends), size = 0;
+    uint32_t *ends = packed_space(p, ((size_t)count + 1) * sizeof *ends), size = 0;
     for (int64_t i = 0; i < count; i++) {
         if (ends) ends[i] = size;
         size += (uint32_t)view[i].size;
     }
     if (ends) ends[count] = size;
-    char *bytes = room_for(p, size);
+    char *bytes = packed_space(p, size);
     for (int64_t i = 0; bytes && i < count; i++) {
         if (view[i].size) memcpy(bytes, view[i].data, (size_t)view[i].size);
         bytes += view[i].size;
@@ -91,7 +91,7 @@ static void packed_put_strings(packer *p, const hr_view *view, int64_t count)
 
 static void put_numbers(packer *p, const char *from, int value, int width, int64_t count)
 {
-    void *to = room_for(p, (size_t)count * (size_t)width);
+    void *to = packed_space(p, (size_t)count * (size_t)width);
     if (to) hr__narrow(from, value, width, count, to);
 }
 

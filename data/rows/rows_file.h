@@ -66,7 +66,7 @@ hr_status hr__rows_file_open(const char *path, hr_input **in, hr__rows_head *out
 hr_status hr__rows_head_parse(const char *path, const void *bytes, size_t size, int64_t end, hr__rows_head *out,
                               hr_error *err);
 
-/* The bytes of a piece of an open file, unpacked to `to`, which has room for piece->size; `scratch` for piece->stored.
+/* The bytes of a piece of an open file, unpacked to `to`, which has space for piece->size; `scratch` for piece->stored.
  * Any thread. */
 hr_status hr__rows_piece_read(const hr_input *in, const hr__piece *piece, char *scratch, char *to, hr_error *err);
 

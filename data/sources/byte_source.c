@@ -76,12 +76,12 @@ void hr__byte_source_pass(byte_source *s, int64_t rows, size_t bytes)
     s->offset += (int64_t)bytes;
 }
 
-const char *hr__byte_source_name(const hr_element *element, char *room, size_t size)
+const char *hr__byte_source_name(const hr_element *element, char *buffer, size_t size)
 {
     const hr_tensor *name = hr_get_at(element, 0);
     if (!name || name->dtype != HR_STRING || name->count != 1) return NULL;
     const hr_view view = *(const hr_view *)name->data;
     if (view.size >= (int64_t)size || (view.size && memchr(view.data, 0, (size_t)view.size))) return NULL;
-    snprintf(room, size, "%.*s", (int)view.size, view.size ? view.data : "");
-    return room;
+    snprintf(buffer, size, "%.*s", (int)view.size, view.size ? view.data : "");
+    return buffer;
 }

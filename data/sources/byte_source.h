@@ -41,6 +41,6 @@ void hr__byte_source_next(byte_source *s); /* to the beginning of the next file 
 void hr__byte_source_pass(byte_source *s, int64_t rows, size_t bytes);
 const char *hr__byte_source_path(const byte_source *s); /* of the file at hand */
 /* The name of the file in a lone string of an element, as a function of the user is given it. NULL: there is none. */
-const char *hr__byte_source_name(const hr_element *element, char *room, size_t size);
+const char *hr__byte_source_name(const hr_element *element, char *buffer, size_t size);
 
 #endif

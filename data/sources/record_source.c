@@ -90,12 +90,12 @@ static inline void ask_for_header(const char *at, size_t size, const char *end)
 
 /* Adds the records of a piece to `rows` until it or they are full. What is left begins at s->offset; *needs is the size
  * of the record there, as far as it is known. */
-static hr_status record_source_frame(record_source *s, const record_source_spec *how, const piece *piece, int64_t room,
-                                     hr_columns *rows, size_t *needs, hr_error *err)
+static hr_status record_source_frame(record_source *s, const record_source_spec *how, const piece *piece,
+                                     int64_t capacity, hr_columns *rows, size_t *needs, hr_error *err)
 {
     hr_view *view = rows->column[0].values;
     const char *at = piece->bytes, *end = piece->bytes + piece->size;
-    for (; rows->rows < room; rows->rows++) {
+    for (; rows->rows < capacity; rows->rows++) {
         uint64_t length;
         *needs = HR__RECORD_FRAME;
         if (end - at < HR__RECORD_HEADER) return HR_OK;
@@ -130,14 +130,14 @@ static hr_status beyond_piece(const record_source *s, const piece *piece, size_t
 
 /* Adds records of the file at hand to `rows`; none: it is at its end. */
 static hr_status read_sound_records(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
-                                    int64_t room, hr_columns *rows, hr_error *err)
+                                    int64_t capacity, hr_columns *rows, hr_error *err)
 {
     const bool plain = hr__input_has_places(s->in);
     for (size_t needs = 0;; size = needs) {
         piece piece = {0};
         const int64_t before = s->offset;
         HR_TRY(plain ? read_plain(s, p, size, &piece, err) : read_stream(s, p, size, &piece, err));
-        hr_status status = record_source_frame(s, how, &piece, room, rows, &needs, err);
+        hr_status status = record_source_frame(s, how, &piece, capacity, rows, &needs, err);
         if (!plain) hr_input_consume(s->in, (size_t)(s->offset - before));
         if (status != HR_OK || rows->rows > 0) return status;
         if (piece.size == 0 && piece.damage == HR_OK) return HR_OK;
@@ -216,13 +216,13 @@ static hr_status record_source_pass_over(record_source *s, const record_source_s
 
 /* Reads on after damage that is right when re-read, or is passed over. What comes before it is a unit of its own. */
 static hr_status read_past_damage(record_source *s, const record_source_spec *how, hr_plan *p, size_t size,
-                                  int64_t room, hr_columns *rows, hr_error *err)
+                                  int64_t capacity, hr_columns *rows, hr_error *err)
 {
     for (;;) {
         hr_error damage;
         const int64_t left = hr__record_source_left(s, how);
         if (left == 0) return HR_OK;
-        const hr_status status = read_sound_records(s, how, p, size, left < room ? left : room, rows, &damage);
+        const hr_status status = read_sound_records(s, how, p, size, left < capacity ? left : capacity, rows, &damage);
         if (status >= 0 && s->suspect && rows->rows == 0 && hr_input_compressed_offset(s->in) < 0)
             return hr__record_fail_truncated(here(s), NULL, 0, err); /* there was something before */
         if (s->suspect && (status >= 0 || rows->rows > 0)) end_suspicion(s, p);
@@ -241,27 +241,27 @@ static hr_status read_past_damage(record_source *s, const record_source_spec *ho
 
 /* ---- a unit ---- */
 
-int64_t hr__record_source_room(const record_source *s, const record_source_spec *how, const hr_plan *p)
+int64_t hr__record_source_capacity(const record_source *s, const record_source_spec *how, const hr_plan *p)
 {
     const int64_t left = hr__record_source_left(s, how);
-    const int64_t room = s->average ? hr_room_for(p, (int64_t)hr_unit_size(p) / s->average + 1) : hr_room(p);
-    return room < left ? room : left;
+    const int64_t capacity = s->average ? hr_room_for(p, (int64_t)hr_unit_size(p) / s->average + 1) : hr_room(p);
+    return capacity < left ? capacity : left;
 }
 
-/* How much to read for `room` records, if they are about as long as those before. */
-static size_t piece_for(const record_source *s, const hr_plan *p, int64_t room)
+/* How many bytes to read for `capacity` records, if they are about as long as those before. */
+static size_t piece_for(const record_source *s, const hr_plan *p, int64_t capacity)
 {
     const size_t most = 2 * hr_unit_size(p);
-    const int64_t average = s->average ? s->average : 1024, spare = 1 + room / 128;
-    const uint64_t wanted = (uint64_t)(room + spare) * (uint64_t)average;
+    const int64_t average = s->average ? s->average : 1024, spare = 1 + capacity / 128;
+    const uint64_t wanted = (uint64_t)(capacity + spare) * (uint64_t)average;
     return wanted < most ? (size_t)wanted : most;
 }
 
-hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t room,
+hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t capacity,
                                  hr_columns *rows, hr_error *err)
 {
     const int64_t from = s->offset;
-    const hr_status status = read_past_damage(s, how, p, piece_for(s, p, room), room, rows, err);
+    const hr_status status = read_past_damage(s, how, p, piece_for(s, p, capacity), capacity, rows, err);
     if (rows->rows > 0) s->average = (s->offset - from) / rows->rows + 1;
     return status;
 }

@@ -45,12 +45,12 @@ static inline int64_t hr__record_source_left(const record_source *s, const recor
     return how->count - s->seen;
 }
 
-/* Rows to make room for in a unit: what it takes, and about what a piece of the file can hold. */
-int64_t hr__record_source_room(const record_source *s, const record_source_spec *how, const hr_plan *p);
-/* Adds the next records of the open file to `rows`, which is empty and has `room`. Their bytes are the unit's. Data is
- * checked only under a policy: otherwise it is left to work. HR_OK without rows: the file is at its end, or none is
- * left. A failure follows the rows that are there. */
-hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t room,
+/* The capacity of a unit: the rows that it still takes, and about as many as a piece of the file can hold. */
+int64_t hr__record_source_capacity(const record_source *s, const record_source_spec *how, const hr_plan *p);
+/* Adds the next records of the open file to `rows`, which is empty and has `capacity`. Their bytes are the unit's. The
+ * checksum of data is checked here only under a policy, otherwise by work. HR_OK without rows: the end of the file, or
+ * of the wanted records. When it fails, `rows` has the records before the failure. */
+hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t capacity,
                                  hr_columns *rows, hr_error *err);
 /* Zeros after a compressed stream are no damage, but they are reported, as soon as all bytes are used. */
 int64_t hr__record_source_zeros(const record_source *s);

@@ -13,7 +13,7 @@ typedef struct hr__flow {
     const unsigned char *in;
     size_t in_size;
     unsigned char *out;
-    size_t room;
+    size_t out_size;
 } hr__flow;
 
 typedef struct hr__deflate_engine {

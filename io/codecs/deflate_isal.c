@@ -43,7 +43,7 @@ static void move_on(isal_inflate_state *s, hr__flow *flow)
     size_t used = (size_t)(z->next_in - flow->in) - s->held;
     flow->in += used;
     flow->in_size -= used;
-    flow->room -= (size_t)(z->next_out - flow->out);
+    flow->out_size -= (size_t)(z->next_out - flow->out);
     flow->out = z->next_out;
 }
 
@@ -60,7 +60,7 @@ static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)
         z->next_in = writable(flow->in + s->held);
         z->avail_in = (uint32_t)given;
         z->next_out = flow->out;
-        z->avail_out = deflate_isal_clipped(flow->room);
+        z->avail_out = deflate_isal_clipped(flow->out_size);
         s->bad = isal_inflate(z) < 0;
         if (!s->bad || given <= 1) break;
         *z = s->before;
@@ -73,11 +73,11 @@ static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)
 static void hand_out_rest(struct inflate_state *z, hr__flow *flow)
 {
     size_t rest = (size_t)(z->tmp_out_valid - z->tmp_out_processed);
-    if (rest > flow->room) rest = flow->room;
+    if (rest > flow->out_size) rest = flow->out_size;
     if (rest > 0) memcpy(flow->out, z->tmp_out_buffer + z->tmp_out_processed, rest);
     z->tmp_out_processed += (int32_t)rest;
     flow->out += rest;
-    flow->room -= rest;
+    flow->out_size -= rest;
 }
 
 static hr__inflated deflate_isal_inflate_some(void *state, hr__flow *flow)
@@ -118,12 +118,12 @@ static bool deflate_some(void *state, hr__flow *flow, bool last)
     z->next_in = writable(flow->in);
     z->avail_in = deflate_isal_clipped(flow->in_size);
     z->next_out = flow->out;
-    z->avail_out = deflate_isal_clipped(flow->room);
+    z->avail_out = deflate_isal_clipped(flow->out_size);
     z->end_of_stream = last && z->avail_in == flow->in_size;
     isal_deflate(z);
     flow->in_size -= (size_t)(z->next_in - flow->in);
     flow->in = z->next_in;
-    flow->room -= (size_t)(z->next_out - flow->out);
+    flow->out_size -= (size_t)(z->next_out - flow->out);
     flow->out = z->next_out;
     return z->internal_state.state == ZSTATE_END;
 }

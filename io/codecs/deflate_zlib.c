@@ -23,14 +23,14 @@ static void deflate_zlib_begin(z_stream *z, const hr__flow *flow)
     z->next_in = (unsigned char *)(uintptr_t)flow->in; /* zlib's own promise: it only reads */
     z->avail_in = deflate_zlib_clipped(flow->in_size);
     z->next_out = flow->out;
-    z->avail_out = deflate_zlib_clipped(flow->room);
+    z->avail_out = deflate_zlib_clipped(flow->out_size);
 }
 
 static void deflate_zlib_end(const z_stream *z, hr__flow *flow)
 {
     flow->in_size -= (size_t)(z->next_in - flow->in);
     flow->in = z->next_in;
-    flow->room -= (size_t)(z->next_out - flow->out);
+    flow->out_size -= (size_t)(z->next_out - flow->out);
     flow->out = z->next_out;
 }
 

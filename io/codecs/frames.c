@@ -18,7 +18,7 @@ typedef struct decoder {
     int64_t began; /* offset in the file of the frame at hand */
     uint64_t made; /* of all frames */
     size_t ahead;  /* bytes that the library asked for */
-    bool full;     /* it had no more room, so it may hold what it has not handed out */
+    bool full;     /* it had no more space, so it may hold what it has not handed out */
     bool small;    /* the frame at hand is handed out whole */
     char *whole;   /* a small frame on its way out: bytes [begin, end) */
     size_t begin, end;
@@ -86,14 +86,14 @@ static hr_status frames_look(const decoder *d, hr_codec_source *raw, const char 
     return *size > 0 || d->full ? HR_OK : status;
 }
 
-static hr_status read_frame(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_frame(decoder *d, hr_codec_source *raw, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     const char *data, *why = "";
     size_t size;
     HR_TRY(frames_look(d, raw, &data, &size, err));
-    hr__flow flow = {(const unsigned char *)data, size, (unsigned char *)to, room};
+    hr__flow flow = {(const unsigned char *)data, size, (unsigned char *)to, capacity};
     const hr__framed result = d->form->decode(d->library, &flow, &d->ahead, &why);
-    const size_t made = room - flow.room, used = size - flow.in_size;
+    const size_t made = capacity - flow.out_size, used = size - flow.in_size;
     hr_codec_consume(raw, used);
     d->made += made;
     d->in_frame += (int64_t)made;
@@ -101,7 +101,7 @@ static hr_status read_frame(decoder *d, hr_codec_source *raw, char *to, size_t r
     if (result == HR__FRAME_CORRUPT) return frames_damaged(d, hr_codec_offset(raw), "stream.corrupt", err, why);
     if (result == HR__FRAME_CHECKSUM) return frames_damaged(d, hr_codec_offset(raw), "stream.checksum", err, why);
     const bool stuck = result == HR__FRAME_MORE && made == 0 && used == 0 && !d->full;
-    d->full = made == room;
+    d->full = made == capacity;
     if (d->declared >= 0 && (result == HR__FRAME_DONE ? d->in_frame != d->declared : d->in_frame > d->declared))
         return frames_damaged(d, hr_codec_offset(raw), "stream.corrupt", err,
                               "the frame holds other than as many bytes as it says");
@@ -112,10 +112,11 @@ static hr_status read_frame(decoder *d, hr_codec_source *raw, char *to, size_t r
     return stuck ? frames_cut(d, raw, err) : HR_OK;
 }
 
-/* All of a small frame: where it belongs if there is room, and for a byte too many. */
-static hr_status frames_read_whole(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
+/* Decodes a small frame whole: straight to `to` if its bytes and one more fit, otherwise to d->whole. */
+static hr_status frames_read_whole(decoder *d, hr_codec_source *raw, char *to, size_t capacity, size_t *got,
+                                   hr_error *err)
 {
-    const bool fits = room > (size_t)d->declared;
+    const bool fits = capacity > (size_t)d->declared;
     if (!fits && !d->whole && !(d->whole = hr_malloc(FRAME + 1))) return hr_no_memory(err, "decompressing");
     size_t made = 0;
     while (d->inside)
@@ -126,29 +127,30 @@ static hr_status frames_read_whole(decoder *d, hr_codec_source *raw, char *to, s
     return HR_OK;
 }
 
-static void hand_out(decoder *d, char *to, size_t room, size_t *got)
+static void hand_out(decoder *d, char *to, size_t capacity, size_t *got)
 {
-    const size_t size = d->end - d->begin < room ? d->end - d->begin : room;
+    const size_t size = d->end - d->begin < capacity ? d->end - d->begin : capacity;
     memcpy(to, d->whole + d->begin, size);
     d->begin += size;
     *got += size;
 }
 
-static hr_status read_on(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_on(decoder *d, hr_codec_source *raw, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     if (!d->inside) return begin_frame(d, raw, err);
-    return d->small ? frames_read_whole(d, raw, to, room, got, err) : read_frame(d, raw, to, room, got, err);
+    return d->small ? frames_read_whole(d, raw, to, capacity, got, err) : read_frame(d, raw, to, capacity, got, err);
 }
 
-static hr_status frames_decode(void *decoder_, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status frames_decode(void *decoder_, hr_codec_source *raw, char *to, size_t capacity, size_t *got,
+                               hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
-    while (status == HR_OK && *got < room) {
+    while (status == HR_OK && *got < capacity) {
         if (d->begin < d->end)
-            hand_out(d, to + *got, room - *got, got);
+            hand_out(d, to + *got, capacity - *got, got);
         else
-            status = read_on(d, raw, to + *got, room - *got, got, err);
+            status = read_on(d, raw, to + *got, capacity - *got, got, err);
     }
     return status;
 }
@@ -194,7 +196,7 @@ typedef struct encoder {
     const hr__frame_form *form;
     void *library;
     bool begun; /* an empty file has one empty frame */
-    size_t held, room;
+    size_t held, capacity;
     char *packed;
     char bytes[FRAME];
 } encoder;
@@ -208,8 +210,8 @@ static hr_status frames_encoder_new(const void *form_, int level, void **out, hr
     e->form = form;
     e->begun = false;
     e->held = 0;
-    e->room = form->bound(FRAME);
-    e->packed = hr_malloc(e->room);
+    e->capacity = form->bound(FRAME);
+    e->packed = hr_malloc(e->capacity);
     e->library = e->packed ? form->encoder_new(level) : NULL;
     if (!e->library) {
         hr_free(e->packed);
@@ -222,7 +224,7 @@ static hr_status frames_encoder_new(const void *form_, int level, void **out, hr
 
 static hr_status put_frame(encoder *e, hr_codec_sink_fn *sink, void *to, hr_error *err)
 {
-    const size_t size = e->form->encode(e->library, e->bytes, e->held, e->packed, e->room);
+    const size_t size = e->form->encode(e->library, e->bytes, e->held, e->packed, e->capacity);
     if (size == 0) return hr_no_memory(err, "compressing");
     e->begun = true;
     e->held = 0;

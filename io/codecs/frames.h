@@ -28,7 +28,7 @@ typedef struct hr__frame_form {
     void *(*encoder_new)(int level);
     size_t (*bound)(size_t size); /* of a frame of so many bytes */
     /* A whole frame: its size; 0: no memory. */
-    size_t (*encode)(void *encoder, const void *data, size_t size, void *to, size_t room);
+    size_t (*encode)(void *encoder, const void *data, size_t size, void *to, size_t capacity);
     void (*encoder_free)(void *encoder);
 } hr__frame_form;
 

@@ -34,7 +34,7 @@ static void decoder_reset(void *decoder) { LZ4F_resetDecompressionContext(decode
 
 static hr__framed lz4_decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
 {
-    size_t made = flow->room, used = flow->in_size;
+    size_t made = flow->out_size, used = flow->in_size;
     const size_t left = LZ4F_decompress(decoder, flow->out, &made, flow->in, &used, NULL);
     if (LZ4F_isError(left)) {
         *why = LZ4F_getErrorName(left);
@@ -43,7 +43,7 @@ static hr__framed lz4_decode(void *decoder, hr__flow *flow, size_t *ahead, const
     flow->in += used;
     flow->in_size -= used;
     flow->out += made;
-    flow->room -= made;
+    flow->out_size -= made;
     *ahead = left;
     return left == 0 ? HR__FRAME_DONE : HR__FRAME_MORE;
 }
@@ -75,11 +75,11 @@ static size_t lz4_bound(size_t size)
     return LZ4F_compressFrameBound(size, &p) + 8; /* the size of the content, which the bound may leave out */
 }
 
-static size_t lz4_encode(void *encoder, const void *data, size_t size, void *to, size_t room)
+static size_t lz4_encode(void *encoder, const void *data, size_t size, void *to, size_t capacity)
 {
     LZ4F_preferences_t p = *(const LZ4F_preferences_t *)encoder;
     p.frameInfo.contentSize = size;
-    const size_t made = LZ4F_compressFrame(to, room, data, size, &p);
+    const size_t made = LZ4F_compressFrame(to, capacity, data, size, &p);
     return LZ4F_isError(made) ? 0 : made;
 }
 

@@ -4,7 +4,7 @@
 #include "io/codecs/members.h"
 #include <string.h>
 
-enum { MAX_TRAILER = 8, ENCODER_ROOM = 64 * 1024 };
+enum { MAX_TRAILER = 8, ENCODER_CAPACITY = 64 * 1024 };
 
 #ifdef HR_HAVE_ISAL
 const hr__deflate_engine *const hr__deflate_fastest = &hr__deflate_by_isal;
@@ -134,15 +134,15 @@ static bool members_give(decoder *d, size_t made, size_t *got)
     return true;
 }
 
-static hr_status read_body(decoder *d, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_body(decoder *d, hr_codec_source *raw, char *to, size_t capacity, size_t *got, hr_error *err)
 {
-    if (d->again > 0 && d->again < room) room = (size_t)d->again;
+    if (d->again > 0 && d->again < capacity) capacity = (size_t)d->again;
     const unsigned char *bytes;
     size_t size, held = d->engine->held(d->inflate);
     HR_TRY(members_look(raw, held + 1, &bytes, &size, err));
-    hr__flow flow = {bytes, size, (unsigned char *)to, room};
+    hr__flow flow = {bytes, size, (unsigned char *)to, capacity};
     hr__inflated result = d->engine->inflate(d->inflate, &flow);
-    size_t made = room - flow.room;
+    size_t made = capacity - flow.out_size;
     hr_codec_consume(raw, size - flow.in_size);
     d->sum = d->form->add(d->engine, d->sum, (unsigned char *)to, made);
     d->count += made;
@@ -188,17 +188,18 @@ static hr_status read_padding(decoder *d, hr_codec_source *raw, hr_error *err)
         "expected a further stream or the end of the file, got other bytes; cut them off if they are none");
 }
 
-hr_status hr__members_decode(void *decoder_, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err)
+hr_status hr__members_decode(void *decoder_, hr_codec_source *raw, char *to, size_t capacity, size_t *got,
+                             hr_error *err)
 {
     decoder *d = decoder_;
     hr_status status = HR_OK;
-    while (status == HR_OK && *got < room) {
+    while (status == HR_OK && *got < capacity) {
         switch (d->stage) {
         case HEADER:
             status = members_read_header(d, raw, err);
             break;
         case BODY:
-            status = read_body(d, raw, to + *got, room - *got, got, err);
+            status = read_body(d, raw, to + *got, capacity - *got, got, err);
             break;
         case TRAILER:
             status = read_trailer(d, raw, err);
@@ -286,7 +287,7 @@ typedef struct encoder {
     bool begun;
     uint32_t sum;
     uint64_t count;
-    unsigned char bytes[ENCODER_ROOM];
+    unsigned char bytes[ENCODER_CAPACITY];
 } encoder;
 
 static hr_status members_encoder_new(const void *form_, int level, void **out, hr_error *err)
@@ -325,9 +326,9 @@ static hr_status members_encode(void *encoder_, const void *data, size_t size, b
     hr__flow flow = {data, size, NULL, 0};
     for (bool done = false; last ? !done : flow.in_size > 0;) {
         flow.out = e->bytes;
-        flow.room = sizeof e->bytes;
+        flow.out_size = sizeof e->bytes;
         done = e->engine->deflate(e->deflate, &flow, last);
-        HR_TRY(sink(to, e->bytes, sizeof e->bytes - flow.room, err));
+        HR_TRY(sink(to, e->bytes, sizeof e->bytes - flow.out_size, err));
     }
     return last ? write_trailer(e, sink, to, err) : HR_OK;
 }
@@ -368,9 +369,9 @@ int hr__deflate_plausible(const unsigned char *head, size_t size, size_t skip)
     unsigned char out[4096];
     hr__flow flow = {head + skip, size - skip, NULL, 0};
     hr__inflated result = HR__INFLATE_MORE;
-    while (result == HR__INFLATE_MORE && flow.room == 0) {
+    while (result == HR__INFLATE_MORE && flow.out_size == 0) {
         flow.out = out;
-        flow.room = sizeof out;
+        flow.out_size = sizeof out;
         result = engine->inflate(inflate, &flow);
     }
     engine->inflate_free(inflate);

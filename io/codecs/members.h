@@ -29,7 +29,8 @@ extern const hr_coding hr__members_coding; /* of an hr__member_form */
 /* The coding's decoder, by an engine of one's own choice. */
 hr_status hr__members_decoder_new(const hr__member_form *form, const hr__deflate_engine *engine, void **out,
                                   hr_error *err);
-hr_status hr__members_decode(void *decoder, hr_codec_source *raw, char *to, size_t room, size_t *got, hr_error *err);
+hr_status hr__members_decode(void *decoder, hr_codec_source *raw, char *to, size_t capacity, size_t *got,
+                             hr_error *err);
 void hr__members_decoder_free(void *decoder);
 
 /* 1 if `head`, after a header of `skip` bytes, inflates without a fault as far as it goes; else 0; -1: no memory. */

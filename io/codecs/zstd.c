@@ -35,12 +35,12 @@ static void decoder_reset(void *decoder) { ZSTD_DCtx_reset(decoder, ZSTD_reset_s
 static hr__framed zstd_decode(void *decoder, hr__flow *flow, size_t *ahead, const char **why)
 {
     ZSTD_inBuffer in = {flow->in, flow->in_size, 0};
-    ZSTD_outBuffer out = {flow->out, flow->room, 0};
+    ZSTD_outBuffer out = {flow->out, flow->out_size, 0};
     const size_t left = ZSTD_decompressStream(decoder, &out, &in);
     flow->in += in.pos;
     flow->in_size -= in.pos;
     flow->out += out.pos;
-    flow->room -= out.pos;
+    flow->out_size -= out.pos;
     *ahead = left;
     if (!ZSTD_isError(left)) return left == 0 ? HR__FRAME_DONE : HR__FRAME_MORE;
     *why = ZSTD_getErrorName(left);
@@ -62,9 +62,9 @@ static void *zstd_encoder_new(int level)
 
 static size_t zstd_bound(size_t size) { return ZSTD_compressBound(size) + 64; /* an empty frame has a header, too */ }
 
-static size_t zstd_encode(void *encoder, const void *data, size_t size, void *to, size_t room)
+static size_t zstd_encode(void *encoder, const void *data, size_t size, void *to, size_t capacity)
 {
-    const size_t made = ZSTD_compress2(encoder, to, room, data, size);
+    const size_t made = ZSTD_compress2(encoder, to, capacity, data, size);
     return ZSTD_isError(made) ? 0 : made;
 }
 

@@ -77,8 +77,8 @@ void hr__csv_count_rows(const hr__csv_dialect *d, const char *data, size_t size,
 typedef struct hr__csv_tokens {
     uint32_t *token, *row;
     size_t tokens, rows;
-    size_t token_room, row_room; /* at least 64 more than are there, or nothing is done */
-    size_t done;                 /* after the last whole row */
+    size_t token_capacity, row_capacity; /* at least 64 more than are there, or nothing is done */
+    size_t done;                         /* after the last whole row */
     bool fault;
     bool quotes; /* there was one, perhaps; never taken back */
 } hr__csv_tokens;
@@ -261,7 +261,7 @@ void hr__csv_release(hr__csv_file *file);
 /* The bytes are the file's own: hr__csv_read_into may be used, and then hr__csv_read only after hr__csv_seek. */
 bool hr__csv_is_plain(const hr__csv_file *file);
 /* The whole rows in the next `size` bytes, read straight into the caller's memory. None (block->size 0): the first
- * one is longer; give more room, or read it from the file's window. */
+ * one is longer; give more space, or read it from the file's window. */
 hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t max_rows, hr__csv_block *block,
                             hr_error *err);
 /* Goes to where a row begins, as some block said, or hr__csv_tell. */
@@ -275,11 +275,11 @@ void hr__csv_close(hr__csv_file *file);                      /* NULL: nothing */
 
 /* Where the values go. */
 typedef struct hr__csv_sink {
-    hr_column *column;                       /* one a column of the format; values have room for all rows */
-    hr_origin *origin;                       /* NULL, or room for all rows */
+    hr_column *column;                       /* one a column of the format; values have space for all rows */
+    hr_origin *origin;                       /* NULL, or space for all rows */
     int32_t file;                            /* for origin */
     void *(*bytes)(size_t size, void *user); /* memory that lives as long as the rows; NULL: none */
-    /* Columns with a separator have splits of all rows + 1 and ask for room for `count` values. False: no memory. */
+    /* Columns with a separator have splits of all rows + 1 and ask for space for `count` values. False: no memory. */
     bool (*grow)(int column, int64_t count, void *user);
     void (*failed)(int64_t row, const hr_error *error, void *user); /* in rising order */
     void *user;

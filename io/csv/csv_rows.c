@@ -54,12 +54,12 @@ static size_t fill_batch(hr__csv_parser *p, size_t at)
     hr__csv_scratch *s = p->s;
     const hr__csv_block *b = p->block;
     const uint32_t dummies = (uint32_t)p->layout->fields + 1;
-    hr__csv_tokens t = {.token = s->token, .row = s->row, .tokens = dummies, .row_room = HR__CSV_BATCH_ROWS};
-    t.token_room = sizeof s->token / sizeof *s->token;
+    hr__csv_tokens t = {.token = s->token, .row = s->row, .tokens = dummies, .row_capacity = HR__CSV_BATCH_ROWS};
+    t.token_capacity = sizeof s->token / sizeof *s->token;
     for (uint32_t i = 0; i < dummies; i++) s->token[i] = i - 1;
     memset(s->bad, 0, sizeof s->bad);
     p->rows = 0;
-    while (at < b->size && t.tokens + 128 <= t.token_room && t.rows + 64 <= t.row_room) {
+    while (at < b->size && t.tokens + 128 <= t.token_capacity && t.rows + 64 <= t.row_capacity) {
         const uint32_t before = (uint32_t)t.tokens, from = (uint32_t)t.rows;
         s->token[t.tokens++] = (uint32_t)at - 1;
         hr__csv_tokenise(&p->f->dialect, b->data, b->size, at, &t);
@@ -67,9 +67,9 @@ static size_t fill_batch(hr__csv_parser *p, size_t at)
         const bool stuck = t.done == at;
         at = t.done;
         if (at < b->size && (stuck || t.fault)) {
-            if (stuck && !t.fault && p->rows > 0 && t.tokens > dummies + 1) break; /* perhaps only room was short */
+            if (stuck && !t.fault && p->rows > 0 && t.tokens > dummies + 1) break; /* perhaps only space was short */
             at = take_exact_row(p, at);
-            t.row_room--;
+            t.row_capacity--;
         }
     }
     p->quotes = t.quotes;

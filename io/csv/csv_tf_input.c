@@ -32,15 +32,15 @@ static hr_status broken(const hr__tf_input *in, hr_error *err)
 }
 
 /* The next bytes of the file itself; *got 0: there are no more. */
-static hr_status read_raw(hr__tf_input *in, void *to, size_t room, size_t *got, hr_error *err)
+static hr_status read_raw(hr__tf_input *in, void *to, size_t capacity, size_t *got, hr_error *err)
 {
     *got = 0;
     if (in->foreign.system) {
-        HR_TRY(hr__foreign_read(&in->foreign, in->path, in->at, to, room, got, err));
+        HR_TRY(hr__foreign_read(&in->foreign, in->path, in->at, to, capacity, got, err));
         in->at += (int64_t)*got;
         return HR_OK;
     }
-    const ssize_t count = hr__read(in->fd, to, room, -1);
+    const ssize_t count = hr__read(in->fd, to, capacity, -1);
     if (count < 0) return hr__sys_fail(err, errno, "file.read", in->path, "read");
     *got = (size_t)count;
     return HR_OK;
@@ -65,10 +65,10 @@ static void end_stream(hr__tf_input *in)
     if (!in->over) inflateReset(&in->z);
 }
 
-static hr_status csv_tf_input_inflate_some(hr__tf_input *in, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status csv_tf_input_inflate_some(hr__tf_input *in, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     in->z.next_out = (unsigned char *)to;
-    in->z.avail_out = room > TF_BUFFER ? TF_BUFFER : (uInt)room;
+    in->z.avail_out = capacity > TF_BUFFER ? TF_BUFFER : (uInt)capacity;
     const uInt asked = in->z.avail_out;
     while (in->z.avail_out > 0 && !in->over) {
         const uInt before = in->z.avail_out;
@@ -85,13 +85,13 @@ static hr_status csv_tf_input_inflate_some(hr__tf_input *in, char *to, size_t ro
     return *got == 0 && in->over ? HR_END : HR_OK;
 }
 
-static hr_status csv_tf_input_fill(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status csv_tf_input_fill(void *source, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     hr__tf_input *in = source;
     *got = 0;
     if (in->over) return HR_END;
-    if (in->inflating) return csv_tf_input_inflate_some(in, to, room, got, err);
-    HR_TRY(read_raw(in, to, room, got, err));
+    if (in->inflating) return csv_tf_input_inflate_some(in, to, capacity, got, err);
+    HR_TRY(read_raw(in, to, capacity, got, err));
     return *got == 0 ? HR_END : HR_OK;
 }
 

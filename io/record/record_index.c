@@ -33,32 +33,32 @@ int64_t hr_record_index_bytes(const hr_record_index *index) { return index->byte
 
 bool hr_record_index_was_made(const hr_record_index *index) { return index->made; }
 
-/* Room for one more of `width` bytes. False, for ever: no memory. */
-static bool index_grow(hr_record_index *index, void *array, int64_t count, int64_t *room, size_t width)
+/* Space for one more of `width` bytes. False, for ever: no memory. */
+static bool index_grow(hr_record_index *index, void *array, int64_t count, int64_t *capacity, size_t width)
 {
     void *p;
-    if (index->failed || count < *room) return !index->failed;
-    const int64_t more = *room ? 2 * *room : 64;
+    if (index->failed || count < *capacity) return !index->failed;
+    const int64_t more = *capacity ? 2 * *capacity : 64;
     memcpy(&p, array, sizeof p);
     p = hr_realloc(p, (size_t)more * width);
     index->failed = !p;
     if (!p) return false;
     memcpy(array, &p, sizeof p);
-    *room = more;
+    *capacity = more;
     return true;
 }
 
 void hr__record_index_add_record(hr_record_index *index, int64_t offset, int64_t size)
 {
     if (index->records++ % index->every == 0 &&
-        index_grow(index, &index->sample, index->samples, &index->sample_room, sizeof *index->sample))
+        index_grow(index, &index->sample, index->samples, &index->sample_capacity, sizeof *index->sample))
         index->sample[index->samples++] = offset;
     index->bytes = offset + size;
 }
 
 void hr__record_index_add_place(hr_record_index *index, int64_t offset, int64_t made)
 {
-    if (index_grow(index, &index->place, index->places, &index->place_room, sizeof *index->place))
+    if (index_grow(index, &index->place, index->places, &index->place_capacity, sizeof *index->place))
         index->place[index->places++] = (hr__index_place){offset, made};
 }
 

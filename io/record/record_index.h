@@ -33,9 +33,9 @@ struct hr_record_index {
     int64_t records, bytes;
     int64_t every;   /* 1 or HR__INDEX_EVERY */
     int64_t *sample; /* inflated offset of record 0, `every`, 2 * `every`, ... */
-    int64_t samples, sample_room;
+    int64_t samples, sample_capacity;
     hr__index_place *place; /* none where the file is plain */
-    int64_t places, place_room;
+    int64_t places, place_capacity;
     hr__index_probe probe[HR__INDEX_PROBES];
     int probes;
     bool made, failed; /* failed: no memory for a sample or a place */
@@ -68,7 +68,7 @@ int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int6
 int64_t hr__record_index_frame(const hr_record_index *index, int64_t record, int64_t *offset);
 /* A file can be begun in any of its parts, and these are small enough to be decoded for one record each. */
 bool hr__record_index_picks(const hr_record_index *index);
-/* Reads one record by its number, frame and all, to `frame`, which has room for it, and checks it. Needs an index of
+/* Reads one record by its number, frame and all, to `frame`, which has space for it, and checks it. Needs an index of
  * each record. Where the file is plain, any number of threads may use `in` at once. */
 hr_status hr__record_pick(hr_input *in, const hr_record_index *index, int64_t record, char *frame, hr_error *err);
 hr_status hr__record_index_beyond(const char *path, int64_t first, int64_t count, int64_t records, hr_error *err);

@@ -137,7 +137,7 @@ hr_status hr__shards_make_folder(hr_shard_writer *w, hr_error *err)
         if (err) *err = why;
     } else if (st != HR_OK) {
         const char *reason = strrchr(why.text, ':');
-        st = hr_fail(err, HR_INVALID_ARGUMENT, "shards.folder", "%s: expected a folder or room for one, got%s", path,
+        st = hr_fail(err, HR_INVALID_ARGUMENT, "shards.folder", "%s: expected a folder or space for one, got%s", path,
                      reason ? reason : "");
         hr_error_file(err, path);
     }

@@ -15,13 +15,13 @@ static const char first_line[] = "headrace shards 1\n";
 
 hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err)
 {
-    if (count <= w->room) return HR_OK;
-    const int64_t room = count > 2 * w->room ? count : 2 * w->room;
-    hr__shard *more = hr_realloc(w->shard, (size_t)room * sizeof *more);
+    if (count <= w->capacity) return HR_OK;
+    const int64_t capacity = count > 2 * w->capacity ? count : 2 * w->capacity;
+    hr__shard *more = hr_realloc(w->shard, (size_t)capacity * sizeof *more);
     if (!more) return hr_no_memory(err, "shards");
-    memset(more + w->room, 0, (size_t)(room - w->room) * sizeof *more);
+    memset(more + w->capacity, 0, (size_t)(capacity - w->capacity) * sizeof *more);
     w->shard = more;
-    w->room = room;
+    w->capacity = capacity;
     return HR_OK;
 }
 

@@ -173,7 +173,7 @@ static hr_status next_shard(hr_shard_writer *w, hr_error *err)
     return shards_write_head(w, &w->shard[w->count - 1], err);
 }
 
-/* The shard that a record of this size belongs into: opened, if there is none with room for it. */
+/* The shard that a record of this size belongs into: opened, if there is none with space for it. */
 static hr_status shard_for(hr_shard_writer *w, int lane, size_t size, hr__shard **shard, hr_error *err)
 {
     if (w->max_bytes) {

@@ -31,10 +31,10 @@ struct hr_shard_writer {
     int held;        /* it; -1: there is none */
     uint64_t key;    /* of what is written; a run that resumes must have the same */
     hr__shard *shard;
-    int64_t count, room; /* shards that are there so far */
-    int64_t full;        /* those that are filled and synced, if the number is not fixed */
-    bool complete;       /* a run before has filled all: only names are missing */
-    int64_t finished;    /* shards of a run that has ended, which this one repeats; 0: there are none */
+    int64_t count, capacity; /* shards that are there so far */
+    int64_t full;            /* those that are filled and synced, if the number is not fixed */
+    bool complete;           /* a run before has filled all: only names are missing */
+    int64_t finished;        /* shards of a run that has ended, which this one repeats; 0: there are none */
     int64_t written, resumed;
     int64_t before; /* records in shards of a fixed number that are kept of a run before */
     char *head;     /* what each shard begins with */
@@ -77,7 +77,7 @@ hr_status hr__shard_notes_write(const hr_shard_writer *w, bool complete, hr_erro
 hr_status hr__shard_notes_read(hr_shard_writer *w, hr_error *err);
 /* What is left of the notes for lack of memory does no harm: it is removed by the next writer. */
 hr_status hr__shard_notes_remove(const hr_shard_writer *w, hr_error *err);
-/* Room for `count` shards. */
+/* Space for `count` shards. */
 hr_status hr__shards_reserve(hr_shard_writer *w, int64_t count, hr_error *err);
 
 /* Records that have their frames already: to one of hr__shard_lanes() places, each by one thread at a time. */

@@ -19,26 +19,26 @@ enum { BUFFER = 256 * 1024 };
 struct hr__spill {
     char *folder, *path; /* of the file, for messages */
     char *block;
-    size_t room, used; /* bytes of the block, a multiple of an entry's; of records in it */
+    size_t capacity, used; /* bytes of the block, a multiple of an entry's; of records in it */
     int64_t entries;
     int fd;
     char *buffer; /* on the way to the file */
     size_t buffered;
     int64_t written;
     hr__spill_run *run;
-    int runs, run_room;
+    int runs, run_capacity;
 };
 
-static entry *entries_of(const hr__spill *s) { return (entry *)(void *)(s->block + s->room) - s->entries; }
+static entry *entries_of(const hr__spill *s) { return (entry *)(void *)(s->block + s->capacity) - s->entries; }
 
 hr_status hr__spill_new(const char *folder, int64_t memory, hr__spill **out, hr_error *err)
 {
     hr__spill *s = hr_calloc(1, sizeof *s);
     if (!s) return hr_no_memory(err, "records on the disk");
     s->fd = -1;
-    s->room = (size_t)memory / sizeof(entry) * sizeof(entry);
+    s->capacity = (size_t)memory / sizeof(entry) * sizeof(entry);
     s->folder = hr_strdup(folder);
-    s->block = hr_malloc(s->room);
+    s->block = hr_malloc(s->capacity);
     if (s->folder && s->block) {
         *out = s;
         return HR_OK;
@@ -99,14 +99,14 @@ static void sort_entries(entry *e, int64_t count, int shift)
 
 static hr_status make_file(hr__spill *s, hr_error *err)
 {
-    const size_t room = strlen(s->folder) + 8;
-    char *target = hr_malloc(room);
+    const size_t capacity = strlen(s->folder) + 8;
+    char *target = hr_malloc(capacity);
     s->buffer = hr_malloc(BUFFER);
     if (!s->buffer || !target) {
         hr_free(target);
         return hr_no_memory(err, "a temporary file");
     }
-    snprintf(target, room, "%s%sspill", s->folder, s->folder[0] ? "/" : "");
+    snprintf(target, capacity, "%s%sspill", s->folder, s->folder[0] ? "/" : "");
     const hr_status st = hr__temporary_open(target, O_RDWR, 0600, &s->path, &s->fd, err);
     hr_free(target);
     HR_TRY(st);
@@ -139,12 +139,12 @@ static hr_status spill_write_bytes(hr__spill *s, const void *data, size_t size, 
 
 static hr_status add_run(hr__spill *s, hr_error *err)
 {
-    if (s->runs == s->run_room) {
-        const int room = s->run_room ? 2 * s->run_room : 64;
-        hr__spill_run *run = hr_realloc(s->run, (size_t)room * sizeof *run);
+    if (s->runs == s->run_capacity) {
+        const int capacity = s->run_capacity ? 2 * s->run_capacity : 64;
+        hr__spill_run *run = hr_realloc(s->run, (size_t)capacity * sizeof *run);
         if (!run) return hr_no_memory(err, "sorted runs");
         s->run = run;
-        s->run_room = room;
+        s->run_capacity = capacity;
     }
     s->run[s->runs++] = (hr__spill_run){s->written, s->written};
     return HR_OK;
@@ -171,26 +171,26 @@ static hr_status write_run(hr__spill *s, hr_error *err)
 
 /* ---- in and out ---- */
 
-static bool has_room(const hr__spill *s, size_t size)
+static bool spill_fits(const hr__spill *s, size_t size)
 {
-    return s->used + size + (size_t)(s->entries + 1) * sizeof(entry) <= s->room;
+    return s->used + size + (size_t)(s->entries + 1) * sizeof(entry) <= s->capacity;
 }
 
 /* A record larger than all of the memory is held nevertheless: alone. */
-static hr_status spill_make_room(hr__spill *s, size_t size, hr_error *err)
+static hr_status spill_reserve(hr__spill *s, size_t size, hr_error *err)
 {
     if (s->entries > 0) HR_TRY(write_run(s, err));
-    if (has_room(s, size)) return HR_OK;
+    if (spill_fits(s, size)) return HR_OK;
     hr_free(s->block);
-    s->room = (size / sizeof(entry) + 2) * sizeof(entry);
-    s->block = hr_malloc(s->room);
+    s->capacity = (size / sizeof(entry) + 2) * sizeof(entry);
+    s->block = hr_malloc(s->capacity);
     return s->block ? HR_OK : hr_no_memory(err, "a large record");
 }
 
 hr_status hr__spill_add(hr__spill *s, uint64_t key, hr_view record, hr_error *err)
 {
     const size_t size = (size_t)record.size;
-    if (!has_room(s, size)) HR_TRY(spill_make_room(s, size, err));
+    if (!spill_fits(s, size)) HR_TRY(spill_reserve(s, size, err));
     if (size > 0) memcpy(s->block + s->used, record.data, size);
     s->entries++;
     *entries_of(s) = (entry){key, s->used, size};
@@ -212,5 +212,5 @@ hr_status hr__spill_merge(hr__spill *s, hr__spill_fn *fn, void *user, hr_error *
     if (s->entries > 0) HR_TRY(write_run(s, err));
     hr_free(s->block);
     s->block = NULL;
-    return hr__spill_merge_runs(s->fd, s->path, s->run, s->runs, s->room, fn, user, err);
+    return hr__spill_merge_runs(s->fd, s->path, s->run, s->runs, s->capacity, fn, user, err);
 }

@@ -17,12 +17,12 @@ typedef struct cursor {
     hr_view record;
 } cursor;
 
-static hr_status spill_merge_fill(void *source, char *to, size_t room, size_t *got, hr_error *err)
+static hr_status spill_merge_fill(void *source, char *to, size_t capacity, size_t *got, hr_error *err)
 {
     cursor *c = source;
     const int64_t left = c->end - c->at;
     if (left == 0) return HR_END;
-    const ssize_t n = hr__read(c->fd, to, (int64_t)room < left ? room : (size_t)left, c->at);
+    const ssize_t n = hr__read(c->fd, to, (int64_t)capacity < left ? capacity : (size_t)left, c->at);
     if (n < 0) return hr__sys_fail(err, errno, "file.read", c->path, "read");
     if (n == 0) return hr_fail(err, HR_DATA_LOSS, "spill.damaged", "%s: the temporary file became shorter", c->path);
     *got = (size_t)n;

@@ -20,7 +20,7 @@ struct hr__table {
     char *file;
     size_t size;
     index_entry *index;
-    int blocks, room;
+    int blocks, capacity;
 };
 
 static hr_status table_reader_damaged(const hr__table *t, int64_t offset, const char *what, hr_error *err)
@@ -134,7 +134,7 @@ static hr_status load_block(const hr__table *t, handle h, hr_view *contents, cha
 typedef struct cursor {
     const char *at, *end;
     char *key;
-    size_t key_size, key_room;
+    size_t key_size, key_capacity;
     hr_view value;
 } cursor;
 
@@ -159,12 +159,12 @@ static hr_status cursor_next(cursor *c, hr_error *err)
     at = get_varint(at, c->end, &size);
     if (!at || shared > c->key_size || more > (uint64_t)(c->end - at)) return HR_DATA_LOSS;
     if (size > (uint64_t)(c->end - at) - more) return HR_DATA_LOSS;
-    if (shared + more + 1 > c->key_room) {
-        size_t room = 2 * (size_t)(shared + more) + 64;
-        char *grown = hr_realloc(c->key, room);
+    if (shared + more + 1 > c->key_capacity) {
+        size_t capacity = 2 * (size_t)(shared + more) + 64;
+        char *grown = hr_realloc(c->key, capacity);
         if (!grown) return hr_no_memory(err, "a key of a table");
         c->key = grown;
-        c->key_room = room;
+        c->key_capacity = capacity;
     }
     memcpy(c->key + shared, at, more);
     c->key_size = (size_t)(shared + more);
@@ -198,12 +198,12 @@ static hr_status add_block(hr_view key, hr_view value, void *user, hr_error *err
     const char *at = get_varint(value.data, value.data + value.size, &h.offset);
     if (!get_varint(at, value.data + value.size, &h.size))
         return table_reader_damaged(t, -1, "an index entry is no handle", err);
-    if (t->blocks == t->room) {
-        int room = t->room ? 2 * t->room : 8;
-        index_entry *grown = hr_realloc(t->index, (size_t)room * sizeof *grown);
+    if (t->blocks == t->capacity) {
+        int capacity = t->capacity ? 2 * t->capacity : 8;
+        index_entry *grown = hr_realloc(t->index, (size_t)capacity * sizeof *grown);
         if (!grown) return hr_no_memory(err, "the index of a table");
         t->index = grown;
-        t->room = room;
+        t->capacity = capacity;
     }
     char *last_key = hr_memdup(key.data, (size_t)key.size);
     if (!last_key) return hr_no_memory(err, "the index of a table");

@@ -43,7 +43,7 @@ struct hr_bundle {
     int shards;
     bool big_endian;
     hr_bundle_entry *entry;
-    int entries, room;
+    int entries, capacity;
     bool listed;
 };
 
@@ -150,12 +150,12 @@ static hr_status list_entry(hr_view key, hr_view value, void *user, hr_error *er
 {
     hr_bundle *b = user;
     if (key.size == 0 || key.data[0] == '\0') return HR_OK; /* the header; parts of variables */
-    if (b->entries == b->room) {
-        int room = b->room ? 2 * b->room : 64;
-        hr_bundle_entry *grown = hr_realloc(b->entry, (size_t)room * sizeof *grown);
+    if (b->entries == b->capacity) {
+        int capacity = b->capacity ? 2 * b->capacity : 64;
+        hr_bundle_entry *grown = hr_realloc(b->entry, (size_t)capacity * sizeof *grown);
         if (!grown) return hr_no_memory(err, "the list of a checkpoint");
         b->entry = grown;
-        b->room = room;
+        b->capacity = capacity;
     }
     char *name = hr_malloc((size_t)key.size + 1);
     if (!name) return hr_no_memory(err, "the list of a checkpoint");

@@ -29,7 +29,7 @@ struct hr_bundle_writer {
     char *prefix, *path; /* of the data file */
     hr_output *data;
     entry *entry;
-    int entries, room;
+    int entries, capacity;
     parts *part;
     int partitioned;
     hr__map part_names; /* to the index */
@@ -40,12 +40,12 @@ struct hr_bundle_writer {
 static hr_status keep_entry(hr_bundle_writer *w, const char *key, size_t key_size, const char *value, size_t value_size,
                             hr_error *err)
 {
-    if (w->entries == w->room) {
-        int room = w->room ? 2 * w->room : 64;
-        entry *grown = hr_realloc(w->entry, (size_t)room * sizeof *grown);
+    if (w->entries == w->capacity) {
+        int capacity = w->capacity ? 2 * w->capacity : 64;
+        entry *grown = hr_realloc(w->entry, (size_t)capacity * sizeof *grown);
         if (!grown) return hr_no_memory(err, "the index of a checkpoint");
         w->entry = grown;
-        w->room = room;
+        w->capacity = capacity;
     }
     entry e = {{hr_memdup(key, key_size), (int64_t)key_size}, {hr_memdup(value, value_size), (int64_t)value_size}};
     if (!e.key.data || !e.value.data) {

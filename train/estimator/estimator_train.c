@@ -134,12 +134,12 @@ static hr_status look_at_checkpoint(hr_estimator *e, found_checkpoint *out, hr_e
 
 typedef struct hook_list {
     hr_hook **hook;
-    int count, room;
+    int count, capacity;
 } hook_list;
 
 static void add_hook(hook_list *l, hr_hook *hook)
 {
-    if (hook && l->count < l->room)
+    if (hook && l->count < l->capacity)
         l->hook[l->count++] = hook;
     else
         hr_hook_free(hook);
@@ -189,7 +189,7 @@ static hr_status make_hooks(training *t, hook_list *l, const hr_train_opts *o, h
     int most = 7 + o->hook_count + t->model.spec.hooks;
     hr_summary_writer *w = hr_summary_writer_new(t->model.e->model_dir);
     l->hook = hr_calloc((size_t)most, sizeof *l->hook);
-    l->room = l->hook ? most : 0;
+    l->capacity = l->hook ? most : 0;
     add_hooks(t, l, o, w);
     hr_summary_writer_unref(w);
     if (w && l->hook) return HR_OK;

@@ -12,13 +12,13 @@ enum { CHUNK = 1 << 14, ALIGN = 16, HEADER = (sizeof(struct hr__arena_chunk) + A
 
 static bool add_chunk(hr__arena *arena, size_t size)
 {
-    const size_t room = size > CHUNK ? size : CHUNK;
-    struct hr__arena_chunk *chunk = hr_calloc(1, HEADER + room);
+    const size_t space = size > CHUNK ? size : CHUNK;
+    struct hr__arena_chunk *chunk = hr_calloc(1, HEADER + space);
     if (!chunk) return false;
-    chunk->size = room;
+    chunk->size = space;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
-    arena->left = room;
+    arena->left = space;
     return true;
 }
 

@@ -43,7 +43,7 @@ static const char *names_refuse(hr_graph *g, const char *name)
     return NULL;
 }
 
-/* `full` has room for MAX_NAME bytes; appends _1, _2, ... until it is free. */
+/* `full` has space for MAX_NAME bytes; appends _1, _2, ... until it is free. */
 static const char *make_unique(hr_graph *g, char *full)
 {
     const size_t base = strlen(full);

@@ -433,7 +433,7 @@ static hr__plan *find_plan(hr_session *s, const hr_feed *feeds, int feed_count, 
     return NULL;
 }
 
-static hr_status room_for_states(hr_session *s, hr_error *err)
+static hr_status session_plan_reserve_states(hr_session *s, hr_error *err)
 {
     if (s->state_count >= s->graph->node_count) return HR_OK;
     hr__node_state *grown = hr_realloc(s->states, sizeof *grown * (size_t)s->graph->node_count);
@@ -449,7 +449,7 @@ hr_status hr__plan_get(hr_session *s, const hr_feed *feeds, int feed_count, cons
 {
     *out = find_plan(s, feeds, feed_count, fetches, fetch_count);
     if (*out) return HR_OK;
-    HR_TRY(room_for_states(s, err));
+    HR_TRY(session_plan_reserve_states(s, err));
     planner p = {.s = s,
                  .g = s->graph,
                  .feeds = feeds,

@@ -32,12 +32,12 @@ struct hr_monitored_session {
 /* What all of one run's parties want: grows, and is used again. */
 struct hr_run_request {
     hr_feed *feed;
-    int feeds, feed_room;
+    int feeds, feed_capacity;
     int *fed; /* by a node's id: 1 + its newest feed, of this run or of an earlier one */
-    int32_t fed_room;
+    int32_t fed_capacity;
     hr_node *fetch;
     hr_tensor *result;
-    int fetches, fetch_room;
+    int fetches, fetch_capacity;
 };
 
 /* Fills the session's variables and extras from a checkpoint. */

@@ -121,14 +121,14 @@ hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const 
 
 hr_status hr_request_fetch(hr_run_request *r, hr_node node, hr_error *err)
 {
-    if (r->fetches == r->fetch_room) {
-        int room = r->fetch_room ? 2 * r->fetch_room : 16;
-        hr_node *fetch = hr_realloc(r->fetch, (size_t)room * sizeof *fetch);
+    if (r->fetches == r->fetch_capacity) {
+        int capacity = r->fetch_capacity ? 2 * r->fetch_capacity : 16;
+        hr_node *fetch = hr_realloc(r->fetch, (size_t)capacity * sizeof *fetch);
         if (fetch) r->fetch = fetch;
-        hr_tensor *result = fetch ? hr_realloc(r->result, (size_t)room * sizeof *result) : NULL;
+        hr_tensor *result = fetch ? hr_realloc(r->result, (size_t)capacity * sizeof *result) : NULL;
         if (!result) return hr_no_memory(err, "what a hook fetches");
         r->result = result;
-        r->fetch_room = room;
+        r->fetch_capacity = capacity;
     }
     r->fetch[r->fetches++] = node;
     return HR_OK;
@@ -138,13 +138,13 @@ static bool same_node(hr_node a, hr_node b) { return a.graph == b.graph && a.id 
 
 static hr_status place_of_feed(hr_run_request *r, hr_node node, int **place, hr_error *err)
 {
-    if (node.id >= r->fed_room) {
-        const int32_t size = hr_graph_size(node.graph), room = node.id < size ? size : node.id + 1;
-        int *fed = hr_realloc(r->fed, (size_t)room * sizeof *fed);
+    if (node.id >= r->fed_capacity) {
+        const int32_t size = hr_graph_size(node.graph), capacity = node.id < size ? size : node.id + 1;
+        int *fed = hr_realloc(r->fed, (size_t)capacity * sizeof *fed);
         if (!fed) return hr_no_memory(err, "what a run is fed");
-        memset(fed + r->fed_room, 0, (size_t)(room - r->fed_room) * sizeof *fed);
+        memset(fed + r->fed_capacity, 0, (size_t)(capacity - r->fed_capacity) * sizeof *fed);
         r->fed = fed;
-        r->fed_room = room;
+        r->fed_capacity = capacity;
     }
     *place = &r->fed[node.id];
     return HR_OK;
@@ -166,12 +166,12 @@ hr_status hr_request_feed(hr_run_request *r, hr_node node, hr_tensor value, hr_e
     if (node.id >= 0 && node.id < INT32_MAX) HR_TRY(place_of_feed(r, node, &place, err));
     if (is_fed(r, node, *place))
         return hr_fail(err, HR_FAILED_PRECONDITION, "hooks.feed", "'%s' is fed twice in one run", hr_node_name(node));
-    if (r->feeds == r->feed_room) {
-        int room = r->feed_room ? 2 * r->feed_room : 64;
-        hr_feed *feed = hr_realloc(r->feed, (size_t)room * sizeof *feed);
+    if (r->feeds == r->feed_capacity) {
+        int capacity = r->feed_capacity ? 2 * r->feed_capacity : 64;
+        hr_feed *feed = hr_realloc(r->feed, (size_t)capacity * sizeof *feed);
         if (!feed) return hr_no_memory(err, "what a run is fed");
         r->feed = feed;
-        r->feed_room = room;
+        r->feed_capacity = capacity;
     }
     r->feed[r->feeds++] = (hr_feed){node, value};
     *place = r->feeds;

@@ -54,7 +54,7 @@ HR_API hr_node hr_label(const hr_features *features);                    /* the 
 
 /* How many feeds an element needs at most. */
 HR_API int hr_features_feeds(const hr_features *features);
-/* Feeds of a batch, without a copy: they borrow from the element. `feeds` has room for hr_features_feeds of them. */
+/* Feeds of a batch, without a copy: they borrow from the element. `feeds` has space for hr_features_feeds of them. */
 HR_API hr_status hr_feed_element(const hr_features *features, const hr_element *e, hr_feed *feeds, int *count,
                                  hr_error *err);
 

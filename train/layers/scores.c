@@ -21,7 +21,7 @@ void hr_binary_scores_free(hr_binary_scores *s)
     hr_free(s);
 }
 
-static hr_status scores_make_room(hr_binary_scores *s, int64_t count, hr_error *err)
+static hr_status scores_reserve(hr_binary_scores *s, int64_t count, hr_error *err)
 {
     if (s->count + count <= s->capacity) return HR_OK;
     const int64_t capacity = 2 * s->capacity + count + 1024;
@@ -35,7 +35,7 @@ static hr_status scores_make_room(hr_binary_scores *s, int64_t count, hr_error *
 hr_status hr_binary_scores_add(hr_binary_scores *s, const float *labels, const float *probabilities, int64_t count,
                                hr_error *err)
 {
-    HR_TRY(scores_make_room(s, count, err));
+    HR_TRY(scores_reserve(s, count, err));
     for (int64_t i = 0; i < count; i++) {
         const float p = probabilities[i] + 0.f; /* -0 becomes 0 */
         uint32_t bits;

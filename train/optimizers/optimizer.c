@@ -87,7 +87,7 @@ static const hr__descriptor_kind optimizer_kinds = {
     .least = offsetof(hr_optimizer_kind, finish),
 };
 
-/* What no kind can do without, and what the library has no room for. */
+/* What no kind can do without, and what the library has no space for. */
 static hr_status optimizer_check_kind(hr_optimizer *o, const hr_optimizer_kind *kind)
 {
     int n = 0;

@@ -35,7 +35,7 @@ typedef struct answer {
 
 static void tokenise(const hr__csv_dialect *d, const char *text, size_t size, size_t from, answer *a)
 {
-    a->t = (hr__csv_tokens){.token = a->token, .row = a->row, .token_room = ROOM, .row_room = ROOM};
+    a->t = (hr__csv_tokens){.token = a->token, .row = a->row, .token_capacity = ROOM, .row_capacity = ROOM};
     hr__csv_tokenise(d, text, size, from, &a->t);
 }
 
