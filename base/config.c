@@ -54,7 +54,7 @@ typedef struct reader {
     hr_error *err;
     level levels[MAX_DEPTH];
     int depth;
-    int64_t weight, most_weight;
+    int64_t weight, max_weight;
     hr__map anchors; /* name to the address of its built */
 } reader;
 
@@ -155,10 +155,10 @@ static hr_status attach(reader *r, const built *child, yaml_mark_t mark)
 static hr_status config_weigh(reader *r, int64_t weight, int height, yaml_mark_t mark)
 {
     r->weight += weight;
-    if (r->weight > r->most_weight) {
+    if (r->weight > r->max_weight) {
         char text[128];
         snprintf(text, sizeof text, "expected at most %lld values, aliases counted, found more",
-                 (long long)r->most_weight);
+                 (long long)r->max_weight);
         return fail_at(r, mark, "config.limit", text);
     }
     if (r->depth + height > MAX_DEPTH)
@@ -357,7 +357,7 @@ hr_status hr__config_parse(const char *name, const char *text, size_t size, hr__
     }
     r->config = c;
     r->err = err;
-    r->most_weight = size / BYTES_A_NODE > FREE_NODES ? (int64_t)(size / BYTES_A_NODE) : FREE_NODES;
+    r->max_weight = size / BYTES_A_NODE > FREE_NODES ? (int64_t)(size / BYTES_A_NODE) : FREE_NODES;
     st = size > HR__CONFIG_BYTES ? hr_fail(err, HR_INVALID_ARGUMENT, "config.limit",
                                            "%s: expected at most 256 MiB of configuration, found %zu bytes", name, size)
                                  : read_events(r, text, size);

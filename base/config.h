@@ -78,7 +78,7 @@ HR_API hr_status hr__node_is(const hr__node *node, unsigned kinds, hr_error *err
 
 HR_API bool hr__node_is_null(const hr__node *node); /* nothing at all, ~ or null, not quoted */
 bool hr__node_is_text(const hr__node *node, const char *text);
-HR_API hr_status hr__node_int64(const hr__node *node, int64_t least, int64_t most, int64_t *out, hr_error *err);
+HR_API hr_status hr__node_int64(const hr__node *node, int64_t min, int64_t max, int64_t *out, hr_error *err);
 hr_status hr__node_uint64(const hr__node *node, uint64_t *out, hr_error *err);
 HR_API hr_status hr__node_double(const hr__node *node, double *out, hr_error *err);
 hr_status hr__node_bool(const hr__node *node, bool *out, hr_error *err); /* true, false; yes, no, on, off */
@@ -89,7 +89,7 @@ HR_API hr_status hr__node_choice(const hr__node *node, const char *what, const c
                                  int64_t *out, hr_error *err);
 
 /* The same for the value of a key; where the key is missing or null, *out stays what it is. */
-HR_API hr_status hr__config_int64(const hr__node *map, const char *key, int64_t least, int64_t most, int64_t *out,
+HR_API hr_status hr__config_int64(const hr__node *map, const char *key, int64_t min, int64_t max, int64_t *out,
                                   hr_error *err);
 hr_status hr__config_uint64(const hr__node *map, const char *key, uint64_t *out, hr_error *err);
 HR_API hr_status hr__config_double(const hr__node *map, const char *key, double *out, hr_error *err);

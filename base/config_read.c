@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CLIPPED = 60, MOST_NAMES = 12 };
+enum { CLIPPED = 60, MAX_NAMES = 12 };
 
 /* ---- errors ---- */
 
@@ -85,9 +85,9 @@ static void add_choice(hr__text *text, const char *name, const char *const *name
         hr__text_printf(text, "; did you mean '%s'?", near);
         return;
     }
-    for (int64_t i = 0; i < count && i < MOST_NAMES; i++)
+    for (int64_t i = 0; i < count && i < MAX_NAMES; i++)
         hr__text_printf(text, "%s%s", i ? ", " : "; expected one of ", names[i]);
-    if (count > MOST_NAMES) hr__text_add(text, ", ...");
+    if (count > MAX_NAMES) hr__text_add(text, ", ...");
 }
 
 static hr_status config_read_unknown(const hr__node *node, const char *kind, const char *what, const char *const *names,
@@ -185,18 +185,18 @@ static bool whole_number(const hr__node *node, int64_t *out)
     return true;
 }
 
-hr_status hr__node_int64(const hr__node *node, int64_t least, int64_t most, int64_t *out, hr_error *err)
+hr_status hr__node_int64(const hr__node *node, int64_t min, int64_t max, int64_t *out, hr_error *err)
 {
     int64_t value;
     char expected[96] = "a whole number";
-    if (least != INT64_MIN && most != INT64_MAX)
-        snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64, least, most);
-    else if (least != INT64_MIN)
-        snprintf(expected, sizeof expected, "a whole number of at least %" PRId64, least);
-    else if (most != INT64_MAX)
-        snprintf(expected, sizeof expected, "a whole number of at most %" PRId64, most);
+    if (min != INT64_MIN && max != INT64_MAX)
+        snprintf(expected, sizeof expected, "a whole number from %" PRId64 " to %" PRId64, min, max);
+    else if (min != INT64_MIN)
+        snprintf(expected, sizeof expected, "a whole number of at least %" PRId64, min);
+    else if (max != INT64_MAX)
+        snprintf(expected, sizeof expected, "a whole number of at most %" PRId64, max);
     if (!whole_number(node, &value)) return hr__node_expected(node, expected, err);
-    if (value < least || value > most)
+    if (value < min || value > max)
         return hr__node_fail(node, err, HR_INVALID_ARGUMENT, "config.value", "expected %s, found %" PRId64, expected,
                              value);
     *out = value;
@@ -271,11 +271,10 @@ static const hr__node *given(const hr__node *map, const char *key)
     return node && !hr__node_is_null(node) ? node : NULL;
 }
 
-hr_status hr__config_int64(const hr__node *map, const char *key, int64_t least, int64_t most, int64_t *out,
-                           hr_error *err)
+hr_status hr__config_int64(const hr__node *map, const char *key, int64_t min, int64_t max, int64_t *out, hr_error *err)
 {
     const hr__node *node = given(map, key);
-    return node ? hr__node_int64(node, least, most, out, err) : HR_OK;
+    return node ? hr__node_int64(node, min, max, out, err) : HR_OK;
 }
 
 hr_status hr__config_uint64(const hr__node *map, const char *key, uint64_t *out, hr_error *err)

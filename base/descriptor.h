@@ -15,7 +15,7 @@ typedef struct hr__descriptor_kind {
     const char *error; /* and their kind: "op.abi" */
     uint32_t version;  /* of its kit */
     size_t size;       /* of the struct here */
-    size_t least;      /* up to the last field that none can do without */
+    size_t min_size;   /* up to the last field that none can do without */
 } hr__descriptor_kind;
 
 typedef struct hr__descriptor_head {
@@ -45,10 +45,10 @@ static inline hr_status hr__descriptor_fit(const hr__descriptor_kind *kind, cons
                        "%s: expected a descriptor made for version %u of its kit, got version %u; compile it with this "
                        "library's headers",
                        kind->what, kind->version, head.abi_version);
-    if (head.struct_size < kind->least || head.struct_size < sizeof head)
+    if (head.struct_size < kind->min_size || head.struct_size < sizeof head)
         return hr_fail(err, kind->status, kind->error,
                        "%s: expected a descriptor of %zu to %zu bytes, got a struct_size of %u; set its head",
-                       kind->what, kind->least, kind->size, head.struct_size);
+                       kind->what, kind->min_size, kind->size, head.struct_size);
     memcpy(&head, given, sizeof head);
     const size_t unknown = hr__descriptor_unknown(kind, given, head.struct_size);
     if (unknown)

@@ -3,7 +3,7 @@
 #include "base/hash_map.h"
 #include "base/pages.h"
 
-enum { CHUNK = 1 << 16, LEAST_SLOTS = 16, LINE = 64 };
+enum { CHUNK = 1 << 16, MIN_SLOTS = 16, LINE = 64 };
 
 struct hr__map_chunk {
     struct hr__map_chunk *next;
@@ -69,7 +69,7 @@ hr_status hr__map_reserve(hr__map *map, uint32_t count, hr_error *err)
 {
     if (count == UINT32_MAX) return hr_no_memory(err, "a map of 2^32 keys");
     if (count > map->capacity && !grow_entries(map, count)) return hr_no_memory(err, "the keys of a map");
-    uint64_t slots = map->mask ? map->mask + 1 : LEAST_SLOTS;
+    uint64_t slots = map->mask ? map->mask + 1 : MIN_SLOTS;
     while (slots / 8 * 5 < count) slots *= 2;
     if (slots != map->mask + 1 && !grow_slots(map, slots)) return hr_no_memory(err, "the slots of a map");
     return HR_OK;

@@ -22,7 +22,7 @@ typedef struct decimal {
     const char *digits, *digits_end;
 } decimal;
 
-enum { MOST_EXPONENT = 100000 }; /* beyond, all is infinity or zero, even with the digits of a long text in front */
+enum { MAX_EXPONENT = 100000 }; /* beyond, all is infinity or zero, even with the digits of a long text in front */
 
 static const char *scan_exponent(const char *p, const char *end, int64_t *exponent)
 {
@@ -119,8 +119,8 @@ static const char *plain_text(const decimal *d, char text[DIGITS_KEPT + 32])
             exponent--;
         }
     }
-    if (exponent > MOST_EXPONENT) exponent = MOST_EXPONENT;
-    if (exponent < -MOST_EXPONENT) exponent = -MOST_EXPONENT;
+    if (exponent > MAX_EXPONENT) exponent = MAX_EXPONENT;
+    if (exponent < -MAX_EXPONENT) exponent = -MAX_EXPONENT;
     snprintf(text + used, 32, "e%d", (int)exponent);
     return text;
 }
@@ -159,7 +159,7 @@ static float float_of(const decimal *d)
 
 /* mantissa x 2^exponent, rounded once to `precision` bits, of which fewer are left below 2^least. The mantissa's last
  * bit is set if anything below it was lost. */
-static double round_binary(uint64_t mantissa, int64_t exponent, int precision, int least)
+static double round_binary(uint64_t mantissa, int64_t exponent, int precision, int min)
 {
     if (mantissa == 0) return 0;
     int shift = __builtin_clzll(mantissa);
@@ -168,7 +168,7 @@ static double round_binary(uint64_t mantissa, int64_t exponent, int precision, i
     if (exponent > 2000) return HUGE_VAL;
     if (exponent < -2000) return 0;
     int drop = 64 - precision;
-    if (exponent + drop < least) drop = (int)(least - exponent);
+    if (exponent + drop < min) drop = (int)(min - exponent);
     if (drop > 64) return 0;
     uint64_t kept = drop == 64 ? 0 : mantissa >> drop, half = UINT64_C(1) << (drop - 1);
     uint64_t rest = drop == 64 ? mantissa : mantissa & (half * 2 - 1);

@@ -98,11 +98,11 @@ static size_t mantissa_of(const char *text, size_t size, bool *zero)
 /* Digits with a point or without one: digits / 10^decimals, of which double takes both without loss. */
 static bool plain_decimal(const char *text, size_t size, uint64_t *digits, int *decimals)
 {
-    enum { MOST = 16 };
+    enum { MAX = 16 };
     size_t point = size;
     uint64_t sum = 0;
     if (size > 0 && *text == '-') text++, size--, point--;
-    if (size - 1 >= MOST) return false;
+    if (size - 1 >= MAX) return false;
     for (size_t i = 0; i < size; i++) {
         const unsigned digit = (unsigned char)text[i] - (unsigned)'0';
         if (digit < 10)

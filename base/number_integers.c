@@ -40,14 +40,14 @@ hr__parsed hr__parse_uint64(const char *text, size_t size, hr__grammar grammar, 
 }
 
 /* |most| is 2^n - 1 of the type; one more is allowed below zero. */
-static inline hr__parsed parse_signed(const char *text, size_t size, hr__grammar grammar, uint64_t most, int64_t *out)
+static inline hr__parsed parse_signed(const char *text, size_t size, hr__grammar grammar, uint64_t max, int64_t *out)
 {
     if (size == 0) return HR__NO_NUMBER;
     bool negative;
     uint64_t value = 0;
     hr__parsed parsed = signed_magnitude(text, text + size, grammar, &negative, &value);
     if (parsed != HR__PARSED) return parsed;
-    if (value > most + negative) return HR__OVERFLOW;
+    if (value > max + negative) return HR__OVERFLOW;
     *out = (int64_t)(negative ? -value : value);
     return HR__PARSED;
 }

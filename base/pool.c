@@ -7,7 +7,7 @@
 #include <string.h>
 #include <uv.h>
 
-enum { MOST_WORKERS = 256, TURN = 16 /* pieces for one client before the next one's turn */ };
+enum { MAX_WORKERS = 256, TURN = 16 /* pieces for one client before the next one's turn */ };
 
 /* The one pool of the process. All but the atomics is guarded by the lock. */
 static struct pool {
@@ -16,7 +16,7 @@ static struct pool {
     uv_cond_t resume; /* workers beyond the number asked for wait here */
     uv_cond_t left;   /* a thread waits here until no worker is in its client */
     hr__client *first;
-    uv_thread_t thread[MOST_WORKERS];
+    uv_thread_t thread[MAX_WORKERS];
     int started, wanted;
     int parked;
     bool stopping;
@@ -37,7 +37,7 @@ static int default_workers(void)
     return given ? workers : (int)uv_available_parallelism() - 1;
 }
 
-static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MOST_WORKERS ? MOST_WORKERS : workers; }
+static int within_bounds(int workers) { return workers < 0 ? 0 : workers > MAX_WORKERS ? MAX_WORKERS : workers; }
 
 static void make_locks(void)
 {

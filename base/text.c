@@ -62,14 +62,14 @@ static uint32_t code_point(const unsigned char *p, size_t length)
 /* Bytes of the UTF-8 character at `p`; 0: there is none. Overlong forms and surrogates are none. */
 static size_t utf8_length(const unsigned char *p, size_t size)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : 4;
     if (length == 1) return 1;
     if (p[0] < 0xc2 || p[0] > 0xf4 || length > size) return 0;
     for (size_t i = 1; i < length; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
     const uint32_t point = code_point(p, length);
-    return point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : length;
+    return point < min[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000) ? 0 : length;
 }
 
 size_t hr__utf8_sound(const char *text, size_t size)

@@ -60,15 +60,15 @@ hr_dtype hr_dtype_named(const char *name)
 int64_t hr_shape_count(hr_shape shape)
 {
     if (shape.rank < 0 || shape.rank > HR_MAX_RANK) return -1;
-    int64_t most = 1;
+    int64_t max = 1;
     bool empty = false;
     for (int i = 0; i < shape.rank; i++) {
         const int64_t length = shape.dims[i] ? shape.dims[i] : 1;
-        if (length < 0 || most > HR_MAX_VALUES / length) return -1;
-        most *= length;
+        if (length < 0 || max > HR_MAX_VALUES / length) return -1;
+        max *= length;
         empty |= shape.dims[i] == 0;
     }
-    return empty ? 0 : most;
+    return empty ? 0 : max;
 }
 
 bool hr_shape_equal(hr_shape a, hr_shape b)

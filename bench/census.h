@@ -5,12 +5,12 @@
 
 #include <headrace/base.h>
 
-enum { CENSUS_ROWS = 50000, CENSUS_WORDS = 8, CENSUS_MOST_WORDS = 42 };
+enum { CENSUS_ROWS = 50000, CENSUS_WORDS = 8, CENSUS_MAX_WORDS = 42 };
 
 typedef struct census_words {
     const char *key;
     int count;
-    const char *word[CENSUS_MOST_WORDS]; /* the most frequent first */
+    const char *word[CENSUS_MAX_WORDS]; /* the most frequent first */
 } census_words;
 
 extern const census_words census_words_of[CENSUS_WORDS];

@@ -5,16 +5,16 @@
 #include "bench/parse.h"
 #include <headrace/feature_columns.h>
 
-enum { BUCKETS = 10000, CRITEO_COLUMNS = 39, CALLS = 40, RECORDS = CALLS * BATCH, MOST_COLUMNS = 64 };
+enum { BUCKETS = 10000, CRITEO_COLUMNS = 39, CALLS = 40, RECORDS = CALLS * BATCH, MAX_COLUMNS = 64 };
 
 /* Columns, those of them that are also wanted side by side in their dense form, and the records they are made of. */
 typedef struct bench_columns {
-    hr_feature_column *column[MOST_COLUMNS];
+    hr_feature_column *column[MAX_COLUMNS];
     int count;
-    const hr_feature_column *dense[MOST_COLUMNS]; /* in the order of their names */
+    const hr_feature_column *dense[MAX_COLUMNS]; /* in the order of their names */
     int dense_count;
-    hr_tensor table[MOST_COLUMNS]; /* of dense embeddings: as variables lie in memory */
-    const float *rows[MOST_COLUMNS];
+    hr_tensor table[MAX_COLUMNS]; /* of dense embeddings: as variables lie in memory */
+    const float *rows[MAX_COLUMNS];
     float *matrix; /* BATCH rows */
     hr_view *record;
     char *bytes;

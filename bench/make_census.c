@@ -25,9 +25,9 @@ static void add_word(hr_example *example, const char *key, uint64_t row, uint64_
     add_text(example, key, words->word[i]);
 }
 
-static int64_t seldom(uint64_t row, uint64_t n, double share, int64_t most)
+static int64_t seldom(uint64_t row, uint64_t n, double share, int64_t max)
 {
-    return uniform(row, n) < share ? hr_random_below(row, n + 1, most) : 0;
+    return uniform(row, n) < share ? hr_random_below(row, n + 1, max) : 0;
 }
 
 static void add_row(hr_example *example, uint64_t r)

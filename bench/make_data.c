@@ -18,10 +18,10 @@ typedef struct row {
 } row;
 
 /* Zipf's law with exponent 1.3, cut at `most`, by inverting the continuous law. */
-static int64_t zipf(double u, double most)
+static int64_t zipf(double u, double max)
 {
     double x = pow(1 - u, -1 / 0.3);
-    return (int64_t)(x < most ? x : most);
+    return (int64_t)(x < max ? x : max);
 }
 
 static void make_row(uint64_t r, row *out)

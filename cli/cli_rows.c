@@ -48,7 +48,7 @@ void clear_row_files(row_files *r)
     hr_schema_file_free(r->found);
 }
 
-hr_status open_rows(row_files *r, const char *path, int64_t most, row_source *out, hr_error *err)
+hr_status open_rows(row_files *r, const char *path, int64_t max, row_source *out, hr_error *err)
 {
     const hr_file_format format = format_of(r, path);
     const hr_record_opts records = {.struct_size = sizeof records,
@@ -57,7 +57,7 @@ hr_status open_rows(row_files *r, const char *path, int64_t most, row_source *ou
     *out = (row_source){.records = NULL};
     if (format == HR_FORMAT_TFRECORD) return hr_record_reader_open_with(path, &records, &out->records, err);
     r->how.format = format;
-    r->how.max_rows = most;
+    r->how.max_rows = max;
     r->how.schema = format == HR_FORMAT_CSV && r->found ? r->found : r->schema;
     return hr_row_reader_open_with(path, &r->how, &out->rows, err);
 }

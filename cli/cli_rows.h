@@ -30,7 +30,7 @@ typedef struct row_source {
     hr_row_reader *rows;       /* other formats */
 } row_source;
 /* Of CSV no more rows than `most` are looked at. */
-hr_status open_rows(row_files *files, const char *path, int64_t most, row_source *out, hr_error *err);
+hr_status open_rows(row_files *files, const char *path, int64_t max, row_source *out, hr_error *err);
 /* The next record, borrowed until the next call. HR_END: there is none. */
 hr_status next_row(row_source *source, hr_view *record, hr_error *err);
 void close_rows(row_source *source);

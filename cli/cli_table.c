@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { LEAST_KEY = 16, LEAST_LAST = 16 /* columns that a cell is cut to at most */ };
+enum { MIN_KEY = 16, MIN_LAST = 16 /* columns that a cell is cut to at most */ };
 
 /* ---- cells ---- */
 
@@ -93,22 +93,22 @@ static void print_part(const table *t, const char *const *cell, const int *width
 
 static void print_parts(const table *t, const char *const *cell, int *width)
 {
-    const int most = output_width();
+    const int max = output_width();
     for (int c = 0; c < t->columns; c++) {
-        width[c] = t->column[c].least;
+        width[c] = t->column[c].min_width;
         for (int64_t row = 0; row <= t->cells / t->columns; row++) {
             const int needed = width_of(cell[row * t->columns + c]);
             if (needed > width[c]) width[c] = needed;
         }
     }
-    if (most > 0 && width[0] > most / 3) width[0] = most / 3 > LEAST_KEY ? most / 3 : LEAST_KEY;
+    if (max > 0 && width[0] > max / 3) width[0] = max / 3 > MIN_KEY ? max / 3 : MIN_KEY;
     for (int first = 1; first < t->columns;) {
         int end = first, used = 2 + width[0];
         for (; end < t->columns; end++) {
-            const int left = most - used - 2;
+            const int left = max - used - 2;
             const bool is_text = end == t->columns - 1 && t->column[end].left;
-            if (most > 0 && is_text && width[end] > left && (left >= LEAST_LAST || end == first)) width[end] = left;
-            if (most > 0 && width[end] > left && end > first) break;
+            if (max > 0 && is_text && width[end] > left && (left >= MIN_LAST || end == first)) width[end] = left;
+            if (max > 0 && width[end] > left && end > first) break;
             used += 2 + width[end];
         }
         print_part(t, cell, width, first, end);

@@ -7,7 +7,7 @@
 
 typedef struct table_column {
     const char *head;
-    int least; /* its width at least */
+    int min_width;
     bool left; /* where its cells stand; default: at the right */
 } table_column;
 

@@ -41,13 +41,13 @@ typedef struct flag {
 size_t flag_max_record(const command_call *call); /* 0: not given */
 
 struct command {
-    const char *name;                    /* "info"; of two words, "schema infer", it is one of a group */
-    const char *arguments;               /* "FILE..." in the usage line; "bash": that word; "" for none */
-    const char *summary;                 /* a line of `headrace --help` */
-    const char *text;                    /* what it does, in paragraphs */
-    const char *examples;                /* whole lines */
-    const flag *flags;                   /* NULL: it has none */
-    int least_arguments, most_arguments; /* most: -1 is any number */
+    const char *name;                 /* "info"; of two words, "schema infer", it is one of a group */
+    const char *arguments;            /* "FILE..." in the usage line; "bash": that word; "" for none */
+    const char *summary;              /* a line of `headrace --help` */
+    const char *text;                 /* what it does, in paragraphs */
+    const char *examples;             /* whole lines */
+    const flag *flags;                /* NULL: it has none */
+    int min_arguments, max_arguments; /* max: -1 is any number */
     int (*run)(command_call *call);
 };
 

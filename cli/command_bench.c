@@ -16,14 +16,14 @@ static void bench_show(progress *p, const figures *f, double seconds)
     progress_show(p, -1, detail);
 }
 
-static hr_status drain(hr_dataset *ds, int64_t most, const hr_iterate_opts *opts, figures *f, hr_error *err)
+static hr_status drain(hr_dataset *ds, int64_t max, const hr_iterate_opts *opts, figures *f, hr_error *err)
 {
     const hr_element *e;
     hr_status st = HR_OK;
     progress p;
     progress_start(&p, "reading");
     hr_iterator *it = hr_iterate_with(ds, opts);
-    while (!interrupted() && (most <= 0 || f->batches < most) && (st = hr_next(it, &e)) == HR_OK) {
+    while (!interrupted() && (max <= 0 || f->batches < max) && (st = hr_next(it, &e)) == HR_OK) {
         const hr_tensor *first = hr_get_at(e, 0);
         f->rows += first && first->shape.rank > 0 ? first->shape.dims[0] : 1;
         if (f->batches++ == 0) f->first_batch = now_seconds() - p.started;
@@ -105,7 +105,7 @@ const command command_bench = {
                 "  headrace bench flights.yaml -d data -n 1000 --json\n"
                 "  headrace bench --pipeline flights.yaml -d data\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = bench_run,
 };

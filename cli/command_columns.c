@@ -23,7 +23,7 @@ const command command_columns = {
             "prints both sections again: without comments, every column on a line of its own with the options that are "
             "not default. What it prints reads back to equal columns. A mistake is named with its line and column.",
     .examples = "  headrace columns flights.yaml\n",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = columns_run,
 };

@@ -29,7 +29,7 @@ const command command_completion = {
     .examples = "  source <(headrace completion bash)\n"
                 "  source <(headrace completion zsh)\n"
                 "  headrace completion fish | source\n",
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = completion_run,
 };

@@ -304,7 +304,7 @@ const command command_convert = {
         "  headrace convert people.csv -o people.tfrecord --separator ';' --quoted-never-missing\n"
         "  zstdcat logs.csv.zst | headrace convert - -s logs.yaml -o data\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = convert_run,
 };

@@ -139,7 +139,7 @@ const command command_count = {
                 "  headrace count data/*.tfrecord.gz --json\n"
                 "  headrace count people.csv --comment '#'\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = count_run,
 };

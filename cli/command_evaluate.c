@@ -101,15 +101,15 @@ static int read_bound(const command_call *call, const char *name, const char *te
 static int check_bounds(const command_call *call, const char *name, const double *value)
 {
     int code = WORKED;
-    bool least = strcmp(name, "at-least") == 0;
+    bool min = strcmp(name, "at-least") == 0;
     for (int i = 0; i < flag_count(call, name); i++) {
         bound b;
         int wrong = read_bound(call, name, flag_nth(call, name, i), &b);
         if (wrong || !value) code = wrong;
         if (wrong) break;
-        if (!value || (least ? value[b.figure] >= b.value : value[b.figure] <= b.value)) continue;
+        if (!value || (min ? value[b.figure] >= b.value : value[b.figure] <= b.value)) continue;
         fprintf(stderr, "headrace evaluate: %s is %.5f, expected at %s %g\n", figure_name[b.figure], value[b.figure],
-                least ? "least" : "most", b.value);
+                min ? "least" : "most", b.value);
         code = FAILED;
     }
     return code;
@@ -146,8 +146,8 @@ static int evaluate(const command_call *call, hr_training *t)
     hr_estimator_free(e);
     if (st != HR_OK) return failed(call, &err);
     flag_given(call, "json") ? evaluate_print_as_json(value) : evaluate_print_text(value);
-    int least = check_bounds(call, "at-least", value), most = check_bounds(call, "at-most", value);
-    return least == WORKED ? most : least;
+    int min = check_bounds(call, "at-least", value), max = check_bounds(call, "at-most", value);
+    return min == WORKED ? max : min;
 }
 
 static int evaluate_run(command_call *call)
@@ -184,7 +184,7 @@ const command command_evaluate = {
         "  headrace evaluate flights.yaml --data data --model-dir data/model\n"
         "  headrace evaluate flights.yaml -d data -m data/model --at-least auc=0.783 --at-most log_loss=0.446\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = evaluate_run,
 };

@@ -29,7 +29,7 @@ const command command_explain = {
     .examples = "  headrace explain flights.yaml\n"
                 "  headrace explain --pipeline flights.yaml\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = explain_run,
 };

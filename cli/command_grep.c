@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_AND = 63, LOOK_EVERY = 1024 /* records between two looks at the clock */ };
+enum { MAX_AND = 63, LOOK_EVERY = 1024 /* records between two looks at the clock */ };
 
 typedef struct search {
     hr_example_filter *filter;
@@ -53,7 +53,7 @@ static hr_status search_file(search *s, row_files *files, const char *path, hr_e
 
 static hr_status make_filter(const command_call *call, search *s, hr_error *err)
 {
-    const char *conditions[1 + MOST_AND] = {call_argument(call, 0)};
+    const char *conditions[1 + MAX_AND] = {call_argument(call, 0)};
     const int more = flag_count(call, "and");
     for (int i = 0; i < more; i++) conditions[1 + i] = flag_nth(call, "and", i);
     return hr_example_filter_new(conditions, 1 + more, &s->filter, err);
@@ -87,7 +87,7 @@ static int grep_run(command_call *call)
     hr_error err = {0};
     search s = {.invert = flag_given(call, "invert"), .count_only = flag_given(call, "count")};
     s.left = flag_number(call, "lines", INT64_MAX);
-    if (flag_count(call, "and") > MOST_AND) return usage_error(call, "--and: at most %d of them", MOST_AND);
+    if (flag_count(call, "and") > MAX_AND) return usage_error(call, "--and: at most %d of them", MAX_AND);
     const char *out = flag_text(call, "output");
     if (out && s.count_only) return usage_error(call, "--count and --output: expected one of them, found both");
     int code = out ? check_output_name(call, out) : 0;
@@ -133,7 +133,7 @@ const command command_grep = {
                 "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n"
                 "  headrace grep 'age>=90' people.csv.gz --na-value NA\n",
     .flags = flags,
-    .least_arguments = 2,
-    .most_arguments = -1,
+    .min_arguments = 2,
+    .max_arguments = -1,
     .run = grep_run,
 };

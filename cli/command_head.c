@@ -15,7 +15,7 @@ const command command_head = {
     .examples = "  headrace head -n 3 data/train-00000-of-00008.tfrecord\n"
                 "  headrace head -n 100 'data/train-*' | jq .tailnum\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = head_run,
 };

@@ -160,7 +160,7 @@ const command command_index = {
                 "  headrace index data/*.tfrecord --check\n"
                 "  headrace index data/*.tfrecord --text\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = index_run,
 };

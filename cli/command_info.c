@@ -275,7 +275,7 @@ const command command_info = {
                 "  headrace info --json clicks.tfrecord.gz\n"
                 "  zstdcat old.tfrecord.zst | headrace info -\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = info_run,
 };

@@ -65,7 +65,8 @@ static int man_run(command_call *call)
     puts(
         ".SH EXIT STATUS\n0 it worked; 1 it failed, and the message says where and why; 2 the command line was wrong,\n"
         "and nothing was begun; 130 Ctrl\\-C ended it.\n"
-        ".SH ENVIRONMENT\n.TP\n\\fBHEADRACE_THREADS\\fR\nworker threads beside the main one, 0 to 256; default: one less\n"
+        ".SH ENVIRONMENT\n.TP\n\\fBHEADRACE_THREADS\\fR\nworker threads beside the main one, 0 to 256; default: one "
+        "less\n"
         "than there are processors. 0: the main thread does everything. What is not a number is ignored.");
     return WORKED;
 }
@@ -78,7 +79,7 @@ const command command_man = {
             "and every "
             "key of the config file.",
     .examples = "  headrace man | man -l -\n",
-    .least_arguments = 0,
-    .most_arguments = 0,
+    .min_arguments = 0,
+    .max_arguments = 0,
     .run = man_run,
 };

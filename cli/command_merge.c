@@ -34,7 +34,7 @@ const command command_merge = {
                 "  headrace merge 'data/train-*' -o data/all --shards 16\n"
                 "  headrace merge 'logs/*.gz' -o logs/part --max-shard-bytes 256M --compression GZIP\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = merge_run,
 };

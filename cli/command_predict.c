@@ -91,7 +91,7 @@ const command command_predict = {
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n"
                 "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = predict_run,
 };

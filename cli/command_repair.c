@@ -108,7 +108,7 @@ const command command_repair = {
     .examples = "  headrace repair broken.tfrecord -o good.tfrecord\n"
                 "  headrace repair --in-place --quarantine lost.jsonl train-00003.tfrecord.gz\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = repair_run,
 };

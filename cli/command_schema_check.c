@@ -53,7 +53,7 @@ const command command_schema_check = {
     .examples = "  headrace schema check --schema flights.yaml 'data/train-*.tfrecord'\n"
                 "  headrace schema check -s flights.yaml flights.csv.gz\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = schema_check_run,
 };

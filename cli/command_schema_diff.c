@@ -36,7 +36,7 @@ const command command_schema_diff = {
     .examples = "  headrace schema diff flights.yaml flights-2024.csv\n"
                 "  headrace schema diff 'monday/*.tfrecord' 'tuesday/*.tfrecord'\n",
     .flags = flags,
-    .least_arguments = 2,
-    .most_arguments = 2,
+    .min_arguments = 2,
+    .max_arguments = 2,
     .run = schema_diff_run,
 };

@@ -67,7 +67,7 @@ const command command_schema_infer = {
     .examples = "  headrace schema infer flights.csv.gz -o flights.yaml\n"
                 "  headrace schema infer 'data/train-*.tfrecord'\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = schema_infer_run,
 };

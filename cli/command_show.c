@@ -16,7 +16,7 @@ const command command_show = {
                 "  headrace show people.tfrecord > people.jsonl\n"
                 "  headrace show people.csv.gz --delimiter ';' -f age\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = show_run,
 };

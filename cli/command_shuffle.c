@@ -45,7 +45,7 @@ const command command_shuffle = {
     .examples = "  headrace shuffle 'data/train-*' --output mixed/train --shards 16 --seed 7\n"
                 "  headrace shuffle clicks.tfrecord -o mixed.tfrecord --memory 2G --temp /scratch\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = shuffle_run,
 };

@@ -89,7 +89,7 @@ const command command_split = {
         "  headrace split clicks.tfrecord --shares 0.9,0.05,0.05 -o train.tfrecord,eval.tfrecord,test.tfrecord\n"
         "  headrace split 'data/*' --shares 0.8,0.2 -o split/train,split/test --by user --shards 8\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = split_run,
 };

@@ -304,7 +304,7 @@ const command command_stats = {
                 "  headrace stats flights.csv.gz --normalize mean_std --label late >> flights.yaml\n"
                 "  headrace stats --json clicks.jsonl | jq '.features[] | {feature, distinct}'\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = stats_run,
 };

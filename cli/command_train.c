@@ -79,14 +79,14 @@ static int64_t train_count_records(const hr_file_list *files)
 static hr_status expected_steps(const hr_training *t, int64_t *steps, hr_error *err)
 {
     hr_file_list files = {0};
-    int64_t epochs = hr_training_epochs(t), most = hr_training_max_steps(t), batch = hr_training_batch_size(t);
+    int64_t epochs = hr_training_epochs(t), max = hr_training_max_steps(t), batch = hr_training_batch_size(t);
     HR_TRY(hr_match_files(hr_training_files(t), &files, err));
     const hr_status st = need_tfrecords(&files, err);
     int64_t rows = 0;
     if (epochs >= 0 && st == HR_OK && __builtin_mul_overflow(train_count_records(&files), epochs, &rows)) rows = 0;
     hr_file_list_clear(&files);
     *steps = rows / batch + (rows % batch != 0);
-    if (most && (!*steps || most < *steps)) *steps = most;
+    if (max && (!*steps || max < *steps)) *steps = max;
     return st;
 }
 
@@ -175,7 +175,7 @@ const command command_train = {
                 "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n"
                 "  headrace train flights.yaml --data data --model-dir data/model --epochs 10   # after 5: 5 more\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = 1,
+    .min_arguments = 1,
+    .max_arguments = 1,
     .run = train_run,
 };

@@ -208,7 +208,7 @@ const command command_verify = {
                 "  headrace verify --schema flights.yaml flights.csv.gz\n"
                 "  headrace verify people.csv --delimiter ';' --check-utf8\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = verify_run,
 };

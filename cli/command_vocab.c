@@ -106,7 +106,7 @@ const command command_vocab = {
     .examples = "  headrace vocab 'data/train-*' --feature tailnum --min-count 10 -o tailnum.txt\n"
                 "  headrace vocab clicks.jsonl -f words -k 20 --counts\n",
     .flags = flags,
-    .least_arguments = 1,
-    .most_arguments = -1,
+    .min_arguments = 1,
+    .max_arguments = -1,
     .run = vocab_run,
 };

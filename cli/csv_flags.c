@@ -12,10 +12,10 @@ static int read_byte(const command_call *call, const char *name, const char **ou
 }
 
 /* The values of a flag that may be repeated. */
-static int csv_flags_read_all(const command_call *call, const char *name, const char **to, int most, int *count)
+static int csv_flags_read_all(const command_call *call, const char *name, const char **to, int max, int *count)
 {
     *count = flag_count(call, name);
-    if (*count > most) return usage_error(call, "--%s: at most %d of them", name, most);
+    if (*count > max) return usage_error(call, "--%s: at most %d of them", name, max);
     for (int i = 0; i < *count; i++) to[i] = flag_nth(call, name, i);
     return 0;
 }

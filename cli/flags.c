@@ -80,11 +80,11 @@ static bool read_number(flag_kind kind, const char *text, long long *number)
 static int check_number(const command_call *call, const flag *f, const char *text)
 {
     long long number;
-    const int least = f->kind != FLAG_NUMBER;
-    if (read_number(f->kind, text, &number) && number >= least) return 0;
+    const int min = f->kind != FLAG_NUMBER;
+    if (read_number(f->kind, text, &number) && number >= min) return 0;
     if (f->kind == FLAG_BYTES)
         return usage_error(call, "--%s: expected a number of bytes, as 1000000 or 64M, found \"%s\"", f->name, text);
-    return usage_error(call, "--%s: expected a whole number from %d on, found \"%s\"", f->name, least, text);
+    return usage_error(call, "--%s: expected a whole number from %d on, found \"%s\"", f->name, min, text);
 }
 
 static hr_status split_list(given_flag *given, hr_error *err)
@@ -138,10 +138,10 @@ static int take_flag(command_call *call, char **argv, int argc, int i)
 static int flags_check_arguments(const command_call *call)
 {
     const command *c = call->command;
-    if (call->arguments < c->least_arguments)
+    if (call->arguments < c->min_arguments)
         return usage_error(call, "expected %s, found %s", c->arguments, call->arguments ? "too few" : "nothing");
-    if (c->most_arguments >= 0 && call->arguments > c->most_arguments)
-        return usage_error(call, "unexpected argument '%s'", call->argument[c->most_arguments]);
+    if (c->max_arguments >= 0 && call->arguments > c->max_arguments)
+        return usage_error(call, "unexpected argument '%s'", call->argument[c->max_arguments]);
     return 0;
 }
 

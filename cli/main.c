@@ -25,11 +25,11 @@ static void print_commands(FILE *to, const char *group)
 /* A group with another second word is unknown as both words together. */
 static int unknown_command(int count, char **word)
 {
-    enum { MOST = 128 };
-    const char *names[MOST];
+    enum { MAX = 128 };
+    const char *names[MAX];
     char found[128];
     int known = 0;
-    while (known < count_commands() && known < MOST) {
+    while (known < count_commands() && known < MAX) {
         names[known] = command_at(known)->name;
         known++;
     }

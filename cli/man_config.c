@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_CELLS = 8 };
+enum { MAX_CELLS = 8 };
 
 static const char *const page[] = {
 #include "config_page.inc"
@@ -17,9 +17,9 @@ typedef struct text_piece {
 } text_piece;
 
 typedef struct man_page {
-    text_piece head[MOST_CELLS]; /* the cells of the table's first line */
-    int heads;                   /* 0: not in a table */
-    bool code, begun;            /* in a block of code; a paragraph has been begun */
+    text_piece head[MAX_CELLS]; /* the cells of the table's first line */
+    int heads;                  /* 0: not in a table */
+    bool code, begun;           /* in a block of code; a paragraph has been begun */
 } man_page;
 
 /* ---- text ---- */
@@ -68,7 +68,7 @@ static void man_config_print_words(const char *text, size_t size)
 static int split_row(const char *line, text_piece *cell)
 {
     int cells = 0;
-    for (const char *at = line + 1, *end; (end = strchr(at, '|')) && cells < MOST_CELLS; at = end + 1) {
+    for (const char *at = line + 1, *end; (end = strchr(at, '|')) && cells < MAX_CELLS; at = end + 1) {
         const char *last = end;
         while (at < last && *at == ' ') at++;
         while (last > at && last[-1] == ' ') last--;
@@ -101,7 +101,7 @@ static void print_row(const man_page *m, const text_piece *cell, int cells)
 
 static void print_table_line(man_page *m, const char *line)
 {
-    text_piece cell[MOST_CELLS];
+    text_piece cell[MAX_CELLS];
     const int cells = split_row(line, cell);
     if (m->heads == 0) {
         memcpy(m->head, cell, sizeof cell[0] * (size_t)cells);

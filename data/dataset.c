@@ -99,7 +99,7 @@ static const hr__descriptor_kind operators = {
     .error = "op.abi",
     .version = HR_OP_ABI,
     .size = sizeof(hr_op),
-    .least = offsetof(hr_op, spec_copy),
+    .min_size = offsetof(hr_op, spec_copy),
 };
 
 /* `op` fits this library: `given`, or a copy of it that does not last. */

@@ -68,8 +68,8 @@ static int64_t count_lists(const hr_dataset *ds)
 
 static int64_t groups_of(int64_t files, int64_t lists)
 {
-    const int64_t most = lists < MAX_GROUPS ? MAX_GROUPS / lists : 1;
-    return files < most ? files : most;
+    const int64_t max = lists < MAX_GROUPS ? MAX_GROUPS / lists : 1;
+    return files < max ? files : max;
 }
 
 static size_t same_prefix(const char *a, const char *b)

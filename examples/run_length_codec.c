@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char magic[] = {'R', 'L', 'E', '1'};
-enum { MAGIC = sizeof magic, FOOTER = 5 /* a count of 0, the checksum */, MOST_IN_RUN = 255 };
+enum { MAGIC = sizeof magic, FOOTER = 5 /* a count of 0, the checksum */, MAX_IN_RUN = 255 };
 
 /* ---- decoding ---- */
 
@@ -123,7 +123,7 @@ static hr_status run_length_encode(void *encoder_, const void *data, size_t size
     e->begun = true;
     if (size > 0) e->sum = hr_crc32c(e->sum, data, size);
     for (size_t i = 0; i < size; i++) {
-        if (e->run == MOST_IN_RUN || (e->run > 0 && e->byte != byte[i])) HR_TRY(run_length_put(e, sink, to, err));
+        if (e->run == MAX_IN_RUN || (e->run > 0 && e->byte != byte[i])) HR_TRY(run_length_put(e, sink, to, err));
         e->byte = byte[i];
         e->run++;
     }

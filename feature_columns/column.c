@@ -292,7 +292,7 @@ static const hr__descriptor_kind kinds = {
     .error = "column.kind",
     .version = HR_COLUMN_ABI,
     .size = sizeof(hr_column_kind),
-    .least = offsetof(hr_column_kind, config),
+    .min_size = offsetof(hr_column_kind, config),
 };
 
 hr_status hr__column_kind_fit(const hr_column_kind *given, hr_column_kind *own, const hr_column_kind **fits,

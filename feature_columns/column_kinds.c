@@ -13,14 +13,14 @@ static const hr_column_kind *const built_in[] = {
 #undef HR_COLUMN_KIND
 };
 
-enum { BUILT_IN = sizeof built_in / sizeof *built_in, MOST_REGISTERED = 128 };
+enum { BUILT_IN = sizeof built_in / sizeof *built_in, MAX_REGISTERED = 128 };
 
 /* A registered kind: as it was given, and in a descriptor of this library's size. */
 static struct registered {
     const hr_column_kind *given;
     hr_column_kind kind;
     hr_column_config config;
-} registered[MOST_REGISTERED];
+} registered[MAX_REGISTERED];
 static atomic_int registered_count;
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 
@@ -30,7 +30,7 @@ static const hr__descriptor_kind configs = {
     .error = "column.kind",
     .version = HR_COLUMN_CONFIG_ABI,
     .size = sizeof(hr_column_config),
-    .least = offsetof(hr_column_config, columns),
+    .min_size = offsetof(hr_column_config, columns),
 };
 
 const hr_column_kind *hr__column_kind_at(int i)
@@ -83,10 +83,10 @@ hr_status hr_column_kind_register(const hr_column_kind *kind, hr_error *err)
 {
     pthread_mutex_lock(&registering);
     const int count = atomic_load(&registered_count);
-    hr_status st = count < MOST_REGISTERED
+    hr_status st = count < MAX_REGISTERED
                        ? fill_entry(&registered[count], kind, err)
                        : hr_fail(err, HR_RESOURCE_EXHAUSTED, "column.registered",
-                                 "expected at most %d registered kinds of columns, got more", MOST_REGISTERED);
+                                 "expected at most %d registered kinds of columns, got more", MAX_REGISTERED);
     if (st == HR_OK) atomic_store_explicit(&registered_count, count + 1, memory_order_release);
     pthread_mutex_unlock(&registering);
     return st;

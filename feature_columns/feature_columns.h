@@ -424,8 +424,9 @@ HR_API hr_status hr_dense_features(const hr_feature_column *const *sorted, int c
  * columns `name` disagree about a row's. */
 HR_API hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *name, int columns, int64_t rows,
                                      int64_t *lengths, hr_error *err);
-/* Steps of `size` bytes each, as [rows, most, size]: a row's own, then `padding` (one step) up to `most`. */
-HR_API void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int64_t rows, int64_t most,
+/* Steps of `size` bytes each, as [rows, max_steps, size]: the steps of each row, then `padding` (one step) up to
+ * `max_steps`. */
+HR_API void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int64_t rows, int64_t max_steps,
                             const void *padding, void *out);
 
 #ifdef __cplusplus

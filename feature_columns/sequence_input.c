@@ -31,7 +31,7 @@ hr_status hr_sequence_lengths(const int32_t *const *steps, const char *const *na
     return HR_OK;
 }
 
-void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int64_t rows, int64_t most,
+void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int64_t rows, int64_t max_steps,
                      const void *padding, void *out)
 {
     char *to = out;
@@ -40,6 +40,6 @@ void hr_pad_sequence(const void *values, size_t size, const int32_t *steps, int6
         const size_t own = (size_t)length * size;
         if (own > 0) memcpy(to, (const char *)values + (size_t)steps[r] * size, own);
         to += own;
-        for (int64_t s = length; s < most; s++, to += size) memcpy(to, padding, size);
+        for (int64_t s = length; s < max_steps; s++, to += size) memcpy(to, padding, size);
     }
 }

@@ -18,7 +18,7 @@ struct hr__transformer {
     hr__output *output;
     int *input;
     const char **raw; /* lent by the columns */
-    int nodes, outputs, inputs, raws, most_inputs;
+    int nodes, outputs, inputs, raws, max_inputs;
     hr__map raw_of, node_of, output_of; /* while it is compiled: by name, by digest, by component */
 };
 
@@ -100,7 +100,7 @@ static hr_status fill_node(hr__transformer *t, node *n, hr_error *err)
         HR_TRY(add_input(t, place, err));
     }
     for (int i = 0; i < n->sources; i++) HR_TRY(add_input(t, source[i], err));
-    if (n->raws + n->sources > t->most_inputs) t->most_inputs = n->raws + n->sources;
+    if (n->raws + n->sources > t->max_inputs) t->max_inputs = n->raws + n->sources;
     return HR_OK;
 }
 
@@ -253,7 +253,7 @@ static void gather_inputs(const hr__transformer *t, const node *n, const hr_colu
 
 hr_status hr__transformer_accept(const hr__transformer *t, const hr_column_values *raw, hr_error *err)
 {
-    hr_column_values *in = hr_calloc((size_t)t->most_inputs + 1, sizeof *in);
+    hr_column_values *in = hr_calloc((size_t)t->max_inputs + 1, sizeof *in);
     if (!in) return hr_no_memory(err, "feature columns");
     hr_status st = HR_OK;
     for (int i = 0; i < t->nodes && st == HR_OK; i++) {
@@ -283,7 +283,7 @@ hr_status hr__transform(const hr__transformer *t, const hr__column_memory *memor
                         const hr_column_values *raw, hr_column_values *result, hr_error *err)
 {
     hr_column_values *done =
-        memory->scratch(memory->user, ((size_t)t->nodes + (size_t)t->most_inputs + 1) * sizeof *done);
+        memory->scratch(memory->user, ((size_t)t->nodes + (size_t)t->max_inputs + 1) * sizeof *done);
     if (!done) return hr_no_memory(err, "feature columns");
     hr_column_values *in = done + t->nodes;
     hr_column_work w = {.memory = memory, .rows = rows};
@@ -297,7 +297,7 @@ hr_status hr__transform(const hr__transformer *t, const hr__column_memory *memor
 
 size_t hr__transform_scratch(const hr__transformer *t, int64_t rows, const hr_column_values *raw)
 {
-    size_t bytes = ((size_t)t->nodes + (size_t)t->most_inputs + 1) * sizeof(hr_column_values) + 64;
+    size_t bytes = ((size_t)t->nodes + (size_t)t->max_inputs + 1) * sizeof(hr_column_values) + 64;
     for (int i = 0; i < t->nodes; i++) {
         const node *n = &t->node[i];
         bytes += ((size_t)rows + 1) * sizeof(int32_t) + 128;

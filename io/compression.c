@@ -16,7 +16,7 @@ static const hr_codec *const built_in[] = {
 #undef HR_CODEC
 };
 
-enum { BUILT_IN = sizeof built_in / sizeof *built_in, MOST_REGISTERED = 32 };
+enum { BUILT_IN = sizeof built_in / sizeof *built_in, MAX_REGISTERED = 32 };
 
 /* ---- the list: it only grows, and what is in it never changes, so it is read without a lock ---- */
 
@@ -24,7 +24,7 @@ enum { BUILT_IN = sizeof built_in / sizeof *built_in, MOST_REGISTERED = 32 };
 static struct registered {
     hr_codec codec;
     hr_coding coding;
-} registered[MOST_REGISTERED];
+} registered[MAX_REGISTERED];
 static atomic_int registered_count;
 static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
 
@@ -45,7 +45,7 @@ static const hr__descriptor_kind codecs = {
     .error = "codec.registered",
     .version = HR_CODEC_ABI,
     .size = sizeof(hr_codec),
-    .least = sizeof(hr_codec),
+    .min_size = sizeof(hr_codec),
 };
 
 static const hr__descriptor_kind codings = {
@@ -54,7 +54,7 @@ static const hr__descriptor_kind codings = {
     .error = "codec.registered",
     .version = HR_CODEC_ABI,
     .size = sizeof(hr_coding),
-    .least = offsetof(hr_coding, zeros),
+    .min_size = offsetof(hr_coding, zeros),
 };
 
 static bool is_whole(const hr_codec *codec, const hr_coding *coding)
@@ -97,10 +97,9 @@ hr_status hr_codec_register(const hr_codec *codec, hr_error *err)
 {
     pthread_mutex_lock(&registering);
     const int count = atomic_load(&registered_count);
-    hr_status st = count < MOST_REGISTERED
-                       ? compression_fill(&registered[count], codec, err)
-                       : hr_fail(err, HR_RESOURCE_EXHAUSTED, "codec.registered",
-                                 "expected at most %d registered codecs, got more", MOST_REGISTERED);
+    hr_status st = count < MAX_REGISTERED ? compression_fill(&registered[count], codec, err)
+                                          : hr_fail(err, HR_RESOURCE_EXHAUSTED, "codec.registered",
+                                                    "expected at most %d registered codecs, got more", MAX_REGISTERED);
     if (st == HR_OK) atomic_store_explicit(&registered_count, count + 1, memory_order_release);
     pthread_mutex_unlock(&registering);
     return st;

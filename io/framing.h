@@ -7,14 +7,14 @@
 #include <headrace/io.h>
 
 enum { HR__RECORD_HEADER = 12, HR__RECORD_FOOTER = 4, HR__RECORD_FRAME = 16 };
-#define HR__RECORD_LIMIT ((uint64_t)256 << 20)    /* default of .max_record_bytes and .max_row_bytes */
-#define HR__RECORD_MOST ((uint64_t)INT64_MAX / 2) /* more than any file holds */
+#define HR__RECORD_LIMIT ((uint64_t)256 << 20)   /* default of .max_record_bytes and .max_row_bytes */
+#define HR__RECORD_MAX ((uint64_t)INT64_MAX / 2) /* more than any file holds */
 
 /* What .max_record_bytes and .max_row_bytes mean. */
 static inline uint64_t hr__record_limit(size_t max_record_bytes)
 {
     const uint64_t limit = max_record_bytes ? max_record_bytes : HR__RECORD_LIMIT;
-    return limit < HR__RECORD_MOST ? limit : HR__RECORD_MOST;
+    return limit < HR__RECORD_MAX ? limit : HR__RECORD_MAX;
 }
 
 /* The length in a header of HR__RECORD_HEADER bytes. False: its checksum is wrong, and nothing after it can be

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_NAMES = 1 << 20, DEEPEST = 64 };
+enum { MAX_NAMES = 1 << 20, DEEPEST = 64 };
 
 typedef hr_status pattern_fn(const char *pattern, void *user, hr_error *err);
 
@@ -94,9 +94,9 @@ static hr_status expand_range(const char *pattern, const char *open, const char 
     long first, last;
     int digits;
     is_range(open, close, &first, &last, &digits);
-    if (first > last || last - first >= MOST_NAMES)
+    if (first > last || last - first >= MAX_NAMES)
         return hr_fail(err, HR_INVALID_ARGUMENT, "file.pattern",
-                       "expected a rising range of at most %d numbers in \"%.100s\", got {%ld..%ld}", MOST_NAMES,
+                       "expected a rising range of at most %d numbers in \"%.100s\", got {%ld..%ld}", MAX_NAMES,
                        pattern, first, last);
     for (long n = first; n <= last; n++) {
         char text[32];

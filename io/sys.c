@@ -89,13 +89,13 @@ static _Atomic int interrupt = -1;
 
 void hr_interrupt_by(int fd) { atomic_store(&interrupt, fd); }
 
-hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err)
+hr_status hr__wait(int fd, short events, int wake, int max, const char *path, hr_error *err)
 {
     struct pollfd waits[3] = {{.fd = fd, .events = events},
                               {.fd = wake, .events = POLLIN},
                               {.fd = atomic_load(&interrupt), .events = POLLIN}};
     int ready;
-    do ready = poll(waits, 3, most);
+    do ready = poll(waits, 3, max);
     while (ready < 0 && errno == EINTR);
     if (ready <= 0 || (!waits[1].revents && (waits[0].revents || !waits[2].revents))) return HR_OK;
     hr_fail(err, HR_CANCELLED, "cancelled", "%s: cancelled while waiting for %s", path,

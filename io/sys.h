@@ -34,7 +34,7 @@ HR_API bool hr__write_all(int fd, const void *from, size_t size); /* false: errn
 /* Waits for `fd` until poll finds one of `events`, an end or an error: what that is, reading or writing says better.
  * `most`: milliseconds, -1 without end. HR_CANCELLED: something can be read from `wake` (-1: none) or, while `fd` is
  * not ready, from the descriptor of hr_interrupt_by. */
-hr_status hr__wait(int fd, short events, int wake, int most, const char *path, hr_error *err);
+hr_status hr__wait(int fd, short events, int wake, int max, const char *path, hr_error *err);
 /* The folder of a path, with its slash: "" for a bare name. Gives; NULL: no memory. */
 HR_API char *hr__folder_of(const char *path);
 /* The names in this file's folder, too, are on the disk. */

@@ -129,7 +129,7 @@ void hr__temporary_let_go(const char *path, int fd)
 
 hr_status hr__temporary_open(const char *target, int flags, mode_t mode, char **path, int *fd, hr_error *err)
 {
-    enum { TRIES = 10000, MOST_NAME = 180 };
+    enum { TRIES = 10000, MAX_NAME = 180 };
     static atomic_uint number;
     const size_t capacity = strlen(target) + 64;
     char *folder = hr__folder_of(target);
@@ -138,7 +138,7 @@ hr_status hr__temporary_open(const char *target, int flags, mode_t mode, char **
     int why = folder && *path ? EEXIST : ENOMEM;
     if (folder) remove_all_left(folder);
     for (int i = 0; i < TRIES && why == EEXIST && *fd < 0; i++) {
-        snprintf(*path, capacity, "%s.%.*s.%ld-%u" HR__TEMPORARY, folder, MOST_NAME, target + strlen(folder),
+        snprintf(*path, capacity, "%s.%.*s.%ld-%u" HR__TEMPORARY, folder, MAX_NAME, target + strlen(folder),
                  (long)getpid(), atomic_fetch_add(&number, 1));
         *fd = hr__open(*path, flags | O_CREAT | O_EXCL, mode);
         why = *fd < 0 ? errno : EEXIST;

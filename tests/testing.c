@@ -24,8 +24,8 @@ static int64_t size_of(void *p) { return (int64_t)malloc_usable_size(p); }
 static void add_bytes(int64_t size)
 {
     const int64_t now = atomic_fetch_add(&bytes, size) + size;
-    int64_t most = atomic_load(&most_bytes);
-    while (now > most && !atomic_compare_exchange_weak(&most_bytes, &most, now)) {}
+    int64_t max = atomic_load(&most_bytes);
+    while (now > max && !atomic_compare_exchange_weak(&most_bytes, &max, now)) {}
 }
 
 static void *allocate(size_t size, void *user)

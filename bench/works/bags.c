@@ -4,7 +4,7 @@
 #include <headrace/feature_columns.h>
 #include <string.h>
 
-enum { ROWS = 512, CALLS = 200, MOST = 19, BUCKETS = 1000000, DIMENSION = 16, LINEAR_BUCKETS = 10000000 };
+enum { ROWS = 512, CALLS = 200, MAX = 19, BUCKETS = 1000000, DIMENSION = 16, LINEAR_BUCKETS = 10000000 };
 
 typedef struct memory {
     hr_tensor table; /* as variables lie in memory */
@@ -30,7 +30,7 @@ static void fill(memory *m)
     float *table = m->table.data;
     for (int64_t i = 0; i < m->table.count; i++) table[i] = (float)(i % 1000);
     for (int r = 0; r < ROWS * CALLS; r++)
-        m->splits[r + 1] = m->splits[r] + 1 + (int32_t)hr_random_below(3, (uint64_t)r, MOST);
+        m->splits[r + 1] = m->splits[r] + 1 + (int32_t)hr_random_below(3, (uint64_t)r, MAX);
     for (int64_t i = 0; i < m->splits[ROWS * CALLS]; i++) {
         m->ids[i] = hr_random_below(5, (uint64_t)i, m->buckets);
         m->weights[i] = 1 + (float)(i % 7);
@@ -39,7 +39,7 @@ static void fill(memory *m)
 
 static void *prepare(int64_t buckets, int64_t dimension, hr_error *err)
 {
-    enum { VALUES = ROWS * CALLS * MOST };
+    enum { VALUES = ROWS * CALLS * MAX };
     memory *m = hr_calloc(1, sizeof *m);
     if (!m) return NULL;
     m->buckets = buckets;

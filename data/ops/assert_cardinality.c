@@ -33,8 +33,8 @@ static hr_status assert_plan(const void *spec, void *state, hr_plan *p, hr_error
     while (hr_room(p) > 0) {
         hr_span span;
         const bool full = want >= 0 && st->passed >= want;
-        int64_t most = want >= 0 && want - st->passed < hr_room(p) ? want - st->passed : hr_room(p);
-        const hr_status got = hr_pull(p, 0, full ? 1 : most, &span);
+        int64_t max = want >= 0 && want - st->passed < hr_room(p) ? want - st->passed : hr_room(p);
+        const hr_status got = hr_pull(p, 0, full ? 1 : max, &span);
         if (got == HR_END && want != HR_UNKNOWN_CARDINALITY && st->passed != want)
             return cardinality_wrong(err, want, "only", st->passed);
         if (got != HR_OK) return got;

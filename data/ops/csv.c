@@ -193,8 +193,8 @@ static int64_t average_row(const csv_state *st) { return st->average ? st->avera
 /* The capacity of a unit: the rows that it still takes, but not many more than a piece of the file can hold. */
 static int64_t rows_for(const csv_state *st, const hr_plan *p)
 {
-    const int64_t whole = (int64_t)hr_unit_size(p) / average_row(st), most = whole + whole / 4 + 64;
-    return hr_room(p) < most ? hr_room(p) : most;
+    const int64_t whole = (int64_t)hr_unit_size(p) / average_row(st), max = whole + whole / 4 + 64;
+    return hr_room(p) < max ? hr_room(p) : max;
 }
 
 /* How many bytes to read for `capacity` rows: less than a whole piece if that is enough. */

@@ -81,11 +81,11 @@ static hr_status add_row(hr_work *w, hr_columns *rows, const void *values, int64
     return HR_OK;
 }
 
-static void too_large(hr_work *w, hr_columns *rows, int64_t row, int d, int64_t got, int64_t most)
+static void too_large(hr_work *w, hr_columns *rows, int64_t row, int d, int64_t got, int64_t max)
 {
     hr_error err;
     hr_fail(&err, HR_DATA_LOSS, "dense_to_sparse_batch.too_large",
-            "dense_to_sparse_batch: expected at most %" PRId64 " in dimension %d of a row, got %" PRId64, most, d, got);
+            "dense_to_sparse_batch: expected at most %" PRId64 " in dimension %d of a row, got %" PRId64, max, d, got);
     hr_fail_at(w, rows, row, &err);
 }
 

@@ -104,20 +104,20 @@ static hr_status keep_batches(hr_work *w, hr_columns *rows, uint64_t *bits, int6
                    "filter: cannot drop whole batches of ragged, sparse or missing values; filter before batch");
 }
 
-static int64_t most_bits(const hr_columns *rows)
+static int64_t max_bits(const hr_columns *rows)
 {
-    int64_t most = rows->elements > rows->rows ? rows->elements : rows->rows, count = rows->elements;
+    int64_t max = rows->elements > rows->rows ? rows->elements : rows->rows, count = rows->elements;
     for (int l = 0; l < rows->levels; l++) {
         count = rows->splits[l][count];
-        if (count > most) most = count;
+        if (count > max) max = count;
     }
-    return most;
+    return max;
 }
 
 static hr_status filter_work(const void *spec, const void *unit, hr_work *w, hr_columns *rows, hr_error *err)
 {
     (void)unit;
-    const int64_t words = words_for(most_bits(rows)) + 1; /* never no memory at all */
+    const int64_t words = words_for(max_bits(rows)) + 1; /* never no memory at all */
     uint64_t *bits = hr_scratch(w, (size_t)words * 2 * sizeof *bits);
     if (!bits) return hr_no_memory(err, "filter: a bit a row");
     memset(bits, 0, (size_t)words * sizeof *bits);

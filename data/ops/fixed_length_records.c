@@ -23,17 +23,17 @@ static hr_status fixed_check(const void *spec, const hr_schema *const *in, hr_sc
 {
     (void)in;
     const fixed_spec *sp = spec;
-    const int64_t most = INT32_MAX;
+    const int64_t max = INT32_MAX;
     HR_TRY(hr__byte_source_check(&sp->source, "fixed_length_records", err));
-    if (sp->record_bytes < 1 || sp->record_bytes > most)
+    if (sp->record_bytes < 1 || sp->record_bytes > max)
         return hr_fail(err, HR_INVALID_ARGUMENT, "fixed.record_bytes",
-                       "fixed_length_records: expected record_bytes from 1 to %" PRId64 ", got %" PRId64, most,
+                       "fixed_length_records: expected record_bytes from 1 to %" PRId64 ", got %" PRId64, max,
                        sp->record_bytes);
-    if (sp->header_bytes < 0 || sp->header_bytes > most || sp->footer_bytes < 0 || sp->footer_bytes > most)
+    if (sp->header_bytes < 0 || sp->header_bytes > max || sp->footer_bytes < 0 || sp->footer_bytes > max)
         return hr_fail(err, HR_INVALID_ARGUMENT, "fixed.record_bytes",
                        "fixed_length_records: expected .header_bytes and .footer_bytes from 0 to %" PRId64
                        ", got %" PRId64 " and %" PRId64,
-                       most, sp->header_bytes, sp->footer_bytes);
+                       max, sp->header_bytes, sp->footer_bytes);
     return hr_schema_set(out, &hr_string_schema, err);
 }
 
@@ -117,8 +117,7 @@ static hr_status fixed_plan(const void *spec, void *state, hr_plan *p, hr_error 
     byte_source *s = state;
     HR_TRY(hr__byte_source_file(s, &sp->source, "fixed_length_records", p, err));
     if (s->offset == 0) HR_TRY(pass_header(sp, s, err));
-    const int64_t most = (int64_t)hr_unit_size(p) / sp->record_bytes + 1,
-                  capacity = hr_room(p) < most ? hr_room(p) : most;
+    const int64_t max = (int64_t)hr_unit_size(p) / sp->record_bytes + 1, capacity = hr_room(p) < max ? hr_room(p) : max;
     hr_columns *rows = hr_unit_rows(p, capacity);
     if (!rows) return hr_no_memory(err, "fixed_length_records: a unit of records");
     HR_TRY(read_records(sp, s, p, capacity, rows, err));

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { HEADER_START = 4, MOST_DIMS = HR_MAX_RANK };
+enum { HEADER_START = 4, MAX_DIMS = HR_MAX_RANK };
 
 typedef struct idx_spec {
     byte_source_spec source;
@@ -78,7 +78,7 @@ static hr_status peek_header(hr_input *in, const char *path, idx_header *h, hr_e
     const bool magic = size >= HEADER_START && p[0] == 0 && p[1] == 0;
     h->dtype = magic ? dtype_of(p[2]) : HR_INVALID_DTYPE;
     const int dims = magic ? p[3] : 0;
-    if (h->dtype == HR_INVALID_DTYPE || dims < 1 || dims > MOST_DIMS + 1)
+    if (h->dtype == HR_INVALID_DTYPE || dims < 1 || dims > MAX_DIMS + 1)
         return wrong_file(path, "idx.header", 0, "expected the magic of an IDX file (0, 0, type, dimensions)", err);
     h->size = HEADER_START + 4 * (size_t)dims;
     HR_TRY(hr_input_peek(in, h->size, &data, &size, err));
@@ -98,8 +98,8 @@ static hr_status schema_of_first_file(idx_spec *sp, hr_error *err)
     const hr_input_opts opts = {.struct_size = sizeof opts, .compression = sp->source.compression};
     HR_TRY(source_files_find(&files, "idx", sp->source.pattern, sp->source.literal, err));
     const char *path = files.list.path[0];
-    hr_status st = hr_path_reads_once(path) ? source_files_fail_once("idx", path, err)
-                                             : hr_input_open_with(path, &opts, &in, err);
+    hr_status st =
+        hr_path_reads_once(path) ? source_files_fail_once("idx", path, err) : hr_input_open_with(path, &opts, &in, err);
     if (st == HR_OK) st = peek_header(in, path, &h, err);
     hr_input_free(in);
     hr_file_list_clear(&files.list);
@@ -200,9 +200,9 @@ static hr_status idx_plan(const void *spec, void *state, hr_plan *p, hr_error *e
     const idx_spec *sp = spec;
     idx_state *st = state;
     const hr_field field = {.dtype = sp->dtype, .shape = sp->shape};
-    const int64_t width = (int64_t)hr_field_width(&field), most = (int64_t)hr_unit_size(p) / width + 1;
+    const int64_t width = (int64_t)hr_field_width(&field), max = (int64_t)hr_unit_size(p) / width + 1;
     if (!st->at.in) HR_TRY(begin_file(sp, st, p, err));
-    int64_t want = hr_room(p) < most ? hr_room(p) : most;
+    int64_t want = hr_room(p) < max ? hr_room(p) : max;
     if (want > st->items - st->at.record) want = st->items - st->at.record;
     hr_columns *rows = hr_unit_rows(p, want);
     if (!rows) return hr_no_memory(err, "idx: a unit of items");

@@ -10,7 +10,7 @@
 #include <headrace/op_functions.h>
 #include <string.h>
 
-enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1, MOST_AHEAD = 8, FIRST_SLOTS = 4 };
+enum { DEFAULT_CYCLE = 4, DEFAULT_BLOCK = 1, MAX_AHEAD = 8, FIRST_SLOTS = 4 };
 
 typedef struct interleave_spec {
     hr_user user; /* first */
@@ -35,7 +35,7 @@ typedef struct interleave_state {
     int *round;              /* the inputs of a round. As much space as slots */
     int64_t turns_to_rounds; /* turns before whole rounds are tried again */
     int64_t slots, capacity, used;
-    slot ahead[MOST_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
+    slot ahead[MAX_AHEAD]; /* opened before their turn, so that they are read ahead; a state does not know them */
     int64_t aheads;
     bool exhausted; /* the input has ended */
 } interleave_state;
@@ -419,7 +419,7 @@ static hr_dataset *interleave_new(hr_dataset *in, interleave_spec spec)
     if (spec.cycle_length == 0) spec.cycle_length = DEFAULT_CYCLE;
     if (spec.block_length == 0) spec.block_length = DEFAULT_BLOCK;
     if (spec.cycle_length == 1 && spec.block_length > 0) spec.block_length = INT64_MAX; /* any is the same */
-    if (spec.ahead > MOST_AHEAD) spec.ahead = MOST_AHEAD;
+    if (spec.ahead > MAX_AHEAD) spec.ahead = MAX_AHEAD;
     const bool sound = spec.fn && spec.cycle_length > 0 && spec.block_length > 0 && !hr_dataset_error(in);
     hr_dataset *sample = sound ? ask_for_sample(&spec, hr_dataset_schema(in)) : NULL;
     hr_dataset *ds = hr_user_dataset(&hr_op_interleave, &spec, &spec.user, &in, 1);
@@ -435,7 +435,7 @@ hr_dataset *hr_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void *user, co
                                                 .cycle_length = o.cycle_length,
                                                 .block_length = o.block_length,
                                                 .parallel_calls = o.num_parallel_calls,
-                                                .ahead = MOST_AHEAD,
+                                                .ahead = MAX_AHEAD,
                                                 .unordered = o.unordered});
 }
 
@@ -443,7 +443,7 @@ hr_dataset *hr_parallel_interleave_with(hr_dataset *in, hr_dataset_fn *fn, void 
                                         const hr_parallel_interleave_opts *opts)
 {
     const hr_parallel_interleave_opts o = HR_OPTIONS(hr_parallel_interleave_opts, opts);
-    const int64_t ahead = o.prefetch_input_elements ? *o.prefetch_input_elements : MOST_AHEAD;
+    const int64_t ahead = o.prefetch_input_elements ? *o.prefetch_input_elements : MAX_AHEAD;
     return interleave_new(in, (interleave_spec){.user = {.data = user, .free = o.user_free},
                                                 .fn = fn,
                                                 .cycle_length = o.cycle_length,

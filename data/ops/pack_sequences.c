@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { DEFAULT_OPEN_ROWS = 8, MOST_OPEN_ROWS = 256 };
+enum { DEFAULT_OPEN_ROWS = 8, MAX_OPEN_ROWS = 256 };
 
 typedef struct pack_spec {
     int64_t length, open_rows;
@@ -41,11 +41,11 @@ static bool is_sequence(const hr_field *f)
 static hr_status pack_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     const pack_spec *sp = spec;
-    if (sp->length < 1 || sp->length > INT32_MAX || sp->open_rows < 1 || sp->open_rows > MOST_OPEN_ROWS)
+    if (sp->length < 1 || sp->length > INT32_MAX || sp->open_rows < 1 || sp->open_rows > MAX_OPEN_ROWS)
         return hr_fail(err, HR_INVALID_ARGUMENT, "pack_sequences.length",
                        "pack_sequences: expected a length of 1 or more, and 1 to %d open rows, got %" PRId64
                        " and %" PRId64,
-                       MOST_OPEN_ROWS, sp->length, sp->open_rows);
+                       MAX_OPEN_ROWS, sp->length, sp->open_rows);
     for (int i = 0; i < in[0]->fields; i++)
         if (!is_sequence(&in[0]->field[i]) || in[0]->levels > 0)
             return hr_fail(err, HR_INVALID_ARGUMENT, "pack_sequences.component",
@@ -198,11 +198,11 @@ static void pack_save(const void *state, hr_token_writer *token)
 
 static hr_status load_row(pack_state *st, hr_token_reader *token, hr_error *err)
 {
-    int64_t count, age, most = st->next;
+    int64_t count, age, max = st->next;
     open_row *row = &st->row[st->rows++];
     HR_TRY(hr_read_between(token, 1, HR_LARGEST_COUNT, &count, err));
-    for (int64_t i = 0; i < count; i++, most = age - 1) { /* the oldest comes first */
-        HR_TRY(hr_read_between(token, 1, most, &age, err));
+    for (int64_t i = 0; i < count; i++, max = age - 1) { /* the oldest comes first */
+        HR_TRY(hr_read_between(token, 1, max, &age, err));
         HR_TRY(add_sequence(row, (sequence){.number = st->next - age}, err));
     }
     return HR_OK;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MOST_CLASSES = 1024 };
+enum { MAX_CLASSES = 1024 };
 
 /* ---- the class in front of its element ---- */
 
@@ -19,10 +19,10 @@ typedef struct class_spec {
 static hr_status class_check(const void *spec, const hr_schema *const *in, hr_schema_builder *out, hr_error *err)
 {
     const class_spec *sp = spec;
-    if (!sp->fn || sp->classes < 1 || sp->classes > MOST_CLASSES || in[0]->levels > 0)
+    if (!sp->fn || sp->classes < 1 || sp->classes > MAX_CLASSES || in[0]->levels > 0)
         return hr_fail(err, HR_INVALID_ARGUMENT, "rejection_resample.classes",
                        "rejection_resample: expected a function from a single element to one of 1 to %d classes",
-                       MOST_CLASSES);
+                       MAX_CLASSES);
     hr_schema_clear(out);
     HR_TRY(hr_schema_add(out, (hr_field){.name = "0", .dtype = HR_INT64}, err));
     for (int i = 0; i < in[0]->fields; i++) {
@@ -165,20 +165,20 @@ static double ratio_of(const resample_spec *sp, const resample_state *st, int64_
 
 static double largest_ratio(const resample_spec *sp, const resample_state *st)
 {
-    double most = 0;
+    double max = 0;
     for (int c = 0; c < sp->classes; c++)
-        if (ratio_of(sp, st, c) > most) most = ratio_of(sp, st, c);
-    return most;
+        if (ratio_of(sp, st, c) > max) max = ratio_of(sp, st, c);
+    return max;
 }
 
 /* How often an element may come as it is: m. All of them, if the proportions are the target's. */
 static double share_of_plain(const resample_spec *sp, const resample_state *st)
 {
-    double least = ratio_of(sp, st, 0);
+    double min = ratio_of(sp, st, 0);
     for (int c = 1; c < sp->classes; c++)
-        if (ratio_of(sp, st, c) < least) least = ratio_of(sp, st, c);
-    if (largest_ratio(sp, st) - least < 1e-9) return 1;
-    return sp->reject_only ? 0 : least;
+        if (ratio_of(sp, st, c) < min) min = ratio_of(sp, st, c);
+    if (largest_ratio(sp, st) - min < 1e-9) return 1;
+    return sp->reject_only ? 0 : min;
 }
 
 static double uniform(uint64_t bits) { return (double)(bits >> 11) / 9007199254740992.0; }

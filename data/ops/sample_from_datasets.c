@@ -112,11 +112,11 @@ static int sample_from_datasets_draw(const double *share, int datasets, sample_s
 static int furthest_behind(const sample_spec *sp, sample_state *st)
 {
     int next = 0;
-    double most = -1;
+    double max = -1;
     st->draws++;
     for (int i = 0; i < sp->datasets; i++) {
         const double share = share_of(sp->share, i), lag = share * (double)st->draws - (double)st->turns[i];
-        if (share > 0 && lag > most) next = i, most = lag;
+        if (share > 0 && lag > max) next = i, max = lag;
     }
     st->turns[next]++;
     return next;

@@ -81,8 +81,8 @@ static hr_status shuffle_load(const void *spec, void *state, hr_token_reader *to
     (void)token;
     const shuffle_state *st = state;
     const bool fills_all = ((const shuffle_spec *)spec)->size == LARGEST;
-    const int64_t most = st->total >= 0 ? st->total : fills_all ? 0 : HR_LARGEST_COUNT;
-    return hr_saved_between("shuffle", st->draws, 0, most, err);
+    const int64_t max = st->total >= 0 ? st->total : fills_all ? 0 : HR_LARGEST_COUNT;
+    return hr_saved_between("shuffle", st->draws, 0, max, err);
 }
 
 /* Walks back through the draws: the last one of a slot names the element that filled it again; a slot never drawn has

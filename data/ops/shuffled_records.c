@@ -182,19 +182,19 @@ static hr_status shuffled_load(const void *spec, void *state, hr_token_reader *t
 
 enum { FRAMES_IN_UNIT = 16 }; /* times the records, where several may come of one frame */
 
-static int64_t most_rows(const shuffled_spec *sp, const shuffled_state *st, const hr_plan *p)
+static int64_t max_rows(const shuffled_spec *sp, const shuffled_state *st, const hr_plan *p)
 {
     const int64_t size = (int64_t)hr_unit_size(p) * (st->frames ? FRAMES_IN_UNIT : 1);
     const int64_t by_size = size / st->average + 1, left = left_of(sp, st);
-    const int64_t most = hr_room(p) < by_size ? hr_room(p) : by_size;
-    return most < left ? most : left;
+    const int64_t max = hr_room(p) < by_size ? hr_room(p) : by_size;
+    return max < left ? max : left;
 }
 
 static hr_status shuffled_plan(const void *spec, void *state, hr_plan *p, hr_error *err)
 {
     const shuffled_spec *sp = spec;
     shuffled_state *st = state;
-    const int64_t count = most_rows(sp, st, p);
+    const int64_t count = max_rows(sp, st, p);
     if (count == 0) return HR_END;
     hr_columns *rows = hr_unit_rows(p, count);
     if (!rows) return hr_no_memory(err, "shuffled_records: a unit of records");

@@ -134,8 +134,8 @@ static int64_t window_held_from(const void *spec, const void *state)
 static hr_status window_load(const void *spec, void *state, hr_token_reader *token, hr_error *err)
 {
     (void)token;
-    const int64_t most = HR_LARGEST_COUNT / ((const window_spec *)spec)->shift;
-    return hr_saved_between("window", ((const window_state *)state)->given, 0, most, err);
+    const int64_t max = HR_LARGEST_COUNT / ((const window_spec *)spec)->shift;
+    return hr_saved_between("window", ((const window_state *)state)->given, 0, max, err);
 }
 
 static void window_identity(const void *spec, uint64_t *sum)

@@ -256,12 +256,12 @@ static void divide_batches(level *v)
  * do those whose ends cross. */
 static void refuse_wild(level *v, int64_t units)
 {
-    const int64_t most = v->u->plan->output[v->output].inner == 1 ? units + SLACK : units;
+    const int64_t max = v->u->plan->output[v->output].inner == 1 ? units + SLACK : units;
     for (int64_t row = 0; row < hr__parse_count(v->u); row++) {
         const int32_t *s = v->splits + v->outer[row];
         const int64_t count = v->outer[row + 1] - v->outer[row];
         bool tame = s[0] <= s[count];
-        for (int64_t i = 0; i <= count; i++) tame &= s[i] >= 0 && s[i] <= most;
+        for (int64_t i = 0; i <= count; i++) tame &= s[i] >= 0 && s[i] <= max;
         if (!tame)
             hr__parse_fail(v->u, v->output, row, "example.partition",
                            "expected a partition that stays within the values, found one that does not");
@@ -304,10 +304,10 @@ static void check_inner(hr__parse_unit *u, int output, const int32_t *splits)
 /* The most that a level's splits ask for of the level below: TensorFlow's may ask for more than there is. */
 static int64_t parse_ragged_reach(const level *v)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int64_t i = 0; i <= v->made; i++)
-        if (v->splits[i] > most) most = v->splits[i];
-    return most;
+        if (v->splits[i] > max) max = v->splits[i];
+    return max;
 }
 
 /* Splits beyond the last are empty rows, values beyond the last are zeros: nobody reads what is not there. */

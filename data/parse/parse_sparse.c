@@ -114,11 +114,11 @@ static hr_status open_sparse(sparse *s, hr_error *err)
 {
     hr_columns *rows = s->u->rows;
     hr_column *c = &rows->column[s->output];
-    const int64_t most = s->values->splits[rows->rows];
+    const int64_t max = s->values->splits[rows->rows];
     c->count = 0;
-    HR_TRY(hr_grow_column(s->u->work, rows, s->output, most, err));
-    c->inner = hr_row_bytes(s->u->work, rows, ((size_t)most + 1) * sizeof *c->inner);
-    s->place = hr_row_bytes(s->u->work, rows, ((size_t)most + 1) * sizeof *s->place);
+    HR_TRY(hr_grow_column(s->u->work, rows, s->output, max, err));
+    c->inner = hr_row_bytes(s->u->work, rows, ((size_t)max + 1) * sizeof *c->inner);
+    s->place = hr_row_bytes(s->u->work, rows, ((size_t)max + 1) * sizeof *s->place);
     if (!c->inner || !s->place) return hr_no_memory(err, "sparse indices");
     c->dense_width = hr_shape_count(*s->shape);
     c->splits[0][0] = 0;

@@ -88,10 +88,10 @@ static bool has_strings(const hr_schema *schema)
 /* Rows that a level's splits ask for of the level below. */
 static int64_t parse_unit_reach(const int32_t *splits, int64_t count)
 {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int64_t i = 0; i <= count; i++)
-        if (splits[i] > most) most = splits[i];
-    return most;
+        if (splits[i] > max) max = splits[i];
+    return max;
 }
 
 hr_status hr__parse_keep_splits(hr__parse_unit *u, int column, hr_error *err)

@@ -251,10 +251,10 @@ int64_t hr__record_source_capacity(const record_source *s, const record_source_s
 /* How many bytes to read for `capacity` records, if they are about as long as those before. */
 static size_t piece_for(const record_source *s, const hr_plan *p, int64_t capacity)
 {
-    const size_t most = 2 * hr_unit_size(p);
+    const size_t max = 2 * hr_unit_size(p);
     const int64_t average = s->average ? s->average : 1024, spare = 1 + capacity / 128;
     const uint64_t wanted = (uint64_t)(capacity + spare) * (uint64_t)average;
-    return wanted < most ? (size_t)wanted : most;
+    return wanted < max ? (size_t)wanted : max;
 }
 
 hr_status hr__record_source_read(record_source *s, const record_source_spec *how, hr_plan *p, int64_t capacity,

@@ -63,13 +63,13 @@ static void write_fields(hr_config_writer *w, field *known, int count)
 
 hr_status hr__write_schema(hr_config_writer *w, const hr_schema *schema)
 {
-    int most = 1;
+    int max = 1;
     const hr_feature *read;
     hr__map names = {0};
     hr_status st = HR_OK;
     for (int i = 0; i < w->entries; i++)
-        for (int k = 0; hr_feature_column_read(w->entry[i].column, k); k++) most++;
-    field *known = hr_malloc((size_t)most * sizeof *known);
+        for (int k = 0; hr_feature_column_read(w->entry[i].column, k); k++) max++;
+    field *known = hr_malloc((size_t)max * sizeof *known);
     if (!known) return hr_no_memory(w->err, "columns as a text");
     for (int i = 0; i < w->entries && st == HR_OK; i++)
         for (int k = 0; st == HR_OK && (read = hr_feature_column_read(w->entry[i].column, k)); k++)

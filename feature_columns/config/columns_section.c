@@ -35,11 +35,11 @@ struct hr__config_columns {
 /* The words of all kinds, for a suggestion. */
 static hr_status unknown_kind(const hr__node *map, hr_error *err)
 {
-    enum { MOST = 256 };
-    const char *words[MOST];
+    enum { MAX = 256 };
+    const char *words[MAX];
     const hr_column_kind *kind;
     int count = 0;
-    for (int k = 0; count < MOST && (kind = hr__column_kind_at(k)); k++)
+    for (int k = 0; count < MAX && (kind = hr__column_kind_at(k)); k++)
         if (kind->config) words[count++] = kind->config->word;
     return hr__node_unknown(map->key[0], "kind of column", words, count, err);
 }

@@ -8,7 +8,7 @@
 #include <headrace/pipeline_file.h>
 #include <string.h>
 
-enum { MOST_STEPS = 64 };
+enum { MAX_STEPS = 64 };
 
 /* ---- options ---- */
 
@@ -64,7 +64,7 @@ static hr_status read_options(const hr__pipeline_context *c, const hr__pipeline_
 
 static hr_status pipeline_config_check_options(const hr__pipeline_step *s, const hr__node *value, hr_error *err)
 {
-    const char *keys[HR__MOST_OPTIONS + 1] = {0};
+    const char *keys[HR__MAX_OPTIONS + 1] = {0};
     const bool has_first = s->option[0].name && s->option[0].kind != HR__OPTION_FLAG;
     for (int i = 0; s->option[i].name; i++) keys[i] = s->option[i].name;
     if (value && value->kind == HR__MAPPING) return hr__config_check_keys(value, keys, err);
@@ -76,7 +76,7 @@ static hr_status pipeline_config_check_options(const hr__pipeline_step *s, const
 
 static hr_status find_step(const hr__node *name, const hr__pipeline_step **out, hr_error *err)
 {
-    const char *names[MOST_STEPS];
+    const char *names[MAX_STEPS];
     int64_t which = 0;
     for (int i = 0; i < hr__pipeline_step_count; i++) names[i] = hr__pipeline_steps[i].name;
     HR_TRY(hr__node_choice(name, "operator", names, hr__pipeline_step_count, &which, err));
@@ -95,10 +95,10 @@ static hr_status apply_step(const hr__pipeline_context *c, const hr__pipeline_st
 static hr_status make_step(const hr__pipeline_context *c, const hr__pipeline_step *s, const hr__node *value,
                            const hr__node *at, hr_dataset **ds, hr_error *err)
 {
-    hr__given o[HR__MOST_OPTIONS] = {0};
+    hr__given o[HR__MAX_OPTIONS] = {0};
     hr_status st = read_options(c, s, value, at, o, err);
     if (st == HR_OK) st = apply_step(c, s, at, o, ds, err);
-    for (int i = 0; i < HR__MOST_OPTIONS; i++) hr_free(o[i].path);
+    for (int i = 0; i < HR__MAX_OPTIONS; i++) hr_free(o[i].path);
     return st;
 }
 

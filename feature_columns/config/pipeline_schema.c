@@ -102,16 +102,16 @@ static hr_status find_component(const hr_dataset *ds, const hr__given *o, condit
 
 static hr_status read_condition(const hr__given *o, condition *c, hr_error *err)
 {
-    const hr__node *equals = o[HR__FILTER_EQUALS].node, *least = o[HR__FILTER_AT_LEAST].node;
+    const hr__node *equals = o[HR__FILTER_EQUALS].node, *min = o[HR__FILTER_MIN].node;
     const hr__node *below = o[HR__FILTER_BELOW].node;
-    c->equals = equals != NULL, c->at_least = least != NULL, c->below = below != NULL;
+    c->equals = equals != NULL, c->at_least = min != NULL, c->below = below != NULL;
     if (equals && c->dtype == HR_INT64) HR_TRY(hr__node_int64(equals, INT64_MIN, INT64_MAX, &c->whole, err));
     if (equals && c->dtype == HR_FLOAT) HR_TRY(hr__node_double(equals, &c->number, err));
     if (equals) memcpy(c->text, equals->text, c->size);
-    if (c->dtype == HR_STRING && (least || below))
-        return hr__node_fail(least ? least : below, err, HR_INVALID_ARGUMENT, "config.value",
+    if (c->dtype == HR_STRING && (min || below))
+        return hr__node_fail(min ? min : below, err, HR_INVALID_ARGUMENT, "config.value",
                              "expected 'equals' alone of a text");
-    if (least) HR_TRY(hr__node_double(least, &c->min, err));
+    if (min) HR_TRY(hr__node_double(min, &c->min, err));
     if (below) HR_TRY(hr__node_double(below, &c->end, err));
     return HR_OK;
 }
@@ -122,7 +122,7 @@ hr_status hr__pipeline_filter(const hr__pipeline_context *context, const hr__nod
     (void)context;
     const hr__node *equals = o[HR__FILTER_EQUALS].node;
     const size_t size = equals ? equals->size : 0;
-    if (!equals && !o[HR__FILTER_AT_LEAST].node && !o[HR__FILTER_BELOW].node)
+    if (!equals && !o[HR__FILTER_MIN].node && !o[HR__FILTER_BELOW].node)
         return hr__node_fail(at, err, HR_INVALID_ARGUMENT, "config.missing_key",
                              "filter: expected 'equals', 'at_least' or 'below'");
     condition *c = hr_calloc(1, sizeof *c + size);

@@ -42,10 +42,10 @@ typedef struct hr__given {
     char *path;
 } hr__given;
 
-enum { HR__MOST_OPTIONS = 7 };
+enum { HR__MAX_OPTIONS = 7 };
 typedef struct hr__pipeline_step {
     const char *name;
-    hr__option option[HR__MOST_OPTIONS + 1]; /* a value without a key is the first one's; ends with a zero */
+    hr__option option[HR__MAX_OPTIONS + 1]; /* a value without a key is the first one's; ends with a zero */
     /* A dataset of nothing; one on top of `in`, taken; or one that also looks at the rest of the file, and leaves `*ds`
      * as it is where it fails. One of the three. */
     hr_dataset *(*source)(const hr__given *o);
@@ -70,7 +70,7 @@ hr_status hr__pipeline_transform_features(const hr__pipeline_context *c, const h
 
 /* Options of those of them that have some, by their place in the list. */
 enum { HR__CSV_PATTERN, HR__CSV_DELIMITER, HR__CSV_NA_VALUE, HR__CSV_NO_HEADER, HR__CSV_COMPRESSION, HR__CSV_ON_ERROR };
-enum { HR__FILTER_FEATURE, HR__FILTER_EQUALS, HR__FILTER_AT_LEAST, HR__FILTER_BELOW };
+enum { HR__FILTER_FEATURE, HR__FILTER_EQUALS, HR__FILTER_MIN, HR__FILTER_BELOW };
 enum { HR__PARSE_TF_COMPAT, HR__PARSE_ON_ERROR };
 
 #endif

@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { MOST_BY_COUNTING = 64 }; /* with more boundaries, halving takes fewer steps */
+enum { MAX_BY_COUNTING = 64 }; /* with more boundaries, halving takes fewer steps */
 
 static float bucketize_flush(float x) { return fabsf(x) < FLT_MIN ? 0.0f : x; }
 
@@ -27,7 +27,7 @@ static void bucketize_portable(const float *x, int64_t n, const float *boundarie
 {
     for (int64_t i = 0; i < n; i++) {
         float value = bucketize_flush(x[i]);
-        if (count > MOST_BY_COUNTING) {
+        if (count > MAX_BY_COUNTING) {
             out[i] = bucket_by_halving(value, boundaries, count);
             continue;
         }
@@ -91,7 +91,7 @@ void hr_bucketize(const float *x, int64_t n, const float *boundaries, int count,
 {
     int64_t done = 0;
 #if defined(__x86_64__)
-    if (count <= MOST_BY_COUNTING) {
+    if (count <= MAX_BY_COUNTING) {
         if (hr__cpu_has(HR__AVX512))
             done = bucketize_avx512(x, n, boundaries, count, out);
         else if (hr__cpu_has(HR__AVX2))

@@ -5,7 +5,7 @@
 #include "base/cpu.h"
 #include <string.h>
 
-enum { LANES = 16, AHEAD = 64, MOST_FETCHED = 64 /* floats of a row */ };
+enum { LANES = 16, AHEAD = 64, MAX_FETCHED = 64 /* floats of a row */ };
 
 bool hr__one_each(const int32_t *splits, int64_t rows)
 {
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void dense_rows_fetch(const float *
 {
     if (at >= rows) return;
     const float *row = table + ids[at] * dimension;
-    for (int64_t d = 0; d < dimension && d < MOST_FETCHED; d += LANES) __builtin_prefetch(row + d);
+    for (int64_t d = 0; d < dimension && d < MAX_FETCHED; d += LANES) __builtin_prefetch(row + d);
 }
 
 /* Blocks of a size that the compiler knows: dimensions are mostly multiples of it. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STACK_VALUES = 64, STACK_FLOATS = 1024, AHEAD = 48, MOST_FETCHED = 64 /* floats of a table row */ };
+enum { STACK_VALUES = 64, STACK_FLOATS = 1024, AHEAD = 48, MAX_FETCHED = 64 /* floats of a table row */ };
 
 /* What of a row of ids counts: their table rows, clipped if they must be, and weights. Memory for the longest row. */
 typedef struct bag {
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void lookup_fetch(const hr_lookup *
     if (to > end) to = end;
     for (int64_t i = from; i < to; i++) {
         const float *row = table_row(lookup, ids[i]);
-        for (int64_t d = 0; d < lookup->dimension && d < MOST_FETCHED; d += 16) __builtin_prefetch(row + d);
+        for (int64_t d = 0; d < lookup->dimension && d < MAX_FETCHED; d += 16) __builtin_prefetch(row + d);
     }
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct isal_inflate_state {
     struct inflate_state z, before; /* before: as it was when it was last given input */
-    size_t held, most;              /* most: input to give at once */
+    size_t held, max;               /* most: input to give at once */
     bool bad;
 } isal_inflate_state;
 
@@ -22,7 +22,7 @@ static void inflate_again(void *state)
     isal_inflate_state *s = state;
     isal_inflate_reset(&s->z);
     s->held = 0;
-    s->most = INT_MAX;
+    s->max = INT_MAX;
     s->bad = false;
 }
 
@@ -56,7 +56,7 @@ static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)
     s->before = *z;
     for (;;) {
         size_t given = flow->in_size - s->held;
-        if (given > s->most) given = s->most;
+        if (given > s->max) given = s->max;
         z->next_in = writable(flow->in + s->held);
         z->avail_in = (uint32_t)given;
         z->next_out = flow->out;
@@ -64,7 +64,7 @@ static void inflate_carefully(isal_inflate_state *s, hr__flow *flow)
         s->bad = isal_inflate(z) < 0;
         if (!s->bad || given <= 1) break;
         *z = s->before;
-        s->most = given / 2;
+        s->max = given / 2;
     }
     move_on(s, flow);
 }

@@ -69,7 +69,7 @@ static hr_status begin_frame(decoder *d, hr_codec_source *raw, hr_error *err)
     d->declared = d->form->declares((const unsigned char *)data, size);
     d->small = d->declared >= 0 && d->declared <= FRAME;
     d->in_frame = 0;
-    d->ahead = HR__FRAME_LEAST;
+    d->ahead = HR__FRAME_MIN;
     d->full = false;
     d->inside = true;
     return HR_OK;

@@ -8,7 +8,7 @@
 
 typedef enum hr__framed { HR__FRAME_MORE, HR__FRAME_DONE, HR__FRAME_CORRUPT, HR__FRAME_CHECKSUM } hr__framed;
 
-enum { HR__FRAME_LEAST = 5, HR__FRAME_HEAD = 18 /* no frame's head is shorter, or longer */ };
+enum { HR__FRAME_MIN = 5, HR__FRAME_HEAD = 18 /* no frame's head is shorter, or longer */ };
 
 /* Of a format whose library this build lacks, the first two alone. */
 typedef struct hr__frame_form {

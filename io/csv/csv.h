@@ -215,18 +215,15 @@ hr_status hr__csv_called_alike(const hr__csv_format *f, const char *file, const 
 
 /* Where a file has the columns. */
 typedef struct hr__csv_layout {
-    int fields, most; /* of a row: at least, at most; more are passed over if columns were selected, or are excluded */
-    bool skip_blank;  /* an empty line is no row */
-    int *place;       /* a column's field, one a column of the format; -1: the file lacks it */
-    int absent;       /* 1 + the column that it lacks, whose values all are missing; 0: none */
-    int *column_at;   /* a field's column, -1: not wanted; `fields` of them */
+    int fields, max; /* of a row: at least, at most; more are passed over if columns were selected, or are excluded */
+    bool skip_blank; /* an empty line is no row */
+    int *place;      /* a column's field, one a column of the format; -1: the file lacks it */
+    int absent;      /* 1 + the column that it lacks, whose values all are missing; 0: none */
+    int *column_at;  /* a field's column, -1: not wanted; `fields` of them */
 } hr__csv_layout;
 
 /* Whether a row may have so many fields. */
-static inline bool hr__csv_fits(const hr__csv_layout *l, int fields)
-{
-    return fields >= l->fields && fields <= l->most;
-}
+static inline bool hr__csv_fits(const hr__csv_layout *l, int fields) { return fields >= l->fields && fields <= l->max; }
 
 /* Makes the layout of a file, given its header or the row that names are counted by (NULL: there is none). `place` and
  * `column_at` are one allocation. */

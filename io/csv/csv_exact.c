@@ -138,7 +138,7 @@ static bool settle_count(hr__csv_parser *p, int fields, int64_t row, hr__csv_wro
     const hr__csv_layout *l = p->layout;
     if (hr__csv_fits(l, fields)) return true;
     if (fields < l->fields && p->f->fill_short) return csv_exact_fill_row(p, fields, row, w);
-    if (fields > l->most && p->f->cut_long) return p->sink->cut++, true;
+    if (fields > l->max && p->f->cut_long) return p->sink->cut++, true;
     hr__csv_say_count(p->f, l, fields, w);
     return false;
 }

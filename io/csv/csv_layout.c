@@ -67,7 +67,7 @@ static hr_status layout_by_place(const hr__csv_format *f, hr__csv_layout *out, h
     }
     out->fields = f->select ? fields : next;
     while (hr__csv_excludes(f, next)) next++;
-    out->most = f->select ? INT_MAX : next;
+    out->max = f->select ? INT_MAX : next;
     return HR_OK;
 }
 
@@ -75,7 +75,7 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
                                 hr_error *err)
 {
     HR_TRY(allocate_layout(f, n->count, out, err));
-    out->most = f->tf_compat && f->columns < n->count ? INT_MAX : n->count;
+    out->max = f->tf_compat && f->columns < n->count ? INT_MAX : n->count;
     hr__map places = {0};
     hr_status st = index_names(f, n, &places, err);
     for (int i = 0; i < f->columns && st == HR_OK; i++) {
@@ -92,7 +92,7 @@ static hr_status layout_by_name(const hr__csv_format *f, const char *file, const
         hr__csv_layout_clear(out);
         return st;
     }
-    for (int i = n->count - 1; out->most == INT_MAX && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
+    for (int i = n->count - 1; out->max == INT_MAX && i >= 0 && out->column_at[i] < 0; i--) out->fields = i;
     return HR_OK;
 }
 
@@ -112,9 +112,9 @@ hr_status hr__csv_layout_make(const hr__csv_format *f, const char *file, const c
         HR_TRY(layout_by_place(f, out, err));
         /* A caller that only counts rows treats blank lines as all others do: in a file of one column they are rows,
          * unless a blank line is all there is to tell the number of columns. */
-        if (f->columns == 0) out->most = f->naming.names ? f->naming.names : f->header || size > 0 ? count : INT_MAX;
+        if (f->columns == 0) out->max = f->naming.names ? f->naming.names : f->header || size > 0 ? count : INT_MAX;
     }
-    out->skip_blank = !f->tf_compat && !f->keep_blank && (out->most > 1 || f->exclude);
+    out->skip_blank = !f->tf_compat && !f->keep_blank && (out->max > 1 || f->exclude);
     return HR_OK;
 }
 

@@ -136,10 +136,10 @@ static size_t first_look(const hr__csv_file *file)
 /* How much to look at next where `want` bytes were no whole row. False: no row is that long. */
 static bool look_further(const hr__csv_file *file, size_t *want)
 {
-    const size_t most = file->format->max_row;
-    if (*want >= most) return false;
+    const size_t max = file->format->max_row;
+    if (*want >= max) return false;
     const size_t more = *want < LONG ? *want : *want / 4; /* of a long row, not as much again of what follows it */
-    *want = *want < most - more ? *want + more : most;
+    *want = *want < max - more ? *want + more : max;
     return true;
 }
 
@@ -385,9 +385,9 @@ static void csv_reader_cut(const hr__csv_file *file, const char *data, size_t si
                            hr__csv_count *sum)
 {
     const int64_t fields = file->layout.fields > 0 ? file->layout.fields : 1; /* a byte each, in a sound row */
-    const int64_t most = (int64_t)size / fields + SHORT_CELLS / fields + 1;
+    const int64_t max = (int64_t)size / fields + SHORT_CELLS / fields + 1;
     *sum = (hr__csv_count){0};
-    if (most < max_rows) max_rows = most;
+    if (max < max_rows) max_rows = max;
     /* Whether a CR at the end belongs to a CRLF is not known before the next byte. */
     if (!at_end && size > 0 && data[size - 1] == '\r') size--;
     while (sum->size < size && sum->rows < max_rows) {
@@ -446,13 +446,13 @@ hr_status hr__csv_read_into(hr__csv_file *file, char *to, size_t size, int64_t m
 {
     size_t got;
     hr__csv_count sum;
-    const size_t most = file->format->max_row;
-    if (size > most + 1) size = most + 1;
+    const size_t max = file->format->max_row;
+    if (size > max + 1) size = max + 1;
     hr_status damage = hr__input_read_at(file->in, file->offset, to, size, &got, err);
     if (got == 0) return damage == HR_OK ? HR_END : damage;
-    csv_reader_cut(file, to, got < most ? got : most, damage == HR_OK && got < size, max_rows, &sum);
+    csv_reader_cut(file, to, got < max ? got : max, damage == HR_OK && got < size, max_rows, &sum);
     if (sum.size == 0 && damage != HR_OK) return damage;
-    if (sum.size == 0 && size > most) return row_too_long(file, err);
+    if (sum.size == 0 && size > max) return row_too_long(file, err);
     csv_reader_give(file, to, &sum, block);
     file->lent = 0;
     return HR_OK;

@@ -18,14 +18,14 @@ static bool csv_time_take(cursor *c, char byte)
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Exactly `digits` digits, from `least` to `most`. */
-static bool take_number(cursor *c, int digits, int least, int most, int *out)
+static bool take_number(cursor *c, int digits, int min, int max, int *out)
 {
     *out = 0;
     for (int i = 0; i < digits; i++, c->at++) {
         if (c->at == c->end || !is_digit(*c->at)) return false;
         *out = *out * 10 + (*c->at - '0');
     }
-    return *out >= least && *out <= most;
+    return *out >= min && *out <= max;
 }
 
 static int days_of_month(int year, int month)

@@ -70,10 +70,10 @@ void hr__csv_say_count(const hr__csv_format *f, const hr__csv_layout *l, int fie
     const char *by = f->naming.names > 0 ? ", as .names says" : "";
     w->kind = "csv.fields";
     w->field = w->column = -1;
-    if (l->most == INT_MAX)
+    if (l->max == INT_MAX)
         snprintf(w->text, sizeof w->text, "expected at least %d fields%s, found %d", l->fields, by, fields);
-    else if (l->most > l->fields)
-        snprintf(w->text, sizeof w->text, "expected %d to %d fields%s, found %d", l->fields, l->most, by, fields);
+    else if (l->max > l->fields)
+        snprintf(w->text, sizeof w->text, "expected %d to %d fields%s, found %d", l->fields, l->max, by, fields);
     else
         snprintf(w->text, sizeof w->text, "expected %d fields%s, found %d", l->fields, by, fields);
 }

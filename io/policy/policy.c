@@ -98,12 +98,12 @@ hr_status hr__policy_budget(const hr__policy *p, const char *who, int64_t errors
     const bool many = p->opts.max_errors > 0 && errors > p->opts.max_errors;
     const bool large = p->opts.max_error_share > 0 && (double)errors > p->opts.max_error_share * (double)of;
     if (!many && !large) return HR_OK;
-    char most[64];
-    snprintf(most, sizeof most, many ? "%.0f errors" : "a share of %g of errors",
+    char max[64];
+    snprintf(max, sizeof max, many ? "%.0f errors" : "a share of %g of errors",
              many ? (double)p->opts.max_errors : p->opts.max_error_share);
     hr_error over;
     hr_fail(&over, HR_DATA_LOSS, "policy.budget", "%s: expected at most %s, got %" PRId64 " in %" PRId64 " records%s%s",
-            who, most, errors, count, last ? "; the last: " : "", last ? last->text : "");
+            who, max, errors, count, last ? "; the last: " : "", last ? last->text : "");
     if (err) *err = last ? *last : over;
     if (err && last) {
         err->code = over.code;

@@ -109,9 +109,9 @@ static hr_status check_bytes(const char *name, const char *bytes, size_t size, h
 static bool counts_fit(const hr_record_index *index, int64_t probes, size_t size)
 {
     const int64_t every = index->every;
-    const int64_t most = (int64_t)(size / 8);
+    const int64_t max = (int64_t)(size / 8);
     if ((every != 1 && every != HR__INDEX_EVERY) || probes < 0 || probes > HR__INDEX_PROBES) return false;
-    if (index->samples < 0 || index->samples > most || index->places < 0 || index->places > most) return false;
+    if (index->samples < 0 || index->samples > max || index->places < 0 || index->places > max) return false;
     if (index->bytes < 0 || index->bytes > INT64_MAX / 2) return false;
     if (index->records < 0 || index->records > index->bytes / HR__RECORD_FRAME) return false;
     if (index->samples != (index->records + every - 1) / every) return false;
@@ -120,10 +120,10 @@ static bool counts_fit(const hr_record_index *index, int64_t probes, size_t size
 
 static bool offsets_rise(const hr_record_index *index)
 {
-    int64_t least = 0;
+    int64_t min = 0;
     for (int64_t i = 0; i < index->samples; i++) {
-        if (index->sample[i] < least || index->sample[i] > index->bytes - HR__RECORD_FRAME) return false;
-        least = index->sample[i] + index->every * HR__RECORD_FRAME;
+        if (index->sample[i] < min || index->sample[i] > index->bytes - HR__RECORD_FRAME) return false;
+        min = index->sample[i] + index->every * HR__RECORD_FRAME;
     }
     hr__index_place before = {-1, 0};
     for (int64_t i = 0; i < index->places; before = index->place[i++])

@@ -14,16 +14,16 @@ typedef struct bounds {
 } bounds;
 
 /* Checks a header; the frame that it begins has *whole bytes. */
-static hr_status check_header(hr__record_place at, const char *header, size_t size, bounds most, int64_t *whole,
+static hr_status check_header(hr__record_place at, const char *header, size_t size, bounds max, int64_t *whole,
                               hr_error *err)
 {
     uint64_t length;
     if (size < HR__RECORD_HEADER) return hr__record_fail_truncated(at, NULL, size, err);
     if (!hr__record_length(header, &length)) return hr__record_fail_length_crc(at, header, err);
-    if (length > most.limit) return hr__record_fail_limit(at, length, most.limit, err);
+    if (length > max.limit) return hr__record_fail_limit(at, length, max.limit, err);
     *whole = (int64_t)length + HR__RECORD_FRAME;
-    if (most.file_size >= 0 && *whole > most.file_size - at.offset)
-        return hr__record_fail_truncated(at, header, (uint64_t)(most.file_size - at.offset), err);
+    if (max.file_size >= 0 && *whole > max.file_size - at.offset)
+        return hr__record_fail_truncated(at, header, (uint64_t)(max.file_size - at.offset), err);
     return HR_OK;
 }
 
@@ -62,13 +62,13 @@ static bool index_scan_look_again(const hr_input *in, hr__record_place at, char 
     return sound;
 }
 
-static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, bounds most,
+static hr_status check_at_place(const hr_input *in, hr__record_place at, char *header, size_t size, bounds max,
                                 int64_t *whole, hr_error *err)
 {
     hr_error wrong;
-    hr_status st = check_header(at, header, size, most, whole, &wrong);
+    hr_status st = check_header(at, header, size, max, whole, &wrong);
     if (st != HR_OK && index_scan_look_again(in, at, header, &wrong))
-        st = check_header(at, header, size, most, whole, err);
+        st = check_header(at, header, size, max, whole, err);
     if (st != HR_OK && err) *err = wrong;
     return st;
 }
@@ -76,14 +76,14 @@ static hr_status check_at_place(const hr_input *in, hr__record_place at, char *h
 static hr_status scan_places(const hr_input *in, uint64_t limit, piece *p, hr__record_found_fn *found, void *user,
                              int64_t *records, hr_error *err)
 {
-    const bounds most = {hr__input_file_size(in), limit};
+    const bounds max = {hr__input_file_size(in), limit};
     hr__record_place at = {hr_input_path(in), 0, 0};
-    for (; at.offset < most.file_size; at.record++) {
+    for (; at.offset < max.file_size; at.record++) {
         size_t size;
         int64_t whole;
         const bool large = at.record > 0 && at.offset / at.record > LARGE;
         HR_TRY(index_scan_look(in, p, at.offset, large, &size, err));
-        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, most, &whole, err));
+        HR_TRY(check_at_place(in, at, p->bytes + (at.offset - p->begin), size, max, &whole, err));
         found(user, at.offset, whole);
         at.offset += whole;
         *records = at.record + 1;
@@ -121,8 +121,8 @@ static hr_status pass_record(hr_input *in, uint64_t limit, int64_t number, int64
     if (st != HR_OK) return hr__record_fail_below(at, st, err);
     if (size == 0) return HR_END;
     const bool has_places = hr__input_has_places(in);
-    const bounds most = {has_places ? hr__input_file_size(in) : -1, limit};
-    HR_TRY(check_header(at, data, size, most, whole, err));
+    const bounds max = {has_places ? hr__input_file_size(in) : -1, limit};
+    HR_TRY(check_header(at, data, size, max, whole, err));
     return has_places ? hr_input_seek(in, at.offset + *whole, err) : index_scan_pass(in, at, *whole, err);
 }
 

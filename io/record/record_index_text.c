@@ -37,7 +37,7 @@ hr_status hr_record_index_write_text(const hr_record_index *index, const char *t
     HR_TRY(need_plain(index->path, index->compression, err));
     hr_status st = hr_input_open_with(index->path, &plain, &in, err);
     if (st == HR_OK) st = hr_output_open_with(to, &opts, &out, err);
-    if (st == HR_OK) st = hr__record_scan(in, HR__RECORD_MOST, index_text_write_line, out, &records, err);
+    if (st == HR_OK) st = hr__record_scan(in, HR__RECORD_MAX, index_text_write_line, out, &records, err);
     hr_input_free(in);
     if (st == HR_OK) return hr_output_commit(out, err);
     hr_output_discard(out);

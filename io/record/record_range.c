@@ -56,5 +56,5 @@ hr_status hr__record_range_go(const hr__range_begin *begin, hr_input *in, hr_err
 {
     int64_t near;
     HR_TRY(hr__record_index_seek(begin->index, in, begin->record, 0, &near, err));
-    return hr__record_pass(in, HR__RECORD_MOST, near, begin->record - near, err);
+    return hr__record_pass(in, HR__RECORD_MAX, near, begin->record - near, err);
 }

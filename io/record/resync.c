@@ -93,7 +93,7 @@ static uint64_t size_of_frame(const passing *p, const hr_error *damage)
     if (p->policy && hr__input_is_misread(p->in, hr_input_offset(p->in), &stream_end)) return 0;
     if (data) return (uint64_t)damage->length;
     if (hr_input_peek(p->in, HR__RECORD_HEADER, &header, &size, NULL) != HR_OK || size < HR__RECORD_HEADER) return 0;
-    return hr__record_length(header, &length) && length <= HR__RECORD_MOST ? length + HR__RECORD_FRAME : 0;
+    return hr__record_length(header, &length) && length <= HR__RECORD_MAX ? length + HR__RECORD_FRAME : 0;
 }
 
 /* Says in *right whether a header with a right checksum, or the end of the file, follows the frame of `whole` bytes.
@@ -125,11 +125,11 @@ static hr_status pass_frame(passing *p, uint64_t whole, bool resyncs, hr_error *
     const char *data;
     size_t size;
     while (whole > 0) {
-        const size_t most = whole < HR__DAMAGE_PIECE ? (size_t)whole : HR__DAMAGE_PIECE;
-        const hr_status status = hr_input_peek(p->in, most, &data, &size, err);
+        const size_t max = whole < HR__DAMAGE_PIECE ? (size_t)whole : HR__DAMAGE_PIECE;
+        const hr_status status = hr_input_peek(p->in, max, &data, &size, err);
         if (status != HR_OK) return resyncs ? resync(p, 0, err) : status;
         if (size == 0) return HR_END;
-        if (size > most) size = most;
+        if (size > max) size = max;
         HR_TRY(resync_pass(p, size, err));
         whole -= size;
     }

@@ -23,9 +23,9 @@ enum { PIECE = 256 << 10 };
 static int64_t same_bytes(const int file[2], char *piece, int64_t at)
 {
     const ssize_t a = hr__read(file[0], piece, PIECE, at), b = hr__read(file[1], piece + PIECE, PIECE, at);
-    const ssize_t least = a < b ? a : b;
-    if (least <= 0) return least;
-    return memcmp(piece, piece + PIECE, (size_t)least) == 0 ? least : 0;
+    const ssize_t min = a < b ? a : b;
+    if (min <= 0) return min;
+    return memcmp(piece, piece + PIECE, (size_t)min) == 0 ? min : 0;
 }
 
 static bool is_of_size(int file, int64_t size)

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_SHARDS = 10000, BUFFERS = 64 << 20, LEAST_BUFFER = 16 << 10, MOST_BUFFER = 256 << 10 };
-enum { CUTS = 64 << 20, LEAST_CUT = 4 << 20 };
+enum { MAX_SHARDS = 10000, BUFFERS = 64 << 20, MIN_BUFFER = 16 << 10, MAX_BUFFER = 256 << 10 };
+enum { CUTS = 64 << 20, MIN_CUT = 4 << 20 };
 
 /* ---- opening ---- */
 
@@ -54,7 +54,7 @@ static int64_t cut_bytes_of(const hr_shard_writer *w, const hr_shard_writer_opts
     const int64_t each = CUTS / (o->shards ? o->shards : 1);
     if (w->max_bytes || codec->is_one_stream || (!w->resume && !codec->coding)) return 0;
     if (o->cut_bytes) return o->cut_bytes;
-    return each > LEAST_CUT ? each : LEAST_CUT;
+    return each > MIN_CUT ? each : MIN_CUT;
 }
 
 static hr_status shards_describe(hr_shard_writer *w, const char *prefix, const hr_shard_writer_opts *o, hr_error *err)
@@ -67,7 +67,7 @@ static hr_status shards_describe(hr_shard_writer *w, const char *prefix, const h
     HR_TRY(hr__codec_for_writing(o->compression, w->single ? prefix : w->suffix, &codec, err));
     const size_t each = BUFFERS / (size_t)(o->shards ? o->shards : 1);
     w->output = (hr_output_opts){.compression = codec->id, .level = o->level, .no_sync = o->no_sync};
-    w->output.buffer_size = each > MOST_BUFFER ? MOST_BUFFER : each < LEAST_BUFFER ? LEAST_BUFFER : each;
+    w->output.buffer_size = each > MAX_BUFFER ? MAX_BUFFER : each < MIN_BUFFER ? MIN_BUFFER : each;
     w->max_bytes = o->max_shard_bytes;
     w->resume = o->resume;
     w->parts = w->max_bytes || w->resume;

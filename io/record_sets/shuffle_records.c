@@ -5,7 +5,7 @@
 #include "io/sys.h"
 
 #define MEMORY ((int64_t)512 << 20)
-#define LEAST_MEMORY ((int64_t)1 << 20)
+#define MIN_MEMORY ((int64_t)1 << 20)
 
 typedef struct shuffler {
     hr__spill *spill;
@@ -27,7 +27,7 @@ static hr_status shuffle_write_record(hr_view record, void *user, hr_error *err)
 static hr_status open_spill(const char *out, const hr_shuffle_records_opts *o, hr__spill **spill, hr_error *err)
 {
     const int64_t memory = o->memory ? o->memory : MEMORY;
-    if (memory < LEAST_MEMORY)
+    if (memory < MIN_MEMORY)
         return hr_fail(err, HR_INVALID_ARGUMENT, "shuffle.memory",
                        "shuffle: expected .memory of 1 MiB or more, got %lld bytes", (long long)memory);
     char *folder = o->temp ? hr_strdup(o->temp) : hr__folder_of(out);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LEAST = 4 * 1024, MOST = 1024 * 1024 };
+enum { MIN = 4 * 1024, MAX = 1024 * 1024 };
 
 typedef struct cursor {
     hr__window window;
@@ -80,7 +80,7 @@ hr_status hr__spill_merge_runs(int fd, const char *path, const hr__spill_run *ru
                                hr__spill_fn *fn, void *user, hr_error *err)
 {
     size_t piece = memory / (size_t)runs;
-    piece = piece < LEAST ? LEAST : piece > MOST ? MOST : piece;
+    piece = piece < MIN ? MIN : piece > MAX ? MAX : piece;
     cursor *all = hr_calloc((size_t)runs, sizeof *all), **heap = hr_calloc((size_t)runs, sizeof *heap);
     hr_status st = all && heap ? HR_OK : hr_no_memory(err, "merging runs");
     for (int i = 0; st == HR_OK && i < runs; i++) {

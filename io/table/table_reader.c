@@ -297,8 +297,8 @@ hr_status hr__table_each(hr__table *t, hr__table_fn *fn, void *user, hr_error *e
 
 static int table_reader_compare(hr_view a, hr_view b)
 {
-    int64_t least = a.size < b.size ? a.size : b.size;
-    int order = least ? memcmp(a.data, b.data, (size_t)least) : 0;
+    int64_t min = a.size < b.size ? a.size : b.size;
+    int order = min ? memcmp(a.data, b.data, (size_t)min) : 0;
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 

@@ -169,8 +169,8 @@ static hr_status flush_data(hr__table_writer *w, hr_error *err)
 
 static bool in_order(const hr__text *last, hr_view key)
 {
-    size_t least = last->size < (size_t)key.size ? last->size : (size_t)key.size;
-    int order = least ? memcmp(last->data, key.data, least) : 0;
+    size_t min = last->size < (size_t)key.size ? last->size : (size_t)key.size;
+    int order = min ? memcmp(last->data, key.data, min) : 0;
     return order < 0 || (order == 0 && last->size < (size_t)key.size);
 }
 

@@ -4,7 +4,7 @@
 
 static const struct range {
     hr_dtype dtype;
-    int64_t least, most;
+    int64_t min, max;
 } ranges[] = {
     {HR_INT64, INT64_MIN, INT64_MAX}, {HR_INT32, INT32_MIN, INT32_MAX}, {HR_INT16, INT16_MIN, INT16_MAX},
     {HR_INT8, INT8_MIN, INT8_MAX},    {HR_UINT64, 0, INT64_MAX},        {HR_UINT32, 0, UINT32_MAX},
@@ -33,10 +33,10 @@ static void both_ends_of_a_type_are_kept_and_what_is_beyond_is_refused(void **st
 {
     (void)state;
     for (int i = 0; i < RANGES; i++) {
-        assert_kept(&ranges[i], ranges[i].least);
-        assert_kept(&ranges[i], ranges[i].most);
-        if (ranges[i].least > INT64_MIN) assert_out_of_range(&ranges[i], ranges[i].least - 1);
-        if (ranges[i].most < INT64_MAX) assert_out_of_range(&ranges[i], ranges[i].most + 1);
+        assert_kept(&ranges[i], ranges[i].min);
+        assert_kept(&ranges[i], ranges[i].max);
+        if (ranges[i].min > INT64_MIN) assert_out_of_range(&ranges[i], ranges[i].min - 1);
+        if (ranges[i].max < INT64_MAX) assert_out_of_range(&ranges[i], ranges[i].max + 1);
     }
 }
 

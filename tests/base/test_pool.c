@@ -49,7 +49,7 @@ static void a_loop_within_a_loop_runs_inline(void **state)
 
 typedef struct counter {
     hr__client client;
-    atomic_int left, done, inside, most;
+    atomic_int left, done, inside, max;
 } counter;
 
 static bool count_one(hr__client *client, int thread)
@@ -61,7 +61,7 @@ static bool count_one(hr__client *client, int thread)
         return false;
     }
     int inside = atomic_fetch_add(&c->inside, 1) + 1;
-    if (inside > atomic_load(&c->most)) atomic_store(&c->most, inside);
+    if (inside > atomic_load(&c->max)) atomic_store(&c->max, inside);
     uv_sleep(1);
     atomic_fetch_sub(&c->inside, 1);
     atomic_fetch_add(&c->done, 1);
@@ -88,7 +88,7 @@ static void a_client_gets_no_more_workers_than_it_wants(void **state)
     wait_for(&c, 40);
     hr__pool_leave(&c.client);
     assert_int_equal(atomic_load(&c.done), 40);
-    assert_in_range(atomic_load(&c.most), 1, 2);
+    assert_in_range(atomic_load(&c.max), 1, 2);
 }
 
 static void clients_share_the_workers(void **state)

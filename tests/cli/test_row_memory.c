@@ -68,10 +68,10 @@ static int64_t peak_of(const char *const *words, const char *in)
 /* `many` has a long row: the peak is at most so many times its size and what is beside it more than `usual`. */
 static void takes_rows(int times, const char *const *words, int64_t usual, const char *many, int64_t row)
 {
-    const int64_t most = peak_of(words, many) - usual;
-    if (most >= times * row + BESIDE)
+    const int64_t max = peak_of(words, many) - usual;
+    if (max >= times * row + BESIDE)
         fail_msg("headrace %s %s %s: %lld bytes more for a row of %lld", words[0], words[2] && words[3] ? words[3] : "",
-                 many, (long long)most, (long long)row);
+                 many, (long long)max, (long long)row);
 }
 
 static const char *const looks[][WORDS] = {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH = 2048, MOST = 256 };
+enum { PATH = 2048, MAX = 256 };
 
 static bool make_file(const char *root, hr_view name)
 {
@@ -59,7 +59,7 @@ static int collect(hr_dataset *ds, const char *root, char **name, hr_status *st)
     const size_t prefix = root ? strlen(root) + 1 : 0;
     int count = 0;
     hr_iterator *it = hr_iterate(ds, .seed = 7);
-    while ((*st = hr_next(it, &e)) == HR_OK && count < MOST) {
+    while ((*st = hr_next(it, &e)) == HR_OK && count < MAX) {
         const hr_view *v = hr_get_at(e, 0)->data;
         const size_t skip = (size_t)v->size > prefix ? prefix : 0;
         name[count++] = strndup(v->data + skip, (size_t)v->size - skip);
@@ -88,7 +88,7 @@ static golden_result run_patterns(golden_case *c, const char *how, const char *r
 {
     hr_tensor patterns;
     hr_status st;
-    char *name[MOST];
+    char *name[MAX];
     if (!golden_tensor(golden_get(c->json, "patterns"), &patterns)) return golden_differs(c, "no patterns");
     char *text = join_patterns(&patterns, root);
     golden_tensor_clear(&patterns);

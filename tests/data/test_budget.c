@@ -145,8 +145,8 @@ static void assert_takes_no_more(int64_t smallest, int64_t largest, int64_t reco
         iterate(hr_shuffle(hr_tfrecord("growing.records"), buffer), (way){.workers = 3, .budget = budget});
     assert_int_equal(drain(it, 0), records);
     hr_iterator_free(it);
-    const int64_t most = (int64_t)budget + buffer * largest + BESIDES;
-    if (most_memory() > most) fail_msg("%" PRId64 " bytes were taken, %" PRId64 " expected", most_memory(), most);
+    const int64_t max = (int64_t)budget + buffer * largest + BESIDES;
+    if (most_memory() > max) fail_msg("%" PRId64 " bytes were taken, %" PRId64 " expected", most_memory(), max);
 }
 
 static void what_large_rows_leave_behind_is_given_back(void **state)

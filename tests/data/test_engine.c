@@ -62,11 +62,11 @@ static hr_dataset *records(void)
 static hr_iterator *start(hr_dataset *ds, int workers) { return iterate(ds, (way){.workers = workers}); }
 
 /* Elements until the end or `most`; the status met last. */
-static hr_status drain(hr_iterator *it, int64_t most, int64_t *count)
+static hr_status drain(hr_iterator *it, int64_t max, int64_t *count)
 {
     const hr_element *e;
     hr_status st = HR_OK;
-    for (*count = 0; *count < most && (st = hr_next(it, &e)) == HR_OK; ++*count) {}
+    for (*count = 0; *count < max && (st = hr_next(it, &e)) == HR_OK; ++*count) {}
     return st;
 }
 

@@ -38,11 +38,11 @@ static void tfrecord_reads_from_another_file_system(void **state)
     (void)state;
     static const char *const zipped[] = {"mem://a/b/y.gz", "mem://a/b/y.gz", "mem://a/b/y.gz", "mem://a/b/y.gz",
                                          "mem://a/b/y.gz"};
-    for (memory_read.most = 1; memory_read.most < 400; memory_read.most *= 7) {
+    for (memory_read.max = 1; memory_read.max < 400; memory_read.max *= 7) {
         assert_texts(iterate(hr_tfrecord("mem://a/x-*"), (way){.workers = 2}), of_both, 0, 2 * RECORDS);
         assert_texts(iterate(hr_tfrecord("mem://a/b/y.gz"), (way){.workers = 2}), zipped, 0, RECORDS);
     }
-    memory_read.most = 1000;
+    memory_read.max = 1000;
     assert_texts(iterate(hr_interleave(hr_list_files("mem://a/x-*"), hr_tfrecord_fn, NULL, .cycle_length = 1),
                          (way){.workers = 2}),
                  of_both, 0, 2 * RECORDS);
@@ -110,9 +110,9 @@ static void a_saved_state_goes_on_in_it(void **state)
 static void a_read_that_fails_ends_the_pipeline(void **state)
 {
     (void)state;
-    memory_read.most = memory_read.bad_offset = 36; /* after the first record */
+    memory_read.max = memory_read.bad_offset = 36; /* after the first record */
     assert_fails(hr_tfrecord("mem://a/x-0.tfrecord"), HR_DATA_LOSS, "file.read");
-    memory_read.most = 1000;
+    memory_read.max = 1000;
     memory_read.bad_offset = -1;
 }
 

@@ -205,7 +205,7 @@ static void files_of_other_systems_are_read_again(void **state)
         const int64_t frame = (int64_t)strlen(memory_files[i].name) + 16;
         const bool plain = !strstr(memory_files[i].name, ".gz");
         memory_read.flip_at = plain ? 2 * frame + 14 : (int64_t)memory_files[i].size / 2;
-        memory_read.most = 50;
+        memory_read.max = 50;
         hr_record_reader *reader;
         hr_view record;
         hr_error err;
@@ -238,7 +238,7 @@ static void a_file_that_ends_before_the_second_look_is_cut(void **state)
     hr_record_reader *reader;
     hr_view record;
     hr_error err;
-    memory_read.most = frame;
+    memory_read.max = frame;
     memory_read.flip_at = 2 * (int64_t)frame + 3;
     memory_read.shrink_to = 2 * frame;
     memory_read.flips = 1;
@@ -258,7 +258,7 @@ static void a_file_that_ends_before_the_second_look_is_cut(void **state)
     }
     assert_int_equal(cut, 1);
     file->size = whole;
-    memory_read = (memory_reads){.most = 1000, .bad_offset = -1};
+    memory_read = (memory_reads){.max = 1000, .bad_offset = -1};
 }
 
 static void it_is_told_to_the_log(void **state)

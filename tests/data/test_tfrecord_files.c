@@ -67,7 +67,7 @@ static void short_and_interrupted_reads_change_nothing(void **state)
     (void)state;
     write_records("f", 0, 3000, 300);
     write_records("f.gz", 0, 3000, 300);
-    faults f = {.most = 4099, .interrupted = true, .call = -1};
+    faults f = {.max = 4099, .interrupted = true, .call = -1};
     use_faults(&f);
     assert_numbers(hr_tfrecord("f"), (way){0}, 0, 3000);
     assert_numbers(hr_tfrecord("f.gz"), (way){0}, 0, 3000);

@@ -517,9 +517,9 @@ hr_status case_sequence(case_columns *cc, const hr_feature_column *column, const
     const hr_dtype dtype = info->dense == HR_COLUMN_VALUES ? info->dtype : HR_FLOAT;
     const size_t size = (size_t)info->width * hr_dtype_size(dtype);
     const void *values = v->values;
-    int64_t most = v->dense_steps;
+    int64_t max = v->dense_steps;
     for (int64_t r = 0; r < v->rows; r++)
-        if (v->steps[r + 1] - v->steps[r] > most) most = v->steps[r + 1] - v->steps[r];
+        if (v->steps[r + 1] - v->steps[r] > max) max = v->steps[r + 1] - v->steps[r];
     if (info->dense != HR_COLUMN_VALUES) {
         float *lists = case_memory(cc, (size_t)steps * size);
         HR_TRY(dense_lists(cc, info, tables, v, v->step_splits, steps, lists, err));
@@ -532,8 +532,8 @@ hr_status case_sequence(case_columns *cc, const hr_feature_column *column, const
         if (dtype == HR_INT64) ((int64_t *)(void *)padding)[i] = (int64_t)info->padding;
         if (dtype == HR_INT32) ((int32_t *)(void *)padding)[i] = (int32_t)info->padding;
     }
-    void *dense = case_memory(cc, (size_t)(v->rows * most) * size);
-    hr_pad_sequence(values, size, v->steps, v->rows, most, padding, dense);
-    *out = hr_tensor_of(dtype, HR_SHAPE(v->rows, most, info->width), dense);
+    void *dense = case_memory(cc, (size_t)(v->rows * max) * size);
+    hr_pad_sequence(values, size, v->steps, v->rows, max, padding, dense);
+    *out = hr_tensor_of(dtype, HR_SHAPE(v->rows, max, info->width), dense);
     return HR_OK;
 }

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { COLUMNS = 3, MOST = 1 << 16 };
+enum { COLUMNS = 3, MAX = 1 << 16 };
 
 typedef struct memory {
     void *piece[8];
@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                  {.name = "b", .dtype = HR_INT64, .time = HR_CSV_MICROSECONDS},
                                                  {.name = "c", .dtype = HR_BOOL, .separator = " "}};
     static const int places[COLUMNS] = {2, 0, 1};
-    if (size < 2 || size > MOST) return 0;
+    if (size < 2 || size > MAX) return 0;
     const unsigned choice = data[0], more = data[1];
     const bool tf_compat = choice & 1;
     hr_csv_opts opts = {.struct_size = sizeof opts, .columns = columns, .column_count = COLUMNS, .no_header = true};

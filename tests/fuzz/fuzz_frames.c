@@ -3,7 +3,7 @@
 #include "tests/fuzz/pieces.h"
 #include <stdlib.h>
 
-enum { MOST = 1 << 20 };
+enum { MAX = 1 << 20 };
 
 static size_t decode_all(const hr_codec *codec, const uint8_t *data, size_t size, size_t piece, size_t step, char *out,
                          hr_status *status)
@@ -15,9 +15,9 @@ static size_t decode_all(const hr_codec *codec, const uint8_t *data, size_t size
     hr__window raw = {.fill = give_piece, .source = &from, .piece = piece};
     *status = codec->coding->decoder_new(codec->form, &decoder, &err);
     if (*status != HR_OK) return 0;
-    while (*status == HR_OK && got < MOST) {
+    while (*status == HR_OK && got < MAX) {
         size_t some = 0;
-        *status = codec->coding->decode(decoder, &raw, out + got, MOST - got < step ? MOST - got : step, &some, &err);
+        *status = codec->coding->decode(decoder, &raw, out + got, MAX - got < step ? MAX - got : step, &some, &err);
         got += some;
     }
     codec->coding->decoder_free(decoder);
@@ -27,13 +27,13 @@ static size_t decode_all(const hr_codec *codec, const uint8_t *data, size_t size
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char out[2][MOST];
+    static char out[2][MAX];
     for (int i = 0; i < hr__codec_count(); i++) {
         const hr_codec *codec = hr__codec_at(i);
         if (!codec->coding) continue;
         hr_status status[2];
         const size_t a = decode_all(codec, data, size, 1 + size % 97, 1 + size % 1009, out[0], &status[0]);
-        const size_t b = decode_all(codec, data, size, 1 << 16, MOST, out[1], &status[1]);
+        const size_t b = decode_all(codec, data, size, 1 << 16, MAX, out[1], &status[1]);
         if (memcmp(out[0], out[1], a < b ? a : b) != 0) abort();
         if ((status[0] == HR_END) != (status[1] == HR_END)) abort();
         if (status[0] == HR_END && a != b) abort();

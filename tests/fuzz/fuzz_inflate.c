@@ -5,7 +5,7 @@
 #include "tests/fuzz/pieces.h"
 #include <stdlib.h>
 
-enum { MOST = 1 << 20, AT_ONCE = 3 };
+enum { MAX = 1 << 20, AT_ONCE = 3 };
 
 static size_t inflate_all(const hr__member_form *form, const hr__deflate_engine *engine, const uint8_t *data,
                           size_t size, size_t piece, char *out, hr_status *status)
@@ -17,8 +17,8 @@ static size_t inflate_all(const hr__member_form *form, const hr__deflate_engine 
     hr__window raw = {.fill = give_piece, .source = &from, .piece = piece};
     *status = hr__members_decoder_new(form, engine, &decoder, &err);
     if (*status != HR_OK) return 0;
-    while (*status == HR_OK && got < MOST) {
-        size_t some = 0, room = MOST - got < 5000 ? MOST - got : 5000;
+    while (*status == HR_OK && got < MAX) {
+        size_t some = 0, room = MAX - got < 5000 ? MAX - got : 5000;
         *status = hr__members_decode(decoder, &raw, out + got, room, &some, &err);
         got += some;
     }
@@ -35,7 +35,7 @@ static bool alike(const char *a, size_t size_a, const char *b, size_t size_b, hr
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char out[3][MOST];
+    static char out[3][MAX];
     const size_t piece = 1 + size % 61;
     const hr__member_form *const forms[] = {&hr__gzip_form, &hr__zlib_form};
     for (int f = 0; f < 2; f++) {

@@ -21,7 +21,7 @@ static bool fails(bool may_be_interrupted)
     return true;
 }
 
-static size_t clip(size_t size) { return now->most && size > now->most ? now->most : size; }
+static size_t clip(size_t size) { return now->max && size > now->max ? now->max : size; }
 
 static int bad_open(const char *path, int flags, mode_t mode) { return fails(true) ? -1 : open(path, flags, mode); }
 

@@ -5,7 +5,7 @@
 #include "io/sys.h"
 
 typedef struct faults {
-    size_t most;            /* bytes a read or write moves at most; 0: no limit */
+    size_t max;             /* bytes a read or write moves at most; 0: no limit */
     bool interrupted;       /* every other call fails with EINTR */
     int call;               /* this call fails, counted from 0; -1: none */
     int number;             /* with this errno */

@@ -9,7 +9,7 @@ memory_file memory_files[MEMORY_FILES] = {{"mem://a/x-0.tfrecord", NULL, 0},
                                           {"mem://a/x-1.tfrecord", NULL, 0},
                                           {"mem://a/b/y.gz", NULL, 0},
                                           {"mem://top", NULL, 0}};
-memory_reads memory_read = {.most = 1000, .bad_offset = -1};
+memory_reads memory_read = {.max = 1000, .bad_offset = -1};
 
 static hr_status mem_open(const char *path, void *user, void **file, hr_error *err)
 {
@@ -38,7 +38,7 @@ static hr_status mem_read(void *file, int64_t offset, void *to, size_t size, siz
     if (offset == memory_read.bad_offset) return HR_DATA_LOSS; /* without a word */
     *got = offset < (int64_t)f->size ? f->size - (size_t)offset : 0;
     if (*got > size) *got = size;
-    if (*got > memory_read.most) *got = memory_read.most;
+    if (*got > memory_read.max) *got = memory_read.max;
     if (*got > 0) memcpy(to, f->bytes + offset, *got);
     if (!flips(offset, (int64_t)*got)) return HR_OK;
     ((char *)to)[memory_read.flip_at - offset] ^= 0x10;

@@ -16,7 +16,7 @@ extern memory_file memory_files[MEMORY_FILES];
 
 /* How its reads behave. */
 typedef struct memory_reads {
-    size_t most;            /* bytes that one gives */
+    size_t max;             /* bytes that one gives */
     int64_t bad_offset;     /* here one fails without a word; -1: none does */
     int64_t flip_at;        /* the byte here is wrong */
     int flip_first, flips;  /* in so many of the reads that have it, from number flip_first on */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { MOST = 150000 };
+enum { MAX = 150000 };
 
 static const hr__deflate_engine *engines[2] = {&hr__deflate_by_zlib};
 
@@ -30,7 +30,7 @@ static size_t deflate_all(const hr__deflate_engine *engine, int level, const cha
     assert_non_null(deflate);
     hr__flow flow = {(const unsigned char *)bytes, size, out, 0};
     for (bool done = false; !done;) {
-        flow.room = step;
+        flow.out_size = step;
         done = engine->deflate(deflate, &flow, true);
     }
     engine->deflate_free(deflate);
@@ -52,7 +52,7 @@ static size_t inflate_all(const hr__deflate_engine *engine, const unsigned char 
         size_t held = engine->held(inflate), left = size - at;
         flow.in = bytes + at;
         flow.in_size = left < held + in_step ? left : held + in_step;
-        flow.room = (size_t)(end - flow.out) < out_step ? (size_t)(end - flow.out) : out_step;
+        flow.out_size = (size_t)(end - flow.out) < out_step ? (size_t)(end - flow.out) : out_step;
         const unsigned char *before = flow.out;
         bool none = flow.in_size <= held;
         *result = engine->inflate(inflate, &flow);
@@ -67,13 +67,13 @@ static size_t inflate_all(const hr__deflate_engine *engine, const unsigned char 
 static void engines_read_each_other_in_pieces_of_any_size(void **state)
 {
     (void)state;
-    char *text = malloc(MOST);
-    unsigned char *packed = malloc(2 * MOST + 1000), *out = malloc(MOST + 1);
+    char *text = malloc(MAX);
+    unsigned char *packed = malloc(2 * MAX + 1000), *out = malloc(MAX + 1);
     assert_non_null(text);
     assert_non_null(packed);
     assert_non_null(out);
-    make_text(text, MOST, 1);
-    const size_t sizes[] = {0, 1, 100, 70000, MOST}, steps[] = {1, 7, 1000, 2 * MOST + 1000};
+    make_text(text, MAX, 1);
+    const size_t sizes[] = {0, 1, 100, 70000, MAX}, steps[] = {1, 7, 1000, 2 * MAX + 1000};
     for (int writer = 0; writer < 2; writer++)
         for (int i = 0; i < 5; i++) {
             size_t size = deflate_all(engines[writer], 0, text, sizes[i], 64 * 1024, packed);
@@ -84,7 +84,7 @@ static void engines_read_each_other_in_pieces_of_any_size(void **state)
                     size_t used, step = steps[s % 4], room = steps[s / 4];
                     if (sizes[i] > 100 && step + room < 100) continue;
                     size_t got =
-                        inflate_all(engines[reader], packed, size + 1, step, room, out, MOST + 1, &result, &used);
+                        inflate_all(engines[reader], packed, size + 1, step, room, out, MAX + 1, &result, &used);
                     assert_int_equal(result, HR__INFLATE_DONE);
                     assert_int_equal(got, sizes[i]);
                     assert_memory_equal(out, text, got);

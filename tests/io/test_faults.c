@@ -221,8 +221,8 @@ static void short_and_interrupted_reads_change_nothing(void **state)
     for (int i = 0; i < READERS; i++) {
         const seen want = run_reader(&readers[i]);
         if (want.end != HR_END) fail_msg("%s: %s", readers[i].path, want.error.text);
-        for (size_t most = 1; most < 200; most = 3 * most + 4) {
-            use_faults(&(faults){.most = most, .interrupted = true, .call = -1});
+        for (size_t max = 1; max < 200; max = 3 * max + 4) {
+            use_faults(&(faults){.max = max, .interrupted = true, .call = -1});
             const seen got = run_reader(&readers[i]);
             use_faults(NULL);
             if (got.end != HR_END) fail_msg("%s: %s", readers[i].path, got.error.text);
@@ -304,7 +304,7 @@ static void short_and_interrupted_writes_change_nothing(void **state)
         hr_error err;
         size_t size, after;
         char *before = read_whole_file(writers[i].path, &size);
-        use_faults(&(faults){.most = 7, .interrupted = true, .call = -1});
+        use_faults(&(faults){.max = 7, .interrupted = true, .call = -1});
         const hr_status st = writers[i].write(writers[i].path, &err);
         use_faults(NULL);
         assert_ok(st, &err);

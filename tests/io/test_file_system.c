@@ -7,7 +7,7 @@
 static void records_are_read_from_another_file_system(void **state)
 {
     (void)state;
-    for (memory_read.most = 1; memory_read.most < 400; memory_read.most *= 7)
+    for (memory_read.max = 1; memory_read.max < 400; memory_read.max *= 7)
         for (int i = 0; i < MEMORY_FILES; i++) {
             hr_record_reader *reader;
             hr_error err;
@@ -22,7 +22,7 @@ static void records_are_read_from_another_file_system(void **state)
             hr_record_reader_free(reader);
         }
     assert_int_equal(memory_read.open, 0);
-    memory_read.most = 1000;
+    memory_read.max = 1000;
 }
 
 static void an_index_is_made_of_a_file_in_another_file_system(void **state)
@@ -69,12 +69,12 @@ static void what_fails_names_the_file(void **state)
     hr_error err;
     const char *data;
     size_t size;
-    const size_t before = memory_read.most;
+    const size_t before = memory_read.max;
     assert_status(hr_input_open_with("mem://a", NULL, &in, &err), HR_INVALID_ARGUMENT);
     assert_string_equal(err.kind, "file.folder");
     assert_status(hr_input_open_with("mem://none", NULL, &in, &err), HR_NOT_FOUND);
     assert_string_equal(err.text, "mem://none: there is none in memory");
-    memory_read.most = 77;
+    memory_read.max = 77;
     memory_read.bad_offset = 77;
     assert_ok(hr_input_open_with("mem://top", &(hr_input_opts){.buffer_size = 77}, &in, &err), &err);
     hr_input_consume(in, 70);
@@ -82,7 +82,7 @@ static void what_fails_names_the_file(void **state)
     assert_string_equal(err.text, "mem://top: cannot be read: DataLoss");
     assert_string_equal(err.kind, "file.read");
     hr_input_free(in);
-    memory_read.most = before;
+    memory_read.max = before;
     memory_read.bad_offset = -1;
 }
 

@@ -109,7 +109,7 @@ static void values_of_json_are_bounded_as_a_record(void **state)
     (void)state;
     static const struct {
         const char *text;
-        size_t most;
+        size_t max;
     } cases[] = {
         {"{\"a\": [-1,-1,-1,-1,-1,-1,-1,-1]}", 79}, /* ten bytes each */
         {"{\"a\": [1e9,1e9,1e9,1e9]}", 15},         /* four bytes each, beside their text */
@@ -122,8 +122,7 @@ static void values_of_json_are_bounded_as_a_record(void **state)
         hr_view record;
         const hr_view text = {cases[i].text, (int64_t)strlen(cases[i].text)};
         for (int enough = 0; enough < 2; enough++) {
-            const hr_json_reader_opts opts = {.struct_size = sizeof opts,
-                                              .max_row_bytes = enough ? 200 : cases[i].most};
+            const hr_json_reader_opts opts = {.struct_size = sizeof opts, .max_row_bytes = enough ? 200 : cases[i].max};
             assert_ok(hr_json_reader_text_with("text", text, &opts, &reader, &err), &err);
             const hr_status st = hr_json_read(reader, &record, &err);
             if (st != (enough ? HR_OK : HR_INVALID_ARGUMENT)) fail_msg("case %d: %d", (int)i, (int)st);
@@ -208,7 +207,7 @@ static void short_rows_of_a_wide_file_take_little_memory(void **state)
 
 /* ---- one long row ---- */
 
-enum { MOST = 1 << 20, BOMB = 24 << 20 };
+enum { MAX = 1 << 20, BOMB = 24 << 20 };
 
 /* `front`, so many letters, `back`. */
 static void write_long(const char *path, const char *front, size_t letters, const char *back)
@@ -227,7 +226,7 @@ static void write_long(const char *path, const char *front, size_t letters, cons
 
 static hr_status infer_long(char *path, hr_error *err)
 {
-    const hr_survey_opts opts = {.struct_size = sizeof opts, .max_record_bytes = MOST};
+    const hr_survey_opts opts = {.struct_size = sizeof opts, .max_record_bytes = MAX};
     hr_schema_file *found;
     hr_status st = hr_infer_schema_with(&(hr_file_list){&path, 1}, &opts, &found, err);
     hr_schema_file_free(found);
@@ -241,7 +240,7 @@ static hr_status convert_long(char *path, hr_error *err)
                           .opts.schema = strstr(path, ".csv") ? &schema : NULL,
                           .out = "long.tfrecord",
                           .opts.no_sync = true,
-                          .opts.max_record_bytes = MOST};
+                          .opts.max_record_bytes = MAX};
     const hr_status st = run_conversion(&o, &r, err);
     hr_convert_result_clear(&r);
     return st;
@@ -254,7 +253,7 @@ static hr_status convert_lines(char *path, hr_error *err)
                           .out = "long.tfrecord",
                           .opts.no_sync = true,
                           .opts.policy = {.on_error = HR_SKIP},
-                          .opts.max_record_bytes = MOST};
+                          .opts.max_record_bytes = MAX};
     const hr_status st = run_conversion(&o, &r, err);
     hr_convert_result_clear(&r);
     return st;
@@ -263,7 +262,7 @@ static hr_status convert_lines(char *path, hr_error *err)
 static hr_status count_long(char *path, hr_error *err)
 {
     int64_t count;
-    return hr_count_rows(path, &count, err, .max_record_bytes = MOST);
+    return hr_count_rows(path, &count, err, .max_record_bytes = MAX);
 }
 
 static hr_status iterate(hr_dataset *ds, hr_error *err)
@@ -278,11 +277,11 @@ static hr_status iterate(hr_dataset *ds, hr_error *err)
     return st == HR_END ? HR_OK : st;
 }
 
-static hr_status csv_long(char *path, hr_error *err) { return iterate(hr_csv(path, .max_row_bytes = MOST), err); }
+static hr_status csv_long(char *path, hr_error *err) { return iterate(hr_csv(path, .max_row_bytes = MAX), err); }
 
 static hr_status text_long(char *path, hr_error *err)
 {
-    return iterate(hr_text_lines(path, .max_row_bytes = MOST), err);
+    return iterate(hr_text_lines(path, .max_row_bytes = MAX), err);
 }
 
 /* A row of just the limit is read; one byte more is refused, with the line and the option; and one that is far longer
@@ -309,18 +308,18 @@ static void a_row_takes_no_more_memory_than_its_limit(void **state)
     };
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
         hr_error err = {0};
-        write_long(looks[i].path, looks[i].front, MOST - looks[i].around, looks[i].back);
+        write_long(looks[i].path, looks[i].front, MAX - looks[i].around, looks[i].back);
         assert_ok(looks[i].look(looks[i].path, &err), &err);
         for (int bomb = 0; bomb < 2; bomb++) {
-            write_long(looks[i].path, looks[i].front, bomb ? BOMB : MOST + 1 - looks[i].around, looks[i].back);
+            write_long(looks[i].path, looks[i].front, bomb ? BOMB : MAX + 1 - looks[i].around, looks[i].back);
             watch_memory();
             if (looks[i].look(looks[i].path, &err) != HR_INVALID_ARGUMENT) fail_msg("look %d was let pass", (int)i);
-            const int64_t most = most_memory();
+            const int64_t max = most_memory();
             assert_string_equal(err.kind, looks[i].kind);
             assert_text_contains(err.text, "1048576 bytes");
             assert_text_contains(err.text, "ive a larger .max_r"); /* "give" or "Give" */
             assert_text_begins(err.text, looks[i].place);
-            if (bomb && most >= 2 * MOST + (8 << 20)) fail_msg("%s: %lld bytes", err.text, (long long)most);
+            if (bomb && max >= 2 * MAX + (8 << 20)) fail_msg("%s: %lld bytes", err.text, (long long)max);
         }
     }
 }

@@ -79,7 +79,7 @@ static void short_and_interrupted_reads_change_nothing(void **state)
 {
     (void)state;
     char *bytes = make_bytes();
-    faults f = {.most = 1009, .interrupted = true, .call = -1};
+    faults f = {.max = 1009, .interrupted = true, .call = -1};
     for (int compression = HR_NONE; compression <= HR_ZLIB; compression++) {
         write_as("f", (hr_compression)compression, bytes, SIZE);
         use_faults(&f);
@@ -96,7 +96,7 @@ static void a_broken_disk_is_reported_after_the_good_bytes(void **state)
     (void)state;
     char *bytes = make_bytes();
     write_file("f", bytes, SIZE);
-    faults f = {.most = 100000, .call = 5, .number = EIO}; /* open, the head, three pieces */
+    faults f = {.max = 100000, .call = 5, .number = EIO}; /* open, the head, three pieces */
     use_faults(&f);
     hr_input *in = open_input("f", HR_NONE, 0);
     hr_error err;

@@ -68,7 +68,7 @@ static void short_and_interrupted_writes_change_nothing(void **state)
 {
     (void)state;
     hr_error err;
-    faults f = {.most = 997, .interrupted = true, .call = -1};
+    faults f = {.max = 997, .interrupted = true, .call = -1};
     use_faults(&f);
     assert_ok(write_big("f", HR_NONE, &err), &err);
     use_faults(NULL);

@@ -419,7 +419,7 @@ static hr_status find_part(hr_bundle *b, const hr_bundle_entry *whole, const Hea
         part->start[d] = x->start;
         part->length[d] = given ? x->length : -1;
     }
-    char *key = hr_malloc(HR__SLICE_KEY_LEAST + 2 * strlen(whole->name));
+    char *key = hr_malloc(HR__SLICE_KEY_MIN + 2 * strlen(whole->name));
     if (!key) return hr_no_memory(err, "a key of a checkpoint");
     size_t size = hr__slice_key(key, whole->name, whole->shape.rank, part->start, part->length);
     proto_entry *p;

@@ -219,7 +219,7 @@ hr_status hr_bundle_add_slice(hr_bundle_writer *w, const char *name, hr_shape fu
     }
     if (whole) return hr_bundle_add(w, name, t, err);
     HR_TRY(note_part(w, name, t->dtype, full, start, stored, err));
-    char *key = hr_malloc(HR__SLICE_KEY_LEAST + 2 * strlen(name));
+    char *key = hr_malloc(HR__SLICE_KEY_MIN + 2 * strlen(name));
     if (!key) return hr_no_memory(err, "a key of a checkpoint");
     size_t size = hr__slice_key(key, name, full.rank, start, stored);
     hr_status st = write_tensor(w, key, size, t, err);
@@ -313,8 +313,8 @@ void hr_bundle_writer_discard(hr_bundle_writer *w)
 static int bundle_writer_by_key(const void *a, const void *b)
 {
     hr_view x = ((const entry *)a)->key, y = ((const entry *)b)->key;
-    int64_t least = x.size < y.size ? x.size : y.size;
-    int order = least ? memcmp(x.data, y.data, (size_t)least) : 0;
+    int64_t min = x.size < y.size ? x.size : y.size;
+    int order = min ? memcmp(x.data, y.data, (size_t)min) : 0;
     return order ? order : (x.size > y.size) - (x.size < y.size);
 }
 

@@ -4,9 +4,9 @@
 
 #include <headrace/base.h>
 
-enum { HR__SLICE_KEY_LEAST = 8 + 20 * HR_MAX_RANK };
+enum { HR__SLICE_KEY_MIN = 8 + 20 * HR_MAX_RANK };
 
-/* The ordered encoding of (0, name, slice), with space for HR__SLICE_KEY_LEAST + 2 * strlen(name) bytes. Gives its
+/* The ordered encoding of (0, name, slice), with space for HR__SLICE_KEY_MIN + 2 * strlen(name) bytes. Gives its
  * size. */
 size_t hr__slice_key(char *key, const char *name, int rank, const int64_t *start, const int64_t *length);
 /* Lengths of -1 become what the dimension holds. HR_INVALID_ARGUMENT where a part does not fit. */

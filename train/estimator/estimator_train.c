@@ -186,10 +186,10 @@ static void add_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_summ
 /* Takes the caller's hooks and the model function's, in any case. */
 static hr_status make_hooks(training *t, hook_list *l, const hr_train_opts *o, hr_error *err)
 {
-    int most = 7 + o->hook_count + t->model.spec.hooks;
+    int max = 7 + o->hook_count + t->model.spec.hooks;
     hr_summary_writer *w = hr_summary_writer_new(t->model.e->model_dir);
-    l->hook = hr_calloc((size_t)most, sizeof *l->hook);
-    l->capacity = l->hook ? most : 0;
+    l->hook = hr_calloc((size_t)max, sizeof *l->hook);
+    l->capacity = l->hook ? max : 0;
     add_hooks(t, l, o, w);
     hr_summary_writer_unref(w);
     if (w && l->hook) return HR_OK;

@@ -259,7 +259,7 @@ static const hr__descriptor_kind graph_ops = {
     .error = "graph.abi",
     .version = HR_GRAPH_OP_ABI,
     .size = sizeof(hr_graph_op),
-    .least = offsetof(hr_graph_op, gradient),
+    .min_size = offsetof(hr_graph_op, gradient),
 };
 
 void hr_graph_use(hr_graph *g, const hr_graph_op *op)

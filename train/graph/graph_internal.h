@@ -35,7 +35,7 @@ typedef struct hr__attr_def {
     const char *name;
     hr_attr_kind kind;
     uint32_t types; /* bits of the types allowed */
-    int64_t least;  /* of an int, of a list's length; INT64_MIN: none */
+    int64_t min;    /* of an int, of a list's length; INT64_MIN: none */
     bool has_default;
     hr_attr value;
 } hr__attr_def;

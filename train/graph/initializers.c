@@ -55,9 +55,9 @@ static hr_node uniform_ints(hr_graph *g, hr_dtype dtype, hr_shape shape, const h
     int64_t seed1, seed2;
     hr_random_seeds(g, self->seed, &seed1, &seed2);
     hr_name_scope(g, "random_uniform");
-    hr_node least = hr_const_number(g, dtype, self->a, "min"), bound = hr_const_number(g, dtype, self->b, "max");
+    hr_node min = hr_const_number(g, dtype, self->a, "min"), bound = hr_const_number(g, dtype, self->b, "max");
     hr_node value = hr_new_node(g, "RandomUniformInt", .name = "random_uniform",
-                                HR_INPUTS(hr_const_ints(g, shape.dims, shape.rank, "shape"), least, bound),
+                                HR_INPUTS(hr_const_ints(g, shape.dims, shape.rank, "shape"), min, bound),
                                 HR_ATTRS(HR_INT_ATTR("seed", seed1), HR_INT_ATTR("seed2", seed2)));
     hr_scope_end(g);
     return value;

@@ -49,9 +49,9 @@ static hr_status check_type(maker *m, const hr__attr_def *def, hr_dtype type)
 static hr_status check_minimum(maker *m, const hr__attr_def *def, const hr_attr *a)
 {
     const int64_t value = def->kind == HR_ATTR_INT ? a->i : a->count;
-    if (value >= def->least) return HR_OK;
+    if (value >= def->min) return HR_OK;
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected %s%s >= %lld, got %lld", def->name,
-                   def->kind == HR_ATTR_INT ? "" : "'s length", (long long)def->least, (long long)value);
+                   def->kind == HR_ATTR_INT ? "" : "'s length", (long long)def->min, (long long)value);
 }
 
 static hr_status fill_in_defaults(maker *m)
@@ -79,16 +79,16 @@ static void set_int(maker *m, int attr, int64_t value)
 
 /* ---- inputs ---- */
 
-enum { MOST_OUTPUTS = 1 << 16 /* of an argument */ };
+enum { MAX_OUTPUTS = 1 << 16 /* of an argument */ };
 
 /* How many inputs or outputs an argument has: one, as its attribute says, or -1: not known yet. */
-static hr_status argument_length(const maker *m, const hr__arg *arg, int64_t most, int64_t *length)
+static hr_status argument_length(const maker *m, const hr__arg *arg, int64_t max, int64_t *length)
 {
     const int attr = arg->number_attr >= 0 ? arg->number_attr : arg->list_attr;
     *length = attr < 0 ? 1 : !m->given[attr] ? -1 : arg->number_attr >= 0 ? m->attr[attr].i : m->attr[attr].count;
-    if (attr < 0 || !m->given[attr] || (*length >= 0 && *length <= most)) return HR_OK;
+    if (attr < 0 || !m->given[attr] || (*length >= 0 && *length <= max)) return HR_OK;
     return hr_fail(m->err, HR_INVALID_ARGUMENT, "graph.attr", "expected %s, how many of '%s', in [0, %lld], got %lld",
-                   m->sig->attr[attr].name, arg->name, (long long)most, (long long)*length);
+                   m->sig->attr[attr].name, arg->name, (long long)max, (long long)*length);
 }
 
 static hr_status wrong_count(maker *m, int64_t expected)
@@ -183,7 +183,7 @@ static hr_status count_outputs(const maker *m, int64_t *count)
     *count = 0;
     for (int i = 0; i < m->sig->outputs; i++) {
         int64_t length;
-        HR_TRY(argument_length(m, &m->sig->output[i], MOST_OUTPUTS, &length));
+        HR_TRY(argument_length(m, &m->sig->output[i], MAX_OUTPUTS, &length));
         *count += length;
     }
     return HR_OK;
@@ -194,7 +194,7 @@ static void type_outputs(const maker *m, hr_dtype *types)
     for (int i = 0; i < m->sig->outputs; i++) {
         const hr__arg *arg = &m->sig->output[i];
         int64_t length;
-        if (argument_length(m, arg, MOST_OUTPUTS, &length) != HR_OK) return; /* asked before */
+        if (argument_length(m, arg, MAX_OUTPUTS, &length) != HR_OK) return; /* asked before */
         for (int64_t j = 0; j < length; j++)
             *types++ = arg->list_attr >= 0   ? m->attr[arg->list_attr].types[j]
                        : arg->type_attr >= 0 ? m->attr[arg->type_attr].type
@@ -240,9 +240,9 @@ static hr_status take_control(maker *m, hr_node node, hr_node *kept, int *count)
 
 static hr_status add_controls(maker *m)
 {
-    int most = m->opts->control_count, count = 0;
-    for (int i = 0; i < m->g->control_count; i++) most += m->g->controls[i].count;
-    hr_node *kept = hr__arena_get(&m->g->arena, sizeof *kept * (size_t)(most + 1));
+    int max = m->opts->control_count, count = 0;
+    for (int i = 0; i < m->g->control_count; i++) max += m->g->controls[i].count;
+    hr_node *kept = hr__arena_get(&m->g->arena, sizeof *kept * (size_t)(max + 1));
     if (!kept) return hr_no_memory(m->err, "a node");
     m->g->marks++;
     for (int i = 0; i < m->opts->control_count; i++) HR_TRY(take_control(m, m->opts->controls[i], kept, &count));

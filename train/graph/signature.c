@@ -177,7 +177,7 @@ static hr_status parse_minimum(cursor *c, hr__attr_def *a)
     char *end;
     if (!signature_take(c, '=')) return signature_refuse(c, "'>='");
     blanks(c);
-    a->least = strtoll(c->at, &end, 10);
+    a->min = strtoll(c->at, &end, 10);
     if (end == c->at) return signature_refuse(c, "a number");
     c->at = end;
     return HR_OK;
@@ -187,7 +187,7 @@ static hr_status parse_attr(cursor *c, hr__signature *sig)
 {
     if (sig->attrs == HR__MAX_ATTRS) return signature_refuse(c, "fewer attributes");
     hr__attr_def *a = &sig->attr[sig->attrs];
-    *a = (hr__attr_def){.name = word_copy(c), .least = INT64_MIN};
+    *a = (hr__attr_def){.name = word_copy(c), .min = INT64_MIN};
     if (!a->name) return hr_no_memory(c->err, "a signature");
     if (!signature_take(c, ':')) return signature_refuse(c, "':'");
     HR_TRY(parse_kind(c, a));

@@ -32,7 +32,7 @@ static const hr__descriptor_kind hook_kinds = {
     .error = "hooks.abi",
     .version = HR_HOOK_ABI,
     .size = sizeof(hr_hook_kind),
-    .least = offsetof(hr_hook_kind, begin),
+    .min_size = offsetof(hr_hook_kind, begin),
 };
 
 /* What stands in for a hook whose descriptor does not fit: its state is the error. */

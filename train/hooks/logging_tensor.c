@@ -50,12 +50,12 @@ static void HR_PRINTF(2, 3) line_add(log_line *line, const char *format, ...)
 static void logging_put_float(log_line *to, double v, bool single, bool in_array)
 {
     char digits[40];
-    int precision = 0, most = single ? 8 : 16;
+    int precision = 0, max = single ? 8 : 16;
     if (!isfinite(v)) {
         line_add(to, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
-    for (; precision <= most; precision++) {
+    for (; precision <= max; precision++) {
         snprintf(digits, sizeof digits, "%.*e", precision, v);
         if (single ? strtof(digits, NULL) == (float)v : strtod(digits, NULL) == v) break;
     }

@@ -15,20 +15,20 @@ static hr_status arg_shape(hr_infer *s, hr_error *err)
 }
 
 #define ARG(T, U, D, S)                                                                                                \
-    static int64_t arg_##S(const void *values, int64_t step, int64_t n, bool least)                                    \
+    static int64_t arg_##S(const void *values, int64_t step, int64_t n, bool min)                                      \
     {                                                                                                                  \
         const T *v = values;                                                                                           \
         int64_t best = 0;                                                                                              \
         for (int64_t i = 1; i < n; i++) {                                                                              \
             const T x = v[i * step], y = v[best * step];                                                               \
-            if (least ? x < y || (y != y && x == x) : x > y || (y != y && x == x)) best = i;                           \
+            if (min ? x < y || (y != y && x == x) : x > y || (y != y && x == x)) best = i;                             \
         }                                                                                                              \
         return best;                                                                                                   \
     }
 HR_NUMBER_TYPES(ARG)
 ARG(bool, bool, HR_BOOL, b)
 
-typedef int64_t arg_fn(const void *values, int64_t step, int64_t n, bool least);
+typedef int64_t arg_fn(const void *values, int64_t step, int64_t n, bool min);
 
 static arg_fn *arg_of(hr_dtype dtype)
 {
@@ -47,7 +47,7 @@ static arg_fn *arg_of(hr_dtype dtype)
 static hr_status arg_compute(hr_kernel *k, hr_error *err)
 {
     const hr_tensor *in = k->input[0];
-    const bool least = strcmp(hr_node_op(k->node), "ArgMin") == 0;
+    const bool min = strcmp(hr_node_op(k->node), "ArgMin") == 0;
     int axis;
     hr_tensor *out;
     HR_TRY(hr_axis_input(k->input[1], in->shape.rank, &axis, err));
@@ -64,7 +64,7 @@ static hr_status arg_compute(hr_kernel *k, hr_error *err)
     const size_t size = hr_dtype_size(in->dtype);
     for (int64_t i = 0; i < out->count; i++) {
         const int64_t start = i / inner * inner * length + i % inner;
-        const int64_t at = arg((const char *)in->data + (size_t)start * size, inner, length, least);
+        const int64_t at = arg((const char *)in->data + (size_t)start * size, inner, length, min);
         HR_TRY(hr_put_int(out, i, at, err));
     }
     return HR_OK;

@@ -6,8 +6,8 @@
 #define CASTABLE_TYPES(X) HR_NUMBER_TYPES(X) X(bool, bool, HR_BOOL, b)
 
 /* LOW <= x < HIGH is what fits. */
-#define FLOAT_TO_INT(T, S, LOW, HIGH, LEAST)                                                                           \
-    static T S##_from_f64(double x) { return x > (LOW)-1 && x < (HIGH) ? (T)x : (LEAST); }
+#define FLOAT_TO_INT(T, S, LOW, HIGH, MIN)                                                                             \
+    static T S##_from_f64(double x) { return x > (LOW)-1 && x < (HIGH) ? (T)x : (MIN); }
 FLOAT_TO_INT(int8_t, i8, -128.0, 128.0, INT8_MIN)
 FLOAT_TO_INT(int16_t, i16, -32768.0, 32768.0, INT16_MIN)
 FLOAT_TO_INT(int32_t, i32, -2147483648.0, 2147483648.0, INT32_MIN)

@@ -149,12 +149,12 @@ static void spread_row(const lookup *l, int64_t r, const float *grad, float **va
 static bool is_one_a_row(const lookup *l, int64_t nnz, int64_t rows)
 {
     if (nnz != rows || l->weights || l->table.max_norm > 0) return false;
-    int64_t least = 0, odd = 0;
+    int64_t min = 0, odd = 0;
     for (int64_t i = 0; i < nnz; i++) {
-        least |= l->ids[i];
+        min |= l->ids[i];
         odd |= l->splits[i] ^ i;
     }
-    return least >= 0 && odd == 0;
+    return min >= 0 && odd == 0;
 }
 
 static hr_status pass_rows(hr_kernel *k, const lookup *l, int64_t rows, hr_error *err)

@@ -96,25 +96,25 @@ HR_FLOAT_TYPES(FLOAT_REDUCERS)
 #define INT_REDUCERS(T, U, D, S)                                                                                       \
     REDUCER(sum, T, uint64_t, S, 0, a + (uint64_t)x, a)                                                                \
     REDUCER(prod, T, uint64_t, S, 1, a *(uint64_t)x, a)                                                                \
-    REDUCER(max, T, T, S, LEAST_##S, x > a ? x : a, a)                                                                 \
-    REDUCER(min, T, T, S, MOST_##S, x < a ? x : a, a)                                                                  \
+    REDUCER(max, T, T, S, MIN_##S, x > a ? x : a, a)                                                                   \
+    REDUCER(min, T, T, S, MAX_##S, x < a ? x : a, a)                                                                   \
     REDUCER(norm, T, uint64_t, S, 0, a + (uint64_t)x * (uint64_t)x, (uint64_t)sqrt((double)a))
-#define LEAST_i8 INT8_MIN
-#define LEAST_i16 INT16_MIN
-#define LEAST_i32 INT32_MIN
-#define LEAST_i64 INT64_MIN
-#define LEAST_u8 0
-#define LEAST_u16 0
-#define LEAST_u32 0
-#define LEAST_u64 0
-#define MOST_i8 INT8_MAX
-#define MOST_i16 INT16_MAX
-#define MOST_i32 INT32_MAX
-#define MOST_i64 INT64_MAX
-#define MOST_u8 UINT8_MAX
-#define MOST_u16 UINT16_MAX
-#define MOST_u32 UINT32_MAX
-#define MOST_u64 UINT64_MAX
+#define MIN_i8 INT8_MIN
+#define MIN_i16 INT16_MIN
+#define MIN_i32 INT32_MIN
+#define MIN_i64 INT64_MIN
+#define MIN_u8 0
+#define MIN_u16 0
+#define MIN_u32 0
+#define MIN_u64 0
+#define MAX_i8 INT8_MAX
+#define MAX_i16 INT16_MAX
+#define MAX_i32 INT32_MAX
+#define MAX_i64 INT64_MAX
+#define MAX_u8 UINT8_MAX
+#define MAX_u16 UINT16_MAX
+#define MAX_u32 UINT32_MAX
+#define MAX_u64 UINT64_MAX
 HR_INTEGER_TYPES(INT_REDUCERS)
 #define SIGNED_MEAN(T, U, D, S) END(mean, T, uint64_t, S, reduced ? (int64_t)a / reduced : 0)
 #define UNSIGNED_MEAN(T, U, D, S) END(mean, T, uint64_t, S, reduced ? a / (uint64_t)reduced : 0)

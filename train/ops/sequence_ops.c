@@ -20,10 +20,10 @@ static hr_status check_rows(const hr_tensor *splits, int64_t steps, hr_error *er
 static int64_t longest(const hr_tensor *splits)
 {
     const int32_t *s = splits->data;
-    int64_t most = 0;
+    int64_t max = 0;
     for (int64_t r = 1; r < splits->count; r++)
-        if (s[r] - s[r - 1] > most) most = s[r] - s[r - 1];
-    return most;
+        if (s[r] - s[r - 1] > max) max = s[r] - s[r - 1];
+    return max;
 }
 
 /* ---- SequenceLength: on which all columns of a layer agree ---- */
@@ -70,14 +70,14 @@ static hr_status pad_compute(hr_kernel *k, hr_error *err)
     if (values->shape.rank != 2 || k->input[1]->count != 1)
         return hr_fail(err, HR_INVALID_ARGUMENT, "graph.shape", "expected values [steps, width] and one padding");
     HR_TRY(check_rows(splits, values->shape.dims[0], err));
-    const int64_t rows = splits->count - 1, width = values->shape.dims[1], most = longest(splits);
+    const int64_t rows = splits->count - 1, width = values->shape.dims[1], max = longest(splits);
     const size_t size = hr_dtype_size(values->dtype);
     hr_tensor *out;
-    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, most, width), &out, err));
+    HR_TRY(hr_kernel_output(k, 0, HR_SHAPE(rows, max, width), &out, err));
     char *step = hr_kernel_temp(k, (size_t)width * size + 1);
     if (!step) return hr_no_memory(err, "a step of a sequence");
     for (int64_t i = 0; i < width; i++) memcpy(step + (size_t)i * size, k->input[1]->data, size);
-    if (out->count > 0) hr_pad_sequence(values->data, (size_t)width * size, splits->data, rows, most, step, out->data);
+    if (out->count > 0) hr_pad_sequence(values->data, (size_t)width * size, splits->data, rows, max, step, out->data);
     return HR_OK;
 }
 

@@ -34,10 +34,10 @@ hr_status hr_compute_gradients(hr_node loss, const hr_minimize_opts *opts, hr_va
     *count = 0;
     *out = NULL;
     if (!g) return HR_INVALID_ARGUMENT;
-    const size_t most = (size_t)(opts->var_list ? opts->var_count : hr_graph_variables(g)) + 1;
-    hr_node *x = hr_malloc(most * sizeof *x);
-    hr_gradient *gradient = hr_malloc(most * sizeof *gradient);
-    *out = hr_malloc(most * sizeof **out);
+    const size_t max = (size_t)(opts->var_list ? opts->var_count : hr_graph_variables(g)) + 1;
+    hr_node *x = hr_malloc(max * sizeof *x);
+    hr_gradient *gradient = hr_malloc(max * sizeof *gradient);
+    *out = hr_malloc(max * sizeof **out);
     if (!x || !gradient || !*out) {
         hr_node_fail(g, HR_RESOURCE_EXHAUSTED, "memory", "no memory for gradients");
         hr_free(*out);

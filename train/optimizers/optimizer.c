@@ -84,7 +84,7 @@ static const hr__descriptor_kind optimizer_kinds = {
     .error = "optimizer.abi",
     .version = HR_OPTIMIZER_ABI,
     .size = sizeof(hr_optimizer_kind),
-    .least = offsetof(hr_optimizer_kind, finish),
+    .min_size = offsetof(hr_optimizer_kind, finish),
 };
 
 /* What no kind can do without, and what the library has no space for. */

@@ -276,18 +276,18 @@ static void caches_that_are_alike_draw_differently(void **state)
 static void caches_that_nobody_can_open_again_are_freed(void **state)
 {
     (void)state;
-    int64_t most[2];
+    int64_t max[2];
     for (int i = 0; i < 2; i++) {
         hr_iterator *it = iterate(hr_flat_map(hr_range(i ? 1000 : 100), rows_of_thousand, NULL), (way){0});
         const hr_element *e;
         watch_memory();
         while (hr_next(it, &e) == HR_OK) {}
-        most[i] = most_memory();
+        max[i] = most_memory();
         assert_null(hr_iterator_error(it));
         hr_iterator_free(it);
     }
     /* Nine hundred caches take 18 MiB. What runs ahead differs by some hundred KiB on a loaded machine. */
-    assert_less(most[1], most[0] + (1 << 20));
+    assert_less(max[1], max[0] + (1 << 20));
 }
 
 static void two_pipelines_do_not_share_a_file(void **state)

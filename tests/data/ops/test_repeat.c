@@ -117,14 +117,14 @@ static void shuffle_and_repeat_refuses_other_negative_counts(void **state)
 }
 
 /* Takes up to `most` values of so many epochs from where `state` says, and saves the state there. Gives *state. */
-static int take_values(int64_t count, void **state, size_t *size, int64_t *value, int most)
+static int take_values(int64_t count, void **state, size_t *size, int64_t *value, int max)
 {
     const hr_element *e;
     int taken = 0;
     hr_dataset *ds =
         hr_shuffle_and_repeat(hr_map(hr_range(20), draw_digits, NULL), 7, .count = count, .extendable = true);
     hr_iterator *it = hr_iterate(hr_prefetch(hr_batch(ds, 1), 2), .seed = 5, .state = *state, .state_size = *size);
-    while (taken < most && hr_next(it, &e) == HR_OK) value[taken++] = *(const int64_t *)hr_get(e, "value")->data;
+    while (taken < max && hr_next(it, &e) == HR_OK) value[taken++] = *(const int64_t *)hr_get(e, "value")->data;
     assert_null(hr_iterator_error(it));
     hr_free(*state);
     assert_status(hr_iterator_save(it, state, size, NULL), HR_OK);

@@ -62,7 +62,7 @@ bool golden_spec_read(golden_spec *spec, const cJSON *json, const char *prefix)
     memset(spec, 0, sizeof *spec);
     cJSON_ArrayForEach(feature, json)
     {
-        if (spec->features == MOST_FEATURES) return false;
+        if (spec->features == MAX_FEATURES) return false;
         read_feature(spec, feature, prefix);
     }
     return true;

@@ -5,15 +5,15 @@
 #include "tests/golden/golden.h"
 #include <headrace/data.h>
 
-enum { MOST_FEATURES = 64, MOST_PARTS = 8 };
+enum { MAX_FEATURES = 64, MOST_PARTS = 8 };
 
 /* A case's spec; what it points to lives as long. */
 typedef struct golden_spec {
-    hr_feature feature[MOST_FEATURES];
-    hr_tensor default_value[MOST_FEATURES];
-    hr_partition partition[MOST_FEATURES][MOST_PARTS];
-    const char *index_key[MOST_FEATURES][MOST_PARTS];
-    char name[MOST_FEATURES][128];
+    hr_feature feature[MAX_FEATURES];
+    hr_tensor default_value[MAX_FEATURES];
+    hr_partition partition[MAX_FEATURES][MOST_PARTS];
+    const char *index_key[MAX_FEATURES][MOST_PARTS];
+    char name[MAX_FEATURES][128];
     int features;
 } golden_spec;
 

@@ -38,7 +38,7 @@ static void connect(table *t, int64_t rows)
 }
 
 /* Ids below `limit` on both sides of 0, up to `most` values in a list. */
-static void fill(table *t, int64_t rows, int64_t limit, int most)
+static void fill(table *t, int64_t rows, int64_t limit, int max)
 {
     memset(t, 0, sizeof *t);
     connect(t, rows);
@@ -49,7 +49,7 @@ static void fill(table *t, int64_t rows, int64_t limit, int most)
         t->vector[2 * r] = (double)x, t->vector[2 * r + 1] = (double)r;
         t->text[r] = (hr_view){(const char *)t, r};
         t->origin[r] = hr_origin_of((int32_t)(r % 3), r / 3, 1000 * r);
-        t->list_splits[r + 1] = t->list_splits[r] + (int32_t)(r % (most + 1));
+        t->list_splits[r + 1] = t->list_splits[r] + (int32_t)(r % (max + 1));
         t->flag_splits[r + 1] = t->flag_splits[r] + 1;
         for (int32_t i = t->list_splits[r]; i < t->list_splits[r + 1]; i++) t->list[i] = x + i;
         t->flag[r] = (uint8_t)x;
@@ -109,9 +109,9 @@ static void records_give_back_what_was_written(void **state)
     static const int64_t limits[] = {1 << 7, 1 << 15, INT64_C(1) << 31, INT64_C(1) << 62};
     static table want, got;
     for (int i = 0; i < 4; i++)
-        for (int most = 0; most <= LISTS; most++) {
+        for (int max = 0; max <= LISTS; max++) {
             hr__row_layouts forms = {0};
-            fill(&want, ROWS, limits[i], most);
+            fill(&want, ROWS, limits[i], max);
             const hr__row_layout *form = form_for(&forms, &want);
             assert_int_equal(form->slot[0].width, 1 << i);
             char *memory = records_of(&want, form);

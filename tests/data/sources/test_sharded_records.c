@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL = 29, MOST = 64 };
+enum { ALL = 29, MAX = 64 };
 
 static void write_records(const char *path, int first, int count)
 {
@@ -43,7 +43,7 @@ static int numbers(hr_dataset *ds, int *number)
     int count = 0;
     hr_status st;
     while ((st = hr_next(it, &e)) == HR_OK) {
-        assert_less(count, MOST);
+        assert_less(count, MAX);
         number[count++] = atoi(((const hr_view *)hr_get(e, "value")->data)->data);
     }
     if (st != HR_END) fail_msg("%s", hr_iterator_error(it)->text);
@@ -54,7 +54,7 @@ static int numbers(hr_dataset *ds, int *number)
 /* How often each record is read by all ranks together; gives how many one rank reads. */
 static int read_by_all(int ranks, hr_uneven uneven, int *times)
 {
-    int number[MOST], first = -1;
+    int number[MAX], first = -1;
     memset(times, 0, ALL * sizeof *times);
     for (int rank = 0; rank < ranks; rank++) {
         const int count = numbers(hr_sharded_records("uneven-*.tfrecord", ranks, rank, .uneven = uneven), number);
@@ -119,7 +119,7 @@ static void every_rank_makes_as_many_batches_of_the_same_sizes(void **state)
 static void a_share_goes_on_from_its_state(void **state)
 {
     (void)state;
-    int want[MOST], got[MOST];
+    int want[MAX], got[MAX];
     for (int rank = 0; rank < 3; rank++) {
         const hr_element *e;
         hr_error err;
@@ -146,7 +146,7 @@ static void a_share_goes_on_from_its_state(void **state)
 static void files_that_go_round_are_read_whole(void **state)
 {
     (void)state;
-    int number[MOST];
+    int number[MAX];
     for (int rank = 0; rank < 2; rank++) {
         assert_int_equal(numbers(hr_sharded_records("even-*.tfrecord", 2, rank), number), 12);
         for (int i = 0; i < 12; i++) assert_int_equal(number[i], 12 * rank + i);
@@ -156,7 +156,7 @@ static void files_that_go_round_are_read_whole(void **state)
 static void what_does_not_go_round_is_an_error_unless_said(void **state)
 {
     (void)state;
-    int number[MOST];
+    int number[MAX];
     assert_fails(hr_sharded_records("uneven-*.tfrecord", 2, 0), HR_FAILED_PRECONDITION, "sharded_records.uneven");
     assert_int_equal(numbers(hr_sharded_records("uneven-*.tfrecord", 1, 0), number), ALL);
     assert_int_equal(numbers(hr_sharded_records("none.tfrecord", 3, 1, .uneven = HR_UNEVEN_PAD), number), 0);

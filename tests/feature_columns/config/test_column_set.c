@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MAX = 64 };
 
 static hr_column_set *parsed(const char *yaml)
 {
@@ -105,21 +105,21 @@ static hr_column_list every_kind(hr_feature_column **list)
     list[n++] = hr_numeric_column("large", .dtype = HR_INT64, .default_integers = HR_I64(INT64_MAX));
     list[n++] = hr_numeric_column("bytes", .dtype = HR_UINT8, .shape = HR_SHAPE(2), .default_values = 2,
                                   .default_integers = (const int64_t[]){0, 255});
-    assert_at_most(n, MOST);
+    assert_at_most(n, MAX);
     return (hr_column_list){list, n};
 }
 
 static void every_column_comes_back_equal(void **state)
 {
     (void)state;
-    hr_feature_column *list[MOST];
+    hr_feature_column *list[MAX];
     there_and_back(every_kind(list));
 }
 
 static void no_kind_is_left_out(void **state)
 {
     (void)state;
-    hr_feature_column *list[MOST];
+    hr_feature_column *list[MAX];
     const hr_column_list columns = every_kind(list);
     const hr_column_kind *kind;
     for (int k = 0; (kind = hr__column_kind_at(k)); k++) {
@@ -260,7 +260,7 @@ static void sets_without_their_sections_are_refused(void **state)
 static void no_allocation_failure_leaks(void **state)
 {
     (void)state;
-    hr_feature_column *list[MOST];
+    hr_feature_column *list[MAX];
     const hr_column_list columns = every_kind(list);
     const int64_t alive = allocations_alive();
     for (int64_t n = 0;; n++) {

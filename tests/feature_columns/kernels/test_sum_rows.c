@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 50, WIDEST = 70, MOST = 40, LONG = 300 };
+enum { BUCKETS = 50, WIDEST = 70, MAX = 40, LONG = 300 };
 
 static float table[BUCKETS * WIDEST];
 
@@ -58,13 +58,13 @@ static void every_kernel_gives_the_same_bits(void **state)
 {
     (void)state;
     const unsigned limits[] = {0, HR__AVX2, ~0u};
-    const float *row[MOST];
-    float weights[MOST];
+    const float *row[MAX];
+    float weights[MAX];
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
         hr__cpu_limit(limits[k]);
         hr__sum_rows_fn *sum = hr__sum_rows_choose();
         for (int64_t width = 1; width <= WIDEST; width += width < 20 ? 1 : 7)
-            for (int64_t count = 1; count <= MOST; count++) {
+            for (int64_t count = 1; count <= MAX; count++) {
                 for (int64_t i = 0; i < count; i++) {
                     row[i] = table + hr_random_below((uint64_t)count, (uint64_t)i, BUCKETS * WIDEST - WIDEST);
                     weights[i] = table[i + count];

@@ -164,10 +164,10 @@ static float no_denormal(float x)
 static void all_kernels_give_the_same_buckets(void **state)
 {
     (void)state;
-    enum { N = 1003, MOST = 100 };
-    static float x[N], boundaries[MOST];
+    enum { N = 1003, MAX = 100 };
+    static float x[N], boundaries[MAX];
     static int64_t portable[N], fast[N];
-    for (int b = 0; b < MOST; b++) boundaries[b] = (float)b / 8 - 4;
+    for (int b = 0; b < MAX; b++) boundaries[b] = (float)b / 8 - 4;
     for (int i = 0; i < N; i++) x[i] = (float)(int64_t)hr_random_below(1, (uint64_t)i, 200) / 16 - 6;
     x[5] = NAN;
     x[40] = -0.0f;

@@ -323,10 +323,10 @@ static bool same_events(golden_case *c, const cJSON *expected, events *all, cons
 
 static bool same_counts(golden_case *c, const cJSON *expected, const events *all)
 {
-    int64_t rows = golden_int(expected, "rows", -1), most = golden_int(expected, "rows_at_most", -1);
+    int64_t rows = golden_int(expected, "rows", -1), max = golden_int(expected, "rows_at_most", -1);
     const cJSON *then = golden_get(expected, "then_error");
-    if ((rows >= 0 && rows != all->rows) || (most >= 0 && all->rows > most)) {
-        golden_differs(c, "default: expected %d rows (at most %d), got %d", (int)rows, (int)most, (int)all->rows);
+    if ((rows >= 0 && rows != all->rows) || (max >= 0 && all->rows > max)) {
+        golden_differs(c, "default: expected %d rows (at most %d), got %d", (int)rows, (int)max, (int)all->rows);
         return false;
     }
     if (then) return ends_with(c, all, golden_text(then, "class", ""), "default");

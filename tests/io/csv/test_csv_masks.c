@@ -90,11 +90,10 @@ static void all_kernels_find_the_fields_that_the_exact_scanner_finds(void **stat
 }
 
 /* Rows, blank lines and lines, one row at a time. */
-static hr__csv_count count_exactly(const hr__csv_dialect *d, const char *text, size_t size, size_t most,
-                                   bool skip_blank)
+static hr__csv_count count_exactly(const hr__csv_dialect *d, const char *text, size_t size, size_t max, bool skip_blank)
 {
     hr__csv_count c = {0};
-    while (c.size < most) {
+    while (c.size < max) {
         bool closed;
         size_t end = hr__csv_scan_row(d, text, size, c.size, &closed);
         bool blank = skip_blank && (text[c.size] == '\n' || text[c.size] == '\r');
@@ -113,19 +112,19 @@ static void all_kernels_count_the_rows_that_the_exact_scanner_counts(void **stat
     for (uint64_t seed = 0; seed < 2000; seed++) {
         const hr__csv_dialect d = {.delimiter = ',', .quote = '"', .quotes = true};
         const bool skip = seed % 2;
-        const int64_t most = seed % 3 ? INT64_MAX : 1 + (int64_t)seed % 20;
+        const int64_t max = seed % 3 ? INT64_MAX : 1 + (int64_t)seed % 20;
         const size_t size = random_text(seed, text, (int)(seed % 4) * 2);
         hr__csv_count want = {0};
         for (int k = 0; k < KERNELS; k++) {
             hr__csv_count got;
             hr__cpu_limit(limits[k]);
-            hr__csv_count_rows(&d, text, size, most, skip, &got);
+            hr__csv_count_rows(&d, text, size, max, skip, &got);
             if (k == 0) want = count_exactly(&d, text, size, got.size, skip);
             assert_int_equal(got.size, want.size);
             assert_int_equal(got.rows, want.rows);
             assert_int_equal(got.blank, want.blank);
             assert_int_equal(got.lines, want.lines);
-            assert_at_most(got.rows, most);
+            assert_at_most(got.rows, max);
         }
     }
     hr__cpu_limit(~0u);

@@ -299,7 +299,7 @@ static void shuffle_survives_failing_calls(void **state)
 static void shuffle_survives_short_and_interrupted_calls(void **state)
 {
     (void)state;
-    faults f = {.call = -1, .most = 1000, .interrupted = true};
+    faults f = {.call = -1, .max = 1000, .interrupted = true};
     size_t size, other;
     use_faults(&f);
     shuffle("slow", 7, 1 << 20, NULL);

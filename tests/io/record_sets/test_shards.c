@@ -89,14 +89,14 @@ static void the_caller_may_choose_the_shard(void **state)
 }
 
 /* How many shards of at most `most` bytes the records need, by a loop of our own. */
-static int shards_needed(int64_t most, int64_t count, int64_t *records)
+static int shards_needed(int64_t max, int64_t count, int64_t *records)
 {
     int shards = 1;
     int64_t bytes = 0;
     records[0] = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t size = i % 30 + 1 + 16;
-        if (bytes > 0 && bytes + size > most) {
+        if (bytes > 0 && bytes + size > max) {
             bytes = 0;
             records[shards++] = 0;
         }
@@ -164,7 +164,7 @@ static void no_records_are_one_empty_shard(void **state)
 }
 
 /* Stopped after `stop` records, of which at least `least` stay; refused to another's key; gone on with to the end. */
-static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t least)
+static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t min)
 {
     hr_error err;
     hr_shard_writer *w = open_writer("out/x-", opts);
@@ -177,7 +177,7 @@ static void stop_and_go_on(hr_shard_writer_opts opts, int64_t stop, int64_t leas
     assert_status(hr_shard_writer_open_with("out/x-", &others, &w, &err), HR_FAILED_PRECONDITION);
     assert_string_equal(err.kind, "shards.resume");
     w = open_writer("out/x-", opts);
-    assert_in_range(hr_shard_writer_resumed(w), least, stop - 1);
+    assert_in_range(hr_shard_writer_resumed(w), min, stop - 1);
     write_from(w, hr_shard_writer_resumed(w), RECORDS);
     assert_ok(hr_shard_writer_commit(w, &err), &err);
 }

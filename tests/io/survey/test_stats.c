@@ -245,16 +245,16 @@ static void frequent_values_survive_a_crowd(void **state)
         assert_status(hr__frequent_add(&f[i / 10 % 2], hr_random(1, value), value, (hr_view){NULL, 0}, 1, NULL), HR_OK);
     }
     assert_status(hr__frequent_merge(&f[0], &f[1], NULL), HR_OK);
-    int64_t most = 0;
+    int64_t max = 0;
     uint64_t which = 0;
     for (int i = 0; i < f[0].slots; i++)
-        if (f[0].slot[i].count > most) {
-            most = f[0].slot[i].count;
+        if (f[0].slot[i].count > max) {
+            max = f[0].slot[i].count;
             which = f[0].slot[i].bits;
         }
     assert_int_equal(which, 42);
-    assert_at_most(most, 10000);
-    assert_at_least(most + f[0].error, 10000);
+    assert_at_most(max, 10000);
+    assert_at_least(max + f[0].error, 10000);
     assert_at_most(f[0].error, 100000 / HR__FREQUENT_KEPT);
     for (int i = 0; i < 2; i++) hr__frequent_free(&f[i]);
     free(f);

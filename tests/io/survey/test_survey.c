@@ -209,13 +209,13 @@ static void as_many_records_are_looked_at_as_are_asked_for(void **state)
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
         const hr_file_list list = files_of(paths + first[i], files[i]);
         const int64_t decides = i == 0 ? 4 : i == 1 ? 3 : 5;
-        for (int64_t most = 1; most <= decides; most++) {
-            const hr_survey_opts opts = {.struct_size = sizeof opts, .max_records = most};
+        for (int64_t max = 1; max <= decides; max++) {
+            const hr_survey_opts opts = {.struct_size = sizeof opts, .max_records = max};
             hr_schema_file *schema;
             hr_error err;
             assert_ok(hr_infer_schema_with(&list, &opts, &schema, &err), &err);
             const hr_schema_file_field x = hr_schema_file_at(schema, hr_schema_file_count(schema) - 1);
-            assert_int_equal(x.dtype == HR_INT64, most < decides);
+            assert_int_equal(x.dtype == HR_INT64, max < decides);
             hr_schema_file_free(schema);
         }
     }

@@ -37,8 +37,8 @@ static void train(int workers, int width, history *out)
     }
     for (int v = 0; v < MODEL_VARIABLES; v++) {
         assert_ok(hr_session_get(s, m.variable[v], got, &err), &err);
-        const int64_t most = (int64_t)(sizeof out->value[v] / sizeof(float));
-        memcpy(out->value[v], got->data, (size_t)(got->count < most ? got->count : most) * sizeof(float));
+        const int64_t max = (int64_t)(sizeof out->value[v] / sizeof(float));
+        memcpy(out->value[v], got->data, (size_t)(got->count < max ? got->count : max) * sizeof(float));
         hr_tensor_clear(got);
     }
     hr_session_free(s);

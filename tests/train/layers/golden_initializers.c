@@ -91,13 +91,13 @@ static golden_result compare_moments(golden_case *c, hr_graph *g, const hr_initi
     const cJSON *expect = golden_get(c->json, "expect"), *bounds = golden_get(expect, "bounds");
     if (compute(g, initializer, HR_FLOAT, shape_of(golden_get(c->json, "shape")), &got, &err) != HR_OK)
         return golden_differs(c, "%s", err.text);
-    double mean = 0, square = 0, least = HUGE_VAL, most = -HUGE_VAL;
+    double mean = 0, square = 0, min = HUGE_VAL, max = -HUGE_VAL;
     for (int64_t i = 0; i < got.count; i++) {
         const double x = (double)((const float *)got.data)[i];
         mean += x / (double)got.count;
         square += x * x / (double)got.count;
-        least = fmin(least, x);
-        most = fmax(most, x);
+        min = fmin(min, x);
+        max = fmax(max, x);
     }
     hr_tensor_clear(&got);
     const double deviation = sqrt(square - mean * mean);
@@ -105,9 +105,9 @@ static golden_result compare_moments(golden_case *c, hr_graph *g, const hr_initi
         return golden_differs(c, "mean %g", mean);
     if (fabs(deviation - number(expect, "std", deviation)) > number(expect, "std_within", 0))
         return golden_differs(c, "standard deviation %g", deviation);
-    if (cJSON_GetArraySize(bounds) == 2 && (least < golden_number_double(cJSON_GetArrayItem(bounds, 0)) - 1e-6 ||
-                                            most > golden_number_double(cJSON_GetArrayItem(bounds, 1)) + 1e-6))
-        return golden_differs(c, "values from %g to %g", least, most);
+    if (cJSON_GetArraySize(bounds) == 2 && (min < golden_number_double(cJSON_GetArrayItem(bounds, 0)) - 1e-6 ||
+                                            max > golden_number_double(cJSON_GetArrayItem(bounds, 1)) + 1e-6))
+        return golden_differs(c, "values from %g to %g", min, max);
     return GOLDEN_AGREES;
 }
 

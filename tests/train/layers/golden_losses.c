@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 8 };
+enum { MAX = 8 };
 
 typedef hr_node loss_fn(hr_node labels, hr_node predictions, const hr_loss_opts *opts);
 
@@ -48,10 +48,10 @@ static bool reduction_named(const char *name, hr_reduction *out)
 
 typedef struct inputs {
     hr_graph *g;
-    const char *name[MOST];
-    hr_tensor value[MOST];
-    hr_node node[MOST];
-    hr_feed feed[MOST];
+    const char *name[MAX];
+    hr_tensor value[MAX];
+    hr_node node[MAX];
+    hr_feed feed[MAX];
     int count;
 } inputs;
 
@@ -67,7 +67,7 @@ static bool read_inputs(const cJSON *json, inputs *in)
     const cJSON *item;
     cJSON_ArrayForEach(item, json)
     {
-        if (in->count == MOST || !golden_tensor(item, &in->value[in->count])) return false;
+        if (in->count == MAX || !golden_tensor(item, &in->value[in->count])) return false;
         in->name[in->count] = item->string;
         in->node[in->count] = hr_placeholder(in->g, in->value[in->count].dtype, in->value[in->count].shape);
         in->feed[in->count] = (hr_feed){in->node[in->count], in->value[in->count]};

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 4 };
+enum { MAX = 4 };
 
 typedef struct streamed {
     hr_graph *g;
     hr_session *s;
-    hr_node in[MOST];
-    const char *name[MOST];
+    hr_node in[MAX];
+    const char *name[MAX];
     int count;
     hr_metric metric;
 } streamed;
@@ -31,7 +31,7 @@ static bool make_inputs(golden_case *c, streamed *t)
     cJSON_ArrayForEach(item, first)
     {
         hr_tensor value;
-        if (t->count == MOST || !golden_tensor(item, &value)) return false;
+        if (t->count == MAX || !golden_tensor(item, &value)) return false;
         hr_shape shape = value.shape;
         cJSON_ArrayForEach(batch, updates)
         {
@@ -129,7 +129,7 @@ static bool compare_node(golden_case *c, streamed *t, const char *what, hr_node 
 
 static hr_status update(streamed *t, const cJSON *batch, hr_tensor *out, hr_error *err)
 {
-    hr_feed feed[MOST];
+    hr_feed feed[MAX];
     for (int i = 0; i < t->count; i++) {
         feed[i].node = t->in[i];
         golden_tensor(golden_get(batch, t->name[i]), &feed[i].value);

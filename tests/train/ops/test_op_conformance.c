@@ -24,7 +24,7 @@ enum {
     MAX_VALUES = 1 << 12,
     LARGEST = 1 << 24 /* bytes */,
     MORE = 2000,
-    MOST = 40000 /* until there is a result at all */
+    MAX = 40000 /* until there is a result at all */
 };
 
 static hr__arena signatures;
@@ -339,7 +339,7 @@ static void choose_int(trial *t, int at)
 {
     int64_t number = one_in(t, 4) ? hostile(t) : below(t, 4) - (one_in(t, 8) ? 2 : 0);
     if (counts_inputs(t, at)) {
-        t->number_of[at] = one_in(t, t->sig->attr[at].least > 0 ? 10 : 2) ? 0 : 1 + below(t, 3);
+        t->number_of[at] = one_in(t, t->sig->attr[at].min > 0 ? 10 : 2) ? 0 : 1 + below(t, 3);
         if (!one_in(t, 8)) number = t->number_of[at];
         if (!one_in(t, 4)) return;
     }
@@ -704,8 +704,8 @@ static void try_on(int op, int64_t rounds)
 {
     const bool derives = sig_of[op]->op->gradient != NULL;
     int64_t i = rounds;
-    for (; i < rounds + MOST && results[op] == 0; i++) run_trial(i * ops + op, false);
-    if (results[op] == 0) fail_msg("%s: no trial of %" PRId64 " has a result", sig_of[op]->op->name, rounds + MOST);
+    for (; i < rounds + MAX && results[op] == 0; i++) run_trial(i * ops + op, false);
+    if (results[op] == 0) fail_msg("%s: no trial of %" PRId64 " has a result", sig_of[op]->op->name, rounds + MAX);
     for (const int64_t end = i + MORE; i < end && derives && derived[op] == 0; i++) run_trial(i * ops + op, false);
 }
 

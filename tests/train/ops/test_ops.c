@@ -127,16 +127,16 @@ static void scalars_and_vectors_have_their_rank(void **state)
 }
 
 /* Mean, deviation and the largest size of 20000 values. */
-static void measure(hr_node values, double *mean, double *deviation, double *most)
+static void measure(hr_node values, double *mean, double *deviation, double *max)
 {
     hr_tensor out = value_of(values);
     double sum = 0, squares = 0;
-    *most = 0;
+    *max = 0;
     for (int64_t i = 0; i < out.count; i++) {
         const double x = (double)((const float *)out.data)[i];
         sum += x;
         squares += x * x;
-        *most = fmax(*most, fabs(x));
+        *max = fmax(*max, fabs(x));
     }
     assert_int_equal(out.count, 20000);
     *mean = sum / (double)out.count;
@@ -163,8 +163,8 @@ static void constants_are_not_narrowed(void **state)
         assert_string_equal(hr_graph_error(other)->kind, "graph.attr");
         hr_graph_free(other);
     }
-    const uint64_t most = UINT64_MAX;
-    const hr_tensor huge = hr_tensor_of(HR_UINT64, HR_SCALAR, &most);
+    const uint64_t max = UINT64_MAX;
+    const hr_tensor huge = hr_tensor_of(HR_UINT64, HR_SCALAR, &max);
     out = value_of(hr_cast_to(hr_const(g, &huge), HR_DOUBLE));
     assert_exactly(*(const double *)out.data, 18446744073709551616.0);
     hr_tensor_clear(&out);
@@ -221,21 +221,21 @@ static void long_shapes_without_values_take_no_time(void **state)
 static void normal_values_have_mean_0_and_deviation_1(void **state)
 {
     (void)state;
-    double mean, deviation, most;
-    measure(hr_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &most);
+    double mean, deviation, max;
+    measure(hr_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &max);
     assert_near(mean, 0, 0.03);
     assert_near(deviation, 1, 0.03);
-    assert_more(most, 2.5);
+    assert_more(max, 2.5);
 }
 
 static void truncated_ones_lie_within_two_deviations(void **state)
 {
     (void)state;
-    double mean, deviation, most;
-    measure(hr_truncated_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &most);
+    double mean, deviation, max;
+    measure(hr_truncated_normal_values(hr_shape_const(g, HR_SHAPE(20000)), HR_FLOAT, 7), &mean, &deviation, &max);
     assert_near(mean, 0, 0.03);
     assert_near(deviation, 0.88, 0.03);
-    assert_at_most(most, 2);
+    assert_at_most(max, 2);
 }
 
 /* ---- products in several threads at once ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16 };
+enum { MAX = 16 };
 
 /* ---- variables by name ---- */
 
@@ -69,11 +69,11 @@ static golden_result run_kernel(golden_case *c)
     const hr_graph_op *op = hr_graph_op_named(golden_text(c->json, "op", ""));
     if (!op) return golden_not_built(c, "op %s", golden_text(c->json, "op", ""));
     hr_graph *g = hr_graph_new();
-    hr_node in[MOST];
+    hr_node in[MAX];
     char name[64];
     int count = 0;
     const char *at = op->inputs;
-    while (count < MOST && next_input(&at, name, sizeof name)) {
+    while (count < MAX && next_input(&at, name, sizeof name)) {
         hr_tensor value;
         const cJSON *variable = golden_get(variables, name);
         if (!golden_tensor(variable ? variable : golden_get(inputs, name), &value)) break;
@@ -132,7 +132,7 @@ static bool is_known(const char *kind, const char *name)
 static hr_optimizer *make_optimizer(golden_case *c, bool *v1)
 {
     const char *family = golden_text(c->json, "family", ""), *name = golden_text(c->json, "optimizer", "");
-    hr_parameter given[MOST];
+    hr_parameter given[MAX];
     int count = 0;
     for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
         if (strcmp(optimizers[i].family, family) != 0 || strcmp(optimizers[i].name, name) != 0) continue;
@@ -142,7 +142,7 @@ static hr_optimizer *make_optimizer(golden_case *c, bool *v1)
             if (cJSON_IsBool(p) ? !cJSON_IsTrue(p) && !is_known(optimizers[i].kind, our_name(p->string)) : false)
                 continue;
             if (!is_known(optimizers[i].kind, our_name(p->string)) || cJSON_IsString(p) || cJSON_IsObject(p) ||
-                count == MOST) {
+                count == MAX) {
                 golden_not_built(c, "%s(%s)", name, p->string);
                 return NULL;
             }
