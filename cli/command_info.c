@@ -58,7 +58,7 @@ static hr_status note_record(file_seen *s, hr_example_walk *walk, hr_view record
     if (record.size > s->largest) s->largest = record.size;
     s->records++;
     s->bytes += record.size;
-    if (hr_example_walk_record(walk, record, &contents, NULL) == HR_OK) return note_features(s, &contents, err);
+    if (hr_example_walk_outline(walk, record, &contents, NULL) == HR_OK) return note_features(s, &contents, err);
     s->no_examples++;
     return HR_OK;
 }

@@ -43,6 +43,10 @@ HR_API void hr_example_walk_free(hr_example_walk *walk); /* NULL: nothing */
 /* Reads a serialized Example or SequenceExample by protobuf's rules. What *out says is borrowed until the next call;
  * strings are views into `record`. example.wire: the bytes are none. */
 HR_API hr_status hr_example_walk_record(hr_example_walk *walk, hr_view record, hr_example_contents *out, hr_error *err);
+/* The same without the values: keys, kinds and counts alone. `data` is not to be read. However long the record is, this
+ * takes no memory for values. */
+HR_API hr_status hr_example_walk_outline(hr_example_walk *walk, hr_view record, hr_example_contents *out,
+                                         hr_error *err);
 
 typedef struct hr__schema_file hr_schema_file; /* names and types of fields, see below */
 

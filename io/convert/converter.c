@@ -148,19 +148,18 @@ static void read_batch(converter *k, batch *b)
 static hr_status converter_write_record(const converter *k, hr__convert_piece *piece, hr__convert_record *r,
                                         bool *written)
 {
-    hr_view bytes;
     const hr_view example = {piece->out + r->at + HR__RECORD_HEADER, (int64_t)(r->size - HR__RECORD_FRAME)};
     hr_error *err = &piece->err;
-    hr_status st = k->plan.to->write(piece->writer, example, &bytes, err);
+    r->text = piece->text.size;
+    hr_status st = k->plan.to->write(piece->writer, example, &piece->text, err);
+    r->text_size = piece->text.size - r->text;
     *written = st == HR_OK;
     if (st == HR_OK) {
         const bool is_last = r->at + r->size == piece->out_used;
         if (is_last) hr__piece_drop_long(piece);
-        r->text = piece->text.size;
-        r->text_size = (size_t)bytes.size;
-        hr__text_bytes(&piece->text, bytes.data, (size_t)bytes.size);
-        return hr__text_status(&piece->text, "convert: records", err);
+        return HR_OK;
     }
+    piece->text.size = r->text;
     err->record = piece->first + r->row;
     hr_error_prefix(err, "%s: record %lld: ", k->path, (long long)err->record);
     hr_error_file(err, k->path);

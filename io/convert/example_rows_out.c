@@ -16,7 +16,7 @@ typedef struct examples {
     int count;
     hr_example_walk *walk;
     hr_example *kept;
-    const hr_tensor **values; /* of the schema's fields; made for the first record */
+    const hr__values **values; /* of the schema's fields; made for the first record */
 } examples;
 
 static hr_status example_make(hr__convert_piece *piece, hr_error *err)
@@ -65,7 +65,7 @@ hr_status hr__examples_read(hr__example_read_fn *read, void *source, const char 
 
 /* ---- one record ---- */
 
-static bool is_missing(const hr_tensor *values) { return !values || values->count == 0; }
+static bool is_missing(const hr__values *values) { return !values || values->count == 0; }
 
 static hr_status fail_at(hr__convert_piece *piece, const char *path, int64_t row, hr_status st)
 {
@@ -75,7 +75,7 @@ static hr_status fail_at(hr__convert_piece *piece, const char *path, int64_t row
     return st;
 }
 
-static hr_status wrong_type(const hr__schema_field *field, const hr_tensor *values, hr_error *err)
+static hr_status wrong_type(const hr__schema_field *field, const hr__values *values, hr_error *err)
 {
     return hr_fail(err, HR_INVALID_ARGUMENT, "convert.type",
                    "feature '%.60s': expected %s, as the schema says, found %s", field->name,
@@ -83,7 +83,7 @@ static hr_status wrong_type(const hr__schema_field *field, const hr_tensor *valu
 }
 
 /* The features of the schema alone become own->kept. */
-static hr_status example_keep(const hr__schema_file *schema, examples *own, const hr_example_contents *c,
+static hr_status example_keep(const hr__schema_file *schema, examples *own, const hr__walk_contents *c,
                               int64_t *missing, hr_error *err)
 {
     if (c->has_lists)
@@ -94,16 +94,16 @@ static hr_status example_keep(const hr__schema_file *schema, examples *own, cons
     hr_example_clear(own->kept);
     hr__convert_fields(schema, c, own->values);
     for (int i = 0; i < schema->fields; i++) {
-        const hr_tensor *values = own->values[i];
+        const hr__values *values = own->values[i];
         const bool fits = is_missing(values) || values->dtype == schema->field[i].stored;
         if (!fits) return wrong_type(&schema->field[i], values, err);
     }
     for (int i = 0; i < schema->fields; i++) {
         const hr__schema_field *field = &schema->field[i];
-        const hr_tensor *values = own->values[i];
+        const hr__values *values = own->values[i];
         missing[i] += is_missing(values);
         if (is_missing(values)) continue;
-        hr_example_add(own->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);
+        hr__example_add_values(own->kept, (hr_view){field->name, (int64_t)strlen(field->name)}, values);
     }
     return HR_OK;
 }
@@ -113,7 +113,6 @@ static hr_status add_kept(examples *own, hr__convert_piece *piece, int64_t row, 
 {
     size_t size;
     HR_TRY(hr__example_measure(own->kept, &size, &piece->err));
-    hr__example_walk_drop(own->walk);
     if (row == own->count - 1) hr__text_clear(&own->bytes);
     HR_TRY(hr__piece_reserve(piece, size + HR__RECORD_FRAME, 1, &piece->err));
     hr__example_put(own->kept, hr__piece_data(piece));
@@ -121,7 +120,15 @@ static hr_status add_kept(examples *own, hr__convert_piece *piece, int64_t row, 
     return HR_OK;
 }
 
-static bool is_dropped(const hr_convert_opts *o, const hr_example_contents *c)
+/* Of a whole number that is alone. */
+static int64_t only_number(const hr__values *values)
+{
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    return *(const int64_t *)hr__blocks_next(&blocks)->data;
+}
+
+static bool is_dropped(const hr_convert_opts *o, const hr__walk_contents *c)
 {
     for (int i = 0; i < o->require_count; i++)
         if (is_missing(hr__convert_values(c, o->require[i]))) return true;
@@ -131,19 +138,19 @@ static bool is_dropped(const hr_convert_opts *o, const hr_example_contents *c)
 static hr_status encode_row(const hr_convert_opts *o, hr__convert_piece *piece, int64_t row, hr_view example)
 {
     examples *own = piece->own;
-    hr_example_contents c;
+    hr__walk_contents c;
     bool test = false;
     if (o->schema || o->split_column || o->require_count) {
-        hr_status st = hr_example_walk_record(own->walk, example, &c, &piece->err);
+        hr_status st = hr__example_walk_record(own->walk, example, &c, &piece->err);
         if (st != HR_OK) return fail_at(piece, own->path, row, st);
         if (is_dropped(o, &c)) {
             piece->dropped++;
             return HR_OK;
         }
-        const hr_tensor *by = o->split_column ? hr__convert_values(&c, o->split_column) : NULL;
+        const hr__values *by = o->split_column ? hr__convert_values(&c, o->split_column) : NULL;
         if (o->split_column && (is_missing(by) || by->dtype != HR_INT64 || by->count != 1))
             return hr__convert_no_split(o, own->path, piece, row);
-        test = by && hr__convert_is_test(o, *(const int64_t *)by->data);
+        test = by && hr__convert_is_test(o, only_number(by));
         if (o->schema) {
             st = example_keep(o->schema, own, &c, piece->missing, &piece->err);
             return st == HR_OK ? add_kept(own, piece, row, test) : fail_at(piece, own->path, row, st);

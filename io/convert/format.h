@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "io/example/example_walk.h"
 #include "io/policy/policy.h"
 #include "io/schema/schema.h"
 #include <headrace/convert.h>
@@ -75,8 +76,8 @@ struct hr__format {
 
     /* Writing: one writer a piece. `head` is what each file begins with, and lives as long as the writer. */
     hr_status (*writer_new)(const hr__convert_plan *plan, void **writer, hr_view *head, hr_error *err);
-    /* What a file has for a tf.Example, borrowed until the next call. NULL: its frame. */
-    hr_status (*write)(void *writer, hr_view example, hr_view *bytes, hr_error *err);
+    /* Appends what a file has for a tf.Example; after a failure part of it may be there. NULL: its frame. */
+    hr_status (*write)(void *writer, hr_view example, hr__text *to, hr_error *err);
     void (*writer_free)(void *writer);
 };
 
@@ -103,9 +104,9 @@ void hr__piece_add(hr__convert_piece *piece, int64_t row, size_t size, bool test
 /* The records have become text: the memory of long ones is given back. */
 void hr__piece_drop_long(hr__convert_piece *piece);
 /* The values of a feature; NULL: there is none of that name. */
-const hr_tensor *hr__convert_values(const hr_example_contents *contents, const char *name);
+const hr__values *hr__convert_values(const hr__walk_contents *contents, const char *name);
 /* The same of all fields of a schema, one each. */
-void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents *contents, const hr_tensor **values);
+void hr__convert_fields(const hr__schema_file *schema, const hr__walk_contents *contents, const hr__values **values);
 /* Whether splitmix64(number) says that a row goes to the test files. */
 bool hr__convert_is_test(const hr_convert_opts *opts, int64_t number);
 /* "FILE: record N: expected a value of 'row', by which rows are split, got none", as piece->err. */

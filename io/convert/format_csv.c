@@ -152,9 +152,7 @@ typedef struct csv_out {
     const hr__schema_file *schema;
     hr_csv_writer *writer;
     hr_example_walk *walk;
-    const hr_tensor **values; /* of the record at hand, a field each */
-    hr_tensor *cell;
-    int32_t (*split)[2];
+    const hr__values **values; /* of the record at hand, a field each */
     char *head;
 } csv_out;
 
@@ -164,8 +162,6 @@ static void csv_free_writer(void *writer)
     hr_csv_writer_discard(w->writer);
     hr_example_walk_free(w->walk);
     hr_free(w->values);
-    hr_free(w->cell);
-    hr_free(w->split);
     hr_free(w->head);
     hr_free(w);
 }
@@ -179,10 +175,8 @@ static hr_status open_text(csv_out *w, const hr__convert_plan *plan, hr_view *he
         .struct_size = sizeof opts, .delimiter = csv.delimiter, .separator = o->separator, .na_value = csv.na_value};
     const char **name = hr_calloc(fields, sizeof *name);
     w->values = hr_calloc(fields, sizeof *w->values);
-    w->cell = hr_calloc(fields, sizeof *w->cell);
-    w->split = hr_calloc(fields, sizeof *w->split);
     w->walk = hr_example_walk_new();
-    hr_status st = name && w->values && w->cell && w->split && w->walk ? HR_OK : hr_no_memory(err, "convert");
+    hr_status st = name && w->values && w->walk ? HR_OK : hr_no_memory(err, "convert");
     for (size_t i = 0; st == HR_OK && i < fields; i++) name[i] = w->schema->field[i].name;
     if (st == HR_OK) st = hr__csv_text_new(plan->out, name, (int)fields, &opts, &w->writer, err);
     hr_free(name);
@@ -211,26 +205,13 @@ static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view
     return st;
 }
 
-/* The cell of a row is a list: no value is a missing one. */
-static hr_status write_row(void *writer, hr_view example, hr_view *bytes, hr_error *err)
+static hr_status write_row(void *writer, hr_view example, hr__text *to, hr_error *err)
 {
     csv_out *w = writer;
-    hr_example_contents c;
-    HR_TRY(hr_example_walk_record(w->walk, example, &c, err));
+    hr__walk_contents c;
+    HR_TRY(hr__example_walk_record(w->walk, example, &c, err));
     hr__convert_fields(w->schema, &c, w->values);
-    for (int i = 0; i < w->schema->fields; i++) {
-        const hr_tensor *values = w->values[i];
-        hr_tensor *cell = &w->cell[i];
-        *cell = values && values->count ? *values : (hr_tensor){.dtype = w->schema->field[i].stored};
-        w->split[i][1] = (int32_t)cell->count;
-        cell->layout = HR_RAGGED;
-        cell->shape = HR_SHAPE(1, -1);
-        cell->ragged_rank = 1;
-        cell->splits[0] = w->split[i];
-    }
-    const hr_status st = hr__csv_text_rows(w->writer, w->cell, bytes, err);
-    hr__example_walk_drop(w->walk);
-    return st;
+    return hr__csv_text_row(w->writer, w->values, to, err);
 }
 
 const hr__format hr__format_csv = {

@@ -164,9 +164,11 @@ static hr_status new_writer(const hr__convert_plan *plan, void **writer, hr_view
     return HR_OK;
 }
 
-static hr_status jsonl_write_line(void *writer, hr_view example, hr_view *bytes, hr_error *err)
+static hr_status jsonl_write_line(void *writer, hr_view example, hr__text *to, hr_error *err)
 {
-    return hr__example_to_json_line(writer, example, bytes, err);
+    HR_TRY(hr__example_to_json_text(writer, example, to, err));
+    hr__text_byte(to, '\n');
+    return hr__text_status(to, "a line of JSON", err);
 }
 
 const hr__format hr__format_jsonl = {

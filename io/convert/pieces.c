@@ -44,17 +44,17 @@ void hr__piece_add(hr__convert_piece *piece, int64_t row, size_t size, bool test
     piece->out_used += size + HR__RECORD_FRAME;
 }
 
-const hr_tensor *hr__convert_values(const hr_example_contents *c, const char *name)
+const hr__values *hr__convert_values(const hr__walk_contents *c, const char *name)
 {
     const size_t size = strlen(name);
     for (int64_t i = 0; i < c->features; i++) {
-        const hr_example_feature *f = &c->feature[i];
+        const hr__walk_feature *f = &c->feature[i];
         if ((size_t)f->key.size == size && memcmp(f->key.data, name, size) == 0) return &f->values;
     }
     return NULL;
 }
 
-void hr__convert_fields(const hr__schema_file *schema, const hr_example_contents *c, const hr_tensor **values)
+void hr__convert_fields(const hr__schema_file *schema, const hr__walk_contents *c, const hr__values **values)
 {
     for (int i = 0; i < schema->fields; i++) values[i] = NULL;
     for (int64_t i = 0; i < c->features; i++) {

@@ -17,7 +17,7 @@ struct hr_csv_writer {
     char **name; /* of the columns */
     int columns;
     int64_t rows;
-    hr__text text, cell; /* what is not written yet; the cell at hand */
+    hr__text text; /* what is not written yet */
 };
 
 /* ---- errors ---- */
@@ -77,7 +77,7 @@ static int float_text(char text[HR__NUMBER_TEXT], int size, double value)
 }
 
 /* The text of value `i`; a string's own bytes, or a number's in `room`. */
-static hr_view csv_writer_text_of(const hr_tensor *t, int64_t i, char room[HR__NUMBER_TEXT])
+static hr_view csv_writer_text_of(const hr__values *t, int64_t i, char room[HR__NUMBER_TEXT])
 {
     int size;
     switch (t->dtype) {
@@ -112,31 +112,47 @@ static bool is_csv_dtype(hr_dtype d)
            d == HR_STRING;
 }
 
-/* Values first .. last - 1 of a list, with separators between; what would be read back as another list is refused. Few
- * lists need quotes: those are written once more. */
-static hr_status csv_writer_put_list(hr_csv_writer *w, int c, const hr_tensor *t, int64_t first, int64_t last,
-                                     hr_error *err)
+/* Puts quotes around what the text has from `begin` on, and doubles those in it, from the end to the front. */
+static hr_status csv_writer_quote(hr_csv_writer *w, size_t begin, hr_error *err)
+{
+    size_t quotes = 2, from = w->text.size;
+    for (size_t i = begin; i < from; i++) quotes += w->text.data[i] == '"';
+    if (!hr__text_reserve(&w->text, quotes)) return hr__text_status(&w->text, "a CSV cell", err);
+    w->text.size += quotes;
+    char *text = w->text.data;
+    size_t to = w->text.size;
+    text[to] = '\0';
+    text[--to] = '"';
+    while (from > begin) {
+        text[--to] = text[--from];
+        if (text[to] == '"') text[--to] = '"';
+    }
+    text[--to] = '"';
+    return HR_OK;
+}
+
+/* Values of a list, with separators between; what would be read back as another list is refused. Few lists need
+ * quotes: those get them afterwards. */
+static hr_status csv_writer_put_list(hr_csv_writer *w, int c, const hr__values *values, hr_error *err)
 {
     char room[HR__NUMBER_TEXT];
     const size_t begin = w->text.size;
-    for (int64_t i = first; i < last; i++) {
-        hr_view text = csv_writer_text_of(t, i, room);
-        if (text.size > 0 && memchr(text.data, w->separator, (size_t)text.size))
-            return csv_writer_fail(w, c, "csv.separator", "expected values without the separator, found one with it",
-                                   err);
-        if (i > first) hr__text_byte(&w->text, w->separator);
-        hr__text_bytes(&w->text, text.data, (size_t)text.size);
-    }
+    const bool quoted = w->quote_strings && values->dtype == HR_STRING;
+    int64_t left = values->count;
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    for (const hr__values *t; (t = hr__blocks_next(&blocks));)
+        for (int64_t i = 0; i < t->count; i++) {
+            hr_view text = csv_writer_text_of(t, i, room);
+            if (text.size > 0 && memchr(text.data, w->separator, (size_t)text.size))
+                return csv_writer_fail(w, c, "csv.separator",
+                                       "expected values without the separator, found one with it", err);
+            hr__text_bytes(&w->text, text.data, (size_t)text.size);
+            if (--left > 0) hr__text_byte(&w->text, w->separator);
+        }
     HR_TRY(hr__text_status(&w->text, "a CSV cell", err));
-    const size_t size = w->text.size - begin;
-    const bool quoted = w->quote_strings && t->dtype == HR_STRING;
-    if (!quoted && !needs_quotes(w, w->text.data + begin, size)) return HR_OK;
-    hr__text_clear(&w->cell);
-    hr__text_bytes(&w->cell, w->text.data + begin, size);
-    HR_TRY(hr__text_status(&w->cell, "a CSV cell", err));
-    w->text.size = begin;
-    put_quoted(w, w->cell.data, w->cell.size);
-    return HR_OK;
+    const bool plain = !quoted && !needs_quotes(w, w->text.data + begin, w->text.size - begin);
+    return plain ? HR_OK : csv_writer_quote(w, begin, err);
 }
 
 static hr_status put_missing(hr_csv_writer *w, int c, hr_error *err)
@@ -146,19 +162,21 @@ static hr_status put_missing(hr_csv_writer *w, int c, hr_error *err)
     return HR_OK;
 }
 
-static hr_status put_cell(hr_csv_writer *w, int c, const hr_tensor *t, int64_t first, int64_t last, hr_error *err)
+/* `list`: one value is a list, too. */
+static hr_status put_cell(hr_csv_writer *w, int c, const hr__values *values, bool list, hr_error *err)
 {
     char room[HR__NUMBER_TEXT], what[120];
-    if (first == last) return put_missing(w, c, err);
-    if (w->separator && (t->layout != HR_DENSE || last - first > 1))
-        return csv_writer_put_list(w, c, t, first, last, err);
-    if (last - first > 1) {
+    hr__blocks blocks;
+    if (values->count == 0) return put_missing(w, c, err);
+    if (w->separator && (list || values->count > 1)) return csv_writer_put_list(w, c, values, err);
+    if (values->count > 1) {
         snprintf(what, sizeof what, "expected one value, found %" PRId64 "; give a .separator to write lists",
-                 last - first);
+                 values->count);
         return csv_writer_fail(w, c, "csv.separator", what, err);
     }
-    hr_view text = csv_writer_text_of(t, first, room);
-    csv_writer_put_text(w, text.data, (size_t)text.size, w->quote_strings && t->dtype == HR_STRING);
+    hr__blocks_begin(&blocks, values);
+    hr_view text = csv_writer_text_of(hr__blocks_next(&blocks), 0, room);
+    csv_writer_put_text(w, text.data, (size_t)text.size, w->quote_strings && values->dtype == HR_STRING);
     return HR_OK;
 }
 
@@ -193,7 +211,10 @@ static hr_status put_row(hr_csv_writer *w, const hr_tensor *columns, int64_t row
     for (int c = 0; c < w->columns && st == HR_OK; c++) {
         const hr_tensor *t = &columns[c];
         if (c > 0) hr__text_byte(&w->text, w->delimiter);
-        st = put_cell(w, c, t, begin_of(t, rows, r), begin_of(t, rows, r + 1), err);
+        const int64_t begin = begin_of(t, rows, r), count = begin_of(t, rows, r + 1) - begin;
+        const char *data = (const char *)t->data + (size_t)begin * hr_dtype_size(t->dtype);
+        const hr__values values = {.dtype = t->dtype, .count = count, .data = data};
+        st = put_cell(w, c, &values, t->layout != HR_DENSE, err);
     }
     hr__text_add(&w->text, w->line_end);
     if (st == HR_OK)
@@ -229,21 +250,33 @@ hr_status hr_csv_write(hr_csv_writer *w, const hr_tensor *columns, hr_error *err
     return HR_OK;
 }
 
-static hr_status lend_text(const hr_csv_writer *w, hr_view *bytes, hr_error *err)
+hr_status hr__csv_text_header(hr_csv_writer *w, hr_view *bytes, hr_error *err)
 {
     *bytes = (hr_view){w->text.data, (int64_t)w->text.size};
     return hr__text_status(&w->text, "CSV rows", err);
 }
 
-hr_status hr__csv_text_header(hr_csv_writer *w, hr_view *bytes, hr_error *err) { return lend_text(w, bytes, err); }
-
-hr_status hr__csv_text_rows(hr_csv_writer *w, const hr_tensor *columns, hr_view *bytes, hr_error *err)
+/* The writer's own text stands aside: what is written goes to *to. */
+hr_status hr__csv_text_row(hr_csv_writer *w, const hr__values *const *columns, hr__text *to, hr_error *err)
 {
-    int64_t rows;
-    hr__text_clear(&w->text);
-    HR_TRY(check_columns(w, columns, &rows, err));
-    for (int64_t r = 0; r < rows; r++) HR_TRY(put_row(w, columns, rows, r, err));
-    return lend_text(w, bytes, err);
+    static const hr__values none = {.dtype = HR_INVALID_DTYPE};
+    const hr__text own = w->text;
+    const size_t before = to->size;
+    hr_status st = HR_OK;
+    w->text = *to;
+    for (int c = 0; c < w->columns && st == HR_OK; c++) {
+        if (c > 0) hr__text_byte(&w->text, w->delimiter);
+        st = put_cell(w, c, columns[c] ? columns[c] : &none, true, err);
+    }
+    hr__text_add(&w->text, w->line_end);
+    if (st == HR_OK) st = hr__text_status(&w->text, "CSV rows", err);
+    if (st == HR_OK)
+        w->rows++;
+    else
+        w->text.size = before;
+    *to = w->text;
+    w->text = own;
+    return st;
 }
 
 /* ---- opening and closing ---- */
@@ -305,7 +338,6 @@ static void close_writer(hr_csv_writer *w)
     hr_free(w->path);
     hr_free(w->na);
     hr__text_free(&w->text);
-    hr__text_free(&w->cell);
     hr_free(w);
 }
 

@@ -1,7 +1,7 @@
 /* Builders of Example and SequenceExample. Both are made of maps of features; the bytes are what protobuf's
  * deterministic serialisation writes, so that equal content is equal bytes. */
 #include "io/io.h"
-#include "io/example/example_wire.h"
+#include "io/example/example_walk.h"
 
 struct hr_example {
     hr__wire_map features, lists; /* an Example has no lists */
@@ -72,6 +72,11 @@ void hr_example_add(hr_example *example, hr_view key, const hr_tensor *feature)
     if (!can_be_feature(example, feature)) return;
     char *p = hr__wire_map_add(&example->features, key, hr__feature_size(feature));
     if (p) hr__put_feature(p, feature);
+}
+
+void hr__example_add_values(hr_example *example, hr_view key, const hr__values *values)
+{
+    hr__wire_map_add_values(&example->features, key, values);
 }
 
 static void add_values(hr_example *example, const char *key, hr_dtype dtype, const void *values, int64_t count)

@@ -1,9 +1,7 @@
 /* Three passes: the maps are cut into entries, of equal keys the last; each Feature's values are counted; then they
- * are stored, in memory that grows to what the largest record needs and stays. */
+ * are stored, those of a long record as far as its caller allows. */
+#include "io/example/example_walk.h"
 #include "base/fingerprint.h"
-#include "io/example/example_decode.h"
-#include "io/example/example_wire.h"
-#include <headrace/examples.h>
 #include <string.h>
 
 typedef struct entry {
@@ -18,23 +16,19 @@ typedef struct entries {
     size_t count, room, buckets;
 } entries;
 
-/* A Feature: where the values of the kind that counts begin, and how many there are. Of an entry they may go on in its
- * further values. */
-typedef struct found {
-    hr__scan from, rest;
-    uint32_t kind;
-    int64_t count;
-} found;
-
 struct hr_example_walk {
     entries features, lists;
-    found *found; /* the features', then every step's, list by list */
+    hr__values *found; /* the features', then every step's, list by list */
     size_t founds, found_room;
-    hr_tensor *tensor; /* one each */
-    hr_example_feature *feature;
-    hr_example_list *list;
-    size_t tensor_room, feature_room, list_room, value_room;
+    hr__walk_feature *feature;
+    hr__walk_list *list;
     char *value; /* values of all of them */
+    size_t feature_room, list_room, value_room;
+    /* The same as the public types: made only for those who ask for them. */
+    hr_tensor *tensor;
+    hr_example_feature *public_feature;
+    hr_example_list *public_list;
+    size_t tensor_room, public_feature_room, public_list_room;
 };
 
 hr_example_walk *hr_example_walk_new(void) { return hr_calloc(1, sizeof(hr_example_walk)); }
@@ -51,20 +45,13 @@ void hr_example_walk_free(hr_example_walk *walk)
     free_entries(&walk->features);
     free_entries(&walk->lists);
     hr_free(walk->found);
-    hr_free(walk->tensor);
     hr_free(walk->feature);
     hr_free(walk->list);
     hr_free(walk->value);
+    hr_free(walk->tensor);
+    hr_free(walk->public_feature);
+    hr_free(walk->public_list);
     hr_free(walk);
-}
-
-void hr__example_walk_drop(hr_example_walk *walk)
-{
-    enum { KEPT = 4 << 20 };
-    if (walk->value_room <= KEPT) return;
-    hr_free(walk->value);
-    walk->value = NULL;
-    walk->value_room = 0;
 }
 
 static hr_status malformed(const char *what, hr_error *err)
@@ -141,68 +128,54 @@ static hr_status example_walk_read_entry(hr__scan bytes, entry *out, hr_error *e
     return HR_OK;
 }
 
-/* ---- values: `to` NULL counts only ---- */
+/* ---- counting values ---- */
 
-static void store(void *to, uint32_t kind, int64_t i, const hr__field *f, uint64_t number)
+static bool count_packed(hr__scan packed, uint32_t kind, int64_t *count)
 {
-    if (!to) return;
-    if (kind == HR__KIND_BYTES)
-        ((hr_view *)to)[i] = (hr_view){(const char *)f->bytes.p, f->bytes.end - f->bytes.p};
-    else if (kind == HR__KIND_FLOAT)
-        memcpy((float *)to + i, &number, sizeof(float));
-    else
-        ((int64_t *)to)[i] = (int64_t)number;
-}
-
-static bool read_packed(hr__scan packed, uint32_t kind, void *to, int64_t *count)
-{
-    while (packed.p < packed.end) {
-        uint64_t number = 0;
-        if (kind == HR__KIND_FLOAT) {
-            if (packed.end - packed.p < 4) return false;
-            memcpy(&number, packed.p, 4);
-            packed.p += 4;
-        } else if (!hr__scan_varint(&packed, 10, &number)) {
-            return false;
-        }
-        store(to, kind, (*count)++, NULL, number);
+    uint64_t number;
+    if (kind == HR__KIND_FLOAT) {
+        *count += (packed.end - packed.p) / 4;
+        return (packed.end - packed.p) % 4 == 0;
     }
+    for (; packed.p < packed.end; ++*count)
+        if (!hr__scan_varint(&packed, HR__MAX_VARINT, &number)) return false;
     return true;
 }
 
-static bool example_walk_read_list(hr__scan list, uint32_t kind, void *to, int64_t *count)
+static bool count_list(hr__scan list, uint32_t kind, int64_t *count)
 {
     hr__field f;
     while (list.p < list.end) {
         if (!hr__scan_field(&list, &f)) return false;
         if (f.number != 1) continue;
-        if (kind == HR__KIND_BYTES) {
-            if (f.type == HR__WIRE_BYTES) store(to, kind, (*count)++, &f, 0);
-        } else if (f.type == HR__WIRE_BYTES) {
-            if (!read_packed(f.bytes, kind, to, count)) return false;
-        } else if (f.type == (kind == HR__KIND_FLOAT ? HR__WIRE_32 : HR__WIRE_VARINT)) {
-            uint64_t number = f.varint;
-            if (kind == HR__KIND_FLOAT) {
-                number = 0;
-                memcpy(&number, f.bytes.p, 4);
-            }
-            store(to, kind, (*count)++, &f, number);
-        }
+        if (kind == HR__KIND_BYTES)
+            *count += f.type == HR__WIRE_BYTES;
+        else if (f.type == HR__WIRE_BYTES && !count_packed(f.bytes, kind, count))
+            return false;
+        else
+            *count += f.type == (kind == HR__KIND_FLOAT ? HR__WIRE_32 : HR__WIRE_VARINT);
     }
     return true;
 }
 
+static hr_dtype dtype_of(uint32_t kind)
+{
+    static const hr_dtype dtype[] = {HR_INVALID_DTYPE, HR_STRING, HR_FLOAT, HR_INT64};
+    return dtype[kind];
+}
+
 /* Adds a Feature to what was found before it: the member of the oneof that stands last counts, and what has the same
  * kind is joined. */
-static bool example_walk_count_values(hr__scan feature, hr__scan rest, found *out)
+static bool example_walk_count_values(hr__scan feature, hr__scan rest, hr__values *out)
 {
     hr__field f;
     while (feature.p < feature.end) {
         hr__scan here = feature;
         if (!hr__scan_field(&feature, &f)) return false;
         if (f.type != HR__WIRE_BYTES || f.number < 1 || f.number > 3) continue;
-        if (f.number != out->kind) *out = (found){.from = here, .rest = rest, .kind = f.number};
-        if (!example_walk_read_list(f.bytes, out->kind, NULL, &out->count)) return false;
+        const hr_dtype dtype = dtype_of(f.number);
+        if (dtype != out->dtype) *out = (hr__values){.dtype = dtype, .from = here, .rest = rest};
+        if (!count_list(f.bytes, f.number, &out->count)) return false;
     }
     return true;
 }
@@ -219,23 +192,12 @@ static bool next_value(hr__scan *entry, hr__scan *value)
     return false;
 }
 
-static void store_values(const found *v, void *to)
+static hr__values *new_found(hr_example_walk *w)
 {
-    hr__field f;
-    int64_t count = 0;
-    hr__scan feature = v->from, rest = v->rest;
-    do {
-        while (feature.p < feature.end && hr__scan_field(&feature, &f))
-            if (f.type == HR__WIRE_BYTES && f.number == v->kind) example_walk_read_list(f.bytes, v->kind, to, &count);
-    } while (next_value(&rest, &feature));
-}
-
-static found *new_found(hr_example_walk *w)
-{
-    found *grown = with_room(w->found, &w->found_room, w->founds + 1, sizeof *grown);
+    hr__values *grown = with_room(w->found, &w->found_room, w->founds + 1, sizeof *grown);
     if (!grown) return NULL;
     w->found = grown;
-    w->found[w->founds] = (found){.kind = HR__KIND_NONE};
+    w->found[w->founds] = (hr__values){.dtype = HR_INVALID_DTYPE};
     return &w->found[w->founds++];
 }
 
@@ -243,7 +205,7 @@ static found *new_found(hr_example_walk *w)
 static hr_status example_walk_add_feature(hr_example_walk *w, hr__scan entry, hr_error *err)
 {
     hr__scan feature;
-    found *found = new_found(w);
+    hr__values *found = new_found(w);
     if (!found) return hr_no_memory(err, "the features of a record");
     while (next_value(&entry, &feature))
         if (!example_walk_count_values(feature, entry, found)) return malformed("a list of values", err);
@@ -252,7 +214,7 @@ static hr_status example_walk_add_feature(hr_example_walk *w, hr__scan entry, hr
 
 static hr_status add_step(hr_example_walk *w, hr__scan step, hr_error *err)
 {
-    found *found = new_found(w);
+    hr__values *found = new_found(w);
     if (!found) return hr_no_memory(err, "the features of a record");
     return example_walk_count_values(step, (hr__scan){NULL, NULL}, found) ? HR_OK : malformed("a list of values", err);
 }
@@ -270,33 +232,105 @@ static hr_status add_steps(hr_example_walk *w, hr__scan entry, hr_error *err)
     return HR_OK;
 }
 
-static hr_dtype dtype_of(uint32_t kind)
+/* ---- reading values, which were counted: nothing is malformed ---- */
+
+static uint32_t kind_of(hr_dtype dtype)
 {
-    static const hr_dtype dtype[] = {HR_INVALID_DTYPE, HR_STRING, HR_FLOAT, HR_INT64};
-    return dtype[kind];
+    return dtype == HR_STRING ? HR__KIND_BYTES : dtype == HR_FLOAT ? HR__KIND_FLOAT : HR__KIND_INT64;
 }
+
+/* At most so many numbers of a packed list; gives how many. */
+static int64_t read_packed(hr__scan *packed, hr_dtype dtype, void *to, int64_t most)
+{
+    int64_t n = 0;
+    if (dtype == HR_FLOAT) {
+        n = (packed->end - packed->p) / 4 < most ? (packed->end - packed->p) / 4 : most;
+        memcpy(to, packed->p, 4 * (size_t)n);
+        packed->p += 4 * n;
+        return n;
+    }
+    for (uint64_t number = 0; n < most && packed->p < packed->end; n++) {
+        hr__scan_varint(packed, HR__MAX_VARINT, &number);
+        ((int64_t *)to)[n] = (int64_t)number;
+    }
+    return n;
+}
+
+/* The next field of a list: one value, or a packed list, which becomes b->packed. Gives how many were stored. */
+static int64_t read_field(hr__blocks *b, hr_dtype dtype, void *to)
+{
+    hr__field f;
+    if (!hr__scan_field(&b->list, &f) || f.number != 1) return 0;
+    if (dtype == HR_STRING) {
+        if (f.type != HR__WIRE_BYTES) return 0;
+        *(hr_view *)to = (hr_view){(const char *)f.bytes.p, f.bytes.end - f.bytes.p};
+        return 1;
+    }
+    if (f.type == HR__WIRE_BYTES) b->packed = f.bytes;
+    if (dtype == HR_FLOAT && f.type == HR__WIRE_32)
+        memcpy(to, f.bytes.p, sizeof(float));
+    else if (dtype == HR_INT64 && f.type == HR__WIRE_VARINT)
+        *(int64_t *)to = (int64_t)f.varint;
+    else
+        return 0;
+    return 1;
+}
+
+/* Reads on, `most` values or what is left; gives how many. */
+static int64_t example_walk_read(hr__blocks *b, hr_dtype dtype, char *to, int64_t most)
+{
+    hr__field f;
+    int64_t n = 0;
+    const size_t width = hr_dtype_size(dtype);
+    while (n < most) {
+        if (b->packed.p < b->packed.end)
+            n += read_packed(&b->packed, dtype, to + (size_t)n * width, most - n);
+        else if (b->list.p < b->list.end)
+            n += read_field(b, dtype, to + (size_t)n * width);
+        else if (b->feature.p < b->feature.end)
+            b->list = hr__scan_field(&b->feature, &f) && f.type == HR__WIRE_BYTES && f.number == kind_of(dtype)
+                          ? f.bytes
+                          : (hr__scan){NULL, NULL};
+        else if (!next_value(&b->rest, &b->feature))
+            break;
+    }
+    return n;
+}
+
+const hr__values *hr__blocks_read(hr__blocks *b)
+{
+    const hr_dtype dtype = b->values->dtype;
+    const int64_t count = example_walk_read(b, dtype, (char *)b->room, HR__VALUES_BLOCK);
+    b->block = (hr__values){.dtype = dtype, .count = count, .data = b->room};
+    return count > 0 ? &b->block : NULL;
+}
+
+/* ---- storing values ---- */
 
 /* Whole words, so that every vector is aligned. */
-static size_t example_walk_bytes_of(const found *v)
+static size_t example_walk_bytes_of(const hr__values *v)
 {
-    return ((size_t)v->count * hr_dtype_size(dtype_of(v->kind)) + 7) / 8 * 8;
+    return ((size_t)v->count * hr_dtype_size(v->dtype) + 7) / 8 * 8;
 }
 
-static hr_status make_tensors(hr_example_walk *w, hr_error *err)
+/* Stores vectors in turn, but none that `most` bytes have no room for. */
+static hr_status store_values(hr_example_walk *w, size_t most, hr_error *err)
 {
     size_t size = 0;
     for (size_t i = 0; i < w->founds; i++) size += example_walk_bytes_of(&w->found[i]);
-    hr_tensor *tensor = with_room(w->tensor, &w->tensor_room, w->founds, sizeof *tensor);
-    if (tensor) w->tensor = tensor;
-    char *value = with_room(w->value, &w->value_room, size, 1);
-    if (value) w->value = value;
-    if (!tensor || !value) return hr_no_memory(err, "the values of a record");
+    char *value = with_room(w->value, &w->value_room, size < most ? size : most, 1);
+    if (!value) return hr_no_memory(err, "the values of a record");
+    w->value = value;
     size = 0;
     for (size_t i = 0; i < w->founds; i++) {
-        const found *v = &w->found[i];
-        if (v->count > 0) store_values(v, value + size);
-        tensor[i] = hr_tensor_of(dtype_of(v->kind), HR_SHAPE(v->count), value + size);
-        size += example_walk_bytes_of(v);
+        hr__values *v = &w->found[i];
+        const size_t bytes = example_walk_bytes_of(v);
+        if (bytes > most - size) continue;
+        hr__blocks from;
+        hr__blocks_begin(&from, v);
+        if (v->count > 0) example_walk_read(&from, v->dtype, value + size, v->count);
+        v->data = value + size;
+        size += bytes;
     }
     return HR_OK;
 }
@@ -320,7 +354,7 @@ static hr_status example_walk_read_map(hr_example_walk *w, bool lists, hr__scan 
     return HR_OK;
 }
 
-static hr_status read_maps(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
+static hr_status read_maps(hr_example_walk *w, hr_view record, hr__walk_contents *out, hr_error *err)
 {
     const uint8_t *bytes = (const uint8_t *)record.data;
     hr__scan example = {bytes, bytes + record.size};
@@ -339,35 +373,86 @@ static hr_status read_maps(hr_example_walk *w, hr_view record, hr_example_conten
 static hr_status example_walk_count_all(hr_example_walk *w, hr_error *err)
 {
     w->founds = 0;
-    hr_example_feature *feature = with_room(w->feature, &w->feature_room, w->features.count, sizeof *feature);
+    hr__walk_feature *feature = with_room(w->feature, &w->feature_room, w->features.count, sizeof *feature);
     if (feature) w->feature = feature;
-    hr_example_list *list = with_room(w->list, &w->list_room, w->lists.count, sizeof *list);
+    hr__walk_list *list = with_room(w->list, &w->list_room, w->lists.count, sizeof *list);
     if (list) w->list = list;
     if (!feature || !list) return hr_no_memory(err, "the features of a record");
     for (size_t i = 0; i < w->features.count; i++) HR_TRY(example_walk_add_feature(w, w->features.entry[i].value, err));
     for (size_t i = 0; i < w->lists.count; i++) {
         const size_t before = w->founds;
         HR_TRY(add_steps(w, w->lists.entry[i].value, err));
-        w->list[i] = (hr_example_list){.key = w->lists.entry[i].key, .steps = (int64_t)(w->founds - before)};
+        w->list[i] = (hr__walk_list){.key = w->lists.entry[i].key, .steps = (int64_t)(w->founds - before)};
     }
     return HR_OK;
 }
 
-hr_status hr_example_walk_record(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
+/* Of the values `most` bytes are stored. */
+static hr_status example_walk_read_record(hr_example_walk *w, hr_view record, size_t most, hr__walk_contents *out,
+                                          hr_error *err)
 {
-    *out = (hr_example_contents){0};
+    *out = (hr__walk_contents){0};
     example_walk_forget(&w->features);
     example_walk_forget(&w->lists);
     HR_TRY(read_maps(w, record, out, err));
     HR_TRY(example_walk_count_all(w, err));
-    HR_TRY(make_tensors(w, err));
-    const hr_tensor *tensor = w->tensor;
+    HR_TRY(store_values(w, most, err));
+    const hr__values *values = w->found;
     for (size_t i = 0; i < w->features.count; i++)
-        w->feature[i] = (hr_example_feature){w->features.entry[i].key, *tensor++};
-    for (size_t i = 0; i < w->lists.count; tensor += w->list[i++].steps) w->list[i].step = tensor;
+        w->feature[i] = (hr__walk_feature){w->features.entry[i].key, *values++};
+    for (size_t i = 0; i < w->lists.count; values += w->list[i++].steps) w->list[i].step = values;
     out->feature = w->feature;
     out->features = (int64_t)w->features.count;
     out->list = w->list;
     out->lists = (int64_t)w->lists.count;
     return HR_OK;
+}
+
+hr_status hr__example_walk_record(hr_example_walk *w, hr_view record, hr__walk_contents *out, hr_error *err)
+{
+    return example_walk_read_record(w, record, HR__VALUES_STORED, out, err);
+}
+
+/* ---- for users ---- */
+
+static hr_status make_public(hr_example_walk *w, const hr__walk_contents *c, hr_example_contents *out, hr_error *err)
+{
+    hr_tensor *tensor = with_room(w->tensor, &w->tensor_room, w->founds, sizeof *tensor);
+    if (tensor) w->tensor = tensor;
+    hr_example_feature *feature =
+        with_room(w->public_feature, &w->public_feature_room, (size_t)c->features, sizeof *feature);
+    if (feature) w->public_feature = feature;
+    hr_example_list *list = with_room(w->public_list, &w->public_list_room, (size_t)c->lists, sizeof *list);
+    if (list) w->public_list = list;
+    if (!tensor || !feature || !list) return hr_no_memory(err, "the features of a record");
+    for (size_t i = 0; i < w->founds; i++) {
+        const hr__values *v = &w->found[i];
+        tensor[i] = hr_tensor_of(v->dtype, HR_SHAPE(v->count), v->data);
+    }
+    for (int64_t i = 0; i < c->features; i++) feature[i] = (hr_example_feature){c->feature[i].key, *tensor++};
+    for (int64_t i = 0; i < c->lists; tensor += c->list[i++].steps)
+        list[i] = (hr_example_list){.key = c->list[i].key, .step = tensor, .steps = c->list[i].steps};
+    *out = (hr_example_contents){.feature = feature,
+                                 .features = c->features,
+                                 .list = list,
+                                 .lists = c->lists,
+                                 .has_features = c->has_features,
+                                 .has_lists = c->has_lists};
+    return HR_OK;
+}
+
+hr_status hr_example_walk_record(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
+{
+    hr__walk_contents c;
+    *out = (hr_example_contents){0};
+    HR_TRY(example_walk_read_record(w, record, SIZE_MAX, &c, err));
+    return make_public(w, &c, out, err);
+}
+
+hr_status hr_example_walk_outline(hr_example_walk *w, hr_view record, hr_example_contents *out, hr_error *err)
+{
+    hr__walk_contents c;
+    *out = (hr_example_contents){0};
+    HR_TRY(example_walk_read_record(w, record, 0, &c, err));
+    return make_public(w, &c, out, err);
 }

@@ -1,6 +1,7 @@
 /* The map of features: see example_wire.h. Sizes are computed before anything is written, so that every length is in
  * its shortest form. */
 #include "io/example/example_wire.h"
+#include "io/example/example_walk.h"
 
 /* ---- one Feature ---- */
 
@@ -11,16 +12,20 @@ static size_t packed_int64_size(const int64_t *v, int64_t count)
     return size;
 }
 
+static size_t strings_size(const hr_view *v, int64_t count)
+{
+    size_t size = 0;
+    for (int64_t i = 0; i < count; i++) size += hr__headed((size_t)v[i].size);
+    return size;
+}
+
 /* The bytes of the list message: Int64List, FloatList, BytesList. */
 static size_t list_size(const hr_tensor *f)
 {
     if (f->count == 0) return 0;
     if (f->dtype == HR_INT64) return hr__headed(packed_int64_size(f->data, f->count));
     if (f->dtype == HR_FLOAT) return hr__headed(4 * (size_t)f->count);
-    size_t size = 0;
-    const hr_view *v = f->data;
-    for (int64_t i = 0; i < f->count; i++) size += hr__headed((size_t)v[i].size);
-    return size;
+    return strings_size(f->data, f->count);
 }
 
 size_t hr__feature_size(const hr_tensor *f) { return f->dtype == HR_INVALID_DTYPE ? 0 : hr__headed(list_size(f)); }
@@ -30,9 +35,8 @@ static int kind_tag(hr_dtype dtype)
     return dtype == HR_INT64 ? HR__TAG_3 : dtype == HR_FLOAT ? HR__TAG_2 : HR__TAG_1;
 }
 
-static char *put_int64s(char *p, const int64_t *v, int64_t count)
+static char *put_varints(char *p, const int64_t *v, int64_t count)
 {
-    p = hr__put_head(p, HR__TAG_1, packed_int64_size(v, count));
     for (int64_t i = 0; i < count; i++) p = hr__put_varint(p, (uint64_t)v[i]);
     return p;
 }
@@ -59,7 +63,8 @@ char *hr__put_feature(char *p, const hr_tensor *f)
     if (f->dtype == HR_INVALID_DTYPE) return p;
     p = hr__put_head(p, kind_tag(f->dtype), list_size(f));
     if (f->count == 0) return p;
-    if (f->dtype == HR_INT64) return put_int64s(p, f->data, f->count);
+    if (f->dtype == HR_INT64)
+        return put_varints(hr__put_head(p, HR__TAG_1, packed_int64_size(f->data, f->count)), f->data, f->count);
     if (f->dtype == HR_FLOAT) return example_wire_put_floats(p, f->data, f->count);
     return example_wire_put_strings(p, f->data, f->count);
 }
@@ -75,14 +80,52 @@ size_t hr__wire_feature_size(const hr__wire_values *v)
     return v->dtype == HR_INVALID_DTYPE ? 0 : hr__headed(wire_list_size(v));
 }
 
-char *hr__put_wire_feature(char *p, const hr__wire_values *v)
+/* All of a Feature that stands in front of its values. */
+static char *put_wire_heads(char *p, const hr__wire_values *v)
 {
     if (v->dtype == HR_INVALID_DTYPE) return p;
     p = hr__put_head(p, kind_tag(v->dtype), wire_list_size(v));
-    if (v->count == 0) return p;
-    if (v->dtype != HR_STRING) p = hr__put_head(p, HR__TAG_1, v->size);
-    memcpy(p, v->bytes, v->size);
-    return p + v->size;
+    return v->count > 0 && v->dtype != HR_STRING ? hr__put_head(p, HR__TAG_1, v->size) : p;
+}
+
+char *hr__put_wire_feature(char *p, const hr__wire_values *v)
+{
+    p = put_wire_heads(p, v);
+    if (v->count > 0) memcpy(p, v->bytes, v->size);
+    return p + (v->count > 0 ? v->size : 0);
+}
+
+/* What hr__wire_values.size says of them. */
+static size_t values_size(const hr__values *values)
+{
+    size_t size = 0;
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    if (values->dtype == HR_FLOAT) return 4 * (size_t)values->count;
+    for (const hr__values *b; (b = hr__blocks_next(&blocks));)
+        size += b->dtype == HR_INT64 ? packed_int64_size(b->data, b->count) : strings_size(b->data, b->count);
+    return size;
+}
+
+static char *put_values(char *p, const hr__values *values)
+{
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    for (const hr__values *b; (b = hr__blocks_next(&blocks));) {
+        if (b->dtype == HR_INT64) p = put_varints(p, b->data, b->count);
+        if (b->dtype == HR_STRING) p = example_wire_put_strings(p, b->data, b->count);
+        if (b->dtype != HR_FLOAT || b->count == 0) continue;
+        memcpy(p, b->data, 4 * (size_t)b->count);
+        p += 4 * b->count;
+    }
+    return p;
+}
+
+void hr__wire_map_add_values(hr__wire_map *map, hr_view key, const hr__values *values)
+{
+    const hr__wire_values head = {.dtype = values->dtype, .count = values->count, .size = values_size(values)};
+    char *p = hr__wire_map_add(map, key, hr__wire_feature_size(&head));
+    if (p) put_values(put_wire_heads(p, &head), values);
 }
 
 /* ---- the map ---- */

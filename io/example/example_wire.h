@@ -89,7 +89,5 @@ void hr__example_put(const hr_example *example, char *to);
 
 /* After hr_example_bytes, whose result stays: what it was made of is not needed any more. */
 void hr__example_drop_values(hr_example *example);
-/* What the walk said last is not needed any more: the memory of many values is given back. */
-void hr__example_walk_drop(hr_example_walk *walk);
 
 #endif

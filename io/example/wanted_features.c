@@ -53,7 +53,7 @@ static hr_status wanted_look(hr__wanted *w, hr_view key, hr_error *err)
     return st == HR_ALREADY_EXISTS ? HR_OK : st;
 }
 
-hr_status hr__wanted_note(hr__wanted *w, const hr_example_contents *c, hr_error *err)
+hr_status hr__wanted_note(hr__wanted *w, const hr__walk_contents *c, hr_error *err)
 {
     w->records++;
     if (w->unseen == 0) return HR_OK;

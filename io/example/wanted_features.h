@@ -4,7 +4,7 @@
 #define HR_WANTED_FEATURES_H
 
 #include "base/hash_map.h"
-#include <headrace/examples.h>
+#include "io/example/example_walk.h"
 
 typedef struct hr__wanted {
     hr_view *name; /* borrowed bytes */
@@ -21,7 +21,7 @@ hr_status hr__wanted_make(hr__wanted *w, int count,
 hr_status hr__wanted_add(hr__wanted *w, hr_view name, hr_error *err);
 void hr__wanted_clear(hr__wanted *w);
 /* Looks which of them a record has; costs nothing once all were seen. */
-hr_status hr__wanted_note(hr__wanted *w, const hr_example_contents *contents, hr_error *err);
+hr_status hr__wanted_note(hr__wanted *w, const hr__walk_contents *contents, hr_error *err);
 hr_status hr__wanted_merge(hr__wanted *to, const hr__wanted *from, hr_error *err); /* of the same names */
 /* Name number i is in no record, though there were some, and is no field of `known` (NULL: no schema). */
 bool hr__wanted_is_absent(const hr__wanted *w, int i, const hr_schema_file *known);

@@ -60,8 +60,8 @@ bool hr__json_wanted(const hr_json_reader *r, hr__json_want *want);
 /* Puts what the cell holds into the Example, as the feature (the feature list) r->key. */
 hr_status hr__json_store(hr_json_reader *r, bool list, hr_error *err);
 
-/* hr_example_to_json with a newline after it. */
-hr_status hr__example_to_json_line(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err);
+/* hr_example_to_json, appended to a text; after a failure part of it may be there. */
+hr_status hr__example_to_json_text(hr_json_writer *writer, hr_view record, hr__text *to, hr_error *err);
 
 /* protobuf's form (json_protobuf.c): a map {"age": {"int64List": ...}, ...}, of which the last token is the first key
  * or the end. */

@@ -107,7 +107,7 @@ static void put_bytes(hr__json_writer *w, hr_view bytes)
     hr__json_end(w, '}');
 }
 
-static void example_to_json_put_value(hr__json_writer *w, const hr_tensor *t, int64_t i)
+static void example_to_json_put_value(hr__json_writer *w, const hr__values *t, int64_t i)
 {
     if (t->dtype == HR_INT64)
         hr__json_int64(w, ((const int64_t *)t->data)[i]);
@@ -125,25 +125,28 @@ static const char *kind_word(hr_dtype dtype)
     return dtype == HR_INT64 ? "$int64" : dtype == HR_FLOAT ? "$float" : "$bytes";
 }
 
-static void put_feature(hr__json_writer *w, const hr_tensor *t)
+static void put_feature(hr__json_writer *w, const hr__values *values)
 {
-    if (t->dtype == HR_INVALID_DTYPE) {
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    if (values->dtype == HR_INVALID_DTYPE) {
         hr__json_literal(w, "null");
-    } else if (t->count == 0) {
+    } else if (values->count == 0) {
         hr__json_begin(w, '{');
-        hr__json_key(w, kind_word(t->dtype));
+        hr__json_key(w, kind_word(values->dtype));
         hr__json_literal(w, "[]");
         hr__json_end(w, '}');
-    } else if (t->count == 1) {
-        example_to_json_put_value(w, t, 0);
+    } else if (values->count == 1) {
+        example_to_json_put_value(w, hr__blocks_next(&blocks), 0);
     } else {
         hr__json_begin(w, '[');
-        for (int64_t i = 0; i < t->count; i++) example_to_json_put_value(w, t, i);
+        for (const hr__values *b; (b = hr__blocks_next(&blocks));)
+            for (int64_t i = 0; i < b->count; i++) example_to_json_put_value(w, b, i);
         hr__json_end(w, ']');
     }
 }
 
-static void put_features(const hr_json_writer *writer, hr__json_writer *w, const hr_example_contents *c)
+static void put_features(const hr_json_writer *writer, hr__json_writer *w, const hr__walk_contents *c)
 {
     for (int64_t i = 0; i < c->features; i++) {
         if (!is_wanted(writer, c->feature[i].key)) continue;
@@ -152,7 +155,7 @@ static void put_features(const hr_json_writer *writer, hr__json_writer *w, const
     }
 }
 
-static void put_lists(const hr_json_writer *writer, hr__json_writer *w, const hr_example_contents *c)
+static void put_lists(const hr_json_writer *writer, hr__json_writer *w, const hr__walk_contents *c)
 {
     for (int64_t i = 0; i < c->lists; i++) {
         if (!is_wanted(writer, c->list[i].key)) continue;
@@ -164,7 +167,7 @@ static void put_lists(const hr_json_writer *writer, hr__json_writer *w, const hr
 }
 
 /* The features stand at the top unless there are lists beside them, or none of them though their message is there. */
-static void put_short(const hr_json_writer *writer, hr__json_writer *w, const hr_example_contents *c)
+static void put_short(const hr_json_writer *writer, hr__json_writer *w, const hr__walk_contents *c)
 {
     const bool at_top = !c->has_lists && (c->features > 0 || !c->has_features);
     hr__json_begin(w, '{');
@@ -193,7 +196,19 @@ static void put_quoted_int64(hr__json_writer *w, int64_t value)
     hr__json_string(w, (hr_view){text, snprintf(text, sizeof text, "%lld", (long long)value)});
 }
 
-static void put_message(hr__json_writer *w, const hr_tensor *t)
+static void put_message_values(hr__json_writer *w, const hr__values *values)
+{
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    for (const hr__values *b; (b = hr__blocks_next(&blocks));)
+        for (int64_t i = 0; i < b->count; i++) {
+            if (b->dtype == HR_INT64) put_quoted_int64(w, ((const int64_t *)b->data)[i]);
+            if (b->dtype == HR_FLOAT) hr__json_float(w, ((const float *)b->data)[i]);
+            if (b->dtype == HR_STRING) hr__json_base64(w, ((const hr_view *)b->data)[i]);
+        }
+}
+
+static void put_message(hr__json_writer *w, const hr__values *t)
 {
     hr__json_begin(w, '{');
     if (t->dtype != HR_INVALID_DTYPE) {
@@ -202,11 +217,7 @@ static void put_message(hr__json_writer *w, const hr_tensor *t)
         if (t->count > 0) {
             hr__json_key(w, "value");
             hr__json_begin(w, '[');
-            for (int64_t i = 0; i < t->count; i++) {
-                if (t->dtype == HR_INT64) put_quoted_int64(w, ((const int64_t *)t->data)[i]);
-                if (t->dtype == HR_FLOAT) hr__json_float(w, ((const float *)t->data)[i]);
-                if (t->dtype == HR_STRING) hr__json_base64(w, ((const hr_view *)t->data)[i]);
-            }
+            put_message_values(w, t);
             hr__json_end(w, ']');
         }
         hr__json_end(w, '}');
@@ -230,7 +241,7 @@ static void close_map(hr__json_writer *w, bool any)
     hr__json_end(w, '}');
 }
 
-static void put_messages(const hr_json_writer *writer, hr__json_writer *w, const hr_example_contents *c)
+static void put_messages(const hr_json_writer *writer, hr__json_writer *w, const hr__walk_contents *c)
 {
     for (int64_t i = 0; i < c->features; i++) {
         if (!is_wanted(writer, c->feature[i].key)) continue;
@@ -239,7 +250,7 @@ static void put_messages(const hr_json_writer *writer, hr__json_writer *w, const
     }
 }
 
-static void put_message_lists(const hr_json_writer *writer, hr__json_writer *w, const hr_example_contents *c)
+static void put_message_lists(const hr_json_writer *writer, hr__json_writer *w, const hr__walk_contents *c)
 {
     for (int64_t i = 0; i < c->lists; i++) {
         if (!is_wanted(writer, c->list[i].key)) continue;
@@ -253,7 +264,7 @@ static void put_message_lists(const hr_json_writer *writer, hr__json_writer *w, 
     }
 }
 
-static void put_protobuf(const hr_json_writer *writer, hr__json_writer *w, const hr_example_contents *c)
+static void put_protobuf(const hr_json_writer *writer, hr__json_writer *w, const hr__walk_contents *c)
 {
     hr__json_begin(w, '{');
     if (c->has_features) {
@@ -275,7 +286,7 @@ static bool can_be_protobuf(hr_view key)
     return hr__is_utf8(key.data, (size_t)key.size) && !hr__json_kind_of_word(key);
 }
 
-static hr_status check_keys(const hr_example_contents *c, hr_error *err)
+static hr_status check_keys(const hr__walk_contents *c, hr_error *err)
 {
     bool good = true;
     for (int64_t i = 0; i < c->features; i++) good &= can_be_protobuf(c->feature[i].key);
@@ -285,27 +296,23 @@ static hr_status check_keys(const hr_example_contents *c, hr_error *err)
                    "expected keys of UTF-8, and none like $int64, for protobuf's JSON; the short form has them all");
 }
 
-hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err)
+hr_status hr__example_to_json_text(hr_json_writer *writer, hr_view record, hr__text *to, hr_error *err)
 {
-    hr_example_contents contents;
-    HR_TRY(hr_example_walk_record(writer->walk, record, &contents, err));
+    hr__walk_contents contents;
+    HR_TRY(hr__example_walk_record(writer->walk, record, &contents, err));
     HR_TRY(hr__wanted_note(&writer->wanted, &contents, err));
     if (writer->protobuf) HR_TRY(check_keys(&contents, err));
-    hr__text_clear(&writer->line);
-    hr__json_writer w = {.to = &writer->line};
+    hr__json_writer w = {.to = to};
     (writer->protobuf ? put_protobuf : put_short)(writer, &w, &contents);
-    hr__example_walk_drop(writer->walk);
-    HR_TRY(hr__text_status(&writer->line, "a line of JSON", err));
-    *json = (hr_view){writer->line.data, (int64_t)writer->line.size};
-    return HR_OK;
+    return hr__text_status(to, "a line of JSON", err);
 }
 
-hr_status hr__example_to_json_line(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err)
+hr_status hr_example_to_json(hr_json_writer *writer, hr_view record, hr_view *json, hr_error *err)
 {
-    HR_TRY(hr_example_to_json(writer, record, json, err));
-    hr__text_byte(&writer->line, '\n');
+    hr__text_clear(&writer->line);
+    HR_TRY(hr__example_to_json_text(writer, record, &writer->line, err));
     *json = (hr_view){writer->line.data, (int64_t)writer->line.size};
-    return hr__text_status(&writer->line, "a line of JSON", err);
+    return HR_OK;
 }
 
 hr_status hr_json_writer_check(const hr_json_writer *writer, const hr_schema_file *known, hr_error *err)

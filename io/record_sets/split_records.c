@@ -1,11 +1,11 @@
 /* Records dealt out to several parts: by a hash, so that a record's part is a function of its bytes (or of one
  * feature's) and the seed alone; or in exact numbers, drawn by chance without a list of them: each record goes to a
  * part with the probability of what that part still lacks. */
+#include "io/example/example_walk.h"
 #include "io/file_system.h"
 #include "io/output.h"
 #include "io/record_sets/record_set.h"
 #include "io/sys.h"
-#include <headrace/examples.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -33,29 +33,46 @@ static hr_status no_feature(const splitter *s, hr_error *err)
                    "expected a feature '%.60s' with a value, by which records are split", s->opts->by);
 }
 
-/* Of the value, not of how it is written: lists of the same numbers or bytes are the same. */
-static uint64_t hash_of_values(const hr_tensor *t)
+/* The fingerprint is one of all the bytes at once. */
+static hr_status hash_of_numbers(const hr__values *values, uint64_t *hash, hr_error *err)
 {
-    uint64_t hash = (uint64_t)t->count;
-    if (t->dtype != HR_STRING) return hr_fingerprint64(t->data, (size_t)t->count * hr_dtype_size(t->dtype));
-    for (int64_t i = 0; i < t->count; i++) {
-        const hr_view v = ((const hr_view *)t->data)[i];
-        hash = hr_fingerprint_cat64(hash, hr_fingerprint64(v.data, (size_t)v.size));
-    }
-    return hash;
+    const size_t width = hr_dtype_size(values->dtype), size = (size_t)values->count * width;
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    char *all = values->data ? NULL : hr_malloc(size), *end = all;
+    if (!all && !values->data) return hr_no_memory(err, "the values of a feature");
+    for (const hr__values *b; all && (b = hr__blocks_next(&blocks)); end += (size_t)b->count * width)
+        memcpy(end, b->data, (size_t)b->count * width);
+    *hash = hr_fingerprint64(all ? all : values->data, size);
+    hr_free(all);
+    return HR_OK;
+}
+
+/* Of the value, not of how it is written: lists of the same numbers or bytes are the same. */
+static hr_status hash_of_values(const hr__values *values, uint64_t *hash, hr_error *err)
+{
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    if (values->dtype != HR_STRING) return hash_of_numbers(values, hash, err);
+    *hash = (uint64_t)values->count;
+    for (const hr__values *b; (b = hr__blocks_next(&blocks));)
+        for (int64_t i = 0; i < b->count; i++) {
+            const hr_view v = ((const hr_view *)b->data)[i];
+            *hash = hr_fingerprint_cat64(*hash, hr_fingerprint64(v.data, (size_t)v.size));
+        }
+    return HR_OK;
 }
 
 static hr_status hash_of_feature(const splitter *s, hr_view record, uint64_t *hash, hr_error *err)
 {
-    hr_example_contents contents;
+    hr__walk_contents contents;
     const size_t size = strlen(s->opts->by);
-    HR_TRY(hr_example_walk_record(s->walk, record, &contents, err));
+    HR_TRY(hr__example_walk_record(s->walk, record, &contents, err));
     for (int64_t i = 0; i < contents.features; i++) {
-        const hr_example_feature *f = &contents.feature[i];
+        const hr__walk_feature *f = &contents.feature[i];
         if ((size_t)f->key.size != size || memcmp(f->key.data, s->opts->by, size) != 0) continue;
         if (f->values.count == 0) break;
-        *hash = hash_of_values(&f->values);
-        return HR_OK;
+        return hash_of_values(&f->values, hash, err);
     }
     return no_feature(s, err);
 }

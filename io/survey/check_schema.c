@@ -65,25 +65,36 @@ static bool text_fits(hr_dtype dtype, hr_view v)
            fits_integer(dtype, whole);
 }
 
-/* NULL: the values are what the field says; else what they are instead. JSON writes a whole float without a point. */
-static const char *misfit(const hr__schema_field *f, const hr__survey_place *at, const hr_tensor *t, int64_t *which)
+/* NULL: the values are what the field says; else what they are instead, and *block has the first such value. JSON writes a whole float without a point. */
+static const char *misfit(const hr__schema_field *f, const hr__survey_place *at, hr__blocks *blocks,
+                          const hr__values **block, int64_t *which)
 {
+    const hr_dtype dtype = blocks->values->dtype;
+    const bool whole_float = at->line >= 0 && f->stored == HR_FLOAT && dtype == HR_INT64;
+    *block = NULL;
     *which = 0;
-    if (t->dtype == HR_INVALID_DTYPE) return NULL;
-    const bool whole_float = at->line >= 0 && f->stored == HR_FLOAT && t->dtype == HR_INT64;
-    if (!at->csv && t->dtype != f->stored && !whole_float) return hr_dtype_name(t->dtype);
-    for (int64_t i = 0; i < t->count; i++) {
-        *which = i;
-        if (at->csv && !text_fits(f->dtype, ((const hr_view *)t->data)[i])) return "text";
-        if (t->dtype == HR_INT64 && f->stored == HR_INT64 && !fits_integer(f->dtype, ((const int64_t *)t->data)[i]))
-            return "a number out of range";
+    if (dtype == HR_INVALID_DTYPE) return NULL;
+    if (!at->csv && dtype != f->stored && !whole_float) {
+        *block = hr__blocks_next(blocks);
+        return hr_dtype_name(dtype);
+    }
+    const bool any_fits = !at->csv && (dtype != HR_INT64 || f->stored != HR_INT64 || f->dtype == HR_INT64);
+    for (const hr__values *t; !any_fits && (t = hr__blocks_next(blocks));) {
+        *block = t;
+        for (int64_t i = 0; i < t->count; i++) {
+            *which = i;
+            if (at->csv && !text_fits(f->dtype, ((const hr_view *)t->data)[i])) return "text";
+            if (dtype == HR_INT64 && !fits_integer(f->dtype, ((const int64_t *)t->data)[i]))
+                return "a number out of range";
+        }
     }
     return NULL;
 }
 
-static void keep_value(slot *w, const hr_tensor *t, int64_t i)
+/* Value `i` of a block; NULL: there are no values. */
+static void keep_value(slot *w, const hr__values *t, int64_t i)
 {
-    if (w->count > KEPT || t->count == 0) return;
+    if (w->count > KEPT || !t || t->count == 0) return;
     deviation *d = &w->kept[w->count - 1];
     if (t->dtype == HR_INT64) snprintf(d->value, sizeof d->value, " %" PRId64, ((const int64_t *)t->data)[i]);
     if (t->dtype == HR_FLOAT) {
@@ -96,7 +107,7 @@ static void keep_value(slot *w, const hr_tensor *t, int64_t i)
              v.size > 40 ? "..." : "");
 }
 
-static hr_status note_feature(slot *w, const hr__survey_place *at, hr_view key, const hr_tensor *t, hr_error *err)
+static hr_status note_feature(slot *w, const hr__survey_place *at, hr_view key, const hr__values *values, hr_error *err)
 {
     const int field = hr__schema_find_view(w->schema, key);
     if (field < 0) {
@@ -106,15 +117,18 @@ static hr_status note_feature(slot *w, const hr__survey_place *at, hr_view key, 
         return is_new ? check_schema_add(w, at, key, -1, "", err) : HR_OK;
     }
     int64_t which;
-    const char *found = misfit(&w->schema->field[field], at, t, &which);
+    hr__blocks blocks;
+    const hr__values *block;
+    hr__blocks_begin(&blocks, values);
+    const char *found = misfit(&w->schema->field[field], at, &blocks, &block, &which);
     w->present[field]++;
     if (!found) return HR_OK;
     HR_TRY(check_schema_add(w, at, key, field, found, err));
-    keep_value(w, t, which);
+    keep_value(w, block, which);
     return HR_OK;
 }
 
-static hr_status check_schema_note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status check_schema_note(void *user, const hr__survey_place *at, const hr__walk_contents *c, hr_error *err)
 {
     slot *w = user;
     for (int64_t i = 0; i < c->features; i++) {

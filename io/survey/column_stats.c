@@ -133,7 +133,7 @@ static hr_status note_string(tally *t, hr_view v, hr_error *err)
     return note_hash(t, hash, 0, (hr_view){v.size ? v.data : "", v.size}, err);
 }
 
-static hr_status note_value(tally *t, const hr_tensor *v, int64_t i, hr_error *err)
+static hr_status note_value(tally *t, const hr__values *v, int64_t i, hr_error *err)
 {
     if (v->dtype == HR_STRING) return note_string(t, ((const hr_view *)v->data)[i], err);
     const double number = v->dtype == HR_INT64 ? (double)((const int64_t *)v->data)[i] : ((const float *)v->data)[i];
@@ -147,7 +147,7 @@ static hr_status note_value(tally *t, const hr_tensor *v, int64_t i, hr_error *e
 }
 
 /* A feature without a kind is missing. */
-static hr_status column_stats_note_values(tally *t, const hr__survey_place *at, const hr_tensor *v, hr_error *err)
+static hr_status column_stats_note_values(tally *t, const hr__survey_place *at, const hr__values *v, hr_error *err)
 {
     if (v->dtype == HR_INVALID_DTYPE) return HR_OK;
     const bool again = t->records > 0 && t->last_record == at->record && t->last_file == at->file;
@@ -160,11 +160,14 @@ static hr_status column_stats_note_values(tally *t, const hr__survey_place *at, 
     if (first || v->count < t->least_values) t->least_values = v->count;
     if (v->count > t->most_values) t->most_values = v->count;
     t->values += v->count;
-    for (int64_t i = 0; i < v->count; i++) HR_TRY(note_value(t, v, i, err));
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, v);
+    for (const hr__values *b; (b = hr__blocks_next(&blocks));)
+        for (int64_t i = 0; i < b->count; i++) HR_TRY(note_value(t, b, i, err));
     return HR_OK;
 }
 
-static hr_status column_stats_note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status column_stats_note(void *user, const hr__survey_place *at, const hr__walk_contents *c, hr_error *err)
 {
     slot *w = user;
     void *entry;

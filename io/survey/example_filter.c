@@ -159,7 +159,7 @@ hr_status hr_example_filter_new(const char *const *conditions, int count, hr_exa
 /* ---- comparing ---- */
 
 /* Below, equal to, or above 0, as the value is to the bound; *comparable: they are of one kind. */
-static int example_filter_compare(const hr_tensor *t, int64_t i, const bound *b, bool *comparable)
+static int example_filter_compare(const hr__values *t, int64_t i, const bound *b, bool *comparable)
 {
     *comparable = true;
     if (t->dtype == HR_STRING) {
@@ -199,7 +199,7 @@ static bool is_found(hr_example_filter *f, const condition *c, hr_view v, hr_sta
 #endif
 }
 
-static bool example_filter_fits(hr_example_filter *f, const condition *c, const hr_tensor *t, int64_t i, hr_status *st,
+static bool example_filter_fits(hr_example_filter *f, const condition *c, const hr__values *t, int64_t i, hr_status *st,
                                 hr_error *err)
 {
     if (c->relation == FOUND) return t->dtype == HR_STRING && is_found(f, c, ((const hr_view *)t->data)[i], st, err);
@@ -214,11 +214,15 @@ static bool example_filter_fits(hr_example_filter *f, const condition *c, const 
     return order >= 0 && example_filter_compare(t, i, &c->high, &comparable) <= 0 && comparable;
 }
 
-static bool some_value_fits(hr_example_filter *f, const condition *c, const hr_tensor *t, hr_status *st, hr_error *err)
+static bool some_value_fits(hr_example_filter *f, const condition *c, const hr__values *values, hr_status *st,
+                            hr_error *err)
 {
     if (c->relation == PRESENT) return true;
-    for (int64_t i = 0; i < t->count && *st == HR_OK; i++)
-        if (example_filter_fits(f, c, t, i, st, err)) return true;
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    for (const hr__values *t; (t = hr__blocks_next(&blocks));)
+        for (int64_t i = 0; i < t->count && *st == HR_OK; i++)
+            if (example_filter_fits(f, c, t, i, st, err)) return true;
     return false;
 }
 
@@ -227,7 +231,7 @@ static bool example_filter_is_key(const condition *c, hr_view key)
     return (size_t)key.size == c->key_size && memcmp(key.data, c->key, c->key_size) == 0;
 }
 
-static bool holds(hr_example_filter *f, const condition *c, const hr_example_contents *in, hr_status *st, hr_error *err)
+static bool holds(hr_example_filter *f, const condition *c, const hr__walk_contents *in, hr_status *st, hr_error *err)
 {
     bool found = false;
     for (int64_t i = 0; i < in->features && !found; i++)
@@ -243,9 +247,9 @@ static bool holds(hr_example_filter *f, const condition *c, const hr_example_con
 
 hr_status hr_example_filter_holds(hr_example_filter *f, hr_view record, bool *out, hr_error *err)
 {
-    hr_example_contents contents;
+    hr__walk_contents contents;
     hr_status st = HR_OK;
-    HR_TRY(hr_example_walk_record(f->walk, record, &contents, err));
+    HR_TRY(hr__example_walk_record(f->walk, record, &contents, err));
     HR_TRY(hr__wanted_note(&f->wanted, &contents, err));
     *out = true;
     for (int i = 0; i < f->conditions && *out && st == HR_OK; i++)

@@ -59,7 +59,7 @@ static int kind_of_text(hr_view v, int64_t *whole)
     return isinf(real) && hr__is_numeral(v.data, size) ? TEXT : REAL;
 }
 
-static void put_sample(char sample[32], const hr_tensor *t, int64_t i)
+static void put_sample(char sample[32], const hr__values *t, int64_t i)
 {
     if (t->dtype == HR_INT64) {
         snprintf(sample, 32, "%" PRId64, ((const int64_t *)t->data)[i]);
@@ -74,7 +74,7 @@ static void put_sample(char sample[32], const hr_tensor *t, int64_t i)
     }
 }
 
-static void note_kind(seen *s, int kind, const hr__survey_place *at, const hr_tensor *t, int64_t i)
+static void note_kind(seen *s, int kind, const hr__survey_place *at, const hr__values *t, int64_t i)
 {
     if (s->file[kind] >= 0) return;
     s->file[kind] = at->file;
@@ -82,28 +82,32 @@ static void note_kind(seen *s, int kind, const hr__survey_place *at, const hr_te
     put_sample(s->sample[kind], t, i);
 }
 
-static void infer_schema_note_values(const slot *w, seen *s, const hr__survey_place *at, const hr_tensor *t)
+/* A value of a CSV. */
+static void note_text(seen *s, const hr__survey_place *at, const hr__values *t, int64_t i)
 {
-    if (t->dtype == HR_INVALID_DTYPE) return;
-    if (s->records == 0 || t->count < s->shortest) s->shortest = t->count;
-    if (t->count > s->longest) s->longest = t->count;
+    int64_t whole;
+    const hr_view text = ((const hr_view *)t->data)[i];
+    const int kind = kind_of_text(text, &whole);
+    note_kind(s, kind, at, t, i);
+    if (whole > FLOAT_WHOLE || whole < -FLOAT_WHOLE) note_kind(s, BEYOND, at, t, i);
+    if (kind == TEXT || !hr__float_rounds(text.data, (size_t)text.size)) return;
+    note_kind(s, ROUNDED, at, t, i);
+    s->rounded++;
+}
+
+/* The values of a CSV are texts, each of which says something; else all of them are of one kind. */
+static void infer_schema_note_values(const slot *w, seen *s, const hr__survey_place *at, const hr__values *values)
+{
+    if (values->dtype == HR_INVALID_DTYPE) return;
+    if (s->records == 0 || values->count < s->shortest) s->shortest = values->count;
+    if (values->count > s->longest) s->longest = values->count;
     s->records++;
-    s->values += t->count;
-    if (t->count == 0 && !w->csv) return;
-    if (!w->csv) {
-        note_kind(s, kind_of_dtype(t->dtype), at, t, 0);
-        return;
-    }
-    for (int64_t i = 0; i < t->count && s->file[TEXT] < 0; i++) {
-        int64_t whole;
-        const hr_view text = ((const hr_view *)t->data)[i];
-        const int kind = kind_of_text(text, &whole);
-        note_kind(s, kind, at, t, i);
-        if (whole > FLOAT_WHOLE || whole < -FLOAT_WHOLE) note_kind(s, BEYOND, at, t, i);
-        if (kind == TEXT || !hr__float_rounds(text.data, (size_t)text.size)) continue;
-        note_kind(s, ROUNDED, at, t, i);
-        s->rounded++;
-    }
+    s->values += values->count;
+    hr__blocks blocks;
+    hr__blocks_begin(&blocks, values);
+    if (values->count > 0 && !w->csv) note_kind(s, kind_of_dtype(values->dtype), at, hr__blocks_next(&blocks), 0);
+    for (const hr__values *t; w->csv && (t = hr__blocks_next(&blocks));)
+        for (int64_t i = 0; i < t->count && s->file[TEXT] < 0; i++) note_text(s, at, t, i);
 }
 
 /* ---- records ---- */
@@ -119,7 +123,7 @@ static hr_status infer_schema_find(slot *w, hr_view key, int64_t guess, seen **o
     return HR_OK;
 }
 
-static hr_status infer_schema_note(void *user, const hr__survey_place *at, const hr_example_contents *c, hr_error *err)
+static hr_status infer_schema_note(void *user, const hr__survey_place *at, const hr__walk_contents *c, hr_error *err)
 {
     slot *w = user;
     seen *s;

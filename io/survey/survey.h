@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "io/csv/csv.h"
+#include "io/example/example_walk.h"
 #include "io/schema/schema.h"
 #include <headrace/examples.h>
 
@@ -23,7 +24,7 @@ typedef struct hr__survey_place {
 } hr__survey_place;
 
 /* Looks at one record. The contents are borrowed for the call. One call at a time for each slot. */
-typedef hr_status hr__survey_fn(void *slot, const hr__survey_place *place, const hr_example_contents *contents,
+typedef hr_status hr__survey_fn(void *slot, const hr__survey_place *place, const hr__walk_contents *contents,
                                 hr_error *err);
 
 typedef struct hr__survey {

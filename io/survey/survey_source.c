@@ -243,26 +243,27 @@ static hr_status survey_source_widen(csv_look *look, int c)
 }
 
 /* The values of a field; false: it is missing, or a list without any. */
-static bool survey_source_values_of(const csv_look *look, int c, int64_t row, hr_tensor *out)
+static bool survey_source_values_of(const csv_look *look, int c, int64_t row, hr__values *out)
 {
     const hr_column *column = &look->column[c];
     const hr_dtype of_file = look->format->column[c].dtype, dtype = is_narrow(of_file) ? HR_INT64 : of_file;
     if (column->present && !(column->present[row / 64] >> row % 64 & 1)) return false;
     const int64_t from = column->splits[0] ? column->splits[0][row] : row;
     const int64_t count = column->splits[0] ? column->splits[0][row + 1] - from : 1;
-    *out = hr_tensor_of(dtype, HR_SHAPE(count), (const char *)column->values + (size_t)from * hr_dtype_size(dtype));
+    *out = (hr__values){
+        .dtype = dtype, .count = count, .data = (const char *)column->values + (size_t)from * hr_dtype_size(dtype)};
     return count > 0;
 }
 
 static hr_status note_rows(const hr__survey *survey, int slot, const hr__survey_piece *p, const csv_look *look,
-                           hr_example_feature *feature, hr_error *err)
+                           hr__walk_feature *feature, hr_error *err)
 {
     hr__survey_place place = p->place;
     for (int64_t r = 0; r < p->block.rows; r++) {
-        hr_example_contents contents = {.feature = feature, .has_features = true};
+        hr__walk_contents contents = {.feature = feature, .has_features = true};
         for (int c = 0; c < look->format->columns; c++) {
             const char *name = look->format->column[c].name;
-            hr_example_feature *next = &feature[contents.features];
+            hr__walk_feature *next = &feature[contents.features];
             next->key = (hr_view){name, (int64_t)strlen(name)};
             contents.features += survey_source_values_of(look, c, r, &next->values);
         }
@@ -296,7 +297,7 @@ static hr_status look_at_csv(const hr__survey *survey, int slot, hr__survey_scra
 {
     csv_look look = {.scratch = s, .format = p->format, .err = err};
     if (!s->csv) s->csv = hr_malloc(hr__csv_scratch_size());
-    hr_example_feature *feature = more_memory(((size_t)p->format->columns + 1) * sizeof *feature, &look);
+    hr__walk_feature *feature = more_memory(((size_t)p->format->columns + 1) * sizeof *feature, &look);
     if (!s->csv || !feature) return hr_no_memory(err, "rows of a CSV");
     HR_TRY(make_columns(&look, p->block.rows));
     hr__csv_sink sink = {.column = look.column,
@@ -316,11 +317,11 @@ static hr_status look_at_records(const hr__survey *survey, int slot, hr__survey_
     hr__survey_place place = p->place;
     if (!s->walk && !(s->walk = hr_example_walk_new())) return hr_no_memory(err, "records");
     for (size_t i = 0; i < p->records; i++, place.record++) {
-        hr_example_contents contents;
+        hr__walk_contents contents;
         const size_t from = i ? p->end[i - 1] : 0;
         place.line = p->line[i];
         const hr_view record = {p->bytes.data + from, (int64_t)(p->end[i] - from)};
-        hr_status st = hr_example_walk_record(s->walk, record, &contents, err);
+        hr_status st = hr__example_walk_record(s->walk, record, &contents, err);
         if (st == HR_OK) st = survey->note(survey->slot[slot], &place, &contents, err);
         if (st == HR_OK) continue;
         if (err && !err->file[0] && st != HR_RESOURCE_EXHAUSTED) {

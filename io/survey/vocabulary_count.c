@@ -27,13 +27,9 @@ static hr_status count_word(hr__map *words, hr_view word, int64_t count, hr_erro
     return HR_OK;
 }
 
-static hr_status count_values(slot *w, const hr_tensor *t, hr_error *err)
+static hr_status count_block(slot *w, const hr__values *t, hr_error *err)
 {
     char text[HR__NUMBER_TEXT];
-    if (t->dtype == HR_FLOAT)
-        return hr_fail(err, HR_INVALID_ARGUMENT, "vocabulary.type",
-                       "feature '%.*s': expected strings or int64, found float32", (int)w->feature.size,
-                       w->feature.data);
     for (int64_t i = 0; i < t->count; i++) {
         hr_view word = {text, 0};
         if (t->dtype == HR_STRING)
@@ -45,12 +41,24 @@ static hr_status count_values(slot *w, const hr_tensor *t, hr_error *err)
     return HR_OK;
 }
 
+static hr_status count_values(slot *w, const hr__values *values, hr_error *err)
+{
+    hr__blocks blocks;
+    if (values->dtype == HR_FLOAT)
+        return hr_fail(err, HR_INVALID_ARGUMENT, "vocabulary.type",
+                       "feature '%.*s': expected strings or int64, found float32", (int)w->feature.size,
+                       w->feature.data);
+    hr__blocks_begin(&blocks, values);
+    for (const hr__values *b; (b = hr__blocks_next(&blocks));) HR_TRY(count_block(w, b, err));
+    return HR_OK;
+}
+
 static bool vocabulary_count_is_key(const slot *w, hr_view key)
 {
     return key.size == w->feature.size && memcmp(key.data, w->feature.data, (size_t)key.size) == 0;
 }
 
-static hr_status vocabulary_count_note(void *user, const hr__survey_place *at, const hr_example_contents *c,
+static hr_status vocabulary_count_note(void *user, const hr__survey_place *at, const hr__walk_contents *c,
                                        hr_error *err)
 {
     slot *w = user;

@@ -78,6 +78,57 @@ static void every_direction_keeps_the_rows(void **state)
         }
 }
 
+/* A record whose lists are so long that they are read in blocks: as JSON and as CSV. */
+static void write_long_lists(const char *json, const char *csv)
+{
+    enum { VALUES = 70000 };
+    FILE *j = fopen(json, "wb"), *c = fopen(csv, "wb");
+    fprintf(j, "{\"f\": [");
+    fprintf(c, "i,f,s\n");
+    for (int i = 0; i < VALUES; i++) fprintf(j, "%s%d.5", i ? ", " : "", i % 999);
+    fprintf(j, "], \"i\": [");
+    for (int i = 0; i < VALUES; i++) {
+        fprintf(j, "%s%d", i ? ", " : "", i % 2 ? -i : i);
+        fprintf(c, "%s%d", i ? ";" : "", i % 2 ? -i : i);
+    }
+    fprintf(j, "], \"s\": [");
+    for (int i = 0; i < VALUES; i++) fprintf(c, "%c%d.5", i ? ';' : ',', i % 999);
+    fprintf(c, ",\"");
+    for (int i = 0; i < VALUES; i++) {
+        fprintf(j, "%s\"%d\\\"\"", i ? ", " : "", i);
+        fprintf(c, "%s%d\"\"", i ? ";" : "", i);
+    }
+    fprintf(j, "]}\n");
+    fprintf(c, "\"\n");
+    fclose(j);
+    fclose(c);
+}
+
+static void long_lists_pass_through_every_format(void **state)
+{
+    (void)state;
+    hr__schema_file lists;
+    const char *text = "int64: [i]\nfloat: [f]\nstring: [s]\n";
+    write_file("lists.yaml", text, strlen(text));
+    assert_int_equal(hr__schema_open("lists.yaml", &lists, NULL), HR_OK);
+    write_long_lists("long.jsonl", "long.csv");
+    conversion o = options((char *[]){"long.jsonl"}, "plain.tfrecord");
+    o.opts.schema = NULL;
+    convert(o, 1);
+    o = options((char *[]){"plain.tfrecord"}, "kept.tfrecord");
+    o.opts.schema = &lists;
+    convert(o, 1);
+    same_bytes("plain.tfrecord", "kept.tfrecord");
+    o.out = "kept.jsonl";
+    convert(o, 1);
+    same_bytes("long.jsonl", "kept.jsonl");
+    o.out = "kept.csv";
+    o.opts.separator = ";";
+    convert(o, 1);
+    same_bytes("long.csv", "kept.csv");
+    hr__schema_clear(&lists);
+}
+
 static void without_a_schema_records_pass_to_the_byte(void **state)
 {
     (void)state;
@@ -309,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_direction_keeps_the_rows),
+        cmocka_unit_test(long_lists_pass_through_every_format),
         cmocka_unit_test(without_a_schema_records_pass_to_the_byte),
         cmocka_unit_test(several_files_are_read_one_after_the_other),
         cmocka_unit_test(shards_of_text_stand_alone),

@@ -1,4 +1,5 @@
 /* Any Example or SequenceExample without a spec: by protobuf's rules, whatever its writer did. */
+#include "io/example/example_walk.h"
 #include "tests/testing.h"
 #include <headrace/examples.h>
 #include <stdio.h>
@@ -178,6 +179,159 @@ static void every_cut_is_refused_or_reads_as_less(void **state)
     hr_example_free(e);
 }
 
+/* ---- in blocks ---- */
+
+enum { LONG = 70000, MIDDLE = 20000 };
+
+/* Values of a record, by blocks, are those of the whole vector; strings are the same places of the record. */
+static void same_values(const hr__values *values, const hr_tensor *whole)
+{
+    const size_t width = hr_dtype_size(whole->dtype);
+    hr__blocks blocks;
+    int64_t at = 0;
+    assert_int_equal(values->dtype, whole->dtype);
+    assert_int_equal(values->count, whole->count);
+    hr__blocks_begin(&blocks, values);
+    for (const hr__values *b; (b = hr__blocks_next(&blocks)); at += b->count) {
+        assert_int_equal(b->dtype, whole->dtype);
+        assert_less(at + b->count, whole->count + 1);
+        if (!values->data) assert_less(b->count, HR__VALUES_BLOCK + 1);
+        assert_memory_equal(b->data, (const char *)whole->data + (size_t)at * width, (size_t)b->count * width);
+    }
+    assert_int_equal(at, whole->count);
+}
+
+/* Gives how many vectors are not stored. */
+static int same_contents(hr_view record)
+{
+    hr_example_walk *parts = hr_example_walk_new(), *whole = hr_example_walk_new();
+    hr__walk_contents found;
+    hr_example_contents want;
+    hr_error err;
+    int in_blocks = 0;
+    assert_ok(hr__example_walk_record(parts, record, &found, &err), &err);
+    assert_ok(hr_example_walk_record(whole, record, &want, &err), &err);
+    assert_int_equal(found.features, want.features);
+    assert_int_equal(found.lists, want.lists);
+    for (int64_t i = 0; i < want.features; i++) {
+        in_blocks += !found.feature[i].values.data;
+        same_values(&found.feature[i].values, &want.feature[i].values);
+    }
+    for (int64_t i = 0; i < want.lists; i++)
+        for (int64_t s = 0; s < want.list[i].steps; s++) {
+            in_blocks += !found.list[i].step[s].data;
+            same_values(&found.list[i].step[s], &want.list[i].step[s]);
+        }
+    hr_example_walk_free(parts);
+    hr_example_walk_free(whole);
+    return in_blocks;
+}
+
+static int64_t number_at(int64_t i) { return i % 3 ? i * i * i : -i; }
+
+static void long_vectors_are_read_in_blocks(void **state)
+{
+    (void)state;
+    static int64_t whole[LONG];
+    static float real[LONG];
+    static hr_view word[LONG];
+    for (int64_t i = 0; i < LONG; i++) {
+        whole[i] = number_at(i);
+        real[i] = 0.5f * (float)i;
+        word[i] = (hr_view){"0123456789abcdef", i % 17};
+    }
+    hr_example *e = hr_sequence_example_new();
+    hr_view record;
+    hr_error err;
+    const hr_tensor steps[] = {
+        hr_tensor_of(HR_INT64, HR_SHAPE(MIDDLE), whole), hr_tensor_of(HR_INT64, HR_SHAPE(MIDDLE), whole + 1),
+        hr_tensor_of(HR_FLOAT, HR_SHAPE(LONG), real), hr_tensor_of(HR_STRING, HR_SHAPE(3), word)};
+    hr_example_add_int64(e, "a", whole, 2);
+    hr_example_add_int64(e, "b", whole, LONG);
+    hr_example_add_float(e, "c", real, LONG);
+    hr_example_add_bytes(e, "d", word, LONG);
+    hr_example_add_float(e, "e", real, 0);
+    hr_example_add_list(e, (hr_view){"f", 1}, steps, 4);
+    assert_ok(hr_example_bytes(e, &record, &err), &err);
+    assert_int_equal(same_contents(record), 5); /* of two middle ones, one has no room */
+    hr_example_free(e);
+}
+
+/* An entry of the map whose value stands twice: once unpacked, once in packed lists of 100. */
+static void any_encoding_is_read_in_blocks(void **state)
+{
+    (void)state;
+    static char list[LONG * 12], feature[LONG * 24], entry[LONG * 48], bytes[LONG * 48];
+    char *l = list, *f = feature, *e = entry, *b = bytes;
+    for (int64_t i = 0; i < LONG; i++) {
+        *l++ = 1 << 3;
+        l = hr__put_varint(l, (uint64_t)number_at(i));
+    }
+    f = hr__put_head(f, HR__TAG_3, (uint64_t)(l - list));
+    memcpy(f, list, (size_t)(l - list));
+    f += l - list;
+    const size_t one = (size_t)(f - feature);
+    for (int64_t i = 0; i < LONG; i += 100) {
+        l = list;
+        for (int64_t k = i; k < i + 100; k++) l = hr__put_varint(l, (uint64_t)number_at(k));
+        f = hr__put_head(f, HR__TAG_3, hr__headed((size_t)(l - list)));
+        f = hr__put_head(f, HR__TAG_1, (uint64_t)(l - list));
+        memcpy(f, list, (size_t)(l - list));
+        f += l - list;
+    }
+    const size_t size[] = {one, (size_t)(f - feature) - one};
+    e = hr__put_head(e, HR__TAG_1, 1);
+    *e++ = 'x';
+    for (int i = 0; i < 2; i++) {
+        e = hr__put_head(e, HR__TAG_2, size[i]);
+        memcpy(e, i ? feature + one : feature, size[i]);
+        e += size[i];
+    }
+    b = hr__put_head(b, HR__TAG_1, hr__headed((size_t)(e - entry)));
+    b = hr__put_head(b, HR__TAG_1, (uint64_t)(e - entry));
+    memcpy(b, entry, (size_t)(e - entry));
+    const hr_view record = {bytes, b + (e - entry) - bytes};
+    assert_int_equal(same_contents(record), 1);
+
+    hr_example_walk *walk = hr_example_walk_new();
+    hr_example *parts = hr_example_new(), *whole = hr_example_new();
+    hr__walk_contents found;
+    hr_example_contents c;
+    hr_view x, y;
+    hr_error err;
+    assert_ok(hr__example_walk_record(walk, record, &found, &err), &err);
+    assert_int_equal(found.feature[0].values.count, 2 * LONG);
+    hr__example_add_values(parts, found.feature[0].key, &found.feature[0].values);
+    assert_ok(hr_example_bytes(parts, &x, &err), &err);
+    assert_ok(hr_example_walk_record(walk, record, &c, &err), &err);
+    assert_int_equal(((const int64_t *)c.feature[0].values.data)[2 * LONG - 1], number_at(LONG - 1));
+    hr_example_add(whole, c.feature[0].key, &c.feature[0].values);
+    assert_ok(hr_example_bytes(whole, &y, &err), &err);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.data, y.data, (size_t)x.size);
+    hr_example_walk_free(walk);
+    hr_example_free(parts);
+    hr_example_free(whole);
+}
+
+static void an_outline_has_kinds_and_counts_alone(void **state)
+{
+    (void)state;
+    hr_example_walk *walk = hr_example_walk_new();
+    hr_example_contents c;
+    hr_error err;
+    char room[64];
+    assert_ok(hr_example_walk_outline(walk, bytes_of("0a0c0a0a0a016112051a030a0105", room), &c, &err), &err);
+    assert_int_equal(c.features, 1);
+    assert_memory_equal(c.feature[0].key.data, "a", 1);
+    assert_int_equal(c.feature[0].values.dtype, HR_INT64);
+    assert_int_equal(c.feature[0].values.count, 1);
+    assert_null(c.feature[0].values.data);
+    assert_status(hr_example_walk_outline(walk, bytes_of("0a0c0a0a0a016112051a030a0185", room), &c, &err),
+                  HR_INVALID_ARGUMENT);
+    hr_example_walk_free(walk);
+}
+
 static void a_lack_of_memory_leaks_nothing(void **state)
 {
     (void)state;
@@ -206,6 +360,9 @@ int main(void)
         cmocka_unit_test(steps_of_lists_are_vectors_each),
         cmocka_unit_test(many_keys_are_each_found_once),
         cmocka_unit_test(every_cut_is_refused_or_reads_as_less),
+        cmocka_unit_test(long_vectors_are_read_in_blocks),
+        cmocka_unit_test(any_encoding_is_read_in_blocks),
+        cmocka_unit_test(an_outline_has_kinds_and_counts_alone),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

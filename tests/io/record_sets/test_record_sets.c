@@ -479,6 +479,39 @@ static void split_by_a_feature_keeps_its_values_together(void **state)
     assert_int_equal(err.record, 0);
 }
 
+/* So many values that they are read in blocks; the hash is one of all of them. */
+static void split_by_a_long_feature_is_by_all_its_values(void **state)
+{
+    (void)state;
+    enum { VALUES = 40000, RECORDS = 8 };
+    static int64_t value[VALUES];
+    const hr_records_opts records = options();
+    hr_split_part part[] = {{.out = "u", .share = 0.5}, {.out = "v", .share = 0.5}};
+    const hr_split_records_opts o = {.struct_size = sizeof o, .by = "v", .records = &records};
+    const hr_file_list files = {(char *[]){"long"}, 1};
+    hr_example *e = hr_example_new();
+    hr_record_writer *writer;
+    hr_view bytes;
+    hr_error err;
+    int64_t first = 0;
+    assert_ok(hr_record_writer_open("long", &quick, &writer, &err), &err);
+    for (int64_t r = 0; r < RECORDS; r++) {
+        for (int64_t i = 0; i < VALUES; i++) value[i] = i + (i == VALUES - 1 ? r : 0);
+        first += hr_random(0, hr_fingerprint64((const char *)value, sizeof value)) < UINT64_C(1) << 63;
+        hr_example_clear(e);
+        hr_example_add_int64(e, "v", value, VALUES);
+        assert_ok(hr_example_bytes(e, &bytes, &err), &err);
+        assert_ok(hr_record_write(writer, bytes.data, (size_t)bytes.size, &err), &err);
+    }
+    assert_ok(hr_record_writer_commit(writer, &err), &err);
+    hr_example_free(e);
+    assert_ok(hr_split_records_with(&files, part, 2, &o, NULL, &err), &err);
+    assert_int_equal(part[0].records, first);
+    assert_int_equal(part[1].records, RECORDS - first);
+    assert_more(first, 0);
+    assert_less(first, RECORDS);
+}
+
 static void split_refuses_wrong_shares(void **state)
 {
     (void)state;
@@ -562,6 +595,7 @@ int main(void)
         cmocka_unit_test(split_by_hash_is_the_same_for_a_part_of_the_records),
         cmocka_unit_test(split_gives_exact_numbers_of_records),
         cmocka_unit_test(split_by_a_feature_keeps_its_values_together),
+        cmocka_unit_test(split_by_a_long_feature_is_by_all_its_values),
         cmocka_unit_test(split_refuses_wrong_shares),
         cmocka_unit_test(nothing_is_refused),
         cmocka_unit_test(options_are_keywords),

@@ -1,6 +1,8 @@
 /* Conditions on features: what holds, and what cannot be read. */
 #include "tests/testing.h"
 #include <headrace/examples.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool holds(const char *json, const char *condition)
@@ -58,6 +60,22 @@ static void conditions_hold_for_some_value(void **state)
     assert_true(holds(sequence, "c=1"));
     assert_true(holds(sequence, "empty"));
     assert_false(holds(sequence, "w=d"));
+}
+
+/* So many that they are read in blocks. */
+static void conditions_find_the_last_of_many_values(void **state)
+{
+    (void)state;
+    enum { MANY = 40000 };
+    char *row = malloc(MANY * 8 + 64), *p = row;
+    p += sprintf(p, "{\"i\": [");
+    for (int i = 0; i < MANY; i++) p += sprintf(p, "%d, ", i);
+    sprintf(p, "77777]}");
+    assert_true(holds(row, "i=77777"));
+    assert_true(holds(row, "i=39999"));
+    assert_false(holds(row, "i=77778"));
+    assert_true(holds(row, "i!=-1"));
+    free(row);
 }
 
 static void all_conditions_must_hold(void **state)
@@ -143,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_hold_for_some_value),
+        cmocka_unit_test(conditions_find_the_last_of_many_values),
         cmocka_unit_test(all_conditions_must_hold),
         cmocka_unit_test(conditions_that_cannot_be_read_are_refused),
         cmocka_unit_test(conditions_that_are_not_there_are_refused),

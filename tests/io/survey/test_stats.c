@@ -379,6 +379,50 @@ static void the_types_of_a_csv_in_a_pipe_must_be_given(void **state)
     unlink(path);
 }
 
+/* So many values that they are read in blocks. */
+static void values_of_a_long_record_all_count(void **state)
+{
+    (void)state;
+    enum { VALUES = 100000 };
+    char *path = "long.jsonl";
+    const hr_file_list files = files_of(&path, 1);
+    hr_stats *stats;
+    hr_vocabulary *words;
+    hr_schema_file *schema, *narrow;
+    hr_error err;
+    int64_t count;
+    FILE *f = fopen(path, "wb");
+    for (int list = 0; list < 2; list++) {
+        fprintf(f, list ? "], \"s\": [\"x\"" : "{\"i\": [0");
+        for (int i = 1; i < VALUES; i++) fprintf(f, list ? ", \"w%d\"" : ", %d", list ? i % 10 : i);
+    }
+    fprintf(f, "]}\n");
+    fclose(f);
+    assert_ok(hr_compute_stats_with(&files, NULL, &stats, &err), &err);
+    assert_int_equal(find(stats, "i")->values, VALUES);
+    assert_exactly(find(stats, "i")->max, VALUES - 1);
+    assert_near(find(stats, "i")->mean, (VALUES - 1) / 2.0, 1e-6);
+    assert_int_equal(find(stats, "s")->values, VALUES);
+    assert_exactly(find(stats, "s")->distinct, 11);
+    hr_stats_free(stats);
+    const hr_count_vocabulary_opts opts = {.struct_size = sizeof opts};
+    assert_ok(hr_count_vocabulary_with(&files, "s", &opts, &words, &err), &err);
+    assert_int_equal(hr_vocabulary_size(words), 11);
+    assert_int_equal(hr_vocabulary_at(words, 10).count, 1);
+    hr_vocabulary_free(words);
+    assert_ok(hr_infer_schema_with(&files, NULL, &schema, &err), &err);
+    assert_int_equal(hr_schema_file_at(schema, 0).dtype, HR_INT64);
+    assert_int_equal(hr_schema_file_at(schema, 1).dtype, HR_STRING);
+    assert_ok(hr_check_schema_with(&files, schema, NULL, NULL, NULL, &count, &err), &err);
+    assert_int_equal(count, 0);
+    write_string("narrow.yaml", "bool: [i]\nstring: [s]\n");
+    assert_ok(hr_schema_file_open("narrow.yaml", &narrow, &err), &err);
+    assert_ok(hr_check_schema_with(&files, narrow, NULL, NULL, NULL, &count, &err), &err);
+    assert_int_equal(count, 1);
+    hr_schema_file_free(schema);
+    hr_schema_file_free(narrow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +437,7 @@ int main(void)
         cmocka_unit_test(words_come_by_counts_then_bytes),
         cmocka_unit_test(words_that_no_line_can_hold_are_refused),
         cmocka_unit_test(the_types_of_a_csv_in_a_pipe_must_be_given),
+        cmocka_unit_test(values_of_a_long_record_all_count),
         cmocka_unit_test(a_lack_of_memory_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
