@@ -1,5 +1,6 @@
-/* A long row (as text or as a record, what is more) is in memory at most twice, whatever the command does with it: its peak is held against that of the same
- * command over a file of short rows. Only without sanitizers, whose allocators keep what is freed. */
+/* A long row (as a record or as text, read or written, whichever is longer) is in memory at most twice, whatever the
+ * command does with it: its peak is compared with that of the same command over a file of short rows. Only without
+ * sanitizers, whose allocators keep what is freed. */
 #include "tests/testing.h"
 #include <fcntl.h>
 #include <headrace/io.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROW = 12 << 20, BESIDE = 8 << 20, ROWS = 2000, WORDS = 9 /* and a NULL */ };
+enum { ROW = 12 << 20, BESIDE = 8 << 20, ROWS = 2000, LENGTH = 6 << 20 /* of an array */, WORDS = 9 /* and a NULL */ };
 
 /* ---- files ---- */
 
@@ -124,39 +125,83 @@ static void record_is_in_memory_twice(void **state)
     all_take_twice_the_row("few.tfrecord", "many.tfrecord", NULL);
 }
 
-/* The values of an array are held as the record has them, which may be longer than their text: ten bytes of "-1,". */
-static void array_of_numbers_is_in_memory_twice(void **state)
+/* What commands do with a record whose feature `b` has many values. */
+static const struct {
+    const char *words[WORDS];
+    enum { NO_TEXT, JSON, CSV } writes;
+} ways[] = {
+    {{"count", "IN"}, NO_TEXT},
+    {{"verify", "IN"}, NO_TEXT},
+    {{"stats", "IN"}, NO_TEXT},
+    {{"schema", "infer", "IN"}, NO_TEXT},
+    {{"schema", "check", "IN", "--schema", "lists.yaml"}, NO_TEXT},
+    {{"convert", "IN", "-o", "o.tfrecord"}, NO_TEXT},
+    {{"convert", "IN", "-o", "o.tfrecord", "-s", "lists.yaml"}, NO_TEXT},
+    {{"show", "IN"}, JSON},
+    {{"grep", "b!=7", "IN"}, JSON},
+    {{"convert", "IN", "-o", "o.jsonl"}, JSON},
+    {{"convert", "IN", "-o", "o.csv", "-s", "lists.yaml", "--separator", ";"}, CSV},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static const char *const short_lists = "{\"a\": [1, 2], \"b\": []}\n";
+
+#define OF_FLOATS "int64: [a]\nfloat: [b]\n"
+#define OF_INT64 "int64: [a, b]\n"
+#define OF_STRINGS "int64: [a]\nstring: [b]\n"
+
+static void write_lists_schema(const char *text) { write_file("lists.yaml", text, strlen(text)); }
+
+static void measure_short_lists(const char *few, int64_t usual[WAYS])
 {
-    (void)state;
-    static const struct {
-        const char *unit, *last;
-        int64_t record; /* of a row's text as long as ROW */
-    } of[] = {{"1.5,", "1.5]}\n", ROW}, {"1,", "1]}\n", ROW}, {"-1,", "-1]}\n", ROW / 3 * 10}};
-    static const char *const ways[][WORDS] = {{"count", "IN"}, {"convert", "IN", "-o", "o.tfrecord"}};
-    const char *row = "{\"a\": [1, 2]}\n";
-    write_rows("few.jsonl", "", row, "", "x", "", 0);
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        write_rows("many.jsonl", "", row, "{\"b\": [", of[i].unit, of[i].last, ROW);
-        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-            takes_rows(2, ways[w], peak_of(ways[w], "few.jsonl"), "many.jsonl", of[i].record);
+    write_lists_schema(OF_FLOATS);
+    for (int i = 0; i < WAYS; i++) usual[i] = peak_of(ways[i].words, few);
+}
+
+/* `size`: of what is read, as text or record; `json`, `csv`: of the text that it becomes. */
+static void lists_take_twice_the_row(const int64_t *usual, const char *many, int64_t size, int64_t json, int64_t csv)
+{
+    for (int i = 0; i < WAYS; i++) {
+        const int64_t text = ways[i].writes == JSON ? json : ways[i].writes == CSV ? csv : 0;
+        takes_rows(2, ways[i].words, usual[i], many, text > size ? text : size);
     }
 }
 
-/* Their values stand beside the record and the text that they become. */
-static void array_that_becomes_text_is_in_memory_three_times(void **state)
+/* The record of an array may be longer than its text: ten bytes of "-1,". */
+static void array_is_in_memory_twice(void **state)
 {
     (void)state;
-    static const char *const ways[][WORDS] = {
-        {"show", "IN"},
-        {"convert", "IN", "-o", "o.jsonl"},
-        {"convert", "IN", "-o", "o.csv", "-s", "s.yaml", "--separator", ";"},
-    };
-    const char *row = "{\"a\": [1, 2]}\n", *text = "float: [b]\n";
-    write_file("s.yaml", text, strlen(text));
-    write_rows("few.jsonl", "", row, "", "x", "", 0);
-    write_rows("many.jsonl", "", row, "{\"b\": [", "1.5,", "1.5]}\n", ROW);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        takes_rows(3, ways[i], peak_of(ways[i], "few.jsonl"), "many.jsonl", ROW);
+    static const struct {
+        const char *unit, *last, *schema;
+        int64_t size, json;
+    } of[] = {{"1.5,", "1.5]}\n", OF_FLOATS, LENGTH, LENGTH / 4 * 5},
+              {"1,", "1]}\n", OF_INT64, LENGTH, LENGTH / 2 * 3},
+              {"-1,", "-1]}\n", OF_INT64, LENGTH / 3 * 10, LENGTH / 3 * 4},
+              {"\"a\",", "\"a\"]}\n", OF_STRINGS, LENGTH, LENGTH / 4 * 5}};
+    int64_t usual[WAYS];
+    write_rows("few.jsonl", "", short_lists, "", "x", "", 0);
+    measure_short_lists("few.jsonl", usual);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        write_lists_schema(of[i].schema);
+        write_rows("many.jsonl", "", short_lists, "{\"b\": [", of[i].unit, of[i].last, LENGTH);
+        lists_take_twice_the_row(usual, "many.jsonl", of[i].size, of[i].json, LENGTH);
+    }
+}
+
+/* A byte of the record is a value. */
+static void record_of_small_numbers_is_in_memory_twice(void **state)
+{
+    (void)state;
+    static const char *const info[] = {"info", "IN", NULL};
+    int64_t usual[WAYS];
+    write_rows("few.jsonl", "", short_lists, "", "x", "", 0);
+    write_rows("many.jsonl", "", short_lists, "{\"b\": [", "1,", "1]}\n", 2 * LENGTH);
+    peak_of((const char *const[]){"convert", "IN", "-o", "few.tfrecord", NULL}, "few.jsonl");
+    peak_of((const char *const[]){"convert", "IN", "-o", "many.tfrecord", NULL}, "many.jsonl");
+    measure_short_lists("few.tfrecord", usual);
+    write_lists_schema(OF_INT64);
+    lists_take_twice_the_row(usual, "many.tfrecord", LENGTH, 3 * LENGTH, 2 * LENGTH);
+    takes_rows(2, info, peak_of(info, "few.tfrecord"), "many.tfrecord", LENGTH);
 }
 
 static int write_schema(void **state)
@@ -173,8 +218,8 @@ int main(void)
         cmocka_unit_test(csv_row_is_in_memory_twice),
         cmocka_unit_test(line_of_json_is_in_memory_twice),
         cmocka_unit_test(record_is_in_memory_twice),
-        cmocka_unit_test(array_of_numbers_is_in_memory_twice),
-        cmocka_unit_test(array_that_becomes_text_is_in_memory_three_times),
+        cmocka_unit_test(array_is_in_memory_twice),
+        cmocka_unit_test(record_of_small_numbers_is_in_memory_twice),
     };
     return cmocka_run_group_tests(tests, write_schema, NULL);
 }
