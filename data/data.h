@@ -116,6 +116,14 @@ HR_API hr_iterator *hr_get_single_element(hr_dataset *ds, const hr_element **out
  * At most some KiB. */
 HR_API hr_status hr_iterator_save(hr_iterator *it, void **state, size_t *size, hr_error *err);
 
+/* For tests of operators: hr_iterate_with, but what a restore reads is what `change` makes of each number in .state, as
+ * if somebody had changed the state and kept all sizes and checksums right. It is then refused, or read as another state;
+ * nothing else may happen. `change` (NULL: they stay) is called by the thread that restores: by the caller alone if
+ * .workers is 0. Takes `ds`; `user` is borrowed until hr_iterator_free. */
+typedef int64_t hr_change_number_fn(int64_t number, void *user);
+HR_API hr_iterator *hr_iterate_changed(hr_dataset *ds, hr_change_number_fn *change, void *user,
+                                       const hr_iterate_opts *opts);
+
 /* How often something was skipped, repaired, defaulted or ignored. Borrows until the next call; ends with what ==
  * NULL. */
 typedef struct hr_report_line {

@@ -31,6 +31,8 @@ void hr_dataset_unref(hr_dataset *ds)
     hr_free(ds);
 }
 
+const hr_op *hr_dataset_op(const hr_dataset *ds) { return ds->error.code ? NULL : ds->op; }
+
 const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op)
 {
     return ds->given == op && !ds->error.code ? ds->spec : NULL;

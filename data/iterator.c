@@ -36,7 +36,7 @@ static hr_status iterator_start(hr_iterator *it, const hr_iterate_opts *opts)
     return it->input.stage ? HR_OK : hr_no_memory(&it->error, "a pipeline");
 }
 
-hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
+hr_iterator *hr_iterate_changed(hr_dataset *ds, hr_change_number_fn *change, void *user, const hr_iterate_opts *opts)
 {
     const hr_iterate_opts o = HR_OPTIONS(hr_iterate_opts, opts);
     hr_iterator *it = hr_calloc(1, sizeof *it);
@@ -46,8 +46,15 @@ hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
         hr_dataset_unref(ds);
         return &no_memory;
     }
+    it->engine.change = change;
+    it->engine.change_user = user;
     iterator_start(it, &o);
     return it;
+}
+
+hr_iterator *hr_iterate_with(hr_dataset *ds, const hr_iterate_opts *opts)
+{
+    return hr_iterate_changed(ds, NULL, NULL, opts);
 }
 
 /* ---- the next element ---- */

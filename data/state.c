@@ -425,5 +425,5 @@ hr_status hr__state_load(hr_iterator *it, const void *state, size_t size, hr_err
                        operators, count_operators(it->ds));
     HR_TRY(check_operators(&from, it->ds, err));
     HR_TRY(check_files(&from, it, err));
-    return hr__position_read(&it->engine, &it->input, &(hr_token_reader){from.at, from.end}, err);
+    return hr__position_read(&it->engine, &it->input, &(hr_token_reader){from.at, from.end, &it->engine}, err);
 }

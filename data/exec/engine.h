@@ -141,6 +141,8 @@ struct engine {
     bool restored;   /* what is read again must come as it came then: nothing is brought forward */
     bool disordered; /* some unit has left before those in front of it */
     atomic_bool no_memory;
+    hr_change_number_fn *change; /* of hr_iterate_changed; NULL: the numbers of a saved state stay as they are */
+    void *change_user;
 };
 
 /* opened_files.c */

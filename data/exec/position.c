@@ -160,7 +160,7 @@ static hr_status ask_held_from(engine *e, const holder *h, hr_token_reader numbe
 static hr_status write_link(engine *e, const token *t, const token_link *link, hr_token_writer *to, hr_error *err)
 {
     if (!link->log) return write_nested(e, link->to, to, err);
-    const hr_token_reader numbers = {token_bytes(t) + link->state, token_bytes(t) + link->at};
+    const hr_token_reader numbers = {token_bytes(t) + link->state, token_bytes(t) + link->at, NULL};
     int64_t held = 0;
     HR_TRY(ask_held_from(e, link->log->holder, numbers, &held, err));
     const log_entry *l = hr__log_entry_for(link->log, held);

@@ -130,7 +130,7 @@ token *hr__token_from_bytes(engine *e, const unsigned char *bytes, size_t size)
 void hr__token_reader_init(hr_token_reader *r, const token *t)
 {
     *r = (hr_token_reader){0};
-    if (t) *r = (hr_token_reader){token_bytes(t), token_bytes(t) + t->size};
+    if (t) *r = (hr_token_reader){token_bytes(t), token_bytes(t) + t->size, t->engine};
 }
 
 hr_status hr__state_damaged(hr_error *err)
@@ -148,6 +148,7 @@ hr_status hr_read_i64(hr_token_reader *r, int64_t *value, hr_error *err)
         bits |= (uint64_t)(byte & 127) << shift;
         if (byte < 128) {
             *value = (int64_t)(bits >> 1 ^ -(bits & 1));
+            if (r->engine && r->engine->change) *value = r->engine->change(*value, r->engine->change_user);
             return HR_OK;
         }
     }
@@ -159,7 +160,7 @@ hr_status hr__token_nested(hr_token_reader *r, hr_token_reader *nested, hr_error
     int64_t size = 0;
     HR_TRY(hr_read_i64(r, &size, err));
     if (size < 0 || size > r->end - r->at) return hr__state_damaged(err);
-    *nested = (hr_token_reader){r->at, r->at + size};
+    *nested = (hr_token_reader){r->at, r->at + size, r->engine};
     r->at += size;
     return HR_OK;
 }

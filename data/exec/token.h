@@ -57,6 +57,7 @@ struct hr_token_writer {
 
 struct hr_token_reader {
     const unsigned char *at, *end;
+    const engine *engine; /* of the iterator that is restored, whose `change` the numbers pass; NULL: as they stand */
 };
 
 static inline bool unref(atomic_int *refs) { return atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1; }

@@ -3,7 +3,6 @@
  *   0   how many elements come before the state is saved, then changes of numbers that the restore reads: which one,
  *       and one of the values below;
  *   1   the state itself, without magic, version and checksum. */
-#include "tests/data/crafted_state.h"
 #include "tests/fuzz/temporary.h"
 #include <headrace/data.h>
 #include <stdio.h>
@@ -233,10 +232,38 @@ static void make_files(void)
 
 /* ---- a run ---- */
 
-static hr_iterator *begin(const pipeline *p, const void *state, size_t size)
+/* What to make of some of the numbers that a restore reads. */
+typedef struct changed_number {
+    int64_t at, value;
+    bool added; /* to what was saved, instead of in its place */
+} changed_number;
+
+typedef struct change {
+    changed_number number[MOST_CHANGES];
+    int numbers;
+    int64_t reads;
+} change;
+
+static int64_t change_number(int64_t saved, void *user)
 {
-    return hr_iterate(p->make(), .workers = &(int){0}, .window = 2, .unit_rows = 7, .seed = 7, .state = state,
-                      .state_size = size);
+    change *c = user;
+    uint64_t number = (uint64_t)saved;
+    for (int i = 0; i < c->numbers; i++)
+        if (c->number[i].at == c->reads) number = (c->number[i].added ? number : 0) + (uint64_t)c->number[i].value;
+    c->reads++;
+    return (int64_t)number;
+}
+
+static hr_iterator *begin(const pipeline *p, const void *state, size_t size, change *c)
+{
+    const hr_iterate_opts opts = {.struct_size = sizeof opts,
+                                  .workers = &(int){0},
+                                  .window = 2,
+                                  .unit_rows = 7,
+                                  .seed = 7,
+                                  .state = state,
+                                  .state_size = size};
+    return hr_iterate_changed(p->make(), c ? change_number : NULL, c, &opts);
 }
 
 static volatile uint64_t sum;
@@ -255,10 +282,10 @@ static void read_all(const hr_element *e)
     }
 }
 
-static void restore(const pipeline *p, const void *state, size_t size)
+static void restore(const pipeline *p, const void *state, size_t size, change *c)
 {
     const hr_element *e;
-    hr_iterator *it = begin(p, state, size);
+    hr_iterator *it = begin(p, state, size, c);
     for (int n = 0; n < ELEMENTS && hr_next(it, &e) == HR_OK; n++) read_all(e);
     void *again = NULL;
     if (hr_iterator_save(it, &again, &size, NULL) == HR_OK) hr_free(again);
@@ -269,7 +296,7 @@ static void *save_after(const pipeline *p, int elements, size_t *size)
 {
     void *state = NULL;
     const hr_element *e;
-    hr_iterator *it = begin(p, NULL, 0);
+    hr_iterator *it = begin(p, NULL, 0, NULL);
     for (int n = 0; n < elements && hr_next(it, &e) == HR_OK; n++) {}
     must(hr_iterator_save(it, &state, size, NULL) == HR_OK);
     hr_iterator_free(it);
@@ -278,24 +305,21 @@ static void *save_after(const pipeline *p, int elements, size_t *size)
 
 static void restore_changed(const pipeline *p, const uint8_t *data, size_t size)
 {
-    static const crafted_number other[] = {
+    static const changed_number other[] = {
         {.value = -1},     {.value = 0},         {.value = 1},          {.value = 7},
         {.value = 100},    {.value = INT64_MIN}, {.value = 1 << 12},    {.value = INT64_MAX},
         {.value = 1 << 8}, {.value = 60},        {.value = UINT32_MAX}, {.value = 3},
     };
     enum { OTHERS = sizeof other / sizeof *other };
-    crafted_number change[MOST_CHANGES];
-    int changes = 0;
+    change c = {0};
     size_t state_size;
     void *state = save_after(p, size > 0 ? data[0] % 64 : 0, &state_size);
-    for (size_t at = 1; at + 2 <= size && changes < MOST_CHANGES; at += 2, changes++) {
+    for (size_t at = 1; at + 2 <= size && c.numbers < MOST_CHANGES; at += 2, c.numbers++) {
         const int how = data[at + 1];
-        change[changes] = how < OTHERS ? other[how] : (crafted_number){.value = how - 128, .added = true};
-        change[changes].read = data[at];
+        c.number[c.numbers] = how < OTHERS ? other[how] : (changed_number){.value = how - 128, .added = true};
+        c.number[c.numbers].at = data[at];
     }
-    craft_state(change, changes);
-    restore(p, state, state_size);
-    craft_state(NULL, 0);
+    restore(p, state, state_size, &c);
     hr_free(state);
 }
 
@@ -310,7 +334,7 @@ static void restore_bytes(const pipeline *p, const uint8_t *data, size_t size)
     if (size) memcpy(state + HEAD, data, size);
     const uint32_t crc = hr_crc32c(0, state, HEAD + size);
     for (int i = 0; i < 4; i++) state[HEAD + size + (size_t)i] = (unsigned char)(crc >> 8 * i);
-    restore(p, state, HEAD + size + 4);
+    restore(p, state, HEAD + size + 4, NULL);
     free(state);
     hr_free(real);
 }
