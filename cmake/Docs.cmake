@@ -1,6 +1,8 @@
 # The API reference: `cmake --build BUILD --target docs` makes BUILD/reference/html from the comments of the public
 # headers. Doxygen is needed for this target alone.
 get_property(headers GLOBAL PROPERTY HEADRACE_HEADERS)
+get_property(other_headers GLOBAL PROPERTY HEADRACE_OTHER_HEADERS)
+list(APPEND headers ${other_headers})
 list(JOIN headers "\" \\\n                         \"" HEADRACE_REFERENCE_INPUT)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/Doxyfile.in ${PROJECT_BINARY_DIR}/Doxyfile @ONLY)
 find_program(HEADRACE_DOXYGEN NAMES doxygen)

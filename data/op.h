@@ -171,8 +171,9 @@ HR_API hr_dataset *hr_dataset_over(const hr_op *op, const void *spec, hr_dataset
 /* A dataset with nothing but this error (copies it): for constructors that fail before there is an operator. */
 HR_API hr_dataset *hr_dataset_failed(const hr_error *error);
 
-/* For constructors that look at what they are put on; all borrow from `ds`. Its operator, NULL of a failed one; the
- * arguments of a dataset that was made with this `op`, NULL of another one; input i, NULL if there is none. */
+/* For constructors that look at what they are put on; all borrow from `ds`. Its operator, NULL of a failed one (of a
+ * descriptor that is shorter than the library's, a copy of full length); the arguments of a dataset that was made with
+ * this `op`, NULL of another one; input i, NULL if there is none. */
 HR_API const hr_op *hr_dataset_op(const hr_dataset *ds);
 HR_API const void *hr_dataset_spec(const hr_dataset *ds, const hr_op *op);
 HR_API const hr_dataset *hr_dataset_input(const hr_dataset *ds, int i);

@@ -39,3 +39,6 @@ endif()
 hr_kit(io/codecs LIBRARY headrace HEADERS deflate.h frames.h members.h LINK ${engines} EXCEPT ${codecs_except})
 
 hr_kit(feature_columns/kinds LIBRARY headrace HEADERS embedding.h normalize.h numeric.h vocabulary.h)
+
+# The conformance suite is for operators from outside, so it is made of what they are made of.
+hr_kit(conformance LIBRARY headrace HEADERS conformance_internal.h)

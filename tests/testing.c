@@ -56,11 +56,10 @@ static void release(void *p, void *user)
     free(p);
 }
 
-/* Before main, so that whatever is freed was counted. */
-__attribute__((constructor)) static void count_allocations(void)
-{
-    hr_set_allocator(&(hr_allocator){allocate, reallocate, release, NULL});
-}
+const hr_allocator testing_allocator = {allocate, reallocate, release, NULL};
+
+/* Before main, so that whatever is freed was counted, and before the constructors that put another one on top. */
+__attribute__((constructor(200))) static void count_allocations(void) { hr_set_allocator(&testing_allocator); }
 
 void fail_allocation(int64_t n)
 {

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include <headrace/base.h>
 
+/* The allocator of all tests, which counts and can fail: for another one on top of it. */
+extern const hr_allocator testing_allocator;
 /* Allocation number `n` from now on fails (0 is the next one), and only that one. Counts all meanwhile. */
 void fail_allocation(int64_t n);
 /* No failures any more; how many allocations there were since fail_allocation. */

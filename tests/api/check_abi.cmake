@@ -1,4 +1,4 @@
-# Holds what a library exports, and the layout of its structs, against its ABI file. LIBRARY: the shared library; NM; SIZES:
+# Holds what a library exports, and the layout of its structs, against its ABI file. LIBRARY: a shared library or an archive; NM; SIZES:
 # the program of make_abi_sizes.cmake; ABI: the file; BUILD: for the message; RENEW: writes the file instead.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${SIZES} OUTPUT_VARIABLE text RESULT_VARIABLE failed)
@@ -6,7 +6,11 @@ if(failed)
     message(FATAL_ERROR "${SIZES}: expected it to print sizes, it failed: ${failed}")
 endif()
 string(REGEX MATCHALL "[^\n]+" found "${text}")
-execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE text RESULT_VARIABLE failed)
+set(which -D)
+if(LIBRARY MATCHES "\\.a$")
+    set(which --extern-only)
+endif()
+execute_process(COMMAND ${NM} ${which} --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE text RESULT_VARIABLE failed)
 if(failed)
     message(FATAL_ERROR "${NM} cannot read ${LIBRARY}")
 endif()

@@ -1,74 +1,24 @@
-/* Runs a sample in every way and compares hashes of what comes out. Samples are small, so that a binary takes
- * seconds. */
+/* The checks of <headrace/conformance.h> as cmocka tests of a sample, and helpers for tests of what an operator gives. */
 #include "tests/data/conformance.h"
-#include "data/dataset.h"
-#include "tests/data/crafted_state.h"
+#include <headrace/conformance.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STOPS = 24, MOST_FAILURES = 120, POOL = 8, PATIENCE_S = 120 };
+enum { POOL = 8, PATIENCE_S = 120 };
 
-/* ThreadSanitizer has nothing to find where the caller does all by itself, and of samples that follow from others a few
- * runs show it all code that is not in those. The other builds run everything. */
+/* ThreadSanitizer has nothing to find where the caller does all by itself. */
 #ifdef __SANITIZE_THREAD__
-enum { LEAST_WORKERS = 1, WAYS_APART = 3, FEW_STOPS = 2 };
+enum { LEAST_WORKERS = 1 };
 #else
-enum { LEAST_WORKERS = 0, WAYS_APART = 1, FEW_STOPS = 6 };
+enum { LEAST_WORKERS = 0 };
 #endif
 
-static const int worker_counts[] = {0, 1, 2, 8}, windows[] = {1, 64};
-static const int64_t units[] = {1, 13, 1000};
-
-/* The n-th way: neighbours differ in all three. */
-static way way_number(int n)
+/* Before main, after that of testing.c: the suite makes allocations fail on top of it. */
+__attribute__((constructor)) static void count_allocations(void)
 {
-    return (way){.workers = worker_counts[n % 4], .window = windows[n / 4 % 2], .unit_rows = units[n % 3]};
-}
-
-/* ---- hashes of elements ---- */
-
-static uint64_t mix(uint64_t sum, const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < size; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
-static uint64_t mix_number(uint64_t sum, int64_t value) { return mix(sum, &value, sizeof value); }
-
-static uint64_t mix_values(uint64_t sum, const hr_tensor *t)
-{
-    const hr_view *text = t->data;
-    if (t->dtype != HR_STRING) return mix(sum, t->data, (size_t)t->count * hr_dtype_size(t->dtype));
-    for (int64_t i = 0; i < t->count; i++) sum = mix(mix_number(sum, text[i].size), text[i].data, (size_t)text[i].size);
-    return sum;
-}
-
-static uint64_t mix_tensor(uint64_t sum, const hr_tensor *t)
-{
-    sum = mix_number(mix_number(sum, t->dtype), t->layout);
-    for (int i = 0; i < t->shape.rank; i++) sum = mix_number(sum, t->shape.dims[i]);
-    int64_t outer = t->shape.rank > 0 ? t->shape.dims[0] : 0;
-    for (int l = 0; l < t->ragged_rank; l++) {
-        sum = mix(sum, t->splits[l], (size_t)(outer + 1) * sizeof(int32_t));
-        outer = t->splits[l][outer];
-    }
-    if (t->layout == HR_SPARSE) sum = mix(sum, t->indices, (size_t)(t->count * t->shape.rank) * sizeof(int64_t));
-    return mix_values(mix_number(sum, t->count), t);
-}
-
-/* False: there was no memory for a component. */
-static bool hash_element(const hr_element *e, uint64_t *sum)
-{
-    *sum = UINT64_C(0xcbf29ce484222325);
-    for (int i = 0; i < hr_element_schema(e)->fields; i++) {
-        const hr_tensor *t = hr_get_at(e, i);
-        if (!t) return false;
-        *sum = mix_tensor(*sum, t);
-    }
-    return true;
+    hr_conformance_count_allocations(&testing_allocator);
 }
 
 /* ---- runs ---- */
@@ -100,7 +50,7 @@ void run_on(run *r, hr_iterator *it, int at_most)
     r->end = HR_OK;
     for (; at_most > 0 && (r->end = next_soon(it, &e)) == HR_OK; at_most--) {
         if (r->count == MOST_ELEMENTS) fail_msg("more than %d elements", MOST_ELEMENTS);
-        if (!hash_element(e, &r->element[r->count++])) {
+        if (!hr_conformance_digest(e, &r->element[r->count++])) {
             r->end = HR_RESOURCE_EXHAUSTED;
             return;
         }
@@ -124,18 +74,15 @@ void run_all(run *r, hr_dataset *ds, way w)
     hr_iterator_free(it);
 }
 
-static void assert_same_tail(const run *want, int from, const run *got, const char *how)
+void assert_same_run(const run *want, const run *got)
 {
     if (got->end != want->end || strcmp(got->error.text, want->error.text) != 0)
-        fail_msg("%s: ends with %s \"%s\" instead of %s \"%s\"", how, hr_status_name(got->end), got->error.text,
+        fail_msg("the other run ends with %s \"%s\" instead of %s \"%s\"", hr_status_name(got->end), got->error.text,
                  hr_status_name(want->end), want->error.text);
-    if (got->count != want->count - from)
-        fail_msg("%s: %d elements instead of %d", how, got->count, want->count - from);
+    if (got->count != want->count) fail_msg("the other run: %d elements instead of %d", got->count, want->count);
     for (int i = 0; i < got->count; i++)
-        if (got->element[i] != want->element[from + i]) fail_msg("%s: element %d differs", how, from + i);
+        if (got->element[i] != want->element[i]) fail_msg("the other run: element %d differs", i);
 }
-
-void assert_same_run(const run *want, const run *got) { assert_same_tail(want, 0, got, "the other run"); }
 
 hr_status draw_digits(const hr_element *in, hr_builder *out, hr_call *call, void *user)
 {
@@ -147,126 +94,29 @@ hr_status draw_digits(const hr_element *in, hr_builder *out, hr_call *call, void
     return HR_OK;
 }
 
-static const char *describe(char *text, size_t size, const sample *s, way w)
-{
-    snprintf(text, size, "%s, %d workers, window %d, units of %" PRId64 ", budget %zu", s->name, w.workers, w.window,
-             w.unit_rows, w.budget);
-    return text;
-}
-
-/* The run that all others are held against: no threads, one unit at a time. */
-static const run *reference(const sample *s)
-{
-    static run want;
-    run_all(&want, s->build(), (way){.window = 1, .unit_rows = 32});
-    if (want.count == 0) fail_msg("%s: the sample gives nothing: %s", s->name, want.error.text);
-    return &want;
-}
-
-/* As many as hr_cardinality says, where it says a number and nothing fails. Takes `ds`. */
-static void assert_cardinality(const char *name, hr_dataset *ds, const run *got)
-{
-    const int64_t said = hr_cardinality(ds);
-    const bool wrong = said >= 0 ? got->count != said : said == HR_INFINITE_CARDINALITY;
-    hr_dataset_unref(ds);
-    if (got->end == HR_END && wrong) fail_msg("%s: hr_cardinality says %" PRId64 ", it has %d", name, said, got->count);
-}
-
 /* ---- checks ---- */
 
-static void compare(const sample *s, const run *want, way w)
-{
-    static run got;
-    char how[160];
-    if (w.workers < LEAST_WORKERS) return;
-    run_all(&got, s->build(), w);
-    assert_same_tail(want, 0, &got, describe(how, sizeof how, s, w));
-}
+static hr_dataset *build_sample(void *user) { return ((const sample *)user)->build(); }
 
-void gives_the_same_elements_however_run(void **state)
-{
-    const sample *s = *state;
-    const run *want = reference(s);
-    assert_cardinality(s->name, s->build(), want);
-    for (int w = 0; w < 4; w++)
-        for (int d = 0; d < 2; d++)
-            for (int u = 0; u < 3; u++)
-                compare(s, want, (way){.workers = worker_counts[w], .window = windows[d], .unit_rows = units[u]});
-    compare(s, want, (way){.workers = 2});
-    for (int w = 0; w < 4; w++) compare(s, want, (way){.workers = worker_counts[w], .window = 64, .budget = 1});
-    compare(s, want, (way){.workers = 2, .unit_rows = 13, .budget = 16384});
-    for (int seed = 1; seed <= 3; seed++) {
-        char text[16];
-        snprintf(text, sizeof text, "%d", seed);
-        setenv("HEADRACE_STALL", text, 1);
-        compare(s, want, (way){.workers = 2, .window = 4, .unit_rows = units[seed % 3]});
-        unsetenv("HEADRACE_STALL");
-    }
-}
-
-static void *save(hr_iterator *it, size_t *size)
+static void conform(const sample *s, unsigned checks, bool quick)
 {
     hr_error err;
-    void *saved = NULL;
-    assert_ok(hr_iterator_save(it, &saved, size, &err), &err);
-    return saved;
+    const hr_conformance_opts opts = {.struct_size = sizeof opts, .name = s->name, .checks = checks, .quick = quick};
+    assert_ok(hr_conformance_pipeline(build_sample, (void *)(uintptr_t)s, &opts, &err), &err);
 }
 
-/* Stops after k elements, goes on in another way from the state. */
-static void stop_at(const sample *s, const run *want, int k, int n)
-{
-    static run got;
-    char how[160];
-    size_t size;
-    begin(&got);
-    hr_iterator *it = iterate(s->build(), way_number(n));
-    run_on(&got, it, k);
-    assert_int_equal(got.count, k);
-    void *saved = save(it, &size);
-    hr_iterator_free(it);
-    if (size > 4096) fail_msg("%s: the state after %d elements has %zu bytes, more than 4096", s->name, k, size);
-
-    way w = way_number(n + n / 3 + 1);
-    w.state = saved;
-    w.state_size = size;
-    run_all(&got, s->build(), w);
-    hr_free(saved);
-    size_t used = strlen(describe(how, sizeof how, s, w));
-    snprintf(how + used, sizeof how - used, ", stopped after %d", k);
-    assert_same_tail(want, k, &got, how);
-}
-
-void goes_on_anywhere(void **state)
-{
-    const sample *s = *state;
-    const run *want = reference(s);
-    const int step = 1 + want->count / MOST_STOPS;
-    for (int k = 0, n = 0; k < want->count; k += step, n++) stop_at(s, want, k, n);
-    stop_at(s, want, want->count, 5);
-}
+void gives_the_same_elements_however_run(void **state) { conform(*state, HR_CONFORM_RUNS, false); }
+void goes_on_anywhere(void **state) { conform(*state, HR_CONFORM_RESUME, false); }
+void goes_on_again_and_again(void **state) { conform(*state, HR_CONFORM_RESUME_OFTEN, false); }
+void refuses_a_cut_or_foreign_state(void **state) { conform(*state, HR_CONFORM_FOREIGN_STATES, false); }
+void survives_any_number_in_its_state(void **state) { conform(*state, HR_CONFORM_CHANGED_STATES, false); }
+void can_be_cancelled(void **state) { conform(*state, HR_CONFORM_CANCEL, false); }
+void survives_every_failed_allocation(void **state) { conform(*state, HR_CONFORM_MEMORY, false); }
 
 /* ---- samples that follow from others. The linker puts __wrap_hr_shuffle_with and __wrap_hr_range_with between a
  * sample and the library (--wrap) ---- */
 
-enum { COLUMNS = 9, MOST_OF_ENDLESS = 300 };
-static const hr_field columns_field[COLUMNS + 1] = {
-    {.name = "value", .dtype = HR_INT64}, {.name = "c1", .dtype = HR_INT64},
-    {.name = "c2", .dtype = HR_INT64},    {.name = "c3", .dtype = HR_INT64},
-    {.name = "c4", .dtype = HR_INT64},    {.name = "c5", .dtype = HR_INT64},
-    {.name = "c6", .dtype = HR_INT64},    {.name = "c7", .dtype = HR_INT64},
-    {.name = "c8", .dtype = HR_INT64},    {.name = "list", .dtype = HR_INT64, .layout = HR_RAGGED, .shape = {1, {-1}}},
-};
-static const hr_schema columns_schema = {.fields = COLUMNS + 1, .field = columns_field};
-
-static hr_status make_columns(const hr_element *in, hr_builder *out, hr_call *call, void *user)
-{
-    (void)call, (void)user;
-    const int64_t n = *(const int64_t *)hr_get(in, "value")->data, values = (n & 3) == 3 ? 0 : n & 3;
-    for (int i = 0; i < COLUMNS; i++) *(int64_t *)hr_set(out, columns_field[i].name) = i ? n % (1 << 2 * i) + i : n;
-    int64_t *list = hr_set_count(out, "list", values);
-    for (int64_t i = 0; list && i < values; i++) list[i] = n + i;
-    return list || values == 0 ? HR_OK : HR_RESOURCE_EXHAUSTED;
-}
+enum { MOST_OF_ENDLESS = 300 };
 
 /* How the sample at hand follows from another. */
 static struct derived {
@@ -292,17 +142,18 @@ hr_dataset *__wrap_hr_range_with(int64_t stop, const hr_range_opts *opts)
     hr_dataset *ds = __real_hr_range_with(stop, opts);
     if (!derived.building || !derived.wide || (opts && opts->dtype && opts->dtype != HR_INT64)) return ds;
     derived.has_range = true;
-    return hr_cache(hr_map(ds, make_columns, NULL, .output = &columns_schema));
+    return hr_conformance_wide_rows(ds);
 }
 
 /* The dataset of the operator `name`, or of a part of it ("name.part"); borrows. NULL: there is none. */
-static hr_dataset *find_operator(hr_dataset *ds, const char *name)
+static const hr_dataset *find_operator(const hr_dataset *ds, const char *name)
 {
     const size_t size = strlen(name);
     if (hr_dataset_error(ds)) return NULL;
-    if (strncmp(ds->op->name, name, size) == 0 && (ds->op->name[size] == 0 || ds->op->name[size] == '.')) return ds;
-    hr_dataset *found = NULL;
-    for (int i = 0; i < ds->inputs && !found; i++) found = find_operator(ds->in[i], name);
+    const char *own = hr_dataset_op(ds)->name;
+    if (strncmp(own, name, size) == 0 && (own[size] == 0 || own[size] == '.')) return ds;
+    const hr_dataset *found = NULL;
+    for (int i = 0; hr_dataset_input(ds, i) && !found; i++) found = find_operator(hr_dataset_input(ds, i), name);
     return found;
 }
 
@@ -311,23 +162,11 @@ static hr_dataset *build_derived(void)
     derived.building = true;
     hr_dataset *all = derived.from->build();
     derived.building = false;
-    hr_dataset *alone = derived.alone ? find_operator(all, derived.from->name) : NULL;
-    hr_dataset *ds = hr_dataset_ref(alone ? alone : all);
+    const hr_dataset *alone = derived.alone ? find_operator(all, derived.from->name) : NULL;
+    hr_dataset *ds = hr_dataset_ref(alone ? (hr_dataset *)(uintptr_t)alone : all);
     hr_dataset_unref(derived.whole);
     derived.whole = all;
     return hr_cardinality(ds) == HR_INFINITE_CARDINALITY ? hr_take(ds, MOST_OF_ENDLESS) : ds;
-}
-
-/* What such a sample must keep; it may be that it gives nothing. */
-static void keep_all(const sample *s)
-{
-    static run want;
-    run_all(&want, s->build(), (way){.window = 1, .unit_rows = 32});
-    assert_cardinality(s->name, s->build(), &want);
-    for (int n = 0; n < 6; n += WAYS_APART) compare(s, &want, way_number(2 * n + 1));
-    compare(s, &want, (way){.workers = 2, .window = 64, .unit_rows = 5, .budget = 1});
-    for (int k = 0, n = 0; k < want.count; k += 1 + want.count / FEW_STOPS, n++) stop_at(s, &want, k, n);
-    if (want.end == HR_END) stop_at(s, &want, want.count, 5);
 }
 
 void does_so_alone_and_over_wide_rows(void **state)
@@ -341,228 +180,28 @@ void does_so_alone_and_over_wide_rows(void **state)
         hr_dataset_unref(ds);
         snprintf(name, sizeof name, "%s%s%s", derived.from->name, derived.alone ? ", alone" : "",
                  derived.wide ? ", over wide rows" : "");
-        if (can_be) keep_all(&(sample){name, build_derived, NULL});
+        if (can_be) conform(&(sample){name, build_derived, NULL}, HR_CONFORM_RUNS | HR_CONFORM_RESUME, true);
         hr_dataset_unref(derived.whole);
     }
 }
 
 /* ---- other arguments ---- */
 
-static struct {
-    const sample *from;
-    int number;
-} argument;
-
-/* The one at hand; NULL: there are no more. */
-static hr_dataset *build_arguments(void)
+static hr_dataset *build_variant(int number, void *user)
 {
     hr_dataset *all[MOST_ARGUMENTS];
-    const int count = argument.from->build_all(all);
-    hr_dataset *ds = argument.number < count ? hr_dataset_ref(all[argument.number]) : NULL;
+    const int count = ((const sample *)user)->build_all(all);
+    hr_dataset *ds = number < count ? hr_dataset_ref(all[number]) : NULL;
     for (int i = 0; i < count; i++) hr_dataset_unref(all[i]);
     return ds;
 }
 
-static bool is_refusal(const char *kind)
-{
-    return kind && (strcmp(kind, "state.other_arguments") == 0 || strcmp(kind, "state.other_pipeline") == 0);
-}
-
 void are_refused_by_the_state_of_others(void **state)
 {
-    char name[96];
-    size_t size;
-    static run got;
-    hr_dataset *ds;
-    argument.from = *state;
-    argument.number = 0;
-    hr_iterator *it = iterate(build_arguments(), (way){.window = 1, .unit_rows = 3});
-    begin(&got);
-    run_on(&got, it, 2);
-    void *saved = save(it, &size);
-    hr_iterator_free(it);
-    for (; (ds = build_arguments()); argument.number++) {
-        snprintf(name, sizeof name, "%s with arguments %d", argument.from->name, argument.number);
-        if (hr_dataset_error(ds)) fail_msg("%s: %s", name, hr_dataset_error(ds)->text);
-        if (argument.number == 0) {
-            hr_dataset_unref(ds);
-        } else {
-            run_all(&got, ds, (way){.state = saved, .state_size = size});
-            if (!is_refusal(got.error.kind)) fail_msg("%s: the state of arguments 0 is not refused", name);
-        }
-        keep_all(&(sample){name, build_arguments, NULL});
-    }
-    hr_free(saved);
-}
-
-/* Every state is made by an iterator that was itself restored. The last one is saved after the end. */
-void goes_on_again_and_again(void **state)
-{
-    const sample *s = *state;
-    const run *want = reference(s);
-    static run got;
-    begin(&got);
-    void *saved = NULL;
-    size_t size = 0;
-    const int step = 1 + want->count / MOST_STOPS;
-    for (int n = 0; got.end == HR_OK; n++) {
-        way w = way_number(n);
-        w.state = saved;
-        w.state_size = size;
-        hr_iterator *it = iterate(s->build(), w);
-        run_on(&got, it, step);
-        hr_free(saved);
-        saved = got.end < 0 ? NULL : save(it, &size);
-        hr_iterator_free(it);
-        if (n > 2 * MOST_STOPS) fail_msg("%s: does not end", s->name);
-    }
-    assert_same_tail(want, 0, &got, s->name);
-    if (!saved) return;
-    run_all(&got, s->build(), (way){.state = saved, .state_size = size});
-    hr_free(saved);
-    assert_int_equal(got.count, 0);
-    assert_status(got.end, HR_END);
-}
-
-static void try_state(const sample *s, const void *saved, size_t size, bool must_fail, const char *what)
-{
-    static run got;
-    void *copy = malloc(size + 1); /* so that a byte too much is seen */
-    assert_non_null(copy);
-    if (size) memcpy(copy, saved, size);
-    begin(&got);
-    hr_iterator *it = iterate(s->build(), (way){.window = 1, .unit_rows = 13, .state = copy, .state_size = size});
-    run_on(&got, it, MOST_ELEMENTS);
-    hr_iterator_free(it);
-    free(copy);
-    if (must_fail && got.end >= 0) fail_msg("%s: %s is accepted", s->name, what);
-}
-
-static hr_dataset *another(void) { return hr_skip(hr_skip(hr_range(3), 1), 1); }
-
-void refuses_a_cut_or_foreign_state(void **state)
-{
-    if (LEAST_WORKERS > 0) skip();
-    const sample *s = *state;
-    const run *want = reference(s);
-    static run got;
-    size_t size, foreign_size;
-    begin(&got);
-    hr_iterator *it = iterate(s->build(), (way){.window = 1, .unit_rows = 13});
-    run_on(&got, it, want->count / 2);
-    char *saved = save(it, &size);
-    hr_iterator_free(it);
-    for (size_t cut = 0; cut < size; cut += 1 + size / 16) try_state(s, saved, cut, cut > 0, "a state that is cut");
-    for (size_t at = 0; at < size; at += 1 + size / 32) {
-        saved[at] ^= 1 << at % 8;
-        try_state(s, saved, size, false, "a state with a flipped bit");
-        saved[at] ^= 1 << at % 8;
-    }
-    hr_free(saved);
-
-    it = iterate(another(), (way){.window = 1});
-    saved = save(it, &foreign_size);
-    hr_iterator_free(it);
-    try_state(s, saved, foreign_size, true, "the state of another pipeline");
-    hr_free(saved);
-}
-
-/* Some other number in the place of one that was saved, each in turn: the state is refused, or read as another that
- * might have been saved. Never is memory read that is not there, nor asked for by a number that cannot be. */
-void survives_any_number_in_its_state(void **state)
-{
-    static const crafted_number crafted[] = {
-        {.value = -1},   {.value = INT64_MIN},        {.value = INT64_MAX},
-        {.value = 3000}, {.value = 1, .added = true}, {.value = -1, .added = true}};
-    enum { MOST_READS = 32, CRAFTED = sizeof crafted / sizeof *crafted };
-    if (LEAST_WORKERS > 0) skip();
-    const sample *s = *state;
-    static run got;
-    size_t size;
-    begin(&got);
-    hr_iterator *it = iterate(s->build(), (way){.window = 1, .unit_rows = 13});
-    run_on(&got, it, reference(s)->count / 2);
-    char *saved = save(it, &size);
-    hr_iterator_free(it);
-    bool more = true;
-    for (int64_t n = 0; more && n < MOST_READS; n++)
-        for (int i = 0; i < CRAFTED; i++) {
-            crafted_number number = crafted[i];
-            number.read = n;
-            craft_state(&number, 1);
-            begin(&got);
-            it = iterate(s->build(), (way){.window = 1, .unit_rows = 13, .state = saved, .state_size = size});
-            run_on(&got, it, MOST_ELEMENTS);
-            hr_iterator_free(it);
-            more = crafted_reads() > n;
-            craft_state(NULL, 0);
-            if (got.end == HR_RESOURCE_EXHAUSTED)
-                fail_msg("number %lld as %s%lld: %s", (long long)n, number.added ? "+" : "", (long long)number.value,
-                         got.error.text);
-        }
-    hr_free(saved);
-}
-
-void can_be_cancelled(void **state)
-{
-    const sample *s = *state;
-    const run *want = reference(s);
-    static run got;
-    for (int n = 0; n < 8; n++) {
-        begin(&got);
-        const hr_element *e;
-        hr_iterator *it = iterate(s->build(), way_number(n));
-        run_on(&got, it, n < 4 || n - 4 > want->count ? want->count / 2 : n - 4);
-        hr_cancel(it);
-        assert_status(hr_next(it, &e), HR_CANCELLED);
-        assert_status(hr_next(it, &e), HR_CANCELLED);
-        assert_status(hr_iterator_error(it)->code, HR_CANCELLED);
-        hr_iterator_free(it);
-        it = iterate(s->build(), way_number(n)); /* one that was never asked */
-        hr_iterator_free(it);
-    }
-}
-
-/* Either nobody noticed, or it is said. What comes before differs where an operator above sees its input end early: a
- * shuffle drains. */
-static void run_short_of_memory(const sample *s, const run *want, int64_t n, int workers)
-{
-    static run got;
-    begin(&got);
-    const int64_t before = allocations_alive();
-    fail_allocation(n);
-    hr_iterator *it = iterate(s->build(), (way){.workers = workers, .window = 4, .unit_rows = 13});
-    run_on(&got, it, want->count / 2);
-    size_t size;
     hr_error err;
-    void *saved = NULL;
-    hr_status status = got.end == HR_OK ? hr_iterator_save(it, &saved, &size, &err) : HR_OK;
-    if (status != HR_OK && status != HR_RESOURCE_EXHAUSTED) fail_msg("%s: save: %s", s->name, err.text);
-    hr_free(saved);
-    if (got.end == HR_OK) run_on(&got, it, MOST_ELEMENTS);
-    hr_iterator_free(it);
-    allocations_since();
-
-    if (got.end == HR_RESOURCE_EXHAUSTED) {
-        if (got.count > want->count) fail_msg("%s: allocation %" PRId64 ": too many elements", s->name, n);
-    } else {
-        assert_same_tail(want, 0, &got, s->name);
-    }
-    if (allocations_alive() != before)
-        fail_msg("%s: allocation %" PRId64 " failed: %" PRId64 " are not freed", s->name, n,
-                 allocations_alive() - before);
-}
-
-void survives_every_failed_allocation(void **state)
-{
     const sample *s = *state;
-    const run *want = reference(s);
-    compare(s, want, (way){.workers = POOL}); /* the pool starts here: its memory is no leak */
-    run_short_of_memory(s, want, INT64_MAX, 0);
-    const int64_t count = allocations_since();
-    const int64_t step = 1 + count / MOST_FAILURES;
-    for (int64_t n = 0; n < count && LEAST_WORKERS == 0; n += n < 60 ? 1 : step) run_short_of_memory(s, want, n, 0);
-    for (int64_t n = 0; n < count; n += 1 + count / 12) run_short_of_memory(s, want, n, 2);
+    const hr_conformance_opts opts = {.struct_size = sizeof opts, .name = s->name};
+    assert_ok(hr_conformance_arguments(build_variant, (void *)(uintptr_t)s, &opts, &err), &err);
 }
 
 /* ---- values ---- */

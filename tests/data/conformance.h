@@ -1,10 +1,12 @@
-/* What every operator must keep, whatever it does: the same elements for any number of threads, window, unit and
- * budget, as many as hr_cardinality says; a stop anywhere and the equal rest from there; cancel; no allocation whose
- * failure leaks, hangs or goes unsaid.
+/* The checks of <headrace/conformance.h>, which hold operators from outside as well, as cmocka tests of the library's
+ * own: the same elements for any number of threads, window, unit and budget; a stop anywhere and the equal rest from
+ * there; cancel; no allocation whose failure leaks, hangs or goes unsaid.
  *
  * An operator's test says HR_SAMPLE(take) { return ...; }, a small finite pipeline with that operator in the middle,
  * and lists HR_CONFORMANCE(take) among its tests. From it follow others: the operator alone, with nothing on top and no
  * shuffle below; and over rows of many columns out of a cache, which wait in row layout (of pipelines over hr_range).
+ * These need the linker, which puts others in the place of hr_shuffle and hr_range: so they are here, and
+ * hr_conformance_operator makes its own.
  * Whose arguments make another pipeline says HR_ARGUMENTS(take, hr_take(...), ...): the operator with some arguments,
  * then with others, each argument changed at least once; and lists HR_CONFORMANCE_OF_ARGUMENTS(take).
  * tests/data/CMakeLists.txt fails on an operator without these. */

@@ -1,4 +1,5 @@
 /* What the examples in public headers take for granted. */
+#include <headrace/conformance.h>
 #include <headrace/headrace.h>
 #include <headrace/op_functions.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ extern int n, count;
 extern hr_column_list wide, deep, columns;
 
 extern const hr_op my_op;
+hr_dataset *every_nth(hr_dataset *in, int64_t n);
 hr_dataset *my(hr_dataset *in, hr_map_fn *fn, void *user, void (*user_free)(void *));
 
 void use(const void *data);

@@ -66,10 +66,31 @@ foreach(example IN LISTS examples)
     check(${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror -c ${example} -o ${WORK}/example.o ${flags})
 endforeach()
 
+# The test of the plug-in passes, and finds a plug-in that forgets to save where it stands.
+check(${PKG_CONFIG} --cflags --libs headrace_conformance)
+separate_arguments(suite UNIX_COMMAND "${output}")
+set(plugin ${prefix}/share/doc/headrace/examples/plugin)
+check(${CC} -std=c11 -Wall -Wextra -Wpedantic -Werror ${plugin}/test_every_nth.c -o ${WORK}/test_every_nth
+      ${suite} -ldl -Wl,-rpath,${prefix}/${LIBDIR})
+file(READ ${plugin}/every_nth.c source)
+string(REPLACE ".saved = 1," ".saved = 0," forgetful "${source}")
+if(forgetful STREQUAL source)
+    message(FATAL_ERROR "${plugin}/every_nth.c: expected .saved = 1 in its descriptor")
+endif()
+file(WRITE ${WORK}/forgetful.c "${forgetful}")
+check(${CC} -shared -fPIC -std=c11 -o ${WORK}/every_nth.so ${plugin}/every_nth.c ${suite})
+check(${CC} -shared -fPIC -std=c11 -o ${WORK}/forgetful.so ${WORK}/forgetful.c ${suite})
+check(${WORK}/test_every_nth ${WORK}/every_nth.so)
+execute_process(COMMAND ${WORK}/test_every_nth ${WORK}/forgetful.so RESULT_VARIABLE result ERROR_VARIABLE text)
+if(NOT result EQUAL 1 OR NOT text MATCHES "^every_nth: resumed after [0-9]+ elements, .*: expected .*, found ")
+    message(FATAL_ERROR "test_every_nth over an operator that saves nothing: expected that the suite finds it, got ${result}: ${text}")
+endif()
+
 # CMake.
 check(${CMAKE_COMMAND} -S ${PROGRAMS}/project -B ${WORK}/project -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
-      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug)
+      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug -DEXAMPLES=${prefix}/share/doc/headrace/examples)
 check(${CMAKE_COMMAND} --build ${WORK}/project)
+check(${WORK}/project/test_every_nth ${WORK}/every_nth.so)
 foreach(program IN ITEMS use_c use_c_static use_cc use_cc_static)
     expect_output(${WORK}/project/${program})
 endforeach()
