@@ -28,45 +28,31 @@ static bool engine_leave_for_pool(hr__client *client)
 
 /* ---- opening ---- */
 
-static uint64_t engine_draw_seed(void)
-{
-    uint64_t seed = 0;
-    if (uv_random(NULL, NULL, &seed, sizeof seed, 0, NULL) != 0) seed = uv_hrtime();
-    return seed ? seed : 1;
-}
-
-static int engine_workers(const hr_iterate_opts *opts)
-{
-    int workers = hr_threads();
-    if (opts->workers && *opts->workers < workers) workers = *opts->workers;
-    return workers < 0 ? 0 : workers;
-}
-
 /* Of .unit_rows: a unit of so many has memory for all of them. */
 enum { MAX_ASKED_UNIT_ROWS = 1 << 20 };
 
-/* Tests that ask for small units want small pieces of files as well. */
-static size_t engine_unit_size(const hr_iterate_opts *opts)
+static int64_t engine_clamp(int64_t value, int64_t min, int64_t max)
 {
-    if (opts->unit_rows <= 0 || opts->unit_rows >= DEFAULT_UNIT_SIZE / 64) return DEFAULT_UNIT_SIZE;
-    const size_t size = (size_t)opts->unit_rows * 64;
-    return size < MIN_UNIT_SIZE ? MIN_UNIT_SIZE : size;
+    return value < min ? min : value > max ? max : value;
 }
 
 static void engine_set_options(engine *e, const hr_iterate_opts *opts)
 {
     const char *stall = getenv("HEADRACE_STALL");
+    const int threads = hr_threads();
     e->client.run_one = engine_run_for_pool;
     e->client.turn_over = engine_leave_for_pool;
-    e->client.max_workers = e->max_workers = engine_workers(opts);
+    e->max_workers = opts->workers ? (int)engine_clamp(*opts->workers, 0, threads) : threads;
+    e->client.max_workers = e->max_workers;
     e->window = opts->window > 0 ? opts->window : 0;
-    e->unit_rows = opts->unit_rows < 0                     ? 0
-                   : opts->unit_rows > MAX_ASKED_UNIT_ROWS ? MAX_ASKED_UNIT_ROWS
-                                                           : opts->unit_rows;
-    e->unit_size = engine_unit_size(opts);
+    e->unit_rows = engine_clamp(opts->unit_rows, 0, MAX_ASKED_UNIT_ROWS);
+    e->unit_size = DEFAULT_UNIT_SIZE; /* tests that ask for small units want small pieces of files as well */
+    if (e->unit_rows) e->unit_size = (size_t)engine_clamp(e->unit_rows * 64, MIN_UNIT_SIZE, DEFAULT_UNIT_SIZE);
     e->budget = e->store.limit;
-    e->seed = opts->seed ? opts->seed : engine_draw_seed();
+    e->seed = opts->seed;
     e->seed_drawn = opts->seed == 0;
+    if (e->seed_drawn && uv_random(NULL, NULL, &e->seed, sizeof e->seed, 0, NULL) != 0) e->seed = uv_hrtime();
+    if (e->seed == 0) e->seed = 1;
     e->stall = stall ? strtoull(stall, NULL, 0) : 0;
     e->restored = opts->state != NULL;
     e->started = uv_hrtime();

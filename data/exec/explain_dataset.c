@@ -35,13 +35,6 @@ static void write_schema(hr__text *t, const hr_schema *schema)
     if (schema->fields > MOST) hr__text_printf(t, ", and %d more", schema->fields - MOST);
 }
 
-static void write_cardinality(hr__text *t, const hr_dataset *ds)
-{
-    const int64_t count = hr_cardinality(ds);
-    if (count >= 0) hr__text_printf(t, "; %" PRId64 " elements", count);
-    if (count == HR_INFINITE_CARDINALITY) hr__text_add(t, "; elements without end");
-}
-
 /* ---- a stage ---- */
 
 static void indent(hr__text *t, int depth)
@@ -95,12 +88,14 @@ static void explain_stage(hr__text *t, hr_dataset *ds, const hr_settings *settin
         return;
     }
     const line l = hr__line_of(&s);
+    const int64_t count = hr_cardinality(ds);
     indent(t, depth);
     hr__text_printf(t, "%s\n", l.name);
     indent(t, depth + 1);
     hr__text_add(t, "gives ");
     write_schema(t, &ds->out.schema);
-    write_cardinality(t, ds);
+    if (count >= 0) hr__text_printf(t, "; %" PRId64 " elements", count);
+    if (count == HR_INFINITE_CARDINALITY) hr__text_add(t, "; elements without end");
     hr__text_add(t, "\n");
     write_settings(t, ds, s.top->ds, depth);
     write_moved(t, &s, depth);

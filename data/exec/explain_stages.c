@@ -153,14 +153,6 @@ static void explain_stages_write_line(hr__text *t, const line *l, uint64_t total
         l->waits, l->queued, l->window * l->stages, (double)l->unit_bytes / 1024, l->errors, l->name);
 }
 
-static void write_growth(hr__text *t, const line *l)
-{
-    if (l->grown == 0) return;
-    hr__text_printf(t,
-                    "%s runs further ahead than at first (%d times more): it was found empty after it had been full.\n",
-                    l->name, l->grown);
-}
-
 char *hr_explain(hr_iterator *it)
 {
     engine *e = &it->engine;
@@ -183,7 +175,11 @@ char *hr_explain(hr_iterator *it)
                     e->max_workers, seconds, waits, (double)wait_ns / 1e6);
     hr__text_printf(&t, "%.1f MiB held, %.1f at most, of a budget of %.1f MiB\n", held, peak / (1 << 20),
                     (double)e->budget / (1 << 20));
-    for (int i = 0; i < count; i++) write_growth(&t, &lines[i]);
+    for (int i = 0; i < count; i++)
+        if (lines[i].grown)
+            hr__text_printf(
+                &t, "%s runs further ahead than at first (%d times more): it was found empty after it had been full.\n",
+                lines[i].name, lines[i].grown);
     if (over > 0)
         hr__text_printf(&t, "The budget is too small: %.1f MiB more were needed at once; set .budget.\n",
                         (double)over / (1 << 20));

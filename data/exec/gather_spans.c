@@ -25,13 +25,15 @@ static void gather_spans_copy_splits(int32_t *splits, const int32_t *from, int64
     for (int64_t k = first; k < last; k++) splits[++n] = from[k + 1] + shift;
 }
 
-static int32_t *gather_level(rows *r, run *run, int64_t runs, int level)
+/* Of batches, or of ragged column `column`. Leaves the runs at the next level. NULL: no memory. */
+static int32_t *gather_level(rows *r, run *run, int64_t runs, int column, int level)
 {
     int32_t *splits = hr__rows_array(r, ((size_t)runs_length(run, runs) + 1) * sizeof *splits);
     if (!splits) return NULL;
     splits[0] = 0;
     for (int64_t i = 0, n = 0; i < runs; i++) {
-        const int32_t *from = run[i].in->splits[level];
+        const hr_columns *in = run[i].in;
+        const int32_t *from = column < 0 ? in->splits[level] : in->column[column].splits[level];
         gather_spans_copy_splits(splits, from, run[i].from, run[i].to, n);
         n += run[i].to - run[i].from;
         run[i].from = from[run[i].from];
@@ -80,30 +82,13 @@ static void gather_fixed(hr_column *to, size_t width, const run *run, int64_t ru
     }
 }
 
-static int split_depth(const hr_column *c)
-{
-    int depth = 0;
-    while (depth < HR_MAX_RAGGED && c->splits[depth]) depth++;
-    return depth;
-}
-
 /* Ragged and sparse columns: level by level down to the values. Leaves `low` at the values. */
 static bool gather_varying(rows *r, hr_column *to, size_t width, run *low, int64_t runs, int from)
 {
     const hr_column *first = &low[0].in->column[from];
-    const int depth = split_depth(first);
-    for (int level = 0; level < depth; level++) {
-        int32_t *splits = hr__rows_array(r, ((size_t)runs_length(low, runs) + 1) * sizeof *splits);
-        if (!splits) return false;
-        splits[0] = 0;
-        for (int64_t i = 0, n = 0; i < runs; i++) {
-            const int32_t *of = low[i].in->column[from].splits[level];
-            gather_spans_copy_splits(splits, of, low[i].from, low[i].to, n);
-            n += low[i].to - low[i].from;
-            low[i].from = of[low[i].from];
-            low[i].to = of[low[i].to];
-        }
-        to->splits[level] = splits;
+    for (int level = 0; level < HR_MAX_RAGGED && first->splits[level]; level++) {
+        to->splits[level] = gather_level(r, low, runs, from, level);
+        if (!to->splits[level]) return false;
     }
     to->count = runs_length(low, runs);
     to->dense_width = first->dense_width;
@@ -207,7 +192,7 @@ static bool gather_side(rows *r, const hr_span *span, int64_t runs, int side, in
         if (width && s.count == 1) ask_for_row(s, width);
     }
     for (int l = 0; l < first->levels; l++) {
-        int32_t *splits = gather_level(r, run, runs, l);
+        int32_t *splits = gather_level(r, run, runs, -1, l);
         if (!splits) return false;
         if (side == 0) r->c.splits[r->c.levels++] = splits;
     }
@@ -232,14 +217,6 @@ static bool gather_columns(rows *r, const hr_span *span, int64_t spans, int side
     return done;
 }
 
-static int64_t bare_spans(const hr_span *span, int64_t spans, hr_span *bare)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < spans; i++)
-        if (are_bare(span[i].in)) bare[count++] = span[i];
-    return count;
-}
-
 /* Of spans that are records alone, and others that are none: the former become columns before. */
 static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
@@ -247,8 +224,12 @@ static bool gather_mixed(rows *r, const hr_span *span, int64_t spans, hr_work *w
     hr_span *all = hr__store_scratch(&w->engine->store, &w->scratch, (size_t)spans * 2 * sizeof *all),
             *bare = all + spans;
     bool done = fresh && all;
-    const int64_t bares = done ? bare_spans(span, spans, bare) : 0;
-    for (int64_t i = 0; i < bares; i++) fresh->c.rows += bare[i].count;
+    int64_t bares = 0;
+    for (int64_t i = 0; i < spans && done; i++) {
+        if (!are_bare(span[i].in)) continue;
+        bare[bares++] = span[i];
+        fresh->c.rows += span[i].count;
+    }
     done = done && hr__gather_laid_rows(fresh, bare, bares, w);
     for (int64_t i = 0, row = 0; i < spans && done; i++) {
         all[i] = are_bare(span[i].in) ? (hr_span){&fresh->c, (int32_t)row, span[i].count} : span[i];

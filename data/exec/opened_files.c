@@ -75,13 +75,6 @@ static uint64_t digest_of(const char *name, const hr_file_about *about)
     return hr_fingerprint_cat64((uint64_t)about->size, read ? sum : (uint64_t)about->changed);
 }
 
-static noted_file opened_files_note_file(const char *name)
-{
-    hr_file_about about;
-    if (!hr__path_about(name, &about)) return (noted_file){.size = -1, .mtime = -1};
-    return (noted_file){.size = about.size, .mtime = about.changed, .digest = digest_of(name, &about)};
-}
-
 /* ---- those of an iterator, by their numbers ---- */
 
 static bool add_file(engine *e, noted_file file)
@@ -117,9 +110,14 @@ int32_t hr__file_number(engine *e, const char *name)
 {
     int32_t number = hr__file_known(e, name);
     if (number >= 0) return number;
-    noted_file file = opened_files_note_file(name);
-    file.name = hr_strdup(name);
+    hr_file_about about;
+    noted_file file = {.name = hr_strdup(name), .size = -1, .mtime = -1};
     if (!file.name) return -1;
+    if (hr__path_about(name, &about)) {
+        file.size = about.size;
+        file.mtime = about.changed;
+        file.digest = digest_of(name, &about);
+    }
     hr__engine_lock(e);
     number = opened_files_find_file(e, name);
     const bool added = number < 0 && add_file(e, file);

@@ -8,13 +8,6 @@ unit *hr__stage_unit(const stage *s, int64_t number) { return &s->ring[s->place[
 /* What ends a stage comes after all that was planned before it. */
 static bool may_come_first(const unit *u) { return u->ready && !u->last && !u->error.code; }
 
-static int64_t first_ready(const stage *s)
-{
-    int64_t number = s->taken;
-    while (number < s->planned && !may_come_first(hr__stage_unit(s, number))) number++;
-    return number;
-}
-
 /* Tokens belong to places, not to what stands there. */
 static void change_places(stage *s, int64_t a, int64_t b)
 {
@@ -30,7 +23,8 @@ static void change_places(stage *s, int64_t a, int64_t b)
 /* The first unit that is ready goes to the front; those in between keep their order. */
 static bool bring_forward(stage *s)
 {
-    int64_t number = first_ready(s);
+    int64_t number = s->taken;
+    while (number < s->planned && !may_come_first(hr__stage_unit(s, number))) number++;
     if (number == s->planned) return false;
     for (; number > s->taken; number--) change_places(s, number - 1, number);
     s->engine->disordered = true;

@@ -43,16 +43,7 @@ static int64_t waiting_spans(const hr_plan *from, int64_t at_most, int64_t *elem
     return spans;
 }
 
-/* Neighbours become one, as hr_emit makes them. */
-static int64_t join_spans(hr_span *to, const hr_span *from, int64_t spans)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < spans; i++)
-        if (count == 0 || !span_joins(&to[count - 1], from[i])) to[count++] = from[i];
-    return count;
-}
-
-/* Spans that wait in a node, after the one that was pulled. */
+/* Spans that wait in a node, after the one that was pulled. Neighbours become one, as hr_emit makes them. */
 static int64_t pass_waiting(hr_plan *p, input *in, int64_t at_most)
 {
     int64_t elements;
@@ -60,7 +51,10 @@ static int64_t pass_waiting(hr_plan *p, input *in, int64_t at_most)
     const int64_t spans = waiting_spans(from, at_most, &elements);
     hr_span *to = spans > 0 && !p->lost ? add_out(p, spans) : NULL;
     if (!to) return 0;
-    *out_count(p) -= spans - join_spans(to, from->out + from->taken, spans);
+    int64_t count = 0;
+    for (const hr_span *next = from->out + from->taken, *end = next + spans; next < end; next++)
+        if (count == 0 || !span_joins(&to[count - 1], *next)) to[count++] = *next;
+    *out_count(p) -= spans - count;
     from->taken += spans;
     in->first += elements;
     count_out(p, elements);
@@ -130,12 +124,6 @@ static void use_up(hr_plan *p, int i, hr_span used, int32_t spans)
     in->node->taken++;
 }
 
-/* One input's share: every `turns`th span. */
-static void write_turn(hr_span *to, int64_t turns, hr_span from, int64_t rounds, int32_t block)
-{
-    for (int64_t n = 0; n < rounds; n++, to += turns, from.first += block) *to = (hr_span){from.in, from.first, block};
-}
-
 int64_t hr_emit_rounds(hr_plan *p, const int *turn, int64_t turns, int64_t block)
 {
     const int64_t rounds = p->error.code || p->lost ? 0 : whole_rounds(p, turn, turns, block);
@@ -145,7 +133,8 @@ int64_t hr_emit_rounds(hr_plan *p, const int *turn, int64_t turns, int64_t block
         ask_for_turns(p, turn + i, turns - i);
         hr_span used = at_hand(p, turn[i]);
         used.count = (int32_t)(rounds * block);
-        write_turn(to + i, turns, used, rounds, (int32_t)block);
+        for (int64_t n = 0; n < rounds; n++)
+            to[n * turns + i] = (hr_span){used.in, used.first + (int32_t)(n * block), (int32_t)block};
         use_up(p, turn[i], used, (int32_t)rounds);
     }
     count_out(p, rounds * turns * block);

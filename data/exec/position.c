@@ -312,14 +312,6 @@ hr_status hr__saved_numbers_read(const hr_op *op, void *state, hr_token_reader *
     return HR_OK;
 }
 
-/* All that it holds comes again: its input starts in front of it. */
-static hr_status check_held(const hr_plan *p, hr_error *err)
-{
-    const hr_op *op = p->ds->op;
-    if (!op->held_from) return HR_OK;
-    return hr_saved_between(op->name, input_pulled(p->in[0]), 0, op->held_from(p->ds->spec, p->state), err);
-}
-
 hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
 {
     const hr_op *op = p->ds->op;
@@ -329,7 +321,8 @@ hr_status hr__plan_node_open(hr_plan *p, hr_token_reader *from, hr_error *err)
     HR_TRY(hr__saved_numbers_read(op, p->state, from, err));
     if (op->load) HR_TRY(op->load(p->ds->spec, p->state, from, err));
     for (int i = 0; i < p->ds->inputs; i++) HR_TRY(load_own(p, i, from, err));
-    HR_TRY(check_held(p, err));
+    if (op->held_from) /* all that it holds comes again: its input starts in front of it */
+        HR_TRY(hr_saved_between(op->name, input_pulled(p->in[0]), 0, op->held_from(p->ds->spec, p->state), err));
     return load_opened(p, from, err);
 }
 

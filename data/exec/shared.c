@@ -9,27 +9,17 @@ enum { FIRST_CHAINS = 16 };
 
 /* ---- the table. With the lock held. ---- */
 
-static uint64_t shared_hash(const hr_dataset *ds, const char *name)
-{
-    return name ? hr__fingerprint64_inline(name, strlen(name)) : hr_random((uint64_t)(uintptr_t)ds, 0);
-}
-
-static bool shared_is(const shared *s, const hr_dataset *ds, const char *name)
-{
-    if (name) return s->name && strcmp(s->name, name) == 0;
-    return !s->name && s->ds == ds;
-}
-
 static shared **shared_chain(const shared_table *t, const hr_dataset *ds, const char *name)
 {
-    return &t->chain[shared_hash(ds, name) & (t->chains - 1)];
+    const uint64_t hash = name ? hr__fingerprint64_inline(name, strlen(name)) : hr_random((uint64_t)(uintptr_t)ds, 0);
+    return &t->chain[hash & (t->chains - 1)];
 }
 
 static shared *shared_find(const shared_table *t, const hr_dataset *ds, const char *name)
 {
-    shared *s = t->chains ? *shared_chain(t, ds, name) : NULL;
-    while (s && !shared_is(s, ds, name)) s = s->next;
-    return s;
+    for (shared *s = t->chains ? *shared_chain(t, ds, name) : NULL; s; s = s->next)
+        if (name ? s->name && strcmp(s->name, name) == 0 : !s->name && s->ds == ds) return s;
+    return NULL;
 }
 
 static bool shared_table_grow(shared_table *t)
@@ -62,13 +52,8 @@ static bool shared_add(shared_table *t, shared *s)
     return true;
 }
 
-/* All that could open the dataset, and all rows of it, would hold it as well. */
-static bool shared_is_done(const shared *s)
-{
-    return s->users == 0 && atomic_load_explicit(&s->ds->refs, memory_order_acquire) == 1;
-}
-
-/* Takes out what is done with, of two chains: called with each addition, it goes round before the table has doubled. */
+/* Takes out what is done with, of two chains: called with each addition, it goes round before the table has doubled.
+ * While somebody else holds the dataset, as what can open it and rows of it do, it may have users again. */
 static shared *shared_take_done(shared_table *t)
 {
     shared *done = NULL;
@@ -76,7 +61,7 @@ static shared *shared_take_done(shared_table *t)
         shared **at = &t->chain[t->hand++ & (t->chains - 1)];
         while (*at) {
             shared *s = *at;
-            if (shared_is_done(s)) {
+            if (s->users == 0 && atomic_load_explicit(&s->ds->refs, memory_order_acquire) == 1) {
                 *at = s->next;
                 s->next = done;
                 done = s;

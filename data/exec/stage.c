@@ -116,14 +116,6 @@ static bool add_op(stage *s, hr_dataset *ds, const hr_settings *settings)
     return true;
 }
 
-/* How many elements it takes together, of the stage right below. */
-static int64_t stage_group_of(const hr_dataset *ds)
-{
-    hr_settings own = {0};
-    if (ds->op->settings) ds->op->settings(ds->spec, &own);
-    return own.group;
-}
-
 /* A stage is the work operators from `ds` down to the first plan operator, and that one. If it only groups rows, work
  * below it that goes row by row is done above it instead: map-then-batch runs as batch-then-map; not where errors are
  * ignored, since then a row that fails is to leave no gap in its batch. */
@@ -152,7 +144,9 @@ bool hr__stage_cut(stage *s, hr_settings settings)
     if (!s->top) return false;
     s->top->top = true;
     s->top->below_settings = settings;
-    s->top->below_settings.group = stage_group_of(ds);
+    hr_settings sets = {0}; /* how many elements it takes together, of the stage right below */
+    if (ds->op->settings) ds->op->settings(ds->spec, &sets);
+    s->top->below_settings.group = sets.group;
     return true;
 }
 
@@ -312,13 +306,6 @@ bool hr__dataset_is_node(const hr_dataset *ds, const hr_dataset *below)
 
 bool hr__input_is_node(const hr_plan *p, int i) { return hr__dataset_is_node(p->ds, stage_own_dataset(p, i)); }
 
-/* The first one goes on with the key of the stage. */
-static uint64_t stage_own_path(const hr_plan *p, int i)
-{
-    if (i == 0) return p->stage->path;
-    return hr_random(hr_random(p->stage->path, (uint64_t)p->ds->place), -(uint64_t)i);
-}
-
 bool hr__input_open_own(hr_plan *p, int i)
 {
     input *in = p->in[i];
@@ -327,8 +314,10 @@ bool hr__input_open_own(hr_plan *p, int i)
         in->node = hr__plan_node_new(p->stage, p, i, below, below->inputs ? below->in[0] : NULL, &p->below_settings);
         return in->node != NULL;
     }
+    uint64_t path = p->stage->path; /* the first input goes on with the key of the stage */
+    if (i > 0) path = hr_random(hr_random(path, (uint64_t)p->ds->place), -(uint64_t)i);
     hr__token_ref(in->before);
     in->sole = p->stage->sole;
-    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), stage_own_path(p, i), in->before);
+    in->stage = hr__stage_new(p, i, hr_dataset_ref(below), path, in->before);
     return in->stage != NULL;
 }

@@ -133,11 +133,6 @@ hr_status hr__plan_node_run(hr_plan *p)
     return p->ended ? HR_END : st;
 }
 
-static void end_node(hr_plan *p, hr_plan *from)
-{
-    if (from->error.code) hr__plan_node_fail(p, &from->error);
-}
-
 static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
 {
     hr_error err;
@@ -149,7 +144,7 @@ static hr_status fill_node(hr_plan *p, hr_plan *from, int64_t at_most)
         if (engine_cancelled(p->stage->engine)) return HR_WAIT; /* which may be in the middle of a long skip */
         from->taken = from->outs = 0;
         if (from->ended) {
-            end_node(p, from);
+            if (from->error.code) hr__plan_node_fail(p, &from->error);
             return HR_END;
         }
         from->room = at_most < MAX_UNIT_ROWS ? at_most : MAX_UNIT_ROWS; /* a source makes room for so many */
@@ -227,14 +222,6 @@ static bool same_form(const hr_columns *a, int64_t i, const hr_columns *b, int64
     return same;
 }
 
-/* How many of the next `count` elements of two inputs have their batches alike. */
-static int64_t alike(const input *a, const input *b, int64_t count)
-{
-    int64_t n = 0;
-    while (n < count && same_form(&a->rows->c, a->next + n, &b->rows->c, b->next + n, 0)) n++;
-    return n;
-}
-
 hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
 {
     int64_t count = at_most;
@@ -246,7 +233,12 @@ hr_status hr_pull_all(hr_plan *p, int64_t at_most, hr_span *part)
         if (in->next >= in->count && !hr__input_find(p, in, &none)) return none;
         if (in->count - in->next < count) count = in->count - in->next;
     }
-    for (int i = 1; i < p->ds->inputs && count > 0; i++) count = alike(p->in[0], p->in[i], count);
+    for (int i = 1; i < p->ds->inputs && count > 0; i++) { /* as many as have their batches alike */
+        const input *a = p->in[0], *b = p->in[i];
+        int64_t n = 0;
+        while (n < count && same_form(&a->rows->c, a->next + n, &b->rows->c, b->next + n, 0)) n++;
+        count = n;
+    }
     if (count == 0) {
         hr_fail(&p->error, HR_INVALID_ARGUMENT, "zip.rows",
                 "%s: element %" PRId64 ": expected batches of one size from all inputs; batch after it instead",

@@ -29,13 +29,6 @@ static void drop_remainder(hr_plan *p, parts *list)
     }
 }
 
-static void number_unit(stage *s, unit *u)
-{
-    u->first_row = s->top->groups && s->top->in[0]->stage ? -1 : s->rows_planned;
-    for (int64_t i = 0; s->numbered && i < u->parts->count; i += u->parts->sides)
-        s->rows_planned += hr__span_rows(u->parts->span[i]);
-}
-
 /* A token has a link for each input that is open. Where these are many, it serves several units: after a restore its
  * stage plans some more rows again, and a row costs as much as among few inputs. */
 static bool tell_position(stage *s, unit *u)
@@ -60,7 +53,9 @@ static void finish_unit(stage *s, unit *u)
     if (p->groups) drop_remainder(p, u->parts);
     u->elements = p->groups ? u->cuts : p->emitted;
     s->given += u->elements;
-    number_unit(s, u);
+    u->first_row = p->groups && p->in[0]->stage ? -1 : s->rows_planned;
+    for (int64_t i = 0; s->numbered && i < u->parts->count; i += u->parts->sides)
+        s->rows_planned += hr__span_rows(u->parts->span[i]);
     hr__unit_take_over(s, u);
     u->last = p->ended;
     if (u->last) { /* its reader stays here, so it needs no token */

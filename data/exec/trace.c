@@ -76,14 +76,6 @@ void hr__trace_wait(trace *t, uint64_t from, uint64_t to) { trace_add(t, (event)
 
 /* ---- writing ---- */
 
-static void write_thread(hr__text *to, int thread)
-{
-    hr__text_printf(to, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":\"", thread);
-    if (thread == 0) hr__text_add(to, "caller");
-    if (thread != 0) hr__text_printf(to, "worker %d", thread);
-    hr__text_add(to, "\"}},\n");
-}
-
 static void write_event(hr__text *to, const trace *t, const event *e)
 {
     const char *what = e->name < 0 ? "wait" : e->work ? "work" : "plan";
@@ -106,7 +98,13 @@ static void write_all(hr__text *to, const trace *t)
         if (t->event[i].thread >= threads) threads = t->event[i].thread + 1;
     hr__text_add(to, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     for (int64_t i = 0; i < t->events; i++) write_event(to, t, &t->event[i]);
-    for (int thread = 0; thread < threads; thread++) write_thread(to, thread);
+    for (int thread = 0; thread < threads; thread++) {
+        hr__text_printf(to, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":\"",
+                        thread);
+        if (thread == 0) hr__text_add(to, "caller");
+        if (thread != 0) hr__text_printf(to, "worker %d", thread);
+        hr__text_add(to, "\"}},\n");
+    }
     hr__text_printf(to,
                     "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"headrace\"}}],\n"
                     "\"otherData\":{\"events_dropped\":%" PRId64 "}}\n",

@@ -123,13 +123,6 @@ static void bin_empty(cell_bin *bin)
     bin->count = 0;
 }
 
-static void bin_add(cell_bin *bin, cell *c)
-{
-    bin->cell[bin->count++] = *c;
-    c->at = NULL;
-    if (bin->count == BIN) bin_empty(bin);
-}
-
 void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans)
 {
     r->refs += spans;
@@ -141,8 +134,13 @@ void hr__rows_share(rows *r, int64_t first, int64_t count, int32_t spans)
 static void drop_cells(rows *r, int64_t first, int64_t count, cell_bin *bin)
 {
     const int64_t end = hr_first_row(&r->c, first + count);
-    for (int64_t row = hr_first_row(&r->c, first); row < end; row++)
-        if (--r->cell[row].spans == 0) bin_add(bin, &r->cell[row]);
+    for (int64_t row = hr_first_row(&r->c, first); row < end; row++) {
+        cell *c = &r->cell[row];
+        if (--c->spans != 0) continue;
+        bin->cell[bin->count++] = *c;
+        c->at = NULL;
+        if (bin->count == BIN) bin_empty(bin);
+    }
 }
 
 static inline void drop_span(hr_span span, cell_bin *bin)
@@ -290,11 +288,6 @@ static void drop_orphan(parts *p)
 
 /* Parts whose stage is gone come from the plans of several others, once these took over units of it: one thread at a
  * time counts their spans, also those of what goes with them. */
-static void drop_orphans(engine *e)
-{
-    for (parts *p; (p = next_orphan(e)) != NULL;) drop_orphan(p);
-}
-
 void hr__parts_return(parts *p)
 {
     if (!p) return;
@@ -308,7 +301,7 @@ void hr__parts_return(parts *p)
     const bool drops = e->orphans && !e->drops_orphans;
     e->drops_orphans |= drops;
     hr__engine_unlock(e);
-    if (drops) drop_orphans(e);
+    while (drops && (p = next_orphan(e)) != NULL) drop_orphan(p);
 }
 
 static void free_spare(returns *home)

@@ -88,11 +88,6 @@ static hr__laid_rows *set_of(sorter *s, const hr__row_layout *form)
     return &s->set[i];
 }
 
-static void waiting_rows_count_records(sorter *s, const hr_span *span, int64_t spans)
-{
-    for (int64_t i = 0; i < spans; i++) set_of(s, ((const rows *)span[i].in)->form)->count += span[i].count;
-}
-
 static void find_records(sorter *s, const hr_span *span, int64_t spans)
 {
     int32_t row = 0;
@@ -117,7 +112,7 @@ static hr__laid_rows *sort_records(const hr_span *span, int64_t spans, int64_t r
     sorter s = {(hr__laid_rows *)(void *)memory, 0};
     const char **record = (const char **)(void *)(s.set + spans);
     int32_t *row = (int32_t *)(void *)(record + rows);
-    waiting_rows_count_records(&s, span, spans);
+    for (int64_t i = 0; i < spans; i++) set_of(&s, ((const struct rows *)span[i].in)->form)->count += span[i].count;
     for (int64_t i = 0; i < s.sets; i++) {
         s.set[i].record = record;
         s.set[i].row = row;
@@ -189,20 +184,14 @@ static bool new_columns(rows *r, const columns_plan *p)
     return true;
 }
 
-static bool any_origins(const hr__laid_rows *set, int64_t sets)
-{
-    bool any = false;
-    for (int64_t i = 0; i < sets; i++) any |= set[i].form->origins;
-    return any;
-}
-
 bool hr__gather_laid_rows(rows *r, const hr_span *span, int64_t spans, hr_work *w)
 {
     int64_t sets;
     const hr__laid_rows *set = sort_records(span, spans, r->c.rows, w, &sets);
     if (!set || !new_columns(r, &(columns_plan){set, sets, r->c.rows, r->shape})) return false;
-    if (any_origins(set, sets) && !(r->c.origin = hr__rows_array(r, (size_t)r->c.rows * sizeof *r->c.origin)))
-        return false;
+    bool origins = false;
+    for (int64_t i = 0; i < sets; i++) origins |= set[i].form->origins;
+    if (origins && !(r->c.origin = hr__rows_array(r, (size_t)r->c.rows * sizeof *r->c.origin))) return false;
     hr__laid_rows_to_columns(set, sets, r->c.column, r->c.origin);
     return true;
 }

@@ -86,13 +86,6 @@ static void drop_failed(hr_work *w)
 
 /* ---- cells ---- */
 
-static size_t strings_size(const hr_view *view, int64_t count)
-{
-    size_t size = 0;
-    for (int64_t i = 0; i < count; i++) size += (size_t)view[i].size;
-    return size;
-}
-
 static char *move_strings(char *to, hr_view *view, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -128,7 +121,7 @@ static void measure_strings(rows *r, size_t *sizes)
     for (int i = 0; i < r->c.schema->fields; i++)
         for (int64_t row = 0; row < r->c.rows && is_string(r, i); row++) {
             const hr_view *view = row_strings(r, i, row, &count);
-            sizes[row] += strings_size(view, count);
+            for (int64_t k = 0; k < count; k++) sizes[row] += (size_t)view[k].size;
         }
 }
 
@@ -209,12 +202,6 @@ static bool stay_bare(const stage *s)
     return s->blind && !s->numbered && (s->works == 0 || (s->works == 1 && s->work[0].ds == s->top->ds));
 }
 
-static bool hold_rows(stage *s, rows *r, hr_work *w)
-{
-    if (are_bare(&r->c)) return true;
-    return hr__rows_to_cells(r, w) && hr__rows_to_row_layout(r, w, s->blind);
-}
-
 void hr__unit_work(stage *s, unit *u, hr_work *w)
 {
     w->unit = u;
@@ -229,7 +216,9 @@ void hr__unit_work(stage *s, unit *u, hr_work *w)
     if (s->numbered && u->first_row >= 0 && !number_rows(u)) work_no_memory(w, &u->rows->c);
     run_operators(s, u, w);
     if (engine_cancelled(w->engine)) return; /* its columns may not be filled in */
-    if (s->cells && !hold_rows(s, u->rows, w)) work_no_memory(w, &u->rows->c);
+    if (s->cells && !are_bare(&u->rows->c) &&
+        !(hr__rows_to_cells(u->rows, w) && hr__rows_to_row_layout(u->rows, w, s->blind)))
+        work_no_memory(w, &u->rows->c);
     if (!u->rows->shape->strings && !u->rows->aliases) {
         hr__parts_return(u->rows->parts);
         u->rows->parts = NULL;
