@@ -48,7 +48,7 @@ uint64_t hr__siphash64(const uint64_t key[2], const void *data, size_t size)
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-uint64_t hr__hash64(const void *data, size_t size)
+static uint64_t string_hash64(const void *data, size_t size)
 {
     const uint64_t mul = UINT64_C(0xc6a4a7935bd1e995), seed = UINT64_C(0xDECAFCAFFE);
     uint64_t h = seed ^ size * mul;
@@ -62,7 +62,7 @@ uint64_t hr__hash64(const void *data, size_t size)
 static uint64_t hash_of(hr__string_hash hash, const uint64_t *key, hr_view s)
 {
     if (hash == HR__HASH_STRONG) return hr__siphash64(key, s.data, (size_t)s.size);
-    if (hash == HR__HASH_OLD) return hr__hash64(s.data, (size_t)s.size);
+    if (hash == HR__HASH_OLD) return string_hash64(s.data, (size_t)s.size);
     return hr__fingerprint64_inline(s.data, (size_t)s.size);
 }
 

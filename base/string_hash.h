@@ -15,7 +15,6 @@ typedef enum hr__string_hash {
 } hr__string_hash;
 
 uint64_t hr__siphash64(const uint64_t key[2], const void *data, size_t size);
-uint64_t hr__hash64(const void *data, size_t size);
 
 /* The bucket of each string: its hash, unsigned, modulo num_buckets, which must be 1 or more. `key`: of the strong one
  * only. Kind of the failure: hash.num_buckets. */

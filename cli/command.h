@@ -118,8 +118,7 @@ void print_log(hr_level level, const char *text, void *user);
 double now_seconds(void); /* monotonic */
 /* "1,234,567"; in one of a few rotating buffers, for use within one printf. */
 const char *with_commas(int64_t n);
-const char *human_bytes(double bytes);     /* "12.4 MB" */
-const char *human_seconds(double seconds); /* "1:05" */
+const char *human_bytes(double bytes); /* "12.4 MB" */
 
 /* ---- Ctrl-C ---- */
 

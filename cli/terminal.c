@@ -47,7 +47,8 @@ const char *human_bytes(double bytes)
     return text;
 }
 
-const char *human_seconds(double seconds)
+/* "1:05" */
+static const char *human_seconds(double seconds)
 {
     char *text = next_text();
     int64_t s = (int64_t)(seconds + 0.5);

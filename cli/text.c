@@ -17,7 +17,7 @@ static bool text_reserve(text_buffer *t, size_t size)
     return true;
 }
 
-void text_bytes(text_buffer *t, const char *data, size_t size)
+static void text_bytes(text_buffer *t, const char *data, size_t size)
 {
     if (!text_reserve(t, size)) return;
     if (size) memcpy(t->data + t->size, data, size);
@@ -61,13 +61,6 @@ void text_word(text_buffer *t, hr_view word)
         text_bytes(t, word.data, (size_t)word.size);
     else
         text_quoted(t, word);
-}
-
-void text_clear(text_buffer *t)
-{
-    t->size = 0;
-    t->failed = false;
-    if (t->data) t->data[0] = '\0';
 }
 
 void text_free(text_buffer *t)

@@ -11,14 +11,12 @@ typedef struct text_buffer {
     bool failed;
 } text_buffer;
 
-void text_bytes(text_buffer *t, const char *data, size_t size);
 void text_add(text_buffer *t, const char *string);
 void text_byte(text_buffer *t, char byte);
 void text_quoted(text_buffer *t, hr_view bytes); /* as a string of JSON; bytes that are not UTF-8 become U+FFFD */
 void text_base64(text_buffer *t, hr_view bytes);
 /* A name or value as it is if that is one plain word, else as JSON writes it. */
 void text_word(text_buffer *t, hr_view word);
-void text_clear(text_buffer *t); /* empties it, keeps the memory, forgets a failure */
 void text_free(text_buffer *t);
 
 #endif

@@ -26,8 +26,6 @@ hr_status hr__embedding_describe(const void *spec, const hr_feature_column *cons
 
 /* A column of a table that others may look up, too, under that name. Takes the source. */
 hr_feature_column *hr__shared_embedding_new(const hr__embedding_spec *spec, hr_feature_column *source);
-/* What the table of these columns is called unless somebody says otherwise. Gives it (hr_free); NULL: no memory. */
-char *hr__shared_embedding_name(const hr_feature_column *const *categorical, int count);
 
 /* A table in a config file; `stddev` is where o->stddev points to. */
 #define HR__EMBEDDING_KEYS                                                                                             \

@@ -59,7 +59,8 @@ static int shared_by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-char *hr__shared_embedding_name(const hr_feature_column *const *categorical, int count)
+/* What the table of these columns is called unless somebody says otherwise. Gives it (hr_free); NULL: no memory. */
+static char *shared_table_name(const hr_feature_column *const *categorical, int count)
 {
     static const char tail[] = "shared_embedding";
     const char **names = hr_malloc(((size_t)count + 1) * sizeof *names);
@@ -92,7 +93,7 @@ void hr_shared_embeddings_with(hr_feature_column *const *categorical, int count,
     if (status == HR_OK)
         name = o.shared_embedding_name
                    ? hr_strdup(o.shared_embedding_name)
-                   : hr__shared_embedding_name((const hr_feature_column *const *)categorical, count);
+                   : shared_table_name((const hr_feature_column *const *)categorical, count);
     if (status == HR_OK && !name) status = hr_no_memory(&err, "shared_embeddings");
     const hr_embedding_column_opts table = {
         .combiner = o.combiner,
@@ -175,7 +176,7 @@ static void write_shared(hr_config_writer *w, const hr_feature_column *column)
     const hr__embedding_spec *s = hr_feature_column_spec(column);
     int count;
     const hr_feature_column *const *sources = hr_config_write_sources(w, &count);
-    char *name = sources ? hr__shared_embedding_name(sources, count) : NULL;
+    char *name = sources ? shared_table_name(sources, count) : NULL;
     const bool own_name = !name || strcmp(name, s->shared_name) != 0;
     hr_free(name);
     if (count == 1 && own_name) {

@@ -70,13 +70,6 @@ void hr__json_float(hr__json_writer *w, float value)
     put_real(w, text, (double)value);
 }
 
-void hr__json_double(hr__json_writer *w, double value)
-{
-    char text[HR__NUMBER_TEXT];
-    hr__format_double(value, text);
-    put_real(w, text, value);
-}
-
 hr_status hr_json_quote(hr_view text, char **json, hr_error *err)
 {
     hr__text to = {0};

@@ -25,7 +25,6 @@ void hr__json_int64(hr__json_writer *w, int64_t value);
 /* The fewest digits that give the same float32 (float64) again, with a point or an exponent; one that is not finite
  * becomes the string "NaN", "Infinity" or "-Infinity". */
 void hr__json_float(hr__json_writer *w, float value);
-void hr__json_double(hr__json_writer *w, double value);
 void hr__json_base64(hr__json_writer *w, hr_view bytes); /* a string */
 
 /* ---- base64 ---- */

@@ -145,7 +145,8 @@ static hr_status go_to_offset(const hr_record_index *index, hr_input *in, int64_
     return hr_input_seek(in, offset, err);
 }
 
-int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int64_t *near)
+/* Where the sampled record at or before `record` begins, inflated; its number in *near. */
+static int64_t record_index_near(const hr_record_index *index, int64_t record, int64_t *near)
 {
     *near = record / index->every * index->every;
     return index->sample[record / index->every];
@@ -164,5 +165,5 @@ hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int6
         *near = first;
         return go_to_offset(index, in, index->bytes, err);
     }
-    return go_to_offset(index, in, hr__record_index_near(index, first, near), err);
+    return go_to_offset(index, in, record_index_near(index, first, near), err);
 }

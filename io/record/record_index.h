@@ -61,8 +61,6 @@ hr_status hr__record_index_parse(const char *name, const char *bytes, size_t siz
 /* Brings the input to the record before `first` that is nearest in the index, number *near. */
 hr_status hr__record_index_seek(const hr_record_index *index, hr_input *in, int64_t first, int64_t count, int64_t *near,
                                 hr_error *err);
-/* Where the sampled record at or before `record` begins, inflated; its number in *near. */
-int64_t hr__record_index_near(const hr_record_index *index, int64_t record, int64_t *near);
 /* How many bytes record `record` has with its frame, in an index of each record; where it begins, inflated, in
  * *offset. */
 int64_t hr__record_index_frame(const hr_record_index *index, int64_t record, int64_t *offset);

@@ -187,8 +187,6 @@ typedef struct hr__plan {
     int32_t *slot_uses;   /* how many inputs and fetches want it; of fed and fixed ones never less than 1 */
     atomic_int *uses;     /* left in this run */
     atomic_int *pending;  /* by step */
-    int32_t *fixed_slots; /* filled once */
-    int fixed_count;
     int32_t *ready; /* the queue's memory */
     int64_t runs;
     uint64_t nanoseconds; /* of all steps */

@@ -169,11 +169,10 @@ static void floats_are_written_so_that_they_stay_floats(void **state)
     hr__json_float(&w, 0.1f);
     hr__json_float(&w, -1e30f);
     hr__json_float(&w, -0.0f);
-    hr__json_double(&w, 0.1);
-    hr__json_double(&w, -1 / 0.0);
+    hr__json_float(&w, -1 / 0.0f);
     hr__json_int64(&w, INT64_MIN);
     hr__json_end(&w, ']');
-    assert_string_equal(out.data, "[1.0, 0.1, -1e+30, -0.0, 0.1, \"-Infinity\", -9223372036854775808]");
+    assert_string_equal(out.data, "[1.0, 0.1, -1e+30, -0.0, \"-Infinity\", -9223372036854775808]");
     hr__text_free(&out);
 }
 
