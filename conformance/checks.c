@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_FAILURES = 120 };
+enum { MAX_FAILURES = 120 };
 
 /* ---- the same elements in all runs ---- */
 
@@ -24,7 +24,7 @@ static hr_status check_cardinality(const subject *s)
 static hr_status compare_run(subject *s, way w)
 {
     char how[160];
-    if (w.workers < LEAST_WORKERS) return HR_OK;
+    if (w.workers < MIN_WORKERS) return HR_OK;
     HR_TRY(hr__conformance_run(s, &s->got, w));
     return hr__conformance_same(s, 0, HR_INTERNAL, "conformance.run", hr__conformance_how(how, sizeof how, w));
 }
@@ -112,7 +112,7 @@ static hr_status run_and_save(subject *s, int workers)
             st = hr__conformance_fail(s, HR_INTERNAL, "conformance.memory",
                                       "expected Ok or ResourceExhausted of hr_iterator_save, found %s \"%.200s\"",
                                       hr_status_name(status), why.text);
-        if (st == HR_OK) st = hr__conformance_run_on(s, &s->got, it, MOST_ELEMENTS);
+        if (st == HR_OK) st = hr__conformance_run_on(s, &s->got, it, MAX_ELEMENTS);
     }
     hr_iterator_free(it);
     return st;
@@ -159,8 +159,8 @@ static hr_status check_memory(subject *s)
         return hr__conformance_fail(s, HR_FAILED_PRECONDITION, "conformance.allocator",
                                     "expected allocations, found none; give the program's own allocator to "
                                     "hr_conformance_count_allocations");
-    const int64_t step = 1 + count / MOST_FAILURES;
-    for (int64_t n = 0; n < count && LEAST_WORKERS == 0; n += n < 60 ? 1 : step) HR_TRY(run_short_of_memory(s, n, 0));
+    const int64_t step = 1 + count / MAX_FAILURES;
+    for (int64_t n = 0; n < count && MIN_WORKERS == 0; n += n < 60 ? 1 : step) HR_TRY(run_short_of_memory(s, n, 0));
     for (int64_t n = 0; n < count; n += 1 + count / 12) HR_TRY(run_short_of_memory(s, n, 2));
     return HR_OK;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 300, MOST_OF_ENDLESS = 300, COLUMNS = 9 };
+enum { ROWS = 300, MAX_OF_ENDLESS = 300, COLUMNS = 9 };
 
 static subject subject_of(hr_conformance_build *build, void *user, const hr_conformance_opts *opts, hr_error *err)
 {
@@ -120,7 +120,7 @@ static hr_dataset *build_put(void *user)
 {
     const putting *p = user;
     hr_dataset *ds = put_on_input(p);
-    if (hr_cardinality(ds) == HR_INFINITE_CARDINALITY) ds = hr_take(ds, MOST_OF_ENDLESS);
+    if (hr_cardinality(ds) == HR_INFINITE_CARDINALITY) ds = hr_take(ds, MAX_OF_ENDLESS);
     return p->batched ? hr_batch(ds, 7) : ds;
 }
 
@@ -151,7 +151,7 @@ static hr_status check_derived(const subject *s, putting *p, unsigned checks)
         p->shuffled = p->batched = i == 1;
         p->batched &= batched;
         if (p->wide && (p->opts->source || p->opts->input)) break;
-        if (!p->wide && LEAST_WORKERS > 0) continue; /* no code that is not in the first */
+        if (!p->wide && MIN_WORKERS > 0) continue; /* no code that is not in the first */
         snprintf(name, sizeof name, "%.60s %s", s->name, how[i]);
         subject derived = {.build = build_put, .user = p, .name = name, .quick = true, .err = s->err};
         hr_dataset *ds = build_put(p);

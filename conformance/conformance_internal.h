@@ -5,14 +5,14 @@
 
 #include <headrace/conformance.h>
 
-enum { MOST_ELEMENTS = 8192, POOL = 8 };
+enum { MAX_ELEMENTS = 8192, POOL = 8 };
 
 /* ThreadSanitizer has nothing to find where the caller does all by itself, and of pipelines that follow from others a
  * few runs show it all code that is not in those. Other builds run everything. */
 #ifdef __SANITIZE_THREAD__
-enum { LEAST_WORKERS = 1, WAYS_APART = 3, FEW_STOPS = 2 };
+enum { MIN_WORKERS = 1, WAYS_APART = 3, FEW_STOPS = 2 };
 #else
-enum { LEAST_WORKERS = 0, WAYS_APART = 1, FEW_STOPS = 6 };
+enum { MIN_WORKERS = 0, WAYS_APART = 1, FEW_STOPS = 6 };
 #endif
 
 /* An element that came: a digest of all, and what a message shows, the first bytes of its first component. */

@@ -147,10 +147,10 @@ void hr__conformance_begin(run *r)
 static hr_status run_make_room(const subject *s, run *r)
 {
     if (r->count < r->room) return HR_OK;
-    if (r->count == MOST_ELEMENTS)
+    if (r->count == MAX_ELEMENTS)
         return hr__conformance_fail(s, HR_INVALID_ARGUMENT, "conformance.sample",
                                     "expected a pipeline of at most %d elements, found more; give a smaller one",
-                                    MOST_ELEMENTS);
+                                    MAX_ELEMENTS);
     const int room = r->room ? 2 * r->room : 512;
     came *grown = realloc(r->element, (size_t)room * sizeof *grown);
     if (!grown) return hr_no_memory(s->err, "a run of the conformance suite");

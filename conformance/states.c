@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_STOPS = 24, LARGEST_STATE = 4096 };
+enum { MAX_STOPS = 24, MAX_STATE_SIZE = 4096 };
 
 hr_status hr__conformance_save(const subject *s, hr_iterator *it, void **saved, size_t *size)
 {
@@ -45,10 +45,10 @@ static hr_status stop_at(subject *s, int k, int n)
     w.state = saved;
     w.state_size = size;
     hr_status st = HR_OK;
-    if (size > LARGEST_STATE)
+    if (size > MAX_STATE_SIZE)
         st = hr__conformance_fail(s, HR_INTERNAL, "conformance.resume",
-                                  "expected a state of at most %d bytes after %d elements, found %zu", LARGEST_STATE, k,
-                                  size);
+                                  "expected a state of at most %d bytes after %d elements, found %zu", MAX_STATE_SIZE,
+                                  k, size);
     if (st == HR_OK) st = hr__conformance_run(s, &s->got, w);
     hr_free(saved);
     HR_TRY(st);
@@ -59,7 +59,7 @@ static hr_status stop_at(subject *s, int k, int n)
 
 hr_status hr__conformance_resume(subject *s)
 {
-    const int step = 1 + s->want.count / MOST_STOPS;
+    const int step = 1 + s->want.count / MAX_STOPS;
     for (int k = 0, n = 0; k < s->want.count; k += step, n++) HR_TRY(stop_at(s, k, n));
     return stop_at(s, s->want.count, 5);
 }
@@ -92,11 +92,11 @@ hr_status hr__conformance_resume_often(subject *s)
     void *saved = NULL;
     size_t size = 0;
     hr_status st = HR_OK;
-    const int step = 1 + s->want.count / MOST_STOPS;
+    const int step = 1 + s->want.count / MAX_STOPS;
     hr__conformance_begin(&s->got);
     for (int n = 0; st == HR_OK && s->got.end == HR_OK; n++) {
         st = resume_once(s, n, step, &saved, &size);
-        if (st == HR_OK && n > 2 * MOST_STOPS)
+        if (st == HR_OK && n > 2 * MAX_STOPS)
             st = hr__conformance_fail(s, HR_INTERNAL, "conformance.resume",
                                       "resumed again and again: expected an end after %d elements, found none after %d",
                                       s->want.count, s->got.count);
@@ -121,7 +121,7 @@ static hr_status try_state(subject *s, const void *saved, size_t size, bool must
     hr__conformance_begin(&s->got);
     hr_iterator *it =
         hr__conformance_iterate(s, (way){.window = 1, .unit_rows = 13, .state = copy, .state_size = size});
-    const hr_status st = hr__conformance_run_on(s, &s->got, it, MOST_ELEMENTS);
+    const hr_status st = hr__conformance_run_on(s, &s->got, it, MAX_ELEMENTS);
     hr_iterator_free(it);
     free(copy);
     if (st != HR_OK || !must_fail || s->got.end < 0) return st;
@@ -151,7 +151,7 @@ static hr_dataset *build_another(void *user) { return (void)user, hr_skip(hr_ski
 
 hr_status hr__conformance_foreign_states(subject *s)
 {
-    if (LEAST_WORKERS > 0) return HR_OK;
+    if (MIN_WORKERS > 0) return HR_OK;
     HR_TRY(try_damaged_states(s));
     size_t size;
     void *saved = NULL;
@@ -188,7 +188,7 @@ static hr_status try_number(subject *s, const void *saved, size_t size, changed_
                                                        .state_size = size,
                                                        .change = change_number,
                                                        .change_user = c});
-    const hr_status st = hr__conformance_run_on(s, &s->got, it, MOST_ELEMENTS);
+    const hr_status st = hr__conformance_run_on(s, &s->got, it, MAX_ELEMENTS);
     hr_iterator_free(it);
     if (st != HR_OK || s->got.end != HR_RESOURCE_EXHAUSTED) return st;
     return hr__conformance_fail(s, HR_INTERNAL, "conformance.changed_state",
@@ -205,14 +205,14 @@ hr_status hr__conformance_changed_states(subject *s)
     static const changed_number changes[] = {
         {.value = -1},   {.value = INT64_MIN},        {.value = INT64_MAX},
         {.value = 3000}, {.value = 1, .added = true}, {.value = -1, .added = true}};
-    enum { MOST_READS = 32, CHANGES = sizeof changes / sizeof *changes };
-    if (LEAST_WORKERS > 0) return HR_OK;
+    enum { MAX_READS = 32, CHANGES = sizeof changes / sizeof *changes };
+    if (MIN_WORKERS > 0) return HR_OK;
     size_t size;
     void *saved;
     HR_TRY(save_after(s, s->want.count / 2, (way){.window = 1, .unit_rows = 13}, &saved, &size));
     bool more = true;
     hr_status st = HR_OK;
-    for (int64_t n = 0; more && n < MOST_READS; n++)
+    for (int64_t n = 0; more && n < MAX_READS; n++)
         for (int i = 0; i < CHANGES && st == HR_OK; i++) {
             changed_number c = changes[i];
             c.at = n;

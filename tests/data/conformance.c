@@ -10,9 +10,9 @@ enum { POOL = 8, PATIENCE_S = 120 };
 
 /* ThreadSanitizer has nothing to find where the caller does all by itself. */
 #ifdef __SANITIZE_THREAD__
-enum { LEAST_WORKERS = 1 };
+enum { MIN_WORKERS = 1 };
 #else
-enum { LEAST_WORKERS = 0 };
+enum { MIN_WORKERS = 0 };
 #endif
 
 /* Before main, after that of testing.c: the suite makes allocations fail on top of it. */
@@ -116,7 +116,7 @@ void survives_every_failed_allocation(void **state) { conform(*state, HR_CONFORM
 /* ---- samples that follow from others. The linker puts __wrap_hr_shuffle_with and __wrap_hr_range_with between a
  * sample and the library (--wrap) ---- */
 
-enum { MOST_OF_ENDLESS = 300 };
+enum { MAX_OF_ENDLESS = 300 };
 
 /* How the sample at hand follows from another. */
 static struct derived {
@@ -166,7 +166,7 @@ static hr_dataset *build_derived(void)
     hr_dataset *ds = hr_dataset_ref(alone ? (hr_dataset *)(uintptr_t)alone : all);
     hr_dataset_unref(derived.whole);
     derived.whole = all;
-    return hr_cardinality(ds) == HR_INFINITE_CARDINALITY ? hr_take(ds, MOST_OF_ENDLESS) : ds;
+    return hr_cardinality(ds) == HR_INFINITE_CARDINALITY ? hr_take(ds, MAX_OF_ENDLESS) : ds;
 }
 
 void does_so_alone_and_over_wide_rows(void **state)
@@ -174,7 +174,7 @@ void does_so_alone_and_over_wide_rows(void **state)
     char name[96];
     for (int i = 1; i <= 3; i++) {
         derived = (struct derived){.from = *state, .alone = i & 1, .wide = i & 2};
-        if (derived.alone && LEAST_WORKERS > 0) continue; /* no code that is not in the sample */
+        if (derived.alone && MIN_WORKERS > 0) continue; /* no code that is not in the sample */
         hr_dataset *ds = build_derived();
         const bool can_be = !hr_dataset_error(ds) && (!derived.wide || derived.has_range);
         hr_dataset_unref(ds);
