@@ -10,9 +10,6 @@ enum { PIECE_ROWS = HR__CONVERT_PIECE / 4 };
 
 /* ---- in ---- */
 
-/* A float64 of the schema is stored as float32, so it is read as one: rounded once. */
-static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
-
 static hr_status make_columns(hr__csv_source *s, const hr_convert_opts *o, hr_error *err)
 {
     const size_t count = (size_t)o->schema->fields;
@@ -20,7 +17,8 @@ static hr_status make_columns(hr__csv_source *s, const hr_convert_opts *o, hr_er
     hr_field *field = hr_calloc(count, sizeof *field);
     hr_status st = column && field ? HR_OK : hr_no_memory(err, "convert");
     for (size_t i = 0; st == HR_OK && i < count; i++) {
-        column[i] = (hr_csv_column){.name = o->schema->field[i].name, .dtype = read_as(&o->schema->field[i])};
+        column[i] =
+            (hr_csv_column){.name = o->schema->field[i].name, .dtype = hr__schema_read_as(&o->schema->field[i])};
         field[i] = (hr_field){.name = column[i].name, .dtype = column[i].dtype};
     }
     hr_csv_opts csv = hr__csv_opts_of(s->path, o->csv);

@@ -148,9 +148,11 @@ typedef struct hr__csv_format {
 } hr__csv_format;
 
 hr_status hr__csv_format_new(const hr_csv_opts *opts, hr__csv_format **out, hr_error *err); /* gives */
-void hr__csv_format_free(hr__csv_format *format);                                           /* NULL: nothing */
+bool hr__csv_has_type(hr_dtype dtype);            /* a column may be of it, to read and to write */
+void hr__csv_format_free(hr__csv_format *format); /* NULL: nothing */
 /* The place in the file is one of those that are not wanted. */
 bool hr__csv_excludes(const hr__csv_format *format, int place);
+int hr__csv_compare_places(const void *a, const void *b); /* for qsort, of int */
 /* Names all columns after the header of `path`, as strings, where no column was given, but those that are excluded or
  * dropped; or after these bytes of it, none where the file is empty. Without a header its first row says how many there
  * are. */

@@ -7,7 +7,7 @@
 
 static const char *dtypes = "int32, int64, uint64, float32, float64, bool or string";
 
-static bool is_csv_dtype(hr_dtype d)
+bool hr__csv_has_type(hr_dtype d)
 {
     return d == HR_INT32 || d == HR_INT64 || d == HR_UINT64 || d == HR_FLOAT || d == HR_DOUBLE || d == HR_BOOL ||
            d == HR_STRING;
@@ -52,7 +52,7 @@ static hr_status check_meaning(const hr_csv_column *from, hr__csv_column *to, hr
 
 static hr_status copy_column(const hr_csv_column *from, hr__csv_column *to, hr_error *err)
 {
-    if (!is_csv_dtype(from->dtype))
+    if (!hr__csv_has_type(from->dtype))
         return hr_fail(err, HR_INVALID_ARGUMENT, "csv.dtype", "csv: column '%.60s': expected %s, got %s",
                        from->name ? from->name : "", dtypes, hr_dtype_name(from->dtype));
     to->dtype = from->dtype;
@@ -75,12 +75,6 @@ static hr_status refuse_places(hr_error *err, const char *what, const char *expe
     return hr_fail(err, HR_INVALID_ARGUMENT, "csv.select", "csv: .%s: expected %s, got %lld", what, expected, got);
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* Places are given once each; TensorFlow also wants them to rise. */
 static hr_status check_places(const int *place, int count, const char *what, bool rising, hr_error *err)
 {
@@ -90,7 +84,7 @@ static hr_status check_places(const int *place, int count, const char *what, boo
     }
     int *sorted = copy_places(place, count), twice = -1;
     if (!sorted) return hr_no_memory(err, "csv");
-    qsort(sorted, (size_t)count, sizeof *sorted, by_place);
+    qsort(sorted, (size_t)count, sizeof *sorted, hr__csv_compare_places);
     for (int i = 1; i < count && twice < 0; i++)
         if (sorted[i] == sorted[i - 1]) twice = sorted[i];
     hr_free(sorted);
@@ -110,7 +104,7 @@ static hr_status copy_selection(const hr_csv_opts *o, hr__csv_format *f, hr_erro
     HR_TRY(check_places(o->exclude_cols, f->excludes, "exclude_cols", o->tf_compat, err));
     if (o->select_cols && !(f->select = copy_places(o->select_cols, f->selects))) return hr_no_memory(err, "csv");
     if (o->exclude_cols && !(f->exclude = copy_places(o->exclude_cols, f->excludes))) return hr_no_memory(err, "csv");
-    if (f->exclude) qsort(f->exclude, (size_t)f->excludes, sizeof *f->exclude, by_place);
+    if (f->exclude) qsort(f->exclude, (size_t)f->excludes, sizeof *f->exclude, hr__csv_compare_places);
     return HR_OK;
 }
 

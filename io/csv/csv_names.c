@@ -11,7 +11,7 @@
 
 enum { MADE_NAME = 24 }; /* bytes of "column_N" */
 
-static int compare_places(const void *a, const void *b)
+int hr__csv_compare_places(const void *a, const void *b)
 {
     const int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
@@ -19,7 +19,7 @@ static int compare_places(const void *a, const void *b)
 
 bool hr__csv_excludes(const hr__csv_format *f, int place)
 {
-    return f->exclude && bsearch(&place, f->exclude, (size_t)f->excludes, sizeof *f->exclude, compare_places);
+    return f->exclude && bsearch(&place, f->exclude, (size_t)f->excludes, sizeof *f->exclude, hr__csv_compare_places);
 }
 
 /* ---- the options ---- */

@@ -1,5 +1,6 @@
 /* The text of one field as a value of a column's dtype, and the texts with a meaning of their own (a missing value, a
  * bool). */
+#include "base/digits.h"
 #include "base/number.h"
 #include "io/csv/csv.h"
 #include "io/number_text.h"
@@ -48,8 +49,6 @@ bool hr__csv_is_missing(const hr__csv_format *f, const hr__csv_column *column, c
     return size == 0 || ((f->na.sizes >> (size & 63) & 1) && hr__csv_words_have(&f->na, text, size));
 }
 
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 /* Where no words were given: true, false, 1, 0 in any case. TensorFlow's CSV has no bool. */
 static bool parse_bool(const hr__csv_format *f, const char *text, size_t size, bool *out)
 {
@@ -57,8 +56,9 @@ static bool parse_bool(const hr__csv_format *f, const char *text, size_t size, b
         const char *text;
         bool value;
     } words[] = {{"true", true}, {"false", false}, {"1", true}, {"0", false}};
-    while (size > 0 && is_space(*text)) text++, size--;
-    while (size > 0 && is_space(text[size - 1])) size--;
+    const char *end = text + size;
+    hr__trim(&text, &end);
+    size = (size_t)(end - text);
     *out = hr__csv_words_have(&f->yes, text, size);
     if (f->yes.count || f->no.count) return *out || hr__csv_words_have(&f->no, text, size);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

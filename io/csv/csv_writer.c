@@ -2,6 +2,7 @@
  * the same bits, a missing value told from an empty string by its quotes. What cannot be said in CSV is refused. */
 #include "base/number.h"
 #include "base/text.h"
+#include "io/csv/csv.h"
 #include "io/csv/csv_writer.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,12 +107,6 @@ static hr_view csv_writer_text_of(const hr__values *t, int64_t i, char room[HR__
     return (hr_view){room, size};
 }
 
-static bool is_csv_dtype(hr_dtype d)
-{
-    return d == HR_INT32 || d == HR_INT64 || d == HR_UINT64 || d == HR_FLOAT || d == HR_DOUBLE || d == HR_BOOL ||
-           d == HR_STRING;
-}
-
 /* Puts quotes around what the text has from `begin` on, and doubles those in it, from the end to the front. */
 static hr_status csv_writer_quote(hr_csv_writer *w, size_t begin, hr_error *err)
 {
@@ -187,7 +182,7 @@ static int64_t csv_writer_rows_of(const hr_tensor *t) { return t->shape.rank == 
 static hr_status check_column(const hr_csv_writer *w, int c, const hr_tensor *t, int64_t rows, hr_error *err)
 {
     char what[120] = "";
-    if (!is_csv_dtype(t->dtype))
+    if (!hr__csv_has_type(t->dtype))
         snprintf(what, sizeof what, "expected numbers, bools or strings, got %s", hr_dtype_name(t->dtype));
     else if (csv_writer_rows_of(t) != rows)
         snprintf(what, sizeof what, "expected %" PRId64 " rows, as the first column has, got %" PRId64, rows,

@@ -35,6 +35,12 @@ typedef struct hr__schema_field {
     int64_t rounded;  /* values of the CSV it was inferred from that float32 does not hold to the digits written */
 } hr__schema_field;
 
+/* What a CSV reader makes of it. A float64 is stored as float32, so it is read as one: rounded once. */
+static inline hr_dtype hr__schema_read_as(const hr__schema_field *f)
+{
+    return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype;
+}
+
 typedef struct hr__schema_file {
     hr__schema_field *field; /* in the order of the file */
     int fields;

@@ -24,8 +24,6 @@ struct hr__survey_bytes {
 
 /* ---- reading ---- */
 
-static hr_dtype read_as(const hr__schema_field *f) { return f->stored == HR_FLOAT ? HR_FLOAT : f->dtype; }
-
 static hr_csv_opts csv_opts(const char *path, const hr_survey_opts *o)
 {
     hr_csv_opts csv = hr__csv_opts_of(path, o->csv);
@@ -44,7 +42,7 @@ static hr_status open_csv(hr__survey_source *s, hr_error *err)
     hr_csv_column *column = hr_calloc((size_t)count + 1, sizeof *column);
     if (!column) return hr_no_memory(err, "the columns of a CSV");
     for (int i = 0; i < count; i++)
-        column[i] = (hr_csv_column){.name = schema->field[i].name, .dtype = read_as(&schema->field[i])};
+        column[i] = (hr_csv_column){.name = schema->field[i].name, .dtype = hr__schema_read_as(&schema->field[i])};
     hr_csv_opts csv = csv_opts(s->place.path, o);
     csv.columns = column;
     csv.column_count = count;

@@ -2,6 +2,7 @@
  * before anything is removed, so that it never names what is gone. Only checkpoints that lie in the folder itself are
  * listed after a restart, and so removed, whatever paths the state file holds. */
 #include <headrace/checkpoint.h>
+#include "base/clock.h"
 #include "base/text.h"
 #include "io/sys.h"
 #include "train/checkpoint/folder.h"
@@ -9,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef struct kept {
@@ -27,14 +27,6 @@ struct hr_saver {
     kept *list; /* oldest first */
     int count;
 };
-
-static double clock_now(void *user)
-{
-    (void)user;
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- the saver ---- */
 
@@ -59,7 +51,7 @@ hr_status hr_saver_open_with(const char *folder, const hr_saver_opts *opts, hr_s
     s->max_to_keep = opts->max_to_keep ? *opts->max_to_keep : 5;
     s->hours = opts->keep_every_n_hours > 0 ? opts->keep_every_n_hours : 10000;
     s->relative = opts->relative_paths;
-    s->now = opts->now ? opts->now : clock_now;
+    s->now = opts->now ? opts->now : hr__time_of_day;
     s->user = opts->user;
     s->next_kept = s->now(s->user) + s->hours * 3600;
     s->folder = hr_strdup(folder);

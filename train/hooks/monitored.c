@@ -1,17 +1,9 @@
 /* The monitored session: hooks around one session.run each. Failures stick; after one no hook ends. */
+#include "base/clock.h"
 #include "base/constructor.h"
 #include "train/hooks/hooks_internal.h"
 #include <headrace/checkpoint.h>
 #include <string.h>
-#include <time.h>
-
-static double clock_now(void *user)
-{
-    (void)user;
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- making ---- */
 
@@ -109,7 +101,7 @@ hr_monitored_session *hr_monitored_session_new_with(hr_graph *g, hr_hook *const 
     m->graph = lacking ? NULL : g;
     m->hooks = count;
     m->extras = extras;
-    m->now = o->now ? o->now : clock_now;
+    m->now = o->now ? o->now : hr__time_of_day;
     m->user = o->user;
     if (count) memcpy(m->hook, hooks, (size_t)count * sizeof *hooks);
     if (extras) memcpy(m->extra, o->extra, (size_t)extras * sizeof *o->extra);

@@ -1,5 +1,6 @@
 /* Event files. Each record goes to the file in one write, so that a reader sees whole ones; nothing is renamed. */
 #include <headrace/summary.h>
+#include "base/clock.h"
 #include "base/text.h"
 #include "io/framing.h"
 #include "io/sys.h"
@@ -21,16 +22,9 @@ struct hr_event_writer {
     int file;
 };
 
-static double time_of_day(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static hr_status write_event(hr_event_writer *w, proto_event *event, hr_error *err)
 {
-    event->wall_time = time_of_day();
+    event->wall_time = hr__time_of_day(NULL);
     size_t size = headrace__proto__event__get_packed_size(event);
     char *record = hr_malloc(size + HR__RECORD_FRAME);
     if (!record) return hr_no_memory(err, "an event");
