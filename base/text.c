@@ -7,8 +7,7 @@
 
 enum { LONG = 4 << 20 };
 
-/* Space for `size` bytes more, which the caller fills and adds to text->size; NULL: no memory. */
-static char *text_reserve(hr__text *text, size_t size)
+char *hr__text_reserve(hr__text *text, size_t size)
 {
     if (text->failed) return NULL;
     if (size < text->capacity - text->size) return text->data + text->size;
@@ -28,7 +27,7 @@ static char *text_reserve(hr__text *text, size_t size)
 
 void hr__text_bytes(hr__text *text, const void *data, size_t size)
 {
-    char *end = text_reserve(text, size);
+    char *end = hr__text_reserve(text, size);
     if (!end) return;
     if (size) memcpy(end, data, size);
     end[size] = '\0';
@@ -45,7 +44,7 @@ void hr__text_printf(hr__text *text, const char *format, ...)
     va_start(args, format);
     int size = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    char *end = size < 0 ? NULL : text_reserve(text, (size_t)size);
+    char *end = size < 0 ? NULL : hr__text_reserve(text, (size_t)size);
     if (!end) return;
     va_start(args, format);
     vsnprintf(end, (size_t)size + 1, format, args);
@@ -137,7 +136,7 @@ hr_status hr__text_status(const hr__text *text, const char *what, hr_error *err)
 
 char *hr__text_take(hr__text *text)
 {
-    text_reserve(text, 0);
+    hr__text_reserve(text, 0);
     char *data = text->failed ? NULL : text->data;
     if (!data) hr_free(text->data);
     *text = (hr__text){0};
