@@ -24,13 +24,13 @@ void damage_end(damage *d)
     else
         fprintf(d->to ? d->to : stdout, "%s: %s byte%s lost%s\n", d->last.text, with_commas(d->last.length),
                 d->last.length == 1 ? "" : "s",
-                strcmp(d->last.kind, "stream.corrupt") == 0 ? ", and what could not be inflated" : "");
+                strcmp(d->last.kind, "stream.corrupt") == 0 ? ", and what could not be decompressed" : "");
 }
 
 void print_undecoded(FILE *to, int64_t undecoded)
 {
     if (undecoded > 0)
-        fprintf(to, ", and what was in %s compressed byte%s that could not be inflated", with_commas(undecoded),
+        fprintf(to, ", and the content of %s compressed byte%s that could not be decompressed", with_commas(undecoded),
                 undecoded == 1 ? "" : "s");
 }
 

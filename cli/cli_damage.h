@@ -17,7 +17,7 @@ void damage_tell(const hr_error *error, hr_view bytes, void *user); /* an hr_dam
 void damage_end(damage *d);                                         /* of a file */
 /* Of hr_damage_count.undecoded, in the middle of a line; nothing if it is 0. */
 void print_undecoded(FILE *to, int64_t undecoded);
-/* Says on standard error that a damaged file has no sound record, and that flag `compression` may help. */
+/* Says on standard error that a damaged file has no intact record, and that flag `compression` may help. */
 void damage_of_all(const char *path, const char *compression);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define RECORDS_FLAGS                                                                                                  \
     {FLAG_COUNT, "shards", 0, "N", "write N shards; record i goes to shard i mod N"},                                  \
-        {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "write shards of at most so many bytes, one after the other"},      \
+        {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "write shards of at most SIZE bytes, one after the other"},         \
         {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name, else none"}, MAX_RECORD_FLAG,                     \
     {                                                                                                                  \
         FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"                                                  \
@@ -16,9 +16,9 @@
 /* For the text of their help. */
 #define RECORDS_TEXT                                                                                                   \
     "\n\nAn output with an extension is one file, out.tfrecord or out.tfrecord.gz. With --shards or "                  \
-    "--max-shard-bytes, or without an extension, it is the beginning of names: out-00000-of-00004.tfrecord. What "     \
-    "is written appears whole at the end, or not at all, and takes the place of a file of that name. A FILE may "      \
-    "be a pattern in quotes; - is standard input."
+    "--max-shard-bytes, or without an extension, it is the beginning of names: out-00000-of-00004.tfrecord. The "      \
+    "output appears when it is complete, and replaces an existing file. A FILE may be a pattern in quotes; - is "      \
+    "standard input."
 
 typedef struct records_run {
     hr_file_list files;

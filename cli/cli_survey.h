@@ -10,9 +10,9 @@
         {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"}, CSV_FLAGS
 
 #define SURVEY_TEXT                                                                                                    \
-    "\n\nFiles are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV (.csv, .tsv), plain or "        \
-    "compressed. Names that say none of these are TFRecords, or CSV if flags say how it is read: --columns, "          \
-    "--no-header, --delimiter and others. A FILE may be a pattern in quotes; - is standard input." CSV_TEXT
+    "\n\nFiles are TFRecords of tf.Example, JSON lines (.json, .jsonl, .ndjson) or CSV (.csv, .tsv), compressed or "   \
+    "not. Files with other names are TFRecords, or CSV if there are flags of CSV: --columns, --no-header, "            \
+    "--delimiter and others. A FILE may be a pattern in quotes; - is standard input." CSV_TEXT
 
 typedef struct survey_run {
     hr_survey_opts opts;

@@ -22,7 +22,7 @@ typedef struct table {
 void table_cell(table *t, const char *format, ...) HR_PRINTF(2, 3);
 /* A name or value, as it is if that is one plain word, else as JSON writes it. */
 void table_word(table *t, hr_view word);
-/* Goes on in the cell at hand. */
+/* Goes on in the current cell. */
 void table_more(table *t, const char *format, ...) HR_PRINTF(2, 3);
 void table_more_word(table *t, hr_view word);
 /* Prints it, after an empty line, if it has rows; frees it. */

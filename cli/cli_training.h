@@ -6,13 +6,12 @@
 #include <headrace/training_file.h>
 
 #define TRAINING_FLAGS                                                                                                 \
-    {FLAG_TEXT, "data", 'd', "DIR", "folder that relative names in the file count from"},                              \
+    {FLAG_TEXT, "data", 'd', "DIR", "folder from which relative names in the file start"},                             \
         {FLAG_TEXT, "model-dir", 'm', "DIR", "folder of checkpoints and event files; default: the file's, or model"},  \
-        {FLAG_TEXT, "estimator", 0, "ESTIMATOR", "another kind of model than the file's, from the same columns"},      \
-        {FLAG_NUMBER, "seed", 0, "N", "instead of the file's"},                                                        \
-        {FLAG_COUNT, "epochs", 0, "N", "instead of the file's"},                                                       \
+        {FLAG_TEXT, "estimator", 0, "ESTIMATOR", "another kind of model, of the same columns"},                        \
+        {FLAG_NUMBER, "seed", 0, "N", "overrides the file's"}, {FLAG_COUNT, "epochs", 0, "N", "overrides the file's"}, \
     {                                                                                                                  \
-        FLAG_COUNT, "batch-size", 0, "N", "instead of the file's"                                                      \
+        FLAG_COUNT, "batch-size", 0, "N", "overrides the file's"                                                       \
     }
 
 /* Opens the file that the first argument names. 0, or the exit code. */
@@ -20,7 +19,7 @@ int open_training(const command_call *call, hr_training **out);
 /* What bench and explain look at: the input of a training, or the file's own `pipeline:`. */
 #define PIPELINE_FLAG                                                                                                  \
     {                                                                                                                  \
-        FLAG_SWITCH, "pipeline", 0, NULL, "the file's section pipeline:, instead of its training"                      \
+        FLAG_SWITCH, "pipeline", 0, NULL, "use the file's section pipeline: instead of its training"                   \
     }
 typedef struct input {
     hr_dataset *dataset; /* whoever iterates takes it */

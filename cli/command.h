@@ -1,7 +1,7 @@
 /* What a subcommand is made of: one file that ends in a descriptor, and a line in commands.def. The command line is
  * read by the flags it declares; the help text is made from the same lines.
  *
- * Exit codes: 0 it worked, 1 it failed, 2 the command line was wrong, 130 Ctrl-C ended it. */
+ * Exit codes: 0 success, 1 failure, 2 wrong command line, 130 ended by Ctrl-C. */
 #ifndef COMMAND_H
 #define COMMAND_H
 
@@ -96,7 +96,7 @@ void print_message(const char *text);
 typedef struct progress {
     const char *title;
     double started, drawn;
-    double first; /* the share done when it was first shown: a training may go on from the middle */
+    double first; /* the share done when it was first shown: a training may continue from the middle */
     bool watched;
     const char *then; /* the title of the next pass; NULL: this is the last one */
     int64_t count;    /* as progress_count saw it last */

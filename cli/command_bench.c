@@ -86,9 +86,9 @@ static int bench_run(command_call *call)
 static const flag flags[] = {
     PIPELINE_FLAG,
     TRAINING_FLAGS,
-    {FLAG_COUNT, "batches", 'n', "N", "stop after so many"},
-    {FLAG_SWITCH, "explain", 0, NULL, "what each stage did, and what the bottleneck was"},
-    {FLAG_TEXT, "trace", 0, "OUT", "every unit of work as a span of time, for chrome://tracing or Perfetto"},
+    {FLAG_COUNT, "batches", 'n', "N", "stop after N batches"},
+    {FLAG_SWITCH, "explain", 0, NULL, "show what each stage did, and which one is the bottleneck"},
+    {FLAG_TEXT, "trace", 0, "OUT", "write each unit of work as a span of time, for chrome://tracing or Perfetto"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON"},
     {0},
 };
@@ -96,11 +96,11 @@ static const flag flags[] = {
 const command command_bench = {
     .name = "bench",
     .arguments = "FILE.yaml",
-    .summary = "measures an input by itself: of a training, or a pipeline in a file",
-    .text =
-        "Runs the pipeline that `headrace train` would be fed by (list_files, interleave, shuffle_and_repeat, batch, "
-        "parse_example, prefetch), and nothing else: what the training could reach at best. With --pipeline, or if "
-        "the file has no training: its section pipeline:, a list of operators from the files up.",
+    .summary = "measures the input of a training, or a pipeline in a file",
+    .text = "Runs the pipeline that feeds `headrace train` (list_files, interleave, shuffle_and_repeat, batch, "
+            "parse_example, prefetch), and nothing else. Training cannot be faster than this. With --pipeline, or if "
+            "the file describes no training, it runs the section pipeline:, a list of operators that begins with the "
+            "files.",
     .examples = "  headrace bench flights.yaml --data data --explain\n"
                 "  headrace bench flights.yaml -d data -n 1000 --json\n"
                 "  headrace bench --pipeline flights.yaml -d data\n",

@@ -19,9 +19,9 @@ const command command_columns = {
     .name = "columns",
     .arguments = "FILE",
     .summary = "checks the columns of a config file and prints them",
-    .text = "Reads the sections schema: and columns: of FILE, makes every column (which reads vocabulary files), and "
-            "prints both sections again: without comments, every column on a line of its own with the options that are "
-            "not default. What it prints reads back to equal columns. A mistake is named with its line and column.",
+    .text = "Reads the sections schema: and columns: of FILE, makes each column (which reads vocabulary files), and "
+            "prints both sections again: without comments, one column on each line, with the options that are not "
+            "default. The output reads back as equal columns. An error names its line and column.",
     .examples = "  headrace columns flights.yaml\n",
     .min_arguments = 1,
     .max_arguments = 1,

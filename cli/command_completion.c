@@ -21,11 +21,10 @@ static int completion_run(command_call *call)
 const command command_completion = {
     .name = "completion",
     .arguments = "bash|zsh|fish",
-    .summary = "prints a script that completes this command's words",
-    .text =
-        "Prints a script for a shell that completes commands, flags, their values, and names of files. An installed "
-        "headrace has them where the shells look for them; any other can be completed by the lines of the examples, "
-        "in ~/.bashrc, ~/.zshrc after compinit, and config.fish.",
+    .summary = "prints a script that completes commands and flags in a shell",
+    .text = "Prints a script for a shell that completes commands, flags, their values, and names of files. The "
+            "scripts of an installed headrace lie where shells look for them. Otherwise, put the line of an example "
+            "into ~/.bashrc, into ~/.zshrc after compinit, or into config.fish.",
     .examples = "  source <(headrace completion bash)\n"
                 "  source <(headrace completion zsh)\n"
                 "  headrace completion fish | source\n",

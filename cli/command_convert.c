@@ -44,12 +44,12 @@ static void convert_print_summary(const conversion *c, const hr_convert_result *
     if (o->split_column)
         printf(" (%s to train, %s to test)", with_commas(r->written - r->written_test), with_commas(r->written_test));
     if (r->resumed && r->resumed == r->written)
-        printf(" (all of them before)");
+        printf(" (all of them in earlier runs)");
     else if (r->resumed)
-        printf(" (%s of them before)", with_commas(r->resumed));
+        printf(" (%s of them in earlier runs)", with_commas(r->resumed));
     if (r->rejected) printf(", %s rejected", with_commas(r->rejected));
     if (r->dropped) printf(", %s dropped for lack of a required field", with_commas(r->dropped));
-    if (r->blank) printf(", %s blank lines passed over", with_commas(r->blank));
+    if (r->blank) printf(", %s blank lines skipped", with_commas(r->blank));
     printf("\n%s read, %s as tf.Examples, in %d file%s in %s\n", human_bytes((double)r->bytes_in),
            human_bytes((double)r->bytes_out), (int)r->files, r->files == 1 ? "" : "s", c->out);
     printf("%.2f s, %s rows/s\n", r->seconds, with_commas((int64_t)((double)r->rows / seconds)));
@@ -248,26 +248,28 @@ static int convert_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "output", 'o', "OUT", "a folder for shards, made if there is none, or one file, or -"},
+    {FLAG_TEXT, "output", 'o', "OUT", "a folder for shards, which is made, or one file, or -"},
     {FLAG_TEXT, "from", 0, "FORMAT", "default: by the first FILE's name, else csv"},
     {FLAG_TEXT, "to", 0, "FORMAT", "default: by the name of the one file, else tfrecord"},
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section: the fields and their types"},
-    {FLAG_TEXT, "types", 0, "F=T,...", "types of some fields, as row=int64,temp=float, whatever the schema says"},
-    {FLAG_COUNT, "shards", 0, "N", "files of each split; default 1"},
-    {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead: as many files as it takes, filled one after the other"},
-    {FLAG_SWITCH, "index", 0, NULL, "writes an index, FILE.hridx, beside each shard"},
-    {FLAG_SWITCH, "resume", 0, NULL, "goes on where the same conversion was stopped, by whatever"},
+    {FLAG_TEXT, "types", 0, "F=T,...", "the types of some fields, as row=int64,temp=float; they override the schema"},
+    {FLAG_COUNT, "shards", 0, "N", "the number of files of each split; default 1"},
+    {FLAG_BYTES, "max-shard-bytes", 0, "SIZE", "instead of --shards: fill files of this size, one after the other"},
+    {FLAG_SWITCH, "index", 0, NULL, "write an index, FILE.hridx, beside each shard"},
+    {FLAG_SWITCH, "resume", 0, NULL, "continue a stopped run of the same conversion"},
     {FLAG_BYTES, "cut-bytes", 0, "SIZE",
-     "of each file: how often it can be gone on with; default 64M by --shards, 4M at least"},
-    {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, others to train-*"},
+     "make a point to resume from after so many bytes of each file; default: with --shards 64M in all files together, "
+     "but at least 4M in each"},
+    {FLAG_TEXT, "split", 0, "FIELD:N", "rows with splitmix64(FIELD) mod N = 0 go to test-*, the others to train-*"},
     {FLAG_REPEATED, "require", 0, "FIELD", "drop and count rows without this field; may be repeated"},
-    {FLAG_TEXT, "prefix", 0, "TEXT", "beginning of the files' names without a split; default data-"},
-    {FLAG_TEXT, "compression", 0, "TYPE", "default: none, of one file by its name"},
-    {FLAG_TEXT, "input-compression", 0, "TYPE", "of the FILEs; default: by their first bytes"},
+    {FLAG_TEXT, "prefix", 0, "TEXT", "the beginning of the files' names if there is no split; default data-"},
+    {FLAG_TEXT, "compression", 0, "TYPE", "default: none; of one file: by its name"},
+    {FLAG_TEXT, "input-compression", 0, "TYPE", "the compression of the FILEs; default: by their first bytes"},
     CSV_FLAGS,
-    {FLAG_TEXT, "on-error", 0, "WORD", "fail (the default) or skip: what becomes of rows that cannot be read"},
-    {FLAG_TEXT, "rejects", 0, "FILE", "skip them, and keep each with its place and reason as a line of JSON"},
-    {FLAG_COUNT, "max-errors", 0, "N", "end with an error if more than N are skipped"},
+    {FLAG_TEXT, "on-error", 0, "WORD", "what to do about a row that cannot be read: fail (the default) or skip"},
+    {FLAG_TEXT, "rejects", 0, "FILE",
+     "skip rows that cannot be read, and write each as a line of JSON with its place and the reason"},
+    {FLAG_COUNT, "max-errors", 0, "N", "fail if more than N rows are skipped"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
     {0},
 };
@@ -275,24 +277,24 @@ static const flag flags[] = {
 const command command_convert = {
     .name = "convert",
     .arguments = "FILE...",
-    .summary = "turns CSV, JSON lines and TFRecords of tf.Example into each other",
-    .text =
-        "Reads files of one format, compressed or not, and writes their rows in another (or the same), in their "
-        "order: CSV, JSON lines (an object a row, as `headrace show` prints them), TFRecords of "
-        "tf.Example. Without --schema the types of a CSV are found in a pass over all its rows before, which "
-        "a pipe does not allow. A schema also chooses the features of other formats; without one all of them "
-        "are kept. A field without a value is left out of an Example. FILE - is standard input.\n\n"
-        "A CSV holds what Examples do if lists have a --separator, and --quoted-never-missing tells an empty string "
-        "from a missing value when it is read; but a feature without values is as a missing one there, and a NaN has "
-        "no bits of its own. What cannot be written in a format is an error, as a list without --separator.\n\n"
-        "OUT is a folder for shards, OUT/data-00000-of-00001.tfrecord, over which rows are dealt in their order; or "
-        "one file, if it ends in a format's extension, .csv, .jsonl or .tfrecord, perhaps with .gz after it; or -. A "
-        "new "
-        "name with another extension is an error, unless a slash at its end makes it a folder. "
-        "All that is written appears at the end, or nothing: not after an error, not after Ctrl-C, not when it is "
-        "killed. What was stopped with --resume goes on when the same command is given again, and comes to the same "
-        "files; only ZLIB of a fixed number of files begins anew. The command that has come to its end may be given "
-        "once more: all is there then." CSV_TEXT,
+    .summary = "converts between CSV, JSON lines and TFRecords of tf.Example",
+    .text = "Reads files of one format, compressed or not, and writes their rows, in order, in the same or another "
+            "format: CSV, JSON lines (one object for each row, as `headrace show` prints them), TFRecords of "
+            "tf.Example. Without --schema, the types of a CSV are inferred in a first pass over all its rows; a pipe "
+            "cannot be read twice, so it needs --schema. A schema also selects the features of other formats; without "
+            "one, all features are converted. A field without a value is left out of an Example. FILE - is standard "
+            "input.\n\n"
+            "A CSV can hold everything that Examples hold if lists have a --separator, and a reader tells an empty "
+            "string from a missing value by --quoted-never-missing. There are two exceptions: a feature without "
+            "values becomes a missing one, and a NaN loses its bits. A value that a format cannot hold is an error, "
+            "for example a list without --separator.\n\n"
+            "OUT is a folder, one file, or - for standard output. It is one file if it ends in a format's extension, "
+            ".csv, .jsonl or .tfrecord, or in one of these and .gz. A folder gets shards, "
+            "OUT/data-00000-of-00001.tfrecord, and rows go to them in turn. A new name with another extension is an "
+            "error; end it in a slash to make a folder. The output appears when it is complete: an error, Ctrl-C or a "
+            "kill leaves no output. With --resume, the same command continues a stopped run and writes the same "
+            "files; only ZLIB with a fixed number of files starts again from the beginning. If the run was complete, "
+            "repeating the command changes nothing." CSV_TEXT,
     .examples =
         "  headrace convert people.csv -o people.tfrecord\n"
         "  headrace convert flights.csv.gz --schema flights.yaml -o data --shards 8 --split row:5 --require late\n"

@@ -122,7 +122,8 @@ static int count_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON, of TFRecords with bytes, and whether an index said so"},
+    {FLAG_SWITCH, "json", 0, NULL,
+     "print a line of JSON; for TFRecords with bytes, and whether the count is from an index"},
     SURVEY_FLAGS,
     {0},
 };
@@ -131,10 +132,10 @@ const command command_count = {
     .name = "count",
     .arguments = "FILE...",
     .summary = "counts the records of files",
-    .text =
-        "Prints how many records each file holds, and their sum: by FILE.hridx where `headrace index` has written "
-        "one that is still valid, else by a pass over the records' lengths, several files at a time; rows of CSV and "
-        "JSON by a pass over the text. What is in them is not looked at: `headrace verify` does that." SURVEY_TEXT,
+    .text = "Prints the number of records of each file, and their sum. For TFRecords the number comes from "
+            "FILE.hridx, if `headrace index` has written one that is still valid, otherwise from a pass over the "
+            "records' lengths, several files at a time. Rows of CSV and JSON are counted by a pass over the text. The "
+            "content of records is not checked: `headrace verify` does that." SURVEY_TEXT,
     .examples = "  headrace count 'data/train-*'\n"
                 "  headrace count data/*.tfrecord.gz --json\n"
                 "  headrace count people.csv --comment '#'\n",

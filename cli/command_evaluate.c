@@ -167,8 +167,8 @@ static int evaluate_run(command_call *call)
 
 static const flag flags[] = {
     TRAINING_FLAGS,
-    {FLAG_REPEATED, "at-least", 0, "NAME=X", "end with 1 if the figure is below X, for example auc=0.78"},
-    {FLAG_REPEATED, "at-most", 0, "NAME=X", "end with 1 if the figure is above X"},
+    {FLAG_REPEATED, "at-least", 0, "NAME=X", "exit with 1 if this figure is below X, for example auc=0.78"},
+    {FLAG_REPEATED, "at-most", 0, "NAME=X", "exit with 1 if this figure is above X"},
     {FLAG_SWITCH, "json", 0, NULL, "one line of JSON"},
     {0},
 };
@@ -176,10 +176,10 @@ static const flag flags[] = {
 const command command_evaluate = {
     .name = "evaluate",
     .arguments = "FILE.yaml",
-    .summary = "measures a trained model on other rows",
-    .text = "Evaluates the latest checkpoint on the file's eval_files: accuracy (threshold 0.5), the areas under both "
-            "curves, log loss, exactly, from the probabilities of all rows. The estimator's own metrics go to "
-            "MODEL_DIR/eval for TensorBoard.",
+    .summary = "measures a trained model on the evaluation files",
+    .text = "Evaluates the newest complete checkpoint on the eval_files. Accuracy (threshold 0.5), the areas under "
+            "both curves and log loss are computed exactly, from the probabilities of all rows. The estimator's own "
+            "metrics are written to MODEL_DIR/eval, for TensorBoard.",
     .examples =
         "  headrace evaluate flights.yaml --data data --model-dir data/model\n"
         "  headrace evaluate flights.yaml -d data -m data/model --at-least auc=0.783 --at-most log_loss=0.446\n",

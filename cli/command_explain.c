@@ -20,12 +20,11 @@ static const flag flags[] = {PIPELINE_FLAG, TRAINING_FLAGS, {0}};
 const command command_explain = {
     .name = "explain",
     .arguments = "FILE.yaml",
-    .summary = "shows the stages of an input, without running it",
-    .text =
-        "Prints the stages that the pipeline is cut into, from the one that gives batches down to the files: which "
-        "operators each has, what it gives, and what is done in another place than it was written. Opens no data. A "
-        "file may have a section pipeline: instead of a training, or beside it (--pipeline). `headrace bench "
-        "--explain` says what each stage did, and which one is the bottleneck.",
+    .summary = "shows the stages of an input without running it",
+    .text = "Prints the stages of the pipeline, from the one that gives batches down to the files: the operators of "
+            "each, its output, and operators that the engine has moved. It opens no data. The "
+            "file has a training, a section pipeline:, or both; --pipeline selects the section. `headrace bench "
+            "--explain` shows what each stage did, and which one is the bottleneck.",
     .examples = "  headrace explain flights.yaml\n"
                 "  headrace explain --pipeline flights.yaml\n",
     .flags = flags,

@@ -106,10 +106,10 @@ static int grep_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_REPEATED, "and", 'e', "CONDITION", "a further condition, which must hold as well"},
-    {FLAG_SWITCH, "invert", 'v', NULL, "the records for which the conditions do not hold"},
-    {FLAG_SWITCH, "count", 'c', NULL, "only say how many there are"},
-    {FLAG_NUMBER, "lines", 'n', "N", "stop after so many; default: all"},
+    {FLAG_REPEATED, "and", 'e', "CONDITION", "a further condition, which must hold too"},
+    {FLAG_SWITCH, "invert", 'v', NULL, "select the records for which the conditions do not hold"},
+    {FLAG_SWITCH, "count", 'c', NULL, "print only the number of records"},
+    {FLAG_NUMBER, "lines", 'n', "N", "stop after N records; default: all"},
     {FLAG_LIST, "features", 'f', "NAMES", "show only these: age,words"},
     {FLAG_TEXT, "output", 'o', "FILE", "write the records there, as TFRecords, instead of showing them"},
     ROWS_FLAGS,
@@ -120,14 +120,13 @@ const command command_grep = {
     .name = "grep",
     .arguments = "CONDITION FILE...",
     .summary = "finds records by their features",
-    .text =
-        "A CONDITION is FEATURE=VALUE, FEATURE!=VALUE, FEATURE<VALUE (and <=, >, >=), FEATURE=FROM..TO, "
-        "FEATURE~REGEX (an extended regular expression, found in a string), FEATURE (it is there) or !FEATURE (it is "
-        "not). One value of a feature that fits is enough; numbers are compared as numbers, strings by their bytes. "
-        "FEATURE!=VALUE also holds where there is no such feature; a backslash in front of one of =!<>~ makes it a "
-        "part of the name. A condition on a feature that no record has is an error. Records are shown as show does, or "
-        "written with --output. Without --schema all rows of a "
-        "CSV are read before, for their types, whatever --lines says." SURVEY_TEXT,
+    .text = "A CONDITION is FEATURE=VALUE, FEATURE!=VALUE, FEATURE<VALUE (and <=, >, >=), FEATURE=FROM..TO, "
+            "FEATURE~REGEX (an extended regular expression that matches part of a string), FEATURE (the record has "
+            "it) or !FEATURE (the record lacks it). A condition holds if one value of the feature meets it; numbers "
+            "are compared as numbers, strings by their bytes. FEATURE!=VALUE also holds for a record without the "
+            "feature. A backslash before one of =!<>~ makes it a part of the name. A condition on a feature that no "
+            "record has is an error. Records are shown as by `headrace show`, or written with --output. Without "
+            "--schema, all rows of a CSV are first read for their types, whatever --lines says." SURVEY_TEXT,
     .examples = "  headrace grep 'tailnum~^N14' 'data/train-*' -f tailnum,dest\n"
                 "  headrace grep 'temp=80..90' 'data/*' -e late=1 --count\n"
                 "  headrace grep '!label' clicks.tfrecord -o unlabelled.tfrecord\n"

@@ -133,14 +133,15 @@ static int index_run(command_call *call)
     hr_compression compression;
     if (!flag_compression(call, &compression)) return WRONG_USE;
     if (flag_given(call, "check") && (flag_given(call, "text") || flag_given(call, "anew")))
-        return usage_error(call, "--check makes no index: expected it without --text and --anew");
+        return usage_error(call, "--check: expected it without --text and --anew, since it writes no index");
     return flag_given(call, "check") ? index_check(call) : index_make(call, compression);
 }
 
 static const flag flags[] = {
-    {FLAG_SWITCH, "check", 0, NULL, "only says whether the indexes are valid, and why not; exit code 1 if one is not"},
-    {FLAG_SWITCH, "anew", 0, NULL, "makes also those that are valid"},
-    {FLAG_SWITCH, "text", 0, NULL, "writes FILE.idx instead, a line OFFSET SIZE a record, as other tools read it"},
+    {FLAG_SWITCH, "check", 0, NULL, "only report which indexes are valid; exit with 1 if one is not"},
+    {FLAG_SWITCH, "anew", 0, NULL, "write valid indexes again, too"},
+    {FLAG_SWITCH, "text", 0, NULL,
+     "write FILE.idx instead: a line OFFSET SIZE for each record, as other tools read it"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the files' first bytes"},
     {FLAG_SWITCH, "json", 0, NULL, "a line of JSON"},
     MAX_RECORD_FLAG,
@@ -151,11 +152,10 @@ const command command_index = {
     .name = "index",
     .arguments = "FILE...",
     .summary = "writes an index beside each TFRecord file",
-    .text =
-        "Writes FILE.hridx: how many records the file holds and where they begin, so that counting them takes no "
-        "time and any of them can be gone to. One pass over the records' lengths makes it, several files at a time. "
-        "A file that has changed since is noticed by its size, its time of change, and the bytes at sampled headers. "
-        "A FILE may be a pattern in quotes; patterns pass over the indexes beside their files.",
+    .text = "Writes FILE.hridx, an index: the number of records of the file, and where they begin. With it, counting "
+            "takes no time, and any record can be read directly. The index is made by one pass over the records' "
+            "lengths, several files at a time. If a file has changed since, its size, its time of change, or the "
+            "bytes at sampled headers show it. A FILE may be a pattern in quotes; patterns do not match the indexes.",
     .examples = "  headrace index 'data/train-*.tfrecord'\n"
                 "  headrace index data/*.tfrecord --check\n"
                 "  headrace index data/*.tfrecord --text\n",

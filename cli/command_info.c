@@ -158,10 +158,10 @@ static void print_files(const file_seen *s, int64_t files)
     if (files > 0) print_compressions(s);
     const double inflated = (double)inflated_bytes(s);
     if (s->disk_bytes && inflated > (double)s->disk_bytes)
-        printf("compressed: %s inflated, %.2f times what is on disk\n", human_bytes(inflated),
+        printf("compressed: %s decompressed, %.2f times the size on disk\n", human_bytes(inflated),
                inflated / (double)s->disk_bytes);
     if (s->indexed) printf("%" PRId64 " of %" PRId64 " files have an index\n", s->indexed, files);
-    if (s->stale) printf("%" PRId64 " indexes are not of their files; 'headrace index' makes them anew\n", s->stale);
+    if (s->stale) printf("%" PRId64 " indexes are stale; 'headrace index' makes new ones\n", s->stale);
 }
 
 static void info_print_text(const file_seen *s, const named_feature *feature, int64_t files, double seconds)
@@ -174,7 +174,7 @@ static void info_print_text(const file_seen *s, const named_feature *feature, in
     printf("\nall checksums are right; read in %.2f s, %s records/s\n", seconds,
            with_commas((int64_t)((double)s->records / (seconds > 0 ? seconds : 1e-9))));
     print_files(s, files);
-    if (s->no_examples) printf("%s records are no tf.Example\n", with_commas(s->no_examples));
+    if (s->no_examples) printf("%s records are not a tf.Example\n", with_commas(s->no_examples));
     if (s->trailing_zeros) printf("%s zero bytes after compressed data\n", with_commas(s->trailing_zeros));
     print_features(feature, s->features.count);
 }
@@ -266,11 +266,9 @@ static const flag flags[] = {
 const command command_info = {
     .name = "info",
     .arguments = "FILE...",
-    .summary = "says what is in TFRecord files: records, bytes, features",
-    .text =
-        "Reads every record of the files, verifies both checksums of each, and counts records, bytes and features. A "
-        "FILE may be a pattern in quotes; - is standard input. Of CSV and JSON, `headrace stats` says what is in "
-        "them.",
+    .summary = "summarizes TFRecord files: records, bytes, features",
+    .text = "Reads every record of the files, verifies both of its checksums, and counts records, bytes and features. "
+            "A FILE may be a pattern in quotes; - is standard input. For CSV and JSON use `headrace stats`.",
     .examples = "  headrace info 'data/train-*.tfrecord'\n"
                 "  headrace info --json clicks.tfrecord.gz\n"
                 "  zstdcat old.tfrecord.zst | headrace info -\n",

@@ -57,17 +57,16 @@ static int man_run(command_call *call)
     puts(".SH NAME\nheadrace \\- TFRecords, input pipelines and training without TensorFlow\n"
          ".SH SYNOPSIS\n\\fBheadrace\\fR \\fICOMMAND\\fR [flags] ...\n.br\n\\fBheadrace help\\fR [\\fICOMMAND\\fR]\n"
          ".SH DESCRIPTION\nTensorFlow\\(aqs input and training stack without TensorFlow: CSV and TFRecord in, trained\n"
-         "models out. What each command did goes to standard output, what is wrong to standard error.");
+         "models out. Results go to standard output, messages to standard error.");
     for (int i = 0; i < count_commands(); i++) man_print_summary(command_at(i));
     puts(".SH COMMANDS");
     for (int i = 0; i < count_commands(); i++) print_command(command_at(i));
     man_config();
-    puts(
-        ".SH EXIT STATUS\n0 it worked; 1 it failed, and the message says where and why; 2 the command line was wrong,\n"
-        "and nothing was begun; 130 Ctrl\\-C ended it.\n"
-        ".SH ENVIRONMENT\n.TP\n\\fBHEADRACE_THREADS\\fR\nworker threads beside the main one, 0 to 256; default: one "
-        "less\n"
-        "than there are processors. 0: the main thread does everything. What is not a number is ignored.");
+    puts(".SH EXIT STATUS\n0 success; 1 failure, and the message says where and why; 2 wrong command line,\n"
+         "and nothing was started; 130 ended by Ctrl\\-C.\n"
+         ".SH ENVIRONMENT\n.TP\n\\fBHEADRACE_THREADS\\fR\nworker threads beside the main one, 0 to 256; default: one "
+         "less\n"
+         "than there are processors. 0: the main thread does everything. A value that is not a number is ignored.");
     return WORKED;
 }
 
@@ -75,9 +74,8 @@ const command command_man = {
     .name = "man",
     .arguments = "",
     .summary = "prints the manual page of this command",
-    .text = "Prints headrace.1, the manual page with every command, flag and example, made from the text of the help, "
-            "and every "
-            "key of the config file.",
+    .text = "Prints headrace.1, the manual page, with every command, flag and example from the help, and every key of "
+            "the config file.",
     .examples = "  headrace man | man -l -\n",
     .min_arguments = 0,
     .max_arguments = 0,

@@ -27,9 +27,8 @@ const command command_merge = {
     .name = "merge",
     .arguments = "FILE...",
     .summary = "joins TFRecord files into one, or into other shards",
-    .text =
-        "Writes the records of all files, in their order, to OUT. Each file may have a compression of its own; every "
-        "checksum is verified." RECORDS_TEXT,
+    .text = "Writes the records of all files, in order, to OUT. The files may have different compressions. Every "
+            "checksum is verified." RECORDS_TEXT,
     .examples = "  headrace merge monday.tfrecord tuesday.tfrecord.gz -o week.tfrecord\n"
                 "  headrace merge 'data/train-*' -o data/all --shards 16\n"
                 "  headrace merge 'logs/*.gz' -o logs/part --max-shard-bytes 256M --compression GZIP\n",

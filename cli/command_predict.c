@@ -84,10 +84,10 @@ const command command_predict = {
     .name = "predict",
     .arguments = "FILE.yaml [RECORDS...]",
     .summary = "prints a trained model's probability for each row",
-    .text = "Prints the probability of class 1 for each record, one a line: of the given files of TFRecords, or of the "
-            "training file's eval_files in the order of their names, one file after the other, as `headrace show` "
-            "prints their records. Records need no label: convert takes a CSV without its column by the schema of the "
-            "training. The latest checkpoint is asked.",
+    .text = "Prints the probability of class 1 for each record, one on each line. The records are those of the given "
+            "TFRecords, or those of the training file's eval_files, file by file in the order of their names, as "
+            "`headrace show` prints them. Records need no label: convert takes a CSV without the label's column, with "
+            "the schema of the training. The newest complete checkpoint is used.",
     .examples = "  headrace predict flights.yaml --data data --model-dir data/model > probabilities.txt\n"
                 "  headrace predict flights.yaml -d data -m data/model 'new/*.tfrecord' > probabilities.txt\n",
     .flags = flags,

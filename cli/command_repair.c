@@ -67,7 +67,7 @@ static int repair_run(command_call *call)
     const char *out = flag_text(call, "output");
     if (flag_given(call, "in-place") == (out && *out))
         return usage_error(call, out ? "--in-place and --output: expected one of them, found both"
-                                     : "--output is missing: the file for the good records; or give --in-place");
+                                     : "--output is missing: the file for the intact records; or give --in-place");
     if (!flag_compression(call, &opts.out_compression) ||
         !flag_compression_of(call, "input-compression", &opts.compression))
         return WRONG_USE;
@@ -79,32 +79,28 @@ static int repair_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "output", 'o', "OUT", "the file for the good records, or -"},
-    {FLAG_TEXT, "quarantine", 0, "FILE", "lines of JSON with what is lost are added to it, bytes and all"},
-    {FLAG_SWITCH, "in-place", 0, NULL, "the repaired file takes the place of the damaged one"},
+    {FLAG_TEXT, "output", 'o', "OUT", "the file for the intact records, or -"},
+    {FLAG_TEXT, "quarantine", 0, "FILE", "append what is lost to this file, with its bytes, as lines of JSON"},
+    {FLAG_SWITCH, "in-place", 0, NULL, "replace the damaged file by the repaired one"},
     {FLAG_TEXT, "compression", 0, "TYPE", "default: by the name of OUT"},
     {FLAG_TEXT, "input-compression", 0, "TYPE",
-     "of FILE; default: by its first bytes or, where they are damaged, its name"},
+     "the compression of FILE; default: by its first bytes, or by its name if they are damaged"},
     MAX_RECORD_FLAG,
-    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON for each damage, and one for all"},
+    {FLAG_SWITCH, "json", 0, NULL, "print a line of JSON for each damage, and one for the total"},
     {0},
 };
 
 const command command_repair = {
     .name = "repair",
     .arguments = "FILE",
-    .summary = "saves the good records of a damaged TFRecord file",
-    .text =
-        "Writes every record of FILE whose checksums are right to OUT, and says what is lost: which bytes, and why. "
-        "After a broken length it looks for the next sound record. A gzip member (or zlib stream, or frame) that is "
-        "damaged "
-        "gives its records up to the damage, and none after it: what a decoder makes there has copies of earlier "
-        "records "
-        "in it; the next member is looked for. Where the first bytes of a compressed file are damaged its name says "
-        "how "
-        "it is compressed (.gz, .zlib, .lz4, .zst), or --input-compression. OUT appears when it is whole. With "
-        "--in-place FILE itself is replaced "
-        "then, if anything was damaged.",
+    .summary = "saves the intact records of a damaged TFRecord file",
+    .text = "Writes every record of FILE whose checksums are right to OUT, and reports what is lost: which bytes, and "
+            "why. After a damaged length it searches for the next intact record. A damaged gzip member (or zlib "
+            "stream, or frame) gives its records up to the damage, and none after it, since a decoder repeats parts "
+            "of earlier records there; repair continues with the next member. If the first bytes of a compressed file "
+            "are damaged, its compression is known by its name (.gz, .zlib, .lz4, .zst) or by --input-compression. "
+            "OUT appears when it is complete. With --in-place, FILE itself is replaced, but only if something was "
+            "damaged.",
     .examples = "  headrace repair broken.tfrecord -o good.tfrecord\n"
                 "  headrace repair --in-place --quarantine lost.jsonl train-00003.tfrecord.gz\n",
     .flags = flags,

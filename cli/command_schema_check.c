@@ -37,7 +37,7 @@ static int schema_check_run(command_call *call)
 
 static const flag flags[] = {
     {FLAG_TEXT, "schema", 's', "FILE", "YAML with a schema: section"},
-    {FLAG_NUMBER, "lines", 'n', "N", "say at most so many deviations; default 20. All are counted"},
+    {FLAG_NUMBER, "lines", 'n', "N", "print at most N deviations; default 20. All are counted"},
     SURVEY_FLAGS,
     {0},
 };
@@ -45,11 +45,10 @@ static const flag flags[] = {
 const command command_schema_check = {
     .name = "schema check",
     .arguments = "FILE...",
-    .summary = "holds every record against a schema",
-    .text =
-        "Says the record and the field of each deviation: values of another type than the schema's, features that it "
-        "does not name (each once), fields that no record has. A value that is missing is none. Exit code 1 if there "
-        "are any." SURVEY_TEXT,
+    .summary = "checks every record against a schema",
+    .text = "Reports each deviation from the schema with record and field: a value of another type, a feature that "
+            "the schema does not name (each once), a field that no record has. A missing value is no deviation. The "
+            "exit code is 1 if there is a deviation." SURVEY_TEXT,
     .examples = "  headrace schema check --schema flights.yaml 'data/train-*.tfrecord'\n"
                 "  headrace schema check -s flights.yaml flights.csv.gz\n",
     .flags = flags,

@@ -28,11 +28,11 @@ static const flag flags[] = {SURVEY_FLAGS, {0}};
 const command command_schema_diff = {
     .name = "schema diff",
     .arguments = "A B",
-    .summary = "says what differs between two schemas or files",
+    .summary = "compares two schemas or files",
     .text =
-        "A and B are schemas (.yaml, .yml) or data, whose schema is then inferred. A line for each difference: \"- "
-        "float age\" is only in A, \"+ int64 age\" only in B, \"~ age: float, int64\" in both. Exit code 1 if there "
-        "are any." SURVEY_TEXT,
+        "A and B are schemas (.yaml, .yml) or data, whose schema is inferred. Each difference is a line: \"- float "
+        "age\" is only in A, \"+ int64 age\" is only in B, \"~ age: float, int64\" is in both with different types. "
+        "The exit code is 1 if there is a difference." SURVEY_TEXT,
     .examples = "  headrace schema diff flights.yaml flights-2024.csv\n"
                 "  headrace schema diff 'monday/*.tfrecord' 'tuesday/*.tfrecord'\n",
     .flags = flags,

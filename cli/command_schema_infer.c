@@ -58,12 +58,12 @@ static const flag flags[] = {
 const command command_schema_infer = {
     .name = "schema infer",
     .arguments = "FILE...",
-    .summary = "finds the types of all fields, looking at every record",
-    .text = "Looks at every record, not at the first ones, and writes a schema: section, as convert, parse and train "
-            "take it. A comment after each field says which record decided its type. An empty field says nothing; "
-            "whole numbers "
-            "are int64, other numbers float, all else string; numbers with zeros in front, and those that int64 or "
-            "float32 cannot hold, are text. Features of several types are named, and the exit code is 1." SURVEY_TEXT,
+    .summary = "infers the types of all fields from every record",
+    .text = "Looks at every record, not only at the first ones, and writes a schema: section for convert, parse and "
+            "train. A comment after each field names the record that decided its type. Integers are int64, other "
+            "numbers float, all else string. Numbers with leading zeros, and numbers that neither int64 nor float32 "
+            "can hold, are strings. An empty field does not count. If a feature has several types, it is reported, "
+            "and the exit code is 1." SURVEY_TEXT,
     .examples = "  headrace schema infer flights.csv.gz -o flights.yaml\n"
                 "  headrace schema infer 'data/train-*.tfrecord'\n",
     .flags = flags,

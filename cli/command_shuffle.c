@@ -27,9 +27,9 @@ static int shuffle_run(command_call *call)
 
 static const flag flags[] = {
     {FLAG_TEXT, "output", 'o', "OUT", "a file, or the beginning of the shards' names"},
-    {FLAG_NUMBER, "seed", 0, "N", "another seed is another order; default 0"},
-    {FLAG_BYTES, "memory", 0, "SIZE", "for records in memory; default 512M. No other order comes of it"},
-    {FLAG_TEXT, "temp", 0, "DIR", "folder for what memory does not hold; default: the output's"},
+    {FLAG_NUMBER, "seed", 0, "N", "the seed of the order; default 0"},
+    {FLAG_BYTES, "memory", 0, "SIZE", "memory for records; default 512M. It does not change the order"},
+    {FLAG_TEXT, "temp", 0, "DIR", "folder for the temporary file; default: the output's"},
     RECORDS_FLAGS,
     {0},
 };
@@ -38,10 +38,9 @@ const command command_shuffle = {
     .name = "shuffle",
     .arguments = "FILE...",
     .summary = "writes the records of TFRecord files in a random order",
-    .text =
-        "Draws one of all orders of all records of all files, each as likely as any other, whatever the memory: what "
-        "does not fit goes through a temporary file as large as the records. The order follows from the records and "
-        "the seed alone." RECORDS_TEXT,
+    .text = "Writes all records of all files in one random order; every order is equally likely. If the records do "
+            "not fit into memory, they go through a temporary file as large as they are. The order depends on the "
+            "records and the seed alone." RECORDS_TEXT,
     .examples = "  headrace shuffle 'data/train-*' --output mixed/train --shards 16 --seed 7\n"
                 "  headrace shuffle clicks.tfrecord -o mixed.tfrecord --memory 2G --temp /scratch\n",
     .flags = flags,

@@ -66,11 +66,11 @@ static int split_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "shares", 0, "X,Y", "what share of the records each part gets; they sum to 1"},
-    {FLAG_LIST, "output", 'o', "OUT,OUT", "where the parts go, one name each"},
-    {FLAG_TEXT, "by", 0, "FEATURE", "by this feature's value: records that share it stay together"},
-    {FLAG_SWITCH, "exact", 0, NULL, "draw exact numbers of records; the files are read twice"},
-    {FLAG_NUMBER, "seed", 0, "N", "another seed is another split; default 0"},
+    {FLAG_TEXT, "shares", 0, "X,Y", "the share of the records for each part; they sum to 1"},
+    {FLAG_LIST, "output", 'o', "OUT,OUT", "the outputs of the parts, one name for each"},
+    {FLAG_TEXT, "by", 0, "FEATURE", "split by the value of this feature: records with the same value stay together"},
+    {FLAG_SWITCH, "exact", 0, NULL, "give each part its exact number of records; the files are read twice"},
+    {FLAG_NUMBER, "seed", 0, "N", "the seed of the split; default 0"},
     RECORDS_FLAGS,
     {0},
 };
@@ -78,12 +78,11 @@ static const flag flags[] = {
 const command command_split = {
     .name = "split",
     .arguments = "FILE...",
-    .summary = "deals records out to parts, as train and test",
-    .text =
-        "Deals the records out by a hash of their bytes and the seed: equal records stay together, records that come "
-        "later change nothing for those before, and the sizes are near the shares. With --by the hash is of one "
-        "feature's value, so that all records of, say, one user are in one part. With --exact each part gets its "
-        "share to the record, drawn by chance. Within a part records keep their order." RECORDS_TEXT,
+    .summary = "divides records into parts, as train and test",
+    .text = "Chooses the part of a record by a hash of its bytes and the seed. So equal records stay together, new "
+            "records do not change the part of old ones, and the sizes are close to the shares. With --by, the hash "
+            "is of one feature's value, so that, for example, all records of a user are in one part. With --exact, "
+            "each part gets exactly its share, drawn at random. Within a part, records keep their order." RECORDS_TEXT,
     .examples =
         "  headrace split 'data/*.tfrecord' --shares 0.8,0.2 --output train,test\n"
         "  headrace split clicks.tfrecord --shares 0.9,0.05,0.05 -o train.tfrecord,eval.tfrecord,test.tfrecord\n"

@@ -281,9 +281,9 @@ static int stats_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: found in a pass before"},
+    {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields; default: inferred in a first pass"},
     {FLAG_TEXT, "normalize", 0, "HOW", "print numeric columns for a config file: mean_std, min_max or log1p"},
-    {FLAG_TEXT, "label", 0, "NAME", "of --normalize: no column for this feature; default: the label of --schema"},
+    {FLAG_TEXT, "label", 0, "NAME", "with --normalize: leave this feature out; default: the label of --schema"},
     {FLAG_SWITCH, "json", 0, NULL, "all figures as one line of JSON"},
     SURVEY_FLAGS,
     {0},
@@ -292,14 +292,13 @@ static const flag flags[] = {
 const command command_stats = {
     .name = "stats",
     .arguments = "FILE...",
-    .summary = "says what the features hold: ranges, means, quantiles, distinct values",
-    .text = "Looks at every record once. Counts and ranges are exact, means and standard deviations to the last digits "
-            "of a double. ~ in front of a quantile means that its rank is within 1 % of the one asked for, in front "
-            "of a number of distinct values within some percent; without it they are exact. Where a terminal is too "
-            "narrow for all columns of a table, they go on below. "
-            "The figures are the same for any number of threads. --normalize prints the columns: section with the "
-            "constants that normalize each feature but the label, and the mean as the default of those that records "
-            "lack." SURVEY_TEXT,
+    .summary = "shows statistics of features: ranges, means, quantiles, distinct values",
+    .text = "Looks at every record once. Counts and ranges are exact; means and standard deviations are exact to the "
+            "last digits of a double. ~ before a quantile means that its rank is within 1 % of the right one; ~ "
+            "before a number of distinct values means that it is within some percent. Figures without ~ are exact. If "
+            "the terminal is too narrow for a table, its further columns follow below. The figures are the same for "
+            "any number of threads. --normalize prints a columns: section with the constants that normalize each "
+            "feature except the label; features that some records lack get their mean as the default." SURVEY_TEXT,
     .examples = "  headrace stats 'data/train-*.tfrecord'\n"
                 "  headrace stats flights.csv.gz --normalize mean_std --label late >> flights.yaml\n"
                 "  headrace stats --json clicks.jsonl | jq '.features[] | {feature, distinct}'\n",

@@ -97,18 +97,18 @@ static void train_print_summary(const hr_training *t, const hr_train_result *r)
     int64_t steps = r->last_step - r->first_step;
     double rows = (double)(steps * hr_training_batch_size(t)), seconds = r->seconds > 0 ? r->seconds : 1e-9;
     if (steps == 0 && r->finished) {
-        printf("The training in %s has ended already, at step %s; there is nothing to do.\n"
-               "With more --epochs or --steps it goes on.\n",
+        printf("The training in %s has already ended, at step %s; there is nothing to do.\n"
+               "Larger --epochs or --steps continue it.\n",
                hr_training_model_dir(t), with_commas(r->last_step));
         return;
     }
     printf("%s%s step%s in %.1f s, %s examples/s; loss of the last step %.4f\n",
            r->resumed && r->first_step > 0 ? "resumed; " : "", with_commas(steps), steps == 1 ? "" : "s", r->seconds,
            with_commas((int64_t)(rows / seconds)), (double)r->loss);
-    printf("%.0f %% of the time went by waiting for input\n", 100 * r->input_seconds / seconds);
+    printf("%.0f %% of the time was spent waiting for input\n", 100 * r->input_seconds / seconds);
     printf("%s at step %s, %s/model.ckpt-%" PRId64 "\n", r->finished ? "ended" : "stopped", with_commas(r->last_step),
            hr_training_model_dir(t), r->last_step);
-    if (!r->finished) printf("The same command goes on from there.\n");
+    if (!r->finished) printf("The same command continues from there.\n");
 }
 
 static void train_print_as_json(const hr_training *t, const hr_train_result *r)
@@ -157,7 +157,8 @@ static int train_run(command_call *call)
 
 static const flag flags[] = {
     TRAINING_FLAGS,
-    {FLAG_COUNT, "steps", 0, "N", "until step N, in as many epochs as that takes, or as --epochs says"},
+    {FLAG_COUNT, "steps", 0, "N",
+     "train until step N, for as many epochs as that takes; with --epochs at most for these"},
     {FLAG_SWITCH, "json", 0, NULL, "the summary as a line of JSON"},
     {0},
 };
@@ -166,11 +167,10 @@ const command command_train = {
     .name = "train",
     .arguments = "FILE.yaml",
     .summary = "trains a model on TFRecords",
-    .text =
-        "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files (for "
-        "TensorBoard) go to the model directory. Ctrl-C stops after the step with a checkpoint, which holds the "
-        "place in the input as well: the same command goes on as if nothing had happened. A training that has ended "
-        "says so, and goes on with more --epochs or --steps.",
+    .text = "Trains the model that the file describes: schema, columns, model, train. Checkpoints and event files "
+            "(for TensorBoard) are written to the model directory. Ctrl-C stops after the current step and writes a "
+            "checkpoint, which includes the position in the input: the same command continues exactly there. A "
+            "training that has ended prints so; larger --epochs or --steps continue it.",
     .examples = "  headrace train flights.yaml --data data --model-dir data/model\n"
                 "  headrace train flights.yaml -d data -m /tmp/linear --estimator linear_classifier --seed 2\n"
                 "  headrace train flights.yaml --data data --model-dir data/model --epochs 10   # after 5: 5 more\n",

@@ -118,7 +118,7 @@ static hr_status verify_file(const char *path, verified *v, hr_error *err)
     hr_file_format format = format_of_file(path, v->how.opts.format);
     if (v->schema && format == HR_FORMAT_TFRECORD && hr_file_format_of(path))
         return hr_fail(err, HR_INVALID_ARGUMENT, "cli.format",
-                       "%s: --schema: expected CSV or JSON; headrace schema check holds TFRecords against one", path);
+                       "%s: --schema: expected CSV or JSON; headrace schema check checks TFRecords", path);
     if (v->schema && format == HR_FORMAT_TFRECORD) format = HR_FORMAT_CSV;
     if (format == HR_FORMAT_CSV) return verify_csv(path, v, err);
     return format == HR_FORMAT_JSON ? verify_json(path, v, err) : verify_records(path, v, err);
@@ -160,7 +160,7 @@ static void verify_print_summary(const verified *v, const char *what)
     print_undecoded(stdout, v->undecoded);
     putchar('\n');
     if (v->misread)
-        printf("%s record%s right only when read again: the storage or the memory is not to be trusted\n",
+        printf("%s record%s right only when re-read: the storage or the memory may be faulty\n",
                with_commas(v->misread), v->misread == 1 ? " was" : "s were");
 }
 
@@ -172,7 +172,7 @@ static int verify_run(command_call *call)
     const int code = read_survey_flags(call, &v.how);
     if (code != 0) return code;
     if (schema && v.how.opts.format == HR_FORMAT_TFRECORD)
-        return usage_error(call, "--schema: expected CSV or JSON; headrace schema check holds TFRecords against one");
+        return usage_error(call, "--schema: expected CSV or JSON; headrace schema check checks TFRecords");
     hr_status st = schema ? hr_schema_file_open(schema, &v.schema, &err) : HR_OK;
     catch_interrupt();
     progress_start(&v.bar, "verifying");
@@ -186,8 +186,8 @@ static int verify_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "schema", 's', "FILE", "fields of CSV and JSON must be so: YAML with a schema: section"},
-    {FLAG_SWITCH, "json", 0, NULL, "a line of JSON for each damage, and one for all"},
+    {FLAG_TEXT, "schema", 's', "FILE", "the types of CSV and JSON fields: YAML with a schema: section"},
+    {FLAG_SWITCH, "json", 0, NULL, "print a line of JSON for each damage, and one for the total"},
     SURVEY_FLAGS,
     {0},
 };
@@ -195,14 +195,13 @@ static const flag flags[] = {
 const command command_verify = {
     .name = "verify",
     .arguments = "FILE...",
-    .summary = "finds all that is damaged in files",
-    .text =
-        "Reads every byte of the files and verifies every checksum. After damage it goes on with the next sound "
-        "record, so that all of it is found: each with file, record, offset and what is wrong. What seems to be "
-        "damaged is read once more, and only counted if it is right then. Rows of CSV must have the fields of the "
-        "header, each as the schema says if one is given; of JSON the first mistake is told. Exit code 1 if anything "
-        "is damaged; headrace repair saves the rest of TFRecords. With --schema, a file whose name says nothing is "
-        "CSV." SURVEY_TEXT,
+    .summary = "finds all damage in files",
+    .text = "Reads every byte of the files and verifies every checksum. After damage it continues with the next "
+            "intact record, so that all damage is found, and reports file, record, offset and reason of each. A "
+            "record that seems damaged is re-read; if it is right then, it only counts as misread. Rows of CSV must "
+            "have the fields of the header, and their types if a schema is given. Of a JSON file the first error is "
+            "reported. The exit code is 1 if there is damage; `headrace repair` saves the intact records of "
+            "TFRecords. With --schema, a file whose name tells no format is CSV." SURVEY_TEXT,
     .examples = "  headrace verify 'data/train-*.tfrecord'\n"
                 "  headrace verify --json clicks.tfrecord.gz | jq .offset\n"
                 "  headrace verify --schema flights.yaml flights.csv.gz\n"

@@ -84,10 +84,10 @@ static int vocab_run(command_call *call)
 }
 
 static const flag flags[] = {
-    {FLAG_TEXT, "feature", 'f', "NAME", "whose words to count: strings or int64"},
+    {FLAG_TEXT, "feature", 'f', "NAME", "the feature whose words are counted: strings or int64"},
     {FLAG_COUNT, "top-k", 'k', "N", "only the N most frequent words"},
     {FLAG_COUNT, "min-count", 0, "N", "only words that occur N times or more"},
-    {FLAG_TEXT, "output", 'o', "FILE", "write the words there, one a line; default: standard output"},
+    {FLAG_TEXT, "output", 'o', "FILE", "write the words to FILE, one on each line; default: standard output"},
     {FLAG_SWITCH, "counts", 0, NULL, "print the count and a tab before each word"},
     {FLAG_SWITCH, "json", 0, NULL, "print a line of JSON for each word, with its count"},
     {FLAG_TEXT, "schema", 's', "FILE", "types of CSV and JSON fields"},
@@ -99,10 +99,10 @@ const command command_vocab = {
     .name = "vocab",
     .arguments = "FILE...",
     .summary = "counts the words of a feature, for a vocabulary file",
-    .text =
-        "Counts every value of the feature and gives the words by falling counts, those of one count by their bytes: "
-        "what vocabulary_file: of a config file, and categorical_column_with_vocabulary_file, read. A word that no "
-        "line can hold (empty, or with a line end) is refused; --json shows it." SURVEY_TEXT,
+    .text = "Counts every value of the feature and prints the words, the most frequent first; words of the same count "
+            "are in the order of their bytes. vocabulary_file: of a config file and "
+            "categorical_column_with_vocabulary_file read this file. A word that a line cannot hold (empty, or with a "
+            "line end) is an error; --json can print it." SURVEY_TEXT,
     .examples = "  headrace vocab 'data/train-*' --feature tailnum --min-count 10 -o tailnum.txt\n"
                 "  headrace vocab clicks.jsonl -f words -k 20 --counts\n",
     .flags = flags,

@@ -51,8 +51,8 @@ static int unknown_flag(const command_call *call, const char *word)
     const char *near = hr_suggest(name, names, count);
     if (near) return usage_error(call, "unknown flag '%s'; did you mean --%s?", word, near);
     if (word[1] == '-') return usage_error(call, "unknown flag '%s'", word);
-    return usage_error(call, "unknown flag '%s'; what begins with - and is no flag goes after --: headrace %s -- '%s'",
-                       word, call->command->name, word);
+    return usage_error(call, "unknown flag '%s'; put a word that begins with - after --: headrace %s -- '%s'", word,
+                       call->command->name, word);
 }
 
 /* Whether the next word is a flag of this command, which its user hardly meant as a value. */

@@ -65,6 +65,6 @@ void print_help(const command *c)
     puts("Flags:");
     for (const flag *f = c->flags; f && f->kind != FLAG_NONE; f++) print_flag(f);
     print_flag(&help_flag);
-    printf("\nExamples:\n%s\nExit code: 0 it worked, 1 it failed, 2 the command line was wrong, 130 Ctrl-C ended it.\n",
+    printf("\nExamples:\n%s\nExit code: 0 success, 1 failure, 2 wrong command line, 130 ended by Ctrl-C.\n",
            c->examples);
 }

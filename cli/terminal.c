@@ -146,7 +146,7 @@ void progress_count(progress *p, double share, int64_t count, const char *what)
     progress_show(p, share, detail);
 }
 
-/* Clears what is drawn: the text in front of the next line. */
+/* Clears what is drawn: the text before the next line. */
 static const char *cleared(void) { return atomic_exchange(&line_is_drawn, false) ? "\r\033[K" : ""; }
 
 void progress_end(progress *p)

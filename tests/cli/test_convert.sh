@@ -504,7 +504,7 @@ it_goes_on_where_it_was_killed() {
     ends_with 0
     headrace convert flights.csv $flags -o out --resume
     ends_with 0
-    prints "(all of them before)"
+    prints "(all of them in earlier runs)"
     headrace convert flights.csv $flags -o out
     ends_with 0
     headrace convert flights.csv ${flags/300000/400000} -o out --resume

@@ -136,7 +136,7 @@ it_takes_files_of_other_names_for_csv_by_its_flags() {
     headrace count people.data --no-header
     [ "$out" = "2 people.data" ] || fail "two rows"
     headrace count people.data
-    refused 1 "is no TFRecord file"
+    refused 1 "is not a TFRecord file"
     headrace convert people.data --columns age,name -o people.tfrecord
     headrace count people.tfrecord --no-header
     [ "$out" = "2 people.tfrecord" ] || fail "two records, by the name"

@@ -171,7 +171,7 @@ it_says_what_it_cannot_read() {
     absent out
 }
 
-it_says_what_could_not_be_inflated() {
+it_says_what_could_not_be_decompressed() {
     people
     for n in $(seq 3000); do echo "$n,0,1,text $((n * 7919 % 10007))"; done >>people.csv
     headrace convert people.csv -s people.yaml -o sound.tfrecord.gz
@@ -183,9 +183,9 @@ it_says_what_could_not_be_inflated() {
     undecoded=${undecoded%\}}
     [ "$undecoded" -gt $((size - 60)) ] && [ "$undecoded" -le "$size" ] || fail "nearly all of $size bytes"
     headrace verify bad.tfrecord.gz
-    prints ": 0 bytes lost, and what could not be inflated"
+    prints ": 0 bytes lost, and what could not be decompressed"
     prints "1 damaged place, 0 bytes, and what was in "
-    prints " compressed bytes that could not be inflated"
+    prints " compressed bytes that could not be decompressed"
     headrace verify sound.tfrecord.gz --json
     prints '"undecoded_bytes":0'
 }

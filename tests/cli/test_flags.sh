@@ -49,7 +49,7 @@ it_suggests_the_flag_that_was_meant() {
     headrace info -z a
     refused 2 "unknown flag '-z'"
     headrace grep '-178>11' people.csv
-    refused 2 "unknown flag '-178>11'; what begins with - and is no flag goes after --: headrace grep -- '-178>11'"
+    refused 2 "unknown flag '-178>11'; put a word that begins with - after --: headrace grep -- '-178>11'"
     headrace grep -- '-178>11' nowhere.csv
     refused 1 "nowhere.csv"
 }

@@ -71,7 +71,7 @@ it_is_no_file_of_a_pattern() {
     headrace merge 'out/data-*' -o all.tfrecord
     ends_with 0
     headrace count out/data-00000-of-00002.tfrecord.hridx
-    refused 1 "is no TFRecord file"
+    refused 1 "is not a TFRecord file"
     rm out/data-00000-of-00002.tfrecord
     headrace count 'out/*' # an index that lost its file is told
     ends_with 1

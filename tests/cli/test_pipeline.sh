@@ -142,7 +142,7 @@ it_refuses_mistakes_at_their_place() {
     wrong 's/- parse_example/- parse_example: {on_error: skipp}/' "did you mean 'skip'?"
     pipeline >f.yaml
     headrace explain f.yaml
-    refused 1 "expected a section 'schema' that says what the records hold"
+    refused 1 "expected a section 'schema' with the fields of the records"
     printf 'pipeline: []\n' >f.yaml
     headrace bench f.yaml
     refused 1 "f.yaml:1:11: pipeline: expected at least one operator"

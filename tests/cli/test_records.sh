@@ -60,7 +60,7 @@ it_shows_all_records_or_some_features_or_their_bytes() {
     [ "$out" = '{"features": {"feature": {"row": {"int64List": {"value": ["1"]}}}}}' ] || fail "expected protobuf's form"
     cp people.csv people.odd
     headrace head --raw -n 1 people.odd
-    refused 1 "is no TFRecord file"
+    refused 1 "is not a TFRecord file"
     headrace head --raw -n 1 people.csv
     prints '{"record": 0, "size": '
     headrace head --raw -n 1 out/data*
@@ -121,7 +121,7 @@ it_refuses_missing_files_folders_and_other_formats() {
         cp people.csv people.odd
         headrace $command people.odd
         refused 1 "people.odd:0: record 0: expected length checksum"
-        says "is no TFRecord file"
+        says "is not a TFRecord file"
     done
     for command in info index "repair --in-place" "shuffle -o x" "merge -o x.tfrecord" "split --shares 0.5,0.5 -o a,b"; do
         headrace $command people.csv
@@ -251,7 +251,7 @@ it_says_what_compression_and_indexes_there_are() {
     headrace convert people.csv -s people.yaml -o out
     mv kept out/data-00000-of-00001.tfrecord.hridx
     headrace info out/data*.tfrecord
-    prints "1 indexes are not of their files; 'headrace index' makes them anew"
+    prints "1 indexes are stale; 'headrace index' makes new ones"
     for i in 1 2 3 4 5 6; do sed 1d people.csv >more && cat more >>people.csv; done
     headrace convert people.csv -s people.yaml -o out.tfrecord.gz
     headrace info out.tfrecord.gz

@@ -61,7 +61,7 @@ it_goes_on_with_more_epochs_or_steps() {
     trains parts --epochs 1 --batch-size 64
     prints "ended at step 25"
     trains parts --epochs 1 --batch-size 64
-    prints "With more --epochs or --steps it goes on."
+    prints "Larger --epochs or --steps continue it."
     trains parts --epochs 2 --batch-size 64
     ends_with 0
     prints "resumed; 25 steps"
@@ -156,7 +156,7 @@ it_goes_on_after_ctrl_c_as_if_nothing_had_happened() {
         fi
         ends_with 130
         prints "stopped at step"
-        prints "The same command goes on from there."
+        prints "The same command continues from there."
         stopped=$((stopped + 1))
     done
     [ $stopped -gt 0 ] || fail "the training was never stopped"
@@ -212,13 +212,13 @@ it_takes_the_newest_whole_checkpoint_and_says_so() {
     headrace evaluate often.yaml -d 'data[1]' -m 'm[12]'
     ends_with 0
     prints "global_step                    20"
-    says "m[12]/model.ckpt-25 is not whole"
-    says "m[12]/model.ckpt-20 is the newest whole checkpoint"
+    says "m[12]/model.ckpt-25 is incomplete"
+    says "m[12]/model.ckpt-20 is the newest complete checkpoint"
     again
     ends_with 0
     prints "resumed; 5 steps"
-    says "m[12]/model.ckpt-20 is the newest whole checkpoint"
-    says "kept as m[12]/model.ckpt-25.index.aside"
+    says "m[12]/model.ckpt-20 is the newest complete checkpoint"
+    says "renamed to m[12]/model.ckpt-25.index.aside"
     "$HEADRACE" predict often.yaml -d 'data[1]' -m 'm[12]' >again.txt 2>"$scratch/err"
     same whole.txt again.txt
     truncate -s 10 'm[12]/'model.ckpt-*.index
